@@ -1,1 +1,59 @@
-//! Placeholder while the workspace is laid out.
+//! Dense linear algebra for Gaussian inference: products with a symmetric matrix, its low-rank updates, and its
+//! Cholesky factor, all in place on the caller's memory.
+//!
+//! # Where to look
+//!
+//! | to compute | call |
+//! | :-- | :-- |
+//! | A x, xᵀA x | [`kernels::symmetric_mul_vec`], [`kernels::quadratic_form`] |
+//! | A X | [`kernels::symmetric_mul_mat`] |
+//! | A + αvvᵀ, A + αUVᵀ | [`kernels::symmetric_rank_one`], [`kernels::symmetric_rank_r`] |
+//! | xᵀy, y + αx | [`kernels::dot`], [`kernels::axpy`] |
+//! | A = LLᵀ, A⁻¹b, log det A, L⁻¹b, L z, xᵀA⁻¹x, A⁻¹ | [`Cholesky`] |
+//! | the factor of LLᵀ + U diag(α) Uᵀ | [`Cholesky::update`] |
+//! | the same without allocation | [`cholesky`] |
+//!
+//! # Symbols
+//!
+//! | symbol | meaning | shape |
+//! | :-- | :-- | :-- |
+//! | d | dimension | |
+//! | k | number of right-hand sides | |
+//! | r | rank of an update | |
+//! | A | symmetric matrix | d × d, lower triangle |
+//! | L | lower Cholesky factor of A | d × d |
+//! | x, v, b | vectors | d |
+//! | X, B | several vectors, one per column | d × k |
+//! | U, V | factors of an update | d × r |
+//! | ε | [`f64::EPSILON`] | |
+//! | κ | condition number of A in the 2-norm | |
+//!
+//! # How a symmetric matrix is stored
+//!
+//! In the **lower triangle** of a column-major `Mat<f64>`. Nothing in this crate reads the strict upper triangle of a
+//! symmetric or triangular argument: it may hold anything, NaN included. [`kernels::mirror_lower`] fills it where
+//! a full matrix is wanted, for instance for output.
+//!
+//! # Errors and panics
+//!
+//! Values that data can produce (a matrix that is not positive definite, a NaN) are reported as [`LinalgError`].
+//! The in-place layers ([`kernels`], [`cholesky`]) assert that the shapes of their arguments agree: a mismatch there is
+//! a mistake in the calling program. [`Cholesky`] checks shapes too and returns an error.
+//!
+//! # Reproducibility
+//!
+//! A result depends on the arguments and on the vector width of the processor (sums are taken in one order per width),
+//! never on time or on earlier calls. The products that take a [`faer::Par`] may also sum in another order for another
+//! number of threads.
+
+pub mod check;
+pub mod cholesky;
+mod error;
+pub mod kernels;
+
+#[cfg(test)]
+mod testing;
+
+pub use cholesky::Cholesky;
+pub use error::LinalgError;
+pub use faer;

@@ -1,0 +1,125 @@
+//! Checks of arguments at the door of a public entry.
+
+use faer::MatRef;
+
+use crate::LinalgError;
+
+/// Checks that `found == expected`.
+///
+/// # Errors
+/// [`LinalgError::Dimension`] named `what`.
+///
+/// ```
+/// use vi_linalg::{LinalgError, check};
+/// assert!(check::dimension("length of x", 2, 2).is_ok());
+/// let error = check::dimension("length of x", 2, 3).unwrap_err();
+/// assert_eq!(error.to_string(), "length of x: expected 2, found 3");
+/// ```
+pub fn dimension(what: &'static str, expected: usize, found: usize) -> Result<(), LinalgError> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(LinalgError::Dimension {
+            what,
+            expected,
+            found,
+        })
+    }
+}
+
+/// Checks that every element of a vector is finite. Cost d.
+///
+/// # Errors
+/// [`LinalgError::NonFinite`] for the first element that is not; `row` is its index and `column` is 0.
+///
+/// ```
+/// use vi_linalg::check;
+/// let error = check::finite_slice("x", &[1.0, f64::NAN]).unwrap_err();
+/// assert_eq!(error.to_string(), "x has the non-finite value NaN at row 1, column 0");
+/// ```
+pub fn finite_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
+    match x.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(row) => Err(LinalgError::NonFinite {
+            what,
+            row,
+            column: 0,
+            value: x[row],
+        }),
+    }
+}
+
+/// Checks that every entry of a matrix is finite. Cost n·m for an n × m matrix.
+///
+/// # Errors
+/// [`LinalgError::NonFinite`] for the first entry, by columns, that is not.
+pub fn finite_matrix(what: &'static str, a: MatRef<'_, f64>) -> Result<(), LinalgError> {
+    finite_from(what, a, |_| 0)
+}
+
+/// Checks that every entry of the lower triangle (diagonal included) is finite. Cost d²/2.
+///
+/// # Errors
+/// [`LinalgError::NonFinite`] for the first entry, by columns, that is not.
+///
+/// ```
+/// use vi_linalg::{check, faer::mat};
+/// let a = mat![[1.0, f64::NAN], [0.5, 1.0]];
+/// assert!(check::finite_lower("A", a.as_ref()).is_ok());
+/// assert!(check::finite_matrix("A", a.as_ref()).is_err());
+/// ```
+pub fn finite_lower(what: &'static str, a: MatRef<'_, f64>) -> Result<(), LinalgError> {
+    finite_from(what, a, |column| column)
+}
+
+fn finite_from(
+    what: &'static str,
+    a: MatRef<'_, f64>,
+    first_row: impl Fn(usize) -> usize,
+) -> Result<(), LinalgError> {
+    for column in 0..a.ncols() {
+        for row in first_row(column)..a.nrows() {
+            let value = a[(row, column)];
+            if !value.is_finite() {
+                return Err(LinalgError::NonFinite {
+                    what,
+                    row,
+                    column,
+                    value,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use faer::Mat;
+
+    use super::*;
+
+    #[test]
+    fn names_the_first_bad_entry_by_columns() {
+        let mut a = Mat::<f64>::zeros(3, 3);
+        a[(2, 1)] = f64::INFINITY;
+        a[(1, 2)] = f64::NEG_INFINITY;
+        let expected = LinalgError::NonFinite {
+            what: "A",
+            row: 2,
+            column: 1,
+            value: f64::INFINITY,
+        };
+        assert_eq!(finite_lower("A", a.as_ref()), Err(expected.clone()));
+        assert_eq!(finite_matrix("A", a.as_ref()), Err(expected));
+        a[(2, 1)] = 0.0;
+        assert_eq!(finite_lower("A", a.as_ref()), Ok(()));
+        assert!(finite_matrix("A", a.as_ref()).is_err());
+    }
+
+    #[test]
+    fn empty_arguments_are_finite() {
+        assert_eq!(finite_slice("x", &[]), Ok(()));
+        assert_eq!(finite_matrix("A", Mat::zeros(0, 3).as_ref()), Ok(()));
+    }
+}

@@ -1,0 +1,438 @@
+//! One pass over the lower triangle: A x, xᵀA x, A + αvvᵀ.
+//!
+//! Columns are taken four at a time. Their 4 × 4 block on the diagonal is done by scalars, the rectangle below it
+//! by vectors: each vector of the operand is then loaded once for four columns.
+
+use faer::{ContiguousFwd, MatMut, MatRef};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{assert_length, assert_square};
+
+const PANEL: usize = 4;
+
+type Columns<'a> = MatRef<'a, f64, usize, usize, ContiguousFwd>;
+type ColumnsMut<'a> = MatMut<'a, f64, usize, usize, ContiguousFwd>;
+
+/// out ← A x for symmetric A (d × d, lower triangle), reading the triangle once.
+///
+/// Cost 2d² flops and d²/2 loads of A. What `out` held before is not read.
+///
+/// ```
+/// use vi_linalg::{faer::mat, kernels::symmetric_mul_vec};
+/// let a = mat![[2.0, f64::NAN], [1.0, 3.0]];
+/// let mut out = [0.0; 2];
+/// symmetric_mul_vec(&mut out, a.as_ref(), &[1.0, 10.0]);
+/// assert_eq!(out, [12.0, 31.0]);
+/// ```
+#[track_caller]
+pub fn symmetric_mul_vec(out: &mut [f64], lower: MatRef<'_, f64>, x: &[f64]) {
+    assert_square(lower.nrows(), lower.ncols());
+    assert_length("out", out.len(), lower.nrows());
+    assert_length("x", x.len(), lower.nrows());
+    let a = contiguous(lower);
+    Arch::new().dispatch(MulVec { out, a, x });
+}
+
+/// xᵀA x for symmetric A (d × d, lower triangle). Cost d² flops and d²/2 loads of A; no storage.
+///
+/// ```
+/// use vi_linalg::{faer::mat, kernels::quadratic_form};
+/// let a = mat![[2.0, f64::NAN], [1.0, 3.0]];
+/// assert_eq!(quadratic_form(a.as_ref(), &[1.0, 10.0]), 322.0);
+/// ```
+#[track_caller]
+#[must_use]
+pub fn quadratic_form(lower: MatRef<'_, f64>, x: &[f64]) -> f64 {
+    assert_square(lower.nrows(), lower.ncols());
+    assert_length("x", x.len(), lower.nrows());
+    let a = contiguous(lower);
+    Arch::new().dispatch(Quadratic { a, x })
+}
+
+/// A ← A + αvvᵀ on the lower triangle (d × d). Cost d² flops; d²/2 entries read and written.
+///
+/// ```
+/// use vi_linalg::{faer::Mat, kernels::symmetric_rank_one};
+/// let mut a = Mat::<f64>::identity(2, 2);
+/// symmetric_rank_one(a.as_mut(), -0.5, &[1.0, 2.0]);
+/// assert_eq!((a[(0, 0)], a[(1, 0)], a[(1, 1)]), (0.5, -1.0, -1.0));
+/// assert_eq!(a[(0, 1)], 0.0); // the strict upper triangle is left alone
+/// ```
+#[track_caller]
+pub fn symmetric_rank_one(lower: MatMut<'_, f64>, alpha: f64, v: &[f64]) {
+    assert_square(lower.nrows(), lower.ncols());
+    assert_length("v", v.len(), lower.nrows());
+    let a = contiguous_mut(lower);
+    Arch::new().dispatch(RankOne { a, alpha, v });
+}
+
+#[track_caller]
+#[expect(clippy::expect_used, reason = "a stated precondition on the layout")]
+fn contiguous(a: MatRef<'_, f64>) -> Columns<'_> {
+    a.try_as_col_major()
+        .expect("the matrix must have contiguous columns (row stride 1)")
+}
+
+#[track_caller]
+#[expect(clippy::expect_used, reason = "a stated precondition on the layout")]
+fn contiguous_mut(a: MatMut<'_, f64>) -> ColumnsMut<'_> {
+    a.try_as_col_major_mut()
+        .expect("the matrix must have contiguous columns (row stride 1)")
+}
+
+struct MulVec<'a> {
+    out: &'a mut [f64],
+    a: Columns<'a>,
+    x: &'a [f64],
+}
+
+impl WithSimd for MulVec<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { out, a, x } = self;
+        let d = x.len();
+        out.fill(0.0);
+        let panels = d - d % PANEL;
+        for j in (0..panels).step_by(PANEL) {
+            let columns = [0, 1, 2, 3].map(|k| a.col(j + k).as_slice().split_at(j + PANEL));
+            let (out, out_below) = out[j..].split_at_mut(PANEL);
+            let (x, x_below) = x[j..].split_at(PANEL);
+            let below = columns.map(|(_, below)| below);
+            let sums = mul_add_and_dot(simd, out_below, below, [x[0], x[1], x[2], x[3]], x_below);
+            for k in 0..PANEL {
+                out[k] += sums[k];
+                column_mul_add(&mut out[k..], &columns[k].0[j + k..], &x[k..]);
+            }
+        }
+        for j in panels..d {
+            column_mul_add(&mut out[j..], &a.col(j).as_slice()[j..], &x[j..]);
+        }
+    }
+}
+
+/// Adds the part of A x that one column of the lower triangle, from its diagonal down, stands for.
+#[inline(always)]
+fn column_mul_add(out: &mut [f64], column: &[f64], x: &[f64]) {
+    let mut sum = column[0] * x[0];
+    for i in 1..column.len() {
+        out[i] += column[i] * x[0];
+        sum += column[i] * x[i];
+    }
+    out[0] += sum;
+}
+
+/// out ← out + B w and the return value Bᵀx, for the four columns B, in one pass over them.
+#[inline(always)]
+fn mul_add_and_dot<S: Simd>(
+    simd: S,
+    out: &mut [f64],
+    columns: [&[f64]; PANEL],
+    w: [f64; PANEL],
+    x: &[f64],
+) -> [f64; PANEL] {
+    let (x, x_tail) = S::as_simd_f64s(x);
+    let n = x.len();
+    let m = x_tail.len();
+    let (out, out_tail) = S::as_mut_simd_f64s(out);
+    let (out, out_tail) = (&mut out[..n], &mut out_tail[..m]);
+    let [a0, a1, a2, a3] = columns.map(|column| &S::as_simd_f64s(column).0[..n]);
+    let [w0, w1, w2, w3] = w.map(|w| simd.splat_f64s(w));
+    let [mut s0, mut s1, mut s2, mut s3] = [simd.splat_f64s(0.0); PANEL];
+    for i in 0..n {
+        let (xi, mut even, mut odd) = (x[i], out[i], simd.mul_f64s(a1[i], w1));
+        even = simd.mul_add_e_f64s(a0[i], w0, even);
+        even = simd.mul_add_e_f64s(a2[i], w2, even);
+        odd = simd.mul_add_e_f64s(a3[i], w3, odd);
+        out[i] = simd.add_f64s(even, odd);
+        s0 = simd.mul_add_e_f64s(a0[i], xi, s0);
+        s1 = simd.mul_add_e_f64s(a1[i], xi, s1);
+        s2 = simd.mul_add_e_f64s(a2[i], xi, s2);
+        s3 = simd.mul_add_e_f64s(a3[i], xi, s3);
+    }
+    let mut sums = [s0, s1, s2, s3].map(|s| simd.reduce_sum_f64s(s));
+    let tails = columns.map(|column| &S::as_simd_f64s(column).1[..m]);
+    for i in 0..m {
+        for k in 0..PANEL {
+            out_tail[i] += tails[k][i] * w[k];
+            sums[k] += tails[k][i] * x_tail[i];
+        }
+    }
+    sums
+}
+
+struct Quadratic<'a> {
+    a: Columns<'a>,
+    x: &'a [f64],
+}
+
+impl WithSimd for Quadratic<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { a, x } = self;
+        let d = x.len();
+        let panels = d - d % PANEL;
+        let mut diagonal = 0.0;
+        let mut off_diagonal = 0.0;
+        for j in (0..panels).step_by(PANEL) {
+            let columns = [0, 1, 2, 3].map(|k| a.col(j + k).as_slice().split_at(j + PANEL));
+            let sums = dots(simd, columns.map(|(_, below)| below), &x[j + PANEL..]);
+            for k in 0..PANEL {
+                let (square, product) = column_quadratic(&columns[k].0[j + k..], &x[j + k..]);
+                diagonal += square;
+                off_diagonal += product + x[j + k] * sums[k];
+            }
+        }
+        for j in panels..d {
+            let (square, product) = column_quadratic(&a.col(j).as_slice()[j..], &x[j..]);
+            diagonal += square;
+            off_diagonal += product;
+        }
+        diagonal + 2.0 * off_diagonal
+    }
+}
+
+/// One column's diagonal term of xᵀA x, and half of what its other entries stand for.
+#[inline(always)]
+fn column_quadratic(column: &[f64], x: &[f64]) -> (f64, f64) {
+    let mut sum = 0.0;
+    for i in 1..column.len() {
+        sum += column[i] * x[i];
+    }
+    (column[0] * x[0] * x[0], sum * x[0])
+}
+
+/// Bᵀx for the four columns B.
+#[inline(always)]
+fn dots<S: Simd>(simd: S, columns: [&[f64]; PANEL], x: &[f64]) -> [f64; PANEL] {
+    let (x, x_tail) = S::as_simd_f64s(x);
+    let n = x.len();
+    let m = x_tail.len();
+    let [a0, a1, a2, a3] = columns.map(|column| &S::as_simd_f64s(column).0[..n]);
+    let [mut s0, mut s1, mut s2, mut s3] = [simd.splat_f64s(0.0); PANEL];
+    for i in 0..n {
+        s0 = simd.mul_add_e_f64s(a0[i], x[i], s0);
+        s1 = simd.mul_add_e_f64s(a1[i], x[i], s1);
+        s2 = simd.mul_add_e_f64s(a2[i], x[i], s2);
+        s3 = simd.mul_add_e_f64s(a3[i], x[i], s3);
+    }
+    let mut sums = [s0, s1, s2, s3].map(|s| simd.reduce_sum_f64s(s));
+    let tails = columns.map(|column| &S::as_simd_f64s(column).1[..m]);
+    for i in 0..m {
+        for k in 0..PANEL {
+            sums[k] += tails[k][i] * x_tail[i];
+        }
+    }
+    sums
+}
+
+struct RankOne<'a> {
+    a: ColumnsMut<'a>,
+    alpha: f64,
+    v: &'a [f64],
+}
+
+impl WithSimd for RankOne<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { a, alpha, v } = self;
+        let mut rest = a;
+        let mut j = 0;
+        while rest.ncols() >= PANEL {
+            let (panel, next) = rest.split_at_col_mut(PANEL);
+            let (left, right) = panel.split_at_col_mut(2);
+            let (a0, a1) = left.two_cols_mut(0, 1);
+            let (a2, a3) = right.two_cols_mut(0, 1);
+            let columns = [a0, a1, a2, a3].map(|column| column.as_slice_mut());
+            let w = [0, 1, 2, 3].map(|k| alpha * v[j + k]);
+            let below = split_diagonal_block(columns, j, w, v);
+            rank_one_below(simd, below, w, &v[j + PANEL..]);
+            rest = next;
+            j += PANEL;
+        }
+        for (k, column) in rest.col_iter_mut().enumerate() {
+            let w = alpha * v[j + k];
+            scalar_axpy(&mut column.as_slice_mut()[j + k..], w, &v[j + k..]);
+        }
+    }
+}
+
+/// Updates the triangle on the diagonal and returns the columns below it.
+#[inline(always)]
+fn split_diagonal_block<'a>(
+    columns: [&'a mut [f64]; PANEL],
+    j: usize,
+    w: [f64; PANEL],
+    v: &[f64],
+) -> [&'a mut [f64]; PANEL] {
+    let mut k = 0;
+    columns.map(|column| {
+        let (block, below) = column.split_at_mut(j + PANEL);
+        scalar_axpy(&mut block[j + k..], w[k], &v[j + k..j + PANEL]);
+        k += 1;
+        below
+    })
+}
+
+#[inline(always)]
+fn scalar_axpy(y: &mut [f64], alpha: f64, x: &[f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += alpha * x;
+    }
+}
+
+/// B ← B + v wᵀ for the four columns B.
+#[inline(always)]
+fn rank_one_below<S: Simd>(simd: S, columns: [&mut [f64]; PANEL], w: [f64; PANEL], v: &[f64]) {
+    let (v, v_tail) = S::as_simd_f64s(v);
+    let n = v.len();
+    let [(a0, t0), (a1, t1), (a2, t2), (a3, t3)] = columns.map(|c| S::as_mut_simd_f64s(c));
+    let (a0, a1, a2, a3) = (&mut a0[..n], &mut a1[..n], &mut a2[..n], &mut a3[..n]);
+    let [w0, w1, w2, w3] = w.map(|w| simd.splat_f64s(w));
+    for i in 0..n {
+        a0[i] = simd.mul_add_e_f64s(v[i], w0, a0[i]);
+        a1[i] = simd.mul_add_e_f64s(v[i], w1, a1[i]);
+        a2[i] = simd.mul_add_e_f64s(v[i], w2, a2[i]);
+        a3[i] = simd.mul_add_e_f64s(v[i], w3, a3[i]);
+    }
+    for (tail, w) in [t0, t1, t2, t3].into_iter().zip(w) {
+        scalar_axpy(tail, w, v_tail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use faer::Mat;
+
+    use super::*;
+    use crate::testing::{
+        SIZES, absolute_product, column, lower_only, max_abs, product, rng, symmetric, vector,
+    };
+
+    #[test]
+    fn matrix_vector_product_is_the_dense_one() {
+        for d in SIZES {
+            let rng = &mut rng(d as u64);
+            let a = symmetric(rng, d);
+            let x = vector(rng, d);
+            let dense = product(a.as_ref(), column(&x));
+            let scale = absolute_product(a.as_ref(), column(&x));
+            let mut out = vec![f64::NAN; d];
+            symmetric_mul_vec(&mut out, lower_only(a.as_ref()).as_ref(), &x);
+            for i in 0..d {
+                // Two sums of d terms, each off by at most d ε/2 |A||x| in any order.
+                let tolerance = d as f64 * f64::EPSILON * scale[(i, 0)];
+                assert!(
+                    (out[i] - dense[(i, 0)]).abs() <= tolerance,
+                    "d = {d}, i = {i}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn quadratic_form_is_the_dense_one() {
+        for d in SIZES {
+            let rng = &mut rng(d as u64);
+            let a = symmetric(rng, d);
+            let x = vector(rng, d);
+            let ax = product(a.as_ref(), column(&x));
+            let dense: f64 = (0..d).map(|i| x[i] * ax[(i, 0)]).sum();
+            let absolute = absolute_product(a.as_ref(), column(&x));
+            let scale: f64 = (0..d).map(|i| x[i].abs() * absolute[(i, 0)]).sum();
+            let value = quadratic_form(lower_only(a.as_ref()).as_ref(), &x);
+            // Two nested sums of d terms on either side: 2d ε/2 |x|ᵀ|A||x| each.
+            let tolerance = 2.0 * (d as f64 + 1.0) * f64::EPSILON * scale;
+            assert!((value - dense).abs() <= tolerance, "d = {d}");
+        }
+    }
+
+    #[test]
+    fn rank_one_is_the_dense_update_of_the_lower_triangle() {
+        for d in SIZES {
+            let rng = &mut rng(d as u64);
+            let a = symmetric(rng, d);
+            let v = vector(rng, d);
+            let mut out = lower_only(a.as_ref());
+            symmetric_rank_one(out.as_mut(), -0.3, &v);
+            for j in 0..d {
+                for i in 0..j {
+                    assert!(out[(i, j)].is_nan(), "d = {d}: ({i}, {j}) was written");
+                }
+                for i in j..d {
+                    let (dense, term) = (a[(i, j)] - 0.3 * v[i] * v[j], 0.3 * v[i] * v[j]);
+                    // At most three roundings on either side.
+                    let tolerance = 3.0 * f64::EPSILON * (a[(i, j)].abs() + term.abs());
+                    assert!((out[(i, j)] - dense).abs() <= tolerance, "d = {d}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_exact_in_a_strided_view() {
+        // A view with a column stride of its own, starting off the alignment of the allocation.
+        for d in SIZES {
+            let mut big = Mat::from_fn(d + 3, d + 3, |i, j| ((i * j) % 7) as f64);
+            let x: Vec<f64> = (0..d).map(|i| (i % 5) as f64 - 2.0).collect();
+            let view = big.as_ref().submatrix(1, 2, d, d);
+            let entry = |i: usize, j: usize| view[(i.max(j), i.min(j))];
+            let exact: Vec<f64> = (0..d)
+                .map(|i| (0..d).map(|j| entry(i, j) * x[j]).sum())
+                .collect();
+            let form: f64 = (0..d).map(|i| x[i] * exact[i]).sum();
+            let mut out = vec![0.0; d];
+            symmetric_mul_vec(&mut out, view, &x);
+            assert_eq!(out, exact, "d = {d}");
+            assert_eq!(quadratic_form(view, &x), form, "d = {d}");
+
+            let before = big.clone();
+            symmetric_rank_one(big.as_mut().submatrix_mut(1, 2, d, d), 2.0, &x);
+            for j in 0..d + 3 {
+                for i in 0..d + 3 {
+                    let inside = i > 0 && j > 1 && i <= d && j <= d + 1 && i > j - 2;
+                    let change = if inside {
+                        2.0 * x[i - 1] * x[j - 2]
+                    } else {
+                        0.0
+                    };
+                    assert_eq!(big[(i, j)], before[(i, j)] + change, "d = {d}: ({i}, {j})");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn update_and_its_opposite_cancel_on_integers() {
+        let mut a = Mat::<f64>::zeros(33, 33);
+        let v: Vec<f64> = (0..33).map(f64::from).collect();
+        symmetric_rank_one(a.as_mut(), 3.0, &v);
+        assert_eq!(a[(32, 31)], 3.0 * 32.0 * 31.0);
+        symmetric_rank_one(a.as_mut(), -3.0, &v);
+        assert_eq!(max_abs(a.as_ref()), 0.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "x has 2 elements, the matrix is 3 x 3")]
+    fn lengths_must_agree() {
+        let _ = quadratic_form(Mat::zeros(3, 3).as_ref(), &[0.0; 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the matrix must be square, it is 3 x 2")]
+    fn the_matrix_must_be_square() {
+        symmetric_rank_one(Mat::zeros(3, 2).as_mut(), 1.0, &[0.0; 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "contiguous columns")]
+    fn columns_must_be_contiguous() {
+        let a = Mat::<f64>::zeros(3, 3);
+        let _ = quadratic_form(a.transpose(), &[0.0; 3]);
+    }
+}
