@@ -1,1 +1,53 @@
-//! Placeholder while the workspace is laid out.
+//! One-pass variational Gaussian inference.
+//!
+//! Every filter here sees an observation through two numbers, `a = xᵀμ` and `ν = xᵀPx`, and answers with two, a
+//! slope `g` and a curvature `h`. So the crate is a product, not a list: *likelihoods* (what `p(y|t)` is) × *rules*
+//! (how a site is chosen) × *beliefs* (how the Gaussian is kept).
+//!
+//! ```
+//! use vi_core::{filter, Belief, BernoulliLogit, DenseGaussian, Implicit, Mixture8};
+//! use vi_linalg::faer::MatRef;
+//!
+//! let x = MatRef::from_row_major_slice(&[1.0, 0.2, 1.0, -1.3, 1.0, 2.1, 1.0, -0.4], 4, 2);
+//! let y = [1.0, 0.0, 1.0, 0.0];
+//! let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 3.0)?;
+//! filter::run(&mut belief, &Implicit(BernoulliLogit(Mixture8)), x, &y, |_, _, _| {})?;
+//! assert!(belief.mean()[1] > 0.0);
+//! # Ok::<(), vi_core::Error>(())
+//! ```
+//!
+//! | symbol | name in code | shape | source |
+//! |---|---|---|---|
+//! | `θ` | parameter | `d` | |
+//! | `μ` | `mean` | `d` | R-VGA Alg. 1 |
+//! | `P` | `covariance` (lower triangle) | `d × d` | R-VGA Alg. 1 |
+//! | `x`, `y` | row, label | `d`, scalar | |
+//! | `a` (`α₀`) | [`Projection::mean`] | scalar | R-VGA (73) |
+//! | `ν` (`ν₀`) | [`Projection::variance`] | scalar | R-VGA (73) |
+//! | `g`, `h` | [`Site::slope`], [`Site::curvature`] | scalars | |
+//! | `e` | [`Site::gain`] | scalar | R-VGA (76) |
+//! | `α`, `ν*` | [`implicit::ImplicitRoot`] | scalars | R-VGA (69)-(70) |
+//! | `s`, `β` | [`special::sigmoid`], `√(8/π)` | | R-VGA §5 |
+
+mod belief;
+mod error;
+pub mod expectation;
+pub mod filter;
+mod gaussian;
+pub mod implicit;
+mod likelihood;
+mod logit;
+mod rule;
+mod site;
+pub mod special;
+
+pub use belief::{Belief, DenseGaussian, Projection};
+pub use error::Error;
+pub use expectation::{Exact, Mixture8, Probit};
+pub use gaussian::GaussianLikelihood;
+pub use likelihood::{Expected, GaussianExpectation, Likelihood};
+pub use logit::BernoulliLogit;
+pub use rule::{
+    Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, QuadraticBound, SkipCovariance,
+};
+pub use site::{Site, SiteRule};

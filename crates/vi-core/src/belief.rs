@@ -1,0 +1,34 @@
+//! What a filter needs of a Gaussian belief, and the dense one.
+
+mod dense;
+
+pub use dense::DenseGaussian;
+
+use crate::Site;
+
+/// A belief seen along one direction `x`: `t = xᵀθ ~ N(a, ν)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Projection {
+    /// `a = xᵀμ`.
+    pub mean: f64,
+    /// `ν = xᵀPx`.
+    pub variance: f64,
+}
+
+/// A Gaussian belief over `θ ∈ ℝᵈ` that can be seen along a row and updated by a site.
+///
+/// A belief sees no label and a rule no vector. The caller owns the memory: `gain` has length `d` and
+/// carries `Px` from [`project`](Self::project) to [`absorb`](Self::absorb).
+pub trait Belief {
+    /// Dimension `d` of `θ`.
+    fn dim(&self) -> usize;
+
+    /// The mean `μ`, length `d`.
+    fn mean(&self) -> &[f64];
+
+    /// `(xᵀμ, xᵀPx)`, leaving `Px` in `gain`.
+    fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection;
+
+    /// Multiplies in the factor of `site`, seen along the `x` last projected.
+    fn absorb(&mut self, projection: Projection, site: Site, gain: &[f64]);
+}

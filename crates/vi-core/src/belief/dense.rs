@@ -1,0 +1,164 @@
+//! A Gaussian with a dense covariance.
+
+use vi_linalg::faer::{Mat, MatRef};
+use vi_linalg::kernels::{axpy, dot, mirror_lower, symmetric_mul_vec, symmetric_rank_one};
+use vi_linalg::{Cholesky, LinalgError};
+
+use super::{Belief, Projection};
+use crate::error::{check_finite, check_len, check_positive};
+use crate::{Error, Site};
+
+/// The belief `θ ~ N(μ, P)` with a dense covariance `P ∈ ℝᵈˣᵈ`.
+///
+/// `P` is stored in the **lower triangle** of a column-major matrix; the strict upper triangle is never read,
+/// and [`covariance`](Self::covariance) mirrors it for output. An update costs `2d²` flops for `Px` and
+/// `d²` for the rank-one change, each one pass over `d²/2` numbers.
+///
+/// ```
+/// use vi_core::{Belief, DenseGaussian};
+/// let prior = DenseGaussian::isotropic(&[0.0, 1.0], 2.0)?;
+/// let mut gain = [0.0; 2];
+/// let seen = prior.project(&[3.0, 1.0], &mut gain);
+/// assert_eq!((seen.mean, seen.variance), (1.0, 40.0));
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DenseGaussian {
+    mean: Vec<f64>,
+    /// Lower triangle only.
+    covariance: Mat<f64>,
+}
+
+impl DenseGaussian {
+    /// The belief `N(mean, covariance)`; the lower triangle of `covariance` (`d × d`) is copied.
+    ///
+    /// Cost `d³/3` for the check.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for `d = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`]
+    /// (beyond `d·ε` of the largest entry), [`Error::NotPositiveDefinite`].
+    pub fn new(mean: &[f64], covariance: MatRef<'_, f64>) -> Result<Self, Error> {
+        let d = mean.len();
+        if d == 0 {
+            return Err(Error::Empty { argument: "mean" });
+        }
+        check_finite("mean", mean)?;
+        check_len("covariance rows", d, covariance.nrows())?;
+        check_len("covariance columns", d, covariance.ncols())?;
+        check_symmetric("covariance", covariance)?;
+        let mut lower = Mat::zeros(d, d);
+        for j in 0..d {
+            for i in j..d {
+                lower[(i, j)] = covariance[(i, j)];
+            }
+        }
+        let belief = Self { mean: mean.to_vec(), covariance: lower };
+        belief.cholesky()?;
+        Ok(belief)
+    }
+
+    /// The belief `N(mean, σ₀²·I)`; `sigma0` is a standard deviation, in units of `θ`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` is finite and positive.
+    pub fn isotropic(mean: &[f64], sigma0: f64) -> Result<Self, Error> {
+        if mean.is_empty() {
+            return Err(Error::Empty { argument: "mean" });
+        }
+        check_finite("mean", mean)?;
+        check_positive("sigma0", sigma0)?;
+        check_positive("sigma0²", sigma0 * sigma0)?;
+        let covariance = Mat::from_fn(mean.len(), mean.len(), |i, j| if i == j { sigma0 * sigma0 } else { 0.0 });
+        Ok(Self { mean: mean.to_vec(), covariance })
+    }
+
+    /// A belief from parts already known to be right: `lower` holds a positive definite lower triangle.
+    pub(crate) fn from_parts(mean: Vec<f64>, lower: Mat<f64>) -> Self {
+        Self { mean, covariance: lower }
+    }
+
+    /// The covariance `P`, full and symmetric (a copy).
+    #[must_use]
+    pub fn covariance(&self) -> Mat<f64> {
+        let mut full = self.covariance.clone();
+        mirror_lower(full.as_mut());
+        full
+    }
+
+    /// The covariance's storage: its lower triangle is `P`, its strict upper triangle means nothing.
+    #[must_use]
+    pub fn covariance_lower(&self) -> MatRef<'_, f64> {
+        self.covariance.as_ref()
+    }
+
+    /// The Cholesky factorisation of `P`. Cost `d³/3`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] when rounding has destroyed `P`.
+    pub fn cholesky(&self) -> Result<Cholesky, Error> {
+        factor("covariance", self.covariance.as_ref())
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> (&mut Vec<f64>, &mut Mat<f64>) {
+        (&mut self.mean, &mut self.covariance)
+    }
+}
+
+impl Belief for DenseGaussian {
+    fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection {
+        symmetric_mul_vec(gain, self.covariance.as_ref(), x);
+        Projection { mean: dot(x, &self.mean), variance: dot(x, gain) }
+    }
+
+    fn absorb(&mut self, projection: Projection, site: Site, gain: &[f64]) {
+        axpy(&mut self.mean, site.gain(projection.variance), gain);
+        symmetric_rank_one(self.covariance.as_mut(), -site.shrinkage(projection.variance), gain);
+    }
+}
+
+/// Factors the lower triangle of `matrix`, naming it in the error.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`] or what the factorisation reports.
+pub(crate) fn factor(argument: &'static str, matrix: MatRef<'_, f64>) -> Result<Cholesky, Error> {
+    Cholesky::new(matrix).map_err(|error| match error {
+        LinalgError::NotPositiveDefinite { pivot } => Error::NotPositiveDefinite { argument, pivot },
+        other => Error::Linalg(other),
+    })
+}
+
+/// Checks that a square matrix is finite and symmetric to rounding.
+///
+/// # Errors
+/// [`Error::NonFinite`], [`Error::NotSymmetric`].
+pub(crate) fn check_symmetric(argument: &'static str, matrix: MatRef<'_, f64>) -> Result<(), Error> {
+    let d = matrix.nrows();
+    let mut largest = 0.0_f64;
+    for j in 0..d {
+        for i in 0..d {
+            let value = matrix[(i, j)];
+            if !value.is_finite() {
+                return Err(Error::NonFinite { argument, index: j * d + i, value });
+            }
+            largest = largest.max(value.abs());
+        }
+    }
+    let tolerance = 8.0 * d as f64 * f64::EPSILON * largest;
+    for column in 0..d {
+        for row in column + 1..d {
+            let difference = (matrix[(row, column)] - matrix[(column, row)]).abs();
+            if difference > tolerance {
+                return Err(Error::NotSymmetric { argument, row, column, difference });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The sequential filter: Algorithm 1 of R-VGA, for any rule and any belief.
+
+use vi_linalg::faer::MatRef;
+
+use crate::error::{check_finite, check_len};
+use crate::{Belief, Error, Projection, Site, SiteRule};
+
+/// What one step saw and did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct StepInfo {
+    /// The old belief along `x`: what a prediction of `y` is made from.
+    pub projection: Projection,
+    /// The site that was absorbed.
+    pub site: Site,
+}
+
+/// Memory of one step, owned by the caller: `d` numbers.
+#[derive(Debug, Clone)]
+pub struct Scratch {
+    gain: Vec<f64>,
+    row: Vec<f64>,
+}
+
+impl Scratch {
+    /// Scratch for beliefs of dimension `d`.
+    #[must_use]
+    pub fn new(d: usize) -> Self {
+        Self { gain: vec![0.0; d], row: vec![0.0; d] }
+    }
+}
+
+/// One observation: project, ask the rule, absorb.
+///
+/// ```text
+/// a = xᵀμ, ν = xᵀPx          (73)
+/// (g, h) = rule(a, ν, y)      (74)-(75)
+/// μ ← μ + g/(1+hν)·Px         (76)
+/// P ← P − h/(1+hν)·(Px)(Px)ᵀ  (77)
+/// ```
+///
+/// `x` has length `d`. Cost `3d²` flops for a dense belief.
+///
+/// # Errors
+/// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::Label`], [`Error::NegativeVariance`],
+/// [`Error::ImproperSite`]; the belief is then as it was, to the bit.
+///
+/// ```
+/// use vi_core::{filter, BernoulliLogit, Belief, DenseGaussian, Implicit, Mixture8};
+/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 10.0)?;
+/// let rule = Implicit(BernoulliLogit(Mixture8));
+/// let mut scratch = filter::Scratch::new(2);
+/// filter::step(&mut belief, &rule, &[1.0, 0.5], 1.0, &mut scratch)?;
+/// assert!(belief.mean()[0] > 0.0);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+pub fn step<B: Belief, R: SiteRule>(
+    belief: &mut B,
+    rule: &R,
+    x: &[f64],
+    y: f64,
+    scratch: &mut Scratch,
+) -> Result<StepInfo, Error> {
+    check_len("x", belief.dim(), x.len())?;
+    check_len("scratch", belief.dim(), scratch.gain.len())?;
+    check_finite("x", x)?;
+    rule.check_label(y)?;
+    advance(belief, rule, x, y, &mut scratch.gain)
+}
+
+/// A step whose input has been checked.
+fn advance<B: Belief, R: SiteRule>(
+    belief: &mut B,
+    rule: &R,
+    x: &[f64],
+    y: f64,
+    gain: &mut [f64],
+) -> Result<StepInfo, Error> {
+    let mut projection = belief.project(x, gain);
+    // A zero row, or one that the belief is certain of, may round to just below 0.
+    let rounding = f64::EPSILON * x.iter().zip(&*gain).map(|(x, g)| (x * g).abs()).sum::<f64>();
+    if projection.variance < -(x.len() as f64) * rounding || !projection.variance.is_finite() {
+        return Err(Error::NegativeVariance { value: projection.variance });
+    }
+    projection.variance = projection.variance.max(0.0);
+    let site = rule.site(projection.mean, projection.variance, y)?;
+    site.check(projection.variance)?;
+    belief.absorb(projection, site, gain);
+    Ok(StepInfo { projection, site })
+}
+
+/// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), in order.
+///
+/// `observe(t, belief, info)` is called after observation `t` (from 0) with the new belief: trajectories,
+/// prequential scores, progress. Rows that are contiguous in memory (`MatRef::from_row_major_slice`) are not
+/// copied. Cost `3nd²` flops for a dense belief, plus one copy of the belief.
+///
+/// # Errors
+/// As [`step`], told of the row by [`Error::Row`]; [`Error::Empty`] for `n = 0`. All rows and labels are checked
+/// before the first update, and on any error the belief is as it was before the call.
+///
+/// ```
+/// use vi_core::{filter, Belief, DenseGaussian, Explicit, GaussianLikelihood};
+/// use vi_linalg::faer::MatRef;
+/// let x = MatRef::from_row_major_slice(&[1.0, 0.0, 0.0, 1.0, 1.0, 1.0], 3, 2);
+/// let y = [1.0, 2.0, 3.0];
+/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1e3)?;
+/// let kalman = Explicit(GaussianLikelihood::new(0.01)?);
+/// filter::run(&mut belief, &kalman, x, &y, |_, _, _| {})?;
+/// assert!((belief.mean()[1] - 2.0).abs() < 1e-3);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+pub fn run<B: Belief + Clone, R: SiteRule>(
+    belief: &mut B,
+    rule: &R,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    mut observe: impl FnMut(usize, &B, &StepInfo),
+) -> Result<(), Error> {
+    check_rows(belief.dim(), x, y)?;
+    for (t, &label) in y.iter().enumerate() {
+        rule.check_label(label).map_err(|error| error.at_row(t))?;
+    }
+    let before = belief.clone();
+    let mut scratch = Scratch::new(belief.dim());
+    for (t, &label) in y.iter().enumerate() {
+        let Scratch { gain, row } = &mut scratch;
+        let x_t = contiguous_row(x, t, row);
+        match advance(belief, rule, x_t, label, gain) {
+            Ok(info) => observe(t, belief, &info),
+            Err(error) => {
+                *belief = before;
+                return Err(error.at_row(t));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Row `t` of `x` as a slice: in place where it is contiguous, else copied into `buffer`.
+pub(crate) fn contiguous_row<'a>(x: MatRef<'a, f64>, t: usize, buffer: &'a mut [f64]) -> &'a [f64] {
+    if let Some(row) = x.row(t).try_as_row_major() {
+        return row.as_slice();
+    }
+    for (to, from) in buffer.iter_mut().zip(x.row(t).iter()) {
+        *to = *from;
+    }
+    buffer
+}
+
+/// Checks the shapes and the finiteness of a set of observations.
+///
+/// # Errors
+/// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`].
+pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
+    if x.nrows() == 0 {
+        return Err(Error::Empty { argument: "x" });
+    }
+    check_len("columns of x", d, x.ncols())?;
+    check_len("y", x.nrows(), y.len())?;
+    for t in 0..x.nrows() {
+        for (index, &value) in x.row(t).iter().enumerate() {
+            if !value.is_finite() {
+                return Err(Error::NonFinite { argument: "x", index, value }.at_row(t));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The implicit step of logistic regression with the papers' expectations (R-VGA eqs 64-72).
+
+use super::ImplicitRoot;
+use crate::expectation::BETA;
+use crate::{Error, Site};
+
+/// Iterations after which the search is declared lost; bisection alone ends in about 60.
+const MAX_ITERATIONS: usize = 200;
+
+/// The root of R-VGA's eqs (69)-(70): `α = a + ν(y − s(kα))`, `ν* = ν/(1 + ν·k·s′(kα))`,
+/// `k = β/√(ν*+β²)`.
+///
+/// One scalar equation. Given `z = kα`, with `c = s′(z)`, `B = νβc`:
+/// the variance's equation is the cubic `(w²−β²)(w+B) = νw` in `w = √(ν*+β²)`, with one root on the
+/// domain; what is left, `F(z) = z·w(z) − β(a + ν·s(−z)) = 0` (for `y = 1`, the other label by
+/// symmetry), changes sign once. Newton on `F`, kept inside a shrinking bracket, one exponential
+/// an iteration. `α` and `ν*` come out to about 1e-15 relative to `max(|α|, √ν*)`, the gain and
+/// curvature to about `ε·(1+|z|)`.
+///
+/// # Errors
+/// [`Error::ImproperSite`] if the search does not end; not seen for finite `a` and `ν ≥ 0`.
+///
+/// ```
+/// let root = vi_core::implicit::probit_root(1.0, -1e4, 1e6)?;
+/// assert!((root.alpha - 177.86).abs() < 0.01);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+    let sign = if y > 0.5 { 1.0 } else { -1.0 };
+    let a = sign * a;
+    let w_max = (nu + BETA * BETA).sqrt();
+
+    // The domain (71)-(72): α between a and a + ν, w between β and w_max.
+    let mut low = BETA * a / if a < 0.0 { BETA } else { w_max };
+    let mut high = BETA * (a + nu) / if a + nu < 0.0 { w_max } else { BETA };
+
+    let mut z = start(a, nu, w_max).clamp(low, high);
+    let mut w = w_max;
+    let mut last_step = high - low;
+    for _ in 0..MAX_ITERATIONS {
+        let e = (-z.abs()).exp();
+        let (below, above) = if z >= 0.0 { (e, 1.0) } else { (1.0, e) };
+        let residual = below / (1.0 + e); // s(−z)
+        let c = e / ((1.0 + e) * (1.0 + e)); // s′(z)
+        let b = nu * BETA * c;
+        w = positive_root(w, b, nu);
+        // dw/dz by the cubic's implicit derivative; s″ = s′·(s(−z) − s(z)).
+        let skew = (below - above) / (1.0 + e);
+        let w_slope = -(w * w - BETA * BETA) * b * skew / cubic_slope(w, b);
+
+        let (needed, offered) = (z * w - BETA * a, BETA * nu * residual);
+        if needed > offered {
+            high = z;
+        } else {
+            low = z;
+        }
+        let needed_slope = w + z * w_slope;
+        let newton = if z > 0.0 && needed > 0.5 * z * w {
+            // ν·s(−z) falls like e^(−z): its logarithm is nearly straight.
+            (offered / needed).ln() / (needed_slope / needed + above / (1.0 + e))
+        } else {
+            (offered - needed) / (needed_slope + BETA * nu * c)
+        };
+        // Newton's error is squared by the step just taken; two steps that do not shrink may cycle.
+        let inside = z + newton >= low && z + newton <= high && newton.abs() <= 0.5 * last_step;
+        let step = if inside { newton } else { 0.5 * (low + high) - z };
+        let rounding = 4.0 * f64::EPSILON * z.abs();
+        if step.abs() <= rounding.max(1e-8) && inside || high - low <= rounding {
+            return Ok(finish(sign, a, nu, z + step, w + w_slope * step));
+        }
+        last_step = step.abs();
+        z += step;
+        w = (w + w_slope * step).clamp(BETA, w_max);
+    }
+    Err(Error::ImproperSite { slope: f64::NAN, curvature: f64::NAN, variance: nu })
+}
+
+/// A first `z`: the explicit step where the prior is moderate, the balance of `ν·s(−z)` with what
+/// `α` lacks where the label contradicts a vague prior.
+fn start(a: f64, nu: f64, w_max: f64) -> f64 {
+    let k = BETA / w_max;
+    let z = k * a;
+    let e = (-z.abs()).exp();
+    let residual = if z >= 0.0 { e } else { 1.0 } / (1.0 + e);
+    let c = k * e / ((1.0 + e) * (1.0 + e));
+    k * (a + nu * residual / (1.0 + nu * c))
+}
+
+/// `∂/∂w` of `(w²−β²)(w+B) − νw` at its root, where `ν` can be eliminated: always positive.
+fn cubic_slope(w: f64, b: f64) -> f64 {
+    2.0 * w * w + b * w + BETA * BETA * b / w
+}
+
+/// The root `w ≥ β` of `(w²−β²)(w+B) = νw` by Newton from a near `w`; the cubic is convex there.
+fn positive_root(start: f64, b: f64, nu: f64) -> f64 {
+    let mut w = start;
+    for _ in 0..MAX_ITERATIONS {
+        let excess = w * w - BETA * BETA;
+        let f = excess * (w + b) - nu * w;
+        let slope = 2.0 * w * (w + b) + excess - nu;
+        // Left of the minimum the tangent points away from the root: jump to its right instead.
+        let next = if slope > 0.0 { w - f / slope } else { (nu + BETA * BETA).sqrt() };
+        let next = next.max(BETA);
+        if (next - w).abs() <= 1e-9 * next {
+            return next;
+        }
+        w = next;
+    }
+    w
+}
+
+/// `(α, ν*, e, h)` from `z` and `w`, each by the form that does not cancel.
+fn finish(sign: f64, a: f64, nu: f64, z: f64, w: f64) -> ImplicitRoot {
+    let e = (-z.abs()).exp();
+    let residual = if z >= 0.0 { e } else { 1.0 } / (1.0 + e);
+    let curvature = BETA / w * e / ((1.0 + e) * (1.0 + e));
+    // a + ν·s(−z) passes an error of z on with factor ν·h, z/k with factor 1.
+    let alpha = if nu * curvature > 1.0 { z * w / BETA } else { a + nu * residual };
+    ImplicitRoot { alpha: sign * alpha, nu: nu / (1.0 + nu * curvature), gain: sign * residual, curvature }
+}
+
+impl ImplicitRoot {
+    /// The site that takes a belief with projected variance `variance` to this root.
+    pub fn site(&self, variance: f64) -> Site {
+        Site { slope: self.gain * (1.0 + self.curvature * variance), curvature: self.curvature }
+    }
+}

@@ -1,0 +1,82 @@
+//! The quadratic Kalman filter: the logistic under Jaakkola and Jordan's bound.
+
+use crate::expectation::Mixture8;
+use crate::likelihood::Likelihood;
+use crate::logit::BernoulliLogit;
+use crate::special::jaakkola_jordan;
+use crate::{Error, Site, SiteRule};
+
+/// Iterations after which the search for `ξ` is declared lost; bisection alone ends in about 60.
+const MAX_ITERATIONS: usize = 200;
+
+/// `h = tanh(ξ/2)/(2ξ)`, `r = y − ½`, `g = y − ½ − h·a`: logistic regression under the quadratic
+/// bound `log s(t) ≥ log s(ξ) + (t−ξ)/2 − ½h(t²−ξ²)` (R-VGA eqs 82-90).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum QuadraticBound {
+    /// `ξ² = xᵀ(P₋+μ₋μ₋ᵀ)x = ν + a²`, once, from the old belief: the QKF as the paper has it (eq 90).
+    #[default]
+    Once,
+    /// `ξ² = xᵀ(P₊+μ₊μ₊ᵀ)x`, the bound's optimum, from the new belief (Jaakkola and Jordan 1997;
+    /// Drugowitsch §2.5.1).
+    Optimal,
+}
+
+impl QuadraticBound {
+    /// The bound's free parameter `ξ ≥ 0` at `(a, ν, y)`.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`] if the search for the optimum does not end; not seen on finite input.
+    pub fn xi(self, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
+        match self {
+            Self::Once => Ok((nu + a * a).sqrt()),
+            Self::Optimal => optimal_xi(a, nu, y - 0.5),
+        }
+    }
+}
+
+/// The root of `ξ² = ν/(1+hν) + ((a+νr)/(1+hν))²` by bracketed secant steps; the right side lies
+/// between its values at `h = ¼` and `h = 0`.
+fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
+    let second_moment = |h: f64| {
+        let shrink = 1.0 / (1.0 + h * nu);
+        let mean = (a + nu * r) * shrink;
+        nu * shrink + mean * mean
+    };
+    let (mut low, mut high) = (second_moment(0.25).sqrt(), second_moment(0.0).sqrt());
+    // The paper's ξ, then the fixed-point map with a secant on its residual.
+    let mut xi = (nu + a * a).sqrt().clamp(low, high);
+    let mut last: Option<(f64, f64)> = None;
+    for _ in 0..MAX_ITERATIONS {
+        let image = second_moment(jaakkola_jordan(xi)).sqrt();
+        let residual = xi - image;
+        if residual > 0.0 {
+            high = xi;
+        } else {
+            low = xi;
+        }
+        let guess = match last {
+            Some((old_xi, old_residual)) if old_residual != residual => {
+                xi - residual * (xi - old_xi) / (residual - old_residual)
+            }
+            _ => image,
+        };
+        let next = if guess >= low && guess <= high { guess } else { 0.5 * (low + high) };
+        if (next - xi).abs() <= 4.0 * f64::EPSILON * xi {
+            return Ok(next);
+        }
+        last = Some((xi, residual));
+        xi = next;
+    }
+    Err(Error::ImproperSite { slope: r, curvature: jaakkola_jordan(xi), variance: nu })
+}
+
+impl SiteRule for QuadraticBound {
+    fn check_label(&self, label: f64) -> Result<(), Error> {
+        BernoulliLogit(Mixture8).check_label(label)
+    }
+
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        let curvature = jaakkola_jordan(self.xi(a, nu, y)?); // (89)
+        Ok(Site { slope: y - 0.5 - curvature * a, curvature }) // (88)
+    }
+}

@@ -1,0 +1,73 @@
+//! A site: what one observation says to a Gaussian belief, in two numbers.
+
+use crate::Error;
+
+/// How one observation looks to a Gaussian belief through `t = xᵀθ`.
+///
+/// With projected mean `a = xᵀμ` and projected variance `ν = xᵀPx`, every filter of the family is
+///
+/// ```text
+/// P⁻¹ ← P⁻¹ + h·xxᵀ        P ← P − h/(1+hν)·(Px)(Px)ᵀ        μ ← μ + e·Px,   e = g/(1+hν)
+/// ```
+///
+/// Free of any belief, the site is the factor `exp(r·t − ½h·t²)` with `r = g + h·a`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
+pub struct Site {
+    /// Slope `g`, in nats per unit of `xᵀθ`.
+    pub slope: f64,
+    /// Curvature `h`, in nats per squared unit of `xᵀθ`. Negative only for rules that say so.
+    pub curvature: f64,
+}
+
+impl Site {
+    /// The mean's gain `e = g/(1+hν)` on the old covariance: `μ ← μ + e·Px`.
+    #[must_use]
+    pub fn gain(&self, variance: f64) -> f64 {
+        self.slope / (1.0 + self.curvature * variance)
+    }
+
+    /// The coefficient `c = h/(1+hν)` of the rank-one change `P ← P − c·(Px)(Px)ᵀ`.
+    #[must_use]
+    pub fn shrinkage(&self, variance: f64) -> f64 {
+        self.curvature / (1.0 + self.curvature * variance)
+    }
+
+    /// The linear coefficient `r = g + h·a` of the belief-free factor `exp(r·t − ½h·t²)`.
+    #[must_use]
+    pub fn natural_slope(&self, mean: f64) -> f64 {
+        self.slope + self.curvature * mean
+    }
+
+    /// Checks that the site leaves a Gaussian: finite, and `1 + hν > 0`.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`].
+    pub fn check(&self, variance: f64) -> Result<(), Error> {
+        let proper = self.slope.is_finite() && self.curvature.is_finite() && 1.0 + self.curvature * variance > 0.0;
+        if proper {
+            Ok(())
+        } else {
+            Err(Error::ImproperSite { slope: self.slope, curvature: self.curvature, variance })
+        }
+    }
+}
+
+/// A rule that turns one observation, seen through `(a, ν)`, into a [`Site`].
+///
+/// A rule sees no vector and a belief sees no label, so rules and beliefs compose freely.
+pub trait SiteRule {
+    /// Checks that `label` is one that the rule's likelihood gives probability to.
+    ///
+    /// # Errors
+    /// [`Error::Label`], or [`Error::NonFinite`] for a NaN or infinite label.
+    fn check_label(&self, label: f64) -> Result<(), Error>;
+
+    /// The site of an observation with label `y`, at projected mean `a` and variance `nu ≥ 0`.
+    ///
+    /// The arguments are finite and the label has been checked; callers see to that.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`] when the rule has no answer there.
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error>;
+}
