@@ -16,15 +16,7 @@ use crate::LinalgError;
 /// assert_eq!(error.to_string(), "length of x: expected 2, found 3");
 /// ```
 pub fn dimension(what: &'static str, expected: usize, found: usize) -> Result<(), LinalgError> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(LinalgError::Dimension {
-            what,
-            expected,
-            found,
-        })
-    }
+    if expected == found { Ok(()) } else { Err(LinalgError::Dimension { what, expected, found }) }
 }
 
 /// Checks that every element of a vector is finite. Cost d.
@@ -40,12 +32,7 @@ pub fn dimension(what: &'static str, expected: usize, found: usize) -> Result<()
 pub fn finite_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
     match x.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
-        Some(row) => Err(LinalgError::NonFinite {
-            what,
-            row,
-            column: 0,
-            value: x[row],
-        }),
+        Some(row) => Err(LinalgError::NonFinite { what, row, column: 0, value: x[row] }),
     }
 }
 
@@ -72,21 +59,12 @@ pub fn finite_lower(what: &'static str, a: MatRef<'_, f64>) -> Result<(), Linalg
     finite_from(what, a, |column| column)
 }
 
-fn finite_from(
-    what: &'static str,
-    a: MatRef<'_, f64>,
-    first_row: impl Fn(usize) -> usize,
-) -> Result<(), LinalgError> {
+fn finite_from(what: &'static str, a: MatRef<'_, f64>, first_row: impl Fn(usize) -> usize) -> Result<(), LinalgError> {
     for column in 0..a.ncols() {
         for row in first_row(column)..a.nrows() {
             let value = a[(row, column)];
             if !value.is_finite() {
-                return Err(LinalgError::NonFinite {
-                    what,
-                    row,
-                    column,
-                    value,
-                });
+                return Err(LinalgError::NonFinite { what, row, column, value });
             }
         }
     }
@@ -104,12 +82,7 @@ mod tests {
         let mut a = Mat::<f64>::zeros(3, 3);
         a[(2, 1)] = f64::INFINITY;
         a[(1, 2)] = f64::NEG_INFINITY;
-        let expected = LinalgError::NonFinite {
-            what: "A",
-            row: 2,
-            column: 1,
-            value: f64::INFINITY,
-        };
+        let expected = LinalgError::NonFinite { what: "A", row: 2, column: 1, value: f64::INFINITY };
         assert_eq!(finite_lower("A", a.as_ref()), Err(expected.clone()));
         assert_eq!(finite_matrix("A", a.as_ref()), Err(expected));
         a[(2, 1)] = 0.0;

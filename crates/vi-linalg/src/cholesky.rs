@@ -25,7 +25,7 @@ mod in_place;
 mod owned;
 
 pub use in_place::{
-    factor_in_place, factor_in_place_scratch, inverse, inverse_scratch, log_det, mul_lower,
-    rank_r_update_in_place, solve_in_place, solve_lower_in_place, solve_upper_in_place,
+    factor_in_place, factor_in_place_scratch, inverse, inverse_scratch, log_det, mul_lower, rank_r_update_in_place,
+    solve_in_place, solve_lower_in_place, solve_upper_in_place,
 };
 pub use owned::Cholesky;

@@ -8,6 +8,11 @@
 //! Shapes that do not agree are a mistake of the caller and panic with both shapes. NaN and infinities go through
 //! to the result.
 
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must be inlined into the function that carries the processor's features"
+)]
+
 mod matrix;
 mod symmetric;
 mod vector;
@@ -18,18 +23,12 @@ pub use vector::{axpy, dot};
 
 #[track_caller]
 pub(crate) fn assert_square(nrows: usize, ncols: usize) {
-    assert!(
-        nrows == ncols,
-        "the matrix must be square, it is {nrows} x {ncols}"
-    );
+    assert!(nrows == ncols, "the matrix must be square, it is {nrows} x {ncols}");
 }
 
 #[track_caller]
 pub(crate) fn assert_length(name: &str, length: usize, d: usize) {
-    assert!(
-        length == d,
-        "{name} has {length} elements, the matrix is {d} x {d}"
-    );
+    assert!(length == d, "{name} has {length} elements, the matrix is {d} x {d}");
 }
 
 #[track_caller]

@@ -26,7 +26,7 @@ pub(crate) fn symmetric(rng: &mut ChaCha8Rng, d: usize) -> Mat<f64> {
     Mat::from_fn(d, d, |i, j| g[(i.max(j), i.min(j))])
 }
 
-/// I + GGᵀ/d, all of it filled: its condition number stays below 6 or so.
+/// I + GGᵀ/d, all of it filled: no eigenvalue below 1, few above 5.
 pub(crate) fn positive_definite(rng: &mut ChaCha8Rng, d: usize) -> Mat<f64> {
     let g = matrix(rng, d, d);
     let mut a = product(g.as_ref(), g.transpose());
@@ -40,17 +40,13 @@ pub(crate) fn positive_definite(rng: &mut ChaCha8Rng, d: usize) -> Mat<f64> {
 
 /// The same matrix with NaN in the strict upper triangle.
 pub(crate) fn lower_only(a: MatRef<'_, f64>) -> Mat<f64> {
-    Mat::from_fn(a.nrows(), a.ncols(), |i, j| {
-        if i < j { f64::NAN } else { a[(i, j)] }
-    })
+    Mat::from_fn(a.nrows(), a.ncols(), |i, j| if i < j { f64::NAN } else { a[(i, j)] })
 }
 
 /// A B by three loops.
 pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     assert_eq!(a.ncols(), b.nrows());
-    Mat::from_fn(a.nrows(), b.ncols(), |i, j| {
-        (0..a.ncols()).map(|k| a[(i, k)] * b[(k, j)]).sum()
-    })
+    Mat::from_fn(a.nrows(), b.ncols(), |i, j| (0..a.ncols()).map(|k| a[(i, k)] * b[(k, j)]).sum())
 }
 
 /// |A| |B|, the scale of the rounding error of A B.
@@ -77,6 +73,12 @@ pub(crate) fn max_abs(a: MatRef<'_, f64>) -> f64 {
 pub(crate) fn max_difference(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> f64 {
     assert_eq!(a.shape(), b.shape());
     max_abs((a - b).as_ref())
+}
+
+/// Largest row sum of |a|, at least the 2-norm of a symmetric matrix.
+pub(crate) fn infinity_norm(a: MatRef<'_, f64>) -> f64 {
+    let row_sum = |i| (0..a.ncols()).map(|j| a[(i, j)].abs()).sum();
+    (0..a.nrows()).map(row_sum).fold(0.0, f64::max)
 }
 
 pub(crate) fn column(x: &[f64]) -> MatRef<'_, f64> {

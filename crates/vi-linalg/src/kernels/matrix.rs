@@ -19,13 +19,7 @@ use super::{assert_shape, assert_square};
 /// assert_eq!((a[(0, 0)], a[(1, 0)], a[(1, 1)]), (2.0, 4.0, 10.0));
 /// ```
 #[track_caller]
-pub fn symmetric_rank_r(
-    lower: MatMut<'_, f64>,
-    alpha: f64,
-    u: MatRef<'_, f64>,
-    v: MatRef<'_, f64>,
-    par: Par,
-) {
+pub fn symmetric_rank_r(lower: MatMut<'_, f64>, alpha: f64, u: MatRef<'_, f64>, v: MatRef<'_, f64>, par: Par) {
     assert_square(lower.nrows(), lower.ncols());
     assert_shape("U", u.shape(), (lower.nrows(), u.ncols()));
     assert_shape("V", v.shape(), u.shape());
@@ -56,23 +50,14 @@ pub fn symmetric_rank_r(
 /// assert_eq!(out, mat![[12.0, 1.0], [31.0, 3.0]]);
 /// ```
 #[track_caller]
-pub fn symmetric_mul_mat(
-    out: MatMut<'_, f64>,
-    lower: MatRef<'_, f64>,
-    x: MatRef<'_, f64>,
-    par: Par,
-) {
+pub fn symmetric_mul_mat(out: MatMut<'_, f64>, lower: MatRef<'_, f64>, x: MatRef<'_, f64>, par: Par) {
     assert_square(lower.nrows(), lower.ncols());
     assert_shape("X", x.shape(), (lower.nrows(), x.ncols()));
     assert_shape("out", out.shape(), x.shape());
     let mut out = out;
     let halves = [
         (Accum::Replace, lower, BlockStructure::TriangularLower),
-        (
-            Accum::Add,
-            lower.transpose(),
-            BlockStructure::StrictTriangularUpper,
-        ),
+        (Accum::Add, lower.transpose(), BlockStructure::StrictTriangularUpper),
     ];
     for (accum, half, structure) in halves {
         triangular::matmul(
@@ -101,7 +86,7 @@ pub fn symmetric_mul_mat(
 /// ```
 #[track_caller]
 pub fn mirror_lower(a: MatMut<'_, f64>) {
-    const BLOCK: usize = 16;
+    const BLOCK: usize = 32;
     assert_square(a.nrows(), a.ncols());
     let mut rest = a;
     while rest.ncols() > 0 {
@@ -134,20 +119,12 @@ mod tests {
                 let dense = product(a.as_ref(), x.as_ref());
                 let scale = absolute_product(a.as_ref(), x.as_ref());
                 let mut out = Mat::from_fn(d, k, |_, _| f64::NAN);
-                symmetric_mul_mat(
-                    out.as_mut(),
-                    lower_only(a.as_ref()).as_ref(),
-                    x.as_ref(),
-                    Par::Seq,
-                );
+                symmetric_mul_mat(out.as_mut(), lower_only(a.as_ref()).as_ref(), x.as_ref(), Par::Seq);
                 for j in 0..k {
                     for i in 0..d {
                         // Two sums of d terms, each off by at most d ε/2 |A||X| in any order.
                         let tolerance = d as f64 * f64::EPSILON * scale[(i, j)];
-                        assert!(
-                            (out[(i, j)] - dense[(i, j)]).abs() <= tolerance,
-                            "d = {d}, k = {k}: ({i}, {j})"
-                        );
+                        assert!((out[(i, j)] - dense[(i, j)]).abs() <= tolerance, "d = {d}, k = {k}: ({i}, {j})");
                     }
                 }
             }
@@ -173,13 +150,8 @@ mod tests {
                     for i in j..d {
                         let expected = a[(i, j)] - 0.3 * dense[(i, j)];
                         // Two sums of r terms and two more roundings on either side.
-                        let tolerance = (r as f64 + 2.0)
-                            * f64::EPSILON
-                            * (a[(i, j)].abs() + 0.3 * scale[(i, j)]);
-                        assert!(
-                            (out[(i, j)] - expected).abs() <= tolerance,
-                            "d = {d}, r = {r}: ({i}, {j})"
-                        );
+                        let tolerance = (r as f64 + 2.0) * f64::EPSILON * (a[(i, j)].abs() + 0.3 * scale[(i, j)]);
+                        assert!((out[(i, j)] - expected).abs() <= tolerance, "d = {d}, r = {r}: ({i}, {j})");
                     }
                 }
             }
@@ -200,12 +172,6 @@ mod tests {
     #[should_panic(expected = "V is 3 x 1, the other arguments ask for 3 x 2")]
     fn shapes_must_agree() {
         let (u, v) = (Mat::zeros(3, 2), Mat::zeros(3, 1));
-        symmetric_rank_r(
-            Mat::zeros(3, 3).as_mut(),
-            1.0,
-            u.as_ref(),
-            v.as_ref(),
-            Par::Seq,
-        );
+        symmetric_rank_r(Mat::zeros(3, 3).as_mut(), 1.0, u.as_ref(), v.as_ref(), Par::Seq);
     }
 }

@@ -3,7 +3,7 @@
 //! Columns are taken four at a time. Their 4 × 4 block on the diagonal is done by scalars, the rectangle below it
 //! by vectors: each vector of the operand is then loaded once for four columns.
 
-use faer::{ContiguousFwd, MatMut, MatRef};
+use faer::{ColMut, ContiguousFwd, MatMut, MatRef};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::{assert_length, assert_square};
@@ -69,15 +69,13 @@ pub fn symmetric_rank_one(lower: MatMut<'_, f64>, alpha: f64, v: &[f64]) {
 #[track_caller]
 #[expect(clippy::expect_used, reason = "a stated precondition on the layout")]
 fn contiguous(a: MatRef<'_, f64>) -> Columns<'_> {
-    a.try_as_col_major()
-        .expect("the matrix must have contiguous columns (row stride 1)")
+    a.try_as_col_major().expect("the matrix must have contiguous columns (row stride 1)")
 }
 
 #[track_caller]
 #[expect(clippy::expect_used, reason = "a stated precondition on the layout")]
 fn contiguous_mut(a: MatMut<'_, f64>) -> ColumnsMut<'_> {
-    a.try_as_col_major_mut()
-        .expect("the matrix must have contiguous columns (row stride 1)")
+    a.try_as_col_major_mut().expect("the matrix must have contiguous columns (row stride 1)")
 }
 
 struct MulVec<'a> {
@@ -248,7 +246,7 @@ impl WithSimd for RankOne<'_> {
             let (left, right) = panel.split_at_col_mut(2);
             let (a0, a1) = left.two_cols_mut(0, 1);
             let (a2, a3) = right.two_cols_mut(0, 1);
-            let columns = [a0, a1, a2, a3].map(|column| column.as_slice_mut());
+            let columns = [a0, a1, a2, a3].map(ColMut::as_slice_mut);
             let w = [0, 1, 2, 3].map(|k| alpha * v[j + k]);
             let below = split_diagonal_block(columns, j, w, v);
             rank_one_below(simd, below, w, &v[j + PANEL..]);
@@ -310,9 +308,7 @@ mod tests {
     use faer::Mat;
 
     use super::*;
-    use crate::testing::{
-        SIZES, absolute_product, column, lower_only, max_abs, product, rng, symmetric, vector,
-    };
+    use crate::testing::{SIZES, absolute_product, column, lower_only, max_abs, product, rng, symmetric, vector};
 
     #[test]
     fn matrix_vector_product_is_the_dense_one() {
@@ -327,10 +323,7 @@ mod tests {
             for i in 0..d {
                 // Two sums of d terms, each off by at most d ε/2 |A||x| in any order.
                 let tolerance = d as f64 * f64::EPSILON * scale[(i, 0)];
-                assert!(
-                    (out[i] - dense[(i, 0)]).abs() <= tolerance,
-                    "d = {d}, i = {i}"
-                );
+                assert!((out[i] - dense[(i, 0)]).abs() <= tolerance, "d = {d}, i = {i}");
             }
         }
     }
@@ -382,9 +375,7 @@ mod tests {
             let x: Vec<f64> = (0..d).map(|i| (i % 5) as f64 - 2.0).collect();
             let view = big.as_ref().submatrix(1, 2, d, d);
             let entry = |i: usize, j: usize| view[(i.max(j), i.min(j))];
-            let exact: Vec<f64> = (0..d)
-                .map(|i| (0..d).map(|j| entry(i, j) * x[j]).sum())
-                .collect();
+            let exact: Vec<f64> = (0..d).map(|i| (0..d).map(|j| entry(i, j) * x[j]).sum()).collect();
             let form: f64 = (0..d).map(|i| x[i] * exact[i]).sum();
             let mut out = vec![0.0; d];
             symmetric_mul_vec(&mut out, view, &x);
@@ -396,11 +387,7 @@ mod tests {
             for j in 0..d + 3 {
                 for i in 0..d + 3 {
                     let inside = i > 0 && j > 1 && i <= d && j <= d + 1 && i > j - 2;
-                    let change = if inside {
-                        2.0 * x[i - 1] * x[j - 2]
-                    } else {
-                        0.0
-                    };
+                    let change = if inside { 2.0 * x[i - 1] * x[j - 2] } else { 0.0 };
                     assert_eq!(big[(i, j)], before[(i, j)] + change, "d = {d}: ({i}, {j})");
                 }
             }

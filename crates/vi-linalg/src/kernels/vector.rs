@@ -11,12 +11,7 @@ use pulp::{Arch, Simd, WithSimd};
 #[track_caller]
 #[must_use]
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
-    assert!(
-        x.len() == y.len(),
-        "x has {} elements, y has {}",
-        x.len(),
-        y.len()
-    );
+    assert!(x.len() == y.len(), "x has {} elements, y has {}", x.len(), y.len());
     Arch::new().dispatch(Dot { x, y })
 }
 
@@ -30,12 +25,7 @@ pub fn dot(x: &[f64], y: &[f64]) -> f64 {
 /// ```
 #[track_caller]
 pub fn axpy(y: &mut [f64], alpha: f64, x: &[f64]) {
-    assert!(
-        y.len() == x.len(),
-        "y has {} elements, x has {}",
-        y.len(),
-        x.len()
-    );
+    assert!(y.len() == x.len(), "y has {} elements, x has {}", y.len(), x.len());
     Arch::new().dispatch(Axpy { y, alpha, x });
 }
 
@@ -63,10 +53,7 @@ impl WithSimd for Dot<'_> {
         for (&x, &y) in x_rest.iter().zip(y_rest) {
             sums[0] = simd.mul_add_e_f64s(x, y, sums[0]);
         }
-        let sum = simd.add_f64s(
-            simd.add_f64s(sums[0], sums[1]),
-            simd.add_f64s(sums[2], sums[3]),
-        );
+        let sum = simd.add_f64s(simd.add_f64s(sums[0], sums[1]), simd.add_f64s(sums[2], sums[3]));
         let mut total = simd.reduce_sum_f64s(sum);
         for (x, y) in x_tail.iter().zip(y_tail) {
             total += x * y;
