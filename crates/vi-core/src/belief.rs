@@ -3,6 +3,7 @@
 mod dense;
 
 pub use dense::DenseGaussian;
+pub(crate) use dense::{check_symmetric, factor};
 
 use crate::Site;
 

@@ -30,23 +30,29 @@
 //! | `s`, `β` | [`special::sigmoid`], `√(8/π)` | | R-VGA §5 |
 
 mod belief;
+pub mod divergence;
+pub mod ekf;
 mod error;
 pub mod expectation;
 pub mod filter;
 mod gaussian;
 pub mod implicit;
+pub mod kalman;
 mod likelihood;
 mod logit;
+mod posterior;
 mod rule;
 mod site;
 pub mod special;
 
 pub use belief::{Belief, DenseGaussian, Projection};
+pub use divergence::Estimate;
 pub use error::Error;
 pub use expectation::{Exact, Mixture8, Probit};
 pub use gaussian::GaussianLikelihood;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood};
 pub use logit::BernoulliLogit;
+pub use posterior::GlmPosterior;
 pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, QuadraticBound, SkipCovariance,
 };

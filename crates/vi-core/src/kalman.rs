@@ -1,0 +1,105 @@
+//! Vector observations `y = Hθ + N(0, R)` on a dense belief (R-VGA §4.1, Theorem 2).
+
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, MatRef, Par};
+use vi_linalg::kernels::{symmetric_mul_mat, symmetric_rank_r};
+
+use crate::Error;
+use crate::belief::{Belief, DenseGaussian, check_symmetric, factor};
+use crate::error::{check_finite, check_len};
+use crate::special::HALF_LN_2PI;
+
+/// What a vector update saw.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct VectorInfo {
+    /// `log N(y | Hμ, R + HPHᵀ)`: the log of the one-step predictive density, in nats.
+    pub log_predictive: f64,
+}
+
+/// The Kalman filter's update of a static state by one vector observation.
+///
+/// ```text
+/// K = PHᵀ(R + HPHᵀ)⁻¹          (41)
+/// μ ← μ + K(y − Hμ)            (40)
+/// P ← (I − KH)P                (42)
+/// ```
+///
+/// `h` is `m × d`, `y` has length `m`, `r` is `m × m`, positive definite. `S = R + HPHᵀ = LLᵀ` is factored once and
+/// `P` loses `VᵀV`, `V = L⁻¹HP`. Cost `2md² + md² + m²d`.
+///
+/// # Errors
+/// [`Error::Empty`] for `m = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`] and
+/// [`Error::NotPositiveDefinite`] for `r` or `S`; the belief is then as it was.
+///
+/// ```
+/// use vi_core::{kalman, Belief, DenseGaussian};
+/// use vi_linalg::faer::{mat, Par};
+/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0)?;
+/// let (h, r) = (mat![[1.0, 0.0], [1.0, 1.0]], mat![[0.5, 0.1], [0.1, 0.5]]);
+/// kalman::update(&mut belief, h.as_ref(), &[1.0, 2.0], r.as_ref(), Par::Seq)?;
+/// assert!(belief.mean()[0] > 0.5);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+pub fn update(
+    belief: &mut DenseGaussian,
+    h: MatRef<'_, f64>,
+    y: &[f64],
+    r: MatRef<'_, f64>,
+    par: Par,
+) -> Result<VectorInfo, Error> {
+    check_len("columns of h", belief.dim(), h.ncols())?;
+    check_len("rows of h", y.len(), h.nrows())?;
+    check_finite("y", y)?;
+    let mean = MatRef::from_column_major_slice(belief.mean(), belief.dim(), 1);
+    let mut residual = Mat::from_fn(y.len(), 1, |i, _| y[i]);
+    matmul(residual.as_mut(), Accum::Add, h, mean, -1.0, par);
+    innovate(belief, h, residual, r, par)
+}
+
+/// The update of `belief` by a residual `y − ŷ` (`m × 1`) with observation matrix `h` and covariance `r`: what the
+/// linear and the extended Kalman filters share.
+pub(crate) fn innovate(
+    belief: &mut DenseGaussian,
+    h: MatRef<'_, f64>,
+    residual: Mat<f64>,
+    r: MatRef<'_, f64>,
+    par: Par,
+) -> Result<VectorInfo, Error> {
+    let (m, d) = (h.nrows(), h.ncols());
+    if m == 0 {
+        return Err(Error::Empty { argument: "y" });
+    }
+    check_len("rows of r", m, r.nrows())?;
+    check_len("columns of r", m, r.ncols())?;
+    check_symmetric("r", r)?;
+    factor("r", r)?;
+    for j in 0..d {
+        for i in 0..m {
+            if !h[(i, j)].is_finite() {
+                return Err(Error::NonFinite { argument: "h", index: j * m + i, value: h[(i, j)] });
+            }
+        }
+    }
+
+    // S = R + HPHᵀ = LLᵀ
+    let mut pht = Mat::<f64>::zeros(d, m);
+    symmetric_mul_mat(pht.as_mut(), belief.covariance_lower(), h.transpose(), par);
+    let mut s = r.to_owned();
+    matmul(s.as_mut(), Accum::Add, h, pht.as_ref(), 1.0, par);
+    let l = factor("R + HPHᵀ", s.as_ref())?;
+
+    // P ← P − PHᵀS⁻¹HP, with V = L⁻¹HP; μ ← μ + Vᵀ·L⁻¹(y − ŷ)
+    let v = l.whiten(pht.transpose())?;
+    let whitened = l.whiten(residual.as_ref())?;
+    let mut shift = Mat::<f64>::zeros(d, 1);
+    matmul(shift.as_mut(), Accum::Replace, v.transpose(), whitened.as_ref(), 1.0, par);
+    let (mean, covariance) = belief.parts_mut();
+    for (i, value) in mean.iter_mut().enumerate() {
+        *value += shift[(i, 0)];
+    }
+    symmetric_rank_r(covariance.as_mut(), -1.0, v.transpose(), v.transpose(), par);
+
+    let distance = whitened.squared_norm_l2();
+    Ok(VectorInfo { log_predictive: -0.5 * (distance + l.log_det()) - m as f64 * HALF_LN_2PI })
+}
