@@ -1,2 +1,39 @@
-//! Placeholder.
-fn main() {}
+//! The project's task runner, called as `cargo xtask COMMAND`: it parses the command and runs cargo.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a command-line program")]
+
+mod command;
+mod data;
+mod run;
+mod test;
+
+use std::env;
+use std::process::ExitCode;
+
+use command::Command;
+
+fn main() -> ExitCode {
+    let done = match command::parse(env::args_os().skip(1)) {
+        Ok(Command::Help) => {
+            print!("{}", command::HELP);
+            Ok(())
+        }
+        Ok(Command::Test { slow }) => test::run(slow),
+        Ok(Command::Golden(folders)) => run::binary("vi-tests", "golden", &run::absolute(folders)),
+        Ok(Command::Bench(arguments)) => run::binary("vi-benches", "bench", &arguments),
+        Ok(Command::Reproduce(arguments)) => run::binary("vi-repro", "vi-repro", &arguments),
+        Ok(Command::Data(names)) => data::run(&names),
+        Err(message) => {
+            eprintln!("xtask: {message}\nTry `cargo xtask help`.");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(message) = &failure.message {
+                eprintln!("xtask: {message}");
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What may be typed after `cargo xtask`.
+
+use std::ffi::OsString;
+
+/// The text of `cargo xtask help`.
+pub(crate) const HELP: &str = "\
+The tasks of this project. Usage: cargo xtask COMMAND
+
+  test [--slow]                       everything that must hold: format, lints, tests, documentation;
+                                      --slow adds the tests that take long
+  golden [DIR]...                     compare with the stored reference numbers: those of the project,
+                                      or the files found in DIR
+  bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json
+  reproduce [PAPER [ITEM]] [--quick]  compute the papers' figures; open target/reproduce/index.html
+  data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
+                                      already left alone (needs Python 3.11 or later, and a network)
+  help                                show this text
+
+Examples:
+  cargo xtask reproduce rvga          every figure of the R-VGA paper
+  cargo xtask reproduce rvga fig5     one of them
+  cargo xtask data digits phishing    two data sets
+";
+
+/// A command as parsed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Show [`HELP`].
+    Help,
+    /// Run every check, the slow tests too if `slow`.
+    Test { slow: bool },
+    /// Run the golden cases; the arguments are folders.
+    Golden(Vec<OsString>),
+    /// Run the benches; the arguments are theirs.
+    Bench(Vec<OsString>),
+    /// Reproduce figures; the arguments are the reproduction's.
+    Reproduce(Vec<OsString>),
+    /// Fetch data sets; the arguments are names, none for all.
+    Data(Vec<OsString>),
+}
+
+/// Parses the arguments after the program's name; the error is a message for the user.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let mut arguments = arguments.into_iter();
+    let Some(name) = arguments.next() else {
+        return Ok(Command::Help);
+    };
+    let rest: Vec<OsString> = arguments.collect();
+    let texts: Vec<_> = rest.iter().map(|argument| argument.to_string_lossy()).collect();
+    match name.to_string_lossy().as_ref() {
+        "help" | "--help" | "-h" => Ok(Command::Help),
+        "test" => {
+            if let Some(other) = texts.iter().find(|text| *text != "--slow") {
+                return Err(format!("`test` does not know `{other}`; it takes `--slow` only"));
+            }
+            Ok(Command::Test { slow: !rest.is_empty() })
+        }
+        "golden" => Ok(Command::Golden(rest)),
+        "bench" => Ok(Command::Bench(rest)),
+        "reproduce" => Ok(Command::Reproduce(rest)),
+        "data" => {
+            if let Some(option) = texts.iter().find(|text| text.starts_with('-')) {
+                return Err(format!("`data` takes names of data sets, not `{option}`"));
+            }
+            Ok(Command::Data(rest))
+        }
+        unknown => Err(format!("there is no command `{unknown}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn every_command_is_known_and_in_the_help() {
+        for name in ["test", "golden", "bench", "reproduce", "data", "help"] {
+            assert!(parsed(name).is_ok(), "{name}");
+            assert!(HELP.contains(&format!("\n  {name}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn arguments_reach_the_program_that_they_are_for() {
+        assert_eq!(parsed("test"), Ok(Command::Test { slow: false }));
+        assert_eq!(parsed("test --slow"), Ok(Command::Test { slow: true }));
+        assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
+        assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
+        assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
+        assert_eq!(parsed("data digits"), Ok(Command::Data(words("digits"))));
+    }
+
+    #[test]
+    fn help_is_shown_without_arguments() {
+        for line in ["", "help", "--help", "-h"] {
+            assert_eq!(parsed(line), Ok(Command::Help));
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_named() {
+        assert_eq!(parsed("tset"), Err("there is no command `tset`".to_owned()));
+        assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
+        assert!(parsed("test --slow extra").unwrap_err().contains("`extra`"));
+        assert!(parsed("data --all").unwrap_err().contains("`--all`"));
+    }
+}

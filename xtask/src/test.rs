@@ -1,0 +1,88 @@
+//! `cargo xtask test`: everything that must hold before a change is taken in.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::run::{Failure, cargo, finish};
+
+/// Runs every section in turn and stops at the first that fails.
+///
+/// Slow tests run where the variable `VI_SLOW` is 1, which is what `slow` sets.
+pub(crate) fn run(slow: bool) -> Result<(), Failure> {
+    let start = Instant::now();
+    for (name, mut command) in sections(slow) {
+        println!("\n== {name}");
+        let begun = Instant::now();
+        let done = finish(&mut command);
+        let seconds = begun.elapsed().as_secs_f64();
+        match done {
+            Ok(()) => println!("== {name}: passed in {seconds:.1} s"),
+            Err(failure) => {
+                println!("== {name}: FAILED after {seconds:.1} s");
+                let message = failure.message.unwrap_or_else(|| format!("`{}` failed", line(&command)));
+                return Err(Failure { message: Some(format!("{name}: {message}")), ..failure });
+            }
+        }
+    }
+    println!("\nEverything passed in {:.1} s.", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The sections: name and command.
+fn sections(slow: bool) -> Vec<(&'static str, Command)> {
+    let section = |name, arguments: &str| {
+        let mut command = cargo();
+        command.args(arguments.split_whitespace());
+        (name, command)
+    };
+    let mut sections = vec![
+        section("format", "fmt --all --check"),
+        section("lints", "clippy --workspace --all-targets --all-features -- -D warnings"),
+        // Without `--benches`: a bench is a measurement, and `lints` has compiled it.
+        section("tests", "test --workspace --lib --bins --tests --examples"),
+        section("doctests", "test --workspace --doc"),
+        section("documentation", "doc --workspace --no-deps"),
+    ];
+    for (name, command) in &mut sections {
+        if *name == "documentation" {
+            command.env("RUSTDOCFLAGS", "-D warnings");
+        }
+        if slow {
+            command.env("VI_SLOW", "1");
+        }
+    }
+    sections
+}
+
+/// A command as it would be typed.
+fn line(command: &Command) -> String {
+    let arguments = command.get_args().map(|argument| argument.to_string_lossy());
+    std::iter::once("cargo".into()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variable(command: &Command, name: &str) -> Option<String> {
+        let (_, value) = command.get_envs().find(|(key, _)| *key == name)?;
+        value.map(|value| value.to_string_lossy().into_owned())
+    }
+
+    #[test]
+    fn the_slow_tests_are_asked_for_by_a_variable() {
+        for (name, command) in sections(true) {
+            assert_eq!(variable(&command, "VI_SLOW").as_deref(), Some("1"), "{name}");
+        }
+        for (name, command) in sections(false) {
+            assert_eq!(variable(&command, "VI_SLOW"), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn warnings_are_errors_in_lints_and_documentation() {
+        let sections = sections(false);
+        assert!(line(&sections[1].1).ends_with("-- -D warnings"));
+        assert_eq!(variable(&sections[4].1, "RUSTDOCFLAGS").as_deref(), Some("-D warnings"));
+    }
+}
