@@ -1,1 +1,13 @@
-//! Placeholder while the workspace is laid out.
+//! Reproduces the papers' figures and tables: numbers first, then pictures, then a page with
+//! verdicts computed from the numbers.
+//!
+//! [`item`] is the registry, [`plot`] draws, [`report`] writes, and there is one module for each
+//! paper with one file for each section of it.
+
+pub mod error;
+pub mod item;
+pub mod plot;
+pub mod report;
+pub mod rvga;
+
+pub use error::ReproError;

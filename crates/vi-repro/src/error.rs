@@ -1,0 +1,110 @@
+//! The crate's one error type.
+
+use std::path::PathBuf;
+
+/// Everything that can stop an item, a drawing or the page from being made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReproError {
+    /// A drawing was given nothing it could show.
+    #[error("panel `{panel}`: {what} holds no finite point")]
+    NothingToDraw {
+        /// Title of the panel.
+        panel: String,
+        /// The layer or axis concerned.
+        what: String,
+    },
+    /// Two columns that must match in length do not.
+    #[error("{what}: expected {expected} values, found {found}")]
+    Length {
+        /// The argument concerned.
+        what: String,
+        /// Length it should have.
+        expected: usize,
+        /// Length it has.
+        found: usize,
+    },
+    /// An axis range is empty, reversed, not finite, or not positive on a logarithmic axis.
+    #[error("panel `{panel}`: the {axis} axis cannot run from {lo} to {hi}")]
+    Range {
+        /// Title of the panel.
+        panel: String,
+        /// `x` or `y`.
+        axis: &'static str,
+        /// Lower end asked for.
+        lo: f64,
+        /// Upper end asked for.
+        hi: f64,
+    },
+    /// A covariance given to an ellipse is not symmetric positive definite.
+    #[error("{what}: the covariance is not positive definite")]
+    NotPositiveDefinite {
+        /// The ellipse concerned.
+        what: String,
+    },
+    /// The drawing back end refused.
+    #[error("drawing failed: {0}")]
+    Backend(String),
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file concerned.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A table could not be written as CSV.
+    #[error("{path}: {source}")]
+    Csv {
+        /// The file concerned.
+        path: PathBuf,
+        /// What the CSV writer said.
+        source: csv::Error,
+    },
+    /// A record could not be written as JSON.
+    #[error("{path}: {source}")]
+    Json {
+        /// The file concerned.
+        path: PathBuf,
+        /// What the JSON writer said.
+        source: serde_json::Error,
+    },
+    /// The command line names a paper that is not there.
+    #[error("no paper is called `{name}`; there are: {valid}")]
+    UnknownPaper {
+        /// The name given.
+        name: String,
+        /// The names there are, separated by commas.
+        valid: String,
+    },
+    /// The command line names an item that is not there.
+    #[error("paper `{paper}` has no item `{name}`; it has: {valid}")]
+    UnknownItem {
+        /// The paper asked for.
+        paper: String,
+        /// The name given.
+        name: String,
+        /// The names there are, separated by commas.
+        valid: String,
+    },
+    /// A computation inside an item failed.
+    #[error("{what}: {message}")]
+    Computation {
+        /// What was being computed.
+        what: String,
+        /// Why it failed.
+        message: String,
+    },
+}
+
+impl ReproError {
+    /// Wraps a library's error with the name of what was being computed.
+    pub fn computation(what: impl Into<String>, error: &impl std::fmt::Display) -> Self {
+        Self::Computation { what: what.into(), message: error.to_string() }
+    }
+}
+
+/// Returns an error unless `found == expected`.
+pub(crate) fn same_length(what: &str, expected: usize, found: usize) -> Result<(), ReproError> {
+    if expected == found { Ok(()) } else { Err(ReproError::Length { what: what.to_owned(), expected, found }) }
+}

@@ -1,0 +1,296 @@
+//! One place that says how each method looks.
+//!
+//! The colours are those of Okabe and Ito, which readers with any of the common colour-vision
+//! deficiencies tell apart; methods that share a colour differ in dash and marker, so the pictures
+//! also survive a black-and-white printer.
+
+/// A colour, 8 bits a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Colour(pub u8, pub u8, pub u8);
+
+/// Okabe-Ito black.
+pub const BLACK: Colour = Colour(0, 0, 0);
+/// Okabe-Ito orange.
+pub const ORANGE: Colour = Colour(230, 159, 0);
+/// Okabe-Ito sky blue.
+pub const SKY: Colour = Colour(86, 180, 233);
+/// Okabe-Ito bluish green.
+pub const GREEN: Colour = Colour(0, 158, 115);
+/// Okabe-Ito blue.
+pub const BLUE: Colour = Colour(0, 114, 178);
+/// Okabe-Ito vermillion.
+pub const VERMILLION: Colour = Colour(213, 94, 0);
+/// Okabe-Ito reddish purple.
+pub const PURPLE: Colour = Colour(204, 121, 167);
+/// A neutral grey for truths, contours and reference lines.
+pub const GREY: Colour = Colour(105, 105, 105);
+/// A pale grey for grids.
+pub const PALE: Colour = Colour(224, 224, 224);
+/// Plain white.
+pub const WHITE: Colour = Colour(255, 255, 255);
+
+impl Colour {
+    /// The colour a fraction `t` of the way to `other`; `t` is clamped to `[0, 1]`.
+    #[must_use]
+    pub fn mix(self, other: Self, t: f64) -> Self {
+        let channel = |a: u8, b: u8| {
+            let t = if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) };
+            let value = f64::from(a) + (f64::from(b) - f64::from(a)) * t;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between two u8")]
+            let value = value.round() as u8;
+            value
+        };
+        Self(channel(self.0, other.0), channel(self.1, other.1), channel(self.2, other.2))
+    }
+}
+
+/// How a stroke is broken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dash {
+    /// Unbroken.
+    Solid,
+    /// Medium dashes.
+    Dashed,
+    /// Dots.
+    Dotted,
+    /// Dash, dot, dash.
+    DashDot,
+    /// Long dashes.
+    Long,
+}
+
+impl Dash {
+    /// Lengths of stroke and gap in turn, in pixels; empty for an unbroken line.
+    #[must_use]
+    pub fn pattern(self) -> &'static [f64] {
+        match self {
+            Self::Solid => &[],
+            Self::Dashed => &[6.0, 4.0],
+            Self::Dotted => &[2.0, 3.0],
+            Self::DashDot => &[8.0, 3.0, 2.0, 3.0],
+            Self::Long => &[12.0, 4.0],
+        }
+    }
+}
+
+/// The shape put on single points of a line or a scatter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Marker {
+    /// No mark.
+    None,
+    /// A disc.
+    Disc,
+    /// A square.
+    Square,
+    /// A triangle pointing up.
+    Triangle,
+    /// A square standing on a corner.
+    Diamond,
+    /// A diagonal cross.
+    Cross,
+    /// An upright cross.
+    Plus,
+}
+
+/// Colour, dash, marker and width of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Style {
+    /// Colour of stroke and marker.
+    pub colour: Colour,
+    /// How the stroke is broken up.
+    pub dash: Dash,
+    /// The shape on single points.
+    pub marker: Marker,
+    /// Stroke width in pixels.
+    pub width: f64,
+    /// 1 opaque, 0 invisible.
+    pub alpha: f64,
+}
+
+impl Style {
+    /// An unbroken, unmarked line, 2 pixels wide.
+    #[must_use]
+    pub const fn solid(colour: Colour) -> Self {
+        Self { colour, dash: Dash::Solid, marker: Marker::None, width: 2.0, alpha: 1.0 }
+    }
+
+    /// The same with another dash.
+    #[must_use]
+    pub const fn dash(mut self, dash: Dash) -> Self {
+        self.dash = dash;
+        self
+    }
+
+    /// The same with another marker.
+    #[must_use]
+    pub const fn marker(mut self, marker: Marker) -> Self {
+        self.marker = marker;
+        self
+    }
+
+    /// The same with another width in pixels.
+    #[must_use]
+    pub const fn width(mut self, width: f64) -> Self {
+        self.width = width;
+        self
+    }
+
+    /// The same with another opacity.
+    #[must_use]
+    pub const fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
+    }
+
+    /// The same with another colour.
+    #[must_use]
+    pub const fn colour(mut self, colour: Colour) -> Self {
+        self.colour = colour;
+        self
+    }
+}
+
+/// A method that appears in the pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// R-VGA, implicit scheme.
+    RvgaImplicit,
+    /// R-VGA, explicit scheme.
+    RvgaExplicit,
+    /// Extended Kalman filter.
+    Ekf,
+    /// Quadratic Kalman filter.
+    Qkf,
+    /// Batch Laplace approximation.
+    Laplace,
+    /// The posterior itself.
+    TruePosterior,
+    /// Maximum a posteriori.
+    Map,
+    /// Refinement sweeps over stored sites.
+    Refinement,
+    /// Batch variational Gaussian optimum.
+    BatchVga,
+    /// Mean-field approximation.
+    MeanField,
+    /// Mirror-prox step.
+    MirrorProx,
+    /// Natural gradient.
+    NaturalGradient,
+}
+
+impl Method {
+    /// Every method, in the order legends use.
+    pub const ALL: [Self; 12] = [
+        Self::RvgaImplicit,
+        Self::RvgaExplicit,
+        Self::Ekf,
+        Self::Qkf,
+        Self::Laplace,
+        Self::TruePosterior,
+        Self::Map,
+        Self::Refinement,
+        Self::BatchVga,
+        Self::MeanField,
+        Self::MirrorProx,
+        Self::NaturalGradient,
+    ];
+
+    /// The name shown to people.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::RvgaImplicit => "R-VGA implicit",
+            Self::RvgaExplicit => "R-VGA explicit",
+            Self::Ekf => "EKF",
+            Self::Qkf => "QKF",
+            Self::Laplace => "Laplace (batch)",
+            Self::TruePosterior => "true posterior",
+            Self::Map => "MAP",
+            Self::Refinement => "refinement sweeps",
+            Self::BatchVga => "batch VGA",
+            Self::MeanField => "mean field",
+            Self::MirrorProx => "mirror-prox",
+            Self::NaturalGradient => "natural gradient",
+        }
+    }
+
+    /// The name used in CSV columns.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::RvgaImplicit => "rvga_implicit",
+            Self::RvgaExplicit => "rvga_explicit",
+            Self::Ekf => "ekf",
+            Self::Qkf => "qkf",
+            Self::Laplace => "laplace",
+            Self::TruePosterior => "true_posterior",
+            Self::Map => "map",
+            Self::Refinement => "refinement",
+            Self::BatchVga => "batch_vga",
+            Self::MeanField => "mean_field",
+            Self::MirrorProx => "mirror_prox",
+            Self::NaturalGradient => "natural_gradient",
+        }
+    }
+
+    /// How the method is drawn, everywhere.
+    #[must_use]
+    pub const fn style(self) -> Style {
+        let (colour, dash, marker) = match self {
+            Self::RvgaImplicit => (BLUE, Dash::Solid, Marker::Disc),
+            Self::RvgaExplicit => (SKY, Dash::Dashed, Marker::Triangle),
+            Self::Ekf => (GREEN, Dash::DashDot, Marker::Square),
+            Self::Qkf => (ORANGE, Dash::Dotted, Marker::Diamond),
+            Self::Laplace => (VERMILLION, Dash::Long, Marker::None),
+            Self::TruePosterior => (GREY, Dash::Solid, Marker::None),
+            Self::Map => (BLACK, Dash::Dotted, Marker::Cross),
+            Self::Refinement => (PURPLE, Dash::Solid, Marker::Plus),
+            Self::BatchVga => (BLACK, Dash::Long, Marker::None),
+            Self::MeanField => (VERMILLION, Dash::Dotted, Marker::Triangle),
+            Self::MirrorProx => (PURPLE, Dash::Dashed, Marker::Diamond),
+            Self::NaturalGradient => (BLACK, Dash::DashDot, Marker::Square),
+        };
+        Style::solid(colour).dash(dash).marker(marker)
+    }
+}
+
+/// Style of the points of class 0.
+pub const CLASS_0: Style = Style::solid(BLUE).marker(Marker::Disc);
+/// Style of the points of class 1.
+pub const CLASS_1: Style = Style::solid(ORANGE).marker(Marker::Triangle);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_methods_look_alike() {
+        for (i, a) in Method::ALL.iter().enumerate() {
+            for b in &Method::ALL[i + 1..] {
+                let (s, t) = (a.style(), b.style());
+                assert!((s.colour, s.dash) != (t.colour, t.dash), "{a:?} and {b:?} share colour and dash");
+                assert_ne!(a.slug(), b.slug());
+                assert_ne!(a.label(), b.label());
+            }
+        }
+    }
+
+    #[test]
+    fn the_papers_methods_have_colours_of_their_own() {
+        let first = &Method::ALL[..7];
+        for (i, a) in first.iter().enumerate() {
+            for b in &first[i + 1..] {
+                assert_ne!(a.style().colour, b.style().colour, "{a:?} and {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn mixing_ends_at_its_ends_and_survives_nan() {
+        assert_eq!(BLUE.mix(WHITE, 0.0), BLUE);
+        assert_eq!(BLUE.mix(WHITE, 1.0), WHITE);
+        assert_eq!(BLUE.mix(WHITE, f64::NAN), BLUE);
+        assert_eq!(BLACK.mix(Colour(10, 20, 30), 0.5), Colour(5, 10, 15));
+    }
+}

@@ -1,0 +1,19 @@
+//! What several sections share: ramps and error wrapping.
+
+use crate::error::ReproError;
+use crate::plot::Ramp;
+use crate::plot::palette::{BLUE, Colour, ORANGE, WHITE};
+
+/// White to grey, for a background that leaves lines legible.
+pub(super) const GREYS: Ramp = Ramp { low: WHITE, middle: Colour(228, 228, 228), high: Colour(196, 196, 196) };
+
+/// White to blue, for values of one sign.
+pub(super) const SEQUENTIAL: Ramp = Ramp { low: BLUE, middle: Colour(150, 196, 222), high: WHITE };
+
+/// Blue through white to orange, for signed values and probabilities.
+pub(super) const DIVERGING: Ramp = Ramp { low: BLUE, middle: WHITE, high: ORANGE };
+
+/// Wraps a library error with what was being computed.
+pub(super) fn computation(what: &str, e: &impl std::fmt::Display) -> ReproError {
+    ReproError::computation(what, e)
+}

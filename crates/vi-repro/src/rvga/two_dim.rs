@@ -1,0 +1,298 @@
+//! The two-dimensional experiments: what every one of Figures 3-6 and 14-16 computes and draws.
+
+use vi_data::{CsvSettings, Dataset, read_csv};
+
+use super::laplace::laplace;
+use super::methods::{COMPARED, FILTERS, Path, Posterior, planar, quartiles};
+use super::planar::{Planar, deviations};
+use super::replicate::{Finals, Setting, column};
+use super::shared::computation;
+use crate::error::ReproError;
+use crate::item::Context;
+use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, GREY, Marker, Method, Style};
+use crate::plot::{Axis, Grid, Panel, ellipse};
+use crate::report::{Check, Shown, Table, cell, number};
+
+/// Share of a Gaussian's mass inside the ellipses drawn.
+const MASS: f64 = 0.9;
+
+/// Everything computed for one of the figures.
+pub(super) struct Run {
+    pub(super) data: Dataset,
+    pub(super) paths: Vec<Path>,
+    pub(super) laplace: vi_core::DenseGaussian,
+    pub(super) truth: Planar,
+    /// `(t, KL with Z = 1)` for each filter.
+    pub(super) kl: Vec<(Vec<f64>, Vec<f64>)>,
+    /// The paper's own data set first, then generated ones.
+    pub(super) finals: Vec<Finals>,
+    pub(super) setting: Setting,
+    contours: Grid,
+    window: [(f64, f64); 2],
+}
+
+impl Run {
+    /// Runs all methods on the stored data set `csv` and, for the verdict, on generated ones too.
+    pub(super) fn new(ctx: &Context, csv: &str, setting: Setting) -> Result<Self, ReproError> {
+        let replicates = ctx.pick(40, 8);
+        ctx.steps(replicates + 2);
+        let data = read_csv(csv.as_bytes(), &CsvSettings::default()).map_err(|e| computation("stored data", &e))?;
+        let prior = setting.prior()?;
+        let posterior = Posterior::new(&prior, &data)?;
+        let laplace = laplace(&prior, &data)?;
+        let (mean, cov) = planar(&laplace);
+        let truth = Planar::new(&posterior, mean, cov, ctx.pick(400, 240))?;
+        ctx.step("true posterior on a grid");
+        let all: Vec<usize> = (0..=data.n()).collect();
+        let paths = FILTERS.iter().map(|m| Path::new(*m, &prior, &data, &all)).collect::<Result<Vec<_>, _>>()?;
+        let kl = paths.iter().map(|p| p.kl(&posterior)).collect::<Result<Vec<_>, _>>()?;
+        ctx.step("filters");
+        let mut finals = vec![Finals::new(&prior, &data)?];
+        for k in 1..replicates {
+            finals.push(Finals::new(&prior, &setting.data(ctx.seed, k)?)?);
+            ctx.step("further data sets");
+        }
+        let window = window(&truth, &[paths[0].last()?, &laplace])?;
+        let contours = Planar::window(&posterior, window, ctx.pick(141, 101))?;
+        Ok(Self { data, paths, laplace, truth, kl, finals, setting, contours, window })
+    }
+
+    /// The normalised final KL of `method` on the stored data set.
+    pub(super) fn stored(&self, method: Method) -> f64 {
+        self.finals[0].of(method)
+    }
+
+    /// A check of `claim` counted over the data sets, with two methods' numbers on the stored one.
+    pub(super) fn versus(&self, claim: &str, a: Method, b: Method, holds: impl Fn(f64, f64) -> bool) -> Check {
+        let count = super::replicate::count(&self.finals, |f| holds(f.of(a), f.of(b)));
+        let numbers =
+            format!("KL {} for {}, {} for {}", number(self.stored(a)), a.label(), number(self.stored(b)), b.label());
+        Check::counted(claim, count, numbers)
+    }
+
+    /// A check that `a` ends closer to the posterior than `b`.
+    pub(super) fn closer(&self, a: Method, b: Method) -> Check {
+        self.versus(&format!("{} ends closer to the posterior than {}", a.label(), b.label()), a, b, |a, b| a < b)
+    }
+
+    /// The numbers most worth reading.
+    pub(super) fn shown(&self) -> Shown {
+        let head = ["method", "KL, Z = 1", "KL, normalised", "median over data sets", "quartiles"];
+        let rows = COMPARED.iter().map(|m| {
+            let [low, middle, high] = quartiles(&column(&self.finals, *m));
+            let kl = self.stored(*m);
+            vec![
+                m.label().to_owned(),
+                number(kl - self.truth.log_z),
+                number(kl),
+                number(middle),
+                format!("{} to {}", number(low), number(high)),
+            ]
+        });
+        Shown { head: head.map(String::from).to_vec(), rows: rows.collect() }
+    }
+
+    /// Remarks common to these figures.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            format!(
+                "The data set drawn is the authors’ own; the counts are over it and {} generated ones. KL is exact (a \
+                 sum of one-dimensional integrals), where the paper uses samples. log Z = {} by a grid (changed by \
+                 {} when the grid is halved).",
+                self.finals.len() - 1,
+                number(self.truth.log_z),
+                number(self.truth.refinement.abs())
+            ),
+            format!(
+                "Ellipses hold {:.0} % of each Gaussian’s mass; the grey contours are the regions that hold 50, 90 and \
+                 99 % of the true posterior.",
+                100.0 * MASS
+            ),
+        ];
+        notes.extend(self.paths.iter().filter_map(|p| p.broke.clone()));
+        notes
+    }
+
+    /// The tables: KL over time, final beliefs, the further data sets.
+    pub(super) fn tables(&self) -> Result<Vec<Table>, ReproError> {
+        let mut time = Table::new("", &["t", "method", "kl_z1", "kl_normalised"]);
+        for (path, (t, kl)) in self.paths.iter().zip(&self.kl) {
+            for (t, kl) in t.iter().zip(kl) {
+                let row = [cell(*t), path.method.slug().to_owned(), cell(*kl), cell(kl + self.truth.log_z)];
+                time.push(row.to_vec())?;
+            }
+        }
+        let mut beliefs = Table::new("beliefs", &["method", "mean1", "mean2", "cov11", "cov12", "cov22"]);
+        let mut push = |name: &str, mean: [f64; 2], cov: [[f64; 2]; 2]| {
+            let numbers = [mean[0], mean[1], cov[0][0], cov[0][1], cov[1][1]].map(cell);
+            beliefs.push([vec![name.to_owned()], numbers.to_vec()].concat())
+        };
+        push(Method::TruePosterior.slug(), self.truth.mean, self.truth.cov)?;
+        let (mean, cov) = planar(&self.laplace);
+        push(Method::Laplace.slug(), mean, cov)?;
+        for p in &self.paths {
+            let (mean, cov) = planar(p.last()?);
+            push(p.method.slug(), mean, cov)?;
+        }
+        let mut further = Table::new("data-sets", &["data_set", "method", "kl_normalised"]);
+        for (k, f) in self.finals.iter().enumerate() {
+            for m in COMPARED {
+                further.push(vec![k.to_string(), m.slug().to_owned(), cell(f.of(m))])?;
+            }
+        }
+        Ok(vec![time, beliefs, further])
+    }
+
+    /// The data set with its classes.
+    pub(super) fn data_panel(&self) -> Panel {
+        let class =
+            |y: f64, i: usize| -> Vec<f64> { self.data.observations().filter(|o| o.1 == y).map(|o| o.0[i]).collect() };
+        let s = &self.setting;
+        Panel::new(format!("Inputs: s = {}, c = {}", s.s, s.c), Axis::linear("x₁"), Axis::linear("x₂"))
+            .equal_scales()
+            .points(&class(0.0, 0), &class(0.0, 1), CLASS_0.alpha(0.75), 4.0, "class 0")
+            .points(&class(1.0, 0), &class(1.0, 1), CLASS_1.alpha(0.75), 4.0, "class 1")
+    }
+
+    /// KL over time, with `Z = 1` or normalised, and Laplace's as a reference line.
+    pub(super) fn kl_panel(&self, normalised: bool) -> Panel {
+        let shift = if normalised { self.truth.log_z } else { 0.0 };
+        let values: Vec<f64> =
+            self.kl.iter().flat_map(|(_, k)| k).map(|k| k + shift).filter(|v| v.is_finite()).collect();
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (title, label) = if normalised {
+            ("KL to the posterior, normalised", "KL (nats)")
+        } else {
+            ("KL to the posterior, Z = 1", "KL + log Z (nats)")
+        };
+        let y = if low > 0.0 && high > 10.0 * low { Axis::log(label) } else { Axis::linear(label) };
+        let mut panel = Panel::new(title, Axis::linear("observations"), y);
+        for (path, (t, kl)) in self.paths.iter().zip(&self.kl) {
+            let kl: Vec<f64> = kl.iter().map(|k| k + shift).collect();
+            panel = panel.line(t, &kl, path.method.style(), path.method.label());
+        }
+        let laplace = self.stored(Method::Laplace) - self.truth.log_z + shift;
+        panel.horizontal(laplace, Method::Laplace.style(), Method::Laplace.label())
+    }
+
+    /// The posterior's contours with the final ellipses of `methods` and of Laplace.
+    pub(super) fn ellipse_panel(&self, title: &str, methods: &[Method]) -> Result<Panel, ReproError> {
+        let mut panel = self.background(title)?;
+        let mut outside = Vec::new();
+        for path in self.paths.iter().filter(|p| methods.contains(&p.method)) {
+            let (mean, cov) = planar(path.last()?);
+            panel = add_ellipse(panel, mean, cov, path.method.style(), path.method.label())?;
+            if !self.sees(mean) {
+                outside.push(format!(
+                    "{} lies outside, at ({}, {})",
+                    path.method.label(),
+                    number(mean[0]),
+                    number(mean[1])
+                ));
+            }
+        }
+        Ok(self.remark(panel, &outside))
+    }
+
+    /// The ellipses of one filter at several times, pale to strong, the last in black.
+    pub(super) fn evolution_panel(&self, path: &Path, times: &[usize]) -> Result<Panel, ReproError> {
+        let mut panel = self.background(path.method.label())?;
+        let style = path.method.style();
+        for (i, t) in times.iter().enumerate() {
+            let Some((_, belief)) = path.beliefs.iter().find(|(at, _)| at == t) else {
+                continue;
+            };
+            let (mean, cov) = planar(belief);
+            let fade = 0.65 * (1.0 - (i as f64 + 1.0) / times.len() as f64);
+            let style = if i + 1 == times.len() {
+                Style::solid(BLACK).width(2.4)
+            } else {
+                Style::solid(style.colour.mix(crate::plot::palette::WHITE, fade)).width(1.6)
+            };
+            let label = if i + 1 == times.len() { "final time" } else { "" };
+            panel = add_ellipse(panel, mean, cov, style, label)?;
+        }
+        let (mean, _) = planar(path.last()?);
+        let outside = if self.sees(mean) {
+            vec![]
+        } else {
+            vec![format!("final mean outside: ({}, {})", number(mean[0]), number(mean[1]))]
+        };
+        Ok(self.remark(panel, &outside))
+    }
+
+    fn sees(&self, mean: [f64; 2]) -> bool {
+        self.window.iter().zip(mean).all(|((lo, hi), m)| m >= *lo && m <= *hi)
+    }
+
+    fn remark(&self, mut panel: Panel, lines: &[String]) -> Panel {
+        let [(x0, x1), (y0, y1)] = self.window;
+        for (i, line) in lines.iter().enumerate() {
+            let y = y0 + (0.05 + 0.06 * i as f64) * (y1 - y0);
+            panel = panel.text(x0 + 0.03 * (x1 - x0), y, line.clone(), GREY);
+        }
+        panel
+    }
+
+    fn background(&self, title: &str) -> Result<Panel, ReproError> {
+        let [x, y] = self.window;
+        let truth = Method::TruePosterior;
+        let panel = Panel::new(title, Axis::linear("θ₁").range(x.0, x.1), Axis::linear("θ₂").range(y.0, y.1))
+            .contours(&self.contours, &self.truth.levels, truth.style().width(1.4), truth.label())
+            .points(&[self.truth.mean[0]], &[self.truth.mean[1]], truth.style().marker(Marker::Plus), 5.0, "");
+        let (mean, cov) = planar(&self.laplace);
+        add_ellipse(panel, mean, cov, Method::Laplace.style(), Method::Laplace.label())
+    }
+
+    /// The final KL of every method on every data set.
+    pub(super) fn strip_panel(&self) -> Panel {
+        let names = COMPARED.iter().rev().map(|m| m.label().to_owned()).collect();
+        let title = format!("Final KL, normalised, on {} data sets (cross: the one above)", self.finals.len());
+        let mut panel = Panel::new(title, Axis::log("KL (nats)"), Axis::categories("", names));
+        for (i, m) in COMPARED.iter().rev().enumerate() {
+            let values = column(&self.finals, *m);
+            let spread = |k: usize| i as f64 + 0.22 * ((k as f64 * 0.618_034).fract() - 0.5) * 2.0;
+            let y: Vec<f64> = (0..values.len()).map(spread).collect();
+            let style = Style::solid(m.style().colour).marker(Marker::Disc).alpha(0.6);
+            let [_, middle, _] = quartiles(&values);
+            panel = panel
+                .points(&values[1..], &y[1..], style, 3.2, "")
+                .points(&[values[0]], &[i as f64], Style::solid(BLACK).marker(Marker::Cross), 5.5, "")
+                .line_marked(
+                    &[middle, middle],
+                    &[i as f64 - 0.36, i as f64 + 0.36],
+                    Style::solid(m.style().colour).width(3.0),
+                    0,
+                    "",
+                );
+        }
+        panel
+    }
+}
+
+fn add_ellipse(
+    panel: Panel,
+    mean: [f64; 2],
+    cov: [[f64; 2]; 2],
+    style: Style,
+    label: &str,
+) -> Result<Panel, ReproError> {
+    let outline = ellipse(mean, cov, deviations(MASS), 180)?;
+    let centre = style.marker(if style.marker == Marker::None { Marker::Plus } else { style.marker });
+    Ok(panel.overlay(outline, style, label).points(&[mean[0]], &[mean[1]], centre, 3.5, ""))
+}
+
+/// A window that holds the posterior's 99 % region and the ellipses of `beliefs`.
+fn window(truth: &Planar, beliefs: &[&vi_core::DenseGaussian]) -> Result<[(f64, f64); 2], ReproError> {
+    let mut out = truth.region;
+    for belief in beliefs {
+        let (mean, cov) = planar(belief);
+        for (x, y) in ellipse(mean, cov, deviations(MASS), 90)? {
+            for (side, v) in out.iter_mut().zip([x, y]) {
+                *side = (side.0.min(v), side.1.max(v));
+            }
+        }
+    }
+    Ok(out.map(|(lo, hi)| (lo - 0.12 * (hi - lo), hi + 0.12 * (hi - lo))))
+}
