@@ -72,5 +72,5 @@ pub fn step<M: MeanModel>(belief: &mut DenseGaussian, model: &M, y: &[f64], par:
     model.mean(belief.mean(), &mut expected);
     check_finite("h(μ)", &expected)?;
     let residual = Mat::from_fn(m, 1, |i, _| y[i] - expected[i]);
-    innovate(belief, h.as_ref(), residual, r.as_ref(), par)
+    innovate(belief, h.as_ref(), residual.as_ref(), r.as_ref(), par)
 }

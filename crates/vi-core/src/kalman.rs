@@ -54,7 +54,7 @@ pub fn update(
     let mean = MatRef::from_column_major_slice(belief.mean(), belief.dim(), 1);
     let mut residual = Mat::from_fn(y.len(), 1, |i, _| y[i]);
     matmul(residual.as_mut(), Accum::Add, h, mean, -1.0, par);
-    innovate(belief, h, residual, r, par)
+    innovate(belief, h, residual.as_ref(), r, par)
 }
 
 /// The update of `belief` by a residual `y − ŷ` (`m × 1`) with observation matrix `h` and covariance `r`: what the
@@ -62,7 +62,7 @@ pub fn update(
 pub(crate) fn innovate(
     belief: &mut DenseGaussian,
     h: MatRef<'_, f64>,
-    residual: Mat<f64>,
+    residual: MatRef<'_, f64>,
     r: MatRef<'_, f64>,
     par: Par,
 ) -> Result<VectorInfo, Error> {
@@ -91,7 +91,7 @@ pub(crate) fn innovate(
 
     // P ← P − PHᵀS⁻¹HP, with V = L⁻¹HP; μ ← μ + Vᵀ·L⁻¹(y − ŷ)
     let v = l.whiten(pht.transpose())?;
-    let whitened = l.whiten(residual.as_ref())?;
+    let whitened = l.whiten(residual)?;
     let mut shift = Mat::<f64>::zeros(d, 1);
     matmul(shift.as_mut(), Accum::Replace, v.transpose(), whitened.as_ref(), 1.0, par);
     let (mean, covariance) = belief.parts_mut();

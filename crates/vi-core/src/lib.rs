@@ -30,6 +30,7 @@
 //! | `s`, `β` | [`special::sigmoid`], `√(8/π)` | | R-VGA §5 |
 
 mod belief;
+pub mod black_box;
 pub mod divergence;
 pub mod ekf;
 mod error;
@@ -40,6 +41,8 @@ pub mod implicit;
 pub mod kalman;
 mod likelihood;
 mod logit;
+pub mod natural;
+pub mod online;
 mod posterior;
 mod rule;
 mod site;

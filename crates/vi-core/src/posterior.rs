@@ -124,6 +124,7 @@ impl<L: GaussianExpectation> GlmPosterior<'_, L> {
     /// # Errors
     /// [`Error::Dimension`], [`Error::NotPositiveDefinite`].
     pub fn kl(&self, q: &DenseGaussian, par: Par) -> Result<f64, Error> {
+        check_len("q", self.prior.dim(), q.dim())?;
         let cholesky = q.cholesky()?;
         let to_prior = cross_entropy(q.mean(), &cholesky, self.prior.mean(), &self.prior_cholesky)?;
         Ok(to_prior - entropy(&cholesky) - self.expected_log_likelihood(q, par)?)

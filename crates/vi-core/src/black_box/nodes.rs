@@ -1,0 +1,182 @@
+//! Points and weights for expectations under a standard normal in `d` dimensions.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_linalg::faer::{Mat, MatRef};
+
+use crate::Error;
+
+/// Points `z_k ∈ ℝᵈ` and weights `w_k` with `Σ_k w_k·f(z_k) ≈ E[f(z)]`, `z ~ N(0, I)`.
+#[derive(Debug, Clone)]
+pub struct Nodes {
+    points: Mat<f64>,
+    weights: Vec<f64>,
+}
+
+/// More points than this are refused: the caller meant another rule.
+const MOST_POINTS: f64 = 1e7;
+
+impl Nodes {
+    /// The product Gauss-Hermite rule with `order` points in each of `d` dimensions: exact for polynomials of
+    /// degree `2·order − 1` in each coordinate, `orderᵈ` points.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless `1 ≤ order ≤ 64` and `d ≥ 1`, or when there would be over 10⁷ points.
+    ///
+    /// ```
+    /// let nodes = vi_core::black_box::Nodes::gauss_hermite(2, 3)?;
+    /// assert_eq!(nodes.len(), 9);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn gauss_hermite(d: usize, order: usize) -> Result<Self, Error> {
+        if !(1..=64).contains(&order) {
+            return Err(Error::Setting { name: "order", value: order as f64, requirement: "between 1 and 64" });
+        }
+        let count = (order as f64).powf(d as f64);
+        if d == 0 || count > MOST_POINTS {
+            return Err(Error::Setting {
+                name: "d", value: d as f64, requirement: "such that 1 ≤ d and orderᵈ ≤ 10⁷"
+            });
+        }
+        let (nodes, weights) = hermite_rule(order);
+        let digit = |k: usize, i: usize| (k / order.pow(u32::try_from(i).unwrap_or(0))) % order;
+        let total = order.pow(u32::try_from(d).unwrap_or(0));
+        Ok(Self {
+            points: Mat::from_fn(d, total, |i, k| nodes[digit(k, i)]),
+            weights: (0..total).map(|k| (0..d).map(|i| weights[digit(k, i)]).product()).collect(),
+        })
+    }
+
+    /// `pairs` pairs of antithetic draws `±z` with equal weights: odd moments vanish exactly.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for `d = 0` or no pairs.
+    pub fn antithetic_draws<R: Rng + ?Sized>(d: usize, pairs: usize, rng: &mut R) -> Result<Self, Error> {
+        if d == 0 || pairs == 0 {
+            return Err(Error::Setting { name: "d × pairs", value: 0.0, requirement: "positive" });
+        }
+        let mut points = Mat::zeros(d, 2 * pairs);
+        for k in 0..pairs {
+            for i in 0..d {
+                let z: f64 = StandardNormal.sample(rng);
+                points[(i, 2 * k)] = z;
+                points[(i, 2 * k + 1)] = -z;
+            }
+        }
+        Ok(Self { points, weights: vec![0.5 / pairs as f64; 2 * pairs] })
+    }
+
+    /// Dimension `d`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.points.nrows()
+    }
+
+    /// Number of points.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether there is no point; never so for a constructed rule.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// The points, one in each column (`d × K`).
+    #[must_use]
+    pub fn points(&self) -> MatRef<'_, f64> {
+        self.points.as_ref()
+    }
+
+    /// The weights, which sum to 1.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+}
+
+/// Nodes and weights of the `n`-point rule for `N(0, 1)`: roots of the orthonormal Hermite polynomial by Newton with
+/// deflation, weights `1/(n·h_{n−1}(x)²)`.
+fn hermite_rule(n: usize) -> (Vec<f64>, Vec<f64>) {
+    // (h_n, h_{n−1}) by the three-term recurrence √(k+1)·h_{k+1} = x·h_k − √k·h_{k−1}.
+    let evaluate = |x: f64| {
+        let (mut previous, mut current) = (0.0, 1.0);
+        for k in 0..n {
+            let next = (x * current - (k as f64).sqrt() * previous) / (k as f64 + 1.0).sqrt();
+            previous = current;
+            current = next;
+        }
+        (current, previous)
+    };
+    let mut roots: Vec<f64> = Vec::with_capacity(n);
+    for _ in 0..n {
+        // From right of every root, Newton on the deflated polynomial decreases to the largest left.
+        let mut x = roots.last().copied().unwrap_or(2.0 * (n as f64).sqrt() + 1.0);
+        if !roots.is_empty() {
+            x -= 1e-3;
+        }
+        for _ in 0..200 {
+            let (value, lower) = evaluate(x);
+            let slope = (n as f64).sqrt() * lower;
+            let deflation: f64 = roots.iter().map(|r| 1.0 / (x - r)).sum();
+            let step = value / (slope - value * deflation);
+            x -= step;
+            if step.abs() <= 2.0 * f64::EPSILON * x.abs().max(1.0) {
+                break;
+            }
+        }
+        roots.push(x);
+    }
+    // The rule is symmetric: make it so to the bit.
+    for i in 0..n / 2 {
+        let half = 0.5 * (roots[i] - roots[n - 1 - i]);
+        roots[i] = half;
+        roots[n - 1 - i] = -half;
+    }
+    if n % 2 == 1 {
+        roots[n / 2] = 0.0;
+    }
+    let weights = roots.iter().map(|&x| 1.0 / (n as f64 * evaluate(x).1.powi(2))).collect();
+    (roots, weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gauss_hermite_integrates_its_polynomials() {
+        for n in [1, 2, 3, 5, 10, 20, 40, 64] {
+            let (nodes, weights) = hermite_rule(n);
+            let mut moment = 1.0; // E z^(2k) = (2k−1)!!
+            for k in 0..i32::try_from(n.min(12)).unwrap() {
+                let even: f64 = nodes.iter().zip(&weights).map(|(x, w)| w * x.powi(2 * k)).sum();
+                // Relative rounding of n terms, each with a power of 2k.
+                let tolerance = 8.0 * (n as f64 + f64::from(2 * k)) * f64::EPSILON * moment;
+                assert!((even - moment).abs() <= tolerance, "n = {n}, moment {}", 2 * k);
+                moment *= f64::from(2 * k + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn product_rule_has_the_covariance_of_a_standard_normal() {
+        let nodes = Nodes::gauss_hermite(3, 4).unwrap();
+        for i in 0..3 {
+            for j in 0..3 {
+                let moment: f64 =
+                    (0..nodes.len()).map(|k| nodes.weights[k] * nodes.points[(i, k)] * nodes.points[(j, k)]).sum();
+                assert!((moment - f64::from(u8::from(i == j))).abs() < 64.0 * f64::EPSILON);
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_rules_are_refused() {
+        assert!(matches!(Nodes::gauss_hermite(0, 3), Err(Error::Setting { name: "d", .. })));
+        assert!(matches!(Nodes::gauss_hermite(2, 0), Err(Error::Setting { name: "order", .. })));
+        assert!(matches!(Nodes::gauss_hermite(40, 3), Err(Error::Setting { name: "d", .. })));
+    }
+}

@@ -1,0 +1,126 @@
+//! Gaussians as an exponential family: natural and mean parameters (R-VGA Theorem 4, eqs 95-106).
+
+use vi_linalg::faer::{Mat, MatRef};
+
+use crate::Error;
+use crate::belief::{Belief, DenseGaussian, factor};
+use crate::error::check_len;
+use crate::special::HALF_LN_2PI;
+
+/// The natural parameters `η₁ = P⁻¹μ`, `η₂ = −½P⁻¹` of `N(μ, P)`.
+#[derive(Debug, Clone)]
+pub struct NaturalParameters {
+    /// `η₁`, length `d`.
+    pub first: Vec<f64>,
+    /// `η₂`, `d × d`, symmetric, negative definite.
+    pub second: Mat<f64>,
+}
+
+/// The mean parameters `m₁ = E θ = μ`, `m₂ = E θθᵀ = P + μμᵀ`, dual to [`NaturalParameters`].
+#[derive(Debug, Clone)]
+pub struct MeanParameters {
+    /// `m₁`, length `d`.
+    pub first: Vec<f64>,
+    /// `m₂`, `d × d`, symmetric.
+    pub second: Mat<f64>,
+}
+
+impl NaturalParameters {
+    /// The natural parameters of a belief. Cost `d³`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`].
+    pub fn of(belief: &DenseGaussian) -> Result<Self, Error> {
+        let precision = belief.cholesky()?.inverse();
+        let d = belief.dim();
+        let first = (0..d).map(|i| (0..d).map(|j| precision[(i, j)] * belief.mean()[j]).sum()).collect();
+        Ok(Self { first, second: Mat::from_fn(d, d, |i, j| -0.5 * precision[(i, j)]) })
+    }
+
+    /// The belief with these parameters. Cost `d³`.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NotPositiveDefinite`] unless `−η₂` is positive definite.
+    pub fn to_belief(&self) -> Result<DenseGaussian, Error> {
+        let cholesky = self.precision()?;
+        let mut mean = self.first.clone();
+        cholesky.solve_vec_in_place(&mut mean)?;
+        Ok(DenseGaussian::from_parts(mean, cholesky.inverse()))
+    }
+
+    /// The log-partition function `F(η) = ½μᵀP⁻¹μ + ½log|P| + (d/2)log 2π`.
+    ///
+    /// # Errors
+    /// As [`to_belief`](Self::to_belief).
+    pub fn log_partition(&self) -> Result<f64, Error> {
+        let cholesky = self.precision()?;
+        let half_square = 0.5 * cholesky.quadratic_form_inverse(&self.first)?;
+        Ok(half_square - 0.5 * cholesky.log_det() + self.first.len() as f64 * HALF_LN_2PI)
+    }
+
+    /// `⟨η, m⟩ = η₁ᵀm₁ + tr(η₂m₂)`.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub fn inner(&self, m: &MeanParameters) -> Result<f64, Error> {
+        let d = self.first.len();
+        check_len("mean parameters", d, m.first.len())?;
+        let linear: f64 = self.first.iter().zip(&m.first).map(|(e, m)| e * m).sum();
+        let quadratic: f64 =
+            (0..d).flat_map(|i| (0..d).map(move |j| (i, j))).map(|ij| self.second[ij] * m.second[ij]).sum();
+        Ok(linear + quadratic)
+    }
+
+    /// The Bregman divergence `B_F(η, η′) = F(η) − F(η′) − ⟨η−η′, ∇F(η′)⟩` (eq 100), which is `KL(q_η′ ‖ q_η)`.
+    ///
+    /// # Errors
+    /// As [`to_belief`](Self::to_belief).
+    pub fn bregman(&self, other: &Self) -> Result<f64, Error> {
+        let gradient = MeanParameters::of(&other.to_belief()?);
+        let linear = self.inner(&gradient)? - other.inner(&gradient)?;
+        Ok(self.log_partition()? - other.log_partition()? - linear)
+    }
+
+    /// Theorem 4's step `η ← η + ∇_m E_q[log p]` (eq 97), given the gradients of `E_q[log p]` by `μ` and `P` at the `q`
+    /// of mean `mean`: `∂/∂m₁ = ∂/∂μ − 2(∂/∂P)μ`, `∂/∂m₂ = ∂/∂P` (eqs 104-105).
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub fn step(&mut self, mean: &[f64], by_mean: &[f64], by_covariance: MatRef<'_, f64>) -> Result<(), Error> {
+        let d = self.first.len();
+        check_len("mean", d, mean.len())?;
+        check_len("by_mean", d, by_mean.len())?;
+        check_len("rows of by_covariance", d, by_covariance.nrows())?;
+        check_len("columns of by_covariance", d, by_covariance.ncols())?;
+        for i in 0..d {
+            let bent: f64 = (0..d).map(|j| by_covariance[(i, j)] * mean[j]).sum();
+            self.first[i] += by_mean[i] - 2.0 * bent;
+            for j in 0..d {
+                self.second[(i, j)] += by_covariance[(i, j)];
+            }
+        }
+        Ok(())
+    }
+
+    fn precision(&self) -> Result<vi_linalg::Cholesky, Error> {
+        let d = self.first.len();
+        check_len("rows of η₂", d, self.second.nrows())?;
+        check_len("columns of η₂", d, self.second.ncols())?;
+        factor("−2η₂", Mat::from_fn(d, d, |i, j| -2.0 * self.second[(i, j)]).as_ref())
+    }
+}
+
+impl MeanParameters {
+    /// The mean parameters of a belief: `∇F` at its natural ones. Cost `d²`.
+    #[must_use]
+    pub fn of(belief: &DenseGaussian) -> Self {
+        let mean = belief.mean();
+        let mut second = belief.covariance();
+        for j in 0..mean.len() {
+            for i in 0..mean.len() {
+                second[(i, j)] += mean[i] * mean[j];
+            }
+        }
+        Self { first: mean.to_vec(), second }
+    }
+}

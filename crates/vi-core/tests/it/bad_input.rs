@@ -1,0 +1,226 @@
+//! Every entry point names what is wrong and leaves its state to the bit.
+
+use vi_core::black_box::{LogLikelihood, Nodes, Order0, StepSettings, explicit_step, implicit_step};
+use vi_core::natural::NaturalParameters;
+use vi_core::online::OnlineNewton;
+use vi_core::{
+    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, Implicit, Mixture8, QuadraticBound,
+    Site, SiteRule, ekf, filter, kalman,
+};
+use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
+
+use crate::common::{prior, rng, view};
+
+fn bits(belief: &DenseGaussian) -> Vec<u64> {
+    let covariance = belief.covariance();
+    let d = belief.dim();
+    let entries = (0..d * d).map(|k| covariance[(k % d, k / d)].to_bits());
+    belief.mean().iter().map(|m| m.to_bits()).chain(entries).collect()
+}
+
+/// Runs `action` on a fresh belief, expects an error of the shape `expected`, and the belief's bits unchanged.
+fn refused(action: impl FnOnce(&mut DenseGaussian) -> Result<(), Error>, expected: impl FnOnce(&Error) -> bool) {
+    let mut belief = prior(2, 1.0, &mut rng(31));
+    let before = bits(&belief);
+    let error = action(&mut belief).expect_err("bad input was accepted");
+    assert!(expected(&error), "{error:?}");
+    assert_eq!(bits(&belief), before);
+}
+
+const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
+
+fn step(belief: &mut DenseGaussian, x: &[f64], y: f64) -> Result<(), Error> {
+    filter::step(belief, &LOGIT, x, y, &mut filter::Scratch::new(2)).map(drop)
+}
+
+#[test]
+fn step_refuses_bad_rows_and_labels() {
+    refused(|b| step(b, &[1.0], 1.0), |e| matches!(e, Error::Dimension { argument: "x", expected: 2, found: 1 }));
+    refused(|b| step(b, &[1.0, f64::NAN], 1.0), |e| matches!(e, Error::NonFinite { argument: "x", index: 1, .. }));
+    refused(|b| step(b, &[f64::INFINITY, 1.0], 1.0), |e| matches!(e, Error::NonFinite { index: 0, .. }));
+    refused(|b| step(b, &[1.0, 2.0], 2.0), |e| matches!(e, Error::Label { label: 2.0, .. }));
+    refused(|b| step(b, &[1.0, 2.0], -1.0), |e| matches!(e, Error::Label { .. }));
+    refused(|b| step(b, &[1.0, 2.0], f64::NAN), |e| matches!(e, Error::NonFinite { argument: "label", .. }));
+    refused(
+        |b| filter::step(b, &LOGIT, &[1.0, 2.0], 1.0, &mut filter::Scratch::new(3)).map(drop),
+        |e| matches!(e, Error::Dimension { argument: "scratch", .. }),
+    );
+    refused(
+        |b| filter::step(b, &QuadraticBound::Once, &[1.0, 2.0], 0.5, &mut filter::Scratch::new(2)).map(drop),
+        |e| matches!(e, Error::Label { .. }),
+    );
+    let linear = Explicit(GaussianLikelihood::new(1.0).unwrap());
+    refused(
+        |b| filter::step(b, &linear, &[1.0, 2.0], f64::INFINITY, &mut filter::Scratch::new(2)).map(drop),
+        |e| matches!(e, Error::NonFinite { argument: "label", .. }),
+    );
+}
+
+/// A rule that fails at its third site, as a numerical breakdown in the middle of a run would.
+struct FailsLate(std::cell::Cell<usize>);
+
+impl SiteRule for FailsLate {
+    fn check_label(&self, _label: f64) -> Result<(), Error> {
+        Ok(())
+    }
+    fn site(&self, _a: f64, _nu: f64, _y: f64) -> Result<Site, Error> {
+        self.0.set(self.0.get() + 1);
+        let curvature = if self.0.get() == 3 { -1e9 } else { 0.1 };
+        Ok(Site { slope: 0.2, curvature })
+    }
+}
+
+#[test]
+fn run_names_the_row_and_takes_all_or_nothing() {
+    let good = [1.0, 0.5, -0.2, 0.4, 0.3, 0.9];
+    let run = |b: &mut DenseGaussian, x: &[f64], y: &[f64]| filter::run(b, &LOGIT, view(x, 2), y, |_, _, _| {});
+    let row = |expected: usize| move |e: &Error| matches!(e, Error::Row { row, .. } if *row == expected);
+    let mut bad = good;
+    bad[5] = f64::NEG_INFINITY;
+    refused(|b| run(b, &bad, &[1.0, 0.0, 1.0]), row(2));
+    refused(|b| run(b, &good, &[1.0, 0.0, 7.0]), row(2));
+    refused(|b| run(b, &good, &[1.0, 0.0]), |e| matches!(e, Error::Dimension { argument: "y", .. }));
+    let empty = MatRef::<f64>::from_row_major_slice(&[], 0, 2);
+    refused(|b| filter::run(b, &LOGIT, empty, &[], |_, _, _| {}), |e| matches!(e, Error::Empty { argument: "x" }));
+    let wide = MatRef::from_row_major_slice(&good, 2, 3);
+    refused(
+        |b| filter::run(b, &LOGIT, wide, &[1.0, 0.0], |_, _, _| {}),
+        |e| matches!(e, Error::Dimension { argument: "columns of x", expected: 2, found: 3 }),
+    );
+    let late = FailsLate(std::cell::Cell::new(0));
+    refused(
+        |b| filter::run(b, &late, view(&good, 2), &[0.0; 3], |_, _, _| {}),
+        |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::ImproperSite { .. })),
+    );
+}
+
+#[test]
+fn impossible_beliefs_are_refused() {
+    let new = |mean: &[f64], p: MatRef<'_, f64>| DenseGaussian::new(mean, p).unwrap_err();
+    let good = mat![[2.0, 0.5], [0.5, 1.0]];
+    assert!(matches!(new(&[], Mat::zeros(0, 0).as_ref()), Error::Empty { .. }));
+    assert!(matches!(new(&[0.0, f64::NAN], good.as_ref()), Error::NonFinite { argument: "mean", index: 1, .. }));
+    assert!(matches!(new(&[0.0], good.as_ref()), Error::Dimension { .. }));
+    assert!(matches!(
+        new(&[0.0; 2], mat![[1.0, 2.0], [2.0, 1.0]].as_ref()),
+        Error::NotPositiveDefinite { pivot: 1, .. }
+    ));
+    assert!(matches!(
+        new(&[0.0; 2], mat![[0.0, 0.0], [0.0, 1.0]].as_ref()),
+        Error::NotPositiveDefinite { pivot: 0, .. }
+    ));
+    assert!(matches!(
+        new(&[0.0; 2], mat![[2.0, 0.4], [0.5, 1.0]].as_ref()),
+        Error::NotSymmetric { row: 1, column: 0, .. }
+    ));
+    assert!(matches!(new(&[0.0; 2], mat![[2.0, f64::NAN], [0.5, 1.0]].as_ref()), Error::NonFinite { index: 2, .. }));
+    for sigma0 in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200, 1e200] {
+        assert!(matches!(DenseGaussian::isotropic(&[0.0], sigma0), Err(Error::Setting { .. })), "{sigma0}");
+    }
+    for noise in [0.0, -1.0, f64::NAN] {
+        assert!(matches!(GaussianLikelihood::new(noise), Err(Error::Setting { name: "noise_variance", .. })));
+    }
+}
+
+#[test]
+fn vector_updates_refuse_bad_matrices() {
+    let h = mat![[1.0, 0.3], [0.2, -1.0]];
+    let r = mat![[1.0, 0.2], [0.2, 1.0]];
+    let update = |b: &mut DenseGaussian, h: MatRef<'_, f64>, y: &[f64], r: MatRef<'_, f64>| {
+        kalman::update(b, h, y, r, Par::Seq).map(drop)
+    };
+    refused(|b| update(b, h.as_ref(), &[1.0], r.as_ref()), |e| matches!(e, Error::Dimension { .. }));
+    refused(
+        |b| update(b, h.as_ref(), &[1.0, f64::NAN], r.as_ref()),
+        |e| matches!(e, Error::NonFinite { argument: "y", .. }),
+    );
+    let mut bad = h.clone();
+    bad[(1, 0)] = f64::NAN;
+    refused(
+        |b| update(b, bad.as_ref(), &[1.0, 2.0], r.as_ref()),
+        |e| matches!(e, Error::NonFinite { argument: "h", index: 1, .. }),
+    );
+    let indefinite = mat![[1.0, 2.0], [2.0, 1.0]];
+    refused(
+        |b| update(b, h.as_ref(), &[1.0, 2.0], indefinite.as_ref()),
+        |e| matches!(e, Error::NotPositiveDefinite { argument: "r", pivot: 1 }),
+    );
+    let lopsided = mat![[1.0, 0.3], [0.2, 1.0]];
+    refused(|b| update(b, h.as_ref(), &[1.0, 2.0], lopsided.as_ref()), |e| matches!(e, Error::NotSymmetric { .. }));
+    refused(
+        |b| update(b, MatRef::from_row_major_slice(&[], 0, 2), &[], Mat::zeros(0, 0).as_ref()),
+        |e| matches!(e, Error::Empty { .. }),
+    );
+}
+
+/// A model whose mean is not finite and whose covariance is singular, by choice.
+struct Broken {
+    mean: f64,
+    variance: f64,
+}
+
+impl ekf::MeanModel for Broken {
+    fn output_dim(&self) -> usize {
+        1
+    }
+    fn mean(&self, _theta: &[f64], out: &mut [f64]) {
+        out[0] = self.mean;
+    }
+    fn jacobian(&self, _theta: &[f64], mut out: MatMut<'_, f64>) {
+        out[(0, 0)] = 1.0;
+    }
+    fn covariance(&self, _theta: &[f64], mut out: MatMut<'_, f64>) {
+        out[(0, 0)] = self.variance;
+    }
+}
+
+#[test]
+fn extended_kalman_refuses_what_its_model_returns() {
+    let go = |mean, variance, y: Vec<f64>| {
+        move |b: &mut DenseGaussian| ekf::step(b, &Broken { mean, variance }, &y, Par::Seq).map(drop)
+    };
+    refused(go(f64::NAN, 1.0, vec![0.0]), |e| matches!(e, Error::NonFinite { argument: "h(μ)", .. }));
+    refused(go(0.0, 0.0, vec![0.0]), |e| matches!(e, Error::NotPositiveDefinite { argument: "r", pivot: 0 }));
+    refused(go(0.0, f64::NAN, vec![0.0]), |e| matches!(e, Error::NonFinite { argument: "r", .. }));
+    refused(go(0.0, 1.0, vec![0.0, 1.0]), |e| matches!(e, Error::Dimension { argument: "y", .. }));
+    refused(go(0.0, 1.0, vec![f64::NAN]), |e| matches!(e, Error::NonFinite { argument: "y", .. }));
+}
+
+struct Hole;
+
+impl LogLikelihood for Hole {
+    fn log_density(&self, theta: &[f64]) -> f64 {
+        if theta[0] > 0.5 { f64::NAN } else { -theta[0] * theta[0] }
+    }
+}
+
+#[test]
+fn black_box_steps_refuse_holes_in_the_likelihood() {
+    let nodes = Nodes::gauss_hermite(2, 3).unwrap();
+    let settings = StepSettings::default();
+    let hole = |e: &Error| matches!(e, Error::NonFinite { argument: "log density", .. });
+    refused(|b| implicit_step(b, &Order0(&Hole, &nodes), settings).map(drop), hole);
+    refused(|b| explicit_step(b, &Order0(&Hole, &nodes)), hole);
+    let narrow = Nodes::gauss_hermite(1, 3).unwrap();
+    refused(|b| explicit_step(b, &Order0(&Hole, &narrow)), |e| matches!(e, Error::Dimension { argument: "nodes", .. }));
+    assert!(matches!(StepSettings::new(0.0, 3), Err(Error::Setting { name: "tolerance", .. })));
+    assert!(matches!(StepSettings::new(1e-3, 0), Err(Error::Setting { name: "max_iterations", .. })));
+}
+
+#[test]
+fn online_forms_refuse_bad_derivatives() {
+    let start = prior(2, 1.0, &mut rng(32));
+    let mut newton = OnlineNewton::new(&start).unwrap();
+    let before = newton.clone();
+    let good = mat![[1.0, 0.1], [0.1, 1.0]];
+    assert!(matches!(newton.step(&[1.0], good.as_ref()), Err(Error::Dimension { argument: "gradient", .. })));
+    assert!(matches!(newton.step(&[1.0, f64::NAN], good.as_ref()), Err(Error::NonFinite { .. })));
+    let indefinite = mat![[-9.0, 0.0], [0.0, -9.0]];
+    assert!(matches!(newton.step(&[1.0, 1.0], indefinite.as_ref()), Err(Error::NotPositiveDefinite { .. })));
+    assert_eq!((newton.mean, newton.hessian), (before.mean, before.hessian));
+
+    let improper = NaturalParameters { first: vec![0.0, 1.0], second: mat![[1.0, 0.0], [0.0, -1.0]] };
+    assert!(matches!(improper.to_belief(), Err(Error::NotPositiveDefinite { .. })));
+    let torn = NaturalParameters { first: vec![0.0], second: mat![[-1.0, 0.0], [0.0, -1.0]] };
+    assert!(matches!(torn.log_partition(), Err(Error::Dimension { .. })));
+}

@@ -1,0 +1,53 @@
+//! Small generic fixtures: no identity, no zeros, no equal scales.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+use vi_core::{Belief, DenseGaussian};
+use vi_linalg::faer::{Mat, MatRef};
+
+pub(crate) fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// A correlated prior in `d` dimensions with standard deviations near `sigma`.
+pub(crate) fn prior(d: usize, sigma: f64, rng: &mut ChaCha8Rng) -> DenseGaussian {
+    let a = Mat::from_fn(d, d, |_, _| rng.sample::<f64, _>(StandardNormal));
+    let gram = &a * a.transpose();
+    let covariance =
+        Mat::from_fn(d, d, |i, j| sigma * sigma * (0.3 * gram[(i, j)] / d as f64 + f64::from(u8::from(i == j))));
+    let mean: Vec<f64> = (0..d).map(|i| 0.3 * (i as f64 + 1.0) * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    DenseGaussian::new(&mean, covariance.as_ref()).unwrap()
+}
+
+/// `n` rows of inputs with `d` columns, row-major.
+pub(crate) fn rows(n: usize, d: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    (0..n * d).map(|_| rng.sample::<f64, _>(StandardNormal)).collect()
+}
+
+pub(crate) fn labels(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    (0..n).map(|_| f64::from(u8::from(rng.random_bool(0.5)))).collect()
+}
+
+pub(crate) fn view(rows: &[f64], d: usize) -> MatRef<'_, f64> {
+    MatRef::from_row_major_slice(rows, rows.len() / d, d)
+}
+
+/// Largest difference of the means in standard deviations of `b`, and of the covariances relative to `b`'s scale.
+pub(crate) fn difference(a: &DenseGaussian, b: &DenseGaussian) -> f64 {
+    let (pa, pb) = (a.covariance(), b.covariance());
+    let mut worst = 0.0_f64;
+    for i in 0..a.dim() {
+        worst = worst.max((a.mean()[i] - b.mean()[i]).abs() / pb[(i, i)].sqrt());
+        for j in 0..a.dim() {
+            worst = worst.max((pa[(i, j)] - pb[(i, j)]).abs() / (pb[(i, i)] * pb[(j, j)]).sqrt());
+        }
+    }
+    worst
+}
+
+/// Condition number of a belief's covariance, from its eigenvalues.
+pub(crate) fn condition(belief: &DenseGaussian) -> f64 {
+    let values = belief.covariance().self_adjoint_eigenvalues(vi_linalg::faer::Side::Lower).unwrap();
+    values[values.len() - 1] / values[0]
+}
