@@ -62,7 +62,7 @@ pub(super) fn panel(canvas: &Canvas<'_>, panel: &Panel, outer: &Rect) -> Result<
     }
     let y_ticks = ticks(&panel.y.categories, &y, y_most);
     let frame = Frame { x, y, plot };
-    let x_ticks = ticks(&panel.x.categories, &x, most(plot.width() / 62.0));
+    let x_ticks = ticks(&panel.x.categories, &x, most(plot.width() / 48.0));
 
     grid_lines(canvas, &frame, &x_ticks, &y_ticks)?;
     for layer in &panel.layers {

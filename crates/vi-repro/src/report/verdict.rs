@@ -68,18 +68,28 @@ impl Check {
 
     /// A claim counted over data sets: it holds from a share of [`MOST`], and does not at or below
     /// `1 − MOST`.
-    pub fn counted(claim: impl Into<String>, (hits, total): (usize, usize), numbers: impl Into<String>) -> Self {
+    pub fn counted(claim: impl Into<String>, count: (usize, usize), numbers: impl Into<String>) -> Self {
+        Self::counted_over(claim, count, numbers, "data sets")
+    }
+
+    /// The same counted over something else, named in the plural.
+    pub fn counted_over(
+        claim: impl Into<String>,
+        (hits, total): (usize, usize),
+        numbers: impl Into<String>,
+        over: &str,
+    ) -> Self {
         let share = if total == 0 { 0.0 } else { hits as f64 / total as f64 };
         let verdict = if share >= MOST {
             Verdict::Holds
-        } else if share <= 1.0 - MOST {
+        } else if 1.0 - share >= MOST {
             Verdict::DoesNotHold
         } else {
             Verdict::Partly
         };
         let numbers: String = numbers.into();
         let gap = if numbers.is_empty() { "" } else { "; " };
-        Self { claim: claim.into(), numbers: format!("{numbers}{gap}true on {hits} of {total} data sets"), verdict }
+        Self { claim: claim.into(), numbers: format!("{numbers}{gap}true on {hits} of {total} {over}"), verdict }
     }
 }
 

@@ -7,6 +7,8 @@ use vi_core::{
 use vi_data::Dataset;
 use vi_linalg::faer::Par;
 
+use vi_models::laplace::{self, LaplaceSettings};
+
 use super::shared::computation;
 use crate::error::ReproError;
 use crate::plot::palette::Method;
@@ -135,6 +137,23 @@ impl<'a> Posterior<'a> {
 pub(super) fn prior(d: usize, mu0_norm: f64, sigma0: f64) -> Result<DenseGaussian, ReproError> {
     let mean = vec![mu0_norm / (d as f64).sqrt(); d];
     DenseGaussian::isotropic(&mean, sigma0).map_err(|e| computation("prior", &e))
+}
+
+/// The batch Laplace approximation.
+pub(super) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaussian, ReproError> {
+    let fit = laplace::fit(prior, &BernoulliLogit(Exact), data.x(), data.y(), &LaplaceSettings::default())
+        .map_err(|e| computation("Laplace", &e))?;
+    // A stall at rounding is as good as convergence for a picture; anything more is not.
+    if fit.info.decrement > 1e-6 {
+        return Err(ReproError::Computation {
+            what: "Laplace".to_owned(),
+            message: format!(
+                "stopped {:e} posterior deviations from the mode ({:?})",
+                fit.info.decrement, fit.info.status
+            ),
+        });
+    }
+    Ok(fit.belief)
 }
 
 /// Mean and covariance of a belief in two dimensions.

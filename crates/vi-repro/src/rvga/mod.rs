@@ -1,9 +1,10 @@
 //! Lambert, Bonnabel and Bach, *The recursive variational Gaussian approximation (R-VGA)*.
 
 mod fixed_point;
-mod laplace;
 mod methods;
+mod output;
 mod planar;
+mod real_data;
 mod replicate;
 mod section5;
 mod section6_high;
@@ -31,10 +32,13 @@ pub const PAPER: Paper = Paper {
         Item { id: "fig8", title: "Dimension, flat prior", run: section6_high::fig8 },
         Item { id: "fig9", title: "Separability in dimension 100", run: section6_high::fig9 },
         Item { id: "fig10", title: "Ill-conditioned inputs in dimension 100", run: section6_high::fig10 },
+        Item { id: "fig11", title: "Iso-probabilities of the outputs", run: output::fig11 },
         Item { id: "fig12", title: "The implicit system F", run: fixed_point::fig12 },
         Item { id: "fig13", title: "Iterated bounds and plain iteration", run: fixed_point::fig13 },
         Item { id: "fig14", title: "Ellipses over time, s = 2", run: separability::fig14 },
         Item { id: "fig15", title: "Ellipses over time, s = 5", run: separability::fig15 },
         Item { id: "fig16", title: "Ellipses over time, s = 10", run: separability::fig16 },
+        Item { id: "breast-cancer", title: "Real data: breast tumours as a stream", run: real_data::breast_cancer },
+        Item { id: "nodal", title: "Real data: nodal involvement in prostate cancer", run: real_data::nodal },
     ],
 };

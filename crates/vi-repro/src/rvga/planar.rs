@@ -23,6 +23,8 @@ pub(super) struct Planar {
     pub(super) levels: [f64; 3],
     /// Smallest box that holds the 99 % region.
     pub(super) region: [(f64, f64); 2],
+    /// Points of the coarse grid with their share of the mass, the negligible ones left out.
+    pub(super) cloud: Vec<([f64; 2], f64)>,
 }
 
 impl Planar {
@@ -86,7 +88,9 @@ impl Planar {
                 region[i] = (region[i].0.min(at[i]), region[i].1.max(at[i]));
             }
         }
-        Ok(Self { log_z, refinement, mean, cov, levels, region })
+        let coarse_mass = total(&coarse);
+        let cloud = coarse.iter().map(|(at, l)| (*at, (l - mode).exp() / coarse_mass)).filter(|(_, w)| *w > 1e-8);
+        Ok(Self { log_z, refinement, mean, cov, levels, region, cloud: cloud.collect() })
     }
 
     /// The box in whitened coordinates outside which the density is negligible.

@@ -6,8 +6,7 @@ use vi_core::DenseGaussian;
 use vi_data::Dataset;
 use vi_data::synthetic::{Normalisation, TwoClassesSettings};
 
-use super::laplace::laplace;
-use super::methods::{COMPARED, FILTERS, Path, Posterior, planar};
+use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, planar};
 use super::planar::Planar;
 use super::shared::computation;
 use crate::error::ReproError;

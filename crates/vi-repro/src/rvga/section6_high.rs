@@ -1,7 +1,6 @@
 //! §6.3: higher dimension (Figures 7 to 10).
 
-use super::laplace::laplace;
-use super::methods::{COMPARED, FILTERS, Path, Posterior, quartiles, times};
+use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, quartiles, times};
 use super::replicate::{Finals, Setting, column, count};
 use crate::error::ReproError;
 use crate::item::Context;
@@ -46,7 +45,7 @@ impl Case {
     }
 
     fn panel(&self) -> Panel {
-        let mut panel = Panel::new(self.name.clone(), Axis::linear("observations"), Axis::log("KL + log Z (nats)"));
+        let mut panel = Panel::new(self.name.clone(), Axis::linear("observations"), Axis::log("KL − log Z (nats)"));
         for (m, t, kl) in &self.curves {
             panel = if *m == Laplace {
                 panel.line_marked(t, kl, m.style(), 0, m.label())
@@ -149,7 +148,7 @@ fn outcome(
     for row in cases.chunks(cases.len().div_ceil(rows)) {
         figure = figure.row(340.0, row.iter().map(Case::panel).collect());
     }
-    let head = std::iter::once("KL + log Z").chain(COMPARED.iter().map(|m| m.label()));
+    let head = std::iter::once("KL − log Z").chain(COMPARED.iter().map(|m| m.label()));
     Ok(Outcome {
         caption: words[0].to_owned(),
         claim: words[1].to_owned(),

@@ -2,15 +2,14 @@
 
 use vi_data::{CsvSettings, Dataset, read_csv};
 
-use super::laplace::laplace;
-use super::methods::{COMPARED, FILTERS, Path, Posterior, planar, quartiles};
+use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, planar, quartiles};
 use super::planar::{Planar, deviations};
 use super::replicate::{Finals, Setting, column};
 use super::shared::computation;
 use crate::error::ReproError;
 use crate::item::Context;
-use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, GREY, Marker, Method, Style};
-use crate::plot::{Axis, Grid, Panel, ellipse};
+use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, GREY, Marker, Method, Style, WHITE};
+use crate::plot::{Axis, Panel, ellipse};
 use crate::report::{Check, Shown, Table, cell, number};
 
 /// Share of a Gaussian's mass inside the ellipses drawn.
@@ -27,9 +26,15 @@ pub(super) struct Run {
     /// The paper's own data set first, then generated ones.
     pub(super) finals: Vec<Finals>,
     pub(super) setting: Setting,
-    contours: Grid,
-    window: [(f64, f64); 2],
+    prior: vi_core::DenseGaussian,
+    window: Window,
+    resolution: usize,
 }
+
+type Window = [(f64, f64); 2];
+
+/// How many times wider than the posterior's own a window may become to show a belief.
+const WIDEST: f64 = 5.0;
 
 impl Run {
     /// Runs all methods on the stored data set `csv` and, for the verdict, on generated ones too.
@@ -52,9 +57,10 @@ impl Run {
             finals.push(Finals::new(&prior, &setting.data(ctx.seed, k)?)?);
             ctx.step("further data sets");
         }
-        let window = window(&truth, &[paths[0].last()?, &laplace])?;
-        let contours = Planar::window(&posterior, window, ctx.pick(141, 101))?;
-        Ok(Self { data, paths, laplace, truth, kl, finals, setting, contours, window })
+        let mut window = truth.region;
+        include(&mut window, &laplace)?;
+        let resolution = ctx.pick(161, 101);
+        Ok(Self { data, paths, laplace, truth, kl, finals, setting, prior, window, resolution })
     }
 
     /// The normalised final KL of `method` on the stored data set.
@@ -164,7 +170,7 @@ impl Run {
         let (title, label) = if normalised {
             ("KL to the posterior, normalised", "KL (nats)")
         } else {
-            ("KL to the posterior, Z = 1", "KL + log Z (nats)")
+            ("KL to the posterior, Z = 1", "KL − log Z (nats)")
         };
         let y = if low > 0.0 && high > 10.0 * low { Axis::log(label) } else { Axis::linear(label) };
         let mut panel = Panel::new(title, Axis::linear("observations"), y);
@@ -178,68 +184,57 @@ impl Run {
 
     /// The posterior's contours with the final ellipses of `methods` and of Laplace.
     pub(super) fn ellipse_panel(&self, title: &str, methods: &[Method]) -> Result<Panel, ReproError> {
-        let mut panel = self.background(title)?;
-        let mut outside = Vec::new();
-        for path in self.paths.iter().filter(|p| methods.contains(&p.method)) {
+        let mut view = self.window;
+        let paths: Vec<&Path> = self.paths.iter().filter(|p| methods.contains(&p.method)).collect();
+        for path in &paths {
+            view = self.widened(view, path.last()?)?;
+        }
+        let mut panel = self.background(title, view)?;
+        for path in paths {
             let (mean, cov) = planar(path.last()?);
             panel = add_ellipse(panel, mean, cov, path.method.style(), path.method.label())?;
-            if !self.sees(mean) {
-                outside.push(format!(
-                    "{} lies outside, at ({}, {})",
-                    path.method.label(),
-                    number(mean[0]),
-                    number(mean[1])
-                ));
-            }
+            panel = remark(panel, view, path.method.label(), mean);
         }
-        Ok(self.remark(panel, &outside))
+        Ok(panel)
     }
 
     /// The ellipses of one filter at several times, pale to strong, the last in black.
     pub(super) fn evolution_panel(&self, path: &Path, times: &[usize]) -> Result<Panel, ReproError> {
-        let mut panel = self.background(path.method.label())?;
-        let style = path.method.style();
-        for (i, t) in times.iter().enumerate() {
-            let Some((_, belief)) = path.beliefs.iter().find(|(at, _)| at == t) else {
-                continue;
-            };
+        let shown: Vec<_> = path.beliefs.iter().filter(|(t, _)| times.contains(t)).map(|(_, b)| b).collect();
+        let mut view = self.window;
+        for belief in shown.iter().rev() {
+            view = self.widened(view, belief)?;
+        }
+        let mut panel = self.background(path.method.label(), view)?;
+        for (i, belief) in shown.iter().enumerate() {
             let (mean, cov) = planar(belief);
-            let fade = 0.65 * (1.0 - (i as f64 + 1.0) / times.len() as f64);
-            let style = if i + 1 == times.len() {
-                Style::solid(BLACK).width(2.4)
+            let fade = 0.65 * (1.0 - (i as f64 + 1.0) / shown.len() as f64);
+            let (style, label) = if i + 1 == shown.len() {
+                (Style::solid(BLACK).width(2.4), "final time")
             } else {
-                Style::solid(style.colour.mix(crate::plot::palette::WHITE, fade)).width(1.6)
+                (Style::solid(path.method.style().colour.mix(WHITE, fade)).width(1.6), "")
             };
-            let label = if i + 1 == times.len() { "final time" } else { "" };
             panel = add_ellipse(panel, mean, cov, style, label)?;
         }
         let (mean, _) = planar(path.last()?);
-        let outside = if self.sees(mean) {
-            vec![]
-        } else {
-            vec![format!("final mean outside: ({}, {})", number(mean[0]), number(mean[1]))]
-        };
-        Ok(self.remark(panel, &outside))
+        Ok(remark(panel, view, "final mean", mean))
     }
 
-    fn sees(&self, mean: [f64; 2]) -> bool {
-        self.window.iter().zip(mean).all(|((lo, hi), m)| m >= *lo && m <= *hi)
+    /// `view` enlarged to hold the ellipse of `belief`, unless that would dwarf the posterior.
+    fn widened(&self, view: Window, belief: &vi_core::DenseGaussian) -> Result<Window, ReproError> {
+        let mut out = view;
+        include(&mut out, belief)?;
+        let fits = out.iter().zip(&self.window).all(|(new, own)| new.1 - new.0 <= WIDEST * (own.1 - own.0));
+        Ok(if fits { out } else { view })
     }
 
-    fn remark(&self, mut panel: Panel, lines: &[String]) -> Panel {
-        let [(x0, x1), (y0, y1)] = self.window;
-        for (i, line) in lines.iter().enumerate() {
-            let y = y0 + (0.05 + 0.06 * i as f64) * (y1 - y0);
-            panel = panel.text(x0 + 0.03 * (x1 - x0), y, line.clone(), GREY);
-        }
-        panel
-    }
-
-    fn background(&self, title: &str) -> Result<Panel, ReproError> {
-        let [x, y] = self.window;
+    fn background(&self, title: &str, view: Window) -> Result<Panel, ReproError> {
+        let [x, y] = view.map(|(lo, hi)| (lo - 0.06 * (hi - lo), hi + 0.06 * (hi - lo)));
+        let posterior = Posterior::new(&self.prior, &self.data)?;
+        let contours = Planar::window(&posterior, [x, y], self.resolution)?;
         let truth = Method::TruePosterior;
         let panel = Panel::new(title, Axis::linear("θ₁").range(x.0, x.1), Axis::linear("θ₂").range(y.0, y.1))
-            .contours(&self.contours, &self.truth.levels, truth.style().width(1.4), truth.label())
+            .contours(&contours, &self.truth.levels, truth.style().width(1.4), truth.label())
             .points(&[self.truth.mean[0]], &[self.truth.mean[1]], truth.style().marker(Marker::Plus), 5.0, "");
         let (mean, cov) = planar(&self.laplace);
         add_ellipse(panel, mean, cov, Method::Laplace.style(), Method::Laplace.label())
@@ -283,16 +278,23 @@ fn add_ellipse(
     Ok(panel.overlay(outline, style, label).points(&[mean[0]], &[mean[1]], centre, 3.5, ""))
 }
 
-/// A window that holds the posterior's 99 % region and the ellipses of `beliefs`.
-fn window(truth: &Planar, beliefs: &[&vi_core::DenseGaussian]) -> Result<[(f64, f64); 2], ReproError> {
-    let mut out = truth.region;
-    for belief in beliefs {
-        let (mean, cov) = planar(belief);
-        for (x, y) in ellipse(mean, cov, deviations(MASS), 90)? {
-            for (side, v) in out.iter_mut().zip([x, y]) {
-                *side = (side.0.min(v), side.1.max(v));
-            }
+/// Says where a mean lies that the window does not show.
+fn remark(panel: Panel, view: Window, what: &str, mean: [f64; 2]) -> Panel {
+    if view.iter().zip(mean).all(|((lo, hi), m)| m >= *lo && m <= *hi) {
+        return panel;
+    }
+    let [(x0, x1), (y0, y1)] = view;
+    let text = format!("{what} outside: ({}, {})", number(mean[0]), number(mean[1]));
+    panel.text(x0 - 0.03 * (x1 - x0), y0 - 0.01 * (y1 - y0), text, GREY)
+}
+
+/// Enlarges a window to hold the ellipse of a belief.
+fn include(view: &mut Window, belief: &vi_core::DenseGaussian) -> Result<(), ReproError> {
+    let (mean, cov) = planar(belief);
+    for (x, y) in ellipse(mean, cov, deviations(MASS), 90)? {
+        for (side, v) in view.iter_mut().zip([x, y]) {
+            *side = (side.0.min(v), side.1.max(v));
         }
     }
-    Ok(out.map(|(lo, hi)| (lo - 0.12 * (hi - lo), hi + 0.12 * (hi - lo))))
+    Ok(())
 }
