@@ -1,1 +1,55 @@
-//! Placeholder while the workspace is laid out.
+//! Bayesian regression and classification: batch posteriors, predictions and how good they were.
+//!
+//! Fit a belief (exactly, by Laplace's approximation, or with a filter of [`vi_core`]), predict with it, score the
+//! predictions. All of it for a Gaussian belief over the weights `θ` of a model that sees a row only through `xᵀθ`.
+//!
+//! ```
+//! use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
+//! use vi_linalg::faer::mat;
+//! use vi_models::laplace::{self, LaplaceSettings};
+//! use vi_models::{metrics, predict};
+//!
+//! let x = mat![[1.0, 0.2], [1.0, -1.3], [1.0, 2.1], [1.0, -0.4], [1.0, 0.3]];
+//! let y = [1.0, 0.0, 1.0, 1.0, 0.0];
+//! let prior = DenseGaussian::isotropic(&[0.0, 0.0], 3.0)?;
+//! let fit = laplace::fit(&prior, &BernoulliLogit(Mixture8), x.as_ref(), &y, &LaplaceSettings::default())?;
+//!
+//! let predicted = predict::logistic(&fit.belief, x.as_ref(), &Mixture8)?;
+//! let probabilities: Vec<f64> = predicted.iter().map(|p| p.probability).collect();
+//! assert!(metrics::log_loss(&probabilities, &y)? < f64::ln(2.0));
+//! assert!(metrics::auc(&probabilities, &y)? > 0.5);
+//! # Ok::<(), vi_models::ModelError>(())
+//! ```
+//!
+//! | to | see |
+//! |---|---|
+//! | fit a linear regression exactly, with its evidence | [`linear`] |
+//! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
+//! | predict probabilities, numbers, intervals | [`predict`] |
+//! | score a filter on a stream, one step ahead | [`prequential`] |
+//! | score predictions | [`metrics`] |
+//!
+//! | symbol | name in code | shape | source |
+//! |---|---|---|---|
+//! | `θ` | weights | `d` | |
+//! | `X`, `y` | `x` (one observation a row), `y` | `n × d`, `n` | |
+//! | `μ₀`, `P₀` | `prior` | `d`, `d × d` | |
+//! | `μ`, `P` | `belief` | `d`, `d × d` | |
+//! | `σ²` | [`vi_core::GaussianLikelihood::noise_variance`] | scalar | |
+//! | `θ̂`, `H` | mean and precision of [`laplace::LaplacePosterior::belief`] | `d`, `d × d` | R-VGA §6 |
+//! | `a`, `ν` | [`vi_core::Projection`] | scalars | R-VGA (73) |
+//! | `E s(t)`, `Var s(t)` | [`predict::LogisticPrediction`] | scalars | R-VGA (62)-(63) |
+//! | `s(a)` | [`predict::LogisticPrediction::plug_in`] | scalar | R-VGA (122) |
+
+mod check;
+mod error;
+mod interval;
+pub mod laplace;
+pub mod linear;
+pub mod metrics;
+pub mod predict;
+pub mod prequential;
+mod whitened;
+
+pub use error::ModelError;
+pub use interval::Interval;

@@ -1,0 +1,55 @@
+//! What can go wrong, named after the fact that proves it.
+
+use vi_linalg::LinalgError;
+
+/// Errors of `vi-models`. Every entry point checks its input at the door and has changed nothing when it returns one.
+///
+/// ```
+/// use vi_models::{ModelError, metrics};
+/// let error = metrics::brier_score(&[0.2, 1.5], &[0.0, 1.0]).unwrap_err();
+/// assert_eq!(error, ModelError::Probability { index: 1, value: 1.5 });
+/// assert_eq!(error.to_string(), "probabilities[1] = 1.5 is not in [0, 1]");
+/// ```
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// An argument, a setting, a label or a factorisation, as `vi-core` names it.
+    #[error(transparent)]
+    Core(#[from] vi_core::Error),
+    /// A probability is outside `[0, 1]`, or NaN.
+    #[error("probabilities[{index}] = {value} is not in [0, 1]")]
+    Probability {
+        /// Position of the entry.
+        index: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// The logarithm of a probability is above 0, or NaN.
+    #[error("log_probabilities[{index}] = {value} is not the logarithm of a probability")]
+    LogProbability {
+        /// Position of the entry.
+        index: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// A binary label is neither 0 nor 1.
+    #[error("labels[{index}] = {value} is neither 0 nor 1")]
+    BinaryLabel {
+        /// Position of the entry.
+        index: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// A score compares two classes and the labels show only one.
+    #[error("all labels are {label}: both classes are needed")]
+    OneClass {
+        /// The only label there is.
+        label: f64,
+    },
+}
+
+impl From<LinalgError> for ModelError {
+    fn from(error: LinalgError) -> Self {
+        Self::Core(vi_core::Error::Linalg(error))
+    }
+}

@@ -1,0 +1,100 @@
+//! Predictions of a Gaussian belief.
+//!
+//! A belief `N(μ, P)` sees a row `x` as `t = xᵀθ ~ N(a, ν)`, a [`Projection`]; every prediction is made from that.
+//!
+//! | to predict | call | from |
+//! |---|---|---|
+//! | `(a, ν)` for many rows | [`project`] | one matrix product |
+//! | `E s(t)`, its variance and interval, the plug-in `s(a)` | [`logistic`], [`LogisticPrediction`] | R-VGA (62)-(63), (122) |
+//! | `log p(y|x)` for any likelihood | [`vi_core::GaussianExpectation::log_predictive`] | |
+//! | mean, variance and intervals of `xᵀθ` and of `y` | [`linear`], [`LinearPrediction`] | |
+//! | intervals of the weights themselves | [`weights`] | |
+
+mod linear;
+mod logistic;
+
+pub use linear::{LinearPrediction, linear};
+pub use logistic::{LogisticPrediction, ProbabilityVariance, logistic};
+
+use vi_core::{Belief, DenseGaussian, Error, Projection};
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::kernels::symmetric_mul_mat;
+
+use crate::{Interval, ModelError, check};
+
+/// Rows taken at once: enough for the matrix product's speed, little beside `P`.
+const BLOCK: usize = 256;
+
+/// `(a, ν) = (xᵀμ, xᵀPx)` for every row of `x` (`n × d`), by matrix products. Cost `2nd²` flops, `256·d` numbers.
+///
+/// # Errors
+/// [`ModelError::Core`] with `Empty` (`n = 0`), `Dimension`, `Row` with `NonFinite`, or `Row` with `NegativeVariance` when
+/// rounding has destroyed the covariance or `xᵀPx` overflows.
+///
+/// ```
+/// use vi_core::DenseGaussian;
+/// use vi_linalg::faer::mat;
+/// use vi_models::predict;
+/// let belief = DenseGaussian::isotropic(&[0.0, 1.0], 2.0)?;
+/// let seen = predict::project(&belief, mat![[3.0, 1.0], [0.0, 2.0]].as_ref())?;
+/// assert_eq!((seen[0].mean, seen[0].variance), (1.0, 40.0));
+/// assert_eq!((seen[1].mean, seen[1].variance), (2.0, 16.0));
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+pub fn project(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Projection>, ModelError> {
+    check::rows(belief.dim(), x)?;
+    let (n, d) = x.shape();
+    let mut products = Mat::zeros(d, BLOCK.min(n));
+    let mut seen = Vec::with_capacity(n);
+    for start in (0..n).step_by(BLOCK) {
+        let block = x.subrows(start, BLOCK.min(n - start));
+        let mut products = products.as_mut().subcols_mut(0, block.nrows());
+        symmetric_mul_mat(products.as_mut(), belief.covariance_lower(), block.transpose(), Par::Seq);
+        for i in 0..block.nrows() {
+            let projection = along(block.row(i).iter(), belief.mean(), products.as_ref().col(i).iter());
+            seen.push(projection.map_err(|error| error.at_row(start + i))?);
+        }
+    }
+    Ok(seen)
+}
+
+/// `(xᵀμ, xᵀ(Px))`; a variance that rounds to just below 0 is 0.
+fn along<'a>(
+    x: impl Iterator<Item = &'a f64>,
+    mean: &[f64],
+    products: impl Iterator<Item = &'a f64>,
+) -> Result<Projection, Error> {
+    let mut projection = Projection { mean: 0.0, variance: 0.0 };
+    let mut size = 0.0;
+    for ((x, mean), product) in x.zip(mean).zip(products) {
+        projection.mean += x * mean;
+        projection.variance += x * product;
+        size += (x * product).abs();
+    }
+    if !projection.variance.is_finite() || projection.variance < -(mean.len() as f64) * f64::EPSILON * size {
+        return Err(Error::NegativeVariance { value: projection.variance });
+    }
+    projection.variance = projection.variance.max(0.0);
+    Ok(projection)
+}
+
+/// The central interval of each weight `θⱼ ~ N(μⱼ, Pⱼⱼ)` that holds `level` of its mass. Length `d`.
+///
+/// # Errors
+/// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
+///
+/// ```
+/// use vi_core::DenseGaussian;
+/// use vi_models::predict;
+/// let belief = DenseGaussian::isotropic(&[0.0, 1.0], 2.0)?;
+/// let intervals = predict::weights(&belief, 0.95)?;
+/// assert!(intervals[1].contains(4.9) && !intervals[1].contains(5.0));
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+pub fn weights(belief: &DenseGaussian, level: f64) -> Result<Vec<Interval>, ModelError> {
+    let covariance = belief.covariance_lower();
+    belief.mean().iter().enumerate().map(|(j, &mean)| Interval::gaussian(mean, covariance[(j, j)], level)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Predictions of a linear regression.
+
+use vi_core::{DenseGaussian, GaussianLikelihood, Projection};
+use vi_linalg::faer::MatRef;
+
+use crate::{Interval, ModelError};
+
+/// The prediction of `y = xᵀθ + N(0, σ²)` at one row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct LinearPrediction {
+    /// The mean of `xᵀθ` and of `y`, `a = xᵀμ`.
+    pub mean: f64,
+    /// The variance of `xᵀθ`, `ν = xᵀPx`: what more data would shrink.
+    pub variance: f64,
+    /// The variance of `y`, `ν + σ²`.
+    pub predictive_variance: f64,
+}
+
+impl LinearPrediction {
+    /// The prediction from `xᵀθ ~ N(a, ν)`.
+    #[must_use]
+    pub fn new(seen: Projection, likelihood: GaussianLikelihood) -> Self {
+        Self {
+            mean: seen.mean,
+            variance: seen.variance,
+            predictive_variance: seen.variance + likelihood.noise_variance(),
+        }
+    }
+
+    /// The central interval that holds `xᵀθ` with probability `level`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
+    pub fn mean_interval(&self, level: f64) -> Result<Interval, ModelError> {
+        Interval::gaussian(self.mean, self.variance, level)
+    }
+
+    /// The central interval that holds a new `y` with probability `level`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
+    pub fn predictive_interval(&self, level: f64) -> Result<Interval, ModelError> {
+        Interval::gaussian(self.mean, self.predictive_variance, level)
+    }
+}
+
+/// The predictions of a linear regression for every row of `x` (`n × d`). Cost `2nd²` flops.
+///
+/// # Errors
+/// Those of [`project`](super::project).
+///
+/// ```
+/// use vi_core::{DenseGaussian, GaussianLikelihood};
+/// use vi_linalg::faer::mat;
+/// use vi_models::predict;
+/// let belief = DenseGaussian::isotropic(&[1.0], 0.5)?;
+/// let predicted = predict::linear(&belief, GaussianLikelihood::new(2.0)?, mat![[2.0]].as_ref())?;
+/// assert_eq!((predicted[0].mean, predicted[0].variance, predicted[0].predictive_variance), (2.0, 1.0, 3.0));
+/// assert!(predicted[0].predictive_interval(0.9)?.contains(4.8));
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+pub fn linear(
+    belief: &DenseGaussian,
+    likelihood: GaussianLikelihood,
+    x: MatRef<'_, f64>,
+) -> Result<Vec<LinearPrediction>, ModelError> {
+    Ok(super::project(belief, x)?.into_iter().map(|seen| LinearPrediction::new(seen, likelihood)).collect())
+}
