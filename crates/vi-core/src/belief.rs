@@ -1,11 +1,13 @@
 //! What a filter needs of a Gaussian belief, and the dense one.
 
 mod dense;
+mod dense_block;
 
 pub use dense::DenseGaussian;
 pub(crate) use dense::{check_symmetric, factor};
+pub use dense_block::DensePanels;
 
-use crate::Site;
+use crate::{Error, Site};
 
 /// A belief seen along one direction `x`: `t = xᵀθ ~ N(a, ν)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,6 +16,20 @@ pub struct Projection {
     pub mean: f64,
     /// `ν = xᵀPx`.
     pub variance: f64,
+}
+
+impl Projection {
+    /// A projection whose variance may have rounded to as little as `−rounding`: it is then 0.
+    ///
+    /// # Errors
+    /// [`Error::NegativeVariance`] for a variance below that, or NaN: the covariance is destroyed.
+    pub(crate) fn new(mean: f64, variance: f64, rounding: f64) -> Result<Self, Error> {
+        if variance.is_finite() && variance >= -rounding {
+            Ok(Self { mean, variance: variance.max(0.0) })
+        } else {
+            Err(Error::NegativeVariance { value: variance })
+        }
+    }
 }
 
 /// A Gaussian belief over `θ ∈ ℝᵈ` that can be seen along a row and updated by a site.

@@ -76,13 +76,10 @@ fn advance<B: Belief, R: SiteRule>(
     y: f64,
     gain: &mut [f64],
 ) -> Result<StepInfo, Error> {
-    let mut projection = belief.project(x, gain);
+    let seen = belief.project(x, gain);
     // A zero row, or one that the belief is certain of, may round to just below 0.
-    let rounding = f64::EPSILON * x.iter().zip(&*gain).map(|(x, g)| (x * g).abs()).sum::<f64>();
-    if projection.variance < -(x.len() as f64) * rounding || !projection.variance.is_finite() {
-        return Err(Error::NegativeVariance { value: projection.variance });
-    }
-    projection.variance = projection.variance.max(0.0);
+    let terms: f64 = x.iter().zip(&*gain).map(|(x, g)| (x * g).abs()).sum();
+    let projection = Projection::new(seen.mean, seen.variance, x.len() as f64 * f64::EPSILON * terms)?;
     let site = rule.site(projection.mean, projection.variance, y)?;
     site.check(projection.variance)?;
     belief.absorb(projection, site, gain);

@@ -31,6 +31,7 @@
 
 mod belief;
 pub mod black_box;
+pub mod block;
 pub mod divergence;
 pub mod ekf;
 mod error;
@@ -48,7 +49,7 @@ mod rule;
 mod site;
 pub mod special;
 
-pub use belief::{Belief, DenseGaussian, Projection};
+pub use belief::{Belief, DenseGaussian, DensePanels, Projection};
 pub use divergence::Estimate;
 pub use error::Error;
 pub use expectation::{Exact, Mixture8, Probit};

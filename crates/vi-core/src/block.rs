@@ -1,0 +1,47 @@
+//! The blocked filter: the sequential filter's numbers by matrix products.
+//!
+//! A block `X_b ∈ ℝᵈˣᵇ` meets the belief once, through `S = PX_b`, `T = X_bᵀPX_b` and `a = X_bᵀμ`. What the sequential filter
+//! would do observation by observation then happens on these `b`-vectors and `b × b` matrices alone; the belief is updated
+//! once, by a rank-`b` change.
+
+mod recursion;
+mod run;
+
+pub use recursion::BlockRecursion;
+pub use run::{BlockInfo, BlockScratch, BlockSettings, run};
+
+use vi_linalg::faer::{MatRef, Par};
+
+use crate::{Belief, Error};
+
+/// A belief that can be seen along many rows at once and updated by their sites together.
+pub trait BlockBelief: Belief {
+    /// The belief's own memory for a block.
+    type Panels;
+
+    /// Memory for blocks of up to `b` rows.
+    fn panels(&self, b: usize) -> Self::Panels;
+
+    /// Writes `a = X_bᵀμ` and the lower triangle of `T = X_bᵀPX_b` into `recursion`, for the rows of `x` (`b × d`).
+    ///
+    /// It may use storage of the belief that carries no meaning, hence `&mut`.
+    fn project_block(
+        &mut self,
+        x: MatRef<'_, f64>,
+        recursion: &mut BlockRecursion,
+        panels: &mut Self::Panels,
+        par: Par,
+    );
+
+    /// Multiplies in the block's factors, all at once, after the recursion has found them.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian; the belief is then as it was.
+    fn absorb_block(
+        &mut self,
+        x: MatRef<'_, f64>,
+        recursion: &BlockRecursion,
+        panels: &mut Self::Panels,
+        par: Par,
+    ) -> Result<(), Error>;
+}

@@ -1,0 +1,112 @@
+//! A pass over many rows, block by block.
+
+use vi_linalg::faer::{MatRef, Par};
+
+use super::{BlockBelief, BlockRecursion};
+use crate::filter::{StepInfo, check_rows};
+use crate::{Error, SiteRule};
+
+/// How a pass is cut into blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockSettings {
+    block: usize,
+}
+
+impl BlockSettings {
+    /// Blocks of `block` rows.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for `block = 0`.
+    pub fn new(block: usize) -> Result<Self, Error> {
+        if block == 0 {
+            return Err(Error::Setting { name: "block", value: 0.0, requirement: "at least 1" });
+        }
+        Ok(Self { block })
+    }
+
+    /// Blocks chosen for dimension `d`: large enough that the products run at matrix-multiply speed, small enough that what is
+    /// done in the space of the block stays a small part.
+    #[must_use]
+    pub fn for_dim(d: usize) -> Self {
+        Self { block: (d / 8).clamp(16, 192) }
+    }
+
+    /// Rows in a block.
+    #[must_use]
+    pub fn block(&self) -> usize {
+        self.block
+    }
+}
+
+/// Memory of a blocked pass, owned by the caller and used again by later passes.
+#[derive(Debug)]
+pub struct BlockScratch<B: BlockBelief> {
+    recursion: BlockRecursion,
+    panels: B::Panels,
+}
+
+impl<B: BlockBelief> BlockScratch<B> {
+    /// Memory for `belief` in blocks of `settings`.
+    pub fn new(belief: &B, settings: BlockSettings) -> Self {
+        Self { recursion: BlockRecursion::new(settings.block), panels: belief.panels(settings.block) }
+    }
+}
+
+/// What a blocked pass did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockInfo {
+    /// Blocks absorbed.
+    pub blocks: usize,
+}
+
+/// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), in blocks; the same posterior as
+/// [`filter::run`](crate::filter::run) to rounding.
+///
+/// `observe(first, belief, steps)` is called after each block with the index of its first row. Cost `3nd² + 4nbd` flops for a
+/// dense belief, in matrix products, and one copy of the belief.
+///
+/// # Errors
+/// As [`filter::run`](crate::filter::run); [`Error::Dimension`] when `scratch` is of another dimension. On any error the
+/// belief is as it was before the call.
+pub fn run<B: BlockBelief + Clone, R: SiteRule>(
+    belief: &mut B,
+    rule: &R,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    scratch: &mut BlockScratch<B>,
+    par: Par,
+    mut observe: impl FnMut(usize, &B, &[StepInfo]),
+) -> Result<BlockInfo, Error> {
+    check_rows(belief.dim(), x, y)?;
+    for (t, &label) in y.iter().enumerate() {
+        rule.check_label(label).map_err(|error| error.at_row(t))?;
+    }
+    let before = belief.clone();
+    let block = scratch.recursion.capacity();
+    let mut info = BlockInfo { blocks: 0 };
+    for first in (0..y.len()).step_by(block) {
+        let b = block.min(y.len() - first);
+        let (rows, labels) = (x.subrows(first, b), &y[first..first + b]);
+        belief.project_block(rows, &mut scratch.recursion, &mut scratch.panels, par);
+        let absorbed = scratch
+            .recursion
+            .resolve(|t, seen| rule.site(seen.mean, seen.variance, labels[t]))
+            .and_then(|()| belief.absorb_block(rows, &scratch.recursion, &mut scratch.panels, par));
+        if let Err(error) = absorbed {
+            *belief = before;
+            return Err(shift_row(error, first));
+        }
+        info.blocks += 1;
+        observe(first, belief, scratch.recursion.steps());
+    }
+    Ok(info)
+}
+
+/// An error of row `t` in a block becomes one of row `first + t`.
+fn shift_row(error: Error, first: usize) -> Error {
+    match error {
+        Error::Row { row, source } => Error::Row { row: first + row, source },
+        other => other,
+    }
+}
