@@ -176,6 +176,12 @@ mod tests {
                 let held = p.iter().filter(|&&p| p >= lower && (p < upper || upper == 1.0)).count();
                 assert_eq!(held, bin.count, "{bin:?}");
             }
+            // Alone, with no neighbour to open its bin.
+            for p in p {
+                let Interval { lower, upper } =
+                    calibration_curve(&[p], &[0.0], Binning::EqualWidth(bins), 0.95).unwrap()[0].range;
+                assert!(p >= lower && (p < upper || upper == 1.0), "{p} of {bins} bins");
+            }
         }
     }
 
