@@ -85,7 +85,7 @@ pub(super) fn fig12(ctx: &Context) -> Result<Outcome, ReproError> {
     let system = System { a: 100.0, nu: 300.0, y: 0.0 };
     let root = probit_root(system.y, system.a, system.nu).map_err(|e| computation("implicit root", &e))?;
     let domain = system.coarse();
-    let n = ctx.pick(121, 61);
+    let n = ctx.pick(91, 61);
     let (alphas, nus) = (linspace(domain.alpha.0, domain.alpha.1, n), linspace(domain.nu.0, domain.nu.1, n));
     let f = Grid::of(alphas.clone(), nus.clone(), |a, v| system.residual(a, v).0)?;
     let g = Grid::of(alphas.clone(), nus.clone(), |a, v| system.residual(a, v).1)?;

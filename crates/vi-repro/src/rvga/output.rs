@@ -87,7 +87,7 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     ctx.steps(sets);
     let prior = SETTING.prior()?;
     let data = SETTING.data(ctx.seed, 0)?;
-    let unseen = Unseen::new(&data, ctx.pick(101, 61));
+    let unseen = Unseen::new(&data, ctx.pick(81, 61));
     let posterior = Posterior::new(&prior, &data)?;
     let (mean, cov) = planar(&laplace(&prior, &data)?);
     let truth = unseen.truth(&Planar::new(&posterior, mean, cov, 160)?);
