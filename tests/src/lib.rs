@@ -25,6 +25,11 @@ pub mod tolerance;
 
 pub use error::CaseError;
 
+/// The code of the project's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
+
 /// Whether the slow tests run: `VI_SLOW=1` in the environment.
 ///
 /// A slow test repeats a cheaper one over more seeds or larger sizes; it begins with
