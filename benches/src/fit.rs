@@ -1,5 +1,10 @@
 //! Exponents of growth.
 
+use crate::BenchError;
+use crate::measure::measure;
+use crate::record::{Record, Unit};
+use crate::stream::Stream;
+
 /// The slope `b` of the least-squares line through `(log x, log y)`: the exponent of `y ≈ c·xᵇ`.
 ///
 /// `points` are `(x, y)`, both positive. NaN for fewer than two different `x`.
@@ -19,9 +24,34 @@ pub fn exponent(points: &[(f64, f64)]) -> f64 {
     covariance / variance
 }
 
+/// The exponent of `(size, seconds)` over all streams, fitted anew in each round over them, so that what slows the
+/// machine down for a while slows every size down.
+///
+/// # Errors
+/// What `time` returns.
+pub fn growth(
+    name: &str,
+    rounds: usize,
+    streams: &[Stream],
+    time: impl Fn(&Stream) -> Result<(f64, f64), BenchError>,
+) -> Result<Record, BenchError> {
+    eprintln!("{name}");
+    let round = || Ok::<_, BenchError>(exponent(&streams.iter().map(&time).collect::<Result<Vec<_>, _>>()?));
+    Ok(Record::alone(name, measure(rounds, round)?, Unit::Exponent))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_exponent_is_that_of_the_times() {
+        let streams = [2, 4, 8].map(|d| Stream::new(d, 1));
+        let cubic = |stream: &Stream| Ok((stream.dim() as f64, 1e-9 * (stream.dim() as f64).powi(3)));
+        let record = growth("s/growth/d", 1, &streams, cubic).unwrap();
+        // Roundings of logarithms of size 20 over a range of 1.4.
+        assert!((record.value - 3.0).abs() < 100.0 * f64::EPSILON * 20.0);
+    }
 
     #[test]
     fn a_power_law_gives_its_exponent() {

@@ -21,6 +21,9 @@ pub enum Unit {
     /// Exponent of growth.
     #[serde(rename = "exponent")]
     Exponent,
+    /// A share of a rate that the same run measured.
+    #[serde(rename = "fraction")]
+    Fraction,
 }
 
 /// What a record is held against.
@@ -37,6 +40,8 @@ pub enum Target {
         /// How far off a measurement may be.
         margin: f64,
     },
+    /// The value is to be at least this.
+    AtLeast(f64),
     /// The ratio to the baseline is to be at least this.
     RatioAtLeast(f64),
 }
@@ -48,6 +53,7 @@ impl Target {
         match self {
             Self::Below(limit) | Self::Aim(limit) => record.value < limit,
             Self::Near { value, margin } => (record.value - value).abs() <= margin,
+            Self::AtLeast(least) => record.value >= least,
             Self::RatioAtLeast(least) => record.ratio.is_some_and(|ratio| ratio >= least),
         }
     }
@@ -57,6 +63,7 @@ impl Target {
             Self::Below(limit) => format!("< {}", format_value(limit, unit)),
             Self::Aim(limit) => format!("aim < {}", format_value(limit, unit)),
             Self::Near { value, margin } => format!("{value} ± {margin}"),
+            Self::AtLeast(least) => format!("≥ {}", format_value(least, unit)),
             Self::RatioAtLeast(least) => format!("≥ {least} ×"),
         }
     }
@@ -210,7 +217,7 @@ fn format_value(value: f64, unit: Unit) -> String {
     let seconds = match unit {
         Unit::Seconds => value,
         Unit::Nanoseconds => value * 1e-9,
-        Unit::Exponent => return format!("{value:.3}"),
+        Unit::Exponent | Unit::Fraction => return format!("{value:.3}"),
     };
     let prefixes = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
     let (scale, name) = prefixes.into_iter().find(|(scale, _)| seconds >= *scale).unwrap_or((1e-9, "ns"));

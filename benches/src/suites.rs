@@ -1,5 +1,6 @@
 //! The suites that `bench` knows.
 
+mod dense;
 mod rvga;
 
 use crate::BenchError;
@@ -17,7 +18,7 @@ pub struct Suite {
 }
 
 /// Every suite, in the order in which they run.
-pub const SUITES: &[Suite] = &[rvga::SUITE];
+pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE];
 
 /// How long to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

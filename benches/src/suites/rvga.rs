@@ -5,6 +5,8 @@ mod growth;
 mod numpy;
 mod rules;
 
+pub(super) use rules::per_observation;
+
 use super::{Effort, Suite};
 use crate::BenchError;
 use crate::record::Report;

@@ -4,9 +4,9 @@ use vi_core::{BernoulliLogit, DenseGaussian, Implicit, Probit, filter};
 
 use super::{Effort, rules};
 use crate::BenchError;
-use crate::fit::exponent;
-use crate::measure::{measure, seconds};
-use crate::record::{Record, Report, Target, Unit};
+use crate::fit::growth;
+use crate::measure::seconds;
+use crate::record::{Report, Target};
 use crate::stream::{SIGMA0, Stream};
 
 const RULE: Implicit<BernoulliLogit<Probit>> = Implicit(BernoulliLogit(Probit));
@@ -38,19 +38,6 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     Ok(())
 }
 
-/// The exponent of `(size, seconds)` over all sizes, fitted anew in each round over them, so that what slows the
-/// machine down for a while slows every size down.
-fn growth(
-    name: &str,
-    rounds: usize,
-    streams: &[Stream],
-    time: impl Fn(&Stream) -> Result<(f64, f64), BenchError>,
-) -> Result<Record, BenchError> {
-    eprintln!("{name}");
-    let round = || Ok::<_, BenchError>(exponent(&streams.iter().map(&time).collect::<Result<Vec<_>, _>>()?));
-    Ok(Record::alone(name, measure(rounds, round)?, Unit::Exponent))
-}
-
 /// Seconds of one whole [`filter::run`].
 fn whole_run(prior: &DenseGaussian, stream: &Stream) -> Result<f64, BenchError> {
     let mut belief = prior.clone();
@@ -58,18 +45,4 @@ fn whole_run(prior: &DenseGaussian, stream: &Stream) -> Result<f64, BenchError> 
     let elapsed = seconds(|| done = filter::run(&mut belief, &RULE, stream.inputs(), stream.labels(), |_, _, _| {}));
     done?;
     Ok(elapsed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exponent_is_that_of_the_times() {
-        let streams = [2, 4, 8].map(|d| Stream::new(d, 1));
-        let cubic = |stream: &Stream| Ok((stream.dim() as f64, 1e-9 * (stream.dim() as f64).powi(3)));
-        let record = growth("s/growth/d", 1, &streams, cubic).unwrap();
-        // Roundings of logarithms of size 20 over a range of 1.4.
-        assert!((record.value - 3.0).abs() < 100.0 * f64::EPSILON * 20.0);
-    }
 }

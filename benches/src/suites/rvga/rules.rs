@@ -62,7 +62,7 @@ impl Sizes {
 }
 
 /// Seconds per observation of one pass over the stream from `prior`; making the first belief is not counted.
-pub(super) fn per_observation<B: Belief + Clone, R: SiteRule>(
+pub(in crate::suites) fn per_observation<B: Belief + Clone, R: SiteRule>(
     prior: &B,
     rule: &R,
     stream: &Stream,

@@ -3,12 +3,29 @@
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use vi_core::batch::{BatchSettings, optimum};
-use vi_core::hyper::{HyperSettings, HyperStop, learn_linear, learn_prior_scale};
-use vi_core::{BernoulliLogit, DenseGaussian, Error, GaussianLikelihood, Mixture8};
+use vi_core::hyper::{HyperSettings, HyperStop, Learned, learn_linear, learn_prior_scale};
+use vi_core::{Belief, BernoulliLogit, DenseGaussian, Error, GaussianLikelihood, Mixture8};
 use vi_linalg::faer::Par;
 use vi_linalg::kernels::dot;
 
 use crate::common::{rng, rows, view};
+
+/// At a maximum over the scale, `tr(P₀⁻¹P) + (μ−μ₀)ᵀP₀⁻¹(μ−μ₀) = d` with the scaled prior: the bound's derivative is 0.
+fn assert_stationary(learned: &Learned) {
+    let precision = learned.prior.cholesky().unwrap().inverse();
+    let covariance = learned.belief.covariance();
+    let d = learned.belief.dim();
+    let mut sum = 0.0;
+    for i in 0..d {
+        for j in 0..d {
+            let shift = |k: usize| learned.belief.mean()[k] - learned.prior.mean()[k];
+            sum += precision[(i, j)] * (covariance[(i, j)] + shift(i) * shift(j));
+        }
+    }
+    // Stopped at a relative change of 1e-6 of the scale, by updates that contract at least by half.
+    assert!((sum / d as f64 - 1.0).abs() < 4e-6, "{sum} against {d}");
+    assert!(learned.info.slow_rounds == 0 && learned.info.bounds.len() < 25, "{:?}", learned.info);
+}
 
 /// `n` rows in `d` dimensions, weights of standard deviation `scale`, and their predictor.
 fn generated(n: usize, d: usize, scale: f64, seed: u64) -> (Vec<f64>, Vec<f64>) {
@@ -29,6 +46,7 @@ fn linear_scale_and_noise_are_a_maximum_of_the_evidence() {
     let x = view(&inputs, d);
     let learned = learn_linear(&prior, x, &y, 1.0, HyperSettings::default(), Par::Seq).unwrap();
     assert_eq!(learned.info.stop, HyperStop::Converged);
+    assert_stationary(&learned);
     for pair in learned.info.bounds.windows(2) {
         assert!(pair[1] >= pair[0] - 1e-10 * pair[0].abs());
     }
@@ -60,6 +78,7 @@ fn logistic_scale_is_a_maximum_of_the_bound() {
         let prior = DenseGaussian::isotropic(&vec![0.0; d], first).unwrap();
         let learned = learn_prior_scale(&prior, x, &y, &logit, HyperSettings::default(), Par::Seq).unwrap();
         assert_eq!(learned.info.stop, HyperStop::Converged);
+        assert_stationary(&learned);
         let bound = |scale: f64| {
             let prior = DenseGaussian::isotropic(&vec![0.0; d], scale).unwrap();
             optimum(&prior, &prior, x, &y, &logit, BatchSettings::default(), Par::Seq).unwrap().1.bound()
