@@ -32,32 +32,43 @@
 mod belief;
 pub mod black_box;
 pub mod block;
+pub mod checkpoint;
 pub mod divergence;
 pub mod ekf;
 mod error;
+pub mod evidence;
 pub mod expectation;
 pub mod filter;
+mod fingerprint;
+pub mod forgetting;
 mod gaussian;
 pub mod implicit;
 pub mod kalman;
 mod likelihood;
 mod logit;
+pub mod merge;
 pub mod natural;
 pub mod online;
 mod posterior;
 mod rule;
 mod site;
+mod sites;
 pub mod special;
 
 pub use belief::{Belief, DenseGaussian, DensePanels, Projection};
+pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;
 pub use error::Error;
 pub use expectation::{Exact, Mixture8, Probit};
+pub use fingerprint::Fingerprint;
+pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood};
 pub use logit::BernoulliLogit;
+pub use merge::{Mergeable, ShardPosterior};
 pub use posterior::GlmPosterior;
 pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, QuadraticBound, SkipCovariance,
 };
 pub use site::{Site, SiteRule};
+pub use sites::Sites;
