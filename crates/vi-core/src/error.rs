@@ -2,6 +2,9 @@
 
 use vi_linalg::LinalgError;
 
+use crate::checkpoint::CheckpointError;
+use crate::fingerprint::Fingerprint;
+
 /// Errors of `vi-core`. Every entry point checks its input at the door and leaves its state
 /// bit-identical when it returns one of these.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -51,6 +54,28 @@ pub enum Error {
         /// The range in words.
         requirement: &'static str,
     },
+    /// One number of an argument is out of its range.
+    #[error("{argument}[{index}] = {value} must be {requirement}")]
+    Entry {
+        /// Name of the argument.
+        argument: &'static str,
+        /// Position in it.
+        index: usize,
+        /// The value given.
+        value: f64,
+        /// The range in words.
+        requirement: &'static str,
+    },
+    /// A position beyond the end.
+    #[error("{argument} has no entry {index}: its length is {len}")]
+    Index {
+        /// Name of the argument.
+        argument: &'static str,
+        /// The position asked for.
+        index: usize,
+        /// How many there are.
+        len: usize,
+    },
     /// A covariance is not symmetric.
     #[error("{argument} is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ by {difference}")]
     NotSymmetric {
@@ -95,6 +120,36 @@ pub enum Error {
         /// What is wrong with it.
         source: Box<Error>,
     },
+    /// One shard of many cannot be merged.
+    #[error("shard {shard}: {source}")]
+    Shard {
+        /// Index of the shard, from 0.
+        shard: usize,
+        /// What is wrong with it.
+        source: Box<Error>,
+    },
+    /// A shard's posterior was computed from another prior than the one it is to be merged with.
+    #[error("the posterior comes from another prior: its fingerprint is {found}, expected {expected}")]
+    OtherPrior {
+        /// The fingerprint of the prior given.
+        expected: Fingerprint,
+        /// The fingerprint of the prior that the posterior comes from.
+        found: Fingerprint,
+    },
+    /// A shard's posterior was computed with other settings than the first shard's.
+    #[error("the posterior was computed with other settings: their fingerprint is {found}, expected {expected}")]
+    OtherSettings {
+        /// The fingerprint of the first shard's settings.
+        expected: Fingerprint,
+        /// The fingerprint of this shard's.
+        found: Fingerprint,
+    },
+    /// A shard forgot: its posterior is not the prior times the factors of its observations.
+    #[error("the posterior forgot observations: only posteriors without forgetting can be merged")]
+    Forgetful,
+    /// A checkpoint cannot be read or written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
     /// A linear-algebra step failed.
     #[error(transparent)]
     Linalg(#[from] LinalgError),
@@ -105,6 +160,12 @@ impl Error {
     #[must_use]
     pub fn at_row(self, row: usize) -> Self {
         Self::Row { row, source: Box::new(self) }
+    }
+
+    /// The same error, told of shard `shard`.
+    #[must_use]
+    pub fn at_shard(self, shard: usize) -> Self {
+        Self::Shard { shard, source: Box::new(self) }
     }
 }
 

@@ -18,8 +18,8 @@ pub struct StepInfo {
 /// Memory of one step, owned by the caller: `d` numbers.
 #[derive(Debug, Clone)]
 pub struct Scratch {
-    gain: Vec<f64>,
-    row: Vec<f64>,
+    pub(crate) gain: Vec<f64>,
+    pub(crate) row: Vec<f64>,
 }
 
 impl Scratch {
@@ -69,7 +69,7 @@ pub fn step<B: Belief, R: SiteRule>(
 }
 
 /// A step whose input has been checked.
-fn advance<B: Belief, R: SiteRule>(
+pub(crate) fn advance<B: Belief, R: SiteRule>(
     belief: &mut B,
     rule: &R,
     x: &[f64],

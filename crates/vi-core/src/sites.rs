@@ -6,6 +6,14 @@ use crate::filter::StepInfo;
 
 /// The factors `exp(r·t − ½h·t²)`, `t = xᵀθ`, that stand for `n` observations in a Gaussian posterior:
 /// `Λ = Λ₀ + Σh·xxᵀ`, `Λμ = Λ₀μ₀ + Σr·x`.
+///
+/// ```
+/// use vi_core::Sites;
+/// let mut sites = Sites::new(vec![0.5, -1.0], vec![0.2, 0.25])?;
+/// sites.set(1, -0.8, 0.24)?;
+/// assert_eq!(sites.get(1), Some((-0.8, 0.24)));
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sites {
     slopes: Vec<f64>,
@@ -13,10 +21,11 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Sites from natural slopes `r` and curvatures `h`, one of each for an observation.
+    /// Sites from natural slopes `r` (nats per unit of `t`) and curvatures `h` (nats per squared unit), one of each for
+    /// an observation. Curvatures may be negative: refinement makes such sites.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`].
+    /// [`Error::Dimension`] for two lengths, [`Error::NonFinite`].
     pub fn new(slopes: Vec<f64>, curvatures: Vec<f64>) -> Result<Self, Error> {
         check_len("curvatures", slopes.len(), curvatures.len())?;
         check_finite("slopes", &slopes)?;
@@ -24,7 +33,7 @@ impl Sites {
         Ok(Self { slopes, curvatures })
     }
 
-    /// Number of observations.
+    /// Number of observations `n`.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slopes.len()
@@ -36,16 +45,37 @@ impl Sites {
         self.slopes.is_empty()
     }
 
-    /// The natural slopes `r`.
+    /// The natural slopes `r`, length `n`.
     #[must_use]
     pub fn slopes(&self) -> &[f64] {
         &self.slopes
     }
 
-    /// The curvatures `h`.
+    /// The curvatures `h`, length `n`.
     #[must_use]
     pub fn curvatures(&self) -> &[f64] {
         &self.curvatures
+    }
+
+    /// `(r, h)` of observation `i`, if there is one.
+    #[must_use]
+    pub fn get(&self, i: usize) -> Option<(f64, f64)> {
+        Some((*self.slopes.get(i)?, *self.curvatures.get(i)?))
+    }
+
+    /// Replaces the site of observation `i` by `(r, h)`.
+    ///
+    /// # Errors
+    /// [`Error::Index`], [`Error::NonFinite`]; the sites are then as they were.
+    pub fn set(&mut self, i: usize, slope: f64, curvature: f64) -> Result<(), Error> {
+        if i >= self.len() {
+            return Err(Error::Index { argument: "sites", index: i, len: self.len() });
+        }
+        check_finite("slope", &[slope])?;
+        check_finite("curvature", &[curvature])?;
+        self.slopes[i] = slope;
+        self.curvatures[i] = curvature;
+        Ok(())
     }
 
     /// Appends the site of a filter's step, `r = g + h·a`.

@@ -11,7 +11,7 @@ use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 
 use crate::common::{prior, rng, view};
 
-fn bits(belief: &DenseGaussian) -> Vec<u64> {
+pub(crate) fn bits(belief: &DenseGaussian) -> Vec<u64> {
     let covariance = belief.covariance();
     let d = belief.dim();
     let entries = (0..d * d).map(|k| covariance[(k % d, k / d)].to_bits());

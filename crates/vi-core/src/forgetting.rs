@@ -1,0 +1,160 @@
+//! Forgetting: what a belief loses between observations when the world drifts.
+//!
+//! | strategy | change before each observation | effect |
+//! | :-- | :-- | :-- |
+//! | [`Forgetting::fading`] | `P ← P/λ` | observation `s` weighs `λ^(t−s)`: memory of about `1/(1−λ)`, the prior fades too |
+//! | [`Forgetting::towards`] | `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀` | the same memory, the prior stays whole |
+//! | [`Forgetting::noise`] | `P ← P + diag(q)` | `θ` walks at random with variance `q` a step |
+//!
+//! The change comes *before* each observation, the first of a call included: time passes, then data arrive. So a stream
+//! may be cut anywhere. What to choose, the data say: [`evidence`](crate::evidence).
+
+mod dense;
+
+use crate::error::{check_finite, check_len};
+use crate::{Belief, Error};
+
+/// A belief that can forget. The arguments have been checked: [`Forgetting`] sees to that.
+///
+/// On an error the belief must be as it was, to the bit.
+pub trait Forget: Belief {
+    /// The prior in the form that [`return_towards`](Self::return_towards) mixes in.
+    type Anchor: Clone + std::fmt::Debug;
+
+    /// This belief as an anchor.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`].
+    fn anchor(&self) -> Result<Self::Anchor, Error>;
+
+    /// `P ← P/λ`, for `0 < λ < 1`.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] when a variance overflows: fading in a direction that no observation visits.
+    fn fade(&mut self, lambda: f64) -> Result<(), Error>;
+
+    /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, for `0 < λ < 1`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`], [`Error::NonFinite`] for a mean that overflows.
+    fn return_towards(&mut self, anchor: &Self::Anchor, lambda: f64) -> Result<(), Error>;
+
+    /// `P ← P + diag(q)`, `q` of length `d`, finite, not negative, not all 0.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] when a variance overflows; [`Error::NotPositiveDefinite`] where a factor is kept.
+    fn diffuse(&mut self, q: &[f64]) -> Result<(), Error>;
+}
+
+/// How a belief forgets between observations; built and checked once, applied at every step.
+///
+/// ```
+/// use vi_core::{DenseGaussian, Forgetting};
+/// let mut belief = DenseGaussian::isotropic(&[0.0], 1.0)?;
+/// Forgetting::fading(0.5)?.apply(&mut belief)?;
+/// assert_eq!(belief.covariance()[(0, 0)], 2.0);
+/// Forgetting::noise(&[0.25])?.apply(&mut belief)?;
+/// assert_eq!(belief.covariance()[(0, 0)], 2.25);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Forgetting<B: Forget>(Strategy<B::Anchor>);
+
+#[derive(Debug, Clone)]
+enum Strategy<A> {
+    Nothing,
+    Fading { lambda: f64 },
+    Towards { anchor: A, dim: usize, lambda: f64 },
+    Noise { q: Vec<f64> },
+}
+
+impl<B: Forget> Forgetting<B> {
+    /// Nothing is forgotten.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Strategy::Nothing)
+    }
+
+    /// Fading memory, `P ← P/λ`, `λ ∈ (0, 1]`. Cost `d²/2` a step for a dense belief.
+    ///
+    /// Directions that no observation visits grow without bound, as `λ⁻ᵗ`; [`towards`](Self::towards) does not do that.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn fading(lambda: f64) -> Result<Self, Error> {
+        let lambda = check_lambda(lambda)?;
+        Ok(Self(if lambda < 1.0 { Strategy::Fading { lambda } } else { Strategy::Nothing }))
+    }
+
+    /// Return to a prior `N(μ₀, Λ₀⁻¹)`, `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, `λ ∈ (0, 1]`.
+    ///
+    /// Cost `2d³` a step for a dense belief, against `3d²` for an observation.
+    ///
+    /// # Errors
+    /// [`Error::Setting`], [`Error::NotPositiveDefinite`] for the prior.
+    pub fn towards(prior: &B, lambda: f64) -> Result<Self, Error> {
+        let (lambda, anchor) = (check_lambda(lambda)?, prior.anchor()?);
+        Ok(Self(if lambda < 1.0 { Strategy::Towards { anchor, dim: prior.dim(), lambda } } else { Strategy::Nothing }))
+    }
+
+    /// Additive noise, `P ← P + diag(q)`, `q` of length `d` in squared units of `θ`. Cost `d` a step for a dense
+    /// belief.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::NonFinite`], [`Error::Entry`] for a negative variance.
+    pub fn noise(q: &[f64]) -> Result<Self, Error> {
+        if q.is_empty() {
+            return Err(Error::Empty { argument: "q" });
+        }
+        check_finite("q", q)?;
+        if let Some(index) = q.iter().position(|&v| v < 0.0) {
+            return Err(Error::Entry { argument: "q", index, value: q[index], requirement: "at least 0" });
+        }
+        Ok(Self(Strategy::Noise { q: q.to_vec() }))
+    }
+
+    /// Whether applying this changes nothing: none, `λ = 1`, `q = 0`.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        match &self.0 {
+            Strategy::Nothing => true,
+            Strategy::Noise { q } => q.iter().all(|&v| v == 0.0),
+            Strategy::Fading { .. } | Strategy::Towards { .. } => false,
+        }
+    }
+
+    /// Lets `belief` forget for one step; where [`is_none`](Self::is_none), its bits stay.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`] for a `q` or prior of another dimension, and as [`Forget`]'s methods; the belief is then as
+    /// it was.
+    pub fn apply(&self, belief: &mut B) -> Result<(), Error> {
+        self.check_dim(belief.dim())?;
+        if self.is_none() {
+            return Ok(());
+        }
+        match &self.0 {
+            Strategy::Nothing => Ok(()),
+            Strategy::Fading { lambda } => belief.fade(*lambda),
+            Strategy::Towards { anchor, lambda, .. } => belief.return_towards(anchor, *lambda),
+            Strategy::Noise { q } => belief.diffuse(q),
+        }
+    }
+
+    /// Checks that `q` or the prior fits a belief of dimension `d`.
+    pub(crate) fn check_dim(&self, d: usize) -> Result<(), Error> {
+        match &self.0 {
+            Strategy::Noise { q } => check_len("q", d, q.len()),
+            Strategy::Towards { dim, .. } => check_len("prior of the forgetting", d, *dim),
+            Strategy::Nothing | Strategy::Fading { .. } => Ok(()),
+        }
+    }
+}
+
+fn check_lambda(lambda: f64) -> Result<f64, Error> {
+    if lambda > 0.0 && lambda <= 1.0 {
+        Ok(lambda)
+    } else {
+        Err(Error::Setting { name: "lambda", value: lambda, requirement: "above 0 and at most 1" })
+    }
+}

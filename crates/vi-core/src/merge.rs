@@ -1,0 +1,153 @@
+//! Merging the posteriors of shards: many machines, one prior, one posterior.
+//!
+//! ```text
+//! Λ = Λ₀ + Σ_k (Λ_k − Λ₀),    Λμ = Λ₀μ₀ + Σ_k (Λ_kμ_k − Λ₀μ₀)
+//! ```
+//!
+//! Exact for linear models with a known noise variance, where the sites depend on no belief. For all other models it is
+//! an approximation: each shard chose its sites knowing nothing of the others, so the result depends on the sharding,
+//! and differs from one pass over all the data as that pass differs under another order.
+
+mod dense;
+
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::Checkpoint;
+use crate::error::check_len;
+use crate::{Belief, Error, Fingerprint, Forget, Forgetting};
+
+/// A belief whose posteriors from shards can be merged.
+pub trait Mergeable: Belief + Checkpoint + Clone {
+    /// [`Checkpoint::KIND`] of a [`ShardPosterior`] of such beliefs.
+    const SHARD_KIND: &'static str;
+
+    /// `prior` times the factors that `parts` have gained over it, all of one dimension.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] when the result is not a Gaussian, which only rounding or negative curvatures can
+    /// bring about.
+    fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error>;
+}
+
+/// The posterior of one shard, and where it comes from: the fingerprints of its prior and of its settings.
+///
+/// It can be checkpointed, and so sent from machine to machine.
+///
+/// ```
+/// use vi_core::{Belief, DenseGaussian, Explicit, Forgetting, GaussianLikelihood, ShardPosterior, filter, merge};
+/// use vi_linalg::faer::MatRef;
+/// let prior = DenseGaussian::isotropic(&[0.0], 1.0)?;
+/// let rule = Explicit(GaussianLikelihood::new(1.0)?);
+/// let mut shards = Vec::new();
+/// for y in [[1.0, 2.0], [3.0, 4.0]] {
+///     let mut belief = prior.clone();
+///     filter::run(&mut belief, &rule, MatRef::from_row_major_slice(&[1.0, 1.0], 2, 1), &y, |_, _, _| {})?;
+///     shards.push(ShardPosterior::new(belief, &prior, "Kalman, σ² = 1", &Forgetting::none())?);
+/// }
+/// let merged = merge::merge(&prior, &shards)?.into_belief();
+/// assert!((merged.mean()[0] - 10.0 / 5.0).abs() < 1e-14);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ShardPosterior<B> {
+    belief: B,
+    prior: Fingerprint,
+    settings: Fingerprint,
+    forgot: bool,
+}
+
+impl<B: Mergeable> ShardPosterior<B> {
+    /// The posterior `belief` that a shard computed from `prior` with `settings` (rule, likelihood, weights: any text
+    /// that is equal where they are equal) and with this forgetting.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::Checkpoint`] for a prior that has been destroyed.
+    pub fn new(belief: B, prior: &B, settings: &str, forgetting: &Forgetting<B>) -> Result<Self, Error>
+    where
+        B: Forget,
+    {
+        check_len("belief", prior.dim(), belief.dim())?;
+        let (prior, settings) = (Fingerprint::of(prior)?, Fingerprint::of_settings(settings));
+        Ok(Self { belief, prior, settings, forgot: !forgetting.is_none() })
+    }
+
+    /// The posterior.
+    #[must_use]
+    pub fn belief(&self) -> &B {
+        &self.belief
+    }
+
+    /// The posterior alone.
+    #[must_use]
+    pub fn into_belief(self) -> B {
+        self.belief
+    }
+
+    fn check(&self, d: usize, prior: Fingerprint, settings: Fingerprint) -> Result<(), Error> {
+        check_len("dimension of the belief", d, self.belief.dim())?;
+        if self.prior != prior {
+            return Err(Error::OtherPrior { expected: prior, found: self.prior });
+        }
+        if self.settings != settings {
+            return Err(Error::OtherSettings { expected: settings, found: self.settings });
+        }
+        if self.forgot { Err(Error::Forgetful) } else { Ok(()) }
+    }
+}
+
+/// Merges the posteriors of shards that all started from `prior`; the result is again such a posterior, so merging may
+/// go by levels.
+///
+/// One shard alone comes back to the bit. Cost `K·d³` for dense beliefs.
+///
+/// # Errors
+/// [`Error::Empty`] for no shards; [`Error::Shard`] with [`Error::Dimension`], [`Error::OtherPrior`],
+/// [`Error::OtherSettings`] (than the first shard's) or [`Error::Forgetful`]; [`Error::NotPositiveDefinite`] when the
+/// result is not a Gaussian.
+pub fn merge<B: Mergeable>(prior: &B, shards: &[ShardPosterior<B>]) -> Result<ShardPosterior<B>, Error> {
+    let Some(first) = shards.first() else {
+        return Err(Error::Empty { argument: "shards" });
+    };
+    let fingerprint = Fingerprint::of(prior)?;
+    for (k, shard) in shards.iter().enumerate() {
+        shard.check(prior.dim(), fingerprint, first.settings).map_err(|error| error.at_shard(k))?;
+    }
+    if shards.len() == 1 {
+        return Ok(first.clone());
+    }
+    let parts: Vec<&B> = shards.iter().map(ShardPosterior::belief).collect();
+    Ok(ShardPosterior { belief: B::merge(prior, &parts)?, ..first.clone() })
+}
+
+/// The stored form of a [`ShardPosterior`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ShardWire<W> {
+    prior: u64,
+    settings: u64,
+    forgot: bool,
+    belief: W,
+}
+
+impl<B: Mergeable> Checkpoint for ShardPosterior<B> {
+    const KIND: &'static str = B::SHARD_KIND;
+
+    type Wire = ShardWire<B::Wire>;
+
+    fn to_wire(&self) -> Result<Self::Wire, Error> {
+        Ok(ShardWire {
+            prior: self.prior.0,
+            settings: self.settings.0,
+            forgot: self.forgot,
+            belief: self.belief.to_wire()?,
+        })
+    }
+
+    fn from_wire(wire: Self::Wire) -> Result<Self, Error> {
+        Ok(Self {
+            belief: B::from_wire(wire.belief)?,
+            prior: Fingerprint(wire.prior),
+            settings: Fingerprint(wire.settings),
+            forgot: wire.forgot,
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! Forgetting against closed forms, and as identities at the ends of its settings.
+
+use vi_core::evidence::Candidate;
+use vi_core::natural::NaturalParameters;
+use vi_core::{Belief, DenseGaussian, Error, Explicit, Forgetting, GaussianLikelihood, filter};
+use vi_linalg::faer::mat;
+
+use crate::bad_input::bits;
+use crate::common::{condition, difference, prior, rng, rows, view};
+
+fn kalman(noise_variance: f64) -> Explicit<GaussianLikelihood> {
+    Explicit(GaussianLikelihood::new(noise_variance).unwrap())
+}
+
+fn candidate(belief: &DenseGaussian, forgetting: Forgetting<DenseGaussian>) -> LinearStream {
+    let rule = kalman(0.7);
+    Candidate { belief: belief.clone(), rule, likelihood: rule.0, forgetting }
+}
+
+type LinearStream = Candidate<DenseGaussian, Explicit<GaussianLikelihood>, GaussianLikelihood>;
+
+/// Least squares with weight `weight(t)` on observation `t` and `prior_weight` on the prior.
+fn weighted(
+    prior: &DenseGaussian,
+    prior_weight: f64,
+    x: &[f64],
+    y: &[f64],
+    weight: impl Fn(usize) -> f64,
+) -> DenseGaussian {
+    let d = prior.dim();
+    let mut natural = NaturalParameters::of(prior).unwrap();
+    natural.first.iter_mut().for_each(|v| *v *= prior_weight);
+    natural.second *= vi_linalg::faer::Scale(prior_weight);
+    for (t, y) in y.iter().enumerate() {
+        let row = &x[t * d..(t + 1) * d];
+        for i in 0..d {
+            natural.first[i] += weight(t) / 0.7 * y * row[i];
+            for j in 0..d {
+                natural.second[(i, j)] -= 0.5 * weight(t) / 0.7 * row[i] * row[j];
+            }
+        }
+    }
+    natural.to_belief().unwrap()
+}
+
+#[test]
+fn fading_is_exponentially_weighted_least_squares() {
+    let mut rng = rng(60);
+    let (n, d, lambda) = (40_i32, 3, 0.9_f64);
+    let start = prior(d, 2.0, &mut rng);
+    let (x, y) = (rows(40, d, &mut rng), rows(40, 1, &mut rng));
+    let mut stream = candidate(&start, Forgetting::fading(lambda).unwrap());
+    stream.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+    // Forgetting comes before each observation: the prior has faded n times, the last observation never.
+    let exact = weighted(&start, lambda.powi(n), &x, &y, |t| lambda.powi(n - 1 - i32::try_from(t).unwrap()));
+    // n updates and the solve in `weighted`, each relative to ε·κ.
+    let tolerance = 10.0 * f64::from(n) * f64::EPSILON * condition(&exact);
+    let error = difference(&stream.belief, &exact);
+    assert!(error < tolerance, "{error:e} {tolerance:e}");
+}
+
+#[test]
+fn towards_the_prior_fades_the_observations_alone() {
+    let mut rng = rng(61);
+    let (n, d, lambda) = (40_i32, 3, 0.8_f64);
+    let start = prior(d, 2.0, &mut rng);
+    let (x, y) = (rows(40, d, &mut rng), rows(40, 1, &mut rng));
+    let mut stream = candidate(&start, Forgetting::towards(&start, lambda).unwrap());
+    stream.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+    let exact = weighted(&start, 1.0, &x, &y, |t| lambda.powi(n - 1 - i32::try_from(t).unwrap()));
+    // n updates and n pairs of inversions.
+    let tolerance = 30.0 * f64::from(n) * f64::EPSILON * condition(&start).max(condition(&exact));
+    let error = difference(&stream.belief, &exact);
+    assert!(error < tolerance, "{error:e} {tolerance:e}");
+}
+
+#[test]
+fn in_one_dimension_each_strategy_is_a_line_of_algebra() {
+    let start = DenseGaussian::new(&[1.0], mat![[4.0]].as_ref()).unwrap();
+    let belief = DenseGaussian::new(&[3.0], mat![[0.5]].as_ref()).unwrap();
+    let after = |forgetting: Forgetting<DenseGaussian>| {
+        let mut belief = belief.clone();
+        forgetting.apply(&mut belief).unwrap();
+        (belief.mean()[0], belief.covariance()[(0, 0)])
+    };
+    assert_eq!(after(Forgetting::fading(0.25).unwrap()), (3.0, 2.0));
+    assert_eq!(after(Forgetting::noise(&[1.5]).unwrap()), (3.0, 2.0));
+    // Λ = ½·2 + ½·¼ = 9/8, Λμ = ½·6 + ½·¼ = 25/8.
+    let (mean, variance) = after(Forgetting::towards(&start, 0.5).unwrap());
+    // A handful of roundings in two inversions and a solve.
+    assert!((mean - 25.0 / 9.0).abs() < 16.0 * f64::EPSILON * mean);
+    assert!((variance - 8.0 / 9.0).abs() < 16.0 * f64::EPSILON * variance);
+}
+
+#[test]
+fn noise_is_the_random_walk_s_riccati_recursion() {
+    let (mut mean, mut p, q, noise) = (0.4, 2.0, 0.3, 0.7);
+    let y = rows(50, 1, &mut rng(62));
+    let start = DenseGaussian::new(&[mean], mat![[p]].as_ref()).unwrap();
+    let mut stream = candidate(&start, Forgetting::noise(&[q]).unwrap());
+    stream.run(view(&[1.0; 50], 1), &y, |_, _, _| {}).unwrap();
+    for y in y {
+        let gain = (p + q) / (p + q + noise);
+        mean += gain * (y - mean);
+        p = gain * noise;
+    }
+    // The recursion contracts, so that errors do not add up: a few roundings at the scale of the labels.
+    assert!((stream.belief.mean()[0] - mean).abs() < 30.0 * f64::EPSILON * 3.0);
+    assert!((stream.belief.covariance()[(0, 0)] - p).abs() < 30.0 * f64::EPSILON * p);
+}
+
+#[test]
+fn nothing_forgotten_leaves_the_filter_s_bits() {
+    let mut rng = rng(63);
+    let d = 4;
+    let start = prior(d, 2.0, &mut rng);
+    let (x, y) = (rows(30, d, &mut rng), rows(30, 1, &mut rng));
+    let mut plain = start.clone();
+    filter::run(&mut plain, &kalman(0.7), view(&x, d), &y, |_, _, _| {}).unwrap();
+    let strategies = [
+        Forgetting::none(),
+        Forgetting::fading(1.0).unwrap(),
+        Forgetting::towards(&start, 1.0).unwrap(),
+        Forgetting::noise(&[0.0; 4]).unwrap(),
+    ];
+    for forgetting in strategies {
+        assert!(forgetting.is_none());
+        let mut stream = candidate(&start, forgetting);
+        stream.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+        assert_eq!(bits(&stream.belief), bits(&plain));
+    }
+    for forgetting in [
+        Forgetting::fading(0.99).unwrap(),
+        Forgetting::towards(&start, 0.99).unwrap(),
+        Forgetting::noise(&[0.0, 1e-3, 0.0, 0.0]).unwrap(),
+    ] {
+        assert!(!forgetting.is_none());
+        let mut stream = candidate(&start, forgetting);
+        stream.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+        assert_ne!(bits(&stream.belief), bits(&plain));
+    }
+}
+
+#[test]
+fn a_stream_may_be_cut_anywhere() {
+    let mut rng = rng(64);
+    let d = 3;
+    let start = prior(d, 2.0, &mut rng);
+    let (x, y) = (rows(30, d, &mut rng), rows(30, 1, &mut rng));
+    for forgetting in [Forgetting::fading(0.9).unwrap(), Forgetting::towards(&start, 0.9).unwrap()] {
+        let (mut whole, mut parts) = (candidate(&start, forgetting.clone()), candidate(&start, forgetting));
+        let together = whole.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+        let first = parts.run(view(&x[..11 * d], d), &y[..11], |_, _, _| {}).unwrap();
+        let mut rest = 0.0;
+        let mut scratch = filter::Scratch::new(d);
+        for t in 11..30 {
+            rest += parts.step(&x[t * d..(t + 1) * d], y[t], &mut scratch).unwrap();
+        }
+        assert_eq!(bits(&parts.belief), bits(&whole.belief));
+        // The same 30 numbers, added in another order.
+        assert!((together - first - rest).abs() < 30.0 * f64::EPSILON * 30.0 * together.abs());
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let start = prior(2, 1.0, &mut rng(65));
+    for lambda in [0.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
+        let fading = Forgetting::<DenseGaussian>::fading(lambda).unwrap_err();
+        assert!(matches!(fading, Error::Setting { name: "lambda", .. }));
+        let towards = Forgetting::towards(&start, lambda).unwrap_err();
+        assert!(matches!(towards, Error::Setting { name: "lambda", .. }));
+    }
+    let noise = |q: &[f64]| Forgetting::<DenseGaussian>::noise(q).unwrap_err();
+    assert!(matches!(noise(&[]), Error::Empty { argument: "q" }));
+    assert!(matches!(noise(&[0.0, f64::NAN]), Error::NonFinite { argument: "q", index: 1, .. }));
+    assert!(matches!(noise(&[0.0, -1e-9]), Error::Entry { argument: "q", index: 1, value: -1e-9, .. }));
+}
+
+#[test]
+fn forgetting_that_fails_leaves_the_belief() {
+    let start = prior(2, 1.0, &mut rng(66));
+    let wide = prior(3, 1.0, &mut rng(66));
+    let refused = |forgetting: Forgetting<DenseGaussian>| {
+        let mut belief = start.clone();
+        let error = forgetting.apply(&mut belief).unwrap_err();
+        assert_eq!(bits(&belief), bits(&start));
+        error
+    };
+    let short = refused(Forgetting::noise(&[1.0]).unwrap());
+    assert!(matches!(short, Error::Dimension { argument: "q", expected: 2, found: 1 }));
+    let zeros = refused(Forgetting::noise(&[0.0; 3]).unwrap());
+    assert!(matches!(zeros, Error::Dimension { argument: "q", .. }));
+    let other = refused(Forgetting::towards(&wide, 0.5).unwrap());
+    assert!(matches!(other, Error::Dimension { argument: "prior of the forgetting", expected: 2, found: 3 }));
+    let overflow = refused(Forgetting::fading(1e-308 / 4.0).unwrap());
+    assert!(matches!(overflow, Error::NonFinite { argument: "variance", .. }));
+
+    let vast = DenseGaussian::new(&[0.0; 2], mat![[1.0, 0.0], [0.0, 1e308]].as_ref()).unwrap();
+    let mut belief = vast.clone();
+    let error = Forgetting::noise(&[1.0, 1e308]).unwrap().apply(&mut belief).unwrap_err();
+    assert!(matches!(error, Error::NonFinite { argument: "variance", index: 1, .. }));
+    assert_eq!(bits(&belief), bits(&vast));
+}
