@@ -21,6 +21,7 @@
 //! | `θ` | parameter | `d` | |
 //! | `μ` | `mean` | `d` | R-VGA Alg. 1 |
 //! | `P` | `covariance` (lower triangle) | `d × d` | R-VGA Alg. 1 |
+//! | `L = Rᵀ` | `root` (lower triangle), `P⁻¹ = LLᵀ` | `d × d` | |
 //! | `x`, `y` | row, label | `d`, scalar | |
 //! | `a` (`α₀`) | [`Projection::mean`] | scalar | R-VGA (73) |
 //! | `ν` (`ν₀`) | [`Projection::variance`] | scalar | R-VGA (73) |
@@ -47,9 +48,10 @@ pub mod online;
 mod posterior;
 mod rule;
 mod site;
+mod sparse;
 pub mod special;
 
-pub use belief::{Belief, DenseGaussian, DensePanels, Projection};
+pub use belief::{Belief, DenseGaussian, DensePanels, DiagonalGaussian, Projection, RootPanels, SquareRootGaussian};
 pub use divergence::Estimate;
 pub use error::Error;
 pub use expectation::{Exact, Mixture8, Probit};
@@ -61,3 +63,4 @@ pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, QuadraticBound, SkipCovariance,
 };
 pub use site::{Site, SiteRule};
+pub use sparse::SparseRow;
