@@ -1,1 +1,42 @@
-//! Placeholder while the workspace is laid out.
+//! Measurements: how long each method takes, next to a plain program that does the same.
+//!
+//! `cargo xtask bench [NAME] [--quick]` runs a suite, prints its table and writes `target/bench/NAME.json` and
+//! `target/bench/NAME.md`. A suite is one entry of [`suites::SUITES`] and one module beside it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`measure`] | repetitions, medians, ours against a baseline in turns |
+//! | [`fit`] | exponents of growth from a log-log fit |
+//! | [`record`] | what is reported, as JSON and as a table, and the targets |
+//! | [`python`] | programs in Python, in a virtual environment of their own |
+//! | [`stream`] | the observations that filters are timed on |
+//! | [`plain`] | the textbook belief, the baseline of the dense filters |
+//! | [`suites`] | the suites |
+
+#![allow(clippy::print_stderr, reason = "an application: progress goes to the terminal")]
+
+pub mod error;
+pub mod fit;
+pub mod measure;
+pub mod plain;
+pub mod python;
+pub mod record;
+pub mod stream;
+pub mod suites;
+
+pub use error::BenchError;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the project: the folder above this package's.
+#[must_use]
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Where results and the Python environment go: `target/bench` of the project.
+#[must_use]
+pub fn folder() -> PathBuf {
+    root().join("target").join("bench")
+}

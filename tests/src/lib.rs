@@ -1,1 +1,44 @@
-//! Placeholder while the workspace is laid out.
+//! The case runner that compares this workspace with stored reference numbers, and what its tests share.
+//!
+//! A reference file is JSON: inputs, and what must come out. [`runner::run`] finds the files, [`shapes`] recognises each
+//! by its keys and recomputes what it holds, [`tolerance`] says how close is close enough and why, and each comparison
+//! becomes one [`report::Line`]. The program `golden` prints them.
+//!
+//! ```
+//! use vi_tests::{report::Report, shapes};
+//!
+//! let mut report = Report::new("example");
+//! shapes::check(r#"{"columns": ["nu0", "alpha0", "y", "alpha", "nu"], "rows": [[0.0, 0.5, 1, 0.5, 0.0]]}"#, &mut report);
+//! assert!(report.lines().iter().all(|line| line.passed()));
+//! ```
+
+pub mod compare;
+pub mod error;
+pub mod grid;
+pub mod json;
+pub mod logistic;
+pub mod problem;
+pub mod report;
+pub mod runner;
+pub mod shapes;
+pub mod tolerance;
+
+pub use error::CaseError;
+
+/// The code of the project's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
+
+/// Whether the slow tests run: `VI_SLOW=1` in the environment.
+///
+/// A slow test repeats a cheaper one over more seeds or larger sizes; it begins with
+/// `if !vi_tests::slow() { return; }`.
+///
+/// ```sh
+/// VI_SLOW=1 cargo test -p vi-tests
+/// ```
+#[must_use]
+pub fn slow() -> bool {
+    std::env::var_os("VI_SLOW").is_some_and(|value| value == "1")
+}

@@ -30,6 +30,7 @@
 //! | `α`, `ν*` | [`implicit::ImplicitRoot`] | scalars | R-VGA (69)-(70) |
 //! | `s`, `β` | [`special::sigmoid`], `√(8/π)` | | R-VGA §5 |
 
+pub mod batch;
 mod belief;
 pub mod black_box;
 pub mod block;
@@ -39,6 +40,7 @@ mod error;
 pub mod expectation;
 pub mod filter;
 mod gaussian;
+pub mod hyper;
 pub mod implicit;
 pub mod kalman;
 mod likelihood;
@@ -46,8 +48,10 @@ mod logit;
 pub mod natural;
 pub mod online;
 mod posterior;
+pub mod refine;
 mod rule;
 mod site;
+mod sites;
 mod sparse;
 pub mod special;
 
@@ -63,4 +67,5 @@ pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, QuadraticBound, SkipCovariance,
 };
 pub use site::{Site, SiteRule};
+pub use sites::Sites;
 pub use sparse::SparseRow;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     match run(&arguments, &chosen) {
-        Ok(failures) if failures == 0 => ExitCode::SUCCESS,
+        Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(e) => {
             eprintln!("error: {e}");
@@ -60,6 +60,7 @@ fn main() -> ExitCode {
 
 /// Makes the chosen items and the page; returns how many items failed.
 fn run(arguments: &Arguments, chosen: &[(&Paper, &Item)]) -> Result<usize, ReproError> {
+    std::fs::create_dir_all(&arguments.out).map_err(|source| ReproError::Io { path: arguments.out.clone(), source })?;
     let begun = Instant::now();
     let mut provenance = Provenance {
         commit: commit(),
@@ -72,6 +73,7 @@ fn run(arguments: &Arguments, chosen: &[(&Paper, &Item)]) -> Result<usize, Repro
     let bars = MultiProgress::new();
     let overall = bars.add(ProgressBar::new(chosen.len() as u64));
     overall.set_style(style("{bar:30} {pos}/{len} items  {elapsed_precise}  {msg}"));
+    overall.enable_steady_tick(Duration::from_millis(500));
     let mut failures = 0;
     for (paper, item) in chosen {
         overall.set_message(format!("{} {}", paper.id, item.id));

@@ -1,4 +1,4 @@
-//! The square-root belief, block by block, and its root built anew.
+//! The square-root belief, block by block, and from all its sites.
 
 use std::fmt;
 
@@ -14,12 +14,12 @@ use vi_linalg::faer::{Accum, ColMut, Mat, MatMut, MatRef, Par};
 use super::square_root::root_scale;
 use super::{Belief, Projection, SquareRootGaussian};
 use crate::block::{BlockBelief, BlockRecursion};
-use crate::error::{check_finite, check_len};
+use crate::error::check_len;
 use crate::filter::check_inputs;
-use crate::{Error, Site};
+use crate::{Error, Site, Sites};
 
-/// Rows added at a time when a root is built anew.
-const REBUILD_ROWS: usize = 128;
+/// Rows added at a time when a root is built from sites.
+const SITE_ROWS: usize = 128;
 
 /// Memory of a square-root block: `Z`, then the scaled rows; `w`; a root to go back to, once one is needed.
 pub struct RootPanels {
@@ -141,59 +141,77 @@ impl BlockBelief for SquareRootGaussian {
             // r − h·a⁰ = g + h·(a − a⁰), a⁰ the block's first mean along x and a the one that the site was found at.
             weights[(t, 0)] = step.site.slope + step.site.curvature * (step.projection.mean - weights[(t, 0)]);
         }
-        let mut shift = panels.shift.as_mut();
-        matmul(shift.as_mut(), Accum::Replace, x.transpose(), weights.as_ref(), 1.0, par);
-        solve_lower_in_place(root.as_ref(), shift.as_mut(), par);
-        solve_upper_in_place(root.as_ref(), shift.as_mut(), par);
-        for i in 0..d {
-            mean[i] += shift[(i, 0)];
-        }
+        let RootPanels { weights, shift, .. } = panels;
+        move_mean(mean, root.as_ref(), x, weights.as_ref().subrows(0, b), shift.as_mut(), par);
         Ok(())
     }
 }
 
 impl SquareRootGaussian {
-    /// Replaces the root by that of `P₀⁻¹ + Σ h_t x_t x_tᵀ`, for the prior `N(·, P₀)` and the rows of `x` (`n × d`) with
-    /// curvatures `h` (length `n`, any signs); the mean stays.
+    /// The belief of a prior and sites: `P⁻¹ = P₀⁻¹ + Σ h_t x_t x_tᵀ`, `μ = μ₀ + P·Σ (r_t − h_t·x_tᵀμ₀)x_t`, for the rows of `x`
+    /// (`n × d`).
     ///
-    /// What many updates and downdates have rounded is then gone: the orthogonal triangularisation of `[R₀; √h·X]`. Cost
-    /// `2nd²` flops in matrix products (`4d²` per negative curvature, in passes over `L`).
+    /// A sweep that changes sites ends with this: what its updates and downdates have rounded is gone, for the root comes
+    /// from one orthogonal triangularisation of `[R₀; √h·X]`. Cost `2nd²` flops in matrix products (`4d²` per negative
+    /// curvature, in passes over `L`).
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`] (in a row: [`Error::Row`]), [`Error::ImproperSite`] for a row that would
-    /// overflow, [`Error::NotPositiveDefinite`] when the negative curvatures leave no Gaussian. The belief is then as it was.
+    /// [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`], or with [`Error::ImproperSite`] for a curvature that would
+    /// overflow; [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian.
     ///
     /// ```
-    /// use vi_core::{Belief, SquareRootGaussian};
+    /// use vi_core::{Belief, Sites, SquareRootGaussian};
     /// use vi_linalg::faer::{Par, mat};
     /// let prior = SquareRootGaussian::isotropic(&[0.0, 0.0], 1.0)?;
-    /// let mut belief = SquareRootGaussian::isotropic(&[1.0, 2.0], 9.0)?;
-    /// belief.rebuild(&prior, mat![[1.0, 0.0], [0.0, 1.0]].as_ref(), &[3.0, -0.75], Par::Seq)?;
-    /// assert_eq!(belief.mean(), [1.0, 2.0]);
+    /// let sites = Sites::new(vec![2.0, 1.0], vec![3.0, -0.75])?;
+    /// let belief = SquareRootGaussian::from_sites(&prior, mat![[1.0, 0.0], [0.0, 1.0]].as_ref(), &sites, Par::Seq)?;
     /// assert!((belief.covariance()[(0, 0)] - 0.25).abs() < 1e-15 && (belief.covariance()[(1, 1)] - 4.0).abs() < 1e-14);
+    /// assert!((belief.mean()[0] - 0.5).abs() < 1e-15 && (belief.mean()[1] - 4.0).abs() < 1e-14);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
-    pub fn rebuild(&mut self, prior: &Self, x: MatRef<'_, f64>, curvatures: &[f64], par: Par) -> Result<(), Error> {
-        let d = self.dim();
-        check_len("prior", d, prior.dim())?;
+    pub fn from_sites(prior: &Self, x: MatRef<'_, f64>, sites: &Sites, par: Par) -> Result<Self, Error> {
+        let d = prior.dim();
         check_inputs(d, x)?;
-        check_len("curvatures", x.nrows(), curvatures.len())?;
-        check_finite("curvatures", curvatures)?;
-        let mut root = prior.root().to_owned();
-        let mut panels = RootPanels::new(d, REBUILD_ROWS.min(x.nrows()));
+        check_len("sites", x.nrows(), sites.len())?;
+        let mut belief = prior.clone();
+        let (mean, root) = belief.parts_mut();
+        let mut panels = RootPanels::new(d, SITE_ROWS.min(x.nrows()));
         // Every positive curvature before any negative one, or an intermediate precision may be indefinite.
         for keep in [|h: f64| h.max(0.0), |h: f64| h.min(0.0)] {
-            for (block, curvatures) in curvatures.chunks(REBUILD_ROWS).enumerate() {
-                let first = block * REBUILD_ROWS;
+            for (block, curvatures) in sites.curvatures().chunks(SITE_ROWS).enumerate() {
+                let first = block * SITE_ROWS;
                 let sites = curvatures
                     .iter()
                     .map(|&h| (Site { slope: 0.0, curvature: keep(h) }, Projection { mean: 0.0, variance: 0.0 }));
                 let rows = x.subrows(first, curvatures.len());
-                panels.update_root(&mut root, rows, sites, par).map_err(|error| error.shift_row(first))?;
+                panels.update_root(root, rows, sites, par).map_err(|error| error.shift_row(first))?;
             }
         }
-        *self.parts_mut().1 = root;
-        Ok(())
+        let mut weights = Mat::zeros(x.nrows(), 1);
+        matmul(weights.as_mut(), Accum::Replace, x, MatRef::from_column_major_slice(mean, d, 1), 1.0, par);
+        for (t, (r, h)) in sites.slopes().iter().zip(sites.curvatures()).enumerate() {
+            weights[(t, 0)] = r - h * weights[(t, 0)];
+        }
+        move_mean(mean, root.as_ref(), x, weights.as_ref(), panels.shift.as_mut(), par);
+        Ok(belief)
+    }
+}
+
+/// `μ ← μ + (LLᵀ)⁻¹Xᵀw`.
+fn move_mean(
+    mean: &mut [f64],
+    root: MatRef<'_, f64>,
+    x: MatRef<'_, f64>,
+    weights: MatRef<'_, f64>,
+    shift: MatMut<'_, f64>,
+    par: Par,
+) {
+    let mut shift = shift;
+    matmul(shift.as_mut(), Accum::Replace, x.transpose(), weights, 1.0, par);
+    solve_lower_in_place(root, shift.as_mut(), par);
+    solve_upper_in_place(root, shift.as_mut(), par);
+    for (i, mean) in mean.iter_mut().enumerate() {
+        *mean += shift[(i, 0)];
     }
 }
 

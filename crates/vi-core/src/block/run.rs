@@ -41,8 +41,8 @@ impl BlockSettings {
 /// Memory of a blocked pass, owned by the caller and used again by later passes.
 #[derive(Debug)]
 pub struct BlockScratch<B: BlockBelief> {
-    recursion: BlockRecursion,
-    panels: B::Panels,
+    pub(crate) recursion: BlockRecursion,
+    pub(crate) panels: B::Panels,
 }
 
 impl<B: BlockBelief> BlockScratch<B> {

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod bad_input;
+mod batch;
 mod block;
 mod common;
 mod divergences;
+mod hyper;
+mod refine;
 mod rules;
 mod theorems;

@@ -61,8 +61,7 @@ pub fn calibration_curve(
         return Err(Error::Setting { name: "bins", value: 0.0, requirement: "at least 1" }.into());
     }
     let mut order: Vec<(f64, f64)> = probabilities.iter().map(|p| p.min(1.0)).zip(labels.iter().copied()).collect();
-    // By label too: sums then do not depend on the order of the observations, not even by rounding.
-    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     match binning {
         Binning::EqualWidth(bins) => equal_width(&order, bins, level),
         Binning::EqualMass(bins) => equal_mass(&order, bins, level),
@@ -164,18 +163,25 @@ mod tests {
 
     #[test]
     fn every_observation_is_in_the_bin_whose_ends_hold_it() {
-        // All edges of tenths, where p·10 and k/10 round differently.
-        let p: Vec<f64> = (0..=10).map(|k| f64::from(k) / 10.0).chain((0..=10).map(|k| 0.1 * f64::from(k))).collect();
-        let p: Vec<f64> = p.into_iter().map(|p| p.min(1.0)).collect();
-        let y = vec![0.0; p.len()];
-        let curve = calibration_curve(&p, &y, Binning::EqualWidth(10), 0.95).unwrap();
-        assert_eq!(curve.iter().map(|bin| bin.count).sum::<usize>(), p.len());
-        for bin in &curve {
-            let held = p
-                .iter()
-                .filter(|&&p| p >= bin.range.lower && (p < bin.range.upper || (bin.range.upper == 1.0 && p == 1.0)))
-                .count();
-            assert_eq!(held, bin.count, "{bin:?}");
+        for bins in 1..=60 {
+            // Edges and their neighbours, where p·bins rounds to the other side.
+            let p: Vec<f64> = (0..=bins)
+                .map(|k| f64::from(k) / f64::from(bins))
+                .flat_map(|edge| [edge, edge.next_down().max(0.0), edge.next_up().min(1.0)])
+                .collect();
+            let curve = calibration_curve(&p, &vec![0.0; p.len()], Binning::EqualWidth(bins), 0.95).unwrap();
+            assert_eq!(curve.iter().map(|bin| bin.count).sum::<usize>(), p.len());
+            for bin in &curve {
+                let Interval { lower, upper } = bin.range;
+                let held = p.iter().filter(|&&p| p >= lower && (p < upper || upper == 1.0)).count();
+                assert_eq!(held, bin.count, "{bin:?}");
+            }
+            // Alone, with no neighbour to open its bin.
+            for p in p {
+                let Interval { lower, upper } =
+                    calibration_curve(&[p], &[0.0], Binning::EqualWidth(bins), 0.95).unwrap()[0].range;
+                assert!(p >= lower && (p < upper || upper == 1.0), "{p} of {bins} bins");
+            }
         }
     }
 

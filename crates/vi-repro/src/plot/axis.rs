@@ -95,7 +95,7 @@ impl Span {
             }
             Scale::Log => {
                 // At least half a decade, so that a nearly constant curve is not magnified.
-                let centre = (lo.ln() + hi.ln()) / 2.0;
+                let centre = f64::midpoint(lo.ln(), hi.ln());
                 let half = (1.08 * (hi.ln() - lo.ln()) / 2.0).max(0.25 * std::f64::consts::LN_10);
                 Self {
                     scale,
@@ -222,7 +222,8 @@ fn scaled_power_label(m: i32, e: i32) -> String {
     }
 }
 
-fn superscript(digits: &str) -> String {
+/// An exponent in raised characters.
+pub(crate) fn superscript(digits: &str) -> String {
     digits
         .chars()
         .filter_map(|c| match c {

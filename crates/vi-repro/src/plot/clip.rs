@@ -7,28 +7,23 @@ pub(super) fn clip_line(points: &[Px], r: &Rect) -> Vec<Vec<Px>> {
     let mut pieces: Vec<Vec<Px>> = Vec::new();
     let mut piece: Vec<Px> = Vec::new();
     for pair in points.windows(2) {
-        match clip_segment(pair[0], pair[1], r) {
-            Some((a, b)) => {
-                if piece.last() != Some(&a) {
-                    if piece.len() > 1 {
-                        pieces.push(std::mem::take(&mut piece));
-                    }
-                    piece = vec![a];
-                }
-                piece.push(b);
-            }
-            None => {
-                if piece.len() > 1 {
-                    pieces.push(std::mem::take(&mut piece));
-                }
-                piece.clear();
-            }
+        let Some((a, b)) = clip_segment(pair[0], pair[1], r) else {
+            keep(&mut pieces, std::mem::take(&mut piece));
+            continue;
+        };
+        if piece.last() != Some(&a) {
+            keep(&mut pieces, std::mem::replace(&mut piece, vec![a]));
         }
+        piece.push(b);
     }
+    keep(&mut pieces, piece);
+    pieces
+}
+
+fn keep(pieces: &mut Vec<Vec<Px>>, piece: Vec<Px>) {
     if piece.len() > 1 {
         pieces.push(piece);
     }
-    pieces
 }
 
 /// The part of one segment inside `r` (Liang and Barsky).

@@ -67,7 +67,7 @@ impl Grid {
     /// Cells with a corner that is not finite are left out. Cost: one pass over the cells.
     #[must_use]
     pub fn level_lines(&self, level: f64) -> Vec<Vec<(f64, f64)>> {
-        join(self.segments(level))
+        join(&self.segments(level))
     }
 
     fn segments(&self, level: f64) -> Vec<Segment> {
@@ -122,7 +122,7 @@ struct End {
 type Segment = (End, End);
 
 /// Joins segments that share a grid edge.
-fn join(segments: Vec<Segment>) -> Vec<Vec<(f64, f64)>> {
+fn join(segments: &[Segment]) -> Vec<Vec<(f64, f64)>> {
     let mut at_edge: std::collections::HashMap<Edge, Vec<usize>> = std::collections::HashMap::new();
     for (k, s) in segments.iter().enumerate() {
         at_edge.entry(s.0.edge).or_default().push(k);

@@ -25,6 +25,7 @@ mod figure;
 pub mod palette;
 mod panel;
 
+pub(crate) use axis::superscript;
 pub use axis::{Axis, Scale};
 pub use contour::{Grid, linspace, logspace};
 pub use ellipse::ellipse;

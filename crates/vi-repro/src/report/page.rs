@@ -120,7 +120,7 @@ fn contents(page: &mut String, sections: &[(&Paper, Vec<Record>)]) {
         let _ = writeln!(
             page,
             "<h2><a href=\"#{}\">{}</a></h2>\n<div class=\"wide\"><table class=\"verdicts\">\n\
-             <thead><tr><th>Item</th><th>What it shows</th><th>Claims</th><th>Verdict</th></tr></thead>\n<tbody>",
+             <thead><tr><th>Item</th><th>What it shows, and what was found</th><th>Claims</th><th>Verdict</th></tr></thead>\n<tbody>",
             paper.id,
             escape(paper.title)
         );
@@ -128,11 +128,12 @@ fn contents(page: &mut String, sections: &[(&Paper, Vec<Record>)]) {
             let held = r.checks.iter().filter(|c| c.verdict == Verdict::Holds).count();
             let _ = writeln!(
                 page,
-                "<tr><td><a href=\"#{}-{}\">{}</a></td><td>{}</td><td>{held} of {} hold</td><td>{}</td></tr>",
+                "<tr><td><a href=\"#{}-{}\">{}</a></td><td>{}<div class=\"numbers\">{}</div></td><td>{held} of {} hold</td><td>{}</td></tr>",
                 r.paper,
                 r.id,
                 escape(&name(&r.id)),
                 escape(&r.title),
+                escape(&r.summary),
                 r.checks.len(),
                 badge(r.verdict)
             );
@@ -147,7 +148,7 @@ fn item(page: &mut String, r: &Record) {
         page,
         "<article id=\"{}-{}\">\n<h3><span class=\"id\">{}</span> {} {}</h3>\n\
          <a class=\"card\" href=\"{pic}\"><img src=\"{pic}\" loading=\"lazy\" alt=\"{}\"></a>\n\
-         <p class=\"caption\">{}</p>\n\
+         <p class=\"summary\">{}</p>\n<p class=\"caption\">{}</p>\n\
          <h4>The paper’s claim</h4>\n<blockquote>{}</blockquote>\n<h4>What was measured</h4>",
         r.paper,
         r.id,
@@ -155,6 +156,7 @@ fn item(page: &mut String, r: &Record) {
         escape(&r.title),
         badge(r.verdict),
         escape(&format!("{}: {}", r.title, r.caption)),
+        escape(&r.summary),
         escape(&r.caption),
         escape(&r.claim),
         pic = escape(&r.picture),

@@ -21,6 +21,8 @@ pub struct Shown {
 /// What the function of an item returns: numbers, picture, words and checks.
 #[derive(Debug)]
 pub struct Outcome {
+    /// The finding in a sentence, made from the numbers.
+    pub summary: String,
     /// What the picture shows.
     pub caption: String,
     /// What the paper claims of it, in the paper's words where they are short.
@@ -63,6 +65,8 @@ pub struct Record {
     pub id: String,
     /// Title of the item.
     pub title: String,
+    /// See [`Outcome::summary`].
+    pub summary: String,
     /// See [`Outcome::caption`].
     pub caption: String,
     /// See [`Outcome::claim`].
@@ -107,6 +111,7 @@ pub fn write(
         paper: paper.to_owned(),
         id: id.to_owned(),
         title: title.to_owned(),
+        summary: outcome.summary.clone(),
         caption: outcome.caption.clone(),
         claim: outcome.claim.clone(),
         notes: outcome.notes.clone(),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::plot::superscript;
+
 /// What the numbers say about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
@@ -118,7 +120,9 @@ pub fn number(v: f64) -> String {
         };
         return format!("{sign}{size:.decimals$}");
     }
-    format!("{sign}{size:.2e}")
+    let text = format!("{size:.2e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{sign}{mantissa}·10{}", superscript(exponent))
 }
 
 #[cfg(test)]
@@ -156,7 +160,7 @@ mod tests {
         assert_eq!(number(0.10643835), "0.1064");
         assert_eq!(number(62_223.485), "62223");
         assert_eq!(number(-31.79), "−31.79");
-        assert_eq!(number(1.2e-9), "1.20e-9");
+        assert_eq!(number(1.2e-9), "1.20·10⁻⁹");
         assert_eq!(number(f64::INFINITY), "∞");
     }
 }

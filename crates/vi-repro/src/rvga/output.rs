@@ -9,11 +9,11 @@ use vi_models::predict::{self, LogisticPrediction};
 use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, planar};
 use super::planar::Planar;
 use super::replicate::Setting;
-use super::shared::{DIVERGING, computation};
+use super::shared::{PROBABILITY, computation};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::Method::{self, Laplace, Qkf, RvgaExplicit, RvgaImplicit, TruePosterior};
-use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style, WHITE};
+use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, linspace};
 use crate::report::{Check, Outcome, Shown, Table, cell, number};
 
@@ -87,7 +87,7 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     ctx.steps(sets);
     let prior = SETTING.prior()?;
     let data = SETTING.data(ctx.seed, 0)?;
-    let unseen = Unseen::new(&data, ctx.pick(101, 61));
+    let unseen = Unseen::new(&data, ctx.pick(81, 61));
     let posterior = Posterior::new(&prior, &data)?;
     let (mean, cov) = planar(&laplace(&prior, &data)?);
     let truth = unseen.truth(&Planar::new(&posterior, mean, cov, 160)?);
@@ -103,12 +103,10 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let panel = |m: Method, p: &[f64]| -> Result<Panel, ReproError> {
         let grid = Grid::new(unseen.xs.clone(), unseen.ys.clone(), p.to_vec())?;
         Ok(Panel::new(m.label(), Axis::linear("x₁"), Axis::linear("x₂"))
-            .heat(&grid, DIVERGING, (0.0, 1.0), true)
+            .heat(&grid, PROBABILITY, (0.0, 1.0), true)
             .contours(&grid, &LEVELS, Style::solid(BLACK).width(1.5), "P(y = 1) = 0.1, 0.3, 0.5, 0.7, 0.9")
-            .points(&class(0.0, 0), &class(0.0, 1), CLASS_0.colour(WHITE), 4.0, "")
-            .points(&class(1.0, 0), &class(1.0, 1), CLASS_1.colour(WHITE), 4.0, "")
-            .points(&class(0.0, 0), &class(0.0, 1), CLASS_0, 2.8, "class 0")
-            .points(&class(1.0, 0), &class(1.0, 1), CLASS_1, 2.8, "class 1"))
+            .points(&class(0.0, 0), &class(0.0, 1), CLASS_0, 3.0, "class 0")
+            .points(&class(1.0, 0), &class(1.0, 1), CLASS_1, 3.0, "class 1"))
     };
     let of = |m: Method| COMPARED.iter().position(|c| *c == m).map_or(&truth, |i| &drawn.p[i]);
     let row = |methods: [Method; 3]| methods.into_iter().map(|m| panel(m, of(m))).collect::<Result<Vec<_>, _>>();
@@ -126,6 +124,13 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let c = |m: Method| number(drawn.confidence(m));
     let rvga = |p: &Predicted| p.confidence(RvgaImplicit);
     Ok(Outcome {
+        summary: format!(
+            "Mean distance of the probabilities from ½: Laplace {}, R-VGA implicit {}, QKF {}; the true posterior’s {}.",
+            c(Laplace),
+            c(RvgaImplicit),
+            c(Qkf),
+            number(confidence(&truth))
+        ),
         caption: "Predictive probability of class 1 for unseen inputs, by (62), with the lines of equal probability and \
                   the data. The last panel averages over the true posterior."
             .into(),
@@ -137,7 +142,6 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
             "The paper does not print c for this figure; 2 is used, as in Figures 3 to 6. Confidence is the mean \
              distance of the probability from ½ over the grid of inputs."
                 .into(),
-            format!("The true posterior’s own confidence is {}.", number(confidence(&truth))),
         ],
         checks: vec![
             Check::counted(

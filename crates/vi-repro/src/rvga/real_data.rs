@@ -213,7 +213,7 @@ impl Study {
                 &y,
                 m.style().marker(marker),
                 4.0,
-                "",
+                m.label(),
             );
         }
         Ok(panel)
@@ -221,6 +221,15 @@ impl Study {
 
     fn final_belief(&self, m: Method) -> &DenseGaussian {
         self.of(m).first().map_or(&self.laplace, |p| &p.belief)
+    }
+
+    /// The filters in order of their mean log loss.
+    fn summary(&self) -> String {
+        let loss = |m: Method| self.of(m).iter().map(Pass::mean_loss).sum::<f64>() / self.orders.len() as f64;
+        let mut order = FILTERS;
+        order.sort_by(|a, b| loss(*a).total_cmp(&loss(*b)));
+        let list: Vec<String> = order.iter().map(|m| format!("{} {}", m.label(), number(loss(*m)))).collect();
+        format!("Log loss one step ahead, mean over {} orders: {}.", self.orders.len(), list.join(" < "))
     }
 
     fn tables(&self) -> Result<Vec<Table>, ReproError> {
@@ -328,6 +337,7 @@ fn outcome(ctx: &Context, data: Dataset, title: &str, about: &str) -> Result<Out
     let (n, d) = (study.orders[0].n(), study.orders[0].d());
     let height = 60.0 + 40.0 * d as f64;
     Ok(Outcome {
+        summary: study.summary(),
         caption: format!(
             "{about} Upper row: log loss of the prediction made before each label is seen, averaged over {} orders of the \
              data, and the distance of the final beliefs from the posterior. Middle row: reliability of these predictions; \

@@ -64,6 +64,11 @@ pub(super) fn fig1(_: &Context) -> Result<Outcome, ReproError> {
         ],
     );
     Ok(Outcome {
+        summary: format!(
+            "The functions differ by at most {}; at a = −10 the probit’s log-probability is off by {} nats.",
+            number(worst(&value_gap)),
+            number((log_phi - log_s).abs())
+        ),
         caption: "Left: the logistic function and the inverse probit with equal slope at 0. \
                   Middle: their derivatives. Right: the error on a logarithmic axis, with the \
                   mixture of eight probits that this library uses by default beside it."
@@ -189,6 +194,11 @@ pub(super) fn fig2(_: &Context) -> Result<Outcome, ReproError> {
         .points(&[3.0 * x[0]], &[3.0 * x[1]], Style::solid(BLACK).marker(Marker::Triangle), 5.0, "");
     let rounding = 64.0 * f64::EPSILON;
     Ok(Outcome {
+        summary: format!(
+            "Smallest gap between loss and bound {}, largest distance at ±ξ {}.",
+            number(lowest_gap),
+            number(touch)
+        ),
         caption: "Left: the logistic function and the bound (82) for three ξ. Middle: the logistic \
                   loss for y = 1 and its quadratic upper bound. The discs are the points ±ξ where \
                   they touch. Right: contours 0.5, 2, 4 and 6 of loss and bound in two dimensions."

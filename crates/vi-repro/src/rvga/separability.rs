@@ -45,6 +45,7 @@ fn figure(ctx: &Context, csv: &str, s: f64) -> Result<Outcome, ReproError> {
         run.closer(RvgaImplicit, Laplace),
     ];
     Ok(Outcome {
+        summary: run.summary(),
         caption: "Upper row: the data set and the KL divergence over time, with Z = 1 as in the paper and normalised. \
                   Middle row: ellipses of each filter after 5, 10, 20, 50 (pale to strong) and 100 (black) \
                   observations, with the batch Laplace ellipse. Lower row: the final divergence on many data sets."

@@ -81,6 +81,20 @@ impl Run {
         self.versus(&format!("{} ends closer to the posterior than {}", a.label(), b.label()), a, b, |a, b| a < b)
     }
 
+    /// The methods in order of their divergence on the stored data set, and who wins against Laplace.
+    pub(super) fn summary(&self) -> String {
+        let mut order = COMPARED;
+        order.sort_by(|a, b| self.stored(*a).total_cmp(&self.stored(*b)));
+        let list: Vec<String> = order.iter().map(|m| format!("{} {}", m.label(), number(self.stored(*m)))).collect();
+        let ours = self.stored(Method::RvgaImplicit);
+        let winner = if self.stored(Method::Laplace) < ours {
+            "Laplace beats one-pass R-VGA"
+        } else {
+            "One-pass R-VGA beats Laplace"
+        };
+        format!("{winner}. Final KL: {}.", list.join(" < "))
+    }
+
     /// The numbers most worth reading.
     pub(super) fn shown(&self) -> Shown {
         let head = ["method", "KL, Z = 1", "KL, normalised", "median over data sets", "quartiles"];

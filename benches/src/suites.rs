@@ -1,0 +1,53 @@
+//! The suites that `bench` knows.
+
+mod rvga;
+
+use crate::BenchError;
+use crate::record::Report;
+
+/// A named set of measurements.
+#[derive(Debug, Clone, Copy)]
+pub struct Suite {
+    /// Its name: of its files, and the first part of every record's name.
+    pub name: &'static str,
+    /// What it measures, in a line.
+    pub about: &'static str,
+    /// Measures.
+    pub run: fn(Effort) -> Result<Report, BenchError>,
+}
+
+/// Every suite, in the order in which they run.
+pub const SUITES: &[Suite] = &[rvga::SUITE];
+
+/// How long to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Enough for figures to be quoted.
+    Full,
+    /// A few repetitions, to see that everything works.
+    Quick,
+}
+
+impl Effort {
+    /// The count for this effort: of repetitions, or of whatever a suite can do less of.
+    #[must_use]
+    pub fn choose(self, full: usize, quick: usize) -> usize {
+        match self {
+            Self::Full => full,
+            Self::Quick => quick,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_fit_for_a_file() {
+        for (index, suite) in SUITES.iter().enumerate() {
+            assert!(suite.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{}", suite.name);
+            assert!(SUITES[..index].iter().all(|other| other.name != suite.name), "{}", suite.name);
+        }
+    }
+}

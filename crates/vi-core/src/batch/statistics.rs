@@ -1,0 +1,109 @@
+//! What one pass over the rows tells about a Gaussian.
+
+use vi_linalg::cholesky::solve_lower_in_place;
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::kernels::symmetric_rank_r;
+
+use super::InformationGaussian;
+use crate::Error;
+use crate::error::check_len;
+use crate::filter::check_rows;
+use crate::likelihood::GaussianExpectation;
+
+/// Rows handled together: `Z = L⁻¹Xᵀ` of a tile stays in cache beside the factor's panels.
+const TILE: usize = 256;
+
+/// Sums over rows at one `q`; those of two sets of rows add.
+#[derive(Debug, Clone)]
+pub struct Statistics {
+    /// Rows summed.
+    pub rows: usize,
+    /// `Σ E_q[log p(y_i|x_iᵀθ)]`, in nats.
+    pub expected_log_likelihood: f64,
+    /// `Σ g_i·x_i`, length `d`.
+    pub slope: Vec<f64>,
+    /// `Σ h_i·x_ix_iᵀ`, `d × d`, lower triangle.
+    pub information: Mat<f64>,
+}
+
+impl Statistics {
+    /// Sums over no rows.
+    #[must_use]
+    pub fn zero(d: usize) -> Self {
+        Self { rows: 0, expected_log_likelihood: 0.0, slope: vec![0.0; d], information: Mat::zeros(d, d) }
+    }
+
+    /// The sums over the rows of `x` (`n × d`) with labels `y`, at `q`. Cost `2nd²` flops in matrix products and `n`
+    /// expectations.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`].
+    pub fn at<L: GaussianExpectation>(
+        q: &InformationGaussian,
+        x: MatRef<'_, f64>,
+        y: &[f64],
+        likelihood: &L,
+        par: Par,
+    ) -> Result<Self, Error> {
+        check_rows(q.dim(), x, y)?;
+        for (row, &label) in y.iter().enumerate() {
+            likelihood.check_label(label).map_err(|error| error.at_row(row))?;
+        }
+        Ok(Self::of_checked(q, x, y, likelihood, par))
+    }
+
+    /// As [`at`](Self::at), for rows that have been checked.
+    pub(super) fn of_checked<L: GaussianExpectation>(
+        q: &InformationGaussian,
+        x: MatRef<'_, f64>,
+        y: &[f64],
+        likelihood: &L,
+        par: Par,
+    ) -> Self {
+        let (n, d) = (x.nrows(), x.ncols());
+        let mut sums = Self { rows: n, ..Self::zero(d) };
+        let mut z_tile = Mat::<f64>::zeros(d, TILE.min(n));
+        let mut scaled_tile = Mat::<f64>::zeros(d, TILE.min(n));
+        let mut means = vec![0.0; TILE.min(n)];
+        let mut slopes = vec![0.0; TILE.min(n)];
+        for first in (0..n).step_by(TILE) {
+            let b = TILE.min(n - first);
+            let rows = x.subrows(first, b);
+            let mut z = z_tile.as_mut().submatrix_mut(0, 0, d, b);
+            z.copy_from(rows.transpose());
+            solve_lower_in_place(q.cholesky().factor(), z.as_mut(), par); // ν_i = ‖L⁻¹x_i‖²
+            let mean = MatRef::from_column_major_slice(q.mean(), d, 1);
+            matmul(MatMut::from_column_major_slice_mut(&mut means[..b], b, 1), Accum::Replace, rows, mean, 1.0, par);
+            let mut scaled = scaled_tile.as_mut().submatrix_mut(0, 0, d, b);
+            for t in 0..b {
+                let expected = likelihood.expected(y[first + t], means[t], z.as_ref().col(t).squared_norm_l2());
+                sums.expected_log_likelihood += expected.value;
+                slopes[t] = expected.slope;
+                for i in 0..d {
+                    scaled[(i, t)] = expected.curvature * rows[(t, i)];
+                }
+            }
+            let slope = MatMut::from_column_major_slice_mut(&mut sums.slope, d, 1);
+            let slopes = MatRef::from_column_major_slice(&slopes[..b], b, 1);
+            matmul(slope, Accum::Add, rows.transpose(), slopes, 1.0, par);
+            symmetric_rank_r(sums.information.as_mut(), 1.0, scaled.as_ref(), rows.transpose(), par);
+        }
+        sums
+    }
+
+    /// Adds the sums over other rows at the same `q`.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub fn add(&mut self, other: &Self) -> Result<(), Error> {
+        check_len("statistics", self.slope.len(), other.slope.len())?;
+        self.rows += other.rows;
+        self.expected_log_likelihood += other.expected_log_likelihood;
+        for (a, b) in self.slope.iter_mut().zip(&other.slope) {
+            *a += b;
+        }
+        self.information += &other.information;
+        Ok(())
+    }
+}

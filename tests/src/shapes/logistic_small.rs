@@ -1,0 +1,67 @@
+//! One logistic regression, with its true posterior where it has two dimensions: R-VGA Figs 3-6, 14-16.
+
+use vi_core::{BernoulliLogit, Exact};
+use vi_models::laplace::{self, LaplaceSettings};
+
+use super::Shape;
+use crate::json::Node;
+use crate::problem::Problem;
+use crate::report::Report;
+use crate::{CaseError, compare, grid, logistic, tolerance};
+
+pub(super) const SHAPE: Shape = Shape { about: "one logistic regression", recognise, check };
+
+fn recognise(root: &Node<'_>) -> bool {
+    let algorithms = root.find("algorithms").is_some_and(|algorithms| algorithms.is_object());
+    algorithms && (root.find("x").is_some() || root.find("prior_mean").is_some())
+}
+
+fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
+    let problem = Problem::read(root, root)?;
+    let mut algorithms = root.get("algorithms")?.members()?;
+    // Laplace may stand beside the others or among them.
+    if let Some(laplace) = root.find("laplace_exact") {
+        algorithms.push(("laplace_exact", laplace));
+    }
+    let truth = root.find("true_posterior");
+    let log_normaliser = truth.as_ref().and_then(|truth| truth.find("log_normaliser"));
+    let log_normaliser = log_normaliser.map(|value| value.number()).transpose()?;
+    let gap = logistic::stated_gap(root.find("authors_vs_exact_roots").as_ref(), "mean_reldiff", "cov_reldiff")?;
+    logistic::check_all(&problem, &algorithms, log_normaliser, gap, report)?;
+    if let Some(truth) = truth {
+        report.part("true_posterior", |report| check_truth(&problem, &truth, report));
+    }
+    Ok(())
+}
+
+/// The stored moments of the true posterior against a grid of our own.
+fn check_truth(problem: &Problem, truth: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
+    let d = problem.dim();
+    if d != 2 {
+        report.skip("", "a grid needs two dimensions");
+        return Ok(());
+    }
+    let start = laplace::fit(
+        &problem.prior,
+        &BernoulliLogit(Exact),
+        problem.x.as_ref(),
+        &problem.y,
+        &LaplaceSettings::default(),
+    )?;
+    let moments = grid::moments(&problem.logistic_posterior()?, &start.belief)?;
+    let stated = truth.find("grid_refinement_error").map_or(Ok(0.0), |value| value.number())?;
+    let tolerance = tolerance::grid(stated);
+    if let Some(mean) = truth.find("mean") {
+        report.compare("mean", compare::vectors(&moments.mean, &mean.vector_of(d)?, 0.0), tolerance);
+    }
+    if let Some(covariance) = truth.find("cov") {
+        let stored = covariance.matrix_of(d, d)?;
+        report.compare("cov", compare::matrices(moments.covariance.as_ref(), stored.as_ref()), tolerance);
+    }
+    if let Some(log_normaliser) = truth.find("log_normaliser") {
+        let stored = log_normaliser.number()?;
+        let error = compare::scaled(moments.log_normaliser, stored, stored.abs().max(1.0));
+        report.compare("log_normaliser", error, tolerance);
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! How close is close enough, and why: the only place where that is decided.
+//!
+//! Every number is relative, to the size that the comparison names.
+
+/// Roots of the implicit system, row by row: `α` relative to `max(|α|, √ν)`, the rest to itself.
+///
+/// The oracle has 60 digits; double precision reaches 6e-14 on its whole grid, so 1e-12 leaves room for
+/// another processor's exponential and for nothing else.
+pub const ROOT: f64 = 1e-12;
+
+/// Below this a number is so near to underflow that it has lost digits: `MIN_POSITIVE/ε`.
+pub const UNDERFLOW: f64 = f64::MIN_POSITIVE / f64::EPSILON;
+
+/// The KL divergence of a *stored* Gaussian, with expectations by quadrature on both sides: each is good to
+/// about 1e-12, and the stored numbers, rounded to 17 digits, lose what the covariance's condition takes.
+pub const KL_OF_STORED: f64 = 1e-8;
+
+/// A stored Monte-Carlo estimate against the exact value, in standard errors. Two-sided, 6e-5 of honest
+/// estimates are further away.
+pub const STANDARD_ERRORS: f64 = 4.0;
+
+/// A Monte-Carlo estimate of our own, with a fixed seed, in standard errors: with a few thousand draws the
+/// standard error itself is off by a few percent, more where the integrand has heavy tails.
+pub const OWN_STANDARD_ERRORS: f64 = 6.0;
+
+/// Draws of that estimate.
+pub const OWN_DRAWS: usize = 2000;
+
+/// The exact linear-Gaussian posterior and its evidence: the recursion and the batch closed form agree to
+/// about `n·ε·κ`, κ ≤ 1e4 in regressions worth storing.
+pub const KALMAN: f64 = 1e-10;
+
+/// The gradient at the mode in the posterior's own metric, `√(gᵀPg)`: how many posterior standard deviations
+/// the mode is away. What Laplace's Newton iteration promises by default.
+pub const GRADIENT: f64 = 1e-10;
+
+/// Moments of the true posterior, and its log normaliser, by two different grids. The trapezoid rule converges
+/// exponentially; what is left is where the tails are cut. A file may state its own grid's error.
+#[must_use]
+pub fn grid(stated_error: f64) -> f64 {
+    1e-8 + 10.0 * stated_error.abs()
+}
+
+/// What may be asked of one algorithm's stored run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OfRun {
+    /// Mean and covariance, relative to their norms; trace and log-determinant likewise.
+    pub belief: f64,
+    /// KL divergence of our own run's belief from the posterior, relative to the stored one.
+    pub kl: f64,
+}
+
+/// An independent run with roots of 30 digits: rounding alone. Rounding grows with the dimension and with the
+/// flatness of the prior, `n·ε·κ`.
+#[must_use]
+pub fn exact_roots(d: usize) -> OfRun {
+    OfRun { belief: if d <= 10 { 1e-9 } else { 1e-7 }, kl: 1e-6 }
+}
+
+/// The published implicit filter: its two-dimensional solver stops at 1e-6. A file may state how far that run is from
+/// the one with exact roots, `stated_gap`: the solver's error and not ours.
+#[must_use]
+pub fn published_implicit(stated_gap: f64) -> OfRun {
+    OfRun { belief: 1e-6 + 2.0 * stated_gap, kl: 1e-6 + 10.0 * stated_gap }
+}
+
+/// Closed-form filters (explicit, EKF, QKF).
+pub const CLOSED_FORM: OfRun = OfRun { belief: 1e-9, kl: 1e-6 };
+
+/// The extended Kalman filter where it overshoots, that is, sees a row with `|a|` above [`OVERSHOT`]: the published
+/// code takes `s(a)(1 − s(a))`, which then has lost half of its digits, and bounds it below.
+pub const EXTENDED_KALMAN_OVERSHOT: OfRun = OfRun { belief: 1e-6, kl: 1e-4 };
+
+/// The `|a|` at which `1 − s(a)` keeps half of the digits: `e⁻ᵃ = √ε`.
+pub const OVERSHOT: f64 = 18.0;
+
+/// Laplace by Newton's method on both sides: the mode to rounding over the posterior's condition.
+pub const LAPLACE: OfRun = OfRun { belief: 1e-8, kl: 1e-6 };
+
+/// Laplace as the published code has it: a quasi-Newton search with finite differences that stops when the objective
+/// moves by 2e-9 of itself. Three digits, so half a unit of the third.
+pub const LAPLACE_AS_CODED: OfRun = OfRun { belief: 5e-3, kl: 5e-3 };

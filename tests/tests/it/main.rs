@@ -1,0 +1,9 @@
+//! Tests that span several crates, in one binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test panics on what it does not expect")]
+
+mod bad_input;
+mod common;
+mod golden;
+mod other_sizes;
+mod properties;
+mod tampering;
