@@ -149,6 +149,10 @@ mod tests {
                     rank_one_update_in_place(changed.as_mut(), &mut scaled).unwrap();
                 } else {
                     rank_one_downdate_in_place(changed.as_mut(), &mut scaled).unwrap();
+                    // What is left in the scratch is x put together again from L′ and the rotations.
+                    let rebuilt = scaled.iter().zip(&x).map(|(s, x)| (s - alpha.sqrt() * x).abs());
+                    let tolerance = 8.0 * (d as f64 + 1.0) * f64::EPSILON * infinity_norm(square(&l, 0.0, &x).as_ref());
+                    assert!(rebuilt.fold(0.0, f64::max) <= tolerance, "d = {d}, {alpha}");
                 }
                 let expected = square(&l, sign * alpha, &x);
                 let error = max_difference(square(&changed, 0.0, &x).as_ref(), expected.as_ref());
