@@ -1,6 +1,6 @@
 //! The textbook belief: what one writes first, the baseline of the dense filters.
 
-use vi_core::{Belief, Projection, Site};
+use vi_core::{Belief, Error, Projection, Site};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 
@@ -53,14 +53,15 @@ impl Belief for PlainGaussian {
         Projection { mean: dot(x, &self.mean), variance: dot(x, gain) }
     }
 
-    fn absorb(&mut self, projection: Projection, site: Site, gain: &[f64]) {
+    fn absorb(&mut self, _x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
         let e = site.gain(projection.variance);
-        for (mean, gain) in self.mean.iter_mut().zip(gain) {
+        for (mean, gain) in self.mean.iter_mut().zip(gain.iter()) {
             *mean += e * gain;
         }
         let column = MatRef::from_column_major_slice(gain, gain.len(), 1);
         let c = site.shrinkage(projection.variance);
         matmul(self.covariance.as_mut(), Accum::Add, column, column.transpose(), -c, Par::Seq);
+        Ok(())
     }
 }
 

@@ -1,11 +1,17 @@
-//! What a filter needs of a Gaussian belief, and the dense one.
+//! What a filter needs of a Gaussian belief, and the ways to keep one.
 
 mod dense;
 mod dense_block;
+mod diagonal;
+mod square_root;
+mod square_root_block;
 
 pub use dense::DenseGaussian;
 pub(crate) use dense::{check_symmetric, factor};
 pub use dense_block::DensePanels;
+pub use diagonal::DiagonalGaussian;
+pub use square_root::SquareRootGaussian;
+pub use square_root_block::RootPanels;
 
 use crate::{Error, Site};
 
@@ -34,8 +40,8 @@ impl Projection {
 
 /// A Gaussian belief over `θ ∈ ℝᵈ` that can be seen along a row and updated by a site.
 ///
-/// A belief sees no label and a rule no vector. The caller owns the memory: `gain` has length `d` and
-/// carries `Px` from [`project`](Self::project) to [`absorb`](Self::absorb).
+/// A belief sees no label and a rule no vector. The caller owns the memory: `gain` has length `d`, carries `Px` from
+/// [`project`](Self::project) to [`absorb`](Self::absorb), and is scratch afterwards.
 pub trait Belief {
     /// Dimension `d` of `θ`.
     fn dim(&self) -> usize;
@@ -46,6 +52,10 @@ pub trait Belief {
     /// `(xᵀμ, xᵀPx)`, leaving `Px` in `gain`.
     fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection;
 
-    /// Multiplies in the factor of `site`, seen along the `x` last projected.
-    fn absorb(&mut self, projection: Projection, site: Site, gain: &[f64]);
+    /// Multiplies in the factor of `site` along `x`, given what [`project`](Self::project) answered for the same `x`.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`] or [`Error::NotPositiveDefinite`] when this form of the belief cannot hold the result; the
+    /// belief is then as it was, to the bit.
+    fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error>;
 }

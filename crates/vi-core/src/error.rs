@@ -112,6 +112,16 @@ pub enum Error {
         /// Projected variance `ν`.
         variance: f64,
     },
+    /// An index of a sparse row is out of place.
+    #[error("indices[{position}] = {index} must be {requirement}")]
+    SparseIndex {
+        /// Position in the row's indices.
+        position: usize,
+        /// The index found there.
+        index: usize,
+        /// What it must be, in words.
+        requirement: &'static str,
+    },
     /// One observation of many failed.
     #[error("observation {row}: {source}")]
     Row {
@@ -166,6 +176,14 @@ impl Error {
     #[must_use]
     pub fn at_shard(self, shard: usize) -> Self {
         Self::Shard { shard, source: Box::new(self) }
+    }
+
+    /// An error of row `t` of a block becomes one of row `first + t`; other errors stay.
+    pub(crate) fn shift_row(self, first: usize) -> Self {
+        match self {
+            Self::Row { row, source } => Self::Row { row: first + row, source },
+            other => other,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Scratch {
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::Label`], [`Error::NegativeVariance`],
-/// [`Error::ImproperSite`]; the belief is then as it was, to the bit.
+/// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`]; the belief is then as it was, to the bit.
 ///
 /// ```
 /// use vi_core::{filter, BernoulliLogit, Belief, DenseGaussian, Implicit, Mixture8};
@@ -82,7 +82,7 @@ pub(crate) fn advance<B: Belief, R: SiteRule>(
     let projection = Projection::new(seen.mean, seen.variance, x.len() as f64 * f64::EPSILON * terms)?;
     let site = rule.site(projection.mean, projection.variance, y)?;
     site.check(projection.variance)?;
-    belief.absorb(projection, site, gain);
+    belief.absorb(x, projection, site, gain)?;
     Ok(StepInfo { projection, site })
 }
 
@@ -155,6 +155,15 @@ pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), 
     }
     check_len("columns of x", d, x.ncols())?;
     check_len("y", x.nrows(), y.len())?;
+    check_inputs(d, x)
+}
+
+/// Checks the width and the finiteness of a set of rows, which may be empty.
+///
+/// # Errors
+/// [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`].
+pub(crate) fn check_inputs(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
+    check_len("columns of x", d, x.ncols())?;
     for t in 0..x.nrows() {
         for (index, &value) in x.row(t).iter().enumerate() {
             if !value.is_finite() {

@@ -21,6 +21,7 @@
 //! | `θ` | parameter | `d` | |
 //! | `μ` | `mean` | `d` | R-VGA Alg. 1 |
 //! | `P` | `covariance` (lower triangle) | `d × d` | R-VGA Alg. 1 |
+//! | `L = Rᵀ` | `root` (lower triangle), `P⁻¹ = LLᵀ` | `d × d` | |
 //! | `x`, `y` | row, label | `d`, scalar | |
 //! | `a` (`α₀`) | [`Projection::mean`] | scalar | R-VGA (73) |
 //! | `ν` (`ν₀`) | [`Projection::variance`] | scalar | R-VGA (73) |
@@ -56,9 +57,10 @@ pub mod refine;
 mod rule;
 mod site;
 mod sites;
+mod sparse;
 pub mod special;
 
-pub use belief::{Belief, DenseGaussian, DensePanels, Projection};
+pub use belief::{Belief, DenseGaussian, DensePanels, DiagonalGaussian, Projection, RootPanels, SquareRootGaussian};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;
 pub use error::Error;
@@ -75,3 +77,4 @@ pub use rule::{
 };
 pub use site::{Site, SiteRule};
 pub use sites::Sites;
+pub use sparse::SparseRow;

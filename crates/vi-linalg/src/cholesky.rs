@@ -23,9 +23,13 @@
 
 mod in_place;
 mod owned;
+mod panel_update;
+mod rank_one;
 
 pub use in_place::{
     factor_in_place, factor_in_place_scratch, inverse, inverse_scratch, log_det, mul_lower, rank_r_update_in_place,
     solve_in_place, solve_lower_in_place, solve_upper_in_place,
 };
 pub use owned::Cholesky;
+pub use panel_update::{panel_update_in_place, panel_update_scratch};
+pub use rank_one::{downdate_whitened_in_place, rank_one_downdate_in_place, rank_one_update_in_place};

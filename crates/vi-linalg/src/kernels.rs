@@ -19,7 +19,7 @@ mod vector;
 
 pub use matrix::{mirror_lower, symmetric_mul_mat, symmetric_rank_r};
 pub use symmetric::{quadratic_form, symmetric_mul_vec, symmetric_rank_one};
-pub use vector::{axpy, dot};
+pub use vector::{axpy, dot, rotate};
 
 #[track_caller]
 pub(crate) fn assert_square(nrows: usize, ncols: usize) {

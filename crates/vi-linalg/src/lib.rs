@@ -8,9 +8,11 @@
 //! | A x, xᵀA x | [`kernels::symmetric_mul_vec`], [`kernels::quadratic_form`] |
 //! | A X | [`kernels::symmetric_mul_mat`] |
 //! | A + αvvᵀ, A + αUVᵀ | [`kernels::symmetric_rank_one`], [`kernels::symmetric_rank_r`] |
-//! | xᵀy, y + αx | [`kernels::dot`], [`kernels::axpy`] |
+//! | xᵀy, y + αx, a plane rotation | [`kernels::dot`], [`kernels::axpy`], [`kernels::rotate`] |
 //! | A = LLᵀ, A⁻¹b, log det A, L⁻¹b, L z, xᵀA⁻¹x, A⁻¹ | [`Cholesky`] |
 //! | the factor of LLᵀ + U diag(α) Uᵀ | [`Cholesky::update`] |
+//! | the factor of LLᵀ + BBᵀ at the speed of a matrix product | [`cholesky::panel_update_in_place`] |
+//! | the factor of LLᵀ ± xxᵀ | [`cholesky::rank_one_update_in_place`], [`cholesky::rank_one_downdate_in_place`] |
 //! | the same without allocation | [`cholesky`] |
 //!
 //! # Symbols

@@ -118,9 +118,11 @@ impl Belief for DenseGaussian {
         Projection { mean: dot(x, &self.mean), variance: dot(x, gain) }
     }
 
-    fn absorb(&mut self, projection: Projection, site: Site, gain: &[f64]) {
+    /// Never fails: what rounding destroys is reported by the next projection or factorisation.
+    fn absorb(&mut self, _x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
         axpy(&mut self.mean, site.gain(projection.variance), gain);
         symmetric_rank_one(self.covariance.as_mut(), -site.shrinkage(projection.variance), gain);
+        Ok(())
     }
 }
 

@@ -95,18 +95,10 @@ pub fn run<B: BlockBelief + Clone, R: SiteRule>(
             .and_then(|()| belief.absorb_block(rows, &scratch.recursion, &mut scratch.panels, par));
         if let Err(error) = absorbed {
             *belief = before;
-            return Err(shift_row(error, first));
+            return Err(error.shift_row(first));
         }
         info.blocks += 1;
         observe(first, belief, scratch.recursion.steps());
     }
     Ok(info)
-}
-
-/// An error of row `t` in a block becomes one of row `first + t`.
-fn shift_row(error: Error, first: usize) -> Error {
-    match error {
-        Error::Row { row, source } => Error::Row { row: first + row, source },
-        other => other,
-    }
 }

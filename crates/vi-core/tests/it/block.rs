@@ -10,7 +10,7 @@ use vi_linalg::faer::{MatRef, Par};
 
 use crate::common::{condition, difference, labels, prior, rng, rows, view};
 
-fn rules() -> Vec<(&'static str, Box<dyn SiteRule>)> {
+pub(crate) fn rules() -> Vec<(&'static str, Box<dyn SiteRule>)> {
     let (probit, mixture) = (BernoulliLogit(Probit), BernoulliLogit(Mixture8));
     vec![
         ("linear", Box::new(Explicit(GaussianLikelihood::new(0.3).unwrap()))),
@@ -30,7 +30,13 @@ fn data(n: usize, d: usize, rng: &mut ChaCha8Rng) -> (Vec<f64>, Vec<f64>) {
     (rows(n, d, rng), labels(n, rng))
 }
 
-fn blocked<B: BlockBelief + Clone>(start: &B, rule: &dyn SiteRule, x: MatRef<'_, f64>, y: &[f64], b: usize) -> B {
+pub(crate) fn blocked<B: BlockBelief + Clone>(
+    start: &B,
+    rule: &dyn SiteRule,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    b: usize,
+) -> B {
     let mut belief = start.clone();
     let mut scratch = BlockScratch::new(&belief, BlockSettings::new(b).unwrap());
     let mut seen = 0;

@@ -316,7 +316,8 @@ fn a_destroyed_belief_is_not_written() {
     let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
     let mut gain = [0.0; 2];
     let seen = belief.project(&[1.0, 1.0], &mut gain);
-    belief.absorb(Projection { variance: -0.5, ..seen }, Site { slope: 0.0, curvature: 1.0 }, &gain);
+    let wrong = Projection { variance: -0.5, ..seen };
+    belief.absorb(&[1.0, 1.0], wrong, Site { slope: 0.0, curvature: 1.0 }, &mut gain).unwrap();
     let mut bytes = Vec::new();
     let error = inner(belief.write_to(&mut bytes)).unwrap_err();
     assert!(matches!(error, CheckpointError::Contents(e) if matches!(*e, Error::NotPositiveDefinite { .. })));

@@ -29,6 +29,21 @@ pub fn axpy(y: &mut [f64], alpha: f64, x: &[f64]) {
     Arch::new().dispatch(Axpy { y, alpha, x });
 }
 
+/// (a, b) ← (c·a + s·b, c·b − s·a) for vectors of length d: a plane rotation when c² + s² = 1. Cost 6d flops.
+///
+/// ```
+/// use vi_linalg::kernels::rotate;
+/// let (mut a, mut b) = ([3.0, 1.0], [4.0, 0.0]);
+/// rotate(&mut a, &mut b, 0.6, 0.8);
+/// assert_eq!((a[0], a[1], b[1]), (5.0, 0.6, -0.8));
+/// assert!(b[0].abs() < 1e-15);
+/// ```
+#[track_caller]
+pub fn rotate(a: &mut [f64], b: &mut [f64], c: f64, s: f64) {
+    assert!(a.len() == b.len(), "a has {} elements, b has {}", a.len(), b.len());
+    Arch::new().dispatch(Rotate { a, b, c, s });
+}
+
 struct Dot<'a> {
     x: &'a [f64],
     y: &'a [f64],
@@ -85,6 +100,34 @@ impl WithSimd for Axpy<'_> {
     }
 }
 
+struct Rotate<'a> {
+    a: &'a mut [f64],
+    b: &'a mut [f64],
+    c: f64,
+    s: f64,
+}
+
+impl WithSimd for Rotate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (a, a_tail) = S::as_mut_simd_f64s(self.a);
+        let (b, b_tail) = S::as_mut_simd_f64s(self.b);
+        let (c, s) = (simd.splat_f64s(self.c), simd.splat_f64s(self.s));
+        for (a, b) in a.iter_mut().zip(b) {
+            let turned = simd.mul_add_e_f64s(s, *b, simd.mul_f64s(c, *a));
+            *b = simd.sub_f64s(simd.mul_f64s(c, *b), simd.mul_f64s(s, *a));
+            *a = turned;
+        }
+        for (a, b) in a_tail.iter_mut().zip(b_tail) {
+            let turned = self.c * *a + self.s * *b;
+            *b = self.c * *b - self.s * *a;
+            *a = turned;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +167,24 @@ mod tests {
                 // At most two roundings here and two there.
                 let tolerance = 2.0 * f64::EPSILON * (y[i].abs() + x[i].abs());
                 assert!((out[i] - plain).abs() <= tolerance, "d = {d}, i = {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn rotate_is_the_plain_loop() {
+        for d in SIZES {
+            let rng = &mut rng(d as u64);
+            let (mut a, mut b) = (vector(rng, d), vector(rng, d));
+            let (before_a, before_b) = (a.clone(), b.clone());
+            let (c, s) = (0.28, -0.96);
+            rotate(&mut a, &mut b, c, s);
+            for i in 0..d {
+                let (p, q) = (before_a[i], before_b[i]);
+                // At most three roundings here and three there.
+                let tolerance = 3.0 * f64::EPSILON * (p.abs() + q.abs());
+                assert!((a[i] - (c * p + s * q)).abs() <= tolerance, "d = {d}, i = {i}");
+                assert!((b[i] - (c * q - s * p)).abs() <= tolerance, "d = {d}, i = {i}");
             }
         }
     }
