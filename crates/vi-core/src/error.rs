@@ -103,7 +103,7 @@ pub enum Error {
         value: f64,
     },
     /// A site would make the covariance indefinite, or is not finite.
-    #[error("slope {slope}, curvature {curvature} at variance {variance} do not leave a Gaussian")]
+    #[error("slope {slope:e}, curvature {curvature:e} at variance {variance:e} do not leave a Gaussian")]
     ImproperSite {
         /// Slope `g`.
         slope: f64,
@@ -121,6 +121,16 @@ pub enum Error {
         index: usize,
         /// What it must be, in words.
         requirement: &'static str,
+    },
+    /// The implicit step was not found.
+    #[error("no implicit step was found from mean {mean:e}, variance {variance:e}, label {label:e}")]
+    RootNotFound {
+        /// Projected mean `a`.
+        mean: f64,
+        /// Projected variance `ν`.
+        variance: f64,
+        /// Label `y`.
+        label: f64,
     },
     /// One observation of many failed.
     #[error("observation {row}: {source}")]

@@ -79,7 +79,7 @@ pub trait GaussianExpectation: Likelihood {
     /// `α = a + ν·E∂`, `ν* = ν/(1 + ν·(−E∂²))`, both expectations under `N(α, ν*)`.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] when no root is found (a likelihood that is not log-concave).
+    /// [`Error::RootNotFound`] (a likelihood that is not log-concave).
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error>
     where
         Self: Sized,

@@ -89,6 +89,8 @@ pub fn mills_ratio(u: f64) -> f64 {
 #[inline(always)]
 #[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
 pub(crate) fn mills_ratios<const N: usize>(u: [f64; N]) -> [f64; N] {
+    // R(u) = 1/u long before: infinity would give 0·∞ below.
+    let u = u.map(|u| if u < 1e300 { u } else { 1e300 });
     let scale = u.map(|u| 1.0 / (u + 4.0));
     let mut z = [0.0; N];
     for i in 0..N {
@@ -141,7 +143,7 @@ const MILLS: [f64; 23] = [
     -4.446108100174536e-09,
 ];
 
-/// `e^x` for `x ≤ 0` in every lane, to 2 ulp; below −708 it stays at `e^(−708)`.
+/// `e^x` for `x ≤ 0` in every lane, to 2 ulp; 0 below −708, where floats lose digits.
 #[inline(always)]
 #[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
 pub(crate) fn exp_nonpositive<const N: usize>(x: [f64; N]) -> [f64; N] {
@@ -149,6 +151,7 @@ pub(crate) fn exp_nonpositive<const N: usize>(x: [f64; N]) -> [f64; N] {
     const ROUND: f64 = 6_755_399_441_055_744.0;
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    let kept = x.map(|x| if x >= -708.0 { 1.0 } else { 0.0 });
     let x = x.map(|x| if x > -708.0 { x } else { -708.0 });
     let shifted = x.map(|x| x * std::f64::consts::LOG2_E + ROUND);
     let mut r = [0.0; N];
@@ -158,7 +161,7 @@ pub(crate) fn exp_nonpositive<const N: usize>(x: [f64; N]) -> [f64; N] {
     }
     let mut sum = horner(&INV_FACTORIALS, r);
     for i in 0..N {
-        sum[i] *= f64::from_bits(shifted[i].to_bits().wrapping_add(1023) << 52);
+        sum[i] *= kept[i] * f64::from_bits(shifted[i].to_bits().wrapping_add(1023) << 52);
     }
     sum
 }
@@ -193,8 +196,7 @@ mod tests {
             let [ours] = exp_nonpositive([x]);
             assert!((ours - exact).abs() <= 2.0 * f64::EPSILON * exact, "x = {x}");
         }
-        let [least] = exp_nonpositive([f64::NEG_INFINITY]);
-        assert!(least < 1e-300);
+        assert_eq!(exp_nonpositive([f64::NEG_INFINITY, -709.0, 0.0]), [0.0, 0.0, 1.0]);
     }
 
     #[test]
@@ -205,6 +207,7 @@ mod tests {
             // erfc's argument and φ's exponent are rounded: relative error about u²·ε.
             assert!((mills_ratio(u) / exact - 1.0).abs() < (8.0 + 2.0 * u * u) * f64::EPSILON, "u = {u}");
         }
+        assert!(mills_ratio(f64::INFINITY) <= 1e-300);
         for u in [1e3, 1e5, 1e8] {
             let u2 = u * u;
             let series = (1.0 - 1.0 / u2 + 3.0 / (u2 * u2)) / u;

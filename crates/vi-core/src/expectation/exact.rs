@@ -2,7 +2,8 @@
 
 use super::{LogisticExpectation, LogisticMoments};
 use crate::special::{
-    HALF_LN_2PI, log_normal_cdf, log_sigmoid, normal_cdf, normal_density, sigmoid, sigmoid_derivative, softplus,
+    HALF_LN_2PI, log_normal_cdf, log_sigmoid, mills_ratio, normal_cdf, normal_density, sigmoid, sigmoid_derivative,
+    softplus,
 };
 
 /// Expectations by panels of 16-point Gauss-Legendre on `|t| ≤ 40`, beyond which
@@ -30,31 +31,93 @@ const GAUSS_LEGENDRE: [(f64, f64); 8] = [
     (0.9894009349916499, 0.027152459411754096),
 ];
 
-/// Calls `visit(x, weight)` for the quadrature nodes of `∫ f(a+σx) dx` over the part of the
-/// Gaussian's reach in which `|a+σx| ≤ 40`. Both the logistic's poles at ±iπ and the Gaussian
-/// allow panels of width 4 in their own unit.
-fn for_each_node(a: f64, sigma: f64, mut visit: impl FnMut(f64, f64)) {
-    // e^(±t) tilts the Gaussian by ±σ²: its mass then sits σ standard deviations away.
-    let low = (-REACH - sigma).max((-EDGE - a) / sigma);
-    let high = (REACH + sigma).min((EDGE - a) / sigma);
-    if low >= high {
-        return;
+/// The part of the line on which the quadrature runs, within `|t| ≤ 40` and the Gaussian's reach.
+#[derive(Debug, Clone, Copy)]
+struct Region {
+    a: f64,
+    sigma: f64,
+    low: f64,
+    high: f64,
+}
+
+/// A node: the predictor `t`, its standardised distance `x = (t−a)/σ`, and its share `dx` of the line.
+struct Node {
+    t: f64,
+    x: f64,
+    measure: f64,
+}
+
+impl Node {
+    /// The weight of `∫ f(t) φ(x) dx`.
+    fn weight(&self) -> f64 {
+        self.measure * normal_density(self.x)
     }
-    let panels = ((high - low) * sigma.max(1.0) / 4.0).ceil().max(1.0);
-    let half = 0.5 * (high - low) / panels;
-    let mut centre = low + half;
-    while centre < high {
-        for (node, weight) in GAUSS_LEGENDRE {
-            visit(centre - half * node, half * weight);
-            visit(centre + half * node, half * weight);
+}
+
+impl Region {
+    /// In units of `t` where the Gaussian is wider than the logistic, else of `x`: the narrower of the two keeps its digits.
+    fn new(a: f64, sigma: f64) -> Self {
+        // e^(±t) tilts the Gaussian by ±σ²: its mass then sits σ standard deviations away.
+        let reach = REACH + sigma;
+        let (low, high) = if sigma > 1.0 {
+            ((a - reach * sigma).max(-EDGE), (a + reach * sigma).min(EDGE))
+        } else {
+            ((-reach).max((-EDGE - a) / sigma), reach.min((EDGE - a) / sigma))
+        };
+        Self { a, sigma, low, high }
+    }
+
+    fn node(&self, u: f64) -> Node {
+        let (t, x, measure) = if self.sigma > 1.0 {
+            (u, (u - self.a) / self.sigma, 1.0 / self.sigma)
+        } else {
+            (self.a + self.sigma * u, u, 1.0)
+        };
+        Node { t, x, measure }
+    }
+
+    /// Visits the nodes of 16-point panels of width 4: both the logistic's poles at ±iπ and the Gaussian allow it.
+    fn for_each(&self, mut visit: impl FnMut(Node)) {
+        if self.low >= self.high {
+            return;
         }
-        centre += 2.0 * half;
+        let panels = ((self.high - self.low) / 4.0).ceil().max(1.0);
+        let half = 0.5 * (self.high - self.low) / panels;
+        let mut k = 0.0;
+        while k < panels {
+            let centre = self.low + (2.0 * k + 1.0) * half;
+            for (position, weight) in GAUSS_LEGENDRE {
+                for u in [centre - half * position, centre + half * position] {
+                    let node = self.node(u);
+                    visit(Node { measure: node.measure * half * weight, ..node });
+                }
+            }
+            k += 1.0;
+        }
+    }
+
+    /// `[f(t, x)·φ(x)]` from the region's lower end to its upper.
+    fn boundary(&self, f: impl Fn(f64, f64) -> f64) -> f64 {
+        if self.low >= self.high {
+            return 0.0;
+        }
+        let at = |u: f64| {
+            let Node { t, x, .. } = self.node(u);
+            f(t, x) * normal_density(x)
+        };
+        at(self.high) - at(self.low)
     }
 }
 
 /// `log ∫_{t<−40} e^t N(t|a,σ²) dt`; with `−a` it is the tail of `e^(−t)` above 40.
 fn log_exponential_tail(a: f64, sigma: f64) -> f64 {
-    a + 0.5 * sigma * sigma + log_normal_cdf((-EDGE - a) / sigma - sigma)
+    let u = (-EDGE - a) / sigma;
+    if u < sigma {
+        // e^(a+σ²/2)·Φ(u−σ) with the squares cancelled by hand.
+        -EDGE - 0.5 * u * u - HALF_LN_2PI + mills_ratio(sigma - u).ln()
+    } else {
+        a + 0.5 * sigma * sigma + log_normal_cdf(u - sigma)
+    }
 }
 
 impl LogisticExpectation for Exact {
@@ -65,7 +128,7 @@ impl LogisticExpectation for Exact {
         let sigma = nu.sqrt();
         let edge = (a - EDGE) / sigma;
         let mut sum = log_exponential_tail(a, sigma).exp() + a * normal_cdf(edge) + sigma * normal_density(edge);
-        for_each_node(a, sigma, |x, weight| sum += weight * normal_density(x) * softplus(a + sigma * x));
+        Region::new(a, sigma).for_each(|node| sum += node.weight() * softplus(node.t));
         sum
     }
 
@@ -77,26 +140,51 @@ impl LogisticExpectation for Exact {
     fn moments(&self, a: f64, nu: f64) -> LogisticMoments {
         let sigma = nu.sqrt();
         let softplus = self.softplus(a, nu);
-        let mut sum = LogisticMoments { softplus, sigmoid: 0.0, first: 0.0, second: 0.0, third: 0.0 };
-        let mut add = |t: f64, weight: f64| {
-            let first = sigmoid_derivative(t);
-            let skew = sigmoid(-t) - sigmoid(t);
-            sum.sigmoid += weight * sigmoid(t);
-            sum.first += weight * first;
-            sum.second += weight * first * skew;
-            sum.third += weight * first * (skew * skew - 2.0 * first);
-        };
         if nu == 0.0 {
-            add(a, 1.0);
-            return sum;
+            let first = sigmoid_derivative(a);
+            let skew = sigmoid(-a) - sigmoid(a);
+            let third = first * (skew * skew - 2.0 * first);
+            return LogisticMoments { softplus, sigmoid: sigmoid(a), first, second: first * skew, third };
         }
-        for_each_node(a, sigma, |x, weight| add(a + sigma * x, weight * normal_density(x)));
+        let region = Region::new(a, sigma);
         let left = log_exponential_tail(a, sigma).exp();
         let right = log_exponential_tail(-a, sigma).exp();
-        sum.sigmoid += left + normal_cdf((a - EDGE) / sigma);
+        let sigmoid_tails = left + normal_cdf((a - EDGE) / sigma);
+        let mut sum = LogisticMoments { softplus, sigmoid: sigmoid_tails, first: 0.0, second: 0.0, third: 0.0 };
+        if sigma > 1.0 {
+            // Integrated by parts onto the Gaussian: s″ and s‴ themselves would cancel to 1/σ² and 1/σ⁴ of their size.
+            region.for_each(|node| {
+                let Node { t, x, .. } = node;
+                let first = node.weight() * sigmoid_derivative(t);
+                sum.sigmoid += node.weight() * sigmoid(t);
+                sum.first += first;
+                sum.second += first * x / sigma;
+                sum.third += first * (x * x - 1.0) / (sigma * sigma);
+            });
+            // Tails this small are rounding, which their own cancellation with the region's ends would make larger.
+            if left + right > f64::EPSILON * sum.first {
+                let first = |t: f64, _: f64| sigmoid_derivative(t);
+                let second = |t: f64, _: f64| sigmoid_derivative(t) * (sigmoid(-t) - sigmoid(t));
+                sum.second += region.boundary(first) / sigma + left - right;
+                sum.third += region.boundary(second) / sigma
+                    + region.boundary(|t, x| sigmoid_derivative(t) * x) / (sigma * sigma)
+                    + left
+                    + right;
+            }
+        } else {
+            region.for_each(|node| {
+                let t = node.t;
+                let first = node.weight() * sigmoid_derivative(t);
+                let skew = sigmoid(-t) - sigmoid(t);
+                sum.sigmoid += node.weight() * sigmoid(t);
+                sum.first += first;
+                sum.second += first * skew;
+                sum.third += first * (skew * skew - 2.0 * sigmoid_derivative(t));
+            });
+            sum.second += left - right;
+            sum.third += left + right;
+        }
         sum.first += left + right;
-        sum.second += left - right;
-        sum.third += left + right;
         sum
     }
 
@@ -111,8 +199,9 @@ impl LogisticExpectation for Exact {
         // Log-sum-exp over the same nodes and tails.
         let sigma = nu.sqrt();
         let mut logs = vec![log_exponential_tail(a, sigma), log_normal_cdf((a - EDGE) / sigma)];
-        for_each_node(a, sigma, |x, weight| {
-            logs.push(weight.ln() - 0.5 * x * x - HALF_LN_2PI + log_sigmoid(a + sigma * x));
+        let region = Region::new(a, sigma);
+        region.for_each(|Node { t, x, measure }| {
+            logs.push(measure.ln() - 0.5 * x * x - HALF_LN_2PI + log_sigmoid(t));
         });
         let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         largest + logs.iter().map(|l| (l - largest).exp()).sum::<f64>().ln()
@@ -167,6 +256,52 @@ mod tests {
             let m = Exact.moments(a, nu);
             assert!((m.sigmoid - trapezoid(a, nu, sigmoid)).abs() < tolerance(1.0), "sigmoid at {a}, {nu}");
             assert!((m.first - trapezoid(a, nu, sigmoid_derivative)).abs() < tolerance(1.0), "first at {a}, {nu}");
+        }
+    }
+
+    #[test]
+    fn a_wide_gaussian_sees_a_step() {
+        // For σ ≫ 1: E s → Φ(a/σ), E s′ → φ(a/σ)/σ, E s″ → −(a/σ³)·φ, E s‴ → (a²/σ²−1)/σ³·φ, each to π²/(6σ²) relative or so.
+        for sigma in [1e4, 1e6, 1e9, 1e17, 1e100] {
+            for u in [0.0_f64, 0.3, -1.5] {
+                let m = Exact.moments(u * sigma, sigma * sigma);
+                let (phi, tolerance) = (normal_density(u), 10.0 / (sigma * sigma) + 1e-13);
+                assert!((m.sigmoid - normal_cdf(u)).abs() < tolerance, "{sigma}, {u}");
+                assert!((m.first * sigma / phi - 1.0).abs() < tolerance, "{sigma}, {u}");
+                assert!((m.second * sigma.powi(2) / phi + u).abs() < 10.0 * tolerance, "{sigma}, {u}");
+                assert!(
+                    (m.third * sigma.powi(3) / phi - (u * u - 1.0)).abs() < 10.0 * tolerance,
+                    "{sigma}, {u}: {m:?}"
+                );
+                let log = Exact.log_sigmoid_mean(u * sigma, sigma * sigma);
+                assert!((log - normal_cdf(u).ln()).abs() < tolerance, "{sigma}, {u}: {log}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_two_forms_meet_at_unit_width() {
+        for a in [0.0, -3.0, 20.0, -45.0] {
+            let (below, above) = (Exact.moments(a, 1.0 - 1e-12), Exact.moments(a, 1.0 + 1e-12));
+            // Moments move by at most half their next derivative but one over a step of 2e-12; rounding of the parts, ε·10.
+            for (x, y) in [
+                (below.sigmoid, above.sigmoid),
+                (below.first, above.first),
+                (below.second, above.second),
+                (below.third, above.third),
+            ] {
+                assert!((x - y).abs() < 3e-12 * (x.abs() + below.first), "{a}: {x} against {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_end_and_stay_finite() {
+        for (a, nu) in [(-4e17, 1e34), (4e17, 1e34), (1e300, 5e-324), (-1e300, 5e-324), (0.0, 1e300), (-1e150, 1e300)] {
+            let m = Exact.moments(a, nu);
+            assert!(m.sigmoid.is_finite() && (0.0..=1.0 + 1e-14).contains(&m.sigmoid), "{a}, {nu}: {m:?}");
+            assert!(m.first.is_finite() && m.second.is_finite() && m.third.is_finite(), "{a}, {nu}: {m:?}");
+            assert!(!Exact.log_sigmoid_mean(a, nu).is_nan() && !Mixture8.log_sigmoid_mean(a, nu).is_nan());
         }
     }
 

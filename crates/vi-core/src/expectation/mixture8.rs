@@ -52,27 +52,30 @@ fn sums(a: f64, nu: f64) -> LogisticMoments {
     for i in 0..8 {
         tau[i] = (nu + 1.0 / (S[i] * S[i])).sqrt();
         inverse[i] = 1.0 / tau[i];
-        u[i] = a * inverse[i];
+        // Beyond 38 the density is 0: a bound far outside keeps u² finite.
+        u[i] = (a * inverse[i]).clamp(-1e100, 1e100);
     }
     let exponential = exp_nonpositive(u.map(|u| -0.5 * u * u));
     let ratio = mills_ratios(u.map(f64::abs));
-    let mut softplus = [0.0; 8];
-    let mut sigmoid = [0.0; 8];
+    let mut tail = [0.0; 8];
+    let mut spread = [0.0; 8];
     let mut first = [0.0; 8];
     let mut second = [0.0; 8];
     let mut third = [0.0; 8];
     for i in 0..8 {
         let density = P[i] * INV_SQRT_2PI * exponential[i];
-        let tail = density * ratio[i];
-        sigmoid[i] = if u[i] < 0.0 { tail } else { P[i] - tail };
-        softplus[i] = a * sigmoid[i] + tau[i] * density;
+        tail[i] = density * ratio[i];
+        spread[i] = tau[i] * density;
         first[i] = density * inverse[i];
         second[i] = -u[i] * first[i] * inverse[i];
         third[i] = (u[i] * u[i] - 1.0) * first[i] * (inverse[i] * inverse[i]);
     }
+    // All uᵢ have the sign of a; 1 − tail keeps E s within [0, 1] though the pᵢ sum to 1 + 1e-15.
+    let tail: f64 = tail.iter().sum();
+    let sigmoid = if a < 0.0 { tail } else { 1.0 - tail };
     LogisticMoments {
-        softplus: softplus.iter().sum(),
-        sigmoid: sigmoid.iter().sum(),
+        softplus: a * sigmoid + spread.iter().sum::<f64>(),
+        sigmoid,
         first: first.iter().sum(),
         second: second.iter().sum(),
         third: third.iter().sum(),

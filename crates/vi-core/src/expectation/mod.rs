@@ -52,7 +52,7 @@ pub trait LogisticExpectation: Copy {
     /// The implicit step of logistic regression (R-VGA eqs 73-74), label `y ∈ {0, 1}`.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] when the search does not end (not seen on finite input).
+    /// [`Error::RootNotFound`] when the search does not end.
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
         let probit = implicit::probit_root(y, a, nu)?;
         implicit::log_concave_root_from(&BernoulliLogit(*self), y, a, nu, (probit.alpha, probit.nu))

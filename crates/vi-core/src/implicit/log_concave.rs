@@ -15,7 +15,7 @@ const MAX_BISECTIONS: usize = 200;
 /// which always converges. Typically 4 to 8 expectations with four derivatives.
 ///
 /// # Errors
-/// [`Error::ImproperSite`] when no bracket is found: the likelihood is not log-concave.
+/// [`Error::RootNotFound`] when no bracket is found: the likelihood is not log-concave.
 pub fn log_concave_root<L: GaussianExpectation>(
     likelihood: &L,
     y: f64,
@@ -144,7 +144,7 @@ fn bracketed<L: GaussianExpectation>(
     nu: f64,
     start: f64,
 ) -> Result<ImplicitRoot, Error> {
-    let lost = Error::ImproperSite { slope: f64::NAN, curvature: f64::NAN, variance: nu };
+    let lost = Error::RootNotFound { mean: a, variance: nu, label: y };
     let (mut low, mut high) = (0.0, nu.sqrt());
     let mut sigma = high;
     let mut alpha = start;

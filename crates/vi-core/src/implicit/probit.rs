@@ -6,6 +6,8 @@ use crate::{Error, Site};
 
 /// Iterations after which the search is declared lost; bisection alone ends in about 60.
 const MAX_ITERATIONS: usize = 200;
+/// Largest `|a|` and `ν` taken: beyond, products of three overflow.
+const LARGEST: f64 = 1e100;
 
 /// The root of R-VGA's eqs (69)-(70): `α = a + ν(y − s(kα))`, `ν* = ν/(1 + ν·k·s′(kα))`,
 /// `k = β/√(ν*+β²)`.
@@ -18,7 +20,7 @@ const MAX_ITERATIONS: usize = 200;
 /// curvature to about `ε·(1+|z|)`.
 ///
 /// # Errors
-/// [`Error::ImproperSite`] if the search does not end; not seen for finite `a` and `ν ≥ 0`.
+/// [`Error::RootNotFound`] for `|a|` or `ν` beyond 1e100, or if the search does not end (not seen below).
 ///
 /// ```
 /// let root = vi_core::implicit::probit_root(1.0, -1e4, 1e6)?;
@@ -27,52 +29,68 @@ const MAX_ITERATIONS: usize = 200;
 /// ```
 pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
     let sign = if y > 0.5 { 1.0 } else { -1.0 };
+    let lost = Error::RootNotFound { mean: a, variance: nu, label: y };
+    if !(nu <= LARGEST && a.abs() <= LARGEST) {
+        return Err(lost);
+    }
+    // For y = 1: α = a + ν·s(−z), equally α = b − ν·s(z).
     let a = sign * a;
+    let b = a + nu;
     let w_max = (nu + BETA * BETA).sqrt();
 
-    // The domain (71)-(72): α between a and a + ν, w between β and w_max.
+    // The domain (71)-(72): α between a and b, w between β and w_max.
     let mut low = BETA * a / if a < 0.0 { BETA } else { w_max };
-    let mut high = BETA * (a + nu) / if a + nu < 0.0 { w_max } else { BETA };
+    let mut high = BETA * b / if b < 0.0 { w_max } else { BETA };
+
+    if nu > 100.0 {
+        // Half of zw = β(a + ν·s(−z)) comes from a, so z ≤ 2a, or from the tail, so z ≤ 1 or z·e^z ≤ 2ν; mirrored below.
+        let reach = (2.0 * nu).ln().max(1.0);
+        high = high.min(reach.max(2.0 * a));
+        low = low.max(-reach.max(-2.0 * b));
+    }
 
     let mut z = start(a, nu, w_max).clamp(low, high);
     let mut w = w_max;
-    let mut last_step = high - low;
+    let mut last_step = f64::INFINITY;
     for _ in 0..MAX_ITERATIONS {
         let e = (-z.abs()).exp();
         let (below, above) = if z >= 0.0 { (e, 1.0) } else { (1.0, e) };
-        let residual = below / (1.0 + e); // s(−z)
         let c = e / ((1.0 + e) * (1.0 + e)); // s′(z)
-        let b = nu * BETA * c;
-        w = positive_root(w, b, nu);
+        let bend = nu * BETA * c;
+        w = positive_root(w, bend, nu, w_max);
         // dw/dz by the cubic's implicit derivative; s″ = s′·(s(−z) − s(z)).
         let skew = (below - above) / (1.0 + e);
-        let w_slope = -(w * w - BETA * BETA) * b * skew / cubic_slope(w, b);
+        let w_slope = -(w * w - BETA * BETA) * bend * skew / cubic_slope(w, bend);
 
-        let (needed, offered) = (z * w - BETA * a, BETA * nu * residual);
-        if needed > offered {
+        // Both forms of the mean's equation, times β: what z asks of the small tail, and what the tail offers.
+        let (needed, tail) = if z >= 0.0 { (z * w - BETA * a, below) } else { (BETA * b - z * w, above) };
+        let offered = BETA * nu * tail / (1.0 + e);
+        let too_high = if z >= 0.0 { needed > offered } else { needed < offered };
+        if too_high {
             high = z;
         } else {
             low = z;
         }
-        let needed_slope = w + z * w_slope;
-        let newton = if z > 0.0 && needed > 0.5 * z * w {
-            // ν·s(−z) falls like e^(−z): its logarithm is nearly straight.
-            (offered / needed).ln() / (needed_slope / needed + above / (1.0 + e))
+        let slope = w + z * w_slope;
+        let toward = if z >= 0.0 { 1.0 } else { -1.0 };
+        let newton = if needed > 0.5 * z.abs() * w {
+            // The tail falls like e^(−|z|): its logarithm is nearly straight.
+            toward * (offered / needed).ln() / (slope / needed + 1.0 / (1.0 + e))
         } else {
-            (offered - needed) / (needed_slope + BETA * nu * c)
+            toward * (offered - needed) / (slope + BETA * nu * c)
         };
         // Newton's error is squared by the step just taken; two steps that do not shrink may cycle.
         let inside = z + newton >= low && z + newton <= high && newton.abs() <= 0.5 * last_step;
         let step = if inside { newton } else { 0.5 * (low + high) - z };
         let rounding = 4.0 * f64::EPSILON * z.abs();
         if step.abs() <= rounding.max(1e-8) && inside || high - low <= rounding {
-            return Ok(finish(sign, a, nu, z + step, w + w_slope * step));
+            return Ok(finish(sign, a, b, nu, z + step, w + w_slope * step));
         }
         last_step = step.abs();
         z += step;
         w = (w + w_slope * step).clamp(BETA, w_max);
     }
-    Err(Error::ImproperSite { slope: f64::NAN, curvature: f64::NAN, variance: nu })
+    Err(lost)
 }
 
 /// A first `z`: the explicit step where the prior is moderate, the balance of `ν·s(−z)` with what
@@ -91,15 +109,16 @@ fn cubic_slope(w: f64, b: f64) -> f64 {
     2.0 * w * w + b * w + BETA * BETA * b / w
 }
 
-/// The root `w ≥ β` of `(w²−β²)(w+B) = νw` by Newton from a near `w`; the cubic is convex there.
-fn positive_root(start: f64, b: f64, nu: f64) -> f64 {
-    let mut w = start;
+/// The root `w ≥ β` of `(w²−β²)(w+B) = νw` by Newton; the cubic is convex there. Starts at `near`, or at an upper bound of the
+/// root where `near` is left of the cubic's minimum.
+fn positive_root(near: f64, b: f64, nu: f64, w_max: f64) -> f64 {
+    let mut w = near;
     for _ in 0..MAX_ITERATIONS {
         let excess = w * w - BETA * BETA;
         let f = excess * (w + b) - nu * w;
         let slope = 2.0 * w * (w + b) + excess - nu;
-        // Left of the minimum the tangent points away from the root: jump to its right instead.
-        let next = if slope > 0.0 { w - f / slope } else { (nu + BETA * BETA).sqrt() };
+        // (w−β)(w+β) = νw/(w+B) ≤ νw/B, so w ≤ β + ν/B.
+        let next = if slope > 0.0 { w - f / slope } else { w_max.min(BETA + nu / b) };
         let next = next.max(BETA);
         if (next - w).abs() <= 1e-9 * next {
             return next;
@@ -110,12 +129,19 @@ fn positive_root(start: f64, b: f64, nu: f64) -> f64 {
 }
 
 /// `(α, ν*, e, h)` from `z` and `w`, each by the form that does not cancel.
-fn finish(sign: f64, a: f64, nu: f64, z: f64, w: f64) -> ImplicitRoot {
+fn finish(sign: f64, a: f64, b: f64, nu: f64, z: f64, w: f64) -> ImplicitRoot {
     let e = (-z.abs()).exp();
-    let residual = if z >= 0.0 { e } else { 1.0 } / (1.0 + e);
+    let (below, above) = if z >= 0.0 { (e, 1.0) } else { (1.0, e) };
+    let residual = below / (1.0 + e);
     let curvature = BETA / w * e / ((1.0 + e) * (1.0 + e));
     // a + ν·s(−z) passes an error of z on with factor ν·h, z/k with factor 1.
-    let alpha = if nu * curvature > 1.0 { z * w / BETA } else { a + nu * residual };
+    let alpha = if nu * curvature > 1.0 {
+        z * w / BETA
+    } else if z >= 0.0 {
+        a + nu * residual
+    } else {
+        b - nu * (above / (1.0 + e))
+    };
     ImplicitRoot { alpha: sign * alpha, nu: nu / (1.0 + nu * curvature), gain: sign * residual, curvature }
 }
 

@@ -3,11 +3,14 @@
 use super::{log_concave_root, probit_root};
 use crate::expectation::BETA;
 use crate::special::{sigmoid, sigmoid_derivative};
-use crate::{BernoulliLogit, Exact, GaussianExpectation, GaussianLikelihood, Mixture8, Probit};
+use crate::{BernoulliLogit, Error, Exact, GaussianExpectation, GaussianLikelihood, Mixture8, Probit};
 
 fn grid() -> impl Iterator<Item = (f64, f64, f64)> {
-    let means = [0.0, 1e-8, 0.01, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6];
-    let variances = [0.0, 1e-12, 1e-8, 1e-4, 0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e12];
+    let means = [0.0, 1e-8, 0.01, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6, 1e21, 1e50, 1e100];
+    let variances = [
+        0.0, 5e-324, 1e-12, 1e-8, 1e-4, 0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6, 1e8, 1e12, 1e21, 1e50,
+        1e100,
+    ];
     means.into_iter().flat_map(move |a| {
         variances.into_iter().flat_map(move |nu| [(a, nu, 0.0), (a, nu, 1.0), (-a, nu, 0.0), (-a, nu, 1.0)])
     })
@@ -21,11 +24,26 @@ fn probit_root_satisfies_equations_69_and_70_everywhere() {
         let scale = root.alpha.abs().max(root.nu.sqrt());
         // An error δ of α changes the residual by (1+νh)·δ; rounding of νs itself is ε·ν·s.
         let information = 1.0 + nu * k * sigmoid_derivative(k * root.alpha);
-        let f = root.alpha + nu * sigmoid(k * root.alpha) - a - nu * y;
-        let rounding = f64::EPSILON * (nu * sigmoid(k * root.alpha) + a.abs() + nu * y);
+        // α = a + ν·s(−kα) for y = 1 and a − ν·s(kα) for y = 0, or from the other end of the domain: whichever cancels less.
+        let sign = 2.0 * y - 1.0;
+        let near = root.alpha - a - sign * nu * sigmoid(-sign * k * root.alpha);
+        let far = root.alpha - (a + sign * nu) + sign * nu * sigmoid(sign * k * root.alpha);
+        let size = |tail: f64, end: f64| f64::EPSILON * (nu * tail + end.abs());
+        let (f, rounding) = if sign * root.alpha >= 0.0 {
+            (near, size(sigmoid(-sign * k * root.alpha), a))
+        } else {
+            (far, size(sigmoid(sign * k * root.alpha), a + sign * nu))
+        };
         assert!(f.abs() <= 1e-12 * scale * information + 8.0 * rounding, "f at {a}, {nu}, {y}: {f:e}");
         let g = root.nu * information - nu;
         assert!(g.abs() <= 1e-12 * nu, "g at {a}, {nu}, {y}: {g:e}");
+    }
+}
+
+#[test]
+fn beyond_the_domain_the_root_is_refused() {
+    for (a, nu) in [(0.0, 1e200), (1e300, 1.0), (0.0, f64::INFINITY), (f64::NAN, 1.0)] {
+        assert!(matches!(probit_root(1.0, a, nu), Err(Error::RootNotFound { .. })), "{a}, {nu}");
     }
 }
 
@@ -52,9 +70,9 @@ fn check_against_own_expectations<L: GaussianExpectation>(likelihood: &L, a: f64
 
 #[test]
 fn mixture_and_exact_roots_satisfy_their_equations() {
-    for (a, nu, y) in grid().filter(|c| c.1 <= 1e8 && c.0.abs() <= 1e4) {
+    for (a, nu, y) in grid().filter(|c| c.1 <= 1e12 && c.0.abs() <= 1e6) {
         check_against_own_expectations(&BernoulliLogit(Mixture8), a, nu, y, 1e-11);
-        if nu <= 1e4 && a.abs() <= 100.0 {
+        if nu <= 1e8 && a.abs() <= 100.0 {
             check_against_own_expectations(&BernoulliLogit(Exact), a, nu, y, 1e-11);
         }
     }

@@ -25,10 +25,10 @@ impl QuadraticBound {
     /// The bound's free parameter `ξ ≥ 0` at `(a, ν, y)`.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] if the search for the optimum does not end; not seen on finite input.
+    /// [`Error::RootNotFound`] if the search for the optimum does not end; not seen for `|a|` and `ν` up to 1e150.
     pub fn xi(self, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
         match self {
-            Self::Once => Ok((nu + a * a).sqrt()),
+            Self::Once => Ok(nu.sqrt().hypot(a)),
             Self::Optimal => optimal_xi(a, nu, y - 0.5),
         }
     }
@@ -37,17 +37,17 @@ impl QuadraticBound {
 /// The root of `ξ² = ν/(1+hν) + ((a+νr)/(1+hν))²` by bracketed secant steps; the right side lies
 /// between its values at `h = ¼` and `h = 0`.
 fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
-    let second_moment = |h: f64| {
+    let root_mean_square = |h: f64| {
         let shrink = 1.0 / (1.0 + h * nu);
-        let mean = (a + nu * r) * shrink;
-        nu * shrink + mean * mean
+        (nu * shrink).sqrt().hypot((a + nu * r) * shrink)
     };
-    let (mut low, mut high) = (second_moment(0.25).sqrt(), second_moment(0.0).sqrt());
+    let (mut low, mut high) = (root_mean_square(0.25), root_mean_square(0.0));
     // The paper's ξ, then the fixed-point map with a secant on its residual.
-    let mut xi = (nu + a * a).sqrt().clamp(low, high);
+    let mut xi = nu.sqrt().hypot(a).clamp(low, high);
+    let mut last_width = high - low;
     let mut last: Option<(f64, f64)> = None;
     for _ in 0..MAX_ITERATIONS {
-        let image = second_moment(jaakkola_jordan(xi)).sqrt();
+        let image = root_mean_square(jaakkola_jordan(xi));
         let residual = xi - image;
         if residual > 0.0 {
             high = xi;
@@ -60,14 +60,17 @@ fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
             }
             _ => image,
         };
-        let next = if guess >= low && guess <= high { guess } else { 0.5 * (low + high) };
-        if (next - xi).abs() <= 4.0 * f64::EPSILON * xi {
+        // A bracket that does not halve in two steps is bisected.
+        let slow = high - low > 0.5 * last_width && last.is_some();
+        last_width = high - low;
+        let next = if guess >= low && guess <= high && !slow { guess } else { 0.5 * (low + high) };
+        if (next - xi).abs() <= 4.0 * f64::EPSILON * xi || residual.abs() <= 2.0 * f64::EPSILON * xi {
             return Ok(next);
         }
         last = Some((xi, residual));
         xi = next;
     }
-    Err(Error::ImproperSite { slope: r, curvature: jaakkola_jordan(xi), variance: nu })
+    Err(Error::RootNotFound { mean: a, variance: nu, label: r + 0.5 })
 }
 
 impl SiteRule for QuadraticBound {
