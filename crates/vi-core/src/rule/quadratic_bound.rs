@@ -44,7 +44,7 @@ fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
     let (mut low, mut high) = (root_mean_square(0.25), root_mean_square(0.0));
     // The paper's ξ, then the fixed-point map with a secant on its residual.
     let mut xi = nu.sqrt().hypot(a).clamp(low, high);
-    let mut last_width = high - low;
+    let mut last_step = f64::INFINITY;
     let mut last: Option<(f64, f64)> = None;
     for _ in 0..MAX_ITERATIONS {
         let image = root_mean_square(jaakkola_jordan(xi));
@@ -60,11 +60,14 @@ fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
             }
             _ => image,
         };
-        // A bracket that does not halve in two steps is bisected.
-        let slow = high - low > 0.5 * last_width && last.is_some();
-        last_width = high - low;
-        let next = if guess >= low && guess <= high && !slow { guess } else { 0.5 * (low + high) };
-        if (next - xi).abs() <= 4.0 * f64::EPSILON * xi || residual.abs() <= 2.0 * f64::EPSILON * xi {
+        if residual.abs() <= 2.0 * f64::EPSILON * xi {
+            return Ok(xi);
+        }
+        // Steps that do not halve may crawl: bisect instead.
+        let inside = guess >= low && guess <= high && (guess - xi).abs() <= 0.5 * last_step;
+        let next = if inside { guess } else { 0.5 * (low + high) };
+        last_step = (next - xi).abs();
+        if last_step <= 4.0 * f64::EPSILON * xi {
             return Ok(next);
         }
         last = Some((xi, residual));
