@@ -65,7 +65,7 @@ fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
         }
         // Steps that do not halve may crawl: bisect instead.
         let inside = guess >= low && guess <= high && (guess - xi).abs() <= 0.5 * last_step;
-        let next = if inside { guess } else { 0.5 * (low + high) };
+        let next = if inside { guess } else { low.sqrt() * high.sqrt() };
         last_step = (next - xi).abs();
         if last_step <= 4.0 * f64::EPSILON * xi {
             return Ok(next);

@@ -60,6 +60,19 @@ fn optimal_bound_is_a_fixed_point_and_tighter() {
     }
 }
 
+#[test]
+fn the_bound_holds_its_parameter_at_extremes() {
+    for (a, nu) in [(1e150, 1.0), (-1e93, 1e100), (0.0, 1e150), (-1e6, 1e12), (1e-300, 1e-300), (0.0, 0.0)] {
+        for y in [0.0, 1.0] {
+            let xi = QuadraticBound::Optimal.xi(a, nu, y).unwrap();
+            let site = QuadraticBound::Optimal.site(a, nu, y).unwrap();
+            let shrink = 1.0 / (1.0 + site.curvature * nu);
+            let image = (nu * shrink).sqrt().hypot((a + nu * (y - 0.5)) * shrink);
+            assert!((xi - image).abs() <= 1e-12 * xi, "{a}, {nu}, {y}: {xi} against {image}");
+        }
+    }
+}
+
 /// `KL(N(α,ν*) ‖ N(a,ν)) − E log p(y|t)`: what an implicit step minimises.
 fn objective(a: f64, nu: f64, y: f64, alpha: f64, star: f64) -> f64 {
     let kl = 0.5 * (star / nu + (alpha - a).powi(2) / nu - 1.0 - (star / nu).ln());
