@@ -45,6 +45,7 @@ mod logit;
 pub mod natural;
 pub mod online;
 mod posterior;
+pub mod quadrature;
 mod rule;
 mod site;
 pub mod special;
@@ -54,10 +55,11 @@ pub use divergence::Estimate;
 pub use error::Error;
 pub use expectation::{Exact, Mixture8, Probit};
 pub use gaussian::GaussianLikelihood;
-pub use likelihood::{Expected, GaussianExpectation, Likelihood};
+pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
 pub use posterior::GlmPosterior;
 pub use rule::{
-    Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, QuadraticBound, SkipCovariance,
+    Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, MomentMatching, QuadraticBound,
+    Robust, SkipCovariance, Weighted, WeightedRule, Weighting,
 };
 pub use site::{Site, SiteRule};

@@ -27,27 +27,37 @@ impl QuadraticBound {
     /// # Errors
     /// [`Error::ImproperSite`] if the search for the optimum does not end; not seen on finite input.
     pub fn xi(self, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
+        self.xi_at_weight(1.0, a, nu, y)
+    }
+
+    fn xi_at_weight(self, weight: f64, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
         match self {
             Self::Once => Ok((nu + a * a).sqrt()),
-            Self::Optimal => optimal_xi(a, nu, y - 0.5),
+            Self::Optimal => optimal_xi(a, nu, weight, weight * (y - 0.5)),
         }
+    }
+
+    /// The site of `weight·log p(y|t)`: the bound is scaled as the likelihood is.
+    pub(super) fn site_at_weight(self, weight: f64, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        let curvature = weight * jaakkola_jordan(self.xi_at_weight(weight, a, nu, y)?); // (89)
+        Ok(Site { slope: weight * (y - 0.5) - curvature * a, curvature }) // (88)
     }
 }
 
 /// The root of `ξ² = ν/(1+hν) + ((a+νr)/(1+hν))²` by bracketed secant steps; the right side lies
-/// between its values at `h = ¼` and `h = 0`.
-fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
+/// between its values at `h = w/4` and `h = 0`.
+fn optimal_xi(a: f64, nu: f64, weight: f64, r: f64) -> Result<f64, Error> {
     let second_moment = |h: f64| {
         let shrink = 1.0 / (1.0 + h * nu);
         let mean = (a + nu * r) * shrink;
         nu * shrink + mean * mean
     };
-    let (mut low, mut high) = (second_moment(0.25).sqrt(), second_moment(0.0).sqrt());
+    let (mut low, mut high) = (second_moment(0.25 * weight).sqrt(), second_moment(0.0).sqrt());
     // The paper's ξ, then the fixed-point map with a secant on its residual.
     let mut xi = (nu + a * a).sqrt().clamp(low, high);
     let mut last: Option<(f64, f64)> = None;
     for _ in 0..MAX_ITERATIONS {
-        let image = second_moment(jaakkola_jordan(xi)).sqrt();
+        let image = second_moment(weight * jaakkola_jordan(xi)).sqrt();
         let residual = xi - image;
         if residual > 0.0 {
             high = xi;
@@ -76,7 +86,6 @@ impl SiteRule for QuadraticBound {
     }
 
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let curvature = jaakkola_jordan(self.xi(a, nu, y)?); // (89)
-        Ok(Site { slope: y - 0.5 - curvature * a, curvature }) // (88)
+        self.site_at_weight(1.0, a, nu, y)
     }
 }

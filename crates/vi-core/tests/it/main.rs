@@ -8,3 +8,4 @@ mod common;
 mod divergences;
 mod rules;
 mod theorems;
+mod weights;
