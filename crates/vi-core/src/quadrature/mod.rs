@@ -2,7 +2,7 @@
 //!
 //! | wanted | by | cost in evaluations of `(log p, ∂, −∂²)` |
 //! |---|---|---|
-//! | [`expected`]: `E[log p]` and derivatives under `t ~ N(a, ν)` | trapezoid rule where smooth, else Gauss-Kronrod panels | 57, else 200 to 2000 |
+//! | [`expected`]: `E[log p]` and derivatives under `t ~ N(a, ν)` | trapezoid rule where smooth, else Gauss-Kronrod panels | 57 to 449, else up to about 2000 |
 //! | [`tilted`]: moments of `p(y\|t)·N(t\|a, ν)/Z`, `log Z` | Gauss-Kronrod panels about each mode | 150 to 1500 |
 //!
 //! Everything is deterministic and to [`TOLERANCE`] relative to the integral of the integrand's absolute value. What does not

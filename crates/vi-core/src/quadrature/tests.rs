@@ -276,6 +276,27 @@ fn tilted_moments_are_those_of_brute_force() {
 }
 
 #[test]
+fn every_mode_is_found() {
+    // Three narrow Cauchy peaks in the reach of one Gaussian: log p = −Σ log(1 + ((t−m)/s)²)·wᵢ has a mode near each m.
+    let peaks = [-2.0, 0.45, 3.1];
+    let point = |t: f64| {
+        let mut sums = [0.0; 3];
+        for m in peaks {
+            let r: f64 = (t - m) / 1e-3;
+            sums[0] -= (r * r).ln_1p();
+            sums[1] -= 2.0 * r / (1.0 + r * r) / 1e-3;
+            sums[2] += 2.0 * (1.0 - r * r) / ((1.0 + r * r) * (1.0 + r * r)) / 1e-6;
+        }
+        sums
+    };
+    let found = super::modes(&Fixture { log_concave: false, point }, 0.0, 0.5, 4.0).unwrap();
+    assert_eq!(found.len(), 3);
+    for (mode, peak) in found.iter().zip(peaks) {
+        assert!((0.5 + mode.offset - peak).abs() < 1e-4 && (mode.scale / (1e-3 / f64::sqrt(2.0)) - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
 fn the_same_bits_every_time() {
     let logit = BernoulliLogit(Exact);
     let once = || (expected(&logit, 1.0, -3.0, 1e5).unwrap(), tilted(&logit, 1.0, -3.0, 1e5).unwrap());

@@ -39,11 +39,15 @@ fn probit_tails_follow_their_asymptotic_series() {
         let tilted = BernoulliProbit.tilted(1.0, -v, 1e-3).unwrap();
         assert!((tilted.variance / 1e-3 - 1.0 / 1.001).abs() < 1e-6 + next);
     }
-    let tilted = BernoulliProbit.tilted(1.0, -1e6, 1e2).unwrap();
-    // 1 − q = 1/u² − 6/u⁴, u² = 10¹²/101: the truncated normal's variance, not what rounding leaves of 1 − 1.
-    let complement = 101.0 / 1e12 * (1.0 - 6.0 * 101.0 / 1e12);
-    let h = (1.0 - complement) / (1.0 + 100.0 * complement);
-    assert!((tilted.curvature / h - 1.0).abs() < 1e-14);
+    // 1 − q = 1/u² − 6/u⁴, the truncated normal's variance, and not what rounding leaves of 1 − 1: ν(1−q) is of order one.
+    for a in [-1e8, -3e8, -3e7] {
+        let nu = 1e8;
+        let u2 = a * a / (1.0 + nu);
+        let complement = (1.0 - 6.0 / u2 + 50.0 / (u2 * u2)) / u2;
+        let tilted = BernoulliProbit.tilted(1.0, a, nu).unwrap();
+        assert!((tilted.curvature / ((1.0 - complement) / (1.0 + nu * complement)) - 1.0).abs() < 1e-14, "{a}");
+        assert!((tilted.variance / (nu / (1.0 + nu) * (1.0 + nu * complement)) - 1.0).abs() < 1e-14, "{a}");
+    }
 }
 
 #[test]
@@ -178,6 +182,32 @@ fn student_t_implicit_root_is_the_lowest_of_a_scan() {
             }
         }
     }
+}
+
+#[test]
+fn of_two_basins_the_lower_is_taken() {
+    // A narrow Cauchy about y, 2 to 5 deviations from the belief's mean: one root near a, one near y.
+    let noise = StudentT::new(1.0, 0.005).unwrap();
+    let (a, nu) = (0.0, 0.01);
+    let mut winners = [0; 2];
+    for y in [0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5] {
+        // The lowest J of a scan on either side of the middle.
+        let mut least = [f64::INFINITY; 2];
+        for i in 0..=60 {
+            let alpha = y * (f64::from(i) / 50.0 - 0.1);
+            for k in 0..=48 {
+                let value = objective(&noise, y, a, nu, alpha, nu * 2.0_f64.powf(0.5 - 0.25 * f64::from(k)));
+                let side = &mut least[usize::from(alpha > 0.5 * y)];
+                *side = side.min(value);
+            }
+        }
+        let winner = usize::from(least[1] < least[0]);
+        winners[winner] += 1;
+        let found = noise.implicit_root(y, a, nu).unwrap();
+        assert!(objective(&noise, y, a, nu, found.alpha, found.nu) <= least[winner] + 1e-10, "{y}: {least:?}");
+        assert_eq!(usize::from(found.alpha > 0.5 * y), winner, "{y}");
+    }
+    assert!(winners[0] > 0 && winners[1] > 0, "{winners:?}");
 }
 
 #[test]
