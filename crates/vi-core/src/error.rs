@@ -132,6 +132,20 @@ pub enum Error {
         /// Label `y`.
         label: f64,
     },
+    /// A quadrature did not reach its tolerance.
+    #[error(
+        "the quadrature of {quantity} at mean {mean:e}, variance {variance:e} ended with relative error {relative_error:e}"
+    )]
+    Quadrature {
+        /// What was integrated.
+        quantity: &'static str,
+        /// The Gaussian's mean.
+        mean: f64,
+        /// The Gaussian's variance.
+        variance: f64,
+        /// Estimated relative error; infinite when an integral is not finite or does not end.
+        relative_error: f64,
+    },
     /// One observation of many failed.
     #[error("observation {row}: {source}")]
     Row {
@@ -225,5 +239,17 @@ pub(crate) fn check_positive(name: &'static str, value: f64) -> Result<(), Error
         Ok(())
     } else {
         Err(Error::Setting { name, value, requirement: "positive and finite" })
+    }
+}
+
+/// Checks the weight of an observation.
+///
+/// # Errors
+/// [`Error::Setting`].
+pub(crate) fn check_weight(weight: f64) -> Result<(), Error> {
+    if weight >= 0.0 && weight.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
     }
 }

@@ -105,7 +105,7 @@ fn advance_scored<B: Forget, R: SiteRule, L: GaussianExpectation>(
     gain: &mut [f64],
 ) -> Result<(StepInfo, f64), Error> {
     candidate.forgetting.apply(belief)?;
-    let info = advance(belief, &candidate.rule, x, y, gain)?;
+    let info = advance(belief, x, gain, |a, nu| candidate.rule.site(a, nu, y))?;
     let score = candidate.likelihood.log_predictive(y, info.projection.mean, info.projection.variance);
     if score.is_nan() {
         return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });

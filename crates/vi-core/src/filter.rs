@@ -2,8 +2,8 @@
 
 use vi_linalg::faer::MatRef;
 
-use crate::error::{check_finite, check_len};
-use crate::{Belief, Error, Projection, Site, SiteRule};
+use crate::error::{check_finite, check_len, check_weight};
+use crate::{Belief, Error, Projection, Site, SiteRule, WeightedRule};
 
 /// What one step saw and did.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,22 +65,21 @@ pub fn step<B: Belief, R: SiteRule>(
     check_len("scratch", belief.dim(), scratch.gain.len())?;
     check_finite("x", x)?;
     rule.check_label(y)?;
-    advance(belief, rule, x, y, &mut scratch.gain)
+    advance(belief, x, &mut scratch.gain, |a, nu| rule.site(a, nu, y))
 }
 
-/// A step whose input has been checked.
-pub(crate) fn advance<B: Belief, R: SiteRule>(
+/// A step whose input has been checked; `site` answers to `(a, ν)`.
+pub(crate) fn advance<B: Belief>(
     belief: &mut B,
-    rule: &R,
     x: &[f64],
-    y: f64,
     gain: &mut [f64],
+    site: impl FnOnce(f64, f64) -> Result<Site, Error>,
 ) -> Result<StepInfo, Error> {
     let seen = belief.project(x, gain);
     // A zero row, or one that the belief is certain of, may round to just below 0.
     let terms: f64 = x.iter().zip(&*gain).map(|(x, g)| (x * g).abs()).sum();
     let projection = Projection::new(seen.mean, seen.variance, x.len() as f64 * f64::EPSILON * terms)?;
-    let site = rule.site(projection.mean, projection.variance, y)?;
+    let site = site(projection.mean, projection.variance)?;
     site.check(projection.variance)?;
     belief.absorb(x, projection, site, gain)?;
     Ok(StepInfo { projection, site })
@@ -112,18 +111,55 @@ pub fn run<B: Belief + Clone, R: SiteRule>(
     rule: &R,
     x: MatRef<'_, f64>,
     y: &[f64],
+    observe: impl FnMut(usize, &B, &StepInfo),
+) -> Result<(), Error> {
+    check_observations(belief.dim(), rule, x, y)?;
+    pass(belief, x, |t, a, nu| rule.site(a, nu, y[t]), observe)
+}
+
+/// As [`run`], with observation `t` counted `weights[t]` times: its log-likelihood is multiplied by that. Weight 0 leaves it
+/// out, weight 1 is [`run`] to the bit.
+///
+/// # Errors
+/// As [`run`]; [`Error::Dimension`] for another number of weights, [`Error::Row`] with [`Error::Setting`] for a weight that is
+/// negative or not finite.
+///
+/// ```
+/// use vi_core::{filter, Belief, DenseGaussian, Explicit, GaussianLikelihood};
+/// use vi_linalg::faer::mat;
+/// let kalman = Explicit(GaussianLikelihood::new(0.5)?);
+/// let x = mat![[1.0, 0.3], [0.2, 1.0]];
+/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0)?;
+/// filter::run_weighted(&mut belief, &kalman, x.as_ref(), &[1.0, 40.0], &[1.0, 0.0], |_, _, _| {})?;
+/// assert!(belief.mean()[1] < 1.0);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+pub fn run_weighted<B: Belief + Clone, R: WeightedRule>(
+    belief: &mut B,
+    rule: &R,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    weights: &[f64],
+    observe: impl FnMut(usize, &B, &StepInfo),
+) -> Result<(), Error> {
+    check_observations(belief.dim(), rule, x, y)?;
+    check_weights(y.len(), weights)?;
+    pass(belief, x, |t, a, nu| rule.weighted_site(weights[t], a, nu, y[t]), observe)
+}
+
+/// A pass over checked observations; `site` answers to `(t, a, ν)`. On an error the belief is as it was.
+fn pass<B: Belief + Clone>(
+    belief: &mut B,
+    x: MatRef<'_, f64>,
+    site: impl Fn(usize, f64, f64) -> Result<Site, Error>,
     mut observe: impl FnMut(usize, &B, &StepInfo),
 ) -> Result<(), Error> {
-    check_rows(belief.dim(), x, y)?;
-    for (t, &label) in y.iter().enumerate() {
-        rule.check_label(label).map_err(|error| error.at_row(t))?;
-    }
     let before = belief.clone();
     let mut scratch = Scratch::new(belief.dim());
-    for (t, &label) in y.iter().enumerate() {
+    for t in 0..x.nrows() {
         let Scratch { gain, row } = &mut scratch;
         let x_t = contiguous_row(x, t, row);
-        match advance(belief, rule, x_t, label, gain) {
+        match advance(belief, x_t, gain, |a, nu| site(t, a, nu)) {
             Ok(info) => observe(t, belief, &info),
             Err(error) => {
                 *belief = before;
@@ -143,6 +179,24 @@ pub(crate) fn contiguous_row<'a>(x: MatRef<'a, f64>, t: usize, buffer: &'a mut [
         *to = *from;
     }
     buffer
+}
+
+/// Checks observations and their labels.
+///
+/// # Errors
+/// As [`check_rows`]; [`Error::Row`] with what the rule says of a label.
+pub(crate) fn check_observations<R: SiteRule>(d: usize, rule: &R, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
+    check_rows(d, x, y)?;
+    y.iter().enumerate().try_for_each(|(t, &label)| rule.check_label(label).map_err(|error| error.at_row(t)))
+}
+
+/// Checks the weights of `n` observations.
+///
+/// # Errors
+/// [`Error::Dimension`], [`Error::Row`] with [`Error::Setting`].
+pub(crate) fn check_weights(n: usize, weights: &[f64]) -> Result<(), Error> {
+    check_len("weights", n, weights.len())?;
+    weights.iter().enumerate().try_for_each(|(t, &weight)| check_weight(weight).map_err(|error| error.at_row(t)))
 }
 
 /// Checks the shapes and the finiteness of a set of observations.

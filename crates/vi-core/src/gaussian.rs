@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::check_positive;
 use crate::implicit::ImplicitRoot;
-use crate::likelihood::{Expected, GaussianExpectation, Likelihood};
+use crate::likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 
 const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
@@ -81,6 +81,16 @@ impl GaussianExpectation for GaussianLikelihood {
 
     fn log_predictive(&self, y: f64, a: f64, nu: f64) -> f64 {
         log_normal_density(y - a, self.noise_variance + nu)
+    }
+
+    fn tilted(&self, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
+        let total = self.noise_variance + nu;
+        Ok(Tilted {
+            log_normaliser: log_normal_density(y - a, total),
+            slope: (y - a) / total,
+            curvature: 1.0 / self.noise_variance,
+            variance: nu * self.noise_variance / total,
+        })
     }
 
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {

@@ -53,6 +53,7 @@ pub mod merge;
 pub mod natural;
 pub mod online;
 mod posterior;
+pub mod quadrature;
 pub mod refine;
 mod rule;
 mod site;
@@ -68,12 +69,13 @@ pub use expectation::{Exact, Mixture8, Probit};
 pub use fingerprint::Fingerprint;
 pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
-pub use likelihood::{Expected, GaussianExpectation, Likelihood};
+pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
 pub use merge::{Mergeable, ShardPosterior};
 pub use posterior::GlmPosterior;
 pub use rule::{
-    Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, QuadraticBound, SkipCovariance,
+    Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, MomentMatching, QuadraticBound,
+    Robust, SkipCovariance, Weighted, WeightedRule, Weighting,
 };
 pub use site::{Site, SiteRule};
 pub use sites::Sites;

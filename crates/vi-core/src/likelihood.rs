@@ -1,7 +1,7 @@
 //! What `p(y|t)` is, for a scalar predictor `t = xᵀθ`: log-density, derivatives, Gaussian expectations.
 
-use crate::Error;
 use crate::implicit::{self, ImplicitRoot};
+use crate::{Error, quadrature};
 
 /// A likelihood of one label given a scalar predictor `t = xᵀθ`. `∂` is the derivative by `t`.
 pub trait Likelihood {
@@ -11,6 +11,11 @@ pub trait Likelihood {
     /// Whether `label` has positive density or probability.
     fn supports(&self, label: f64) -> bool;
 
+    /// Whether `log p(y|t)` is concave in `t` for every label. Searches for implicit roots and modes rely on it.
+    fn is_log_concave(&self) -> bool {
+        true
+    }
+
     /// `log p(y|t)` in nats, normalised over `y`.
     fn log_density(&self, y: f64, t: f64) -> f64;
 
@@ -19,6 +24,11 @@ pub trait Likelihood {
 
     /// The observed information `−∂² log p(y|t)`.
     fn curvature(&self, y: f64, t: f64) -> f64;
+
+    /// `log p`, `∂ log p` and `−∂² log p` together, for likelihoods that share work between them.
+    fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
+        [self.log_density(y, t), self.slope(y, t), self.curvature(y, t)]
+    }
 
     /// The Fisher information `E_y[−∂² log p(y|t)]`.
     fn fisher_information(&self, t: f64) -> f64;
@@ -56,6 +66,25 @@ pub struct Expected {
     pub fourth: f64,
 }
 
+impl Expected {
+    /// What plain numbers say of an expectation that could not be had.
+    pub(crate) const NAN: Self =
+        Self { value: f64::NAN, slope: f64::NAN, curvature: f64::NAN, third: f64::NAN, fourth: f64::NAN };
+}
+
+/// The tilted density `p(y|t)·N(t|a, ν)/Z`, by `ℓ(a, ν) = log Z`. Its mean is `a + ν·ℓ′`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tilted {
+    /// `ℓ = log Z = log E[p(y|t)]`, in nats.
+    pub log_normaliser: f64,
+    /// `ℓ′ = ∂ℓ/∂a`.
+    pub slope: f64,
+    /// `h = −ℓ″/(1+νℓ″)`: what `1/variance` exceeds `1/ν` by. Negative where the tilted density is the wider.
+    pub curvature: f64,
+    /// The variance `ν(1+νℓ″) = ν/(1+hν)`.
+    pub variance: f64,
+}
+
 /// A likelihood whose expectations under a Gaussian predictor `t ~ N(a, ν)` can be had.
 pub trait GaussianExpectation: Likelihood {
     /// `E[log p(y|t)]` alone.
@@ -75,15 +104,87 @@ pub trait GaussianExpectation: Likelihood {
     /// The log of the one-step predictive density, `log E[p(y|t)]`, in nats.
     fn log_predictive(&self, y: f64, a: f64, nu: f64) -> f64;
 
+    /// Normaliser, mean and variance of `p(y|t)·N(t|a, ν)/Z`, for moment matching.
+    ///
+    /// # Errors
+    /// As [`quadrature::tilted`], which this is where no closed form is known.
+    fn tilted(&self, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
+        quadrature::tilted(self, y, a, nu)
+    }
+
     /// The implicit step: the `(α, ν*)` at which expectation and update agree,
     /// `α = a + ν·E∂`, `ν* = ν/(1 + ν·(−E∂²))`, both expectations under `N(α, ν*)`.
     ///
     /// # Errors
-    /// [`Error::RootNotFound`] (a likelihood that is not log-concave).
+    /// [`Error::RootNotFound`].
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error>
     where
         Self: Sized,
     {
-        implicit::log_concave_root(self, y, a, nu)
+        if self.is_log_concave() {
+            implicit::log_concave_root(self, y, a, nu)
+        } else {
+            implicit::lowest_root(self, y, a, nu)
+        }
+    }
+}
+
+impl<L: Likelihood + ?Sized> Likelihood for &L {
+    fn family(&self) -> &'static str {
+        (**self).family()
+    }
+
+    fn supports(&self, label: f64) -> bool {
+        (**self).supports(label)
+    }
+
+    fn is_log_concave(&self) -> bool {
+        (**self).is_log_concave()
+    }
+
+    fn log_density(&self, y: f64, t: f64) -> f64 {
+        (**self).log_density(y, t)
+    }
+
+    fn slope(&self, y: f64, t: f64) -> f64 {
+        (**self).slope(y, t)
+    }
+
+    fn curvature(&self, y: f64, t: f64) -> f64 {
+        (**self).curvature(y, t)
+    }
+
+    fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
+        (**self).derivatives(y, t)
+    }
+
+    fn fisher_information(&self, t: f64) -> f64 {
+        (**self).fisher_information(t)
+    }
+}
+
+impl<L: GaussianExpectation> GaussianExpectation for &L {
+    fn expected_log_density(&self, y: f64, a: f64, nu: f64) -> f64 {
+        (**self).expected_log_density(y, a, nu)
+    }
+
+    fn expected_slope_curvature(&self, y: f64, a: f64, nu: f64) -> (f64, f64) {
+        (**self).expected_slope_curvature(y, a, nu)
+    }
+
+    fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
+        (**self).expected(y, a, nu)
+    }
+
+    fn log_predictive(&self, y: f64, a: f64, nu: f64) -> f64 {
+        (**self).log_predictive(y, a, nu)
+    }
+
+    fn tilted(&self, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
+        (**self).tilted(y, a, nu)
+    }
+
+    fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+        (**self).implicit_root(y, a, nu)
     }
 }

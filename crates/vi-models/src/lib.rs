@@ -45,6 +45,7 @@ mod check;
 mod error;
 mod interval;
 pub mod laplace;
+pub mod likelihood;
 pub mod linear;
 pub mod metrics;
 pub mod predict;

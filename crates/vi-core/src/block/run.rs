@@ -3,8 +3,8 @@
 use vi_linalg::faer::{MatRef, Par};
 
 use super::{BlockBelief, BlockRecursion};
-use crate::filter::{StepInfo, check_rows};
-use crate::{Error, SiteRule};
+use crate::filter::{StepInfo, check_observations, check_weights};
+use crate::{Error, Site, SiteRule, WeightedRule};
 
 /// How a pass is cut into blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,22 +76,51 @@ pub fn run<B: BlockBelief + Clone, R: SiteRule>(
     y: &[f64],
     scratch: &mut BlockScratch<B>,
     par: Par,
+    observe: impl FnMut(usize, &B, &[StepInfo]),
+) -> Result<BlockInfo, Error> {
+    check_observations(belief.dim(), rule, x, y)?;
+    pass(belief, x, scratch, par, |t, a, nu| rule.site(a, nu, y[t]), observe)
+}
+
+/// As [`run`], with observation `t` counted `weights[t]` times; the same posterior as
+/// [`filter::run_weighted`](crate::filter::run_weighted) to rounding.
+///
+/// # Errors
+/// As [`run`] and [`filter::run_weighted`](crate::filter::run_weighted).
+#[allow(clippy::too_many_arguments)] // what `run` takes, and the weights
+pub fn run_weighted<B: BlockBelief + Clone, R: WeightedRule>(
+    belief: &mut B,
+    rule: &R,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    weights: &[f64],
+    scratch: &mut BlockScratch<B>,
+    par: Par,
+    observe: impl FnMut(usize, &B, &[StepInfo]),
+) -> Result<BlockInfo, Error> {
+    check_observations(belief.dim(), rule, x, y)?;
+    check_weights(y.len(), weights)?;
+    pass(belief, x, scratch, par, |t, a, nu| rule.weighted_site(weights[t], a, nu, y[t]), observe)
+}
+
+/// A pass over checked observations; `site` answers to `(t, a, ν)`. On an error the belief is as it was.
+fn pass<B: BlockBelief + Clone>(
+    belief: &mut B,
+    x: MatRef<'_, f64>,
+    scratch: &mut BlockScratch<B>,
+    par: Par,
+    site: impl Fn(usize, f64, f64) -> Result<Site, Error>,
     mut observe: impl FnMut(usize, &B, &[StepInfo]),
 ) -> Result<BlockInfo, Error> {
-    check_rows(belief.dim(), x, y)?;
-    for (t, &label) in y.iter().enumerate() {
-        rule.check_label(label).map_err(|error| error.at_row(t))?;
-    }
     let before = belief.clone();
     let block = scratch.recursion.capacity();
     let mut info = BlockInfo { blocks: 0 };
-    for first in (0..y.len()).step_by(block) {
-        let b = block.min(y.len() - first);
-        let (rows, labels) = (x.subrows(first, b), &y[first..first + b]);
+    for first in (0..x.nrows()).step_by(block) {
+        let rows = x.subrows(first, block.min(x.nrows() - first));
         belief.project_block(rows, &mut scratch.recursion, &mut scratch.panels, par);
         let absorbed = scratch
             .recursion
-            .resolve(|t, seen| rule.site(seen.mean, seen.variance, labels[t]))
+            .resolve(|t, seen| site(first + t, seen.mean, seen.variance))
             .and_then(|()| belief.absorb_block(rows, &scratch.recursion, &mut scratch.panels, par));
         if let Err(error) = absorbed {
             *belief = before;

@@ -86,7 +86,13 @@ impl Gradient {
     }
 }
 
-fn newton<L: GaussianExpectation>(likelihood: &L, y: f64, a: f64, nu: f64, guess: (f64, f64)) -> Option<ImplicitRoot> {
+pub(super) fn newton<L: GaussianExpectation>(
+    likelihood: &L,
+    y: f64,
+    a: f64,
+    nu: f64,
+    guess: (f64, f64),
+) -> Option<ImplicitRoot> {
     let (mut alpha, mut sigma) = (guess.0, guess.1.sqrt());
     let mut here = gradient(likelihood, y, a, nu, alpha, sigma);
     for _ in 0..MAX_NEWTON {

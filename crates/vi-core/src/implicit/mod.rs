@@ -7,14 +7,16 @@
 //! ```
 //!
 //! They are the stationary point of `J(α, σ) = −E log p(y|α+σε) + (α−a)²/2ν + σ²/2ν − ln σ`, `ν* = σ²`,
-//! which is convex in `(α, σ)` for a log-concave likelihood.
+//! which is convex in `(α, σ)` for a log-concave likelihood; for others the root of lowest `J` is taken.
 
 mod log_concave;
+mod lowest;
 mod probit;
 #[cfg(test)]
 mod tests;
 
 pub use log_concave::{log_concave_root, log_concave_root_from};
+pub use lowest::lowest_root;
 pub use probit::probit_root;
 
 /// The answer of the implicit step.

@@ -27,27 +27,38 @@ impl QuadraticBound {
     /// # Errors
     /// [`Error::RootNotFound`] if the search for the optimum does not end; not seen for `|a|` and `ν` up to 1e150.
     pub fn xi(self, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
+        self.xi_at_weight(1.0, a, nu, y)
+    }
+
+    fn xi_at_weight(self, weight: f64, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
         match self {
             Self::Once => Ok(nu.sqrt().hypot(a)),
-            Self::Optimal => optimal_xi(a, nu, y - 0.5),
+            Self::Optimal => optimal_xi(a, nu, weight, y),
         }
+    }
+
+    /// The site of `weight·log p(y|t)`: the bound is scaled as the likelihood is.
+    pub(super) fn site_at_weight(self, weight: f64, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        let curvature = weight * jaakkola_jordan(self.xi_at_weight(weight, a, nu, y)?); // (89)
+        Ok(Site { slope: weight * (y - 0.5) - curvature * a, curvature }) // (88)
     }
 }
 
 /// The root of `ξ² = ν/(1+hν) + ((a+νr)/(1+hν))²` by bracketed secant steps; the right side lies
-/// between its values at `h = ¼` and `h = 0`.
-fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
+/// between its values at `h = w/4` and `h = 0`, with `r = w(y−½)`.
+fn optimal_xi(a: f64, nu: f64, weight: f64, y: f64) -> Result<f64, Error> {
+    let r = weight * (y - 0.5);
     let root_mean_square = |h: f64| {
         let shrink = 1.0 / (1.0 + h * nu);
         (nu * shrink).sqrt().hypot((a + nu * r) * shrink)
     };
-    let (mut low, mut high) = (root_mean_square(0.25), root_mean_square(0.0));
+    let (mut low, mut high) = (root_mean_square(0.25 * weight), root_mean_square(0.0));
     // The paper's ξ, then the fixed-point map with a secant on its residual.
     let mut xi = nu.sqrt().hypot(a).clamp(low, high);
     let mut last_step = f64::INFINITY;
     let mut last: Option<(f64, f64)> = None;
     for _ in 0..MAX_ITERATIONS {
-        let image = root_mean_square(jaakkola_jordan(xi));
+        let image = root_mean_square(weight * jaakkola_jordan(xi));
         let residual = xi - image;
         if residual > 0.0 {
             high = xi;
@@ -73,7 +84,7 @@ fn optimal_xi(a: f64, nu: f64, r: f64) -> Result<f64, Error> {
         last = Some((xi, residual));
         xi = next;
     }
-    Err(Error::RootNotFound { mean: a, variance: nu, label: r + 0.5 })
+    Err(Error::RootNotFound { mean: a, variance: nu, label: y })
 }
 
 impl SiteRule for QuadraticBound {
@@ -82,7 +93,6 @@ impl SiteRule for QuadraticBound {
     }
 
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let curvature = jaakkola_jordan(self.xi(a, nu, y)?); // (89)
-        Ok(Site { slope: y - 0.5 - curvature * a, curvature }) // (88)
+        self.site_at_weight(1.0, a, nu, y)
     }
 }

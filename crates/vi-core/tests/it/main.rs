@@ -17,3 +17,4 @@ mod refine;
 mod rules;
 mod square_root;
 mod theorems;
+mod weights;

@@ -1,0 +1,195 @@
+//! The tilted density `p(y|t)·N(t|a, ν)/Z`: its normaliser, mean and variance.
+
+use super::modes::{Mode, modes};
+use super::panel::{Room, bisect, kronrod};
+use super::{NOTHING, TOLERANCE, check_gaussian};
+use crate::Error;
+use crate::likelihood::{Likelihood, Tilted};
+use crate::special::HALF_LN_2PI;
+
+/// A panel's share of the tolerance.
+const SHARE: f64 = TOLERANCE / 64.0;
+/// What is left outside, relative to `Z`.
+const OUTSIDE: f64 = 1e-18;
+/// Panels double in width from the mode outwards, at most this often.
+const MOST_DOUBLINGS: usize = 200;
+
+/// `log Z(a, ν) = log ∫p(y|t)·N(t|a, ν) dt` and the moments of the tilted density, for any `ν ≥ 0`.
+///
+/// Panels start at each mode with the mode's own width and double outwards, each halved until it is good; all in logarithms
+/// relative to the highest mode, so tails are as good as the centre. With `δ` the distance from the mode,
+///
+/// ```text
+/// ℓ′ = E∂ = (E t − a)/ν      ℓ″ = Cov(∂, t)/ν = (Var t − ν)/ν²      h = −ℓ″/(1+νℓ″) = −Cov(∂, t)/Var t
+/// ```
+///
+/// under the tilted density, so nothing cancels for small `ν` nor for large.
+///
+/// # Errors
+/// [`Error::NonFinite`] or [`Error::NegativeVariance`] for the arguments; [`Error::ImproperSite`] when there is no mode;
+/// [`Error::Quadrature`] when [`TOLERANCE`] is not reached.
+///
+/// ```
+/// use vi_core::{GaussianLikelihood, quadrature};
+/// let tilted = quadrature::tilted(&GaussianLikelihood::new(0.5)?, 3.0, 1.0, 2.0)?;
+/// assert!((tilted.variance - 0.4).abs() < 1e-12 && (tilted.curvature - 2.0).abs() < 1e-11);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+pub fn tilted<L: Likelihood + ?Sized>(likelihood: &L, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
+    check_gaussian(a, nu)?;
+    if nu == 0.0 {
+        return Ok(Tilted {
+            log_normaliser: likelihood.log_density(y, a),
+            slope: likelihood.slope(y, a),
+            curvature: likelihood.curvature(y, a),
+            variance: 0.0,
+        });
+    }
+    let modes = modes(likelihood, y, a, nu)?;
+    let height = |mode: &Mode| likelihood.log_density(y, a + mode.offset) - 0.5 * mode.offset * mode.offset / nu;
+    let highest = modes.iter().copied().max_by(|p, q| height(p).total_cmp(&height(q)));
+    let Some(centre) = highest else {
+        return Err(Error::ImproperSite { slope: f64::NAN, curvature: f64::NAN, variance: nu });
+    };
+    let mut tilt = Tilt {
+        log_density: |t: f64| likelihood.log_density(y, t),
+        slope: |t: f64| likelihood.slope(y, t),
+        a,
+        nu,
+        centre,
+        top: likelihood.log_density(y, a + centre.offset),
+        middle: likelihood.slope(y, a + centre.offset),
+        sums: [0.0; 5],
+        size: [0.0; 5],
+        error: [0.0; 5],
+        complete: true,
+    };
+    for (i, mode) in modes.iter().enumerate() {
+        let to_left = if i > 0 { 0.5 * (mode.offset - modes[i - 1].offset) } else { f64::INFINITY };
+        let to_right = modes.get(i + 1).map_or(f64::INFINITY, |next| 0.5 * (next.offset - mode.offset));
+        tilt.side(*mode, -1.0, to_left);
+        tilt.side(*mode, 1.0, to_right);
+    }
+    tilt.finish()
+}
+
+/// Sums over the tilted density, in units of the highest mode: `u = (t − a − offset)/scale`.
+struct Tilt<F, S> {
+    log_density: F,
+    slope: S,
+    a: f64,
+    nu: f64,
+    centre: Mode,
+    /// `log p` at the highest mode.
+    top: f64,
+    /// `∂` there.
+    middle: f64,
+    /// `∫` of `e`, `e·u`, `e·u²`, `e·d`, `e·d·u`, with `d = ∂ − middle`.
+    sums: [f64; 5],
+    size: [f64; 5],
+    error: [f64; 5],
+    complete: bool,
+}
+
+impl<F: Fn(f64) -> f64, S: Fn(f64) -> f64> Tilt<F, S> {
+    /// The tilted density's logarithm at a distance `delta` from `mode`, relative to the highest.
+    fn exponent(&self, mode: Mode, delta: f64) -> f64 {
+        // −½((offset+δ)² − centre²)/ν without a difference of squares.
+        let from_centre = mode.offset - self.centre.offset + delta;
+        let prior = (self.centre.offset + 0.5 * from_centre) * from_centre / self.nu;
+        (self.log_density)(self.a + mode.offset + delta) - self.top - prior
+    }
+
+    /// Adds one side of a mode, up to a distance `limit`.
+    fn side(&mut self, mode: Mode, sign: f64, limit: f64) {
+        let mut near = 0.0;
+        let mut width = 2.0 * mode.scale;
+        for _ in 0..MOST_DOUBLINGS {
+            let far = (near + width).min(limit);
+            self.stretch(mode, sign, near, far);
+            // What may lie beyond: as high as the edge, as wide as the edge is far or the Gaussian wide.
+            let extent = (mode.offset + sign * far).abs().max(10.0 * self.nu.sqrt());
+            let beyond = self.exponent(mode, sign * far).exp() * extent / self.centre.scale;
+            if far >= limit || beyond <= OUTSIDE * self.size[0] {
+                return;
+            }
+            near = far;
+            width *= 2.0;
+        }
+        self.complete = false;
+    }
+
+    /// Adds the distances `[near, far]` from `mode`, near ones first: what is small is then measured against what is not.
+    fn stretch(&mut self, mode: Mode, sign: f64, near: f64, far: f64) {
+        let scale = self.centre.scale;
+        let shift = mode.offset - self.centre.offset;
+        let narrowest = 1e-13 * scale.min(mode.scale).max(far);
+        bisect(near, far, narrowest, |near, far, room| {
+            let panel = kronrod::<6, 5>(near / scale, far / scale, |x| {
+                let delta = sign * x * scale;
+                let u = shift / scale + sign * x;
+                let e = self.exponent(mode, delta).exp();
+                let slope = (self.slope)(self.a + mode.offset + delta);
+                let d = slope - self.middle;
+                let climb = sign * (slope - (mode.offset + delta) / self.nu) * scale;
+                [e, e * u, e * u * u, e * d, e * d * u, e * climb]
+            });
+            let noise = self.noise(mode, &panel.size);
+            let allowed = |i: usize| 0.5 * TOLERANCE * panel.size[i] + SHARE * self.size[i] + NOTHING;
+            let good = |i: usize| panel.error[i] <= allowed(i).max(noise[i]);
+            // What the nodes have missed: the change of e less the integral of its derivative.
+            let ends = [near, far].map(|distance| self.exponent(mode, sign * distance).exp());
+            let missed = (ends[1] - ends[0] - panel.value[5]).abs();
+            let missed_mass = missed * (far - near) / scale;
+            let seen = missed_mass <= allowed(0)
+                || missed <= noise[5] + noise[0] / panel.size[0].max(NOTHING) * (ends[0] + ends[1]);
+            let settled = (0..5).all(good) && seen;
+            if settled || room != Room::Halve {
+                for i in 0..5 {
+                    self.sums[i] += panel.value[i];
+                    self.size[i] += panel.size[i];
+                    self.error[i] += (panel.error[i] - noise[i]).max(0.0);
+                }
+                self.error[0] += if seen { 0.0 } else { missed_mass };
+            }
+            settled
+        });
+    }
+
+    /// Rounding of sums with these integrals of absolute values: of the exponent, of `t`, and of `d` as a difference.
+    fn noise(&self, mode: Mode, size: &[f64; 6]) -> [f64; 6] {
+        let scale = self.centre.scale.min(mode.scale);
+        let reach = (self.a + mode.offset).abs();
+        let exponent = f64::EPSILON * (50.0 + 8.0 * (self.top.abs() + reach * (self.middle.abs() + 1.0 / scale)));
+        let slope = 8.0 * f64::EPSILON * (self.middle.abs() + reach / (scale * scale));
+        let beyond = slope * (size[0] + size[2]);
+        [0, 1, 2, 3, 4, 5].map(|i| exponent * size[i] + if i > 2 { beyond } else { 0.0 })
+    }
+
+    fn finish(&self) -> Result<Tilted, Error> {
+        let (a, nu) = (self.a, self.nu);
+        let relative = (0..5).map(|i| if self.error[i] > NOTHING { self.error[i] / self.size[i] } else { 0.0 });
+        let worst = relative.fold(0.0, f64::max);
+        let finite = self.complete && self.sums.iter().all(|sum| sum.is_finite()) && self.sums[0] > 0.0;
+        if !finite || worst > TOLERANCE || worst.is_nan() {
+            let relative_error = if finite { worst } else { f64::INFINITY };
+            return Err(Error::Quadrature { quantity: "the tilted density", mean: a, variance: nu, relative_error });
+        }
+        let scale = self.centre.scale;
+        let [mass, u, u2, d, du] = self.sums;
+        let (mean, mean_slope) = (u / mass, d / mass);
+        let spread = u2 / mass - mean * mean;
+        let covariance = du / mass - mean * mean_slope;
+        let variance = spread * scale * scale;
+        let shift = self.centre.offset + mean * scale;
+        Ok(Tilted {
+            log_normaliser: self.top - 0.5 * self.centre.offset * self.centre.offset / nu + (mass * scale).ln()
+                - HALF_LN_2PI
+                - 0.5 * nu.ln(),
+            // A narrow likelihood has steep slopes that cancel, a wide one shifts that do.
+            slope: if variance < 0.5 * nu { shift / nu } else { self.middle + mean_slope },
+            curvature: -covariance / (spread * scale),
+            variance,
+        })
+    }
+}
