@@ -5,6 +5,7 @@ mod methods;
 mod output;
 mod planar;
 mod real_data;
+mod refined;
 mod replicate;
 mod section5;
 mod section6_high;
