@@ -86,6 +86,21 @@ impl Predicted {
     }
 }
 
+/// Whether the optimum's probabilities are the nearest to the true posterior's, given each method's mean distance.
+fn optimum_predicts_best(distance: &dyn Fn(Method) -> f64) -> Check {
+    let online = FILTERS.map(distance).into_iter().fold(f64::INFINITY, f64::min);
+    Check::fact(
+        "The optimum predicts closer to the true posterior than any filter and than Laplace (mean distance over the inputs)",
+        distance(BatchVga) < online.min(distance(Laplace)),
+        format!(
+            "{} for the optimum, {} for the best filter, {} for Laplace",
+            number(distance(BatchVga)),
+            number(online),
+            number(distance(Laplace))
+        ),
+    )
+}
+
 /// Fig 11: iso-probabilities of the outputs.
 pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let sets = ctx.pick(20, 6);
@@ -129,18 +144,8 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
         table.push(x.iter().copied().chain(p).map(cell).collect())?;
     }
     let distance = |m: Method| of(m).iter().zip(&truth).map(|(a, b)| (a - b).abs()).sum::<f64>() / truth.len() as f64;
-    let online = FILTERS.map(distance).into_iter().fold(f64::INFINITY, f64::min);
     let mut beyond = refined::checks(&[("", &finals)], "data sets", false);
-    beyond.push(Check::fact(
-        "The optimum predicts closer to the true posterior than any filter and than Laplace (mean distance over the inputs)",
-        distance(BatchVga) < online.min(distance(Laplace)),
-        format!(
-            "{} for the optimum, {} for the best filter, {} for Laplace",
-            number(distance(BatchVga)),
-            number(online),
-            number(distance(Laplace))
-        ),
-    ));
+    beyond.push(optimum_predicts_best(&distance));
     let between = |f: &dyn Fn(&Predicted) -> bool| (all.iter().filter(|p| f(p)).count(), all.len());
     let c = |m: Method| number(drawn.confidence(m));
     let rvga = |p: &Predicted| p.confidence(RvgaImplicit);

@@ -112,7 +112,7 @@ pub(super) fn falls(gaps: &[f64]) -> bool {
 
 /// The gap after [`SHOWN_AFTER`] sweeps, or after fewer if these stood still before.
 pub(super) fn gap_shown(gaps: &[f64]) -> f64 {
-    gaps.iter().take(SHOWN_AFTER + 1).last().copied().unwrap_or(f64::NAN)
+    gaps.get(SHOWN_AFTER).or(gaps.last()).copied().unwrap_or(f64::NAN)
 }
 
 /// The checks on sweeps and optimum over all data sets of the named cases, the first of each being the one drawn. `over` names
