@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indicatif::ProgressBar;
 use vi_repro::item::{Context, PAPERS, select};
-use vi_repro::report::{self, Provenance, Record};
+use vi_repro::report::{self, Provenance, Record, Verdict};
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -64,6 +64,24 @@ fn the_page_keeps_items_made_before_in_the_papers_order() {
     let first = page.find("id=\"rvga-fig1\"").unwrap();
     let second = page.find("id=\"rvga-fig13\"").unwrap();
     assert!(first < second);
+}
+
+#[test]
+fn what_is_added_to_a_paper_stands_apart_and_makes_the_verdict_only_alone() {
+    let folder = Folder::new("beyond");
+    let paper = make(&folder, "nodal");
+    let added = make(&folder, "leave-one-out");
+    assert_eq!(paper.verdict, Verdict::of(&paper.checks));
+    assert_ne!(paper.verdict, Verdict::of(&paper.beyond), "an item on which the two agree would show nothing");
+    assert!(added.checks.is_empty());
+    assert_eq!(added.verdict, Verdict::of(&added.beyond));
+    let page = page(&folder);
+    let article = |id: &str| {
+        let from = page.find(&format!("<article id=\"rvga-{id}\"")).unwrap();
+        page[from..].split("</article>").next().unwrap()
+    };
+    assert!(article("nodal").contains("The paper’s claim") && article("nodal").contains("<h4>Beyond the paper</h4>"));
+    assert!(!article("leave-one-out").contains("The paper’s claim"));
 }
 
 #[test]

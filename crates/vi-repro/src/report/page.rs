@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::record::{self, Record, write_file, write_json};
-use super::verdict::Verdict;
+use super::verdict::{Check, Verdict};
 use crate::error::ReproError;
 use crate::item::Paper;
 
@@ -87,7 +87,8 @@ fn html(sections: &[(&Paper, Vec<Record>)], run: &record::Provenance) -> String 
          <p>Every item below was computed by this workspace: numbers first, then the picture, then \
          the paper’s claim held against the numbers. A verdict is computed, never written by hand: \
          a claim counted over data sets holds from 80 % of them, does not hold at 20 % or fewer, \
-         and an item whose claims differ holds partly.</p>\n\
+         and an item whose claims differ holds partly. Checks of what this library adds to the paper stand \
+         apart; they make the verdict only where the paper claims nothing.</p>\n\
          <p class=\"tallies\">{total} items: {tally}</p>\n\
          <p class=\"small\">Last run: commit <code>{}</code>, seed {}, {} threads, {}. \
          <a href=\"manifest.json\">manifest.json</a> has the same for every item.</p>\n</header>\n<main>\n",
@@ -120,21 +121,21 @@ fn contents(page: &mut String, sections: &[(&Paper, Vec<Record>)]) {
         let _ = writeln!(
             page,
             "<h2><a href=\"#{}\">{}</a></h2>\n<div class=\"wide\"><table class=\"verdicts\">\n\
-             <thead><tr><th>Item</th><th>What it shows, and what was found</th><th>Claims</th><th>Verdict</th></tr></thead>\n<tbody>",
+             <thead><tr><th>Item</th><th>What it shows, and what was found</th><th>Claims</th><th>Beyond the paper</th><th>Verdict</th></tr></thead>\n<tbody>",
             paper.id,
             escape(paper.title)
         );
         for r in records {
-            let held = r.checks.iter().filter(|c| c.verdict == Verdict::Holds).count();
             let _ = writeln!(
                 page,
-                "<tr><td><a href=\"#{}-{}\">{}</a></td><td>{}<div class=\"numbers\">{}</div></td><td>{held} of {} hold</td><td>{}</td></tr>",
+                "<tr><td><a href=\"#{}-{}\">{}</a></td><td>{}<div class=\"numbers\">{}</div></td><td>{}</td><td>{}</td><td>{}</td></tr>",
                 r.paper,
                 r.id,
                 escape(&name(&r.id)),
                 escape(&r.title),
                 escape(&r.summary),
-                r.checks.len(),
+                tally(&r.checks),
+                tally(&r.beyond),
                 badge(r.verdict)
             );
         }
@@ -148,8 +149,7 @@ fn item(page: &mut String, r: &Record) {
         page,
         "<article id=\"{}-{}\">\n<h3><span class=\"id\">{}</span> {} {}</h3>\n\
          <a class=\"card\" href=\"{pic}\"><img src=\"{pic}\" loading=\"lazy\" alt=\"{}\"></a>\n\
-         <p class=\"summary\">{}</p>\n<p class=\"caption\">{}</p>\n\
-         <h4>The paper’s claim</h4>\n<blockquote>{}</blockquote>\n<h4>What was measured</h4>",
+         <p class=\"summary\">{}</p>\n<p class=\"caption\">{}</p>",
         r.paper,
         r.id,
         escape(&name(&r.id)),
@@ -158,20 +158,13 @@ fn item(page: &mut String, r: &Record) {
         escape(&format!("{}: {}", r.title, r.caption)),
         escape(&r.summary),
         escape(&r.caption),
-        escape(&r.claim),
         pic = escape(&r.picture),
     );
-    page.push_str("<div class=\"wide\"><table class=\"checks\">\n<tbody>\n");
-    for c in &r.checks {
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td>{}<div class=\"numbers\">{}</div></td></tr>",
-            badge(c.verdict),
-            escape(&c.claim),
-            escape(&c.numbers)
-        );
+    if !r.claim.is_empty() {
+        let _ = writeln!(page, "<h4>The paper’s claim</h4>\n<blockquote>{}</blockquote>", escape(&r.claim));
     }
-    page.push_str("</tbody></table></div>\n");
+    checks(page, "What was measured", &r.checks);
+    checks(page, "Beyond the paper", &r.beyond);
     if !r.shown.rows.is_empty() {
         page.push_str("<div class=\"wide\"><table class=\"numbers-table\">\n<thead><tr>");
         for h in &r.shown.head {
@@ -207,6 +200,30 @@ fn item(page: &mut String, r: &Record) {
         mode(r.provenance.quick),
         r.provenance.seconds
     );
+}
+
+/// A list of checks under a heading; nothing for none.
+fn checks(page: &mut String, heading: &str, list: &[Check]) {
+    if list.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "<h4>{heading}</h4>\n<div class=\"wide\"><table class=\"checks\">\n<tbody>");
+    for c in list {
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td>{}<div class=\"numbers\">{}</div></td></tr>",
+            badge(c.verdict),
+            escape(&c.claim),
+            escape(&c.numbers)
+        );
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+/// `3 of 4 hold`, or nothing for no checks.
+fn tally(list: &[Check]) -> String {
+    let held = list.iter().filter(|c| c.verdict == Verdict::Holds).count();
+    if list.is_empty() { String::new() } else { format!("{held} of {} hold", list.len()) }
 }
 
 /// `fig9` reads as “Fig 9”, `breast-cancer` as “breast cancer”.

@@ -31,6 +31,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// The claim taken apart and held against the numbers.
     pub checks: Vec<Check>,
+    /// Checks of what this library adds to the paper.
+    pub beyond: Vec<Check>,
     /// The numbers most worth reading.
     pub shown: Shown,
     /// All the numbers, to be written as CSV.
@@ -75,7 +77,9 @@ pub struct Record {
     pub notes: Vec<String>,
     /// See [`Outcome::checks`].
     pub checks: Vec<Check>,
-    /// The verdict of the checks together.
+    /// See [`Outcome::beyond`].
+    pub beyond: Vec<Check>,
+    /// The verdict of the checks of the paper's claim together; of the others where the paper claims nothing.
     pub verdict: Verdict,
     /// See [`Outcome::shown`].
     pub shown: Shown,
@@ -115,8 +119,9 @@ pub fn write(
         caption: outcome.caption.clone(),
         claim: outcome.claim.clone(),
         notes: outcome.notes.clone(),
-        verdict: Verdict::of(&outcome.checks),
+        verdict: Verdict::of(if outcome.checks.is_empty() { &outcome.beyond } else { &outcome.checks }),
         checks: outcome.checks.clone(),
+        beyond: outcome.beyond.clone(),
         shown: outcome.shown.clone(),
         picture: format!("{paper}/{id}.svg"),
         tables,

@@ -151,6 +151,7 @@ pub(super) fn fig12(ctx: &Context) -> Result<Outcome, ReproError> {
              start and is found for every input."
                 .into(),
         ],
+        beyond: vec![],
         checks: vec![
             Check::fact(
                 "The root lies in the domain (71)-(72)",
@@ -353,6 +354,7 @@ pub(super) fn fig13(_: &Context) -> Result<Outcome, ReproError> {
              other is then monotone in ln ν, so a bracketed Newton always ends."
                 .into(),
         ],
+        beyond: vec![],
         checks: race_checks(&races, steps),
         shown: Shown {
             head: ["ν₀", "α", "ν", "width of the box left", "distance of F̃’s iterates", "spectral radius"]

@@ -1,10 +1,14 @@
 //! Lambert, Bonnabel and Bach, *The recursive variational Gaussian approximation (R-VGA)*.
 
 mod fixed_point;
+mod leave_one_out;
+mod mean_field;
 mod methods;
 mod output;
 mod planar;
+mod race;
 mod real_data;
+mod refined;
 mod replicate;
 mod section5;
 mod section6_high;
@@ -40,5 +44,7 @@ pub const PAPER: Paper = Paper {
         Item { id: "fig16", title: "Ellipses over time, s = 10", run: separability::fig16 },
         Item { id: "breast-cancer", title: "Real data: breast tumours as a stream", run: real_data::breast_cancer },
         Item { id: "nodal", title: "Real data: nodal involvement in prostate cancer", run: real_data::nodal },
+        Item { id: "refinement", title: "Beyond the paper: closeness against time", run: race::refinement },
+        Item { id: "leave-one-out", title: "Beyond the paper: leave-one-out", run: leave_one_out::leave_one_out },
     ],
 };

@@ -13,11 +13,13 @@ use vi_models::metrics::{
 use vi_models::prequential::{self, Prequential};
 use vi_models::{Interval, ModelError, predict};
 
-use super::methods::{COMPARED, FILTERS, Posterior, laplace, prior, quartiles};
+use super::methods::{FILTERS, Posterior, laplace, prior, quartiles};
+use super::refined::{self, COMPARED_AND_BEST, Refined};
+use super::replicate::Finals;
 use super::shared::computation;
 use crate::error::ReproError;
 use crate::item::Context;
-use crate::plot::palette::Method::{self, Ekf, Laplace, Qkf, RvgaImplicit};
+use crate::plot::palette::Method::{self, BatchVga, Ekf, Laplace, Qkf, Refinement, RvgaImplicit};
 use crate::plot::palette::{Dash, GREY, PALE, Style};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Shown, Table, cell, number};
@@ -72,6 +74,10 @@ struct Study {
     passes: Vec<Vec<Pass>>,
     laplace: DenseGaussian,
     laplace_kl: f64,
+    /// Refined belief and optimum, for the file's order.
+    refined: Refined,
+    /// Divergences for each order.
+    finals: Vec<Finals>,
 }
 
 impl Study {
@@ -93,7 +99,16 @@ impl Study {
         }
         let laplace = laplace(&prior, &orders[0])?;
         let laplace_kl = Posterior::new(&prior, &orders[0])?.kl(&laplace)?;
-        Ok(Self { orders, passes, laplace, laplace_kl })
+        let refined = Refined::new(&prior, &orders[0])?;
+        let mut finals = Vec::new();
+        for (k, data) in orders.iter().enumerate() {
+            let Refined { optimum, belief, gaps, remark } = Refined::new(&prior, data)?;
+            let posterior = Posterior::new(&prior, data)?;
+            let ours = [posterior.kl(&belief)?, posterior.kl(&optimum)?];
+            let kl = [passes[0][k].kl, passes[1][k].kl, passes[2][k].kl, passes[3][k].kl, laplace_kl, ours[0], ours[1]];
+            finals.push(Finals { kl, gaps, remark, log_z: None });
+        }
+        Ok(Self { orders, passes, laplace, laplace_kl, refined, finals })
     }
 
     fn of(&self, m: Method) -> &[Pass] {
@@ -145,13 +160,13 @@ impl Study {
     }
 
     fn kl_panel(&self) -> Panel {
-        let names = COMPARED.iter().rev().map(|m| m.label().to_owned()).collect();
+        let names = COMPARED_AND_BEST.iter().rev().map(|m| refined::label(*m)).collect();
         let mut panel =
             Panel::new("Final KL − log Z, one dot for each order", Axis::log("nats"), Axis::categories("", names));
-        for (i, m) in COMPARED.iter().rev().enumerate() {
+        for (i, m) in COMPARED_AND_BEST.iter().rev().enumerate() {
             let kl: Vec<f64> = match m {
-                Laplace => vec![self.laplace_kl],
-                m => self.of(*m).iter().map(|p| p.kl).collect(),
+                Laplace | BatchVga => vec![self.finals[0].of(*m)],
+                m => self.finals.iter().map(|f| f.of(*m)).collect(),
             };
             let y: Vec<f64> = (0..kl.len()).map(|k| i as f64 + 0.4 * ((k as f64 * 0.618_034).fract() - 0.5)).collect();
             let dot = Style::solid(m.style().colour).marker(crate::plot::palette::Marker::Disc).alpha(0.6);
@@ -199,15 +214,19 @@ impl Study {
             Axis::categories("", names),
         )
         .vertical(0.0, Style::solid(GREY).dash(Dash::Dotted).width(1.2), "");
-        let shown = [RvgaImplicit, Ekf, Qkf, Laplace];
+        let shown = [RvgaImplicit, Ekf, Qkf, Laplace, BatchVga];
         for (i, m) in shown.into_iter().enumerate() {
             let belief = self.final_belief(m);
             let intervals = predict::weights(belief, LEVEL).map_err(|e| computation("weights", &e))?;
-            let offset = 0.18 * (1.5 - i as f64);
+            let offset = 0.16 * (2.0 - i as f64);
             let y: Vec<f64> = (0..d).map(|j| (d - 1 - j) as f64 + offset).collect();
             let (lo, hi): (Vec<f64>, Vec<f64>) = intervals.iter().map(|v| (v.lower, v.upper)).unzip();
             let centre = belief.mean();
-            let marker = if m == Laplace { crate::plot::palette::Marker::Cross } else { m.style().marker };
+            let marker = match m {
+                Laplace => crate::plot::palette::Marker::Cross,
+                BatchVga => crate::plot::palette::Marker::Plus,
+                m => m.style().marker,
+            };
             panel = panel.spread_sideways(&y, &lo, &hi, Style::solid(m.style().colour).width(1.8), "").points(
                 centre,
                 &y,
@@ -220,7 +239,12 @@ impl Study {
     }
 
     fn final_belief(&self, m: Method) -> &DenseGaussian {
-        self.of(m).first().map_or(&self.laplace, |p| &p.belief)
+        match m {
+            Laplace => &self.laplace,
+            BatchVga => &self.refined.optimum,
+            Refinement => &self.refined.belief,
+            m => self.of(m).first().map_or(&self.laplace, |p| &p.belief),
+        }
     }
 
     /// The filters in order of their mean log loss.
@@ -253,7 +277,7 @@ impl Study {
                 bins.push([vec![m.slug().to_owned()], numbers.map(cell).to_vec()].concat())?;
             }
         }
-        for m in COMPARED {
+        for m in COMPARED_AND_BEST {
             let belief = self.final_belief(m);
             let intervals = predict::weights(belief, LEVEL).map_err(|e| computation("weights", &e))?;
             for ((name, mean), i) in self.orders[0].columns().iter().zip(belief.mean()).zip(intervals) {
@@ -261,7 +285,7 @@ impl Study {
                 weights.push([vec![m.slug().to_owned(), name.clone()], numbers.to_vec()].concat())?;
             }
         }
-        Ok(vec![loss, orders, bins, weights])
+        Ok(vec![loss, orders, bins, weights, refined::gap_table(&[("", &self.finals)])?])
     }
 
     fn shown(&self) -> Result<Shown, ReproError> {
@@ -340,7 +364,8 @@ fn outcome(ctx: &Context, data: Dataset, title: &str, about: &str) -> Result<Out
         summary: study.summary(),
         caption: format!(
             "{about} Upper row: log loss of the prediction made before each label is seen, averaged over {} orders of the \
-             data, and the distance of the final beliefs from the posterior. Middle row: reliability of these predictions; \
+             data, the distance of the final beliefs from the posterior and, beyond the paper, that of the refined beliefs from \
+             the batch optimum. Middle row: reliability of these predictions; \
              the bars are the shares of the predictions, the intervals those of one pass. Lower row: the weights.",
             study.orders.len()
         ),
@@ -349,15 +374,27 @@ fn outcome(ctx: &Context, data: Dataset, title: &str, about: &str) -> Result<Out
                 even beats the batch Laplace approximation (abstract); the Bayesian prediction is less confident than \
                 that of the MAP (Appendix 9.4)."
             .into(),
-        notes: vec![format!(
+        notes: [format!(
             "n = {n}, d = {d} with the intercept; prior N(0, {SIGMA0}²·I); the filters learn with the paper’s formulae, \
              all predictions are scored by the exact integral of the logistic function under the belief."
-        )],
+        )]
+        .into_iter()
+        .chain([refined::NOTE.to_owned()])
+        .chain(refined::remarks(&[("", &study.finals)], "order"))
+        .collect(),
         checks: study.checks()?,
+        beyond: refined::checks(&[("", &study.finals)], "orders of the data", false),
         shown: study.shown()?,
         tables: study.tables()?,
         figure: Figure::new(title)
-            .row(320.0, vec![study.loss_panel(), study.kl_panel()])
+            .row(
+                320.0,
+                vec![
+                    study.loss_panel(),
+                    study.kl_panel(),
+                    refined::gap_panel(&format!("KL above the optimum, {} orders", study.orders.len()), &study.finals),
+                ],
+            )
             .row(
                 340.0,
                 vec![

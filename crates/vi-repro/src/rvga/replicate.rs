@@ -6,8 +6,9 @@ use vi_core::DenseGaussian;
 use vi_data::Dataset;
 use vi_data::synthetic::{Normalisation, TwoClassesSettings};
 
-use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, planar};
+use super::methods::{FILTERS, Path, Posterior, laplace, planar};
 use super::planar::Planar;
+use super::refined::{COMPARED_AND_BEST, Refined};
 use super::shared::computation;
 use crate::error::ReproError;
 use crate::plot::palette::Method;
@@ -41,10 +42,14 @@ impl Setting {
     }
 }
 
-/// Final divergences on one data set, in the order of [`COMPARED`].
+/// Final divergences on one data set, in the order of [`COMPARED_AND_BEST`].
 pub(super) struct Finals {
     /// `KL` with `Z = 1`.
-    pub(super) kl: [f64; 5],
+    pub(super) kl: [f64; 7],
+    /// `KL` above the batch optimum's after the first pass and after each sweep.
+    pub(super) gaps: Vec<f64>,
+    /// What did not go smoothly in refining.
+    pub(super) remark: Option<String>,
     /// `log Z` from the grid, in two dimensions.
     pub(super) log_z: Option<f64>,
 }
@@ -53,7 +58,8 @@ impl Finals {
     pub(super) fn new(prior: &DenseGaussian, data: &Dataset) -> Result<Self, ReproError> {
         let posterior = Posterior::new(prior, data)?;
         let map = laplace(prior, data)?;
-        let mut kl = [f64::NAN; 5];
+        let refined = Refined::new(prior, data)?;
+        let mut kl = [f64::NAN; 7];
         for (value, method) in kl.iter_mut().zip(FILTERS) {
             let path = Path::new(method, prior, data, &[data.n()])?;
             // A filter that broke down has no final belief: infinitely far.
@@ -63,18 +69,20 @@ impl Finals {
             };
         }
         kl[4] = posterior.kl(&map)?;
+        kl[5] = posterior.kl(&refined.belief)?;
+        kl[6] = posterior.kl(&refined.optimum)?;
         let log_z = if data.d() == 2 {
             let (mean, cov) = planar(&map);
             Some(Planar::new(&posterior, mean, cov, 160)?.log_z)
         } else {
             None
         };
-        Ok(Self { kl, log_z })
+        Ok(Self { kl, gaps: refined.gaps, remark: refined.remark, log_z })
     }
 
     /// The divergence of `method`, normalised if a normaliser is known.
     pub(super) fn of(&self, method: Method) -> f64 {
-        let i = COMPARED.iter().position(|m| *m == method);
+        let i = COMPARED_AND_BEST.iter().position(|m| *m == method);
         i.map_or(f64::NAN, |i| self.kl[i] + self.log_z.unwrap_or(0.0))
     }
 }

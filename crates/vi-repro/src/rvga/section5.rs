@@ -81,6 +81,7 @@ pub(super) fn fig1(_: &Context) -> Result<Outcome, ReproError> {
              formula for reproduction and takes the mixture elsewhere."
                 .into(),
         ],
+        beyond: vec![],
         checks: vec![
             Check::below(
                 "The two functions differ by less than 0.02 anywhere",
@@ -207,6 +208,7 @@ pub(super) fn fig2(_: &Context) -> Result<Outcome, ReproError> {
                 σ(θ) ≥ σ(ξ) exp((θ−ξ)/2 + η(θ²−ξ²)) for every ξ (82)."
             .into(),
         notes: vec![],
+        beyond: vec![],
         checks: vec![
             Check::fact(
                 "The bound is on the right side everywhere",

@@ -1,10 +1,11 @@
 //! §6.3: higher dimension (Figures 7 to 10).
 
-use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, quartiles, times};
+use super::methods::{FILTERS, Path, Posterior, laplace, quartiles, times};
+use super::refined::{self, COMPARED_AND_BEST};
 use super::replicate::{Finals, Setting, column, count};
 use crate::error::ReproError;
 use crate::item::Context;
-use crate::plot::palette::Method::{self, Ekf, Laplace, Qkf, RvgaExplicit, RvgaImplicit};
+use crate::plot::palette::Method::{self, BatchVga, Ekf, Laplace, Qkf, Refinement, RvgaExplicit, RvgaImplicit};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Shown, Table, cell, number};
 
@@ -41,19 +42,26 @@ impl Case {
             finals.push(Finals::new(&prior, &setting.data(ctx.seed, k)?)?);
         }
         ctx.step(&name);
+        curves.push((BatchVga, vec![0.0, last], vec![finals[0].of(BatchVga); 2]));
+        curves.push((Refinement, vec![last], vec![finals[0].of(Refinement)]));
         Ok(Self { name, curves, broke, finals })
     }
 
     fn panel(&self) -> Panel {
         let mut panel = Panel::new(self.name.clone(), Axis::linear("observations"), Axis::log("KL − log Z (nats)"));
         for (m, t, kl) in &self.curves {
-            panel = if *m == Laplace {
-                panel.line_marked(t, kl, m.style(), 0, m.label())
-            } else {
-                panel.line(t, kl, m.style(), m.label())
+            panel = match m {
+                Laplace => panel.line_marked(t, kl, m.style(), 0, m.label()),
+                BatchVga => panel.line_marked(t, kl, m.style().width(1.4), 0, m.label()),
+                Refinement => panel.points(t, kl, m.style(), 6.0, &refined::label(*m)),
+                _ => panel.line(t, kl, m.style(), m.label()),
             };
         }
         panel
+    }
+
+    fn gap_panel(&self) -> Panel {
+        refined::gap_panel(&format!("{}: {} data sets", self.name, self.finals.len()), &self.finals)
     }
 
     fn of(&self, m: Method) -> f64 {
@@ -130,12 +138,12 @@ fn outcome(
             }
         }
         for (k, f) in c.finals.iter().enumerate() {
-            for m in COMPARED {
+            for m in COMPARED_AND_BEST {
                 further.push(vec![c.name.clone(), k.to_string(), m.slug().to_owned(), cell(f.of(m))])?;
             }
         }
         let both = |m: &Method| format!("{} ({})", number(c.of(*m)), number(c.median(*m)));
-        shown.push([vec![c.name.clone()], COMPARED.iter().map(both).collect()].concat());
+        shown.push([vec![c.name.clone()], COMPARED_AND_BEST.iter().map(both).collect()].concat());
     }
     let mut notes = vec![format!(
         "KL is exact with Z = 1, so differences between methods mean something and the level does not. The counts \
@@ -143,12 +151,16 @@ fn outcome(
              median over all.",
         cases.first().map_or(0, |c| c.finals.len())
     )];
+    let refined_cases: Vec<(&str, &[Finals])> = cases.iter().map(|c| (c.name.as_str(), c.finals.as_slice())).collect();
+    notes.push(refined::NOTE.to_owned());
     notes.extend(cases.iter().flat_map(|c| c.broke.clone()));
+    notes.extend(refined::remarks(&refined_cases, "data set"));
     let mut figure = Figure::new(title);
     for row in cases.chunks(cases.len().div_ceil(rows)) {
         figure = figure.row(340.0, row.iter().map(Case::panel).collect());
+        figure = figure.row(260.0, row.iter().map(Case::gap_panel).collect());
     }
-    let head = std::iter::once("KL − log Z").chain(COMPARED.iter().map(|m| m.label()));
+    let head = std::iter::once("KL − log Z".to_owned()).chain(COMPARED_AND_BEST.iter().map(|m| refined::label(*m)));
     let panels = |holds: &dyn Fn(&Case) -> bool| cases.iter().filter(|c| holds(c)).count();
     let first = panels(&|c| FILTERS.iter().all(|m| c.median(RvgaImplicit) <= c.median(*m)));
     let second = panels(&|c| c.median(RvgaExplicit) <= c.median(Ekf).min(c.median(Qkf)));
@@ -159,12 +171,17 @@ fn outcome(
             "By the median, R-VGA implicit is the closest filter in {first} of {n} panels and R-VGA explicit ahead of EKF \
              and QKF in {second}; Laplace beats one-pass R-VGA in {laplace}."
         ),
-        caption: words[0].to_owned(),
+        caption: format!(
+            "{} Below each, beyond the paper: how far each refinement sweep leaves the belief from the batch optimum; pale \
+             lines are the other data sets.",
+            words[0]
+        ),
         claim: words[1].to_owned(),
         notes,
         checks: all,
-        shown: Shown { head: head.map(String::from).collect(), rows: shown },
-        tables: vec![table, further],
+        beyond: refined::checks(&refined_cases, "data sets", false),
+        shown: Shown { head: head.collect(), rows: shown },
+        tables: vec![table, further, refined::gap_table(&refined_cases)?],
         figure,
     })
 }

@@ -48,7 +48,8 @@ fn figure(ctx: &Context, csv: &str, s: f64) -> Result<Outcome, ReproError> {
         summary: run.summary(),
         caption: "Upper row: the data set and the KL divergence over time, with Z = 1 as in the paper and normalised. \
                   Middle row: ellipses of each filter after 5, 10, 20, 50 (pale to strong) and 100 (black) \
-                  observations, with the batch Laplace ellipse. Lower row: the final divergence on many data sets."
+                  observations, with the batch Laplace ellipse. Lower row, beyond the paper: ellipses of the refined belief \
+                  and of the batch optimum, the gap between them by sweep and the final divergence, on many data sets."
             .into(),
         claim:
             "We see R-VGA consistently yields good performance. The batch Laplace covariance is shown in red and is \
@@ -57,12 +58,13 @@ fn figure(ctx: &Context, csv: &str, s: f64) -> Result<Outcome, ReproError> {
                 .into(),
         notes: run.notes(),
         checks,
+        beyond: run.refined_checks(false),
         shown: run.shown(),
         tables: run.tables()?,
         figure: Figure::new(format!("s = {s}, c = 1, σ₀ = 10, μ₀ = 0, N = 100"))
             .row(330.0, vec![run.data_panel(), run.kl_panel(false), run.kl_panel(true)])
             .row(310.0, evolution)
-            .row(250.0, vec![run.strip_panel()]),
+            .row(340.0, run.refined_row()?),
     })
 }
 

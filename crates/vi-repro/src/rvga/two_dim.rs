@@ -4,6 +4,7 @@ use vi_data::{CsvSettings, Dataset, read_csv};
 
 use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, planar, quartiles};
 use super::planar::{Planar, deviations};
+use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::{Finals, Setting, column};
 use super::shared::computation;
 use crate::error::ReproError;
@@ -20,6 +21,7 @@ pub(super) struct Run {
     pub(super) data: Dataset,
     pub(super) paths: Vec<Path>,
     pub(super) laplace: vi_core::DenseGaussian,
+    refined: Refined,
     pub(super) truth: Planar,
     /// `(t, KL with Z = 1)` for each filter.
     pub(super) kl: Vec<(Vec<f64>, Vec<f64>)>,
@@ -52,6 +54,7 @@ impl Run {
         let paths = FILTERS.iter().map(|m| Path::new(*m, &prior, &data, &all)).collect::<Result<Vec<_>, _>>()?;
         let kl = paths.iter().map(|p| p.kl(&posterior)).collect::<Result<Vec<_>, _>>()?;
         ctx.step("filters");
+        let refined = Refined::new(&prior, &data)?;
         let mut finals = vec![Finals::new(&prior, &data)?];
         for k in 1..replicates {
             finals.push(Finals::new(&prior, &setting.data(ctx.seed, k)?)?);
@@ -60,7 +63,7 @@ impl Run {
         let mut window = truth.region;
         include(&mut window, &laplace)?;
         let resolution = ctx.pick(161, 101);
-        Ok(Self { data, paths, laplace, truth, kl, finals, setting, prior, window, resolution })
+        Ok(Self { data, paths, laplace, refined, truth, kl, finals, setting, prior, window, resolution })
     }
 
     /// The normalised final KL of `method` on the stored data set.
@@ -92,17 +95,23 @@ impl Run {
         } else {
             "One-pass R-VGA beats Laplace"
         };
-        format!("{winner}. Final KL: {}.", list.join(" < "))
+        format!(
+            "{winner}. Final KL: {}; batch optimum {}, the gap to it {} after {} sweeps.",
+            list.join(" < "),
+            number(self.stored(Method::BatchVga)),
+            number(refined::gap_shown(&self.finals[0].gaps)),
+            refined::SHOWN_AFTER
+        )
     }
 
     /// The numbers most worth reading.
     pub(super) fn shown(&self) -> Shown {
         let head = ["method", "KL, Z = 1", "KL, normalised", "median over data sets", "quartiles"];
-        let rows = COMPARED.iter().map(|m| {
+        let rows = COMPARED_AND_BEST.iter().map(|m| {
             let [low, middle, high] = quartiles(&column(&self.finals, *m));
             let kl = self.stored(*m);
             vec![
-                m.label().to_owned(),
+                refined::label(*m),
                 number(kl - self.truth.log_z),
                 number(kl),
                 number(middle),
@@ -129,7 +138,9 @@ impl Run {
                 100.0 * MASS
             ),
         ];
+        notes.push(refined::NOTE.to_owned());
         notes.extend(self.paths.iter().filter_map(|p| p.broke.clone()));
+        notes.extend(refined::remarks(&[("", &self.finals)], "data set"));
         notes
     }
 
@@ -150,17 +161,21 @@ impl Run {
         push(Method::TruePosterior.slug(), self.truth.mean, self.truth.cov)?;
         let (mean, cov) = planar(&self.laplace);
         push(Method::Laplace.slug(), mean, cov)?;
+        for (m, belief) in [(Method::Refinement, &self.refined.belief), (Method::BatchVga, &self.refined.optimum)] {
+            let (mean, cov) = planar(belief);
+            push(m.slug(), mean, cov)?;
+        }
         for p in &self.paths {
             let (mean, cov) = planar(p.last()?);
             push(p.method.slug(), mean, cov)?;
         }
         let mut further = Table::new("data-sets", &["data_set", "method", "kl_normalised"]);
         for (k, f) in self.finals.iter().enumerate() {
-            for m in COMPARED {
+            for m in COMPARED_AND_BEST {
                 further.push(vec![k.to_string(), m.slug().to_owned(), cell(f.of(m))])?;
             }
         }
-        Ok(vec![time, beliefs, further])
+        Ok(vec![time, beliefs, further, refined::gap_table(&[("", &self.finals)])?])
     }
 
     /// The data set with its classes.
@@ -192,8 +207,18 @@ impl Run {
             let kl: Vec<f64> = kl.iter().map(|k| k + shift).collect();
             panel = panel.line(t, &kl, path.method.style(), path.method.label());
         }
-        let laplace = self.stored(Method::Laplace) - self.truth.log_z + shift;
-        panel.horizontal(laplace, Method::Laplace.style(), Method::Laplace.label())
+        let level = |m: Method| self.stored(m) - self.truth.log_z + shift;
+        let last = self.data.n() as f64;
+        panel
+            .horizontal(level(Method::Laplace), Method::Laplace.style(), Method::Laplace.label())
+            .horizontal(level(Method::BatchVga), Method::BatchVga.style().width(1.4), Method::BatchVga.label())
+            .points(
+                &[last],
+                &[level(Method::Refinement)],
+                Method::Refinement.style(),
+                6.0,
+                &refined::label(Method::Refinement),
+            )
     }
 
     /// The posterior's contours with the final ellipses of `methods` and of Laplace.
@@ -254,20 +279,44 @@ impl Run {
         add_ellipse(panel, mean, cov, Method::Laplace.style(), Method::Laplace.label())
     }
 
+    /// The checks on refinement and optimum; `target` says whether its gap was promised here.
+    pub(super) fn refined_checks(&self, target: bool) -> Vec<Check> {
+        refined::checks(&[("", &self.finals)], "data sets", target)
+    }
+
+    /// Refined belief and optimum, the gap between them, and everybody's final divergence.
+    pub(super) fn refined_row(&self) -> Result<Vec<Panel>, ReproError> {
+        let title = format!("KL above the optimum, {} data sets", self.finals.len());
+        Ok(vec![self.best_panel()?, refined::gap_panel(&title, &self.finals), self.strip_panel()])
+    }
+
+    fn best_panel(&self) -> Result<Panel, ReproError> {
+        let ours = Method::RvgaImplicit;
+        let mut panel = self.ellipse_panel("Refinement and the optimum", &[ours])?;
+        for (m, belief, width) in
+            [(Method::Refinement, &self.refined.belief, 4.0), (Method::BatchVga, &self.refined.optimum, 1.6)]
+        {
+            let (mean, cov) = planar(belief);
+            panel = add_ellipse(panel, mean, cov, m.style().width(width), &refined::label(m))?;
+        }
+        Ok(panel)
+    }
+
     /// The final KL of every method on every data set.
-    pub(super) fn strip_panel(&self) -> Panel {
-        let names = COMPARED.iter().rev().map(|m| m.label().to_owned()).collect();
-        let title = format!("Final KL, normalised, on {} data sets (cross: the one above)", self.finals.len());
+    fn strip_panel(&self) -> Panel {
+        let names = COMPARED_AND_BEST.iter().rev().map(|m| refined::label(*m)).collect();
+        let title = format!("Final KL, {} data sets", self.finals.len());
         let mut panel = Panel::new(title, Axis::log("KL (nats)"), Axis::categories("", names));
-        for (i, m) in COMPARED.iter().rev().enumerate() {
+        for (i, m) in COMPARED_AND_BEST.iter().rev().enumerate() {
             let values = column(&self.finals, *m);
             let spread = |k: usize| i as f64 + 0.22 * ((k as f64 * 0.618_034).fract() - 0.5) * 2.0;
             let y: Vec<f64> = (0..values.len()).map(spread).collect();
             let style = Style::solid(m.style().colour).marker(Marker::Disc).alpha(0.6);
             let [_, middle, _] = quartiles(&values);
+            let cross = if style.colour == BLACK { WHITE } else { BLACK };
             panel = panel
                 .points(&values[1..], &y[1..], style, 3.2, "")
-                .points(&[values[0]], &[i as f64], Style::solid(BLACK).marker(Marker::Cross), 5.5, "")
+                .points(&[values[0]], &[i as f64], Style::solid(cross).marker(Marker::Cross), 5.5, "")
                 .line_marked(
                     &[middle, middle],
                     &[i as f64 - 0.36, i as f64 + 0.36],
