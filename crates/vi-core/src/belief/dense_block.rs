@@ -4,11 +4,15 @@ use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::linalg::matmul::triangular::{self, BlockStructure};
 use vi_linalg::faer::linalg::triangular_solve::solve_unit_lower_triangular_in_place;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
-use vi_linalg::kernels::{mirror_lower, symmetric_rank_r};
+use vi_linalg::kernels::{mirror_lower, symmetric_mul_mat, symmetric_rank_r};
 
 use super::{Belief, DenseGaussian};
 use crate::Error;
 use crate::block::{BlockBelief, BlockRecursion};
+
+/// Below this dimension one plain product with a mirrored covariance is faster than two triangular ones; above, the mirroring
+/// costs memory traffic that the products do not.
+const MIRROR_BELOW: usize = 512;
 
 /// Memory of a dense block: `S`, then `U`; `U·diag(c)`; the triangle `L`.
 #[derive(Debug, Clone)]
@@ -36,9 +40,13 @@ impl BlockBelief for DenseGaussian {
     ) {
         let (b, d) = (x.nrows(), x.ncols());
         let (mean, covariance) = self.parts_mut();
-        mirror_lower(covariance.as_mut());
         let mut s = panels.u.as_mut().submatrix_mut(0, 0, d, b);
-        matmul(s.as_mut(), Accum::Replace, covariance.as_ref(), x.transpose(), 1.0, par);
+        if d < MIRROR_BELOW {
+            mirror_lower(covariance.as_mut());
+            matmul(s.as_mut(), Accum::Replace, covariance.as_ref(), x.transpose(), 1.0, par);
+        } else {
+            symmetric_mul_mat(s.as_mut(), covariance.as_ref(), x.transpose(), par);
+        }
         let (a, t) = recursion.inputs(b);
         let a = vi_linalg::faer::MatMut::from_column_major_slice_mut(a, b, 1);
         matmul(a, Accum::Replace, x, MatRef::from_column_major_slice(mean, d, 1), 1.0, par);

@@ -28,7 +28,7 @@ impl BlockSettings {
     /// done in the space of the block stays a small part.
     #[must_use]
     pub fn for_dim(d: usize) -> Self {
-        Self { block: (d / 8).clamp(16, 192) }
+        Self { block: (d / 12).clamp(32, 256) }
     }
 
     /// Rows in a block.
