@@ -26,13 +26,15 @@ pub mod suites;
 
 pub use error::BenchError;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The root of the project: the folder above this package's.
+/// The root of the project: the folder above this package's, as cargo names it at run time, since a binary built in another
+/// clone may share the target folder.
 #[must_use]
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let here =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().unwrap_or(&here).to_path_buf()
 }
 
 /// Where results and the Python environment go: `target/bench` of the project.

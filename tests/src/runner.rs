@@ -37,10 +37,13 @@ impl Tally {
     }
 }
 
-/// The folder of the project's own cases.
+/// The folder of the project's own cases, in the clone that cargo runs in: a binary built in another may share the target
+/// folder.
 #[must_use]
 pub fn default_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package.join("golden")
 }
 
 /// Checks every `*.json` under each of `folders` (or each file named), in order of path, and hands each line to `emit`.

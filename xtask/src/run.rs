@@ -27,10 +27,12 @@ impl Failure {
     }
 }
 
-/// The root of the project: the folder above this crate's.
+/// The root of the project: the folder above this crate's, as cargo names it at run time. A binary built in another clone that
+/// shares the target folder would otherwise work on that clone.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let here =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().unwrap_or(&here).to_path_buf()
 }
 
 /// The cargo that runs this program, to be started in the root of the project.

@@ -28,13 +28,19 @@ impl Projection {
     /// A projection whose variance may have rounded to as little as `−rounding`: it is then 0.
     ///
     /// # Errors
-    /// [`Error::NegativeVariance`] for a variance below that, or NaN: the covariance is destroyed.
-    pub(crate) fn new(mean: f64, variance: f64, rounding: f64) -> Result<Self, Error> {
-        if variance.is_finite() && variance >= -rounding {
-            Ok(Self { mean, variance: variance.max(0.0) })
-        } else {
-            Err(Error::NegativeVariance { value: variance })
+    /// [`Error::NegativeVariance`] for a variance below that: the covariance is destroyed; [`Error::Overflow`] for a mean or
+    /// variance beyond what a float holds.
+    pub fn new(mean: f64, variance: f64, rounding: f64) -> Result<Self, Error> {
+        if !mean.is_finite() {
+            return Err(Error::Overflow { quantity: "xᵀμ", value: mean });
         }
+        if !variance.is_finite() {
+            return Err(Error::Overflow { quantity: "xᵀPx", value: variance });
+        }
+        if variance < -rounding {
+            return Err(Error::NegativeVariance { value: variance });
+        }
+        Ok(Self { mean, variance: variance.max(0.0) })
     }
 }
 

@@ -39,9 +39,12 @@
 
 mod codec;
 mod dense;
+mod diagonal;
 mod error;
 pub(crate) mod frame;
 mod sites;
+mod square_root;
+mod triangle;
 
 pub(crate) use codec::encode;
 pub use error::CheckpointError;

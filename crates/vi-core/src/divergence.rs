@@ -20,7 +20,7 @@ pub struct Estimate {
 /// `KL(q ‖ p) = ½[tr(P_p⁻¹P_q) + (μ_p−μ_q)ᵀP_p⁻¹(μ_p−μ_q) − d + log|P_p| − log|P_q|]`, in nats. Cost `d³`.
 ///
 /// # Errors
-/// [`Error::Dimension`], [`Error::NotPositiveDefinite`].
+/// [`Error::Dimension`], [`Error::NotPositiveDefinite`], [`Error::Overflow`].
 ///
 /// ```
 /// use vi_core::{divergence::gaussian_kl, DenseGaussian};
@@ -33,7 +33,12 @@ pub fn gaussian_kl(q: &DenseGaussian, p: &DenseGaussian) -> Result<f64, Error> {
     check_len("p", q.dim(), p.dim())?;
     let (lq, lp) = (q.cholesky()?, p.cholesky()?);
     let (trace, distance) = whitened(q.mean(), &lq, p.mean(), &lp)?;
-    Ok(0.5 * (trace - q.dim() as f64 + distance + lp.log_det() - lq.log_det()))
+    finite("KL(q‖p)", 0.5 * (trace - q.dim() as f64 + distance + lp.log_det() - lq.log_det()))
+}
+
+/// `value` if a float holds it.
+pub(crate) fn finite(quantity: &'static str, value: f64) -> Result<f64, Error> {
+    if value.is_finite() { Ok(value) } else { Err(Error::Overflow { quantity, value }) }
 }
 
 /// `−E_q[log p]` for Gaussians `q = N(μ_q, L_qL_qᵀ)`, `p = N(μ_p, L_pL_pᵀ)`.

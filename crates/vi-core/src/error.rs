@@ -97,9 +97,17 @@ pub enum Error {
         pivot: usize,
     },
     /// `xᵀPx` came out negative: rounding has destroyed the covariance.
-    #[error("the projected variance xᵀPx = {value} is negative: the covariance has lost positive definiteness")]
+    #[error("the projected variance xᵀPx = {value:e} is negative: the covariance has lost positive definiteness")]
     NegativeVariance {
         /// The value of `xᵀPx`.
+        value: f64,
+    },
+    /// A result is beyond what a float holds.
+    #[error("{quantity} = {value:e} is beyond the range of floating-point numbers")]
+    Overflow {
+        /// What was computed.
+        quantity: &'static str,
+        /// What came out.
         value: f64,
     },
     /// A site would make the covariance indefinite, or is not finite.

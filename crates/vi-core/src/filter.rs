@@ -15,7 +15,7 @@ pub struct StepInfo {
     pub site: Site,
 }
 
-/// Memory of one step, owned by the caller: `d` numbers.
+/// Memory of one step, owned by the caller: `2d` numbers.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     pub(crate) gain: Vec<f64>,

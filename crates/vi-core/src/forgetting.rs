@@ -10,6 +10,8 @@
 //! may be cut anywhere. What to choose, the data say: [`evidence`](crate::evidence).
 
 mod dense;
+mod diagonal;
+mod square_root;
 
 use crate::error::{check_finite, check_len};
 use crate::{Belief, Error};

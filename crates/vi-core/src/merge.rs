@@ -9,6 +9,8 @@
 //! and differs from one pass over all the data as that pass differs under another order.
 
 mod dense;
+mod diagonal;
+mod square_root;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 use vi_linalg::faer::{Mat, MatRef};
 
 use crate::Error;
-use crate::belief::{Belief, DenseGaussian, factor};
-use crate::error::check_len;
+use crate::belief::{Belief, DenseGaussian, check_symmetric, factor};
+use crate::error::{check_finite, check_len};
 use crate::special::HALF_LN_2PI;
 
 /// The natural parameters `η₁ = P⁻¹μ`, `η₂ = −½P⁻¹` of `N(μ, P)`.
@@ -64,7 +64,9 @@ impl NaturalParameters {
     /// [`Error::Dimension`].
     pub fn inner(&self, m: &MeanParameters) -> Result<f64, Error> {
         let d = self.first.len();
+        check_square("η₂", d, &self.second)?;
         check_len("mean parameters", d, m.first.len())?;
+        check_square("m₂", d, &m.second)?;
         let linear: f64 = self.first.iter().zip(&m.first).map(|(e, m)| e * m).sum();
         let quadratic: f64 =
             (0..d).flat_map(|i| (0..d).map(move |j| (i, j))).map(|ij| self.second[ij] * m.second[ij]).sum();
@@ -85,13 +87,17 @@ impl NaturalParameters {
     /// of mean `mean`: `∂/∂m₁ = ∂/∂μ − 2(∂/∂P)μ`, `∂/∂m₂ = ∂/∂P` (eqs 104-105).
     ///
     /// # Errors
-    /// [`Error::Dimension`].
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`]; the parameters are then as they were.
     pub fn step(&mut self, mean: &[f64], by_mean: &[f64], by_covariance: MatRef<'_, f64>) -> Result<(), Error> {
         let d = self.first.len();
         check_len("mean", d, mean.len())?;
         check_len("by_mean", d, by_mean.len())?;
         check_len("rows of by_covariance", d, by_covariance.nrows())?;
         check_len("columns of by_covariance", d, by_covariance.ncols())?;
+        check_square("η₂", d, &self.second)?;
+        check_finite("mean", mean)?;
+        check_finite("by_mean", by_mean)?;
+        check_symmetric("by_covariance", by_covariance)?;
         for i in 0..d {
             let bent: f64 = (0..d).map(|j| by_covariance[(i, j)] * mean[j]).sum();
             self.first[i] += by_mean[i] - 2.0 * bent;
@@ -102,12 +108,36 @@ impl NaturalParameters {
         Ok(())
     }
 
+    /// `η ← λη + (1−λ)η′`, of one dimension.
+    pub(crate) fn mix(&mut self, other: &Self, lambda: f64) {
+        for j in 0..self.first.len() {
+            self.first[j] = lambda * self.first[j] + (1.0 - lambda) * other.first[j];
+            for i in 0..self.first.len() {
+                self.second[(i, j)] = lambda * self.second[(i, j)] + (1.0 - lambda) * other.second[(i, j)];
+            }
+        }
+    }
+
+    /// `η ← η + (η′ − η₀)`, of one dimension.
+    pub(crate) fn add_gain(&mut self, part: &Self, start: &Self) {
+        for j in 0..self.first.len() {
+            self.first[j] += part.first[j] - start.first[j];
+            for i in 0..self.first.len() {
+                self.second[(i, j)] += part.second[(i, j)] - start.second[(i, j)];
+            }
+        }
+    }
+
     fn precision(&self) -> Result<vi_linalg::Cholesky, Error> {
         let d = self.first.len();
-        check_len("rows of η₂", d, self.second.nrows())?;
-        check_len("columns of η₂", d, self.second.ncols())?;
+        check_square("η₂", d, &self.second)?;
         factor("−2η₂", Mat::from_fn(d, d, |i, j| -2.0 * self.second[(i, j)]).as_ref())
     }
+}
+
+fn check_square(argument: &'static str, d: usize, matrix: &Mat<f64>) -> Result<(), Error> {
+    check_len(argument, d, matrix.nrows())?;
+    check_len(argument, d, matrix.ncols())
 }
 
 impl MeanParameters {

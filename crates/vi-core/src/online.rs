@@ -34,6 +34,7 @@ impl OnlineNewton {
     /// is then as it was.
     pub fn step(&mut self, gradient: &[f64], hessian: MatRef<'_, f64>) -> Result<(), Error> {
         check_derivatives(self.mean.len(), gradient, hessian)?;
+        check_state(self.mean.len(), &self.hessian)?;
         let next = &self.hessian + hessian;
         descend(&mut self.mean, next.as_ref(), gradient, 1.0)?;
         self.hessian = next;
@@ -71,6 +72,7 @@ impl NaturalGradient {
     pub fn step(&mut self, gradient: &[f64], information: MatRef<'_, f64>) -> Result<(), Error> {
         let d = self.mean.len();
         check_derivatives(d, gradient, information)?;
+        check_state(d, &self.fisher)?;
         let t = self.steps as f64 + 1.0;
         let rate = 1.0 / (t + 1.0);
         let next = Mat::from_fn(d, d, |i, j| t * rate * self.fisher[(i, j)] + rate * information[(i, j)]);
@@ -79,6 +81,11 @@ impl NaturalGradient {
         self.steps += 1;
         Ok(())
     }
+}
+
+fn check_state(d: usize, matrix: &Mat<f64>) -> Result<(), Error> {
+    check_len("rows of the accumulated matrix", d, matrix.nrows())?;
+    check_len("columns of the accumulated matrix", d, matrix.ncols())
 }
 
 fn check_derivatives(d: usize, gradient: &[f64], matrix: MatRef<'_, f64>) -> Result<(), Error> {

@@ -6,8 +6,8 @@ use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 
 use crate::Error;
-use crate::belief::{Belief, DenseGaussian};
-use crate::divergence::{Estimate, cross_entropy, log_density_with};
+use crate::belief::{Belief, DenseGaussian, Projection};
+use crate::divergence::{Estimate, cross_entropy, finite, log_density_with};
 use crate::error::check_len;
 use crate::filter::{check_rows, contiguous_row};
 use crate::likelihood::{GaussianExpectation, Likelihood};
@@ -91,7 +91,8 @@ impl<'a, L: Likelihood> GlmPosterior<'a, L> {
             squares += delta * (value - mean);
         }
         let n = draws as f64;
-        Ok(Estimate { value: mean - entropy(&cholesky), standard_error: (squares / (n - 1.0) / n).sqrt() })
+        let value = finite("KL(q‖p̃)", mean - entropy(&cholesky))?;
+        Ok(Estimate { value, standard_error: (squares / (n - 1.0) / n).sqrt() })
     }
 }
 
@@ -99,7 +100,7 @@ impl<L: GaussianExpectation> GlmPosterior<'_, L> {
     /// `Σ_i E_q[log p(y_i | x_iᵀθ)]`, in nats: `n` one-dimensional integrals. Cost `2nd²` flops.
     ///
     /// # Errors
-    /// [`Error::Dimension`].
+    /// [`Error::Dimension`]; [`Error::Row`] with [`Error::Overflow`] or [`Error::NegativeVariance`].
     pub fn expected_log_likelihood(&self, q: &DenseGaussian, par: Par) -> Result<f64, Error> {
         check_len("q", self.prior.dim(), q.dim())?;
         let (n, d) = (self.x.nrows(), self.x.ncols());
@@ -112,7 +113,9 @@ impl<L: GaussianExpectation> GlmPosterior<'_, L> {
         let mut sum = 0.0;
         for i in 0..n {
             let nu: f64 = xp.row(i).iter().zip(self.x.row(i).iter()).map(|(p, x)| p * x).sum();
-            sum += self.likelihood.expected_log_density(self.y[i], a[(i, 0)], nu.max(0.0));
+            let size: f64 = xp.row(i).iter().zip(self.x.row(i).iter()).map(|(p, x)| (p * x).abs()).sum();
+            let seen = Projection::new(a[(i, 0)], nu, d as f64 * f64::EPSILON * size).map_err(|e| e.at_row(i))?;
+            sum += self.likelihood.expected_log_density(self.y[i], seen.mean, seen.variance);
         }
         Ok(sum)
     }
@@ -122,12 +125,12 @@ impl<L: GaussianExpectation> GlmPosterior<'_, L> {
     /// Cost `2nd² + d³`.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NotPositiveDefinite`].
+    /// As [`expected_log_likelihood`](Self::expected_log_likelihood), and [`Error::NotPositiveDefinite`], [`Error::Overflow`].
     pub fn kl(&self, q: &DenseGaussian, par: Par) -> Result<f64, Error> {
         check_len("q", self.prior.dim(), q.dim())?;
         let cholesky = q.cholesky()?;
         let to_prior = cross_entropy(q.mean(), &cholesky, self.prior.mean(), &self.prior_cholesky)?;
-        Ok(to_prior - entropy(&cholesky) - self.expected_log_likelihood(q, par)?)
+        finite("KL(q‖p̃)", to_prior - entropy(&cholesky) - self.expected_log_likelihood(q, par)?)
     }
 }
 

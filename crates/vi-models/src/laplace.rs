@@ -107,8 +107,8 @@ pub struct LaplacePosterior {
 /// ```
 ///
 /// `x` is `n × d`, `y` has length `n`. The mode is found by Newton's method with a backtracking line search, in
-/// coordinates in which the prior is `N(0, I)`; for a log-concave likelihood it is unique and always found, separable
-/// classes and flat priors included. For a [`GaussianLikelihood`](vi_core::GaussianLikelihood) the answer is exact.
+/// coordinates in which the prior is `N(0, I)`; for a log-concave likelihood it is unique. It has been found on separable
+/// classes with `σ₀` up to `10⁴`; beyond `10⁸` rounding can stall the search, and the status says so. For a [`GaussianLikelihood`](vi_core::GaussianLikelihood) the answer is exact.
 /// Cost `nd² + d³/3` flops per step, `2nd² + 3d³` once.
 ///
 /// # Errors

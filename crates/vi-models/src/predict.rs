@@ -28,8 +28,8 @@ const BLOCK: usize = 256;
 /// `(a, ν) = (xᵀμ, xᵀPx)` for every row of `x` (`n × d`), by matrix products. Cost `2nd²` flops, `256·d` numbers.
 ///
 /// # Errors
-/// [`ModelError::Core`] with `Empty` (`n = 0`), `Dimension`, `Row` with `NonFinite`, or `Row` with `NegativeVariance` when
-/// rounding has destroyed the covariance or `xᵀPx` overflows.
+/// [`ModelError::Core`] with `Empty` (`n = 0`), `Dimension`, `Row` with `NonFinite`, with `NegativeVariance` when rounding has
+/// destroyed the covariance, or with `Overflow`.
 ///
 /// ```
 /// use vi_core::DenseGaussian;
@@ -64,18 +64,13 @@ fn along<'a>(
     mean: &[f64],
     products: impl Iterator<Item = &'a f64>,
 ) -> Result<Projection, Error> {
-    let mut projection = Projection { mean: 0.0, variance: 0.0 };
-    let mut size = 0.0;
+    let (mut along, mut variance, mut size) = (0.0, 0.0, 0.0);
     for ((x, mean), product) in x.zip(mean).zip(products) {
-        projection.mean += x * mean;
-        projection.variance += x * product;
+        along += x * mean;
+        variance += x * product;
         size += (x * product).abs();
     }
-    if !projection.variance.is_finite() || projection.variance < -(mean.len() as f64) * f64::EPSILON * size {
-        return Err(Error::NegativeVariance { value: projection.variance });
-    }
-    projection.variance = projection.variance.max(0.0);
-    Ok(projection)
+    Projection::new(along, variance, mean.len() as f64 * f64::EPSILON * size)
 }
 
 /// The central interval of each weight `θⱼ ~ N(μⱼ, Pⱼⱼ)` that holds `level` of its mass. Length `d`.

@@ -42,7 +42,7 @@ impl Prequential {
     #[must_use]
     pub fn probabilities<M: LogisticExpectation>(&self, method: &M) -> Vec<f64> {
         // The mixture's weights sum to 1 up to rounding.
-        self.projections.iter().map(|seen| method.sigmoid(seen.mean, seen.variance).0.min(1.0)).collect()
+        self.projections.iter().map(|seen| method.sigmoid(seen.mean, seen.variance).0.clamp(0.0, 1.0)).collect()
     }
 }
 

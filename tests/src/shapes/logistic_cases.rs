@@ -11,9 +11,10 @@ pub(super) const SHAPE: Shape = Shape { about: "logistic regressions under sever
 /// Cases that start from factors of a precision belong to another shape.
 fn recognise(root: &Node<'_>) -> bool {
     let cases = root.find("cases").and_then(|cases| cases.items().ok()).unwrap_or_default();
-    root.find("x").is_some()
-        && cases.iter().any(|case| case.find("algorithms").is_some())
-        && cases.iter().all(|case| case.find("W0").is_none())
+    let filters = cases.iter().any(|case| case.find("algorithms").is_some() || case.find("sigma0").is_some());
+    let scales = root.find("parameters").and_then(|parameters| parameters.find("sigma0"));
+    let without_cases = root.find("x").is_some() && scales.is_some_and(|scales| scales.is_array());
+    (filters || without_cases) && cases.iter().all(|case| case.find("W0").is_none())
 }
 
 fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {

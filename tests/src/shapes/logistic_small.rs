@@ -12,13 +12,15 @@ use crate::{CaseError, compare, grid, logistic, tolerance};
 pub(super) const SHAPE: Shape = Shape { about: "one logistic regression", recognise, check };
 
 fn recognise(root: &Node<'_>) -> bool {
+    let has = |key: &str| root.find(key).is_some();
     let algorithms = root.find("algorithms").is_some_and(|algorithms| algorithms.is_object());
-    algorithms && (root.find("x").is_some() || root.find("prior_mean").is_some())
+    let results = [algorithms, has("true_posterior"), has("laplace_exact")].into_iter().filter(|found| *found).count();
+    !has("cases") && (results >= 2 || (results == 1 && (has("x") || has("prior_mean"))))
 }
 
 fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
     let problem = Problem::read(root, root)?;
-    let mut algorithms = root.get("algorithms")?.members()?;
+    let mut algorithms = root.find("algorithms").map(|found| found.members()).transpose()?.unwrap_or_default();
     // Laplace may stand beside the others or among them.
     if let Some(laplace) = root.find("laplace_exact") {
         algorithms.push(("laplace_exact", laplace));

@@ -37,7 +37,8 @@ fn column_names(root: &Node<'_>) -> Option<Vec<String>> {
 
 fn recognise(root: &Node<'_>) -> bool {
     let inputs = |names: &[String]| names.iter().any(|name| name == "alpha0" || name == "nu0");
-    root.find("rows").is_some() && column_names(root).is_some_and(|names| inputs(&names))
+    let digits = ["alpha_30_digits", "nu_30_digits"].iter().any(|key| root.find(key).is_some());
+    column_names(root).is_some_and(|names| inputs(&names)) || (root.find("rows").is_some() && digits)
 }
 
 fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {

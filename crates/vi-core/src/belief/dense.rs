@@ -14,6 +14,11 @@ use crate::{Error, Site};
 /// and [`covariance`](Self::covariance) mirrors it for output. An update costs `2d²` flops for `Px` and
 /// `d²` for the rank-one change, each one pass over `d²/2` numbers.
 ///
+/// A covariance form loses digits where a vague prior meets informative rows: along a row, rounding leaves errors of order
+/// `ε·σ₀²·‖x‖²` beside a posterior variance of order `1/(n·h)`. With `σ₀ = 10³` and rows of order one that is 1e-10, harmless;
+/// with `σ₀ = 10⁶` it is 1e-4, and means can be wrong while the covariance still looks positive definite. For priors
+/// that flat take the [square-root belief](crate::SquareRootGaussian), whose rounding acts on `σ₀·‖x‖` instead.
+///
 /// ```
 /// use vi_core::{Belief, DenseGaussian};
 /// let prior = DenseGaussian::isotropic(&[0.0, 1.0], 2.0)?;
@@ -36,7 +41,7 @@ impl DenseGaussian {
     ///
     /// # Errors
     /// [`Error::Empty`] for `d = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`]
-    /// (beyond `d·ε` of the largest entry), [`Error::NotPositiveDefinite`].
+    /// (beyond `8·d·ε` of the largest entry), [`Error::NotPositiveDefinite`].
     pub fn new(mean: &[f64], covariance: MatRef<'_, f64>) -> Result<Self, Error> {
         let d = mean.len();
         if d == 0 {

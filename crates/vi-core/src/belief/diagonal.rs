@@ -47,10 +47,27 @@ impl DiagonalGaussian {
         check_finite("mean", mean)?;
         check_len("variances", mean.len(), variances.len())?;
         check_finite("variances", variances)?;
-        let precisions: Vec<f64> = variances.iter().map(|variance| 1.0 / variance).collect();
+        let precisions = variances.iter().map(|variance| 1.0 / variance).collect();
+        Self::checked(mean.to_vec(), precisions, "variances")
+    }
+
+    /// The belief `N(mean, diag(1/precisions))`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn from_precisions(mean: Vec<f64>, precisions: Vec<f64>) -> Result<Self, Error> {
+        if mean.is_empty() {
+            return Err(Error::Empty { argument: "mean" });
+        }
+        check_finite("mean", &mean)?;
+        check_len("precisions", mean.len(), precisions.len())?;
+        Self::checked(mean, precisions, "precisions")
+    }
+
+    fn checked(mean: Vec<f64>, precisions: Vec<f64>, argument: &'static str) -> Result<Self, Error> {
         match precisions.iter().position(|precision| !(*precision > 0.0 && precision.is_finite())) {
-            None => Ok(Self { mean: mean.to_vec(), precisions }),
-            Some(pivot) => Err(Error::NotPositiveDefinite { argument: "variances", pivot }),
+            None => Ok(Self { mean, precisions }),
+            Some(pivot) => Err(Error::NotPositiveDefinite { argument, pivot }),
         }
     }
 

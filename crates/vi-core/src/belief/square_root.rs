@@ -8,6 +8,7 @@ use vi_linalg::{Cholesky, cholesky};
 
 use super::{Belief, DenseGaussian, Projection, check_symmetric, factor};
 use crate::error::{check_finite, check_len, check_positive};
+use crate::natural::NaturalParameters;
 use crate::{Error, Site};
 
 /// Largest entry of a row of the root: its squares and their sums stay finite.
@@ -76,6 +77,41 @@ impl SquareRootGaussian {
         check_positive("sigma0²", sigma0 * sigma0)?;
         let d = mean.len();
         Ok(Self { mean: mean.to_vec(), root: Mat::from_fn(d, d, |i, j| if i == j { 1.0 / sigma0 } else { 0.0 }) })
+    }
+
+    /// A belief by its parts: `root` is finite, of the mean's dimension.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] for a diagonal entry that is not positive.
+    pub(crate) fn from_root(mean: Vec<f64>, root: Mat<f64>) -> Result<Self, Error> {
+        match (0..mean.len()).find(|&i| root[(i, i)] <= 0.0) {
+            None => Ok(Self { mean, root }),
+            Some(pivot) => Err(Error::NotPositiveDefinite { argument: "root", pivot }),
+        }
+    }
+
+    /// The natural parameters `Λμ`, `−½Λ`, `Λ = LLᵀ`. Cost `d³/3`.
+    pub(crate) fn natural(&self) -> NaturalParameters {
+        let d = self.mean.len();
+        let factor = &self.root;
+        let lower = Mat::from_fn(d, d, |i, j| if i >= j { factor[(i, j)] } else { 0.0 });
+        let precision = &lower * lower.transpose();
+        let first = (0..d).map(|i| (0..d).map(|j| precision[(i, j)] * self.mean[j]).sum()).collect();
+        NaturalParameters { first, second: Mat::from_fn(d, d, |i, j| -0.5 * precision[(i, j)]) }
+    }
+
+    /// The belief with these natural parameters. Cost `d³/3`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`], [`Error::NonFinite`].
+    pub(crate) fn from_natural(natural: &NaturalParameters) -> Result<Self, Error> {
+        let d = natural.first.len();
+        let precision = Mat::from_fn(d, d, |i, j| -2.0 * natural.second[(i, j)]);
+        let cholesky = factor("precision", precision.as_ref())?;
+        let mut mean = natural.first.clone();
+        cholesky.solve_vec_in_place(&mut mean)?;
+        check_finite("mean", &mean)?;
+        Ok(Self { mean, root: cholesky.into_factor() })
     }
 
     /// The same belief as a dense one. Cost `2d³/3`.

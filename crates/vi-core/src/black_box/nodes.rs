@@ -15,6 +15,8 @@ pub struct Nodes {
 
 /// More points than this are refused: the caller meant another rule.
 const MOST_POINTS: f64 = 1e7;
+/// More coordinates than this are refused: they would take over 8 GB.
+const MOST_NUMBERS: f64 = 1e9;
 
 impl Nodes {
     /// The product Gauss-Hermite rule with `order` points in each of `d` dimensions: exact for polynomials of
@@ -33,7 +35,7 @@ impl Nodes {
             return Err(Error::Setting { name: "order", value: order as f64, requirement: "between 1 and 64" });
         }
         let count = (order as f64).powf(d as f64);
-        if d == 0 || count > MOST_POINTS {
+        if d == 0 || count > MOST_POINTS || count * d as f64 > MOST_NUMBERS {
             return Err(Error::Setting {
                 name: "d", value: d as f64, requirement: "such that 1 ≤ d and orderᵈ ≤ 10⁷"
             });
@@ -50,10 +52,13 @@ impl Nodes {
     /// `pairs` pairs of antithetic draws `±z` with equal weights: odd moments vanish exactly.
     ///
     /// # Errors
-    /// [`Error::Setting`] for `d = 0` or no pairs.
+    /// [`Error::Setting`] for `d = 0`, no pairs, or over 10⁹ coordinates.
     pub fn antithetic_draws<R: Rng + ?Sized>(d: usize, pairs: usize, rng: &mut R) -> Result<Self, Error> {
-        if d == 0 || pairs == 0 {
-            return Err(Error::Setting { name: "d × pairs", value: 0.0, requirement: "positive" });
+        let numbers = 2.0 * d as f64 * pairs as f64;
+        if !(numbers > 0.0 && numbers <= MOST_NUMBERS) {
+            return Err(Error::Setting {
+                name: "2·d·pairs", value: numbers, requirement: "positive and at most 10⁹"
+            });
         }
         let mut points = Mat::zeros(d, 2 * pairs);
         for k in 0..pairs {

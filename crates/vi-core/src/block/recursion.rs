@@ -51,8 +51,11 @@ impl BlockRecursion {
         self.means.len()
     }
 
-    /// Where a belief writes `a` (length `b`) and the lower triangle of `T` (`b × b`) for a block of `b` rows.
+    /// Where a belief writes `a` (length `b`) and the lower triangle of `T` (`b × b`) for a block of `b` rows, at most
+    /// [`capacity`](Self::capacity) of them.
+    #[track_caller]
     pub fn inputs(&mut self, b: usize) -> (&mut [f64], MatMut<'_, f64>) {
+        assert!(b <= self.capacity(), "a block of {b} rows in memory for {}", self.capacity());
         self.len = b;
         (&mut self.means[..b], self.overlaps.as_mut().submatrix_mut(0, 0, b, b))
     }

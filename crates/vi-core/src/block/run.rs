@@ -3,6 +3,7 @@
 use vi_linalg::faer::{MatRef, Par};
 
 use super::{BlockBelief, BlockRecursion};
+use crate::error::check_len;
 use crate::filter::{StepInfo, check_observations, check_weights};
 use crate::{Error, Site, SiteRule, WeightedRule};
 
@@ -13,13 +14,13 @@ pub struct BlockSettings {
 }
 
 impl BlockSettings {
-    /// Blocks of `block` rows.
+    /// Blocks of `block` rows. What is done in the space of a block takes `block²` numbers.
     ///
     /// # Errors
-    /// [`Error::Setting`] for `block = 0`.
+    /// [`Error::Setting`] unless `1 ≤ block ≤ 16384`.
     pub fn new(block: usize) -> Result<Self, Error> {
-        if block == 0 {
-            return Err(Error::Setting { name: "block", value: 0.0, requirement: "at least 1" });
+        if !(1..=16_384).contains(&block) {
+            return Err(Error::Setting { name: "block", value: block as f64, requirement: "between 1 and 16384" });
         }
         Ok(Self { block })
     }
@@ -41,6 +42,7 @@ impl BlockSettings {
 /// Memory of a blocked pass, owned by the caller and used again by later passes.
 #[derive(Debug)]
 pub struct BlockScratch<B: BlockBelief> {
+    dim: usize,
     pub(crate) recursion: BlockRecursion,
     pub(crate) panels: B::Panels,
 }
@@ -48,7 +50,8 @@ pub struct BlockScratch<B: BlockBelief> {
 impl<B: BlockBelief> BlockScratch<B> {
     /// Memory for `belief` in blocks of `settings`.
     pub fn new(belief: &B, settings: BlockSettings) -> Self {
-        Self { recursion: BlockRecursion::new(settings.block), panels: belief.panels(settings.block) }
+        let recursion = BlockRecursion::new(settings.block);
+        Self { dim: belief.dim(), recursion, panels: belief.panels(settings.block) }
     }
 }
 
@@ -112,6 +115,7 @@ fn pass<B: BlockBelief + Clone>(
     site: impl Fn(usize, f64, f64) -> Result<Site, Error>,
     mut observe: impl FnMut(usize, &B, &[StepInfo]),
 ) -> Result<BlockInfo, Error> {
+    check_len("scratch", belief.dim(), scratch.dim)?;
     let before = belief.clone();
     let block = scratch.recursion.capacity();
     let mut info = BlockInfo { blocks: 0 };

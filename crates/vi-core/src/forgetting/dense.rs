@@ -30,12 +30,7 @@ impl Forget for DenseGaussian {
 
     fn return_towards(&mut self, anchor: &NaturalParameters, lambda: f64) -> Result<(), Error> {
         let mut natural = NaturalParameters::of(self)?;
-        for j in 0..self.dim() {
-            natural.first[j] = lambda * natural.first[j] + (1.0 - lambda) * anchor.first[j];
-            for i in 0..self.dim() {
-                natural.second[(i, j)] = lambda * natural.second[(i, j)] + (1.0 - lambda) * anchor.second[(i, j)];
-            }
-        }
+        natural.mix(anchor, lambda);
         let mixed = natural.to_belief()?;
         check_finite("mean", mixed.mean())?;
         *self = mixed;

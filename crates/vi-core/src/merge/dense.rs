@@ -10,16 +10,9 @@ impl Mergeable for DenseGaussian {
 
     fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error> {
         let start = NaturalParameters::of(prior)?;
-        let d = start.first.len();
         let mut sum = start.clone();
         for part in parts {
-            let part = NaturalParameters::of(part)?;
-            for j in 0..d {
-                sum.first[j] += part.first[j] - start.first[j];
-                for i in 0..d {
-                    sum.second[(i, j)] += part.second[(i, j)] - start.second[(i, j)];
-                }
-            }
+            sum.add_gain(&NaturalParameters::of(part)?, &start);
         }
         sum.to_belief()
     }

@@ -41,6 +41,16 @@ use crate::{GaussianLikelihood, SiteRule};
 /// The Kalman filter of Bayesian linear regression (R-VGA eqs 40-42), `h = 1/σ²`, `g = (y−a)/σ²`.
 pub type Kalman = Explicit<GaussianLikelihood>;
 
+impl<R: SiteRule + ?Sized> SiteRule for Box<R> {
+    fn check_label(&self, label: f64) -> Result<(), crate::Error> {
+        (**self).check_label(label)
+    }
+
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<crate::Site, crate::Error> {
+        (**self).site(a, nu, y)
+    }
+}
+
 impl<R: SiteRule + ?Sized> SiteRule for &R {
     fn check_label(&self, label: f64) -> Result<(), crate::Error> {
         (**self).check_label(label)

@@ -1,11 +1,13 @@
 //! Every entry point names what is wrong and leaves its state to the bit.
 
+use vi_core::batch::InformationGaussian;
 use vi_core::black_box::{LogLikelihood, Nodes, Order0, StepSettings, explicit_step, implicit_step};
-use vi_core::natural::NaturalParameters;
+use vi_core::block::{self, BlockScratch, BlockSettings};
+use vi_core::natural::{MeanParameters, NaturalParameters};
 use vi_core::online::OnlineNewton;
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, Implicit, Mixture8, QuadraticBound,
-    Site, SiteRule, ekf, filter, kalman,
+    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, GlmPosterior, Implicit, Mixture8,
+    QuadraticBound, Site, SiteRule, ekf, filter, kalman,
 };
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 
@@ -151,6 +153,67 @@ fn vector_updates_refuse_bad_matrices() {
         |b| update(b, MatRef::from_row_major_slice(&[], 0, 2), &[], Mat::zeros(0, 0).as_ref()),
         |e| matches!(e, Error::Empty { .. }),
     );
+}
+
+#[test]
+fn results_beyond_floating_point_are_told() {
+    refused(
+        |b| step(b, &[1e200, 0.0], 1.0),
+        |e| matches!(e, Error::Overflow { quantity: "xᵀPx", value } if value.is_infinite()),
+    );
+    let far = DenseGaussian::isotropic(&[-1e200, 0.0], 1.0).unwrap();
+    let mut belief = far.clone();
+    let error = step(&mut belief, &[1e150, 0.0], 1.0).unwrap_err();
+    assert!(matches!(error, Error::Overflow { quantity: "xᵀμ", .. }));
+    assert_eq!(bits(&belief), bits(&far));
+    let (wide, narrow) =
+        (DenseGaussian::isotropic(&[0.0], 1e150).unwrap(), DenseGaussian::isotropic(&[0.0], 1e-150).unwrap());
+    assert!(matches!(
+        vi_core::divergence::gaussian_kl(&wide, &narrow),
+        Err(Error::Overflow { quantity: "KL(q‖p)", .. })
+    ));
+    let x = [1e200];
+    let posterior = GlmPosterior::new(&narrow, view(&x, 1), &[1.0], BernoulliLogit(Mixture8)).unwrap();
+    let kl = posterior.kl(&wide, Par::Seq).unwrap_err();
+    assert!(matches!(&kl, Error::Row { row: 0, source } if matches!(**source, Error::Overflow { .. })));
+}
+
+#[test]
+fn memory_of_another_size_is_refused() {
+    let other = DenseGaussian::isotropic(&[0.0; 3], 1.0).unwrap();
+    let mut scratch = BlockScratch::new(&other, BlockSettings::new(4).unwrap());
+    let x = [1.0, 2.0];
+    refused(
+        |b| block::run(b, &LOGIT, view(&x, 2), &[1.0], &mut scratch, Par::Seq, |_, _, _| {}).map(drop),
+        |e| matches!(e, Error::Dimension { argument: "scratch", expected: 2, found: 3 }),
+    );
+    assert!(matches!(BlockSettings::new(usize::MAX), Err(Error::Setting { name: "block", .. })));
+    assert!(matches!(Nodes::antithetic_draws(1, usize::MAX / 2, &mut rng(1)), Err(Error::Setting { .. })));
+    assert!(matches!(Nodes::gauss_hermite(1 << 40, 1), Err(Error::Setting { .. })));
+    let mismatched = InformationGaussian::new(vec![0.0; 2], Mat::identity(1, 1));
+    assert!(matches!(mismatched, Err(Error::Dimension { .. })));
+    assert!(matches!(InformationGaussian::new(vec![f64::NAN], Mat::identity(1, 1)), Err(Error::NonFinite { .. })));
+}
+
+#[test]
+fn natural_parameters_check_what_they_are_given() {
+    let start = prior(2, 1.0, &mut rng(33));
+    let mut natural = NaturalParameters::of(&start).unwrap();
+    let before = natural.clone();
+    let zero = Mat::<f64>::zeros(2, 2);
+    assert!(matches!(natural.step(&[0.0; 2], &[f64::NAN, 0.0], zero.as_ref()), Err(Error::NonFinite { .. })));
+    assert!(matches!(
+        natural.step(&[0.0; 2], &[0.0; 2], mat![[0.0, 1.0], [2.0, 0.0]].as_ref()),
+        Err(Error::NotSymmetric { .. })
+    ));
+    assert_eq!((&natural.first, &natural.second), (&before.first, &before.second));
+    let torn = MeanParameters { first: vec![0.0; 2], second: Mat::zeros(1, 1) };
+    assert!(matches!(natural.inner(&torn), Err(Error::Dimension { argument: "m₂", .. })));
+    natural.second = Mat::zeros(1, 1);
+    assert!(matches!(natural.step(&[0.0; 2], &[0.0; 2], zero.as_ref()), Err(Error::Dimension { argument: "η₂", .. })));
+    let mut newton = OnlineNewton::new(&start).unwrap();
+    newton.hessian = Mat::zeros(1, 1);
+    assert!(matches!(newton.step(&[0.0; 2], zero.as_ref()), Err(Error::Dimension { .. })));
 }
 
 /// A model whose mean is not finite and whose covariance is singular, by choice.

@@ -12,6 +12,7 @@ mod divergences;
 mod evidence;
 mod forgetting;
 mod hyper;
+mod joined;
 mod merge;
 mod refine;
 mod rules;

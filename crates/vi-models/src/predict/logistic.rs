@@ -91,7 +91,7 @@ pub struct LogisticPrediction {
 }
 
 impl LogisticPrediction {
-    /// The prediction from `xᵀθ ~ N(a, ν)`, `ν ≥ 0`.
+    /// The prediction from `xᵀθ ~ N(a, ν)`, `ν ≥ 0`; NaN where `a` or `ν` is.
     ///
     /// ```
     /// use vi_core::{Probit, Projection};
@@ -104,8 +104,8 @@ impl LogisticPrediction {
     pub fn new<M: ProbabilityVariance>(seen: Projection, method: &M) -> Self {
         Self {
             projection: seen,
-            // The mixture's weights sum to 1 up to rounding.
-            probability: method.sigmoid(seen.mean, seen.variance).0.min(1.0),
+            // A quadrature's weights sum to 1 up to rounding.
+            probability: method.sigmoid(seen.mean, seen.variance).0.clamp(0.0, 1.0),
             variance: method.probability_variance(seen.mean, seen.variance),
             plug_in: sigmoid(seen.mean),
         }

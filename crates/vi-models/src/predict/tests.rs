@@ -171,10 +171,10 @@ fn bad_input_is_named() {
     let nan = project(&belief, mat![[0.0, 0.0], [0.0, f64::NAN]].as_ref()).unwrap_err();
     assert!(matches!(nan, ModelError::Core(Error::Row { row: 1, .. })));
     let overflow = project(&belief, mat![[0.0, 0.0], [1e200, 0.0]].as_ref()).unwrap_err();
-    assert_eq!(overflow, Error::NegativeVariance { value: f64::INFINITY }.at_row(1).into());
+    assert_eq!(overflow, Error::Overflow { quantity: "xᵀPx", value: f64::INFINITY }.at_row(1).into());
     let late = Mat::from_fn(300, 2, |i, _| if i == 299 { 1e200 } else { 0.0 });
     let late = project(&belief, late.as_ref()).unwrap_err();
-    assert_eq!(late, Error::NegativeVariance { value: f64::INFINITY }.at_row(299).into());
+    assert_eq!(late, Error::Overflow { quantity: "xᵀPx", value: f64::INFINITY }.at_row(299).into());
     assert!(weights(&belief, 1.5).is_err());
     assert!(LogisticPrediction::new(seen(0.0, 1.0), &Probit).interval(0.0).is_err());
 }

@@ -1,0 +1,44 @@
+//! A mean and a lower triangle as bytes: what the dense and the square-root beliefs store.
+
+use serde::{Deserialize, Serialize};
+use vi_linalg::faer::{Mat, MatRef};
+
+use crate::Error;
+use crate::error::{check_finite, check_len};
+
+/// The stored form of a belief kept as a mean and a triangle: `d`, the mean, the lower triangle column by column.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TriangleWire {
+    dim: u64,
+    mean: Vec<f64>,
+    lower: Vec<f64>,
+}
+
+impl TriangleWire {
+    pub(super) fn of(mean: &[f64], lower: MatRef<'_, f64>) -> Self {
+        let d = mean.len();
+        let lower = (0..d).flat_map(|j| (j..d).map(move |i| lower[(i, j)])).collect();
+        Self { dim: d as u64, mean: mean.to_vec(), lower }
+    }
+
+    /// The mean and the triangle, lengths and finiteness checked; `argument` names the triangle.
+    pub(super) fn into_parts(self, argument: &'static str) -> Result<(Vec<f64>, Mat<f64>), Error> {
+        let d = self.mean.len();
+        if d == 0 {
+            return Err(Error::Empty { argument: "mean" });
+        }
+        check_len("mean", usize::try_from(self.dim).unwrap_or(usize::MAX), d)?;
+        // d(d+1)/2 cannot overflow unless the triangle is shorter than that.
+        check_len(argument, d.saturating_mul(d + 1) / 2, self.lower.len())?;
+        check_finite("mean", &self.mean)?;
+        check_finite(argument, &self.lower)?;
+        let mut lower = Mat::zeros(d, d);
+        let mut entries = self.lower.into_iter();
+        for j in 0..d {
+            for (i, value) in (j..d).zip(&mut entries) {
+                lower[(i, j)] = value;
+            }
+        }
+        Ok((self.mean, lower))
+    }
+}
