@@ -8,6 +8,17 @@ use crate::error::{check_finite, check_len};
 use crate::special::HALF_LN_2PI;
 
 /// The natural parameters `η₁ = P⁻¹μ`, `η₂ = −½P⁻¹` of `N(μ, P)`.
+///
+/// ```
+/// use vi_core::{natural::NaturalParameters, Belief, DenseGaussian};
+/// use vi_linalg::faer::mat;
+/// let mut eta = NaturalParameters::of(&DenseGaussian::isotropic(&[0.0], 1.0)?)?;
+/// // E log N(y | θ, 1) at q = N(1, ½), y = 2: the gradients are y − μ = 1 and −½ (Theorem 4 at its own solution).
+/// eta.step(&[1.0], &[1.0], mat![[-0.5]].as_ref())?;
+/// let posterior = eta.to_belief()?;
+/// assert_eq!((posterior.mean()[0], posterior.covariance()[(0, 0)]), (1.0, 0.5));
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct NaturalParameters {
     /// `η₁`, length `d`.

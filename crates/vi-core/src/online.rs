@@ -9,6 +9,15 @@ use crate::error::{check_finite, check_len};
 /// Online Newton descent (eq 39): `Q ← Q + ∇²ℓ(μ)`, `μ ← μ − Q⁻¹∇ℓ(μ)`.
 ///
 /// For a linear-Gaussian model this is the Kalman filter (Theorem 2), `Q = P⁻¹`.
+///
+/// ```
+/// use vi_core::{online::OnlineNewton, DenseGaussian};
+/// use vi_linalg::faer::mat;
+/// let mut newton = OnlineNewton::new(&DenseGaussian::isotropic(&[0.0], 1.0)?)?;
+/// newton.step(&[-2.0], mat![[1.0]].as_ref())?; // y = 2, x = 1, σ² = 1
+/// assert_eq!(newton.mean, [1.0]);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct OnlineNewton {
     /// The iterate `μ`, length `d`.

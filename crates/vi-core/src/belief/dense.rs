@@ -14,10 +14,10 @@ use crate::{Error, Site};
 /// and [`covariance`](Self::covariance) mirrors it for output. An update costs `2d²` flops for `Px` and
 /// `d²` for the rank-one change, each one pass over `d²/2` numbers.
 ///
-/// A covariance form loses digits where a vague prior meets informative rows: along a row, rounding leaves errors of order
-/// `ε·σ₀²·‖x‖²` beside a posterior variance of order `1/(n·h)`. With `σ₀ = 10³` and rows of order one that is 1e-10, harmless;
-/// with `σ₀ = 10⁶` it is 1e-4, and means can be wrong while the covariance still looks positive definite. For priors
-/// that flat take the [square-root belief](crate::SquareRootGaussian), whose rounding acts on `σ₀·‖x‖` instead.
+/// A covariance form loses digits where a vague prior meets many collinear rows: an update smaller than the rounding of `P` is
+/// lost, and the variance along the row sticks near `√(ε·Σxᵢ²Pᵢᵢ/h)`. With `h = 1` and rows of order one that is 1e-5 for
+/// entries of `P` near `10⁶` and 1e-2 near `10¹²`, while the covariance still looks positive definite. For priors that flat
+/// take the [square-root belief](crate::SquareRootGaussian), whose rounding acts on the square roots instead.
 ///
 /// ```
 /// use vi_core::{Belief, DenseGaussian};
@@ -124,10 +124,27 @@ impl Belief for DenseGaussian {
     }
 
     /// Never fails: what rounding destroys is reported by the next projection or factorisation.
+    /// Refuses, at a cost of `2d` flops, an update after which a variance would not be positive.
     fn absorb(&mut self, _x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
+        let shrinkage = site.shrinkage(projection.variance);
+        check_variances(&self.covariance, |i| shrinkage * gain[i] * gain[i])?;
         axpy(&mut self.mean, site.gain(projection.variance), gain);
-        symmetric_rank_one(self.covariance.as_mut(), -site.shrinkage(projection.variance), gain);
+        symmetric_rank_one(self.covariance.as_mut(), -shrinkage, gain);
         Ok(())
+    }
+}
+
+/// Checks that every `P_ii − loss(i)` is positive.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`].
+pub(super) fn check_variances(covariance: &Mat<f64>, loss: impl Fn(usize) -> f64) -> Result<(), Error> {
+    match (0..covariance.nrows()).find(|&i| {
+        let left = covariance[(i, i)] - loss(i);
+        left <= 0.0 || left.is_nan()
+    }) {
+        None => Ok(()),
+        Some(pivot) => Err(Error::NotPositiveDefinite { argument: "covariance after the update", pivot }),
     }
 }
 

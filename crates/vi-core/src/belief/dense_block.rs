@@ -6,6 +6,7 @@ use vi_linalg::faer::linalg::triangular_solve::solve_unit_lower_triangular_in_pl
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 use vi_linalg::kernels::{mirror_lower, symmetric_mul_mat, symmetric_rank_r};
 
+use super::dense::check_variances;
 use super::{Belief, DenseGaussian};
 use crate::Error;
 use crate::block::{BlockBelief, BlockRecursion};
@@ -77,6 +78,8 @@ impl BlockBelief for DenseGaussian {
         let mut u = panels.u.as_mut().submatrix_mut(0, 0, d, b);
         solve_unit_lower_triangular_in_place(coefficients.as_ref(), u.as_mut().transpose_mut(), par);
         let (mean, covariance) = self.parts_mut();
+        let loss = |i: usize| (0..b).map(|t| recursion.shrinkages()[t] * u[(i, t)] * u[(i, t)]).sum();
+        check_variances(covariance, loss)?;
         let gains = MatRef::from_column_major_slice(recursion.gains(), b, 1);
         let mean = vi_linalg::faer::MatMut::from_column_major_slice_mut(mean, d, 1);
         matmul(mean, Accum::Add, u.as_ref(), gains, 1.0, par);

@@ -72,6 +72,19 @@ pub struct BlockInfo {
 /// # Errors
 /// As [`filter::run`](crate::filter::run); [`Error::Dimension`] when `scratch` is of another dimension. On any error the
 /// belief is as it was before the call.
+///
+/// ```
+/// use vi_core::block::{self, BlockScratch, BlockSettings};
+/// use vi_core::{Belief, BernoulliLogit, DenseGaussian, Implicit, Mixture8};
+/// use vi_linalg::faer::{MatRef, Par};
+/// let x = MatRef::from_row_major_slice(&[1.0, 0.2, 1.0, -1.3, 1.0, 2.1, 1.0, -0.4], 4, 2);
+/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 3.0)?;
+/// let mut scratch = BlockScratch::new(&belief, BlockSettings::for_dim(2));
+/// let rule = Implicit(BernoulliLogit(Mixture8));
+/// let info = block::run(&mut belief, &rule, x, &[1.0, 0.0, 1.0, 0.0], &mut scratch, Par::Seq, |_, _, _| {})?;
+/// assert_eq!(info.blocks, 1);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn run<B: BlockBelief + Clone, R: SiteRule>(
     belief: &mut B,
     rule: &R,

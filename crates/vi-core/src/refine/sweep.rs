@@ -302,6 +302,18 @@ fn batch_fallback<L: GaussianExpectation>(
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`].
+///
+/// ```
+/// use vi_core::{refine, DenseGaussian, Explicit, GaussianLikelihood};
+/// use vi_linalg::faer::{MatRef, Par};
+/// let x = MatRef::from_row_major_slice(&[1.0, 2.0, 3.0], 3, 1);
+/// let (y, noise) = ([1.1, 1.9, 3.2], GaussianLikelihood::new(0.1)?);
+/// let prior = DenseGaussian::isotropic(&[0.0], 10.0)?;
+/// let posterior = refine::first_pass(&prior, &Explicit(noise), x, &y, Par::Seq)?;
+/// let densities = refine::leave_one_out(&posterior, x, &y, &noise)?;
+/// assert!(densities.iter().all(|d| d.is_some_and(|d| d > -2.0)));
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn leave_one_out<L: GaussianExpectation>(
     refinement: &Refinement,
     x: MatRef<'_, f64>,

@@ -11,6 +11,13 @@ const MAX_ITERATIONS: usize = 200;
 
 /// `h = tanh(ξ/2)/(2ξ)`, `r = y − ½`, `g = y − ½ − h·a`: logistic regression under the quadratic
 /// bound `log s(t) ≥ log s(ξ) + (t−ξ)/2 − ½h(t²−ξ²)` (R-VGA eqs 82-90).
+///
+/// ```
+/// use vi_core::{QuadraticBound, SiteRule};
+/// let site = QuadraticBound::Once.site(0.0, 0.0, 1.0)?;
+/// assert_eq!((site.slope, site.curvature), (0.5, 0.25));
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum QuadraticBound {
     /// `ξ² = xᵀ(P₋+μ₋μ₋ᵀ)x = ν + a²`, once, from the old belief: the QKF as the paper has it (eq 90).

@@ -316,7 +316,8 @@ fn a_destroyed_belief_is_not_written() {
     let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
     let mut gain = [0.0; 2];
     let seen = belief.project(&[1.0, 1.0], &mut gain);
-    let wrong = Projection { variance: -0.5, ..seen };
+    // c = h/(1+hν) = 0.9 takes [[1, 0], [0, 1]] to [[0.1, −0.9], [−0.9, 0.1]].
+    let wrong = Projection { variance: 1.0 / 9.0, ..seen };
     belief.absorb(&[1.0, 1.0], wrong, Site { slope: 0.0, curvature: 1.0 }, &mut gain).unwrap();
     let mut bytes = Vec::new();
     let error = inner(belief.write_to(&mut bytes)).unwrap_err();

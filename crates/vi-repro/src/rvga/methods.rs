@@ -44,7 +44,13 @@ pub(super) fn follow(
     match outcome {
         Ok(()) => Ok(None),
         Err(Error::Row { row, source })
-            if matches!(*source, Error::NegativeVariance { .. } | Error::ImproperSite { .. }) =>
+            if matches!(
+                *source,
+                Error::NegativeVariance { .. }
+                    | Error::Overflow { .. }
+                    | Error::NotPositiveDefinite { .. }
+                    | Error::ImproperSite { .. }
+            ) =>
         {
             Ok(Some(format!("{} broke down at observation {}: {source}", method.label(), row + 1)))
         }
