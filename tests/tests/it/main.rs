@@ -6,4 +6,5 @@ mod common;
 mod golden;
 mod other_sizes;
 mod properties;
+mod refinement;
 mod tampering;
