@@ -125,6 +125,12 @@ pub fn optimum_of(
     mut statistics: impl FnMut(&InformationGaussian) -> Result<Statistics, Error>,
 ) -> Result<(DenseGaussian, BatchInfo), Error> {
     check_len("start", prior.dim(), start.dim())?;
+    let d = prior.dim();
+    let mut statistics = |q: &InformationGaussian| {
+        let sums = statistics(q)?;
+        sums.check(d)?;
+        Ok::<_, Error>(sums)
+    };
     let prior = InformationGaussian::of(prior)?;
     let mut q = InformationGaussian::of(start)?;
     let mut sums = statistics(&q)?;

@@ -92,12 +92,23 @@ impl Statistics {
         sums
     }
 
+    /// Checks that the sums are those of dimension `d`: their fields are public.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub(super) fn check(&self, d: usize) -> Result<(), Error> {
+        check_len("slope of the statistics", d, self.slope.len())?;
+        check_len("rows of the information", d, self.information.nrows())?;
+        check_len("columns of the information", d, self.information.ncols())
+    }
+
     /// Adds the sums over other rows at the same `q`.
     ///
     /// # Errors
     /// [`Error::Dimension`].
     pub fn add(&mut self, other: &Self) -> Result<(), Error> {
-        check_len("statistics", self.slope.len(), other.slope.len())?;
+        self.check(self.slope.len())?;
+        other.check(self.slope.len())?;
         self.rows += other.rows;
         self.expected_log_likelihood += other.expected_log_likelihood;
         for (a, b) in self.slope.iter_mut().zip(&other.slope) {

@@ -7,6 +7,7 @@ use super::{Form, Moments};
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian, factor};
 use crate::divergence::gaussian_kl;
+use crate::error::check_len;
 
 /// When the implicit step stops. Immutable; checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,7 +77,7 @@ pub struct StepInfo {
 pub fn explicit_step<F: Form>(belief: &mut DenseGaussian, form: &F) -> Result<(), Error> {
     let cholesky = belief.cholesky()?;
     let prior = Prior::new(belief, &cholesky);
-    let moments = form.moments(belief.mean(), &cholesky)?;
+    let moments = checked(form, belief.mean(), &cholesky)?;
     let target = prior.precision.as_ref() + &moments.information;
     *belief = prior.move_to(&prior.mean, &moments, target.as_ref(), 1.0)?;
     Ok(())
@@ -116,7 +117,7 @@ pub fn implicit_step<F: Form>(belief: &mut DenseGaussian, form: &F, settings: St
     let prior = Prior::new(&start, &cholesky);
     let mut q = start.clone();
     let mut precision = prior.precision.clone();
-    let mut moments = form.moments(q.mean(), &cholesky)?;
+    let mut moments = checked(form, q.mean(), &cholesky)?;
     let mut info = StepInfo { iterations: 0, halvings: 0, objective: -moments.value, status: Status::MaxIterations };
 
     let first_objective = info.objective;
@@ -154,6 +155,15 @@ pub fn implicit_step<F: Form>(belief: &mut DenseGaussian, form: &F, settings: St
     Ok(info)
 }
 
+/// The moments of a form that may be the caller's own, of the right shape.
+fn checked<F: Form>(form: &F, mean: &[f64], cholesky: &Cholesky) -> Result<Moments, Error> {
+    let moments = form.moments(mean, cholesky)?;
+    check_len("slope of the moments", mean.len(), moments.slope.len())?;
+    check_len("rows of the information", mean.len(), moments.information.nrows())?;
+    check_len("columns of the information", mean.len(), moments.information.ncols())?;
+    Ok(moments)
+}
+
 /// How much the objective may rise: a hundredth of the gain so far, and rounding.
 fn slack(first: f64, current: f64) -> f64 {
     0.01 * (first - current).max(0.0) + 64.0 * f64::EPSILON * (first.abs() + current.abs() + 1.0)
@@ -161,7 +171,7 @@ fn slack(first: f64, current: f64) -> f64 {
 
 /// The moments at `q` and the objective `KL(q‖q₋) − E_q[log p]`, if both are finite.
 fn evaluate<F: Form>(form: &F, q: &DenseGaussian, start: &DenseGaussian) -> Option<(Moments, f64)> {
-    let moments = form.moments(q.mean(), &q.cholesky().ok()?).ok()?;
+    let moments = checked(form, q.mean(), &q.cholesky().ok()?).ok()?;
     let objective = gaussian_kl(q, start).ok()? - moments.value;
     objective.is_finite().then_some((moments, objective))
 }

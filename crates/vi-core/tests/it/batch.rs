@@ -147,6 +147,16 @@ fn the_bound_is_below_the_evidence() {
 }
 
 #[test]
+fn statistics_of_another_dimension_are_refused() {
+    let (start, _, _) = logistic_problem(5, 3, 1.0, 66);
+    let answer = optimum_of(&start, &start, BatchSettings::default(), |_| Ok(Statistics::zero(2)));
+    assert!(matches!(answer, Err(Error::Dimension { expected: 3, found: 2, .. })));
+    let mut torn = Statistics::zero(3);
+    torn.information = vi_linalg::faer::Mat::zeros(1, 1);
+    assert!(matches!(Statistics::zero(3).add(&torn), Err(Error::Dimension { .. })));
+}
+
+#[test]
 fn bad_input_and_exhaustion_are_told() {
     let d = 3;
     let (start, inputs, y) = logistic_problem(20, d, 3.0, 65);
