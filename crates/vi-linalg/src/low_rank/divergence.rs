@@ -106,11 +106,11 @@ impl DenseRoot<'_> {
     }
 
     /// δᵀΛδ.
-    fn distance(&self, delta: Vec<f64>) -> f64 {
+    fn distance(&self, delta: &[f64]) -> f64 {
         let d = delta.len();
         match self {
             Self::Precision(l) => {
-                (l.factor().transpose() * MatRef::from_column_major_slice(&delta, d, 1)).squared_norm_l2()
+                (l.factor().transpose() * MatRef::from_column_major_slice(delta, d, 1)).squared_norm_l2()
             }
             Self::Covariance(l) => {
                 let mut z = Mat::from_fn(d, 1, |i, _| delta[i]);
@@ -143,7 +143,7 @@ pub fn kl_of_precisions_to_dense(
     let delta = difference(p.dim(), mean_q, mean_p)?;
     let trace = q.inverse_trace_of(p.precision_root().as_ref(), par);
     let log_dets = q.log_det() - p.log_det_precision();
-    Ok(divergence(delta.len(), trace, p.distance(delta), log_dets))
+    Ok(divergence(delta.len(), trace, p.distance(&delta), log_dets))
 }
 
 /// KL(q ‖ N(μ_p, S⁻¹)) in nats for a dense Gaussian q and p of precision S = Ψ + WWᵀ. Cost O(d²p), or O(d³) when q comes by

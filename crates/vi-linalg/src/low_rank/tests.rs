@@ -344,6 +344,7 @@ fn extreme_entries_give_errors_and_no_panic() {
 #[cfg(feature = "rayon")]
 #[test]
 fn threads_change_no_bit() {
+    use crate::SymmetricOperator;
     let s = random(&mut rng(5), 20_000, 3);
     let x = matrix(&mut rng(6), 20_000, 2);
     let results = |par| {
