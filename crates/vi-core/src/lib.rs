@@ -49,6 +49,7 @@ pub mod implicit;
 pub mod kalman;
 mod likelihood;
 mod logit;
+pub mod low_rank;
 pub mod merge;
 pub mod natural;
 pub mod online;
@@ -71,6 +72,7 @@ pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
+pub use low_rank::{LowRankGaussian, LowRankSettings, MeanMoves};
 pub use merge::{Mergeable, ShardPosterior};
 pub use posterior::GlmPosterior;
 pub use rule::{
