@@ -52,6 +52,7 @@ mod logit;
 pub mod low_rank;
 pub mod merge;
 pub mod natural;
+pub mod nonlinear;
 pub mod online;
 mod posterior;
 pub mod quadrature;
