@@ -73,7 +73,7 @@ pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
-pub use low_rank::{LowRankGaussian, LowRankSettings, MeanMoves};
+pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, MeanMoves};
 pub use merge::{Mergeable, ShardPosterior};
 pub use posterior::GlmPosterior;
 pub use rule::{
