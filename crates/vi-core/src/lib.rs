@@ -53,6 +53,7 @@ mod logit;
 pub mod low_rank;
 pub mod merge;
 pub mod natural;
+pub mod nonlinear;
 pub mod online;
 mod posterior;
 pub mod quadrature;
@@ -73,7 +74,7 @@ pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
-pub use low_rank::{LowRankGaussian, LowRankSettings, MeanMoves};
+pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, MeanMoves};
 pub use merge::{Mergeable, ShardPosterior};
 pub use posterior::GlmPosterior;
 pub use rule::{

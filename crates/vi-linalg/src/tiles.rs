@@ -294,7 +294,7 @@ mod tests {
                         seen[k] = row;
                     }
                 },
-                |left, right| left.extend(right),
+                Extend::extend,
             );
             assert_eq!(visits, (0..d).collect::<Vec<_>>());
             assert_eq!(seen, visits);
