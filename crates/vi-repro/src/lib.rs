@@ -12,3 +12,7 @@ pub mod report;
 pub mod rvga;
 
 pub use error::ReproError;
+
+/// Counts the bytes on the heap, for the tables that tell how much memory a method takes.
+#[global_allocator]
+static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
