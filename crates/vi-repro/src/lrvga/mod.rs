@@ -4,6 +4,7 @@ mod covariance;
 mod factorisers;
 mod inputs;
 mod memory;
+mod sampling;
 mod scale;
 mod table1;
 mod table2;
@@ -21,6 +22,7 @@ pub const PAPER: Paper = Paper {
         Item { id: "fig1", title: "Factorisation of a covariance", run: covariance::fig1 },
         Item { id: "table1", title: "A covariance in a million dimensions", run: table1::table1 },
         Item { id: "table2", title: "Linear regression in a million dimensions", run: table2::table2 },
+        Item { id: "table3", title: "Ensemble sampling", run: sampling::table3 },
     ],
 };
 
