@@ -6,6 +6,8 @@
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod lrvga_linear;
+mod lrvga_logistic;
 mod rvga_roots;
 
 use crate::CaseError;
@@ -24,7 +26,14 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] = &[
+    rvga_roots::SHAPE,
+    logistic_small::SHAPE,
+    logistic_cases::SHAPE,
+    kalman::SHAPE,
+    lrvga_linear::SHAPE,
+    lrvga_logistic::SHAPE,
+];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {
