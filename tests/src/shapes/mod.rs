@@ -3,12 +3,14 @@
 //! A file carries no kind and its name means nothing: a shape is recognised by its keys, loosely, so that a broken file
 //! of a known shape is a failure and not an unknown one.
 
+mod factor_analysis;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
 mod lrvga_linear;
 mod lrvga_logistic;
 mod rvga_roots;
+mod sampler;
 
 use crate::CaseError;
 use crate::json::Node;
@@ -33,6 +35,8 @@ pub const ALL: &[Shape] = &[
     kalman::SHAPE,
     lrvga_linear::SHAPE,
     lrvga_logistic::SHAPE,
+    factor_analysis::SHAPE,
+    sampler::SHAPE,
 ];
 
 /// Checks the text of one file.
