@@ -7,6 +7,8 @@ mod factor_analysis;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod lrvga_linear;
+mod lrvga_logistic;
 mod rvga_roots;
 mod sampler;
 
@@ -31,6 +33,8 @@ pub const ALL: &[Shape] = &[
     logistic_small::SHAPE,
     logistic_cases::SHAPE,
     kalman::SHAPE,
+    lrvga_linear::SHAPE,
+    lrvga_logistic::SHAPE,
     factor_analysis::SHAPE,
     sampler::SHAPE,
 ];
