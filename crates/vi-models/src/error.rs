@@ -40,6 +40,14 @@ pub enum ModelError {
         /// The entry.
         value: f64,
     },
+    /// A model that is to be merged, or read, is not of the same make.
+    #[error("model {shard} differs in its {what}")]
+    Unlike {
+        /// Position among the models given.
+        shard: usize,
+        /// What differs.
+        what: &'static str,
+    },
     /// A score compares two classes and the labels show only one.
     #[error("all labels are {label}: both classes are needed")]
     OneClass {

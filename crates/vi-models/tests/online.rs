@@ -1,0 +1,270 @@
+//! The front door as a caller meets it.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+use vi_models::ModelError;
+use vi_models::online::{
+    BeliefKind, Memory, Observation, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise,
+};
+
+const KINDS: [BeliefKind; 3] = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::Diagonal];
+
+/// `n` rows of 3 inputs of very different scales, and labels.
+fn stream(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut rows, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        let z: [f64; 3] = std::array::from_fn(|_| rng.sample(StandardNormal));
+        rows.extend([z[0], 100.0 + 30.0 * z[1], 1e-3 * z[2]]);
+        let p = 1.0 / (1.0 + (-(0.5 + 1.5 * z[0] - z[1])).exp());
+        labels.push(if rng.random::<f64>() < p { 1.0 } else { 0.0 });
+    }
+    (rows, labels)
+}
+
+fn settings(belief: BeliefKind) -> OnlineSettings {
+    OnlineSettings { belief, ..OnlineSettings::default() }
+}
+
+fn bits(model: &OnlineLogistic) -> String {
+    serde_json::to_string(model).unwrap()
+}
+
+#[test]
+fn batches_are_loops_to_the_bit_for_every_belief() {
+    let (rows, labels) = stream(130, 1);
+    for kind in KINDS {
+        let mut looped = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+        for (row, &label) in rows.chunks(3).zip(&labels) {
+            looped.update(row, label).unwrap();
+        }
+        for cut in [1, 20, 50, 77, 130] {
+            let mut batched = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+            for (rows, labels) in rows.chunks(3 * cut).zip(labels.chunks(cut)) {
+                batched.update_batch(rows, labels).unwrap();
+            }
+            assert_eq!(bits(&looped), bits(&batched), "{kind:?}, batches of {cut}");
+        }
+    }
+}
+
+#[test]
+fn reading_and_going_on_gives_the_bits_of_never_having_stopped() {
+    let (rows, labels) = stream(90, 2);
+    for kind in KINDS {
+        for stop in [10, 50, 70] {
+            let mut model = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+            model.update_batch(&rows[..3 * stop], &labels[..stop]).unwrap();
+            let mut again: OnlineLogistic = serde_json::from_str(&bits(&model)).unwrap();
+            model.update_batch(&rows[3 * stop..], &labels[stop..]).unwrap();
+            again.update_batch(&rows[3 * stop..], &labels[stop..]).unwrap();
+            assert_eq!(bits(&model), bits(&again), "{kind:?}, stopped after {stop}");
+        }
+    }
+}
+
+#[test]
+fn units_and_origin_of_a_column_do_not_matter() {
+    let (rows, labels) = stream(200, 3);
+    let moved: Vec<f64> = rows.chunks(3).flat_map(|x| [1e3 * x[0] - 7e3, 1e-4 * x[1], x[2] + 5e-3]).collect();
+    let (mut one, mut two) = (OnlineLogistic::new(3).unwrap(), OnlineLogistic::new(3).unwrap());
+    one.update_batch(&rows, &labels).unwrap();
+    two.update_batch(&moved, &labels).unwrap();
+    for (x, z) in rows.chunks(3).zip(moved.chunks(3)) {
+        let (p, q) = (one.predict(x).unwrap(), two.predict(z).unwrap());
+        // Shifting by 7 standard deviations costs about that many ε in each standardised input, 200 updates carry them on.
+        let tolerance = 200.0 * 7.0 * 16.0 * f64::EPSILON;
+        assert!((p.probability - q.probability).abs() < tolerance);
+        assert!((p.projection.variance / q.projection.variance - 1.0).abs() < tolerance);
+    }
+}
+
+#[test]
+fn a_sparse_row_is_the_dense_row_with_its_zeros() {
+    let (rows, labels) = stream(60, 4);
+    for (kind, centre) in KINDS.into_iter().flat_map(|kind| [(kind, true), (kind, false)]) {
+        let standardise = Standardise::FirstRows { rows: 20, centre };
+        let settings = OnlineSettings { standardise, ..settings(kind) };
+        let mut dense = OnlineLogistic::with_settings(5, settings.clone()).unwrap();
+        let mut sparse = OnlineLogistic::with_settings(5, settings).unwrap();
+        let positions: Vec<usize> = (0..60).flat_map(|i| if i % 2 == 0 { [0, 1, 2] } else { [1, 3, 4] }).collect();
+        for ((row, at), &label) in rows.chunks(3).zip(positions.chunks(3)).zip(&labels) {
+            let mut written = [0.0; 5];
+            for (&j, &value) in at.iter().zip(row) {
+                written[j] = value;
+            }
+            dense.update(&written, label).unwrap();
+            sparse.update((at, row), label).unwrap();
+        }
+        let starts: Vec<usize> = (0..=60).map(|i| 3 * i).collect();
+        let mut batched = OnlineLogistic::with_settings(5, dense.settings().clone()).unwrap();
+        let all = Rows::Sparse { starts: &starts, positions: &positions, values: &rows };
+        batched.update_batch(all, &labels).unwrap();
+        assert_eq!(bits(&sparse), bits(&batched));
+        let row = Row::Sparse { positions: &positions[..3], values: &rows[..3] };
+        let (a, b) = (dense.predict(&[rows[0], rows[1], rows[2], 0.0, 0.0]).unwrap(), sparse.predict(row).unwrap());
+        // The same sums in another order, over 60 rows.
+        assert!((a.probability - b.probability).abs() < 60.0 * 64.0 * f64::EPSILON, "{kind:?}");
+    }
+}
+
+#[test]
+fn errors_name_the_fact_and_change_nothing() {
+    let (rows, labels) = stream(80, 5);
+    for (kind, learned) in KINDS.into_iter().flat_map(|kind| [(kind, 20), (kind, 80)]) {
+        let mut model = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+        model.update_batch(&rows[..3 * learned], &labels[..learned]).unwrap();
+        let before = bits(&model);
+        assert!(matches!(
+            model.update(&[0.0, f64::NAN, 1.0], 1.0),
+            Err(ModelError::Core(vi_core::Error::NonFinite { argument: "row", index: 1, .. }))
+        ));
+        assert!(matches!(
+            model.update(&[0.0, 1.0], 1.0),
+            Err(ModelError::Core(vi_core::Error::Dimension { argument: "row", expected: 3, found: 2 }))
+        ));
+        assert!(matches!(
+            model.update(&[0.0, 1.0, 2.0], 2.0),
+            Err(ModelError::Core(vi_core::Error::Label { label: 2.0, .. }))
+        ));
+        assert!(model.update(&[0.0; 3], Observation::new(1.0).weight(-1.0)).is_err());
+        assert!(model.update(&[0.0; 3], Observation::new(1.0).offset(f64::INFINITY)).is_err());
+        assert!(model.update((&[2usize, 1], &[1.0, 1.0]), 1.0).is_err());
+        // The 41st row is bad: the forty before it, which cross the end of the warm-up, are taken back.
+        let mut bad = labels[..60].to_vec();
+        bad[40] = 0.5;
+        assert!(matches!(
+            model.update_batch(&rows[..180], &bad),
+            Err(ModelError::Core(vi_core::Error::Row { row: 40, .. }))
+        ));
+        assert!(matches!(
+            model.update_batch(&rows[..0], &bad[..0]),
+            Err(ModelError::Core(vi_core::Error::Empty { .. }))
+        ));
+        assert!(model.predict(&[1.0]).is_err());
+        assert_eq!(before, bits(&model), "{kind:?} after {learned} rows");
+    }
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    let ok = OnlineSettings::default();
+    let bad = [
+        OnlineSettings { prior_scale: PriorScale::Given(0.0), ..ok.clone() },
+        OnlineSettings { prior_scale: PriorScale::Given(f64::NAN), ..ok.clone() },
+        OnlineSettings { prior_scale: PriorScale::Learned(vec![]), ..ok.clone() },
+        OnlineSettings { intercept_scale: -1.0, ..ok.clone() },
+        OnlineSettings { memory: Memory::Fading(1.0), ..ok.clone() },
+        OnlineSettings { standardise: Standardise::FirstRows { rows: 1, centre: true }, ..ok.clone() },
+        OnlineSettings { standardise: Standardise::Fixed { centres: vec![0.0], scales: vec![1.0, 1.0] }, ..ok.clone() },
+        OnlineSettings { standardise: Standardise::Fixed { centres: vec![0.0; 2], scales: vec![1.0, 0.0] }, ..ok },
+    ];
+    for settings in bad {
+        assert!(OnlineLogistic::with_settings(2, settings.clone()).is_err(), "{settings:?}");
+    }
+}
+
+#[test]
+fn damaged_documents_are_errors() {
+    let (rows, labels) = stream(60, 6);
+    let mut model = OnlineLogistic::new(3).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    let text = bits(&model);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (path, replacement) in [
+        ("/design/inputs", serde_json::json!(4)),
+        ("/design/scales/1", serde_json::json!(-1.0)),
+        ("/members", serde_json::json!([])),
+        ("/settings/intercept_scale", serde_json::json!(0.0)),
+        ("/members/0/0/Full/mean/2", serde_json::json!(null)),
+    ] {
+        let mut damaged = value.clone();
+        *damaged.pointer_mut(path).unwrap() = replacement;
+        assert!(serde_json::from_value::<OnlineLogistic>(damaged).is_err(), "{path}");
+    }
+    assert!(serde_json::from_str::<OnlineLogistic>(&text[..text.len() / 2]).is_err());
+}
+
+#[test]
+fn constant_and_repeated_columns_work_and_are_reported() {
+    let (rows, labels) = stream(100, 7);
+    let wide: Vec<f64> = rows.chunks(3).flat_map(|x| [x[0], 4.2, x[0], 2.0 * x[1]]).collect();
+    for kind in KINDS {
+        let mut model = OnlineLogistic::with_settings(4, settings(kind)).unwrap();
+        model.update_batch(&wide, &labels).unwrap();
+        assert_eq!(model.info().constant_columns, [1]);
+        assert!(model.predict(&wide[..4]).unwrap().probability.is_finite());
+        let weights = model.weights().weights;
+        // Two copies of a column share its weight equally.
+        assert!((weights[0] - weights[2]).abs() < 1e-9 * weights[0].abs().max(1e-3), "{kind:?}: {weights:?}");
+    }
+}
+
+#[test]
+fn shards_merge_and_refuse_strangers() {
+    let (rows, labels) = stream(120, 8);
+    let fixed = Standardise::Fixed { centres: vec![0.0, 100.0, 0.0], scales: vec![1.0, 30.0, 1e-3] };
+    for kind in KINDS {
+        let given = PriorScale::Given(1.0);
+        let settings = OnlineSettings { standardise: fixed.clone(), prior_scale: given, ..settings(kind) };
+        let mut whole = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
+        whole.update_batch(&rows, &labels).unwrap();
+        let mut shards: Vec<OnlineLogistic> = Vec::new();
+        for (rows, labels) in rows.chunks(3 * 40).zip(labels.chunks(40)) {
+            let mut shard = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
+            shard.update_batch(rows, labels).unwrap();
+            shards.push(shard);
+        }
+        let (first, others) = shards.split_at_mut(1);
+        first[0].merge(&[&others[0], &others[1]]).unwrap();
+        let (a, b) = (whole.predict(&rows[..3]).unwrap(), first[0].predict(&rows[..3]).unwrap());
+        assert!((a.probability - b.probability).abs() < 0.05, "{kind:?}: {a:?} {b:?}");
+        assert!((a.projection.variance / b.projection.variance - 1.0).abs() < 0.2, "{kind:?}");
+        assert_eq!(first[0].info().observations, 120);
+        let stranger = OnlineLogistic::with_settings(3, OnlineSettings { intercept_scale: 2.0, ..settings }).unwrap();
+        assert!(matches!(
+            first[0].merge(&[&others[0], &stranger]),
+            Err(ModelError::Unlike { shard: 1, what: "settings" })
+        ));
+    }
+}
+
+#[test]
+fn draws_have_the_posterior_moments_along_a_row() {
+    let (rows, labels) = stream(100, 9);
+    let row = &rows[..3];
+    for kind in KINDS {
+        let mut model = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+        model.update_batch(&rows, &labels).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(10);
+        let draws = 4000;
+        let scores: Vec<f64> = (0..draws).map(|_| model.sample(&mut rng).unwrap().score(row).unwrap()).collect();
+        let seen = model.predict(row).unwrap().projection;
+        let n = f64::from(draws);
+        let mean = scores.iter().sum::<f64>() / n;
+        let variance = scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / n;
+        assert!((mean - seen.mean).abs() < 5.0 * (seen.variance / n).sqrt(), "{kind:?}");
+        assert!((variance / seen.variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_drifting_world_is_followed() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let never = Standardise::Never;
+    let memory = |memory| OnlineSettings { memory, standardise: never.clone(), ..OnlineSettings::default() };
+    let make = |m| OnlineLogistic::with_settings(1, memory(m)).unwrap();
+    let mut models = [make(Memory::Everything), make(Memory::Fading(0.98)), make(Memory::TowardsPrior(0.98))];
+    for t in 0..1200 {
+        let x = rng.sample::<f64, _>(StandardNormal);
+        let slope = if t < 600 { 2.0 } else { -2.0 };
+        let y = if rng.random::<f64>() < 1.0 / (1.0 + (-slope * x).exp()) { 1.0 } else { 0.0 };
+        for model in &mut models {
+            model.update(&[x], y).unwrap();
+        }
+    }
+    assert!(models[0].weights().weights[0] > -1.0);
+    assert!(models[1].weights().weights[0] < -1.2 && models[2].weights().weights[0] < -1.2);
+    assert!(models[1].evidence() > models[0].evidence());
+}
