@@ -1,5 +1,7 @@
 //! The front door as a caller meets it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
