@@ -52,6 +52,7 @@ mod logit;
 pub mod merge;
 pub mod natural;
 pub mod online;
+mod per_row;
 mod posterior;
 pub mod quadrature;
 pub mod refine;
@@ -72,6 +73,7 @@ pub use gaussian::GaussianLikelihood;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
 pub use merge::{Mergeable, ShardPosterior};
+pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;
 pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, MomentMatching, QuadraticBound,
