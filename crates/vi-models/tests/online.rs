@@ -5,6 +5,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
+use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::{
     BeliefKind, Memory, Observation, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise,
@@ -49,6 +50,88 @@ fn batches_are_loops_to_the_bit_for_every_belief() {
             assert_eq!(bits(&looped), bits(&batched), "{kind:?}, batches of {cut}");
         }
     }
+}
+
+#[test]
+fn wide_batches_are_loops_to_rounding() {
+    let (d, n) = (70, 150);
+    let mut rng = ChaCha8Rng::seed_from_u64(20);
+    let rows: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
+    let labels: Vec<f64> = rows.chunks(d).map(|x| f64::from(x[0] + x[1] > 0.3 * x[2])).collect();
+    for kind in KINDS {
+        let settings = OnlineSettings { prior_scale: PriorScale::Given(1.0), ..settings(kind) };
+        let mut looped = OnlineLogistic::with_settings(d, settings.clone()).unwrap();
+        for (row, &label) in rows.chunks(d).zip(&labels) {
+            looped.update(row, label).unwrap();
+        }
+        let mut batched = OnlineLogistic::with_settings(d, settings).unwrap();
+        batched.update_batch(&rows, &labels).unwrap();
+        // Rounding of n updates, each of sums of d terms, at a condition of at most 25·n for this prior.
+        let tolerance = (n * d) as f64 * 25.0 * n as f64 * f64::EPSILON;
+        assert!((looped.evidence() / batched.evidence() - 1.0).abs() < tolerance, "{kind:?}");
+        for x in rows.chunks(d).take(20) {
+            let (a, b) = (looped.predict(x).unwrap().projection, batched.predict(x).unwrap().projection);
+            assert!((a.mean - b.mean).abs() < tolerance * (1.0 + a.mean.abs()), "{kind:?}");
+            assert!((a.variance / b.variance - 1.0).abs() < tolerance, "{kind:?}");
+        }
+        let mut bad = labels.clone();
+        bad[120] = 7.0;
+        let before = bits(&batched);
+        assert!(matches!(
+            batched.update_batch(&rows, &bad),
+            Err(ModelError::Core(vi_core::Error::Row { row: 120, .. }))
+        ));
+        assert_eq!(before, bits(&batched));
+    }
+}
+
+#[test]
+fn sweeps_over_kept_rows_find_the_best_gaussian() {
+    let (rows, labels) = stream(150, 21);
+    let settings = OnlineSettings { keep_rows: true, prior_scale: PriorScale::Given(2.5), ..OnlineSettings::default() };
+    let mut model = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    let mut reversed = OnlineLogistic::with_settings(3, settings).unwrap();
+    let mut fixed = model.settings().clone();
+    let info = model.refine(RefineSettings::default()).unwrap();
+    assert!(info.bounds.last() > info.bounds.first());
+    // The order of the rows decides a one-pass posterior, not the best one.
+    reversed.update_batch(&rows[..150], &labels[..50]).unwrap();
+    for (row, &label) in rows[150..].chunks(3).zip(&labels[50..]).rev() {
+        reversed.update(row, label).unwrap();
+    }
+    reversed.refine(RefineSettings::default()).unwrap();
+    let (a, b) = (model.predict(&rows[..3]).unwrap(), reversed.predict(&rows[..3]).unwrap());
+    // Both are within the sweeps' tolerance of the optimum, 1e-6 nats or better: √(2·1e-6) standard deviations.
+    let sd = a.projection.variance.sqrt();
+    assert!((a.projection.mean - b.projection.mean).abs() < 4e-3 * sd);
+    fixed.keep_rows = false;
+    let mut forgetful = OnlineLogistic::with_settings(3, fixed).unwrap();
+    assert_eq!(forgetful.refine(RefineSettings::default()), Err(ModelError::NotKept));
+}
+
+#[test]
+fn offsets_and_weights_are_what_they_say() {
+    let (rows, labels) = stream(60, 22);
+    let settings = OnlineSettings { standardise: Standardise::Never, ..OnlineSettings::default() };
+    let (mut offset, mut shifted) = (
+        OnlineLogistic::with_settings(1, settings.clone()).unwrap(),
+        OnlineLogistic::with_settings(1, settings.clone()).unwrap(),
+    );
+    let mut ignored = OnlineLogistic::with_settings(1, settings).unwrap();
+    for (row, &label) in rows.chunks(3).zip(&labels) {
+        offset.update(&row[..1], Observation::new(label).offset(3.0)).unwrap();
+        shifted.update(&row[..1], label).unwrap();
+        ignored.update(&row[..1], Observation::new(label).weight(0.0)).unwrap();
+    }
+    // The intercept makes up for the offset, but for what a prior of standard deviation 5 holds back.
+    let gap = shifted.weights().intercept - offset.weights().intercept;
+    assert!((gap - 3.0).abs() < 0.5, "{gap}");
+    let (there, here) = (offset.predict_at(&[0.1], 3.0).unwrap(), shifted.predict(&[0.1]).unwrap());
+    assert!((there.probability - here.probability).abs() < 0.05);
+    // The mixture's weights sum to 1 to rounding.
+    assert!((ignored.predict(&[1.0]).unwrap().probability - 0.5).abs() < 32.0 * f64::EPSILON);
+    assert_eq!(ignored.evidence(), 0.0);
 }
 
 #[test]

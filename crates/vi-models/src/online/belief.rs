@@ -3,11 +3,13 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
+use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::filter::{self, Scratch, StepInfo};
 use vi_core::{
-    Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Forgetting, Mergeable, Projection, SiteRule, SparseRow,
-    SquareRootGaussian,
+    Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Forgetting, Mergeable, PerRow, Projection, SiteRule,
+    SparseRow, SquareRootGaussian,
 };
+use vi_linalg::faer::{MatRef, Par};
 use vi_linalg::kernels::axpy;
 
 /// How the posterior over the `p` weights (inputs and intercept) is kept.
@@ -42,6 +44,15 @@ pub(super) enum AnyBelief {
 pub(super) enum DesignRow<'a> {
     Dense(&'a [f64]),
     Sparse(SparseRow<'a>),
+}
+
+impl DesignRow<'_> {
+    pub(super) fn for_each(self, mut visit: impl FnMut(usize, f64)) {
+        match self {
+            Self::Dense(row) => row.iter().enumerate().for_each(|(j, &value)| visit(j, value)),
+            Self::Sparse(row) => row.indices().iter().zip(row.values()).for_each(|(&j, &value)| visit(j, value)),
+        }
+    }
 }
 
 impl AnyBelief {
@@ -89,6 +100,31 @@ impl AnyBelief {
             (Self::Full(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
             (Self::SquareRoot(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
             (Self::Diagonal(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
+        }
+    }
+
+    /// Whether many rows at once are cheaper than one by one, for as many as there are.
+    pub(super) fn gains_by_blocks(&self, rows: usize) -> bool {
+        const FEWEST: usize = 16;
+        const NARROWEST: usize = 48;
+        !matches!(self, Self::Diagonal(_)) && self.dim() >= NARROWEST && rows >= FEWEST
+    }
+
+    /// Many observations, by matrix products: the same belief to rounding. On an error it is as it was.
+    pub(super) fn run<R: SiteRule>(
+        &mut self,
+        rules: &[R],
+        x: MatRef<'_, f64>,
+        y: &[f64],
+        observe: impl FnMut(usize, &StepInfo),
+    ) -> Result<(), Error> {
+        match self {
+            Self::Full(belief) => run_blocks(belief, rules, x, y, observe),
+            Self::SquareRoot(belief) => run_blocks(belief, rules, x, y, observe),
+            Self::Diagonal(belief) => {
+                let mut observe = observe;
+                filter::run(belief, &PerRow(rules), x, y, |t, _, step| observe(t, step))
+            }
         }
     }
 
@@ -200,6 +236,20 @@ pub(super) enum BeliefWire {
     Diagonal(<DiagonalGaussian as Checkpoint>::Wire),
 }
 
+fn run_blocks<B: BlockBelief + Clone, R: SiteRule>(
+    belief: &mut B,
+    rules: &[R],
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    mut observe: impl FnMut(usize, &StepInfo),
+) -> Result<(), Error> {
+    let mut scratch = BlockScratch::new(belief, BlockSettings::for_dim(x.ncols()));
+    block::run(belief, &PerRow(rules), x, y, &mut scratch, Par::Seq, |first, _, steps| {
+        steps.iter().enumerate().for_each(|(t, step)| observe(first + t, step));
+    })?;
+    Ok(())
+}
+
 fn project<B: Belief>(belief: &B, x: &[f64]) -> Result<Projection, Error> {
     let mut gain = vec![0.0; x.len()];
     let seen = belief.project(x, &mut gain);
@@ -213,9 +263,7 @@ fn written_out<'a>(row: DesignRow<'a>, dense: &'a mut Vec<f64>) -> &'a [f64] {
         DesignRow::Sparse(row) => {
             dense.clear();
             dense.resize(row.dim(), 0.0);
-            for (&j, &value) in row.indices().iter().zip(row.values()) {
-                dense[j] = value;
-            }
+            DesignRow::Sparse(row).for_each(|j, value| dense[j] = value);
             dense
         }
     }

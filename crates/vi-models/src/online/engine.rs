@@ -5,38 +5,56 @@ use std::fmt::Debug;
 use rand::Rng;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use vi_core::filter::Scratch;
-use vi_core::{Error, Projection, SiteRule};
+use vi_core::filter::{Scratch, StepInfo};
+use vi_core::refine::{self, RefineInfo, RefineSettings};
+use vi_core::{Error, GaussianExpectation, Implicit, Likelihood, PerRow, Projection, Weighted};
+use vi_linalg::faer::{Mat, MatRef, Par};
 
-use super::belief::{AnyBelief, BeliefWire};
+use super::belief::{AnyBelief, BeliefKind, BeliefWire};
 use super::design::{Design, RowSpace, Standardise};
 use super::observation::Observation;
 use super::row::{OwnedRow, Row, Rows};
 use super::settings::{Memory, OnlineSettings};
 use crate::ModelError;
+use crate::likelihood::Offset;
+
+/// The likelihood of one row.
+pub(super) type RowLikelihood<F> = Weighted<Offset<<F as Family>::Likelihood>>;
 
 /// What a family of models adds to the machine.
-pub(super) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
+pub trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// What is learned beside the weights: the noise of a linear model.
     type State: Clone + Debug + Serialize + DeserializeOwned;
+
+    /// `p(y|t)`.
+    type Likelihood: GaussianExpectation + Clone + Debug;
 
     /// The state before any row.
     fn initial(&self) -> Self::State;
 
-    /// Checks the family's own settings: they may come from a file.
-    fn check(&self) -> Result<(), Error>;
+    /// Checks the family's own settings, which may come from a file.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Checks a stored state.
-    fn check_state(&self, state: &Self::State) -> Result<(), Error>;
+    fn check_state(&self, _state: &Self::State) -> Result<(), Error> {
+        Ok(())
+    }
 
-    /// Checks the label, and trials or exposure where the family has them.
-    fn check_observation(&self, observed: &Observation) -> Result<(), Error>;
+    /// The likelihood of a row with `size` trials, or of that exposure.
+    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error>;
 
-    /// How this observation becomes a site; weight and offset included. The observation has been checked.
-    fn rule(&self, observed: &Observation) -> Result<impl SiteRule, Error>;
-
-    /// `log p(y | earlier rows)`, in nats, from what the belief sees along the row, without the offset.
-    fn log_predictive(&self, state: &Self::State, observed: &Observation, seen: Projection) -> Result<f64, Error>;
+    /// `log p(y | earlier rows)` in nats, from what the belief sees along the row.
+    fn log_predictive(
+        &self,
+        _state: &Self::State,
+        likelihood: &Offset<Self::Likelihood>,
+        y: f64,
+        seen: Projection,
+    ) -> f64 {
+        likelihood.log_predictive(y, seen.mean, seen.variance)
+    }
 
     /// Learns what is beside the weights.
     fn learn(&self, _state: &mut Self::State, _observed: &Observation, _seen: Projection) {}
@@ -48,6 +66,18 @@ pub(super) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     fn merge(&self, _states: &[&Self::State], _spread: f64) -> Self::State {
         self.initial()
     }
+}
+
+/// The likelihood of a row, offset and weight included.
+///
+/// # Errors
+/// What is wrong with size, offset or weight.
+pub(super) fn row_likelihood<F: Family>(family: &F, observed: &Observation) -> Result<RowLikelihood<F>, Error> {
+    Weighted::new(Offset::new(family.likelihood(observed.size)?, observed.offset)?, observed.weight)
+}
+
+fn check_observation<F: Family>(family: &F, observed: &Observation) -> Result<(), Error> {
+    row_likelihood(family, observed)?.check_label(observed.label)
 }
 
 /// One belief of the bank.
@@ -66,6 +96,9 @@ pub(super) struct Kept {
     pub(super) row: OwnedRow,
     pub(super) observed: Observation,
 }
+
+/// Rows of a batch that are written out at once.
+const ROWS_AT_ONCE: usize = 1024;
 
 #[derive(Debug, Clone)]
 pub(super) struct Engine<F: Family> {
@@ -109,8 +142,7 @@ impl<F: Family> Engine<F> {
     /// One row. On an error the model is as it was.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
         row.check(self.design.inputs)?;
-        observed.check()?;
-        self.family.check_observation(&observed)?;
+        check_observation(&self.family, &observed)?;
         if !self.fixed {
             return self.warm_up(&[(row, observed)]);
         }
@@ -129,8 +161,7 @@ impl<F: Family> Engine<F> {
     pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
         let rows = rows.checked(observed.len(), self.design.inputs)?;
         for (i, observed) in observed.iter().enumerate() {
-            let checked = observed.check().and_then(|()| self.family.check_observation(observed));
-            checked.map_err(|error| error.at_row(i))?;
+            check_observation(&self.family, observed).map_err(|error| error.at_row(i))?;
         }
         let pairs: Vec<(Row<'_>, Observation)> = rows.into_iter().zip(observed.iter().copied()).collect();
         let first = if self.fixed { 0 } else { (self.warm_up_rows() - self.rows.len()).min(pairs.len()) };
@@ -140,19 +171,48 @@ impl<F: Family> Engine<F> {
             self.warm_up(warm_up)?;
         }
         let mut members = self.members.clone();
-        for (i, (row, observed)) in rest.iter().enumerate() {
-            if let Err(error) =
-                learn(&mut members, &self.settings, &self.family, &self.design, *row, observed, &mut self.work)
-            {
-                if let Some(before) = before {
-                    *self = before;
-                }
-                return Err(error.at_row(first + i).into());
+        if let Err(error) = self.learn_all(&mut members, rest) {
+            if let Some(before) = before {
+                *self = before;
             }
+            return Err(error.shift_row(first).into());
         }
         self.members = members;
         for (row, observed) in rest {
             self.keep(*row, *observed);
+        }
+        Ok(())
+    }
+
+    /// Many rows for every member, by blocks where that is cheaper. An error is told of its row and may leave members changed.
+    fn learn_all(&mut self, members: &mut [Member<F::State>], rows: &[(Row<'_>, Observation)]) -> Result<(), Error> {
+        let Self { settings, family, design, work, .. } = self;
+        let blocks = members.iter().any(|member| member.belief.gains_by_blocks(rows.len()));
+        if !blocks || settings.memory != Memory::Everything {
+            return rows.iter().enumerate().try_for_each(|(i, (row, observed))| {
+                learn(members, settings, family, design, *row, observed, work).map_err(|error| error.at_row(i))
+            });
+        }
+        let columns = design.columns();
+        let mut x = vec![0.0; ROWS_AT_ONCE.min(rows.len()) * columns];
+        for (chunk, part) in rows.chunks(ROWS_AT_ONCE).enumerate() {
+            let shift = |error: Error, i: usize| error.at_row(chunk * ROWS_AT_ONCE + i);
+            let x = &mut x[..part.len() * columns];
+            x.fill(0.0);
+            let (mut y, mut rules) = (Vec::with_capacity(part.len()), Vec::with_capacity(part.len()));
+            for (i, (row, observed)) in part.iter().enumerate() {
+                let written = design.write(*row, &mut work.space).map_err(|error| shift(error, i))?;
+                written.for_each(|j, value| x[i * columns + j] = value);
+                y.push(observed.label);
+                rules.push(Implicit(row_likelihood(family, observed).map_err(|error| shift(error, i))?));
+            }
+            let x = MatRef::from_row_major_slice(x, part.len(), columns);
+            for Member { belief, state, evidence, .. } in members.iter_mut() {
+                let mut tally = |t: usize, step: &StepInfo| {
+                    account(family, state, evidence, &rules[t].0, &part[t].1, step.projection);
+                };
+                belief.run(&rules, x, &y, &mut tally).map_err(|error| error.shift_row(chunk * ROWS_AT_ONCE))?;
+            }
         }
         Ok(())
     }
@@ -233,6 +293,47 @@ impl<F: Family> Engine<F> {
             *theta = mean + spread * *theta;
         }
         Ok(self.design.original_units(&theta))
+    }
+
+    /// Sweeps over the kept rows, for every member from its prior. Returns what was done for the best.
+    pub(super) fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
+        let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;
+        if !keep_rows || belief != BeliefKind::Full || memory != Memory::Everything {
+            return Err(ModelError::NotKept);
+        }
+        let (x, y, likelihoods) = self.kept()?;
+        let rules: Vec<_> = likelihoods.iter().map(Implicit).collect();
+        let mut members = self.members.clone();
+        let best = self.best().prior_scale;
+        let mut best_info = None;
+        for member in &mut members {
+            let variances = prior_variances(&self.settings, member.prior_scale, self.design.columns());
+            let AnyBelief::Full(prior) = AnyBelief::prior(BeliefKind::Full, &variances)? else { continue };
+            let mut refinement = refine::first_pass(&prior, &PerRow(&rules), x.as_ref(), &y, Par::Seq)?;
+            let rows = PerRow(&likelihoods);
+            let info = refine::refine(&prior, &mut refinement, x.as_ref(), &y, &rows, settings, Par::Seq)?;
+            member.belief = AnyBelief::Full(refinement.belief);
+            if member.prior_scale == best {
+                best_info = Some(info);
+            }
+        }
+        let info = best_info.ok_or(ModelError::NotKept)?;
+        self.members = members;
+        Ok(info)
+    }
+
+    /// The kept rows as the model's columns (`n × p`), the labels, and each row's likelihood.
+    #[allow(clippy::type_complexity, reason = "three columns of one table")]
+    pub(super) fn kept(&self) -> Result<(Mat<f64>, Vec<f64>, Vec<RowLikelihood<F>>), Error> {
+        let mut x = Mat::zeros(self.rows.len(), self.design.columns());
+        let (mut y, mut likelihoods) = (Vec::new(), Vec::new());
+        let mut space = RowSpace::default();
+        for (i, Kept { row, observed }) in self.rows.iter().enumerate() {
+            self.design.write(row.as_row(), &mut space)?.for_each(|j, value| x[(i, j)] = value);
+            y.push(observed.label);
+            likelihoods.push(row_likelihood(&self.family, observed)?);
+        }
+        Ok((x, y, likelihoods))
     }
 
     /// Brings in the posteriors of shards that started from the same settings.
@@ -317,8 +418,8 @@ impl<F: Family> Engine<F> {
             })
             .collect::<Result<Vec<_>, ModelError>>()?;
         for (i, kept) in rows.iter().enumerate() {
-            let checked = kept.row.as_row().check(design.inputs).and_then(|()| kept.observed.check());
-            checked.and_then(|()| family.check_observation(&kept.observed)).map_err(|error| error.at_row(i))?;
+            let checked = kept.row.as_row().check(design.inputs);
+            checked.and_then(|()| check_observation(&family, &kept.observed)).map_err(|error| error.at_row(i))?;
         }
         let work = Work { scratch: Scratch::new(design.columns()), space: RowSpace::default(), dense: Vec::new() };
         Ok(Self { settings, family, design, fixed, members, rows, observations, work })
@@ -342,6 +443,22 @@ pub(super) fn bank<F: Family>(
         .collect()
 }
 
+/// Scores the row, then learns what is beside the weights.
+fn account<F: Family>(
+    family: &F,
+    state: &mut F::State,
+    evidence: &mut f64,
+    likelihood: &RowLikelihood<F>,
+    observed: &Observation,
+    seen: Projection,
+) {
+    if observed.weight > 0.0 {
+        let score = family.log_predictive(state, likelihood.likelihood(), observed.label, seen);
+        *evidence += observed.weight * score;
+    }
+    family.learn(state, observed, seen);
+}
+
 fn prior_variances(settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Vec<f64> {
     let mut variances = vec![prior_scale * prior_scale; columns];
     if let (true, Some(last)) = (settings.intercept, variances.last_mut()) {
@@ -362,7 +479,7 @@ fn learn<F: Family>(
 ) -> Result<(), Error> {
     let Work { scratch, space, dense } = work;
     let row = design.write(row, space)?;
-    let rule = family.rule(observed)?;
+    let rule = Implicit(row_likelihood(family, observed)?);
     for member in members {
         match settings.memory {
             Memory::Everything => {}
@@ -375,9 +492,7 @@ fn learn<F: Family>(
         }
         family.forget(&mut member.state, settings.memory);
         let step = member.belief.step(&rule, row, observed.label, scratch, dense)?;
-        let seen = step.projection;
-        member.evidence += observed.weight * family.log_predictive(&member.state, observed, seen)?;
-        family.learn(&mut member.state, observed, seen);
+        account(family, &mut member.state, &mut member.evidence, &rule.0, observed, step.projection);
     }
     Ok(())
 }

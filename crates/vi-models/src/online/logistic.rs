@@ -2,42 +2,27 @@
 
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vi_core::{BernoulliLogit, Error, GaussianExpectation, Implicit, Likelihood, Mixture8, Projection, SiteRule};
+use vi_core::refine::{RefineInfo, RefineSettings};
+use vi_core::{BernoulliLogit, Error, Mixture8};
 
 use super::engine::{Engine, EngineWire, Family};
 use super::observation::Observation;
-use super::rule::Shifted;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::ModelError;
 use crate::predict::LogisticPrediction;
 
-/// `p(y=1|x) = s(offset + intercept + xᵀw)`, by R-VGA's implicit step.
+/// `p(y=1|x) = s(offset + intercept + xᵀw)`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Logit;
 
 impl Family for Logit {
     type State = ();
+    type Likelihood = BernoulliLogit<Mixture8>;
 
     fn initial(&self) {}
 
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn check_state(&self, (): &()) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
-        BernoulliLogit(Mixture8).check_label(observed.label)
-    }
-
-    fn rule(&self, observed: &Observation) -> Result<impl SiteRule, Error> {
-        Ok(Shifted::new(Implicit(BernoulliLogit(Mixture8)), observed))
-    }
-
-    fn log_predictive(&self, (): &(), observed: &Observation, seen: Projection) -> Result<f64, Error> {
-        Ok(BernoulliLogit(Mixture8).log_predictive(observed.label, seen.mean + observed.offset, seen.variance))
+    fn likelihood(&self, _size: f64) -> Result<BernoulliLogit<Mixture8>, Error> {
+        Ok(BernoulliLogit(Mixture8))
     }
 }
 

@@ -50,6 +50,16 @@ macro_rules! front_door {
                 self.engine.merge(&others)
             }
 
+            /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
+            /// those since the model was made; learning goes on from there.
+            ///
+            /// # Errors
+            /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
+            /// [`vi_core::refine::refine`]. The model is then as it was.
+            pub fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
+                self.engine.refine(settings)
+            }
+
             /// What the model has become.
             #[must_use]
             pub fn info(&self) -> OnlineInfo {

@@ -42,7 +42,6 @@ mod info;
 mod logistic;
 mod observation;
 mod row;
-mod rule;
 mod settings;
 
 pub use belief::BeliefKind;

@@ -1,7 +1,6 @@
 //! What is observed at a row.
 
 use serde::{Deserialize, Serialize};
-use vi_core::Error;
 
 /// A label and what belongs to it. A plain number is an observation without the rest.
 ///
@@ -44,20 +43,6 @@ impl Observation {
     /// Exposure (time, area, people) of a count: its mean is `exposure·exp(t)`.
     pub fn exposure(self, exposure: f64) -> Self {
         Self { size: exposure, ..self }
-    }
-
-    /// Checks what is common to all families.
-    ///
-    /// # Errors
-    /// `NonFinite`, `Setting`.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        if !self.offset.is_finite() {
-            return Err(Error::NonFinite { argument: "offset", index: 0, value: self.offset });
-        }
-        if !(self.weight >= 0.0 && self.weight.is_finite()) {
-            return Err(Error::Setting { name: "weight", value: self.weight, requirement: "finite and not negative" });
-        }
-        Ok(())
     }
 }
 
