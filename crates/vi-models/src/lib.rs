@@ -50,7 +50,9 @@ pub mod linear;
 pub mod metrics;
 pub mod predict;
 pub mod prequential;
+mod student;
 mod whitened;
 
 pub use error::ModelError;
 pub use interval::Interval;
+pub use student::Student;
