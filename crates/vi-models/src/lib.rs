@@ -51,7 +51,9 @@ pub mod metrics;
 pub mod online;
 pub mod predict;
 pub mod prequential;
+mod student;
 mod whitened;
 
 pub use error::ModelError;
 pub use interval::Interval;
+pub use student::Student;

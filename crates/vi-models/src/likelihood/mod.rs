@@ -53,14 +53,3 @@ pub use offset::Offset;
 pub use poisson::Poisson;
 pub use probit::BernoulliProbit;
 pub use student_t::StudentT;
-
-use vi_core::Error;
-
-/// Checks that a setting is a positive, finite number.
-fn positive(name: &'static str, value: f64) -> Result<(), Error> {
-    if value > 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Setting { name, value, requirement: "positive and finite" })
-    }
-}

@@ -3,6 +3,8 @@
 use vi_core::expectation::LogisticExpectation;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Mixture8, quadrature};
 
+use crate::check;
+
 use super::logistic_counts::{LogisticCounts, is_count};
 
 /// `y ∈ {0, 1, 2, …}` with mean `m = E·eᵗ` and variance `m + m²/r`: exposure `E`, size `r` (a gamma mixture of Poissons).
@@ -49,7 +51,7 @@ impl<M> NegativeBinomial<M> {
     /// # Errors
     /// As [`new`](NegativeBinomial::new).
     pub fn with_method(size: f64, method: M) -> Result<Self, Error> {
-        super::positive("size", size)?;
+        check::positive("size", size)?;
         Ok(Self { size, exposure: 1.0, shift: -size.ln(), method })
     }
 
@@ -58,7 +60,7 @@ impl<M> NegativeBinomial<M> {
     /// # Errors
     /// [`Error::Setting`] unless `E` is positive and finite.
     pub fn with_exposure(self, exposure: f64) -> Result<Self, Error> {
-        super::positive("exposure", exposure)?;
+        check::positive("exposure", exposure)?;
         Ok(Self { exposure, shift: exposure.ln() - self.size.ln(), ..self })
     }
 

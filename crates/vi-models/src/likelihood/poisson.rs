@@ -3,6 +3,8 @@
 use vi_core::implicit::ImplicitRoot;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, quadrature};
 
+use crate::check;
+
 use super::logistic_counts::is_count;
 
 /// `p(y|t) = mʸe⁻ᵐ/y!`, `m = E·eᵗ`: counts at exposure `E`, the time, area or population they were made over.
@@ -47,7 +49,7 @@ impl Poisson {
     /// # Errors
     /// [`Error::Setting`] unless `E` is positive and finite.
     pub fn new(exposure: f64) -> Result<Self, Error> {
-        super::positive("exposure", exposure)?;
+        check::positive("exposure", exposure)?;
         Ok(Self { exposure, shift: exposure.ln() })
     }
 

@@ -2,29 +2,15 @@
 
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::Mixture8;
 use vi_core::refine::{RefineInfo, RefineSettings};
-use vi_core::{BernoulliLogit, Error, Mixture8};
 
-use super::engine::{Engine, EngineWire, Family};
+use super::engine::{Engine, EngineWire};
+use super::family::Logit;
 use super::observation::Observation;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::ModelError;
 use crate::predict::LogisticPrediction;
-
-/// `p(y=1|x) = s(offset + intercept + xᵀw)`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Logit;
-
-impl Family for Logit {
-    type State = ();
-    type Likelihood = BernoulliLogit<Mixture8>;
-
-    fn initial(&self) {}
-
-    fn likelihood(&self, _size: f64) -> Result<BernoulliLogit<Mixture8>, Error> {
-        Ok(BernoulliLogit(Mixture8))
-    }
-}
 
 /// Logistic regression on a stream: labels 0 and 1, probabilities with their doubt, nothing to tune.
 ///

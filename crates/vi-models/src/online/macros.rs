@@ -2,8 +2,8 @@
 
 /// Implements the common methods and `serde` for `$model`, a struct with a field `engine: Engine<$family>`.
 macro_rules! front_door {
-    ($model:ident, $family:ty) => {
-        impl $model {
+    ($model:ident $(<$generic:ident: $bound:ident>)?, $family:ty) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
             /// Learns from one row; the label may be a number or an [`Observation`] with offset, weight and the like.
             ///
             /// # Errors
@@ -79,13 +79,13 @@ macro_rules! front_door {
             }
         }
 
-        impl Serialize for $model {
+        impl $(<$generic: $bound>)? Serialize for $model $(<$generic>)? {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 self.engine.to_wire().map_err(serde::ser::Error::custom)?.serialize(serializer)
             }
         }
 
-        impl<'de> Deserialize<'de> for $model {
+        impl<'de $(, $generic: $bound)?> Deserialize<'de> for $model $(<$generic>)? {
             /// Everything is checked: a damaged or foreign document is an error.
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let wire = EngineWire::<$family>::deserialize(deserializer)?;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | predict a probability | [`OnlineLogistic`] |
 //! | predict a number, the noise unknown | [`OnlineLinear`] |
+//! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | follow a world that drifts | [`Memory`] |
 //! | store a model, send it, go on | `serde`; a model read again goes on with the same bits |
@@ -38,7 +39,10 @@ mod belief;
 mod design;
 mod draw;
 mod engine;
+pub mod family;
+mod glm;
 mod info;
+mod linear;
 mod logistic;
 mod observation;
 mod row;
@@ -47,7 +51,9 @@ mod settings;
 pub use belief::BeliefKind;
 pub use design::Standardise;
 pub use draw::Draw;
+pub use glm::OnlineGlm;
 pub use info::OnlineInfo;
+pub use linear::{NumberPredicted, OnlineLinear};
 pub use logistic::OnlineLogistic;
 pub use observation::Observation;
 pub use row::{Row, Rows};

@@ -1,4 +1,6 @@
-//! Tests of the models through their public interface.
+//! The models through their public interface.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 mod expectations;
