@@ -40,6 +40,17 @@ pub enum ModelError {
         /// The entry.
         value: f64,
     },
+    /// Refinement and diagnosis need all rows and a full covariance.
+    #[error("the settings keep no rows, or not a full covariance, or let the model forget")]
+    NotKept,
+    /// A model that is to be merged, or read, is not of the same make.
+    #[error("model {shard} differs in its {what}")]
+    Unlike {
+        /// Position among the models given.
+        shard: usize,
+        /// What differs.
+        what: &'static str,
+    },
     /// A score compares two classes and the labels show only one.
     #[error("all labels are {label}: both classes are needed")]
     OneClass {

@@ -49,6 +49,7 @@ pub mod laplace;
 pub mod likelihood;
 pub mod linear;
 pub mod metrics;
+pub mod online;
 pub mod predict;
 pub mod prequential;
 mod student;

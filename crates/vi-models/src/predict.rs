@@ -8,11 +8,14 @@
 //! | `E s(t)`, its variance and interval, the plug-in `s(a)` | [`logistic`], [`LogisticPrediction`] | R-VGA (62)-(63), (122) |
 //! | `log p(y|x)` for any likelihood | [`vi_core::GaussianExpectation::log_predictive`] | |
 //! | mean, variance and intervals of `xᵀθ` and of `y` | [`linear`], [`LinearPrediction`] | |
+//! | mean, variance, quantiles, intervals and draws of classes and counts | [`CountsPredicted`] | |
 //! | intervals of the weights themselves | [`weights`] | |
 
+mod glm;
 mod linear;
 mod logistic;
 
+pub use glm::{CountPrediction, CountsPredicted};
 pub use linear::{LinearPrediction, linear};
 pub use logistic::{LogisticPrediction, ProbabilityVariance, logistic};
 
