@@ -43,6 +43,7 @@
 
 mod check;
 mod error;
+mod gamma;
 mod interval;
 pub mod laplace;
 pub mod likelihood;

@@ -4,4 +4,5 @@
 
 mod common;
 mod expectations;
+mod normal_gamma;
 mod three_ways;
