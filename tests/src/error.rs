@@ -42,6 +42,9 @@ pub enum CaseError {
         /// Why it makes no sense.
         reason: String,
     },
+    /// `vi-linalg` refused the case.
+    #[error(transparent)]
+    Linalg(#[from] vi_linalg::LinalgError),
     /// `vi-core` refused the case.
     #[error(transparent)]
     Core(#[from] vi_core::Error),

@@ -80,3 +80,37 @@ pub const LAPLACE: OfRun = OfRun { belief: 1e-8, kl: 1e-6 };
 /// Laplace as the published code has it: a quasi-Newton search with finite differences that stops when the objective
 /// moves by 2e-9 of itself. Three digits, so half a unit of the third.
 pub const LAPLACE_AS_CODED: OfRun = OfRun { belief: 5e-3, kl: 5e-3 };
+
+/// What may be asked of a factor analysis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OfFactor {
+    /// `C = Ψ + WWᵀ` and `ψ`, relative to their norms.
+    pub matrix: f64,
+    /// The loss, relative to itself and to one nat.
+    pub loss: f64,
+}
+
+/// The start of EM and the loss of a stored factor: rounding alone, some `d·ε·κ` in the determinants.
+pub const STORED_FACTOR: OfFactor = OfFactor { matrix: 1e-9, loss: 1e-9 };
+
+/// A run whose result moves by `sensitivity` when the rows are nudged by 1e-12: rounding is a thousand times
+/// less, but its effects are those of another run and not a multiple of this one, so ten times the sensitivity is allowed.
+/// `None` where nothing would be left to compare.
+#[must_use]
+pub fn factor_of_run(sensitivity: f64) -> Option<OfFactor> {
+    let tolerance = 1e-9 + 10.0 * sensitivity;
+    (tolerance < 1e-3).then_some(OfFactor { matrix: tolerance, loss: 10.0 * tolerance })
+}
+
+/// Where rounding decides, the loss keeps its order of magnitude: powers of ten.
+pub const MAGNITUDE: f64 = 1.0;
+
+/// Closed forms on a well-conditioned matrix of a few rows: `d·ε·κ`, κ ≤ 1e4.
+pub const WOODBURY: f64 = 1e-10;
+
+/// The probit approximation of an expectation, a closed form.
+pub const PROBIT: f64 = 1e-10;
+
+/// An expectation of the logistic function by quadrature. Thirty-digit arithmetic agrees with ours to 1e-14; the stored ones
+/// are off by up to 2e-8 where the variance is 12.
+pub const STORED_QUADRATURE: f64 = 1e-7;

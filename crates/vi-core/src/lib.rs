@@ -40,6 +40,7 @@ pub mod ekf;
 mod error;
 pub mod evidence;
 pub mod expectation;
+pub mod factor;
 pub mod filter;
 mod fingerprint;
 pub mod forgetting;

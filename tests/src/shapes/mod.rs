@@ -3,10 +3,12 @@
 //! A file carries no kind and its name means nothing: a shape is recognised by its keys, loosely, so that a broken file
 //! of a known shape is a failure and not an unknown one.
 
+mod factor_analysis;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
 mod rvga_roots;
+mod sampler;
 
 use crate::CaseError;
 use crate::json::Node;
@@ -24,7 +26,14 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] = &[
+    rvga_roots::SHAPE,
+    logistic_small::SHAPE,
+    logistic_cases::SHAPE,
+    kalman::SHAPE,
+    factor_analysis::SHAPE,
+    sampler::SHAPE,
+];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {
