@@ -437,6 +437,21 @@ fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
 }
 
 #[test]
+fn a_number_too_large_to_square_changes_nothing() {
+    let given = PriorScale::Given(1.0);
+    for prior_scale in [given, PriorScale::default()] {
+        let settings =
+            OnlineSettings { prior_scale, standardise: Standardise::Never, ..OnlineLinear::default_settings() };
+        let mut model = OnlineLinear::with_settings(1, settings, 1.0, 1.0).unwrap();
+        model.update(&[1.0], 2.0).unwrap();
+        let before = serde_json::to_string(&model).unwrap();
+        let error = model.update(&[1.0], 1e200).unwrap_err();
+        assert!(matches!(error, ModelError::Core(vi_core::Error::Overflow { .. })), "{error}");
+        assert_eq!(before, serde_json::to_string(&model).unwrap());
+    }
+}
+
+#[test]
 fn units_of_the_inputs_do_not_move_a_linear_models_intervals() {
     let (rows, labels) = numbers(80, 31);
     let moved: Vec<f64> = rows.chunks(2).flat_map(|x| [1e-4 * x[0] + 3e-4, 50.0 * x[1] - 80.0]).collect();

@@ -58,6 +58,18 @@ impl Family for Linear {
             .map_or(f64::NAN, |predicted| predicted.log_density(y))
     }
 
+    /// A row whose square does not fit beside the others would make the noise infinite.
+    fn check_step(&self, observed: &Observation, seen: Projection) -> Result<(), Error> {
+        const LARGEST: f64 = 1e290;
+        let error = observed.label - observed.offset - seen.mean;
+        let square = observed.weight * error * error;
+        if square < LARGEST {
+            Ok(())
+        } else {
+            Err(Error::Overflow { quantity: "squared error of the label", value: square })
+        }
+    }
+
     /// `a ← a + ½·weight`, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, the belief as before the row.
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection) {
         let error = observed.label - observed.offset - seen.mean;
