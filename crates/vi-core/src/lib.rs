@@ -74,7 +74,7 @@ pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
-pub use low_rank::{LowRankGaussian, LowRankSettings, MeanMoves};
+pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, MeanMoves};
 pub use merge::{Mergeable, ShardPosterior};
 pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;

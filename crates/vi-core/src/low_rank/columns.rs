@@ -59,11 +59,6 @@ pub(super) enum Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// None.
-    pub(super) fn none(d: usize) -> Self {
-        Self::Dense(MatRef::from_row_major_slice(&[], 0, d))
-    }
-
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Dense(x) => x.nrows(),

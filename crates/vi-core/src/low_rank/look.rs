@@ -11,6 +11,7 @@ use super::waiting::Rows;
 use crate::SparseRow;
 
 /// What `k` new rows look like: `WᵀΨ⁻¹X` (`p × k`), `x_jᵀΨ⁻¹x` for waiting and new rows, `Xᵀμ₀`.
+#[derive(Debug)]
 pub(super) struct Looked {
     wx: Mat<f64>,
     /// Waiting rows above, new rows (lower triangle) below: `(k₀ + k) × k`.

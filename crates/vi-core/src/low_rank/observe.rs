@@ -152,14 +152,25 @@ impl LowRankGaussian {
     pub(super) fn absorb_rows(
         &mut self,
         x: MatRef<'_, f64>,
+        site: impl FnMut(usize, Projection) -> Result<Site, Error>,
+        par: Par,
+    ) -> Result<Vec<StepInfo>, Error> {
+        let looked = self.look(x, par);
+        self.absorb_looked(x, &looked, site, par)
+    }
+
+    /// Absorbs rows that have been looked along.
+    pub(super) fn absorb_looked(
+        &mut self,
+        x: MatRef<'_, f64>,
+        looked: &Looked,
         mut site: impl FnMut(usize, Projection) -> Result<Site, Error>,
         par: Par,
     ) -> Result<Vec<StepInfo>, Error> {
         let (k, before) = (x.nrows(), self.waiting.len());
-        let looked = self.look(x, par);
         let mut steps = Vec::with_capacity(k);
         for t in 0..k {
-            match self.push_looked(&looked, t, &mut site) {
+            match self.push_looked(looked, t, &mut site) {
                 Ok(info) => steps.push(info),
                 Err(error) => {
                     self.waiting.space.rows.truncate(before);
@@ -224,15 +235,7 @@ impl LowRankGaussian {
             return Err(Error::Empty { argument: "x" });
         }
         check_inputs(self.dim(), x)?;
-        let before = self.waiting.len();
-        let looked = self.look(x, par);
-        for t in 0..x.nrows() {
-            if let Err(error) = self.push_looked(&looked, t, &mut |_, _| Ok(Site { slope: 0.0, curvature: 1.0 })) {
-                self.waiting.space.rows.truncate(before);
-                return Err(error.at_row(t));
-            }
-        }
-        self.settle(x, par)
+        self.absorb_rows(x, |_, _| Ok(Site { slope: 0.0, curvature: 1.0 }), par).map(|_| ())
     }
 
     /// `μ ← μ + change`, of length `d`.

@@ -11,9 +11,10 @@
 //! This is [`BlockRecursion`](crate::block::BlockRecursion) row by row: a row can come alone or with others.
 
 use serde::{Deserialize, Serialize};
-use vi_linalg::faer::{Mat, MatRef};
+use vi_linalg::faer::{Mat, MatMut, MatRef};
 use vi_linalg::kernels::{axpy, dot};
 
+use super::look::Looked;
 use crate::{Error, Projection, Site};
 
 /// What the space knows of one row.
@@ -66,22 +67,55 @@ impl Space {
         let mut whitened = wx.clone();
         solve_lower(root, &mut whitened);
         let own = xx.last().copied().unwrap_or(0.0);
+        let overlaps = self.overlaps(&xx, &whitened);
         let mut mean = mean;
         let mut variance = own - dot(&whitened, &whitened);
-        let mut overlaps: Vec<f64> = Vec::with_capacity(self.len());
-        for (row, xx) in self.rows.iter().zip(&xx) {
-            let mut v = xx - dot(&row.whitened, &whitened);
-            for ((earlier, t), seen) in self.rows.iter().zip(&row.overlaps).zip(&overlaps) {
-                v -= earlier.shrinkage * t * seen;
-            }
+        for (row, v) in self.rows.iter().zip(&overlaps) {
             mean += row.gain * v;
             variance -= row.shrinkage * v * v;
-            overlaps.push(v);
         }
         // Each difference is off by rounding of xᵀΨ⁻¹x.
         let rounding = 8.0 * (wx.len() + self.len() + 8) as f64 * f64::EPSILON * own;
         let projection = Projection::new(mean, variance, rounding)?;
         Ok(Seen { projection, wx, whitened, xx, overlaps })
+    }
+
+    /// `a` and the lower triangle of `T` of rows that were looked along together, given the waiting ones.
+    pub(super) fn fill_block(
+        &self,
+        root: MatRef<'_, f64>,
+        looked: &Looked,
+        means: &mut [f64],
+        mut overlaps: MatMut<'_, f64>,
+    ) {
+        let k0 = self.len();
+        let mut before: Vec<(Vec<f64>, Vec<f64>)> = Vec::with_capacity(means.len());
+        for (t, mean) in means.iter_mut().enumerate() {
+            let mut whitened = looked.wx(t);
+            solve_lower(root, &mut whitened);
+            let xx = looked.xx(t);
+            let v = self.overlaps(&xx, &whitened);
+            *mean = looked.mean(t) + self.rows.iter().zip(&v).map(|(row, v)| row.gain * v).sum::<f64>();
+            before.push((whitened, v));
+            let (whitened, v) = &before[t];
+            for (j, (other, u)) in before.iter().enumerate() {
+                let taken: f64 = self.rows.iter().zip(u).zip(v).map(|((row, u), v)| row.shrinkage * u * v).sum();
+                overlaps[(t, j)] = xx[k0 + j] - dot(other, whitened) - taken;
+            }
+        }
+    }
+
+    /// `v_j = x_jᵀP_{j−1}x` for the waiting rows.
+    fn overlaps(&self, xx: &[f64], whitened: &[f64]) -> Vec<f64> {
+        let mut overlaps: Vec<f64> = Vec::with_capacity(self.len() + 1);
+        for (row, xx) in self.rows.iter().zip(xx) {
+            let mut v = xx - dot(&row.whitened, whitened);
+            for ((earlier, t), seen) in self.rows.iter().zip(&row.overlaps).zip(&overlaps) {
+                v -= earlier.shrinkage * t * seen;
+            }
+            overlaps.push(v);
+        }
+        overlaps
     }
 
     /// Adds a row with its site.
