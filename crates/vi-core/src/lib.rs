@@ -53,6 +53,7 @@ mod logit;
 pub mod low_rank;
 pub mod merge;
 pub mod natural;
+pub mod nonlinear;
 pub mod online;
 mod per_row;
 mod posterior;

@@ -24,6 +24,7 @@ mod recursive;
 mod settings;
 mod space;
 mod spectral;
+mod unprojected;
 mod waiting;
 
 pub use belief::{LowRankGaussian, ProjectionCounts};
