@@ -21,6 +21,12 @@ pub struct DiagonalSettings {
 }
 
 impl DiagonalSettings {
+    /// [`Diagonal::Free`] without a floor.
+    #[must_use]
+    pub const fn free() -> Self {
+        Self { form: Diagonal::Free, floor: None }
+    }
+
     /// This form, without a floor: a `ψ` that reaches zero is an error.
     #[must_use]
     pub fn new(form: Diagonal) -> Self {

@@ -182,6 +182,9 @@ fn first_loop(c: &mut LowRank, change: Change<'_>, par: Par) -> Result<usize, Er
     let n = factor("I + αWᵀΨ⁻¹W", &plus_identity(&sums.gram * alpha))?;
     let m = factor("I + WᵀΨ⁻¹W", &plus_identity(sums.gram))?;
     let omega = sums.omega;
+    if let Some(&value) = omega.col_iter().flat_map(|column| column.iter()).find(|value| !value.is_finite()) {
+        return Err(Error::Overflow { quantity: "WᵀΨ⁻¹X", value });
+    }
     let theta = n.solve(omega.as_ref())?;
     // Θᵀ M⁻¹ Ω = (L_N⁻¹ L_M⁻¹ Ω)ᵀ(…) in exact arithmetic, M and N commuting; the product below is symmetric to rounding.
     let e = theta.transpose() * m.solve(omega.as_ref())? * beta;
