@@ -50,6 +50,7 @@ pub mod linear;
 pub mod metrics;
 pub mod predict;
 pub mod prequential;
+pub mod vb;
 mod whitened;
 
 pub use error::ModelError;
