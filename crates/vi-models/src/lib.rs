@@ -53,6 +53,7 @@ pub mod online;
 pub mod predict;
 pub mod prequential;
 mod student;
+pub mod vb;
 mod whitened;
 
 pub use error::ModelError;

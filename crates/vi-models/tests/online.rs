@@ -13,7 +13,8 @@ use vi_models::online::{
     Standardise,
 };
 
-const KINDS: [BeliefKind; 3] = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::Diagonal];
+const KINDS: [BeliefKind; 4] =
+    [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
 
 /// `n` rows of 3 inputs of very different scales, and labels.
 fn stream(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
