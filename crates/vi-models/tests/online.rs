@@ -9,7 +9,8 @@ use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, Probit, SpreadCounts, Trials};
 use vi_models::online::{
-    BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise,
+    BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows,
+    Standardise,
 };
 
 const KINDS: [BeliefKind; 3] = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::Diagonal];
@@ -411,7 +412,10 @@ fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
         let ln_gamma = |a: f64| libm::lgamma(a);
         let half_n = 0.5 * n as f64;
         let evidence = -half_n * (2.0 * std::f64::consts::PI).ln() - 0.5 * (log_det + 3.0 * 2.0 * scale.ln())
-            + 1.5 * f64::ln(0.7) - shape * expected_rate.ln() + ln_gamma(shape) - ln_gamma(1.5);
+            + 1.5 * f64::ln(0.7)
+            - shape * expected_rate.ln()
+            + ln_gamma(shape)
+            - ln_gamma(1.5);
         assert!((model.evidence() - evidence).abs() < tolerance * evidence.abs(), "{} {evidence}", model.evidence());
 
         let mut shards: Vec<OnlineLinear> = Vec::new();
@@ -425,7 +429,10 @@ fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
         assert_eq!(first[0].noise().0, shape);
         assert!((first[0].noise().1 / rate - 1.0).abs() < 4.0 * tolerance);
         let (a, b) = (first[0].predict(&[0.3, -1.0]).unwrap(), model.predict(&[0.3, -1.0]).unwrap());
-        assert!((a.mean() - b.mean()).abs() < tolerance && (a.standard_deviation() - b.standard_deviation()).abs() < tolerance);
+        assert!(
+            (a.mean() - b.mean()).abs() < tolerance
+                && (a.standard_deviation() - b.standard_deviation()).abs() < tolerance
+        );
     }
 }
 

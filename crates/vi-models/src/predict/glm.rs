@@ -344,9 +344,17 @@ mod tests {
                 second += p * y * y;
                 assert!((predicted.cdf(y) - total).abs() < tolerance, "{seen:?}, {y}: {} {total}", predicted.cdf(y));
             }
-            assert!((predicted.mean / first - 1.0).abs() < tolerance * first.max(1.0), "{seen:?}: {} {first}", predicted.mean);
+            assert!(
+                (predicted.mean / first - 1.0).abs() < tolerance * first.max(1.0),
+                "{seen:?}: {} {first}",
+                predicted.mean
+            );
             let variance = second - first * first;
-            assert!((predicted.variance / variance - 1.0).abs() < 10.0 * tolerance * second, "{seen:?}: {} {variance}", predicted.variance);
+            assert!(
+                (predicted.variance / variance - 1.0).abs() < 10.0 * tolerance * second,
+                "{seen:?}: {} {variance}",
+                predicted.variance
+            );
             for p in [0.01, 0.3, 0.5, 0.9, 0.99] {
                 let y = predicted.quantile(p).unwrap();
                 assert!(predicted.cdf(y) >= p && (y == 0.0 || predicted.cdf(y - 1.0) < p));
