@@ -52,6 +52,7 @@ pub mod metrics;
 pub mod online;
 pub mod predict;
 pub mod prequential;
+pub mod softmax;
 mod student;
 pub mod vb;
 mod whitened;

@@ -333,10 +333,10 @@ mod tests {
     fn draws_have_the_stated_quartiles() {
         let (student, mut rng) = (Student::new(-1.0, 0.5, 3.0).unwrap(), ChaCha8Rng::seed_from_u64(3));
         let below = student.quantile(0.25).unwrap();
-        let n = 20_000;
+        let n = 20_000_u32;
         let count = (0..n).filter(|_| student.draw(&mut rng).unwrap() < below).count();
         // 6 standard errors of a frequency of ¼.
-        assert!((count as f64 / n as f64 - 0.25).abs() < 6.0 * (0.1875 / n as f64).sqrt());
+        assert!((count as f64 / f64::from(n) - 0.25).abs() < 6.0 * (0.1875 / f64::from(n)).sqrt());
     }
 
     #[test]

@@ -5,4 +5,5 @@
 mod common;
 mod expectations;
 mod normal_gamma;
+mod softmax;
 mod three_ways;

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use vi_core::filter::Scratch;
-use vi_core::{Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, SquareRootGaussian};
+use vi_core::{Checkpoint, DenseGaussian, DiagonalGaussian, Error, SquareRootGaussian};
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::ModelError;

@@ -85,9 +85,9 @@ fn binomial_with_trials_offsets_and_weights() {
     let ((x, t), mut rng) = (design(2), rng(12));
     let y: Vec<f64> = (0..300)
         .map(|i| {
-            let (offset, trials, _) = extras(i);
-            let p = vi_core::special::sigmoid(t[i] + offset);
-            BinomialDraw::new(trials as u64, p).unwrap().sample(&mut rng) as f64
+            let p = vi_core::special::sigmoid(t[i] + extras(i).0);
+            let trials = 1 + (i % 4) as u64;
+            BinomialDraw::new(trials, p).unwrap().sample(&mut rng) as f64
         })
         .collect();
     let rows: Vec<_> = (0..300)
