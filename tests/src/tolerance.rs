@@ -80,3 +80,5 @@ pub const LAPLACE: OfRun = OfRun { belief: 1e-8, kl: 1e-6 };
 /// Laplace as the published code has it: a quasi-Newton search with finite differences that stops when the objective
 /// moves by 2e-9 of itself. Three digits, so half a unit of the third.
 pub const LAPLACE_AS_CODED: OfRun = OfRun { belief: 5e-3, kl: 5e-3 };
+
+pub mod vb;

@@ -3,6 +3,7 @@
 //! A file carries no kind and its name means nothing: a shape is recognised by its keys, loosely, so that a broken file
 //! of a known shape is a failure and not an unknown one.
 
+mod drugowitsch;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
@@ -24,7 +25,7 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, drugowitsch::SHAPE, kalman::SHAPE];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {
