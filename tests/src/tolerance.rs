@@ -114,3 +114,4 @@ pub const PROBIT: f64 = 1e-10;
 /// An expectation of the logistic function by quadrature. Thirty-digit arithmetic agrees with ours to 1e-14; the stored ones
 /// are off by up to 2e-8 where the variance is 12.
 pub const STORED_QUADRATURE: f64 = 1e-7;
+pub mod vb;

@@ -3,6 +3,7 @@
 //! A file carries no kind and its name means nothing: a shape is recognised by its keys, loosely, so that a broken file
 //! of a known shape is a failure and not an unknown one.
 
+mod drugowitsch;
 mod factor_analysis;
 mod kalman;
 mod logistic_cases;
@@ -31,6 +32,7 @@ pub const ALL: &[Shape] = &[
     logistic_small::SHAPE,
     logistic_cases::SHAPE,
     kalman::SHAPE,
+    drugowitsch::SHAPE,
     factor_analysis::SHAPE,
     sampler::SHAPE,
 ];

@@ -37,6 +37,8 @@ pub(super) struct Ascent<S> {
     pub(super) iterations: usize,
     /// ℒ without its constants after each iteration that was kept.
     pub(super) bounds: Vec<f64>,
+    /// The largest [`rounding`] of the iterations that were kept.
+    pub(super) rounding: f64,
     pub(super) last_change: f64,
     pub(super) rejected: usize,
 }
@@ -48,6 +50,7 @@ impl<S> Ascent<S> {
             status: self.status,
             iterations: self.iterations,
             bounds: self.bounds.iter().map(|bound| bound + constants).collect(),
+            rounding: self.rounding,
             last_change: self.last_change,
             rejected: self.rejected,
             condition,
@@ -87,9 +90,11 @@ fn by_authors_rule<C: Cycle>(
     let mut theta = start.theta;
     let mut last = start.pseudo_bound.unwrap_or(f64::NEG_INFINITY);
     let mut bounds = Vec::new();
+    let mut largest = 0.0;
     loop {
         let step = cycle.cycle(&theta)?;
         bounds.push(step.bound);
+        largest = f64::max(largest, rounding(step.size));
         let status = if start.pseudo_bound.is_some() && last > step.bound {
             Some(VbStatus::BoundFell)
         } else if (last - step.bound).abs() < (AUTHORS_TOLERANCE * step.bound).abs() {
@@ -102,7 +107,7 @@ fn by_authors_rule<C: Cycle>(
         if let Some(status) = status {
             let last_change = largest_change(&theta, &step.next);
             let iterations = bounds.len();
-            return Ok(Ascent { theta, step, status, iterations, bounds, last_change, rejected: 0 });
+            return Ok(Ascent { theta, step, status, iterations, bounds, rounding: largest, last_change, rejected: 0 });
         }
         last = step.bound;
         theta = step.next;
@@ -121,6 +126,7 @@ fn to_convergence<C: Cycle>(
     let mut kept = Ascent {
         last_change: largest_change(&theta, &step.next),
         bounds: vec![step.bound],
+        rounding: rounding(step.size),
         theta,
         step,
         status: VbStatus::MaxIterations,
@@ -157,6 +163,7 @@ fn to_convergence<C: Cycle>(
             Some(step) if step.bound >= kept.step.bound - rounding(step.size) => {
                 kept.last_change = largest_change(&theta, &step.next);
                 kept.bounds.push(step.bound);
+                kept.rounding = kept.rounding.max(rounding(step.size));
                 (kept.theta, kept.step) = (theta, step);
                 rho = 1.0;
             }
@@ -176,7 +183,7 @@ fn to_convergence<C: Cycle>(
 }
 
 /// How far ℒ may fall by the rounding of its terms: each is a sum of many.
-pub(super) fn rounding(size: f64) -> f64 {
+fn rounding(size: f64) -> f64 {
     4096.0 * f64::EPSILON * (1.0 + size)
 }
 

@@ -146,6 +146,8 @@ pub struct VbInfo {
     pub iterations: usize,
     /// ℒ after each iteration that was kept, in nats, constants included.
     pub bounds: Vec<f64>,
+    /// How far ℒ may seem to fall from one to the next, in nats: the rounding of its terms, whose sizes can be much larger than their sum.
+    pub rounding: f64,
     /// The largest relative change of a parameter in the last iteration.
     pub last_change: f64,
     /// Extrapolated iterations that were taken back because ℒ would have fallen.

@@ -65,8 +65,6 @@ impl IncrementalFit {
     }
 }
 
-/// Most updates of `ξ` in a step.
-const MAX_UPDATES: usize = 100;
 /// Relative change of (90) at which the authors stop.
 const AUTHORS_TOLERANCE: f64 = 1e-5;
 
@@ -79,8 +77,8 @@ const AUTHORS_TOLERANCE: f64 = 1e-5;
 /// ```
 ///
 /// `x` is `n × d`, `y` has length `n` and holds 0 and 1. The search for `ξ_j` starts at 0 (87)-(89) and sees only `(xᵀw, xᵀVx)`. Under
-/// [`VbSettings::authors`] it stops by their rule on (90), otherwise when `ξ²` changes by less than the tolerance; at most 100
-/// updates either way. The posterior depends on the rows' order. Cost `3d²` flops a row.
+/// [`VbSettings::authors`] it stops by their rule on (90), otherwise when `ξ²` changes by less than the tolerance; after the settings'
+/// largest number of updates either way (where a row is long and `ξ` far from 0, the authors' run does). The posterior depends on the rows' order. Cost `3d²` flops a row.
 ///
 /// # Errors
 /// Those of [`logit`](super::logit).
@@ -153,7 +151,7 @@ impl Step {
 
     fn optimal(seen: Projection, r: f64, before: (f64, f64), settings: VbSettings) -> Self {
         let mut step = Self::at(0.0, seen, r, before, 0);
-        for updates in 1..=MAX_UPDATES {
+        for updates in 1..=settings.max_iterations {
             let next = Self::at(step.next_xi(seen), seen, r, before, updates);
             let done = match settings.rule {
                 StopRule::Authors => {

@@ -65,7 +65,7 @@ fn next_xi(seen: Projection, xi: f64) -> f64 {
 
 /// The value of the bound (65) where the authors' code leaves it, for a posterior with `energy = wᵀVₙ⁻¹w`, which enters their rule.
 ///
-/// Starts at `ξ = 0` and takes at most 100 steps of (66)-(68).
+/// Starts at `ξ = 0` and takes at most 500 steps of (66)-(68).
 #[must_use]
 pub fn authors_probabilities(seen: &[Projection], energy: f64, stop: AuthorsStop) -> Vec<f64> {
     match stop {
@@ -80,7 +80,7 @@ fn ascend(seen: &[Projection], energy: f64) -> Vec<f64> {
         |xi: &[f64]| seen.iter().zip(xi).map(|(seen, &xi)| gain(*seen, xi) + local(xi) + 0.5 * energy).sum::<f64>();
     let mut xi = vec![0.0; seen.len()];
     let mut last = sum(&xi);
-    for _ in 0..100 {
+    for _ in 0..500 {
         for (xi, seen) in xi.iter_mut().zip(seen) {
             *xi = next_xi(*seen, *xi);
         }
