@@ -1,4 +1,17 @@
-//! Bayesian generalised linear models on random features: large-scale approximations of Gaussian processes.
+//! Kernel machines as Bayesian linear models on random features: large-scale approximations of Gaussian processes.
 //!
-//! The crate holds nothing yet. It will stand on `vi-models` and hold composable bases, linear models with learned kernels, and
-//! GLMs with a mixture of diagonal Gaussians trained by stochastic gradients.
+//! | symbol | name in code | shape | source |
+//! |---|---|---|---|
+//! | `x` | row of `x` | `d` | |
+//! | `φ(x)`, `Φ` | [`Basis::features`] | `D`, `n × D` | revrand (11) |
+//! | `θ` | `theta`: kernel parameters | `q` | revrand §1.2 |
+//! | `W` | [`basis::RandomFourier::frequencies`] | `d × m` | revrand §1.4 |
+//! | `l` | [`basis::LengthScale`] | 1 or `d` | |
+//! | `λ` | [`basis::Regulariser::variance`]: prior variance | one a part | revrand (12) |
+
+pub mod basis;
+mod check;
+mod error;
+
+pub use basis::{Basis, Bound, Kernel};
+pub use error::RevrandError;
