@@ -52,6 +52,22 @@ pub enum RevrandError {
         /// What it came to.
         value: f64,
     },
+    /// A likelihood that counts successes was given no numbers of trials, or another one was given some.
+    #[error("the {family} likelihood {}", if *given { "takes no trials" } else { "needs the trials of each observation" })]
+    Trials {
+        /// Name of the likelihood.
+        family: &'static str,
+        /// Whether there were any.
+        given: bool,
+    },
+    /// A source of batches failed; the model stands where the last good step left it.
+    #[error("the source of batches failed after {batches}: {message}")]
+    Source {
+        /// How many batches it gave.
+        batches: usize,
+        /// What it said.
+        message: String,
+    },
     /// A kernel has no features of the kind asked for.
     #[error("{features} features exist for {requirement} only, not for {kernel}")]
     Kernel {

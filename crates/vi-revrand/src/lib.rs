@@ -12,6 +12,10 @@
 pub mod basis;
 mod check;
 mod error;
+pub mod glm;
+mod lanes;
+pub mod likelihood;
+pub mod sgd;
 
 pub use basis::{Basis, Bound, Kernel};
 pub use error::RevrandError;
