@@ -85,6 +85,30 @@ pub(crate) fn sum_of_squares_and(x: &[f64], y: &[f64]) -> f64 {
     )
 }
 
+/// `out_i ← −x_i`.
+pub(crate) fn negate(x: &[f64], out: &mut [f64]) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = -x;
+            }
+        },
+    );
+}
+
+/// `out_i ← −x_i·y_i`.
+pub(crate) fn negative_product(x: &[f64], y: &[f64], out: &mut [f64]) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+                *out = -x * y;
+            }
+        },
+    );
+}
+
 /// `y_i ← y_i + α`.
 pub(crate) fn add(alpha: f64, y: &mut [f64]) {
     Arch::new().dispatch(

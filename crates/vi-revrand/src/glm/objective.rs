@@ -194,6 +194,22 @@ impl Workspace {
         }
     }
 
+    /// Whether it was made for these sizes.
+    pub(super) fn fits(
+        &self,
+        expectation: Expectation,
+        k: usize,
+        d: usize,
+        regularisers: usize,
+        parameters: usize,
+    ) -> bool {
+        self.expectation == expectation
+            && self.dimension == d
+            && self.means.len() == d * k
+            && self.regularisers.len() == regularisers
+            && self.likelihood.len() == parameters
+    }
+
     /// Makes room for `n` rows.
     pub(super) fn resize(&mut self, n: usize, features_wanted: bool) {
         let d = self.dimension;

@@ -71,13 +71,7 @@ pub(super) fn check_labels(
     likelihood: &impl GlmLikelihood,
 ) -> Result<(), RevrandError> {
     let family = likelihood.family();
-    if trials.is_some() != likelihood.counts_trials() {
-        return Err(RevrandError::Trials { family, given: trials.is_some() });
-    }
-    if let Some(trials) = trials {
-        check::length("trials", y.len(), trials.len())?;
-        check::finite("trials", trials)?;
-    }
+    check_trials(y.len(), trials, likelihood)?;
     check::finite("y", y)?;
     for (row, &label) in y.iter().enumerate() {
         if !likelihood.supports(label, trials.map_or(1.0, |trials| trials[row])) {
@@ -85,6 +79,31 @@ pub(super) fn check_labels(
         }
     }
     Ok(())
+}
+
+/// Checks trials alone.
+///
+/// # Errors
+/// `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Entry`.
+pub(super) fn check_trials(
+    rows: usize,
+    trials: Option<&[f64]>,
+    likelihood: &impl GlmLikelihood,
+) -> Result<(), RevrandError> {
+    if trials.is_some() != likelihood.counts_trials() {
+        return Err(RevrandError::Trials { family: likelihood.family(), given: trials.is_some() });
+    }
+    let Some(trials) = trials else { return Ok(()) };
+    check::length("trials", rows, trials.len())?;
+    check::finite("trials", trials)?;
+    // No successes are possible whenever the number of trials is.
+    match trials.iter().position(|&trials| !likelihood.supports(0.0, trials)) {
+        None => Ok(()),
+        Some(index) => {
+            let (argument, value) = ("trials", trials[index]);
+            Err(vi_core::Error::Entry { argument, index, value, requirement: "an integer from 1" }.into())
+        }
+    }
 }
 
 /// Observations that own their numbers, as an iterator hands them out.

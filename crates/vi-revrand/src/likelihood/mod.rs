@@ -56,6 +56,11 @@ pub trait GlmLikelihood: fmt::Debug + Clone + Send + Sync {
     /// Whether labels are integers from 0.
     fn is_discrete(&self) -> bool;
 
+    /// Whether `log p(y|f)` is concave in `f` for every label. Searches for the mode of a predictive density rely on it.
+    fn is_log_concave(&self) -> bool {
+        true
+    }
+
     /// Whether `y` has positive density or probability.
     fn supports(&self, y: f64, trials: f64) -> bool;
 

@@ -66,6 +66,12 @@ impl Descent {
         self.state.steps()
     }
 
+    /// The number of parameters.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.state.parameters()
+    }
+
     /// The settings.
     #[must_use]
     pub fn settings(&self) -> &DescentSettings {
@@ -141,7 +147,7 @@ impl TryFrom<Stored> for Descent {
     type Error = RevrandError;
 
     fn try_from(Stored { settings, state, smoothed, good }: Stored) -> Result<Self, RevrandError> {
-        let parameters = state.parameters().ok_or(vi_core::Error::Empty { argument: "state" })?;
+        let parameters = state.parameters();
         let new = Self::new(settings, parameters)?;
         if let Some(good) = &good {
             check::length("good", parameters, good.len())?;
@@ -165,7 +171,7 @@ pub fn minimise(
     steps: usize,
     mut objective: impl FnMut(&[f64], &mut [f64]) -> Result<f64, RevrandError>,
 ) -> Result<Run, RevrandError> {
-    check::length("x", descent.state.parameters().unwrap_or(0), x.len())?;
+    check::length("x", descent.parameters(), x.len())?;
     check::finite("x", x)?;
     descent.begin();
     let mut gradient = vec![0.0; x.len()];

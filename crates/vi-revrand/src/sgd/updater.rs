@@ -3,7 +3,7 @@
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use crate::RevrandError;
+use crate::{RevrandError, check};
 
 /// An update rule with its settings; every operation is on each parameter by itself, `g` the gradient of what is
 /// minimised.
@@ -141,6 +141,7 @@ impl From<Updater> for Rule {
 
 /// What an update rule remembers of the steps before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct UpdaterState {
     /// Steps taken.
     steps: u64,
@@ -148,6 +149,25 @@ pub struct UpdaterState {
     first: Vec<f64>,
     /// `r` of AdaDelta, `v` of Adam.
     second: Vec<f64>,
+}
+
+/// The stored form.
+#[derive(Debug, Clone, Deserialize)]
+struct Stored {
+    steps: u64,
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+impl TryFrom<Stored> for UpdaterState {
+    type Error = RevrandError;
+
+    fn try_from(Stored { steps, first, second }: Stored) -> Result<Self, RevrandError> {
+        check::length("second", first.len(), second.len())?;
+        check::finite("first", &first)?;
+        check::finite("second", &second)?;
+        Ok(Self { steps, first, second })
+    }
 }
 
 impl UpdaterState {
@@ -163,9 +183,10 @@ impl UpdaterState {
         self.steps
     }
 
-    /// The number of parameters, if all parts agree on it.
-    pub(super) fn parameters(&self) -> Option<usize> {
-        Some(self.first.len()).filter(|&length| length == self.second.len())
+    /// The number of parameters.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.first.len()
     }
 
     /// One step of `updater` on `x`; lengths must agree.
