@@ -80,3 +80,26 @@ pub const LAPLACE: OfRun = OfRun { belief: 1e-8, kl: 1e-6 };
 /// Laplace as the published code has it: a quasi-Newton search with finite differences that stops when the objective
 /// moves by 2e-9 of itself. Three digits, so half a unit of the third.
 pub const LAPLACE_AS_CODED: OfRun = OfRun { belief: 5e-3, kl: 5e-3 };
+
+/// Likelihoods of a GLM, their derivatives, means and distribution functions, each relative to itself: a few dozen
+/// roundings on either side, and a continued fraction.
+pub const LIKELIHOOD: f64 = 1e-12;
+
+/// Numerical differentiation with 40 digits leaves this where a derivative is 0.
+pub const NUMERICAL_DERIVATIVE_ZERO: f64 = 1e-30;
+
+/// Objectives of a GLM, and features: sums of a few hundred terms in double precision on both sides.
+pub const OBJECTIVE: f64 = 1e-11;
+
+/// Their gradients, by automatic differentiation or by hand: likewise, relative to the largest entry.
+pub const OBJECTIVE_GRADIENT: f64 = 1e-10;
+
+/// Central differences with a step of about 1e-5: the square of the step, and rounding over it.
+pub const CENTRAL_DIFFERENCE: f64 = 1e-6;
+
+/// Predictions of a GLM: ours to 1e-12, the stored by a quadrature with 120 nodes whose weights carry some dozens of
+/// roundings each.
+pub const PREDICTION: f64 = 1e-9;
+
+/// Twenty steps of an update rule.
+pub const TRAJECTORY: f64 = 1e-12;

@@ -6,6 +6,7 @@
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod revrand_glm;
 mod rvga_roots;
 
 use crate::CaseError;
@@ -24,7 +25,17 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] = &[
+    rvga_roots::SHAPE,
+    logistic_small::SHAPE,
+    logistic_cases::SHAPE,
+    kalman::SHAPE,
+    revrand_glm::LIKELIHOODS,
+    revrand_glm::OBJECTIVE,
+    revrand_glm::SAMPLED,
+    revrand_glm::PREDICT,
+    revrand_glm::UPDATERS,
+];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {
