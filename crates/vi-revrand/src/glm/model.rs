@@ -32,7 +32,7 @@ use crate::{RevrandError, check, lanes};
 /// let basis = RandomFourier::new(Kernel::Rbf, 1, 10, LengthScale::Shared(1.0), rng)?;
 /// let mut model = Glm::new(basis, Gaussian::new(0.1)?, GlmSettings::default(), rng)?;
 /// let run = model.fit(Rows::new(x.as_ref(), &y), rng)?;
-/// assert!(run.trace[2999] > run.trace[0]);
+/// assert!(run.trace[9999] > run.trace[0]);
 /// let predicted = model.predict(x.as_ref(), None, Par::Seq)?.means(Par::Seq)?;
 /// assert!(predicted.iter().zip(&y).all(|(p, y)| (p - y).abs() < 0.3));
 /// # Ok::<(), vi_revrand::RevrandError>(())

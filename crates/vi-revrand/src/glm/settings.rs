@@ -21,7 +21,7 @@ pub struct GlmSettings {
     pub expectation: Expectation,
     /// Rows `M` that a step sees; 10 by default.
     pub batch: usize,
-    /// Most steps of one call; 3000 by default.
+    /// Most steps of one call; 10 000 by default.
     pub steps: usize,
     /// The update rule; Adam with `η = 0.01` by default.
     pub updater: Updater,
@@ -59,7 +59,7 @@ impl Default for GlmSettings {
             components: 1,
             expectation: Expectation::Quadrature { nodes: 16 },
             batch: 10,
-            steps: 3000,
+            steps: 10_000,
             updater: Updater::default(),
             stop: None,
             learn: Learn::default(),
