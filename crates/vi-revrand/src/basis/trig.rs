@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn quadrants_and_scale() {
-        for k in 0..12 {
-            let z = f64::from(k) * std::f64::consts::FRAC_PI_2;
+        for k in 0..12_usize {
+            let z = k as f64 * std::f64::consts::FRAC_PI_2;
             let (c, s) = both(z);
-            assert!((c - [1.0, 0.0, -1.0, 0.0][k as usize % 4]).abs() < 16.0 * f64::EPSILON);
-            assert!((s - [0.0, 1.0, 0.0, -1.0][k as usize % 4]).abs() < 16.0 * f64::EPSILON);
+            assert!((c - [1.0, 0.0, -1.0, 0.0][k % 4]).abs() < 16.0 * f64::EPSILON);
+            assert!((s - [0.0, 1.0, 0.0, -1.0][k % 4]).abs() < 16.0 * f64::EPSILON);
         }
         let (mut c, mut s) = ([0.5], [0.0]);
         cos_sin(&mut c, &mut s, 3.0);
