@@ -45,7 +45,7 @@ mod parameter;
 mod polynomial;
 mod trig;
 mod waves;
-mod wire;
+pub(crate) mod wire;
 
 use std::fmt;
 

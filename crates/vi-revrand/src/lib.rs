@@ -12,6 +12,9 @@
 pub mod basis;
 mod check;
 mod error;
+pub mod metrics;
+pub mod slm;
 
 pub use basis::{Basis, Bound, Kernel};
 pub use error::RevrandError;
+pub use slm::{Slm, SlmSettings};
