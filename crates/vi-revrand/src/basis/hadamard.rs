@@ -84,14 +84,14 @@ mod tests {
 
     /// Entry `(i, j)` of `H` is −1 to the number of ones that `i` and `j` share.
     fn entry(i: usize, j: usize) -> f64 {
-        if (i & j).count_ones() % 2 == 0 { 1.0 } else { -1.0 }
+        if (i & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
     }
 
     #[test]
     fn is_the_matrix_product() {
         for n in [1, 2, 4, 8, 16, 32, 64, 128] {
             for lanes in [1, 3, 16] {
-                let x: Vec<f64> = (0..n * lanes).map(|k| f64::from((k * 37 % 101) as u32)).collect();
+                let x: Vec<f64> = (0..n * lanes).map(|k| (k * 37 % 101) as f64).collect();
                 let mut y = x.clone();
                 transform(&mut y, lanes);
                 for r in 0..lanes {

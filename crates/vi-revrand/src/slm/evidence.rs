@@ -94,7 +94,9 @@ pub(super) fn evidence_of_checked(
 pub(super) fn scaled(features: &Mat<f64>, roots: &[f64]) -> Mat<f64> {
     let mut psi = features.clone();
     for (j, root) in roots.iter().enumerate() {
-        psi.col_as_slice_mut(j).iter_mut().for_each(|phi| *phi *= root);
+        for phi in psi.col_as_slice_mut(j) {
+            *phi *= root;
+        }
     }
     psi
 }
@@ -145,12 +147,16 @@ impl Solved {
             let mut r = y.to_vec();
             factor.solve_vec_in_place(&mut r)?;
             let mut z = product(psi.transpose(), &r);
-            z.iter_mut().for_each(|z| *z *= beta);
+            for z in &mut z {
+                *z *= beta;
+            }
             (z, r)
         } else {
             // z = βB⁻¹Ψᵀy.
             let mut z = product(psi.transpose(), y);
-            z.iter_mut().for_each(|z| *z *= beta);
+            for z in &mut z {
+                *z *= beta;
+            }
             factor.solve_vec_in_place(&mut z)?;
             let r = product(psi.as_ref(), &z).iter().zip(y).map(|(fitted, y)| y - fitted).collect();
             (z, r)

@@ -140,7 +140,9 @@ pub fn learn<B: Basis>(
     for start in 0..settings.starts {
         let mut free = origin.clone();
         if start > 0 {
-            free.iter_mut().for_each(|u| *u += settings.spread * normal(rng));
+            for u in &mut free {
+                *u += settings.spread * normal(rng);
+            }
         }
         let found = maximise(&free, &objective, settings.tolerance, settings.max_iterations);
         ends.push(found.as_ref().map(|found| found.value));

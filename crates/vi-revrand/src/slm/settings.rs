@@ -54,7 +54,7 @@ impl SlmSettings {
     pub fn with_stop(self, tolerance: f64, max_iterations: usize) -> Result<Self, RevrandError> {
         positive_count("max_iterations", max_iterations)?;
         positive("tolerance", tolerance)?;
-        Ok(Self { tolerance, max_iterations, ..self })
+        Ok(Self { max_iterations, tolerance, ..self })
     }
 }
 
