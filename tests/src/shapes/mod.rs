@@ -6,6 +6,10 @@
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod revrand_basis;
+mod revrand_kernels;
+mod revrand_metrics;
+mod revrand_slm;
 mod rvga_roots;
 
 use crate::CaseError;
@@ -24,7 +28,17 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] = &[
+    rvga_roots::SHAPE,
+    logistic_small::SHAPE,
+    logistic_cases::SHAPE,
+    kalman::SHAPE,
+    revrand_basis::SHAPE,
+    revrand_kernels::SHAPE,
+    revrand_slm::SHAPE,
+    revrand_metrics::SHAPE,
+    revrand_metrics::CLAIMS,
+];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {
