@@ -103,3 +103,25 @@ pub const PREDICTION: f64 = 1e-9;
 
 /// Twenty steps of an update rule.
 pub const TRAJECTORY: f64 = 1e-12;
+
+/// Features, kernels and metrics by the same formula in another order of operations: angles up to 100 lose two digits.
+pub const FEATURES: f64 = 1e-12;
+
+/// Gradients of features against stored central differences of step 1e-6: `ε/h` and `h²` of the third derivative, which
+/// grows with the cube of the frequency.
+pub const FEATURE_DIFFERENCES: f64 = 1e-7;
+
+/// The gradient of the evidence against stored central differences, relative to at least 1.
+pub const EVIDENCE_DIFFERENCES: f64 = 1e-6;
+
+/// The posterior of a linear regression on features: `n·ε·κ` with κ up to 1e5 where features are nearly the same.
+pub const SLM_POSTERIOR: f64 = 1e-9;
+
+/// How far below the stored maximum a search may end: both stop where the evidence is flat.
+pub const SLM_LEARNED: f64 = 1e-6;
+
+/// A kernel from `pairs` random features: each pair gives a number between −1 and 1. Five standard deviations.
+#[must_use]
+pub fn kernel_by_draws(pairs: usize) -> f64 {
+    5.0 / (pairs as f64).sqrt()
+}

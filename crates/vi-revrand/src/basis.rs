@@ -30,17 +30,22 @@
 //! | [`Radial`] | `exp(−r²/2)` about centres | length scales |
 //! | [`Sigmoidal`] | `s(r)` about centres | length scales |
 //! | [`RandomFourier`] | `[cos z, sin z]/√m` with independent or orthogonal frequencies | length scales |
+//! | [`FastFood`] | the same in `log d` a feature | length scales |
+//! | [`FastFoodMixture`] | the same about a spectral mean | spectral means, length scales |
 
 mod any;
 mod centred;
 mod composed;
+mod fastfood;
 mod fourier;
+mod hadamard;
 mod kernel;
 mod length_scale;
 mod parameter;
 mod polynomial;
 mod trig;
-mod wire;
+mod waves;
+pub(crate) mod wire;
 
 use std::fmt;
 
@@ -49,7 +54,9 @@ use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 pub use any::AnyBasis;
 pub use centred::{Radial, Sigmoidal};
 pub use composed::{Composed, OnPart, Part};
+pub use fastfood::{FastFood, FastFoodDraws, FastFoodMixture};
 pub use fourier::RandomFourier;
+pub use hadamard::{sequency_order, walsh_hadamard};
 pub use kernel::Kernel;
 pub use length_scale::LengthScale;
 pub use parameter::{Bound, Parameter, Regulariser};

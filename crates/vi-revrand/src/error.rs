@@ -68,6 +68,22 @@ pub enum RevrandError {
         /// What it said.
         message: String,
     },
+    /// The prior is so wide beside the noise that rounding leaves nothing of the marginal likelihood.
+    #[error(
+        "the features' prior variance is {ratio:e} times the noise variance: rounding leaves nothing of the likelihood"
+    )]
+    Precision {
+        /// The sum over rows and features of prior variance over noise variance.
+        ratio: f64,
+    },
+    /// Numbers that must differ are all the same.
+    #[error("all {argument} are {value}: there is nothing to compare with")]
+    Constant {
+        /// Name of the argument.
+        argument: &'static str,
+        /// The number.
+        value: f64,
+    },
     /// A kernel has no features of the kind asked for.
     #[error("{features} features exist for {requirement} only, not for {kernel}")]
     Kernel {

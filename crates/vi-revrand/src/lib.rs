@@ -8,6 +8,10 @@
 //! | `W` | [`basis::RandomFourier::frequencies`] | `d × m` | revrand §1.4 |
 //! | `l` | [`basis::LengthScale`] | 1 or `d` | |
 //! | `λ` | [`basis::Regulariser::variance`]: prior variance | one a part | revrand (12) |
+//! | `γ` | [`likelihood::GlmLikelihood::parameters`] | | revrand (18) |
+//! | `mₖ`, `Ψₖ` | [`glm::Mixture::mean`], [`glm::Mixture::variance`] (written `Cₖ`) | `D` | revrand (20) |
+//! | `K` | [`glm::GlmSettings::components`] | | revrand (20) |
+//! | `M`, `N` | [`glm::GlmSettings::batch`], rows in all | | revrand (5) |
 
 pub mod basis;
 mod check;
@@ -15,7 +19,11 @@ mod error;
 pub mod glm;
 mod lanes;
 pub mod likelihood;
+pub mod metrics;
 pub mod sgd;
+pub mod slm;
 
 pub use basis::{Basis, Bound, Kernel};
 pub use error::RevrandError;
+pub use glm::{Glm, GlmSettings};
+pub use slm::{Slm, SlmSettings};

@@ -6,7 +6,11 @@
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod revrand_basis;
 mod revrand_glm;
+mod revrand_kernels;
+mod revrand_metrics;
+mod revrand_slm;
 mod rvga_roots;
 
 use crate::CaseError;
@@ -35,6 +39,11 @@ pub const ALL: &[Shape] = &[
     revrand_glm::SAMPLED,
     revrand_glm::PREDICT,
     revrand_glm::UPDATERS,
+    revrand_basis::SHAPE,
+    revrand_kernels::SHAPE,
+    revrand_slm::SHAPE,
+    revrand_metrics::SHAPE,
+    revrand_metrics::CLAIMS,
 ];
 
 /// Checks the text of one file.

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 
-use super::{Basis, Bias, Linear, Parameter, Polynomial, Radial, RandomFourier, Regulariser, Sigmoidal};
+use super::{
+    Basis, Bias, FastFood, FastFoodMixture, Linear, Parameter, Polynomial, Radial, RandomFourier, Regulariser,
+    Sigmoidal,
+};
 
 /// Any basis of this crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +24,10 @@ pub enum AnyBasis {
     Sigmoidal(Sigmoidal),
     /// Random Fourier features.
     RandomFourier(RandomFourier),
+    /// FastFood features.
+    FastFood(FastFood),
+    /// FastFood features about a spectral mean.
+    FastFoodMixture(FastFoodMixture),
 }
 
 impl AnyBasis {
@@ -32,6 +39,8 @@ impl AnyBasis {
             Self::Radial(basis) => basis,
             Self::Sigmoidal(basis) => basis,
             Self::RandomFourier(basis) => basis,
+            Self::FastFood(basis) => basis,
+            Self::FastFoodMixture(basis) => basis,
         }
     }
 }

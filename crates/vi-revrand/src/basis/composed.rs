@@ -7,7 +7,8 @@ use vi_core::Error;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 
 use super::{
-    AnyBasis, Basis, Bias, Bound, Linear, Parameter, Polynomial, Radial, RandomFourier, Regulariser, Sigmoidal,
+    AnyBasis, Basis, Bias, Bound, FastFood, FastFoodMixture, Linear, Parameter, Polynomial, Radial, RandomFourier,
+    Regulariser, Sigmoidal,
 };
 use crate::{RevrandError, check};
 
@@ -254,7 +255,7 @@ macro_rules! summand {
     )+};
 }
 
-summand!(Bias, Linear, Polynomial, Radial, Sigmoidal, RandomFourier);
+summand!(Bias, Linear, Polynomial, Radial, Sigmoidal, RandomFourier, FastFood, FastFoodMixture);
 
 impl Basis for Composed {
     /// The number that the parts on all columns want, if there is one; parts on chosen columns want those to exist.

@@ -9,8 +9,7 @@ use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::composed::one_part;
 use super::length_scale::Scales;
-use super::trig::cos_sin;
-use super::{Basis, Bound, Kernel, LengthScale, Parameter, Regulariser, wire};
+use super::{Basis, Bound, Kernel, LengthScale, Parameter, Regulariser, waves, wire};
 use crate::{RevrandError, check};
 
 /// Rows that are mapped at once: their angles stay in the cache between the product and the cosines.
@@ -138,14 +137,6 @@ impl RandomFourier {
     fn scale(&self) -> f64 {
         (self.pairs() as f64).sqrt().recip()
     }
-
-    /// `X·∂W_l/∂l_i`-free part: `S = (G_cos ∘ Φ_sin − G_sin ∘ Φ_cos)`, the gradient in the angles with its sign turned.
-    fn angle_gradient(&self, features: MatRef<'_, f64>, weights: MatRef<'_, f64>) -> Mat<f64> {
-        let m = self.pairs();
-        Mat::from_fn(features.nrows(), m, |n, j| {
-            weights[(n, j)] * features[(n, m + j)] - weights[(n, m + j)] * features[(n, j)]
-        })
-    }
 }
 
 impl TryFrom<FourierWire> for RandomFourier {
@@ -191,15 +182,9 @@ impl Basis for RandomFourier {
         let (mut out, mut first) = (out, 0);
         while first < x.nrows() {
             let rows = TILE.min(x.nrows() - first);
-            let tile = out.as_mut().subrows_mut(first, rows);
-            let (mut cos, mut sin) = tile.split_at_col_mut(self.pairs());
+            let (mut cos, sin) = out.as_mut().subrows_mut(first, rows).split_at_col_mut(self.pairs());
             matmul(cos.as_mut(), Accum::Replace, x.subrows(first, rows), scaled.as_ref(), 1.0, par);
-            for j in 0..self.pairs() {
-                let (cos, sin) = (cos.as_mut().col_mut(j), sin.as_mut().col_mut(j));
-                if let (Some(cos), Some(sin)) = (cos.try_as_col_major_mut(), sin.try_as_col_major_mut()) {
-                    cos_sin(cos.as_slice_mut(), sin.as_slice_mut(), self.scale());
-                }
-            }
+            waves::fill(cos, sin, self.scale());
             first += rows;
         }
     }
@@ -216,7 +201,7 @@ impl Basis for RandomFourier {
         assert_eq!(out.len(), self.scales.len(), "length of the gradient");
         assert_eq!(weights.shape(), features.shape(), "shape of the weights");
         // ∂z_nj/∂l_i = −x_ni·W_ij/l_i², so the sum over rows is one product, XᵀS.
-        let s = self.angle_gradient(features, weights);
+        let s = waves::angle_gradient(features, weights);
         let w = &self.frequencies;
         let mut xs = Mat::<f64>::zeros(w.nrows(), w.ncols());
         matmul(xs.as_mut(), Accum::Replace, x.transpose(), s.as_ref(), 1.0, par);
@@ -229,20 +214,9 @@ impl Basis for RandomFourier {
     }
 
     fn differentiate(&self, theta: &[f64], x: MatRef<'_, f64>, features: MatRef<'_, f64>) -> Vec<Mat<f64>> {
-        let (n, m) = (x.nrows(), self.pairs());
-        let w = &self.frequencies;
-        let mut gradients = vec![Mat::<f64>::zeros(n, self.width()); self.scales.len()];
-        for i in 0..w.nrows() {
-            let l = Scales::at(theta, i);
-            let gradient = &mut gradients[if theta.len() == 1 { 0 } else { i }];
-            for j in 0..m {
-                for row in 0..n {
-                    let minus_dz = x[(row, i)] * w[(i, j)] / (l * l);
-                    gradient[(row, j)] += minus_dz * features[(row, m + j)];
-                    gradient[(row, m + j)] -= minus_dz * features[(row, j)];
-                }
-            }
-        }
+        let mut gradients = vec![Mat::<f64>::zeros(x.nrows(), self.width()); self.scales.len()];
+        let parts = gradients.iter_mut().map(Mat::as_mut).collect();
+        waves::differentiate(theta, x, self.frequencies.as_ref(), features, parts);
         gradients
     }
 }

@@ -110,7 +110,9 @@ impl Kernel {
             } else {
                 column.fill_with(|| StandardNormal.sample(rng));
                 let factor = self.radial_factor(rng);
-                column.iter_mut().for_each(|w| *w *= factor);
+                for w in column {
+                    *w *= factor;
+                }
             }
         }
         w

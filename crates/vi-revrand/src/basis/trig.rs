@@ -37,6 +37,7 @@ pub(crate) fn cos_sin(cos: &mut [f64], sin: &mut [f64], scale: f64) {
 
 /// `(scale·cos z, scale·sin z)` without branches.
 #[inline(always)]
+#[allow(clippy::inline_always, reason = "becomes part of the loop over vectors")]
 fn reduced(z: f64, scale: f64) -> (f64, f64) {
     let shifted = z.mul_add(TWO_OVER_PI, ROUND);
     let quadrant = shifted.to_bits();
@@ -47,23 +48,23 @@ fn reduced(z: f64, scale: f64) -> (f64, f64) {
     let s = poly(
         r2,
         [
-            1.58969099521155010221e-10,
-            -2.50507602534068634195e-08,
-            2.75573137070700676789e-06,
-            -1.98412698298579493134e-04,
-            8.33333333332248946124e-03,
-            -1.66666666666666324348e-01,
+            1.58969099521155e-10,
+            -2.5050760253406863e-08,
+            2.7557313707070068e-06,
+            -0.0001984126982985795,
+            0.00833333333332249,
+            -0.16666666666666632,
         ],
     );
     let c = poly(
         r2,
         [
-            -1.13596475577881948265e-11,
-            2.08757232129817482790e-09,
-            -2.75573143513906633035e-07,
-            2.48015872894767294178e-05,
-            -1.38888888888741095749e-03,
-            4.16666666666666019037e-02,
+            -1.1359647557788195e-11,
+            2.087572321298175e-09,
+            -2.7557314351390663e-07,
+            2.480158728947673e-05,
+            -0.001388888888887411,
+            0.0416666666666666,
         ],
     );
     let sine = (r * r2).mul_add(s, r);
@@ -77,6 +78,7 @@ fn reduced(z: f64, scale: f64) -> (f64, f64) {
 }
 
 #[inline(always)]
+#[allow(clippy::inline_always, reason = "becomes part of the loop over vectors")]
 fn poly(x: f64, coefficients: [f64; 6]) -> f64 {
     coefficients.into_iter().fold(0.0, |sum, coefficient| sum.mul_add(x, coefficient))
 }
@@ -109,11 +111,11 @@ mod tests {
 
     #[test]
     fn quadrants_and_scale() {
-        for k in 0..12 {
-            let z = f64::from(k) * std::f64::consts::FRAC_PI_2;
+        for k in 0..12_usize {
+            let z = k as f64 * std::f64::consts::FRAC_PI_2;
             let (c, s) = both(z);
-            assert!((c - [1.0, 0.0, -1.0, 0.0][k as usize % 4]).abs() < 16.0 * f64::EPSILON);
-            assert!((s - [0.0, 1.0, 0.0, -1.0][k as usize % 4]).abs() < 16.0 * f64::EPSILON);
+            assert!((c - [1.0, 0.0, -1.0, 0.0][k % 4]).abs() < 16.0 * f64::EPSILON);
+            assert!((s - [0.0, 1.0, 0.0, -1.0][k % 4]).abs() < 16.0 * f64::EPSILON);
         }
         let (mut c, mut s) = ([0.5], [0.0]);
         cos_sin(&mut c, &mut s, 3.0);

@@ -5,7 +5,7 @@ use vi_linalg::faer::Mat;
 
 /// Rows, columns, and the entries column by column.
 #[derive(Serialize, Deserialize)]
-struct Columns {
+struct Stored {
     rows: usize,
     columns: usize,
     entries: Vec<f64>,
@@ -13,11 +13,11 @@ struct Columns {
 
 pub(crate) fn serialize<S: Serializer>(matrix: &Mat<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     let entries = (0..matrix.ncols()).flat_map(|j| matrix.col_as_slice(j).iter().copied()).collect();
-    Columns { rows: matrix.nrows(), columns: matrix.ncols(), entries }.serialize(serializer)
+    Stored { rows: matrix.nrows(), columns: matrix.ncols(), entries }.serialize(serializer)
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mat<f64>, D::Error> {
-    let Columns { rows, columns, entries } = Columns::deserialize(deserializer)?;
+    let Stored { rows, columns, entries } = Stored::deserialize(deserializer)?;
     if rows.checked_mul(columns) != Some(entries.len()) {
         let message = format!("{} entries do not make a matrix of {rows} × {columns}", entries.len());
         return Err(serde::de::Error::custom(message));

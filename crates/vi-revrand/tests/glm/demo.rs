@@ -13,9 +13,16 @@ use vi_revrand::sgd::Updater;
 const LENGTH: f64 = 1.2;
 const NOISE: f64 = 0.1;
 
-struct Draw { x: Mat<f64>, y: Vec<f64>, x_test: Mat<f64>, y_test: Vec<f64> }
+struct Draw {
+    x: Mat<f64>,
+    y: Vec<f64>,
+    x_test: Mat<f64>,
+    y_test: Vec<f64>,
+}
 
-fn kernel(a: f64, b: f64) -> f64 { (-0.5 * ((a - b) / LENGTH).powi(2)).exp() }
+fn kernel(a: f64, b: f64) -> f64 {
+    (-0.5 * ((a - b) / LENGTH).powi(2)).exp()
+}
 
 fn draw(seed: u64) -> Draw {
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
@@ -27,7 +34,12 @@ fn draw(seed: u64) -> Draw {
     let z: Vec<f64> = (0..n + t).map(|_| rng.sample(StandardNormal)).collect();
     let f: Vec<f64> = (0..n + t).map(|i| (0..=i).map(|j| chol.factor()[(i, j)] * z[j]).sum()).collect();
     let y: Vec<f64> = f.iter().map(|f| f + NOISE * rng.sample::<f64, _>(StandardNormal)).collect();
-    Draw { x: Mat::from_fn(n, 1, |i, _| all[i]), y: y[..n].to_vec(), x_test: Mat::from_fn(t, 1, |i, _| all[n + i]), y_test: y[n..].to_vec() }
+    Draw {
+        x: Mat::from_fn(n, 1, |i, _| all[i]),
+        y: y[..n].to_vec(),
+        x_test: Mat::from_fn(t, 1, |i, _| all[n + i]),
+        y_test: y[n..].to_vec(),
+    }
 }
 
 /// (SMSE, MSLL)
@@ -37,7 +49,10 @@ fn scores(mean: &[f64], var: &[f64], d: &Draw) -> (f64, f64) {
     let m = avg(&d.y_test);
     let vt = d.y_test.iter().map(|y| (y - m).powi(2)).sum::<f64>() / n;
     let mse = mean.iter().zip(&d.y_test).map(|(p, y)| (p - y).powi(2)).sum::<f64>() / n;
-    let (mt, vv) = (avg(&d.y), { let m = avg(&d.y); d.y.iter().map(|y| (y - m).powi(2)).sum::<f64>() / d.y.len() as f64 });
+    let (mt, vv) = (avg(&d.y), {
+        let m = avg(&d.y);
+        d.y.iter().map(|y| (y - m).powi(2)).sum::<f64>() / d.y.len() as f64
+    });
     let ll = |y: f64, m: f64, v: f64| -0.5 * ((2.0 * std::f64::consts::PI * v).ln() + (y - m).powi(2) / v);
     let msll = d.y_test.iter().enumerate().map(|(i, &y)| ll(y, mt, vv) - ll(y, mean[i], var[i])).sum::<f64>() / n;
     (mse / vt, msll)
@@ -74,12 +89,29 @@ fn demo() {
         let (gs, gm) = exact(&d);
         let rng = &mut ChaCha8Rng::seed_from_u64(1000 + seed);
         let basis = RandomFourier::new(Kernel::Rbf, 1, 20, LengthScale::Shared(1.0), rng).unwrap();
-        let settings = GlmSettings { components: k, expectation: Expectation::SecondOrder, steps, batch, updater: Updater::adam(rate).unwrap(), start_means: sm, start_variances: sv, ..Default::default() };
+        let settings = GlmSettings {
+            components: k,
+            expectation: Expectation::SecondOrder,
+            steps,
+            batch,
+            updater: Updater::adam(rate).unwrap(),
+            start_means: sm,
+            start_variances: sv,
+            ..Default::default()
+        };
         let mut model = Glm::new(basis, Gaussian::new(0.1).unwrap(), settings, rng).unwrap();
         let run = model.fit(Rows::new(d.x.as_ref(), &d.y), rng).unwrap();
         let p = model.predict(d.x_test.as_ref(), None, Par::Seq).unwrap();
         let (s, m) = scores(&p.means(Par::Seq).unwrap(), &p.variances(Par::Seq).unwrap(), &d);
-        println!("{seed}: gp {gs:.4} {gm:.3} glm {s:.4} {m:.3} ratio {:.3} diff {:.3} l {:.3} noise {:.4} lam {:.3} last {:.1}", s / gs, m - gm, model.basis_parameters()[0], model.likelihood().noise_variance(), model.regularisers()[0], run.trace[run.trace.len()-20..].iter().sum::<f64>()/20.0);
+        println!(
+            "{seed}: gp {gs:.4} {gm:.3} glm {s:.4} {m:.3} ratio {:.3} diff {:.3} l {:.3} noise {:.4} lam {:.3} last {:.1}",
+            s / gs,
+            m - gm,
+            model.basis_parameters()[0],
+            model.likelihood().noise_variance(),
+            model.regularisers()[0],
+            run.trace[run.trace.len() - 20..].iter().sum::<f64>() / 20.0
+        );
         rs.push(s / gs);
         rm.push(m - gm);
     }

@@ -37,7 +37,9 @@ fn rotation(d: usize, rng: &mut impl Rng) -> Mat<f64> {
     let (mut q, r) = (qr.compute_Q(), qr.R());
     for j in 0..d {
         if r[(j, j)] < 0.0 {
-            q.col_as_slice_mut(j).iter_mut().for_each(|q| *q = -*q);
+            for q in q.col_as_slice_mut(j) {
+                *q = -*q;
+            }
         }
     }
     q
