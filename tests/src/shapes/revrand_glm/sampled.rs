@@ -20,7 +20,7 @@ fn recognise(root: &Node<'_>) -> bool {
     let cases = root.find("cases").and_then(|cases| cases.items().ok()).unwrap_or_default();
     cases.iter().any(|case| {
         let has = |key| case.find("inputs").is_some_and(|inputs| inputs.find(key).is_some());
-        has(DRAWS) || has("rff_weights_W") && has("regularisers")
+        has(DRAWS) || case.find("likelihood").is_some() && has("rff_weights_W")
     })
 }
 
