@@ -8,6 +8,11 @@ mod factor_analysis;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod revrand_basis;
+mod revrand_glm;
+mod revrand_kernels;
+mod revrand_metrics;
+mod revrand_slm;
 mod rvga_roots;
 mod sampler;
 
@@ -35,6 +40,16 @@ pub const ALL: &[Shape] = &[
     drugowitsch::SHAPE,
     factor_analysis::SHAPE,
     sampler::SHAPE,
+    revrand_glm::LIKELIHOODS,
+    revrand_glm::OBJECTIVE,
+    revrand_glm::SAMPLED,
+    revrand_glm::PREDICT,
+    revrand_glm::UPDATERS,
+    revrand_basis::SHAPE,
+    revrand_kernels::SHAPE,
+    revrand_slm::SHAPE,
+    revrand_metrics::SHAPE,
+    revrand_metrics::CLAIMS,
 ];
 
 /// Checks the text of one file.
