@@ -82,6 +82,14 @@ fn a_diagonal_that_would_vanish_is_named_or_floored() {
 }
 
 #[test]
+fn a_later_loop_that_fails_leaves_nothing_behind() {
+    // βxxᵀ alone is singular: EM takes ψ towards zero, until M + AᵀSA has no factor.
+    let rng = &mut rng(9);
+    let (c, x) = (factor(6, 3, rng), normal(6, 1, rng));
+    assert!(matches!(refused(&c, &x, (0.0, 1.0), 200), Error::NotPositiveDefinite { .. } | Error::Entry { .. }));
+}
+
+#[test]
 fn columns_of_zeros_only_fade() {
     let c = factor(5, 2, &mut rng(4));
     let mut after = c.clone();
