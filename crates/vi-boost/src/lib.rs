@@ -1,4 +1,14 @@
 //! Boosting variational inference: posteriors as Gaussian mixtures grown one component at a time.
-//!
-//! The crate holds nothing yet. It will stand on `vi-core` alone and take any target with a log-density, a gradient where
-//! there is one, and a Hessian where there is one.
+
+mod block;
+mod component;
+mod error;
+mod mixture;
+mod optimise;
+pub mod points;
+pub mod target;
+
+pub use component::{Component, Family};
+pub use error::BoostError;
+pub use mixture::GaussianMixture;
+pub use target::LogDensity;
