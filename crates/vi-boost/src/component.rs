@@ -8,7 +8,7 @@ mod raw;
 pub(crate) use diagonal::Diagonal;
 pub(crate) use full::Full;
 pub(crate) use low_rank::LowRank;
-pub(crate) use raw::Raw;
+pub(crate) use raw::{Raw, parameters};
 
 use vi_core::{Belief, DenseGaussian};
 use vi_linalg::faer::{Mat, MatRef};

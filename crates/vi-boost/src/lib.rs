@@ -1,9 +1,11 @@
 //! Boosting variational inference: posteriors as Gaussian mixtures grown one component at a time.
 
 mod block;
+mod chart;
 mod component;
 mod error;
 mod mixture;
+mod objective;
 mod optimise;
 pub mod points;
 pub mod target;

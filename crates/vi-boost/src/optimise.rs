@@ -35,8 +35,9 @@ const FLAT: f64 = 1e-10;
 /// Pairs of steps and gradients that are kept.
 const MEMORY: usize = 12;
 
-/// Searches begun anew, each with a shorter first step, after one that ran into values that are not finite.
-const RESTARTS: i32 = 4;
+/// A search that ran into values that are not finite begins anew where it was; one that got nowhere, with a shorter first
+/// step, down to this.
+const LEAST_STEP: f64 = 1e-6;
 
 /// A local minimum of `f` near `start`, where `f` writes its gradient and returns its value; NaN or infinite values turn the
 /// search round. `None` if `f` is not finite at `start`.
@@ -57,13 +58,15 @@ where
         best: (start.to_vec(), value),
         last: (start.to_vec(), value, gradient),
     });
-    let mut converged = false;
-    for attempt in 0..=RESTARTS {
-        let outcome = descend(&memo, search.tolerance, 0.1_f64.powi(attempt));
+    let (mut converged, mut first) = (false, 1.0);
+    while first >= LEAST_STEP {
+        let before = memo.borrow().best.1;
+        let outcome = descend(&memo, search.tolerance, first);
         converged = outcome == Outcome::Converged;
         if converged || outcome == Outcome::Spent {
             break;
         }
+        first *= if memo.borrow().best.1 < before - search.tolerance { 1.0 } else { 0.1 };
     }
     let memo = memo.into_inner();
     let evaluations = search.evaluations.max(1) - memo.left;
@@ -150,12 +153,12 @@ enum Outcome {
 /// One run of L-BFGS from the best point so far.
 fn descend<F: FnMut(&[f64], &mut [f64]) -> f64>(memo: &RefCell<Memo<F>>, tolerance: f64, first: f64) -> Outcome {
     let origin = memo.borrow().best.0.clone();
-    let (value, gradient) = {
+    let gradient = {
         let mut memo = memo.borrow_mut();
         if memo.at(&origin).is_err() {
             return Outcome::Spent;
         }
-        (memo.last.1, memo.last.2.clone())
+        memo.last.2.clone()
     };
     let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
     // The first step is −σ²·∇f in x.
@@ -169,7 +172,7 @@ fn descend<F: FnMut(&[f64], &mut [f64]) -> f64>(memo: &RefCell<Memo<F>>, toleran
     let Ok(solver) = solver else { return Outcome::Stuck };
     let u = vec![0.0; origin.len()];
     let run = Executor::new(problem, solver)
-        .configure(|state| state.param(u).cost(value).gradient(scaled).max_iters(MOST_STEPS))
+        .configure(|state| state.param(u).gradient(scaled).max_iters(MOST_STEPS))
         .ctrlc(false)
         .run();
     let converged = run.is_ok_and(|result| {
