@@ -5,7 +5,7 @@ mod density;
 mod moments;
 mod parts;
 
-pub(crate) use density::{Scratch, responsibilities};
+pub(crate) use density::{Scratch, log_sum_exp, responsibilities};
 
 use rand::{Rng, RngExt};
 use vi_linalg::faer::Mat;

@@ -7,10 +7,12 @@
 
 mod greedy;
 mod joint;
+mod resting;
 mod single;
 
 pub(crate) use greedy::{Greedy, Reference};
 pub(crate) use joint::Joint;
+pub(crate) use resting::{Rest, Resting};
 pub(crate) use single::Single;
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub use banana::Banana;
 pub use cauchy::Cauchy;
 pub use funnel::Funnel;
 pub use glm::GlmTarget;
-pub(crate) use probe::Probe;
+pub(crate) use probe::{Faults, Probe, fault};
 
 use vi_linalg::faer::{MatMut, MatRef};
 

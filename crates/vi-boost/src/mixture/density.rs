@@ -157,7 +157,7 @@ impl GaussianMixture {
 }
 
 /// `total_i ← log Σ_k exp(log_weights_k + log_k,i)`; −∞ where every term is.
-fn log_sum_exp(log: &[Vec<f64>], log_weights: &[f64], n: usize, total: &mut Vec<f64>) {
+pub(crate) fn log_sum_exp(log: &[Vec<f64>], log_weights: &[f64], n: usize, total: &mut Vec<f64>) {
     let mut largest = vec![f64::NEG_INFINITY; n];
     for (log, weight) in log.iter().zip(log_weights) {
         for (largest, log) in largest.iter_mut().zip(log) {

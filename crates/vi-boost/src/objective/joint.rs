@@ -3,8 +3,9 @@
 use crate::LogDensity;
 use crate::block::Block;
 use crate::chart::Chart;
-use crate::component::{Component, Raw};
+use crate::component::Raw;
 use crate::mixture::{GaussianMixture, Scratch, responsibilities};
+use crate::objective::resting::mixture;
 use crate::optimise::{Minimum, Search, minimise};
 use crate::target::Probe;
 
@@ -21,7 +22,7 @@ const NEGLIGIBLE: f64 = 1e-14;
 impl<T: LogDensity + ?Sized> Joint<'_, T> {
     /// The value at `u`, the coordinates of all charts followed by `a`, and its gradient.
     pub(crate) fn at(&self, charts: &[Chart], u: &[f64], gradient: &mut [f64]) -> f64 {
-        let Some(q) = mixture(charts, u) else { return f64::INFINITY };
+        let Some((q, _)) = mixture(charts, u, 0) else { return f64::INFINITY };
         let weights = q.weights();
         let count = q.len();
         let mut raw: Vec<Raw> = q.components().iter().map(Raw::zeros).collect();
@@ -79,23 +80,6 @@ impl<T: LogDensity + ?Sized> Joint<'_, T> {
         let mut u = vec![0.0; charts.iter().map(Chart::len).sum()];
         u.extend_from_slice(start.log_weights());
         let found = minimise(&u, search, |u, g| self.at(&charts, u, g))?;
-        Some((mixture(&charts, &found.x)?, found))
+        Some((mixture(&charts, &found.x, 0)?.0, found))
     }
-}
-
-/// The mixture at `u`.
-fn mixture(charts: &[Chart], u: &[f64]) -> Option<GaussianMixture> {
-    let mut rest = u;
-    let mut components: Vec<Component> = Vec::with_capacity(charts.len());
-    for chart in charts {
-        let (place, after) = rest.split_at_checked(chart.len())?;
-        components.push(chart.component(place)?);
-        rest = after;
-    }
-    let largest = rest.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-    let log_total = largest + rest.iter().map(|a| (a - largest).exp()).sum::<f64>().ln();
-    log_total.is_finite().then(|| {
-        let log_weights = rest.iter().map(|a| a - log_total).collect();
-        GaussianMixture::from_parts(components, log_weights)
-    })
 }

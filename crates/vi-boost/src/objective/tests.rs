@@ -101,6 +101,42 @@ fn the_refits_gradient_is_that_of_its_value() {
 }
 
 #[test]
+fn the_gradient_on_resting_points_is_that_of_the_value() {
+    let banana = Banana::new(1.5, 0.4).unwrap();
+    let probe = Probe::new(&banana, vec![1.0, 1.0]).unwrap();
+    let components = components();
+    let source = Component::diagonal(&[0.0, 0.0], &[4.0, 4.0]).unwrap();
+    let mut rest = Rest::default();
+    for z in points(&source, 2) {
+        let mut x = Block::default();
+        source.map(&z, &mut x);
+        let (mut log_f, mut log_m) = (vec![0.0; x.rows()], vec![0.0; x.rows()]);
+        probe.values(&x, &mut log_f);
+        source.evaluate(&x, &mut log_m, &mut Block::default(), false);
+        rest.weight.push(vec![1.0 / 300.0; x.rows()]);
+        rest.log_m.push(log_m);
+        rest.log_f.push(log_f);
+        rest.x.push(x);
+    }
+    let charts: Vec<Chart> = components.iter().cloned().map(Chart::new).collect();
+    let len: usize = charts.iter().map(Chart::len).sum();
+    let all = Resting::new(&rest).unwrap();
+    check(&some_place(len + components.len()), |u, g| all.at(&charts, u, g));
+    assert!(all.at(&charts, &some_place(len + 3), &mut vec![0.0; len + 3]) > 0.0);
+
+    let q = GaussianMixture::new(components, &[0.5, 0.2, 0.3]).unwrap();
+    let mut scratch = Scratch::default();
+    for x in &rest.x {
+        q.evaluate(x, &mut scratch, false);
+        rest.fixed.push(scratch.total.clone());
+    }
+    let beside = Resting::new(&rest).unwrap();
+    for chart in charts {
+        check(&some_place(chart.len() + 2), |u, g| beside.at(std::slice::from_ref(&chart), u, g));
+    }
+}
+
+#[test]
 fn large_dimensions_take_the_same_derivatives() {
     // Above the size where triangular solves and products are taken as matrices.
     let d = 26;
