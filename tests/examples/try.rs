@@ -16,6 +16,8 @@ fn run<T:LogDensity>(name:&str, t:&T, start:&Component, s:BoostSettings, seed:u6
     let stop=match stop {Ok(s)=>s,Err(e)=>{println!("{name} seed {seed} ERR {e}");return f64::NAN}};
     let i=*b.last().unwrap();
     let kl=i.objective.value+logz;
+    let q=b.mixture().unwrap();
+    match divergence::known_evidence(q,t,logz,4096,16,99) { Ok(e)=>print!("[KL {:.3e}±{:.1e}] ",e.value,e.standard_error), Err(e)=>print!("[{e}] ") }
     println!("{name} seed {seed} {stop:?} K={} kl={kl:.3e}±{:.1e} time {:.2} ev {}",i.components,i.objective.standard_error,t0.elapsed().as_secs_f64(),i.evaluations);
     kl
 }

@@ -249,16 +249,13 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
         let points = checked_points("points", points)?;
         let Some(q) = self.q.clone() else { return Ok(0.0) };
-        let mut clouds = Vec::with_capacity(q.len());
-        for component in q.components() {
-            clouds.push(Cloud::new(&self.probe, component, points, self.seeds.next())?);
-        }
-        let old = clouds.clone();
-        let (mut refitted, mut clouds) = self.refitted(&q, clouds, evaluations);
+        let mut seeds = self.seeds.branch();
+        let clouds = self.clouds_of(&q, points, &mut seeds)?;
+        let mut refitted = self.refitted(&q, clouds, evaluations);
         let pruned = refitted.prune(self.settings.prune);
-        if pruned > 0 {
-            clouds = self.clouds_of(&refitted, points)?;
-        }
+        // Fresh points on both sides: what was good for the search's own is not counted.
+        let old = self.clouds_of(&q, points, &mut seeds)?;
+        let clouds = self.clouds_of(&refitted, points, &mut seeds)?;
         let summary = summarise(&refitted, &clouds);
         let gained = paired_gain((&q, &old), (&refitted, &clouds));
         if gained > 0.0 {
@@ -272,13 +269,12 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         Ok(gained.max(0.0))
     }
 
-    fn clouds_of(&mut self, q: &GaussianMixture, points: usize) -> Result<Vec<Cloud>, BoostError> {
-        let seeds: Vec<u64> = q.components().iter().map(|_| self.seeds.next()).collect();
-        q.components().iter().zip(seeds).map(|(c, seed)| Cloud::new(&self.probe, c, points, seed)).collect()
+    fn clouds_of(&self, q: &GaussianMixture, points: usize, seeds: &mut Seeds) -> Result<Vec<Cloud>, BoostError> {
+        q.components().iter().map(|component| Cloud::new(&self.probe, component, points, seeds.next())).collect()
     }
 
-    /// The joint optimum near `q`, and the clouds moved there.
-    fn refitted(&self, q: &GaussianMixture, clouds: Vec<Cloud>, evaluations: usize) -> (GaussianMixture, Vec<Cloud>) {
+    /// The joint optimum near `q`, searched on the points of `clouds`.
+    fn refitted(&self, q: &GaussianMixture, clouds: Vec<Cloud>, evaluations: usize) -> GaussianMixture {
         let search = Search { evaluations, tolerance: REFIT_TOLERANCE };
         let (mut q, mut clouds) = (q.clone(), clouds);
         if summarise(&q, &clouds).effective_share < NEAR {
@@ -303,7 +299,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
                 break;
             }
         }
-        (q, clouds)
+        q
     }
 
     fn move_clouds(&self, clouds: &mut [Cloud], q: &GaussianMixture) {
@@ -347,14 +343,15 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         };
         info.alpha = 1.0;
         info.least_eigenvalue = least_eigenvalue;
-        let cloud = Cloud::new(&self.probe, &component, self.settings.points, seed)?;
+        let fresh = self.seeds.next();
+        let cloud = Cloud::new(&self.probe, &component, self.settings.points, fresh)?;
         Ok((GaussianMixture::single(component), vec![cloud]))
     }
 
     /// One component more.
     fn next(&mut self, info: &mut Info) -> Result<(GaussianMixture, Vec<Cloud>), BoostError> {
-        let (seed, pool_seed, u) = (self.seeds.next(), self.seeds.next(), self.seeds.uniform());
-        let coarse = self.coarse()?;
+        let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
+        let (u, coarse) = (self.seeds.uniform(), self.coarse()?);
         let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
         let wide = Component::full(&q.mean(), q.covariance().as_ref())?.widened(self.settings.dispersion.powi(2))?;
         let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
@@ -374,7 +371,9 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         let finalists = if finalists.is_empty() { best.iter().collect() } else { finalists };
         let mut trial = Trial { q, reference: &fine, line: Line::default() };
         for candidate in finalists {
-            let (component, cloud) = self.improved(q, &fine, candidate, seed, summary.effective_share)?;
+            let component = self.improved(q, &fine, candidate, seed, summary.effective_share)?;
+            // Fresh points: what was good for the search's own is not counted.
+            let cloud = Cloud::new(&self.probe, &component, self.settings.points, fresh.next())?;
             let Some(found) = trial.line_search(&component, &cloud) else {
                 info.rejected += 1;
                 continue;
@@ -394,7 +393,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         let mut grown = q.with(component, alpha);
         grown = grown.reweighted(&weights::corrective(&grown, &clouds)?);
         if self.settings.refit == Refit::Each {
-            (grown, clouds) = self.refitted(&grown, clouds, self.settings.refit_search);
+            grown = self.refitted(&grown, clouds, self.settings.refit_search);
+            clouds = self.clouds_of(&grown, self.settings.points, &mut fresh)?;
         }
         let kept = grown.weights();
         info.pruned = grown.prune(self.settings.prune);
@@ -415,12 +415,12 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         candidate: &propose::Candidate,
         seed: u64,
         effective_share: f64,
-    ) -> Result<(Component, Cloud), BoostError> {
+    ) -> Result<Component, BoostError> {
         let search = Search { evaluations: self.settings.search, tolerance: SEARCH_TOLERANCE };
         let (mut component, mut alpha) = (candidate.component.clone(), candidate.alpha);
         let mut cloud = Cloud::new(&self.probe, &component, self.settings.points, seed)?;
         if self.settings.finalists == 0 {
-            return Ok((component, cloud));
+            return Ok(component);
         }
         if effective_share < NEAR {
             let greedy = Greedy { probe: &self.probe, q, reference, z: &cloud.z };
@@ -440,7 +440,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             }
             (component, alpha, cloud) = (best, weight, moved);
         }
-        Ok((component, cloud))
+        Ok(component)
     }
 
     /// Points on which candidates are compared.
@@ -504,6 +504,11 @@ impl Seeds {
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^ (x >> 31)
+    }
+
+    /// A sequence of its own.
+    fn branch(&mut self) -> Self {
+        Self(self.next())
     }
 
     /// In [0, 1).

@@ -4,6 +4,7 @@ mod block;
 pub mod boost;
 mod chart;
 mod component;
+pub mod divergence;
 mod error;
 mod local;
 mod mixture;
