@@ -32,6 +32,7 @@ use self::cloud::{Cloud, Summary, paired_gain, reference, rest, rest_beside, sum
 use self::line::Line;
 use self::pool::Pool;
 use self::propose::{COARSE, Proposals, Trial};
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::error::check_len;
@@ -39,7 +40,6 @@ use crate::mixture::GaussianMixture;
 use crate::objective::{Greedy, Joint, Reference, Resting, Single};
 use crate::optimise::Search;
 use crate::target::{Faults, LogDensity, Probe};
-use crate::BoostError;
 
 /// A mixture being grown towards a target.
 ///

@@ -3,11 +3,11 @@
 use rand::Rng;
 use vi_core::Estimate;
 
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::error::{check_len, setting};
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::target::{LogDensity, Probe, fault};
-use crate::BoostError;
 
 /// What draws of `q` tell of the divergence from a target `f = Z·p`. With `ℓ = log(q/f)`:
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -175,11 +175,7 @@ fn replicated<T: LogDensity + ?Sized>(
 }
 
 /// `log q − log f` at every point.
-fn losses<T: LogDensity + ?Sized>(
-    q: &GaussianMixture,
-    target: &T,
-    points: &[Block],
-) -> Result<Vec<f64>, BoostError> {
+fn losses<T: LogDensity + ?Sized>(q: &GaussianMixture, target: &T, points: &[Block]) -> Result<Vec<f64>, BoostError> {
     check_len("dimension of the target", q.dim(), target.dim())?;
     let probe = Probe::new(target, vec![1.0; q.dim()])?;
     let (mut scratch, mut log_f, mut losses) = (Scratch::default(), Vec::new(), Vec::new());

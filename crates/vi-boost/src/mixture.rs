@@ -53,9 +53,7 @@ impl GaussianMixture {
         check_finite("weights", weights)?;
         if let Some(index) = weights.iter().position(|weight| *weight < 0.0) {
             let requirement = "at least 0";
-            return Err(
-                vi_core::Error::Entry { argument: "weights", index, value: weights[index], requirement }.into()
-            );
+            return Err(vi_core::Error::Entry { argument: "weights", index, value: weights[index], requirement }.into());
         }
         let sum: f64 = weights.iter().sum();
         if (sum - 1.0).abs() > SUM_TOLERANCE {

@@ -1,11 +1,11 @@
 //! Where mass is missing: points of distributions wider than `q`, weighted by how much the target has there and `q` has
 //! not.
 
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::target::{Faults, LogDensity, Probe};
-use crate::BoostError;
 
 /// Points of one distribution with the target's values.
 #[derive(Debug, Clone)]

@@ -141,7 +141,8 @@ fn large_dimensions_take_the_same_derivatives() {
     // Above the size where triangular solves and products are taken as matrices.
     let d = 26;
     let mean: Vec<f64> = (0..d).map(|i| 0.1 * i as f64).collect();
-    let covariance = vi_linalg::faer::Mat::from_fn(d, d, |i, j| if i == j { 2.0 } else { 0.9 / (1 + i.abs_diff(j)) as f64 });
+    let covariance =
+        vi_linalg::faer::Mat::from_fn(d, d, |i, j| if i == j { 2.0 } else { 0.9 / (1 + i.abs_diff(j)) as f64 });
     let full = Component::full(&mean, covariance.as_ref()).unwrap();
     let target = GaussianMixture::single(full.widened(0.7).unwrap());
     let probe = Probe::new(&target, vec![1.0; d]).unwrap();

@@ -53,7 +53,20 @@ pub(super) enum DesignRow<'a> {
     Sparse(SparseRow<'a>),
 }
 
-impl DesignRow<'_> {
+impl<'a> DesignRow<'a> {
+    /// All its entries, in `dense` where they are not already.
+    pub(super) fn written_out(self, dense: &'a mut Vec<f64>) -> &'a [f64] {
+        match self {
+            Self::Dense(row) => row,
+            Self::Sparse(row) => {
+                dense.clear();
+                dense.resize(row.dim(), 0.0);
+                self.for_each(|j, value| dense[j] = value);
+                dense
+            }
+        }
+    }
+
     pub(super) fn for_each(self, mut visit: impl FnMut(usize, f64)) {
         match self {
             Self::Dense(row) => row.iter().enumerate().for_each(|(j, &value)| visit(j, value)),
@@ -117,9 +130,9 @@ impl AnyBelief {
             (Self::Diagonal(belief), DesignRow::Sparse(row)) => belief.step_sparse(rule, row, y),
             (Self::LowRank(belief), DesignRow::Sparse(row)) => belief.step_sparse(rule, row, y, Par::Seq),
             (Self::LowRank(belief), DesignRow::Dense(row)) => belief.step(rule, row, y, Par::Seq),
-            (Self::Full(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
-            (Self::SquareRoot(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
-            (Self::Diagonal(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
+            (Self::Full(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
+            (Self::SquareRoot(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
+            (Self::Diagonal(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
         }
     }
 
@@ -150,13 +163,13 @@ impl AnyBelief {
     pub(super) fn project(&self, row: DesignRow<'_>) -> Result<Projection, Error> {
         let mut dense = Vec::new();
         match self {
-            Self::Full(belief) => project(belief, written_out(row, &mut dense)),
-            Self::SquareRoot(belief) => project(belief, written_out(row, &mut dense)),
+            Self::Full(belief) => project(belief, row.written_out(&mut dense)),
+            Self::SquareRoot(belief) => project(belief, row.written_out(&mut dense)),
             Self::LowRank(belief) => match row {
                 DesignRow::Dense(row) => belief.predict(row, Par::Seq),
                 DesignRow::Sparse(row) => belief.predict_sparse(row),
             },
-            Self::Diagonal(belief) => project(belief, written_out(row, &mut dense)),
+            Self::Diagonal(belief) => project(belief, row.written_out(&mut dense)),
         }
     }
 
@@ -310,18 +323,6 @@ fn project<B: Belief>(belief: &B, x: &[f64]) -> Result<Projection, Error> {
     let seen = belief.project(x, &mut gain);
     let size: f64 = x.iter().zip(&gain).map(|(x, g)| (x * g).abs()).sum();
     Projection::new(seen.mean, seen.variance, x.len() as f64 * f64::EPSILON * size)
-}
-
-fn written_out<'a>(row: DesignRow<'a>, dense: &'a mut Vec<f64>) -> &'a [f64] {
-    match row {
-        DesignRow::Dense(row) => row,
-        DesignRow::Sparse(row) => {
-            dense.clear();
-            dense.resize(row.dim(), 0.0);
-            DesignRow::Sparse(row).for_each(|j, value| dense[j] = value);
-            dense
-        }
-    }
 }
 
 fn merged<B: Mergeable>(prior: &B, parts: &[&AnyBelief], inner: impl Fn(&AnyBelief) -> Option<&B>) -> Result<B, Error> {

@@ -2,21 +2,22 @@
 
 mod family;
 mod learn;
+mod scalar;
 mod shards;
 mod stored;
 mod sweeps;
 
-pub(super) use family::Family;
+pub(super) use family::{Family, RowWork};
+pub(super) use scalar::ScalarFamily;
 pub(super) use stored::EngineWire;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-use vi_core::Projection;
 
-use self::family::check_observation;
+pub(super) use self::learn::prior_variances;
 use self::learn::{Work, bank, learn};
 use super::belief::AnyBelief;
-use super::design::{Design, RowSpace, Standardise};
+use super::design::{Design, Standardise};
 use super::observation::Observation;
 use super::row::{OwnedRow, Row, Rows};
 use super::settings::{Memory, OnlineSettings};
@@ -56,7 +57,7 @@ pub(super) struct Engine<F: Family> {
 impl<F: Family> Engine<F> {
     pub(super) fn new(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
         settings.check(inputs)?;
-        family.check()?;
+        family.check(&settings)?;
         let (design, fixed) = match &settings.standardise {
             Standardise::Fixed { centres, scales } => {
                 let (centres, scales) = (centres.clone(), scales.clone());
@@ -73,7 +74,7 @@ impl<F: Family> Engine<F> {
     /// One row. On an error the model is as it was.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
         row.check(self.design.inputs)?;
-        check_observation(&self.family, &observed)?;
+        self.family.check_observation(&observed)?;
         if !self.fixed {
             return self.warm_up(&[(row, observed)]);
         }
@@ -92,7 +93,7 @@ impl<F: Family> Engine<F> {
     pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
         let rows = rows.checked(observed.len(), self.design.inputs)?;
         for (i, observed) in observed.iter().enumerate() {
-            check_observation(&self.family, observed).map_err(|error| error.at_row(i))?;
+            self.family.check_observation(observed).map_err(|error| error.at_row(i))?;
         }
         let pairs: Vec<(Row<'_>, Observation)> = rows.into_iter().zip(observed.iter().copied()).collect();
         let first = if self.fixed { 0 } else { (self.warm_up_rows() - self.rows.len()).min(pairs.len()) };
@@ -164,14 +165,6 @@ impl<F: Family> Engine<F> {
         best
     }
 
-    /// `(xᵀμ, xᵀPx)` of the best member, the offset added.
-    pub(super) fn project(&self, row: Row<'_>, offset: f64) -> Result<Projection, ModelError> {
-        row.check(self.design.inputs)?;
-        let mut space = RowSpace::default();
-        let seen = self.best().belief.project(self.design.write(row, &mut space)?)?;
-        Ok(Projection { mean: seen.mean + offset, variance: seen.variance })
-    }
-
     /// Log of the mean of the members' evidences: that of the predictor which averages them, in nats.
     pub(super) fn evidence(&self) -> f64 {
         let most = self.best().evidence;
@@ -182,14 +175,14 @@ impl<F: Family> Engine<F> {
         most + (sum / self.members.len() as f64).ln()
     }
 
-    /// A draw of the weights of the best member's columns; `spread` multiplies the deviation from the mean.
-    pub(super) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<(f64, Vec<f64>), ModelError> {
+    /// A draw of the best member's weights, of its columns; `spread` multiplies the deviation from the mean.
+    pub(super) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, ModelError> {
         let belief = &self.best().belief;
         let mut theta = vec![0.0; belief.dim()];
         belief.draw_deviation(&mut theta, rng)?;
         for (theta, mean) in theta.iter_mut().zip(belief.mean()) {
             *theta = mean + spread * *theta;
         }
-        Ok(self.design.original_units(&theta))
+        Ok(theta)
     }
 }

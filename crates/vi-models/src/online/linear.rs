@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, GaussianLikelihood, Projection};
 
-use super::engine::{Engine, EngineWire, Family};
+use super::engine::{Engine, EngineWire, ScalarFamily};
 use super::observation::Observation;
 use super::settings::{Memory, PriorScale};
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
@@ -29,7 +29,7 @@ pub(super) struct Noise {
     rate: f64,
 }
 
-impl Family for Linear {
+impl ScalarFamily for Linear {
     type State = Noise;
     type Likelihood = GaussianLikelihood;
 
@@ -229,8 +229,9 @@ impl OnlineLinear {
         if !deviation.is_finite() {
             return Err(overflow(deviation * deviation).into());
         }
-        Ok(Draw::new(self.engine.draw(deviation, rng)?))
+        Ok(Draw::new(&self.engine.design, &self.engine.draw(deviation, rng)?))
     }
 }
 
 front_door!(OnlineLinear, Linear);
+one_predictor!(OnlineLinear);

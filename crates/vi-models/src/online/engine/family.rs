@@ -4,59 +4,56 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vi_core::{Error, GaussianExpectation, Likelihood, Projection, Weighted};
+use vi_core::Error;
+use vi_core::filter::Scratch;
+use vi_linalg::faer::MatRef;
 
-use crate::likelihood::Offset;
-use crate::online::{Memory, Observation};
+use super::Member;
+use crate::ModelError;
+use crate::online::belief::{AnyBelief, DesignRow};
+use crate::online::{Memory, Observation, OnlineSettings};
 
-/// The likelihood of one row.
-pub(crate) type RowLikelihood<F> = Weighted<Offset<<F as Family>::Likelihood>>;
-
-/// What a family of models adds to the machine.
-pub trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
+/// How a family learns from a row of the model's columns, and what it learns beside the weights.
+pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// What is learned beside the weights: the noise of a linear model.
     type State: Clone + Debug + Serialize + DeserializeOwned;
-
-    /// `p(y|t)`.
-    type Likelihood: GaussianExpectation + Clone + Debug;
 
     /// The state before any row.
     fn initial(&self) -> Self::State;
 
-    /// Checks the family's own settings, which may come from a file.
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
+    /// Checks the family's own settings, which may come from a file, with those of the model.
+    fn check(&self, settings: &OnlineSettings) -> Result<(), ModelError>;
 
     /// Checks a stored state.
-    fn check_state(&self, _state: &Self::State) -> Result<(), Error> {
-        Ok(())
-    }
+    fn check_state(&self, state: &Self::State) -> Result<(), Error>;
 
-    /// The likelihood of a row with `size` trials, or of that exposure.
-    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error>;
+    /// Checks label, offset, weight, trials or exposure.
+    fn check_observation(&self, observed: &Observation) -> Result<(), Error>;
 
-    /// `log p(y | earlier rows)` in nats, from what the belief sees along the row.
-    fn log_predictive(
+    /// The belief before any row, for one prior scale.
+    fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error>;
+
+    /// Scores a row, then learns it. On an error the member is as it was.
+    fn learn_row(
         &self,
-        _state: &Self::State,
-        likelihood: &Offset<Self::Likelihood>,
-        y: f64,
-        seen: Projection,
-    ) -> f64 {
-        likelihood.log_predictive(y, seen.mean, seen.variance)
+        member: &mut Member<Self::State>,
+        row: DesignRow<'_>,
+        observed: &Observation,
+        work: &mut RowWork,
+    ) -> Result<(), Error>;
+
+    /// Whether [`learn_block`](Self::learn_block) is the cheaper way for so many rows.
+    fn takes_blocks(&self, _member: &Member<Self::State>, _rows: usize) -> bool {
+        false
     }
 
-    /// Checks, before anything is learned, that what is beside the weights can take the observation.
-    ///
-    /// # Errors
-    /// What it is that does not fit.
-    fn check_step(&self, _observed: &Observation, _seen: Projection) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Learns what is beside the weights.
-    fn learn(&self, _state: &mut Self::State, _observed: &Observation, _seen: Projection) {}
+    /// The same for the rows of `x` together. An error is told of its row and may leave the member changed.
+    fn learn_block(
+        &self,
+        member: &mut Member<Self::State>,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<(), Error>;
 
     /// Forgets what is beside the weights.
     fn forget(&self, _state: &mut Self::State, _memory: Memory) {}
@@ -67,19 +64,20 @@ pub trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     }
 }
 
-/// The likelihood of a row, offset and weight included.
-///
-/// # Errors
-/// What is wrong with size, offset or weight.
-pub(in crate::online) fn row_likelihood<F: Family>(
-    family: &F,
-    observed: &Observation,
-) -> Result<RowLikelihood<F>, Error> {
-    Weighted::new(Offset::new(family.likelihood(observed.size)?, observed.offset)?, observed.weight)
+/// Memory of one row, used again from row to row; holds no state.
+#[derive(Debug, Clone)]
+pub(crate) struct RowWork {
+    pub(super) scratch: Scratch,
+    pub(super) dense: Vec<f64>,
 }
 
-/// # Errors
-/// What is wrong with size, offset, weight or label.
-pub(super) fn check_observation<F: Family>(family: &F, observed: &Observation) -> Result<(), Error> {
-    row_likelihood(family, observed)?.check_label(observed.label)
+impl RowWork {
+    pub(super) fn new(columns: usize) -> Self {
+        Self { scratch: Scratch::new(columns), dense: Vec::new() }
+    }
+
+    /// Memory to write a sparse row out in.
+    pub(in crate::online) fn dense(&mut self) -> &mut Vec<f64> {
+        &mut self.dense
+    }
 }

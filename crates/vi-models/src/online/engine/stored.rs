@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
-use super::family::{Family, check_observation};
+use super::family::Family;
 use super::learn::Work;
 use super::{Engine, Kept, Member};
 use crate::ModelError;
@@ -44,7 +44,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn from_wire(wire: EngineWire<F>) -> Result<Self, ModelError> {
         let EngineWire { settings, family, design, fixed, members, rows, observations } = wire;
         settings.check(design.inputs)?;
-        family.check()?;
+        family.check(&settings)?;
         design.check()?;
         let scales = settings.prior_scale.candidates();
         crate::check::length("members", scales.len(), members.len())?;
@@ -53,7 +53,8 @@ impl<F: Family> Engine<F> {
             .zip(scales)
             .map(|((belief, state, evidence), &prior_scale)| {
                 let belief = AnyBelief::from_wire(belief)?;
-                crate::check::length("weights", design.columns(), belief.dim())?;
+                let prior = family.prior(&settings, prior_scale, design.columns())?;
+                crate::check::length("weights", prior.dim(), belief.dim())?;
                 if belief.kind() != settings.belief {
                     return Err(ModelError::Unlike { shard: 0, what: "kind of belief" });
                 }
@@ -63,7 +64,7 @@ impl<F: Family> Engine<F> {
             .collect::<Result<Vec<_>, ModelError>>()?;
         for (i, kept) in rows.iter().enumerate() {
             let checked = kept.row.as_row().check(design.inputs);
-            checked.and_then(|()| check_observation(&family, &kept.observed)).map_err(|error| error.at_row(i))?;
+            checked.and_then(|()| family.check_observation(&kept.observed)).map_err(|error| error.at_row(i))?;
         }
         let work = Work::new(design.columns());
         Ok(Self { settings, family, design, fixed, members, rows, observations, work })
