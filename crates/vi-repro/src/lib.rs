@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod item;
+pub mod lrvga;
 pub mod plot;
 pub mod report;
 pub mod rvga;
