@@ -154,6 +154,14 @@ pub enum Error {
         /// Estimated relative error; infinite when an integral is not finite or does not end.
         relative_error: f64,
     },
+    /// This form of belief cannot do that.
+    #[error("a {belief} belief cannot take {operation}")]
+    Unsupported {
+        /// What was asked for.
+        operation: &'static str,
+        /// The form of the belief.
+        belief: &'static str,
+    },
     /// One observation of many failed.
     #[error("observation {row}: {source}")]
     Row {

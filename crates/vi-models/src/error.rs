@@ -43,6 +43,12 @@ pub enum ModelError {
     /// Refinement and diagnosis need all rows and a full covariance.
     #[error("the settings keep no rows, or not a full covariance, or let the model forget")]
     NotKept,
+    /// A combination of settings that there is no code for.
+    #[error("there is no {what}")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// A model that is to be merged, or read, is not of the same make.
     #[error("model {shard} differs in its {what}")]
     Unlike {

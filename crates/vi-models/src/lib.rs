@@ -54,6 +54,7 @@ pub mod predict;
 pub mod prequential;
 pub mod softmax;
 mod student;
+pub mod vb;
 mod whitened;
 
 pub use error::ModelError;

@@ -9,11 +9,13 @@ use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, Probit, SpreadCounts, Trials};
 use vi_models::online::{
-    BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows,
-    Standardise,
+    BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
+    PriorScale, Row, Rows, Standardise,
 };
+use vi_models::softmax::SoftmaxRefineSettings;
 
-const KINDS: [BeliefKind; 3] = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::Diagonal];
+const KINDS: [BeliefKind; 4] =
+    [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
 
 /// `n` rows of 3 inputs of very different scales, and labels.
 fn stream(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
@@ -437,6 +439,21 @@ fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
 }
 
 #[test]
+fn a_number_too_large_to_square_changes_nothing() {
+    let given = PriorScale::Given(1.0);
+    for prior_scale in [given, PriorScale::default()] {
+        let settings =
+            OnlineSettings { prior_scale, standardise: Standardise::Never, ..OnlineLinear::default_settings() };
+        let mut model = OnlineLinear::with_settings(1, settings, 1.0, 1.0).unwrap();
+        model.update(&[1.0], 2.0).unwrap();
+        let before = serde_json::to_string(&model).unwrap();
+        let error = model.update(&[1.0], 1e200).unwrap_err();
+        assert!(matches!(error, ModelError::Core(vi_core::Error::Overflow { .. })), "{error}");
+        assert_eq!(before, serde_json::to_string(&model).unwrap());
+    }
+}
+
+#[test]
 fn units_of_the_inputs_do_not_move_a_linear_models_intervals() {
     let (rows, labels) = numbers(80, 31);
     let moved: Vec<f64> = rows.chunks(2).flat_map(|x| [1e-4 * x[0] + 3e-4, 50.0 * x[1] - 80.0]).collect();
@@ -514,4 +531,54 @@ fn separable_classes_and_fewer_rows_than_inputs_work() {
         assert!(separable.predict(&[9.0]).unwrap().probability > 0.95, "{kind:?}");
         assert!(wide.predict(&[0.1; 30]).unwrap().standard_deviation().is_finite());
     }
+}
+
+#[test]
+fn a_softmax_model_keeps_the_promises_of_the_others() {
+    let (rows, _) = stream(120, 50);
+    let mut rng = ChaCha8Rng::seed_from_u64(51);
+    let labels: Vec<f64> = rows
+        .chunks(3)
+        .map(|x| {
+            // Logits 0, 2z₀, −2z₀: class 2 to the left, 1 to the right, 0 between.
+            let weights = [1.0, (2.0 * x[0]).exp(), (-2.0 * x[0]).exp()];
+            let mut u = rng.random::<f64>() * weights.iter().sum::<f64>();
+            let mut class = 0;
+            while class < 2 && u > weights[class] {
+                u -= weights[class];
+                class += 1;
+            }
+            class as f64
+        })
+        .collect();
+    let text = |model: &OnlineSoftmax| serde_json::to_string(model).unwrap();
+    let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+    let mut looped = OnlineSoftmax::with_settings(3, 3, settings.clone()).unwrap();
+    for (row, &label) in rows.chunks(3).zip(&labels) {
+        looped.update(row, label).unwrap();
+    }
+    let mut batched = OnlineSoftmax::with_settings(3, 3, settings.clone()).unwrap();
+    batched.update_batch(&rows[..3 * 70], &labels[..70]).unwrap();
+    let mut again: OnlineSoftmax = serde_json::from_str(&text(&batched)).unwrap();
+    again.update_batch(&rows[3 * 70..], &labels[70..]).unwrap();
+    assert_eq!(text(&looped), text(&again));
+
+    let before = text(&looped);
+    for label in [-1.0, 3.0, 0.5, f64::NAN] {
+        assert!(looped.update(&rows[..3], label).is_err(), "{label}");
+    }
+    assert!(looped.update(&rows[..3], Observation::new(1.0).offset(0.3)).is_err());
+    assert!(looped.update(&[f64::NAN, 0.0, 0.0], 1.0).is_err());
+    assert_eq!(before, text(&looped));
+
+    let (left, right) = (looped.predict(&[-1.5, 100.0, 0.0]).unwrap(), looped.predict(&[1.5, 100.0, 0.0]).unwrap());
+    assert_eq!((left.most_probable(), right.most_probable()), (2, 1));
+    let info = looped.refine(SoftmaxRefineSettings::default()).unwrap();
+    assert!(info.bounds.last() > info.bounds.first());
+    assert!(looped.weights()[0].weights[0] > 0.0 && looped.weights()[1].weights[0] < 0.0);
+    assert_eq!(looped.sample(&mut rng).unwrap().len(), 2);
+
+    let diagonal = OnlineSettings { belief: BeliefKind::Diagonal, ..settings };
+    assert!(matches!(OnlineSoftmax::with_settings(3, 3, diagonal), Err(ModelError::Unsupported { .. })));
+    assert!(OnlineSoftmax::new(3, 1).is_err());
 }

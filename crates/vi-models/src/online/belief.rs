@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::filter::{self, Scratch, StepInfo};
 use vi_core::{
-    Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Forgetting, Mergeable, PerRow, Projection, SiteRule,
-    SparseRow, SquareRootGaussian,
+    Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Forgetting, LowRankGaussian, LowRankSettings,
+    Mergeable, PerRow, Projection, SiteRule, SparseRow, SquareRootGaussian,
 };
 use vi_linalg::faer::{MatRef, Par};
 use vi_linalg::kernels::axpy;
@@ -18,6 +18,7 @@ use vi_linalg::kernels::axpy;
 /// | :-- | :-- | :-- | :-- |
 /// | `Full` | `p²` | `3p²` flops | up to some thousand weights; the only one that can be refined |
 /// | `SquareRoot` | `p²` | `5p²` flops | the same with very flat priors or collinear columns: positive definite by construction |
+/// | `LowRank` of rank `r` | `p·r` | some `20p·r` flops, less for sparse rows | up to millions of weights; intervals somewhat narrow |
 /// | `Diagonal` | `p` | entries of the row | many sparse inputs; intervals are too narrow where inputs are correlated |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -27,6 +28,11 @@ pub enum BeliefKind {
     Full,
     /// The square root of the full precision matrix.
     SquareRoot,
+    /// The precision as a diagonal and a factor of this rank: rows gather in blocks and are projected together.
+    LowRank {
+        /// Columns `r` of the factor; 0 is a diagonal.
+        rank: usize,
+    },
     /// A variance for each weight.
     Diagonal,
 }
@@ -36,6 +42,7 @@ pub enum BeliefKind {
 pub(super) enum AnyBelief {
     Full(DenseGaussian),
     SquareRoot(SquareRootGaussian),
+    LowRank(Box<LowRankGaussian>),
     Diagonal(DiagonalGaussian),
 }
 
@@ -46,7 +53,20 @@ pub(super) enum DesignRow<'a> {
     Sparse(SparseRow<'a>),
 }
 
-impl DesignRow<'_> {
+impl<'a> DesignRow<'a> {
+    /// All its entries, in `dense` where they are not already.
+    pub(super) fn written_out(self, dense: &'a mut Vec<f64>) -> &'a [f64] {
+        match self {
+            Self::Dense(row) => row,
+            Self::Sparse(row) => {
+                dense.clear();
+                dense.resize(row.dim(), 0.0);
+                self.for_each(|j, value| dense[j] = value);
+                dense
+            }
+        }
+    }
+
     pub(super) fn for_each(self, mut visit: impl FnMut(usize, f64)) {
         match self {
             Self::Dense(row) => row.iter().enumerate().for_each(|(j, &value)| visit(j, value)),
@@ -58,10 +78,14 @@ impl DesignRow<'_> {
 impl AnyBelief {
     /// `N(0, diag(variances))`, `variances` positive.
     pub(super) fn prior(kind: BeliefKind, variances: &[f64]) -> Result<Self, Error> {
-        let diagonal = DiagonalGaussian::new(&vec![0.0; variances.len()], variances)?;
+        let mean = vec![0.0; variances.len()];
+        let diagonal = DiagonalGaussian::new(&mean, variances)?;
         Ok(match kind {
             BeliefKind::Full => Self::Full(diagonal.to_dense()),
             BeliefKind::SquareRoot => Self::SquareRoot(SquareRootGaussian::from_dense(&diagonal.to_dense())?),
+            BeliefKind::LowRank { rank } => {
+                Self::LowRank(Box::new(LowRankGaussian::new(&mean, variances, LowRankSettings::blocked(rank)?)?))
+            }
             BeliefKind::Diagonal => Self::Diagonal(diagonal),
         })
     }
@@ -70,6 +94,7 @@ impl AnyBelief {
         match self {
             Self::Full(_) => BeliefKind::Full,
             Self::SquareRoot(_) => BeliefKind::SquareRoot,
+            Self::LowRank(belief) => BeliefKind::LowRank { rank: belief.rank() },
             Self::Diagonal(_) => BeliefKind::Diagonal,
         }
     }
@@ -78,12 +103,18 @@ impl AnyBelief {
         match self {
             Self::Full(belief) => belief.mean(),
             Self::SquareRoot(belief) => belief.mean(),
+            Self::LowRank(belief) => belief.mean(),
             Self::Diagonal(belief) => belief.mean(),
         }
     }
 
     pub(super) fn dim(&self) -> usize {
-        self.mean().len()
+        match self {
+            Self::Full(belief) => belief.dim(),
+            Self::SquareRoot(belief) => belief.dim(),
+            Self::LowRank(belief) => belief.dim(),
+            Self::Diagonal(belief) => belief.dim(),
+        }
     }
 
     /// One observation.
@@ -97,9 +128,11 @@ impl AnyBelief {
     ) -> Result<StepInfo, Error> {
         match (self, row) {
             (Self::Diagonal(belief), DesignRow::Sparse(row)) => belief.step_sparse(rule, row, y),
-            (Self::Full(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
-            (Self::SquareRoot(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
-            (Self::Diagonal(belief), row) => filter::step(belief, rule, written_out(row, dense), y, scratch),
+            (Self::LowRank(belief), DesignRow::Sparse(row)) => belief.step_sparse(rule, row, y, Par::Seq),
+            (Self::LowRank(belief), DesignRow::Dense(row)) => belief.step(rule, row, y, Par::Seq),
+            (Self::Full(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
+            (Self::SquareRoot(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
+            (Self::Diagonal(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
         }
     }
 
@@ -107,7 +140,7 @@ impl AnyBelief {
     pub(super) fn gains_by_blocks(&self, rows: usize) -> bool {
         const FEWEST: usize = 16;
         const NARROWEST: usize = 48;
-        !matches!(self, Self::Diagonal(_)) && self.dim() >= NARROWEST && rows >= FEWEST
+        matches!(self, Self::Full(_) | Self::SquareRoot(_)) && self.dim() >= NARROWEST && rows >= FEWEST
     }
 
     /// Many observations, by matrix products: the same belief to rounding. On an error it is as it was.
@@ -121,10 +154,8 @@ impl AnyBelief {
         match self {
             Self::Full(belief) => run_blocks(belief, rules, x, y, observe),
             Self::SquareRoot(belief) => run_blocks(belief, rules, x, y, observe),
-            Self::Diagonal(belief) => {
-                let mut observe = observe;
-                filter::run(belief, &PerRow(rules), x, y, |t, _, step| observe(t, step))
-            }
+            Self::LowRank(belief) => one_by_one(&mut **belief, rules, x, y, observe),
+            Self::Diagonal(belief) => one_by_one(belief, rules, x, y, observe),
         }
     }
 
@@ -132,9 +163,13 @@ impl AnyBelief {
     pub(super) fn project(&self, row: DesignRow<'_>) -> Result<Projection, Error> {
         let mut dense = Vec::new();
         match self {
-            Self::Full(belief) => project(belief, written_out(row, &mut dense)),
-            Self::SquareRoot(belief) => project(belief, written_out(row, &mut dense)),
-            Self::Diagonal(belief) => project(belief, written_out(row, &mut dense)),
+            Self::Full(belief) => project(belief, row.written_out(&mut dense)),
+            Self::SquareRoot(belief) => project(belief, row.written_out(&mut dense)),
+            Self::LowRank(belief) => match row {
+                DesignRow::Dense(row) => belief.predict(row, Par::Seq),
+                DesignRow::Sparse(row) => belief.predict_sparse(row),
+            },
+            Self::Diagonal(belief) => project(belief, row.written_out(&mut dense)),
         }
     }
 
@@ -143,6 +178,7 @@ impl AnyBelief {
         match self {
             Self::Full(belief) => Forgetting::fading(lambda)?.apply(belief),
             Self::SquareRoot(belief) => Forgetting::fading(lambda)?.apply(belief),
+            Self::LowRank(belief) => Forgetting::fading(lambda)?.apply(&mut **belief),
             Self::Diagonal(belief) => Forgetting::fading(lambda)?.apply(belief),
         }
     }
@@ -152,6 +188,9 @@ impl AnyBelief {
         match (self, prior) {
             (Self::Full(belief), Self::Full(prior)) => Forgetting::towards(prior, lambda)?.apply(belief),
             (Self::SquareRoot(belief), Self::SquareRoot(prior)) => Forgetting::towards(prior, lambda)?.apply(belief),
+            (Self::LowRank(belief), Self::LowRank(prior)) => {
+                Forgetting::towards(&**prior, lambda)?.apply(&mut **belief)
+            }
             (Self::Diagonal(belief), Self::Diagonal(prior)) => Forgetting::towards(prior, lambda)?.apply(belief),
             _ => Err(other_kind()),
         }
@@ -168,6 +207,10 @@ impl AnyBelief {
                 Self::SquareRoot(belief) => Some(belief),
                 _ => None,
             })?),
+            Self::LowRank(prior) => Self::LowRank(Box::new(merged(&**prior, parts, |part| match part {
+                Self::LowRank(belief) => Some(&**belief),
+                _ => None,
+            })?)),
             Self::Diagonal(prior) => Self::Diagonal(merged(prior, parts, |part| match part {
                 Self::Diagonal(belief) => Some(belief),
                 _ => None,
@@ -182,6 +225,12 @@ impl AnyBelief {
             Self::SquareRoot(belief) => {
                 let root = belief.root();
                 Ok((0..v.len()).map(|j| (j..v.len()).map(|i| root[(i, j)] * v[i]).sum::<f64>().powi(2)).sum())
+            }
+            Self::LowRank(belief) => {
+                let mut projected = (**belief).clone();
+                projected.flush(Par::Seq)?;
+                let product = projected.precision().mul(MatRef::from_column_major_slice(v, v.len(), 1), Par::Seq)?;
+                Ok(product.col(0).iter().zip(v).map(|(p, v)| p * v).sum())
             }
             Self::Diagonal(belief) => Ok(belief.precisions().iter().zip(v).map(|(p, v)| p * v * v).sum()),
         }
@@ -201,6 +250,12 @@ impl AnyBelief {
                 belief.draw(deviation, rng)?;
                 axpy(deviation, -1.0, belief.mean());
             }
+            Self::LowRank(belief) => {
+                let draw = belief.draw(1, rng, Par::Seq)?;
+                for ((to, theta), mean) in deviation.iter_mut().zip(draw.col(0).iter()).zip(belief.mean()) {
+                    *to = theta - mean;
+                }
+            }
             Self::Diagonal(belief) => {
                 for (to, precision) in deviation.iter_mut().zip(belief.precisions()) {
                     let z: f64 = StandardNormal.sample(rng);
@@ -215,6 +270,7 @@ impl AnyBelief {
         Ok(match self {
             Self::Full(belief) => BeliefWire::Full(belief.to_wire()?),
             Self::SquareRoot(belief) => BeliefWire::SquareRoot(belief.to_wire()?),
+            Self::LowRank(belief) => BeliefWire::LowRank(belief.to_wire()?),
             Self::Diagonal(belief) => BeliefWire::Diagonal(belief.to_wire()?),
         })
     }
@@ -223,6 +279,7 @@ impl AnyBelief {
         Ok(match wire {
             BeliefWire::Full(wire) => Self::Full(DenseGaussian::from_wire(wire)?),
             BeliefWire::SquareRoot(wire) => Self::SquareRoot(SquareRootGaussian::from_wire(wire)?),
+            BeliefWire::LowRank(wire) => Self::LowRank(Box::new(LowRankGaussian::from_wire(wire)?)),
             BeliefWire::Diagonal(wire) => Self::Diagonal(DiagonalGaussian::from_wire(wire)?),
         })
     }
@@ -233,6 +290,7 @@ impl AnyBelief {
 pub(super) enum BeliefWire {
     Full(<DenseGaussian as Checkpoint>::Wire),
     SquareRoot(<SquareRootGaussian as Checkpoint>::Wire),
+    LowRank(<LowRankGaussian as Checkpoint>::Wire),
     Diagonal(<DiagonalGaussian as Checkpoint>::Wire),
 }
 
@@ -250,23 +308,21 @@ fn run_blocks<B: BlockBelief + Clone, R: SiteRule>(
     Ok(())
 }
 
+fn one_by_one<B: Belief + Clone, R: SiteRule>(
+    belief: &mut B,
+    rules: &[R],
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    mut observe: impl FnMut(usize, &StepInfo),
+) -> Result<(), Error> {
+    filter::run(belief, &PerRow(rules), x, y, |t, _, step| observe(t, step))
+}
+
 fn project<B: Belief>(belief: &B, x: &[f64]) -> Result<Projection, Error> {
     let mut gain = vec![0.0; x.len()];
     let seen = belief.project(x, &mut gain);
     let size: f64 = x.iter().zip(&gain).map(|(x, g)| (x * g).abs()).sum();
     Projection::new(seen.mean, seen.variance, x.len() as f64 * f64::EPSILON * size)
-}
-
-fn written_out<'a>(row: DesignRow<'a>, dense: &'a mut Vec<f64>) -> &'a [f64] {
-    match row {
-        DesignRow::Dense(row) => row,
-        DesignRow::Sparse(row) => {
-            dense.clear();
-            dense.resize(row.dim(), 0.0);
-            DesignRow::Sparse(row).for_each(|j, value| dense[j] = value);
-            dense
-        }
-    }
 }
 
 fn merged<B: Mergeable>(prior: &B, parts: &[&AnyBelief], inner: impl Fn(&AnyBelief) -> Option<&B>) -> Result<B, Error> {

@@ -1,5 +1,6 @@
 //! Weights in the caller's units.
 
+use super::design::Design;
 use super::row::Row;
 use crate::ModelError;
 
@@ -14,7 +15,9 @@ pub struct Draw {
 }
 
 impl Draw {
-    pub(super) fn new((intercept, weights): (f64, Vec<f64>)) -> Self {
+    /// From weights of the model's columns.
+    pub(super) fn new(design: &Design, columns: &[f64]) -> Self {
+        let (intercept, weights) = design.original_units(columns);
         Self { intercept, weights }
     }
 

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use vi_core::{BernoulliLogit, Error, Mixture8};
 
-use super::engine::Family;
+use super::engine::ScalarFamily;
 use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson};
 use crate::predict::CountPrediction;
 
 /// A family of labels that [`OnlineGlm`](super::OnlineGlm) can learn.
-pub trait GlmFamily: Family<State = (), Likelihood: CountPrediction> {}
+pub trait GlmFamily: ScalarFamily<State = (), Likelihood: CountPrediction> {}
 
 /// Labels 0 and 1, `p(y=1) = s(t)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct SpreadCounts {
     pub size: f64,
 }
 
-impl Family for Logit {
+impl ScalarFamily for Logit {
     type State = ();
     type Likelihood = BernoulliLogit<Mixture8>;
 
@@ -44,7 +44,7 @@ impl Family for Logit {
     }
 }
 
-impl Family for Probit {
+impl ScalarFamily for Probit {
     type State = ();
     type Likelihood = BernoulliProbit;
 
@@ -55,7 +55,7 @@ impl Family for Probit {
     }
 }
 
-impl Family for Trials {
+impl ScalarFamily for Trials {
     type State = ();
     type Likelihood = Binomial<Mixture8>;
 
@@ -66,7 +66,7 @@ impl Family for Trials {
     }
 }
 
-impl Family for Counts {
+impl ScalarFamily for Counts {
     type State = ();
     type Likelihood = Poisson;
 
@@ -77,7 +77,7 @@ impl Family for Counts {
     }
 }
 
-impl Family for SpreadCounts {
+impl ScalarFamily for SpreadCounts {
     type State = ();
     type Likelihood = NegativeBinomial<Mixture8>;
 

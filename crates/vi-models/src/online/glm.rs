@@ -63,8 +63,9 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Ok(Draw::new(self.engine.draw(1.0, rng)?))
+        Ok(Draw::new(&self.engine.design, &self.engine.draw(1.0, rng)?))
     }
 }
 
 front_door!(OnlineGlm<F: GlmFamily>, F);
+one_predictor!(OnlineGlm<F: GlmFamily>);

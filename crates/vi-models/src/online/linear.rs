@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, GaussianLikelihood, Projection};
 
-use super::engine::{Engine, EngineWire, Family};
+use super::engine::{Engine, EngineWire, ScalarFamily};
 use super::observation::Observation;
 use super::settings::{Memory, PriorScale};
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
@@ -29,7 +29,7 @@ pub(super) struct Noise {
     rate: f64,
 }
 
-impl Family for Linear {
+impl ScalarFamily for Linear {
     type State = Noise;
     type Likelihood = GaussianLikelihood;
 
@@ -56,6 +56,18 @@ impl Family for Linear {
         let scale = (state.rate / state.shape * (1.0 + seen.variance)).sqrt();
         Student::new(likelihood.offset() + seen.mean, scale, 2.0 * state.shape)
             .map_or(f64::NAN, |predicted| predicted.log_density(y))
+    }
+
+    /// A row whose square does not fit beside the others would make the noise infinite.
+    fn check_step(&self, observed: &Observation, seen: Projection) -> Result<(), Error> {
+        const LARGEST: f64 = 1e290;
+        let error = observed.label - observed.offset - seen.mean;
+        let square = observed.weight * error * error;
+        if square < LARGEST {
+            Ok(())
+        } else {
+            Err(Error::Overflow { quantity: "squared error of the label", value: square })
+        }
     }
 
     /// `a ← a + ½·weight`, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, the belief as before the row.
@@ -217,8 +229,9 @@ impl OnlineLinear {
         if !deviation.is_finite() {
             return Err(overflow(deviation * deviation).into());
         }
-        Ok(Draw::new(self.engine.draw(deviation, rng)?))
+        Ok(Draw::new(&self.engine.design, &self.engine.draw(deviation, rng)?))
     }
 }
 
 front_door!(OnlineLinear, Linear);
+one_predictor!(OnlineLinear);

@@ -67,7 +67,7 @@ impl OnlineLogistic {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Ok(Draw::new(self.engine.draw(1.0, rng)?))
+        Ok(Draw::new(&self.engine.design, &self.engine.draw(1.0, rng)?))
     }
 
     /// A draw of the label at `row`.
@@ -81,3 +81,4 @@ impl OnlineLogistic {
 }
 
 front_door!(OnlineLogistic, Logit);
+one_predictor!(OnlineLogistic);

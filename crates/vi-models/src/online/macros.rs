@@ -50,26 +50,10 @@ macro_rules! front_door {
                 self.engine.merge(&others)
             }
 
-            /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
-            /// those since the model was made; learning goes on from there.
-            ///
-            /// # Errors
-            /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
-            /// [`vi_core::refine::refine`]. The model is then as it was.
-            pub fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
-                self.engine.refine(settings)
-            }
-
             /// What the model has become.
             #[must_use]
             pub fn info(&self) -> OnlineInfo {
                 OnlineInfo::of(&self.engine)
-            }
-
-            /// Posterior mean of the weights in the units of the inputs, and of the intercept where all inputs are 0.
-            #[must_use]
-            pub fn weights(&self) -> Draw {
-                Draw::new(self.engine.design.original_units(self.engine.best().belief.mean()))
             }
 
             /// The settings it was made with.
@@ -90,6 +74,29 @@ macro_rules! front_door {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let wire = EngineWire::<$family>::deserialize(deserializer)?;
                 Ok(Self { engine: Engine::from_wire(wire).map_err(serde::de::Error::custom)? })
+            }
+        }
+    };
+}
+
+/// Implements what models of one linear predictor have beside [`front_door`]'s.
+macro_rules! one_predictor {
+    ($model:ident $(<$generic:ident: $bound:ident>)?) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
+            /// those since the model was made; learning goes on from there.
+            ///
+            /// # Errors
+            /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
+            /// [`vi_core::refine::refine`]. The model is then as it was.
+            pub fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
+                self.engine.refine(settings)
+            }
+
+            /// Posterior mean of the weights in the units of the inputs, and of the intercept where all inputs are 0.
+            #[must_use]
+            pub fn weights(&self) -> Draw {
+                Draw::new(&self.engine.design, self.engine.best().belief.mean())
             }
         }
     };

@@ -9,6 +9,7 @@
 //! | predict a probability | [`OnlineLogistic`] |
 //! | predict a number, the noise unknown | [`OnlineLinear`] |
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
+//! | predict one of several classes | [`OnlineSoftmax`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | follow a world that drifts | [`Memory`] |
 //! | store a model, send it, go on | `serde`; a model read again goes on with the same bits |
@@ -47,6 +48,7 @@ mod logistic;
 mod observation;
 mod row;
 mod settings;
+mod softmax;
 
 pub use belief::BeliefKind;
 pub use design::Standardise;
@@ -58,3 +60,4 @@ pub use logistic::OnlineLogistic;
 pub use observation::Observation;
 pub use row::{Row, Rows};
 pub use settings::{Memory, OnlineSettings, PriorScale};
+pub use softmax::OnlineSoftmax;
