@@ -4,7 +4,8 @@ use rand::{Rng, RngExt};
 use rand_distr::{Binomial as BinomialDraw, Distribution, Gamma, Poisson as PoissonDraw, StandardNormal};
 use special::{Beta as _, Gamma as _};
 use vi_core::special::{normal_cdf, normal_density, sigmoid};
-use vi_core::{BernoulliLogit, Error, GaussianExpectation, Mixture8, Projection};
+use vi_core::{BernoulliLogit, DenseGaussian, Error, GaussianExpectation, Likelihoods, Mixture8, Projection};
+use vi_linalg::faer::MatRef;
 
 use super::ProbabilityVariance;
 use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
@@ -315,6 +316,35 @@ impl<L: CountPrediction> CountsPredicted<L> {
         let z: f64 = StandardNormal.sample(rng);
         Ok(self.likelihood.draw(self.projection.mean + self.projection.variance.sqrt() * z, rng)?)
     }
+}
+
+/// The predictions of the labels of every row of `x` (`n × d`) under one likelihood, or one for each row
+/// ([`PerRow`](vi_core::PerRow)). Cost `2nd²` flops.
+///
+/// # Errors
+/// Those of [`project`](super::project); `Dimension` for another number of likelihoods.
+///
+/// ```
+/// use vi_core::{DenseGaussian, PerRow};
+/// use vi_linalg::faer::mat;
+/// use vi_models::{likelihood::Poisson, predict};
+/// let belief = DenseGaussian::isotropic(&[0.5], 0.1)?;
+/// let exposures = [Poisson::new(1.0)?, Poisson::new(10.0)?];
+/// let predicted = predict::counts(&belief, &PerRow(&exposures), mat![[1.0], [1.0]].as_ref())?;
+/// assert!((predicted[1].mean / predicted[0].mean - 10.0).abs() < 1e-12);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+pub fn counts<L>(
+    belief: &DenseGaussian,
+    likelihood: &L,
+    x: MatRef<'_, f64>,
+) -> Result<Vec<CountsPredicted<L::Row>>, ModelError>
+where
+    L: Likelihoods<Row: CountPrediction + Clone>,
+{
+    likelihood.check_rows(x.nrows())?;
+    let predict = |(t, seen)| CountsPredicted::new(seen, likelihood.likelihood_of(t).clone());
+    Ok(super::project(belief, x)?.into_iter().enumerate().map(predict).collect())
 }
 
 #[cfg(test)]
