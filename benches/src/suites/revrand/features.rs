@@ -31,16 +31,21 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
         let basis = RandomFourier::new(kernel, d, pairs, scale(), rng)?;
         let name = format!("revrand/features/{}/d{d}_m{pairs}", kernel.name().to_lowercase());
         let map = Map::new(basis, &rows);
-        let record = compare(repetitions, || map.seconds(), || map.plain_seconds())?;
+        let record =
+            compare(repetitions, || Ok::<_, BenchError>(map.seconds()), || Ok::<_, BenchError>(map.plain_seconds()))?;
         // The plain form takes cosine and sine one by one from the mathematical library.
         report.push(Record::compared(name, record, "plain").target(Target::RatioAtLeast(2.0)));
     }
     let orthogonal = Map::new(RandomFourier::orthogonal(Kernel::Rbf, d, pairs, scale(), rng)?, &rows);
     let name = format!("revrand/features/orthogonal_rbf/d{d}_m{pairs}");
-    report.push(Record::alone(name, measure(repetitions, || orthogonal.seconds())?, Unit::Seconds));
+    report.push(Record::alone(
+        name,
+        measure(repetitions, || Ok::<_, BenchError>(orthogonal.seconds()))?,
+        Unit::Seconds,
+    ));
     let mixture = Map::new(FastFoodMixture::new(&vec![0.5; d], scale(), pairs, rng)?, &rows);
     let name = format!("revrand/features/fastfood_mixture/d{d}_m{pairs}");
-    report.push(Record::alone(name, measure(repetitions, || mixture.seconds())?, Unit::Seconds));
+    report.push(Record::alone(name, measure(repetitions, || Ok::<_, BenchError>(mixture.seconds()))?, Unit::Seconds));
     crossover(effort, report, rng)
 }
 
@@ -54,7 +59,11 @@ fn crossover(effort: Effort, report: &mut Report, rng: &mut ChaCha8Rng) -> Resul
         let rows = Stream::new(d, ROWS);
         let dense = Map::new(RandomFourier::new(Kernel::Rbf, d, pairs, LengthScale::Shared(1.0), rng)?, &rows);
         let fast = Map::new(FastFood::new(Kernel::Rbf, d, pairs, LengthScale::Shared(1.0), rng)?, &rows);
-        let compared = compare(effort.choose(15, 2), || fast.seconds(), || dense.seconds())?;
+        let compared = compare(
+            effort.choose(15, 2),
+            || Ok::<_, BenchError>(fast.seconds()),
+            || Ok::<_, BenchError>(dense.seconds()),
+        )?;
         faster.push(compared.ratio.median > 1.0);
         let record = Record::compared(name, compared, "dense features");
         // A dense product costs 2·d a feature, FastFood 2·log₂ d.
@@ -87,17 +96,17 @@ impl<'a, B: Basis> Map<'a, B> {
     }
 
     /// Seconds per row of the map.
-    fn seconds(&self) -> Result<f64, BenchError> {
+    fn seconds(&self) -> f64 {
         let mut out = self.out.borrow_mut();
         let elapsed = seconds(|| self.basis.fill(&self.theta, self.rows.inputs(), out.as_mut(), Par::Seq));
         std::hint::black_box(&*out);
-        Ok(elapsed / self.rows.len() as f64)
+        elapsed / self.rows.len() as f64
     }
 }
 
 impl Map<'_, RandomFourier> {
     /// The same by loops over rows and features.
-    fn plain_seconds(&self) -> Result<f64, BenchError> {
+    fn plain_seconds(&self) -> f64 {
         let (w, x) = (self.basis.frequencies(), self.rows.inputs());
         let mut out = self.out.borrow_mut();
         let scale = (w.ncols() as f64).sqrt().recip();
@@ -111,6 +120,6 @@ impl Map<'_, RandomFourier> {
             }
         });
         std::hint::black_box(&*out);
-        Ok(elapsed / x.nrows() as f64)
+        elapsed / x.nrows() as f64
     }
 }

@@ -65,13 +65,13 @@ mod tests {
 
     #[test]
     fn two_points_by_hand() {
-        // K + σ²I = [[2, ½], [½, 2]], so the weights are [¾·y₁…]: (1/3.75)·[[2, −½], [−½, 2]]·[1, 0].
+        // K + σ²I = [[2, ½], [½, 2]]; its inverse is [[2, −½], [−½, 2]]/3.75, so the weights are [2, −½]/3.75.
         let kernel = |a: &[f64], b: &[f64]| if a == b { 1.0 } else { 0.5 };
         let gp = Gp::new(mat![[0.0], [1.0]].as_ref(), &[1.0, 0.0], kernel, 1.0).unwrap();
         let predicted = gp.predict(mat![[0.0], [7.0]].as_ref()).unwrap();
         assert!((predicted.means[0] - (2.0 - 0.25) / 3.75).abs() < 1e-15);
         assert!((predicted.means[1] - (1.0 - 0.25) / 3.75).abs() < 1e-15);
-        // 1 − [½, ½]·K⁻¹·[½, ½] + 1 = 2 − ½·(2/2.5)·½·... = 2 − 0.2.
+        // 1 − [½, ½](K + σ²I)⁻¹[½, ½]ᵀ + σ² = 1 − ½·1.5/3.75 + 1.
         assert!((predicted.variances[1] - 1.8).abs() < 1e-15);
     }
 }
