@@ -36,6 +36,7 @@ use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::error::check_len;
+use crate::gaussian::IMPROPER;
 use crate::mixture::GaussianMixture;
 use crate::objective::{Greedy, Joint, Reference, Resting, Single};
 use crate::optimise::Search;
@@ -79,9 +80,6 @@ const POOL: usize = 512;
 
 /// Evaluations for the first component: it is searched from further away than any other.
 const FIRST_SEARCH: usize = 200;
-
-/// A search that moved or widened a component by this factor and has not converged ran after mass that does not end.
-const IMPROPER: f64 = 1e5;
 
 impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// A run from the over-dispersed distribution `start`, from which places for components are drawn; it is no part of the mixture.

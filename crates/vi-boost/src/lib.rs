@@ -6,11 +6,13 @@ mod chart;
 mod component;
 pub mod divergence;
 mod error;
+pub mod gaussian;
 mod local;
 mod mixture;
 mod objective;
 mod optimise;
 pub mod points;
+pub mod printed;
 mod simplex;
 pub mod target;
 

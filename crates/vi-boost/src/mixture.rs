@@ -13,7 +13,7 @@ use vi_linalg::faer::Mat;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::error::{check_finite, check_len};
-use crate::{BoostError, block::ROWS};
+use crate::BoostError;
 
 /// `q(θ) = Σ_k w_k·N(θ | μ_k, Σ_k)`, `K` components in `d` dimensions.
 ///
@@ -169,7 +169,6 @@ impl GaussianMixture {
 
     /// `n` independent draws in blocks.
     pub(crate) fn draw_blocks<R: Rng + ?Sized>(&self, n: usize, rng: &mut R) -> Vec<Block> {
-        debug_assert!(ROWS > 0);
         block::blocks(self.draw(n, rng).as_ref())
     }
 }
