@@ -226,13 +226,13 @@ fn each<T: Send>(
     par: Par,
     f: impl Fn(usize) -> Result<T, RevrandError> + Sync,
 ) -> Result<Vec<T>, RevrandError> {
-    match par {
-        Par::Seq => (0..n).map(f).collect(),
-        #[cfg(feature = "rayon")]
-        Par::Rayon(_) => {
-            use rayon::prelude::*;
-            let results: Vec<_> = (0..n).into_par_iter().map(f).collect();
-            results.into_iter().collect()
-        }
+    #[cfg(feature = "rayon")]
+    if par.degree() > 1 {
+        use rayon::prelude::*;
+        let results: Vec<_> = (0..n).into_par_iter().map(f).collect();
+        return results.into_iter().collect();
     }
+    // Without the feature there is one thread, whatever `par` says.
+    let _ = par;
+    (0..n).map(f).collect()
 }
