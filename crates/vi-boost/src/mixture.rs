@@ -10,10 +10,10 @@ pub(crate) use density::{Scratch, log_sum_exp, responsibilities};
 use rand::{Rng, RngExt};
 use vi_linalg::faer::Mat;
 
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::error::{check_finite, check_len};
-use crate::BoostError;
 
 /// `q(θ) = Σ_k w_k·N(θ | μ_k, Σ_k)`, `K` components in `d` dimensions.
 ///
