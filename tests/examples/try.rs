@@ -10,6 +10,18 @@ fn json(p:&str)->serde_json::Value{ serde_json::from_str(&std::fs::read_to_strin
 fn vecf(v:&serde_json::Value)->Vec<f64>{ v.as_array().unwrap().iter().map(|x|x.as_f64().unwrap()).collect() }
 fn matf(v:&serde_json::Value)->Mat<f64>{ let r:Vec<Vec<f64>>=v.as_array().unwrap().iter().map(vecf).collect(); Mat::from_fn(r.len(), r[0].len(), |i,j| r[i][j]) }
 fn run<T:LogDensity>(name:&str, t:&T, start:&Component, s:BoostSettings, seed:u64, logz:f64, verbose:bool)->f64{
+    match std::env::args().nth(7).as_deref() {
+      Some("hell")=>{ use vi_boost::hellinger::*; let k:usize=std::env::args().nth(3).unwrap().parse().unwrap(); let n:usize=std::env::args().nth(4).unwrap().parse().unwrap();
+        let t0=Instant::now(); let mut r=Hellinger::new(t,start,HellingerSettings::new(k,n,4,100).unwrap(),&mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
+        r.run(|i,q|{ println!("  {:2} K={} ({}) renyi={:.6}±{:.1e} imp={:.2e} lam={:.4} tries={} fb={} rej={} ev={} t={:.2} {}",i.iteration,i.components,q.len(),i.objective.value+logz,i.objective.standard_error,i.improvement,i.alpha,i.tries,i.fallbacks,i.rejected,i.evaluations,t0.elapsed().as_secs_f64(), divergence::quasi(q,t,512,4,1).map(|d| format!("{:.5}",d.effective.value+logz)).unwrap_or("-".into())); ControlFlow::Continue(())}).unwrap(); 0.0 }
+      Some("print")=>{ use vi_boost::printed::*; let k:usize=std::env::args().nth(3).unwrap().parse().unwrap(); let n:usize=std::env::args().nth(4).unwrap().parse().unwrap();
+        let b:f64=std::env::args().nth(8).map_or(1.0,|v| v.parse().unwrap());
+        let t0=Instant::now(); let mut rng=ChaCha8Rng::seed_from_u64(seed); let mut r=Printed::new(t,start.clone(),PrintedSettings::new(n,b,1e-3).unwrap().weight(if std::env::args().nth(9).is_some() {WeightRule::Inclusive} else {WeightRule::Exclusive})).unwrap();
+        r.run(k-1,&mut rng,|i,q|{ if [2,3,5,10,20,30,40,50].contains(&i.iteration) {print!(" {}:{:.5}(a {:.4} tr {} fb {} rej {})",i.iteration,divergence::quasi(q,t,256,4,1).map_or(f64::NAN,|d| d.effective.value+logz),i.alpha,i.tries,i.fallbacks,i.rejected);} ControlFlow::Continue(())}).unwrap(); println!(" t {:.2}",t0.elapsed().as_secs_f64()); 0.0 }
+      _=>run1(name,t,start,s,seed,logz,verbose)
+    }
+}
+fn run1<T:LogDensity>(name:&str, t:&T, start:&Component, s:BoostSettings, seed:u64, logz:f64, verbose:bool)->f64{
     let t0=Instant::now();
     let mut b=Boost::new(t,start,s,&mut ChaCha8Rng::seed_from_u64(seed)).unwrap();
     let stop=b.run(|i,_|{ if verbose {println!("  {:2} K={} kl={:.6}±{:.6} imp={:.2e} alpha={:.4} gap={:.4} tries={} fb={} rej={} ev={} ess={:.0} lZ={:.5} t={:.2}", i.iteration,i.components,i.objective.value+logz,i.objective.standard_error,i.improvement,i.alpha,i.gap,i.tries,i.fallbacks,i.rejected,i.evaluations,i.effective_sample_size,i.log_evidence.value,t0.elapsed().as_secs_f64());} ControlFlow::Continue(())});

@@ -3,6 +3,7 @@
 
 use rand::{Rng, RngExt};
 
+use crate::BoostError;
 use crate::block;
 use crate::boost::checked_points;
 use crate::component::{Component, Family};
@@ -10,7 +11,6 @@ use crate::error::{check_len, check_positive_entries, setting};
 use crate::objective::Single;
 use crate::optimise::Search;
 use crate::target::{Faults, LogDensity, Probe};
-use crate::BoostError;
 
 /// What the search may spend; checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -63,10 +63,8 @@ impl<'a> Ball<'a> {
 fn factor(component: &Component) -> Mat<f64> {
     match &component.scale {
         Scale::Full(full) => full.factor().to_owned(),
-        _ => Cholesky::new(component.covariance().as_ref()).map_or_else(
-            |_| Mat::identity(component.dim(), component.dim()),
-            Cholesky::into_factor,
-        ),
+        _ => Cholesky::new(component.covariance().as_ref())
+            .map_or_else(|_| Mat::identity(component.dim(), component.dim()), Cholesky::into_factor),
     }
 }
 

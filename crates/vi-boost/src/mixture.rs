@@ -10,10 +10,10 @@ pub(crate) use density::{Scratch, log_sum_exp, responsibilities};
 use rand::{Rng, RngExt};
 use vi_linalg::faer::Mat;
 
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::error::{check_finite, check_len};
-use crate::BoostError;
 
 /// `q(θ) = Σ_k w_k·N(θ | μ_k, Σ_k)`, `K` components in `d` dimensions.
 ///
@@ -53,9 +53,7 @@ impl GaussianMixture {
         check_finite("weights", weights)?;
         if let Some(index) = weights.iter().position(|weight| *weight < 0.0) {
             let requirement = "at least 0";
-            return Err(
-                vi_core::Error::Entry { argument: "weights", index, value: weights[index], requirement }.into()
-            );
+            return Err(vi_core::Error::Entry { argument: "weights", index, value: weights[index], requirement }.into());
         }
         let sum: f64 = weights.iter().sum();
         if (sum - 1.0).abs() > SUM_TOLERANCE {

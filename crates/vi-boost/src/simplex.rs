@@ -1,7 +1,7 @@
 //! Small convex quadratic programs: the least of `½xᵀHx − bᵀx` with `x ≥ 0`, and with `Σx = 1` where asked for.
 
-use vi_linalg::faer::{Mat, MatRef};
 use vi_linalg::Cholesky;
+use vi_linalg::faer::{Mat, MatRef};
 
 use crate::BoostError;
 
@@ -47,7 +47,8 @@ pub(crate) fn minimise(h: MatRef<'_, f64>, b: &[f64], start: &[f64], sum: Sum) -
             Sum::One => free.iter().map(|&i| gradient[i]).sum::<f64>() / free.len().max(1) as f64,
         };
         let size = b.iter().fold(1e-300_f64, |a, b| a.max(b.abs()));
-        let entering = (0..n).filter(|i| x[*i] == 0.0 && !free.contains(i)).min_by(|&i, &j| gradient[i].total_cmp(&gradient[j]));
+        let entering =
+            (0..n).filter(|i| x[*i] == 0.0 && !free.contains(i)).min_by(|&i, &j| gradient[i].total_cmp(&gradient[j]));
         match entering {
             Some(i) if gradient[i] < level - ROUNDING * size => free.push(i),
             _ => break,

@@ -2,13 +2,13 @@
 
 use vi_core::Estimate;
 
+use super::line::Line;
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::mixture::{GaussianMixture, Scratch};
-use super::line::Line;
 use crate::objective::{Reference, Rest};
 use crate::target::{LogDensity, Probe};
-use crate::BoostError;
 
 /// Points of one component.
 #[derive(Debug, Clone)]

@@ -1,11 +1,11 @@
 //! Where mass is missing: points of distributions wider than `q`, weighted by how much the target has there and `q` has
 //! not.
 
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::target::{Faults, LogDensity, Probe};
-use crate::BoostError;
 
 /// Points of one distribution with the target's values.
 #[derive(Debug, Clone)]
@@ -41,6 +41,18 @@ impl Pool {
             nan: a.nan + b.nan,
             infinite: a.infinite + b.infinite,
         })
+    }
+
+    /// `log E_π[f/π]`, an estimate of the log evidence.
+    pub(crate) fn log_mass(&self) -> f64 {
+        let (mut log_pi, mut s, mut logs) = (Vec::new(), Block::default(), Vec::new());
+        for (x, log_f) in self.x.iter().zip(&self.log_f) {
+            log_pi.resize(x.rows(), 0.0);
+            self.source.evaluate(x, &mut log_pi, &mut s, false);
+            logs.extend(log_f.iter().zip(&log_pi).map(|(f, pi)| f - pi).filter(|log| log.is_finite()));
+        }
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+        largest + (logs.iter().map(|log| (log - largest).exp()).sum::<f64>() / self.len() as f64).ln()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -40,9 +40,7 @@ const MOST_RATIO: f64 = 300.0;
 impl<'a> Resting<'a> {
     /// `None` where the target has no finite, positive mass on the points.
     pub(crate) fn new(rest: &'a Rest) -> Option<Self> {
-        let rows = || {
-            rest.weight.iter().flatten().zip(rest.log_f.iter().flatten()).zip(rest.log_m.iter().flatten())
-        };
+        let rows = || rest.weight.iter().flatten().zip(rest.log_f.iter().flatten()).zip(rest.log_m.iter().flatten());
         let largest = rows().fold(f64::NEG_INFINITY, |a, ((_, f), m)| a.max(f - m));
         let sum: f64 = rows().map(|((w, f), m)| w * (f - m - largest).exp()).sum();
         let log_z = largest + sum.ln();

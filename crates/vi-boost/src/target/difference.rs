@@ -91,9 +91,9 @@ fn of_values<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], m
     for j in 0..d {
         out[(j, j)] = (value(&[(j, h[j])]) - 2.0 * centre + value(&[(j, -h[j])])) / (h[j] * h[j]);
         for i in 0..j {
-            let mixed = value(&[(i, h[i]), (j, h[j])]) - value(&[(i, h[i]), (j, -h[j])])
-                - value(&[(i, -h[i]), (j, h[j])])
-                + value(&[(i, -h[i]), (j, -h[j])]);
+            let mixed =
+                value(&[(i, h[i]), (j, h[j])]) - value(&[(i, h[i]), (j, -h[j])]) - value(&[(i, -h[i]), (j, h[j])])
+                    + value(&[(i, -h[i]), (j, -h[j])]);
             let second = mixed / (4.0 * h[i] * h[j]);
             out[(i, j)] = second;
             out[(j, i)] = second;
