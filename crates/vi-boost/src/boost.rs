@@ -11,15 +11,17 @@
 //! | component | as proposed | `(μ, Σ, α)` optimised together on the true objective, the greedy step (2) |
 //! | weights | frozen | all re-optimised; optionally all components too |
 
-mod cloud;
+pub(crate) mod cloud;
 mod info;
 mod line;
-mod pool;
-mod propose;
+pub(crate) mod pool;
+pub(crate) mod propose;
+mod restart;
 mod settings;
 mod weights;
 
 pub use info::{Info, Stop};
+pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
 pub(crate) use settings::checked_points;
@@ -31,7 +33,7 @@ use rand::{Rng, RngExt};
 use self::cloud::{Cloud, Summary, paired_gain, reference, rest, rest_beside, summarise};
 use self::line::Line;
 use self::pool::Pool;
-use self::propose::{COARSE, Proposals, Trial};
+use self::propose::{COARSE, Proposals, Scene, Trial};
 use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
@@ -40,6 +42,7 @@ use crate::gaussian::IMPROPER;
 use crate::mixture::GaussianMixture;
 use crate::objective::{Greedy, Joint, Reference, Resting, Single};
 use crate::optimise::Search;
+use crate::seeds::Seeds;
 use crate::target::{Faults, LogDensity, Probe};
 
 /// A mixture being grown towards a target.
@@ -95,7 +98,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
-        let mut seeds = Seeds(rng.random());
+        let mut seeds = Seeds::new(rng.random());
         let covariance = start.covariance();
         let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
         let start = Pool::new(&probe, start.clone(), POOL, seeds.next())?;
@@ -180,7 +183,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         if let Some(old) = &self.q {
             info.improvement = paired_gain((old, &self.clouds), (&q, &clouds));
         }
-        if self.q.is_some() && !(info.improvement > 0.0) {
+        if self.q.is_some() && (info.improvement <= 0.0 || info.improvement.is_nan()) {
             // No component helps: the mixture stays.
             info.improvement = 0.0;
             info.alpha = 0.0;
@@ -289,7 +292,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             let mut moved = clouds.clone();
             self.move_clouds(&mut moved, &best);
             let gain = paired_gain((&q, &clouds), (&best, &moved));
-            if !(gain > 0.0) {
+            if gain <= 0.0 || gain.is_nan() {
                 break;
             }
             (q, clouds) = (best, moved);
@@ -310,7 +313,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     fn first(&mut self, info: &mut Info) -> Result<(GaussianMixture, Vec<Cloud>), BoostError> {
         let (seed, u) = (self.seeds.next(), self.seeds.uniform());
         let coarse = self.coarse()?;
-        let proposals = propose::first(&self.probe, &self.start, &self.settings, &coarse, u)?;
+        let proposals = propose::first(&self.probe, &self.start, &self.settings, &coarse, u);
         note(info, &proposals);
         let latent = proposals.candidates.first().map(|candidate| candidate.component.latent_dim());
         let Some(latent) = latent else {
@@ -355,9 +358,16 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
         let fine = reference(q, &self.clouds, 2 * self.settings.points);
         let few = reference(q, &self.clouds, 4 * COARSE);
-        let evidence = summary.log_evidence.value;
-        let proposals =
-            propose::next(&self.probe, q, &[&self.start, &wide], &few, evidence, &self.settings, &coarse, u)?;
+        let scene = Scene {
+            probe: &self.probe,
+            q,
+            pools: [&self.start, &wide],
+            reference: &few,
+            log_evidence: summary.log_evidence.value,
+            settings: &self.settings,
+            z: &coarse,
+        };
+        let proposals = scene.propose(u);
         note(info, &proposals);
         let Some(best) = proposals.candidates.first() else {
             info.alpha = 0.0;
@@ -389,7 +399,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         let mut clouds = self.clouds.clone();
         clouds.push(cloud);
         let mut grown = q.with(component, alpha);
-        grown = grown.reweighted(&weights::corrective(&grown, &clouds)?);
+        grown = grown.reweighted(&weights::corrective(&grown, &clouds));
         if self.settings.refit == Refit::Each {
             grown = self.refitted(&grown, clouds, self.settings.refit_search);
             clouds = self.clouds_of(&grown, self.settings.points, &mut fresh)?;
@@ -488,29 +498,4 @@ fn distinct(proposals: &Proposals, count: usize) -> Vec<&propose::Candidate> {
         }
     }
     chosen
-}
-
-/// Seeds for everything that is scrambled, from one.
-#[derive(Debug, Clone)]
-struct Seeds(u64);
-
-impl Seeds {
-    fn next(&mut self) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    /// A sequence of its own.
-    fn branch(&mut self) -> Self {
-        Self(self.next())
-    }
-
-    /// In [0, 1).
-    fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
