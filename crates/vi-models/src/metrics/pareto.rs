@@ -74,8 +74,8 @@ mod tests {
     fn exact_quantiles_are_fitted_and_quantiles_invert() {
         for (shape, scale) in [(-0.5, 2.0), (-0.1, 1.0), (0.2, 0.5), (0.7, 3.0), (1.3, 1.0)] {
             let truth = GeneralisedPareto { shape, scale };
-            let n = 500;
-            let sample: Vec<f64> = (0..n).map(|i| truth.quantile((i as f64 + 0.5) / n as f64)).collect();
+            let n = 500_u32;
+            let sample: Vec<f64> = (0..n).map(|i| truth.quantile((f64::from(i) + 0.5) / f64::from(n))).collect();
             let found = fit(&sample);
             // Bias of order 1/n and the grid's prior.
             assert!((found.shape - shape).abs() < 0.03 * (1.0 + shape.abs()), "{shape}: {found:?}");

@@ -106,10 +106,7 @@ impl Softmax {
         (0..x.nrows())
             .map(|t| {
                 scratch.load(&rows, t);
-                self.predicted(belief, &mut scratch, |i| rows.offset(t, i)).map_err(|error| match error {
-                    ModelError::Core(error) => error.at_row(t).into(),
-                    other => other,
-                })
+                self.predicted(belief, &mut scratch, |i| rows.offset(t, i)).map_err(|error| error.at_row(t))
             })
             .collect()
     }
