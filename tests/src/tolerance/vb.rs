@@ -11,13 +11,17 @@ pub struct Run {
     pub condition: f64,
     /// Iterations.
     pub iterations: usize,
+    /// What a change of the inputs by `ε` does to the parameters, measured: an iteration far from its fixed point can amplify it.
+    pub sensitivity: f64,
 }
 
 impl Run {
-    /// Parameters: each iteration adds `ε·κ`, two runs are compared, and nothing is asked below 1e-12.
+    /// Parameters: each iteration adds `ε·κ`, two runs are compared, and nothing is asked below 1e-12; or the measured sensitivity,
+    /// by the factor by which one draw of rounding errors may miss another.
     #[must_use]
     pub fn parameters(&self) -> f64 {
-        1e-12 + 2.0 * f64::EPSILON * self.condition * self.iterations as f64
+        let rounding = 2.0 * f64::EPSILON * self.condition * self.iterations as f64;
+        1e-12 + rounding.max(16.0 * self.sensitivity)
     }
 
     /// ℒ.

@@ -9,7 +9,8 @@ use vi_models::vb::{
 
 use super::inputs::{Inputs, Prior};
 use super::posterior::{
-    FixedPoint, check_all, check_bound, check_each, check_matrix, check_run, check_weights, condition, shortfall,
+    FixedPoint, check_all, check_bound, check_each, check_matrix, check_run, check_weights, condition, moved, sensitivity,
+    shortfall,
 };
 use crate::json::Node;
 use crate::report::Report;
@@ -52,7 +53,10 @@ fn check_fit(
     let authors = at(VbSettings::authors())?;
     let info = authors.info();
     let condition = condition(stored, info)?;
-    let run = Run { condition, iterations: info.iterations };
+    let near = fit(ard, moved(&inputs.x).as_ref(), &inputs.y, prior, VbSettings::authors())?;
+    let (here, there) = (authors.expected_shrinkage(), near.expected_shrinkage());
+    let sensitivity = sensitivity((&here, info), (&there, near.info()));
+    let run = Run { condition, iterations: info.iterations, sensitivity };
     let seen = |fit: &LogitFit| inputs.test.as_ref().map(|test| fit.weights().project(test.as_ref())).transpose();
     if let Some(expected) = stored.find("authors") {
         report.part("authors", |report| {
@@ -72,7 +76,7 @@ fn check_fit(
         report.part("bound_terms", |report| check_terms(&terms, &authors, run, report));
     }
     let Some(converged) = stored.find("converged") else {
-        return check_not_below(stored, &authors, &at(tolerance::vb::settings()?)?, run, report);
+        return check_not_below(stored, &authors, &at(VbSettings::default())?, run, report);
     };
     report.part("converged", |report| {
         let stored_point = FixedPoint::read(&converged)?;
@@ -226,7 +230,7 @@ fn check_incremental(stored: &Node<'_>, inputs: &Inputs, report: &mut Report) ->
     let expected = stored.get("authors")?;
     let factor = fit.belief().cholesky()?;
     let condition = tolerance::vb::factor_condition(factor.factor());
-    let run = Run { condition, iterations: fit.max_iterations() };
+    let run = Run { condition, iterations: fit.max_iterations(), sensitivity: 0.0 };
     let d = fit.belief().dim();
     report.part("authors", |report| {
         let tolerance = run.parameters();
