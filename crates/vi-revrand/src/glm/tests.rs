@@ -68,12 +68,11 @@ fn timing() {
         let (_, v) = q.parts_mut();
         crate::lanes::exp(&free[..d * k], v)
     });
-    let mut w = Workspace::new(Expectation::SecondOrder, k, d, 1, 0);
+    let mut w = Workspace::new(Expectation::SecondOrder, (k, d, 1, 0));
     w.resize(m, false);
-    w.set_labels(&[1.0; 10], None);
-    w.phi.copy_from_slice(&phi);
+    let labels = super::expectation::Labels { y: &[1.0; 10], trials: &[1.0; 10] };
     time("evaluate second", || {
-        w.evaluate(&q, Prior { variances: &[1.0], parts: &[0..d] }, &Bernoulli, 1000.0, &[]);
+        w.evaluate((&phi, labels), &q, Prior { variances: &[1.0], parts: &[0..d] }, &Bernoulli, 1000.0, &[]);
     });
     let mut x = free.clone();
     let mut g = v(2 * d * k, 0.3);
@@ -89,7 +88,6 @@ fn timing() {
     let mut sums = vec![0.0; 30];
     time("sums_and_slopes 30x50", || Bernoulli.sums_and_slopes(&y, &t, &z, &mut sums, &mut s));
     time("sums_and_slopes 30x10", || Bernoulli.sums_and_slopes(&y, &t, &z[..300], &mut sums, &mut s[..300]));
-    time("negate", || crate::lanes::negate(&z, &mut s));
     use rand::{RngExt, SeedableRng};
     let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(0);
     time("normals 1500", || {

@@ -194,13 +194,8 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
 
 /// `φᵀmₖ` and `Σ φᵢ²Cₖᵢ`, row by row (`n × K`).
 fn project(q: &Mixture, features: MatRef<'_, f64>) -> (Vec<f64>, Vec<f64>) {
-    let (n, d, k_all) = (features.nrows(), features.ncols(), q.components());
-    let mut phi = vec![0.0; n * d];
-    for i in 0..n {
-        for j in 0..d {
-            phi[i * d + j] = features[(i, j)];
-        }
-    }
+    let (n, k_all) = (features.nrows(), q.components());
+    let phi = kernels::rows(features);
     let (mut means, mut variances) = (vec![0.0; n * k_all], vec![0.0; n * k_all]);
     let (mut a, mut v) = (vec![0.0; n], vec![0.0; n]);
     for k in 0..k_all {
