@@ -15,6 +15,7 @@ mod em;
 mod fading;
 mod forget;
 mod join;
+mod kernels;
 mod look;
 mod merge;
 mod observe;

@@ -43,14 +43,20 @@
 
 mod check;
 mod error;
+mod gamma;
 mod interval;
 pub mod laplace;
 pub mod likelihood;
 pub mod linear;
 pub mod metrics;
+pub mod online;
 pub mod predict;
 pub mod prequential;
+pub mod softmax;
+mod student;
+pub mod vb;
 mod whitened;
 
 pub use error::ModelError;
 pub use interval::Interval;
+pub use student::Student;

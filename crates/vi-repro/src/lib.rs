@@ -6,8 +6,10 @@
 
 pub mod error;
 pub mod item;
+pub mod lrvga;
 pub mod plot;
 pub mod report;
+pub mod revrand;
 pub mod rvga;
 
 pub use error::ReproError;
