@@ -14,10 +14,12 @@
 )]
 
 mod matrix;
+mod rows;
 mod symmetric;
 mod vector;
 
 pub use matrix::{mirror_lower, symmetric_mul_mat, symmetric_rank_r};
+pub use rows::{add_lower_product, rows_mul_vec};
 pub use symmetric::{quadratic_form, symmetric_mul_vec, symmetric_rank_one};
 pub use vector::{axpy, dot, rotate};
 
