@@ -9,6 +9,9 @@ pub enum BenchError {
     /// The program under measurement refused its input.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
+    /// As [`Core`](Self::Core), of `vi-revrand`.
+    #[error(transparent)]
+    Revrand(#[from] vi_revrand::RevrandError),
     /// A file or folder could not be written.
     #[error("cannot write {path}: {source}")]
     Write {

@@ -1,6 +1,7 @@
 //! The suites that `bench` knows.
 
 mod dense;
+mod revrand;
 mod rvga;
 
 use crate::BenchError;
@@ -18,7 +19,7 @@ pub struct Suite {
 }
 
 /// Every suite, in the order in which they run.
-pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE];
+pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE, revrand::SUITE];
 
 /// How long to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

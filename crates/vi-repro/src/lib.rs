@@ -8,6 +8,7 @@ pub mod error;
 pub mod item;
 pub mod plot;
 pub mod report;
+pub mod revrand;
 pub mod rvga;
 
 pub use error::ReproError;
