@@ -5,6 +5,7 @@ mod factorisers;
 mod inputs;
 mod memory;
 mod scale;
+mod sensitivity;
 
 use crate::error::ReproError;
 use crate::item::{Item, Paper};
@@ -18,6 +19,8 @@ pub const PAPER: Paper = Paper {
     items: &[
         Item { id: "fig1", title: "Factorisation of a covariance", run: covariance::fig1 },
         Item { id: "table1", title: "A covariance in a million dimensions", run: scale::table1 },
+        Item { id: "fig2", title: "Sensitivity to the latent dimension, linear", run: sensitivity::fig2 },
+        Item { id: "fig3", title: "Sensitivity to the latent dimension, logistic", run: sensitivity::fig3 },
         Item { id: "table2", title: "Linear regression in a million dimensions", run: scale::table2 },
     ],
 };
