@@ -23,6 +23,7 @@
 //!
 //! | to | see |
 //! |---|---|
+//! | learn from a stream with nothing to tune, in plain slices | [`online`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
 //! | predict probabilities, numbers, intervals | [`predict`] |

@@ -13,3 +13,7 @@ pub mod revrand;
 pub mod rvga;
 
 pub use error::ReproError;
+
+/// Counts the bytes on the heap, for the tables that tell how much memory a method takes.
+#[global_allocator]
+static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;

@@ -2,7 +2,8 @@
 
 use rand_chacha::ChaCha8Rng;
 use vi_core::factor::{
-    self, Averaging, DiagonalSettings, EmSettings, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings, Weights,
+    self, Averaging, DiagonalSettings, EmSettings, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings,
+    UpdateSettings, Weights,
 };
 use vi_core::{LowRankGaussian, LowRankSettings};
 use vi_linalg::faer::{Mat, Par};
@@ -135,7 +136,8 @@ impl Problem {
 
     fn recursive(&self, weights: Weights, looks: usize) -> Result<Path, ReproError> {
         let fail = |e| computation("recursive EM", &e);
-        let settings = RecursiveSettings::new(weights, self.inner_loops, DiagonalSettings::free()).map_err(fail)?;
+        let steps = UpdateSettings::new(self.inner_loops, DiagonalSettings::free()).map_err(fail)?;
+        let settings = RecursiveSettings::new(weights, steps).map_err(fail)?;
         let mut em = RecursiveEm::new(self.start.clone(), settings);
         let mut path = Vec::new();
         for t in self.times(looks) {

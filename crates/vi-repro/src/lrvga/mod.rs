@@ -3,6 +3,9 @@
 mod covariance;
 mod factorisers;
 mod inputs;
+mod memory;
+mod scale;
+mod sensitivity;
 
 use crate::error::ReproError;
 use crate::item::{Item, Paper};
@@ -13,7 +16,13 @@ pub const PAPER: Paper = Paper {
     title: "L-RVGA: the limited-memory recursive variational Gaussian approximation",
     source: "M. Lambert, S. Bonnabel, F. Bach, The limited-memory recursive variational Gaussian approximation (L-RVGA), \
              Statistics and Computing 33, 2023",
-    items: &[Item { id: "fig1", title: "Factorisation of a covariance", run: covariance::fig1 }],
+    items: &[
+        Item { id: "fig1", title: "Factorisation of a covariance", run: covariance::fig1 },
+        Item { id: "table1", title: "A covariance in a million dimensions", run: scale::table1 },
+        Item { id: "fig2", title: "Sensitivity to the latent dimension, linear", run: sensitivity::fig2 },
+        Item { id: "fig3", title: "Sensitivity to the latent dimension, logistic", run: sensitivity::fig3 },
+        Item { id: "table2", title: "Linear regression in a million dimensions", run: scale::table2 },
+    ],
 };
 
 /// Wraps a library error with what was being computed.

@@ -148,7 +148,7 @@ fn title(kernel: Kernel) -> &'static str {
 /// Error of the kernel against the number of features, kernel by kernel.
 pub(super) fn kernels(ctx: &Context) -> Result<Outcome, ReproError> {
     let pairs: Vec<usize> = (3..=ctx.pick(12, 9)).map(|power| 1 << power).collect();
-    let repeats = ctx.pick(200, 40);
+    let repeats = ctx.pick(100, 40);
     let rng = &mut ChaCha8Rng::seed_from_u64(ctx.seed);
     // Distances about 1.4 on the scale of the kernel: values of all sizes.
     let x = Mat::from_fn(POINTS, INPUTS, |_, _| rng.random_range(-0.6..0.6));

@@ -227,11 +227,10 @@ impl Workspace {
             let by_variance = &mut self.variances[k * d..][..d];
             let normals = &normals[k * per_component..][..per_component];
             if let Expectation::Weights { .. } = self.expectation {
-                let by_features = Some(self.by_features.as_mut_slice()).filter(|gradient| !gradient.is_empty());
                 let component = Component { mean, variance, by_mean, by_variance };
-                let features = (phi, by_features);
-                expected +=
-                    self.draws.expect(likelihood, labels, features, component, normals, scale, &mut self.likelihood);
+                let features = (phi, self.by_features.as_mut_slice());
+                let draws = (normals, scale);
+                expected += self.draws.expect(likelihood, labels, features, component, draws, &mut self.likelihood);
                 continue;
             }
             let [a, v, by_a, by_v] = &mut self.moments;

@@ -158,8 +158,7 @@ impl FixedPoint {
     }
 
     /// Files ℒ; whether the parameters should agree, too.
-    pub(super) fn check(&self, info: &VbInfo, bound: f64, condition: f64, report: &mut Report) -> bool {
-        let run = Run { condition, iterations: self.iterations, sensitivity: 0.0 };
+    pub(super) fn check(&self, info: &VbInfo, bound: f64, run: Run, report: &mut Report) -> bool {
         report.compare("L_not_below", shortfall(bound, self.bound), run.bound());
         report.compare("monotone", fall(info), info.rounding);
         if self.last_change > tolerance::vb::REACHED {
@@ -173,8 +172,8 @@ impl FixedPoint {
         true
     }
 
-    pub(super) fn tolerance(&self, condition: f64) -> f64 {
-        tolerance::vb::fixed_point(condition, self.iterations, self.last_change)
+    pub(super) fn tolerance(&self, run: Run) -> f64 {
+        tolerance::vb::fixed_point(run, self.iterations, self.last_change)
     }
 }
 
@@ -193,12 +192,4 @@ pub(super) fn sensitivity(one: (&[f64], &VbInfo), other: (&[f64], &VbInfo)) -> f
         return 0.0;
     }
     one.0.iter().zip(other.0).map(|(one, other)| relative(*other, *one)).fold(0.0, f64::max)
-}
-
-/// The condition number that the file states, or the fit's own estimate.
-pub(super) fn condition(fit: &Node<'_>, info: &VbInfo) -> Result<f64, CaseError> {
-    match fit.find("condition_number_of_invV") {
-        Some(stored) => stored.number(),
-        None => Ok(info.condition),
-    }
 }
