@@ -51,4 +51,7 @@ pub enum CaseError {
     /// `vi-models` refused the case.
     #[error(transparent)]
     Model(#[from] vi_models::ModelError),
+    /// `vi-revrand` refused the case.
+    #[error(transparent)]
+    Revrand(#[from] vi_revrand::RevrandError),
 }

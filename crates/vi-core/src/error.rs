@@ -218,8 +218,9 @@ impl Error {
         Self::Shard { shard, source: Box::new(self) }
     }
 
-    /// An error of row `t` of a block becomes one of row `first + t`; other errors stay.
-    pub(crate) fn shift_row(self, first: usize) -> Self {
+    /// An error of row `t` of a part becomes one of row `first + t` of the whole; other errors stay.
+    #[must_use]
+    pub fn shift_row(self, first: usize) -> Self {
         match self {
             Self::Row { row, source } => Self::Row { row: first + row, source },
             other => other,

@@ -55,6 +55,7 @@ pub mod merge;
 pub mod natural;
 pub mod nonlinear;
 pub mod online;
+mod per_row;
 mod posterior;
 pub mod quadrature;
 pub mod refine;
@@ -76,6 +77,7 @@ pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
 pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, MeanMoves};
 pub use merge::{Mergeable, ShardPosterior};
+pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;
 pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, MomentMatching, QuadraticBound,

@@ -23,6 +23,7 @@
 //!
 //! | to | see |
 //! |---|---|
+//! | learn from a stream with nothing to tune, in plain slices | [`online`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
 //! | predict probabilities, numbers, intervals | [`predict`] |
@@ -43,14 +44,20 @@
 
 mod check;
 mod error;
+mod gamma;
 mod interval;
 pub mod laplace;
 pub mod likelihood;
 pub mod linear;
 pub mod metrics;
+pub mod online;
 pub mod predict;
 pub mod prequential;
+pub mod softmax;
+mod student;
+pub mod vb;
 mod whitened;
 
 pub use error::ModelError;
 pub use interval::Interval;
+pub use student::Student;

@@ -9,6 +9,7 @@ pub mod item;
 pub mod lrvga;
 pub mod plot;
 pub mod report;
+pub mod revrand;
 pub mod rvga;
 
 pub use error::ReproError;

@@ -3,12 +3,18 @@
 //! A file carries no kind and its name means nothing: a shape is recognised by its keys, loosely, so that a broken file
 //! of a known shape is a failure and not an unknown one.
 
+mod drugowitsch;
 mod factor_analysis;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
 mod lrvga_linear;
 mod lrvga_logistic;
+mod revrand_basis;
+mod revrand_glm;
+mod revrand_kernels;
+mod revrand_metrics;
+mod revrand_slm;
 mod rvga_roots;
 mod sampler;
 
@@ -33,10 +39,21 @@ pub const ALL: &[Shape] = &[
     logistic_small::SHAPE,
     logistic_cases::SHAPE,
     kalman::SHAPE,
+    drugowitsch::SHAPE,
     lrvga_linear::SHAPE,
     lrvga_logistic::SHAPE,
     factor_analysis::SHAPE,
     sampler::SHAPE,
+    revrand_glm::LIKELIHOODS,
+    revrand_glm::OBJECTIVE,
+    revrand_glm::SAMPLED,
+    revrand_glm::PREDICT,
+    revrand_glm::UPDATERS,
+    revrand_basis::SHAPE,
+    revrand_kernels::SHAPE,
+    revrand_slm::SHAPE,
+    revrand_metrics::SHAPE,
+    revrand_metrics::CLAIMS,
 ];
 
 /// Checks the text of one file.

@@ -6,8 +6,8 @@
 
 use pulp::Arch;
 use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::linalg::matmul::triangular::{self, BlockStructure};
 use vi_linalg::faer::{Accum, MatMut, MatRef, Par, RowRef};
+pub(super) use vi_linalg::kernels::add_lower_product as lower_product;
 use vi_linalg::kernels::dot;
 use vi_linalg::tiles::Rows;
 
@@ -330,21 +330,6 @@ pub(super) fn add_scaled_rows(sum: &mut [f64], w: &[f64], y: &[f64]) {
             },
         ),
     }
-}
-
-/// `lower(out) ← lower(out + a·b)`.
-pub(super) fn lower_product(out: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
-    triangular::matmul(
-        out,
-        BlockStructure::TriangularLower,
-        Accum::Add,
-        a,
-        BlockStructure::Rectangular,
-        b,
-        BlockStructure::Rectangular,
-        1.0,
-        Par::Seq,
-    );
 }
 
 /// `lower(gram) ← lower(gram + WᵀΨ⁻¹W)` on a tile; `memory` holds `r·p` numbers or more.

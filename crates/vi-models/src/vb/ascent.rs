@@ -1,0 +1,247 @@
+//! Coordinate ascent on ℒ: the loop that all fits share, its stopping rules and its extrapolation.
+
+use super::settings::{StopRule, VbInfo, VbSettings, VbStatus};
+use crate::ModelError;
+
+/// One iteration of a fit, as a map on the logarithms `θ` of its parameters.
+pub(super) trait Cycle {
+    /// What an iteration leaves beside the next parameters.
+    type State;
+
+    /// Updates everything from `θ`.
+    fn cycle(&mut self, theta: &[f64]) -> Result<Step<Self::State>, ModelError>;
+
+    /// The point a part `rho` of the way, for an iteration that can overshoot; nothing where it cannot.
+    fn part_way(&self, _from: &[f64], _to: &[f64], _rho: f64) -> Option<Vec<f64>> {
+        None
+    }
+}
+
+/// What came of one iteration.
+pub(super) struct Step<S> {
+    /// ℒ without its constants.
+    pub(super) bound: f64,
+    /// Sum of the sizes of ℒ's terms.
+    pub(super) size: f64,
+    /// The parameters of the next iteration.
+    pub(super) next: Vec<f64>,
+    pub(super) state: S,
+}
+
+/// Where the ascent ended.
+pub(super) struct Ascent<S> {
+    /// The parameters that the last iteration started from.
+    pub(super) theta: Vec<f64>,
+    pub(super) step: Step<S>,
+    pub(super) status: VbStatus,
+    pub(super) iterations: usize,
+    /// ℒ without its constants after each iteration that was kept.
+    pub(super) bounds: Vec<f64>,
+    /// The largest [`rounding`] of the iterations that were kept.
+    pub(super) rounding: f64,
+    pub(super) last_change: f64,
+    pub(super) rejected: usize,
+}
+
+impl<S> Ascent<S> {
+    /// What the fit says of itself, ℒ with its constants.
+    pub(super) fn info(&self, constants: f64, condition: f64, reflections: usize) -> VbInfo {
+        VbInfo {
+            status: self.status,
+            iterations: self.iterations,
+            bounds: self.bounds.iter().map(|bound| bound + constants).collect(),
+            rounding: self.rounding,
+            last_change: self.last_change,
+            rejected: self.rejected,
+            condition,
+            reflections,
+        }
+    }
+}
+
+/// The authors' tolerance on ℒ.
+const AUTHORS_TOLERANCE: f64 = 1e-5;
+
+/// Where an ascent starts.
+pub(super) struct Start {
+    pub(super) theta: Vec<f64>,
+    /// The value that the authors' rule takes for the bound before the first iteration, where they have one; their rule then
+    /// stops when the bound falls.
+    pub(super) pseudo_bound: Option<f64>,
+}
+
+/// Iterates until the rule of `settings` says stop.
+pub(super) fn ascend<C: Cycle>(
+    cycle: &mut C,
+    start: Start,
+    settings: &VbSettings,
+) -> Result<Ascent<C::State>, ModelError> {
+    match settings.rule {
+        StopRule::Authors => by_authors_rule(cycle, start, settings.max_iterations),
+        StopRule::Parameters { tolerance } => to_convergence(cycle, start.theta, tolerance, settings.max_iterations),
+    }
+}
+
+fn by_authors_rule<C: Cycle>(
+    cycle: &mut C,
+    start: Start,
+    max_iterations: usize,
+) -> Result<Ascent<C::State>, ModelError> {
+    let mut theta = start.theta;
+    let mut last = start.pseudo_bound.unwrap_or(f64::NEG_INFINITY);
+    let mut bounds = Vec::new();
+    let mut largest = 0.0;
+    loop {
+        let step = cycle.cycle(&theta)?;
+        bounds.push(step.bound);
+        largest = f64::max(largest, rounding(step.size));
+        let status = if start.pseudo_bound.is_some() && last > step.bound {
+            Some(VbStatus::BoundFell)
+        } else if (last - step.bound).abs() < (AUTHORS_TOLERANCE * step.bound).abs() {
+            Some(VbStatus::BoundChange)
+        } else if bounds.len() >= max_iterations {
+            Some(VbStatus::MaxIterations)
+        } else {
+            None
+        };
+        if let Some(status) = status {
+            let last_change = largest_change(&theta, &step.next);
+            let iterations = bounds.len();
+            return Ok(Ascent { theta, step, status, iterations, bounds, rounding: largest, last_change, rejected: 0 });
+        }
+        last = step.bound;
+        theta = step.next;
+    }
+}
+
+fn to_convergence<C: Cycle>(
+    cycle: &mut C,
+    theta: Vec<f64>,
+    tolerance: f64,
+    max_iterations: usize,
+) -> Result<Ascent<C::State>, ModelError> {
+    let mut squarem = Squarem::default();
+    let (mut rejected, mut iterations, mut rho) = (0, 1, 1.0);
+    let step = cycle.cycle(&theta)?;
+    let mut kept = Ascent {
+        last_change: largest_change(&theta, &step.next),
+        bounds: vec![step.bound],
+        rounding: rounding(step.size),
+        theta,
+        step,
+        status: VbStatus::MaxIterations,
+        iterations,
+        rejected,
+    };
+    while iterations < max_iterations {
+        if kept.last_change <= tolerance {
+            kept.status = VbStatus::Converged;
+            break;
+        }
+        let extrapolated =
+            if rho == 1.0 { squarem.propose(&kept.theta, &kept.step.next, kept.last_change) } else { None };
+        let plain = extrapolated.is_none();
+        let theta = match extrapolated {
+            Some(theta) => theta,
+            None if rho == 1.0 => kept.step.next.clone(),
+            None => match cycle.part_way(&kept.theta, &kept.step.next, rho) {
+                Some(theta) if rho >= SHORTEST => theta,
+                _ => {
+                    kept.status = VbStatus::Rounding;
+                    break;
+                }
+            },
+        };
+        iterations += 1;
+        // An extrapolated point may even lack a Gaussian; a plain one that does is the caller's to know.
+        let step = match cycle.cycle(&theta) {
+            Ok(step) => Some(step),
+            Err(error) if plain => return Err(error),
+            Err(_) => None,
+        };
+        match step {
+            Some(step) if step.bound >= kept.step.bound - rounding(step.size) => {
+                kept.last_change = largest_change(&theta, &step.next);
+                kept.bounds.push(step.bound);
+                kept.rounding = kept.rounding.max(rounding(step.size));
+                (kept.theta, kept.step) = (theta, step);
+                rho = 1.0;
+            }
+            _ => {
+                rejected += 1;
+                squarem.hold();
+                if plain {
+                    rho *= 0.5;
+                }
+            }
+        }
+    }
+    if kept.last_change <= tolerance {
+        kept.status = VbStatus::Converged;
+    }
+    Ok(Ascent { iterations, rejected, ..kept })
+}
+
+/// How far ℒ may fall by the rounding of its terms: each is a sum of many.
+fn rounding(size: f64) -> f64 {
+    4096.0 * f64::EPSILON * (1.0 + size)
+}
+
+fn largest_change(theta: &[f64], next: &[f64]) -> f64 {
+    theta.iter().zip(next).map(|(old, new)| (new - old).abs()).fold(0.0, f64::max)
+}
+
+/// Extrapolation of a fixed-point iteration from two of its steps (Varadhan and Roland 2008, scheme S3).
+///
+/// ```text
+/// r = θ₁ − θ₀,  v = (θ₂ − θ₁) − r,  s = max(1, ‖r‖/‖v‖):   θ = θ₀ + 2s·r + s²·v
+/// ```
+#[derive(Default)]
+struct Squarem {
+    /// `θ₀` and `r`.
+    first: Option<(Vec<f64>, Vec<f64>)>,
+    /// Whether the next step is to be a plain one.
+    hold: bool,
+}
+
+/// Largest change from which to extrapolate: before, an iteration may still choose between optima.
+const SETTLED: f64 = 0.1;
+/// Shortest part of a step that is tried.
+const SHORTEST: f64 = 1e-6;
+/// Largest step of a logarithm by extrapolation.
+const LONGEST: f64 = 5.0;
+
+impl Squarem {
+    /// The point to try after `next = F(theta)`; nothing where it is `next` itself.
+    fn propose(&mut self, theta: &[f64], next: &[f64], change: f64) -> Option<Vec<f64>> {
+        let step: Vec<f64> = next.iter().zip(theta).map(|(next, theta)| next - theta).collect();
+        if self.hold || change > SETTLED {
+            self.hold = false;
+            self.first = None;
+            return None;
+        }
+        let Some((origin, r)) = self.first.take() else {
+            self.first = Some((theta.to_vec(), step));
+            return None;
+        };
+        let v: Vec<f64> = step.iter().zip(&r).map(|(step, r)| step - r).collect();
+        let length = norm(&r) / norm(&v);
+        let largest = change.max(r.iter().fold(0.0, |largest, r| f64::max(largest, r.abs())));
+        // s·|r| bounds each half of the step; NaN where nothing moved.
+        let s = length.min(LONGEST / largest);
+        if s.is_nan() || s <= 1.0 {
+            return None;
+        }
+        Some(origin.iter().zip(r.iter().zip(&v)).map(|(origin, (r, v))| origin + s * (2.0 * r + s * v)).collect())
+    }
+
+    /// After a point that was taken back.
+    fn hold(&mut self) {
+        self.hold = true;
+        self.first = None;
+    }
+}
+
+fn norm(v: &[f64]) -> f64 {
+    v.iter().map(|v| v * v).sum::<f64>().sqrt()
+}

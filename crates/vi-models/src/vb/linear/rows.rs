@@ -1,0 +1,132 @@
+//! The rows of a linear model, as few as hold all that a fit can ask of them.
+
+use vi_core::Error;
+use vi_linalg::faer::diag::Diag;
+use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
+use vi_linalg::faer::linalg::evd::{self, ComputeEigenvectors};
+use vi_linalg::faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
+use vi_linalg::faer::linalg::svd::{self, ComputeSvdVectors};
+use vi_linalg::faer::{Mat, MatRef, Par, Spec};
+use vi_linalg::kernels::{mirror_lower, symmetric_rank_r};
+
+use crate::ModelError;
+use crate::whitened::product;
+
+/// At most `d` rows with `‖y − Xw‖² = ‖y_kept − X_kept·w‖² + rest` for every `w`.
+///
+/// With more rows than columns `[X y] = QR` takes them to the triangle `[R z; 0 ρ]`: nothing is squared, so residuals keep
+/// the digits they have in the rows, and an iteration sees `d` rows instead of `n`.
+pub(super) struct Rows<'a> {
+    triangle: Option<Mat<f64>>,
+    all: MatRef<'a, f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) rest: f64,
+}
+
+impl<'a> Rows<'a> {
+    /// Cost `2n(d+1)²` flops for `n > d`.
+    pub(super) fn new(x: MatRef<'a, f64>, y: &[f64], par: Par) -> Self {
+        let (n, d) = x.shape();
+        if n <= d {
+            return Self { triangle: None, all: x, y: y.to_vec(), rest: 0.0 };
+        }
+        let mut both = Mat::from_fn(n, d + 1, |i, j| if j < d { x[(i, j)] } else { y[i] });
+        let block = recommended_block_size::<f64>(n, d + 1);
+        let mut coefficients = Mat::zeros(block, d + 1);
+        let mut memory = MemBuffer::new(qr_in_place_scratch::<f64>(n, d + 1, block, par, Spec::default()));
+        qr_in_place(both.as_mut(), coefficients.as_mut(), par, MemStack::new(&mut memory), Spec::default());
+        let triangle = Mat::from_fn(d, d, |i, j| if i <= j { both[(i, j)] } else { 0.0 });
+        let kept = (0..d).map(|i| both[(i, d)]).collect();
+        let rest = both[(d, d)] * both[(d, d)];
+        Self { triangle: Some(triangle), all: x, y: kept, rest }
+    }
+
+    pub(super) fn x(&self) -> MatRef<'_, f64> {
+        self.triangle.as_ref().map_or(self.all, Mat::as_ref)
+    }
+
+    /// Whether all rows were kept, there being no more than columns.
+    pub(super) fn few(&self) -> bool {
+        self.triangle.is_none()
+    }
+
+    /// Cost `n²d` flops and an eigendecomposition of `n × n`, or a singular value decomposition of `d × d`.
+    pub(super) fn spectrum(&self, par: Par) -> Result<Spectrum, ModelError> {
+        let (x, m) = (self.x(), self.x().nrows());
+        let mut left = Mat::zeros(m, m);
+        let mut values = Diag::zeros(m);
+        let failed = |_| Error::Overflow { quantity: "the spectrum of X", value: f64::NAN };
+        if self.few() {
+            let mut gram = Mat::zeros(m, m);
+            symmetric_rank_r(gram.as_mut(), 1.0, x, x, par);
+            mirror_lower(gram.as_mut());
+            let request = evd::self_adjoint_evd_scratch::<f64>(m, ComputeEigenvectors::Yes, par, Spec::default());
+            let mut memory = MemBuffer::new(request);
+            let (stack, vectors) = (MemStack::new(&mut memory), Some(left.as_mut()));
+            evd::self_adjoint_evd(gram.as_ref(), values.as_mut(), vectors, par, stack, Spec::default())
+                .map_err(|_| failed(()))?;
+        } else {
+            let (none, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
+            let mut memory = MemBuffer::new(svd::svd_scratch::<f64>(m, m, thin, none, par, Spec::default()));
+            let (stack, vectors) = (MemStack::new(&mut memory), Some(left.as_mut()));
+            svd::svd(x, values.as_mut(), vectors, None, par, stack, Spec::default()).map_err(|_| failed(()))?;
+        }
+        // XXᵀ has no negative eigenvalue: one that comes out below 0 is the rounding of 0.
+        let square = |value: f64| if self.few() { value.max(0.0) } else { value * value };
+        Ok(Spectrum {
+            values: (0..m).map(|k| square(values[k])).collect(),
+            along: product(left.transpose(), &self.y),
+            null: x.ncols() - m,
+            rest: self.rest,
+        })
+    }
+}
+
+/// A ridge regression as its shared precision sees it: `X = U·diag(√s)·Qᵀ`, `u = Uᵀy`.
+pub(super) struct Spectrum {
+    /// `s`.
+    values: Vec<f64>,
+    /// `u`.
+    along: Vec<f64>,
+    /// Directions of `w` that no row sees.
+    null: usize,
+    rest: f64,
+}
+
+/// What an iteration asks of the ridge solution at `α`.
+pub(super) struct RidgeSums {
+    /// `‖y − Xw‖²`.
+    pub(super) squared_error: f64,
+    /// `‖w‖²`.
+    pub(super) squared_norm: f64,
+    /// `tr V`.
+    pub(super) trace: f64,
+    /// `Σ xᵀVx = tr(XVXᵀ)`.
+    pub(super) fitted_trace: f64,
+    /// `ln|V|`.
+    pub(super) log_det: f64,
+}
+
+impl Spectrum {
+    /// Every sum is of terms of one sign: no digits are lost, whatever the condition. Cost `min(n, d)` logarithms.
+    pub(super) fn at(&self, alpha: f64) -> RidgeSums {
+        let null = self.null as f64;
+        let mut sums = RidgeSums {
+            squared_error: self.rest,
+            squared_norm: 0.0,
+            trace: null / alpha,
+            fitted_trace: 0.0,
+            log_det: -null * alpha.ln(),
+        };
+        for (s, u) in self.values.iter().zip(&self.along) {
+            let variance = 1.0 / (s + alpha);
+            let shrunk = u * variance;
+            sums.squared_error += (alpha * shrunk) * (alpha * shrunk);
+            sums.squared_norm += s * shrunk * shrunk;
+            sums.trace += variance;
+            sums.fitted_trace += s * variance;
+            sums.log_det += variance.ln();
+        }
+        sums
+    }
+}

@@ -1,0 +1,495 @@
+//! The Gaussian step of every fit: `V⁻¹ = A + XᵀHX`, `w = V·Xᵀr`, in the smaller of two forms.
+//!
+//! ```text
+//! primal, n > d:   V⁻¹ = LLᵀ (d × d)            w = V·Xᵀr              xᵢᵀVxᵢ = ‖L⁻¹xᵢ‖²
+//! dual,   n ≤ d:   S = H^½XA^(−½), M = I + SSᵀ = LLᵀ (n × n)
+//!                  V = A^(−½)(I − SᵀM⁻¹S)A^(−½)  w = A⁻¹XᵀH^½M⁻¹H^(−½)r   hᵢ·xᵢᵀVxᵢ = 1 − (M⁻¹)ᵢᵢ
+//! ```
+//!
+//! A Cholesky factor that rounding denies (rows collinear to more digits than there are) is made by reflections of
+//! `[A^½ XᵀH^½]` instead, which never form the product.
+
+use vi_core::Error;
+use vi_linalg::cholesky::{
+    factor_in_place, factor_in_place_scratch, log_det, panel_update_in_place, panel_update_scratch, solve_in_place,
+    solve_lower_in_place,
+};
+use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
+use vi_linalg::faer::linalg::triangular_inverse::invert_lower_triangular;
+use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
+use vi_linalg::kernels::{axpy, dot, symmetric_rank_r};
+use vi_linalg::{Cholesky, LinalgError};
+
+use super::weights::{Form, WeightDistribution};
+use crate::ModelError;
+use crate::whitened::product;
+
+/// Rows taken at once: enough for a matrix product's speed, and small beside the cache.
+const TILE: usize = 256;
+
+/// `A`: one precision for all weights, or one for each.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Shrinkage {
+    /// `A = αI`.
+    Shared(f64),
+    /// `A = diag(α)`, length `d`.
+    PerWeight(Vec<f64>),
+}
+
+impl Shrinkage {
+    pub(super) fn get(&self, j: usize) -> f64 {
+        match self {
+            Self::Shared(alpha) => *alpha,
+            Self::PerWeight(alpha) => alpha[j],
+        }
+    }
+
+    fn log_det(&self, d: usize) -> f64 {
+        match self {
+            Self::Shared(alpha) => d as f64 * alpha.ln(),
+            Self::PerWeight(alpha) => alpha.iter().map(|alpha| alpha.ln()).sum(),
+        }
+    }
+}
+
+/// The step's matrices and memory, for rows `x` (`n × d`) that stay.
+pub(super) struct Ridge<'a> {
+    /// `Xᵀ`, columns contiguous.
+    rows: Rows<'a>,
+    par: Par,
+    dual: bool,
+    /// `L`, `n × n` in the dual form, `d × d` in the primal; its strict upper triangle is scratch.
+    factor: Mat<f64>,
+    /// `L⁻¹`, made on demand.
+    inverse: Mat<f64>,
+    /// `XᵀX` or, for a shared precision in the dual form, `XXᵀ`: lower triangles, kept where they do not change.
+    gram: Option<Mat<f64>>,
+    /// `S` in the dual form (`n × d`, empty before it is needed).
+    scaled: Mat<f64>,
+    /// `d × TILE`.
+    tile: Mat<f64>,
+    memory: MemBuffer,
+    shrinkage: Shrinkage,
+    h: Vec<f64>,
+    w: Vec<f64>,
+    /// `M⁻¹`-weighted labels `H^½M⁻¹H^(−½)r` in the dual form.
+    pull: Vec<f64>,
+    log_det: f64,
+    /// Times that the factor came from reflections.
+    pub(super) reflections: usize,
+}
+
+enum Rows<'a> {
+    Borrowed(MatRef<'a, f64>),
+    Owned(Mat<f64>),
+}
+
+impl Rows<'_> {
+    fn transposed(&self) -> MatRef<'_, f64> {
+        match self {
+            Self::Borrowed(rows) => *rows,
+            Self::Owned(rows) => rows.as_ref(),
+        }
+    }
+}
+
+impl<'a> Ridge<'a> {
+    /// Rows that are not contiguous are copied.
+    pub(super) fn new(x: MatRef<'a, f64>, dual: bool, par: Par) -> Self {
+        let (n, d) = x.shape();
+        let size = if dual { n } else { d };
+        let rows = if x.transpose().row_stride() == 1 {
+            Rows::Borrowed(x.transpose())
+        } else {
+            Rows::Owned(x.transpose().to_owned())
+        };
+        let request = factor_in_place_scratch(size, par).or(panel_update_scratch(size, n.max(d)));
+        Self {
+            rows,
+            par,
+            dual,
+            factor: Mat::zeros(size, size),
+            inverse: Mat::new(),
+            gram: None,
+            scaled: Mat::new(),
+            tile: Mat::zeros(d, TILE.min(n)),
+            memory: MemBuffer::new(request),
+            shrinkage: Shrinkage::Shared(1.0),
+            h: Vec::new(),
+            w: vec![0.0; d],
+            pull: vec![0.0; n],
+            log_det: 0.0,
+            reflections: 0,
+        }
+    }
+
+    fn n(&self) -> usize {
+        self.rows.transposed().ncols()
+    }
+
+    /// `Xᵀ`.
+    pub(super) fn rows(&self) -> MatRef<'_, f64> {
+        self.rows.transposed()
+    }
+
+    pub(super) fn d(&self) -> usize {
+        self.rows.transposed().nrows()
+    }
+
+    /// `w`, length `d`.
+    pub(super) fn mean(&self) -> &[f64] {
+        &self.w
+    }
+
+    /// `ln|V|`.
+    pub(super) fn log_det(&self) -> f64 {
+        self.log_det
+    }
+
+    /// Makes `V` and `w` for unit weights, `H = I`. Cost of `XᵀX` once, then `d³/3` (primal); `n²d + n³/3`, or `n³/3` after the
+    /// first time for a shared precision (dual).
+    pub(super) fn solve_unweighted(&mut self, shrinkage: Shrinkage, r: &[f64]) -> Result<(), ModelError> {
+        self.h = Vec::new();
+        self.solve(shrinkage, r)
+    }
+
+    /// Makes `V` and `w` for the weights `h > 0`. Cost `nd² + d³/3` flops (primal); `n²d + n³/3`, or `n³/3` for a shared
+    /// precision (dual).
+    pub(super) fn solve_weighted(&mut self, shrinkage: Shrinkage, h: &[f64], r: &[f64]) -> Result<(), ModelError> {
+        self.h.clear();
+        self.h.extend_from_slice(h);
+        self.solve(shrinkage, r)
+    }
+
+    fn solve(&mut self, shrinkage: Shrinkage, r: &[f64]) -> Result<(), ModelError> {
+        self.shrinkage = shrinkage;
+        if self.dual { self.solve_dual(r) } else { self.solve_primal(r) }
+    }
+
+    fn weight(&self, i: usize) -> f64 {
+        if self.h.is_empty() { 1.0 } else { self.h[i] }
+    }
+
+    fn solve_primal(&mut self, r: &[f64]) -> Result<(), ModelError> {
+        let d = self.d();
+        if self.h.is_empty() {
+            if self.gram.is_none() {
+                let mut gram = Mat::zeros(d, d);
+                self.add_gram(gram.as_mut());
+                self.gram = Some(gram);
+            }
+            if let Some(gram) = &self.gram {
+                copy_lower(self.factor.as_mut(), gram.as_ref());
+            }
+        } else {
+            let mut factor = std::mem::replace(&mut self.factor, Mat::new());
+            factor.fill(0.0);
+            self.add_gram(factor.as_mut());
+            self.factor = factor;
+        }
+        for j in 0..d {
+            self.factor[(j, j)] += self.shrinkage.get(j);
+        }
+        self.factor("posterior precision")?;
+
+        let rows = self.rows.transposed();
+        self.w.fill(0.0);
+        for (i, &r) in r.iter().enumerate() {
+            axpy(&mut self.w, r, column(rows, i));
+        }
+        let w = MatMut::from_column_major_slice_mut(&mut self.w, d, 1);
+        solve_in_place(self.factor.as_ref(), w, self.par);
+        self.log_det = -log_det(self.factor.as_ref());
+        Ok(())
+    }
+
+    /// `lower += XᵀHX`, tile by tile.
+    fn add_gram(&mut self, lower: MatMut<'_, f64>) {
+        let (n, mut lower) = (self.n(), lower);
+        for start in (0..n).step_by(TILE) {
+            let count = TILE.min(n - start);
+            for i in 0..count {
+                let root = self.weight(start + i).sqrt();
+                let row = column(self.rows.transposed(), start + i);
+                for (scaled, x) in column_mut(self.tile.as_mut(), i).iter_mut().zip(row) {
+                    *scaled = root * x;
+                }
+            }
+            let tile = self.tile.as_ref().subcols(0, count);
+            symmetric_rank_r(lower.as_mut(), 1.0, tile, tile, self.par);
+        }
+    }
+
+    fn solve_dual(&mut self, r: &[f64]) -> Result<(), ModelError> {
+        let (n, d) = (self.n(), self.d());
+        if let Shrinkage::Shared(alpha) = self.shrinkage {
+            if self.gram.is_none() {
+                let mut gram = Mat::zeros(n, n);
+                let rows = self.rows.transposed().transpose();
+                symmetric_rank_r(gram.as_mut(), 1.0, rows, rows, self.par);
+                self.gram = Some(gram);
+            }
+            let roots: Vec<f64> = (0..n).map(|i| (self.weight(i) / alpha).sqrt()).collect();
+            if let Some(gram) = &self.gram {
+                for j in 0..n {
+                    let from = &column(gram.as_ref(), j)[j..];
+                    let to = &mut column_mut(self.factor.as_mut(), j)[j..];
+                    for ((to, from), root) in to.iter_mut().zip(from).zip(&roots[j..]) {
+                        *to = root * roots[j] * from;
+                    }
+                }
+            }
+        } else {
+            self.scale();
+            self.factor.fill(0.0);
+            let scaled = self.scaled.as_ref();
+            symmetric_rank_r(self.factor.as_mut(), 1.0, scaled, scaled, self.par);
+        }
+        for i in 0..n {
+            self.factor[(i, i)] += 1.0;
+        }
+        self.factor("I + SSᵀ")?;
+
+        for i in 0..n {
+            self.pull[i] = r[i] / self.weight(i).sqrt();
+        }
+        let pull = MatMut::from_column_major_slice_mut(&mut self.pull, n, 1);
+        solve_in_place(self.factor.as_ref(), pull, self.par);
+        for i in 0..n {
+            self.pull[i] *= self.weight(i).sqrt();
+        }
+        self.w.fill(0.0);
+        for i in 0..n {
+            axpy(&mut self.w, self.pull[i], column(self.rows.transposed(), i));
+        }
+        for j in 0..d {
+            self.w[j] /= self.shrinkage.get(j);
+        }
+        self.log_det = -self.shrinkage.log_det(d) - log_det(self.factor.as_ref());
+        Ok(())
+    }
+
+    /// `S = H^½XA^(−½)` into `scaled`.
+    fn scale(&mut self) {
+        let (n, d) = (self.n(), self.d());
+        if self.scaled.nrows() == 0 {
+            self.scaled = Mat::zeros(n, d);
+        }
+        let roots: Vec<f64> = (0..n).map(|i| self.weight(i).sqrt()).collect();
+        let rows = self.rows.transposed();
+        for j in 0..d {
+            let inverse = 1.0 / self.shrinkage.get(j).sqrt();
+            for (i, scaled) in column_mut(self.scaled.as_mut(), j).iter_mut().enumerate() {
+                *scaled = roots[i] * inverse * rows[(j, i)];
+            }
+        }
+    }
+
+    /// Factors what `factor` holds, by reflections where rounding has left no Cholesky factor.
+    fn factor(&mut self, argument: &'static str) -> Result<(), ModelError> {
+        match factor_in_place(self.factor.as_mut(), self.par, MemStack::new(&mut self.memory)) {
+            Ok(()) => Ok(()),
+            Err(LinalgError::NotPositiveDefinite { .. }) => {
+                self.reflections += 1;
+                self.reflect().map_err(|error| match error {
+                    LinalgError::NotPositiveDefinite { pivot } => Error::NotPositiveDefinite { argument, pivot }.into(),
+                    other => other.into(),
+                })
+            }
+            Err(LinalgError::NonFinite { value, .. }) => Err(Error::Overflow { quantity: argument, value }.into()),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    fn reflect(&mut self) -> Result<(), LinalgError> {
+        self.factor.fill(0.0);
+        for j in 0..self.factor.nrows() {
+            self.factor[(j, j)] = if self.dual { 1.0 } else { self.shrinkage.get(j).sqrt() };
+        }
+        let rows = self.rows.transposed();
+        let panel = if self.dual {
+            self.scale();
+            None
+        } else {
+            Some(Mat::from_fn(self.d(), self.n(), |j, i| self.weight(i).sqrt() * rows[(j, i)]))
+        };
+        let panel = panel.as_ref().map_or(self.scaled.as_ref(), Mat::as_ref);
+        panel_update_in_place(self.factor.as_mut(), panel, self.par, MemStack::new(&mut self.memory))
+    }
+
+    /// `aᵢ = xᵢᵀw` and `νᵢ = xᵢᵀVxᵢ` of every row. Cost `nd²` flops (primal), `n³/3 + 2nd` (dual), where `νᵢ` is off by up to `ε/hᵢ`.
+    pub(super) fn project(&mut self, a: &mut [f64], nu: &mut [f64]) {
+        let n = self.n();
+        if self.dual {
+            self.invert();
+            for i in 0..n {
+                a[i] = dot(column(self.rows.transposed(), i), &self.w);
+                let tail = &column(self.inverse.as_ref(), i)[i..];
+                nu[i] = ((1.0 - dot(tail, tail)) / self.weight(i)).max(0.0);
+            }
+            return;
+        }
+        for start in (0..n).step_by(TILE) {
+            let count = TILE.min(n - start);
+            let mut tile = self.tile.as_mut().subcols_mut(0, count);
+            tile.copy_from(self.rows.transposed().subcols(start, count));
+            for i in 0..count {
+                a[start + i] = dot(column(tile.as_ref(), i), &self.w);
+            }
+            solve_lower_in_place(self.factor.as_ref(), tile.as_mut(), self.par);
+            for i in 0..count {
+                let whitened = column(tile.as_ref(), i);
+                nu[start + i] = dot(whitened, whitened);
+            }
+        }
+    }
+
+    /// `L⁻¹`, lower triangle. Cost a third of its size cubed.
+    fn invert(&mut self) {
+        let size = self.factor.nrows();
+        if self.inverse.nrows() == 0 {
+            self.inverse = Mat::zeros(size, size);
+        }
+        invert_lower_triangular(self.inverse.as_mut(), self.factor.as_ref(), self.par);
+    }
+
+    /// `V_jj`, length `d`. Cost `d³/3` flops (primal), `n²d` (dual), where they are off by up to `ε/α_j`.
+    pub(super) fn variances(&mut self) -> Vec<f64> {
+        if !self.dual {
+            self.invert();
+            return (0..self.d())
+                .map(|j| {
+                    let tail = &column(self.inverse.as_ref(), j)[j..];
+                    dot(tail, tail)
+                })
+                .collect();
+        }
+        self.scale();
+        solve_lower_in_place(self.factor.as_ref(), self.scaled.as_mut(), self.par);
+        (0..self.d())
+            .map(|j| {
+                let whitened = column(self.scaled.as_ref(), j);
+                ((1.0 - dot(whitened, whitened)) / self.shrinkage.get(j)).max(0.0)
+            })
+            .collect()
+    }
+
+    /// The residual `r − Xw` for unit weights: in the dual form it is `M⁻¹r`, without a difference.
+    pub(super) fn residual(&self, r: &[f64]) -> Vec<f64> {
+        if self.dual {
+            return self.pull.clone();
+        }
+        let fitted = product(self.rows.transposed().transpose(), &self.w);
+        r.iter().zip(&fitted).map(|(r, fitted)| r - fitted).collect()
+    }
+
+    /// `N(w, V)` as the last step, whose `r` is given again, left it, and its condition. Cost `n²d` flops in the dual form.
+    pub(super) fn finish(&mut self, r: &[f64]) -> Result<(WeightDistribution, f64), ModelError> {
+        let weights = if self.dual {
+            self.scale();
+            solve_lower_in_place(self.factor.as_ref(), self.scaled.as_mut(), self.par);
+            let (n, d) = (self.n(), self.d());
+            let root = |j: usize| self.shrinkage.get(j).sqrt();
+            let loss = Mat::from_fn(n, d, |i, j| self.scaled[(i, j)] / root(j));
+            let variances = (0..d).map(|j| 1.0 / self.shrinkage.get(j)).collect();
+            // V⁻¹w = Xᵀr.
+            let energy = (0..n).map(|i| r[i] * dot(column(self.rows.transposed(), i), &self.w)).sum();
+            WeightDistribution::dual(self.w.clone(), variances, loss, self.log_det, energy)
+        } else {
+            WeightDistribution::primal(self.w.clone(), Cholesky::from_factor(self.factor.clone())?)
+        };
+        let condition = self.condition(&weights);
+        Ok((weights, condition))
+    }
+
+    /// `κ(D^½VD^½)` with `D = diag V⁻¹`: the largest eigenvalue of `D^(−½)V⁻¹D^(−½)` times that of its inverse, by power iterations.
+    /// Cost `160·d²` or `160·nd` flops.
+    fn condition(&self, weights: &WeightDistribution) -> f64 {
+        let (rows, d) = (self.rows.transposed(), self.d());
+        let [precision, covariance] = match weights.form() {
+            Form::Primal(factor) => {
+                let factor = factor.factor();
+                let roots: Vec<f64> = (0..d).map(|j| factor.row(j).norm_l2()).collect();
+                let precision = largest_eigenvalue(d, |v| {
+                    over(&product(factor, &product(factor.transpose(), &over(v, &roots))), &roots)
+                });
+                let covariance = largest_eigenvalue(d, |v| {
+                    let mut out = times(v, &roots);
+                    solve_in_place(factor, MatMut::from_column_major_slice_mut(&mut out, d, 1), self.par);
+                    times(&out, &roots)
+                });
+                [precision, covariance]
+            }
+            Form::Dual { variances, loss } => {
+                let mut squares: Vec<f64> = (0..d).map(|j| self.shrinkage.get(j)).collect();
+                for i in 0..self.n() {
+                    for (square, x) in squares.iter_mut().zip(column(rows, i)) {
+                        *square += self.weight(i) * x * x;
+                    }
+                }
+                let roots: Vec<f64> = squares.iter().map(|square| square.sqrt()).collect();
+                let precision = largest_eigenvalue(d, |v| {
+                    let v = over(v, &roots);
+                    let mut along = product(rows.transpose(), &v);
+                    for (i, along) in along.iter_mut().enumerate() {
+                        *along *= self.weight(i);
+                    }
+                    let mut out = product(rows, &along);
+                    for (j, out) in out.iter_mut().enumerate() {
+                        *out += self.shrinkage.get(j) * v[j];
+                    }
+                    over(&out, &roots)
+                });
+                let covariance = largest_eigenvalue(d, |v| {
+                    let v = times(v, &roots);
+                    let lost = product(loss.as_ref().transpose(), &product(loss.as_ref(), &v));
+                    let kept: Vec<f64> = (0..d).map(|j| variances[j] * v[j] - lost[j]).collect();
+                    times(&kept, &roots)
+                });
+                [precision, covariance]
+            }
+        };
+        (precision * covariance).max(1.0)
+    }
+}
+
+fn times(v: &[f64], scale: &[f64]) -> Vec<f64> {
+    v.iter().zip(scale).map(|(v, scale)| v * scale).collect()
+}
+
+fn over(v: &[f64], scale: &[f64]) -> Vec<f64> {
+    v.iter().zip(scale).map(|(v, scale)| v / scale).collect()
+}
+
+/// By 20 power iterations from a vector with something in every direction.
+fn largest_eigenvalue(d: usize, apply: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
+    // Irrational steps: no eigenvector of a structured matrix is orthogonal to them all.
+    let mut v: Vec<f64> = (0..d).map(|j| 0.5 + (j as f64 * std::f64::consts::SQRT_2).fract()).collect();
+    let mut value = 0.0;
+    for _ in 0..20 {
+        let length = dot(&v, &v).sqrt();
+        for v in &mut v {
+            *v /= length;
+        }
+        let image = apply(&v);
+        value = dot(&image, &image).sqrt();
+        v = image;
+    }
+    value
+}
+
+fn copy_lower(to: MatMut<'_, f64>, from: MatRef<'_, f64>) {
+    let mut to = to;
+    for j in 0..from.ncols() {
+        column_mut(to.as_mut(), j)[j..].copy_from_slice(&column(from, j)[j..]);
+    }
+}
+
+/// A column of a matrix whose columns are contiguous: all of this module's are.
+fn column(matrix: MatRef<'_, f64>, j: usize) -> &[f64] {
+    matrix.col(j).try_as_col_major().map_or(&[], |column| column.as_slice())
+}
+
+fn column_mut(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
+    matrix.col_mut(j).try_as_col_major_mut().map_or(&mut [], |column| column.as_slice_mut())
+}

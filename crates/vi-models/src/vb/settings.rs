@@ -1,0 +1,162 @@
+//! When a fit stops, and what it says of itself.
+
+use serde::{Deserialize, Serialize};
+use vi_core::Error;
+
+use super::prior::check_positive;
+use crate::ModelError;
+
+/// What ends the iterations.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum StopRule {
+    /// No parameter changes by more than this, relatively.
+    Parameters { tolerance: f64 },
+    /// The bound without its constants changes by less than 1e-5 of itself.
+    Authors,
+}
+
+/// When the iterations stop; checked at construction.
+///
+/// ```
+/// use vi_models::vb::VbSettings;
+/// let careful = VbSettings::new(1e-12, 20_000)?;
+/// assert_eq!(careful.max_iterations(), 20_000);
+/// assert_eq!(VbSettings::authors().max_iterations(), 500);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
+pub struct VbSettings {
+    pub(super) rule: StopRule,
+    pub(super) max_iterations: usize,
+}
+
+impl VbSettings {
+    /// Stops when no expected precision `E α` (and, for the logistic model, no local parameter `ξ²`) changes by more than
+    /// `tolerance` of itself in an iteration, or after `max_iterations`.
+    ///
+    /// Once the changes are small the iterations are extrapolated (Varadhan and Roland's SQUAREM on the logarithms, a step
+    /// that would lower ℒ being taken back), because plain ones converge as slowly as a factor 0.999 in directions that
+    /// the data say little about.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `tolerance > 0` is finite and `max_iterations ≥ 1`.
+    pub fn new(tolerance: f64, max_iterations: usize) -> Result<Self, ModelError> {
+        check_positive("tolerance", tolerance)?;
+        check_iterations(max_iterations)?;
+        Ok(Self { rule: StopRule::Parameters { tolerance }, max_iterations })
+    }
+
+    /// The rule of the authors' published code: stops when ℒ without its constants changes by less than 1e-5 of
+    /// itself, after at most 500 iterations (the note says 100), no extrapolation. It can stop tens of nats short.
+    ///
+    /// Logistic fits stop, too, when ℒ falls; its value before the first iteration is no bound, so that can be at once.
+    #[must_use]
+    pub fn authors() -> Self {
+        Self { rule: StopRule::Authors, max_iterations: 500 }
+    }
+
+    /// The same with another limit on iterations.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `max_iterations ≥ 1`.
+    pub fn with_max_iterations(self, max_iterations: usize) -> Result<Self, ModelError> {
+        check_iterations(max_iterations)?;
+        Ok(Self { max_iterations, ..self })
+    }
+
+    /// The largest relative change that counts as converged; nothing under the authors' rule.
+    #[must_use]
+    pub fn tolerance(&self) -> Option<f64> {
+        match self.rule {
+            StopRule::Parameters { tolerance } => Some(tolerance),
+            StopRule::Authors => None,
+        }
+    }
+
+    /// The largest number of iterations.
+    #[must_use]
+    pub fn max_iterations(&self) -> usize {
+        self.max_iterations
+    }
+}
+
+impl Default for VbSettings {
+    /// Tolerance `10⁻⁸`, at most 5000 iterations.
+    fn default() -> Self {
+        Self { rule: StopRule::Parameters { tolerance: 1e-8 }, max_iterations: 5000 }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    rule: StopRule,
+    max_iterations: usize,
+}
+
+impl From<VbSettings> for Stored {
+    fn from(settings: VbSettings) -> Self {
+        Self { rule: settings.rule, max_iterations: settings.max_iterations }
+    }
+}
+
+impl TryFrom<Stored> for VbSettings {
+    type Error = ModelError;
+
+    fn try_from(stored: Stored) -> Result<Self, ModelError> {
+        match stored.rule {
+            StopRule::Parameters { tolerance } => Self::new(tolerance, stored.max_iterations),
+            StopRule::Authors => Self::authors().with_max_iterations(stored.max_iterations),
+        }
+    }
+}
+
+fn check_iterations(max_iterations: usize) -> Result<(), Error> {
+    if max_iterations == 0 {
+        return Err(Error::Setting { name: "max_iterations", value: 0.0, requirement: "at least 1" });
+    }
+    Ok(())
+}
+
+/// Why a fit stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum VbStatus {
+    /// No parameter changes by more than the tolerance.
+    Converged,
+    /// The authors' rule was met: the bound changed by less than 1e-5 of itself. The parameters may still move.
+    BoundChange,
+    /// The authors' rule for logistic fits: the bound is below the last one, or below the value they start from, which is
+    /// none.
+    BoundFell,
+    /// The iterations ran out.
+    MaxIterations,
+    /// An iteration would lower ℒ by more than the rounding of its terms: the parameters are as good as this problem's
+    /// condition allows, and those before that iteration are returned.
+    Rounding,
+}
+
+/// How a fit went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct VbInfo {
+    /// Why it stopped.
+    pub status: VbStatus,
+    /// Iterations, those that were taken back included.
+    pub iterations: usize,
+    /// ℒ after each iteration that was kept, in nats, constants included.
+    pub bounds: Vec<f64>,
+    /// How far ℒ may seem to fall from one to the next, in nats: the rounding of its terms, whose sizes can be much larger than their sum.
+    pub rounding: f64,
+    /// The largest relative change of a parameter in the last iteration.
+    pub last_change: f64,
+    /// Extrapolated iterations that were taken back because ℒ would have fallen.
+    pub rejected: usize,
+    /// The condition number of the posterior precision with its diagonal brought to 1, so that the columns' units do not enter; estimated from
+    /// below by power iterations. Near `10ᵏ` the columns are collinear to `k/2` digits, and relative errors of `10ᵏ⁻¹⁶` are in the nature of
+    /// the problem.
+    pub condition: f64,
+    /// Iterations in which rounding left no Cholesky factor of the normal equations, so that the factor was made by reflections
+    /// of the rows themselves, which need only `√κ`. Nothing is added to any matrix.
+    pub reflections: usize,
+}

@@ -1,0 +1,9 @@
+//! The models through their public interface.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+mod expectations;
+mod normal_gamma;
+mod softmax;
+mod three_ways;

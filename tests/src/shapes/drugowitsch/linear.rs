@@ -1,0 +1,133 @@
+//! Linear fits (note §1).
+
+use vi_linalg::faer::{MatRef, Par};
+use vi_models::vb::{self, LinearFit, LinearPrior, VbSettings};
+
+use super::inputs::{Inputs, Prior};
+use super::posterior::{
+    FixedPoint, check_all, check_bound, check_each, check_run, check_weights, moved, sensitivity, shortfall,
+};
+use crate::json::Node;
+use crate::report::Report;
+use crate::tolerance::vb::Run;
+use crate::{CaseError, compare, tolerance};
+
+pub(super) fn fit(
+    ard: bool,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    prior: LinearPrior,
+    settings: VbSettings,
+) -> Result<LinearFit, CaseError> {
+    let fit = if ard { vb::linear_ard } else { vb::linear };
+    Ok(fit(x, y, prior, settings, Par::Seq)?)
+}
+
+pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mut Report) -> Result<(), CaseError> {
+    for (key, ard) in [("fit", false), ("fit_ard", true)] {
+        if let Some(stored) = case.find(key) {
+            report.part(key, |report| check_fit(&stored, ard, inputs, prior, report));
+        }
+    }
+    Ok(())
+}
+
+fn check_fit(
+    stored: &Node<'_>,
+    ard: bool,
+    inputs: &Inputs,
+    prior: &Prior,
+    report: &mut Report,
+) -> Result<(), CaseError> {
+    let prior = prior.linear()?;
+    let at = |settings| fit(ard, inputs.x.as_ref(), &inputs.y, prior, settings);
+    let authors = at(VbSettings::authors())?;
+    let info = authors.info();
+    let near = fit(ard, moved(&inputs.x).as_ref(), &inputs.y, prior, VbSettings::authors())?;
+    let (here, there) = (authors.expected_shrinkage(), near.expected_shrinkage());
+    let sensitivity = sensitivity((&here, info), (&there, near.info()));
+    let run = Run { dim: inputs.x.ncols(), condition: info.condition, sensitivity };
+    if let Some(expected) = stored.find("authors") {
+        report.part("authors", |report| {
+            check_parameters(&expected, &authors, inputs, run.parameters(), report)?;
+            check_bound(&expected, authors.bound(), run.bound(), report)
+        });
+    }
+    check_run(stored, info, run, report)?;
+    if let Some(terms) = stored.find("bound_terms_at_authors_stop") {
+        report.part("bound_terms", |report| check_terms(&terms, &authors, run, report));
+    }
+    let Some(converged) = stored.find("converged") else {
+        return check_not_below(stored, &authors, &at(VbSettings::default())?, run, report);
+    };
+    report.part("converged", |report| {
+        let stored_point = FixedPoint::read(&converged)?;
+        let fit = at(tolerance::vb::settings()?)?;
+        check_not_below(stored, &authors, &fit, run, report)?;
+        if stored_point.check(fit.info(), fit.bound(), run, report) {
+            check_parameters(&converged, &fit, inputs, stored_point.tolerance(run), report)?;
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+fn check_not_below(
+    stored: &Node<'_>,
+    authors: &LinearFit,
+    converged: &LinearFit,
+    run: Run,
+    report: &mut Report,
+) -> Result<(), CaseError> {
+    let least = match stored.find("authors").and_then(|authors| authors.find("L")) {
+        Some(least) => least.number()?,
+        None => authors.bound(),
+    };
+    report.compare("L_not_below_authors", shortfall(converged.bound(), least), run.bound());
+    Ok(())
+}
+
+fn check_parameters(
+    stored: &Node<'_>,
+    fit: &LinearFit,
+    inputs: &Inputs,
+    tolerance: f64,
+    report: &mut Report,
+) -> Result<(), CaseError> {
+    check_weights(stored, fit.weights(), tolerance, report)?;
+    let shapes: Vec<f64> = fit.shrinkage().iter().map(|alpha| alpha.shape).collect();
+    let rates: Vec<f64> = fit.shrinkage().iter().map(|alpha| alpha.rate).collect();
+    check_each(stored, "an", &[fit.noise().shape], tolerance, report)?;
+    check_each(stored, "bn", &[fit.noise().rate], tolerance, report)?;
+    check_each(stored, "cn", &shapes, tolerance, report)?;
+    check_each(stored, "dn", &rates, tolerance, report)?;
+    check_each(stored, "E_a", &fit.expected_shrinkage(), tolerance, report)?;
+    let Some(test) = &inputs.test else { return Ok(()) };
+    let predicted = fit.predict(test.as_ref())?;
+    let all = |value: fn(&vb::StudentPrediction) -> f64| predicted.iter().map(value).collect::<Vec<_>>();
+    check_all(stored, "pred_mean", &all(|p| p.mean), tolerance, report)?;
+    check_all(stored, "pred_precision", &all(|p| p.precision()), tolerance, report)?;
+    check_each(stored, "pred_dof", &[predicted.first().map_or(f64::NAN, |p| p.degrees)], tolerance, report)
+}
+
+fn check_terms(stored: &Node<'_>, fit: &LinearFit, run: Run, report: &mut Report) -> Result<(), CaseError> {
+    let terms = fit.bound_terms();
+    let found = [
+        ("eq17", terms.likelihood),
+        ("eq18", terms.weights),
+        ("eq19_corrected", terms.shrinkage),
+        ("eq20", terms.weights_posterior),
+        ("eq21", terms.shrinkage_posterior),
+        ("total", terms.total()),
+    ];
+    for (key, found) in found {
+        if let Some(node) = stored.find(key) {
+            let expected = node.number()?;
+            report.compare(key, compare::scaled(found, expected, expected.abs().max(1.0)), run.terms());
+        }
+    }
+    // Both forms of ℒ are one number.
+    let error = compare::scaled(terms.total(), fit.bound(), fit.bound().abs().max(1.0));
+    report.compare("total_is_L", error, run.terms());
+    Ok(())
+}
