@@ -113,17 +113,18 @@ impl Quantity {
 
     fn panel(&self) -> Panel {
         let names = Sampler::BOTH.iter().map(|s| s.slug().to_owned()).collect();
-        let mut panel = Panel::new(self.name.clone(), Axis::linear(""), Axis::categories("", names));
-        panel = panel.vertical(self.exact, Style::solid(BLACK).dash(Dash::Long).marker(Marker::None), "exact");
+        let mut panel = Panel::new(self.name.clone(), Axis::linear("estimate − exact"), Axis::categories("", names));
+        panel = panel.vertical(0.0, Style::solid(BLACK).dash(Dash::Long).marker(Marker::None), "exact");
         for (i, sampler) in Sampler::BOTH.into_iter().enumerate() {
-            let values = self.of(sampler);
+            let values: Vec<f64> = self.of(sampler).iter().map(|v| v - self.exact).collect();
             // Estimates side by side, so that they do not hide each other.
             let y: Vec<f64> =
                 (0..values.len()).map(|k| i as f64 + 0.5 * (k as f64 / values.len() as f64 - 0.5)).collect();
             let (mean, spread) = self.moments(sampler);
+            let mean = mean - self.exact;
             let error = spread / (values.len() as f64).sqrt();
             let thick = sampler.style().width(3.0).dash(Dash::Solid).marker(Marker::None);
-            panel = panel.points(values, &y, sampler.style(), 3.0, &format!("{}, {DRAWS} draws", sampler.label()));
+            panel = panel.points(&values, &y, sampler.style(), 3.0, &format!("{}, {DRAWS} draws", sampler.label()));
             panel = panel.spread_sideways(&[i as f64 - 0.36], &[mean - 2.0 * error], &[mean + 2.0 * error], thick, "");
         }
         panel
