@@ -81,6 +81,23 @@ pub const LAPLACE: OfRun = OfRun { belief: 1e-8, kl: 1e-6 };
 /// moves by 2e-9 of itself. Three digits, so half a unit of the third.
 pub const LAPLACE_AS_CODED: OfRun = OfRun { belief: 5e-3, kl: 5e-3 };
 
+/// The limited-memory recursion as printed, on means and on `WWᵀ + Ψ`: rounding, which each step's EM iteration carries on.
+pub const RECURSION: f64 = 1e-9;
+
+/// The same where a file states how far two implementations of the same run are apart; nothing where that is too far for
+/// the run to mean anything.
+#[must_use]
+pub fn recursion(stated: f64) -> Option<f64> {
+    (stated.abs() <= 1e-4).then(|| RECURSION + 10.0 * stated.abs())
+}
+
+/// The KL divergence of a low-rank belief that is known to `belief`, relative. It moves with the square root of itself times the
+/// belief's error in standard deviations.
+#[must_use]
+pub fn kl_of_low_rank(belief: f64) -> f64 {
+    10.0 * belief
+}
+
 /// What may be asked of a factor analysis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfFactor {

@@ -6,11 +6,15 @@ mod chart;
 mod component;
 pub mod divergence;
 mod error;
+pub mod gaussian;
+pub mod hellinger;
 mod local;
 mod mixture;
 mod objective;
 mod optimise;
 pub mod points;
+pub mod printed;
+mod seeds;
 mod simplex;
 pub mod target;
 

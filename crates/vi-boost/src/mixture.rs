@@ -10,10 +10,10 @@ pub(crate) use density::{Scratch, log_sum_exp, responsibilities};
 use rand::{Rng, RngExt};
 use vi_linalg::faer::Mat;
 
+use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::error::{check_finite, check_len};
-use crate::{BoostError, block::ROWS};
 
 /// `q(θ) = Σ_k w_k·N(θ | μ_k, Σ_k)`, `K` components in `d` dimensions.
 ///
@@ -87,19 +87,17 @@ impl GaussianMixture {
         Self { components: self.components.clone(), log_weights: weights.iter().map(|w| w.ln()).collect() }
     }
 
-    /// Without the components of weight below `least`, the others scaled up; the largest always stays. Returns how many
-    /// went.
-    pub(crate) fn prune(&mut self, least: f64) -> usize {
-        let before = self.len();
+    /// Drops the components of weight below `least`, scaling the others up; the largest always stays. Returns which stayed.
+    pub(crate) fn prune(&mut self, least: f64) -> Vec<bool> {
         let weights = self.weights();
         let largest = weights.iter().fold(0.0_f64, |a, b| a.max(*b));
         let keep: Vec<bool> = weights.iter().map(|w| *w >= least.min(largest)).collect();
         let total: f64 = weights.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(w, _)| w).sum();
-        let mut kept = keep.iter();
-        self.components.retain(|_| kept.next().copied().unwrap_or(true));
+        let mut stays = keep.iter();
+        self.components.retain(|_| stays.next().copied().unwrap_or(true));
         let kept = weights.iter().zip(&keep).filter(|(_, keep)| **keep);
         self.log_weights = kept.map(|(w, _)| (w / total).ln()).collect();
-        before - self.len()
+        keep
     }
 
     /// Dimension `d`.
@@ -169,7 +167,6 @@ impl GaussianMixture {
 
     /// `n` independent draws in blocks.
     pub(crate) fn draw_blocks<R: Rng + ?Sized>(&self, n: usize, rng: &mut R) -> Vec<Block> {
-        debug_assert!(ROWS > 0);
         block::blocks(self.draw(n, rng).as_ref())
     }
 }

@@ -38,7 +38,7 @@ pub use em::{EmInfo, EmSettings, EmStop, likelihood_factor, likelihood_step, run
 pub use loss::{kl, loss};
 pub use online::{Averaging, OnlineEm, OnlineSettings};
 pub use recursive::{RecursiveEm, RecursiveSettings};
-pub use settings::{Diagonal, DiagonalSettings};
+pub use settings::{Diagonal, DiagonalSettings, UpdateSettings};
 pub use start::{guess_sigma0, start_diagonal, start_isotropic};
 pub use target::{ByProducts, SecondMoments};
 pub use update::{UpdateScratch, update};

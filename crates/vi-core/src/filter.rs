@@ -221,6 +221,10 @@ pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), 
 pub(crate) fn check_inputs(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
     check_len("columns of x", d, x.ncols())?;
     for t in 0..x.nrows() {
+        if let Some(row) = x.row(t).try_as_row_major() {
+            check_finite("x", row.as_slice()).map_err(|error| error.at_row(t))?;
+            continue;
+        }
         for (index, &value) in x.row(t).iter().enumerate() {
             if !value.is_finite() {
                 return Err(Error::NonFinite { argument: "x", index, value }.at_row(t));

@@ -4,6 +4,7 @@
 //! | :-- | :-- |
 //! | choose rank, block and form of projection | [`LowRankSettings`] |
 //! | observe, predict, draw | [`LowRankGaussian`] |
+//! | sweep over the rows again, to the best Gaussian of this form | [`sweep()`] |
 //! | forget, with a rate that follows the prediction error | [`AdaptiveFading`] |
 
 mod apply;
@@ -15,6 +16,7 @@ mod em;
 mod fading;
 mod forget;
 mod join;
+mod kernels;
 mod look;
 mod merge;
 mod observe;
@@ -24,6 +26,7 @@ mod recursive;
 mod settings;
 mod space;
 mod spectral;
+mod sweep;
 mod unprojected;
 mod waiting;
 
@@ -32,3 +35,4 @@ pub use block::LowRankPanels;
 pub use checkpoint::LowRankWire;
 pub use fading::AdaptiveFading;
 pub use settings::{LowRankSettings, MeanMoves};
+pub use sweep::{SweepInfo, SweepSettings, SweepStop, sweep};

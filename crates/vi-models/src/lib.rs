@@ -23,6 +23,7 @@
 //!
 //! | to | see |
 //! |---|---|
+//! | learn from a stream with nothing to tune, in plain slices | [`online`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
 //! | the same on a stream, with unknown noise | [`linear::NormalGamma`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |

@@ -30,15 +30,18 @@
 //! short. [`LogitBound`] has the measured coverages and a bound without that fault.
 
 mod ascent;
+mod front;
 mod gamma;
 mod linear;
 mod logit;
 mod prior;
 mod relevance;
 mod ridge;
+mod select;
 mod settings;
 mod weights;
 
+pub use front::{Coefficients, FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
 pub use gamma::Gamma;
 pub use linear::{LinearBoundTerms, LinearFit, StudentPrediction, linear, linear_ard};
 pub use logit::{
@@ -47,6 +50,7 @@ pub use logit::{
 };
 pub use prior::{LinearPrior, LogitPrior};
 pub use relevance::Relevance;
+pub use select::{Selection, select};
 pub use settings::{VbInfo, VbSettings, VbStatus};
 pub use weights::WeightDistribution;
 

@@ -9,7 +9,7 @@ use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, Probit, SpreadCounts, Trials};
 use vi_models::online::{
-    BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
+    Advice, BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
     PriorScale, Row, Rows, Standardise,
 };
 use vi_models::softmax::SoftmaxRefineSettings;
@@ -91,14 +91,19 @@ fn wide_batches_are_loops_to_rounding() {
 
 #[test]
 fn sweeps_over_kept_rows_find_the_best_gaussian() {
-    let (rows, labels) = stream(150, 21);
+    let (rows, labels) = stream(500, 21);
     let settings = OnlineSettings { keep_rows: true, prior_scale: PriorScale::Given(2.5), ..OnlineSettings::default() };
     let mut model = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
     model.update_batch(&rows, &labels).unwrap();
     let mut reversed = OnlineLogistic::with_settings(3, settings).unwrap();
     let mut fixed = model.settings().clone();
+    assert_eq!(model.info().advice, Advice::Diagnose);
+    let mut rng = ChaCha8Rng::seed_from_u64(23);
+    assert_eq!(model.diagnose(10_000, &mut rng).unwrap().advice, Advice::Sweep);
     let info = model.refine(RefineSettings::default()).unwrap();
     assert!(info.bounds.last() > info.bounds.first());
+    let good = model.diagnose(10_000, &mut rng).unwrap();
+    assert!(good.advice == Advice::Good && good.effective_share.is_some_and(|share| share > 0.98), "{good:?}");
     // The order of the rows decides a one-pass posterior, not the best one.
     reversed.update_batch(&rows[..150], &labels[..50]).unwrap();
     for (row, &label) in rows[150..].chunks(3).zip(&labels[50..]).rev() {
@@ -109,6 +114,15 @@ fn sweeps_over_kept_rows_find_the_best_gaussian() {
     // Both are within the sweeps' tolerance of the optimum, 1e-6 nats or better: √(2·1e-6) standard deviations.
     let sd = a.projection.variance.sqrt();
     assert!((a.projection.mean - b.projection.mean).abs() < 4e-3 * sd);
+    // Two rows and a flat prior leave a posterior with one soft wall: no Gaussian.
+    let wide = OnlineSettings { prior_scale: PriorScale::Given(50.0), intercept_scale: 50.0, ..fixed.clone() };
+    let mut walled =
+        OnlineLogistic::with_settings(1, OnlineSettings { standardise: Standardise::Never, ..wide }).unwrap();
+    walled.update_batch(&[-1.0, 1.0], &[0.0, 1.0]).unwrap();
+    walled.refine(RefineSettings::default()).unwrap();
+    let diagnosis = walled.diagnose(10_000, &mut rng).unwrap();
+    assert_eq!(diagnosis.advice, Advice::Boost, "{diagnosis:?}");
+    assert_eq!(diagnosis.advice.to_string(), "the posterior is not Gaussian: boost");
     fixed.keep_rows = false;
     let mut forgetful = OnlineLogistic::with_settings(3, fixed).unwrap();
     assert_eq!(forgetful.refine(RefineSettings::default()), Err(ModelError::NotKept));
@@ -575,6 +589,8 @@ fn a_softmax_model_keeps_the_promises_of_the_others() {
     assert_eq!((left.most_probable(), right.most_probable()), (2, 1));
     let info = looped.refine(SoftmaxRefineSettings::default()).unwrap();
     assert!(info.bounds.last() > info.bounds.first());
+    let diagnosis = looped.diagnose(5000, &mut rng).unwrap();
+    assert!(diagnosis.k_hat.is_some() && diagnosis.advice == Advice::Good, "{diagnosis:?}");
     assert!(looped.weights()[0].weights[0] > 0.0 && looped.weights()[1].weights[0] < 0.0);
     assert_eq!(looped.sample(&mut rng).unwrap().len(), 2);
 

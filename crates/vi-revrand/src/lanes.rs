@@ -1,14 +1,18 @@
-//! Loops over many numbers at once, compiled for the vector width that the processor has.
+//! Loops over many numbers at once, compiled for the vectors that the processor has.
+//!
+//! Each function works on one number without branches, so that a loop over it becomes vector instructions; sums are taken apart,
+//! in vectors, since the compiler keeps the order of additions. What is dispatched is a struct: the body of a closure need not be
+//! compiled for the wider vectors.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
-/// Numbers that go through a loop together: two of the widest vectors.
-pub(crate) const LANES: usize = 16;
-/// Numbers whose `1 + e ≤ 2` are multiplied before one logarithm is taken.
-const PRODUCT: usize = 1000;
-/// Beyond this [`exp`] is 0, or infinite.
+/// Beyond these [`exp`] is 0, or infinite.
 const SMALLEST: f64 = -708.0;
 const LARGEST: f64 = 709.0;
+/// Numbers between ½ and 1 of which the product stays above underflow.
+const FACTORS: usize = 1000;
+/// Numbers of which [`log_product`] takes one logarithm.
+const CHUNK: usize = 32;
 
 /// `1/j!`; with `|r| ≤ ½·ln 2` the next term is below 5e-18.
 const INVERSE_FACTORIALS: [f64; 14] = [
@@ -30,193 +34,204 @@ const INVERSE_FACTORIALS: [f64; 14] = [
 
 /// `out_i ← exp(x_i)` to 2 ulp; 0 below −708 and infinite above 709.
 pub(crate) fn exp(x: &[f64], out: &mut [f64]) {
-    Arch::new().dispatch(
+    struct Exp<'a>(&'a [f64], &'a mut [f64]);
+
+    impl WithSimd for Exp<'_> {
+        type Output = ();
+
         #[inline(always)]
-        || {
-            let (heads, tail) = x.as_chunks::<LANES>();
-            let (out_heads, out_tail) = out.as_chunks_mut::<LANES>();
-            for (x, out) in heads.iter().zip(out_heads) {
-                *out = exp_lanes(*x);
+        fn with_simd<S: Simd>(self, _: S) {
+            for (out, x) in self.1.iter_mut().zip(self.0) {
+                let inside = exp_inside(x.clamp(SMALLEST, LARGEST));
+                let low = if *x < SMALLEST { 0.0 } else { inside };
+                *out = if *x > LARGEST { f64::INFINITY } else { low };
             }
-            out_tail.copy_from_slice(&exp_lanes(padded(tail, 0.0))[..tail.len()]);
-        },
-    );
+        }
+    }
+
+    Arch::new().dispatch(Exp(x, out));
+}
+
+/// `e^x` for `−708 ≤ x ≤ 709`.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "becomes part of a loop over vectors")]
+fn exp_inside(x: f64) -> f64 {
+    // Adding 1.5·2⁵² rounds to the nearest integer and leaves it in the low bits.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
+    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    let r = (-n).mul_add(LN_2_LOW, (-n).mul_add(LN_2_HIGH, x));
+    let mut sum = INVERSE_FACTORIALS[13];
+    for j in (0..13).rev() {
+        sum = sum.mul_add(r, INVERSE_FACTORIALS[j]);
+    }
+    sum * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
 }
 
 /// `Σ softplus(t_i)` with `t_i = sign·f_i`, and `slopes_i ← −sign·s(t_i)`; `sign` is 1 or −1.
 ///
 /// The sum is off by at most a few `ε` for each number, which is absolute: where every `softplus` is below `ε` it is 0.
 pub(crate) fn softplus_sum(sign: f64, f: &[f64], slopes: &mut [f64]) -> f64 {
-    let part = |(f, slopes): (&[f64], &mut [f64])| {
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                let (heads, tail) = f.as_chunks::<LANES>();
-                let (slope_heads, slope_tail) = slopes.as_chunks_mut::<LANES>();
-                let (mut linear, mut product) = ([0.0; LANES], [1.0; LANES]);
-                for (f, slopes) in heads.iter().zip(slope_heads) {
-                    *slopes = softplus_lanes(sign, *f, &mut linear, &mut product);
-                }
-                // softplus(−∞) = 0.
-                let last = softplus_lanes(sign, padded(tail, -sign * f64::INFINITY), &mut linear, &mut product);
-                slope_tail.copy_from_slice(&last[..tail.len()]);
-                linear.iter().sum::<f64>() + product.iter().product::<f64>().ln()
-            },
-        )
-    };
-    f.chunks(PRODUCT).zip(slopes.chunks_mut(PRODUCT)).map(part).sum()
+    Arch::new().dispatch(Slopes { sign, f, slopes });
+    let part = |(f, slopes)| Arch::new().dispatch(SoftplusSum { sign, f, slopes });
+    f.chunks(FACTORS).zip(slopes.chunks(FACTORS)).map(part).sum()
 }
 
-/// `Σ (x_i² + y_i)`.
-pub(crate) fn sum_of_squares_and(x: &[f64], y: &[f64]) -> f64 {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let ((x, x_tail), (y, y_tail)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-            let mut sums = [0.0; LANES];
-            for (x, y) in x.iter().zip(y) {
-                for i in 0..LANES {
-                    sums[i] += x[i] * x[i] + y[i];
-                }
-            }
-            let tail: f64 = x_tail.iter().zip(y_tail).map(|(x, y)| x * x + y).sum();
-            sums.iter().sum::<f64>() + tail
-        },
-    )
+/// `−sign·s(t)`.
+struct Slopes<'a> {
+    sign: f64,
+    f: &'a [f64],
+    slopes: &'a mut [f64],
 }
 
-/// `out_i ← −x_i`.
-pub(crate) fn negate(x: &[f64], out: &mut [f64]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (out, x) in out.iter_mut().zip(x) {
-                *out = -x;
-            }
-        },
-    );
-}
-
-/// `out_i ← −x_i·y_i`.
-pub(crate) fn negative_product(x: &[f64], y: &[f64], out: &mut [f64]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
-                *out = -x * y;
-            }
-        },
-    );
-}
-
-/// `y_i ← y_i + α`.
-pub(crate) fn add(alpha: f64, y: &mut [f64]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for y in y.iter_mut() {
-                *y += alpha;
-            }
-        },
-    );
-}
-
-/// The logarithm of a product of many positive, normal, finite numbers: mantissas are multiplied and exponents added, so that
-/// one logarithm is taken for all and nothing overflows.
-pub(crate) struct LogProduct {
-    mantissas: [f64; LANES],
-    /// Sums of biased exponents.
-    exponents: [u64; LANES],
-    factors: u64,
-    /// Of the mantissas put aside before they overflow.
-    logarithm: f64,
-}
-
-const MANTISSA: u64 = (1 << 52) - 1;
-const ONE: u64 = 1023 << 52;
-
-impl LogProduct {
-    pub(crate) fn new() -> Self {
-        Self { mantissas: [1.0; LANES], exponents: [0; LANES], factors: 0, logarithm: 0.0 }
-    }
+impl WithSimd for Slopes<'_> {
+    type Output = ();
 
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "has to be compiled inside the caller's dispatch")]
-    pub(crate) fn multiply(&mut self, x: [f64; LANES]) {
-        for i in 0..LANES {
-            let bits = x[i].to_bits();
-            self.mantissas[i] *= f64::from_bits(bits & MANTISSA | ONE);
-            self.exponents[i] += bits >> 52;
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { sign, f, slopes } = self;
+        for (slope, f) in slopes.iter_mut().zip(f) {
+            let t = sign * f;
+            let e = exp_inside((-t.abs()).max(SMALLEST));
+            *slope = -sign * (if t >= 0.0 { 1.0 } else { e }) / (1.0 + e);
         }
-        self.factors += 1;
-        if self.factors % PRODUCT as u64 == 0 {
-            self.set_aside();
-        }
-    }
-
-    fn set_aside(&mut self) {
-        self.logarithm += self.mantissas.iter().map(|mantissa| mantissa.ln()).sum::<f64>();
-        self.mantissas = [1.0; LANES];
-    }
-
-    pub(crate) fn ln(mut self) -> f64 {
-        if self.factors < 1000 / LANES as u64 {
-            // All of them together stay below 2¹⁰⁰⁰.
-            self.mantissas = std::array::from_fn(|i| if i == 0 { self.mantissas.iter().product() } else { 1.0 });
-            self.logarithm += self.mantissas[0].ln();
-        } else {
-            self.set_aside();
-        }
-        let bias = 1023.0 * (self.factors * LANES as u64) as f64;
-        self.logarithm + (self.exponents.iter().sum::<u64>() as f64 - bias) * std::f64::consts::LN_2
     }
 }
 
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "has to be compiled inside the caller's dispatch")]
-pub(crate) fn padded(tail: &[f64], with: f64) -> [f64; LANES] {
-    let mut lanes = [with; LANES];
-    lanes[..tail.len()].copy_from_slice(tail);
-    lanes
+/// `Σ max(t, 0) − log Π s(|t|)`, since `softplus(t) = max(t, 0) − log s(|t|)`.
+struct SoftplusSum<'a> {
+    sign: f64,
+    f: &'a [f64],
+    /// `±s(t)`.
+    slopes: &'a [f64],
 }
 
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "has to be compiled inside the caller's dispatch")]
-fn softplus_lanes(sign: f64, f: [f64; LANES], linear: &mut [f64; LANES], product: &mut [f64; LANES]) -> [f64; LANES] {
-    let t = f.map(|f| sign * f);
-    let e = exp_lanes(t.map(|t| -t.abs()));
-    let mut slopes = [0.0; LANES];
-    for i in 0..LANES {
-        linear[i] += t[i].max(0.0);
-        product[i] *= 1.0 + e[i];
-        slopes[i] = -sign * (if t[i] >= 0.0 { 1.0 } else { e[i] }) / (1.0 + e[i]);
-    }
-    slopes
-}
+impl WithSimd for SoftplusSum<'_> {
+    type Output = f64;
 
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "has to be compiled inside the caller's dispatch")]
-fn exp_lanes(x: [f64; LANES]) -> [f64; LANES] {
-    // Adding 1.5·2⁵² rounds to the nearest integer and leaves it in the low bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
-    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
-        let kept = x[i].clamp(SMALLEST, LARGEST);
-        let shifted = kept * std::f64::consts::LOG2_E + ROUND;
-        let n = shifted - ROUND;
-        let r = (kept - n * LN_2_HIGH) - n * LN_2_LOW;
-        let mut sum = INVERSE_FACTORIALS[13];
-        for j in (0..13).rev() {
-            sum = sum * r + INVERSE_FACTORIALS[j];
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { sign, f, slopes } = self;
+        let ((f, f_tail), (slopes, slopes_tail)) = (S::as_simd_f64s(f), S::as_simd_f64s(slopes));
+        let (zero, one, signs) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0), simd.splat_f64s(sign));
+        let (mut linear, mut product) = (zero, one);
+        for (f, slope) in f.iter().zip(slopes) {
+            linear = simd.add_f64s(linear, simd.max_f64s(simd.mul_f64s(signs, *f), zero));
+            let s = simd.abs_f64s(*slope);
+            // s(|t|) is s(t) or s(−t), whichever is larger.
+            product = simd.mul_f64s(product, simd.max_f64s(s, simd.sub_f64s(one, s)));
         }
-        let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
-        let inside = sum * power;
-        let low = if x[i] < SMALLEST { 0.0 } else { inside };
-        out[i] = if x[i] > LARGEST { f64::INFINITY } else { low };
+        let (mut linear, mut product) = (simd.reduce_sum_f64s(linear), simd.reduce_product_f64s(product));
+        for (f, slope) in f_tail.iter().zip(slopes_tail) {
+            linear += (sign * f).max(0.0);
+            product *= slope.abs().max(1.0 - slope.abs());
+        }
+        linear - product.ln()
     }
-    out
+}
+
+/// `Σ x_i`.
+pub(crate) fn sum(x: &[f64]) -> f64 {
+    struct Sum<'a>(&'a [f64]);
+
+    impl WithSimd for Sum<'_> {
+        type Output = f64;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> f64 {
+            let (heads, tail) = S::as_simd_f64s(self.0);
+            let (pairs, rest) = heads.as_chunks::<2>();
+            let [mut first, mut second] = [simd.splat_f64s(0.0); 2];
+            for [x, y] in pairs {
+                first = simd.add_f64s(first, *x);
+                second = simd.add_f64s(second, *y);
+            }
+            for x in rest {
+                first = simd.add_f64s(first, *x);
+            }
+            simd.reduce_sum_f64s(simd.add_f64s(first, second)) + tail.iter().sum::<f64>()
+        }
+    }
+
+    Arch::new().dispatch(Sum(x))
+}
+
+/// `(log Π s_i, Σ d_i²/s_i)` with `s = c + c′` and `d = m − m′`, of `[m, m′, c, c′]`: one logarithm is taken for many numbers where
+/// their product neither overflows nor underflows.
+pub(crate) fn overlap(pair: [&[f64]; 4]) -> (f64, f64) {
+    let d = pair[0].len();
+    Arch::new().dispatch(Overlap { pair: pair.map(|x| &x[..d]) })
+}
+
+struct Overlap<'a> {
+    pair: [&'a [f64]; 4],
+}
+
+impl WithSimd for Overlap<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
+        let [(m, m_tail), (n, n_tail), (c, c_tail), (e, e_tail)] = self.pair.map(|x| x.as_chunks::<CHUNK>());
+        let (mut logarithm, mut distance) = (0.0, simd.splat_f64s(0.0));
+        for i in 0..m.len() {
+            let [m, n, c, e] = [&m[i], &n[i], &c[i], &e[i]].map(|x| S::as_simd_f64s(x.as_slice()).0);
+            let mut product = simd.splat_f64s(1.0);
+            for j in 0..c.len() {
+                let s = simd.add_f64s(c[j], e[j]);
+                let d = simd.sub_f64s(m[j], n[j]);
+                distance = simd.mul_add_e_f64s(simd.div_f64s(d, s), d, distance);
+                product = simd.mul_f64s(product, s);
+            }
+            let product = simd.reduce_product_f64s(product);
+            logarithm += if product.is_normal() { product.ln() } else { log_sum(&self.pair, i * CHUNK, CHUNK) };
+        }
+        let mut distance = simd.reduce_sum_f64s(distance);
+        for i in 0..m_tail.len() {
+            let d = m_tail[i] - n_tail[i];
+            distance += d * d / (c_tail[i] + e_tail[i]);
+        }
+        let product: f64 = c_tail.iter().zip(e_tail).map(|(c, e)| c + e).product();
+        let first = self.pair[0].len() - c_tail.len();
+        logarithm += if product.is_normal() { product.ln() } else { log_sum(&self.pair, first, c_tail.len()) };
+        (logarithm, distance)
+    }
+}
+
+/// `Σ log x_i` for positive `x_i`, likewise.
+pub(crate) fn log_product(x: &[f64]) -> f64 {
+    struct LogProduct<'a>(&'a [f64]);
+
+    impl WithSimd for LogProduct<'_> {
+        type Output = f64;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> f64 {
+            let (heads, tail) = self.0.as_chunks::<CHUNK>();
+            let mut logarithm = 0.0;
+            let mut add = |product: f64, x: &[f64]| {
+                let logs = || x.iter().map(|x| x.ln()).sum();
+                logarithm += if product.is_normal() { product.ln() } else { logs() };
+            };
+            for x in heads {
+                let (vectors, _) = S::as_simd_f64s(x.as_slice());
+                let product = vectors.iter().fold(simd.splat_f64s(1.0), |product, x| simd.mul_f64s(product, *x));
+                add(simd.reduce_product_f64s(product), x);
+            }
+            add(tail.iter().product(), tail);
+            logarithm
+        }
+    }
+
+    Arch::new().dispatch(LogProduct(x))
+}
+
+/// The same logarithm, one number at a time.
+#[cold]
+fn log_sum([_, _, c, e]: &[&[f64]; 4], first: usize, count: usize) -> f64 {
+    (first..first + count).map(|i| (c[i] + e[i]).ln()).sum()
 }
 
 #[cfg(test)]
@@ -231,11 +246,10 @@ mod tests {
         for (&x, &ours) in x.iter().zip(&out) {
             assert!((ours - x.exp()).abs() <= 2.0 * f64::EPSILON * x.exp(), "x = {x}");
         }
-        let mut ends = [0.0; 4];
-        exp(&[-709.0, 710.0, f64::INFINITY, f64::NEG_INFINITY], &mut ends);
-        assert_eq!(ends, [0.0, f64::INFINITY, f64::INFINITY, 0.0]);
-        exp(&[f64::NAN], &mut ends[..1]);
-        assert!(ends[0].is_nan());
+        let mut ends = [0.0; 5];
+        exp(&[-709.0, 710.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN], &mut ends);
+        assert_eq!(ends[..4], [0.0, f64::INFINITY, f64::INFINITY, 0.0]);
+        assert!(ends[4].is_nan());
     }
 
     #[test]
@@ -253,6 +267,31 @@ mod tests {
                     assert!((slope - exact).abs() <= 8.0 * f64::EPSILON * exact.abs(), "f = {f}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn sums_of_any_length() {
+        for n in 0..40 {
+            let x: Vec<f64> = (0..n).map(f64::from).collect();
+            assert_eq!(sum(&x), f64::from(n * (n - 1) / 2));
+        }
+    }
+
+    #[test]
+    fn overlaps_are_those_of_single_numbers() {
+        // 1e-200 and 1e200: the product of several leaves the range.
+        for (n, scale) in [(1, 1.0), (15, 1.0), (16, 1.0), (100, 1e-200), (37, 1e200)] {
+            let vector = |salt: i32| (0..n).map(|i| f64::from((i * 37 + salt * 11) % 23) + 0.5).collect::<Vec<f64>>();
+            let (m, k) = (vector(0), vector(1));
+            let [c, e] = [2, 3].map(|salt| vector(salt).iter().map(|c| scale * c).collect::<Vec<f64>>());
+            let (log, distance) = overlap([&m, &k, &c, &e]);
+            let each = |i: usize| (c[i] + e[i], m[i] - k[i]);
+            let exact: (f64, f64) =
+                (0..m.len()).map(each).fold((0.0, 0.0), |(log, sum), (s, d)| (log + s.ln(), sum + d * d / s));
+            let tolerance = 4.0 * f64::from(n) * f64::EPSILON;
+            assert!((log - exact.0).abs() <= tolerance * exact.0.abs().max(1.0), "{log} {}", exact.0);
+            assert!((distance - exact.1).abs() <= tolerance * exact.1);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Factor analysis of a covariance by recursive, online and batch EM (L-RVGA §5.1, Appendices C and E).
 
 use vi_core::factor::{
-    self, Averaging, DiagonalSettings, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings, SecondMoments, Weights,
+    self, Averaging, DiagonalSettings, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings, SecondMoments,
+    UpdateSettings, Weights,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::{Cholesky, LowRank};
@@ -154,7 +155,7 @@ fn check_recursive(case: &Case, name: &str, node: &Node<'_>, report: &mut Report
     let stated = node.find("weights").and_then(|weights| weights.text()).unwrap_or_default();
     let regularised = name.contains("regularised") || name.contains("regularized") || stated.contains("t/(t+1)");
     let weights = if regularised { Weights::Mean } else { Weights::MeanAsPrinted };
-    let settings = RecursiveSettings::new(weights, inner_loops, DiagonalSettings::default())?;
+    let settings = RecursiveSettings::new(weights, UpdateSettings::new(inner_loops, DiagonalSettings::default())?)?;
     let run = |x: MatRef<'_, f64>, see: Seen<'_>| {
         let mut em = RecursiveEm::new(case.start.clone(), settings);
         for t in 0..x.nrows() {

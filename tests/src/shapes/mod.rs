@@ -8,6 +8,8 @@ mod factor_analysis;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod lrvga_linear;
+mod lrvga_logistic;
 mod revrand_basis;
 mod revrand_glm;
 mod revrand_kernels;
@@ -38,6 +40,8 @@ pub const ALL: &[Shape] = &[
     logistic_cases::SHAPE,
     kalman::SHAPE,
     drugowitsch::SHAPE,
+    lrvga_linear::SHAPE,
+    lrvga_logistic::SHAPE,
     factor_analysis::SHAPE,
     sampler::SHAPE,
     revrand_glm::LIKELIHOODS,

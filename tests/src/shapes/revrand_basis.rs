@@ -63,25 +63,24 @@ fn check_hadamard(hadamard: &Node<'_>, report: &mut Report) -> Result<(), CaseEr
 }
 
 /// A basis at its parameters, with what links those to the stored ones.
-pub(super) struct AtParameters {
-    pub(super) basis: AnyBasis,
-    pub(super) theta: Vec<f64>,
+struct AtParameters {
+    basis: AnyBasis,
+    theta: Vec<f64>,
     /// `dθ/d(stored parameter)`.
-    pub(super) slopes: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+/// Radial features `exp(−r²/(4l⁴))` as ours: at `θ = √2·l²`, with `dθ/dl`.
+pub(super) fn published_radial(centres: &Mat<f64>, scales: &[f64]) -> Result<(Radial, Vec<f64>, Vec<f64>), CaseError> {
+    let theta: Vec<f64> = scales.iter().map(|l| std::f64::consts::SQRT_2 * l * l).collect();
+    let slopes = scales.iter().map(|l| 2.0 * std::f64::consts::SQRT_2 * l).collect();
+    Ok((Radial::new(centres.as_ref(), length_scale(&theta))?, theta, slopes))
 }
 
 impl AtParameters {
-    pub(super) fn same(basis: impl Into<AnyBasis>, theta: Vec<f64>) -> Self {
+    fn same(basis: impl Into<AnyBasis>, theta: Vec<f64>) -> Self {
         let slopes = vec![1.0; theta.len()];
         Self { basis: basis.into(), theta, slopes }
-    }
-
-    /// Radial features `exp(−r²/(4l⁴))` as ours: at `√2·l²`, whose derivative is `2√2·l`.
-    pub(super) fn published_radial(centres: &Mat<f64>, scales: &[f64]) -> Result<Self, CaseError> {
-        let theta: Vec<f64> = scales.iter().map(|l| std::f64::consts::SQRT_2 * l * l).collect();
-        let slopes = scales.iter().map(|l| 2.0 * std::f64::consts::SQRT_2 * l).collect();
-        let basis = Radial::new(centres.as_ref(), length_scale(&theta))?;
-        Ok(Self { basis: basis.into(), theta, slopes })
     }
 
     fn features(&self, x: &Mat<f64>) -> Result<Mat<f64>, CaseError> {
@@ -176,7 +175,6 @@ fn read_basis(name: &str, inputs: &Node<'_>, columns: usize, width: usize) -> Re
         let draws = read_draws(inputs)?;
         if let [means, scales] = &parameters[..] {
             let basis = FastFoodMixture::from_draws(draws, means, length_scale(scales))?;
-            // The length scales of a mixture are one for each input, also when that is one.
             AtParameters::same(basis, parameters.concat())
         } else {
             let basis = FastFood::from_draws(Kernel::Rbf, draws, columns, length_scale(&scales))?;
@@ -188,7 +186,8 @@ fn read_basis(name: &str, inputs: &Node<'_>, columns: usize, width: usize) -> Re
     } else if let Some(centres) = inputs.find("centres") {
         let centres = centres.matrix()?;
         if name.starts_with("radial") {
-            AtParameters::published_radial(&centres, &scales)?
+            let (basis, theta, slopes) = published_radial(&centres, &scales)?;
+            AtParameters { basis: basis.into(), theta, slopes }
         } else if name.starts_with("sigmoid") {
             AtParameters::same(Sigmoidal::new(centres.as_ref(), length_scale(&scales))?, scales)
         } else {
@@ -267,15 +266,12 @@ fn check_concatenation(case: &Node<'_>, report: &mut Report) -> Result<(), CaseE
     let waves = columns_of(note, "random_rbf", &[1, 3]);
     let weights = inputs.get("weights_W")?.matrix_of(waves.len(), inputs.get("weights_W")?.matrix()?.ncols())?;
     let fourier = RandomFourier::from_frequencies(Kernel::Rbf, weights, length_scale(&scales))?;
-    let radial = AtParameters::published_radial(&inputs.get("centres")?.matrix()?, &radial)?;
-    let AnyBasis::Radial(bumps) = radial.basis else {
-        return Err(inputs.refuse("no radial basis"));
-    };
+    let (bumps, at_radial, _) = published_radial(&inputs.get("centres")?.matrix()?, &radial)?;
     let basis: Composed = Linear::with_intercept(line.len())?.on_columns(&line)?.with_variance(variances[0])?
         + fourier.on_columns(&waves)?.with_variance(variances[1])?
         + bumps.with_variance(variances[2])?;
 
-    let theta = [scales.clone(), radial.theta].concat();
+    let theta = [scales.clone(), at_radial].concat();
     let found = basis.features(&theta, x.as_ref(), Par::Seq)?;
     let stored = expected.get("Phi")?.matrix_of(found.nrows(), found.ncols())?;
     report.compare("Phi", compare::matrices(found.as_ref(), stored.as_ref()), tolerance::FEATURES);
@@ -301,15 +297,11 @@ fn check_concatenation(case: &Node<'_>, report: &mut Report) -> Result<(), CaseE
             .flat_map(|part| [part.features.start as f64, part.features.end as f64])
             .collect();
         let stored: Vec<f64> = stored.items()?.iter().map(Node::vector).collect::<Result<Vec<_>, _>>()?.concat();
-        stored_length(&expected, &found, &stored)?;
+        expected.check_len(found.len(), stored.len())?;
         report.compare("slices", compare::vectors(&found, &stored, 0.0), 0.0);
     }
     if let Some(stored) = expected.find("dim") {
         report.compare("dim", compare::relative(basis.width() as f64, stored.number()?), 0.0);
     }
     Ok(())
-}
-
-fn stored_length(node: &Node<'_>, found: &[f64], stored: &[f64]) -> Result<(), CaseError> {
-    node.check_len(found.len(), stored.len())
 }

@@ -3,11 +3,11 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_linalg::faer::{Mat, Par};
-use vi_revrand::basis::{AnyBasis, Basis, Composed, Kernel, Linear, RandomFourier};
+use vi_revrand::basis::{Basis, Composed, Kernel, Linear, Part, RandomFourier};
 use vi_revrand::slm::{self, Hyperparameters, Slm, SlmSettings};
 
 use super::Shape;
-use super::revrand_basis::{AtParameters, length_scale};
+use super::revrand_basis::{length_scale, published_radial};
 use crate::json::Node;
 use crate::report::Report;
 use crate::{CaseError, compare, tolerance};
@@ -35,6 +35,8 @@ struct Problem<'a> {
     inputs: Node<'a>,
     x: Mat<f64>,
     y: Vec<f64>,
+    /// Whether there is a line, and whether a constant belongs to it.
+    line: Option<bool>,
 }
 
 impl<'a> Problem<'a> {
@@ -42,26 +44,39 @@ impl<'a> Problem<'a> {
         let inputs = case.get("inputs")?;
         let x = inputs.get("X")?.matrix()?;
         let y = inputs.get("y")?.vector_of(x.nrows())?;
-        Ok(Self { inputs, x, y })
+        let named =
+            case.find("features").and_then(|features| features.text()).is_none_or(|name| name.contains("linear"));
+        // The stored features say by their number whether there is a constant.
+        let phi = case.find("expected_at_inputs").and_then(|expected| expected.find("Phi"));
+        let width = phi.map(|phi| phi.matrix()).transpose()?.map(|phi| phi.ncols());
+        let others = match (inputs.find("centres"), inputs.find("rff_weights_W")) {
+            (Some(centres), _) => centres.matrix()?.nrows(),
+            (None, Some(weights)) => 2 * weights.matrix()?.ncols(),
+            (None, None) => 0,
+        };
+        let constant = width.is_none_or(|width| width != others + x.ncols());
+        Ok(Self { inputs, x, y, line: named.then_some(constant) })
     }
 
     /// The basis at stored length scales, with our parameters and `dθ/dl`.
     fn basis(&self, scales: &[f64]) -> Result<(Composed, Vec<f64>, Vec<f64>), CaseError> {
-        let linear = Linear::with_intercept(self.x.ncols())?;
-        let at = if let Some(centres) = self.inputs.find("centres") {
-            AtParameters::published_radial(&centres.matrix()?, scales)?
+        let d = self.x.ncols();
+        let mut parts: Vec<Part> = match self.line {
+            Some(true) => vec![Linear::with_intercept(d)?.into()],
+            Some(false) => vec![Linear::new(d)?.into()],
+            None => Vec::new(),
+        };
+        let (mut theta, mut slopes) = (Vec::new(), Vec::new());
+        if let Some(centres) = self.inputs.find("centres") {
+            let (radial, at, rates) = published_radial(&centres.matrix()?, scales)?;
+            parts.push(radial.into());
+            (theta, slopes) = (at, rates);
         } else if let Some(weights) = self.inputs.find("rff_weights_W") {
             let basis = RandomFourier::from_frequencies(Kernel::Rbf, weights.matrix()?, length_scale(scales))?;
-            AtParameters::same(basis, scales.to_vec())
-        } else {
-            return Ok((linear.into(), Vec::new(), Vec::new()));
-        };
-        let basis = match at.basis {
-            AnyBasis::Radial(basis) => linear + basis,
-            AnyBasis::RandomFourier(basis) => linear + basis,
-            _ => return Err(self.inputs.refuse("no basis with length scales")),
-        };
-        Ok((basis, at.theta, at.slopes))
+            parts.push(basis.into());
+            (theta, slopes) = (scales.to_vec(), vec![1.0; scales.len()]);
+        }
+        Ok((Composed::new(parts)?, theta, slopes))
     }
 
     /// The evidence at stored values: `(basis, hyper-parameters, dθ/dl)`.
@@ -95,7 +110,7 @@ fn check_case(case: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
 }
 
 fn check_at_inputs(problem: &Problem<'_>, expected: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
-    let Problem { inputs, x, y } = problem;
+    let Problem { inputs, x, y, .. } = problem;
     let (basis, hyper, slopes) = problem.at(inputs)?;
     if let Some(stored) = expected.find("Phi") {
         let found = basis.features(&hyper.theta, x.as_ref(), Par::Seq)?;
@@ -156,7 +171,7 @@ fn check_posterior(model: &Slm<Composed>, expected: &Node<'_>, report: &mut Repo
 
 /// The stored end of a search is compared at its own values; ours must not end lower.
 fn check_learned(problem: &Problem<'_>, learned: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
-    let Problem { inputs, x, y } = problem;
+    let Problem { inputs, x, y, .. } = problem;
     let (basis, hyper, _) = problem.at(learned)?;
     let model = Slm::new(basis, hyper, x.as_ref(), y, Par::Seq)?;
     let stored = learned.get("elbo")?.number()?;

@@ -1,5 +1,6 @@
 //! Variational Bayesian regression: rounding grows with the condition number and with how slowly the iteration contracts.
 
+use vi_linalg::Cholesky;
 use vi_linalg::faer::MatRef;
 use vi_models::ModelError;
 use vi_models::vb::VbSettings;
@@ -7,17 +8,21 @@ use vi_models::vb::VbSettings;
 /// A run to be reproduced iteration by iteration.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// `κ(V⁻¹)`.
+    /// Dimension `d`.
+    pub dim: usize,
+    /// The condition number of `V⁻¹` with its diagonal brought to 1: factorisations do not see the columns' units (van der Sluis).
     pub condition: f64,
-    /// Iterations.
-    pub iterations: usize,
+    /// What a change of the inputs by `ε` does to the parameters, measured: an iteration far from its fixed point can amplify it.
+    pub sensitivity: f64,
 }
 
 impl Run {
-    /// Parameters: each iteration adds `ε·κ`, two runs are compared, and nothing is asked below 1e-12.
+    /// Parameters: `32d·ε·κ` for two runs that factor, solve and project, or the measured sensitivity by the factor by which one draw of rounding errors may miss another;
+    /// nothing is asked below 1e-11.
     #[must_use]
     pub fn parameters(&self) -> f64 {
-        1e-12 + 2.0 * f64::EPSILON * self.condition * self.iterations as f64
+        let rounding = 32.0 * self.dim as f64 * f64::EPSILON * self.condition;
+        1e-11 + rounding.max(16.0 * self.sensitivity)
     }
 
     /// ℒ.
@@ -57,17 +62,20 @@ pub fn settings() -> Result<VbSettings, ModelError> {
 /// Parameters at a fixed point that the file reached in `iterations`, the last of which changed them by `last_change`.
 ///
 /// The file's changes fell from order one to 1e-12, a factor `e^28`, so the iteration contracts by `1 − 28/iterations` and what is left is
-/// `iterations/28` changes; rounding of `ε·κ` adds up likewise.
+/// `iterations/28` changes; rounding adds up likewise.
 #[must_use]
-pub fn fixed_point(condition: f64, iterations: usize, last_change: f64) -> f64 {
+pub fn fixed_point(run: Run, iterations: usize, last_change: f64) -> f64 {
     let sum = 1.0 + iterations as f64 / 28.0;
-    1e-12 + 4.0 * sum * (last_change + 1e-12 + f64::EPSILON * condition)
+    1e-11 + 4.0 * sum * (last_change + 1e-12 + f64::EPSILON * run.dim as f64 * run.condition)
 }
 
-/// The condition number of `LLᵀ` from the diagonal of its factor, from below.
-#[must_use]
-pub fn factor_condition(factor: MatRef<'_, f64>) -> f64 {
-    let diagonal = (0..factor.nrows()).map(|j| factor[(j, j)] * factor[(j, j)]);
-    let (low, high) = diagonal.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), v| (low.min(v), high.max(v)));
-    high / low
+/// The condition number of a covariance, from above: `‖V‖·‖V⁻¹‖` in the Frobenius norm. Of `V` as it is: downdates of a covariance, unlike
+/// factorisations, do see the columns' units.
+///
+/// # Errors
+/// [`ModelError`] where the matrix is not positive definite.
+pub fn condition(covariance: MatRef<'_, f64>) -> Result<f64, ModelError> {
+    let factor = Cholesky::new(covariance)?;
+    let norm = (factor.factor() * factor.factor().transpose()).norm_l2();
+    Ok(norm * factor.inverse().norm_l2())
 }

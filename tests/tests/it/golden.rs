@@ -109,8 +109,6 @@ fn shapes_of_other_papers_are_left_alone() {
         "[]",
         "3.5",
         r#"{"columns": ["name", "size"], "rows": [["a", 1]]}"#,
-        // Limited-memory filters: factors of a precision in every case.
-        r#"{"x": [[1.0]], "y": [1], "prior_cov": "sigma0^2 * identity", "cases": [{"W0": [[0.1]], "algorithms": {}}]}"#,
         // Variational Bayes: inputs, prior, expected objects.
         r#"{"inputs": {"X": [[1.0]], "y": [1]}, "prior": {"a0": 1e-2}, "expected": {"w": [0.1]}}"#,
     ] {

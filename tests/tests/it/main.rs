@@ -4,6 +4,7 @@
 mod bad_input;
 mod common;
 mod golden;
+mod low_rank;
 mod nonlinear;
 mod other_sizes;
 mod properties;

@@ -40,6 +40,13 @@ pub struct Info {
 }
 
 impl Info {
+    /// `E_q[log(q/f)] + log E_q[f/q]`: the divergence `KL(q‖p)` in nats as far as `q`'s own points show it, never negative but for
+    /// rounding. What `q` misses, it does not see.
+    #[must_use]
+    pub fn kl(&self) -> f64 {
+        self.objective.value + self.log_evidence.value
+    }
+
     pub(crate) fn new(iteration: usize) -> Self {
         let nan = Estimate { value: f64::NAN, standard_error: f64::NAN };
         Self {

@@ -94,7 +94,9 @@ impl Line {
             if !(sum > 0.0 && sum.is_finite()) {
                 return None;
             }
-            column.iter_mut().for_each(|c| *c /= sum);
+            for c in column.iter_mut() {
+                *c /= sum;
+            }
         }
         Some(())
     }

@@ -1,12 +1,13 @@
 //! Candidates for a new component, and which of them are worth a search.
 
+use vi_linalg::faer::Mat;
+
 use super::cloud::Cloud;
 use super::line::{Found, Line};
 use super::pool::{Pool, choose, missing};
 use super::settings::BoostSettings;
-use crate::BoostError;
 use crate::block::Block;
-use crate::component::Component;
+use crate::component::{Component, Family};
 use crate::local::{Ball, inverse, least_eigenvalue, peak};
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::objective::{Reference, Single};
@@ -43,15 +44,24 @@ const LOCAL: Search = Search { evaluations: 40, tolerance: 1e-6 };
 pub(crate) const COARSE: usize = 128;
 
 /// A covariance to try at a place, before scaling.
-struct Shape {
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
     at: Vec<f64>,
-    covariance: vi_linalg::faer::Mat<f64>,
-    least_eigenvalue: f64,
+    covariance: Mat<f64>,
+    pub(crate) least_eigenvalue: f64,
+}
+
+impl Shape {
+    /// The Gaussian there with `scale` times the covariance.
+    pub(crate) fn scaled(&self, scale: f64, family: Family) -> Option<Component> {
+        let full = Component::full(&self.at, self.covariance.as_ref()).ok()?;
+        full.widened(scale).ok()?.as_family(family).ok()
+    }
 }
 
 /// Shapes at `count` places where mass is missing: the peak of the residual near it with its Hessian, and the place itself with a
 /// fallback. Algorithm 2's candidates, made safe.
-fn shapes<T: LogDensity + ?Sized>(
+pub(crate) fn shapes<T: LogDensity + ?Sized>(
     probe: &Probe<'_, T>,
     q: Option<&GaussianMixture>,
     wide: &Component,
@@ -101,7 +111,7 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
     settings: &BoostSettings,
     z: &[Block],
     u: f64,
-) -> Result<Proposals, BoostError> {
+) -> Proposals {
     let mut proposals = Proposals { gap: f64::NAN, ..Proposals::default() };
     let places = choose(&missing(&[pool], None, f64::NAN), settings.starts, u);
     let mut shapes = shapes(probe, None, &pool.source, &places, &mut proposals);
@@ -116,7 +126,7 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
     let single = Single { probe, z };
     for shape in shapes {
         for scale in &settings.scales {
-            let Some(component) = scaled(&shape, *scale, settings) else { continue };
+            let Some(component) = shape.scaled(*scale, settings.family) else { continue };
             proposals.tries += 1;
             let value = single.value(&component);
             if value.is_finite() {
@@ -128,54 +138,56 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
         }
     }
     sort(&mut proposals);
-    Ok(proposals)
+    proposals
 }
 
-/// Candidates for one component more, by the gain of the exact line search on common points.
-pub(crate) fn next<T: LogDensity + ?Sized>(
-    probe: &Probe<'_, T>,
-    q: &GaussianMixture,
-    pools: &[&Pool],
-    reference: &Reference,
-    log_evidence: f64,
-    settings: &BoostSettings,
-    z: &[Block],
-    u: f64,
-) -> Result<Proposals, BoostError> {
-    let mut proposals = Proposals { gap: f64::NEG_INFINITY, ..Proposals::default() };
-    let places = choose(&missing(pools, Some(q), log_evidence), settings.starts, u);
-    let wide = pools.last().map_or_else(|| q.components()[0].clone(), |pool| pool.source.clone());
-    let mut shapes = shapes(probe, Some(q), &wide, &places, &mut proposals);
-    // The heaviest component, so that its scales are tried where it stands.
-    let weights = q.weights();
-    if let Some(k) = (0..q.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])) {
-        let component = &q.components()[k];
-        let (at, covariance) = (component.mean().to_vec(), component.covariance());
-        shapes.push(Shape { at, covariance, least_eigenvalue: f64::NAN });
-    }
-    let mut trial = Trial { q, reference, line: Line::default() };
-    let mut points = Cloud::resting(z.to_vec());
-    for shape in shapes {
-        for scale in &settings.scales {
-            let Some(component) = scaled(&shape, *scale, settings) else { continue };
-            proposals.tries += 1;
-            points.move_to(probe, &component);
-            let Some(found) = trial.line_search(&component, &points) else {
-                proposals.rejected += 1;
-                continue;
-            };
-            proposals.gap = proposals.gap.max(found.slope);
-            let (alpha, gain, least_eigenvalue) = (found.alpha, found.gain, shape.least_eigenvalue);
-            proposals.candidates.push(Candidate { component, alpha, gain, least_eigenvalue });
+/// What a component more is sought with.
+pub(crate) struct Scene<'a, T: ?Sized> {
+    pub(crate) probe: &'a Probe<'a, T>,
+    pub(crate) q: &'a GaussianMixture,
+    /// Where places come from; the last is the widened `q`.
+    pub(crate) pools: [&'a Pool; 2],
+    pub(crate) reference: &'a Reference,
+    /// `log Z` as `q`'s own points have it.
+    pub(crate) log_evidence: f64,
+    pub(crate) settings: &'a BoostSettings,
+    /// Points on which candidates are compared.
+    pub(crate) z: &'a [Block],
+}
+
+impl<T: LogDensity + ?Sized> Scene<'_, T> {
+    /// Candidates, by the gain of the exact line search on common points; `u ∈ [0, 1)` shifts the choice of places.
+    pub(crate) fn propose(&self, u: f64) -> Proposals {
+        let q = self.q;
+        let mut proposals = Proposals { gap: f64::NEG_INFINITY, ..Proposals::default() };
+        let places = choose(&missing(&self.pools, Some(q), self.log_evidence), self.settings.starts, u);
+        let mut shapes = shapes(self.probe, Some(q), &self.pools[1].source, &places, &mut proposals);
+        // The heaviest component, so that its scales are tried where it stands.
+        let weights = q.weights();
+        if let Some(k) = (0..q.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])) {
+            let component = &q.components()[k];
+            let (at, covariance) = (component.mean().to_vec(), component.covariance());
+            shapes.push(Shape { at, covariance, least_eigenvalue: f64::NAN });
         }
+        let mut trial = Trial { q, reference: self.reference, line: Line::default() };
+        let mut points = Cloud::resting(self.z.to_vec());
+        for shape in shapes {
+            for scale in &self.settings.scales {
+                let Some(component) = shape.scaled(*scale, self.settings.family) else { continue };
+                proposals.tries += 1;
+                points.move_to(self.probe, &component);
+                let Some(found) = trial.line_search(&component, &points) else {
+                    proposals.rejected += 1;
+                    continue;
+                };
+                proposals.gap = proposals.gap.max(found.slope);
+                let (alpha, gain, least_eigenvalue) = (found.alpha, found.gain, shape.least_eigenvalue);
+                proposals.candidates.push(Candidate { component, alpha, gain, least_eigenvalue });
+            }
+        }
+        sort(&mut proposals);
+        proposals
     }
-    sort(&mut proposals);
-    Ok(proposals)
-}
-
-fn scaled(shape: &Shape, scale: f64, settings: &BoostSettings) -> Option<Component> {
-    let full = Component::full(&shape.at, shape.covariance.as_ref()).ok()?;
-    full.widened(scale).ok()?.as_family(settings.family).ok()
 }
 
 fn sort(proposals: &mut Proposals) {

@@ -5,7 +5,6 @@ use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Par};
 
 use super::cloud::Cloud;
-use crate::BoostError;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::simplex::{self, Sum};
 
@@ -29,10 +28,10 @@ const TOLERANCE: f64 = 1e-12;
 ///
 /// Newton's method with [`simplex::minimise`] for each step and a backtracking search along it. Cost `N·K·d²` for `N` points, and
 /// `N·K²` a step.
-pub(crate) fn corrective(q: &GaussianMixture, clouds: &[Cloud]) -> Result<Vec<f64>, BoostError> {
+pub(crate) fn corrective(q: &GaussianMixture, clouds: &[Cloud]) -> Vec<f64> {
     let old = q.weights();
     if q.len() == 1 {
-        return Ok(old);
+        return old;
     }
     let problem = Corrective::new(q, clouds);
     let mut w = old.clone();
@@ -65,9 +64,9 @@ pub(crate) fn corrective(q: &GaussianMixture, clouds: &[Cloud]) -> Result<Vec<f6
     }
     let total: f64 = w.iter().sum();
     if !(value.is_finite() && total > 0.0) {
-        return Ok(old);
+        return old;
     }
-    Ok(w.iter().map(|w| w / total).collect())
+    w.iter().map(|w| w / total).collect()
 }
 
 impl Corrective {

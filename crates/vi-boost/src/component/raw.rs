@@ -24,11 +24,6 @@ impl Raw {
         Self { mean: vec![0.0; component.dim()], spread: component.spread().zero_gradient() }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.mean.fill(0.0);
-        self.spread.fill(0.0);
-    }
-
     /// Adds the derivative of `Σ_i g_iᵀθ_i`, `θ_i = μ + A·z_i`.
     pub(crate) fn add_sample(&mut self, component: &Component, z: &Block, g: &Block) {
         for (j, mean) in self.mean.iter_mut().enumerate() {

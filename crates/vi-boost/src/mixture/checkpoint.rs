@@ -63,7 +63,7 @@ fn read(wire: MixtureWire) -> Result<GaussianMixture, BoostError> {
     let d = usize::try_from(wire.dim).unwrap_or(usize::MAX);
     // A weight may be 0, its logarithm −∞; their sum is 1 up to the rounding of K logarithms of size 700 at most.
     let sum: f64 = wire.log_weights.iter().map(|w| w.exp()).sum();
-    if !((sum - 1.0).abs() <= super::SUM_TOLERANCE) {
+    if (sum - 1.0).abs() > super::SUM_TOLERANCE || sum.is_nan() {
         return Err(crate::error::setting("sum of the weights", sum, "1"));
     }
     let components = wire.components.into_iter().map(|c| c.component(d)).collect::<Result<_, _>>()?;

@@ -64,7 +64,9 @@ impl GaussianMixture {
             return Err(vi_core::Error::Overflow { quantity, value: largest }.into());
         }
         let total = largest + log_weights.iter().map(|w| (w - largest).exp()).sum::<f64>().ln();
-        log_weights.iter_mut().for_each(|w| *w -= total);
+        for w in &mut log_weights {
+            *w -= total;
+        }
         Ok(Self { components, log_weights })
     }
 

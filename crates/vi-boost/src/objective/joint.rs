@@ -50,7 +50,9 @@ impl<T: LogDensity + ?Sized> Joint<'_, T> {
                     if rho.iter().all(|r| *r < NEGLIGIBLE) {
                         continue;
                     }
-                    rho.iter_mut().for_each(|r| *r *= c);
+                    for r in &mut rho {
+                        *r *= c;
+                    }
                     by_logit[l] += rho.iter().sum::<f64>();
                     let s = &scratch.solved[l];
                     for j in 0..x.columns() {

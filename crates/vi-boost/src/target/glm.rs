@@ -73,7 +73,9 @@ impl<L: Likelihood> GlmTarget<L> {
         let away: Vec<f64> = theta.iter().zip(&self.prior_mean).map(|(t, m)| t - m).collect();
         kernels::symmetric_mul_vec(slope, self.precision.as_ref(), &away);
         let square = kernels::dot(&away, slope);
-        slope.iter_mut().for_each(|s| *s = -*s);
+        for s in slope.iter_mut() {
+            *s = -*s;
+        }
         self.constant - 0.5 * square
     }
 

@@ -59,11 +59,6 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
         self.evaluations.set(self.evaluations.get() + points as u64);
     }
 
-    pub(crate) fn value(&self, theta: &[f64]) -> f64 {
-        self.count(1);
-        self.target.log_density(theta)
-    }
-
     pub(crate) fn values(&self, x: &Block, values: &mut [f64]) {
         self.count(x.rows());
         self.target.log_densities(x.as_ref(), values);

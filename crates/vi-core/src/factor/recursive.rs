@@ -3,38 +3,27 @@
 use vi_linalg::LowRank;
 use vi_linalg::faer::{MatRef, Par};
 
-use super::settings::DiagonalSettings;
+use super::settings::UpdateSettings;
 use super::update::{UpdateScratch, update};
 use super::weights::Weights;
 use crate::Error;
 use crate::error::check_len;
 
-/// How [`RecursiveEm`] goes; checked at construction.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// How [`RecursiveEm`] goes; checked at construction. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RecursiveSettings {
     weights: Weights,
-    inner_loops: usize,
-    diagonal: DiagonalSettings,
-}
-
-impl Default for RecursiveSettings {
-    /// [`Weights::Mean`], 3 inner loops, [`DiagonalSettings::default`].
-    fn default() -> Self {
-        Self { weights: Weights::default(), inner_loops: 3, diagonal: DiagonalSettings::default() }
-    }
+    update: UpdateSettings,
 }
 
 impl RecursiveSettings {
-    /// These weights, inner loops (at least one; the paper uses 1 to 3) and form of `Ψ`.
+    /// These weights and steps.
     ///
     /// # Errors
-    /// [`Error::Setting`].
-    pub fn new(weights: Weights, inner_loops: usize, diagonal: DiagonalSettings) -> Result<Self, Error> {
+    /// [`Error::Setting`] for weights out of their range.
+    pub fn new(weights: Weights, update: UpdateSettings) -> Result<Self, Error> {
         weights.check()?;
-        if inner_loops == 0 {
-            return Err(Error::Setting { name: "inner_loops", value: 0.0, requirement: "at least 1" });
-        }
-        Ok(Self { weights, inner_loops, diagonal })
+        Ok(Self { weights, update })
     }
 }
 
@@ -85,9 +74,8 @@ impl RecursiveEm {
     /// # Errors
     /// Those of [`update`]; the state is then as it was.
     pub fn observe_columns(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        let RecursiveSettings { weights, inner_loops, diagonal } = self.settings;
-        let (alpha, beta) = weights.at(self.seen, x.ncols().max(1));
-        let floored = update(&mut self.factor, x, alpha, beta, inner_loops, diagonal, &mut self.scratch, par)?;
+        let weights = self.settings.weights.at(self.seen, x.ncols().max(1));
+        let floored = update(&mut self.factor, x, weights, self.settings.update, &mut self.scratch, par)?;
         self.floored += floored;
         self.seen += x.ncols();
         Ok(())

@@ -1,4 +1,4 @@
-//! How an M-step treats the diagonal.
+//! How an M-step treats the diagonal, and how a step of the recursion goes.
 
 use crate::Error;
 use crate::error::check_positive;
@@ -52,6 +52,33 @@ impl DiagonalSettings {
     #[must_use]
     pub fn floor(self) -> Option<f64> {
         self.floor
+    }
+}
+
+/// How a step of the recursion goes; checked at construction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UpdateSettings {
+    pub(super) inner_loops: usize,
+    pub(super) diagonal: DiagonalSettings,
+}
+
+impl Default for UpdateSettings {
+    /// 3 inner loops, [`DiagonalSettings::default`].
+    fn default() -> Self {
+        Self { inner_loops: 3, diagonal: DiagonalSettings::default() }
+    }
+}
+
+impl UpdateSettings {
+    /// This many inner loops, at least one (the paper takes 1 to 3), and this form of `Ψ`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for no inner loops.
+    pub fn new(inner_loops: usize, diagonal: DiagonalSettings) -> Result<Self, Error> {
+        if inner_loops == 0 {
+            return Err(Error::Setting { name: "inner_loops", value: 0.0, requirement: "at least 1" });
+        }
+        Ok(Self { inner_loops, diagonal })
     }
 }
 

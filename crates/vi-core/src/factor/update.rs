@@ -7,7 +7,7 @@ use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 use vi_linalg::tiles::Tiling;
 
 use super::products::{add_scaled, add_symmetric, column_dot, factor, mirrored, over, plus_identity, scale_columns};
-use super::settings::{Diagonal, DiagonalSettings, Outcome, vanishing};
+use super::settings::{Diagonal, DiagonalSettings, Outcome, UpdateSettings, vanishing};
 use crate::Error;
 use crate::divergence::finite;
 use crate::error::check_len;
@@ -27,7 +27,7 @@ struct Change<'a> {
     diagonal: DiagonalSettings,
 }
 
-/// `inner_loops` steps of EM towards `S = α(WWᵀ + Ψ) + βXXᵀ` (28), from the `W` (`d × p`) and `ψ` of `factor` as they are.
+/// Some steps of EM towards `S = α(WWᵀ + Ψ) + βXXᵀ` (28), from the `W` (`d × p`) and `ψ` of `factor` as they are.
 ///
 /// `x` is `d × K`. Cost, in flops: the first loop `dp² + 4dpK` for `α = 1`, `3dp² + 4dpK` otherwise; each further loop
 /// `9dp² + 4dpK`. Memory beside the tiles: none for one loop, a copy of the factor for several. Returns how many entries of `ψ`
@@ -43,30 +43,30 @@ struct Change<'a> {
 ///
 /// which is Algorithm 1's loop with `M⁻¹` and Woodbury multiplied out; every term of `ψ⁺` is non-negative.
 ///
+/// The loops start from the old `(W, ψ)` although that is not the old matrix's part in the new one: from `(√α·W, αψ)` one loop
+/// would take a third of the work, and one pass over a stream ends several times further from its covariance.
+///
 /// # Errors
-/// [`Error::Setting`] for no inner loops, an `α` outside of `[0, 1]`, a `β` that is negative or not finite, or both zero, [`Error::Empty`] for `K = 0`,
+/// [`Error::Setting`] for an `α` outside of `[0, 1]`, a `β` that is negative or not finite, or both zero, [`Error::Empty`] for `K = 0`,
 /// [`Error::Dimension`], [`Error::NonFinite`] for `x`, [`Error::Entry`] where `ψ` would reach zero without a floor,
 /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the factor is then as it was, to the bit.
 ///
 /// ```
-/// use vi_core::factor::{self, DiagonalSettings, UpdateScratch};
+/// use vi_core::factor::{self, UpdateScratch, UpdateSettings};
 /// use vi_linalg::LowRank;
 /// use vi_linalg::faer::{Par, mat};
 /// // One factor holds all of I + xxᵀ if it starts along x.
 /// let mut c = LowRank::new(mat![[1e-3], [2e-3]].as_ref(), &[1.0, 1.0])?;
 /// let x = mat![[1.0], [2.0]];
-/// factor::update(&mut c, x.as_ref(), 1.0, 1.0, 1, DiagonalSettings::default(), &mut UpdateScratch::default(), Par::Seq)?;
+/// factor::update(&mut c, x.as_ref(), (1.0, 1.0), UpdateSettings::default(), &mut UpdateScratch::default(), Par::Seq)?;
 /// assert!(c.psi()[1] >= 1.0);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-#[allow(clippy::too_many_arguments, reason = "the matrix to approximate, how, and the caller's memory")]
 pub fn update(
     factor: &mut LowRank,
     x: MatRef<'_, f64>,
-    alpha: f64,
-    beta: f64,
-    inner_loops: usize,
-    diagonal: DiagonalSettings,
+    (alpha, beta): (f64, f64),
+    settings: UpdateSettings,
     scratch: &mut UpdateScratch,
     par: Par,
 ) -> Result<usize, Error> {
@@ -84,16 +84,13 @@ pub fn update(
     if alpha == 0.0 && beta == 0.0 {
         return Err(Error::Setting { name: "beta", value: beta, requirement: "above 0 when alpha is 0" });
     }
-    if inner_loops == 0 {
-        return Err(Error::Setting { name: "inner_loops", value: 0.0, requirement: "at least 1" });
-    }
-    let change = Change { x, alpha, beta, diagonal };
-    if inner_loops == 1 {
+    let change = Change { x, alpha, beta, diagonal: settings.diagonal };
+    if settings.inner_loops == 1 {
         return first_loop(factor, change, par);
     }
     let previous = scratch.copy_of(factor);
     let mut floored = first_loop(factor, change, par)?;
-    for _ in 1..inner_loops {
+    for _ in 1..settings.inner_loops {
         match further_loop(factor, previous, change, par) {
             Ok(lifted) => floored += lifted,
             Err(error) => {
@@ -182,7 +179,7 @@ fn first_loop(c: &mut LowRank, change: Change<'_>, par: Par) -> Result<usize, Er
     let n = factor("I + αWᵀΨ⁻¹W", &plus_identity(&sums.gram * alpha))?;
     let m = factor("I + WᵀΨ⁻¹W", &plus_identity(sums.gram))?;
     let omega = sums.omega;
-    if let Some(&value) = omega.col_iter().flat_map(|column| column.iter()).find(|value| !value.is_finite()) {
+    if let Some(&value) = omega.col_iter().flat_map(vi_linalg::faer::ColRef::iter).find(|value| !value.is_finite()) {
         return Err(Error::Overflow { quantity: "WᵀΨ⁻¹X", value });
     }
     let theta = n.solve(omega.as_ref())?;

@@ -3,14 +3,14 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::cholesky;
-use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
+use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::tiles::Tiling;
 
 use super::LowRankGaussian;
-use super::columns::{Columns, add_ft_mul, mul_f};
-use super::em::{Tile, factor, lower_product};
+use super::columns::Columns;
+use super::em::factor;
+use super::kernels::{Factor, Tile, lower_product};
 use super::look::Looked;
-use super::project::StartMemory;
 use super::space::Seen;
 use crate::belief::{Belief, DenseGaussian, Projection};
 use crate::error::{check_finite, check_len};
@@ -50,16 +50,15 @@ impl LowRankGaussian {
 
     /// `out ← out + Ψ⁻¹F·m`.
     pub(super) fn add_scaled(&self, out: &mut [f64], columns: Columns<'_>, m: &Mat<f64>, par: Par) {
+        let d = out.len();
         let tiling = Tiling::for_width(self.rank() + columns.len());
-        let height = tiling.height().min(out.len());
+        let height = tiling.height().min(d);
         tiling.for_each(
-            (self.precision.w(), self.precision.psi(), out),
+            (Factor::new(self.precision.w_row_major(), d), self.precision.psi(), out),
             par,
-            || StartMemory::new(columns, height, 0),
-            |memory, first, (w, psi, out)| {
-                let mut tile = memory.take_x();
-                memory.shift_mean(out, Tile { w, x: columns.tile(first, psi.len(), &mut tile), psi }, m.as_ref());
-                memory.put_x(tile);
+            || (vec![0.0; height], columns.tile_memory(height)),
+            |(memory, x), first, (w, psi, out)| {
+                Tile { w, x: columns.tile(first, psi.len(), x), psi }.shift_mean(out, m.as_ref(), memory);
             },
         );
     }
@@ -189,20 +188,23 @@ impl LowRankGaussian {
         let columns = self.waiting.rows.columns(d);
         let tiling = Tiling::for_width(q + draws);
         let height = tiling.height().min(d);
-        let (w, psi) = (self.precision.w(), self.precision.psi());
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         // x = Ψ^(−½)z and Fᵀx.
         let mut c = tiling.fold(
             (w, psi, theta.as_mut()),
             par,
-            || columns.tile_memory(height),
+            || (vec![0.0; height * draws], columns.tile_memory(height)),
             || Mat::<f64>::zeros(q, draws),
-            |sum, memory, first, (w, psi, mut x)| {
+            |sum, (scratch, memory), first, (w, psi, mut x)| {
+                let r = psi.len();
+                let y = &mut scratch[..r * draws];
                 for j in 0..draws {
                     for (i, psi) in psi.iter().enumerate() {
                         x[(i, j)] /= psi.sqrt();
+                        y[j * r + i] = x[(i, j)];
                     }
                 }
-                add_ft_mul(sum.as_mut(), w, columns.tile(first, psi.len(), memory), x.as_ref());
+                Tile { w, x: columns.tile(first, r, memory), psi }.add_transposed_mul(sum.as_mut(), y);
             },
             |left, right| *left += right,
         );
@@ -225,8 +227,7 @@ impl LowRankGaussian {
             |(scratch, memory), first, (w, psi, mean, mut theta)| {
                 let r = psi.len();
                 let shift = &mut scratch[..r * draws];
-                let x = columns.tile(first, r, memory);
-                mul_f(MatMut::from_column_major_slice_mut(shift, r, draws), w, x, c.as_ref());
+                Tile { w, x: columns.tile(first, r, memory), psi }.mul(shift, c.as_ref());
                 for j in 0..draws {
                     for i in 0..r {
                         theta[(i, j)] += mean[i] + shift[j * r + i] / psi[i];

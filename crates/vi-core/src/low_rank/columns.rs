@@ -1,7 +1,6 @@
-//! The columns that a block adds to `W`: products with `F = [W X]`, tile by tile.
+//! The columns `X` that a block adds to `W`, whatever form their rows have.
 
-use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::faer::{Mat, MatRef};
 
 use crate::SparseRow;
 
@@ -95,53 +94,6 @@ impl<'a> Columns<'a> {
                     }
                 }
                 memory.as_ref().submatrix(0, 0, height, rows.len()).transpose()
-            }
-        }
-    }
-}
-
-/// `out ← F·c` on a tile: `w` (`r × p`) and `x` (`k × r`) make `F`, `c` is `(p + k) × m`.
-pub(super) fn mul_f(mut out: MatMut<'_, f64>, w: MatRef<'_, f64>, x: MatRef<'_, f64>, c: MatRef<'_, f64>) {
-    let (p, k) = (w.ncols(), x.nrows());
-    let mut accum = Accum::Replace;
-    if p > 0 {
-        matmul(out.as_mut(), accum, w, c.subrows(0, p), 1.0, Par::Seq);
-        accum = Accum::Add;
-    }
-    if k > 0 {
-        matmul(out.as_mut(), accum, x.transpose(), c.subrows(p, k), 1.0, Par::Seq);
-        accum = Accum::Add;
-    }
-    if matches!(accum, Accum::Replace) {
-        out.fill(0.0);
-    }
-}
-
-/// `sum ← sum + Fᵀ·y` on a tile, `y` being `r × m` and `sum` `(p + k) × m`.
-pub(super) fn add_ft_mul(sum: MatMut<'_, f64>, w: MatRef<'_, f64>, x: MatRef<'_, f64>, y: MatRef<'_, f64>) {
-    let (top, bottom) = sum.split_at_row_mut(w.ncols());
-    if w.ncols() > 0 {
-        matmul(top, Accum::Add, w.transpose(), y, 1.0, Par::Seq);
-    }
-    if x.nrows() > 0 {
-        matmul(bottom, Accum::Add, x, y, 1.0, Par::Seq);
-    }
-}
-
-/// `out_i ← Σ_j weights_j·F_ij²` on a tile.
-pub(super) fn weighted_squares(out: &mut [f64], w: MatRef<'_, f64>, x: MatRef<'_, f64>, weights: &[f64]) {
-    let (for_w, for_x) = weights.split_at(w.ncols());
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = for_w.iter().zip(w.row(i).iter()).map(|(weight, w)| weight * (w * w)).sum();
-    }
-    for (j, weight) in for_x.iter().enumerate() {
-        if let Some(row) = x.row(j).try_as_row_major() {
-            for (out, x) in out.iter_mut().zip(row.as_slice()) {
-                *out += weight * (x * x);
-            }
-        } else {
-            for (out, x) in out.iter_mut().zip(x.row(j).iter()) {
-                *out += weight * (x * x);
             }
         }
     }

@@ -11,12 +11,12 @@
 
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::linalg::matmul::triangular::{self, BlockStructure};
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::tiles::Tiling;
 use vi_linalg::{LinalgError, cholesky};
 
-use super::columns::{Columns, add_ft_mul, mul_f, weighted_squares};
+use super::columns::Columns;
+use super::kernels::{Factor, FactorMut, Tile, lower_product, transpose_rows, vectorised};
 use crate::Error;
 
 /// `S`, seen from the `(W, ψ)` that it is made of.
@@ -30,6 +30,13 @@ pub(super) struct Target<'a> {
     pub(super) share: f64,
     /// `S ⪰ least·αΨ`.
     pub(super) least: f64,
+}
+
+impl Target<'_> {
+    /// Tiles whose `F`, with twice `W` beside it, the second-level cache holds.
+    pub(super) fn tiling(&self, p: usize) -> Tiling {
+        Tiling::for_width(2 * p + self.columns.len())
+    }
 }
 
 /// Sums over coordinates that a step needs.
@@ -53,83 +60,61 @@ impl Sums {
         self.n += &other.n;
     }
 
-    /// Adds a tile: `w`, `x`, `psi` of the target, `(w1, psi1)` current.
-    pub(super) fn add_tile(
-        &mut self,
-        target: Target<'_>,
-        f: Tile<'_>,
-        w1: MatRef<'_, f64>,
-        psi1: &[f64],
-        memory: &mut EmMemory,
-    ) {
-        let (r, p) = w1.shape();
+    /// Adds a tile `f` of the target, whose current `(w1, psi1)` are given, `w1` column after column.
+    pub(super) fn add_tile(&mut self, share: f64, f: Tile<'_>, w1: &[f64], psi1: &[f64], memory: &mut EmMemory) {
+        let (r, p) = (psi1.len(), f.w.rank());
         if p == 0 {
             return;
         }
-        let EmMemory { a, b, .. } = memory;
-        let (a, b) = (&mut a[..r * p], &mut b[..r * p]);
-        for (i, ((a, b), w1)) in a.chunks_mut(p).zip(b.chunks_mut(p)).zip(w1.row_iter()).enumerate() {
-            let (inverse, share) = (1.0 / psi1[i], target.share * f.psi[i] / psi1[i]);
-            for ((a, b), w1) in a.iter_mut().zip(b).zip(w1.iter()) {
-                *a = inverse * w1;
-                *b = share * w1;
-            }
-        }
-        let a = MatRef::from_row_major_slice(a, r, p);
-        let b = MatRef::from_row_major_slice(b, r, p);
-        add_ft_mul(self.g.as_mut(), f.w, f.x, a);
+        let EmMemory { a, b, first, second } = memory;
+        let (a, b, inverse, scale) = (&mut a[..r * p], &mut b[..r * p], &mut first[..r], &mut second[..r]);
+        vectorised(
+            #[inline(always)]
+            || {
+                for ((inverse, scale), (psi1, psi)) in
+                    inverse.iter_mut().zip(scale.iter_mut()).zip(psi1.iter().zip(f.psi))
+                {
+                    *inverse = 1.0 / psi1;
+                    *scale = share * psi;
+                }
+                for ((a, b), w1) in a.chunks_exact_mut(r).zip(b.chunks_exact_mut(r)).zip(w1.chunks_exact(r)) {
+                    for (((a, b), w1), (inverse, scale)) in a.iter_mut().zip(b).zip(w1).zip(inverse.iter().zip(&*scale))
+                    {
+                        *a = inverse * w1;
+                        *b = scale * *a;
+                    }
+                }
+            },
+        );
+        f.add_transposed_mul(self.g.as_mut(), a);
+        let [w1, a, b] = [w1, a, b].map(|values| MatRef::from_column_major_slice(values, r, p));
         lower_product(self.m.as_mut(), w1.transpose(), a);
-        // (αΨA)ᵀ A.
         lower_product(self.n.as_mut(), b.transpose(), a);
     }
-}
-
-/// What belongs to one tile of the target.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tile<'a> {
-    /// `r × p`.
-    pub(super) w: MatRef<'a, f64>,
-    /// `k × r`.
-    pub(super) x: MatRef<'a, f64>,
-    pub(super) psi: &'a [f64],
 }
 
 /// Memory for a tile.
 pub(super) struct EmMemory {
     a: Vec<f64>,
     b: Vec<f64>,
-    diagonal: Vec<f64>,
-    x: Mat<f64>,
+    first: Vec<f64>,
+    second: Vec<f64>,
 }
 
 impl EmMemory {
-    pub(super) fn new(columns: Columns<'_>, height: usize, p: usize) -> Self {
-        Self {
-            a: vec![0.0; height * p],
-            b: vec![0.0; height * p],
-            diagonal: vec![0.0; height],
-            x: columns.tile_memory(height),
-        }
-    }
-
-    /// The memory, and that of a tile of `X` by itself, so that both can be used at once.
-    pub(super) fn take_x(&mut self) -> Mat<f64> {
-        std::mem::replace(&mut self.x, Mat::zeros(0, 0))
-    }
-
-    pub(super) fn put_x(&mut self, x: Mat<f64>) {
-        self.x = x;
+    pub(super) fn new(height: usize, p: usize) -> Self {
+        Self { a: vec![0.0; height * p], b: vec![0.0; height * p], first: vec![0.0; height], second: vec![0.0; height] }
     }
 }
 
 /// The small matrices of a step: everything that a coordinate's row is multiplied with.
 pub(super) struct Maps {
     /// `D²G·L_H⁻ᵀ`, `q × p`.
-    pub(super) from_f: Mat<f64>,
-    /// `L_H⁻ᵀ`, `p × p`, or `q₁·L_H⁻ᵀ`.
-    pub(super) from_current: Mat<f64>,
+    from_f: Mat<f64>,
+    /// `L_H⁻ᵀ`, `p × p`; or `q₁·L_H⁻ᵀ`, `q × p`, for a current factor `F·q₁` that is not stored.
+    from_current: Mat<f64>,
     /// `L_H⁻¹M₁`, `p × p`.
-    pub(super) to_factor: Mat<f64>,
+    to_factor: Mat<f64>,
 }
 
 impl Maps {
@@ -140,18 +125,16 @@ impl Maps {
     pub(super) fn new(sums: &Sums, weights: &[f64]) -> Result<Self, Error> {
         let (q, p) = sums.g.shape();
         let weighted = Mat::from_fn(q, p, |i, j| weights[i] * sums.g[(i, j)]);
-        let mut h = Mat::from_fn(p, p, |i, j| {
-            if i >= j { f64::from(u8::from(i == j)) + sums.m[(i, j)] + sums.n[(i, j)] } else { 0.0 }
-        });
+        let identity = |i, j| f64::from(u8::from(i == j));
+        let mut h =
+            Mat::from_fn(p, p, |i, j| if i >= j { identity(i, j) + sums.m[(i, j)] + sums.n[(i, j)] } else { 0.0 });
         lower_product(h.as_mut(), sums.g.transpose(), weighted.as_ref());
         factor(h.as_mut(), "EM step of the precision")?;
         let mut from_f = weighted.transpose().to_owned();
         cholesky::solve_lower_in_place(h.as_ref(), from_f.as_mut(), Par::Seq);
         let mut inverse = Mat::<f64>::identity(p, p);
         cholesky::solve_lower_in_place(h.as_ref(), inverse.as_mut(), Par::Seq);
-        let mut to_factor = Mat::from_fn(p, p, |i, j| {
-            f64::from(u8::from(i == j)) + if i >= j { sums.m[(i, j)] } else { sums.m[(j, i)] }
-        });
+        let mut to_factor = Mat::from_fn(p, p, |i, j| identity(i, j) + sums.m[(i.max(j), i.min(j))]);
         cholesky::solve_lower_in_place(h.as_ref(), to_factor.as_mut(), Par::Seq);
         Ok(Self { from_f: from_f.transpose().to_owned(), from_current: inverse.transpose().to_owned(), to_factor })
     }
@@ -188,59 +171,77 @@ impl Outcome {
     }
 }
 
-/// Writes the new `(W₁, ψ₁)` of a tile. `current` gives `W₁·L_H⁻ᵀ` of it into its argument (`r × p`), and `psi1` holds the
-/// current `ψ₁`; `w` may be the target's own memory.
-pub(super) fn write_tile(
+/// Where a tile's current factor comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Current<'a> {
+    /// `F·q₁`, as the maps have it.
+    Start,
+    Stored(Factor<'a>),
+}
+
+/// Turns the tile's `psi1` from the current `ψ₁` into the next, and leaves `U` in the memory.
+pub(super) fn advance_psi(
     target: Target<'_>,
     maps: &Maps,
     f: Tile<'_>,
-    current: impl FnOnce(MatMut<'_, f64>),
-    psi1: &mut [f64],
-    first: usize,
+    current: Current<'_>,
+    (psi1, first): (&mut [f64], usize),
     floor: Floor,
     memory: &mut EmMemory,
 ) -> Outcome {
-    let (r, p) = (psi1.len(), f.w.ncols());
-    let EmMemory { a, b, diagonal, .. } = memory;
-    let (u, other, diagonal) = (&mut a[..r * p], &mut b[..r * p], &mut diagonal[..r]);
-    mul_f(MatMut::from_row_major_slice_mut(u, r, p), f.w, f.x, maps.from_f.as_ref());
-    current(MatMut::from_row_major_slice_mut(other, r, p));
-    weighted_squares(diagonal, f.w, f.x, target.weights);
+    let (r, p) = (psi1.len(), f.w.rank());
+    let EmMemory { a, b, first: left, second: ratio } = memory;
+    let (u, other, left, ratio) = (&mut a[..r * p], &mut b[..r * p], &mut left[..r], &mut ratio[..r]);
+    f.mul(u, maps.from_f.as_ref());
+    match current {
+        Current::Start => f.mul(other, maps.from_current.as_ref()),
+        Current::Stored(w1) => Tile { w: w1, x: f.x.subrows(0, 0), psi: f.psi }.mul(other, maps.from_current.as_ref()),
+    }
+    f.weighted_squares(left, target.weights);
+    vectorised(
+        #[inline(always)]
+        || {
+            for ((ratio, left), (psi1, psi)) in ratio.iter_mut().zip(left.iter_mut()).zip(psi1.iter().zip(f.psi)) {
+                *ratio = target.share * psi / psi1;
+                *left += target.share * psi;
+            }
+            if p > 0 {
+                for (u, other) in u.chunks_exact_mut(r).zip(other.chunks_exact(r)) {
+                    for (((u, other), ratio), left) in u.iter_mut().zip(other).zip(&*ratio).zip(left.iter_mut()) {
+                        *u += ratio * other;
+                        *left -= *u * *u;
+                    }
+                }
+            }
+        },
+    );
     let mut outcome = Outcome::default();
-    for i in 0..r {
-        let psi = target.share * f.psi[i];
-        let share = psi / psi1[i];
-        let mut taken = 0.0;
-        for (u, other) in u[i * p..(i + 1) * p].iter_mut().zip(&other[i * p..(i + 1) * p]) {
-            *u += share * other;
-            taken += *u * *u;
-        }
-        let value = psi + diagonal[i] - taken;
+    for (i, (psi1, value)) in psi1.iter_mut().zip(left).enumerate() {
         match floor {
             Floor::Bound => {
-                let bound = 1.0 / (1.0 / (target.least * psi) + 1.0 / psi1[i]);
-                outcome.lifted += usize::from(value < bound);
-                psi1[i] = value.max(bound);
+                let bound = 1.0 / (1.0 / (target.least * target.share * f.psi[i]) + 1.0 / *psi1);
+                outcome.lifted += usize::from(*value < bound);
+                *psi1 = value.max(bound);
             }
             Floor::Refuse => {
-                if value <= 0.0 || value.is_nan() {
+                if *value <= 0.0 || value.is_nan() {
                     outcome.refused = outcome.refused.or(Some(first + i));
                 }
-                psi1[i] = value;
+                *psi1 = *value;
             }
         }
     }
     outcome
 }
 
-impl EmMemory {
-    /// `w ← U·(L_H⁻¹M₁)` after [`write_tile`].
-    pub(super) fn write_factor(&self, maps: &Maps, w: MatMut<'_, f64>) {
-        let (r, p) = (w.nrows(), w.ncols());
-        if p > 0 {
-            let u = MatRef::from_row_major_slice(&self.a[..r * p], r, p);
-            matmul(w, Accum::Replace, u, maps.to_factor.as_ref(), 1.0, Par::Seq);
-        }
+/// `w ← U·(L_H⁻¹M₁)` after [`advance_psi`].
+pub(super) fn write_factor(maps: &Maps, w: FactorMut<'_>, memory: &EmMemory) {
+    let (p, values) = (maps.to_factor.nrows(), w.values);
+    if p > 0 {
+        let r = values.len() / p;
+        let u = MatRef::from_column_major_slice(&memory.a[..r * p], r, p);
+        let out = MatMut::from_row_major_slice_mut(values, r, p);
+        matmul(out, Accum::Replace, u, maps.to_factor.as_ref(), 1.0, Par::Seq);
     }
 }
 
@@ -250,45 +251,41 @@ impl EmMemory {
 /// [`Error::NotPositiveDefinite`], naming the coordinate where `ψ` would not be positive; `(w1, psi1)` is then spoiled.
 pub(super) fn step(
     target: Target<'_>,
-    (w, psi): (MatRef<'_, f64>, &[f64]),
-    (mut w1, psi1): (MatMut<'_, f64>, &mut [f64]),
+    (w, psi): (Factor<'_>, &[f64]),
+    (w1, psi1): (&mut [f64], &mut [f64]),
     floor: Floor,
     par: Par,
 ) -> Result<usize, Error> {
-    let p = w.ncols();
+    let (p, d) = (w.rank(), psi.len());
     let columns = target.columns;
     let q = p + columns.len();
-    let tiling = Tiling::for_width(q);
-    let height = tiling.height().min(psi.len());
+    let tiling = target.tiling(p);
+    let height = tiling.height().min(d);
+    let memory = || (EmMemory::new(height, p), vec![0.0; height * p], columns.tile_memory(height));
     let sums = tiling.fold(
-        (w, psi, w1.as_ref(), &*psi1),
+        (w, psi, Factor::new(w1, d), &*psi1),
         par,
-        || EmMemory::new(columns, height, p),
+        memory,
         || Sums::zeros(q, p),
-        |sums, memory, first, (w, psi, w1, psi1)| {
-            let mut tile = memory.take_x();
-            sums.add_tile(target, Tile { w, x: columns.tile(first, psi.len(), &mut tile), psi }, w1, psi1, memory);
-            memory.put_x(tile);
+        |sums, (memory, by_columns, x), first, (w, psi, w1, psi1)| {
+            let by_columns = &mut by_columns[..w1.values.len()];
+            transpose_rows(by_columns, w1);
+            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            sums.add_tile(target.share, f, by_columns, psi1, memory);
         },
         |left, right| left.add(&right),
     );
     let maps = Maps::new(&sums, target.weights)?;
     let outcome = tiling.fold(
-        (w, psi, w1.as_mut(), &mut *psi1),
+        (w, psi, FactorMut::new(w1, d), psi1),
         par,
-        || EmMemory::new(columns, height, p),
+        memory,
         Outcome::default,
-        |outcome, memory, first, (w, psi, w1, psi1)| {
-            let mut tile = memory.take_x();
-            let f = Tile { w, x: columns.tile(first, psi.len(), &mut tile), psi };
-            let current = |mut out: MatMut<'_, f64>| {
-                if p > 0 {
-                    matmul(out.as_mut(), Accum::Replace, w1.as_ref(), maps.from_current.as_ref(), 1.0, Par::Seq);
-                }
-            };
-            outcome.add(write_tile(target, &maps, f, current, psi1, first, floor, memory));
-            memory.write_factor(&maps, w1);
-            memory.put_x(tile);
+        |outcome, (memory, _, x), first, (w, psi, w1, psi1)| {
+            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            let current = Current::Stored(w1.as_ref());
+            outcome.add(advance_psi(target, &maps, f, current, (psi1, first), floor, memory));
+            write_factor(&maps, w1, memory);
         },
         Outcome::add,
     );
@@ -298,20 +295,22 @@ pub(super) fn step(
     }
 }
 
-/// `lower(out) ← lower(out + a·b)`.
-pub(super) fn lower_product(out: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
-    triangular::matmul(
-        out,
-        BlockStructure::TriangularLower,
-        Accum::Add,
-        a,
-        BlockStructure::Rectangular,
-        b,
-        BlockStructure::Rectangular,
-        1.0,
-        Par::Seq,
-    );
+/// Checks that `S` cannot overflow: `S ⪯ (1 + tr D²K)·Ψ`.
+///
+/// # Errors
+/// [`Error::Overflow`].
+pub(super) fn check_magnitude(psi: &[f64], gram: MatRef<'_, f64>, weights: &[f64]) -> Result<(), Error> {
+    let trace: f64 = weights.iter().enumerate().map(|(j, weight)| (weight * gram[(j, j)]).abs()).sum();
+    let largest = psi.iter().fold(0.0, |largest, &psi| f64::max(largest, psi)) * (1.0 + trace);
+    if largest < LARGEST {
+        Ok(())
+    } else {
+        Err(Error::Overflow { quantity: "a diagonal of the precision", value: largest })
+    }
 }
+
+/// Squares of numbers up to here are finite.
+const LARGEST: f64 = 1e150;
 
 /// `a·b` of small matrices, by one thread.
 pub(super) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
@@ -333,20 +332,3 @@ pub(super) fn factor(a: MatMut<'_, f64>, argument: &'static str) -> Result<(), E
         other => Error::Linalg(other),
     })
 }
-
-/// Checks that `S` cannot overflow: `S ⪯ (1 + tr D²K)·Ψ`.
-///
-/// # Errors
-/// [`Error::Overflow`].
-pub(super) fn check_magnitude(psi: &[f64], gram: MatRef<'_, f64>, weights: &[f64]) -> Result<(), Error> {
-    let trace: f64 = weights.iter().enumerate().map(|(j, weight)| (weight * gram[(j, j)]).abs()).sum();
-    let largest = psi.iter().fold(0.0, |largest, &psi| f64::max(largest, psi)) * (1.0 + trace);
-    if largest < LARGEST {
-        Ok(())
-    } else {
-        Err(Error::Overflow { quantity: "a diagonal of the precision", value: largest })
-    }
-}
-
-/// Squares of numbers up to here are finite.
-const LARGEST: f64 = 1e150;

@@ -1,12 +1,11 @@
 //! Inner products of new rows with the belief: all that the space of the waiting rows needs.
 
-use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::linalg::matmul::triangular::{self, BlockStructure};
-use vi_linalg::faer::{Accum, Mat, MatRef, Par, RowRef};
+use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::tiles::Tiling;
 
 use super::LowRankGaussian;
-use super::columns::{Columns, SparseRows};
+use super::columns::SparseRows;
+use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row, vectorised};
 use super::waiting::Rows;
 use crate::SparseRow;
 
@@ -54,46 +53,35 @@ impl LowRankGaussian {
         let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
         let waiting = self.waiting.rows.columns(d);
         let k0 = waiting.len();
-        let tiling = Tiling::for_width(p + k0 + k);
+        let tiling = Tiling::for_width(p + k0 + 2 * k);
         let height = tiling.height().min(d);
-        let x_columns = Columns::Dense(x);
         tiling.fold(
-            (self.precision.w(), self.precision.psi(), self.mean.as_slice()),
+            (Factor::new(self.precision.w_row_major(), d), self.precision.psi(), self.mean.as_slice()),
             par,
             || (vec![0.0; height * k], vec![0.0; height], waiting.tile_memory(height)),
             || Looked::zeros(p, k0, k),
             |sum, (scaled, inverse, memory), first, (w, psi, mean)| {
                 let r = psi.len();
-                let mut none = Mat::zeros(0, 0);
-                let x = x_columns.tile(first, r, &mut none);
-                for (inverse, psi) in inverse.iter_mut().zip(psi) {
-                    *inverse = 1.0 / psi;
-                }
-                let y = &mut scaled[..r * k];
-                for (j, out) in y.chunks_mut(r).enumerate() {
-                    scale_row(out, x.row(j), &inverse[..r]);
-                }
-                let y = MatRef::from_column_major_slice(y, r, k);
-                if p > 0 {
-                    matmul(sum.wx.as_mut(), Accum::Add, w.transpose(), y, 1.0, Par::Seq);
-                }
-                let (cross, own) = sum.xx.as_mut().split_at_row_mut(k0);
-                if k0 > 0 {
-                    matmul(cross, Accum::Add, waiting.tile(first, r, memory), y, 1.0, Par::Seq);
-                }
-                triangular::matmul(
-                    own,
-                    BlockStructure::TriangularLower,
-                    Accum::Add,
-                    x,
-                    BlockStructure::Rectangular,
-                    y,
-                    BlockStructure::Rectangular,
-                    1.0,
-                    Par::Seq,
+                let x = x.subcols(first, r);
+                let (y, inverse) = (&mut scaled[..r * k], &mut inverse[..r]);
+                vectorised(
+                    #[inline(always)]
+                    || inverse.iter_mut().zip(psi).for_each(|(inverse, psi)| *inverse = 1.0 / psi),
                 );
-                let mean = MatRef::from_column_major_slice(mean, r, 1);
-                matmul(sum.means.as_mut(), Accum::Add, x, mean, 1.0, Par::Seq);
+                for (j, out) in y.chunks_exact_mut(r).enumerate() {
+                    scale_row(out, x.row(j), inverse);
+                    sum.means[(j, 0)] += row_dot(x.row(j), mean);
+                }
+                let (cross, mut own) = sum.xx.as_mut().split_at_row_mut(k0);
+                let waiting = waiting.tile(first, r, memory);
+                Tile { w, x: waiting.subrows(0, 0), psi }.add_transposed_mul(sum.wx.as_mut(), y);
+                let no_factor = Factor::new(&[], r);
+                Tile { w: no_factor, x: waiting, psi }.add_transposed_mul(cross, y);
+                if k == 1 {
+                    own[(0, 0)] += row_dot(x.row(0), y);
+                } else {
+                    lower_product(own, x, MatRef::from_column_major_slice(y, r, k));
+                }
             },
             |left, right| left.add(&right),
         )
@@ -139,17 +127,4 @@ fn sparse_product(rows: &SparseRows, j: usize, row: SparseRow<'_>, psi: &[f64]) 
         }
     }
     sum
-}
-
-/// `out_i ← x_i·scale_i`.
-fn scale_row(out: &mut [f64], x: RowRef<'_, f64>, scale: &[f64]) {
-    if let Some(x) = x.try_as_row_major() {
-        for ((out, x), scale) in out.iter_mut().zip(x.as_slice()).zip(scale) {
-            *out = x * scale;
-        }
-    } else {
-        for ((out, x), scale) in out.iter_mut().zip(x.iter()).zip(scale) {
-            *out = x * scale;
-        }
-    }
 }

@@ -14,13 +14,13 @@
 use vi_linalg::cholesky;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
-use vi_linalg::low_rank::GramScratch;
 use vi_linalg::tiles::Tiling;
 
 use super::LowRankGaussian;
-use super::columns::{Columns, mul_f};
-use super::em::{self, Outcome, Tile, product};
-use super::project::{StartMemory, Written};
+use super::columns::Columns;
+use super::em::{self, product};
+use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::project::Written;
 use crate::Error;
 
 /// The small matrices of the step.
@@ -31,6 +31,8 @@ struct OneLoop {
     back: Mat<f64>,
     /// −1 for one row of negative curvature, else 1.
     sign: f64,
+    /// For one row `μ ← μ + shift·Ψ⁻¹(ZC)`, with `shift = e/C`; not finite where `C = 0`.
+    shift: f64,
 }
 
 impl LowRankGaussian {
@@ -44,34 +46,32 @@ impl LowRankGaussian {
         let columns = Columns::Dense(x);
         let step = self.one_loop()?;
         let shift = self.mean_coefficients();
-        let tiling = Tiling::for_width(p + k);
-        let height = tiling.height().min(d);
         if step.sign < 0.0 {
             self.check_decrease(&step, columns, par)?;
         }
-        let (w, psi) = self.precision.parts_mut();
+        let tiling = Tiling::for_width(2 * p + k);
+        let height = tiling.height().min(d);
+        let (w, psi) = self.precision.row_major_mut();
         let written = tiling.fold(
-            (w, psi, self.mean.as_mut_slice()),
+            (FactorMut::new(w, d), psi, self.mean.as_mut_slice()),
             par,
-            || (vec![0.0; height * k], StartMemory::new(columns, height, 0), GramScratch::new(height, p)),
-            || Written { gram: Mat::zeros(p, p), outcome: Outcome::default() },
-            |written, (residual, memory, gram), first, (mut w, psi, mean)| {
+            || (vec![0.0; height * k], vec![0.0; height * p.max(1)]),
+            || Written::zeros(p),
+            |written, (residual, memory), first, (w, psi, mean)| {
                 let r = psi.len();
-                let mut none = Mat::zeros(0, 0);
-                let x = columns.tile(first, r, &mut none);
-                memory.shift_mean(mean, Tile { w: w.as_ref(), x, psi }, shift.as_ref());
                 let y = &mut residual[..r * k];
-                mul_f(MatMut::from_column_major_slice_mut(y, r, k), w.as_ref(), x, step.residual.as_ref());
-                for column in y.chunks(r) {
-                    for (psi, y) in psi.iter_mut().zip(column) {
-                        *psi += step.sign * (y * y);
-                    }
+                let f = Tile { w: w.as_ref(), x: x.subcols(first, r), psi };
+                f.mul(y, step.residual.as_ref());
+                if k == 1 && step.shift.is_finite() {
+                    move_by_residual(mean, psi, y, step.shift);
+                } else {
+                    f.shift_mean(mean, shift.as_ref(), memory);
                 }
-                if p > 0 {
-                    let y = MatRef::from_column_major_slice(y, r, k);
-                    matmul(w.as_mut(), Accum::Add, y, step.back.as_ref(), 1.0, Par::Seq);
-                    gram.add_tile(written.gram.as_mut(), w.as_ref(), psi);
+                for column in y.chunks_exact(r) {
+                    add_squares(psi, column, step.sign);
                 }
+                add_outer(w.values, y, step.back.as_ref(), r);
+                add_gram(written.gram.as_mut(), w.as_ref(), psi, memory);
             },
             |left, right| left.add(&right),
         );
@@ -105,25 +105,24 @@ impl LowRankGaussian {
         let on_w = product(omega.as_ref(), c.as_ref());
         let residual = Mat::from_fn(p + k, k, |i, j| if i < p { -on_w[(i, j)] } else { c[(i - p, j)] });
         let back = Mat::from_fn(k, p, |i, j| sign * on_w[(j, i)]);
-        Ok(OneLoop { residual, back, sign })
+        let shift = if k == 1 { space.rows[0].gain / c[(0, 0)] } else { f64::NAN };
+        Ok(OneLoop { residual, back, sign, shift })
     }
 
     /// Checks that `ψ − rowsum(ZC∘ZC)` stays positive.
     fn check_decrease(&self, step: &OneLoop, columns: Columns<'_>, par: Par) -> Result<(), Error> {
-        let k = columns.len();
+        let (d, k) = (self.mean.len(), columns.len());
         let tiling = Tiling::for_width(self.rank() + k);
-        let height = tiling.height().min(self.mean.len());
+        let height = tiling.height().min(d);
         let bad = tiling.fold(
-            (self.precision.w(), self.precision.psi()),
+            (Factor::new(self.precision.w_row_major(), d), self.precision.psi()),
             par,
-            || vec![0.0; height * k],
+            || (vec![0.0; height * k], columns.tile_memory(height)),
             || None,
-            |bad: &mut Option<usize>, residual, first, (w, psi)| {
+            |bad: &mut Option<usize>, (residual, memory), first, (w, psi)| {
                 let r = psi.len();
-                let mut none = Mat::zeros(0, 0);
                 let y = &mut residual[..r * k];
-                let x = columns.tile(first, r, &mut none);
-                mul_f(MatMut::from_column_major_slice_mut(y, r, k), w, x, step.residual.as_ref());
+                Tile { w, x: columns.tile(first, r, memory), psi }.mul(y, step.residual.as_ref());
                 let left = |i: usize| psi[i] - (0..k).map(|j| y[j * r + i] * y[j * r + i]).sum::<f64>();
                 *bad = bad.or_else(|| (0..r).find(|&i| left(i) <= 0.0 || left(i).is_nan()).map(|i| first + i));
             },
@@ -133,5 +132,49 @@ impl LowRankGaussian {
             None => Ok(()),
             Some(pivot) => Err(Error::NotPositiveDefinite { argument: "psi after the update", pivot }),
         }
+    }
+}
+
+/// `μ ← μ + shift·Ψ⁻¹y`.
+fn move_by_residual(mean: &mut [f64], psi: &[f64], y: &[f64], shift: f64) {
+    vectorised(
+        #[inline(always)]
+        || mean.iter_mut().zip(psi).zip(y).for_each(|((mean, psi), y)| *mean += shift * y / psi),
+    );
+}
+
+/// `ψ ← ψ + sign·y∘y`.
+fn add_squares(psi: &mut [f64], y: &[f64], sign: f64) {
+    vectorised(
+        #[inline(always)]
+        || psi.iter_mut().zip(y).for_each(|(psi, y)| *psi += sign * (y * y)),
+    );
+}
+
+/// `W ← W + Y·back` on a tile, `Y` column after column.
+fn add_outer(w: &mut [f64], y: &[f64], back: MatRef<'_, f64>, r: usize) {
+    let (k, p) = back.shape();
+    if p == 0 {
+        return;
+    }
+    if k > 1 {
+        let y = MatRef::from_column_major_slice(y, r, k);
+        matmul(MatMut::from_row_major_slice_mut(w, r, p), Accum::Add, y, back, 1.0, Par::Seq);
+        return;
+    }
+    let back: Vec<f64> = back.row(0).iter().copied().collect();
+    match *back {
+        [back] => vectorised(
+            #[inline(always)]
+            || w.iter_mut().zip(y).for_each(|(w, y)| *w += y * back),
+        ),
+        _ => vectorised(
+            #[inline(always)]
+            || {
+                for (w, y) in w.chunks_exact_mut(p).zip(y) {
+                    w.iter_mut().zip(&back).for_each(|(w, back)| *w += y * back);
+                }
+            },
+        ),
     }
 }

@@ -11,13 +11,13 @@
 //! computes `W₁ = F Q₁` tile by tile and sums what the EM step needs, one that computes the step's result and overwrites
 //! `W`, `ψ` and `μ` in place, summing the next `WᵀΨ⁻¹W` while the tile is at hand.
 
-use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
-use vi_linalg::low_rank::{Capacitance, GramScratch};
-use vi_linalg::tiles::Tiling;
+use vi_linalg::faer::{Mat, Par};
+use vi_linalg::low_rank::Capacitance;
 
 use super::LowRankGaussian;
-use super::columns::{Columns, mul_f, weighted_squares};
-use super::em::{self, EmMemory, Floor, Maps, Outcome, Sums, Target, Tile};
+use super::columns::Columns;
+use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
+use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
 use super::settings::Scheme;
 use super::space::solve;
 use super::spectral::{self, SpectralStart};
@@ -43,7 +43,7 @@ impl Written {
 impl LowRankGaussian {
     /// Projects the rows that wait; nothing happens where none does.
     ///
-    /// Cost for `k` rows, in flops: `d(2p(p+k)·5 + 6p²)` with one inner loop (`13.5·d·p` for each row at `k = 2p`), and
+    /// Cost for `k` rows with one inner loop, in flops: `d·p(8(p+k) + 5p)`, that is `14.5·d·p` for each row at `k = 2p`, and
     /// `O((p+k)³)`.
     ///
     /// # Errors
@@ -107,26 +107,24 @@ impl LowRankGaussian {
 
     /// `W ← W₁`, `ψ ← ψ₁`: no EM step.
     fn write_start(&mut self, target: Target<'_>, start: &SpectralStart, shift: &Mat<f64>, par: Par) -> Written {
-        let p = self.rank();
+        let (p, d) = (self.rank(), self.mean.len());
         let columns = target.columns;
-        let tiling = Tiling::for_width(p + columns.len());
-        let height = tiling.height().min(self.mean.len());
-        let (w, psi) = self.precision.parts_mut();
+        let tiling = target.tiling(p);
+        let height = tiling.height().min(d);
+        let (w, psi) = self.precision.row_major_mut();
         tiling.fold(
-            (w, psi, self.mean.as_mut_slice()),
+            (FactorMut::new(w, d), psi, self.mean.as_mut_slice()),
             par,
-            || (StartMemory::new(columns, height, p), GramScratch::new(height, p)),
+            || (StartMemory::new(height, p), columns.tile_memory(height)),
             || Written::zeros(p),
-            |written, (memory, gram), first, (mut w, psi, mean)| {
+            |written, (memory, x), first, (mut w, psi, mean)| {
                 let r = psi.len();
-                let mut tile = memory.take_x();
-                let x = columns.tile(first, r, &mut tile);
-                memory.shift_mean(mean, Tile { w: w.as_ref(), x, psi }, shift.as_ref());
-                memory.start(target, start, Tile { w: w.as_ref(), x, psi });
+                let f = Tile { w: w.as_ref(), x: columns.tile(first, r, x), psi };
+                f.shift_mean(mean, shift.as_ref(), &mut memory.psi1);
+                memory.start(target, start, f);
                 psi.copy_from_slice(&memory.psi1[..r]);
-                w.copy_from(memory.w1(r, p));
-                gram.add_tile(written.gram.as_mut(), w.as_ref(), psi);
-                memory.put_x(tile);
+                memory.write_factor(w.reborrow());
+                add_gram(written.gram.as_mut(), w.as_ref(), psi, &mut memory.w1);
             },
             |left, right| left.add(&right),
         )
@@ -142,28 +140,26 @@ impl LowRankGaussian {
     ) -> Result<Written, Error> {
         let (p, d) = (self.rank(), self.mean.len());
         let mut psi1 = vec![0.0; d];
-        let (w, psi) = self.precision.parts_mut();
-        let sums = start_sums(target, start, (w.as_ref(), psi), &mut psi1, None, par);
+        let (w, psi) = self.precision.row_major_mut();
+        let sums = start_sums(target, start, (Factor::new(w, d), psi), &mut psi1, par);
         let maps = Maps::new(&sums, target.weights)?.with_start(start.q1.as_ref());
         let columns = target.columns;
-        let tiling = Tiling::for_width(p + columns.len());
+        let tiling = target.tiling(p);
         let height = tiling.height().min(d);
         Ok(tiling.fold(
-            (w, psi, psi1.as_mut_slice(), self.mean.as_mut_slice()),
+            (FactorMut::new(w, d), psi, psi1.as_mut_slice(), self.mean.as_mut_slice()),
             par,
-            || (EmMemory::new(columns, height, p), StartMemory::new(columns, height, 0), GramScratch::new(height, p)),
+            || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], columns.tile_memory(height)),
             || Written::zeros(p),
-            |written, (memory, mean_memory, gram), first, (mut w, psi, psi1, mean)| {
-                let mut tile = memory.take_x();
-                let x = columns.tile(first, psi.len(), &mut tile);
-                let f = Tile { w: w.as_ref(), x, psi };
-                mean_memory.shift_mean(mean, f, shift.as_ref());
-                let current = |out: MatMut<'_, f64>| mul_f(out, f.w, f.x, maps.from_current.as_ref());
-                written.outcome.add(em::write_tile(target, &maps, f, current, psi1, first, Floor::Bound, memory));
-                memory.write_factor(&maps, w.as_mut());
+            |written, (memory, other, x), first, (mut w, psi, psi1, mean)| {
+                let f = Tile { w: w.as_ref(), x: columns.tile(first, psi.len(), x), psi };
+                f.shift_mean(mean, shift.as_ref(), other);
+                let psi_and_first = (&mut *psi1, first);
+                let found = em::advance_psi(target, &maps, f, Current::Start, psi_and_first, Floor::Bound, memory);
+                written.outcome.add(found);
+                em::write_factor(&maps, w.reborrow(), memory);
                 psi.copy_from_slice(psi1);
-                gram.add_tile(written.gram.as_mut(), w.as_ref(), psi);
-                memory.put_x(tile);
+                add_gram(written.gram.as_mut(), w.as_ref(), psi, other);
             },
             |left, right| left.add(&right),
         ))
@@ -179,13 +175,12 @@ impl LowRankGaussian {
         par: Par,
     ) -> Result<Written, Error> {
         let (p, d) = (self.rank(), self.mean.len());
-        let (w, psi) = (self.precision.w(), self.precision.psi());
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         let (mut w1, mut psi1) = (vec![0.0; d * p], vec![0.0; d]);
-        start_sums(target, start, (w, psi), &mut psi1, Some(MatMut::from_row_major_slice_mut(&mut w1, d, p)), par);
+        keep_start(target, start, (w, psi), (&mut w1, &mut psi1), par);
         let mut outcome = Outcome::default();
         for _ in 0..inner_loops {
-            let current = (MatMut::from_row_major_slice_mut(&mut w1, d, p), psi1.as_mut_slice());
-            outcome.lifted += em::step(target, (w, psi), current, Floor::Bound, par)?;
+            outcome.lifted += em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Bound, par)?;
         }
         let gram = self.replace_precision((&w1, &psi1), target.columns, shift, par);
         Ok(Written { gram, outcome })
@@ -200,125 +195,113 @@ impl LowRankGaussian {
         par: Par,
     ) -> Mat<f64> {
         let (p, d) = (self.rank(), self.mean.len());
-        let tiling = Tiling::for_width(p + columns.len());
+        let tiling = Target { columns, weights: &[], share: 1.0, least: 1.0 }.tiling(p);
         let height = tiling.height().min(d);
-        let (w, psi) = self.precision.parts_mut();
+        let (w, psi) = self.precision.row_major_mut();
         tiling.fold(
-            (w, psi, self.mean.as_mut_slice(), MatRef::from_row_major_slice(w1, d, p), psi1),
+            (FactorMut::new(w, d), psi, self.mean.as_mut_slice(), Factor::new(w1, d), psi1),
             par,
-            || (StartMemory::new(columns, height, 0), GramScratch::new(height, p)),
+            || (vec![0.0; height * p.max(1)], columns.tile_memory(height)),
             || Mat::zeros(p, p),
-            |sum: &mut Mat<f64>, (memory, gram), first, (mut w, psi, mean, w1, psi1)| {
-                let mut tile = memory.take_x();
-                let x = columns.tile(first, psi.len(), &mut tile);
-                memory.shift_mean(mean, Tile { w: w.as_ref(), x, psi }, shift.as_ref());
-                w.copy_from(w1);
+            |sum: &mut Mat<f64>, (memory, x), first, (w, psi, mean, w1, psi1)| {
+                let f = Tile { w: w.as_ref(), x: columns.tile(first, psi.len(), x), psi };
+                f.shift_mean(mean, shift.as_ref(), memory);
+                w.values.copy_from_slice(w1.values);
                 psi.copy_from_slice(psi1);
-                gram.add_tile(sum.as_mut(), w1, psi1);
-                memory.put_x(tile);
+                add_gram(sum.as_mut(), w1, psi1, memory);
             },
             |left, right| *left += right,
         )
     }
 }
 
-/// Computes `(W₁, ψ₁)` tile by tile, keeping `ψ₁` and, if asked, `W₁`; returns the sums of the EM step from there.
+/// Computes `(W₁, ψ₁)` tile by tile and keeps `ψ₁`; returns the sums of the EM step from there.
 fn start_sums(
     target: Target<'_>,
     start: &SpectralStart,
-    (w, psi): (MatRef<'_, f64>, &[f64]),
+    (w, psi): (Factor<'_>, &[f64]),
     psi1: &mut [f64],
-    keep: Option<MatMut<'_, f64>>,
     par: Par,
 ) -> Sums {
-    let p = w.ncols();
-    let columns = target.columns;
-    let q = p + columns.len();
-    let tiling = Tiling::for_width(q);
+    let (p, columns) = (w.rank(), target.columns);
+    let tiling = target.tiling(p);
     let height = tiling.height().min(psi.len());
-    let make = || (EmMemory::new(columns, height, p), StartMemory::new(columns, height, p));
-    let visit = |sums: &mut Sums, memory: &mut (EmMemory, StartMemory), first, f: Tile<'_>, psi1: &mut [f64]| {
-        let (em_memory, memory) = memory;
-        let mut tile = memory.take_x();
-        let f = Tile { x: columns.tile(first, psi1.len(), &mut tile), ..f };
-        memory.start(target, start, f);
-        psi1.copy_from_slice(&memory.psi1[..psi1.len()]);
-        sums.add_tile(target, f, memory.w1(psi1.len(), p), psi1, em_memory);
-        memory.put_x(tile);
-    };
-    let nothing = MatRef::from_row_major_slice(&[], 0, 0);
-    match keep {
-        None => tiling.fold(
-            (w, psi, psi1),
-            par,
-            make,
-            || Sums::zeros(q, p),
-            |sums, memory, first, (w, psi, psi1)| visit(sums, memory, first, Tile { w, x: nothing, psi }, psi1),
-            |left, right| left.add(&right),
-        ),
-        Some(keep) => tiling.fold(
-            (w, psi, psi1, keep),
-            par,
-            make,
-            || Sums::zeros(0, 0),
-            |_, memory, first, (w, psi, psi1, mut keep)| {
-                let memory = &mut memory.1;
-                let mut tile = memory.take_x();
-                let r = psi.len();
-                memory.start(target, start, Tile { w, x: columns.tile(first, r, &mut tile), psi });
-                psi1.copy_from_slice(&memory.psi1[..r]);
-                keep.copy_from(memory.w1(r, p));
-                memory.put_x(tile);
-            },
-            |left, right| left.add(&right),
-        ),
-    }
+    tiling.fold(
+        (w, psi, psi1),
+        par,
+        || (EmMemory::new(height, p), StartMemory::new(height, p), columns.tile_memory(height)),
+        || Sums::zeros(p + columns.len(), p),
+        |sums, (memory, start_memory, x), first, (w, psi, psi1)| {
+            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            start_memory.start(target, start, f);
+            psi1.copy_from_slice(&start_memory.psi1[..psi1.len()]);
+            sums.add_tile(target.share, f, &start_memory.w1[..w.values.len()], psi1, memory);
+        },
+        |left, right| left.add(&right),
+    )
 }
 
-/// Memory for the start of a tile and for the mean.
-pub(super) struct StartMemory {
+/// Computes `(W₁, ψ₁)` and keeps both.
+fn keep_start(
+    target: Target<'_>,
+    start: &SpectralStart,
+    (w, psi): (Factor<'_>, &[f64]),
+    (w1, psi1): (&mut [f64], &mut [f64]),
+    par: Par,
+) {
+    let (p, d, columns) = (w.rank(), psi.len(), target.columns);
+    let tiling = target.tiling(p);
+    let height = tiling.height().min(d);
+    tiling.for_each(
+        (w, psi, FactorMut::new(w1, d), psi1),
+        par,
+        || (StartMemory::new(height, p), columns.tile_memory(height)),
+        |(memory, x), first, (w, psi, w1, psi1)| {
+            memory.start(target, start, Tile { w, x: columns.tile(first, psi.len(), x), psi });
+            psi1.copy_from_slice(&memory.psi1[..psi1.len()]);
+            memory.write_factor(w1);
+        },
+    );
+}
+
+/// Memory for the start of a tile.
+struct StartMemory {
+    /// `W₁`, column after column.
     w1: Vec<f64>,
     psi1: Vec<f64>,
-    x: Mat<f64>,
 }
 
 impl StartMemory {
-    pub(super) fn new(columns: Columns<'_>, height: usize, p: usize) -> Self {
-        Self { w1: vec![0.0; height * p], psi1: vec![0.0; height], x: columns.tile_memory(height) }
-    }
-
-    pub(super) fn take_x(&mut self) -> Mat<f64> {
-        std::mem::replace(&mut self.x, Mat::zeros(0, 0))
-    }
-
-    pub(super) fn put_x(&mut self, x: Mat<f64>) {
-        self.x = x;
-    }
-
-    fn w1(&self, r: usize, p: usize) -> MatRef<'_, f64> {
-        MatRef::from_row_major_slice(&self.w1[..r * p], r, p)
+    fn new(height: usize, p: usize) -> Self {
+        Self { w1: vec![0.0; height * p], psi1: vec![0.0; height] }
     }
 
     /// `W₁ = F Q₁` and `ψ₁ = diag S − rowsum(W₁∘W₁)`, never below `least·ψ`.
     fn start(&mut self, target: Target<'_>, start: &SpectralStart, f: Tile<'_>) {
-        let (r, p) = (f.psi.len(), f.w.ncols());
-        let w1 = &mut self.w1[..r * p];
-        mul_f(MatMut::from_row_major_slice_mut(w1, r, p), f.w, f.x, start.q1.as_ref());
-        let psi1 = &mut self.psi1[..r];
-        weighted_squares(psi1, f.w, f.x, target.weights);
-        for (i, psi1) in psi1.iter_mut().enumerate() {
-            let taken: f64 = w1[i * p..(i + 1) * p].iter().map(|w| w * w).sum();
-            *psi1 = (f.psi[i] + (*psi1 - taken)).max(target.least * f.psi[i]);
-        }
+        let (r, p) = (f.psi.len(), f.w.rank());
+        let (w1, psi1) = (&mut self.w1[..r * p], &mut self.psi1[..r]);
+        f.mul(w1, start.q1.as_ref());
+        f.weighted_squares(psi1, target.weights);
+        vectorised(
+            #[inline(always)]
+            || {
+                for w1 in w1.chunks_exact(r) {
+                    psi1.iter_mut().zip(w1).for_each(|(psi1, w1)| *psi1 -= w1 * w1);
+                }
+                psi1.iter_mut().zip(f.psi).for_each(|(psi1, psi)| *psi1 = (psi + *psi1).max(target.least * psi));
+            },
+        );
     }
 
-    /// `μ ← μ + Ψ⁻¹F·shift` on a tile.
-    pub(super) fn shift_mean(&mut self, mean: &mut [f64], f: Tile<'_>, shift: MatRef<'_, f64>) {
-        let r = mean.len();
-        let moved = &mut self.psi1[..r];
-        mul_f(MatMut::from_column_major_slice_mut(moved, r, 1), f.w, f.x, shift);
-        for ((mean, moved), psi) in mean.iter_mut().zip(moved).zip(f.psi) {
-            *mean += *moved / psi;
+    /// `w ← W₁`.
+    fn write_factor(&self, w: FactorMut<'_>) {
+        let values = w.values;
+        let p = self.w1.len() / self.psi1.len().max(1);
+        if p > 0 {
+            let r = values.len() / p;
+            for (i, row) in values.chunks_exact_mut(p).enumerate() {
+                row.iter_mut().enumerate().for_each(|(j, value)| *value = self.w1[j * r + i]);
+            }
         }
     }
 }

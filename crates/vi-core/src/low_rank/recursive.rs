@@ -1,11 +1,12 @@
 //! The recursion as the paper prints it: Algorithm 1 with `α = β = 1`, and the mean by (27) or (53).
 
-use vi_linalg::faer::{MatMut, MatRef, Par};
+use vi_linalg::faer::{MatRef, Par};
 use vi_linalg::low_rank::{Capacitance, weighted_gram};
 
 use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em::{self, Floor, Outcome, Target};
+use super::kernels::Factor;
 use super::project::Written;
 use super::settings::MeanMoves;
 use crate::Error;
@@ -28,11 +29,10 @@ impl LowRankGaussian {
         let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(self.waiting.space.curvatures()).collect();
         em::check_magnitude(self.precision.psi(), self.waiting.space.gram(self.gram.as_ref()).as_ref(), &weights)?;
         let target = Target { columns, weights: &weights, share: 1.0, least: 0.0 };
-        let (w, psi) = (self.precision.w(), self.precision.psi());
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         let (mut w1, mut psi1) = (self.precision.w_row_major().to_vec(), psi.to_vec());
         for _ in 0..inner_loops {
-            let current = (MatMut::from_row_major_slice_mut(&mut w1, d, p), psi1.as_mut_slice());
-            em::step(target, (w, psi), current, Floor::Refuse, par)?;
+            em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Refuse, par)?;
         }
         // Fails where the new factor is beyond the range of floats, before anything is written.
         Capacitance::from_gram(weighted_gram(MatRef::from_row_major_slice(&w1, d, p), &psi1, par))?;

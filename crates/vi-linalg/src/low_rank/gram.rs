@@ -1,10 +1,9 @@
 //! Products WᵀΨ⁻¹W and WᵀX of long factors, by row tiles.
 
 use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, ContiguousFwd, Mat, MatMut, MatRef, Par};
 
-use crate::kernels::assert_shape;
+use crate::kernels::{add_lower_product, assert_shape};
 use crate::tiles::Tiling;
 
 /// Memory for [adding a tile](Self::add_tile) to a Gram matrix.
@@ -23,21 +22,11 @@ impl GramScratch {
 
     /// gram ← gram + WᵀΨ⁻¹W on the lower triangle (p × p), for a tile of W (r × p) and its ψ. Cost rp² flops.
     ///
-    /// The tile is best row-major.
+    /// The tile is best row-major. Nothing is meant by what comes to stand in the strict upper triangle.
     pub fn add_tile(&mut self, gram: MatMut<'_, f64>, w: MatRef<'_, f64>, psi: &[f64]) {
         assert_shape("gram", gram.shape(), (w.ncols(), w.ncols()));
         let scaled = self.scale(w, psi);
-        triangular::matmul(
-            gram,
-            BlockStructure::TriangularLower,
-            Accum::Add,
-            w.transpose(),
-            BlockStructure::Rectangular,
-            scaled.transpose(),
-            BlockStructure::Rectangular,
-            1.0,
-            Par::Seq,
-        );
+        add_lower_product(gram, w.transpose(), scaled.transpose());
     }
 
     /// product ← product + WᵀΨ⁻¹X (p × k), for tiles of W (r × p) and X (r × k) and their ψ. Cost 2rpk flops.
@@ -77,7 +66,7 @@ fn scale_columns(out: MatMut<'_, f64>, columns: MatRef<'_, f64, usize, usize, Co
     }
 }
 
-/// The lower triangle of WᵀΨ⁻¹W (p × p) for W of d × p, the strict upper one being zero. Cost dp² flops in one pass over W.
+/// The lower triangle of WᵀΨ⁻¹W (p × p) for W of d × p; the strict upper one means nothing. Cost dp² flops in one pass over W.
 ///
 /// ```
 /// use vi_linalg::faer::{Par, mat};

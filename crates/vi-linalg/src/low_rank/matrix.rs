@@ -113,6 +113,11 @@ impl LowRank {
         (MatMut::from_row_major_slice_mut(&mut self.w, self.psi.len(), self.p), &mut self.psi)
     }
 
+    /// W as stored, row after row, and ψ, to write; as [`parts_mut`](Self::parts_mut).
+    pub fn row_major_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.w, &mut self.psi)
+    }
+
     /// W as stored, row after row, and ψ.
     #[must_use]
     pub fn into_row_major(self) -> (Vec<f64>, Vec<f64>) {

@@ -1,5 +1,6 @@
 //! The machine behind the front-door models: design, bank of beliefs, evidence, kept rows.
 
+mod diagnose;
 mod family;
 mod learn;
 mod scalar;
@@ -51,6 +52,8 @@ pub(super) struct Engine<F: Family> {
     /// All rows if they are kept, else those of the warm-up.
     pub(super) rows: Vec<Kept>,
     pub(super) observations: u64,
+    /// How many rows there were when the model was refined last.
+    pub(super) refined: u64,
     work: Work,
 }
 
@@ -68,7 +71,7 @@ impl<F: Family> Engine<F> {
         };
         let members = bank(&settings, &family, design.columns())?;
         let work = Work::new(design.columns());
-        Ok(Self { settings, family, design, fixed, members, rows: Vec::new(), observations: 0, work })
+        Ok(Self { settings, family, design, fixed, members, rows: Vec::new(), observations: 0, refined: 0, work })
     }
 
     /// One row. On an error the model is as it was.

@@ -69,3 +69,4 @@ impl<F: GlmFamily> OnlineGlm<F> {
 
 front_door!(OnlineGlm<F: GlmFamily>, F);
 one_predictor!(OnlineGlm<F: GlmFamily>);
+approximate!(OnlineGlm<F: GlmFamily>);

@@ -3,7 +3,6 @@
 use rand::Rng;
 use rand_distr::{Distribution, Gamma};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, GaussianLikelihood, Projection};
 
 use super::engine::{Engine, EngineWire, ScalarFamily};
@@ -207,6 +206,12 @@ impl OnlineLinear {
             Student::new(seen.mean, scale, 2.0 * shape)
         };
         Ok(NumberPredicted { label: student(1.0 + seen.variance)?, expectation: student(seen.variance)? })
+    }
+
+    /// What the model has become.
+    #[must_use]
+    pub fn info(&self) -> OnlineInfo {
+        OnlineInfo::of_linear(&self.engine)
     }
 
     /// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)`: `(shape, rate)`. `σ²` has the mean `rate/(shape − 1)`.

@@ -82,3 +82,4 @@ impl OnlineLogistic {
 
 front_door!(OnlineLogistic, Logit);
 one_predictor!(OnlineLogistic);
+approximate!(OnlineLogistic);

@@ -50,12 +50,6 @@ macro_rules! front_door {
                 self.engine.merge(&others)
             }
 
-            /// What the model has become.
-            #[must_use]
-            pub fn info(&self) -> OnlineInfo {
-                OnlineInfo::of(&self.engine)
-            }
-
             /// The settings it was made with.
             #[must_use]
             pub fn settings(&self) -> &OnlineSettings {
@@ -83,6 +77,19 @@ macro_rules! front_door {
 macro_rules! one_predictor {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// Posterior mean of the weights in the units of the inputs, and of the intercept where all inputs are 0.
+            #[must_use]
+            pub fn weights(&self) -> Draw {
+                Draw::new(&self.engine.design, self.engine.best().belief.mean())
+            }
+        }
+    };
+}
+
+/// Implements what models have whose posterior is not exact, beside [`front_door`]'s.
+macro_rules! approximate {
+    ($model:ident $(<$generic:ident: $bound:ident>)?) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
             /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
             /// those since the model was made; learning goes on from there.
             ///
@@ -93,10 +100,20 @@ macro_rules! one_predictor {
                 self.engine.refine(settings)
             }
 
-            /// Posterior mean of the weights in the units of the inputs, and of the intercept where all inputs are 0.
+            /// What the model has become.
             #[must_use]
-            pub fn weights(&self) -> Draw {
-                Draw::new(&self.engine.design, self.engine.best().belief.mean())
+            pub fn info(&self) -> OnlineInfo {
+                OnlineInfo::of(&self.engine)
+            }
+
+            /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises. Cost `draws·n·p` for `n`
+            /// kept rows; 10⁴ draws tell `k̂` to about 0.1.
+            ///
+            /// # Errors
+            /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; `Setting` for fewer than 25 draws.
+            pub fn diagnose<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
+                let refined = self.engine.refined == self.engine.observations;
+                Ok(self.info().with_psis(&self.engine.psis(draws, rng)?, refined))
             }
         }
     };

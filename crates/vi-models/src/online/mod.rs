@@ -11,6 +11,7 @@
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
+//! | know whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
 //! | follow a world that drifts | [`Memory`] |
 //! | store a model, send it, go on | `serde`; a model read again goes on with the same bits |
 //!
@@ -54,7 +55,7 @@ pub use belief::BeliefKind;
 pub use design::Standardise;
 pub use draw::Draw;
 pub use glm::OnlineGlm;
-pub use info::OnlineInfo;
+pub use info::{Advice, OnlineInfo};
 pub use linear::{NumberPredicted, OnlineLinear};
 pub use logistic::OnlineLogistic;
 pub use observation::Observation;

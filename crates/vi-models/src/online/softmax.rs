@@ -12,6 +12,7 @@ use super::observation::Observation;
 use super::settings::Memory;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::ModelError;
+use crate::metrics::gaussian_psis_of;
 use crate::softmax::{Softmax, SoftmaxPrediction, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
 
 /// `p(y=c|x) = softmax(0, η)_c`, `η_c = intercept_c + xᵀw_c` for `c = 1, …, C−1`.
@@ -197,15 +198,49 @@ impl OnlineSoftmax {
             .collect()
     }
 
+    /// What the model has become.
+    #[must_use]
+    pub fn info(&self) -> OnlineInfo {
+        OnlineInfo::of(&self.engine)
+    }
+
+    /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises. Cost `draws·n·C·p` for `n` rows.
+    ///
+    /// # Errors
+    /// [`ModelError::NotKept`] unless the settings keep rows; `Setting` for fewer than 25 draws.
+    pub fn diagnose<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
+        let engine = &self.engine;
+        engine.check_kept()?;
+        let (x, observed) = engine.design_matrix()?;
+        let best = engine.best();
+        let prior = engine.family.prior(&engine.settings, best.prior_scale, x.ncols())?;
+        let (AnyBelief::Full(prior), AnyBelief::Full(q)) = (prior, &best.belief) else {
+            return Err(ModelError::NotKept);
+        };
+        let prior = prior.cholesky()?;
+        let truth = |theta: &[f64]| {
+            let mut log_joint = -0.5 * prior.quadratic_form_inverse(theta)?;
+            for (i, observed) in observed.iter().enumerate() {
+                let logits = theta.chunks(x.ncols()).map(|w| w.iter().zip(x.row(i).iter()).map(|(w, x)| w * x).sum());
+                let logits: Vec<f64> = std::iter::once(0.0).chain(logits).collect();
+                let largest = logits.iter().copied().fold(0.0, f64::max);
+                let sum: f64 = logits.iter().map(|logit| (logit - largest).exp()).sum();
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
+                let class = observed.label as usize;
+                log_joint += observed.weight * (logits[class] - largest - sum.ln());
+            }
+            Ok(log_joint)
+        };
+        let psis = gaussian_psis_of(q, draws, rng, truth)?;
+        Ok(OnlineInfo::of(engine).with_psis(&psis, engine.refined == engine.observations))
+    }
+
     /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`].
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`]. The model is then as it was.
     pub fn refine(&mut self, settings: SoftmaxRefineSettings) -> Result<SoftmaxRefineInfo, ModelError> {
-        let OnlineSettings { keep_rows, memory, .. } = self.engine.settings;
-        if !keep_rows || memory != Memory::Everything {
-            return Err(ModelError::NotKept);
-        }
+        self.engine.check_kept()?;
         let (x, observed) = self.engine.design_matrix()?;
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
@@ -226,6 +261,7 @@ impl OnlineSoftmax {
         }
         let info = best_info.ok_or(ModelError::NotKept)?;
         self.engine.members = members;
+        self.engine.refined = self.engine.observations;
         Ok(info)
     }
 }

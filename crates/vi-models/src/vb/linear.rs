@@ -139,7 +139,8 @@ pub fn linear(
 /// c_N = c₀ + ½              d_Nj = d₀ + ½(a_N/b_N·w_j² + V_jj)                               (31), (32)
 /// ```
 ///
-/// As [`linear`], but an iteration costs `2d³/3` flops for `n > d` and `2n²d + n³/3` otherwise. ℒ of this model and ℒ of
+/// As [`linear`], but an iteration costs `2d³/3` flops for `n ≥ d/2` and `2n²d + n³/3` otherwise, where `V_jj` is a difference and good to
+/// `ε/(E[α_j]·V_jj)`, which can exceed `ε·κ` for weights that the data determine well. ℒ of this model and ℒ of
 /// [`linear`] are evidences under different hyper-priors, each of which costs nats: their difference does not say whether
 /// columns are relevant; [`LinearFit::relevance`] does.
 ///
@@ -200,7 +201,9 @@ pub(super) fn fit(
         shrinkage_shape: prior.shrinkage_shape() + 0.5 * per_group, // (12), (31)
     };
     let start = Start { theta: vec![model.shrinkage_prior.mean().ln(); groups], pseudo_bound: None };
-    let mut ridge = Ridge::new(rows.x(), rows.few(), par);
+    // With XᵀX at hand the primal form is no dearer down to n ≈ d/2, and it loses fewer digits of V_jj.
+    let dual = if ard { 2 * x.nrows() < x.ncols() } else { rows.few() };
+    let mut ridge = Ridge::new(rows.x(), dual, par);
     if ard {
         let mut cycle = PerWeight { model: &model, rows: &rows, ridge };
         let ascent = ascend(&mut cycle, start, &settings)?;

@@ -383,7 +383,7 @@ impl<'a> Ridge<'a> {
         r.iter().zip(&fitted).map(|(r, fitted)| r - fitted).collect()
     }
 
-    /// `N(w, V)` as the last step, whose `r` is given again, left it, and the condition number of `V⁻¹`. Cost `n²d` flops in the dual form.
+    /// `N(w, V)` as the last step, whose `r` is given again, left it, and its condition. Cost `n²d` flops in the dual form.
     pub(super) fn finish(&mut self, r: &[f64]) -> Result<(WeightDistribution, f64), ModelError> {
         let weights = if self.dual {
             self.scale();
@@ -402,37 +402,63 @@ impl<'a> Ridge<'a> {
         Ok((weights, condition))
     }
 
-    /// Largest eigenvalue of `V⁻¹` times the largest of `V`, by power iterations. Cost `120·d²` or `160·nd` flops.
+    /// `κ(D^½VD^½)` with `D = diag V⁻¹`: the largest eigenvalue of `D^(−½)V⁻¹D^(−½)` times that of its inverse, by power iterations.
+    /// Cost `160·d²` or `160·nd` flops.
     fn condition(&self, weights: &WeightDistribution) -> f64 {
-        let d = self.d();
+        let (rows, d) = (self.rows.transposed(), self.d());
         let [precision, covariance] = match weights.form() {
             Form::Primal(factor) => {
                 let factor = factor.factor();
-                let precision = largest_eigenvalue(d, |v| product(factor, &product(factor.transpose(), v)));
+                let roots: Vec<f64> = (0..d).map(|j| factor.row(j).norm_l2()).collect();
+                let precision = largest_eigenvalue(d, |v| {
+                    over(&product(factor, &product(factor.transpose(), &over(v, &roots))), &roots)
+                });
                 let covariance = largest_eigenvalue(d, |v| {
-                    let mut out = v.to_vec();
+                    let mut out = times(v, &roots);
                     solve_in_place(factor, MatMut::from_column_major_slice_mut(&mut out, d, 1), self.par);
-                    out
+                    times(&out, &roots)
                 });
                 [precision, covariance]
             }
             Form::Dual { variances, loss } => {
-                let rows = self.rows.transposed();
+                let mut squares: Vec<f64> = (0..d).map(|j| self.shrinkage.get(j)).collect();
+                for i in 0..self.n() {
+                    for (square, x) in squares.iter_mut().zip(column(rows, i)) {
+                        *square += self.weight(i) * x * x;
+                    }
+                }
+                let roots: Vec<f64> = squares.iter().map(|square| square.sqrt()).collect();
                 let precision = largest_eigenvalue(d, |v| {
-                    let along = product(rows.transpose(), v);
-                    let along: Vec<f64> = along.iter().enumerate().map(|(i, along)| self.weight(i) * along).collect();
-                    let out = product(rows, &along);
-                    out.iter().enumerate().map(|(j, out)| out + self.shrinkage.get(j) * v[j]).collect()
+                    let v = over(v, &roots);
+                    let mut along = product(rows.transpose(), &v);
+                    for (i, along) in along.iter_mut().enumerate() {
+                        *along *= self.weight(i);
+                    }
+                    let mut out = product(rows, &along);
+                    for (j, out) in out.iter_mut().enumerate() {
+                        *out += self.shrinkage.get(j) * v[j];
+                    }
+                    over(&out, &roots)
                 });
                 let covariance = largest_eigenvalue(d, |v| {
-                    let lost = product(loss.as_ref().transpose(), &product(loss.as_ref(), v));
-                    v.iter().zip(variances).zip(&lost).map(|((v, variance), lost)| variance * v - lost).collect()
+                    let v = times(v, &roots);
+                    let lost = product(loss.as_ref().transpose(), &product(loss.as_ref(), &v));
+                    let kept: Vec<f64> = (0..d).map(|j| variances[j] * v[j] - lost[j]).collect();
+                    times(&kept, &roots)
                 });
                 [precision, covariance]
             }
         };
         (precision * covariance).max(1.0)
     }
+}
+
+fn times(v: &[f64], scale: &[f64]) -> Vec<f64> {
+    v.iter().zip(scale).map(|(v, scale)| v * scale).collect()
+}
+
+fn over(v: &[f64], scale: &[f64]) -> Vec<f64> {
+    v.iter().zip(scale).map(|(v, scale)| v / scale).collect()
 }
 
 /// By 20 power iterations from a vector with something in every direction.

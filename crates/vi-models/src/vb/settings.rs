@@ -152,8 +152,9 @@ pub struct VbInfo {
     pub last_change: f64,
     /// Extrapolated iterations that were taken back because ℒ would have fallen.
     pub rejected: usize,
-    /// The condition number `κ(V⁻¹)` of the posterior precision, estimated from below by power iterations: relative errors near
-    /// `ε·κ` are in the nature of the problem.
+    /// The condition number of the posterior precision with its diagonal brought to 1, so that the columns' units do not enter; estimated from
+    /// below by power iterations. Near `10ᵏ` the columns are collinear to `k/2` digits, and relative errors of `10ᵏ⁻¹⁶` are in the nature of
+    /// the problem.
     pub condition: f64,
     /// Iterations in which rounding left no Cholesky factor of the normal equations, so that the factor was made by reflections
     /// of the rows themselves, which need only `√κ`. Nothing is added to any matrix.

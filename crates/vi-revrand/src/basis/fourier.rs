@@ -14,6 +14,8 @@ use crate::{RevrandError, check};
 
 /// Rows that are mapped at once: their angles stay in the cache between the product and the cosines.
 const TILE: usize = 64;
+/// The same with threads, which need more work to share.
+const TILE_WITH_THREADS: usize = 1024;
 
 /// Random Fourier features of a stationary kernel (Rahimi and Recht 2007):
 ///
@@ -179,9 +181,10 @@ impl Basis for RandomFourier {
         assert_eq!(out.row_stride(), 1, "the features' columns must be contiguous");
         let w = &self.frequencies;
         let scaled = Mat::from_fn(w.nrows(), w.ncols(), |i, j| w[(i, j)] / Scales::at(theta, i));
+        let tile = if matches!(par, Par::Seq) { TILE } else { TILE_WITH_THREADS };
         let (mut out, mut first) = (out, 0);
         while first < x.nrows() {
-            let rows = TILE.min(x.nrows() - first);
+            let rows = tile.min(x.nrows() - first);
             let (mut cos, sin) = out.as_mut().subrows_mut(first, rows).split_at_col_mut(self.pairs());
             matmul(cos.as_mut(), Accum::Replace, x.subrows(first, rows), scaled.as_ref(), 1.0, par);
             waves::fill(cos, sin, self.scale());

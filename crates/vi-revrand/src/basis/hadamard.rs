@@ -48,34 +48,39 @@ pub fn sequency_order(n: usize) -> Result<Vec<usize>, RevrandError> {
 }
 
 /// The transforms of `lanes` vectors at once, stored one beside the other: `y[i·lanes + r]` is entry `i` of vector `r`.
-/// Two levels at a time, so that the vectors are read and written half as often.
 pub(super) fn transform(y: &mut [f64], lanes: usize) {
-    debug_assert!((y.len() / lanes).is_power_of_two());
     Arch::new().dispatch(
         #[inline(always)]
-        || {
-            let mut half = lanes;
-            while 4 * half <= y.len() {
-                for block in y.chunks_exact_mut(4 * half) {
-                    let (left, right) = block.split_at_mut(2 * half);
-                    let (a, b) = left.split_at_mut(half);
-                    let (c, d) = right.split_at_mut(half);
-                    for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-                        let (ab, a_b) = (*a + *b, *a - *b);
-                        let (cd, c_d) = (*c + *d, *c - *d);
-                        (*a, *b, *c, *d) = (ab + cd, a_b + c_d, ab - cd, a_b - c_d);
-                    }
-                }
-                half *= 4;
-            }
-            if 2 * half <= y.len() {
-                let (a, b) = y.split_at_mut(half);
-                for (a, b) in a.iter_mut().zip(b) {
-                    (*a, *b) = (*a + *b, *a - *b);
-                }
-            }
-        },
+        || transform_inline(y, lanes),
     );
+}
+
+/// [`transform`] for a caller that has chosen the vector instructions. Two levels at a time, so that the vectors are read
+/// and written half as often.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "becomes part of the caller's loop over vectors")]
+pub(super) fn transform_inline(y: &mut [f64], lanes: usize) {
+    debug_assert!((y.len() / lanes).is_power_of_two());
+    let mut half = lanes;
+    while 4 * half <= y.len() {
+        for block in y.chunks_exact_mut(4 * half) {
+            let (left, right) = block.split_at_mut(2 * half);
+            let (a, b) = left.split_at_mut(half);
+            let (c, d) = right.split_at_mut(half);
+            for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
+                let (ab, a_b) = (*a + *b, *a - *b);
+                let (cd, c_d) = (*c + *d, *c - *d);
+                (*a, *b, *c, *d) = (ab + cd, a_b + c_d, ab - cd, a_b - c_d);
+            }
+        }
+        half *= 4;
+    }
+    if 2 * half <= y.len() {
+        let (a, b) = y.split_at_mut(half);
+        for (a, b) in a.iter_mut().zip(b) {
+            (*a, *b) = (*a + *b, *a - *b);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -18,9 +18,16 @@ pub(super) fn fill(cos: MatMut<'_, f64>, sin: MatMut<'_, f64>, scale: f64) {
 /// the features `Φ = [Φ_cos, Φ_sin]` (`n × 2m`) is `G`.
 pub(super) fn angle_gradient(features: MatRef<'_, f64>, weights: MatRef<'_, f64>) -> Mat<f64> {
     let m = features.ncols() / 2;
-    Mat::from_fn(features.nrows(), m, |n, j| {
-        weights[(n, j)] * features[(n, m + j)] - weights[(n, m + j)] * features[(n, j)]
-    })
+    let mut s = Mat::zeros(features.nrows(), m);
+    for j in 0..m {
+        let (cos, sin) = (features.col(j), features.col(m + j));
+        let (of_cos, of_sin) = (weights.col(j), weights.col(m + j));
+        let terms = of_cos.iter().zip(sin.iter()).zip(of_sin.iter().zip(cos.iter()));
+        for (s, ((of_cos, sin), (of_sin, cos))) in s.col_as_slice_mut(j).iter_mut().zip(terms) {
+            *s = of_cos * sin - of_sin * cos;
+        }
+    }
+    s
 }
 
 /// Adds to each of `gradients` (one for each length scale, `n × 2m`) the derivative of `[cos z, sin z]` in it, the angles

@@ -3,10 +3,11 @@
 use rand::Rng;
 use vi_core::Estimate;
 use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 
+use super::expectation::Labels;
 use super::objective::Workspace;
-use super::{Expectation, Glm, Rows, Terms};
+use super::{Expectation, Glm, Rows, Terms, kernels};
 use crate::basis::{Basis, check_features};
 use crate::likelihood::GlmLikelihood;
 use crate::{RevrandError, check};
@@ -55,13 +56,9 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             let w: Vec<f64> = w.iter().copied().collect();
             log_joint.push(self.log_prior(&w) - q.log_density(&w)?);
         }
-        let mut work = Workspace::new(
-            Expectation::Quadrature { nodes: NODES },
-            k,
-            d,
-            self.regularisers().len(),
-            self.known.gamma.len(),
-        );
+        let sizes = (k, d, self.regularisers().len(), self.known.gamma.len());
+        let mut work = Workspace::new(Expectation::Quadrature { nodes: NODES }, sizes);
+        let ones = vec![1.0; BLOCK];
         let mut likelihood = 0.0;
         let mut terms = None;
         for first in (0..rows.len()).step_by(BLOCK) {
@@ -79,9 +76,9 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
                 }
             }
             work.resize(n, false);
-            MatMut::from_row_major_slice_mut(&mut work.phi, n, d).copy_from(&features);
-            work.set_labels(block.y, block.trials);
-            let of_block = work.evaluate(q, self.prior(), &self.likelihood, 1.0, &[]);
+            let labels = Labels { y: block.y, trials: block.trials.unwrap_or(&ones[..n]) };
+            let phi = kernels::rows(features.as_ref());
+            let of_block = work.evaluate((&phi, labels), q, self.prior(), &self.likelihood, 1.0, &[]);
             likelihood += of_block.likelihood;
             terms = Some(Terms { likelihood, ..of_block });
         }

@@ -1,10 +1,12 @@
 //! Jensen's bound of the mixture's entropy, and its gradient.
 
-use pulp::Arch;
+use std::f64::consts::LN_2;
+
+use pulp::{Arch, Simd, WithSimd};
 
 use super::Mixture;
 use super::mixture::log_sum_exp;
-use crate::lanes::{LANES, LogProduct, padded};
+use crate::lanes;
 
 /// `log(2π)`.
 const LN_2PI: f64 = 1.837_877_066_409_345_5;
@@ -46,7 +48,8 @@ pub(super) fn bound_and_gradient(q: &Mixture, scratch: &mut Scratch, means: &mut
                     &mut variances_k[..d],
                     &mut variances_j[j * d..][..d],
                 ];
-                pair_gradient(rho, [q.mean(k), q.mean(j), q.variance(k), q.variance(j)], gradients);
+                let pair = [q.mean(k), q.mean(j), q.variance(k), q.variance(j)];
+                Arch::new().dispatch(PairGradient { rho, pair, gradients });
             }
         }
     }
@@ -56,15 +59,19 @@ pub(super) fn bound_and_gradient(q: &Mixture, scratch: &mut Scratch, means: &mut
 impl Scratch {
     /// All `log N(mₖ | mⱼ, Cₖ + Cⱼ)`.
     fn fill(&mut self, q: &Mixture) {
-        let k_all = q.components();
+        let (k_all, constant) = (q.components(), q.dimension() as f64 * LN_2PI);
         self.logs.resize(k_all * k_all, 0.0);
         self.weights.resize(k_all * k_all, 0.0);
         for k in 0..k_all {
-            for j in 0..=k {
-                let log = log_overlap([q.mean(k), q.mean(j), q.variance(k), q.variance(j)]);
+            for j in 0..k {
+                let (log_determinant, distance) = lanes::overlap([q.mean(k), q.mean(j), q.variance(k), q.variance(j)]);
+                let log = -0.5 * (constant + log_determinant + distance);
                 self.logs[k * k_all + j] = log;
                 self.logs[j * k_all + k] = log;
             }
+            // Both variances are the same, and no distance.
+            let doubled = lanes::log_product(q.variance(k)) + q.dimension() as f64 * LN_2;
+            self.logs[k * k_all + k] = -0.5 * (constant + doubled);
         }
     }
 
@@ -85,52 +92,31 @@ impl Scratch {
     }
 }
 
-/// `log N(mₖ | mⱼ, Cₖ + Cⱼ)` of `[mₖ, mⱼ, Cₖ, Cⱼ]`.
-fn log_overlap(pair: [&[f64]; 4]) -> f64 {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let d = pair[0].len();
-            let [(mk, mk_tail), (mj, mj_tail), (ck, ck_tail), (cj, cj_tail)] =
-                pair.map(|x| x[..d].as_chunks::<LANES>());
-            let mut product = LogProduct::new();
-            let mut distance = [0.0; LANES];
-            let mut add = |mk: &[f64; LANES], mj: &[f64; LANES], ck: &[f64; LANES], cj: &[f64; LANES]| {
-                let mut s = [0.0; LANES];
-                for i in 0..LANES {
-                    s[i] = ck[i] + cj[i];
-                    distance[i] += (mk[i] - mj[i]) * (mk[i] - mj[i]) / s[i];
-                }
-                product.multiply(s);
-            };
-            for i in 0..mk.len() {
-                add(&mk[i], &mj[i], &ck[i], &cj[i]);
-            }
-            // Variances of 1 in total and no distance add nothing.
-            add(&padded(mk_tail, 0.0), &padded(mj_tail, 0.0), &padded(ck_tail, 0.5), &padded(cj_tail, 0.5));
-            -0.5 * (d as f64 * LN_2PI + product.ln() + distance.iter().sum::<f64>())
-        },
-    )
-}
-
 /// Adds `ρ` times the gradient of `−log N` of `[mₖ, mⱼ, Cₖ, Cⱼ]`: with `s = Cₖ + Cⱼ` and `Δ = mₖ − mⱼ`, `±Δ/s` and
 /// `½(1/s − Δ²/s²)`.
-fn pair_gradient(rho: f64, pair: [&[f64]; 4], gradients: [&mut [f64]; 4]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let d = pair[0].len();
-            let [mk, mj, ck, cj] = pair.map(|x| &x[..d]);
-            let [gmk, gmj, gck, gcj] = gradients.map(|x| &mut x[..d]);
-            for i in 0..d {
-                let inverse = 1.0 / (ck[i] + cj[i]);
-                let step = (mk[i] - mj[i]) * inverse;
-                let spread = 0.5 * rho * (inverse - step * step);
-                gmk[i] += rho * step;
-                gmj[i] -= rho * step;
-                gck[i] += spread;
-                gcj[i] += spread;
-            }
-        },
-    );
+struct PairGradient<'a> {
+    rho: f64,
+    pair: [&'a [f64]; 4],
+    gradients: [&'a mut [f64]; 4],
+}
+
+impl WithSimd for PairGradient<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { rho, pair, gradients } = self;
+        let d = pair[0].len();
+        let [mk, mj, ck, cj] = pair.map(|x| &x[..d]);
+        let [gmk, gmj, gck, gcj] = gradients.map(|x| &mut x[..d]);
+        for i in 0..d {
+            let inverse = 1.0 / (ck[i] + cj[i]);
+            let step = (mk[i] - mj[i]) * inverse;
+            let spread = 0.5 * rho * (inverse - step * step);
+            gmk[i] += rho * step;
+            gmj[i] -= rho * step;
+            gck[i] += spread;
+            gcj[i] += spread;
+        }
+    }
 }

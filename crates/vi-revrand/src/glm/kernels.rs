@@ -1,6 +1,7 @@
 //! Products of a batch's features with means and variances. Features are row-major here, so that a row is contiguous.
 
 use pulp::{Arch, Simd, WithSimd};
+use vi_linalg::faer::MatRef;
 
 /// Rows that share one reading of a component.
 const ROWS: usize = 4;
@@ -71,20 +72,34 @@ fn moments<S: Simd, const R: usize>(simd: S, rows: [&[f64]; R], m: &[f64], c: &[
 pub(super) fn back_project(phi: &[f64], s: &[f64], t: &[f64], g_m: &mut [f64], g_c: &mut [f64]) {
     let d = g_m.len();
     assert!(g_c.len() == d && phi.len() == d * s.len() && s.len() == t.len(), "shapes disagree");
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let (s_blocks, s_rest) = s.as_chunks::<ROWS>();
-            let (t_blocks, t_rest) = t.as_chunks::<ROWS>();
-            let (phi_blocks, phi_rest) = phi.split_at(s_blocks.len() * ROWS * d);
-            for (i, (s, t)) in s_blocks.iter().zip(t_blocks).enumerate() {
-                add_rows(&phi_blocks[i * ROWS * d..][..ROWS * d], *s, *t, g_m, g_c);
-            }
-            for (i, (s, t)) in s_rest.iter().zip(t_rest).enumerate() {
-                add_rows(&phi_rest[i * d..][..d], [*s], [*t], g_m, g_c);
-            }
-        },
-    );
+    Arch::new().dispatch(BackProject { phi, s, t, g_m, g_c });
+}
+
+struct BackProject<'a> {
+    phi: &'a [f64],
+    s: &'a [f64],
+    t: &'a [f64],
+    g_m: &'a mut [f64],
+    g_c: &'a mut [f64],
+}
+
+impl WithSimd for BackProject<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { phi, s, t, g_m, g_c } = self;
+        let d = g_m.len();
+        let (s_blocks, s_rest) = s.as_chunks::<ROWS>();
+        let (t_blocks, t_rest) = t.as_chunks::<ROWS>();
+        let (phi_blocks, phi_rest) = phi.split_at(s_blocks.len() * ROWS * d);
+        for (i, (s, t)) in s_blocks.iter().zip(t_blocks).enumerate() {
+            add_rows(&phi_blocks[i * ROWS * d..][..ROWS * d], *s, *t, g_m, g_c);
+        }
+        for (i, (s, t)) in s_rest.iter().zip(t_rest).enumerate() {
+            add_rows(&phi_rest[i * d..][..d], [*s], [*t], g_m, g_c);
+        }
+    }
 }
 
 #[inline(always)]
@@ -97,8 +112,8 @@ fn add_rows<const R: usize>(phi: &[f64], s: [f64; R], t: [f64; R], g_m: &mut [f6
         let (mut first, mut second) = (g_m[i], g_c[i]);
         for r in 0..R {
             let p = rows[r][i];
-            first += s[r] * p;
-            second += t[r] * p * p;
+            first = s[r].mul_add(p, first);
+            second = (t[r] * p).mul_add(p, second);
         }
         g_m[i] = first;
         g_c[i] = second;
@@ -112,16 +127,38 @@ pub(super) fn back_features(phi: &[f64], s: &[f64], t: &[f64], m: &[f64], c: &[f
         c.len() == d && phi.len() == d * s.len() && s.len() == t.len() && out.len() == phi.len(),
         "shapes disagree"
     );
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for (n, (phi, out)) in phi.chunks_exact(d).zip(out.chunks_exact_mut(d)).enumerate() {
-                for i in 0..d {
-                    out[i] += s[n] * m[i] + 2.0 * t[n] * c[i] * phi[i];
-                }
+    Arch::new().dispatch(BackFeatures { phi, s, t, m, c, out });
+}
+
+struct BackFeatures<'a> {
+    phi: &'a [f64],
+    s: &'a [f64],
+    t: &'a [f64],
+    m: &'a [f64],
+    c: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for BackFeatures<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { phi, s, t, m, c, out } = self;
+        let d = m.len();
+        let c = &c[..d];
+        for (n, (phi, out)) in phi.chunks_exact(d).zip(out.chunks_exact_mut(d)).enumerate() {
+            let (s, t) = (s[n], 2.0 * t[n]);
+            for i in 0..d {
+                out[i] += s.mul_add(m[i], t * c[i] * phi[i]);
             }
-        },
-    );
+        }
+    }
+}
+
+/// A matrix row by row.
+pub(super) fn rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
+    matrix.row_iter().flat_map(|row| row.iter().copied()).collect()
 }
 
 /// Turns a matrix of `n` rows, column by column, into one row by row, or back: `out[i·w + j] = columns[j·n + i]` with `w` the

@@ -129,15 +129,12 @@ pub fn objective<L: GlmLikelihood>(
         return Err(vi_core::Error::Setting { name, value, requirement: "positive and finite" }.into());
     }
 
-    let mut work = Workspace::new(expectation, k, d, prior.variances.len(), likelihood.parameters().len());
+    let mut work = Workspace::new(expectation, (k, d, prior.variances.len(), likelihood.parameters().len()));
     work.resize(n, true);
-    for i in 0..n {
-        for j in 0..d {
-            work.phi[i * d + j] = batch.features[(i, j)];
-        }
-    }
-    work.set_labels(batch.y, batch.trials);
-    let terms = work.evaluate(q, prior, likelihood, batch.magnification, normals);
+    let ones = vec![1.0; n];
+    let labels = Labels { y: batch.y, trials: batch.trials.unwrap_or(&ones) };
+    let phi = kernels::rows(batch.features);
+    let terms = work.evaluate((&phi, labels), q, prior, likelihood, batch.magnification, normals);
     let gradient = Gradient {
         means: Mat::from_fn(d, k, |i, j| work.means[j * d + i]),
         variances: Mat::from_fn(d, k, |i, j| work.variances[j * d + i]),
@@ -148,15 +145,14 @@ pub fn objective<L: GlmLikelihood>(
     Ok((terms, gradient))
 }
 
+/// `K`, `D`, and the numbers of prior variances and of likelihood parameters.
+pub(super) type Sizes = (usize, usize, usize, usize);
+
 /// Everything that an evaluation writes; sized once, so that steps allocate nothing.
 #[derive(Debug, Clone)]
 pub(super) struct Workspace {
     expectation: Expectation,
     dimension: usize,
-    /// Features (`n × D`, row by row), labels and trials of the batch.
-    pub(super) phi: Vec<f64>,
-    y: Vec<f64>,
-    trials: Vec<f64>,
     /// `a`, `v`, `∂/∂a`, `∂/∂v` of one component (`n` each).
     moments: [Vec<f64>; 4],
     local: Local,
@@ -171,7 +167,7 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    pub(super) fn new(expectation: Expectation, k: usize, d: usize, regularisers: usize, parameters: usize) -> Self {
+    pub(super) fn new(expectation: Expectation, (k, d, regularisers, parameters): Sizes) -> Self {
         let rule = match expectation {
             Expectation::Quadrature { nodes } => super::expectation::gauss_hermite(nodes),
             _ => Vec::new(),
@@ -179,9 +175,6 @@ impl Workspace {
         Self {
             expectation,
             dimension: d,
-            phi: Vec::new(),
-            y: Vec::new(),
-            trials: Vec::new(),
             moments: Default::default(),
             local: Local::new(rule),
             draws: Draws::default(),
@@ -195,14 +188,7 @@ impl Workspace {
     }
 
     /// Whether it was made for these sizes.
-    pub(super) fn fits(
-        &self,
-        expectation: Expectation,
-        k: usize,
-        d: usize,
-        regularisers: usize,
-        parameters: usize,
-    ) -> bool {
+    pub(super) fn fits(&self, expectation: Expectation, (k, d, regularisers, parameters): Sizes) -> bool {
         self.expectation == expectation
             && self.dimension == d
             && self.means.len() == d * k
@@ -212,27 +198,16 @@ impl Workspace {
 
     /// Makes room for `n` rows.
     pub(super) fn resize(&mut self, n: usize, features_wanted: bool) {
-        let d = self.dimension;
-        self.phi.resize(n * d, 0.0);
-        self.by_features.resize(if features_wanted { n * d } else { 0 }, 0.0);
+        self.by_features.resize(if features_wanted { n * self.dimension } else { 0 }, 0.0);
         for moment in &mut self.moments {
             moment.resize(n, 0.0);
         }
     }
 
-    pub(super) fn set_labels(&mut self, y: &[f64], trials: Option<&[f64]>) {
-        self.y.clear();
-        self.y.extend_from_slice(y);
-        self.trials.clear();
-        match trials {
-            Some(trials) => self.trials.extend_from_slice(trials),
-            None => self.trials.resize(y.len(), 1.0),
-        }
-    }
-
-    /// The objective on the batch in `phi`, `y` and `trials`, and its gradient.
+    /// The objective on a batch and its gradient; `phi` are the features (`n × D`, row by row).
     pub(super) fn evaluate<L: GlmLikelihood>(
         &mut self,
+        (phi, labels): (&[f64], Labels<'_>),
         q: &Mixture,
         prior: Prior<'_>,
         likelihood: &L,
@@ -244,7 +219,6 @@ impl Workspace {
         for gradient in [&mut self.means, &mut self.variances, &mut self.likelihood, &mut self.by_features] {
             gradient.fill(0.0);
         }
-        let labels = Labels { y: &self.y, trials: &self.trials };
         let per_component = normals.len() / k_all;
         let mut expected = 0.0;
         for k in 0..k_all {
@@ -253,24 +227,23 @@ impl Workspace {
             let by_variance = &mut self.variances[k * d..][..d];
             let normals = &normals[k * per_component..][..per_component];
             if let Expectation::Weights { .. } = self.expectation {
-                let by_features = Some(self.by_features.as_mut_slice()).filter(|gradient| !gradient.is_empty());
                 let component = Component { mean, variance, by_mean, by_variance };
-                let features = (self.phi.as_slice(), by_features);
-                expected +=
-                    self.draws.expect(likelihood, labels, features, component, normals, scale, &mut self.likelihood);
+                let features = (phi, self.by_features.as_mut_slice());
+                let draws = (normals, scale);
+                expected += self.draws.expect(likelihood, labels, features, component, draws, &mut self.likelihood);
                 continue;
             }
             let [a, v, by_a, by_v] = &mut self.moments;
-            kernels::project(&self.phi, mean, variance, a, v);
+            kernels::project(phi, mean, variance, a, v);
             let moments = Moments { a, v, by_mean: by_a, by_variance: by_v };
             let value = self.local.expect(self.expectation, likelihood, labels, moments, normals, &mut self.likelihood);
             expected += scale * value;
             for gradient in by_a.iter_mut().chain(by_v.iter_mut()) {
                 *gradient *= scale;
             }
-            kernels::back_project(&self.phi, by_a, by_v, by_mean, by_variance);
+            kernels::back_project(phi, by_a, by_v, by_mean, by_variance);
             if !self.by_features.is_empty() {
-                kernels::back_features(&self.phi, by_a, by_v, mean, variance, &mut self.by_features);
+                kernels::back_features(phi, by_a, by_v, mean, variance, &mut self.by_features);
             }
         }
         for gradient in &mut self.likelihood {

@@ -1,6 +1,6 @@
 //! The prior `N(0, λ_part·I)` on each part of the weights, averaged over the posterior.
 
-use vi_linalg::kernels::axpy;
+use vi_linalg::kernels::{axpy, dot};
 
 use super::{Mixture, Prior};
 use crate::lanes;
@@ -26,9 +26,11 @@ pub(super) fn expected(
         let mut second_moments = 0.0;
         for k in 0..q.components() {
             let (m, c) = (&q.mean(k)[part.clone()], &q.variance(k)[part.clone()]);
-            second_moments += lanes::sum_of_squares_and(m, c);
+            second_moments += dot(m, m) + lanes::sum(c);
             axpy(&mut means[k * d..][part.clone()], -share / lambda, m);
-            lanes::add(-0.5 * share / lambda, &mut variances[k * d..][part.clone()]);
+            for gradient in &mut variances[k * d..][part.clone()] {
+                *gradient -= 0.5 * share / lambda;
+            }
         }
         let ratio = share * second_moments / lambda;
         value -= 0.5 * (width * (LN_2PI + lambda.ln()) + ratio);

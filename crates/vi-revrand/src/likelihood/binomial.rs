@@ -47,8 +47,9 @@ impl GlmLikelihood for Binomial {
             return -trials * softplus(-f);
         }
         let delta = f - (y / failures).ln();
-        // From the side on which the exponential is small.
-        let (share, delta) = if delta > 0.0 { (failures / trials, -delta) } else { (y / trials, delta) };
+        // Successes and failures may change places. Near the mode the rarer one has less to cancel, far from it e^Δ must not overflow.
+        let by_failures = if delta.abs() < 1.0 { failures < y } else { delta > 0.0 };
+        let (share, delta) = if by_failures { (failures / trials, -delta) } else { (y / trials, delta) };
         counts::binomial_mode(y, trials) - trials * ((share * delta.exp_m1()).ln_1p() - share * delta)
     }
 

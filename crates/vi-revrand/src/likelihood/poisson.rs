@@ -58,10 +58,13 @@ impl Softplus {
         let ratio = if e > f64::MIN_POSITIVE { rate / e } else { 1.0 };
         let relative_slope = 1.0 / ((1.0 + e) * ratio);
         // s(−f) − ρ = −s(−f)·(e − log(1+e))/log(1+e).
-        let difference = if e > f64::MIN_POSITIVE { -sigmoid(-f) * excess(e) / rate } else { -0.5 * e };
+        let difference = if e > SMALL { -sigmoid(-f) * excess(e) / rate } else { -0.5 * e * (1.0 - e * 7.0 / 6.0) };
         Self { rate, log_rate: f + ratio.ln(), relative_slope, difference }
     }
 }
+
+/// Below this the series' next term is below `ε`, and `e²` may underflow.
+const SMALL: f64 = 1e-8;
 
 /// `e − log(1 + e)` for `0 < e ≤ 1`: with `t = e/(2+e)`, `log(1+e) = 2(t + t³/3 + t⁵/5 + …)` and `e − 2t = t·e`.
 fn excess(e: f64) -> f64 {

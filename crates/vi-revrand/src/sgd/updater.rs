@@ -1,6 +1,6 @@
 //! Update rules: what a gradient does to the parameters.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
 use crate::{RevrandError, check};
@@ -200,54 +200,64 @@ impl UpdaterState {
             gradient.len()
         );
         self.steps += 1;
-        let steps = self.steps as f64;
         let (first, second) = (self.first.as_mut_slice(), self.second.as_mut_slice());
-        let rule = updater.0;
-        Arch::new().dispatch(
-            #[inline(always)]
-            || apply(rule, steps, x, gradient, first, second),
-        );
+        Arch::new().dispatch(Step { rule: updater.0, steps: self.steps as f64, x, gradient, first, second });
     }
 }
 
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "has to be compiled inside the caller's dispatch")]
-fn apply(rule: Rule, steps: f64, x: &mut [f64], g: &[f64], first: &mut [f64], second: &mut [f64]) {
-    let (n, x) = (x.len(), x);
-    let (g, first, second) = (&g[..n], &mut first[..n], &mut second[..n]);
-    match rule {
-        Rule::Plain { rate } => {
-            for i in 0..n {
-                x[i] -= rate * g[i];
+/// One step, for the vectors that the processor has.
+struct Step<'a> {
+    rule: Rule,
+    /// Steps taken, this one included.
+    steps: f64,
+    x: &'a mut [f64],
+    gradient: &'a [f64],
+    first: &'a mut [f64],
+    second: &'a mut [f64],
+}
+
+impl WithSimd for Step<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { rule, steps, x, gradient, first, second } = self;
+        let n = x.len();
+        let (g, first, second) = (&gradient[..n], &mut first[..n], &mut second[..n]);
+        match rule {
+            Rule::Plain { rate } => {
+                for i in 0..n {
+                    x[i] -= rate * g[i];
+                }
             }
-        }
-        Rule::Momentum { rate, decay } => {
-            for i in 0..n {
-                first[i] = decay * first[i] - rate * g[i];
-                x[i] += first[i];
+            Rule::Momentum { rate, decay } => {
+                for i in 0..n {
+                    first[i] = decay * first[i] - rate * g[i];
+                    x[i] += first[i];
+                }
             }
-        }
-        Rule::AdaGrad { rate, epsilon } => {
-            for i in 0..n {
-                first[i] += g[i] * g[i];
-                x[i] -= rate * g[i] / (epsilon + first[i].sqrt());
+            Rule::AdaGrad { rate, epsilon } => {
+                for i in 0..n {
+                    first[i] += g[i] * g[i];
+                    x[i] -= rate * g[i] / (epsilon + first[i].sqrt());
+                }
             }
-        }
-        Rule::AdaDelta { decay, epsilon } => {
-            for i in 0..n {
-                first[i] = decay * first[i] + (1.0 - decay) * g[i] * g[i];
-                let delta = -g[i] * ((second[i] + epsilon) / (first[i] + epsilon)).sqrt();
-                second[i] = decay * second[i] + (1.0 - decay) * delta * delta;
-                x[i] += delta;
+            Rule::AdaDelta { decay, epsilon } => {
+                for i in 0..n {
+                    first[i] = decay * first[i] + (1.0 - decay) * g[i] * g[i];
+                    let delta = -g[i] * ((second[i] + epsilon) / (first[i] + epsilon)).sqrt();
+                    second[i] = decay * second[i] + (1.0 - decay) * delta * delta;
+                    x[i] += delta;
+                }
             }
-        }
-        Rule::Adam { rate, decay_mean, decay_square, epsilon } => {
-            let unbiased_mean = rate / (1.0 - decay_mean.powf(steps));
-            let unbiased_square = 1.0 / (1.0 - decay_square.powf(steps));
-            for i in 0..n {
-                first[i] = decay_mean * first[i] + (1.0 - decay_mean) * g[i];
-                second[i] = decay_square * second[i] + (1.0 - decay_square) * g[i] * g[i];
-                x[i] -= unbiased_mean * first[i] / ((unbiased_square * second[i]).sqrt() + epsilon);
+            Rule::Adam { rate, decay_mean, decay_square, epsilon } => {
+                let unbiased_mean = rate / (1.0 - decay_mean.powf(steps));
+                let unbiased_square = 1.0 / (1.0 - decay_square.powf(steps));
+                for i in 0..n {
+                    first[i] = decay_mean.mul_add(first[i], (1.0 - decay_mean) * g[i]);
+                    second[i] = decay_square.mul_add(second[i], (1.0 - decay_square) * g[i] * g[i]);
+                    x[i] -= unbiased_mean * first[i] / ((unbiased_square * second[i]).sqrt() + epsilon);
+                }
             }
         }
     }

@@ -15,6 +15,9 @@ use super::SlmStatus;
 const MEMORY: usize = 10;
 /// Evaluations for each step of a line search, on average, before the round is given up.
 const EVALUATIONS_PER_STEP: usize = 20;
+/// Evaluations in a row that may bring nothing better before the round is given up: line searches near the limit of
+/// rounding do not end by themselves.
+const IDLE: usize = 20;
 /// After a round that gains nothing the first step of the next is ten times shorter; below this length it is given up.
 const SHORTEST: f64 = 1e-9;
 /// What counts as a gain, relative to the objective: a few hundred roundings.
@@ -78,6 +81,8 @@ struct Memory {
     last: Evaluated,
     best: Evaluated,
     evaluations: usize,
+    /// Evaluations since the best.
+    idle: usize,
     limit: usize,
 }
 
@@ -102,10 +107,15 @@ impl<F: Fn(&[f64]) -> Option<(f64, Vec<f64>)>> Descent<'_, F> {
         if memory.evaluations >= memory.limit {
             return Err(stop("too many evaluations"));
         }
+        if memory.idle >= IDLE {
+            return Err(stop("nothing better"));
+        }
         memory.evaluations += 1;
+        memory.idle += 1;
         memory.last = Evaluated::new(point, self.objective).ok_or_else(|| stop("no value here"))?;
         if memory.last.better_than(&memory.best) {
             memory.best = memory.last.clone();
+            memory.idle = 0;
         }
         Ok(memory.last.clone())
     }
@@ -138,7 +148,7 @@ pub(super) fn maximise(
 ) -> Option<Found> {
     let first = Evaluated::new(start, objective)?;
     let limit = max_iterations.saturating_mul(EVALUATIONS_PER_STEP);
-    let memory = RefCell::new(Memory { last: first.clone(), best: first, evaluations: 1, limit });
+    let memory = RefCell::new(Memory { last: first.clone(), best: first, evaluations: 1, idle: 0, limit });
 
     let (mut iterations, mut length) = (0, 1.0);
     let status = loop {
@@ -152,6 +162,7 @@ pub(super) fn maximise(
         if length < SHORTEST {
             break SlmStatus::Stalled;
         }
+        memory.borrow_mut().idle = 0;
         // L-BFGS begins with a step of `scale` times the gradient.
         let descent = Descent { objective, scale: length / from.norm(), tolerance, memory: &memory };
         iterations += round(descent, &from, max_iterations - iterations).max(1);

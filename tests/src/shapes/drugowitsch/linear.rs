@@ -5,7 +5,7 @@ use vi_models::vb::{self, LinearFit, LinearPrior, VbSettings};
 
 use super::inputs::{Inputs, Prior};
 use super::posterior::{
-    FixedPoint, check_all, check_bound, check_each, check_run, check_weights, condition, shortfall,
+    FixedPoint, check_all, check_bound, check_each, check_run, check_weights, moved, sensitivity, shortfall,
 };
 use crate::json::Node;
 use crate::report::Report;
@@ -43,8 +43,10 @@ fn check_fit(
     let at = |settings| fit(ard, inputs.x.as_ref(), &inputs.y, prior, settings);
     let authors = at(VbSettings::authors())?;
     let info = authors.info();
-    let condition = condition(stored, info)?;
-    let run = Run { condition, iterations: info.iterations };
+    let near = fit(ard, moved(&inputs.x).as_ref(), &inputs.y, prior, VbSettings::authors())?;
+    let (here, there) = (authors.expected_shrinkage(), near.expected_shrinkage());
+    let sensitivity = sensitivity((&here, info), (&there, near.info()));
+    let run = Run { dim: inputs.x.ncols(), condition: info.condition, sensitivity };
     if let Some(expected) = stored.find("authors") {
         report.part("authors", |report| {
             check_parameters(&expected, &authors, inputs, run.parameters(), report)?;
@@ -56,14 +58,14 @@ fn check_fit(
         report.part("bound_terms", |report| check_terms(&terms, &authors, run, report));
     }
     let Some(converged) = stored.find("converged") else {
-        return check_not_below(stored, &authors, &at(tolerance::vb::settings()?)?, run, report);
+        return check_not_below(stored, &authors, &at(VbSettings::default())?, run, report);
     };
     report.part("converged", |report| {
         let stored_point = FixedPoint::read(&converged)?;
         let fit = at(tolerance::vb::settings()?)?;
         check_not_below(stored, &authors, &fit, run, report)?;
-        if stored_point.check(fit.info(), fit.bound(), condition, report) {
-            check_parameters(&converged, &fit, inputs, stored_point.tolerance(condition), report)?;
+        if stored_point.check(fit.info(), fit.bound(), run, report) {
+            check_parameters(&converged, &fit, inputs, stored_point.tolerance(run), report)?;
         }
         Ok(())
     });

@@ -9,7 +9,8 @@ use vi_models::vb::{
 
 use super::inputs::{Inputs, Prior};
 use super::posterior::{
-    FixedPoint, check_all, check_bound, check_each, check_matrix, check_run, check_weights, condition, shortfall,
+    FixedPoint, check_all, check_bound, check_each, check_matrix, check_run, check_weights, moved, sensitivity,
+    shortfall,
 };
 use crate::json::Node;
 use crate::report::Report;
@@ -51,8 +52,10 @@ fn check_fit(
     let at = |settings| fit(ard, inputs.x.as_ref(), &inputs.y, prior, settings);
     let authors = at(VbSettings::authors())?;
     let info = authors.info();
-    let condition = condition(stored, info)?;
-    let run = Run { condition, iterations: info.iterations };
+    let near = fit(ard, moved(&inputs.x).as_ref(), &inputs.y, prior, VbSettings::authors())?;
+    let (here, there) = (authors.expected_shrinkage(), near.expected_shrinkage());
+    let sensitivity = sensitivity((&here, info), (&there, near.info()));
+    let run = Run { dim: inputs.x.ncols(), condition: info.condition, sensitivity };
     let seen = |fit: &LogitFit| inputs.test.as_ref().map(|test| fit.weights().project(test.as_ref())).transpose();
     if let Some(expected) = stored.find("authors") {
         report.part("authors", |report| {
@@ -72,14 +75,14 @@ fn check_fit(
         report.part("bound_terms", |report| check_terms(&terms, &authors, run, report));
     }
     let Some(converged) = stored.find("converged") else {
-        return check_not_below(stored, &authors, &at(tolerance::vb::settings()?)?, run, report);
+        return check_not_below(stored, &authors, &at(VbSettings::default())?, run, report);
     };
     report.part("converged", |report| {
         let stored_point = FixedPoint::read(&converged)?;
         let fit = at(tolerance::vb::settings()?)?;
         check_not_below(stored, &authors, &fit, run, report)?;
-        if stored_point.check(fit.info(), fit.bound(), condition, report) {
-            let tolerance = stored_point.tolerance(condition);
+        if stored_point.check(fit.info(), fit.bound(), run, report) {
+            let tolerance = stored_point.tolerance(run);
             check_parameters(&converged, &fit, tolerance, report)?;
             check_all(&converged, "xi", fit.xi(), tolerance, report)?;
             if let Some(seen) = seen(&fit)? {
@@ -225,9 +228,9 @@ fn check_incremental(stored: &Node<'_>, inputs: &Inputs, report: &mut Report) ->
     let fit = vb::logit_incremental(inputs.x.as_ref(), &inputs.y, VbSettings::authors())?;
     let expected = stored.get("authors")?;
     let factor = fit.belief().cholesky()?;
-    let condition = tolerance::vb::factor_condition(factor.factor());
-    let run = Run { condition, iterations: fit.max_iterations() };
     let d = fit.belief().dim();
+    let condition = tolerance::vb::condition(fit.belief().covariance_lower())?;
+    let run = Run { dim: d, condition, sensitivity: 0.0 };
     report.part("authors", |report| {
         let tolerance = run.parameters();
         let w = expected.get("w")?.vector_of(d)?;

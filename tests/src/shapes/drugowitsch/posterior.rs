@@ -158,8 +158,7 @@ impl FixedPoint {
     }
 
     /// Files ℒ; whether the parameters should agree, too.
-    pub(super) fn check(&self, info: &VbInfo, bound: f64, condition: f64, report: &mut Report) -> bool {
-        let run = Run { condition, iterations: self.iterations };
+    pub(super) fn check(&self, info: &VbInfo, bound: f64, run: Run, report: &mut Report) -> bool {
         report.compare("L_not_below", shortfall(bound, self.bound), run.bound());
         report.compare("monotone", fall(info), info.rounding);
         if self.last_change > tolerance::vb::REACHED {
@@ -173,15 +172,24 @@ impl FixedPoint {
         true
     }
 
-    pub(super) fn tolerance(&self, condition: f64) -> f64 {
-        tolerance::vb::fixed_point(condition, self.iterations, self.last_change)
+    pub(super) fn tolerance(&self, run: Run) -> f64 {
+        tolerance::vb::fixed_point(run, self.iterations, self.last_change)
     }
 }
 
-/// The condition number that the file states, or the fit's own estimate.
-pub(super) fn condition(fit: &Node<'_>, info: &VbInfo) -> Result<f64, CaseError> {
-    match fit.find("condition_number_of_invV") {
-        Some(stored) => stored.number(),
-        None => Ok(info.condition),
+/// `x` with every entry moved by `ε` of itself, up or down.
+pub(super) fn moved(x: &Mat<f64>) -> Mat<f64> {
+    Mat::from_fn(x.nrows(), x.ncols(), |i, j| {
+        let up = (i * 7919 + j * 104_729).wrapping_mul(0x9E37_79B9) >> 7 & 1 == 1;
+        x[(i, j)] * if up { 1.0 + f64::EPSILON } else { 1.0 - f64::EPSILON }
+    })
+}
+
+/// The largest relative difference of two runs' shrinkages; 0, for nothing to go by, where they stopped after different numbers of
+/// iterations.
+pub(super) fn sensitivity(one: (&[f64], &VbInfo), other: (&[f64], &VbInfo)) -> f64 {
+    if one.1.iterations != other.1.iterations {
+        return 0.0;
     }
+    one.0.iter().zip(other.0).map(|(one, other)| relative(*other, *one)).fold(0.0, f64::max)
 }

@@ -51,7 +51,7 @@ fn bound(
             (fit.bound(), fit.info().clone())
         }
     };
-    Ok((bound, Run { condition: info.condition, iterations: info.iterations }))
+    Ok((bound, Run { dim: columns, condition: info.condition, sensitivity: 0.0 }))
 }
 
 /// The position of the largest, as the stored selections count: from 1.

@@ -7,14 +7,18 @@ use super::{covariance, factor, normal, rng};
 use crate::Error;
 use crate::factor::{
     Averaging, ByProducts, Diagonal, DiagonalSettings, EmSettings, OnlineEm, OnlineSettings, RecursiveEm,
-    RecursiveSettings, SecondMoments, UpdateScratch, Weights, likelihood_step, run, step, update,
+    RecursiveSettings, SecondMoments, UpdateScratch, UpdateSettings, Weights, likelihood_step, run, step, update,
 };
 
+fn loops_of(loops: usize) -> UpdateSettings {
+    UpdateSettings::new(loops, DiagonalSettings::free()).unwrap()
+}
+
 /// The error of an update that must leave the factor as it was.
-fn refused(c: &LowRank, x: &Mat<f64>, (alpha, beta): (f64, f64), loops: usize) -> Error {
+fn refused(c: &LowRank, x: &Mat<f64>, weights: (f64, f64), loops: usize) -> Error {
     let mut after = c.clone();
     let scratch = &mut UpdateScratch::default();
-    let error = update(&mut after, x.as_ref(), alpha, beta, loops, DiagonalSettings::default(), scratch, Par::Seq);
+    let error = update(&mut after, x.as_ref(), weights, loops_of(loops), scratch, Par::Seq);
     assert_eq!(&after, c);
     error.unwrap_err()
 }
@@ -30,7 +34,6 @@ fn updates_refuse_what_is_wrong() {
         assert!(matches!(refused(&c, &x, (1.0, beta), 1), Error::Setting { name: "beta", .. }));
     }
     assert!(matches!(refused(&c, &x, (0.0, 0.0), 1), Error::Setting { name: "beta", .. }));
-    assert!(matches!(refused(&c, &x, (1.0, 1.0), 0), Error::Setting { name: "inner_loops", .. }));
     assert!(matches!(refused(&c, &normal(3, 1, rng), (1.0, 1.0), 1), Error::Dimension { expected: 4, found: 3, .. }));
     assert!(matches!(refused(&c, &Mat::zeros(4, 0), (1.0, 1.0), 1), Error::Empty { argument: "x" }));
     let mut broken = x.clone();
@@ -63,19 +66,29 @@ fn a_diagonal_that_would_vanish_is_named_or_floored() {
         let floor = DiagonalSettings::default().with_floor(1e-6).unwrap();
         let mut after = c.clone();
         let scratch = &mut UpdateScratch::default();
-        let lifted = update(&mut after, x.as_ref(), 0.0, 1.0, loops, floor, scratch, Par::Seq).unwrap();
+        let lifted =
+            update(&mut after, x.as_ref(), (0.0, 1.0), UpdateSettings::new(loops, floor).unwrap(), scratch, Par::Seq)
+                .unwrap();
         assert!(lifted >= loops);
         assert_eq!(after.psi()[2], 1e-6);
         // The isotropic form shares what there is.
         let isotropic = DiagonalSettings::new(Diagonal::Isotropic);
-        update(&mut after, x.as_ref(), 0.0, 1.0, loops, isotropic, scratch, Par::Seq).unwrap();
+        update(&mut after, x.as_ref(), (0.0, 1.0), UpdateSettings::new(loops, isotropic).unwrap(), scratch, Par::Seq)
+            .unwrap();
         assert!(after.psi().iter().all(|psi| *psi == after.psi()[0] && *psi > 0.0));
     }
     let nothing = Mat::zeros(4, 1);
     for form in [Diagonal::Free, Diagonal::Isotropic] {
         let mut after = c.clone();
         let scratch = &mut UpdateScratch::default();
-        let error = update(&mut after, nothing.as_ref(), 0.0, 1.0, 2, DiagonalSettings::new(form), scratch, Par::Seq);
+        let error = update(
+            &mut after,
+            nothing.as_ref(),
+            (0.0, 1.0),
+            UpdateSettings::new(2, DiagonalSettings::new(form)).unwrap(),
+            scratch,
+            Par::Seq,
+        );
         assert!(matches!(error, Err(Error::Entry { argument: "psi", index: 0, .. })), "{form:?}");
         assert_eq!(after, c);
     }
@@ -94,17 +107,7 @@ fn columns_of_zeros_only_fade() {
     let c = factor(5, 2, &mut rng(4));
     let mut after = c.clone();
     let zeros = Mat::zeros(5, 2);
-    update(
-        &mut after,
-        zeros.as_ref(),
-        1.0,
-        1.0,
-        3,
-        DiagonalSettings::default(),
-        &mut UpdateScratch::default(),
-        Par::Seq,
-    )
-    .unwrap();
+    update(&mut after, zeros.as_ref(), (1.0, 1.0), loops_of(3), &mut UpdateScratch::default(), Par::Seq).unwrap();
     assert!((after.w() - c.w()).norm_max() < 1e3 * f64::EPSILON);
 }
 
@@ -115,9 +118,9 @@ fn scratch_of_another_shape_is_replaced() {
     for (d, p) in [(5, 2), (7, 1), (7, 1), (3, 0)] {
         let (start, x) = (factor(d, p, rng), normal(d, 1, rng));
         let (mut again, mut fresh) = (start.clone(), start);
-        update(&mut again, x.as_ref(), 0.9, 0.1, 3, DiagonalSettings::default(), scratch, Par::Seq).unwrap();
+        update(&mut again, x.as_ref(), (0.9, 0.1), loops_of(3), scratch, Par::Seq).unwrap();
         let new = &mut UpdateScratch::default();
-        update(&mut fresh, x.as_ref(), 0.9, 0.1, 3, DiagonalSettings::default(), new, Par::Seq).unwrap();
+        update(&mut fresh, x.as_ref(), (0.9, 0.1), loops_of(3), new, Par::Seq).unwrap();
         assert_eq!(again, fresh);
     }
 }
@@ -170,10 +173,10 @@ fn settings_are_checked() {
         assert!(matches!(free.with_floor(floor), Err(Error::Setting { name: "floor", .. })));
     }
     for memory in [0.0, 1.0, f64::NAN] {
-        let found = RecursiveSettings::new(Weights::Fading { memory }, 1, free);
+        let found = RecursiveSettings::new(Weights::Fading { memory }, UpdateSettings::default());
         assert!(matches!(found, Err(Error::Setting { name: "memory", .. })));
     }
-    assert!(matches!(RecursiveSettings::new(Weights::Mean, 0, free), Err(Error::Setting { name: "inner_loops", .. })));
+    assert!(matches!(UpdateSettings::new(0, free), Err(Error::Setting { name: "inner_loops", .. })));
     for exponent in [0.5, 1.1, f64::NAN] {
         let found = OnlineSettings::new(exponent, Averaging::Off, free);
         assert!(matches!(found, Err(Error::Setting { name: "exponent", .. })));

@@ -5,8 +5,8 @@ use vi_linalg::{Cholesky, DenseSymmetric, LowRank, SymmetricOperator};
 
 use super::{covariance, dense, distance, factor, normal, rng};
 use crate::factor::{
-    ByProducts, Diagonal, DiagonalSettings, RecursiveEm, RecursiveSettings, SecondMoments, UpdateScratch, Weights, kl,
-    step, update,
+    ByProducts, Diagonal, DiagonalSettings, RecursiveEm, RecursiveSettings, SecondMoments, UpdateScratch,
+    UpdateSettings, Weights, kl, step, update,
 };
 
 /// Both ways sum some hundreds of terms of like size and solve with matrices of condition up to about 1e3.
@@ -14,10 +14,10 @@ const ROUNDING: f64 = 1e4 * f64::EPSILON;
 
 const FREE: DiagonalSettings = DiagonalSettings::free();
 
-fn updated(c: &LowRank, x: &Mat<f64>, (alpha, beta): (f64, f64), loops: usize, settings: DiagonalSettings) -> LowRank {
+fn updated(c: &LowRank, x: &Mat<f64>, weights: (f64, f64), loops: usize, diagonal: DiagonalSettings) -> LowRank {
     let mut c = c.clone();
-    let scratch = &mut UpdateScratch::default();
-    update(&mut c, x.as_ref(), alpha, beta, loops, settings, scratch, Par::Seq).unwrap();
+    let (settings, scratch) = (UpdateSettings::new(loops, diagonal).unwrap(), &mut UpdateScratch::default());
+    update(&mut c, x.as_ref(), weights, settings, scratch, Par::Seq).unwrap();
     c
 }
 
@@ -88,7 +88,8 @@ fn threads_change_no_bit() {
     let (start, x) = (factor(d, p, rng), normal(d, 1, rng));
     let run = |loops, par| {
         let mut c = start.clone();
-        update(&mut c, x.as_ref(), 0.9, 0.1, loops, FREE, &mut UpdateScratch::default(), par).unwrap();
+        let settings = UpdateSettings::new(loops, FREE).unwrap();
+        update(&mut c, x.as_ref(), (0.9, 0.1), settings, &mut UpdateScratch::default(), par).unwrap();
         c
     };
     for loops in [1, 3] {
@@ -155,7 +156,8 @@ fn printed_weights_leave_rank_one() {
     let rng = &mut rng(7);
     let x = normal(1, 6, rng);
     for loops in [1, 3] {
-        let settings = RecursiveSettings::new(Weights::MeanAsPrinted, loops, FREE).unwrap();
+        let settings =
+            RecursiveSettings::new(Weights::MeanAsPrinted, UpdateSettings::new(loops, FREE).unwrap()).unwrap();
         let mut em = RecursiveEm::new(factor(6, 3, rng), settings);
         em.run(x.as_ref(), Par::Seq).unwrap();
         for j in 0..3 {
@@ -172,7 +174,7 @@ fn a_mean_of_outer_products_is_followed() {
     // With p = d and many loops nothing is lost but what EM has not reached, so S_t is the mean of S₀ and the outer products.
     let rng = &mut rng(8);
     let (start, x) = (factor(4, 4, rng), normal(20, 4, rng));
-    let settings = RecursiveSettings::new(Weights::Mean, 200, FREE).unwrap();
+    let settings = RecursiveSettings::new(Weights::Mean, UpdateSettings::new(200, FREE).unwrap()).unwrap();
     let (mut one_by_one, mut blocks) =
         (RecursiveEm::new(start.clone(), settings), RecursiveEm::new(start.clone(), settings));
     one_by_one.run(x.as_ref(), Par::Seq).unwrap();

@@ -22,6 +22,7 @@ pub(in crate::online) struct EngineWire<F: Family> {
     members: Vec<(BeliefWire, F::State, f64)>,
     rows: Vec<Kept>,
     observations: u64,
+    refined: u64,
 }
 
 impl<F: Family> Engine<F> {
@@ -38,11 +39,12 @@ impl<F: Family> Engine<F> {
                 .collect::<Result<_, Error>>()?,
             rows: self.rows.clone(),
             observations: self.observations,
+            refined: self.refined,
         })
     }
 
     pub(in crate::online) fn from_wire(wire: EngineWire<F>) -> Result<Self, ModelError> {
-        let EngineWire { settings, family, design, fixed, members, rows, observations } = wire;
+        let EngineWire { settings, family, design, fixed, members, rows, observations, refined } = wire;
         settings.check(design.inputs)?;
         family.check(&settings)?;
         design.check()?;
@@ -67,6 +69,6 @@ impl<F: Family> Engine<F> {
             checked.and_then(|()| family.check_observation(&kept.observed)).map_err(|error| error.at_row(i))?;
         }
         let work = Work::new(design.columns());
-        Ok(Self { settings, family, design, fixed, members, rows, observations, work })
+        Ok(Self { settings, family, design, fixed, members, rows, observations, refined, work })
     }
 }

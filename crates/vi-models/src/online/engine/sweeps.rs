@@ -15,10 +15,7 @@ use crate::online::{BeliefKind, Memory, Observation, OnlineSettings};
 impl<F: ScalarFamily> Engine<F> {
     /// Sweeps over the kept rows, for every member from its prior. Returns what was done for the best.
     pub(in crate::online) fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
-        let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;
-        if !keep_rows || belief != BeliefKind::Full || memory != Memory::Everything {
-            return Err(ModelError::NotKept);
-        }
+        self.check_kept()?;
         let (x, observed) = self.design_matrix()?;
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let likelihoods: Vec<RowLikelihood<F>> =
@@ -40,11 +37,25 @@ impl<F: ScalarFamily> Engine<F> {
         }
         let info = best_info.ok_or(ModelError::NotKept)?;
         self.members = members;
+        self.refined = self.observations;
         Ok(info)
     }
 }
 
 impl<F: Family> Engine<F> {
+    /// Whether all rows are there and the posterior is a full Gaussian of them.
+    ///
+    /// # Errors
+    /// [`ModelError::NotKept`].
+    pub(in crate::online) fn check_kept(&self) -> Result<(), ModelError> {
+        let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;
+        if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything {
+            Ok(())
+        } else {
+            Err(ModelError::NotKept)
+        }
+    }
+
     /// The kept rows as the model's columns (`n × p`), and what was observed at each.
     pub(in crate::online) fn design_matrix(&self) -> Result<(Mat<f64>, Vec<Observation>), Error> {
         let mut x = Mat::zeros(self.rows.len(), self.design.columns());

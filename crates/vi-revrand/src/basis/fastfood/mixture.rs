@@ -127,11 +127,10 @@ impl Basis for FastFoodMixture {
             let (plus, minus) = tile.split_at_col_mut(2 * pairs);
             let (mut cos_plus, sin_plus) = plus.split_at_col_mut(pairs);
             let (mut cos_minus, sin_minus) = minus.split_at_col_mut(pairs);
-            for n in 0..x.nrows() {
-                let a = self.shift(theta, x, n);
-                for j in 0..pairs {
-                    let z = cos_plus[(n, j)];
-                    (cos_plus[(n, j)], cos_minus[(n, j)]) = (z + a, z - a);
+            let shifts: Vec<f64> = (0..x.nrows()).map(|n| self.shift(theta, x, n)).collect();
+            for (plus, minus) in cos_plus.as_mut().col_iter_mut().zip(cos_minus.as_mut().col_iter_mut()) {
+                for ((plus, minus), a) in plus.iter_mut().zip(minus.iter_mut()).zip(&shifts) {
+                    (*plus, *minus) = (*plus + a, *plus - a);
                 }
             }
             waves::fill(cos_plus, sin_plus, scale);
@@ -156,11 +155,14 @@ impl Basis for FastFoodMixture {
         for ((features, weights), sign) in self.halves(features).into_iter().zip(self.halves(weights)).zip([-1.0, 1.0])
         {
             let s = waves::angle_gradient(features, weights);
-            for n in 0..x.nrows() {
-                let sum: f64 = s.row(n).iter().sum();
-                for i in 0..d {
-                    out[i] += sign * sum * x[(n, i)];
+            let mut sums = vec![0.0; x.nrows()];
+            for s in s.col_iter() {
+                for (sum, s) in sums.iter_mut().zip(s.iter()) {
+                    *sum += s;
                 }
+            }
+            for (i, out) in out[..d].iter_mut().enumerate() {
+                *out += sign * sums.iter().zip(x.col(i).iter()).map(|(sum, x)| sum * x).sum::<f64>();
             }
             self.draws.add_scale_gradient(&theta[d..], x, s.as_ref(), &mut out[d..]);
         }

@@ -1,5 +1,6 @@
 //! The product of sparse matrices that stands for a matrix of random frequencies.
 
+use pulp::Arch;
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -8,13 +9,15 @@ use vi_core::Error;
 use vi_linalg::faer::{Mat, MatMut, MatRef};
 
 use crate::basis::Kernel;
-use crate::basis::hadamard::transform;
+use crate::basis::hadamard::transform_inline;
 use crate::basis::length_scale::Scales;
 use crate::{RevrandError, check};
 
-/// Rows that are transformed at once, one beside the other: vector instructions run over them, and `d₂` of them stay in
-/// the cache.
-const LANES: usize = 16;
+/// Numbers of a transform that stay in the cache. Rows are transformed together, one beside the other, so that vector
+/// instructions run over them: as many as fit, between the two bounds.
+const CACHED: usize = 4096;
+const FEWEST_LANES: usize = 16;
+const MOST_LANES: usize = 64;
 
 /// The draws of `k` FastFood blocks. Block by block, and for a row `x` padded with zeros to `d₂` entries,
 ///
@@ -175,6 +178,11 @@ impl FastFoodDraws {
         (size * size.sqrt()).recip()
     }
 
+    /// Rows that are transformed at once.
+    fn lanes(&self) -> usize {
+        (CACHED / self.size).clamp(FEWEST_LANES, MOST_LANES)
+    }
+
     /// Writes the angles `V(x/l)` of a few rows at a time into the first `m` columns of the same rows of `out`, and hands
     /// those over. `inverse` is `1/l`.
     pub(super) fn by_tiles(
@@ -184,39 +192,51 @@ impl FastFoodDraws {
         mut out: MatMut<'_, f64>,
         mut then: impl FnMut(MatRef<'_, f64>, MatMut<'_, f64>),
     ) {
-        let mut scratch = vec![0.0; 2 * LANES * self.size];
+        let lanes = self.lanes();
+        let mut scratch = vec![0.0; (2 * self.size + x.ncols()) * lanes];
         let mut first = 0;
         while first < x.nrows() {
-            let rows = LANES.min(x.nrows() - first);
+            let rows = lanes.min(x.nrows() - first);
             let x = x.subrows(first, rows);
             let mut tile = out.as_mut().subrows_mut(first, rows);
-            self.angles(x, inverse, tile.as_mut().subcols_mut(0, self.pairs()), &mut scratch);
+            let angles = tile.as_mut().subcols_mut(0, self.pairs());
+            Arch::new().dispatch(
+                #[inline(always)]
+                || self.angles(x, inverse, angles, &mut scratch),
+            );
             then(x, tile);
             first += rows;
         }
     }
 
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "has to be compiled inside the SIMD dispatch")]
     fn angles(&self, x: MatRef<'_, f64>, inverse: &[f64], mut out: MatMut<'_, f64>, scratch: &mut [f64]) {
         let (d, rows, normaliser) = (x.ncols(), x.nrows(), self.normaliser());
         let (u, rest) = scratch.split_at_mut(self.size * rows);
-        let v = &mut rest[..self.size * rows];
+        let (v, rest) = rest.split_at_mut(self.size * rows);
+        let scaled = &mut rest[..d * rows];
+        for (i, inverse) in inverse.iter().enumerate() {
+            for (r, x) in x.col(i).iter().enumerate() {
+                scaled[i * rows + r] = inverse * x;
+            }
+        }
         for block in 0..self.pairs() / self.size {
             let at = block * self.size;
-            for i in 0..d {
-                let factor = self.signs[at + i] * inverse[i];
-                for r in 0..rows {
-                    u[i * rows + r] = factor * x[(r, i)];
+            for ((u, scaled), sign) in u.chunks_exact_mut(rows).zip(scaled.chunks_exact(rows)).zip(&self.signs[at..]) {
+                for (u, scaled) in u.iter_mut().zip(scaled) {
+                    *u = sign * scaled;
                 }
             }
             u[d * rows..].fill(0.0);
-            transform(u, rows);
-            for (c, v) in v.chunks_exact_mut(rows).enumerate() {
-                let from = self.permutation[at + c] * rows;
-                for (v, u) in v.iter_mut().zip(&u[from..from + rows]) {
-                    *v = self.normals[at + c] * u;
+            transform_inline(u, rows);
+            let places = self.permutation[at..].iter().zip(&self.normals[at..]);
+            for (v, (place, normal)) in v.chunks_exact_mut(rows).zip(places) {
+                for (v, u) in v.iter_mut().zip(&u[place * rows..(place + 1) * rows]) {
+                    *v = normal * u;
                 }
             }
-            transform(v, rows);
+            transform_inline(v, rows);
             for (c, v) in v.chunks_exact(rows).enumerate() {
                 let length = normaliser * self.lengths[at + c];
                 if let Some(out) = out.as_mut().col_mut(at + c).try_as_col_major_mut() {
@@ -230,37 +250,52 @@ impl FastFoodDraws {
 
     /// Adds `Σₙⱼ S_nj·x_ni·V_ji/l_i²` to the length scale of each input: `S·V` by the transposed product.
     pub(super) fn add_scale_gradient(&self, theta: &[f64], x: MatRef<'_, f64>, s: MatRef<'_, f64>, out: &mut [f64]) {
-        let normaliser = self.normaliser();
-        let mut scratch = vec![0.0; 2 * LANES * self.size];
+        let lanes = self.lanes();
+        let mut scratch = vec![0.0; 2 * lanes * self.size];
+        let mut sums = vec![0.0; x.ncols()];
         let mut first = 0;
         while first < x.nrows() {
-            let rows = LANES.min(x.nrows() - first);
-            let (u, rest) = scratch.split_at_mut(self.size * rows);
-            let v = &mut rest[..self.size * rows];
-            for block in 0..self.pairs() / self.size {
-                let at = block * self.size;
-                for (c, v) in v.chunks_exact_mut(rows).enumerate() {
-                    let length = normaliser * self.lengths[at + c];
-                    for (r, v) in v.iter_mut().enumerate() {
-                        *v = length * s[(first + r, at + c)];
-                    }
-                }
-                transform(v, rows);
-                for (c, v) in v.chunks_exact(rows).enumerate() {
-                    let to = self.permutation[at + c] * rows;
-                    for (u, v) in u[to..to + rows].iter_mut().zip(v) {
-                        *u = self.normals[at + c] * v;
-                    }
-                }
-                transform(u, rows);
-                for i in 0..x.ncols() {
-                    let u = &u[i * rows..(i + 1) * rows];
-                    let sum: f64 = u.iter().enumerate().map(|(r, u)| u * x[(first + r, i)]).sum();
-                    let l = Scales::at(theta, i);
-                    Scales::add(out, i, self.signs[at + i] * sum / (l * l));
+            let rows = lanes.min(x.nrows() - first);
+            let (x, s) = (x.subrows(first, rows), s.subrows(first, rows));
+            Arch::new().dispatch(
+                #[inline(always)]
+                || self.add_adjoint(x, s, &mut sums, &mut scratch),
+            );
+            first += rows;
+        }
+        for (i, sum) in sums.into_iter().enumerate() {
+            let l = Scales::at(theta, i);
+            Scales::add(out, i, sum / (l * l));
+        }
+    }
+
+    /// Adds `Σₙ x_ni·[SV]_ni` to `sums`.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "has to be compiled inside the SIMD dispatch")]
+    fn add_adjoint(&self, x: MatRef<'_, f64>, s: MatRef<'_, f64>, sums: &mut [f64], scratch: &mut [f64]) {
+        let (rows, normaliser) = (x.nrows(), self.normaliser());
+        let (u, rest) = scratch.split_at_mut(self.size * rows);
+        let v = &mut rest[..self.size * rows];
+        for block in 0..self.pairs() / self.size {
+            let at = block * self.size;
+            for (c, v) in v.chunks_exact_mut(rows).enumerate() {
+                let length = normaliser * self.lengths[at + c];
+                for (v, s) in v.iter_mut().zip(s.col(at + c).iter()) {
+                    *v = length * s;
                 }
             }
-            first += rows;
+            transform_inline(v, rows);
+            let places = self.permutation[at..].iter().zip(&self.normals[at..]);
+            for (v, (place, normal)) in v.chunks_exact(rows).zip(places) {
+                for (u, v) in u[place * rows..(place + 1) * rows].iter_mut().zip(v) {
+                    *u = normal * v;
+                }
+            }
+            transform_inline(u, rows);
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let terms = u[i * rows..(i + 1) * rows].iter().zip(x.col(i).iter());
+                *sum += self.signs[at + i] * terms.map(|(u, x)| u * x).sum::<f64>();
+            }
         }
     }
 

@@ -2,8 +2,10 @@
 
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, MatMut, MatRef, Par};
+use vi_linalg::kernels::{axpy, dot};
 
 use super::Labels;
+use crate::lanes;
 use crate::likelihood::GlmLikelihood;
 
 /// One component, and the gradients in it. `D` numbers each.
@@ -21,53 +23,55 @@ pub(in crate::glm) struct Component<'a> {
 /// Buffers. `S` draws, `n` rows.
 #[derive(Debug, Clone, Default)]
 pub(in crate::glm) struct Draws {
-    /// `√C` (`D`).
+    /// `√C` (`D`), and the gradient in it.
     roots: Vec<f64>,
-    /// `w = m + √C∘ε` (`S × D`, row by row).
-    weights: Vec<f64>,
-    /// The gradient in `w`, likewise.
-    gradients: Vec<f64>,
-    /// `f = φᵀw` (`n × S`, row by row), and the likelihood's slopes.
+    by_roots: Vec<f64>,
+    /// `φₙ∘√C` (`n × D`, row by row), and `Σₛ ∂/∂f_ns·εₛ` (likewise).
+    scaled: Vec<f64>,
+    weighted: Vec<f64>,
+    /// `f = φᵀm + (φ∘√C)ᵀε` (`n × S`, row by row), and the likelihood's slopes there.
     predictors: Vec<f64>,
     slopes: Vec<f64>,
+    /// Sums over draws (`n`): of log densities, and of slopes.
     sums: Vec<f64>,
+    slope_sums: Vec<f64>,
     parameters: Vec<[f64; 2]>,
 }
 
 impl Draws {
-    /// `scale·Σₙ E log p(yₙ|φₙᵀw)` over draws `w` of the component; adds `scale` times the gradients to those of the component, of
-    /// the features (if wanted) and to `by_parameters` (without `scale`).
+    /// `scale·Σₙ E log p(yₙ|φₙᵀw)` over draws `w = m + √C∘ε` of the component; adds `scale` times the gradients to those of the
+    /// component and of the features (if wanted), and the gradient, without `scale`, to `by_parameters`.
     ///
-    /// `phi` are the features (`n × D`, row by row), `normals` the `ε` (`S × D`, likewise).
+    /// `phi` are the features (`n × D`, row by row), `normals` the `ε` (`S × D`, likewise). No `w` is ever formed: two products of a batch
+    /// with all `ε` are all that the draws take part in.
     pub(in crate::glm) fn expect<L: GlmLikelihood>(
         &mut self,
         likelihood: &L,
         Labels { y, trials }: Labels<'_>,
-        (phi, by_features): (&[f64], Option<&mut [f64]>),
+        (phi, by_features): (&[f64], &mut [f64]),
         Component { mean, variance, by_mean, by_variance }: Component<'_>,
-        normals: &[f64],
-        scale: f64,
+        (normals, scale): (&[f64], f64),
         by_parameters: &mut [f64],
     ) -> f64 {
         let (d, n) = (mean.len(), y.len());
         let draws = normals.len() / d;
         let share = scale / draws as f64;
-        self.roots.clear();
-        self.roots.extend(variance.iter().map(|c| c.sqrt()));
-        self.weights.resize(draws * d, 0.0);
-        self.gradients.resize(draws * d, 0.0);
-        self.predictors.resize(n * draws, 0.0);
-        self.slopes.resize(n * draws, 0.0);
-        self.sums.resize(n, 0.0);
-        for (w, e) in self.weights.chunks_exact_mut(d).zip(normals.chunks_exact(d)) {
-            for i in 0..d {
-                w[i] = mean[i] + self.roots[i] * e[i];
-            }
+        self.resize(n, d, draws);
+        for i in 0..d {
+            self.roots[i] = variance[i].sqrt();
         }
-        let features = MatRef::from_row_major_slice(phi, n, d);
-        let weights = MatRef::from_row_major_slice(&self.weights, draws, d);
+        for ((scaled, phi), f) in
+            self.scaled.chunks_exact_mut(d).zip(phi.chunks_exact(d)).zip(self.predictors.chunks_exact_mut(draws))
+        {
+            for i in 0..d {
+                scaled[i] = phi[i] * self.roots[i];
+            }
+            f.fill(dot(phi, mean));
+        }
+        let normals = MatRef::from_row_major_slice(normals, draws, d);
+        let scaled = MatRef::from_row_major_slice(&self.scaled, n, d);
         let predictors = MatMut::from_row_major_slice_mut(&mut self.predictors, n, draws);
-        matmul(predictors, Accum::Replace, features, weights.transpose(), 1.0, Par::Seq);
+        matmul(predictors, Accum::Add, scaled, normals.transpose(), 1.0, Par::Seq);
 
         likelihood.sums_and_slopes(y, trials, &self.predictors, &mut self.sums, &mut self.slopes);
         if !by_parameters.is_empty() {
@@ -83,19 +87,44 @@ impl Draws {
         }
 
         let slopes = MatRef::from_row_major_slice(&self.slopes, n, draws);
-        let gradients = MatMut::from_row_major_slice_mut(&mut self.gradients, draws, d);
-        matmul(gradients, Accum::Replace, slopes.transpose(), features, share, Par::Seq);
-        // w = m + √C∘ε: dw/dm = 1 and dw/dC = ε/(2√C).
-        for (g, e) in self.gradients.chunks_exact(d).zip(normals.chunks_exact(d)) {
+        let weighted = MatMut::from_row_major_slice_mut(&mut self.weighted, n, d);
+        matmul(weighted, Accum::Replace, slopes, normals, share, Par::Seq);
+        for (sum, slopes) in self.slope_sums.iter_mut().zip(self.slopes.chunks_exact(draws)) {
+            *sum = share * lanes::sum(slopes);
+        }
+        // ∂f/∂m = φ, ∂f/∂√C = φ∘ε, ∂f/∂φ = m + √C∘ε.
+        self.by_roots.fill(0.0);
+        for ((phi, weighted), &slope) in phi.chunks_exact(d).zip(self.weighted.chunks_exact(d)).zip(&self.slope_sums) {
+            axpy(by_mean, slope, phi);
             for i in 0..d {
-                by_mean[i] += g[i];
-                by_variance[i] += 0.5 * g[i] * e[i] / self.roots[i];
+                self.by_roots[i] += phi[i] * weighted[i];
             }
         }
-        if let Some(by_features) = by_features {
-            let by_features = MatMut::from_row_major_slice_mut(by_features, n, d);
-            matmul(by_features, Accum::Add, slopes, weights, share, Par::Seq);
+        for i in 0..d {
+            by_variance[i] += 0.5 * self.by_roots[i] / self.roots[i];
+        }
+        for ((by_phi, weighted), &slope) in
+            by_features.chunks_exact_mut(d).zip(self.weighted.chunks_exact(d)).zip(&self.slope_sums)
+        {
+            for i in 0..d {
+                by_phi[i] += slope * mean[i] + self.roots[i] * weighted[i];
+            }
         }
         share * self.sums.iter().sum::<f64>()
+    }
+
+    fn resize(&mut self, n: usize, d: usize, draws: usize) {
+        for buffer in [&mut self.roots, &mut self.by_roots] {
+            buffer.resize(d, 0.0);
+        }
+        for buffer in [&mut self.scaled, &mut self.weighted] {
+            buffer.resize(n * d, 0.0);
+        }
+        for buffer in [&mut self.predictors, &mut self.slopes] {
+            buffer.resize(n * draws, 0.0);
+        }
+        for buffer in [&mut self.sums, &mut self.slope_sums] {
+            buffer.resize(n, 0.0);
+        }
     }
 }

@@ -194,13 +194,8 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
 
 /// `φᵀmₖ` and `Σ φᵢ²Cₖᵢ`, row by row (`n × K`).
 fn project(q: &Mixture, features: MatRef<'_, f64>) -> (Vec<f64>, Vec<f64>) {
-    let (n, d, k_all) = (features.nrows(), features.ncols(), q.components());
-    let mut phi = vec![0.0; n * d];
-    for i in 0..n {
-        for j in 0..d {
-            phi[i * d + j] = features[(i, j)];
-        }
-    }
+    let (n, k_all) = (features.nrows(), q.components());
+    let phi = kernels::rows(features);
     let (mut means, mut variances) = (vec![0.0; n * k_all], vec![0.0; n * k_all]);
     let (mut a, mut v) = (vec![0.0; n], vec![0.0; n]);
     for k in 0..k_all {
@@ -226,13 +221,13 @@ fn each<T: Send>(
     par: Par,
     f: impl Fn(usize) -> Result<T, RevrandError> + Sync,
 ) -> Result<Vec<T>, RevrandError> {
-    match par {
-        Par::Seq => (0..n).map(f).collect(),
-        #[cfg(feature = "rayon")]
-        Par::Rayon(_) => {
-            use rayon::prelude::*;
-            let results: Vec<_> = (0..n).into_par_iter().map(f).collect();
-            results.into_iter().collect()
-        }
+    #[cfg(feature = "rayon")]
+    if par.degree() > 1 {
+        use rayon::prelude::*;
+        let results: Vec<_> = (0..n).into_par_iter().map(f).collect();
+        return results.into_iter().collect();
     }
+    // Without the feature there is one thread, whatever `par` says.
+    let _ = par;
+    (0..n).map(f).collect()
 }

@@ -9,10 +9,10 @@ use vi_revrand::glm::{Expectation, Glm, GlmSettings, Kept, Rows};
 use vi_revrand::likelihood::Bernoulli;
 use vi_revrand::sgd::Updater;
 
-use super::Effort;
 use crate::measure::{measure, seconds};
 use crate::python::{Environment, beside_numpy};
 use crate::record::{Record, Report, Target, Unit};
+use crate::suites::Effort;
 use crate::{BenchError, folder};
 
 /// As in the NumPy script: weights, rows, components, rows in a batch.

@@ -1,0 +1,154 @@
+//! Linear regression on plain slices.
+
+use serde::{Deserialize, Serialize};
+use vi_core::Error;
+use vi_linalg::faer::{Mat, Par};
+
+use super::super::linear::{LinearFit, StudentPrediction, fit};
+use super::super::{LinearPrior, Relevance, VbSettings};
+use super::scaling::{Scaling, rows};
+use super::{Coefficients, FitInfo, advice};
+use crate::{ModelError, check};
+
+/// How [`VbLinear`] fits; start from [`default`](Self::default).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct VbLinearSettings {
+    /// A shrinkage for each column (relevance determination) instead of one for all.
+    pub ard: bool,
+    /// An intercept with a flat prior, integrated out exactly: predictions do not depend on where 0 is.
+    pub intercept: bool,
+    /// Columns and `y` brought to unit scale first: predictions do not depend on units, and the hyper-priors are about scaled data.
+    pub standardise: bool,
+    /// The hyper-priors.
+    pub prior: LinearPrior,
+    /// When to stop.
+    pub stop: VbSettings,
+}
+
+impl Default for VbLinearSettings {
+    /// One shrinkage, an intercept, standardised, the authors' hyper-priors, iterated to convergence.
+    fn default() -> Self {
+        Self {
+            ard: false,
+            intercept: true,
+            standardise: true,
+            prior: LinearPrior::default(),
+            stop: VbSettings::default(),
+        }
+    }
+}
+
+/// A linear regression with unknown noise and shrinkage, fitted to rows in a plain slice.
+///
+/// ```
+/// use vi_models::vb::{VbLinear, VbLinearSettings};
+///
+/// // y ≈ 20 + 3·x₁, two columns.
+/// let x = [1.0, 5.0, 2.0, 3.0, 3.0, 9.0, 4.0, 1.0, 5.0, 4.0];
+/// let y = [23.1, 25.9, 29.0, 32.2, 34.8];
+/// let model = VbLinear::fit(&x, 2, &y, VbLinearSettings::default())?;
+/// let predicted = model.predict(&[6.0, 2.0])?;
+/// assert!(predicted[0].interval(0.9)?.contains(38.0));
+/// assert!((model.coefficients().weights[0] - 3.0).abs() < 0.2);
+/// println!("{}", model.info().advice);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VbLinear {
+    settings: VbLinearSettings,
+    rows: usize,
+    scaling: Scaling,
+    target: Scaling,
+    fit: LinearFit,
+    info: FitInfo,
+}
+
+impl VbLinear {
+    /// Fits `y` (length `n`) to the rows of `x`: `n` rows of `columns` numbers, one after another.
+    ///
+    /// Cost that of [`linear`](super::super::linear()) or [`linear_ard`](super::super::linear_ard) and a copy of the rows.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite`, `Overflow`,
+    /// `NotPositiveDefinite`.
+    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: VbLinearSettings) -> Result<Self, ModelError> {
+        let x = rows(x, columns)?;
+        let n = x.nrows();
+        check::length("y", n, y.len())?;
+        if let Some(row) = y.iter().position(|y| !y.is_finite()) {
+            return Err(Error::NonFinite { argument: "y", index: row, value: y[row] }.at_row(row).into());
+        }
+        let VbLinearSettings { ard, intercept, standardise, prior, stop } = settings;
+        let scaling = Scaling::of(x, intercept, standardise);
+        let column = Mat::from_fn(n, 1, |i, _| y[i]);
+        let target = Scaling::of(column.as_ref(), intercept, standardise);
+        let scaled = scaling.apply(x, false);
+        let labels: Vec<f64> = y.iter().map(|y| (y - target.centres[0]) / target.scales[0]).collect();
+        // A flat intercept takes one observation's worth of noise with it.
+        let observations = if intercept { (n - 1) as f64 } else { n as f64 };
+        let fit = fit(scaled.as_ref(), &labels, observations, ard, prior, stop, Par::Seq)?;
+        let line = advice::general(fit.info(), n, columns, ard);
+        let advice = line.unwrap_or_else(|| "Converged: nothing to do.".to_owned());
+        let info = FitInfo { iterations: fit.info().clone(), advice };
+        Ok(Self { settings, rows: n, scaling, target, fit, info })
+    }
+
+    /// The predictive density at every row of `x`, rows one after another: mean, variance, intervals, in the units of `y`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
+    pub fn predict(&self, x: &[f64]) -> Result<Vec<StudentPrediction>, ModelError> {
+        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, false);
+        let scale = self.target.scales[0];
+        // The intercept's own variance, in units of the noise's.
+        let intercept = if self.settings.intercept { 1.0 / self.rows as f64 } else { 0.0 };
+        let noise = 1.0 / self.fit.noise().mean();
+        let mut predicted = self.fit.predict(scaled.as_ref())?;
+        for prediction in &mut predicted {
+            prediction.mean = self.target.centres[0] + scale * prediction.mean;
+            prediction.squared_scale = scale * scale * (prediction.squared_scale + intercept * noise);
+            prediction.weight_squared_scale = scale * scale * (prediction.weight_squared_scale + intercept * noise);
+        }
+        Ok(predicted)
+    }
+
+    /// The weights in the units of the data.
+    #[must_use]
+    pub fn coefficients(&self) -> Coefficients {
+        let scale = self.target.scales[0];
+        let weights = self.fit.weights();
+        let of = |values: &[f64]| -> Vec<f64> {
+            values.iter().zip(&self.scaling.scales).map(|(value, column)| value * scale / column).collect()
+        };
+        let deviations: Vec<f64> =
+            weights.variances().iter().map(|variance| (variance * self.fit.noise_variance()).sqrt()).collect();
+        let means = of(weights.mean());
+        let shift: f64 = means.iter().zip(&self.scaling.centres).map(|(mean, centre)| mean * centre).sum();
+        Coefficients { intercept: self.target.centres[0] - shift, standard_deviations: of(&deviations), weights: means }
+    }
+
+    /// The columns by relevance, the most relevant first.
+    #[must_use]
+    pub fn relevance(&self) -> Vec<Relevance> {
+        self.fit.relevance()
+    }
+
+    /// The fit to the scaled rows, with ℒ: comparable between models of the same `y` and settings.
+    #[must_use]
+    pub fn scaled_fit(&self) -> &LinearFit {
+        &self.fit
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> VbLinearSettings {
+        self.settings
+    }
+
+    /// How the fit went, and a line of advice.
+    #[must_use]
+    pub fn info(&self) -> &FitInfo {
+        &self.info
+    }
+}

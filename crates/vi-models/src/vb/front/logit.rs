@@ -1,0 +1,146 @@
+//! Logistic regression on plain slices.
+
+use serde::{Deserialize, Serialize};
+use vi_linalg::faer::Par;
+
+use super::super::logit::{Grouping, LogitFit, check_data, fit};
+use super::super::{LogitBound, LogitPrior, Relevance, VbSettings};
+use super::scaling::{Scaling, rows};
+use super::{Coefficients, FitInfo, advice};
+use crate::ModelError;
+use crate::predict::LogisticPrediction;
+
+/// How [`VbLogit`] fits; start from [`default`](Self::default).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct VbLogitSettings {
+    /// A shrinkage for each column (relevance determination) instead of one for all.
+    pub ard: bool,
+    /// An intercept with a shrinkage of its own.
+    pub intercept: bool,
+    /// Columns centred (with an intercept) and brought to unit scale first: predictions depend neither on where 0 is nor on units.
+    pub standardise: bool,
+    /// Which bound is maximised.
+    pub bound: LogitBound,
+    /// The hyper-prior.
+    pub prior: LogitPrior,
+    /// When to stop.
+    pub stop: VbSettings,
+}
+
+impl Default for VbLogitSettings {
+    /// One shrinkage, an intercept, standardised, [`LogitBound::Softplus`], the authors' hyper-prior, iterated to convergence.
+    fn default() -> Self {
+        Self {
+            ard: false,
+            intercept: true,
+            standardise: true,
+            bound: LogitBound::Softplus,
+            prior: LogitPrior::default(),
+            stop: VbSettings::default(),
+        }
+    }
+}
+
+/// A logistic regression with unknown shrinkage, fitted to rows in a plain slice.
+///
+/// ```
+/// use vi_models::vb::{VbLogit, VbLogitSettings};
+///
+/// let x = [0.5, 1.2, -0.3, 2.2, -1.5, 0.1, 3.0, -2.2, 1.9, -0.7];
+/// let y = [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
+/// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+/// let predicted = model.predict(&[-3.0, 3.0])?;
+/// assert!(predicted[0].probability < 0.2 && predicted[1].probability > 0.8);
+/// println!("{}", model.info().advice);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VbLogit {
+    settings: VbLogitSettings,
+    scaling: Scaling,
+    fit: LogitFit,
+    info: FitInfo,
+}
+
+impl VbLogit {
+    /// Fits the labels `y`, 0 or 1 (length `n`), to the rows of `x`: `n` rows of `columns` numbers, one after another.
+    ///
+    /// Cost that of [`logit`](super::super::logit()) or [`logit_ard`](super::super::logit_ard) and a copy of the rows.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite` or `Label`,
+    /// `Overflow`, `NotPositiveDefinite`.
+    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: VbLogitSettings) -> Result<Self, ModelError> {
+        let x = rows(x, columns)?;
+        check_data(x, y)?;
+        let VbLogitSettings { ard, intercept, standardise, bound, prior, stop } = settings;
+        let scaling = Scaling::of(x, intercept && standardise, standardise);
+        let scaled = scaling.apply(x, intercept);
+        let grouping = match (ard, intercept) {
+            (true, _) => Grouping::Each,
+            (false, true) => Grouping::FirstApart,
+            (false, false) => Grouping::One,
+        };
+        let fit = fit(scaled.as_ref(), y, grouping, prior, bound, stop, Par::Seq)?;
+        let advice = advice::general(fit.info(), x.nrows(), columns, ard).unwrap_or_else(|| match bound {
+            LogitBound::JaakkolaJordan => {
+                "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
+                    .to_owned()
+            }
+            LogitBound::Softplus => "Converged: nothing to do.".to_owned(),
+        });
+        let info = FitInfo { iterations: fit.info().clone(), advice };
+        Ok(Self { settings, scaling, fit, info })
+    }
+
+    /// The prediction at every row of `x`, rows one after another: probability of class 1, its variance and intervals.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
+    pub fn predict(&self, x: &[f64]) -> Result<Vec<LogisticPrediction>, ModelError> {
+        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, self.settings.intercept);
+        self.fit.predict(scaled.as_ref())
+    }
+
+    /// The weights in the units of the data.
+    #[must_use]
+    pub fn coefficients(&self) -> Coefficients {
+        let first = usize::from(self.settings.intercept);
+        let weights = self.fit.weights();
+        let of = |values: &[f64]| -> Vec<f64> {
+            values[first..].iter().zip(&self.scaling.scales).map(|(value, column)| value / column).collect()
+        };
+        let deviations: Vec<f64> = weights.variances().iter().map(|variance| variance.sqrt()).collect();
+        let means = of(weights.mean());
+        let shift: f64 = means.iter().zip(&self.scaling.centres).map(|(mean, centre)| mean * centre).sum();
+        let at_centre = if first == 1 { weights.mean()[0] } else { 0.0 };
+        Coefficients { intercept: at_centre - shift, standard_deviations: of(&deviations), weights: means }
+    }
+
+    /// The columns by relevance, the most relevant first; an intercept is left out.
+    #[must_use]
+    pub fn relevance(&self) -> Vec<Relevance> {
+        let first = usize::from(self.settings.intercept);
+        let ranking = self.fit.relevance().into_iter().filter(|column| column.index >= first);
+        ranking.map(|column| Relevance { index: column.index - first, ..column }).collect()
+    }
+
+    /// The fit to the scaled rows (the intercept first), with ℒ: comparable between models of the same rows and settings.
+    #[must_use]
+    pub fn scaled_fit(&self) -> &LogitFit {
+        &self.fit
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> VbLogitSettings {
+        self.settings
+    }
+
+    /// How the fit went, and a line of advice.
+    #[must_use]
+    pub fn info(&self) -> &FitInfo {
+        &self.info
+    }
+}
