@@ -115,6 +115,7 @@ fn measure<L: GaussianExpectation + Copy>(
     Coverage { moment_matching: matched.percent(), implicit: implicit.percent(), optimum: best.percent() }
 }
 
+#[allow(clippy::print_stdout, reason = "figures for the documentation")]
 fn check(family: &str, d: usize, found: &Coverage) {
     let Coverage { moment_matching, implicit, optimum } = *found;
     println!(
