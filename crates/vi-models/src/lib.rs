@@ -25,7 +25,10 @@
 //! |---|---|
 //! | learn from a stream with nothing to tune, in plain slices | [`online`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
+//! | the same on a stream, with unknown noise | [`linear::NormalGamma`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
+//! | classes, counts, trials; offsets, exposures, weights | [`likelihood`], [`vi_core::PerRow`] |
+//! | more than two classes | [`softmax`] |
 //! | predict probabilities, numbers, intervals | [`predict`] |
 //! | score a filter on a stream, one step ahead | [`prequential`] |
 //! | score predictions | [`metrics`] |

@@ -12,6 +12,25 @@
 //! | the same of `y` with Student-t noise | [`robust`], [`RobustPrediction`] | |
 //! | intervals and draws of the weights themselves | [`weights`], [`draw_weights`] | |
 
+//!
+//! # How far to trust the intervals
+//!
+//! Share of 90 % intervals of weights and of `xᵀθ` that held the truth, data drawn from the prior (`σ₀ = 1`, `d = 8` inputs,
+//! `n = 64`; standard errors about half a point). A linear model holds its 90 %.
+//!
+//! | belief, rule | logit | probit | Poisson |
+//! |---|---|---|---|
+//! | [batch optimum](vi_core::batch::optimum) | 89.2 % | 88.7 % | 89.0 % |
+//! | one pass, [`MomentMatching`](vi_core::MomentMatching) | 88.7 % | 87.4 % | 88.5 % |
+//! | one pass, [`Implicit`](vi_core::Implicit) | 88.5 % | 85.6 % | 87.6 % |
+//! | one pass, low rank, `p = 1` | 87.7 % | | |
+//! | one pass, diagonal | **81.5 %** | | |
+//! | one pass, [`QuadraticBound`](vi_core::QuadraticBound) | **79.4 %** | | |
+//!
+//! So a diagonal belief and the quadratic bound are too sure of themselves: their means serve, their intervals are about three
+//! quarters as wide as they should be. One pass costs a point or two, most with the implicit rule and the probit; a sweep of
+//! [refinement](vi_core::refine) gives them back.
+
 mod glm;
 mod linear;
 mod logistic;

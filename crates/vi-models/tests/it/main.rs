@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
+mod coverage;
+mod edges;
 mod expectations;
 mod normal_gamma;
 mod softmax;
