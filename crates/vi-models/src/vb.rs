@@ -45,8 +45,8 @@ pub use front::{Coefficients, FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLo
 pub use gamma::Gamma;
 pub use linear::{LinearBoundTerms, LinearFit, StudentPrediction, linear, linear_ard};
 pub use logit::{
-    AuthorsStop, IncrementalFit, LogitBound, LogitBoundTerms, LogitFit, authors_probabilities, bound_probability, logit, logit_ard,
-    logit_incremental,
+    AuthorsStop, IncrementalFit, LogitBound, LogitBoundTerms, LogitFit, authors_probabilities, bound_probability,
+    logit, logit_ard, logit_incremental,
 };
 pub use prior::{LinearPrior, LogitPrior};
 pub use relevance::Relevance;

@@ -25,7 +25,8 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, drugowitsch::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] =
+    &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, drugowitsch::SHAPE, kalman::SHAPE];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {

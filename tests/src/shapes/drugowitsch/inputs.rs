@@ -22,9 +22,9 @@ impl Family {
             })
         };
         let any = |keys: &[&str]| cases.iter().any(|(_, case)| keys.iter().any(|key| authors(case, key)));
-        let noise = root.find("prior").is_some_and(|prior| {
-            prior.find("c0").is_some() || prior.text().is_some_and(|text| text.contains("c0"))
-        });
+        let noise = root
+            .find("prior")
+            .is_some_and(|prior| prior.find("c0").is_some() || prior.text().is_some_and(|text| text.contains("c0")));
         if any(&["pred_mean", "pred_precision", "pred_dof", "cn", "dn"]) {
             Self::Linear
         } else if any(&["pred_prob_batch", "pred_prob_per_row", "pred_prob_batch_at_minus_x"]) || !noise {

@@ -5,8 +5,7 @@ use vi_models::vb::{self, LinearFit, LinearPrior, VbSettings};
 
 use super::inputs::{Inputs, Prior};
 use super::posterior::{
-    FixedPoint, check_all, check_bound, check_each, check_run, check_weights, moved, sensitivity,
-    shortfall,
+    FixedPoint, check_all, check_bound, check_each, check_run, check_weights, moved, sensitivity, shortfall,
 };
 use crate::json::Node;
 use crate::report::Report;

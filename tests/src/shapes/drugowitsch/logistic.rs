@@ -175,13 +175,20 @@ fn check_integrals(
         let xi = |seen: &Projection| vi_core::QuadraticBound::Optimal.xi(seen.mean, seen.variance, 1.0);
         let found = seen.iter().map(xi).collect::<Result<Vec<_>, _>>()?;
         let errors = found.iter().zip(&values).enumerate();
-        let error = |(i, (found, stored)): (usize, (&f64, &f64))| (format!("[{i}]"), compare::relative(*found, *stored));
+        let error =
+            |(i, (found, stored)): (usize, (&f64, &f64))| (format!("[{i}]"), compare::relative(*found, *stored));
         report.compare_worst("xi_at_maximum", errors.map(error), tolerance.max(tolerance::vb::STORED_XI));
     }
     if let Some(node) = stored.find("exact_gaussian_sigmoid_integral") {
         let values = node.vector_of(seen.len())?;
         let worst = |probabilities: Vec<f64>| {
-            probabilities.iter().zip(&values).map(|(p, stored)| (p - stored).abs()).enumerate().map(name).collect::<Vec<_>>()
+            probabilities
+                .iter()
+                .zip(&values)
+                .map(|(p, stored)| (p - stored).abs())
+                .enumerate()
+                .map(name)
+                .collect::<Vec<_>>()
         };
         let exact = seen.iter().map(|seen| LogisticPrediction::new(*seen, &Exact).probability).collect();
         let mixture = seen.iter().map(|seen| LogisticPrediction::new(*seen, &Mixture8).probability).collect();

@@ -73,7 +73,11 @@ pub(super) fn check_each(
     let Some(node) = stored.find(key) else { return Ok(()) };
     let values = if node.is_array() { node.vector_of(found.len())? } else { vec![node.number()?; found.len()] };
     let errors = found.iter().zip(&values).enumerate();
-    report.compare_worst(key, errors.map(|(j, (found, stored))| (format!("[{j}]"), relative(*found, *stored))), tolerance);
+    report.compare_worst(
+        key,
+        errors.map(|(j, (found, stored))| (format!("[{j}]"), relative(*found, *stored))),
+        tolerance,
+    );
     Ok(())
 }
 

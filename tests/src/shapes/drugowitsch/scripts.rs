@@ -92,7 +92,8 @@ pub(super) fn check_selection(
     for (key, ard) in [("fit", false), ("fit_ard", true)] {
         let Some(stored) = selection.find(key) else { continue };
         for (rule, settings) in [("authors", VbSettings::authors()), ("converged", tolerance::vb::settings()?)] {
-            let Some((_, list)) = stored.members()?.into_iter().find(|(name, _)| name.starts_with(&format!("L_{rule}")))
+            let Some((_, list)) =
+                stored.members()?.into_iter().find(|(name, _)| name.starts_with(&format!("L_{rule}")))
             else {
                 continue;
             };

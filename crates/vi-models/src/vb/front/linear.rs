@@ -125,11 +125,7 @@ impl VbLinear {
             weights.variances().iter().map(|variance| (variance * self.fit.noise_variance()).sqrt()).collect();
         let means = of(weights.mean());
         let shift: f64 = means.iter().zip(&self.scaling.centres).map(|(mean, centre)| mean * centre).sum();
-        Coefficients {
-            intercept: self.target.centres[0] - shift,
-            standard_deviations: of(&deviations),
-            weights: means,
-        }
+        Coefficients { intercept: self.target.centres[0] - shift, standard_deviations: of(&deviations), weights: means }
     }
 
     /// The columns by relevance, the most relevant first.

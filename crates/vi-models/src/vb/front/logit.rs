@@ -85,7 +85,8 @@ impl VbLogit {
         let fit = fit(scaled.as_ref(), y, grouping, prior, bound, stop, Par::Seq)?;
         let advice = advice::general(fit.info(), x.nrows(), columns, ard).unwrap_or_else(|| match bound {
             LogitBound::JaakkolaJordan => {
-                "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`.".to_owned()
+                "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
+                    .to_owned()
             }
             LogitBound::Softplus => "Converged: nothing to do.".to_owned(),
         });

@@ -74,11 +74,10 @@ impl LinearBoundTerms {
         let penalty: f64 =
             squares.iter().zip(variances).enumerate().map(|(j, (w, v))| of(j).mean() * (tau * w + v)).sum();
         let likelihood = 0.5 * n * (log_tau - LN_2PI) - 0.5 * (tau * given.squared_error + given.fitted_trace);
-        let weights = 0.5 * (d * (log_tau - LN_2PI) + log_alpha) - 0.5 * penalty
-            + noise.expected_log_prior(given.noise_prior);
+        let weights =
+            0.5 * (d * (log_tau - LN_2PI) + log_alpha) - 0.5 * penalty + noise.expected_log_prior(given.noise_prior);
         let shrinkage = given.shrinkage.iter().map(|g| g.expected_log_prior(given.shrinkage_prior)).sum();
-        let weights_posterior =
-            0.5 * d * (log_tau - LN_2PI - 1.0) - 0.5 * given.log_det + noise.negative_entropy();
+        let weights_posterior = 0.5 * d * (log_tau - LN_2PI - 1.0) - 0.5 * given.log_det + noise.negative_entropy();
         let shrinkage_posterior = given.shrinkage.iter().map(|g| g.negative_entropy()).sum();
         Self { likelihood, weights, shrinkage, weights_posterior, shrinkage_posterior }
     }

@@ -51,7 +51,8 @@ impl StudentPrediction {
     pub fn log_density(&self, value: f64) -> f64 {
         let nu = self.degrees;
         let square = (value - self.mean) * (value - self.mean) / self.squared_scale;
-        lgamma(0.5 * (nu + 1.0)) - lgamma(0.5 * nu)
+        lgamma(0.5 * (nu + 1.0))
+            - lgamma(0.5 * nu)
             - 0.5 * (nu * std::f64::consts::PI * self.squared_scale).ln()
             - 0.5 * (nu + 1.0) * (square / nu).ln_1p()
     }
@@ -134,7 +135,8 @@ fn student_two_sided(level: f64, nu: f64) -> Result<f64, ModelError> {
         } else {
             high = t;
         }
-        let log_density = lgamma(0.5 * (nu + 1.0)) - lgamma(0.5 * nu)
+        let log_density = lgamma(0.5 * (nu + 1.0))
+            - lgamma(0.5 * nu)
             - 0.5 * (nu * std::f64::consts::PI).ln()
             - 0.5 * (nu + 1.0) * (t * t / nu).ln_1p();
         let slope = 2.0 * t * (log_density - tail.ln()).exp();

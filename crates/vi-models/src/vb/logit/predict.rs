@@ -76,7 +76,8 @@ pub fn authors_probabilities(seen: &[Projection], energy: f64, stop: AuthorsStop
 
 fn ascend(seen: &[Projection], energy: f64) -> Vec<f64> {
     // What their rule sees is without −½wᵀV⁻¹w.
-    let sum = |xi: &[f64]| seen.iter().zip(xi).map(|(seen, &xi)| gain(*seen, xi) + local(xi) + 0.5 * energy).sum::<f64>();
+    let sum =
+        |xi: &[f64]| seen.iter().zip(xi).map(|(seen, &xi)| gain(*seen, xi) + local(xi) + 0.5 * energy).sum::<f64>();
     let mut xi = vec![0.0; seen.len()];
     let mut last = sum(&xi);
     for _ in 0..500 {

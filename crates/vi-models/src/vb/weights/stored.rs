@@ -68,7 +68,9 @@ impl TryFrom<Stored> for WeightDistribution {
                 check::finite("loss", &loss)?;
                 if let Some(index) = variances.iter().position(|&variance| variance <= 0.0) {
                     let requirement = "positive";
-                    return Err(Error::Entry { argument: "variances", index, value: variances[index], requirement }.into());
+                    return Err(
+                        Error::Entry { argument: "variances", index, value: variances[index], requirement }.into()
+                    );
                 }
                 let n = loss.len() / d;
                 check::length("loss", n * d, loss.len())?;
