@@ -9,6 +9,9 @@ pub enum BenchError {
     /// The program under measurement refused its input.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
+    /// As [`Core`](Self::Core), of `vi-revrand`.
+    #[error(transparent)]
+    Revrand(#[from] vi_revrand::RevrandError),
     /// A file or folder could not be written.
     #[error("cannot write {path}: {source}")]
     Write {
@@ -17,7 +20,15 @@ pub enum BenchError {
         /// Why.
         source: std::io::Error,
     },
-    /// The results could not be put into JSON.
-    #[error("cannot write JSON: {0}")]
+    /// A measurement in a process of its own failed.
+    #[error("`{job}` failed: {message}")]
+    Child {
+        /// What was to be measured.
+        job: String,
+        /// What the process said.
+        message: String,
+    },
+    /// The results could not be put into JSON, or read from it.
+    #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

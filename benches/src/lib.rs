@@ -6,6 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`measure`] | repetitions, medians, ours against a baseline in turns |
+//! | [`child`], [`memory`] | measurements in processes of their own, and their peak of memory |
 //! | [`fit`] | exponents of growth from a log-log fit |
 //! | [`record`] | what is reported, as JSON and as a table, and the targets |
 //! | [`python`] | programs in Python, in a virtual environment of their own |
@@ -15,9 +16,11 @@
 
 #![allow(clippy::print_stderr, reason = "an application: progress goes to the terminal")]
 
+pub mod child;
 pub mod error;
 pub mod fit;
 pub mod measure;
+pub mod memory;
 pub mod plain;
 pub mod python;
 pub mod record;

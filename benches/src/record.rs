@@ -21,6 +21,9 @@ pub enum Unit {
     /// Exponent of growth.
     #[serde(rename = "exponent")]
     Exponent,
+    /// Bytes of memory.
+    #[serde(rename = "B")]
+    Bytes,
     /// A share of a rate that the same run measured.
     #[serde(rename = "fraction")]
     Fraction,
@@ -218,6 +221,7 @@ fn format_value(value: f64, unit: Unit) -> String {
         Unit::Seconds => value,
         Unit::Nanoseconds => value * 1e-9,
         Unit::Exponent | Unit::Fraction => return format!("{value:.3}"),
+        Unit::Bytes => return format!("{:.0} MiB", value / f64::from(1 << 20)),
     };
     let prefixes = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
     let (scale, name) = prefixes.into_iter().find(|(scale, _)| seconds >= *scale).unwrap_or((1e-9, "ns"));

@@ -1,6 +1,8 @@
 //! The suites that `bench` knows.
 
 mod dense;
+mod lrvga;
+mod revrand;
 mod rvga;
 
 use crate::BenchError;
@@ -18,7 +20,15 @@ pub struct Suite {
 }
 
 /// Every suite, in the order in which they run.
-pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE];
+pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE, lrvga::SUITE, revrand::SUITE];
+
+/// Measures what a [child process](crate::child) is asked for: the answer as a line of JSON.
+///
+/// # Errors
+/// [`BenchError::Child`] for a job that no suite knows; those of the measurement.
+pub fn child(job: &str) -> Result<String, BenchError> {
+    lrvga::child(job)
+}
 
 /// How long to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,10 +42,16 @@ pub enum CaseError {
         /// Why it makes no sense.
         reason: String,
     },
+    /// `vi-linalg` refused the case.
+    #[error(transparent)]
+    Linalg(#[from] vi_linalg::LinalgError),
     /// `vi-core` refused the case.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
     /// `vi-models` refused the case.
     #[error(transparent)]
     Model(#[from] vi_models::ModelError),
+    /// `vi-revrand` refused the case.
+    #[error(transparent)]
+    Revrand(#[from] vi_revrand::RevrandError),
 }

@@ -17,6 +17,7 @@ pub mod error;
 pub mod grid;
 pub mod json;
 pub mod logistic;
+pub mod low_rank;
 pub mod problem;
 pub mod report;
 pub mod runner;

@@ -81,4 +81,98 @@ pub const LAPLACE: OfRun = OfRun { belief: 1e-8, kl: 1e-6 };
 /// moves by 2e-9 of itself. Three digits, so half a unit of the third.
 pub const LAPLACE_AS_CODED: OfRun = OfRun { belief: 5e-3, kl: 5e-3 };
 
+/// The limited-memory recursion as printed, on means and on `WWᵀ + Ψ`: rounding, which each step's EM iteration carries on.
+pub const RECURSION: f64 = 1e-9;
+
+/// The same where a file states how far two implementations of the same run are apart; nothing where that is too far for
+/// the run to mean anything.
+#[must_use]
+pub fn recursion(stated: f64) -> Option<f64> {
+    (stated.abs() <= 1e-4).then(|| RECURSION + 10.0 * stated.abs())
+}
+
+/// The KL divergence of a low-rank belief that is known to `belief`, relative. It moves with the square root of itself times the
+/// belief's error in standard deviations.
+#[must_use]
+pub fn kl_of_low_rank(belief: f64) -> f64 {
+    10.0 * belief
+}
+
+/// What may be asked of a factor analysis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OfFactor {
+    /// `C = Ψ + WWᵀ` and `ψ`, relative to their norms.
+    pub matrix: f64,
+    /// The loss, relative to itself and to one nat.
+    pub loss: f64,
+}
+
+/// The start of EM and the loss of a stored factor: rounding alone, some `d·ε·κ` in the determinants.
+pub const STORED_FACTOR: OfFactor = OfFactor { matrix: 1e-9, loss: 1e-9 };
+
+/// A run whose result moves by `sensitivity` when the rows are nudged by 1e-12: rounding is a thousand times
+/// less, but its effects are those of another run and not a multiple of this one, so ten times the sensitivity is allowed.
+/// `None` where nothing would be left to compare.
+#[must_use]
+pub fn factor_of_run(sensitivity: f64) -> Option<OfFactor> {
+    let tolerance = 1e-9 + 10.0 * sensitivity;
+    (tolerance < 1e-3).then_some(OfFactor { matrix: tolerance, loss: 10.0 * tolerance })
+}
+
+/// Where rounding decides, the loss keeps its order of magnitude: powers of ten.
+pub const MAGNITUDE: f64 = 1.0;
+
+/// Closed forms on a well-conditioned matrix of a few rows: `d·ε·κ`, κ ≤ 1e4.
+pub const WOODBURY: f64 = 1e-10;
+
+/// The probit approximation of an expectation, a closed form.
+pub const PROBIT: f64 = 1e-10;
+
+/// An expectation of the logistic function by quadrature. Thirty-digit arithmetic agrees with ours to 1e-14; the stored ones
+/// are off by up to 2e-8 where the variance is 12.
+pub const STORED_QUADRATURE: f64 = 1e-7;
 pub mod vb;
+/// Likelihoods of a GLM, their derivatives, means and distribution functions, each relative to itself: a few dozen
+/// roundings on either side, and a continued fraction.
+pub const LIKELIHOOD: f64 = 1e-12;
+
+/// Numerical differentiation with 40 digits leaves this where a derivative is 0.
+pub const NUMERICAL_DERIVATIVE_ZERO: f64 = 1e-30;
+
+/// Objectives of a GLM, and features: sums of a few hundred terms in double precision on both sides.
+pub const OBJECTIVE: f64 = 1e-11;
+
+/// Their gradients, by automatic differentiation or by hand: likewise, relative to the largest entry.
+pub const OBJECTIVE_GRADIENT: f64 = 1e-10;
+
+/// Central differences with a step of about 1e-5: the square of the step, and rounding over it.
+pub const CENTRAL_DIFFERENCE: f64 = 1e-6;
+
+/// Predictions of a GLM: ours to 1e-12, the stored by a quadrature with 120 nodes whose weights carry some dozens of
+/// roundings each.
+pub const PREDICTION: f64 = 1e-9;
+
+/// Twenty steps of an update rule.
+pub const TRAJECTORY: f64 = 1e-12;
+
+/// Features, kernels and metrics by the same formula in another order of operations: angles up to 100 lose two digits.
+pub const FEATURES: f64 = 1e-12;
+
+/// Gradients of features against stored central differences of step 1e-6: `ε/h` and `h²` of the third derivative, which
+/// grows with the cube of the frequency.
+pub const FEATURE_DIFFERENCES: f64 = 1e-7;
+
+/// The gradient of the evidence against stored central differences, relative to at least 1.
+pub const EVIDENCE_DIFFERENCES: f64 = 1e-6;
+
+/// The posterior of a linear regression on features: `n·ε·κ` with κ up to 1e5 where features are nearly the same.
+pub const SLM_POSTERIOR: f64 = 1e-9;
+
+/// How far below the stored maximum a search may end: both stop where the evidence is flat.
+pub const SLM_LEARNED: f64 = 1e-6;
+
+/// A kernel from `pairs` random features: each pair gives a number between −1 and 1. Five standard deviations.
+#[must_use]
+pub fn kernel_by_draws(pairs: usize) -> f64 {
+    5.0 / (pairs as f64).sqrt()
+}

@@ -1,4 +1,25 @@
 //! Boosting variational inference: posteriors as Gaussian mixtures grown one component at a time.
-//!
-//! The crate holds nothing yet. It will stand on `vi-core` alone and take any target with a log-density, a gradient where
-//! there is one, and a Hessian where there is one.
+
+mod block;
+pub mod boost;
+mod chart;
+mod component;
+pub mod divergence;
+mod error;
+pub mod gaussian;
+pub mod hellinger;
+mod local;
+mod mixture;
+mod objective;
+mod optimise;
+pub mod points;
+pub mod printed;
+mod seeds;
+mod simplex;
+pub mod target;
+
+pub use boost::{Boost, BoostSettings, Info, Refit, Stop};
+pub use component::{Component, Family};
+pub use error::BoostError;
+pub use mixture::GaussianMixture;
+pub use target::LogDensity;

@@ -2,6 +2,7 @@
 
 mod dense;
 mod dense_block;
+mod dense_vector;
 mod diagonal;
 mod square_root;
 mod square_root_block;

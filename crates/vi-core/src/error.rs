@@ -154,6 +154,14 @@ pub enum Error {
         /// Estimated relative error; infinite when an integral is not finite or does not end.
         relative_error: f64,
     },
+    /// This form of belief cannot do that.
+    #[error("a {belief} belief cannot take {operation}")]
+    Unsupported {
+        /// What was asked for.
+        operation: &'static str,
+        /// The form of the belief.
+        belief: &'static str,
+    },
     /// One observation of many failed.
     #[error("observation {row}: {source}")]
     Row {
@@ -210,8 +218,9 @@ impl Error {
         Self::Shard { shard, source: Box::new(self) }
     }
 
-    /// An error of row `t` of a block becomes one of row `first + t`; other errors stay.
-    pub(crate) fn shift_row(self, first: usize) -> Self {
+    /// An error of row `t` of a part becomes one of row `first + t` of the whole; other errors stay.
+    #[must_use]
+    pub fn shift_row(self, first: usize) -> Self {
         match self {
             Self::Row { row, source } => Self::Row { row: first + row, source },
             other => other,
@@ -224,6 +233,10 @@ impl Error {
 /// # Errors
 /// [`Error::NonFinite`] with the first offending index.
 pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
+    // The sum of all answers first: unlike a search it is done in vectors.
+    if values.iter().fold(true, |finite, v| finite & v.is_finite()) {
+        return Ok(());
+    }
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),
         Some(index) => Err(Error::NonFinite { argument, index, value: values[index] }),

@@ -3,7 +3,7 @@
 use vi_linalg::faer::MatRef;
 
 use crate::error::{check_finite, check_len, check_weight};
-use crate::{Belief, Error, Projection, Site, SiteRule, WeightedRule};
+use crate::{Belief, Error, Projection, Site, SiteRule, SiteRules, WeightedRule};
 
 /// What one step saw and did.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,12 +87,14 @@ pub(crate) fn advance<B: Belief>(
 
 /// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), in order.
 ///
+/// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)).
 /// `observe(t, belief, info)` is called after observation `t` (from 0) with the new belief: trajectories,
 /// prequential scores, progress. Rows that are contiguous in memory (`MatRef::from_row_major_slice`) are not
 /// copied. Cost `3nd²` flops for a dense belief, plus one copy of the belief.
 ///
 /// # Errors
-/// As [`step`], told of the row by [`Error::Row`]; [`Error::Empty`] for `n = 0`. All rows and labels are checked
+/// As [`step`], told of the row by [`Error::Row`]; [`Error::Empty`] for `n = 0`; [`Error::Dimension`] also for another
+/// number of rules. All rows and labels are checked
 /// before the first update, and on any error the belief is as it was before the call.
 ///
 /// ```
@@ -106,7 +108,7 @@ pub(crate) fn advance<B: Belief>(
 /// assert!((belief.mean()[1] - 2.0).abs() < 1e-3);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn run<B: Belief + Clone, R: SiteRule>(
+pub fn run<B: Belief + Clone, R: SiteRules>(
     belief: &mut B,
     rule: &R,
     x: MatRef<'_, f64>,
@@ -114,7 +116,7 @@ pub fn run<B: Belief + Clone, R: SiteRule>(
     observe: impl FnMut(usize, &B, &StepInfo),
 ) -> Result<(), Error> {
     check_observations(belief.dim(), rule, x, y)?;
-    pass(belief, x, |t, a, nu| rule.site(a, nu, y[t]), observe)
+    pass(belief, x, |t, a, nu| rule.rule_of(t).site(a, nu, y[t]), observe)
 }
 
 /// As [`run`], with observation `t` counted `weights[t]` times: its log-likelihood is multiplied by that. Weight 0 leaves it
@@ -185,9 +187,9 @@ pub(crate) fn contiguous_row<'a>(x: MatRef<'a, f64>, t: usize, buffer: &'a mut [
 ///
 /// # Errors
 /// As [`check_rows`]; [`Error::Row`] with what the rule says of a label.
-pub(crate) fn check_observations<R: SiteRule>(d: usize, rule: &R, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
+pub(crate) fn check_observations<R: SiteRules>(d: usize, rule: &R, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
     check_rows(d, x, y)?;
-    y.iter().enumerate().try_for_each(|(t, &label)| rule.check_label(label).map_err(|error| error.at_row(t)))
+    rule.check_labels(y)
 }
 
 /// Checks the weights of `n` observations.
@@ -219,6 +221,10 @@ pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), 
 pub(crate) fn check_inputs(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
     check_len("columns of x", d, x.ncols())?;
     for t in 0..x.nrows() {
+        if let Some(row) = x.row(t).try_as_row_major() {
+            check_finite("x", row.as_slice()).map_err(|error| error.at_row(t))?;
+            continue;
+        }
         for (index, &value) in x.row(t).iter().enumerate() {
             if !value.is_finite() {
                 return Err(Error::NonFinite { argument: "x", index, value }.at_row(t));

@@ -102,4 +102,8 @@ impl GaussianExpectation for GaussianLikelihood {
             curvature: 1.0 / self.noise_variance,
         })
     }
+
+    fn weighted_implicit_root(&self, weight: f64, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+        Self { noise_variance: self.noise_variance / weight }.implicit_root(y, a, nu)
+    }
 }

@@ -6,6 +6,7 @@ use crate::batch::{self, BatchSettings};
 use crate::belief::{Belief, DenseGaussian};
 use crate::error::check_positive;
 use crate::likelihood::GaussianExpectation;
+use crate::per_row::Likelihoods;
 use crate::{Error, GaussianLikelihood};
 
 /// When learning stops; checked at construction.
@@ -83,7 +84,7 @@ pub struct Learned {
 ///
 /// # Errors
 /// As [`batch::optimum`].
-pub fn learn_prior_scale<L: GaussianExpectation>(
+pub fn learn_prior_scale<L: Likelihoods<Row: GaussianExpectation>>(
     prior: &DenseGaussian,
     x: MatRef<'_, f64>,
     y: &[f64],

@@ -1,7 +1,7 @@
 //! What `p(y|t)` is, for a scalar predictor `t = xᵀθ`: log-density, derivatives, Gaussian expectations.
 
 use crate::implicit::{self, ImplicitRoot};
-use crate::{Error, quadrature};
+use crate::{Error, Weighted, quadrature};
 
 /// A likelihood of one label given a scalar predictor `t = xᵀθ`. `∂` is the derivative by `t`.
 pub trait Likelihood {
@@ -127,6 +127,22 @@ pub trait GaussianExpectation: Likelihood {
             implicit::lowest_root(self, y, a, nu)
         }
     }
+
+    /// The implicit step of `weight·log p(y|t)`, `weight > 0`.
+    ///
+    /// # Errors
+    /// As [`implicit_root`](Self::implicit_root).
+    fn weighted_implicit_root(&self, weight: f64, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error>
+    where
+        Self: Sized,
+    {
+        let weighted = Weighted::of_checked(self, weight);
+        if self.is_log_concave() {
+            implicit::log_concave_root(&weighted, y, a, nu)
+        } else {
+            implicit::lowest_root(&weighted, y, a, nu)
+        }
+    }
 }
 
 impl<L: Likelihood + ?Sized> Likelihood for &L {
@@ -186,5 +202,9 @@ impl<L: GaussianExpectation> GaussianExpectation for &L {
 
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
         (**self).implicit_root(y, a, nu)
+    }
+
+    fn weighted_implicit_root(&self, weight: f64, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+        (**self).weighted_implicit_root(weight, y, a, nu)
     }
 }

@@ -11,6 +11,7 @@ use crate::divergence::{Estimate, cross_entropy, finite, log_density_with};
 use crate::error::check_len;
 use crate::filter::{check_rows, contiguous_row};
 use crate::likelihood::{GaussianExpectation, Likelihood};
+use crate::per_row::Likelihoods;
 use vi_linalg::kernels::dot;
 
 /// The unnormalised posterior `p̃(θ) = p₀(θ)·Π_i p(y_i | x_iᵀθ)` of `n` observations, with a normalised Gaussian prior.
@@ -35,17 +36,16 @@ pub struct GlmPosterior<'a, L> {
     likelihood: L,
 }
 
-impl<'a, L: Likelihood> GlmPosterior<'a, L> {
-    /// The posterior of labels `y` (length `n`) at the rows of `x` (`n × d`).
+impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
+    /// The posterior of labels `y` (length `n`) at the rows of `x` (`n × d`), under one likelihood or one for each row
+    /// ([`PerRow`](crate::PerRow)).
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`] or [`Error::Label`],
     /// [`Error::NotPositiveDefinite`] for the prior.
     pub fn new(prior: &'a DenseGaussian, x: MatRef<'a, f64>, y: &'a [f64], likelihood: L) -> Result<Self, Error> {
         check_rows(prior.dim(), x, y)?;
-        for (row, &label) in y.iter().enumerate() {
-            likelihood.check_label(label).map_err(|error| error.at_row(row))?;
-        }
+        likelihood.check_labels(y)?;
         Ok(Self { prior, prior_cholesky: prior.cholesky()?, x, y, likelihood })
     }
 
@@ -59,7 +59,10 @@ impl<'a, L: Likelihood> GlmPosterior<'a, L> {
         let mut buffer = vec![0.0; theta.len()];
         let log_prior = log_density_with(self.prior.mean(), &self.prior_cholesky, theta)?;
         let log_likelihood: f64 = (0..self.y.len())
-            .map(|i| self.likelihood.log_density(self.y[i], dot(contiguous_row(self.x, i, &mut buffer), theta)))
+            .map(|i| {
+                let t = dot(contiguous_row(self.x, i, &mut buffer), theta);
+                self.likelihood.likelihood_of(i).log_density(self.y[i], t)
+            })
             .sum();
         Ok(log_prior + log_likelihood)
     }
@@ -96,7 +99,7 @@ impl<'a, L: Likelihood> GlmPosterior<'a, L> {
     }
 }
 
-impl<L: GaussianExpectation> GlmPosterior<'_, L> {
+impl<L: Likelihoods<Row: GaussianExpectation>> GlmPosterior<'_, L> {
     /// `Σ_i E_q[log p(y_i | x_iᵀθ)]`, in nats: `n` one-dimensional integrals. Cost `2nd²` flops.
     ///
     /// # Errors
@@ -115,7 +118,7 @@ impl<L: GaussianExpectation> GlmPosterior<'_, L> {
             let nu: f64 = xp.row(i).iter().zip(self.x.row(i).iter()).map(|(p, x)| p * x).sum();
             let size: f64 = xp.row(i).iter().zip(self.x.row(i).iter()).map(|(p, x)| (p * x).abs()).sum();
             let seen = Projection::new(a[(i, 0)], nu, d as f64 * f64::EPSILON * size).map_err(|e| e.at_row(i))?;
-            sum += self.likelihood.expected_log_density(self.y[i], seen.mean, seen.variance);
+            sum += self.likelihood.likelihood_of(i).expected_log_density(self.y[i], seen.mean, seen.variance);
         }
         Ok(sum)
     }

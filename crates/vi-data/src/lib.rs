@@ -1,4 +1,4 @@
-//! Data for Bayesian inference: the papers' synthetic generators, two small real sets, and a CSV
+//! Data for Bayesian inference: the papers' synthetic generators, three small real sets, and a CSV
 //! reader that names the row and the column at fault.
 //!
 //! Everything ends in a [`Dataset`]: n observations, each a contiguous row x ∈ ℝᵈ, and a label or
@@ -8,9 +8,11 @@
 //! | :-- | :-- |
 //! | R-VGA §6, two Gaussian classes (eq 91) | [`synthetic::TwoClassesSettings::draw`] |
 //! | linear regression with the same inputs | [`synthetic::LinearSettings::draw`] |
+//! | two interleaved half circles | [`synthetic::TwoMoonsSettings::draw`] |
 //! | a CSV file, or any other reader | [`read_csv`] |
 //! | nodal involvement in 53 prostate-cancer patients | [`nodal`] |
 //! | 683 breast tumours | [`breast_cancer`] |
+//! | 1000 handwritten digits of 8 × 8 pixels | [`digits`] |
 //!
 //! Nothing here opens a file or draws from a source of randomness of its own.
 //!
@@ -43,4 +45,4 @@ pub mod synthetic;
 pub use crate::csv::{CsvSettings, Label, read_csv};
 pub use dataset::Dataset;
 pub use error::DataError;
-pub use sets::{breast_cancer, breast_cancer_with_id, nodal};
+pub use sets::{breast_cancer, breast_cancer_with_id, digits, nodal};

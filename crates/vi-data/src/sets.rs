@@ -1,9 +1,13 @@
-//! Two small real sets that come with the crate; `data/README.md` gives their provenance.
+//! Three small real sets that come with the crate; `data/README.md` gives their provenance.
 
 use crate::{CsvSettings, DataError, Dataset, Label, read_csv};
 
 const NODAL: &str = include_str!("../data/nodal.csv");
 const BIOPSY: &str = include_str!("../data/biopsy.csv");
+const DIGITS: &str = include_str!("../data/digits.csv");
+
+/// Black pixels in a full block of a digit's bitmap.
+const FULL_BLOCK: f64 = 16.0;
 
 /// What the columns V1 to V9 of the breast cancer data are.
 const CYTOLOGY: [&str; 9] = [
@@ -68,6 +72,26 @@ pub fn breast_cancer_with_id() -> Result<Dataset, DataError> {
     let scored = read_csv(BIOPSY.as_bytes(), &settings)?;
     let names = std::iter::once("id").chain(CYTOLOGY).map(str::to_owned);
     Dataset::new(scored.rows_row_major().to_vec(), scored.y().to_vec(), Some(names.collect()))?.min_max_scaled()
+}
+
+/// 1000 handwritten digits, images of 8 × 8 (Alpaydin and Kaynak 1998).
+///
+/// The 64 inputs are the shares of black in the blocks of a digit's bitmap, in [0, 1], row by row (`r0c0` … `r7c7`), so
+/// d = 64; y ∈ {0, …, 9} is the digit. There is no intercept.
+///
+/// ```
+/// let data = vi_data::digits()?;
+/// assert_eq!((data.n(), data.d()), (1000, 64));
+/// assert!(data.row(0).iter().all(|share| (0.0..=1.0).contains(share)));
+/// # Ok::<(), vi_data::DataError>(())
+/// ```
+///
+/// # Errors
+/// None arises from the data as shipped; the signature is that of the parser.
+pub fn digits() -> Result<Dataset, DataError> {
+    let counts = read_csv(DIGITS.as_bytes(), &CsvSettings::default())?;
+    let rows = counts.rows_row_major().iter().map(|count| count / FULL_BLOCK).collect();
+    Dataset::new(rows, counts.y().to_vec(), Some(counts.columns().to_vec()))
 }
 
 #[cfg(test)]
@@ -140,5 +164,24 @@ mod tests {
         for (found, score) in data.row(0).iter().zip(first) {
             assert!((found - (2.0 * (score - 1.0) / 9.0 - 1.0)).abs() <= 2.0 * f64::EPSILON);
         }
+    }
+
+    #[test]
+    fn digits_are_the_first_thousand() {
+        let data = digits().unwrap();
+        assert_eq!((data.n(), data.d()), (1000, 64));
+        // Sums of the counts over all entries, weighted by the row from 1, and by the column from 1.
+        let mut found = (0.0, 0.0, 0.0);
+        for (i, (x, _)) in data.observations().enumerate() {
+            for (k, share) in x.iter().enumerate() {
+                let count = share * FULL_BLOCK;
+                found.0 += count;
+                found.1 += (i + 1) as f64 * count;
+                found.2 += (k + 1) as f64 * count;
+            }
+        }
+        assert_eq!(found, (314_334.0, 157_311_981.0, 10_236_904.0));
+        let weighted: f64 = data.y().iter().enumerate().map(|(i, y)| (i + 1) as f64 * y).sum();
+        assert_eq!((data.y().iter().sum::<f64>(), weighted), (4480.0, 2_250_602.0));
     }
 }

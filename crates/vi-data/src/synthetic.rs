@@ -5,10 +5,12 @@
 mod covariance;
 mod linear;
 mod two_classes;
+mod two_moons;
 
 pub use covariance::{InputCovariance, Normalisation};
 pub use linear::{LinearData, LinearSettings};
 pub use two_classes::{TwoClasses, TwoClassesSettings};
+pub use two_moons::TwoMoonsSettings;
 
 use crate::DataError;
 

@@ -36,6 +36,24 @@ pub fn finite_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
     }
 }
 
+/// Checks that every element of a vector is positive and finite. Cost d.
+///
+/// # Errors
+/// [`LinalgError::NonFinite`] or [`LinalgError::NotPositive`] for the first element that is not.
+///
+/// ```
+/// use vi_linalg::check;
+/// let error = check::positive_slice("psi", &[1.0, 0.0]).unwrap_err();
+/// assert_eq!(error.to_string(), "psi[1] = 0 must be positive");
+/// ```
+pub fn positive_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
+    match x.iter().position(|&value| !(value > 0.0 && value.is_finite())) {
+        None => Ok(()),
+        Some(row) if !x[row].is_finite() => Err(LinalgError::NonFinite { what, row, column: 0, value: x[row] }),
+        Some(index) => Err(LinalgError::NotPositive { what, index, value: x[index] }),
+    }
+}
+
 /// Checks that every entry of a matrix is finite. Cost n·m for an n × m matrix.
 ///
 /// # Errors

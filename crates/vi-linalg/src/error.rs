@@ -30,6 +30,16 @@ pub enum LinalgError {
         /// The entry.
         value: f64,
     },
+    /// An entry that must be positive is zero or negative.
+    #[error("{what}[{index}] = {value} must be positive")]
+    NotPositive {
+        /// The argument that holds the entry.
+        what: &'static str,
+        /// Its position, from 0.
+        index: usize,
+        /// The entry.
+        value: f64,
+    },
     /// An argument has the wrong number of rows, columns or elements.
     #[error("{what}: expected {expected}, found {found}")]
     Dimension {

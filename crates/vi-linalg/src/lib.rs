@@ -1,5 +1,5 @@
-//! Dense linear algebra for Gaussian inference: products with a symmetric matrix, its low-rank updates, and its
-//! Cholesky factor, all in place on the caller's memory.
+//! Linear algebra for Gaussian inference: products with a symmetric matrix, its low-rank updates, and its
+//! Cholesky factor, in place on the caller's memory; matrices Ψ + WWᵀ of any dimension, never formed.
 //!
 //! # Where to look
 //!
@@ -14,6 +14,11 @@
 //! | the factor of LLᵀ + BBᵀ at the speed of a matrix product | [`cholesky::panel_update_in_place`] |
 //! | the factor of LLᵀ ± xxᵀ | [`cholesky::rank_one_update_in_place`], [`cholesky::rank_one_downdate_in_place`] |
 //! | the same without allocation | [`cholesky`] |
+//!
+//! | everything with Ψ + WWᵀ, its inverse included, without forming it | [`LowRank`], [`low_rank::Factored`] |
+//! | draws from N(0, Ψ + WWᵀ) and N(0, (Ψ + WWᵀ)⁻¹), divergences | [`low_rank`] |
+//! | a symmetric matrix known by its action | [`SymmetricOperator`] |
+//! | sums and maps over the rows of long matrices, any number of threads | [`tiles`] |
 //!
 //! # Symbols
 //!
@@ -45,13 +50,16 @@
 //! # Reproducibility
 //!
 //! A result depends on the arguments and on the vector width of the processor (sums are taken in one order per width),
-//! never on time or on earlier calls. The products that take a [`faer::Par`] may also sum in another order for another
-//! number of threads.
+//! never on time or on earlier calls. The dense products that take a [`faer::Par`] may also sum in another order for another
+//! number of threads; what runs over [`tiles`] may not.
 
 pub mod check;
 pub mod cholesky;
 mod error;
 pub mod kernels;
+pub mod low_rank;
+pub mod operator;
+pub mod tiles;
 
 #[cfg(test)]
 mod testing;
@@ -59,3 +67,5 @@ mod testing;
 pub use cholesky::Cholesky;
 pub use error::LinalgError;
 pub use faer;
+pub use low_rank::LowRank;
+pub use operator::{DenseSymmetric, SymmetricOperator};

@@ -37,13 +37,27 @@ pub(crate) fn rows(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks a level of confidence or credibility.
-pub(crate) fn level(level: f64) -> Result<(), Error> {
-    if level > 0.0 && level < 1.0 {
+/// Checks that a setting is a positive, finite number.
+pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), Error> {
+    if value > 0.0 && value.is_finite() {
         Ok(())
     } else {
-        Err(Error::Setting { name: "level", value: level, requirement: "between 0 and 1, both excluded" })
+        Err(Error::Setting { name, value, requirement: "positive and finite" })
     }
+}
+
+/// Checks a probability that must be neither 0 nor 1.
+pub(crate) fn probability_inside(name: &'static str, value: f64) -> Result<(), Error> {
+    if value > 0.0 && value < 1.0 {
+        Ok(())
+    } else {
+        Err(Error::Setting { name, value, requirement: "between 0 and 1, both excluded" })
+    }
+}
+
+/// Checks a level of confidence or credibility.
+pub(crate) fn level(level: f64) -> Result<(), Error> {
+    probability_inside("level", level)
 }
 
 /// Checks probabilities of label 1 against binary labels, one of each per observation.

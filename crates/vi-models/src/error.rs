@@ -24,6 +24,14 @@ pub enum ModelError {
         /// The entry.
         value: f64,
     },
+    /// The probabilities of the classes of a row do not sum to 1.
+    #[error("the probabilities of row {row} sum to {sum}")]
+    ProbabilitySum {
+        /// Index of the row.
+        row: usize,
+        /// What they sum to.
+        sum: f64,
+    },
     /// The logarithm of a probability is above 0, or NaN.
     #[error("log_probabilities[{index}] = {value} is not the logarithm of a probability")]
     LogProbability {
@@ -40,12 +48,49 @@ pub enum ModelError {
         /// The entry.
         value: f64,
     },
+    /// Refinement and diagnosis need all rows and a full covariance.
+    #[error("the settings keep no rows, or not a full covariance, or let the model forget")]
+    NotKept,
+    /// A combination of settings that there is no code for.
+    #[error("there is no {what}")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A model that is to be merged, or read, is not of the same make.
+    #[error("model {shard} differs in its {what}")]
+    Unlike {
+        /// Position among the models given.
+        shard: usize,
+        /// What differs.
+        what: &'static str,
+    },
+    /// A label is none of the classes.
+    #[error("labels[{index}] = {value} is none of the classes 0 to {}", classes - 1)]
+    ClassLabel {
+        /// Position of the entry.
+        index: usize,
+        /// The entry.
+        value: f64,
+        /// The number of classes.
+        classes: usize,
+    },
     /// A score compares two classes and the labels show only one.
     #[error("all labels are {label}: both classes are needed")]
     OneClass {
         /// The only label there is.
         label: f64,
     },
+}
+
+impl ModelError {
+    /// The same error, told of observation `row` if it is one of `vi-core`'s.
+    pub(crate) fn at_row(self, row: usize) -> Self {
+        match self {
+            Self::Core(error) => Self::Core(error.at_row(row)),
+            other => other,
+        }
+    }
 }
 
 impl From<LinalgError> for ModelError {

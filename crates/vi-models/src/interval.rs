@@ -88,6 +88,11 @@ pub(crate) fn two_sided(level: f64) -> Result<f64, ModelError> {
     Ok(-left_quantile(0.5 * (1.0 - level)))
 }
 
+/// `Φ⁻¹(p)` for `0 < p < 1`.
+pub(crate) fn standard_quantile(p: f64) -> f64 {
+    if p > 0.5 { -left_quantile(1.0 - p) } else { left_quantile(p) }
+}
+
 /// `Φ⁻¹(p)` for `0 < p ≤ ½`, to rounding: Newton on `log Φ`, which is concave and close to a parabola.
 fn left_quantile(p: f64) -> f64 {
     let log_p = p.ln();

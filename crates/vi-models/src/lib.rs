@@ -23,8 +23,12 @@
 //!
 //! | to | see |
 //! |---|---|
+//! | learn from a stream with nothing to tune, in plain slices | [`online`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
+//! | the same on a stream, with unknown noise | [`linear::NormalGamma`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
+//! | classes, counts, trials; offsets, exposures, weights | [`likelihood`], [`vi_core::PerRow`] |
+//! | more than two classes | [`softmax`] |
 //! | predict probabilities, numbers, intervals | [`predict`] |
 //! | score a filter on a stream, one step ahead | [`prequential`] |
 //! | score predictions | [`metrics`] |
@@ -43,15 +47,20 @@
 
 mod check;
 mod error;
+mod gamma;
 mod interval;
 pub mod laplace;
 pub mod likelihood;
 pub mod linear;
 pub mod metrics;
+pub mod online;
 pub mod predict;
 pub mod prequential;
+pub mod softmax;
+mod student;
 pub mod vb;
 mod whitened;
 
 pub use error::ModelError;
 pub use interval::Interval;
+pub use student::Student;

@@ -1,4 +1,5 @@
-//! Bayesian linear regression with known noise variance: exact posterior and exact evidence.
+//! Bayesian linear regression: exact posterior and exact evidence, in one batch for a known noise variance ([`fit`]), on a
+//! stream for an unknown one ([`NormalGamma`]).
 //!
 //! | symbol | name in code | shape |
 //! |---|---|---|
@@ -7,6 +8,12 @@
 //! | `σ²` | [`GaussianLikelihood::noise_variance`] | scalar, squared units of `y` |
 //! | `μ`, `P` | [`LinearPosterior::belief`] | `d`, `d × d` |
 //! | `log p(y)` | [`LinearPosterior::log_evidence`] | scalar, nats |
+
+mod normal_gamma;
+mod normal_gamma_shards;
+
+pub use normal_gamma::NormalGamma;
+pub use normal_gamma_shards::{NoiseScaled, NormalGammaWire};
 
 use vi_core::{Belief, DenseGaussian, GaussianLikelihood, Likelihood};
 use vi_linalg::faer::{Mat, MatRef, Par};

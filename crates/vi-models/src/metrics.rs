@@ -1,20 +1,36 @@
 //! How good predictions were.
 //!
-//! Labels are 0 and 1, probabilities are those of label 1.
+//! Binary labels are 0 and 1, probabilities are those of label 1; several classes are 0, …, C−1, their probabilities the rows of
+//! a matrix.
 //!
 //! | to measure | call | range, best |
 //! |---|---|---|
-//! | the probability given to what happened, in nats | [`log_loss`], [`log_losses`], [`log_loss_from_log`] | `[0, ∞]`, 0 |
-//! | squared error of probabilities | [`brier_score`] | `[0, 1]`, 0 |
-//! | right decisions | [`accuracy`] | `[0, 1]`, 1 |
+//! | the probability given to what happened, in nats | [`log_loss`], [`log_losses`], [`log_loss_from_log`]; [`multiclass_log_loss`] | `[0, ∞]`, 0 |
+//! | the density given to what happened, in nats | [`nlpd`] | least |
+//! | squared error of probabilities | [`brier_score`]; [`multiclass_brier_score`] | `[0, 1]`; `[0, 2]`, 0 |
+//! | right decisions | [`accuracy`]; [`multiclass_accuracy`] | `[0, 1]`, 1 |
 //! | order | [`auc`] | `[0, 1]`, 1 |
-//! | whether 70 % means 70 % | [`calibration_curve`], [`expected_calibration_error`] | `[0, 1]`, 0 |
+//! | whether 70 % means 70 % | [`calibration_curve`], [`expected_calibration_error`]; [`multiclass_calibration_curve`], [`multiclass_calibration_error`], [`classwise_calibration_error`] | `[0, 1]`, 0 |
+//! | whether 90 % intervals hold 90 % | [`coverage`], [`coverage_curve`] | their level |
 //! | error of numbers | [`rmse`] | `[0, ∞)`, 0 |
+//! | whether a Gaussian posterior covers the true one | [`gaussian_psis`], [`psis`] | `k̂` below ½ |
+//!
+//! All of them while a stream is learnt from: [`prequential`](crate::prequential).
 
 mod calibration;
+mod coverage;
+mod multiclass;
+mod pareto;
+mod psis;
 mod ranking;
 mod score;
 
 pub use calibration::{Binning, CalibrationBin, calibration_curve, expected_calibration_error};
+pub use coverage::{CoverageAt, coverage, coverage_curve, nlpd};
+pub use multiclass::{
+    Calibrated, classwise_calibration_error, multiclass_accuracy, multiclass_brier_score, multiclass_calibration_curve,
+    multiclass_calibration_error, multiclass_log_loss,
+};
+pub use psis::{Psis, gaussian_psis, gaussian_psis_of, psis};
 pub use ranking::auc;
 pub use score::{accuracy, brier_score, log_loss, log_loss_from_log, log_losses, rmse};

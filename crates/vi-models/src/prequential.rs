@@ -1,7 +1,7 @@
 //! Predict, then learn: every observation of a stream scored before it is used.
 
 use vi_core::expectation::LogisticExpectation;
-use vi_core::{Belief, GaussianExpectation, Projection, SiteRule, filter};
+use vi_core::{Belief, Error, GaussianExpectation, Likelihoods, Projection, SiteRules, filter};
 use vi_linalg::faer::MatRef;
 
 use crate::ModelError;
@@ -27,15 +27,7 @@ impl Prequential {
     /// The mean of the first `t+1` losses for `t = 0..n`, in nats per observation: the curve to plot.
     #[must_use]
     pub fn running_log_loss(&self) -> Vec<f64> {
-        let mut sum = 0.0;
-        self.log_losses
-            .iter()
-            .enumerate()
-            .map(|(t, loss)| {
-                sum += loss;
-                sum / (t + 1) as f64
-            })
-            .collect()
+        running_mean(&self.log_losses)
     }
 
     /// The predictive probability of label 1 at each step, for a logistic model: `E s(t)` under `N(a, ν)`.
@@ -47,7 +39,7 @@ impl Prequential {
 }
 
 /// Runs a filter over the rows of `x` (`n × d`) with labels `y`, in order, and scores each label by `likelihood` under the
-/// belief that has not seen it yet.
+/// belief that has not seen it yet. Both are one for all rows, or one for each ([`PerRow`](vi_core::PerRow)).
 ///
 /// Rule and likelihood are separate: all rules can be scored by the same exact predictive probability, whatever
 /// approximation they learn with. Cost that of [`filter::run`] and one expectation per observation.
@@ -69,22 +61,112 @@ impl Prequential {
 /// assert!(record.log_losses[3] < 0.5);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
-pub fn run<B: Belief + Clone, R: SiteRule, L: GaussianExpectation>(
+pub fn run<B: Belief + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>>(
     belief: &mut B,
     rule: &R,
     likelihood: &L,
     x: MatRef<'_, f64>,
     y: &[f64],
 ) -> Result<Prequential, ModelError> {
-    for (t, &label) in y.iter().enumerate() {
-        likelihood.check_label(label).map_err(|error| error.at_row(t))?;
-    }
+    likelihood.check_labels(y)?;
     let mut record = Prequential { projections: Vec::with_capacity(y.len()), log_losses: Vec::with_capacity(y.len()) };
     filter::run(belief, rule, x, y, |t, _, info| {
         let seen = info.projection;
         record.projections.push(seen);
-        record.log_losses.push(-likelihood.log_predictive(y[t], seen.mean, seen.variance));
+        let log_density = likelihood.likelihood_of(t).log_predictive(y[t], seen.mean, seen.variance);
+        record.log_losses.push(-log_density);
     })?;
+    Ok(record)
+}
+
+/// The mean of the first `t+1` values for `t = 0..n`.
+fn running_mean(values: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    values
+        .iter()
+        .enumerate()
+        .map(|(t, value)| {
+            sum += value;
+            sum / (t + 1) as f64
+        })
+        .collect()
+}
+
+/// The one-step-ahead predictions of any model over a stream, and what they lost.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Evaluation<P> {
+    /// The prediction of each item, made before the model learnt from it.
+    pub predictions: Vec<P>,
+    /// `−log p(y_t | earlier)`, in nats.
+    pub log_losses: Vec<f64>,
+}
+
+impl<P> Evaluation<P> {
+    /// The prequential log evidence `Σ log p(y_t | earlier)`, in nats.
+    #[must_use]
+    pub fn log_evidence(&self) -> f64 {
+        -self.log_losses.iter().sum::<f64>()
+    }
+
+    /// The mean of the first `t+1` losses for `t = 0..n`, in nats per observation: the curve to plot.
+    #[must_use]
+    pub fn running_log_loss(&self) -> Vec<f64> {
+        running_mean(&self.log_losses)
+    }
+}
+
+/// Takes any model over a stream: each item is predicted, scored, and only then learnt from.
+///
+/// `predict(model, item)` answers with a prediction, to be kept, and the log density or probability that it gives to what
+/// happened, in nats; `learn(model, item)` updates the model. The predictions then serve every [metric](crate::metrics):
+/// intervals for coverage, probabilities for calibration, means for the RMSE.
+///
+/// # Errors
+/// The first that `predict` or `learn` returns, told of its row if it is one of `vi-core`'s, `NonFinite` for a score that is
+/// NaN or `+∞`. The model is then as the last successful call left it.
+///
+/// ```
+/// use vi_core::DenseGaussian;
+/// use vi_core::filter::Scratch;
+/// use vi_models::linear::NormalGamma;
+/// use vi_models::{metrics, prequential};
+///
+/// let stream = [([1.0, 0.0], 0.9), ([1.0, 1.0], 3.1), ([1.0, 2.0], 5.0), ([1.0, 3.0], 7.2)];
+/// let mut model = NormalGamma::new(DenseGaussian::isotropic(&[0.0, 0.0], 10.0)?, 1.0, 1.0)?;
+/// let mut scratch = Scratch::new(2);
+/// let record = prequential::evaluate(
+///     &mut model,
+///     stream,
+///     |model, (x, y)| {
+///         let predicted = model.predict(x)?;
+///         Ok((predicted, predicted.log_density(*y)))
+///     },
+///     |model, (x, y)| model.update(x, *y, &mut scratch).map(drop),
+/// )?;
+/// let targets = stream.map(|(_, y)| y);
+/// let curve = metrics::coverage_curve(&targets, &[0.9], |t, level| record.predictions[t].interval(level))?;
+/// assert_eq!(curve[0].observed, 1.0);
+/// assert!(record.running_log_loss()[3] < record.log_losses[0]);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+pub fn evaluate<M, T, P>(
+    model: &mut M,
+    stream: impl IntoIterator<Item = T>,
+    mut predict: impl FnMut(&M, &T) -> Result<(P, f64), ModelError>,
+    mut learn: impl FnMut(&mut M, &T) -> Result<(), ModelError>,
+) -> Result<Evaluation<P>, ModelError> {
+    let mut record = Evaluation { predictions: Vec::new(), log_losses: Vec::new() };
+    for (t, item) in stream.into_iter().enumerate() {
+        let (prediction, score) = predict(model, &item).map_err(|error| error.at_row(t))?;
+        if score.is_nan() || score == f64::INFINITY {
+            let error = Error::NonFinite { argument: "score", index: 0, value: score };
+            return Err(error.at_row(t).into());
+        }
+        record.predictions.push(prediction);
+        record.log_losses.push(-score);
+        learn(model, &item).map_err(|error| error.at_row(t))?;
+    }
     Ok(record)
 }
 

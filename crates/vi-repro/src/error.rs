@@ -87,6 +87,14 @@ pub enum ReproError {
         /// The names there are, separated by commas.
         valid: String,
     },
+    /// An item needs a data set that is fetched by a command of its own.
+    #[error("{path} is not there: `cargo xtask data {name}` fetches it")]
+    NoData {
+        /// Name of the data set.
+        name: &'static str,
+        /// Where it should be.
+        path: PathBuf,
+    },
     /// A computation inside an item failed.
     #[error("{what}: {message}")]
     Computation {

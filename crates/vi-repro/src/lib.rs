@@ -6,8 +6,14 @@
 
 pub mod error;
 pub mod item;
+pub mod lrvga;
 pub mod plot;
 pub mod report;
+pub mod revrand;
 pub mod rvga;
 
 pub use error::ReproError;
+
+/// Counts the bytes on the heap, for the tables that tell how much memory a method takes.
+#[global_allocator]
+static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;

@@ -92,6 +92,7 @@ fn run(arguments: &Arguments, chosen: &[(&Paper, &Item)]) -> Result<usize, Repro
                 r.provenance.seconds,
                 r.title
             ),
+            Err(e @ ReproError::NoData { .. }) => format!("{:<6} {:<14} skipped: {e}", paper.id, item.id),
             Err(e) => {
                 failures += 1;
                 format!("{:<6} {:<14} failed: {e}", paper.id, item.id)

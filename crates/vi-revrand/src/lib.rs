@@ -1,4 +1,29 @@
-//! Bayesian generalised linear models on random features: large-scale approximations of Gaussian processes.
+//! Kernel machines as Bayesian linear models on random features: large-scale approximations of Gaussian processes.
 //!
-//! The crate holds nothing yet. It will stand on `vi-models` and hold composable bases, linear models with learned kernels, and
-//! GLMs with a mixture of diagonal Gaussians trained by stochastic gradients.
+//! | symbol | name in code | shape | source |
+//! |---|---|---|---|
+//! | `x` | row of `x` | `d` | |
+//! | `φ(x)`, `Φ` | [`Basis::features`] | `D`, `n × D` | revrand (11) |
+//! | `θ` | `theta`: kernel parameters | `q` | revrand §1.2 |
+//! | `W` | [`basis::RandomFourier::frequencies`] | `d × m` | revrand §1.4 |
+//! | `l` | [`basis::LengthScale`] | 1 or `d` | |
+//! | `λ` | [`basis::Regulariser::variance`]: prior variance | one a part | revrand (12) |
+//! | `γ` | [`likelihood::GlmLikelihood::parameters`] | | revrand (18) |
+//! | `mₖ`, `Ψₖ` | [`glm::Mixture::mean`], [`glm::Mixture::variance`] (written `Cₖ`) | `D` | revrand (20) |
+//! | `K` | [`glm::GlmSettings::components`] | | revrand (20) |
+//! | `M`, `N` | [`glm::GlmSettings::batch`], rows in all | | revrand (5) |
+
+pub mod basis;
+mod check;
+mod error;
+pub mod glm;
+mod lanes;
+pub mod likelihood;
+pub mod metrics;
+pub mod sgd;
+pub mod slm;
+
+pub use basis::{Basis, Bound, Kernel};
+pub use error::RevrandError;
+pub use glm::{Glm, GlmSettings};
+pub use slm::{Slm, SlmSettings};

@@ -4,10 +4,19 @@
 //! of a known shape is a failure and not an unknown one.
 
 mod drugowitsch;
+mod factor_analysis;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
+mod lrvga_linear;
+mod lrvga_logistic;
+mod revrand_basis;
+mod revrand_glm;
+mod revrand_kernels;
+mod revrand_metrics;
+mod revrand_slm;
 mod rvga_roots;
+mod sampler;
 
 use crate::CaseError;
 use crate::json::Node;
@@ -25,8 +34,27 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] =
-    &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, drugowitsch::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] = &[
+    rvga_roots::SHAPE,
+    logistic_small::SHAPE,
+    logistic_cases::SHAPE,
+    kalman::SHAPE,
+    drugowitsch::SHAPE,
+    lrvga_linear::SHAPE,
+    lrvga_logistic::SHAPE,
+    factor_analysis::SHAPE,
+    sampler::SHAPE,
+    revrand_glm::LIKELIHOODS,
+    revrand_glm::OBJECTIVE,
+    revrand_glm::SAMPLED,
+    revrand_glm::PREDICT,
+    revrand_glm::UPDATERS,
+    revrand_basis::SHAPE,
+    revrand_kernels::SHAPE,
+    revrand_slm::SHAPE,
+    revrand_metrics::SHAPE,
+    revrand_metrics::CLAIMS,
+];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {

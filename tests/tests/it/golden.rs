@@ -39,7 +39,8 @@ fn check(text: &str) -> Vec<String> {
 fn every_golden_case_holds() {
     let mut failures = Vec::new();
     let tally = runner::run(&[runner::default_folder()], |line| {
-        if line.failed() {
+        // What rounding decides cannot be compared; nothing else may be left alone.
+        if line.failed() || (line.skipped() && !line.to_string().contains("rounding decides")) {
             failures.push(line.to_string());
         }
         Ok(())
@@ -47,8 +48,8 @@ fn every_golden_case_holds() {
     .unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(tally.succeeded());
-    // Twelve files with several quantities each: a shape that is no longer recognised would halve this.
-    assert!(tally.passed > 1000 && tally.skipped == 0, "{tally:?}");
+    // Fifteen files with several quantities each: a shape that is no longer recognised would halve this.
+    assert!(tally.passed > 1000, "{tally:?}");
 }
 
 #[test]
@@ -108,8 +109,6 @@ fn shapes_of_other_papers_are_left_alone() {
         "[]",
         "3.5",
         r#"{"columns": ["name", "size"], "rows": [["a", 1]]}"#,
-        // Limited-memory filters: factors of a precision in every case.
-        r#"{"x": [[1.0]], "y": [1], "prior_cov": "sigma0^2 * identity", "cases": [{"W0": [[0.1]], "algorithms": {}}]}"#,
         // Variational Bayes: inputs, prior, expected objects.
         r#"{"inputs": {"X": [[1.0]], "y": [1]}, "prior": {"a0": 1e-2}, "expected": {"w": [0.1]}}"#,
     ] {

@@ -4,6 +4,8 @@
 mod bad_input;
 mod common;
 mod golden;
+mod low_rank;
+mod nonlinear;
 mod other_sizes;
 mod properties;
 mod refinement;

@@ -10,6 +10,7 @@ use crate::belief::{Belief, DenseGaussian};
 use crate::error::{check_len, check_positive};
 use crate::filter::check_rows;
 use crate::likelihood::GaussianExpectation;
+use crate::per_row::Likelihoods;
 
 /// When the search stops; checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,7 +77,8 @@ impl BatchInfo {
     }
 }
 
-/// The variational Gaussian optimum of `n` rows, from `start` (the prior, or better a filtered belief).
+/// The variational Gaussian optimum of `n` rows, from `start` (the prior, or better a filtered belief); `likelihood` is one
+/// for all rows or one for each ([`PerRow`](crate::PerRow)).
 ///
 /// Each pass costs `2nd²` flops in matrix products, `n` expectations and about `2d³`; 10 to 40 passes in the settings of R-VGA's
 /// figures, up to 160 seen on separable data with flat priors. Newton's step
@@ -98,7 +100,7 @@ impl BatchInfo {
 /// assert!(best.mean()[1] > 0.0);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn optimum<L: GaussianExpectation>(
+pub fn optimum<L: Likelihoods<Row: GaussianExpectation>>(
     prior: &DenseGaussian,
     start: &DenseGaussian,
     x: MatRef<'_, f64>,
@@ -108,9 +110,7 @@ pub fn optimum<L: GaussianExpectation>(
     par: Par,
 ) -> Result<(DenseGaussian, BatchInfo), Error> {
     check_rows(prior.dim(), x, y)?;
-    for (row, &label) in y.iter().enumerate() {
-        likelihood.check_label(label).map_err(|error| error.at_row(row))?;
-    }
+    likelihood.check_labels(y)?;
     optimum_of(prior, start, settings, |q| Ok(Statistics::of_checked(q, x, y, likelihood, par)))
 }
 

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::error::check_len;
 use crate::filter::check_rows;
 use crate::likelihood::GaussianExpectation;
+use crate::per_row::Likelihoods;
 
 /// Rows handled together: `Z = L⁻¹Xᵀ` of a tile stays in cache beside the factor's panels.
 const TILE: usize = 256;
@@ -39,7 +40,7 @@ impl Statistics {
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`].
-    pub fn at<L: GaussianExpectation>(
+    pub fn at<L: Likelihoods<Row: GaussianExpectation>>(
         q: &InformationGaussian,
         x: MatRef<'_, f64>,
         y: &[f64],
@@ -47,14 +48,12 @@ impl Statistics {
         par: Par,
     ) -> Result<Self, Error> {
         check_rows(q.dim(), x, y)?;
-        for (row, &label) in y.iter().enumerate() {
-            likelihood.check_label(label).map_err(|error| error.at_row(row))?;
-        }
+        likelihood.check_labels(y)?;
         Ok(Self::of_checked(q, x, y, likelihood, par))
     }
 
     /// As [`at`](Self::at), for rows that have been checked.
-    pub(super) fn of_checked<L: GaussianExpectation>(
+    pub(super) fn of_checked<L: Likelihoods<Row: GaussianExpectation>>(
         q: &InformationGaussian,
         x: MatRef<'_, f64>,
         y: &[f64],
@@ -77,7 +76,8 @@ impl Statistics {
             matmul(MatMut::from_column_major_slice_mut(&mut means[..b], b, 1), Accum::Replace, rows, mean, 1.0, par);
             let mut scaled = scaled_tile.as_mut().submatrix_mut(0, 0, d, b);
             for t in 0..b {
-                let expected = likelihood.expected(y[first + t], means[t], z.as_ref().col(t).squared_norm_l2());
+                let nu = z.as_ref().col(t).squared_norm_l2();
+                let expected = likelihood.likelihood_of(first + t).expected(y[first + t], means[t], nu);
                 sums.expected_log_likelihood += expected.value;
                 slopes[t] = expected.slope;
                 for i in 0..d {

@@ -5,7 +5,7 @@ use vi_linalg::faer::{MatRef, Par};
 use super::{BlockBelief, BlockRecursion};
 use crate::error::check_len;
 use crate::filter::{StepInfo, check_observations, check_weights};
-use crate::{Error, Site, SiteRule, WeightedRule};
+use crate::{Error, Site, SiteRule, SiteRules, WeightedRule};
 
 /// How a pass is cut into blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub struct BlockInfo {
 /// assert_eq!(info.blocks, 1);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn run<B: BlockBelief + Clone, R: SiteRule>(
+pub fn run<B: BlockBelief + Clone, R: SiteRules>(
     belief: &mut B,
     rule: &R,
     x: MatRef<'_, f64>,
@@ -95,7 +95,7 @@ pub fn run<B: BlockBelief + Clone, R: SiteRule>(
     observe: impl FnMut(usize, &B, &[StepInfo]),
 ) -> Result<BlockInfo, Error> {
     check_observations(belief.dim(), rule, x, y)?;
-    pass(belief, x, scratch, par, |t, a, nu| rule.site(a, nu, y[t]), observe)
+    pass(belief, x, scratch, par, |t, a, nu| rule.rule_of(t).site(a, nu, y[t]), observe)
 }
 
 /// As [`run`], with observation `t` counted `weights[t]` times; the same posterior as

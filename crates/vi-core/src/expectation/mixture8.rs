@@ -3,6 +3,7 @@
 use pulp::Arch;
 
 use super::{Exact, LogisticExpectation, LogisticMoments};
+use crate::likelihood::Tilted;
 use crate::special::{INV_SQRT_2PI, exp_nonpositive, mills_ratios};
 
 /// Weights `pᵢ` of `s(t) ≈ Σpᵢ·Φ(sᵢt)`.
@@ -107,5 +108,17 @@ impl LogisticExpectation for Mixture8 {
     fn log_sigmoid_mean(&self, a: f64, nu: f64) -> f64 {
         let (mean, _) = self.sigmoid(a, nu);
         if mean < 1e-3 { Exact.log_sigmoid_mean(a, nu) } else { mean.ln() }
+    }
+
+    /// From `E s` and its two derivatives while `E s ≥ 0.1`, so the curvature's error stays below 1e-6.
+    fn tilted_sigmoid(&self, a: f64, nu: f64) -> Option<Tilted> {
+        let LogisticMoments { sigmoid, first, second, .. } = evaluate(a, nu);
+        if sigmoid < 0.1 {
+            return None;
+        }
+        let slope = first / sigmoid;
+        let bend = second / sigmoid - slope * slope; // ℓ″
+        let kept = 1.0 + nu * bend;
+        Some(Tilted { log_normaliser: sigmoid.ln(), slope, curvature: -bend / kept, variance: nu * kept })
     }
 }

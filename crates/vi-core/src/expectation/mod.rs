@@ -16,6 +16,7 @@ pub use probit::{BETA, Probit};
 
 use crate::Error;
 use crate::implicit::{self, ImplicitRoot};
+use crate::likelihood::Tilted;
 use crate::logit::BernoulliLogit;
 
 /// Expectations of softplus, its derivative the logistic function `s`, and so on, under `t ~ N(a, ν)`.
@@ -48,6 +49,12 @@ pub trait LogisticExpectation: Copy {
 
     /// `log E s(t)`, in nats, finite in the left tail.
     fn log_sigmoid_mean(&self, a: f64, nu: f64) -> f64;
+
+    /// The tilted density `s(t)·N(t|a, ν)/Z`, where this class knows it as well as its other expectations; `None` leaves it to
+    /// [`quadrature::tilted`](crate::quadrature::tilted).
+    fn tilted_sigmoid(&self, _a: f64, _nu: f64) -> Option<Tilted> {
+        None
+    }
 
     /// The implicit step of logistic regression (R-VGA eqs 73-74), label `y ∈ {0, 1}`.
     ///

@@ -4,10 +4,12 @@
 //! |---|---|---|
 //! | [`expected`]: `E[log p]` and derivatives under `t ~ N(a, ν)` | trapezoid rule where smooth, else Gauss-Kronrod panels | 57 to 449, else up to about 2000 |
 //! | [`tilted`]: moments of `p(y\|t)·N(t\|a, ν)/Z`, `log Z` | Gauss-Kronrod panels about each mode | 150 to 1500 |
+//! | [`average`]: the mean of a bounded monotone function | Gauss-Kronrod panels | 192 or more |
 //!
-//! Everything is deterministic and to [`TOLERANCE`] relative to the integral of the integrand's absolute value. What does not
+//! Everything is deterministic and to [`TOLERANCE`] (averages to 1e-11) relative to the integral of the integrand's absolute value. What does not
 //! reach it is an [`Error::Quadrature`], never a silent number.
 
+mod average;
 mod gaussian;
 mod local;
 mod modes;
@@ -16,6 +18,7 @@ mod panel;
 mod tests;
 mod tilted;
 
+pub use average::average;
 pub use gaussian::{expected, expected_slope_curvature};
 pub(crate) use modes::modes;
 pub use tilted::tilted;

@@ -9,7 +9,8 @@ use crate::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use crate::error::{check_len, check_positive};
 use crate::filter::check_rows;
 use crate::likelihood::GaussianExpectation;
-use crate::{Error, GlmPosterior, Projection, Site, SiteRule, Sites};
+use crate::per_row::{Likelihoods, SiteRules};
+use crate::{Error, GlmPosterior, Projection, Site, Sites};
 
 /// A site whose cavity keeps less than this share of the precision along `x` is left as it is, and counted.
 const LEAST_CAVITY: f64 = 1e-8;
@@ -93,7 +94,7 @@ pub struct Refinement {
 ///
 /// # Errors
 /// As [`block::run`](crate::block::run).
-pub fn first_pass<R: SiteRule>(
+pub fn first_pass<R: SiteRules>(
     prior: &DenseGaussian,
     rule: &R,
     x: MatRef<'_, f64>,
@@ -113,6 +114,7 @@ pub fn first_pass<R: SiteRule>(
 
 /// Sweeps over the rows until the bound stands still.
 ///
+/// `likelihood` is one for all rows or one for each ([`PerRow`](crate::PerRow)).
 /// `refinement` is what [`first_pass`] left from the same `prior`, rows and labels. A sweep costs as much as a blocked pass,
 /// and the bound after it `2nd² + d³`. After each sweep the belief is put together anew from the prior and the sites, so
 /// rounding does not build up. A sweep that loses the bound is undone and the next are damped by half; should that not help,
@@ -133,7 +135,7 @@ pub fn first_pass<R: SiteRule>(
 /// assert!(info.bounds.last() > info.bounds.first());
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn refine<L: GaussianExpectation + Clone>(
+pub fn refine<L: Likelihoods<Row: GaussianExpectation> + Clone>(
     prior: &DenseGaussian,
     refinement: &mut Refinement,
     x: MatRef<'_, f64>,
@@ -200,7 +202,7 @@ fn rounding(bound: f64) -> f64 {
 }
 
 /// One sweep over all rows, each block's sites changed when the block has been absorbed. Returns how many were skipped.
-fn sweep<L: GaussianExpectation>(
+fn sweep<L: Likelihoods<Row: GaussianExpectation>>(
     refinement: &mut Refinement,
     x: MatRef<'_, f64>,
     y: &[f64],
@@ -221,7 +223,7 @@ fn sweep<L: GaussianExpectation>(
                 skipped += 1;
                 return Ok(Site { slope: 0.0, curvature: 0.0 });
             };
-            let root = likelihood.implicit_root(y[i], mean, variance)?;
+            let root = likelihood.likelihood_of(i).implicit_root(y[i], mean, variance)?;
             let slope = root.gain + root.curvature * root.alpha; // r′
             let change_h = damping * (root.curvature - sites.curvatures()[i]);
             let change_r = damping * (slope - sites.slopes()[i]);
@@ -274,7 +276,7 @@ impl NaturalPrior {
 }
 
 /// The batch optimum, and the sites it implies: `h = −E∂²`, `r = E∂ + h·a` at each row.
-fn batch_fallback<L: GaussianExpectation>(
+fn batch_fallback<L: Likelihoods<Row: GaussianExpectation>>(
     prior: &DenseGaussian,
     best: &Refinement,
     x: MatRef<'_, f64>,
@@ -291,7 +293,7 @@ fn batch_fallback<L: GaussianExpectation>(
     let mut buffer = vec![0.0; belief.dim()];
     for (t, &label) in y.iter().enumerate() {
         let seen = belief.project(crate::filter::contiguous_row(x, t, &mut buffer), &mut gain);
-        let (slope, curvature) = likelihood.expected_slope_curvature(label, seen.mean, seen.variance);
+        let (slope, curvature) = likelihood.likelihood_of(t).expected_slope_curvature(label, seen.mean, seen.variance);
         sites.push(&crate::filter::StepInfo { projection: seen, site: Site { slope, curvature } });
     }
     Ok(Refinement { belief, sites })
@@ -314,7 +316,7 @@ fn batch_fallback<L: GaussianExpectation>(
 /// assert!(densities.iter().all(|d| d.is_some_and(|d| d > -2.0)));
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn leave_one_out<L: GaussianExpectation>(
+pub fn leave_one_out<L: Likelihoods<Row: GaussianExpectation>>(
     refinement: &Refinement,
     x: MatRef<'_, f64>,
     y: &[f64],
@@ -323,15 +325,15 @@ pub fn leave_one_out<L: GaussianExpectation>(
     let Refinement { belief, sites } = refinement;
     check_rows(belief.dim(), x, y)?;
     check_len("sites", y.len(), sites.len())?;
+    likelihood.check_labels(y)?;
     let mut gain = vec![0.0; belief.dim()];
     let mut buffer = vec![0.0; belief.dim()];
     y.iter()
         .enumerate()
         .map(|(t, &label)| {
-            likelihood.check_label(label).map_err(|error| error.at_row(t))?;
             let seen = belief.project(crate::filter::contiguous_row(x, t, &mut buffer), &mut gain);
             let without = cavity(seen, sites.slopes()[t], sites.curvatures()[t]);
-            Ok(without.map(|(mean, variance)| likelihood.log_predictive(label, mean, variance)))
+            Ok(without.map(|(mean, variance)| likelihood.likelihood_of(t).log_predictive(label, mean, variance)))
         })
         .collect()
 }

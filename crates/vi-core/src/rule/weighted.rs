@@ -1,6 +1,7 @@
 //! Weights of observations: `w·log p(y|t)` in place of `log p(y|t)`.
 
 use crate::error::check_weight;
+use crate::implicit::ImplicitRoot;
 use crate::likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 use crate::{BernoulliLogit, Information, Mixture8, quadrature};
 use crate::{
@@ -35,6 +36,11 @@ impl<L> Weighted<L> {
     pub fn new(likelihood: L, weight: f64) -> Result<Self, Error> {
         check_weight(weight)?;
         Ok(Self { likelihood, weight })
+    }
+
+    /// `likelihood` to the power of a weight that has been checked.
+    pub(crate) fn of_checked(likelihood: L, weight: f64) -> Self {
+        Self { likelihood, weight }
     }
 
     /// The likelihood itself.
@@ -121,6 +127,20 @@ impl<L: GaussianExpectation> GaussianExpectation for Weighted<L> {
         } else {
             quadrature::tilted(self, y, a, nu)
         }
+    }
+
+    fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+        if self.weight == 0.0 {
+            Ok(ImplicitRoot { alpha: a, nu, gain: 0.0, curvature: 0.0 })
+        } else if self.weight == 1.0 {
+            self.likelihood.implicit_root(y, a, nu)
+        } else {
+            self.likelihood.weighted_implicit_root(self.weight, y, a, nu)
+        }
+    }
+
+    fn weighted_implicit_root(&self, weight: f64, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+        Weighted::of_checked(&self.likelihood, weight * self.weight).implicit_root(y, a, nu)
     }
 }
 

@@ -13,6 +13,7 @@ mod evidence;
 mod forgetting;
 mod hyper;
 mod joined;
+mod low_rank;
 mod merge;
 mod refine;
 mod rules;

@@ -1,9 +1,14 @@
 //! Predictions of a linear regression.
 
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
 use vi_core::{DenseGaussian, GaussianLikelihood, Projection};
 use vi_linalg::faer::MatRef;
 
-use crate::{Interval, ModelError};
+use crate::interval::standard_quantile;
+use crate::{Interval, ModelError, check};
+
+const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// The prediction of `y = xᵀθ + N(0, σ²)` at one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +47,28 @@ impl LinearPrediction {
     /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
     pub fn predictive_interval(&self, level: f64) -> Result<Interval, ModelError> {
         Interval::gaussian(self.mean, self.predictive_variance, level)
+    }
+
+    /// The `y` with `P(Y ≤ y) = p`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
+    pub fn predictive_quantile(&self, p: f64) -> Result<f64, ModelError> {
+        check::probability_inside("p", p)?;
+        Ok(self.mean + standard_quantile(p) * self.predictive_variance.sqrt())
+    }
+
+    /// `log p(y)`, in nats.
+    #[must_use]
+    pub fn log_density(&self, y: f64) -> f64 {
+        let residual = y - self.mean;
+        -0.5 * (LN_2PI + self.predictive_variance.ln() + residual * (residual / self.predictive_variance))
+    }
+
+    /// One draw of `y`.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        let z: f64 = StandardNormal.sample(rng);
+        self.mean + self.predictive_variance.sqrt() * z
     }
 }
 

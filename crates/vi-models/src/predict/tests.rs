@@ -178,3 +178,45 @@ fn bad_input_is_named() {
     assert!(weights(&belief, 1.5).is_err());
     assert!(LogisticPrediction::new(seen(0.0, 1.0), &Probit).interval(0.0).is_err());
 }
+
+#[test]
+fn robust_predictions_are_sums_of_a_gaussian_and_a_student() {
+    use rand::SeedableRng;
+    let noise = crate::likelihood::StudentT::new(5.0, 0.7).unwrap();
+    for (mean, variance) in [(0.3, 0.0), (-2.0, 0.4), (1.0, 50.0), (0.0, 1e-8)] {
+        let predicted = RobustPrediction::new(Projection { mean, variance }, noise);
+        for p in [0.01, 0.3, 0.5, 0.95] {
+            let y = predicted.quantile(p).unwrap();
+            assert!((predicted.cdf(y).unwrap() - p).abs() < 1e-10, "{p}");
+            // The density is the slope of the distribution: truncation h², rounding 1e-11/h.
+            let h = 1e-4 * predicted.variance.sqrt();
+            let slope = (predicted.cdf(y + h).unwrap() - predicted.cdf(y - h).unwrap()) / (2.0 * h);
+            let density = predicted.log_density(y).unwrap().exp();
+            assert!((slope / density - 1.0).abs() < 1e-5, "{mean}, {variance}, {p}: {slope} {density}");
+        }
+        let interval = predicted.interval(0.9).unwrap();
+        assert!((predicted.cdf(interval.lower).unwrap() - 0.05).abs() < 1e-10);
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(8);
+        let inside = (0..4000).filter(|_| interval.contains(predicted.draw(&mut rng).unwrap())).count();
+        assert!((inside as f64 / 4000.0 - 0.9).abs() < 6.0 * (0.09_f64 / 4000.0).sqrt());
+    }
+    let cauchy = crate::likelihood::StudentT::new(1.0, 1.0).unwrap();
+    let predicted = RobustPrediction::new(Projection { mean: 0.0, variance: 1.0 }, cauchy);
+    assert!(predicted.mean.is_nan() && predicted.variance.is_infinite() && predicted.quantile(0.99).is_ok());
+    assert!(predicted.quantile(0.0).is_err() && predicted.cdf(f64::NAN).is_err());
+}
+
+#[test]
+fn linear_quantiles_densities_and_draws_belong_together() {
+    use rand::SeedableRng;
+    let predicted =
+        LinearPrediction::new(Projection { mean: 1.0, variance: 2.0 }, GaussianLikelihood::new(0.5).unwrap());
+    let interval = predicted.predictive_interval(0.8).unwrap();
+    assert!((predicted.predictive_quantile(0.9).unwrap() - interval.upper).abs() < 1e-14);
+    assert!((predicted.predictive_quantile(0.1).unwrap() - interval.lower).abs() < 1e-14);
+    assert!((predicted.log_density(1.0) + 0.5 * (std::f64::consts::TAU * 2.5).ln()).abs() < 1e-15);
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(8);
+    let inside = (0..4000).filter(|_| interval.contains(predicted.draw(&mut rng))).count();
+    assert!((inside as f64 / 4000.0 - 0.8).abs() < 6.0 * (0.16_f64 / 4000.0).sqrt());
+    assert!(predicted.predictive_quantile(1.0).is_err());
+}

@@ -75,3 +75,34 @@ fn bad_input_leaves_the_belief_alone() {
     assert_eq!(belief.mean(), [0.0, 0.0]);
     assert_eq!(belief.covariance(), Mat::<f64>::identity(2, 2));
 }
+
+#[test]
+fn any_model_is_predicted_then_taught() {
+    use crate::softmax::{Softmax, SoftmaxScratch};
+    let model = Softmax::new(3).unwrap();
+    let mut belief = model.prior(2, 1.0).unwrap();
+    let mut scratch = SoftmaxScratch::new(&model, 2);
+    let stream: Vec<([f64; 2], f64)> = (0..60).map(|t| ([1.0, f64::from(t % 3) - 1.0], f64::from(t % 3))).collect();
+    let record = evaluate(
+        &mut belief,
+        &stream,
+        |belief, (x, y)| {
+            let predicted = model.predict(belief, x)?;
+            let p = predicted.probabilities.iter().enumerate().find(|(c, _)| *c as f64 == *y).map_or(0.0, |(_, p)| *p);
+            Ok((predicted, p.ln()))
+        },
+        |belief, (x, y)| model.step(belief, x, *y, &mut scratch, vi_linalg::faer::Par::Seq).map(drop),
+    )
+    .unwrap();
+    assert_eq!(record.predictions.len(), 60);
+    // Nothing learnt yet, all classes alike: to the error of the grid of nodes.
+    assert!((record.log_losses[0] - f64::ln(3.0)).abs() < 1e-4);
+    assert!(record.log_losses[59] < 0.3 && record.running_log_loss()[59] < record.running_log_loss()[0]);
+    assert!((record.log_evidence() + 60.0 * record.running_log_loss()[59]).abs() < 1e-10);
+
+    let error = evaluate(&mut (), [1.0, f64::NAN], |(), score| Ok(((), *score)), |(), _| Ok(())).unwrap_err();
+    assert!(matches!(error, ModelError::Core(Error::Row { row: 1, .. })), "{error}");
+    let teach = |(): &mut (), y: &f64| crate::check::finite("y", &[*y]).map_err(ModelError::from);
+    let error = evaluate(&mut (), [1.0, 2.0, f64::NAN], |(), _| Ok(((), 0.0)), teach).unwrap_err();
+    assert!(matches!(error, ModelError::Core(Error::Row { row: 2, .. })), "{error}");
+}

@@ -1,6 +1,13 @@
-//! What `vi-models` promises, through its public interface.
+//! The models through their public interface.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+mod coverage;
+mod edges;
+mod expectations;
+mod normal_gamma;
+mod softmax;
+mod three_ways;
 mod vb_coverage;
 mod vb_front;

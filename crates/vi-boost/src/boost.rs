@@ -1,0 +1,237 @@
+//! Boosting that does not get stuck: the default algorithm.
+//!
+//! What the paper's Algorithm 2 does is kept, what made it stop is replaced:
+//!
+//! | step | as printed | here |
+//! |---|---|---|
+//! | start of the local search | a draw of `q_{t−1}` | places where mass is missing, from a start distribution kept apart and from a widened `q` |
+//! | local search | unbounded | in a ball, with a fallback where the Hessian is not positive definite |
+//! | covariance | `H⁻¹/2` | several scales of `H⁻¹`, compared by what they gain |
+//! | `α` | stochastic Newton | exact line search on common quasi-random points |
+//! | component | as proposed | `(μ, Σ, α)` optimised together on the true objective, the greedy step (2) |
+//! | weights | frozen | all re-optimised; optionally all components too |
+
+pub(crate) mod cloud;
+mod grow;
+mod info;
+mod line;
+pub(crate) mod pool;
+pub(crate) mod propose;
+mod refit;
+mod restart;
+mod settings;
+mod weights;
+
+pub use info::{Info, Stop};
+pub use restart::best_of;
+pub use settings::{BoostSettings, Refit};
+
+pub(crate) use settings::checked_points;
+
+use std::ops::ControlFlow;
+
+use rand::{Rng, RngExt};
+
+use self::cloud::{Cloud, Summary, paired_gain, summarise};
+use self::pool::Pool;
+use crate::BoostError;
+use crate::component::Component;
+use crate::error::check_len;
+use crate::mixture::GaussianMixture;
+use crate::seeds::Seeds;
+use crate::target::{Faults, LogDensity, Probe};
+
+/// A mixture being grown towards a target.
+///
+/// ```
+/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+/// use vi_boost::{Boost, BoostSettings, Component, Refit, target::Cauchy};
+///
+/// let target = Cauchy::new(0.0, 2.0)?;
+/// let start = Component::isotropic(&[0.0], 10.0)?;
+/// let settings = BoostSettings::default().components(3)?.points(256)?.refit(Refit::Each);
+/// let mut boost = Boost::new(&target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// let stop = boost.run(|info, _| {
+///     assert!(info.components <= 3);
+///     std::ops::ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(stop, vi_boost::Stop::Components);
+/// // KL = E_q[log(q/f)] + log Z.
+/// let kl = boost.last().map_or(f64::NAN, |info| info.objective.value) + target.log_normaliser();
+/// assert!(kl < 0.05, "{kl}");
+/// # Ok::<(), vi_boost::BoostError>(())
+/// ```
+pub struct Boost<'a, T: ?Sized> {
+    probe: Probe<'a, T>,
+    settings: BoostSettings,
+    seeds: Seeds,
+    start: Pool,
+    q: Option<GaussianMixture>,
+    clouds: Vec<Cloud>,
+    summary: Option<Summary>,
+    iteration: usize,
+    idle: usize,
+    last: Option<Info>,
+}
+
+/// Points of the start distribution, and of the widened `q` in each step.
+const POOL: usize = 512;
+
+impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
+    /// A run from the over-dispersed distribution `start`, from which places for components are drawn; it is no part of the mixture.
+    /// The generator gives one seed: the same seed, the same bits.
+    ///
+    /// # Errors
+    /// [`BoostError::Core`] with `Dimension`; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
+    /// of `start`.
+    pub fn new<R: Rng + ?Sized>(
+        target: &'a T,
+        start: &Component,
+        settings: BoostSettings,
+        rng: &mut R,
+    ) -> Result<Self, BoostError> {
+        check_len("dimension of the start", target.dim(), start.dim())?;
+        let mut seeds = Seeds::new(rng.random());
+        let covariance = start.covariance();
+        let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
+        let start = Pool::new(&probe, start.clone(), POOL, seeds.next())?;
+        let faults = start.faults();
+        let Faults { zero, nan, infinite } = faults;
+        if zero + nan + infinite == start.len() {
+            return Err(BoostError::NoStart { points: start.len(), zero, nan, infinite });
+        }
+        Ok(Self {
+            probe,
+            settings,
+            seeds,
+            start,
+            q: None,
+            clouds: Vec::new(),
+            summary: None,
+            iteration: 0,
+            idle: 0,
+            last: None,
+        })
+    }
+
+    /// A run that goes on from the mixture `q` (a single Gaussian, say the refined posterior of a filter), with the start
+    /// distribution as for [`new`](Self::new).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`BoostError::TargetValue`] if the target is NaN or +∞ at a point of `q`, [`BoostError::Unsupported`] if it is zero at one.
+    pub fn from_mixture<R: Rng + ?Sized>(
+        target: &'a T,
+        q: GaussianMixture,
+        start: &Component,
+        settings: BoostSettings,
+        rng: &mut R,
+    ) -> Result<Self, BoostError> {
+        check_len("dimension of the mixture", target.dim(), q.dim())?;
+        let mut boost = Self::new(target, start, settings, rng)?;
+        for component in q.components() {
+            let seed = boost.seeds.next();
+            boost.clouds.push(Cloud::new(&boost.probe, component, boost.settings.points, seed)?);
+        }
+        for cloud in &boost.clouds {
+            for (x, log_f) in cloud.x.iter().zip(&cloud.log_f) {
+                if let Some(error) = crate::target::fault(log_f, x) {
+                    return Err(error);
+                }
+            }
+        }
+        let summary = summarise(&q, &boost.clouds);
+        if summary.zero > 0.0 {
+            return Err(BoostError::Unsupported { share: summary.zero });
+        }
+        boost.iteration = q.len();
+        boost.q = Some(q);
+        boost.summary = Some(summary);
+        Ok(boost)
+    }
+
+    /// The mixture so far; `None` before the first step.
+    #[must_use]
+    pub fn mixture(&self) -> Option<&GaussianMixture> {
+        self.q.as_ref()
+    }
+
+    /// What the last step did.
+    #[must_use]
+    pub fn last(&self) -> Option<&Info> {
+        self.last.as_ref()
+    }
+
+    /// Adds one component and re-optimises what the settings say. After an error the mixture is as it was.
+    ///
+    /// # Errors
+    /// [`BoostError::NoStart`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when the
+    /// first component runs away; [`BoostError::Core`].
+    pub fn step(&mut self) -> Result<Info, BoostError> {
+        let mut info = Info::new(self.iteration + 1);
+        let (q, clouds) = match &self.q {
+            None => self.first(&mut info)?,
+            Some(_) => self.next(&mut info)?,
+        };
+        let summary = summarise(&q, &clouds);
+        if let Some(old) = &self.q {
+            info.improvement = paired_gain((old, &self.clouds), (&q, &clouds));
+        }
+        if self.q.is_some() && (info.improvement <= 0.0 || info.improvement.is_nan()) {
+            // No component helps: the mixture stays.
+            info.improvement = 0.0;
+            info.alpha = 0.0;
+        } else {
+            (self.q, self.clouds, self.summary) = (Some(q), clouds, Some(summary));
+        }
+        self.iteration += 1;
+        self.idle = if info.improvement < self.settings.improvement { self.idle + 1 } else { 0 };
+        self.report(&mut info);
+        Ok(info)
+    }
+
+    fn report(&mut self, info: &mut Info) {
+        if let (Some(q), Some(summary)) = (&self.q, &self.summary) {
+            info.components = q.len();
+            info.objective = summary.objective;
+            info.log_evidence = summary.log_evidence;
+            info.effective_sample_size = summary.effective_share * summary.points as f64;
+        }
+        info.evaluations = self.probe.evaluations();
+        self.last = Some(*info);
+    }
+
+    /// Steps until a setting or the observer stops it, then the last refit. The observer sees every step with the mixture as it then
+    /// is; after `Break` that mixture stays in [`mixture`](Self::mixture).
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn run(
+        &mut self,
+        mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
+    ) -> Result<Stop, BoostError> {
+        let stop = loop {
+            if self.q.as_ref().is_some_and(|q| q.len() >= self.settings.components) {
+                break Stop::Components;
+            }
+            let info = self.step()?;
+            if let Some(q) = &self.q
+                && observe(&info, q).is_break()
+            {
+                return Ok(Stop::Cancelled);
+            }
+            if self.idle >= self.settings.patience {
+                break Stop::Improvement;
+            }
+            if self.settings.gap.is_some_and(|gap| info.gap <= gap) {
+                break Stop::Gap;
+            }
+        };
+        if self.settings.refit == Refit::Last {
+            self.refit(self.settings.points, self.settings.refit_search)?;
+        }
+        if self.settings.refit != Refit::Never && self.settings.polish > 0 {
+            self.refit(self.settings.polish, self.settings.refit_search)?;
+        }
+        Ok(stop)
+    }
+}

@@ -1,0 +1,201 @@
+//! One component more.
+
+use super::Boost;
+use super::POOL;
+use super::Refit;
+use super::cloud::{Cloud, reference, rest_beside};
+use super::info::Info;
+use super::line::Line;
+use super::pool::Pool;
+use super::propose::{self, COARSE, Candidate, Proposals, Scene, Trial};
+use super::refit::NEAR;
+use super::weights;
+use crate::BoostError;
+use crate::Family;
+use crate::block::{self, Block};
+use crate::component::Component;
+use crate::gaussian::IMPROPER;
+use crate::mixture::GaussianMixture;
+use crate::objective::{Greedy, Reference, Resting, Single};
+use crate::optimise::Search;
+use crate::target::{Faults, LogDensity};
+
+/// Evaluations for the first component: it is searched from further away than any other.
+const FIRST_SEARCH: usize = 200;
+
+/// A step of a component's search that gains less, in nats, is its last: far below what a component is worth.
+const SEARCH_TOLERANCE: f64 = 1e-8;
+
+/// Times the points of a component are moved to where it went.
+const GREEDY_ROUNDS: usize = 2;
+
+impl<T: LogDensity + ?Sized> Boost<'_, T> {
+    /// The best single Gaussian.
+    pub(super) fn first(&mut self, info: &mut Info) -> Result<(GaussianMixture, Vec<Cloud>), BoostError> {
+        let (seed, u) = (self.seeds.next(), self.seeds.uniform());
+        let coarse = self.coarse()?;
+        let proposals = propose::first(&self.probe, &self.start, &self.settings, &coarse, u);
+        note(info, &proposals);
+        let latent = proposals.candidates.first().map(|candidate| candidate.component.latent_dim());
+        let Some(latent) = latent else {
+            let Faults { zero, nan, infinite } = self.start.faults();
+            return Err(BoostError::NoStart { points: self.start.len(), zero, nan, infinite });
+        };
+        let z = block::quasi(self.settings.points, latent, seed)?;
+        let single = Single { probe: &self.probe, z: &z };
+        let search = Search { evaluations: FIRST_SEARCH, tolerance: SEARCH_TOLERANCE };
+        let mut best: Option<(Component, f64, f64)> = None;
+        for candidate in distinct(&proposals, self.settings.finalists.max(1)) {
+            let (component, value) = if self.settings.finalists == 0 {
+                (candidate.component.clone(), single.value(&candidate.component))
+            } else {
+                let Some((component, found, factor)) = single.minimise(&candidate.component, search) else { continue };
+                if !found.converged && factor > IMPROPER {
+                    return Err(BoostError::Improper { factor });
+                }
+                (component, found.value)
+            };
+            if best.as_ref().is_none_or(|(_, least, _)| value < *least) {
+                best = Some((component, value, candidate.least_eigenvalue));
+            }
+        }
+        let Some((component, _, least_eigenvalue)) = best else {
+            let Faults { zero, nan, infinite } = self.start.faults();
+            return Err(BoostError::NoStart { points: self.start.len(), zero, nan, infinite });
+        };
+        info.alpha = 1.0;
+        info.least_eigenvalue = least_eigenvalue;
+        let fresh = self.seeds.next();
+        let cloud = Cloud::new(&self.probe, &component, self.settings.points, fresh)?;
+        Ok((GaussianMixture::single(component), vec![cloud]))
+    }
+
+    /// One component more.
+    pub(super) fn next(&mut self, info: &mut Info) -> Result<(GaussianMixture, Vec<Cloud>), BoostError> {
+        let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
+        let (u, coarse) = (self.seeds.uniform(), self.coarse()?);
+        let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
+        let wide = Component::full(&q.mean(), q.covariance().as_ref())?.widened(self.settings.dispersion.powi(2))?;
+        let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
+        let fine = reference(q, &self.clouds, 2 * self.settings.points);
+        let few = reference(q, &self.clouds, 4 * COARSE);
+        let scene = Scene {
+            probe: &self.probe,
+            q,
+            pools: [&self.start, &wide],
+            reference: &few,
+            log_evidence: summary.log_evidence.value,
+            settings: &self.settings,
+            z: &coarse,
+        };
+        let proposals = scene.propose(u);
+        note(info, &proposals);
+        let Some(best) = proposals.candidates.first() else {
+            info.alpha = 0.0;
+            return Ok((q.clone(), self.clouds.clone()));
+        };
+        let mut chosen: Option<(Component, Cloud, f64, f64, f64)> = None;
+        let best = std::slice::from_ref(best);
+        let finalists = distinct(&proposals, self.settings.finalists);
+        let finalists = if finalists.is_empty() { best.iter().collect() } else { finalists };
+        let mut trial = Trial { q, reference: &fine, line: Line::default() };
+        for candidate in finalists {
+            let component = self.improved(q, &fine, candidate, seed, summary.effective_share)?;
+            // Fresh points: what was good for the search's own is not counted.
+            let cloud = Cloud::new(&self.probe, &component, self.settings.points, fresh.next())?;
+            let Some(found) = trial.line_search(&component, &cloud) else {
+                info.rejected += 1;
+                continue;
+            };
+            if chosen.as_ref().is_none_or(|(_, _, _, gain, _)| found.gain > *gain) {
+                chosen = Some((component, cloud, found.alpha, found.gain, candidate.least_eigenvalue));
+            }
+        }
+        let Some((component, cloud, alpha, _, least_eigenvalue)) = chosen else {
+            info.alpha = 0.0;
+            return Ok((q.clone(), self.clouds.clone()));
+        };
+        info.least_eigenvalue = least_eigenvalue;
+        info.alpha = alpha;
+        let mut clouds = self.clouds.clone();
+        clouds.push(cloud);
+        let mut grown = q.with(component, alpha);
+        grown = grown.reweighted(&weights::corrective(&grown, &clouds));
+        if self.settings.refit == Refit::Each {
+            grown = self.refitted(&grown, clouds, self.settings.refit_search);
+            clouds = self.clouds_of(&grown, self.settings.points, &mut fresh)?;
+        }
+        let keep = grown.prune(self.settings.prune);
+        info.pruned = keep.iter().filter(|keep| !**keep).count();
+        let mut keep = keep.into_iter();
+        clouds.retain(|_| keep.next().unwrap_or(true));
+        Ok((grown, clouds))
+    }
+
+    /// The component near a candidate that lowers the true objective most, with its points.
+    fn improved(
+        &self,
+        q: &GaussianMixture,
+        reference: &Reference,
+        candidate: &Candidate,
+        seed: u64,
+        effective_share: f64,
+    ) -> Result<Component, BoostError> {
+        let search = Search { evaluations: self.settings.search, tolerance: SEARCH_TOLERANCE };
+        let (mut component, mut alpha) = (candidate.component.clone(), candidate.alpha);
+        let mut cloud = Cloud::new(&self.probe, &component, self.settings.points, seed)?;
+        if self.settings.finalists == 0 {
+            return Ok(component);
+        }
+        if effective_share < NEAR {
+            let greedy = Greedy { probe: &self.probe, q, reference, z: &cloud.z };
+            if let Some((best, weight, _)) = greedy.minimise(&component, alpha, search) {
+                (component, alpha) = (best, weight);
+                cloud.move_to(&self.probe, &component);
+            }
+        }
+        for _ in 0..GREEDY_ROUNDS {
+            let points = rest_beside(q, reference, &component, &cloud);
+            let found = Resting::new(&points).and_then(|resting| resting.minimise_one(&component, alpha, search));
+            let Some((best, weight, _)) = found else { break };
+            let mut moved = cloud.clone();
+            moved.move_to(&self.probe, &best);
+            if moved.log_f.iter().flatten().any(|f| !f.is_finite()) {
+                break;
+            }
+            (component, alpha, cloud) = (best, weight, moved);
+        }
+        Ok(component)
+    }
+
+    /// Points on which candidates are compared.
+    fn coarse(&mut self) -> Result<Vec<Block>, BoostError> {
+        let d = self.probe.dim();
+        let latent = match self.settings.family {
+            Family::LowRank { rank } => d + rank,
+            _ => d,
+        };
+        block::quasi(COARSE.max(4 * latent.div_ceil(2) * 2), latent, self.seeds.next())
+    }
+}
+
+fn note(info: &mut Info, proposals: &Proposals) {
+    info.tries = proposals.tries;
+    info.fallbacks = proposals.fallbacks;
+    info.rejected = proposals.rejected;
+    info.gap = if proposals.candidates.is_empty() { f64::NAN } else { proposals.gap };
+}
+
+/// The best `count` candidates of different places.
+fn distinct(proposals: &Proposals, count: usize) -> Vec<&Candidate> {
+    let mut chosen: Vec<&Candidate> = Vec::new();
+    for candidate in &proposals.candidates {
+        if chosen.len() >= count {
+            break;
+        }
+        if chosen.iter().all(|other| other.component.mean() != candidate.component.mean()) {
+            chosen.push(candidate);
+        }
+    }
+    chosen
+}

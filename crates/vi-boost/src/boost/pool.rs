@@ -1,0 +1,133 @@
+//! Where mass is missing: points of distributions wider than `q`, weighted by how much the target has there and `q` has
+//! not.
+
+use crate::BoostError;
+use crate::block::{self, Block};
+use crate::component::Component;
+use crate::mixture::{GaussianMixture, Scratch};
+use crate::target::{Faults, LogDensity, Probe};
+
+/// Points of one distribution with the target's values.
+#[derive(Debug, Clone)]
+pub(crate) struct Pool {
+    pub(crate) source: Component,
+    pub(crate) x: Vec<Block>,
+    pub(crate) log_f: Vec<Vec<f64>>,
+}
+
+impl Pool {
+    pub(crate) fn new<T: LogDensity + ?Sized>(
+        probe: &Probe<'_, T>,
+        source: Component,
+        n: usize,
+        seed: u64,
+    ) -> Result<Self, BoostError> {
+        let (mut x, mut log_f) = (Vec::new(), Vec::new());
+        for z in block::quasi(n, source.latent_dim(), seed)? {
+            let mut points = Block::default();
+            source.map(&z, &mut points);
+            let mut values = vec![0.0; points.rows()];
+            probe.values(&points, &mut values);
+            x.push(points);
+            log_f.push(values);
+        }
+        Ok(Self { source, x, log_f })
+    }
+
+    /// What is wrong with the target's values here.
+    pub(crate) fn faults(&self) -> Faults {
+        self.log_f.iter().map(|values| Faults::of(values)).fold(Faults::default(), |a, b| Faults {
+            zero: a.zero + b.zero,
+            nan: a.nan + b.nan,
+            infinite: a.infinite + b.infinite,
+        })
+    }
+
+    /// `log E_π[f/π]`, an estimate of the log evidence.
+    pub(crate) fn log_mass(&self) -> f64 {
+        let (mut log_pi, mut s, mut logs) = (Vec::new(), Block::default(), Vec::new());
+        for (x, log_f) in self.x.iter().zip(&self.log_f) {
+            log_pi.resize(x.rows(), 0.0);
+            self.source.evaluate(x, &mut log_pi, &mut s, false);
+            logs.extend(log_f.iter().zip(&log_pi).map(|(f, pi)| f - pi).filter(|log| log.is_finite()));
+        }
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+        largest + (logs.iter().map(|log| (log - largest).exp()).sum::<f64>() / self.len() as f64).ln()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.x.iter().map(Block::rows).sum()
+    }
+}
+
+/// A place and how much mass it stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) at: Vec<f64>,
+    pub(crate) mass: f64,
+}
+
+/// Every pooled point with `(p̂−q)₊/π`, where `p̂ = f/Ẑ` and `π` is the density of the pools together; with `q` absent, `p̂/π`.
+///
+/// `log_evidence` is an estimate of `log Z` from `q`'s own points; the pools' own is taken where it is larger, since a `q` that misses a mode sees too
+/// little of the target.
+pub(crate) fn missing(pools: &[&Pool], q: Option<&GaussianMixture>, log_evidence: f64) -> Vec<Place> {
+    let total: usize = pools.iter().map(|pool| pool.len()).sum();
+    let sources: Vec<Component> = pools.iter().map(|pool| pool.source.clone()).collect();
+    let shares: Vec<f64> = pools.iter().map(|pool| (pool.len() as f64 / total as f64).ln()).collect();
+    let source = GaussianMixture::from_parts(sources, shares);
+    let (mut scratch, mut of_q) = (Scratch::default(), Scratch::default());
+    // (point, log f − log π, log q − log π)
+    let mut rows: Vec<(Vec<f64>, f64, f64)> = Vec::with_capacity(total);
+    for pool in pools {
+        for (x, log_f) in pool.x.iter().zip(&pool.log_f) {
+            source.evaluate(x, &mut scratch, false);
+            if let Some(q) = q {
+                q.evaluate(x, &mut of_q, false);
+            }
+            for (i, log_f) in log_f.iter().enumerate() {
+                if !log_f.is_finite() {
+                    continue;
+                }
+                let mut at = vec![0.0; x.columns()];
+                x.row(i, &mut at);
+                let log_q = if q.is_some() { of_q.total[i] } else { f64::NEG_INFINITY };
+                rows.push((at, log_f - scratch.total[i], log_q - scratch.total[i]));
+            }
+        }
+    }
+    let largest = rows.iter().fold(f64::NEG_INFINITY, |a, row| a.max(row.1));
+    let own = largest + (rows.iter().map(|row| (row.1 - largest).exp()).sum::<f64>() / total as f64).ln();
+    let log_z = if q.is_some() { own.max(log_evidence) } else { own };
+    rows.into_iter()
+        .map(|(at, f, q)| Place { at, mass: ((f - log_z).exp() - q.exp()).max(0.0) })
+        .filter(|place| place.mass > 0.0 && place.mass.is_finite())
+        .collect()
+}
+
+/// `count` different places: the one of most mass, then by systematic resampling with offset `u ∈ [0, 1)`.
+pub(crate) fn choose(places: &[Place], count: usize, u: f64) -> Vec<Vec<f64>> {
+    let total: f64 = places.iter().map(|place| place.mass).sum();
+    let Some(first) = (0..places.len()).max_by(|&a, &b| places[a].mass.total_cmp(&places[b].mass)) else {
+        return Vec::new();
+    };
+    let mut chosen = vec![first];
+    // More ticks than wanted: several may fall on one place.
+    let ticks = 2 * count;
+    let (mut sum, mut tick) = (0.0, 0);
+    for (index, place) in places.iter().enumerate() {
+        sum += place.mass / total;
+        while tick < ticks && sum * ticks as f64 > tick as f64 + u {
+            if !chosen.contains(&index) {
+                chosen.push(index);
+            }
+            tick += 1;
+        }
+    }
+    // Every second of the ticks' places, so that those kept are spread over the whole.
+    let rest: Vec<usize> = chosen.drain(1..).collect();
+    let stride = rest.len().div_ceil(count.saturating_sub(1).max(1)).max(1);
+    chosen.extend(rest.into_iter().step_by(stride));
+    chosen.truncate(count);
+    chosen.into_iter().map(|index| places[index].at.clone()).collect()
+}

@@ -1,0 +1,231 @@
+//! Candidates for a new component, and which of them are worth a search.
+
+use vi_linalg::faer::Mat;
+
+use super::cloud::Cloud;
+use super::line::{Found, Line};
+use super::pool::{Pool, choose, missing};
+use super::settings::BoostSettings;
+use crate::block::Block;
+use crate::component::{Component, Family};
+use crate::local::{Ball, inverse, least_eigenvalue, peak};
+use crate::mixture::{GaussianMixture, Scratch};
+use crate::objective::{Reference, Single};
+use crate::optimise::Search;
+use crate::target::{LogDensity, Probe};
+
+/// A candidate and what mixing it in would gain.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) component: Component,
+    pub(crate) alpha: f64,
+    pub(crate) gain: f64,
+    pub(crate) least_eigenvalue: f64,
+}
+
+/// What the search for candidates came to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Proposals {
+    /// Best first.
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) tries: usize,
+    pub(crate) fallbacks: usize,
+    pub(crate) rejected: usize,
+    pub(crate) gap: f64,
+}
+
+/// Radius of a local search, in standard deviations of its shape.
+const RADIUS: f64 = 3.0;
+
+/// Local searches are cheap beside averages, but a target without a gradient pays `2d` values a step.
+const LOCAL: Search = Search { evaluations: 40, tolerance: 1e-6 };
+
+/// Points on which candidates are compared.
+pub(crate) const COARSE: usize = 128;
+
+/// A covariance to try at a place, before scaling.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    at: Vec<f64>,
+    covariance: Mat<f64>,
+    pub(crate) least_eigenvalue: f64,
+}
+
+impl Shape {
+    /// The Gaussian there with `scale` times the covariance.
+    pub(crate) fn scaled(&self, scale: f64, family: Family) -> Option<Component> {
+        let full = Component::full(&self.at, self.covariance.as_ref()).ok()?;
+        full.widened(scale).ok()?.as_family(family).ok()
+    }
+}
+
+/// Shapes at `count` places where mass is missing: the peak of the residual near it with its Hessian, and the place itself with a
+/// fallback. Algorithm 2's candidates, made safe.
+pub(crate) fn shapes<T: LogDensity + ?Sized>(
+    probe: &Probe<'_, T>,
+    q: Option<&GaussianMixture>,
+    wide: &Component,
+    places: &[Vec<f64>],
+    proposals: &mut Proposals,
+) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    let fallback = q.map_or_else(|| wide.covariance(), GaussianMixture::covariance);
+    for place in places {
+        let Some(peak) = peak(probe, q, &Ball::new(place, wide, RADIUS), LOCAL) else {
+            proposals.rejected += 1;
+            continue;
+        };
+        let least = least_eigenvalue(peak.hessian.as_ref(), probe.scale());
+        match inverse(peak.hessian.as_ref()).filter(|_| peak.inside) {
+            Some(covariance) => shapes.push(Shape { at: peak.at, covariance, least_eigenvalue: least }),
+            None => proposals.fallbacks += 1,
+        }
+        if let Some(q) = q {
+            // The target's own curvature at the place; where it has none, what q has in all.
+            let own = inverse(crate::local::residual_hessian(probe, None, place).as_ref());
+            let covariance = own.unwrap_or_else(|| fallback.clone());
+            shapes.push(Shape { at: place.clone(), covariance, least_eigenvalue: least });
+            // And the component that lies nearest, moved there.
+            if let Some(near) = nearest(q, place) {
+                shapes.push(Shape { at: place.clone(), covariance: near.covariance(), least_eigenvalue: least });
+            }
+        } else {
+            shapes.push(Shape { at: place.clone(), covariance: fallback.clone(), least_eigenvalue: least });
+        }
+    }
+    shapes
+}
+
+/// The component with the largest share of the density at `at`.
+fn nearest<'a>(q: &'a GaussianMixture, at: &[f64]) -> Option<&'a Component> {
+    let mut scratch = Scratch::default();
+    q.evaluate(&Block::point(at), &mut scratch, false);
+    let share = |k: usize| scratch.log[k][0] + q.log_weights()[k];
+    (0..q.len()).max_by(|&a, &b| share(a).total_cmp(&share(b))).map(|k| &q.components()[k])
+}
+
+/// Candidates for the first component, by the divergence itself.
+pub(crate) fn first<T: LogDensity + ?Sized>(
+    probe: &Probe<'_, T>,
+    pool: &Pool,
+    settings: &BoostSettings,
+    z: &[Block],
+    u: f64,
+) -> Proposals {
+    let mut proposals = Proposals { gap: f64::NAN, ..Proposals::default() };
+    let places = choose(&missing(&[pool], None, f64::NAN), settings.starts, u);
+    let mut shapes = shapes(probe, None, &pool.source, &places, &mut proposals);
+    if let Some(at) = places.first() {
+        shapes.push(Shape { at: at.clone(), covariance: pool.source.covariance(), least_eigenvalue: f64::NAN });
+    }
+    shapes.push(Shape {
+        at: pool.source.mean().to_vec(),
+        covariance: pool.source.covariance(),
+        least_eigenvalue: f64::NAN,
+    });
+    let single = Single { probe, z };
+    for shape in shapes {
+        for scale in &settings.scales {
+            let Some(component) = shape.scaled(*scale, settings.family) else { continue };
+            proposals.tries += 1;
+            let value = single.value(&component);
+            if value.is_finite() {
+                let least_eigenvalue = shape.least_eigenvalue;
+                proposals.candidates.push(Candidate { component, alpha: 1.0, gain: -value, least_eigenvalue });
+            } else {
+                proposals.rejected += 1;
+            }
+        }
+    }
+    sort(&mut proposals);
+    proposals
+}
+
+/// What a component more is sought with.
+pub(crate) struct Scene<'a, T: ?Sized> {
+    pub(crate) probe: &'a Probe<'a, T>,
+    pub(crate) q: &'a GaussianMixture,
+    /// Where places come from; the last is the widened `q`.
+    pub(crate) pools: [&'a Pool; 2],
+    pub(crate) reference: &'a Reference,
+    /// `log Z` as `q`'s own points have it.
+    pub(crate) log_evidence: f64,
+    pub(crate) settings: &'a BoostSettings,
+    /// Points on which candidates are compared.
+    pub(crate) z: &'a [Block],
+}
+
+impl<T: LogDensity + ?Sized> Scene<'_, T> {
+    /// Candidates, by the gain of the exact line search on common points; `u ∈ [0, 1)` shifts the choice of places.
+    pub(crate) fn propose(&self, u: f64) -> Proposals {
+        let q = self.q;
+        let mut proposals = Proposals { gap: f64::NEG_INFINITY, ..Proposals::default() };
+        let places = choose(&missing(&self.pools, Some(q), self.log_evidence), self.settings.starts, u);
+        let mut shapes = shapes(self.probe, Some(q), &self.pools[1].source, &places, &mut proposals);
+        // The heaviest component, so that its scales are tried where it stands.
+        let weights = q.weights();
+        if let Some(k) = (0..q.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])) {
+            let component = &q.components()[k];
+            let (at, covariance) = (component.mean().to_vec(), component.covariance());
+            shapes.push(Shape { at, covariance, least_eigenvalue: f64::NAN });
+        }
+        let mut trial = Trial { q, reference: self.reference, line: Line::default() };
+        let mut points = Cloud::resting(self.z.to_vec());
+        for shape in shapes {
+            for scale in &self.settings.scales {
+                let Some(component) = shape.scaled(*scale, self.settings.family) else { continue };
+                proposals.tries += 1;
+                points.move_to(self.probe, &component);
+                let Some(found) = trial.line_search(&component, &points) else {
+                    proposals.rejected += 1;
+                    continue;
+                };
+                proposals.gap = proposals.gap.max(found.slope);
+                let (alpha, gain, least_eigenvalue) = (found.alpha, found.gain, shape.least_eigenvalue);
+                proposals.candidates.push(Candidate { component, alpha, gain, least_eigenvalue });
+            }
+        }
+        sort(&mut proposals);
+        proposals
+    }
+}
+
+fn sort(proposals: &mut Proposals) {
+    proposals.candidates.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+}
+
+/// Line searches from one mixture.
+pub(crate) struct Trial<'a> {
+    pub(crate) q: &'a GaussianMixture,
+    pub(crate) reference: &'a Reference,
+    pub(crate) line: Line,
+}
+
+impl Trial<'_> {
+    /// The exact weight of `h`, given its points; `None` where the target is zero, NaN or infinite at one of them.
+    pub(crate) fn line_search(&mut self, h: &Component, points: &Cloud) -> Option<Found> {
+        if points.log_f.iter().flatten().any(|f| !f.is_finite()) {
+            return None;
+        }
+        self.line.clear();
+        let (mut log_h, mut s, mut scratch) = (Vec::new(), Block::default(), Scratch::default());
+        let n = points.len() as f64;
+        for (x, log_f) in points.x.iter().zip(&points.log_f) {
+            log_h.resize(x.rows(), 0.0);
+            h.evaluate(x, &mut log_h, &mut s, false);
+            self.q.evaluate(x, &mut scratch, false);
+            for i in 0..x.rows() {
+                self.line.push(1.0 / n, scratch.total[i], log_h[i], log_f[i]);
+            }
+        }
+        for (k, x) in self.reference.x.iter().enumerate() {
+            log_h.resize(x.rows(), 0.0);
+            h.evaluate(x, &mut log_h, &mut s, false);
+            for i in 0..x.rows() {
+                let (c, q) = (self.reference.weight[k][i], self.reference.log_q[k][i]);
+                self.line.push(c, q, log_h[i], self.reference.log_f[k][i]);
+            }
+        }
+        self.line.minimise()
+    }
+}

@@ -1,0 +1,99 @@
+//! All components together.
+
+use super::Boost;
+use super::cloud::{Cloud, paired_gain, rest, summarise};
+use super::settings::checked_points;
+use crate::BoostError;
+use crate::block::Block;
+use crate::mixture::GaussianMixture;
+use crate::objective::{Joint, Resting};
+use crate::optimise::Search;
+use crate::seeds::Seeds;
+use crate::target::LogDensity;
+
+/// A step of the search that gains less, in nats, is its last.
+const REFIT_TOLERANCE: f64 = 1e-10;
+
+/// The effective share of importance weights above which `q` is near enough to the target that points at rest show all
+/// there is.
+pub(super) const NEAR: f64 = 0.7;
+
+/// Times the points of all components are moved to where these went.
+const ROUNDS: usize = 6;
+
+/// A round that gains less, in nats, is the last.
+const ROUND_TOLERANCE: f64 = 1e-8;
+
+impl<T: LogDensity + ?Sized> Boost<'_, T> {
+    /// Optimises all components and weights together on `points` points for each; kept only if it lowers the divergence on
+    /// fresh points. Returns by how much it did.
+    ///
+    /// # Errors
+    /// [`BoostError::Core`] with `Setting` for a number of points that cannot be had.
+    pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
+        let points = checked_points("points", points)?;
+        let Some(q) = self.q.clone() else { return Ok(0.0) };
+        let mut seeds = self.seeds.branch();
+        let clouds = self.clouds_of(&q, points, &mut seeds)?;
+        let mut refitted = self.refitted(&q, clouds, evaluations);
+        let pruned = refitted.prune(self.settings.prune).iter().filter(|keep| !**keep).count();
+        // Fresh points on both sides: what was good for the search's own is not counted.
+        let old = self.clouds_of(&q, points, &mut seeds)?;
+        let clouds = self.clouds_of(&refitted, points, &mut seeds)?;
+        let summary = summarise(&refitted, &clouds);
+        let gained = paired_gain((&q, &old), (&refitted, &clouds));
+        if gained > 0.0 {
+            (self.q, self.clouds, self.summary) = (Some(refitted), clouds, Some(summary));
+            if let Some(mut info) = self.last {
+                info.pruned = pruned;
+                info.improvement = gained;
+                self.report(&mut info);
+            }
+        }
+        Ok(gained.max(0.0))
+    }
+
+    pub(super) fn clouds_of(
+        &self,
+        q: &GaussianMixture,
+        points: usize,
+        seeds: &mut Seeds,
+    ) -> Result<Vec<Cloud>, BoostError> {
+        q.components().iter().map(|component| Cloud::new(&self.probe, component, points, seeds.next())).collect()
+    }
+
+    /// The joint optimum near `q`, searched on the points of `clouds`.
+    pub(super) fn refitted(&self, q: &GaussianMixture, clouds: Vec<Cloud>, evaluations: usize) -> GaussianMixture {
+        let search = Search { evaluations, tolerance: REFIT_TOLERANCE };
+        let (mut q, mut clouds) = (q.clone(), clouds);
+        if summarise(&q, &clouds).effective_share < NEAR {
+            let z: Vec<&[Block]> = clouds.iter().map(|cloud| cloud.z.as_slice()).collect();
+            if let Some((best, _)) = (Joint { probe: &self.probe, z }).minimise(&q, search) {
+                q = best;
+                self.move_clouds(&mut clouds, &q);
+            }
+        }
+        for _ in 0..ROUNDS {
+            let points = rest(&q, &clouds);
+            let found = Resting::new(&points).and_then(|resting| resting.minimise(&q, search));
+            let Some((best, _)) = found else { break };
+            let mut moved = clouds.clone();
+            self.move_clouds(&mut moved, &best);
+            let gain = paired_gain((&q, &clouds), (&best, &moved));
+            if gain <= 0.0 || gain.is_nan() {
+                break;
+            }
+            (q, clouds) = (best, moved);
+            if gain < ROUND_TOLERANCE {
+                break;
+            }
+        }
+        q
+    }
+
+    fn move_clouds(&self, clouds: &mut [Cloud], q: &GaussianMixture) {
+        for (cloud, component) in clouds.iter_mut().zip(q.components()) {
+            cloud.move_to(&self.probe, component);
+        }
+    }
+}

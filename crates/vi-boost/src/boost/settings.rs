@@ -1,0 +1,216 @@
+//! What the default algorithm may spend and when it stops.
+
+use crate::BoostError;
+use crate::component::Family;
+use crate::error::{check_positive_entries, setting};
+use crate::points::MOST_POINTS;
+
+/// When all components are optimised together on the true objective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Refit {
+    /// Never: each component stays as it was found; only weights are re-optimised.
+    #[default]
+    Never,
+    /// After every component.
+    Each,
+    /// Once, when no more components are added.
+    Last,
+}
+
+/// Settings of [`Boost`](crate::Boost), each checked when it is given.
+///
+/// ```
+/// use vi_boost::{BoostSettings, Refit};
+/// let settings = BoostSettings::default().components(4)?.points(512)?.refit(Refit::Each);
+/// assert!(BoostSettings::default().points(3).is_err());
+/// # Ok::<(), vi_boost::BoostError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoostSettings {
+    pub(crate) components: usize,
+    pub(crate) points: usize,
+    pub(crate) starts: usize,
+    pub(crate) scales: Vec<f64>,
+    pub(crate) finalists: usize,
+    pub(crate) family: Family,
+    pub(crate) refit: Refit,
+    pub(crate) search: usize,
+    pub(crate) refit_search: usize,
+    pub(crate) polish: usize,
+    pub(crate) dispersion: f64,
+    pub(crate) prune: f64,
+    pub(crate) improvement: f64,
+    pub(crate) patience: usize,
+    pub(crate) gap: Option<f64>,
+}
+
+impl Default for BoostSettings {
+    /// At most 16 full components, 1024 points each, 4 starts, covariances ½, 1, 2 and 4 times the inverse Hessian, 2 finalists; no
+    /// refit; 60 evaluations for each search and 200 for a refit; starts from 1.7 times the width of `q` beside the
+    /// start distribution; components below a weight of 1e-6 are dropped; stops after 3 steps that gain less than 1e-6
+    /// nats each.
+    fn default() -> Self {
+        Self {
+            components: 16,
+            points: 1024,
+            starts: 4,
+            scales: vec![0.5, 1.0, 2.0, 4.0],
+            finalists: 2,
+            family: Family::Full,
+            refit: Refit::Never,
+            search: 60,
+            refit_search: 200,
+            polish: 0,
+            dispersion: 1.7,
+            prune: 1e-6,
+            improvement: 1e-6,
+            patience: 3,
+            gap: None,
+        }
+    }
+}
+
+impl BoostSettings {
+    /// Components at most.
+    ///
+    /// # Errors
+    /// `Setting` unless at least 1.
+    pub fn components(mut self, count: usize) -> Result<Self, BoostError> {
+        self.components = at_least("components", count, 1)?;
+        Ok(self)
+    }
+
+    /// Quasi-random points for each component; the error of the optimum falls nearly as their square.
+    ///
+    /// # Errors
+    /// `Setting` unless even, at least 16 and at most [`MOST_POINTS`].
+    pub fn points(mut self, count: usize) -> Result<Self, BoostError> {
+        self.points = checked_points("points", count)?;
+        Ok(self)
+    }
+
+    /// Places at which a new component is sought, in each step.
+    ///
+    /// # Errors
+    /// `Setting` unless at least 1.
+    pub fn starts(mut self, count: usize) -> Result<Self, BoostError> {
+        self.starts = at_least("starts", count, 1)?;
+        Ok(self)
+    }
+
+    /// Multiples of the inverse Hessian that are tried as covariances.
+    ///
+    /// # Errors
+    /// `Empty`, `NonFinite`, `Entry` unless positive.
+    pub fn scales(mut self, scales: &[f64]) -> Result<Self, BoostError> {
+        if scales.is_empty() {
+            return Err(vi_core::Error::Empty { argument: "scales" }.into());
+        }
+        check_positive_entries("scales", scales)?;
+        self.scales = scales.to_vec();
+        Ok(self)
+    }
+
+    /// Candidates that are optimised on the true objective, of all that are tried; 0 leaves the best candidate as it is.
+    #[must_use]
+    pub fn finalists(mut self, count: usize) -> Self {
+        self.finalists = count;
+        self
+    }
+
+    /// The kind of components.
+    ///
+    /// # Errors
+    /// `Setting` for a rank of 0.
+    pub fn family(mut self, family: Family) -> Result<Self, BoostError> {
+        if family == (Family::LowRank { rank: 0 }) {
+            return Err(setting("rank", 0.0, "at least 1"));
+        }
+        self.family = family;
+        Ok(self)
+    }
+
+    /// Whether and when all components are optimised together.
+    #[must_use]
+    pub fn refit(mut self, refit: Refit) -> Self {
+        self.refit = refit;
+        self
+    }
+
+    /// Evaluations of the objective, with its gradient, that the search for one component and a refit may take.
+    ///
+    /// # Errors
+    /// `Setting` unless both are at least 1.
+    pub fn evaluations(mut self, component: usize, refit: usize) -> Result<Self, BoostError> {
+        self.search = at_least("evaluations of a component", component, 1)?;
+        self.refit_search = at_least("evaluations of a refit", refit, 1)?;
+        Ok(self)
+    }
+
+    /// A last refit on this many points for each component, from the refit on fewer; 0 for none.
+    ///
+    /// # Errors
+    /// `Setting` unless 0 or as for [`points`](Self::points).
+    pub fn polish(mut self, points: usize) -> Result<Self, BoostError> {
+        self.polish = if points == 0 { 0 } else { checked_points("polish", points)? };
+        Ok(self)
+    }
+
+    /// How many times as wide as `q` the distribution is that new starts come from, beside the start distribution.
+    ///
+    /// # Errors
+    /// `NonFinite` or `Entry` unless positive.
+    pub fn dispersion(mut self, factor: f64) -> Result<Self, BoostError> {
+        check_positive_entries("dispersion", &[factor])?;
+        self.dispersion = factor;
+        Ok(self)
+    }
+
+    /// Components of smaller weight are dropped.
+    ///
+    /// # Errors
+    /// `Setting` unless in `[0, 1)`.
+    pub fn prune(mut self, weight: f64) -> Result<Self, BoostError> {
+        if !(0.0..1.0).contains(&weight) {
+            return Err(setting("prune", weight, "at least 0 and below 1"));
+        }
+        self.prune = weight;
+        Ok(self)
+    }
+
+    /// Stops after `patience` steps running that lower the divergence by less than `nats` each.
+    ///
+    /// # Errors
+    /// `Setting` unless `nats ≥ 0` and `patience ≥ 1`.
+    pub fn improvement(mut self, nats: f64, patience: usize) -> Result<Self, BoostError> {
+        self.improvement = not_negative("improvement", nats)?;
+        self.patience = at_least("patience", patience, 1)?;
+        Ok(self)
+    }
+
+    /// Stops when the duality gap `E_q ℓ − min_h E_h ℓ`, `ℓ = log(q/f)`, over the candidates of a step is at most `nats`: by convexity
+    /// no mixture of them with `q` is better by more.
+    ///
+    /// # Errors
+    /// `Setting` unless `nats ≥ 0`.
+    pub fn gap(mut self, nats: f64) -> Result<Self, BoostError> {
+        self.gap = Some(not_negative("gap", nats)?);
+        Ok(self)
+    }
+}
+
+fn at_least(name: &'static str, count: usize, least: usize) -> Result<usize, BoostError> {
+    if count >= least { Ok(count) } else { Err(setting(name, count as f64, "at least 1")) }
+}
+
+fn not_negative(name: &'static str, value: f64) -> Result<f64, BoostError> {
+    if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(setting(name, value, "finite and not negative")) }
+}
+
+pub(crate) fn checked_points(name: &'static str, count: usize) -> Result<usize, BoostError> {
+    if count >= 16 && count.is_multiple_of(2) && count <= MOST_POINTS {
+        Ok(count)
+    } else {
+        Err(setting(name, count as f64, "even, at least 16 and at most 131072"))
+    }
+}

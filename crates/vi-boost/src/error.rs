@@ -1,0 +1,100 @@
+//! What can go wrong, named after the fact that proves it.
+
+use vi_linalg::LinalgError;
+
+/// Errors of `vi-boost`. Every entry point checks its input at the door and leaves its state as it was when it returns
+/// one of these.
+///
+/// ```
+/// use vi_boost::{BoostError, GaussianMixture};
+/// let error = GaussianMixture::new(Vec::new(), &[]).unwrap_err();
+/// assert_eq!(error, BoostError::Core(vi_core::Error::Empty { argument: "components" }));
+/// ```
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoostError {
+    /// An argument, a setting, a factorisation or a checkpoint, as `vi-core` names it.
+    #[error(transparent)]
+    Core(#[from] vi_core::Error),
+    /// The target's log-density is NaN or +∞ where it had to be known.
+    #[error("the target's log-density is {value} at {point:?}")]
+    TargetValue {
+        /// What it returned.
+        value: f64,
+        /// Where.
+        point: Vec<f64>,
+    },
+    /// No point of the start distribution, or of the approximation to start from, has a positive, finite density.
+    #[error(
+        "none of {points} points of the start has a finite log-density: {zero} are −∞, {nan} are NaN, {infinite} are +∞"
+    )]
+    NoStart {
+        /// Points tried.
+        points: usize,
+        /// Points at which the density is zero.
+        zero: usize,
+        /// Points at which it is NaN.
+        nan: usize,
+        /// Points at which it is infinite.
+        infinite: usize,
+    },
+    /// The best Gaussian is wider or further away than any the start can mean: the target has no finite integral, or the
+    /// start distribution has the wrong scale.
+    #[error("the best Gaussian is {factor:e} times as wide or as far away as the start: the target may be improper")]
+    Improper {
+        /// By how many standard deviations of the start, or how many times as wide.
+        factor: f64,
+    },
+    /// The target has positive density only where the approximation has none, or the reverse: the divergence is
+    /// infinite.
+    #[error("the target's density is zero at {share:.3} of the approximation's points: the divergence is infinite")]
+    Unsupported {
+        /// The share of the points, by weight.
+        share: f64,
+    },
+}
+
+impl From<LinalgError> for BoostError {
+    fn from(error: LinalgError) -> Self {
+        Self::Core(vi_core::Error::Linalg(error))
+    }
+}
+
+/// The error of a setting out of its range.
+pub(crate) fn setting(name: &'static str, value: f64, requirement: &'static str) -> BoostError {
+    vi_core::Error::Setting { name, value, requirement }.into()
+}
+
+/// Checks a length.
+///
+/// # Errors
+/// `Dimension`.
+pub(crate) fn check_len(argument: &'static str, expected: usize, found: usize) -> Result<(), BoostError> {
+    if expected == found { Ok(()) } else { Err(vi_core::Error::Dimension { argument, expected, found }.into()) }
+}
+
+/// Checks that every entry is finite.
+///
+/// # Errors
+/// `NonFinite` with the first index that is not.
+pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(), BoostError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(vi_core::Error::NonFinite { argument, index, value: values[index] }.into()),
+    }
+}
+
+/// Checks that every entry is positive and finite.
+///
+/// # Errors
+/// `NonFinite`, `Entry`.
+pub(crate) fn check_positive_entries(argument: &'static str, values: &[f64]) -> Result<(), BoostError> {
+    check_finite(argument, values)?;
+    match values.iter().position(|value| *value <= 0.0) {
+        None => Ok(()),
+        Some(index) => {
+            let requirement = "positive";
+            Err(vi_core::Error::Entry { argument, index, value: values[index], requirement }.into())
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Universal boosting variational inference (Campbell and Li 2019): the Hellinger distance as objective.
+//!
+//! Not the density but its square root is a sum: `ḡ = Σ_k λ_k·√N_k` with `λ ≥ 0` and `‖ḡ‖ = 1`, and `q = ḡ² = Σ_kl λ_kλ_l·Z_kl·N_kl`, a
+//! mixture of the products' Gaussians. In `L²` the next component maximises the cosine with what is left of `√f`, so nothing
+//! degenerates and nothing needs a regulariser, whatever the tails; then all `λ` are a quadratic program.
+//!
+//! | symbol | name in code | source |
+//! |---|---|---|
+//! | `√f` | target, by `½·log f` | eq 2 |
+//! | `g_k = √N_k`, `λ_k` | components, `lambda` | eq 4 |
+//! | `Z_kl = ⟨g_k, g_l⟩` | `overlap` | eq 5 |
+//! | `d_k = ⟨√f, g_k⟩` | `inner` | eq 9 |
+
+mod objective;
+mod overlap;
+mod root;
+
+use std::ops::ControlFlow;
+
+use rand::{Rng, RngExt};
+use vi_core::Estimate;
+use vi_linalg::faer::Mat;
+
+use self::objective::{Residual, ResidualAtRest, remainder};
+use self::overlap::{Overlap, product};
+use self::root::Root;
+use crate::BoostError;
+use crate::block;
+use crate::boost::cloud::Cloud;
+use crate::boost::pool::{Pool, choose, missing};
+use crate::boost::propose::{COARSE, Proposals, shapes};
+use crate::boost::{Info, checked_points};
+use crate::component::Component;
+use crate::error::{check_len, setting};
+use crate::gaussian::IMPROPER;
+use crate::mixture::GaussianMixture;
+use crate::optimise::Search;
+use crate::seeds::Seeds;
+use crate::simplex::{self, Sum};
+use crate::target::{Faults, LogDensity, Probe};
+
+/// Settings of [`Hellinger`]; checked at construction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HellingerSettings {
+    components: usize,
+    points: usize,
+    starts: usize,
+    evaluations: usize,
+}
+
+impl Default for HellingerSettings {
+    /// 16 components of the square root, 1024 points each, 4 starts, 100 evaluations for each component.
+    fn default() -> Self {
+        Self { components: 16, points: 1024, starts: 4, evaluations: 100 }
+    }
+}
+
+impl HellingerSettings {
+    /// At most `components` of the square root, `points` quasi-random points for each, `starts` places where the next is sought and
+    /// `evaluations` of the objective with its gradient for it.
+    ///
+    /// # Errors
+    /// [`BoostError::Core`] with `Setting` unless all are at least 1 and `points` is even and at least 16.
+    pub fn new(components: usize, points: usize, starts: usize, evaluations: usize) -> Result<Self, BoostError> {
+        for (name, count) in [("components", components), ("starts", starts), ("evaluations", evaluations)] {
+            if count == 0 {
+                return Err(setting(name, 0.0, "at least 1"));
+            }
+        }
+        Ok(Self { components, points: checked_points("points", points)?, starts, evaluations })
+    }
+}
+
+/// A square root being grown towards that of a target.
+///
+/// ```
+/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+/// use vi_boost::{Component, hellinger::{Hellinger, HellingerSettings}, target::Cauchy};
+/// let target = Cauchy::new(0.0, 1.0)?;
+/// let start = Component::isotropic(&[0.0], 10.0)?;
+/// let settings = HellingerSettings::new(3, 512, 4, 100)?;
+/// let mut run = Hellinger::new(&target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// run.run(|_, _| std::ops::ControlFlow::Continue(()))?;
+/// // Rényi's divergence of order ½, −2·log∫√(qp), from the objective and log Z.
+/// let left = run.last().map_or(f64::NAN, |info| info.objective.value) + target.log_normaliser();
+/// assert!(left < 0.02, "{left}");
+/// # Ok::<(), vi_boost::BoostError>(())
+/// ```
+pub struct Hellinger<'a, T: ?Sized> {
+    probe: Probe<'a, T>,
+    settings: HellingerSettings,
+    seeds: Seeds,
+    start: Pool,
+    root: Root,
+    /// The points of each component.
+    clouds: Vec<Cloud>,
+    /// `log Z_kl`, lower triangle.
+    overlaps: Vec<Vec<f64>>,
+    /// `½log` of the target's mass, roughly: the unit of the inner products with `√f`.
+    shift: f64,
+    /// `c = ⟨√f, ḡ⟩/e^shift` and its standard error.
+    affinity: (f64, f64),
+    q: Option<GaussianMixture>,
+    iteration: usize,
+    last: Option<Info>,
+}
+
+/// Points of the start distribution.
+const POOL: usize = 512;
+
+/// How many times as wide as `q` the distribution is that starts come from, beside the start distribution.
+const DISPERSION: f64 = 1.7;
+
+/// Multiples of an inverse Hessian that are tried.
+const SCALES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
+
+/// A step of a search that gains less is its last.
+const TOLERANCE: f64 = 1e-8;
+
+/// Components of a smaller share of the norm are dropped.
+const LEAST_LAMBDA: f64 = 1e-4;
+
+impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
+    /// A run from the over-dispersed distribution `start`, as for [`Boost::new`](crate::Boost::new).
+    ///
+    /// # Errors
+    /// As [`Boost::new`](crate::Boost::new).
+    pub fn new<R: Rng + ?Sized>(
+        target: &'a T,
+        start: &Component,
+        settings: HellingerSettings,
+        rng: &mut R,
+    ) -> Result<Self, BoostError> {
+        check_len("dimension of the start", target.dim(), start.dim())?;
+        let mut seeds = Seeds::new(rng.random());
+        let covariance = start.covariance();
+        let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
+        let start = Pool::new(&probe, start.clone(), POOL, seeds.next())?;
+        let Faults { zero, nan, infinite } = start.faults();
+        if zero + nan + infinite == start.len() {
+            return Err(BoostError::NoStart { points: start.len(), zero, nan, infinite });
+        }
+        Ok(Self {
+            shift: 0.5 * start.log_mass(),
+            probe,
+            settings,
+            seeds,
+            start,
+            root: Root::default(),
+            clouds: Vec::new(),
+            overlaps: Vec::new(),
+            affinity: (0.0, 0.0),
+            q: None,
+            iteration: 0,
+            last: None,
+        })
+    }
+
+    /// `q = ḡ²`, of up to `K(K+1)/2` components; `None` before the first step.
+    #[must_use]
+    pub fn mixture(&self) -> Option<&GaussianMixture> {
+        self.q.as_ref()
+    }
+
+    /// What the last step did. Its objective is `−2·log⟨√f, ḡ⟩`, above `−log Z` by Rényi's divergence of order ½.
+    #[must_use]
+    pub fn last(&self) -> Option<&Info> {
+        self.last.as_ref()
+    }
+
+    /// Adds one component and re-optimises all `λ`. After an error the mixture is as it was.
+    ///
+    /// # Errors
+    /// [`BoostError::NoStart`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when it runs
+    /// away; [`BoostError::Core`].
+    pub fn step(&mut self) -> Result<Info, BoostError> {
+        let mut info = Info::new(self.iteration + 1);
+        let before = self.affinity.0;
+        let (seed, coarse_seed, u) = (self.seeds.next(), self.seeds.next(), self.seeds.uniform());
+        let d = self.probe.dim();
+        let mut proposals = Proposals::default();
+        let log_evidence = 2.0 * (before.ln() + self.shift);
+        let wide = match &self.q {
+            None => None,
+            Some(q) => {
+                let source = Component::full(&q.mean(), q.covariance().as_ref())?.widened(DISPERSION.powi(2))?;
+                Some(Pool::new(&self.probe, source, POOL / 2, self.seeds.next())?)
+            }
+        };
+        let pools: Vec<&Pool> = std::iter::once(&self.start).chain(&wide).collect();
+        let places = choose(&missing(&pools, self.q.as_ref(), log_evidence), self.settings.starts, u);
+        let ball = &pools[pools.len() - 1].source;
+        let shapes = shapes(&self.probe, self.q.as_ref(), ball, &places, &mut proposals);
+        let coarse = block::quasi(COARSE.max(4 * d.div_ceil(2) * 2), d, coarse_seed)?;
+        let residual = self.residual(&coarse);
+        let mut points = Cloud::resting(coarse.clone());
+        let mut best: Vec<(Component, f64, f64)> = Vec::new();
+        for shape in &shapes {
+            for scale in SCALES {
+                let Some(component) = shape.scaled(scale, crate::Family::Full) else { continue };
+                info.tries += 1;
+                points.move_to(&self.probe, &component);
+                let value = residual.value(&component, &points);
+                if value.is_finite() {
+                    best.push((component, value, shape.least_eigenvalue));
+                } else {
+                    info.rejected += 1;
+                }
+            }
+        }
+        info.fallbacks = proposals.fallbacks;
+        best.sort_by(|a, b| a.1.total_cmp(&b.1));
+        best.dedup_by(|a, b| a.0.mean() == b.0.mean());
+        let mut chosen: Option<(Component, f64, f64)> = None;
+        for (component, _, least_eigenvalue) in best.into_iter().take(FINALISTS) {
+            let Some((component, value)) = self.improved(component, seed, info.iteration == 1)? else { continue };
+            if chosen.as_ref().is_none_or(|(_, least, _)| value < *least) {
+                chosen = Some((component, value, least_eigenvalue));
+            }
+        }
+        match chosen {
+            Some((component, _, least_eigenvalue)) => {
+                info.least_eigenvalue = least_eigenvalue;
+                self.add(component, &mut info)?;
+            }
+            None if self.root.components.is_empty() => {
+                let Faults { zero, nan, infinite } = self.start.faults();
+                return Err(BoostError::NoStart { points: self.start.len(), zero, nan, infinite });
+            }
+            None => {}
+        }
+        self.iteration += 1;
+        let (after, error) = self.affinity;
+        // −2·log of each: what Rényi's divergence fell by.
+        info.improvement = if before > 0.0 { 2.0 * (after / before).ln() } else { f64::NAN };
+        info.objective = Estimate { value: -2.0 * (after.ln() + self.shift), standard_error: 2.0 * error / after };
+        info.components = self.root.components.len();
+        info.evaluations = self.probe.evaluations();
+        self.last = Some(info);
+        Ok(info)
+    }
+
+    /// Steps until there are as many components as asked for or the observer says `Break`.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn run(
+        &mut self,
+        mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
+    ) -> Result<(), BoostError> {
+        for _ in 0..self.settings.components {
+            let info = self.step()?;
+            if let Some(q) = &self.q
+                && observe(&info, q).is_break()
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The component near a candidate that has most of what is left of `√f`, with its objective on fresh points.
+    fn improved(
+        &self,
+        mut component: Component,
+        seed: u64,
+        first: bool,
+    ) -> Result<Option<(Component, f64)>, BoostError> {
+        let search = Search { evaluations: self.settings.evaluations, tolerance: TOLERANCE };
+        let mut seeds = Seeds::new(seed);
+        if first {
+            let z = block::quasi(self.settings.points, component.latent_dim(), seeds.next())?;
+            let Some((best, found, factor)) = self.residual(&z).minimise(&component, search) else { return Ok(None) };
+            if !found.converged && factor > IMPROPER {
+                return Err(BoostError::Improper { factor });
+            }
+            component = best;
+        } else {
+            for _ in 0..ROUNDS {
+                let own = Cloud::new(&self.probe, &component, self.settings.points, seeds.next())?;
+                let clouds: Vec<&Cloud> = self.clouds.iter().chain([&own]).collect();
+                let at_rest = ResidualAtRest::new(&self.root, &clouds, &component, self.shift, self.affinity.0);
+                let Some((best, _)) = at_rest.minimise(&self.root, &component, search) else { break };
+                component = best;
+            }
+        }
+        let fresh = Cloud::new(&self.probe, &component, self.settings.points, seeds.next())?;
+        let value = self.residual(&[]).value(&component, &fresh);
+        Ok((value.is_finite() || first).then_some((component, value)))
+    }
+
+    fn residual<'b>(&'b self, z: &'b [block::Block]) -> Residual<'b, T> {
+        Residual { probe: &self.probe, z, shift: self.shift, root: &self.root, affinity: self.affinity.0 }
+    }
+
+    /// Takes `h` in, solves for all `λ`, and drops what has none. Nothing changes before all of it succeeded.
+    fn add(&mut self, h: Component, info: &mut Info) -> Result<(), BoostError> {
+        let seed = self.seeds.next();
+        let mut overlaps = self.overlaps.clone();
+        let row = self.root.components.iter().map(|component| Ok(Overlap::of(component, &h)?.log_z));
+        let mut row: Vec<f64> = row.collect::<Result<_, BoostError>>()?;
+        row.push(0.0);
+        overlaps.push(row);
+        let mut clouds = self.clouds.clone();
+        clouds.push(Cloud::new(&self.probe, &h, self.settings.points, seed)?);
+        let mut components = self.root.components.clone();
+        components.push(h);
+        let count = components.len();
+        let z = Mat::from_fn(count, count, |i, j| if i >= j { overlaps[i][j].exp() } else { 0.0 });
+
+        // d_k = ⟨√f − c·ḡ, g_k⟩ + c·⟨ḡ, g_k⟩: only what ḡ leaves is taken from points.
+        let c = self.affinity.0;
+        let rest = components.iter().zip(&clouds);
+        let rest: Vec<(f64, f64)> =
+            rest.map(|(component, points)| remainder(component, points, &self.root, self.shift, c)).collect();
+        let explained = |k: usize| -> f64 {
+            self.root.lambda.iter().enumerate().map(|(l, lambda)| lambda * z[(k.max(l), k.min(l))]).sum()
+        };
+        let d: Vec<f64> = rest.iter().enumerate().map(|(k, rest)| rest.0 + c * explained(k)).collect();
+
+        // The cone's point nearest to √f, then its direction.
+        let mut start = self.root.lambda.clone();
+        start.push(0.0);
+        let mut lambda = simplex::minimise(z.as_ref(), &d, &start, Sum::Any)?;
+        let length = norm(&lambda, &z);
+        if !(length > 0.0 && length.is_finite()) {
+            info.rejected += 1;
+            return Ok(());
+        }
+        for l in &mut lambda {
+            *l /= length;
+        }
+        info.alpha = lambda[count - 1];
+        let keep: Vec<usize> = (0..count).filter(|&k| lambda[k] > LEAST_LAMBDA).collect();
+        info.pruned = count - keep.len();
+        let q = squared(&components, &lambda, &keep)?;
+
+        let affinity: f64 = lambda.iter().zip(&d).map(|(lambda, d)| lambda * d).sum();
+        let variance: f64 = lambda.iter().zip(&rest).map(|(lambda, rest)| (lambda * rest.1).powi(2)).sum();
+        self.affinity = (affinity, variance.sqrt());
+        self.root.components = keep.iter().map(|&k| components[k].clone()).collect();
+        self.root.lambda = keep.iter().map(|&k| lambda[k]).collect();
+        self.clouds = keep.iter().map(|&k| clouds[k].clone()).collect();
+        self.overlaps = (0..keep.len()).map(|i| (0..=i).map(|j| overlaps[keep[i]][keep[j]]).collect()).collect();
+        self.q = Some(q);
+        Ok(())
+    }
+}
+
+/// `‖Σ_k λ_k·g_k‖ = √(λᵀZλ)`, from the lower triangle.
+fn norm(lambda: &[f64], z: &Mat<f64>) -> f64 {
+    let mut sum = 0.0;
+    for i in 0..lambda.len() {
+        for j in 0..=i {
+            sum += lambda[i] * lambda[j] * z[(i, j)] * if i == j { 1.0 } else { 2.0 };
+        }
+    }
+    sum.sqrt()
+}
+
+/// Times the new component's points are moved to where it went.
+const ROUNDS: usize = 3;
+
+/// Candidates that are optimised.
+const FINALISTS: usize = 2;
+
+/// `ḡ² = Σ_kl λ_kλ_l·Z_kl·N_kl`.
+fn squared(components: &[Component], lambda: &[f64], keep: &[usize]) -> Result<GaussianMixture, BoostError> {
+    let (mut parts, mut weights) = (Vec::new(), Vec::new());
+    for (position, &k) in keep.iter().enumerate() {
+        for &l in &keep[..=position] {
+            let (log_z, both) = product(&components[k], &components[l])?;
+            let twice = if k == l { 1.0 } else { 2.0 };
+            let weight = twice * lambda[k] * lambda[l] * log_z.exp();
+            if weight > 0.0 {
+                parts.push(both);
+                weights.push(weight);
+            }
+        }
+    }
+    let total: f64 = weights.iter().sum();
+    for w in &mut weights {
+        *w /= total;
+    }
+    GaussianMixture::new(parts, &weights)
+}

@@ -1,0 +1,36 @@
+//! Mean and covariance.
+
+use vi_linalg::faer::Mat;
+
+use super::GaussianMixture;
+
+impl GaussianMixture {
+    /// `E_q θ = Σ_k w_k·μ_k`.
+    #[must_use]
+    pub fn mean(&self) -> Vec<f64> {
+        let mut mean = vec![0.0; self.dim()];
+        for (component, weight) in self.components.iter().zip(self.weights()) {
+            for (mean, own) in mean.iter_mut().zip(component.mean()) {
+                *mean += weight * own;
+            }
+        }
+        mean
+    }
+
+    /// `Cov_q θ = Σ_k w_k(Σ_k + (μ_k−m)(μ_k−m)ᵀ)` with `m` the mean; full and symmetric. Cost `K·d³`.
+    #[must_use]
+    pub fn covariance(&self) -> Mat<f64> {
+        let (d, mean) = (self.dim(), self.mean());
+        let mut sum = Mat::zeros(d, d);
+        for (component, weight) in self.components.iter().zip(self.weights()) {
+            let own = component.covariance();
+            let shift: Vec<f64> = component.mean().iter().zip(&mean).map(|(a, b)| a - b).collect();
+            for j in 0..d {
+                for i in 0..d {
+                    sum[(i, j)] += weight * (own[(i, j)] + shift[i] * shift[j]);
+                }
+            }
+        }
+        sum
+    }
+}

@@ -1,0 +1,67 @@
+//! One Gaussian.
+
+use crate::LogDensity;
+use crate::block::Block;
+use crate::chart::Chart;
+use crate::component::{Component, HALF_LN_2PI, Raw};
+use crate::optimise::{Minimum, Search, minimise};
+use crate::target::Probe;
+
+/// `F(μ, Σ) = −H(N(μ,Σ)) − (1/n)Σ_i log f(μ + A·z_i)`, the entropy `H` exactly.
+pub(crate) struct Single<'a, T: ?Sized> {
+    pub(crate) probe: &'a Probe<'a, T>,
+    pub(crate) z: &'a [Block],
+}
+
+impl<T: LogDensity + ?Sized> Single<'_, T> {
+    /// The value at `component`; infinite or NaN where the target is.
+    pub(crate) fn value(&self, component: &Component) -> f64 {
+        let (mut x, mut values, mut sum) = (Block::default(), Vec::new(), 0.0);
+        for z in self.z {
+            component.map(z, &mut x);
+            values.resize(x.rows(), 0.0);
+            self.probe.values(&x, &mut values);
+            sum += values.iter().sum::<f64>();
+        }
+        -entropy(component) - sum / self.points()
+    }
+
+    fn points(&self) -> f64 {
+        self.z.iter().map(Block::rows).sum::<usize>() as f64
+    }
+
+    /// The value at `u` of `chart`, and its gradient.
+    pub(crate) fn at(&self, chart: &Chart, u: &[f64], gradient: &mut [f64]) -> f64 {
+        let Some(component) = chart.component(u) else { return f64::INFINITY };
+        let (mut x, mut slope, mut values, mut sum) = (Block::default(), Block::default(), Vec::new(), 0.0);
+        let mut raw = Raw::zeros(&component);
+        let n = self.points();
+        for z in self.z {
+            component.map(z, &mut x);
+            values.resize(x.rows(), 0.0);
+            self.probe.values_and_gradients(&x, &mut values, &mut slope);
+            sum += values.iter().sum::<f64>();
+            for j in 0..slope.columns() {
+                slope.col_mut(j).iter_mut().for_each(|g| *g *= -1.0 / n);
+            }
+            raw.add_sample(&component, z, &slope);
+        }
+        // −H = −½log|Σ| + …: the density's derivative with nothing to be near to.
+        raw.add_density(&component, &Block::zeros(1, component.dim()), &[1.0]);
+        chart.pull(&component, u, &raw, gradient);
+        -entropy(&component) - sum / n
+    }
+
+    /// The best Gaussian near `start`, of its family, and how far the search went from it.
+    pub(crate) fn minimise(&self, start: &Component, search: Search) -> Option<(Component, Minimum, f64)> {
+        let chart = Chart::new(start.clone());
+        let found = minimise(&vec![0.0; chart.len()], search, |u, g| self.at(&chart, u, g))?;
+        let factor = chart.factor(&found.x);
+        Some((chart.component(&found.x)?, found, factor))
+    }
+}
+
+/// `½log|Σ| + (d/2)(1 + log 2π)`.
+pub(crate) fn entropy(component: &Component) -> f64 {
+    0.5 * component.log_det() + component.dim() as f64 * (0.5 + HALF_LN_2PI)
+}

@@ -1,0 +1,154 @@
+//! Algorithms 1 and 3: stochastic Newton's method for `α`.
+
+/// Draws of a distribution, with three log-densities at each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Samples {
+    /// `log q_{t−1}`.
+    pub log_q: Vec<f64>,
+    /// `log h_t`.
+    pub log_h: Vec<f64>,
+    /// `log f`.
+    pub log_f: Vec<f64>,
+}
+
+/// How the iteration went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct NewtonInfo {
+    /// Steps taken.
+    pub iterations: usize,
+    /// Whether a second derivative was not positive: no Newton step exists there, and the iteration ends.
+    pub indefinite: bool,
+    /// Steps that had to be clipped to `[0, 1]`.
+    pub clipped: usize,
+    /// `(Σw)²/Σw²` of the importance weights; `n` for Algorithm 1, which has none.
+    pub effective_sample_size: f64,
+}
+
+/// Steps before the loop is given up; `b/k` falls too slowly for it to end by itself in every case.
+const STEPS: usize = 1000;
+
+/// The values at which a log-density ratio `log(h/q)` makes `q_α` and `(h−q)/q_α`.
+fn mixed(alpha: f64, log_q: f64, log_h: f64) -> (f64, f64) {
+    let largest = log_q.max(log_h);
+    let (q, h) = ((log_q - largest).exp(), (log_h - largest).exp());
+    let total = (1.0 - alpha) * q + alpha * h;
+    (largest + total.ln(), (h - q) / total)
+}
+
+/// Algorithm 1, *stochastic Newton's*: from `α = 0`, `α ← α − (b/k)·D̂′/D̂″` with the means (7) and (8) over draws of `h_t` and of
+/// `q_{t−1}`, until a step is at most `tolerance`. Kept in `[0, 1]`.
+///
+/// The second derivative as a difference of two means can come out negative; the iteration then ends where it is.
+#[must_use]
+pub fn stochastic_newton(of_h: &Samples, of_q: &Samples, step: f64, tolerance: f64) -> (f64, NewtonInfo) {
+    // (9): γ = log(q_α/f); (10): η = (h−q)/q_α
+    let mean = |samples: &Samples, alpha: f64| {
+        let (mut gamma, mut eta) = (0.0, 0.0);
+        for i in 0..samples.log_f.len() {
+            let (log_total, ratio) = mixed(alpha, samples.log_q[i], samples.log_h[i]);
+            gamma += log_total - samples.log_f[i];
+            eta += ratio;
+        }
+        let n = samples.log_f.len() as f64;
+        (gamma / n, eta / n)
+    };
+    let n = of_q.log_f.len() as f64;
+    newton(step, tolerance, n, |alpha| {
+        let ((gamma_h, eta_h), (gamma_q, eta_q)) = (mean(of_h, alpha), mean(of_q, alpha));
+        (gamma_h - gamma_q, eta_h - eta_q)
+    })
+}
+
+/// Algorithm 3, the same on `KL(p‖q)`: `w_i = f/q_{t−1}` at draws of `q_{t−1}`, `s_i = (h−q)/q_α`, `D̂′ = −(1/n)Σ w_is_i` and
+/// `D̂″ = (1/n)Σ w_is_i²` (24)-(25).
+#[must_use]
+pub fn weighted_newton(of_q: &Samples, step: f64, tolerance: f64) -> (f64, NewtonInfo) {
+    let logs: Vec<f64> = of_q.log_f.iter().zip(&of_q.log_q).map(|(f, q)| f - q).collect();
+    let largest = logs.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    // Only ratios of the two sums matter: weights relative to the largest.
+    let weights: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+    let (sum, squares) = (weights.iter().sum::<f64>(), weights.iter().map(|w| w * w).sum::<f64>());
+    newton(step, tolerance, sum * sum / squares, |alpha| {
+        let (mut first, mut second) = (0.0, 0.0);
+        for (i, w) in weights.iter().enumerate() {
+            let (_, s) = mixed(alpha, of_q.log_q[i], of_q.log_h[i]);
+            first -= w * s;
+            second += w * s * s;
+        }
+        (first, second)
+    })
+}
+
+fn newton(
+    step: f64,
+    tolerance: f64,
+    effective_sample_size: f64,
+    derivatives: impl Fn(f64) -> (f64, f64),
+) -> (f64, NewtonInfo) {
+    let mut info = NewtonInfo { iterations: 0, indefinite: false, clipped: 0, effective_sample_size };
+    let mut alpha = 0.0;
+    for k in 1..=STEPS {
+        let (first, second) = derivatives(alpha);
+        if !(second > 0.0 && first.is_finite() && second.is_finite()) {
+            info.indefinite = true;
+            break;
+        }
+        info.iterations = k;
+        let proposed = alpha - step / k as f64 * first / second;
+        let next = proposed.clamp(0.0, 1.0);
+        info.clipped += usize::from(next != proposed);
+        let moved = (next - alpha).abs();
+        alpha = next;
+        if moved <= tolerance {
+            break;
+        }
+    }
+    (alpha, info)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng;
+
+    use super::*;
+    use crate::points;
+
+    /// Draws for `q = N(0, 1)`, `h = N(2, 1)`, `f = (1−w)q + wh`: from `q` and from `h`.
+    fn draws(w: f64) -> (Samples, Samples) {
+        let z = points::random(20000, 2, &mut ChaCha8Rng::seed_from_u64(3));
+        let (mut of_q, mut of_h) = (Samples::default(), Samples::default());
+        for i in 0..20000 {
+            for (samples, x) in [(&mut of_q, z[(i, 0)]), (&mut of_h, 2.0 + z[(i, 1)])] {
+                let (q, h) = (-0.5 * x * x, -0.5 * (x - 2.0) * (x - 2.0));
+                samples.log_q.push(q);
+                samples.log_h.push(h);
+                samples.log_f.push(((1.0 - w) * q.exp() + w * h.exp()).ln());
+            }
+        }
+        (of_q, of_h)
+    }
+
+    #[test]
+    fn both_find_the_weight_of_a_mixture() {
+        for w in [0.2, 0.5, 0.8] {
+            let (of_q, of_h) = draws(w);
+            let (alpha, info) = stochastic_newton(&of_h, &of_q, 1.0, 1e-6);
+            // At α = w every γ is 0, so the draws bring no error; what is left is the shrinking step's.
+            assert!((alpha - w).abs() < 0.03, "{w}: {alpha} {info:?}");
+            let (alpha, info) = weighted_newton(&of_q, 1.0, 1e-6);
+            // Importance weights of effective size above 1000: an error of about 1/√1000 in w(1−w).
+            assert!((alpha - w).abs() < 0.08 && info.effective_sample_size > 500.0, "{w}: {alpha} {info:?}");
+        }
+    }
+
+    #[test]
+    fn weights_stay_between_zero_and_one() {
+        for w in [0.0, 1.0] {
+            let (of_q, of_h) = draws(w);
+            let (alpha, _) = stochastic_newton(&of_h, &of_q, 1.0, 1e-6);
+            assert!((0.0..=1.0).contains(&alpha) && (alpha - w).abs() < 0.05, "{w}: {alpha}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Targets: unnormalised log-densities, with what derivatives they have.
+
+mod banana;
+mod cauchy;
+pub mod difference;
+mod funnel;
+mod glm;
+mod probe;
+
+pub use banana::Banana;
+pub use cauchy::Cauchy;
+pub use funnel::Funnel;
+pub use glm::GlmTarget;
+pub(crate) use probe::{Faults, Probe, fault};
+
+use vi_linalg::faer::{MatMut, MatRef};
+
+/// An unnormalised density `f(θ)`, `θ ∈ ℝᵈ`, by its logarithm in nats.
+///
+/// A value of −∞ means that the density is zero there. NaN and +∞ are mistakes of the target; the algorithms name them
+/// in an error where they cannot go round them. Only [`log_density`](Self::log_density) has to be written. Where there is no gradient, central
+/// differences are taken with steps in proportion to the start distribution ([`difference`]); a gradient of
+/// one's own is exact and costs the `2d`-th part.
+///
+/// ```
+/// use vi_boost::{LogDensity, target::difference};
+/// struct Laplace;
+/// impl LogDensity for Laplace {
+///     fn dim(&self) -> usize {
+///         1
+///     }
+///     fn log_density(&self, theta: &[f64]) -> f64 {
+///         -theta[0].abs()
+///     }
+/// }
+/// let mut gradient = [0.0];
+/// difference::gradient(&Laplace, &[2.0], &[1.0], &mut gradient);
+/// assert!((gradient[0] + 1.0).abs() < 1e-9);
+/// ```
+pub trait LogDensity {
+    /// Dimension `d`.
+    fn dim(&self) -> usize;
+
+    /// `log f(θ)`, in nats, up to a constant.
+    fn log_density(&self, theta: &[f64]) -> f64;
+
+    /// `∇log f(θ)` into `out` (length `d`); `false`, and nothing written, if the target has no gradient.
+    fn gradient(&self, _theta: &[f64], _out: &mut [f64]) -> bool {
+        false
+    }
+
+    /// `∇²log f(θ)` into `out` (`d × d`, full); `false`, and nothing written, if the target has no Hessian.
+    fn hessian(&self, _theta: &[f64], _out: MatMut<'_, f64>) -> bool {
+        false
+    }
+
+    /// `log f` at each row of `points` (`n × d`) into `values` (`n`). Worth overriding where many points at once are
+    /// cheaper than one by one.
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        let mut theta = vec![0.0; self.dim()];
+        for (i, value) in values.iter_mut().enumerate() {
+            copy_row(points, i, &mut theta);
+            *value = self.log_density(&theta);
+        }
+    }
+
+    /// `log f` and `∇log f` at each row of `points` into `values` (`n`) and `gradients` (`n × d`); `false` if the target
+    /// has no gradient, and what is written then means nothing.
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+    ) -> bool {
+        let (mut theta, mut gradient) = (vec![0.0; self.dim()], vec![0.0; self.dim()]);
+        for i in 0..points.nrows() {
+            copy_row(points, i, &mut theta);
+            if !self.gradient(&theta, &mut gradient) {
+                return false;
+            }
+            values[i] = self.log_density(&theta);
+            for (j, value) in gradient.iter().enumerate() {
+                gradients[(i, j)] = *value;
+            }
+        }
+        true
+    }
+}
+
+pub(crate) fn copy_row(points: MatRef<'_, f64>, i: usize, theta: &mut [f64]) {
+    for (j, value) in theta.iter_mut().enumerate() {
+        *value = points[(i, j)];
+    }
+}
+
+impl<T: LogDensity + ?Sized> LogDensity for &T {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn log_density(&self, theta: &[f64]) -> f64 {
+        (**self).log_density(theta)
+    }
+
+    fn gradient(&self, theta: &[f64], out: &mut [f64]) -> bool {
+        (**self).gradient(theta, out)
+    }
+
+    fn hessian(&self, theta: &[f64], out: MatMut<'_, f64>) -> bool {
+        (**self).hessian(theta, out)
+    }
+
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        (**self).log_densities(points, values);
+    }
+
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        gradients: MatMut<'_, f64>,
+    ) -> bool {
+        (**self).log_densities_and_gradients(points, values, gradients)
+    }
+}

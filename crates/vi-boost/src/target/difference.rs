@@ -1,0 +1,102 @@
+//! Derivatives by central differences, for targets that have none of their own.
+//!
+//! The step in coordinate `j` is `ε^⅓·scale_j` for first and `ε^¼·scale_j` for second differences of values, which
+//! balances rounding against truncation for a function that varies over `scale_j`.
+
+use vi_linalg::faer::{Mat, MatMut};
+
+use super::LogDensity;
+
+/// `∇log f(θ)` into `out`, by the target or by central differences with steps in proportion to `scale` (`d`, positive). A
+/// difference has an error of about `ε^⅔·|log f|/scale_j`. Cost `2d` values.
+pub fn gradient<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], out: &mut [f64]) {
+    if target.gradient(theta, out) {
+        return;
+    }
+    let mut at = theta.to_vec();
+    for j in 0..theta.len() {
+        let h = step(f64::EPSILON.cbrt(), theta[j], scale[j]);
+        let (up, down) = (theta[j] + h, theta[j] - h);
+        at[j] = up;
+        let above = target.log_density(&at);
+        at[j] = down;
+        let below = target.log_density(&at);
+        at[j] = theta[j];
+        out[j] = (above - below) / (up - down);
+    }
+}
+
+/// `∇²log f(θ)` into `out` (`d × d`, full and symmetric): by the target, by differences of its gradient (`2d` of them),
+/// or by differences of values (`2d²` of them).
+pub fn hessian<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
+    if !target.hessian(theta, out.as_mut()) && !of_gradient(target, theta, scale, out.as_mut()) {
+        of_values(target, theta, scale, out);
+    }
+}
+
+/// The Hessian by differences alone, as the paper's Algorithm 2 has it, even where the target has one.
+pub fn numerical_hessian<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
+    if !of_gradient(target, theta, scale, out.as_mut()) {
+        of_values(target, theta, scale, out);
+    }
+}
+
+/// A step that is no multiple of rounding in `θ_j` itself.
+fn step(relative: f64, theta: f64, scale: f64) -> f64 {
+    (relative * scale).max(relative * relative * theta.abs())
+}
+
+fn of_gradient<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) -> bool {
+    let d = theta.len();
+    let (mut above, mut below) = (vec![0.0; d], vec![0.0; d]);
+    let mut at = theta.to_vec();
+    let mut columns = Mat::<f64>::zeros(d, d);
+    for j in 0..d {
+        let h = step(f64::EPSILON.cbrt(), theta[j], scale[j]);
+        let (up, down) = (theta[j] + h, theta[j] - h);
+        at[j] = up;
+        if !target.gradient(&at, &mut above) {
+            return false;
+        }
+        at[j] = down;
+        target.gradient(&at, &mut below);
+        at[j] = theta[j];
+        for i in 0..d {
+            columns[(i, j)] = (above[i] - below[i]) / (up - down);
+        }
+    }
+    for j in 0..d {
+        for i in 0..d {
+            out[(i, j)] = 0.5 * (columns[(i, j)] + columns[(j, i)]);
+        }
+    }
+    true
+}
+
+fn of_values<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
+    let d = theta.len();
+    let h: Vec<f64> = theta.iter().zip(scale).map(|(t, s)| step(f64::EPSILON.sqrt().sqrt(), *t, *s)).collect();
+    let mut at = theta.to_vec();
+    let mut value = |moves: &[(usize, f64)]| {
+        for &(j, by) in moves {
+            at[j] = theta[j] + by;
+        }
+        let value = target.log_density(&at);
+        for &(j, _) in moves {
+            at[j] = theta[j];
+        }
+        value
+    };
+    let centre = value(&[]);
+    for j in 0..d {
+        out[(j, j)] = (value(&[(j, h[j])]) - 2.0 * centre + value(&[(j, -h[j])])) / (h[j] * h[j]);
+        for i in 0..j {
+            let mixed =
+                value(&[(i, h[i]), (j, h[j])]) - value(&[(i, h[i]), (j, -h[j])]) - value(&[(i, -h[i]), (j, h[j])])
+                    + value(&[(i, -h[i]), (j, -h[j])]);
+            let second = mixed / (4.0 * h[i] * h[j]);
+            out[(i, j)] = second;
+            out[(j, i)] = second;
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A target as the algorithms see it: on blocks, with derivatives always, evaluations counted.
+
+use std::cell::Cell;
+
+use vi_linalg::faer::Mat;
+
+use super::{LogDensity, difference};
+use crate::BoostError;
+use crate::block::Block;
+use crate::error::check_len;
+
+/// What is wrong with a value of a log-density.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Faults {
+    pub(crate) zero: usize,
+    pub(crate) nan: usize,
+    pub(crate) infinite: usize,
+}
+
+impl Faults {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let count = |fault: fn(f64) -> bool| values.iter().filter(|value| fault(**value)).count();
+        Self {
+            zero: count(|value| value == f64::NEG_INFINITY),
+            nan: count(f64::is_nan),
+            infinite: count(|value| value == f64::INFINITY),
+        }
+    }
+}
+
+/// A target with the scale on which its differences are taken.
+pub(crate) struct Probe<'a, T: ?Sized> {
+    target: &'a T,
+    scale: Vec<f64>,
+    evaluations: Cell<u64>,
+}
+
+impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
+    /// `scale` is a standard deviation for each coordinate.
+    pub(crate) fn new(target: &'a T, scale: Vec<f64>) -> Result<Self, BoostError> {
+        check_len("dimension of the start", target.dim(), scale.len())?;
+        Ok(Self { target, scale, evaluations: Cell::new(0) })
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.scale.len()
+    }
+
+    pub(crate) fn scale(&self) -> &[f64] {
+        &self.scale
+    }
+
+    /// Points at which the log-density was asked for.
+    pub(crate) fn evaluations(&self) -> u64 {
+        self.evaluations.get()
+    }
+
+    fn count(&self, points: usize) {
+        self.evaluations.set(self.evaluations.get() + points as u64);
+    }
+
+    pub(crate) fn values(&self, x: &Block, values: &mut [f64]) {
+        self.count(x.rows());
+        self.target.log_densities(x.as_ref(), values);
+    }
+
+    /// Values and gradients; differences cost `2d` evaluations a point.
+    pub(crate) fn values_and_gradients(&self, x: &Block, values: &mut [f64], gradients: &mut Block) {
+        gradients.reshape(x.rows(), self.dim());
+        self.count(x.rows());
+        if self.target.log_densities_and_gradients(x.as_ref(), values, gradients.as_mut()) {
+            return;
+        }
+        self.count(2 * self.dim() * x.rows());
+        self.target.log_densities(x.as_ref(), values);
+        let (mut theta, mut gradient) = (vec![0.0; self.dim()], vec![0.0; self.dim()]);
+        for i in 0..x.rows() {
+            x.row(i, &mut theta);
+            difference::gradient(self.target, &theta, &self.scale, &mut gradient);
+            for (j, value) in gradient.iter().enumerate() {
+                gradients.col_mut(j)[i] = *value;
+            }
+        }
+    }
+
+    /// `∇²log f`, full.
+    pub(crate) fn hessian(&self, theta: &[f64]) -> Mat<f64> {
+        self.count(1);
+        let mut out = Mat::zeros(self.dim(), self.dim());
+        difference::hessian(self.target, theta, &self.scale, out.as_mut());
+        out
+    }
+}
+
+/// The error of a value that is NaN or +∞, with its point; `None` for finite values and for −∞.
+pub(crate) fn fault(values: &[f64], x: &Block) -> Option<BoostError> {
+    let i = values.iter().position(|value| value.is_nan() || *value == f64::INFINITY)?;
+    let mut point = vec![0.0; x.columns()];
+    x.row(i, &mut point);
+    Some(BoostError::TargetValue { value: values[i], point })
+}

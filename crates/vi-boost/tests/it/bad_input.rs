@@ -1,0 +1,202 @@
+//! Targets that misbehave: a typed error or a reported skip, never a hang or a panic.
+
+use vi_boost::gaussian::{self, GaussianSettings};
+use vi_boost::hellinger::{Hellinger, HellingerSettings};
+use vi_boost::printed::{Printed, PrintedSettings};
+use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit};
+use vi_core::Error;
+
+use crate::common::{go_on, rng};
+
+/// A target made of a closure.
+struct Of<F>(usize, F);
+
+impl<F: Fn(&[f64]) -> f64> LogDensity for Of<F> {
+    fn dim(&self) -> usize {
+        self.0
+    }
+
+    fn log_density(&self, theta: &[f64]) -> f64 {
+        (self.1)(theta)
+    }
+}
+
+fn small() -> BoostSettings {
+    BoostSettings::default().components(3).unwrap().points(64).unwrap()
+}
+
+fn boosted(target: &dyn LogDensity, settings: BoostSettings) -> Result<(GaussianMixture, Info), BoostError> {
+    let start = Component::isotropic(&vec![0.0; target.dim()], 3.0)?;
+    let mut boost = Boost::new(target, &start, settings, &mut rng(1))?;
+    boost.run(go_on)?;
+    Ok((boost.mixture().unwrap().clone(), *boost.last().unwrap()))
+}
+
+/// Every algorithm on `target`; none may panic.
+fn all(target: &dyn LogDensity) -> Vec<Result<(), BoostError>> {
+    let start = Component::isotropic(&vec![0.0; target.dim()], 3.0).unwrap();
+    let hellinger = || {
+        let settings = HellingerSettings::new(3, 64, 3, 50)?;
+        Hellinger::new(target, &start, settings, &mut rng(1))?.run(go_on)
+    };
+    let printed = || {
+        let settings = PrintedSettings::new(100, 1.0, 1e-3)?;
+        Printed::new(target, start.clone(), settings)?.run(3, &mut rng(1), go_on)
+    };
+    let settings = GaussianSettings::new(Family::Full, 64, 100, 1e-6).unwrap();
+    vec![
+        boosted(target, small()).map(|_| ()),
+        boosted(target, small().refit(Refit::Each)).map(|_| ()),
+        hellinger(),
+        printed(),
+        gaussian::fit(target, &start, &settings, &mut rng(1)).map(|_| ()),
+    ]
+}
+
+#[test]
+fn nan_in_places_is_gone_round() {
+    // A standard normal with a hole far out, where few points fall.
+    let target = Of(1, |theta: &[f64]| if theta[0] > 2.5 { f64::NAN } else { -0.5 * theta[0] * theta[0] });
+    let (q, info) = boosted(&target, small()).unwrap();
+    assert!(q.mean()[0].abs() < 1.0 && info.objective.value.is_finite());
+    all(&target);
+}
+
+#[test]
+fn a_target_that_is_nowhere_finite_is_no_start() {
+    for (value, count) in [(f64::NAN, "NaN"), (f64::NEG_INFINITY, "−∞"), (f64::INFINITY, "+∞")] {
+        let target = Of(2, move |_: &[f64]| value);
+        match boosted(&target, small()) {
+            Err(BoostError::NoStart { points, zero, nan, infinite }) => {
+                assert_eq!((points, zero + nan + infinite), (512, 512), "{count}");
+            }
+            other => panic!("{count}: {other:?}"),
+        }
+        let outcomes = all(&target);
+        // The printed algorithm reports starts drawn again and adds nothing.
+        let tried = outcomes.iter().enumerate().filter(|(i, _)| *i != 3);
+        assert!(tried.map(|(_, outcome)| outcome).all(Result::is_err), "{count}");
+    }
+}
+
+#[test]
+fn a_start_where_the_density_is_zero_is_named() {
+    // Only far away is anything.
+    let target = Of(1, |theta: &[f64]| if theta[0] > 1e4 { -theta[0] } else { f64::NEG_INFINITY });
+    assert!(matches!(boosted(&target, small()), Err(BoostError::NoStart { zero: 512, .. })));
+}
+
+#[test]
+fn a_density_on_half_a_line_has_an_answer_inside_or_an_error() {
+    // An exponential: every Gaussian reaches over the edge, so every divergence is infinite, though points may not show it.
+    let target = Of(1, |theta: &[f64]| if theta[0] < 0.0 { f64::NEG_INFINITY } else { -theta[0] });
+    match boosted(&target, small()) {
+        Ok((q, info)) => assert!(q.mean()[0] > 0.0 && info.objective.value.is_finite()),
+        Err(error) => assert!(matches!(error, BoostError::NoStart { .. }), "{error}"),
+    }
+    all(&target);
+}
+
+#[test]
+fn a_flat_target_is_improper() {
+    for d in [1, 3] {
+        let target = Of(d, |_: &[f64]| 0.0);
+        assert!(matches!(boosted(&target, small()), Err(BoostError::Improper { .. })), "d = {d}");
+        all(&target);
+    }
+}
+
+#[test]
+fn a_slope_without_end_is_improper() {
+    let target = Of(2, |theta: &[f64]| theta[0] - 0.5 * theta[1] * theta[1]);
+    assert!(matches!(boosted(&target, small()), Err(BoostError::Improper { .. })));
+    all(&target);
+}
+
+#[test]
+fn a_spike_to_infinity_is_survived() {
+    // log f → +∞ at 0, integrable; and +∞ itself on an interval.
+    let spike = Of(1, |theta: &[f64]| -0.5 * theta[0].abs().ln() - 0.5 * theta[0] * theta[0]);
+    let (q, _) = boosted(&spike, small()).unwrap();
+    assert!(q.covariance()[(0, 0)].is_finite());
+    all(&spike);
+    let plateau = Of(1, |theta: &[f64]| if theta[0].abs() < 0.1 { f64::INFINITY } else { -0.5 * theta[0] * theta[0] });
+    for outcome in all(&plateau) {
+        if let Err(error) = outcome {
+            assert!(matches!(error, BoostError::NoStart { .. } | BoostError::TargetValue { .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn values_of_any_size_are_taken() {
+    for size in [1e-300_f64, 1e300] {
+        let shift = Of(1, move |theta: &[f64]| size.ln() - 0.5 * theta[0] * theta[0]);
+        let (_, info) = boosted(&shift, small()).unwrap();
+        // log Z = log(size·√(2π))
+        assert!((info.log_evidence.value - size.ln() - 0.918_938_5).abs() < 1e-3);
+    }
+    // A density as narrow as 1e-6 of the start.
+    let narrow = Of(1, |theta: &[f64]| -0.5 * (theta[0] * 1e6).powi(2));
+    match boosted(&narrow, small()) {
+        Ok((q, _)) => assert!((q.covariance()[(0, 0)].sqrt() * 1e6 - 1.0).abs() < 1e-2),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn one_and_fifty_dimensions() {
+    for d in [1, 50] {
+        let target = Of(d, |theta: &[f64]| -0.5 * theta.iter().map(|x| (x - 1.0) * (x - 1.0)).sum::<f64>());
+        let settings = small().points(256).unwrap().family(Family::Diagonal).unwrap().components(2).unwrap();
+        let (q, _) = boosted(&target, settings).unwrap();
+        let mean = q.mean();
+        assert!(mean.iter().all(|m| (m - 1.0).abs() < 0.05), "d = {d}: {:?}", &mean[..1]);
+    }
+}
+
+#[test]
+fn dimensions_and_settings_are_checked() {
+    let target = Of(2, |theta: &[f64]| -0.5 * theta.iter().map(|x| x * x).sum::<f64>());
+    let wrong = Component::isotropic(&[0.0], 1.0).unwrap();
+    assert!(matches!(
+        Boost::new(&target, &wrong, small(), &mut rng(1)),
+        Err(BoostError::Core(Error::Dimension { .. }))
+    ));
+    assert!(Printed::new(&target, wrong.clone(), PrintedSettings::default()).is_err());
+    assert!(Hellinger::new(&target, &wrong, HellingerSettings::default(), &mut rng(1)).is_err());
+    assert!(gaussian::fit(&target, &wrong, &GaussianSettings::default(), &mut rng(1)).is_err());
+    let settings = BoostSettings::default;
+    assert!(settings().components(0).is_err() && settings().points(15).is_err() && settings().starts(0).is_err());
+    assert!(settings().scales(&[]).is_err() && settings().scales(&[1.0, -1.0]).is_err());
+    assert!(settings().family(Family::LowRank { rank: 0 }).is_err() && settings().evaluations(0, 1).is_err());
+    assert!(
+        settings().polish(3).is_err() && settings().dispersion(f64::NAN).is_err() && settings().prune(1.0).is_err()
+    );
+    assert!(settings().improvement(f64::NAN, 1).is_err() && settings().gap(-1.0).is_err());
+    assert!(PrintedSettings::new(1, 1.0, 1e-3).is_err() && PrintedSettings::new(10, 0.0, 1e-3).is_err());
+    assert!(HellingerSettings::new(0, 64, 1, 1).is_err() && HellingerSettings::new(1, 3, 1, 1).is_err());
+    assert!(GaussianSettings::new(Family::Full, 64, 0, 1e-3).is_err());
+}
+
+#[test]
+fn an_error_leaves_the_run_as_it_was() {
+    use std::cell::Cell;
+    // A target that turns to NaN after the first step.
+    let broken = Cell::new(false);
+    let target = Of(1, |theta: &[f64]| if broken.get() { f64::NAN } else { -0.5 * theta[0] * theta[0] });
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    let mut boost = Boost::new(&target, &start, small(), &mut rng(1)).unwrap();
+    boost.step().unwrap();
+    let before = boost.mixture().unwrap().log_density(&[0.3]).unwrap().to_bits();
+    broken.set(true);
+    // No candidate has a finite gain: a step that changes nothing, or an error.
+    if let Ok(info) = boost.step() {
+        assert!(info.alpha == 0.0 && info.components == 1);
+    }
+    assert_eq!(boost.mixture().unwrap().log_density(&[0.3]).unwrap().to_bits(), before);
+    let mut printed = Printed::new(&target, start, PrintedSettings::new(100, 1.0, 1e-3).unwrap()).unwrap();
+    let before = printed.mixture().log_density(&[0.3]).unwrap().to_bits();
+    let _ = printed.step(&mut rng(1));
+    assert_eq!(printed.mixture().log_density(&[0.3]).unwrap().to_bits(), before);
+}

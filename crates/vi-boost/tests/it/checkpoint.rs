@@ -1,0 +1,68 @@
+//! A mixture as bytes.
+
+use proptest::prelude::*;
+use vi_boost::{Component, GaussianMixture};
+use vi_core::{Checkpoint, CheckpointError, Error, checkpoint};
+
+use crate::common::mixture;
+
+fn bytes(q: &GaussianMixture) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    q.write_to(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn what_is_read_computes_the_same_bits() {
+    let q = mixture();
+    let written = bytes(&q);
+    let mut input = written.as_slice();
+    let again = GaussianMixture::read_from(&mut input).unwrap();
+    checkpoint::expect_end(&mut input).unwrap();
+    let theta = [0.3, -1.2, 0.7];
+    assert_eq!(again.log_density(&theta).unwrap().to_bits(), q.log_density(&theta).unwrap().to_bits());
+    assert_eq!(bytes(&again), written);
+}
+
+#[test]
+fn a_weight_of_zero_survives() {
+    let part = |mean: f64| Component::diagonal(&[mean], &[1.0]).unwrap();
+    let q = GaussianMixture::new(vec![part(0.0), part(1.0)], &[1.0, 0.0]).unwrap();
+    assert_eq!(GaussianMixture::read_from(&mut bytes(&q).as_slice()).unwrap().weights(), [1.0, 0.0]);
+}
+
+#[test]
+fn impossible_contents_are_refused() {
+    let mut wire = serde_like(&mixture());
+    wire.swap(0, 1);
+    // The payload's first eight bytes are the dimension: with another, lengths no longer fit.
+    let error = GaussianMixture::read_from(&mut wire.as_slice()).unwrap_err();
+    assert!(matches!(error, Error::Checkpoint(_)), "{error}");
+}
+
+/// The bytes of `q`, as a caller may hold them.
+fn serde_like(q: &GaussianMixture) -> Vec<u8> {
+    bytes(q)
+}
+
+#[test]
+fn another_kind_is_named() {
+    let belief = vi_core::DenseGaussian::isotropic(&[0.0], 1.0).unwrap();
+    let mut written = Vec::new();
+    belief.write_to(&mut written).unwrap();
+    let error = GaussianMixture::read_from(&mut written.as_slice()).unwrap_err();
+    assert!(matches!(error, Error::Checkpoint(CheckpointError::Kind { .. })));
+}
+
+proptest! {
+    #[test]
+    fn damage_is_an_error_and_never_a_panic(position in 0_usize..1000, flip in 1_u8..=255, cut in 0_usize..1000) {
+        let written = bytes(&mixture());
+        let mut damaged = written.clone();
+        let position = position % damaged.len();
+        damaged[position] ^= flip;
+        prop_assert!(GaussianMixture::read_from(&mut damaged.as_slice()).is_err());
+        let cut = cut % written.len();
+        prop_assert!(GaussianMixture::read_from(&mut &written[..cut]).is_err());
+    }
+}

@@ -1,0 +1,13 @@
+//! Tests of the crate from outside.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod bad_input;
+mod boosting;
+mod checkpoint;
+mod common;
+mod divergence;
+mod hellinger;
+mod mixture;
+mod printed;
+mod single;
+mod targets;

@@ -1,0 +1,245 @@
+//! Batch EM, (20)-(21), and the fixed point of the likelihood, (76)-(77).
+
+use vi_linalg::faer::{Mat, Par};
+use vi_linalg::{Cholesky, LowRank, SymmetricOperator};
+
+use super::products::{factor, over, plus_identity};
+use super::settings::{DiagonalSettings, Outcome};
+use crate::Error;
+use crate::divergence::finite;
+use crate::error::{check_len, check_positive};
+
+/// Falls of the loss in a row that must be small and not larger than the one before: from a small `W₀`, the first iteration
+/// lowers the loss much, the next ones hardly, then ever more.
+const QUIET: usize = 2;
+
+/// When batch EM stops, and how it treats `ψ`; checked at construction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EmSettings {
+    tolerance: f64,
+    max_iterations: usize,
+    diagonal: DiagonalSettings,
+}
+
+impl Default for EmSettings {
+    /// Tolerance 1e-9 (see [`new`](Self::new)), at most 1000 iterations, [`DiagonalSettings::default`].
+    fn default() -> Self {
+        Self { tolerance: 1e-9, max_iterations: 1000, diagonal: DiagonalSettings::default() }
+    }
+}
+
+impl EmSettings {
+    /// Stops when two iterations in a row lower the loss by no more than `tolerance·d` nats and by less and less, or after
+    /// `max_iterations`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless `tolerance > 0` and `max_iterations ≥ 1`.
+    pub fn new(tolerance: f64, max_iterations: usize, diagonal: DiagonalSettings) -> Result<Self, Error> {
+        check_positive("tolerance", tolerance)?;
+        if max_iterations == 0 {
+            return Err(Error::Setting { name: "max_iterations", value: 0.0, requirement: "at least 1" });
+        }
+        Ok(Self { tolerance, max_iterations, diagonal })
+    }
+}
+
+/// Why EM stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmStop {
+    /// The loss falls no further.
+    Converged,
+    /// The iterations ran out; the factor is the best so far.
+    MaxIterations,
+}
+
+/// What EM did.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct EmInfo {
+    /// The [loss](super::loss) of the start and after each iteration, in nats: it never rises but by rounding.
+    pub losses: Vec<f64>,
+    /// Entries of `ψ` lifted to the floor, over all iterations.
+    pub floored: usize,
+    /// Why it stopped.
+    pub stop: EmStop,
+}
+
+impl EmInfo {
+    /// Iterations made.
+    #[must_use]
+    pub fn iterations(&self) -> usize {
+        self.losses.len() - 1
+    }
+}
+
+/// Batch EM for `S ≈ Ψ + WWᵀ` (20)-(21) from the factor's own `W` and `ψ`, until it converges.
+///
+/// `s` (`d × d`) is a stored matrix ([`DenseSymmetric`](vi_linalg::DenseSymmetric)), data rows ([`SecondMoments`](super::SecondMoments)), a
+/// closure ([`ByProducts`](super::ByProducts)) or any other operator. An iteration costs one application of `s` to `p` vectors and
+/// `7dp²` flops; memory is three times that of `W`.
+///
+/// # Errors
+/// [`Error::Dimension`], [`Error::Entry`] where `ψ` reaches zero without a floor, [`Error::Overflow`],
+/// [`Error::NotPositiveDefinite`]; the factor is then that of the last iteration that went well. Not converging is an [`EmStop`].
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_core::factor::{self, EmSettings, EmStop};
+/// use vi_linalg::DenseSymmetric;
+/// use vi_linalg::faer::{Par, mat};
+/// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
+/// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
+/// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+/// let mut c = factor::start_isotropic(3, 1, 1.0, 1e-2, rng)?;
+/// let settings = EmSettings::new(1e-14, 10_000, Default::default())?;
+/// let info = factor::run(&DenseSymmetric::new(s.as_ref()), &mut c, settings, Par::Seq)?;
+/// assert_eq!(info.stop, EmStop::Converged);
+/// assert!((c.w()[(1, 0)].abs() - 2.0).abs() < 1e-4);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+pub fn run<S: SymmetricOperator + ?Sized>(
+    s: &S,
+    factor: &mut LowRank,
+    settings: EmSettings,
+    par: Par,
+) -> Result<EmInfo, Error> {
+    let mut info = EmInfo { losses: Vec::new(), floored: 0, stop: EmStop::MaxIterations };
+    let diagonal = diagonal_of(s, factor, par)?;
+    let (mut last_fall, mut quiet) = (0.0, 0);
+    for _ in 0..settings.max_iterations {
+        let expected = Expected::new(s, &diagonal, factor, par)?;
+        info.losses.push(expected.loss);
+        if let [.., before, now] = info.losses[..] {
+            let fall = before - now;
+            let small = fall <= settings.tolerance * factor.dim() as f64 && fall <= last_fall;
+            quiet = if small { quiet + 1 } else { 0 };
+            last_fall = fall;
+            if quiet == QUIET {
+                info.stop = EmStop::Converged;
+                return Ok(info);
+            }
+        }
+        info.floored += expected.maximise(&diagonal, factor, settings.diagonal)?;
+    }
+    info.losses.push(Expected::new(s, &diagonal, factor, par)?.loss);
+    Ok(info)
+}
+
+/// One iteration of [`run`]; returns how many entries of `ψ` the floor has lifted.
+///
+/// # Errors
+/// Those of [`run`]; the factor is then as it was.
+pub fn step<S: SymmetricOperator + ?Sized>(
+    s: &S,
+    factor: &mut LowRank,
+    settings: DiagonalSettings,
+    par: Par,
+) -> Result<usize, Error> {
+    let diagonal = diagonal_of(s, factor, par)?;
+    Expected::new(s, &diagonal, factor, par)?.maximise(&diagonal, factor, settings)
+}
+
+/// `W⁺ = S(WWᵀ + Ψ)⁻¹W` (`d × p`), the fixed-point equation of the likelihood (76).
+///
+/// With `Ψ = σ²I` it is (93), and as `σ → 0` the power iteration (94)-(95). Cost: one application of `s` to `p` vectors and `3dp²`
+/// flops.
+///
+/// # Errors
+/// [`Error::Dimension`], [`Error::Overflow`], [`Error::NotPositiveDefinite`].
+pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank, par: Par) -> Result<Mat<f64>, Error> {
+    let expected = Expected::of(s, factor, par)?;
+    // S(WWᵀ + Ψ)⁻¹W = SΨ⁻¹W·M⁻¹ (85)
+    let m = self::factor("I + WᵀΨ⁻¹W", &expected.m)?;
+    Ok(m.solve(expected.v.transpose())?.transpose().to_owned())
+}
+
+/// One iteration of the likelihood's fixed point (76)-(77): `W ← S(WWᵀ + Ψ)⁻¹W`, then `ψ ← diag(S − WWᵀ)`.
+///
+/// Its fixed points are EM's (Proposition 1 of Appendix B); unlike EM's, its steps need not lower the loss, and may leave no
+/// positive `ψ`. Returns how many entries of `ψ` the floor has lifted.
+///
+/// # Errors
+/// Those of [`run`]; the factor is then as it was.
+pub fn likelihood_step<S: SymmetricOperator + ?Sized>(
+    s: &S,
+    factor: &mut LowRank,
+    settings: DiagonalSettings,
+    par: Par,
+) -> Result<usize, Error> {
+    let w = likelihood_factor(s, factor, par)?;
+    let diagonal = diagonal_of(s, factor, par)?;
+    let explained = (0..w.nrows()).map(|i| w.row(i).squared_norm_l2());
+    let (psi, floored) = remaining(&diagonal, explained, settings)?;
+    replace(factor, &w, &psi)?;
+    Ok(floored)
+}
+
+fn diagonal_of<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank, par: Par) -> Result<Vec<f64>, Error> {
+    check_len("the factor's rows", s.dim(), factor.dim())?;
+    let mut diagonal = vec![0.0; s.dim()];
+    s.diagonal(&mut diagonal, par);
+    Ok(diagonal)
+}
+
+/// The E-step: `V = SΨ⁻¹W` (`d × p`), `M`, and the factor of `H = M + WᵀΨ⁻¹V`.
+pub(super) struct Expected {
+    v: Mat<f64>,
+    m: Mat<f64>,
+    h: Cholesky,
+    /// `½[tr(C⁻¹S) + log det C − d]` of the factor it was made from.
+    pub(super) loss: f64,
+}
+
+impl Expected {
+    pub(super) fn of<S: SymmetricOperator + ?Sized>(s: &S, c: &LowRank, par: Par) -> Result<Self, Error> {
+        Self::new(s, &diagonal_of(s, c, par)?, c, par)
+    }
+
+    fn new<S: SymmetricOperator + ?Sized>(s: &S, diagonal: &[f64], c: &LowRank, par: Par) -> Result<Self, Error> {
+        let mut a = Mat::<f64>::zeros(c.dim(), c.rank());
+        over(a.as_mut().transpose_mut(), c.w().transpose(), c.psi());
+        let mut v = Mat::zeros(c.dim(), c.rank());
+        s.apply(v.as_mut(), a.as_ref(), par);
+        let m = plus_identity(c.w().transpose() * &a);
+        let along = a.transpose() * &v;
+        let h = factor("M + AᵀSA", &(&m + &along))?;
+        let capacitance = factor("I + WᵀΨ⁻¹W", &m)?;
+        // tr(C⁻¹S) = Σ Sᵢᵢ/ψᵢ − tr(M⁻¹·AᵀSA)
+        let explained = capacitance.solve(along.as_ref())?;
+        let explained: f64 = (0..c.rank()).map(|j| explained[(j, j)]).sum();
+        let whole: f64 = diagonal.iter().zip(c.psi()).map(|(s, psi)| s / psi).sum();
+        let log_psi: f64 = c.psi().iter().map(|psi| psi.ln()).sum();
+        let loss = 0.5 * (whole - explained + log_psi + capacitance.log_det() - c.dim() as f64);
+        Ok(Self { v, m, h, loss: finite("the loss", loss)? })
+    }
+
+    /// The M-step: `W⁺ = VH⁻¹M` and `ψ⁺ = diag S − rowsum(VH⁻¹ ∘ V)`, by `Y = VL⁻ᵀ` with `H = LLᵀ`.
+    fn maximise(self, diagonal: &[f64], c: &mut LowRank, settings: DiagonalSettings) -> Result<usize, Error> {
+        let y = self.h.whiten(self.v.transpose())?;
+        let back = self.h.whiten(self.m.as_ref())?;
+        let explained = (0..y.ncols()).map(|i| y.col(i).squared_norm_l2());
+        let (psi, floored) = remaining(diagonal, explained, settings)?;
+        let w = y.transpose() * back;
+        replace(c, &w, &psi)?;
+        Ok(floored)
+    }
+}
+
+/// `ψ = diag S − explained`, as the settings have it.
+fn remaining(
+    diagonal: &[f64],
+    explained: impl Iterator<Item = f64>,
+    settings: DiagonalSettings,
+) -> Result<(Vec<f64>, usize), Error> {
+    let mut outcome = Outcome::new(settings);
+    let entries = diagonal.iter().zip(explained).enumerate();
+    let mut psi: Vec<f64> = entries.map(|(i, (s, explained))| outcome.see(i, s - explained)).collect();
+    let floored = outcome.finish(&mut psi)?;
+    Ok((psi, floored))
+}
+
+fn replace(c: &mut LowRank, w: &Mat<f64>, psi: &[f64]) -> Result<(), Error> {
+    *c = LowRank::new(w.as_ref(), psi)?;
+    Ok(())
+}

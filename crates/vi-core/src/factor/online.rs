@@ -1,0 +1,238 @@
+//! Online EM for factor analysis (Appendix E): a stochastic approximation of the sufficient statistics.
+
+use vi_linalg::LowRank;
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::tiles::Tiling;
+
+use super::products::{add_scaled, add_symmetric, column_dot, factor, over, plus_identity};
+use super::settings::{DiagonalSettings, Outcome};
+use crate::Error;
+use crate::error::{check_finite, check_len};
+
+/// What is done with the iterates `(W_t, ψ_t)`; `t` counts observations from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Averaging {
+    /// The last iterate.
+    #[default]
+    Off,
+    /// The mean of the iterates of `t ≥ from`, beside the recursion and without effect on it: (115)-(116) with the average
+    /// on the right-hand side. With `from` at half of the observations it is Polyak and Ruppert's.
+    After {
+        /// First observation whose iterate enters.
+        from: usize,
+    },
+    /// (115)-(116) as printed, `W̄_t = ((t̃−1)·W_{t−1} + W_t)/t̃` with `t̃ = t − after`, and as the authors run it: the result
+    /// replaces the iterate that the next E-step uses.
+    AsPrinted {
+        /// Last observation that is not averaged; the authors have 500.
+        after: usize,
+    },
+}
+
+/// How [`OnlineEm`] goes; checked at construction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OnlineSettings {
+    exponent: f64,
+    averaging: Averaging,
+    diagonal: DiagonalSettings,
+}
+
+impl Default for OnlineSettings {
+    /// Steps `γ₀ = 1`, `γ_t = t^(−0.6)` (113)-(114), no averaging, [`DiagonalSettings::default`].
+    fn default() -> Self {
+        Self { exponent: 0.6, averaging: Averaging::Off, diagonal: DiagonalSettings::default() }
+    }
+}
+
+impl OnlineSettings {
+    /// Steps `γ₀ = 1`, `γ_t = t^(−exponent)`: `Σγ = ∞` and `Σγ² < ∞` (112) for exponents above ½ and up to 1.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for other exponents.
+    pub fn new(exponent: f64, averaging: Averaging, diagonal: DiagonalSettings) -> Result<Self, Error> {
+        if !(exponent > 0.5 && exponent <= 1.0) {
+            return Err(Error::Setting { name: "exponent", value: exponent, requirement: "above 1/2 and at most 1" });
+        }
+        Ok(Self { exponent, averaging, diagonal })
+    }
+
+    fn step(self, t: usize) -> f64 {
+        if t == 0 { 1.0 } else { (t as f64).powf(-self.exponent) }
+    }
+}
+
+/// Online EM for `S ≈ Ψ + WWᵀ` (110)-(114), kept to compare [`RecursiveEm`](super::RecursiveEm) with.
+///
+/// It keeps twice the memory of `W` (three times with [`Averaging::After`]), and as much again while an observation is worked
+/// on, against once and nothing for recursive EM with one inner loop; an observation costs `3dp²` flops.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_core::factor::{self, OnlineEm, OnlineSettings};
+/// use vi_linalg::faer::{Par, mat};
+/// let rows = mat![[1.0, 2.0, -1.0], [0.5, 1.0, 0.3], [-2.0, -4.0, 2.0]];
+/// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+/// let mut em = OnlineEm::new(factor::start_isotropic(3, 1, 1.0, 1e-4, rng)?, OnlineSettings::default());
+/// em.run(rows.as_ref(), Par::Seq)?;
+/// assert_eq!(em.factor().dim(), 3);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct OnlineEm {
+    iterate: LowRank,
+    average: Option<LowRank>,
+    /// `diag S₁` (111).
+    s1: Vec<f64>,
+    /// `S₂ᵀ`, `d × p`, row-major.
+    s2: Vec<f64>,
+    /// `S₃`, `p × p`.
+    s3: Mat<f64>,
+    settings: OnlineSettings,
+    seen: usize,
+    floored: usize,
+}
+
+impl OnlineEm {
+    /// From `start`, such as [`start_isotropic`](super::start_isotropic) gives; with `γ₀ = 1` its statistics do not matter.
+    #[must_use]
+    pub fn new(start: LowRank, settings: OnlineSettings) -> Self {
+        let (d, p) = (start.dim(), start.rank());
+        let (s1, s2, s3) = (vec![0.0; d], vec![0.0; d * p], Mat::zeros(p, p));
+        Self { iterate: start, average: None, s1, s2, s3, settings, seen: 0, floored: 0 }
+    }
+
+    /// One observation `v` of length `d`: the E-step and the M-step of (110).
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NonFinite`], and [`Error::Entry`] where `ψ` reaches zero without a floor,
+    /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the state is then as it was.
+    pub fn observe(&mut self, v: &[f64], par: Par) -> Result<(), Error> {
+        check_len("v", self.iterate.dim(), v.len())?;
+        check_finite("v", v)?;
+        let (t, gamma) = (self.seen, self.settings.step(self.seen));
+        let (d, p) = (self.iterate.dim(), self.iterate.rank());
+        let tiling = Tiling::for_width(2 * p);
+        let height = tiling.height().min(d);
+
+        // E-step: M, then E[z|v] = M⁻¹WᵀΨ⁻¹v and E[zzᵀ|v] = M⁻¹ + E[z|v]E[z|v]ᵀ
+        let (gram, along) = tiling.fold(
+            (self.iterate.w(), self.iterate.psi(), v),
+            par,
+            || Mat::<f64>::zeros(p, height),
+            || (Mat::<f64>::zeros(p, p), Mat::<f64>::zeros(p, 1)),
+            |(gram, along), scratch: &mut Mat<f64>, _, (w, psi, v)| {
+                let mut a = scratch.as_mut().subcols_mut(0, psi.len());
+                over(a.as_mut(), w.transpose(), psi);
+                add_symmetric(gram.as_mut(), w.transpose(), a.as_ref());
+                let v = MatRef::from_column_major_slice(v, v.len(), 1);
+                matmul(along.as_mut(), Accum::Add, a.as_ref(), v, 1.0, Par::Seq);
+            },
+            |left, right| {
+                left.0 += right.0;
+                left.1 += right.1;
+            },
+        );
+        let m = factor("I + WᵀΨ⁻¹W", &plus_identity(gram))?;
+        let z = m.solve(along.as_ref())?;
+        let s3 = &self.s3 * (1.0 - gamma) + (m.inverse() + &z * z.transpose()) * gamma;
+        let root = factor("S₃", &s3)?;
+
+        // M-step on copies: W = S₂ᵀS₃⁻¹, ψ = diag S₁ − rowsum(W ∘ S₂ᵀ)
+        let (mut s1, mut s2, mut w, mut psi) = (self.s1.clone(), self.s2.clone(), vec![0.0; d * p], vec![0.0; d]);
+        let rows = (
+            MatMut::from_row_major_slice_mut(&mut s2, d, p),
+            MatMut::from_row_major_slice_mut(&mut w, d, p),
+            s1.as_mut_slice(),
+            psi.as_mut_slice(),
+            v,
+        );
+        let diagonal = self.settings.diagonal;
+        let outcome = tiling.fold(
+            rows,
+            par,
+            || (),
+            || Outcome::new(diagonal),
+            |outcome, (), first, (s2, w, s1, psi, v)| {
+                let (mut s2, mut w) = (s2.transpose_mut(), w.transpose_mut());
+                s2 *= 1.0 - gamma;
+                let row = MatRef::from_row_major_slice(v, 1, v.len());
+                matmul(s2.as_mut(), Accum::Add, z.as_ref(), row, gamma, Par::Seq);
+                w.copy_from(s2.as_ref());
+                vi_linalg::cholesky::solve_in_place(root.factor(), w.as_mut(), Par::Seq);
+                for (i, psi) in psi.iter_mut().enumerate() {
+                    s1[i] = (1.0 - gamma) * s1[i] + gamma * v[i] * v[i];
+                    *psi = outcome.see(first + i, s1[i] - column_dot(w.as_ref(), s2.as_ref(), i));
+                }
+            },
+            Outcome::merge,
+        );
+        let floored = outcome.finish(&mut psi)?;
+        let iterate = LowRank::from_row_major(w, p, psi)?;
+
+        let iterate = match self.settings.averaging {
+            Averaging::AsPrinted { after } if t > after => mixed(&self.iterate, iterate, t - after),
+            _ => iterate,
+        };
+        if let Averaging::After { from } = self.settings.averaging
+            && t >= from
+        {
+            let now = iterate.clone();
+            self.average = Some(match self.average.take() {
+                None => now,
+                Some(average) => mixed(&average, now, t - from + 1),
+            });
+        }
+        (self.iterate, self.s1, self.s2, self.s3) = (iterate, s1, s2, s3);
+        self.seen += 1;
+        self.floored += floored;
+        Ok(())
+    }
+
+    /// The rows of `x` (`n × d`), one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Row`] at the first row that fails; the rows before it have been seen.
+    pub fn run(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        check_len("columns of x", self.iterate.dim(), x.ncols())?;
+        let mut row = vec![0.0; x.ncols()];
+        for t in 0..x.nrows() {
+            for (value, x) in row.iter_mut().zip(x.row(t).iter()) {
+                *value = *x;
+            }
+            self.observe(&row, par).map_err(|error| error.at_row(t))?;
+        }
+        Ok(())
+    }
+
+    /// The averaged `W` and `ψ`, or the last ones where none have been averaged.
+    #[must_use]
+    pub fn factor(&self) -> &LowRank {
+        self.average.as_ref().unwrap_or(&self.iterate)
+    }
+
+    /// Observations seen.
+    #[must_use]
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// Entries of `ψ` lifted to the floor so far.
+    #[must_use]
+    pub fn floored(&self) -> usize {
+        self.floored
+    }
+}
+
+/// `((n − 1)·before + now)/n` for `W` and `ψ`.
+fn mixed(before: &LowRank, mut now: LowRank, n: usize) -> LowRank {
+    let share = (n as f64).recip();
+    let (mut w, psi) = now.parts_mut();
+    w *= share;
+    add_scaled(w.transpose_mut(), before.w().transpose(), 1.0 - share);
+    for (psi, before) in psi.iter_mut().zip(before.psi()) {
+        *psi = (1.0 - share) * before + share * *psi;
+    }
+    now
+}

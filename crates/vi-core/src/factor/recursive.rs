@@ -1,0 +1,119 @@
+//! Recursive EM for factor analysis: Algorithm 1.
+
+use vi_linalg::LowRank;
+use vi_linalg::faer::{MatRef, Par};
+
+use super::settings::UpdateSettings;
+use super::update::{UpdateScratch, update};
+use super::weights::Weights;
+use crate::Error;
+use crate::error::check_len;
+
+/// How [`RecursiveEm`] goes; checked at construction. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RecursiveSettings {
+    weights: Weights,
+    update: UpdateSettings,
+}
+
+impl RecursiveSettings {
+    /// These weights and steps.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for weights out of their range.
+    pub fn new(weights: Weights, update: UpdateSettings) -> Result<Self, Error> {
+        weights.check()?;
+        Ok(Self { weights, update })
+    }
+}
+
+/// A running factor analysis `S_t ≈ Ψ + WWᵀ` of `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ` (28), by Algorithm 1.
+///
+/// `O(dp)` memory and [`update`]'s cost for each observation.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_core::factor::{self, RecursiveEm, RecursiveSettings};
+/// use vi_linalg::faer::{Par, mat};
+/// let rows = mat![[1.0, 2.0, -1.0], [0.5, 1.0, 0.0], [-2.0, -4.0, 2.0]];
+/// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+/// let start = factor::start_isotropic(3, 1, factor::guess_sigma0(rows.as_ref())?, 1e-4, rng)?;
+/// let mut em = RecursiveEm::new(start, RecursiveSettings::default());
+/// em.run(rows.as_ref(), Par::Seq)?;
+/// assert_eq!(em.seen(), 3);
+/// assert!(em.factor().w()[(0, 0)] * em.factor().w()[(1, 0)] > 0.0);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RecursiveEm {
+    factor: LowRank,
+    settings: RecursiveSettings,
+    seen: usize,
+    floored: usize,
+    scratch: UpdateScratch,
+}
+
+impl RecursiveEm {
+    /// From `start`, such as [`start_isotropic`](super::start_isotropic) gives.
+    #[must_use]
+    pub fn new(start: LowRank, settings: RecursiveSettings) -> Self {
+        Self { factor: start, settings, seen: 0, floored: 0, scratch: UpdateScratch::default() }
+    }
+
+    /// One observation `x` of length `d`.
+    ///
+    /// # Errors
+    /// Those of [`update`]; the state is then as it was.
+    pub fn observe(&mut self, x: &[f64], par: Par) -> Result<(), Error> {
+        check_len("x", self.factor.dim(), x.len())?;
+        self.observe_columns(MatRef::from_column_major_slice(x, x.len(), 1), par)
+    }
+
+    /// The columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, with the weights of [`Weights::at`].
+    ///
+    /// # Errors
+    /// Those of [`update`]; the state is then as it was.
+    pub fn observe_columns(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        let weights = self.settings.weights.at(self.seen, x.ncols().max(1));
+        let floored = update(&mut self.factor, x, weights, self.settings.update, &mut self.scratch, par)?;
+        self.floored += floored;
+        self.seen += x.ncols();
+        Ok(())
+    }
+
+    /// The rows of `x` (`n × d`), one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Row`] at the first row that fails; the rows before it have been seen.
+    pub fn run(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        check_len("columns of x", self.factor.dim(), x.ncols())?;
+        for (t, row) in x.row_iter().enumerate() {
+            self.observe_columns(row.transpose().as_mat(), par).map_err(|error| error.at_row(t))?;
+        }
+        Ok(())
+    }
+
+    /// `W` and `ψ`.
+    #[must_use]
+    pub fn factor(&self) -> &LowRank {
+        &self.factor
+    }
+
+    /// `W` and `ψ`.
+    #[must_use]
+    pub fn into_factor(self) -> LowRank {
+        self.factor
+    }
+
+    /// Columns seen.
+    #[must_use]
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// Entries of `ψ` lifted to the floor so far.
+    #[must_use]
+    pub fn floored(&self) -> usize {
+        self.floored
+    }
+}

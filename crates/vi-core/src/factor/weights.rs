@@ -1,0 +1,59 @@
+//! The weights `α_t`, `β_t` of the recursion.
+
+use crate::Error;
+
+/// How the matrix so far and new outer products are weighted: `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ`, `t = 1, 2, …` (28).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Weights {
+    /// `α_t = t/(t+1)`, `β_t = 1/(t+1)`: the mean of the outer products and of `S₀`, which counts as one of them.
+    #[default]
+    Mean,
+    /// `α_t = (t−1)/t`, `β_t = 1/t`, as printed under (101): the mean of the outer products alone.
+    ///
+    /// As `α₁ = 0`, the first step forgets `S₀` and leaves every column of `W` a multiple of `x₁`; the recursion cannot
+    /// raise that rank again, so further directions grow out of rounding. Kept to reproduce the paper.
+    MeanAsPrinted,
+    /// `α_t = β_t = 1`, for a precision that gathers information (26).
+    Sum,
+    /// `α_t = λ`, `β_t = 1 − λ`: an exponentially fading mean.
+    Fading {
+        /// `λ`, above 0 and below 1.
+        memory: f64,
+    },
+}
+
+impl Weights {
+    /// `(α, β)` for `columns` new columns at once after `seen`: one column after `t − 1` gives `(α_t, β_t)`.
+    ///
+    /// The means count columns, so that a block weighs as its columns one by one do; [`Fading`](Self::Fading) takes the
+    /// block for one observation.
+    ///
+    /// ```
+    /// use vi_core::factor::Weights;
+    /// assert_eq!(Weights::Mean.at(0, 1), (0.5, 0.5));
+    /// assert_eq!(Weights::MeanAsPrinted.at(0, 1), (0.0, 1.0));
+    /// assert_eq!(Weights::Mean.at(1, 2), (0.5, 0.25));
+    /// ```
+    #[must_use]
+    pub fn at(self, seen: usize, columns: usize) -> (f64, f64) {
+        let (seen, columns) = (seen as f64, columns as f64);
+        match self {
+            Self::Mean => ((seen + 1.0) / (seen + 1.0 + columns), (seen + 1.0 + columns).recip()),
+            Self::MeanAsPrinted => (seen / (seen + columns), (seen + columns).recip()),
+            Self::Sum => (1.0, 1.0),
+            Self::Fading { memory } => (memory, 1.0 - memory),
+        }
+    }
+
+    /// # Errors
+    /// [`Error::Setting`] for a memory outside of (0, 1).
+    pub(super) fn check(self) -> Result<(), Error> {
+        match self {
+            Self::Fading { memory } if !(memory > 0.0 && memory < 1.0) => {
+                Err(Error::Setting { name: "memory", value: memory, requirement: "above 0 and below 1" })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! L-RVGA: a Gaussian whose precision is a diagonal plus a matrix of low rank, in a million dimensions.
+//!
+//! | to | see |
+//! | :-- | :-- |
+//! | choose rank, block and form of projection | [`LowRankSettings`] |
+//! | observe, predict, draw | [`LowRankGaussian`] |
+//! | sweep over the rows again, to the best Gaussian of this form | [`sweep()`] |
+//! | forget, with a rate that follows the prediction error | [`AdaptiveFading`] |
+
+mod apply;
+mod belief;
+mod block;
+mod checkpoint;
+mod columns;
+mod em;
+mod fading;
+mod forget;
+mod join;
+mod kernels;
+mod look;
+mod merge;
+mod observe;
+mod one_loop;
+mod project;
+mod recursive;
+mod settings;
+mod space;
+mod spectral;
+mod sweep;
+mod unprojected;
+mod waiting;
+
+pub use belief::{LowRankGaussian, ProjectionCounts};
+pub use block::LowRankPanels;
+pub use checkpoint::LowRankWire;
+pub use fading::AdaptiveFading;
+pub use settings::{LowRankSettings, MeanMoves};
+pub use sweep::{SweepInfo, SweepSettings, SweepStop, sweep};

@@ -1,0 +1,263 @@
+//! What a belief says: along a row, as a covariance, in draws. Rows that wait are included.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_linalg::cholesky;
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::tiles::Tiling;
+
+use super::LowRankGaussian;
+use super::columns::Columns;
+use super::em::factor;
+use super::kernels::{Factor, Tile, lower_product};
+use super::look::Looked;
+use super::space::Seen;
+use crate::belief::{Belief, DenseGaussian, Projection};
+use crate::error::{check_finite, check_len};
+use crate::{Error, SparseRow};
+
+impl LowRankGaussian {
+    /// `(xᵀμ, xᵀPx)` for a row of length `d`. Cost `2d(p + k)` flops, `k` rows waiting.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NegativeVariance`], [`Error::Overflow`].
+    pub fn predict(&self, x: &[f64], par: Par) -> Result<Projection, Error> {
+        check_len("x", self.dim(), x.len())?;
+        check_finite("x", x)?;
+        Ok(self.see(&self.look(MatRef::from_row_major_slice(x, 1, x.len()), par))?.projection)
+    }
+
+    /// The same for a sparse row, at a cost of `2(p + k)` flops for each entry.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_sparse(&self, row: SparseRow<'_>) -> Result<Projection, Error> {
+        check_len("row", self.dim(), row.dim())?;
+        Ok(self.see(&self.look_sparse(row))?.projection)
+    }
+
+    /// The first of the rows that were looked along, in the space of the waiting ones.
+    pub(super) fn see(&self, looked: &Looked) -> Result<Seen, Error> {
+        self.waiting.space.see(self.root(), looked.wx(0), looked.xx(0), looked.mean(0))
+    }
+
+    /// `μ` with the waiting rows, a new vector.
+    pub(super) fn current_mean(&self) -> Vec<f64> {
+        let mut mean = self.mean.clone();
+        self.add_scaled(&mut mean, self.waiting.rows.columns(self.mean.len()), &self.mean_coefficients(), Par::Seq);
+        mean
+    }
+
+    /// `out ← out + Ψ⁻¹F·m`.
+    pub(super) fn add_scaled(&self, out: &mut [f64], columns: Columns<'_>, m: &Mat<f64>, par: Par) {
+        let d = out.len();
+        let tiling = Tiling::for_width(self.rank() + columns.len());
+        let height = tiling.height().min(d);
+        tiling.for_each(
+            (Factor::new(self.precision.w_row_major(), d), self.precision.psi(), out),
+            par,
+            || (vec![0.0; height], columns.tile_memory(height)),
+            |(memory, x), first, (w, psi, out)| {
+                Tile { w, x: columns.tile(first, psi.len(), x), psi }.shift_mean(out, m.as_ref(), memory);
+            },
+        );
+    }
+
+    /// `Px` into `out`, for a row that has been seen.
+    pub(super) fn write_gain(&self, out: &mut [f64], x: &[f64], seen: &Seen) {
+        // Px = P₀(x − X·m), and P₀y = Ψ⁻¹(y − W·M⁻¹WᵀΨ⁻¹y).
+        let m = self.waiting.space.covariance_weights(seen);
+        let mut coefficients = self.covariance_coefficients(&m);
+        let mut on_w = seen.wx().to_vec();
+        super::space::solve(self.root(), &mut on_w);
+        for (j, value) in on_w.iter().enumerate() {
+            coefficients[(j, 0)] += value;
+        }
+        out.fill(0.0);
+        self.add_scaled(out, self.waiting.rows.columns(x.len()), &coefficients, Par::Seq);
+        for ((out, x), psi) in out.iter_mut().zip(x).zip(self.precision.psi()) {
+            *out = x / psi - *out;
+        }
+    }
+
+    /// `P·x`, length `d`. Cost `4d(p + k)` flops, `k` rows waiting.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn covariance_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
+        check_len("x", self.dim(), x.len())?;
+        check_finite("x", x)?;
+        let seen = self.see(&self.look(MatRef::from_row_major_slice(x, 1, x.len()), par))?;
+        let mut out = vec![0.0; x.len()];
+        self.write_gain(&mut out, x, &seen);
+        Ok(out)
+    }
+
+    /// `F·D` in one: the columns `W` and `√h·x` of a precision `Ψ + F̃F̃ᵀ`, and the factor of `I + F̃ᵀΨ⁻¹F̃`.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`] for a waiting row of negative curvature, which has no such column.
+    fn extended(&self) -> Result<(Vec<f64>, Mat<f64>), Error> {
+        let p = self.rank();
+        let mut roots = vec![1.0; p];
+        for row in &self.waiting.space.rows {
+            if row.curvature < 0.0 {
+                return Err(Error::ImproperSite { slope: 0.0, curvature: row.curvature, variance: f64::NAN });
+            }
+            roots.push(row.curvature.sqrt());
+        }
+        let gram = self.waiting.space.gram(self.gram.as_ref());
+        let q = roots.len();
+        let mut root = Mat::from_fn(q, q, |i, j| {
+            if i >= j { roots[i] * gram[(i, j)] * roots[j] + f64::from(u8::from(i == j)) } else { 0.0 }
+        });
+        factor(root.as_mut(), "capacitance")?;
+        Ok((roots, root))
+    }
+
+    /// `log det P`, natural logarithm. Cost `d` logarithms and `(p + k)³/3` flops, `k` rows waiting.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`] while a row of negative curvature waits: [`flush`](Self::flush) first.
+    pub fn log_determinant(&self) -> Result<f64, Error> {
+        let (_, root) = self.extended()?;
+        let psi: f64 = self.precision.psi().iter().map(|psi| psi.ln()).sum();
+        Ok(-psi - cholesky::log_det(root.as_ref()))
+    }
+
+    /// The variances `P_ii`, length `d`. Cost `d(p + k)²` flops, `k` rows waiting.
+    ///
+    /// # Errors
+    /// As [`log_determinant`](Self::log_determinant); [`Error::NotPositiveDefinite`] with the coordinate where rounding left
+    /// nothing.
+    pub fn variances(&self, par: Par) -> Result<Vec<f64>, Error> {
+        let (roots, root) = self.extended()?;
+        let columns = self.waiting.rows.columns(self.mean.len());
+        let mut out = vec![0.0; self.mean.len()];
+        let q = roots.len();
+        let p = self.rank();
+        let tiling = Tiling::for_width(q);
+        let height = tiling.height().min(out.len());
+        tiling.for_each(
+            (self.precision.w(), self.precision.psi(), out.as_mut_slice()),
+            par,
+            || (Mat::zeros(q, height), columns.tile_memory(height)),
+            |(scratch, memory), first, (w, psi, out)| {
+                let r = psi.len();
+                let x = columns.tile(first, r, memory);
+                let mut f = scratch.as_mut().subcols_mut(0, r);
+                for i in 0..r {
+                    for j in 0..q {
+                        f[(j, i)] = roots[j] * if j < p { w[(i, j)] } else { x[(j - p, i)] };
+                    }
+                }
+                cholesky::solve_lower_in_place(root.as_ref(), f.as_mut(), Par::Seq);
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = (1.0 - f.as_ref().col(i).squared_norm_l2() / psi[i]) / psi[i];
+                }
+            },
+        );
+        match out.iter().position(|&value| value <= 0.0 || value.is_nan()) {
+            None => Ok(out),
+            Some(pivot) => Err(Error::NotPositiveDefinite { argument: "covariance", pivot }),
+        }
+    }
+
+    /// `K` draws of `θ ~ N(μ, P)`, the columns of the result (`d × K`), by the ensemble sampler (L-RVGA Proposition 1).
+    ///
+    /// Cost `4d(p + k)K` flops, `k` rows waiting, and `(d + p + k)K` normal variates: those of `Ψ`, then those of the factor.
+    ///
+    /// # Errors
+    /// As [`log_determinant`](Self::log_determinant).
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_core::{LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::Par;
+    /// let belief = LowRankGaussian::isotropic(&[5.0; 3], 0.1, LowRankSettings::blocked(2)?)?;
+    /// let draws = belief.draw(10, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1), Par::Seq)?;
+    /// assert_eq!(draws.shape(), (3, 10));
+    /// assert!((draws[(0, 0)] - 5.0).abs() < 1.0);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn draw<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R, par: Par) -> Result<Mat<f64>, Error> {
+        let (roots, root) = self.extended()?;
+        let (d, q) = (self.mean.len(), roots.len());
+        let mut normal = |rows: usize| Mat::<f64>::from_fn(rows, draws, |_, _| StandardNormal.sample(rng));
+        let (mut theta, epsilon) = (normal(d), normal(q));
+        let columns = self.waiting.rows.columns(d);
+        let tiling = Tiling::for_width(q + draws);
+        let height = tiling.height().min(d);
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
+        // x = Ψ^(−½)z and Fᵀx.
+        let mut c = tiling.fold(
+            (w, psi, theta.as_mut()),
+            par,
+            || (vec![0.0; height * draws], columns.tile_memory(height)),
+            || Mat::<f64>::zeros(q, draws),
+            |sum, (scratch, memory), first, (w, psi, mut x)| {
+                let r = psi.len();
+                let y = &mut scratch[..r * draws];
+                for j in 0..draws {
+                    for (i, psi) in psi.iter().enumerate() {
+                        x[(i, j)] /= psi.sqrt();
+                        y[j * r + i] = x[(i, j)];
+                    }
+                }
+                Tile { w, x: columns.tile(first, r, memory), psi }.add_transposed_mul(sum.as_mut(), y);
+            },
+            |left, right| *left += right,
+        );
+        for j in 0..draws {
+            for (i, scale) in roots.iter().enumerate() {
+                c[(i, j)] = epsilon[(i, j)] - scale * c[(i, j)];
+            }
+        }
+        cholesky::solve_in_place(root.as_ref(), c.as_mut(), Par::Seq);
+        for j in 0..draws {
+            for (i, scale) in roots.iter().enumerate() {
+                c[(i, j)] *= scale;
+            }
+        }
+        let mean = self.mean();
+        tiling.for_each(
+            (w, psi, mean, theta.as_mut()),
+            par,
+            || (vec![0.0; height * draws], columns.tile_memory(height)),
+            |(scratch, memory), first, (w, psi, mean, mut theta)| {
+                let r = psi.len();
+                let shift = &mut scratch[..r * draws];
+                Tile { w, x: columns.tile(first, r, memory), psi }.mul(shift, c.as_ref());
+                for j in 0..draws {
+                    for i in 0..r {
+                        theta[(i, j)] += mean[i] + shift[j * r + i] / psi[i];
+                    }
+                }
+            },
+        );
+        Ok(theta)
+    }
+
+    /// The precision with the waiting rows, dense (`d × d`, lower triangle): for tests and small `d`. Cost `d²(p + k)` flops.
+    #[must_use]
+    pub fn precision_lower(&self, par: Par) -> Mat<f64> {
+        let d = self.mean.len();
+        let mut lower = self.precision.to_dense_lower(par);
+        let columns = self.waiting.rows.columns(d);
+        let mut memory = columns.tile_memory(d);
+        let x = columns.tile(0, d, &mut memory);
+        let h: Vec<f64> = self.waiting.space.curvatures().collect();
+        let weighted = Mat::from_fn(x.nrows(), d, |j, i| h[j] * x[(j, i)]);
+        lower_product(lower.as_mut(), x.transpose(), weighted.as_ref());
+        lower
+    }
+
+    /// The same belief with a dense covariance. Cost `d³`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`].
+    pub fn to_dense(&self, par: Par) -> Result<DenseGaussian, Error> {
+        let precision = crate::belief::factor("precision", self.precision_lower(par).as_ref())?;
+        Ok(DenseGaussian::from_parts(self.mean().to_vec(), precision.inverse()))
+    }
+}

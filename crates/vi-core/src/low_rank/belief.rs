@@ -1,0 +1,218 @@
+//! The belief itself: construction and what it tells.
+
+use std::sync::OnceLock;
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_linalg::LowRank;
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::low_rank::{Capacitance, weighted_gram};
+
+use super::settings::LowRankSettings;
+use super::waiting::Waiting;
+use crate::Error;
+use crate::error::{check_finite, check_len, check_positive};
+
+/// What projections have done since the belief was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ProjectionCounts {
+    /// Projections.
+    pub projections: u64,
+    /// Entries of `ψ` that rounding had put below the bound `1/ψ⁺ ≤ 1/ψ + 1/ψ₁` of an EM step, and that were lifted to it.
+    pub lifted: u64,
+}
+
+/// The belief `θ ~ N(μ, (Ψ + WWᵀ)⁻¹)`: a precision of low rank plus a diagonal, `O(dp)` memory (L-RVGA).
+///
+/// An observation turns the precision into `Ψ + WWᵀ + h·xxᵀ`, and `μ` moves exactly. What follows is the projection back to
+/// rank `p`, the factor-analysis Gaussian nearby; [`LowRankSettings`] says how. By default rows wait until a block is full and
+/// are then projected together: until then the belief is exactly `N(μ, (Ψ + WWᵀ + XHXᵀ)⁻¹)`, and everything here
+/// ([`mean`](crate::Belief::mean), [`predict`](Self::predict), draws, checkpoints) includes the waiting rows.
+/// [`flush`](Self::flush) projects them at once.
+///
+/// | symbol | name in code | shape |
+/// | :-- | :-- | :-- |
+/// | `W`, `ψ` | [`precision`](Self::precision) | `d × p`, `d` |
+/// | `X`, `h` | rows that wait, at most [`LowRankSettings::block`] | `d × k`, `k` |
+/// | `M = I + WᵀΨ⁻¹W` | `capacitance` | `p × p` |
+///
+/// `p = 0` is a diagonal precision, and `p ≥ d` loses nothing.
+///
+/// ```
+/// use vi_core::{Belief, BernoulliLogit, Implicit, LowRankGaussian, LowRankSettings, Mixture8};
+/// use vi_linalg::faer::Par;
+/// let mut belief = LowRankGaussian::isotropic(&[0.0; 1000], 1.0, LowRankSettings::blocked(5)?)?;
+/// let row: Vec<f64> = (0..1000).map(|i| (i as f64).sin()).collect();
+/// belief.step(&Implicit(BernoulliLogit(Mixture8)), &row, 1.0, Par::Seq)?;
+/// assert_eq!(belief.waiting(), 1);
+/// let before = belief.predict(&row, Par::Seq)?;
+/// belief.flush(Par::Seq)?;
+/// let after = belief.predict(&row, Par::Seq)?;
+/// assert!((before.mean - after.mean).abs() < 1e-12 && (before.variance / after.variance - 1.0).abs() < 1e-10);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LowRankGaussian {
+    /// `μ₀`, the mean without the waiting rows.
+    pub(super) mean: Vec<f64>,
+    /// `Ψ + WWᵀ`, without the waiting rows.
+    pub(super) precision: LowRank,
+    /// `WᵀΨ⁻¹W`, lower triangle.
+    pub(super) gram: Mat<f64>,
+    /// The factor of `M = I + WᵀΨ⁻¹W`.
+    pub(super) capacitance: Capacitance,
+    pub(super) waiting: Waiting,
+    pub(super) settings: LowRankSettings,
+    pub(super) counts: ProjectionCounts,
+    /// `μ` with the waiting rows, once somebody asks.
+    pub(super) shown: OnceLock<Vec<f64>>,
+}
+
+impl LowRankGaussian {
+    /// The belief `N(mean, diag(variances))`, both of length `d`: `W = 0`, `ψ = 1/variances`, exactly.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for `d = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`] with the
+    /// index of a variance that is not positive or has no finite inverse.
+    pub fn new(mean: &[f64], variances: &[f64], settings: LowRankSettings) -> Result<Self, Error> {
+        if mean.is_empty() {
+            return Err(Error::Empty { argument: "mean" });
+        }
+        check_finite("mean", mean)?;
+        check_len("variances", mean.len(), variances.len())?;
+        check_finite("variances", variances)?;
+        let psi: Vec<f64> = variances.iter().map(|variance| 1.0 / variance).collect();
+        if let Some(pivot) = psi.iter().position(|psi| !(*psi > 0.0 && psi.is_finite())) {
+            return Err(Error::NotPositiveDefinite { argument: "variances", pivot });
+        }
+        Self::from_parts(mean.to_vec(), LowRank::diagonal_only(&psi, settings.rank())?, settings)
+    }
+
+    /// The belief `N(mean, σ₀²·I)`; `sigma0` is a standard deviation, in units of `θ`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` and its inverse are finite.
+    pub fn isotropic(mean: &[f64], sigma0: f64, settings: LowRankSettings) -> Result<Self, Error> {
+        check_positive("sigma0", sigma0)?;
+        check_positive("sigma0²", sigma0 * sigma0)?;
+        check_positive("1/sigma0²", 1.0 / (sigma0 * sigma0))?;
+        Self::new(mean, &vec![sigma0 * sigma0; mean.len()], settings)
+    }
+
+    /// The belief `N(mean, (Ψ + WWᵀ)⁻¹)` for `w` of `d × p` and `psi` of length `d`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Dimension`] (also when `w` has not the settings' rank), [`Error::NonFinite`],
+    /// [`Error::Linalg`] for what is wrong in `w` or `psi`, with its place.
+    pub fn from_precision(
+        mean: &[f64],
+        w: MatRef<'_, f64>,
+        psi: &[f64],
+        settings: LowRankSettings,
+    ) -> Result<Self, Error> {
+        if mean.is_empty() {
+            return Err(Error::Empty { argument: "mean" });
+        }
+        check_finite("mean", mean)?;
+        check_len("psi", mean.len(), psi.len())?;
+        check_len("columns of w", settings.rank(), w.ncols())?;
+        Self::from_parts(mean.to_vec(), LowRank::new(w, psi)?, settings)
+    }
+
+    /// A belief near `N(mean, diag(variances))` whose `W` is not zero (L-RVGA, Appendix D): `ψ = (1−ε)/variances` and the
+    /// columns of `W` are random directions of equal length in the metric of the prior, such that
+    /// `tr(Ψ + WWᵀ) = tr P₀⁻¹`. Where every variance is `σ₀²` the columns have length `√(εd/p)/σ₀`.
+    ///
+    /// For the [recursion as printed](LowRankSettings::recursive), which cannot leave `W = 0`; the other forms want the exact
+    /// prior, [`new`](Self::new).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Setting`] unless `0 < ε < 1`.
+    pub fn with_small_factor<R: Rng + ?Sized>(
+        mean: &[f64],
+        variances: &[f64],
+        epsilon: f64,
+        settings: LowRankSettings,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
+        if !(epsilon > 0.0 && epsilon < 1.0) {
+            return Err(Error::Setting { name: "epsilon", value: epsilon, requirement: "between 0 and 1" });
+        }
+        let exact = Self::new(mean, variances, settings)?;
+        let (d, p) = (mean.len(), settings.rank());
+        if p == 0 {
+            return Ok(exact);
+        }
+        let prior = exact.precision.psi();
+        let mut w = Mat::from_fn(d, p, |_, _| StandardNormal.sample(rng));
+        let trace: f64 = prior.iter().sum();
+        for j in 0..p {
+            for (i, psi) in prior.iter().enumerate() {
+                w[(i, j)] *= psi.sqrt();
+            }
+            let scale = (epsilon * trace / p as f64).sqrt() / w.col(j).norm_l2();
+            for i in 0..d {
+                w[(i, j)] *= scale;
+            }
+        }
+        let psi: Vec<f64> = prior.iter().map(|psi| (1.0 - epsilon) * psi).collect();
+        Self::from_precision(mean, w.as_ref(), &psi, settings)
+    }
+
+    /// A belief of checked parts.
+    pub(super) fn from_parts(mean: Vec<f64>, precision: LowRank, settings: LowRankSettings) -> Result<Self, Error> {
+        let gram = weighted_gram(precision.w(), precision.psi(), Par::Seq);
+        Ok(Self {
+            mean,
+            capacitance: Capacitance::from_gram(gram.clone())?,
+            gram,
+            precision,
+            waiting: Waiting::default(),
+            settings,
+            counts: ProjectionCounts::default(),
+            shown: OnceLock::new(),
+        })
+    }
+
+    /// Columns `p` of `W`.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.settings.rank()
+    }
+
+    /// How the belief is kept low-rank.
+    #[must_use]
+    pub fn settings(&self) -> LowRankSettings {
+        self.settings
+    }
+
+    /// Rows that have been absorbed and wait for projection.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Rows that can still be absorbed before the next projection, at least 1.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.settings.block().saturating_sub(self.waiting.len()).max(1)
+    }
+
+    /// `Ψ + WWᵀ` as of the last projection: the precision of the belief when no row waits ([`flush`](Self::flush)).
+    #[must_use]
+    pub fn precision(&self) -> &LowRank {
+        &self.precision
+    }
+
+    /// What projections have done.
+    #[must_use]
+    pub fn counts(&self) -> ProjectionCounts {
+        self.counts
+    }
+
+    /// `L` of `M = LLᵀ`.
+    pub(super) fn root(&self) -> MatRef<'_, f64> {
+        self.capacitance.cholesky().factor()
+    }
+}

@@ -1,0 +1,49 @@
+//! The low-rank belief in the generic blocked pass.
+
+use vi_linalg::faer::{MatRef, Par};
+
+use super::LowRankGaussian;
+use super::look::Looked;
+use crate::Error;
+use crate::block::{BlockBelief, BlockRecursion};
+
+/// What the low-rank belief keeps between seeing a block and absorbing it.
+#[derive(Debug, Default)]
+pub struct LowRankPanels {
+    looked: Option<Looked>,
+}
+
+impl BlockBelief for LowRankGaussian {
+    type Panels = LowRankPanels;
+
+    fn panels(&self, _b: usize) -> LowRankPanels {
+        LowRankPanels::default()
+    }
+
+    /// `a` and `T` of the belief with its waiting rows. Cost `2dk(p + k₀ + k/2)` flops for `k` rows, `k₀` waiting.
+    fn project_block(
+        &mut self,
+        x: MatRef<'_, f64>,
+        recursion: &mut BlockRecursion,
+        panels: &mut LowRankPanels,
+        par: Par,
+    ) {
+        let looked = self.look(x, par);
+        let (means, mut overlaps) = recursion.inputs(x.nrows());
+        self.waiting.space.fill_block(self.root(), &looked, means, overlaps.as_mut());
+        panels.looked = Some(looked);
+    }
+
+    /// The rows join those that wait. They are projected once the belief's own block is full, so with blocks of that size
+    /// the partition, and with it the posterior, is that of [`run`](LowRankGaussian::run).
+    fn absorb_block(
+        &mut self,
+        x: MatRef<'_, f64>,
+        recursion: &BlockRecursion,
+        panels: &mut LowRankPanels,
+        par: Par,
+    ) -> Result<(), Error> {
+        let Some(looked) = panels.looked.take() else { return Ok(()) };
+        self.absorb_looked(x, &looked, |t, _| Ok(recursion.steps()[t].site), par).map(|_| ())
+    }
+}

@@ -1,0 +1,177 @@
+//! A low-rank belief as bytes, rows that wait included.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use vi_linalg::LowRank;
+use vi_linalg::faer::Mat;
+use vi_linalg::low_rank::Capacitance;
+
+use super::LowRankGaussian;
+use super::belief::ProjectionCounts;
+use super::columns::SparseRows;
+use super::settings::{LowRankSettings, MeanMoves, Scheme};
+use super::space::{Space, SpaceRow};
+use super::waiting::{Rows, Waiting};
+use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::error::{check_finite, check_len};
+use crate::{Error, SparseRow};
+
+/// The stored form of a [`LowRankGaussian`]: settings, `μ₀`, `ψ`, `W` row by row, `WᵀΨ⁻¹W`, and the rows that wait with what
+/// is known of them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LowRankWire {
+    scheme: SchemeWire,
+    rank: u64,
+    mean: Vec<f64>,
+    psi: Vec<f64>,
+    w: Vec<f64>,
+    gram: Vec<f64>,
+    projections: u64,
+    lifted: u64,
+    space: Vec<SpaceRow>,
+    rows: RowsWire,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum SchemeWire {
+    Blocked { block: u64, inner_loops: u64 },
+    OneLoop,
+    Recursive { inner_loops: u64, after: bool },
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum RowsWire {
+    Dense(Vec<f64>),
+    /// Positions and values of each row.
+    Sparse(Vec<(Vec<u64>, Vec<f64>)>),
+}
+
+impl Checkpoint for LowRankGaussian {
+    const KIND: &'static str = "vi-core/low-rank";
+
+    type Wire = LowRankWire;
+
+    fn to_wire(&self) -> Result<LowRankWire, Error> {
+        let p = self.rank();
+        check_finite("mean", &self.mean).map_err(CheckpointError::contents)?;
+        Ok(LowRankWire {
+            scheme: match self.settings.scheme {
+                Scheme::Blocked { block, inner_loops } => {
+                    SchemeWire::Blocked { block: block as u64, inner_loops: inner_loops as u64 }
+                }
+                Scheme::OneLoop => SchemeWire::OneLoop,
+                Scheme::Recursive { inner_loops, mean } => {
+                    SchemeWire::Recursive { inner_loops: inner_loops as u64, after: mean == MeanMoves::AfterProjection }
+                }
+            },
+            rank: p as u64,
+            mean: self.mean.clone(),
+            psi: self.precision.psi().to_vec(),
+            w: self.precision.w_row_major().to_vec(),
+            gram: (0..p).flat_map(|j| (j..p).map(move |i| self.gram[(i, j)])).collect(),
+            projections: self.counts.projections,
+            lifted: self.counts.lifted,
+            space: self.waiting.space.rows.clone(),
+            rows: match &self.waiting.rows {
+                Rows::Dense(values) => RowsWire::Dense(values.clone()),
+                Rows::Sparse(rows) => RowsWire::Sparse(
+                    (0..rows.len())
+                        .map(|j| {
+                            let (indices, values) = rows.row(j);
+                            (indices.iter().map(|&i| i as u64).collect(), values.to_vec())
+                        })
+                        .collect(),
+                ),
+            },
+        })
+    }
+
+    fn from_wire(wire: LowRankWire) -> Result<Self, Error> {
+        read(wire).map_err(CheckpointError::contents)
+    }
+}
+
+fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
+    let settings = settings(wire.scheme, wire.rank)?;
+    let (d, p) = (wire.mean.len(), settings.rank());
+    if d == 0 {
+        return Err(Error::Empty { argument: "mean" });
+    }
+    check_finite("mean", &wire.mean)?;
+    check_len("psi", d, wire.psi.len())?;
+    check_len("W", d.saturating_mul(p), wire.w.len())?;
+    check_len("Gram matrix", p * (p + 1) / 2, wire.gram.len())?;
+    check_finite("Gram matrix", &wire.gram)?;
+    let mut gram = Mat::zeros(p, p);
+    let mut entries = wire.gram.into_iter();
+    for j in 0..p {
+        for (i, value) in (j..p).zip(&mut entries) {
+            gram[(i, j)] = value;
+        }
+    }
+    let k = wire.space.len();
+    let mut rows = Rows::default();
+    match wire.rows {
+        RowsWire::Dense(values) => {
+            check_len("rows that wait", k.saturating_mul(d), values.len())?;
+            check_finite("rows that wait", &values)?;
+            rows = Rows::Dense(values);
+        }
+        RowsWire::Sparse(found) => {
+            check_len("rows that wait", k, found.len())?;
+            let mut sparse = SparseRows::default();
+            for (indices, values) in &found {
+                let indices: Vec<usize> = indices.iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect();
+                sparse.push(SparseRow::new(d, &indices, values)?);
+            }
+            if k > 0 {
+                rows = Rows::Sparse(sparse);
+            }
+        }
+    }
+    if k >= settings.block() && k > 0 {
+        return Err(Error::Dimension { argument: "rows that wait", expected: settings.block() - 1, found: k });
+    }
+    for (j, row) in wire.space.iter().enumerate() {
+        check_row(row, j, p).map_err(|error| error.at_row(j))?;
+    }
+    let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
+    Ok(LowRankGaussian {
+        mean: wire.mean,
+        precision,
+        capacitance: Capacitance::from_gram(gram.clone())?,
+        gram,
+        waiting: Waiting { space: Space { rows: wire.space }, rows },
+        settings,
+        counts: ProjectionCounts { projections: wire.projections, lifted: wire.lifted },
+        shown: OnceLock::new(),
+    })
+}
+
+fn settings(scheme: SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
+    let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    let rank = count(rank);
+    match scheme {
+        SchemeWire::Blocked { block, inner_loops } => {
+            Ok(LowRankSettings::blocked(rank)?.with_block(count(block))?.with_inner_loops(count(inner_loops)))
+        }
+        SchemeWire::OneLoop => LowRankSettings::one_loop(rank),
+        SchemeWire::Recursive { inner_loops, after } => {
+            let mean = if after { MeanMoves::AfterProjection } else { MeanMoves::BeforeProjection };
+            LowRankSettings::recursive(rank, count(inner_loops), mean)
+        }
+    }
+}
+
+fn check_row(row: &SpaceRow, j: usize, p: usize) -> Result<(), Error> {
+    check_len("WᵀΨ⁻¹x", p, row.wx.len())?;
+    check_len("whitened WᵀΨ⁻¹x", p, row.whitened.len())?;
+    check_len("products with earlier rows", j + 1, row.xx.len())?;
+    check_len("overlaps with earlier rows", j, row.overlaps.len())?;
+    check_finite("site", &[row.slope, row.curvature, row.gain, row.shrinkage])?;
+    for values in [&row.wx, &row.whitened, &row.xx, &row.overlaps] {
+        check_finite("inner products of a row", values)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,334 @@
+//! EM steps for `S = α(Ψ + WWᵀ) + XHXᵀ ≈ Ψ₁ + W₁W₁ᵀ`, in two passes over `F = [W X]` each.
+//!
+//! From the current `(W₁, Ψ₁)`, with `D²` the weights of the columns of `F` (L-RVGA (20)-(21), Algorithm 1):
+//!
+//! ```text
+//! A = Ψ₁⁻¹W₁;   M₁ = I + W₁ᵀA;   G = FᵀA;   N = Aᵀ(αΨ)A;   H = M₁ + GᵀD²G + N = M₁ + AᵀSA = L_H L_Hᵀ
+//! V = SA = F D²G + αΨA;   W₁ ← V H⁻¹M₁;   ψ₁ ← diag S − rowsum((V H⁻¹)∘V)
+//! ```
+//!
+//! What is computed is `U = V·L_H⁻ᵀ`, so that `W₁ ← U·(L_H⁻¹M₁)` and `ψ₁ ← diag S − rowsum(U∘U)`.
+
+use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::tiles::Tiling;
+use vi_linalg::{LinalgError, cholesky};
+
+use super::columns::Columns;
+use super::kernels::{Factor, FactorMut, Tile, lower_product, transpose_rows, vectorised};
+use crate::Error;
+
+/// `S`, seen from the `(W, ψ)` that it is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target<'a> {
+    /// `X`.
+    pub(super) columns: Columns<'a>,
+    /// `D²`: `α` for each column of `W`, `h` for each of `X`.
+    pub(super) weights: &'a [f64],
+    /// `α`.
+    pub(super) share: f64,
+    /// `S ⪰ least·αΨ`.
+    pub(super) least: f64,
+}
+
+impl Target<'_> {
+    /// Tiles whose `F`, with twice `W` beside it, the second-level cache holds.
+    pub(super) fn tiling(&self, p: usize) -> Tiling {
+        Tiling::for_width(2 * p + self.columns.len())
+    }
+}
+
+/// Sums over coordinates that a step needs.
+pub(super) struct Sums {
+    /// `G = FᵀA`, `q × p`.
+    g: Mat<f64>,
+    /// `W₁ᵀA`, lower triangle.
+    m: Mat<f64>,
+    /// `Aᵀ(αΨ)A`, lower triangle.
+    n: Mat<f64>,
+}
+
+impl Sums {
+    pub(super) fn zeros(q: usize, p: usize) -> Self {
+        Self { g: Mat::zeros(q, p), m: Mat::zeros(p, p), n: Mat::zeros(p, p) }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.g += &other.g;
+        self.m += &other.m;
+        self.n += &other.n;
+    }
+
+    /// Adds a tile `f` of the target, whose current `(w1, psi1)` are given, `w1` column after column.
+    pub(super) fn add_tile(&mut self, share: f64, f: Tile<'_>, w1: &[f64], psi1: &[f64], memory: &mut EmMemory) {
+        let (r, p) = (psi1.len(), f.w.rank());
+        if p == 0 {
+            return;
+        }
+        let EmMemory { a, b, first, second } = memory;
+        let (a, b, inverse, scale) = (&mut a[..r * p], &mut b[..r * p], &mut first[..r], &mut second[..r]);
+        vectorised(
+            #[inline(always)]
+            || {
+                for ((inverse, scale), (psi1, psi)) in
+                    inverse.iter_mut().zip(scale.iter_mut()).zip(psi1.iter().zip(f.psi))
+                {
+                    *inverse = 1.0 / psi1;
+                    *scale = share * psi;
+                }
+                for ((a, b), w1) in a.chunks_exact_mut(r).zip(b.chunks_exact_mut(r)).zip(w1.chunks_exact(r)) {
+                    for (((a, b), w1), (inverse, scale)) in a.iter_mut().zip(b).zip(w1).zip(inverse.iter().zip(&*scale))
+                    {
+                        *a = inverse * w1;
+                        *b = scale * *a;
+                    }
+                }
+            },
+        );
+        f.add_transposed_mul(self.g.as_mut(), a);
+        let [w1, a, b] = [w1, a, b].map(|values| MatRef::from_column_major_slice(values, r, p));
+        lower_product(self.m.as_mut(), w1.transpose(), a);
+        lower_product(self.n.as_mut(), b.transpose(), a);
+    }
+}
+
+/// Memory for a tile.
+pub(super) struct EmMemory {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+impl EmMemory {
+    pub(super) fn new(height: usize, p: usize) -> Self {
+        Self { a: vec![0.0; height * p], b: vec![0.0; height * p], first: vec![0.0; height], second: vec![0.0; height] }
+    }
+}
+
+/// The small matrices of a step: everything that a coordinate's row is multiplied with.
+pub(super) struct Maps {
+    /// `D²G·L_H⁻ᵀ`, `q × p`.
+    from_f: Mat<f64>,
+    /// `L_H⁻ᵀ`, `p × p`; or `q₁·L_H⁻ᵀ`, `q × p`, for a current factor `F·q₁` that is not stored.
+    from_current: Mat<f64>,
+    /// `L_H⁻¹M₁`, `p × p`.
+    to_factor: Mat<f64>,
+}
+
+impl Maps {
+    /// The maps of a step. Cost `O((p+k)p²)`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`].
+    pub(super) fn new(sums: &Sums, weights: &[f64]) -> Result<Self, Error> {
+        let (q, p) = sums.g.shape();
+        let weighted = Mat::from_fn(q, p, |i, j| weights[i] * sums.g[(i, j)]);
+        let identity = |i, j| f64::from(u8::from(i == j));
+        let mut h =
+            Mat::from_fn(p, p, |i, j| if i >= j { identity(i, j) + sums.m[(i, j)] + sums.n[(i, j)] } else { 0.0 });
+        lower_product(h.as_mut(), sums.g.transpose(), weighted.as_ref());
+        factor(h.as_mut(), "EM step of the precision")?;
+        let mut from_f = weighted.transpose().to_owned();
+        cholesky::solve_lower_in_place(h.as_ref(), from_f.as_mut(), Par::Seq);
+        let mut inverse = Mat::<f64>::identity(p, p);
+        cholesky::solve_lower_in_place(h.as_ref(), inverse.as_mut(), Par::Seq);
+        let mut to_factor = Mat::from_fn(p, p, |i, j| identity(i, j) + sums.m[(i.max(j), i.min(j))]);
+        cholesky::solve_lower_in_place(h.as_ref(), to_factor.as_mut(), Par::Seq);
+        Ok(Self { from_f: from_f.transpose().to_owned(), from_current: inverse.transpose().to_owned(), to_factor })
+    }
+
+    /// The same for a current factor `F·q₁` that is not stored.
+    pub(super) fn with_start(mut self, q1: MatRef<'_, f64>) -> Self {
+        self.from_current = product(q1, self.from_current.as_ref());
+        self
+    }
+}
+
+/// What a step does where `ψ` would fall to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Floor {
+    /// In exact arithmetic `1/ψ₁⁺ ≤ 1/(least·αψ) + 1/ψ₁`: what rounding puts below is lifted to it, and counted.
+    Bound,
+    /// It is an error.
+    Refuse,
+}
+
+/// What a step found on its way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Outcome {
+    /// Entries of `ψ` lifted to their bound.
+    pub(super) lifted: usize,
+    /// First coordinate whose `ψ` is not positive.
+    pub(super) refused: Option<usize>,
+}
+
+impl Outcome {
+    pub(super) fn add(&mut self, other: Self) {
+        self.lifted += other.lifted;
+        self.refused = self.refused.or(other.refused);
+    }
+}
+
+/// Where a tile's current factor comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Current<'a> {
+    /// `F·q₁`, as the maps have it.
+    Start,
+    Stored(Factor<'a>),
+}
+
+/// Turns the tile's `psi1` from the current `ψ₁` into the next, and leaves `U` in the memory.
+pub(super) fn advance_psi(
+    target: Target<'_>,
+    maps: &Maps,
+    f: Tile<'_>,
+    current: Current<'_>,
+    (psi1, first): (&mut [f64], usize),
+    floor: Floor,
+    memory: &mut EmMemory,
+) -> Outcome {
+    let (r, p) = (psi1.len(), f.w.rank());
+    let EmMemory { a, b, first: left, second: ratio } = memory;
+    let (u, other, left, ratio) = (&mut a[..r * p], &mut b[..r * p], &mut left[..r], &mut ratio[..r]);
+    f.mul(u, maps.from_f.as_ref());
+    match current {
+        Current::Start => f.mul(other, maps.from_current.as_ref()),
+        Current::Stored(w1) => Tile { w: w1, x: f.x.subrows(0, 0), psi: f.psi }.mul(other, maps.from_current.as_ref()),
+    }
+    f.weighted_squares(left, target.weights);
+    vectorised(
+        #[inline(always)]
+        || {
+            for ((ratio, left), (psi1, psi)) in ratio.iter_mut().zip(left.iter_mut()).zip(psi1.iter().zip(f.psi)) {
+                *ratio = target.share * psi / psi1;
+                *left += target.share * psi;
+            }
+            if p > 0 {
+                for (u, other) in u.chunks_exact_mut(r).zip(other.chunks_exact(r)) {
+                    for (((u, other), ratio), left) in u.iter_mut().zip(other).zip(&*ratio).zip(left.iter_mut()) {
+                        *u += ratio * other;
+                        *left -= *u * *u;
+                    }
+                }
+            }
+        },
+    );
+    let mut outcome = Outcome::default();
+    for (i, (psi1, value)) in psi1.iter_mut().zip(left).enumerate() {
+        match floor {
+            Floor::Bound => {
+                let bound = 1.0 / (1.0 / (target.least * target.share * f.psi[i]) + 1.0 / *psi1);
+                outcome.lifted += usize::from(*value < bound);
+                *psi1 = value.max(bound);
+            }
+            Floor::Refuse => {
+                if *value <= 0.0 || value.is_nan() {
+                    outcome.refused = outcome.refused.or(Some(first + i));
+                }
+                *psi1 = *value;
+            }
+        }
+    }
+    outcome
+}
+
+/// `w ← U·(L_H⁻¹M₁)` after [`advance_psi`].
+pub(super) fn write_factor(maps: &Maps, w: FactorMut<'_>, memory: &EmMemory) {
+    let (p, values) = (maps.to_factor.nrows(), w.values);
+    if p > 0 {
+        let r = values.len() / p;
+        let u = MatRef::from_column_major_slice(&memory.a[..r * p], r, p);
+        let out = MatMut::from_row_major_slice_mut(values, r, p);
+        matmul(out, Accum::Replace, u, maps.to_factor.as_ref(), 1.0, Par::Seq);
+    }
+}
+
+/// One EM step on a stored `(w1, psi1)` in place, the target's `(w, psi)` being other memory.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`], naming the coordinate where `ψ` would not be positive; `(w1, psi1)` is then spoiled.
+pub(super) fn step(
+    target: Target<'_>,
+    (w, psi): (Factor<'_>, &[f64]),
+    (w1, psi1): (&mut [f64], &mut [f64]),
+    floor: Floor,
+    par: Par,
+) -> Result<usize, Error> {
+    let (p, d) = (w.rank(), psi.len());
+    let columns = target.columns;
+    let q = p + columns.len();
+    let tiling = target.tiling(p);
+    let height = tiling.height().min(d);
+    let memory = || (EmMemory::new(height, p), vec![0.0; height * p], columns.tile_memory(height));
+    let sums = tiling.fold(
+        (w, psi, Factor::new(w1, d), &*psi1),
+        par,
+        memory,
+        || Sums::zeros(q, p),
+        |sums, (memory, by_columns, x), first, (w, psi, w1, psi1)| {
+            let by_columns = &mut by_columns[..w1.values.len()];
+            transpose_rows(by_columns, w1);
+            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            sums.add_tile(target.share, f, by_columns, psi1, memory);
+        },
+        |left, right| left.add(&right),
+    );
+    let maps = Maps::new(&sums, target.weights)?;
+    let outcome = tiling.fold(
+        (w, psi, FactorMut::new(w1, d), psi1),
+        par,
+        memory,
+        Outcome::default,
+        |outcome, (memory, _, x), first, (w, psi, w1, psi1)| {
+            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            let current = Current::Stored(w1.as_ref());
+            outcome.add(advance_psi(target, &maps, f, current, (psi1, first), floor, memory));
+            write_factor(&maps, w1, memory);
+        },
+        Outcome::add,
+    );
+    match outcome.refused {
+        None => Ok(outcome.lifted),
+        Some(pivot) => Err(Error::NotPositiveDefinite { argument: "psi after the EM step", pivot }),
+    }
+}
+
+/// Checks that `S` cannot overflow: `S ⪯ (1 + tr D²K)·Ψ`.
+///
+/// # Errors
+/// [`Error::Overflow`].
+pub(super) fn check_magnitude(psi: &[f64], gram: MatRef<'_, f64>, weights: &[f64]) -> Result<(), Error> {
+    let trace: f64 = weights.iter().enumerate().map(|(j, weight)| (weight * gram[(j, j)]).abs()).sum();
+    let largest = psi.iter().fold(0.0, |largest, &psi| f64::max(largest, psi)) * (1.0 + trace);
+    if largest < LARGEST {
+        Ok(())
+    } else {
+        Err(Error::Overflow { quantity: "a diagonal of the precision", value: largest })
+    }
+}
+
+/// Squares of numbers up to here are finite.
+const LARGEST: f64 = 1e150;
+
+/// `a·b` of small matrices, by one thread.
+pub(super) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut out = Mat::zeros(a.nrows(), b.ncols());
+    if a.ncols() > 0 {
+        matmul(out.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
+    }
+    out
+}
+
+/// Overwrites the lower triangle of `a` by its Cholesky factor.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`] named `argument`, [`Error::Linalg`] for what is not finite.
+pub(super) fn factor(a: MatMut<'_, f64>, argument: &'static str) -> Result<(), Error> {
+    let scratch = cholesky::factor_in_place_scratch(a.nrows(), Par::Seq);
+    cholesky::factor_in_place(a, Par::Seq, MemStack::new(&mut MemBuffer::new(scratch))).map_err(|error| match error {
+        LinalgError::NotPositiveDefinite { pivot } => Error::NotPositiveDefinite { argument, pivot },
+        other => Error::Linalg(other),
+    })
+}

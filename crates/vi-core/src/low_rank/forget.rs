@@ -1,0 +1,137 @@
+//! How a low-rank belief forgets.
+
+use vi_linalg::faer::{MatRef, Par};
+
+use super::LowRankGaussian;
+use super::waiting::Waiting;
+use crate::belief::Belief;
+use crate::forgetting::Forget;
+use crate::{Error, Site};
+
+impl Forget for LowRankGaussian {
+    type Anchor = Self;
+
+    /// The belief with its waiting rows projected.
+    fn anchor(&self) -> Result<Self, Error> {
+        let mut anchor = self.clone();
+        anchor.flush(Par::Seq)?;
+        Ok(anchor)
+    }
+
+    /// `W ← √λ·W`, `ψ ← λψ`, waiting rows likewise: exact, nothing is projected. Cost `d(p + 1)` flops, in memory traffic.
+    fn fade(&mut self, lambda: f64) -> Result<(), Error> {
+        if let Some(index) = self.precision.psi().iter().position(|psi| !(1.0 / (psi * lambda)).is_finite()) {
+            return Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY });
+        }
+        self.waiting.space.fade(lambda);
+        self.scale(lambda, &[]);
+        self.shown.take();
+        Ok(())
+    }
+
+    /// The waiting rows are projected first. Where the anchor has `W₀ ≠ 0`, its columns join `W` and are projected too.
+    /// Cost `d·p²` flops, and a copy of the belief.
+    fn return_towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
+        let mut next = self.clone();
+        next.flush(Par::Seq)?;
+        // μ ← μ + P(1−λ)Λ₀(μ₀ − μ) on the new precision.
+        let change: Vec<f64> =
+            anchor.mean().iter().zip(&next.mean).map(|(to, from)| (1.0 - lambda) * (to - from)).collect();
+        let pull = anchor.precision_mul(&change, Par::Seq)?;
+        let prior: Vec<f64> = anchor.precision.psi().iter().map(|psi| (1.0 - lambda) * psi).collect();
+        next.scale(lambda, &prior);
+        let (precision, mean) = (next.precision, next.mean);
+        let mut next = Self { counts: next.counts, ..Self::from_parts(mean, precision, self.settings)? };
+        if anchor.precision.w_row_major().iter().any(|w| *w != 0.0) {
+            next.push_columns(anchor.precision.w().transpose(), |_| 1.0 - lambda, Par::Seq)?;
+        }
+        let change = next.covariance_mul(&pull, Par::Seq)?;
+        next.shift_mean(&change)?;
+        next.flush(Par::Seq)?;
+        *self = next;
+        Ok(())
+    }
+
+    /// Refused for `p > 0`: `P + diag(q)` has no precision of this form. A diagonal belief (`p = 0`) can.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for `p > 0`.
+    fn diffuse(&mut self, q: &[f64]) -> Result<(), Error> {
+        if self.rank() > 0 {
+            return Err(Error::Unsupported { operation: "additive noise", belief: "low-rank" });
+        }
+        let mut next = self.clone();
+        next.flush(Par::Seq)?;
+        let (_, psi) = next.precision.parts_mut();
+        for (index, (psi, q)) in psi.iter_mut().zip(q).enumerate() {
+            *psi /= 1.0 + q * *psi;
+            if !(1.0 / *psi).is_finite() {
+                return Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY });
+            }
+        }
+        *self = next;
+        Ok(())
+    }
+}
+
+impl LowRankGaussian {
+    /// `W ← √λ·W`, `ψ ← λψ + prior`; an empty `prior` is 0, and then `WᵀΨ⁻¹W` stays as it is.
+    fn scale(&mut self, lambda: f64, prior: &[f64]) {
+        let (w, psi) = self.precision.parts_mut();
+        let root = lambda.sqrt();
+        for row in w.row_iter_mut() {
+            for value in row.iter_mut() {
+                *value *= root;
+            }
+        }
+        for psi in psi.iter_mut() {
+            *psi *= lambda;
+        }
+        for (psi, prior) in psi.iter_mut().zip(prior) {
+            *psi += prior;
+        }
+    }
+
+    /// Adds columns to `W` that wait, the rows of `x` (`k × d`), each with a weight: `Λ ← Λ + Σ h_j·x_jx_jᵀ`, the mean staying.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step); the belief is then spoiled.
+    pub(super) fn push_columns(
+        &mut self,
+        x: MatRef<'_, f64>,
+        weight: impl Fn(usize) -> f64,
+        par: Par,
+    ) -> Result<(), Error> {
+        if x.nrows() == 0 {
+            return Ok(());
+        }
+        let looked = self.look(x, par);
+        for t in 0..x.nrows() {
+            let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
+            let site = Site { slope: 0.0, curvature: weight(t) };
+            site.check(seen.projection.variance)?;
+            self.waiting.space.push(seen, site);
+        }
+        self.waiting.rows.push_dense(x, self.waiting.len());
+        self.shown.take();
+        Ok(())
+    }
+
+    /// `Λx` with the waiting rows, length `d`.
+    pub(super) fn precision_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
+        let d = x.len();
+        let product = self.precision.mul(MatRef::from_column_major_slice(x, d, 1), par)?;
+        let mut out: Vec<f64> = product.col(0).iter().copied().collect();
+        let Waiting { space, rows } = &self.waiting;
+        let columns = rows.columns(d);
+        let mut memory = columns.tile_memory(d);
+        let rows = columns.tile(0, d, &mut memory);
+        for (j, h) in space.curvatures().enumerate() {
+            let t: f64 = rows.row(j).iter().zip(x).map(|(row, x)| row * x).sum();
+            for (out, row) in out.iter_mut().zip(rows.row(j).iter()) {
+                *out += h * t * row;
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,130 @@
+//! Inner products of new rows with the belief: all that the space of the waiting rows needs.
+
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::tiles::Tiling;
+
+use super::LowRankGaussian;
+use super::columns::SparseRows;
+use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row, vectorised};
+use super::waiting::Rows;
+use crate::SparseRow;
+
+/// What `k` new rows look like: `WᵀΨ⁻¹X` (`p × k`), `x_jᵀΨ⁻¹x` for waiting and new rows, `Xᵀμ₀`.
+#[derive(Debug)]
+pub(super) struct Looked {
+    wx: Mat<f64>,
+    /// Waiting rows above, new rows (lower triangle) below: `(k₀ + k) × k`.
+    xx: Mat<f64>,
+    means: Mat<f64>,
+}
+
+impl Looked {
+    /// Column `t` of `WᵀΨ⁻¹X`.
+    pub(super) fn wx(&self, t: usize) -> Vec<f64> {
+        self.wx.col(t).iter().copied().collect()
+    }
+
+    /// `x_jᵀΨ⁻¹x_t` for the waiting rows and the new ones up to `t`.
+    pub(super) fn xx(&self, t: usize) -> Vec<f64> {
+        let waiting = self.xx.nrows() - self.xx.ncols();
+        (0..waiting).map(|j| self.xx[(j, t)]).chain((0..=t).map(|j| self.xx[(waiting + t, j)])).collect()
+    }
+
+    /// `x_tᵀμ₀`.
+    pub(super) fn mean(&self, t: usize) -> f64 {
+        self.means[(t, 0)]
+    }
+
+    fn zeros(p: usize, waiting: usize, k: usize) -> Self {
+        Self { wx: Mat::zeros(p, k), xx: Mat::zeros(waiting + k, k), means: Mat::zeros(k, 1) }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.wx += &other.wx;
+        self.xx += &other.xx;
+        self.means += &other.means;
+    }
+}
+
+impl LowRankGaussian {
+    /// Looks along the dense rows of `x` (`k × d`): one pass over `W`, the waiting rows and `x`.
+    /// Cost `2dk(p + k₀ + k/2)` flops.
+    pub(super) fn look(&self, x: MatRef<'_, f64>, par: Par) -> Looked {
+        let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
+        let waiting = self.waiting.rows.columns(d);
+        let k0 = waiting.len();
+        let tiling = Tiling::for_width(p + k0 + 2 * k);
+        let height = tiling.height().min(d);
+        tiling.fold(
+            (Factor::new(self.precision.w_row_major(), d), self.precision.psi(), self.mean.as_slice()),
+            par,
+            || (vec![0.0; height * k], vec![0.0; height], waiting.tile_memory(height)),
+            || Looked::zeros(p, k0, k),
+            |sum, (scaled, inverse, memory), first, (w, psi, mean)| {
+                let r = psi.len();
+                let x = x.subcols(first, r);
+                let (y, inverse) = (&mut scaled[..r * k], &mut inverse[..r]);
+                vectorised(
+                    #[inline(always)]
+                    || inverse.iter_mut().zip(psi).for_each(|(inverse, psi)| *inverse = 1.0 / psi),
+                );
+                for (j, out) in y.chunks_exact_mut(r).enumerate() {
+                    scale_row(out, x.row(j), inverse);
+                    sum.means[(j, 0)] += row_dot(x.row(j), mean);
+                }
+                let (cross, mut own) = sum.xx.as_mut().split_at_row_mut(k0);
+                let waiting = waiting.tile(first, r, memory);
+                Tile { w, x: waiting.subrows(0, 0), psi }.add_transposed_mul(sum.wx.as_mut(), y);
+                let no_factor = Factor::new(&[], r);
+                Tile { w: no_factor, x: waiting, psi }.add_transposed_mul(cross, y);
+                if k == 1 {
+                    own[(0, 0)] += row_dot(x.row(0), y);
+                } else {
+                    lower_product(own, x, MatRef::from_column_major_slice(y, r, k));
+                }
+            },
+            |left, right| left.add(&right),
+        )
+    }
+
+    /// Looks along a sparse row: work for its entries alone.
+    pub(super) fn look_sparse(&self, row: SparseRow<'_>) -> Looked {
+        let d = self.mean.len();
+        let k0 = self.waiting.len();
+        let mut looked = Looked::zeros(self.rank(), k0, 1);
+        let psi = self.precision.psi();
+        for (i, x) in row.entries() {
+            let y = x / psi[i];
+            for (to, w) in looked.wx.col_mut(0).iter_mut().zip(self.precision.w_row(i)) {
+                *to += y * w;
+            }
+            looked.xx[(k0, 0)] += x * y;
+            looked.means[(0, 0)] += x * self.mean[i];
+            if let Rows::Dense(values) = &self.waiting.rows {
+                for j in 0..k0 {
+                    looked.xx[(j, 0)] += values[j * d + i] * y;
+                }
+            }
+        }
+        if let Rows::Sparse(rows) = &self.waiting.rows {
+            for j in 0..k0 {
+                looked.xx[(j, 0)] = sparse_product(rows, j, row, psi);
+            }
+        }
+        looked
+    }
+}
+
+/// `x_jᵀΨ⁻¹x` of two sparse rows.
+fn sparse_product(rows: &SparseRows, j: usize, row: SparseRow<'_>, psi: &[f64]) -> f64 {
+    let (indices, values) = rows.row(j);
+    let mut other = indices.iter().zip(values).peekable();
+    let mut sum = 0.0;
+    for (i, x) in row.entries() {
+        while other.next_if(|(index, _)| **index < i).is_some() {}
+        if let Some((_, value)) = other.next_if(|(index, _)| **index == i) {
+            sum += value * (x / psi[i]);
+        }
+    }
+    sum
+}

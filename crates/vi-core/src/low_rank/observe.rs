@@ -1,0 +1,284 @@
+//! Observations: look, ask the rule, absorb, and project when a block is full.
+
+use vi_linalg::faer::{MatRef, Par};
+
+use vi_linalg::kernels::axpy;
+
+use super::LowRankGaussian;
+use super::columns::Columns;
+use super::look::Looked;
+use super::settings::Scheme;
+use super::space::Seen;
+use crate::belief::{Belief, Projection};
+use crate::error::{check_finite, check_len};
+use crate::filter::{StepInfo, check_inputs, check_observations};
+use crate::{Error, Site, SiteRule, SparseRow};
+
+impl LowRankGaussian {
+    /// One observation with a dense row of length `d`.
+    ///
+    /// The same as [`filter::step`](crate::filter::step) in one pass over `W` instead of three, and by several threads.
+    /// Cost `2d(p + k)` flops while `k` rows wait; the row that fills the block pays for the [projection](Self::flush). In the
+    /// forms that project row by row, see [`LowRankSettings`](super::LowRankSettings).
+    ///
+    /// # Errors
+    /// As [`filter::step`](crate::filter::step) and [`flush`](Self::flush); the belief is then as it was, to the bit.
+    pub fn step<R: SiteRule>(&mut self, rule: &R, x: &[f64], y: f64, par: Par) -> Result<StepInfo, Error> {
+        check_len("x", self.dim(), x.len())?;
+        check_finite("x", x)?;
+        rule.check_label(y)?;
+        let x = MatRef::from_row_major_slice(x, 1, x.len());
+        let seen = self.see(&self.look(x, par))?;
+        let site = rule.site(seen.projection.mean, seen.projection.variance, y)?;
+        self.absorb_seen(x, seen, site, par)
+    }
+
+    /// One observation with a sparse row: `2(p + k)` flops for each entry while `k` rows wait, and the memory of its entries.
+    ///
+    /// Rows of both kinds may come in any order; where they meet in one block, the sparse ones are written out.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`] for a row of another length, else as [`step`](Self::step).
+    ///
+    /// ```
+    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, SparseRow};
+    /// use vi_linalg::faer::Par;
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 100_000], 1.0, LowRankSettings::blocked(10)?)?;
+    /// let row = SparseRow::new(100_000, &[17, 40_000], &[1.0, -1.0])?;
+    /// belief.step_sparse(&Explicit(GaussianLikelihood::new(1.0)?), row, 3.0, Par::Seq)?;
+    /// assert!((belief.mean()[17] - 1.0).abs() < 1e-15 && (belief.mean()[40_000] + 1.0).abs() < 1e-15);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn step_sparse<R: SiteRule>(
+        &mut self,
+        rule: &R,
+        row: SparseRow<'_>,
+        y: f64,
+        par: Par,
+    ) -> Result<StepInfo, Error> {
+        check_len("row", self.dim(), row.dim())?;
+        rule.check_label(y)?;
+        let seen = self.see(&self.look_sparse(row))?;
+        let site = rule.site(seen.projection.mean, seen.projection.variance, y)?;
+        site.check(seen.projection.variance)?;
+        if !matches!(self.settings.scheme, Scheme::Blocked { .. }) {
+            let mut x = vec![0.0; row.dim()];
+            for (i, value) in row.entries() {
+                x[i] = value;
+            }
+            return self.absorb_seen(MatRef::from_row_major_slice(&x, 1, x.len()), seen, site, par);
+        }
+        let info = StepInfo { projection: seen.projection, site };
+        let block = self.settings.block();
+        self.waiting.rows.push_sparse(row, block);
+        self.waiting.space.push(seen, site);
+        if self.waiting.len() >= block
+            && let Err(error) = self.flush(par)
+        {
+            self.waiting.rows.pop(1, row.dim());
+            self.waiting.space.rows.pop();
+            return Err(error);
+        }
+        self.shown.take();
+        Ok(info)
+    }
+
+    /// Up to [`room`](Self::room) observations, the rows of `x` (`k × d`) with labels `y` (length `k`): all of them or, on an
+    /// error, none.
+    ///
+    /// This is the way to stream rows that fill memory: nothing is copied but rows that have to wait, and a whole block that
+    /// comes at once when none waits is not copied at all. The posterior is that of [`step`](Self::step) row by row, to
+    /// rounding. Cost `2dk(p + k₀ + k/2)` flops in matrix products, `k₀` rows waiting before, and the projection where
+    /// the block is full.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Dimension`] (also for more rows than there is room for), and [`Error::Row`] with what
+    /// [`filter::step`](crate::filter::step) reports, or as [`flush`](Self::flush).
+    pub fn step_block<R: SiteRule>(
+        &mut self,
+        rule: &R,
+        x: MatRef<'_, f64>,
+        y: &[f64],
+        par: Par,
+    ) -> Result<Vec<StepInfo>, Error> {
+        check_observations(self.dim(), rule, x, y)?;
+        if x.nrows() > self.room() {
+            return Err(Error::Dimension { argument: "rows of x", expected: self.room(), found: x.nrows() });
+        }
+        self.absorb_rows(x, |t, seen| rule.site(seen.mean, seen.variance, y[t]), par)
+    }
+
+    /// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), block by block; rows that do not fill the last
+    /// block wait.
+    ///
+    /// `observe(first, belief, steps)` is called after each part with the index of its first row. Takes a copy of the belief,
+    /// so that an error can leave it as it was; for a belief that fills memory use [`step_block`](Self::step_block).
+    ///
+    /// # Errors
+    /// As [`step_block`](Self::step_block).
+    ///
+    /// ```
+    /// use vi_core::{Belief, BernoulliLogit, Implicit, LowRankGaussian, LowRankSettings, Mixture8};
+    /// use vi_linalg::faer::{MatRef, Par};
+    /// let x = MatRef::from_row_major_slice(&[1.0, 0.2, 1.0, -1.3, 1.0, 2.1, 1.0, -0.4], 4, 2);
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0, 0.0], 3.0, LowRankSettings::blocked(1)?)?;
+    /// belief.run(&Implicit(BernoulliLogit(Mixture8)), x, &[1.0, 0.0, 1.0, 0.0], Par::Seq, |_, _, _| {})?;
+    /// assert!(belief.mean()[1] > 0.0);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn run<R: SiteRule>(
+        &mut self,
+        rule: &R,
+        x: MatRef<'_, f64>,
+        y: &[f64],
+        par: Par,
+        mut observe: impl FnMut(usize, &Self, &[StepInfo]),
+    ) -> Result<(), Error> {
+        check_observations(self.dim(), rule, x, y)?;
+        let mut belief = self.clone();
+        let mut first = 0;
+        while first < x.nrows() {
+            let k = belief.room().min(x.nrows() - first);
+            let site = |t, seen: Projection| rule.site(seen.mean, seen.variance, y[first + t]);
+            let steps = belief.absorb_rows(x.subrows(first, k), site, par).map_err(|error| error.shift_row(first))?;
+            observe(first, &belief, &steps);
+            first += k;
+        }
+        *self = belief;
+        Ok(())
+    }
+
+    /// Absorbs checked rows, no more than there is room for; `site` answers to `(t, projection)`.
+    pub(super) fn absorb_rows(
+        &mut self,
+        x: MatRef<'_, f64>,
+        site: impl FnMut(usize, Projection) -> Result<Site, Error>,
+        par: Par,
+    ) -> Result<Vec<StepInfo>, Error> {
+        let looked = self.look(x, par);
+        self.absorb_looked(x, &looked, site, par)
+    }
+
+    /// Absorbs rows that have been looked along.
+    pub(super) fn absorb_looked(
+        &mut self,
+        x: MatRef<'_, f64>,
+        looked: &Looked,
+        mut site: impl FnMut(usize, Projection) -> Result<Site, Error>,
+        par: Par,
+    ) -> Result<Vec<StepInfo>, Error> {
+        let (k, before) = (x.nrows(), self.waiting.len());
+        let mut steps = Vec::with_capacity(k);
+        for t in 0..k {
+            match self.push_looked(looked, t, &mut site) {
+                Ok(info) => steps.push(info),
+                Err(error) => {
+                    self.waiting.space.rows.truncate(before);
+                    return Err(error.at_row(t));
+                }
+            }
+        }
+        self.settle(x, par)?;
+        Ok(steps)
+    }
+
+    /// Row `t` of those looked along enters the space with its site.
+    fn push_looked(
+        &mut self,
+        looked: &Looked,
+        t: usize,
+        site: &mut impl FnMut(usize, Projection) -> Result<Site, Error>,
+    ) -> Result<StepInfo, Error> {
+        let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
+        let projection = seen.projection;
+        let site = site(t, projection)?;
+        site.check(projection.variance)?;
+        self.waiting.space.push(seen, site);
+        Ok(StepInfo { projection, site })
+    }
+
+    /// Absorbs a dense row that has been seen.
+    pub(super) fn absorb_seen(
+        &mut self,
+        x: MatRef<'_, f64>,
+        seen: Seen,
+        site: Site,
+        par: Par,
+    ) -> Result<StepInfo, Error> {
+        site.check(seen.projection.variance)?;
+        let info = StepInfo { projection: seen.projection, site };
+        self.waiting.space.push(seen, site);
+        self.settle(x, par)?;
+        Ok(info)
+    }
+
+    /// Adds `XXᵀ` to the precision for a matrix `X` given by its columns, the rows of `x` (`K × d`); the mean stays.
+    ///
+    /// In a blocked belief the columns wait with the rows, and are projected when a block is full; in the
+    /// [one-loop form](super::LowRankSettings::one_loop) and the [recursion](super::LowRankSettings::recursive) all `K` are
+    /// projected at once (L-RVGA Algorithm 1 for a rectangular `x_t`). With
+    /// [`covariance_mul`](Self::covariance_mul) and [`shift_mean`](Self::shift_mean) this is the update of a nonlinear model.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], and as [`flush`](Self::flush); the belief is then as it was.
+    ///
+    /// ```
+    /// use vi_core::{LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::{Par, mat};
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 3], 1.0, LowRankSettings::one_loop(2)?)?;
+    /// belief.add_information(mat![[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]].as_ref(), Par::Seq)?;
+    /// assert_eq!(belief.precision().diagonal(), [2.0, 5.0, 1.0]);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn add_information(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        if x.nrows() == 0 {
+            return Err(Error::Empty { argument: "x" });
+        }
+        check_inputs(self.dim(), x)?;
+        self.absorb_rows(x, |_, _| Ok(Site { slope: 0.0, curvature: 1.0 }), par).map(|_| ())
+    }
+
+    /// `μ ← μ + change`, of length `d`.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NonFinite`]; the belief is then as it was.
+    pub fn shift_mean(&mut self, change: &[f64]) -> Result<(), Error> {
+        check_len("change", self.dim(), change.len())?;
+        check_finite("change", change)?;
+        axpy(&mut self.mean, 1.0, change);
+        self.shown.take();
+        Ok(())
+    }
+
+    /// The last rows of the space are those of `x`: projects what is due, or keeps them. An error takes them back.
+    fn settle(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        let (k, d) = (x.nrows(), x.ncols());
+        let alone = self.waiting.len() == k;
+        let settled = match self.settings.scheme {
+            Scheme::Blocked { block, .. } if self.waiting.len() < block => {
+                self.waiting.rows.push_dense(x, block);
+                Ok(())
+            }
+            Scheme::Blocked { .. } if alone => self.project(Columns::Dense(x), par).map(|()| self.waiting.clear()),
+            Scheme::Blocked { block, .. } => {
+                self.waiting.rows.push_dense(x, block);
+                self.flush(par).inspect_err(|_| self.waiting.rows.pop(k, d))
+            }
+            Scheme::OneLoop => self.project_one_loop(x, par).map(|()| self.waiting.clear()),
+            Scheme::Recursive { inner_loops, mean } => {
+                self.project_recursively(x, inner_loops, mean, par).map(|()| self.waiting.clear())
+            }
+        };
+        match settled {
+            Ok(()) => {
+                self.shown.take();
+                Ok(())
+            }
+            Err(error) => {
+                let kept = self.waiting.len() - k;
+                self.waiting.space.rows.truncate(kept);
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! From `Ψ + WWᵀ + XHXᵀ` back to `Ψ + WWᵀ`, a block of rows at a time.
+//!
+//! ```text
+//! K = FᵀΨ⁻¹F, F = [W X];   D² = diag(1, h);   Q₁ = D·(the p leading eigenvectors of DKD)
+//! W₁ = F Q₁;   ψ₁ = diag S − rowsum(W₁∘W₁) ≥ ψ                              the spectral start
+//! inner_loops EM steps on S = Ψ + FD²Fᵀ                                     (em.rs)
+//! μ ← μ + Ψ⁻¹F·m                                                            exact, before the projection
+//! ```
+//!
+//! `K` is known from the inner products that the rows were absorbed with. With one inner loop two passes remain: one that
+//! computes `W₁ = F Q₁` tile by tile and sums what the EM step needs, one that computes the step's result and overwrites
+//! `W`, `ψ` and `μ` in place, summing the next `WᵀΨ⁻¹W` while the tile is at hand.
+
+use vi_linalg::faer::{Mat, Par};
+use vi_linalg::low_rank::Capacitance;
+
+use super::LowRankGaussian;
+use super::columns::Columns;
+use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
+use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::settings::Scheme;
+use super::space::solve;
+use super::spectral::{self, SpectralStart};
+use crate::Error;
+
+/// What the last pass sums.
+pub(super) struct Written {
+    pub(super) gram: Mat<f64>,
+    pub(super) outcome: Outcome,
+}
+
+impl Written {
+    pub(super) fn zeros(p: usize) -> Self {
+        Self { gram: Mat::zeros(p, p), outcome: Outcome::default() }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.gram += &other.gram;
+        self.outcome.add(other.outcome);
+    }
+}
+
+impl LowRankGaussian {
+    /// Projects the rows that wait; nothing happens where none does.
+    ///
+    /// Cost for `k` rows with one inner loop, in flops: `d·p(8(p+k) + 5p)`, that is `14.5·d·p` for each row at `k = 2p`, and
+    /// `O((p+k)³)`.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]: numbers beyond the range of floats, or negative curvatures that
+    /// leave no Gaussian. The belief is then as it was.
+    pub fn flush(&mut self, par: Par) -> Result<(), Error> {
+        if self.waiting.len() == 0 {
+            return Ok(());
+        }
+        let rows = std::mem::take(&mut self.waiting.rows);
+        let projected = self.project(rows.columns(self.mean.len()), par);
+        self.waiting.rows = rows;
+        projected?;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Projects the rows of the space, whose coordinates are `columns`. The space is left as it is; on an error all is.
+    pub(super) fn project(&mut self, columns: Columns<'_>, par: Par) -> Result<(), Error> {
+        let p = self.rank();
+        let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(self.waiting.space.curvatures()).collect();
+        let gram = self.waiting.space.gram(self.gram.as_ref());
+        let start = spectral::start(gram.as_ref(), &weights, p)?;
+        let target = Target { columns, weights: &weights, share: 1.0, least: start.least };
+        let shift = self.mean_coefficients();
+        em::check_magnitude(self.precision.psi(), gram.as_ref(), &weights)?;
+        let inner_loops = match self.settings.scheme {
+            Scheme::Blocked { inner_loops, .. } => inner_loops,
+            Scheme::OneLoop | Scheme::Recursive { .. } => 0,
+        };
+        let written = match inner_loops {
+            0 => self.write_start(target, &start, &shift, par),
+            1 => self.write_one_step(target, &start, &shift, par)?,
+            _ => self.write_steps(target, &start, &shift, inner_loops, par)?,
+        };
+        self.finish(written)
+    }
+
+    /// The Gram matrix of the new factor, and what was counted.
+    pub(super) fn finish(&mut self, written: Written) -> Result<(), Error> {
+        self.capacitance = Capacitance::from_gram(written.gram.clone())?;
+        self.gram = written.gram;
+        self.counts.projections += 1;
+        self.counts.lifted += written.outcome.lifted as u64;
+        self.shown.take();
+        Ok(())
+    }
+
+    /// `m` with `μ = μ₀ + Ψ⁻¹F·m`: `(−M⁻¹·WᵀΨ⁻¹Xs, s)`.
+    pub(super) fn mean_coefficients(&self) -> Mat<f64> {
+        self.covariance_coefficients(&self.waiting.space.mean_weights())
+    }
+
+    /// `m` with `P₀X·s = Ψ⁻¹F·m`.
+    pub(super) fn covariance_coefficients(&self, s: &[f64]) -> Mat<f64> {
+        let p = self.rank();
+        let mut on_w = self.waiting.space.combine_wx(s, p);
+        solve(self.root(), &mut on_w);
+        Mat::from_fn(p + s.len(), 1, |j, _| if j < p { -on_w[j] } else { s[j - p] })
+    }
+
+    /// `W ← W₁`, `ψ ← ψ₁`: no EM step.
+    fn write_start(&mut self, target: Target<'_>, start: &SpectralStart, shift: &Mat<f64>, par: Par) -> Written {
+        let (p, d) = (self.rank(), self.mean.len());
+        let columns = target.columns;
+        let tiling = target.tiling(p);
+        let height = tiling.height().min(d);
+        let (w, psi) = self.precision.row_major_mut();
+        tiling.fold(
+            (FactorMut::new(w, d), psi, self.mean.as_mut_slice()),
+            par,
+            || (StartMemory::new(height, p), columns.tile_memory(height)),
+            || Written::zeros(p),
+            |written, (memory, x), first, (mut w, psi, mean)| {
+                let r = psi.len();
+                let f = Tile { w: w.as_ref(), x: columns.tile(first, r, x), psi };
+                f.shift_mean(mean, shift.as_ref(), &mut memory.psi1);
+                memory.start(target, start, f);
+                psi.copy_from_slice(&memory.psi1[..r]);
+                memory.write_factor(w.reborrow());
+                add_gram(written.gram.as_mut(), w.as_ref(), psi, &mut memory.w1);
+            },
+            |left, right| left.add(&right),
+        )
+    }
+
+    /// The spectral start and one EM step, `W₁` computed twice and never stored.
+    fn write_one_step(
+        &mut self,
+        target: Target<'_>,
+        start: &SpectralStart,
+        shift: &Mat<f64>,
+        par: Par,
+    ) -> Result<Written, Error> {
+        let (p, d) = (self.rank(), self.mean.len());
+        let mut psi1 = vec![0.0; d];
+        let (w, psi) = self.precision.row_major_mut();
+        let sums = start_sums(target, start, (Factor::new(w, d), psi), &mut psi1, par);
+        let maps = Maps::new(&sums, target.weights)?.with_start(start.q1.as_ref());
+        let columns = target.columns;
+        let tiling = target.tiling(p);
+        let height = tiling.height().min(d);
+        Ok(tiling.fold(
+            (FactorMut::new(w, d), psi, psi1.as_mut_slice(), self.mean.as_mut_slice()),
+            par,
+            || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], columns.tile_memory(height)),
+            || Written::zeros(p),
+            |written, (memory, other, x), first, (mut w, psi, psi1, mean)| {
+                let f = Tile { w: w.as_ref(), x: columns.tile(first, psi.len(), x), psi };
+                f.shift_mean(mean, shift.as_ref(), other);
+                let psi_and_first = (&mut *psi1, first);
+                let found = em::advance_psi(target, &maps, f, Current::Start, psi_and_first, Floor::Bound, memory);
+                written.outcome.add(found);
+                em::write_factor(&maps, w.reborrow(), memory);
+                psi.copy_from_slice(psi1);
+                add_gram(written.gram.as_mut(), w.as_ref(), psi, other);
+            },
+            |left, right| left.add(&right),
+        ))
+    }
+
+    /// The spectral start and several EM steps, on a second `(W, ψ)`.
+    fn write_steps(
+        &mut self,
+        target: Target<'_>,
+        start: &SpectralStart,
+        shift: &Mat<f64>,
+        inner_loops: usize,
+        par: Par,
+    ) -> Result<Written, Error> {
+        let (p, d) = (self.rank(), self.mean.len());
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
+        let (mut w1, mut psi1) = (vec![0.0; d * p], vec![0.0; d]);
+        keep_start(target, start, (w, psi), (&mut w1, &mut psi1), par);
+        let mut outcome = Outcome::default();
+        for _ in 0..inner_loops {
+            outcome.lifted += em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Bound, par)?;
+        }
+        let gram = self.replace_precision((&w1, &psi1), target.columns, shift, par);
+        Ok(Written { gram, outcome })
+    }
+
+    /// Moves the mean by `Ψ⁻¹F·shift` on the old `(W, ψ)`, then puts the new ones in their place.
+    pub(super) fn replace_precision(
+        &mut self,
+        (w1, psi1): (&[f64], &[f64]),
+        columns: Columns<'_>,
+        shift: &Mat<f64>,
+        par: Par,
+    ) -> Mat<f64> {
+        let (p, d) = (self.rank(), self.mean.len());
+        let tiling = Target { columns, weights: &[], share: 1.0, least: 1.0 }.tiling(p);
+        let height = tiling.height().min(d);
+        let (w, psi) = self.precision.row_major_mut();
+        tiling.fold(
+            (FactorMut::new(w, d), psi, self.mean.as_mut_slice(), Factor::new(w1, d), psi1),
+            par,
+            || (vec![0.0; height * p.max(1)], columns.tile_memory(height)),
+            || Mat::zeros(p, p),
+            |sum: &mut Mat<f64>, (memory, x), first, (w, psi, mean, w1, psi1)| {
+                let f = Tile { w: w.as_ref(), x: columns.tile(first, psi.len(), x), psi };
+                f.shift_mean(mean, shift.as_ref(), memory);
+                w.values.copy_from_slice(w1.values);
+                psi.copy_from_slice(psi1);
+                add_gram(sum.as_mut(), w1, psi1, memory);
+            },
+            |left, right| *left += right,
+        )
+    }
+}
+
+/// Computes `(W₁, ψ₁)` tile by tile and keeps `ψ₁`; returns the sums of the EM step from there.
+fn start_sums(
+    target: Target<'_>,
+    start: &SpectralStart,
+    (w, psi): (Factor<'_>, &[f64]),
+    psi1: &mut [f64],
+    par: Par,
+) -> Sums {
+    let (p, columns) = (w.rank(), target.columns);
+    let tiling = target.tiling(p);
+    let height = tiling.height().min(psi.len());
+    tiling.fold(
+        (w, psi, psi1),
+        par,
+        || (EmMemory::new(height, p), StartMemory::new(height, p), columns.tile_memory(height)),
+        || Sums::zeros(p + columns.len(), p),
+        |sums, (memory, start_memory, x), first, (w, psi, psi1)| {
+            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            start_memory.start(target, start, f);
+            psi1.copy_from_slice(&start_memory.psi1[..psi1.len()]);
+            sums.add_tile(target.share, f, &start_memory.w1[..w.values.len()], psi1, memory);
+        },
+        |left, right| left.add(&right),
+    )
+}
+
+/// Computes `(W₁, ψ₁)` and keeps both.
+fn keep_start(
+    target: Target<'_>,
+    start: &SpectralStart,
+    (w, psi): (Factor<'_>, &[f64]),
+    (w1, psi1): (&mut [f64], &mut [f64]),
+    par: Par,
+) {
+    let (p, d, columns) = (w.rank(), psi.len(), target.columns);
+    let tiling = target.tiling(p);
+    let height = tiling.height().min(d);
+    tiling.for_each(
+        (w, psi, FactorMut::new(w1, d), psi1),
+        par,
+        || (StartMemory::new(height, p), columns.tile_memory(height)),
+        |(memory, x), first, (w, psi, w1, psi1)| {
+            memory.start(target, start, Tile { w, x: columns.tile(first, psi.len(), x), psi });
+            psi1.copy_from_slice(&memory.psi1[..psi1.len()]);
+            memory.write_factor(w1);
+        },
+    );
+}
+
+/// Memory for the start of a tile.
+struct StartMemory {
+    /// `W₁`, column after column.
+    w1: Vec<f64>,
+    psi1: Vec<f64>,
+}
+
+impl StartMemory {
+    fn new(height: usize, p: usize) -> Self {
+        Self { w1: vec![0.0; height * p], psi1: vec![0.0; height] }
+    }
+
+    /// `W₁ = F Q₁` and `ψ₁ = diag S − rowsum(W₁∘W₁)`, never below `least·ψ`.
+    fn start(&mut self, target: Target<'_>, start: &SpectralStart, f: Tile<'_>) {
+        let (r, p) = (f.psi.len(), f.w.rank());
+        let (w1, psi1) = (&mut self.w1[..r * p], &mut self.psi1[..r]);
+        f.mul(w1, start.q1.as_ref());
+        f.weighted_squares(psi1, target.weights);
+        vectorised(
+            #[inline(always)]
+            || {
+                for w1 in w1.chunks_exact(r) {
+                    psi1.iter_mut().zip(w1).for_each(|(psi1, w1)| *psi1 -= w1 * w1);
+                }
+                psi1.iter_mut().zip(f.psi).for_each(|(psi1, psi)| *psi1 = (psi + *psi1).max(target.least * psi));
+            },
+        );
+    }
+
+    /// `w ← W₁`.
+    fn write_factor(&self, w: FactorMut<'_>) {
+        let values = w.values;
+        let p = self.w1.len() / self.psi1.len().max(1);
+        if p > 0 {
+            let r = values.len() / p;
+            for (i, row) in values.chunks_exact_mut(p).enumerate() {
+                row.iter_mut().enumerate().for_each(|(j, value)| *value = self.w1[j * r + i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The recursion as the paper prints it: Algorithm 1 with `α = β = 1`, and the mean by (27) or (53).
+
+use vi_linalg::faer::{MatRef, Par};
+use vi_linalg::low_rank::{Capacitance, weighted_gram};
+
+use super::LowRankGaussian;
+use super::columns::Columns;
+use super::em::{self, Floor, Outcome, Target};
+use super::kernels::Factor;
+use super::project::Written;
+use super::settings::MeanMoves;
+use crate::Error;
+
+impl LowRankGaussian {
+    /// Projects the rows of the space, which are those of `x` (`k × d`), by `inner_loops` EM steps from the old `(W, ψ)`.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`]; [`Error::NotPositiveDefinite`] with the coordinate where `ψ` would fall to nothing. The belief is
+    /// then as it was.
+    pub(super) fn project_recursively(
+        &mut self,
+        x: MatRef<'_, f64>,
+        inner_loops: usize,
+        mean: MeanMoves,
+        par: Par,
+    ) -> Result<(), Error> {
+        let (p, d) = (self.rank(), self.mean.len());
+        let columns = Columns::Dense(x);
+        let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(self.waiting.space.curvatures()).collect();
+        em::check_magnitude(self.precision.psi(), self.waiting.space.gram(self.gram.as_ref()).as_ref(), &weights)?;
+        let target = Target { columns, weights: &weights, share: 1.0, least: 0.0 };
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
+        let (mut w1, mut psi1) = (self.precision.w_row_major().to_vec(), psi.to_vec());
+        for _ in 0..inner_loops {
+            em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Refuse, par)?;
+        }
+        // Fails where the new factor is beyond the range of floats, before anything is written.
+        Capacitance::from_gram(weighted_gram(MatRef::from_row_major_slice(&w1, d, p), &psi1, par))?;
+        let mut shift = self.mean_coefficients();
+        if mean == MeanMoves::AfterProjection {
+            shift.as_mut().fill(0.0);
+        }
+        let gram = self.replace_precision((&w1, &psi1), columns, &shift, par);
+        self.finish(Written { gram, outcome: Outcome::default() })?;
+        if mean == MeanMoves::AfterProjection {
+            self.move_mean_after(x, par);
+        }
+        Ok(())
+    }
+
+    /// `μ ← μ + P₊X·g`.
+    fn move_mean_after(&mut self, x: MatRef<'_, f64>, par: Par) {
+        // Seen from the new belief, in which no row waits.
+        let rows = std::mem::take(&mut self.waiting);
+        let looked = self.look(x, par);
+        for (t, row) in rows.space.rows.iter().enumerate() {
+            let mut fresh = row.clone();
+            fresh.wx = looked.wx(t);
+            fresh.gain = row.slope;
+            fresh.overlaps.fill(0.0);
+            self.waiting.space.rows.push(fresh);
+        }
+        let shift = self.mean_coefficients();
+        let mut mean = std::mem::take(&mut self.mean);
+        self.add_scaled(&mut mean, Columns::Dense(x), &shift, par);
+        self.mean = mean;
+        self.waiting = rows;
+    }
+}

@@ -1,0 +1,135 @@
+//! How a low-rank belief is kept low-rank.
+
+use crate::Error;
+
+/// Largest rank and largest block: what is done in their space takes squares of them.
+const LARGEST: usize = 16_384;
+
+/// When the mean moves in the [recursion as printed](LowRankSettings::recursive).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeanMoves {
+    /// With the covariance before the projection, `μ ← μ + e·P₋x`: L-RVGA (31), (53). Exact for the old belief.
+    BeforeProjection,
+    /// With the covariance after the projection, `μ ← μ + g·P₊x`: L-RVGA (25), (27).
+    AfterProjection,
+}
+
+/// The way from `Ψ + WWᵀ + XHXᵀ` back to `Ψ + WWᵀ`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Blocked { block: usize, inner_loops: usize },
+    OneLoop,
+    Recursive { inner_loops: usize, mean: MeanMoves },
+}
+
+/// Rank and projection of a [`LowRankGaussian`](super::LowRankGaussian); checked at construction.
+///
+/// | form | rows that wait | work for one observation, in flops |
+/// | :-- | :-- | :-- |
+/// | [`blocked`](Self::blocked) (default) | up to `b` | `18·d·p` at `b = 2p` with one inner loop, `9·d·p` with none |
+/// | [`one_loop`](Self::one_loop) | none | `d·p²` |
+/// | [`recursive`](Self::recursive) | none | `3·d·p²` for each inner loop |
+///
+/// ```
+/// use vi_core::LowRankSettings;
+/// let settings = LowRankSettings::blocked(10)?;
+/// assert_eq!((settings.rank(), settings.block()), (10, 64));
+/// let fine = settings.with_block(20)?.with_inner_loops(0);
+/// assert_eq!(fine.block(), 20);
+/// assert_eq!(LowRankSettings::one_loop(10)?.block(), 1);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LowRankSettings {
+    rank: usize,
+    pub(super) scheme: Scheme,
+}
+
+impl LowRankSettings {
+    /// Blocks of `b = max(2p, 64)` rows, projected together from a spectral start with one inner loop.
+    ///
+    /// More accurate and far cheaper than projecting row by row. `p = rank` may be 0 (a diagonal precision) and may
+    /// exceed `d`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a rank above 16384.
+    pub fn blocked(rank: usize) -> Result<Self, Error> {
+        let rank = check_rank(rank)?;
+        Ok(Self { rank, scheme: Scheme::Blocked { block: (2 * rank).clamp(64, LARGEST), inner_loops: 1 } })
+    }
+
+    /// Each row projected at once by one EM step in a form without cancellation: `ψ` never falls.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a rank above 16384.
+    pub fn one_loop(rank: usize) -> Result<Self, Error> {
+        Ok(Self { rank: check_rank(rank)?, scheme: Scheme::OneLoop })
+    }
+
+    /// The recursion as the paper prints it (Algorithm 1 with `α = β = 1`): each row projected at once by `inner_loops`
+    /// EM steps that start from the old `(W, Ψ)`.
+    ///
+    /// A column of `W` that is zero stays zero, so it needs a start with `W₀ ≠ 0`
+    /// ([`with_small_factor`](super::LowRankGaussian::with_small_factor)). For figures beside the other forms.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a rank above 16384 or `inner_loops = 0`.
+    pub fn recursive(rank: usize, inner_loops: usize, mean: MeanMoves) -> Result<Self, Error> {
+        if inner_loops == 0 {
+            return Err(Error::Setting { name: "inner_loops", value: 0.0, requirement: "at least 1" });
+        }
+        Ok(Self { rank: check_rank(rank)?, scheme: Scheme::Recursive { inner_loops, mean } })
+    }
+
+    /// The same in blocks of `block` rows; in a form other than [`blocked`](Self::blocked) it changes to that one.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless `1 ≤ block ≤ 16384`.
+    pub fn with_block(self, block: usize) -> Result<Self, Error> {
+        if !(1..=LARGEST).contains(&block) {
+            return Err(Error::Setting { name: "block", value: block as f64, requirement: "between 1 and 16384" });
+        }
+        Ok(Self { scheme: Scheme::Blocked { block, inner_loops: self.inner_loops() }, ..self })
+    }
+
+    /// The same with another number of EM steps after the spectral start, 0 allowed; the other forms stay as they are.
+    #[must_use]
+    pub fn with_inner_loops(self, inner_loops: usize) -> Self {
+        match self.scheme {
+            Scheme::Blocked { block, .. } => Self { scheme: Scheme::Blocked { block, inner_loops }, ..self },
+            Scheme::OneLoop | Scheme::Recursive { .. } => self,
+        }
+    }
+
+    /// Columns `p` of `W`.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Rows that are projected together; 1 for the forms that project row by row.
+    #[must_use]
+    pub fn block(&self) -> usize {
+        match self.scheme {
+            Scheme::Blocked { block, .. } => block,
+            Scheme::OneLoop | Scheme::Recursive { .. } => 1,
+        }
+    }
+
+    /// EM steps in a projection.
+    #[must_use]
+    pub fn inner_loops(&self) -> usize {
+        match self.scheme {
+            Scheme::Blocked { inner_loops, .. } | Scheme::Recursive { inner_loops, .. } => inner_loops,
+            Scheme::OneLoop => 1,
+        }
+    }
+}
+
+fn check_rank(rank: usize) -> Result<usize, Error> {
+    if rank <= LARGEST {
+        Ok(rank)
+    } else {
+        Err(Error::Setting { name: "rank", value: rank as f64, requirement: "at most 16384" })
+    }
+}

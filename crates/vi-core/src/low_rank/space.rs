@@ -1,0 +1,229 @@
+//! The sequential filter in the space of the rows that wait for projection.
+//!
+//! With `P₀ = (Ψ + WWᵀ)⁻¹` and rows `x_1 … x_k`, everything about the exact filter from `P₀` follows from inner products:
+//!
+//! ```text
+//! k_w = WᵀΨ⁻¹x,  t_j = x_jᵀΨ⁻¹x − (L⁻¹k_w,j)ᵀ(L⁻¹k_w) = x_jᵀP₀x          M = I + WᵀΨ⁻¹W = LLᵀ
+//! v_j = x_jᵀP_{j−1}x = t_j − Σ_{i<j} c_i T_ji v_i                          T_ji = x_jᵀP_{i−1}x_i
+//! ν = x ᵀP₀x − Σ c_j v_j²,   a = xᵀμ₀ + Σ e_j v_j
+//! ```
+//!
+//! This is [`BlockRecursion`](crate::block::BlockRecursion) row by row: a row can come alone or with others.
+
+use serde::{Deserialize, Serialize};
+use vi_linalg::faer::{Mat, MatMut, MatRef};
+use vi_linalg::kernels::{axpy, dot};
+
+use super::look::Looked;
+use crate::{Error, Projection, Site};
+
+/// What the space knows of one row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct SpaceRow {
+    /// `g`.
+    pub(super) slope: f64,
+    /// `h`.
+    pub(super) curvature: f64,
+    /// `e`.
+    pub(super) gain: f64,
+    /// `c = h/(1+hν)`.
+    pub(super) shrinkage: f64,
+    /// `WᵀΨ⁻¹x`, length `p`.
+    pub(super) wx: Vec<f64>,
+    /// `L⁻¹WᵀΨ⁻¹x`, length `p`.
+    pub(super) whitened: Vec<f64>,
+    /// `x_jᵀΨ⁻¹x` for the rows before and this one.
+    pub(super) xx: Vec<f64>,
+    /// `v_j` for the rows before: row of `T`.
+    pub(super) overlaps: Vec<f64>,
+}
+
+/// A row that has been seen and has no site yet.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) projection: Projection,
+    wx: Vec<f64>,
+    whitened: Vec<f64>,
+    xx: Vec<f64>,
+    overlaps: Vec<f64>,
+}
+
+/// The rows that wait, in the order in which they came.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Space {
+    pub(super) rows: Vec<SpaceRow>,
+}
+
+impl Space {
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Looks along a row of which `wx = WᵀΨ⁻¹x`, `xx_j = x_jᵀΨ⁻¹x` (itself last) and `mean = xᵀμ₀` are known; `root` is `L`.
+    ///
+    /// # Errors
+    /// [`Error::NegativeVariance`], [`Error::Overflow`].
+    pub(super) fn see(&self, root: MatRef<'_, f64>, wx: Vec<f64>, xx: Vec<f64>, mean: f64) -> Result<Seen, Error> {
+        let mut whitened = wx.clone();
+        solve_lower(root, &mut whitened);
+        let own = xx.last().copied().unwrap_or(0.0);
+        let overlaps = self.overlaps(&xx, &whitened);
+        let mut mean = mean;
+        let mut variance = own - dot(&whitened, &whitened);
+        for (row, v) in self.rows.iter().zip(&overlaps) {
+            mean += row.gain * v;
+            variance -= row.shrinkage * v * v;
+        }
+        // Each difference is off by rounding of xᵀΨ⁻¹x.
+        let rounding = 8.0 * (wx.len() + self.len() + 8) as f64 * f64::EPSILON * own;
+        let projection = Projection::new(mean, variance, rounding)?;
+        Ok(Seen { projection, wx, whitened, xx, overlaps })
+    }
+
+    /// `a` and the lower triangle of `T` of rows that were looked along together, given the waiting ones.
+    pub(super) fn fill_block(
+        &self,
+        root: MatRef<'_, f64>,
+        looked: &Looked,
+        means: &mut [f64],
+        mut overlaps: MatMut<'_, f64>,
+    ) {
+        let k0 = self.len();
+        let mut before: Vec<(Vec<f64>, Vec<f64>)> = Vec::with_capacity(means.len());
+        for (t, mean) in means.iter_mut().enumerate() {
+            let mut whitened = looked.wx(t);
+            solve_lower(root, &mut whitened);
+            let xx = looked.xx(t);
+            let v = self.overlaps(&xx, &whitened);
+            *mean = looked.mean(t) + self.rows.iter().zip(&v).map(|(row, v)| row.gain * v).sum::<f64>();
+            before.push((whitened, v));
+            let (whitened, v) = &before[t];
+            for (j, (other, u)) in before.iter().enumerate() {
+                let taken: f64 = self.rows.iter().zip(u).zip(v).map(|((row, u), v)| row.shrinkage * u * v).sum();
+                overlaps[(t, j)] = xx[k0 + j] - dot(other, whitened) - taken;
+            }
+        }
+    }
+
+    /// `v_j = x_jᵀP_{j−1}x` for the waiting rows.
+    fn overlaps(&self, xx: &[f64], whitened: &[f64]) -> Vec<f64> {
+        let mut overlaps: Vec<f64> = Vec::with_capacity(self.len() + 1);
+        for (row, xx) in self.rows.iter().zip(xx) {
+            let mut v = xx - dot(&row.whitened, whitened);
+            for ((earlier, t), seen) in self.rows.iter().zip(&row.overlaps).zip(&overlaps) {
+                v -= earlier.shrinkage * t * seen;
+            }
+            overlaps.push(v);
+        }
+        overlaps
+    }
+
+    /// Adds a row with its site.
+    pub(super) fn push(&mut self, seen: Seen, site: Site) {
+        let Seen { projection, wx, whitened, xx, overlaps } = seen;
+        self.rows.push(SpaceRow {
+            slope: site.slope,
+            curvature: site.curvature,
+            gain: site.gain(projection.variance),
+            shrinkage: site.shrinkage(projection.variance),
+            wx,
+            whitened,
+            xx,
+            overlaps,
+        });
+    }
+
+    /// `L_c⁻ᵀz`, with the unit lower triangular `(L_c)_jt = c_t·T_jt`.
+    fn solve_transposed(&self, mut z: Vec<f64>) -> Vec<f64> {
+        for j in (0..z.len()).rev() {
+            let value = z[j];
+            for (t, overlap) in self.rows[j].overlaps.iter().enumerate() {
+                z[t] -= self.rows[t].shrinkage * overlap * value;
+            }
+        }
+        z
+    }
+
+    /// `s` with `μ = μ₀ + P₀X·s`.
+    pub(super) fn mean_weights(&self) -> Vec<f64> {
+        self.solve_transposed(self.rows.iter().map(|row| row.gain).collect())
+    }
+
+    /// `m` with `Px = P₀(x − X·m)` for a row that has been seen.
+    pub(super) fn covariance_weights(&self, seen: &Seen) -> Vec<f64> {
+        self.solve_transposed(self.rows.iter().zip(&seen.overlaps).map(|(row, v)| row.shrinkage * v).collect())
+    }
+
+    /// `Σ_j z_j·WᵀΨ⁻¹x_j`, length `p`.
+    pub(super) fn combine_wx(&self, z: &[f64], p: usize) -> Vec<f64> {
+        let mut sum = vec![0.0; p];
+        for (row, z) in self.rows.iter().zip(z) {
+            axpy(&mut sum, *z, &row.wx);
+        }
+        sum
+    }
+
+    /// The curvatures `h`.
+    pub(super) fn curvatures(&self) -> impl Iterator<Item = f64> + '_ {
+        self.rows.iter().map(|row| row.curvature)
+    }
+
+    /// `K = FᵀΨ⁻¹F` (`p + k` square, lower triangle), from `gram = WᵀΨ⁻¹W`.
+    pub(super) fn gram(&self, gram: MatRef<'_, f64>) -> Mat<f64> {
+        let p = gram.nrows();
+        let mut full = Mat::zeros(p + self.len(), p + self.len());
+        for j in 0..p {
+            for i in j..p {
+                full[(i, j)] = gram[(i, j)];
+            }
+        }
+        for (j, row) in self.rows.iter().enumerate() {
+            for (i, &value) in row.wx.iter().chain(&row.xx).enumerate() {
+                full[(p + j, i)] = value;
+            }
+        }
+        full
+    }
+
+    /// `Λ ← λΛ` for `Ψ + WWᵀ` and the waiting sites alike: covariances and what is linear in them grow by `1/λ`.
+    pub(super) fn fade(&mut self, lambda: f64) {
+        for row in &mut self.rows {
+            row.slope *= lambda;
+            row.curvature *= lambda;
+            row.gain *= lambda;
+            row.shrinkage *= lambda;
+            for value in row.xx.iter_mut().chain(&mut row.overlaps) {
+                *value /= lambda;
+            }
+            for value in row.wx.iter_mut().chain(&mut row.whitened) {
+                *value /= lambda.sqrt();
+            }
+        }
+    }
+}
+
+impl Seen {
+    pub(super) fn wx(&self) -> &[f64] {
+        &self.wx
+    }
+}
+
+/// `z ← L⁻¹z`.
+pub(super) fn solve_lower(root: MatRef<'_, f64>, z: &mut [f64]) {
+    for j in 0..z.len() {
+        z[j] /= root[(j, j)];
+        let value = z[j];
+        for i in j + 1..z.len() {
+            z[i] -= root[(i, j)] * value;
+        }
+    }
+}
+
+/// `z ← (LLᵀ)⁻¹z`.
+pub(super) fn solve(root: MatRef<'_, f64>, z: &mut [f64]) {
+    solve_lower(root, z);
+    for j in (0..z.len()).rev() {
+        let sum: f64 = (j + 1..z.len()).map(|i| root[(i, j)] * z[i]).sum();
+        z[j] = (z[j] - sum) / root[(j, j)];
+    }
+}

@@ -1,0 +1,32 @@
+//! More information without projection.
+
+use vi_linalg::faer::{MatRef, Par};
+
+use super::LowRankGaussian;
+use crate::Error;
+
+impl LowRankGaussian {
+    /// A copy with the precision `Ψ + WWᵀ + XᵀX`, the mean unmoved and nothing projected: the rows of `x` (`k × d`) wait.
+    ///
+    /// What [`add_information`](Self::add_information) leads to before its projection: a belief to draw from or to multiply
+    /// with, not to stream into. Cost `2dk(p + k)` flops and a copy.
+    ///
+    /// # Errors
+    /// As [`add_information`](Self::add_information); [`Error::Setting`] for more than 16384 rows.
+    ///
+    /// ```
+    /// use vi_core::{LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::{Par, mat};
+    /// let belief = LowRankGaussian::isotropic(&[0.0; 3], 1.0, LowRankSettings::one_loop(1)?)?;
+    /// let x = mat![[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
+    /// let sharper = belief.with_information(x.as_ref(), Par::Seq)?;
+    /// assert_eq!(sharper.covariance_mul(&[1.0, 1.0, 1.0], Par::Seq)?, [0.5, 0.2, 1.0]);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn with_information(&self, x: MatRef<'_, f64>, par: Par) -> Result<Self, Error> {
+        let mut copy = self.clone();
+        copy.settings = self.settings.with_block(self.waiting() + x.nrows() + 1)?;
+        copy.add_information(x, par)?;
+        Ok(copy)
+    }
+}

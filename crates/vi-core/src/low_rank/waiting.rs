@@ -1,0 +1,119 @@
+//! The rows that wait for projection.
+
+use vi_linalg::faer::MatRef;
+
+use super::columns::{Columns, SparseRows};
+use super::space::Space;
+use crate::SparseRow;
+
+/// Rows with their sites, moved into the mean and the site's space but not yet into `(W, ψ)`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Waiting {
+    pub(super) space: Space,
+    pub(super) rows: Rows,
+}
+
+/// All of one kind; a dense row among sparse ones makes them all dense.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Rows {
+    /// One after another, `d` numbers each.
+    Dense(Vec<f64>),
+    Sparse(SparseRows),
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self::Dense(Vec::new())
+    }
+}
+
+impl Rows {
+    /// As columns of `X`; `d` is the length of a row.
+    pub(super) fn columns(&self, d: usize) -> Columns<'_> {
+        match self {
+            Self::Dense(values) => Columns::Dense(MatRef::from_row_major_slice(values, values.len() / d, d)),
+            Self::Sparse(rows) => Columns::Sparse(rows),
+        }
+    }
+
+    /// Appends the rows of `x` (`k × d`).
+    pub(super) fn push_dense(&mut self, x: MatRef<'_, f64>, block: usize) {
+        let d = x.ncols();
+        if let Self::Sparse(sparse) = self {
+            let mut values = Vec::new();
+            reserve(&mut values, sparse.len(), d, block);
+            for j in 0..sparse.len() {
+                push_sparse_as_dense(&mut values, sparse.row(j), d);
+            }
+            *self = Self::Dense(values);
+        }
+        if let Self::Dense(values) = self {
+            reserve(values, x.nrows(), d, block);
+            for row in x.row_iter() {
+                match row.try_as_row_major() {
+                    Some(row) => values.extend_from_slice(row.as_slice()),
+                    None => values.extend(row.iter()),
+                }
+            }
+        }
+    }
+
+    pub(super) fn push_sparse(&mut self, row: SparseRow<'_>, block: usize) {
+        match self {
+            Self::Sparse(rows) => rows.push(row),
+            Self::Dense(values) if values.is_empty() => {
+                let mut rows = SparseRows::default();
+                rows.push(row);
+                *self = Self::Sparse(rows);
+            }
+            Self::Dense(values) => {
+                reserve(values, 1, row.dim(), block);
+                push_sparse_as_dense(values, (row.indices(), row.values()), row.dim());
+            }
+        }
+    }
+
+    /// Takes back the last `k` rows.
+    pub(super) fn pop(&mut self, k: usize, d: usize) {
+        match self {
+            Self::Dense(values) => values.truncate(values.len().saturating_sub(k * d)),
+            Self::Sparse(rows) => (0..k).for_each(|_| rows.pop()),
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Dense(values) => values.clear(),
+            Self::Sparse(rows) => rows.clear(),
+        }
+    }
+}
+
+impl Waiting {
+    pub(super) fn len(&self) -> usize {
+        self.space.len()
+    }
+
+    /// Forgets the rows and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.space.rows.clear();
+        self.rows.clear();
+    }
+}
+
+/// Makes room for `k` rows more: twice what is there, but never beyond a block.
+fn reserve(values: &mut Vec<f64>, k: usize, d: usize, block: usize) {
+    let needed = values.len() + k * d;
+    if needed > values.capacity() {
+        let target = (2 * values.len()).min(block.saturating_mul(d)).max(needed);
+        values.reserve_exact(target - values.len());
+    }
+}
+
+fn push_sparse_as_dense(values: &mut Vec<f64>, row: (&[usize], &[f64]), d: usize) {
+    let start = values.len();
+    values.resize(start + d, 0.0);
+    for (&i, &value) in row.0.iter().zip(row.1) {
+        values[start + i] = value;
+    }
+}

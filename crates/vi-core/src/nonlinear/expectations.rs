@@ -1,0 +1,90 @@
+//! Slope and curvature of an observation under draws.
+
+use rand::Rng;
+use vi_linalg::faer::{Mat, MatRef, Par};
+
+use super::root::semidefinite_root;
+use super::{NaturalMap, NonlinearModel, OutputFamily, Sampling};
+use crate::belief::Belief;
+use crate::error::check_finite;
+use crate::{Error, LowRankGaussian};
+
+/// What an observation says under a belief `q`, by draws.
+pub(super) struct Expectations {
+    /// `X` with `XXᵀ ≈ E_q[(∂h/∂θ)·Cov(y|θ)·(∂h/∂θ)ᵀ]`, `d × Km`; of more columns than rows, its triangular factor (`d × d`).
+    pub(super) x: Mat<f64>,
+    /// `E_q[∇log p(y|θ)] = E_q[(∂h/∂θ)(T(y) − E[T|θ])]`, length `d`.
+    pub(super) slope: Vec<f64>,
+}
+
+impl Expectations {
+    /// Equations (44)-(46) at the draws `theta` (`d × K`). Cost `K` products of the derivative with `m + 1` columns.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], [`Error::NotPositiveDefinite`] for what the model gives.
+    pub(super) fn new<H: NaturalMap, F: OutputFamily>(
+        model: &NonlinearModel<H, F>,
+        theta: MatRef<'_, f64>,
+        x: &[f64],
+        y: &[f64],
+    ) -> Result<Self, Error> {
+        let (d, draws, m) = (theta.nrows(), theta.ncols(), model.map().outputs());
+        let mut sum = Self { x: Mat::zeros(d, draws * m), slope: vec![0.0; d] };
+        let (mut eta, mut score) = (vec![0.0; m], vec![0.0; m]);
+        let mut covariance = Mat::zeros(m, m);
+        let mut v = Mat::zeros(m, m + 1);
+        let mut c = Mat::<f64>::zeros(d, m + 1);
+        let mut point = vec![0.0; d];
+        for i in 0..draws {
+            for (point, value) in point.iter_mut().zip(theta.col(i).iter()) {
+                *point = *value;
+            }
+            model.map().evaluate(&point, x, &mut eta);
+            check_finite("h(θ, x)", &eta)?;
+            model.family().score(y, &eta, &mut score);
+            model.family().covariance(&eta, covariance.as_mut());
+            semidefinite_root(&mut covariance)?;
+            for k in 0..m {
+                for j in 0..m {
+                    v[(k, j)] = covariance[(k, j)] / (draws as f64).sqrt();
+                }
+                v[(k, m)] = score[k] / draws as f64;
+            }
+            model.map().pull_back(&point, x, v.as_ref(), c.as_mut());
+            sum.x.as_mut().subcols_mut(i * m, m).copy_from(c.as_ref().subcols(0, m));
+            for (slope, c) in sum.slope.iter_mut().zip(c.col(m).iter()) {
+                *slope += c;
+            }
+        }
+        check_finite("E[∇log p]", &sum.slope)?;
+        vi_linalg::check::finite_matrix("X", sum.x.as_ref())?;
+        if draws * m > d {
+            sum.x = sum.x.transpose().qr().thin_R().transpose().to_owned();
+        }
+        Ok(sum)
+    }
+}
+
+/// `K` draws from the belief, fresh, the columns of the result (`d × K`).
+///
+/// # Errors
+/// Those of [`LowRankGaussian::draw`].
+pub(super) fn draw<R: Rng + ?Sized>(
+    belief: &LowRankGaussian,
+    draws: usize,
+    sampling: Sampling,
+    rng: &mut R,
+    par: Par,
+) -> Result<Mat<f64>, Error> {
+    match sampling {
+        Sampling::Independent => belief.draw(draws, rng, par),
+        Sampling::Antithetic => {
+            let half = belief.draw(draws / 2, rng, par)?;
+            let mean = belief.mean();
+            Ok(Mat::from_fn(half.nrows(), draws, |i, k| {
+                let value = half[(i, k / 2)];
+                if k % 2 == 0 { value } else { 2.0 * mean[i] - value }
+            }))
+        }
+    }
+}

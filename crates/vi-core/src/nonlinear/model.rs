@@ -1,0 +1,127 @@
+//! A nonlinear model: a map to the natural parameter and the family of the output.
+
+use vi_linalg::faer::{MatMut, MatRef};
+
+use super::OutputFamily;
+use crate::Error;
+use crate::error::{check_finite, check_len};
+
+/// The map `η = h(θ, x)` from a parameter `θ ∈ ℝᵈ` and an input `x` to the natural parameter `η ∈ ℝᵐ`, with products by its
+/// derivative.
+///
+/// Slices and matrices come in the lengths that the first three methods give.
+pub trait NaturalMap {
+    /// Dimension `d` of `θ`.
+    fn parameters(&self) -> usize;
+
+    /// Length of an input `x`.
+    fn inputs(&self) -> usize;
+
+    /// Dimension `m` of `η`.
+    fn outputs(&self) -> usize;
+
+    /// Writes `η = h(θ, x)`.
+    fn evaluate(&self, theta: &[f64], x: &[f64], eta: &mut [f64]);
+
+    /// Writes `(∂h/∂θ)·V` (`d × r`) for `V` of `m × r`: column `j` is the gradient by `θ` of `v_jᵀh(θ, x)`.
+    fn pull_back(&self, theta: &[f64], x: &[f64], v: MatRef<'_, f64>, out: MatMut<'_, f64>);
+}
+
+/// A map `h` and a family `p(y|η)` that fit together.
+///
+/// ```
+/// use vi_core::nonlinear::{Categorical, NonlinearModel, OneHiddenLayer};
+/// // 2 inputs, 16 tanh units, 2 classes: one natural parameter.
+/// let model = NonlinearModel::new(OneHiddenLayer::new(2, 16, 1)?, Categorical::new(2)?)?;
+/// assert_eq!(model.dim(), 16 * 3 + 17);
+/// assert!(NonlinearModel::new(OneHiddenLayer::new(2, 16, 1)?, Categorical::new(3)?).is_err());
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NonlinearModel<H, F> {
+    map: H,
+    family: F,
+}
+
+impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
+    /// The model of `map` and `family`.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`] if they differ in `m`.
+    pub fn new(map: H, family: F) -> Result<Self, Error> {
+        check_len("outputs of the map", family.outputs(), map.outputs())?;
+        Ok(Self { map, family })
+    }
+
+    /// Dimension `d` of `θ`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.map.parameters()
+    }
+
+    /// The map `h`.
+    #[must_use]
+    pub fn map(&self) -> &H {
+        &self.map
+    }
+
+    /// The family `p(y|η)`.
+    #[must_use]
+    pub fn family(&self) -> &F {
+        &self.family
+    }
+
+    /// `log p(y|θ)` in nats.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NonFinite`], and those of [`OutputFamily::check_label`].
+    pub fn log_density(&self, theta: &[f64], x: &[f64], y: &[f64]) -> Result<f64, Error> {
+        check_len("theta", self.dim(), theta.len())?;
+        check_finite("theta", theta)?;
+        self.check_observation(x, y)?;
+        let mut eta = vec![0.0; self.map.outputs()];
+        self.map.evaluate(theta, x, &mut eta);
+        Ok(self.family.log_density(y, &eta))
+    }
+
+    /// The log of the predictive density, `log K⁻¹Σ p(y|θ_i)`, over draws `θ_i`, the columns of `draws` (`d × K`).
+    ///
+    /// # Errors
+    /// As [`log_density`](Self::log_density); [`Error::Empty`] for no draws.
+    pub fn log_predictive(&self, draws: MatRef<'_, f64>, x: &[f64], y: &[f64]) -> Result<f64, Error> {
+        check_len("rows of draws", self.dim(), draws.nrows())?;
+        if draws.ncols() == 0 {
+            return Err(Error::Empty { argument: "draws" });
+        }
+        self.check_observation(x, y)?;
+        let mut eta = vec![0.0; self.map.outputs()];
+        let mut theta = vec![0.0; self.dim()];
+        let mut logs = Vec::with_capacity(draws.ncols());
+        for column in draws.col_iter() {
+            for (theta, value) in theta.iter_mut().zip(column.iter()) {
+                *theta = *value;
+            }
+            check_finite("draws", &theta)?;
+            self.map.evaluate(&theta, x, &mut eta);
+            logs.push(self.family.log_density(y, &eta));
+        }
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if largest == f64::NEG_INFINITY {
+            return Ok(largest);
+        }
+        let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();
+        Ok(largest + (sum / logs.len() as f64).ln())
+    }
+
+    /// Checks an input and a label.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Label`].
+    pub(super) fn check_observation(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
+        check_len("x", self.map.inputs(), x.len())?;
+        check_finite("x", x)?;
+        check_len("y", self.family.label_len(), y.len())?;
+        check_finite("y", y)?;
+        self.family.check_label(y)
+    }
+}

@@ -1,0 +1,227 @@
+//! The matrix itself: what needs no factorisation.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+
+use super::factored::{Capacitance, Factored};
+use super::gram::{factor_product, weighted_gram};
+use crate::operator::SymmetricOperator;
+use crate::tiles::Tiling;
+use crate::{LinalgError, check, kernels};
+
+/// S = Ψ + WWᵀ (d × d) with W of d × p and Ψ = diag ψ positive: O(dp) memory.
+///
+/// ```
+/// use vi_linalg::LowRank;
+/// use vi_linalg::faer::{Par, mat};
+///
+/// let w = mat![[1.0], [2.0], [0.0]];
+/// let s = LowRank::new(w.as_ref(), &[1.0, 1.0, 4.0])?;
+/// assert_eq!(s.mul(mat![[1.0], [1.0], [1.0]].as_ref(), Par::Seq)?, mat![[4.0], [7.0], [4.0]]);
+/// assert_eq!(s.diagonal(), [2.0, 5.0, 4.0]);
+///
+/// let factored = s.factor(Par::Seq)?;
+/// assert!((factored.log_det() - 24.0_f64.ln()).abs() < 1e-14); // 4 · (2 · 5 − 2 · 2)
+/// # Ok::<(), vi_linalg::LinalgError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LowRank {
+    /// Row-major: row i of W is `w[i * p..(i + 1) * p]`.
+    w: Vec<f64>,
+    psi: Vec<f64>,
+    p: usize,
+}
+
+impl LowRank {
+    /// The matrix Ψ + WWᵀ; W (d × p) of any layout is copied.
+    ///
+    /// # Errors
+    /// [`LinalgError::Dimension`] if W has not as many rows as ψ elements, [`LinalgError::NonFinite`] for a NaN or infinity,
+    /// [`LinalgError::NotPositive`] with the coordinate of a ψ that is zero or negative.
+    pub fn new(w: MatRef<'_, f64>, psi: &[f64]) -> Result<Self, LinalgError> {
+        check::dimension("rows of W", psi.len(), w.nrows())?;
+        check::finite_matrix("W", w)?;
+        check::positive_slice("psi", psi)?;
+        let mut rows = vec![0.0; w.nrows() * w.ncols()];
+        MatMut::from_row_major_slice_mut(&mut rows, w.nrows(), w.ncols()).copy_from(w);
+        Ok(Self { w: rows, psi: psi.to_vec(), p: w.ncols() })
+    }
+
+    /// The same from memory of the caller, not copied: row i of W is `w[i * p..(i + 1) * p]`.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn from_row_major(w: Vec<f64>, p: usize, psi: Vec<f64>) -> Result<Self, LinalgError> {
+        check::dimension("elements of W", psi.len() * p, w.len())?;
+        if let Some(k) = w.iter().position(|value| !value.is_finite()) {
+            return Err(LinalgError::NonFinite { what: "W", row: k / p, column: k % p, value: w[k] });
+        }
+        check::positive_slice("psi", &psi)?;
+        Ok(Self { w, psi, p })
+    }
+
+    /// The diagonal matrix Ψ with p zero columns beside it.
+    ///
+    /// # Errors
+    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositive`] for ψ.
+    pub fn diagonal_only(psi: &[f64], p: usize) -> Result<Self, LinalgError> {
+        check::positive_slice("psi", psi)?;
+        Ok(Self { w: vec![0.0; psi.len() * p], psi: psi.to_vec(), p })
+    }
+
+    /// Dimension d.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.psi.len()
+    }
+
+    /// Number of columns p of W.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.p
+    }
+
+    /// W (d × p), a row-major view.
+    #[must_use]
+    pub fn w(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.w, self.psi.len(), self.p)
+    }
+
+    /// W as stored, row after row.
+    #[must_use]
+    pub fn w_row_major(&self) -> &[f64] {
+        &self.w
+    }
+
+    /// Row i of W, of length p.
+    #[must_use]
+    pub fn w_row(&self, i: usize) -> &[f64] {
+        &self.w[i * self.p..(i + 1) * self.p]
+    }
+
+    /// ψ, of length d.
+    #[must_use]
+    pub fn psi(&self) -> &[f64] {
+        &self.psi
+    }
+
+    /// W (row-major view) and ψ, to write.
+    ///
+    /// The caller keeps W finite and ψ positive and finite. What follows from other values is NaN, infinite or
+    /// [`LinalgError::NotPositiveDefinite`], never a panic.
+    pub fn parts_mut(&mut self) -> (MatMut<'_, f64>, &mut [f64]) {
+        (MatMut::from_row_major_slice_mut(&mut self.w, self.psi.len(), self.p), &mut self.psi)
+    }
+
+    /// W as stored, row after row, and ψ, to write; as [`parts_mut`](Self::parts_mut).
+    pub fn row_major_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.w, &mut self.psi)
+    }
+
+    /// W as stored, row after row, and ψ.
+    #[must_use]
+    pub fn into_row_major(self) -> (Vec<f64>, Vec<f64>) {
+        (self.w, self.psi)
+    }
+
+    /// S X for X of d × k. Cost 4dpk flops in two passes over W.
+    ///
+    /// # Errors
+    /// [`LinalgError::Dimension`], [`LinalgError::NonFinite`] for X.
+    pub fn mul(&self, x: MatRef<'_, f64>, par: Par) -> Result<Mat<f64>, LinalgError> {
+        self.check_rows("X", x)?;
+        let mut out = Mat::zeros(x.nrows(), x.ncols());
+        self.apply(out.as_mut(), x, par);
+        Ok(out)
+    }
+
+    /// diag S = ψᵢ + ‖wᵢ‖². Cost 2dp flops.
+    #[must_use]
+    pub fn diagonal(&self) -> Vec<f64> {
+        (0..self.dim()).map(|i| self.psi[i] + kernels::dot(self.w_row(i), self.w_row(i))).collect()
+    }
+
+    /// The capacitance M = I + WᵀΨ⁻¹W, factored. Cost dp² + p³/3 flops in one pass over W.
+    ///
+    /// # Errors
+    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositiveDefinite`] when the entries of WᵀΨ⁻¹W are beyond the range
+    /// of floats.
+    pub fn capacitance(&self, par: Par) -> Result<Capacitance, LinalgError> {
+        Capacitance::from_gram(weighted_gram(self.w(), &self.psi, par))
+    }
+
+    /// Everything with S⁻¹: the matrix and its [capacitance](Self::capacitance).
+    ///
+    /// # Errors
+    /// Those of [`capacitance`](Self::capacitance).
+    pub fn factor(&self, par: Par) -> Result<Factored<'_>, LinalgError> {
+        self.factor_with(self.capacitance(par)?)
+    }
+
+    /// The same with a capacitance that was computed before, for the W and ψ of now.
+    ///
+    /// # Errors
+    /// [`LinalgError::Dimension`] if it has not p rows.
+    pub fn factor_with(&self, capacitance: Capacitance) -> Result<Factored<'_>, LinalgError> {
+        check::dimension("rows of the capacitance", self.p, capacitance.rank())?;
+        Ok(Factored::from_parts(self, capacitance))
+    }
+
+    /// tr XᵀS X = Σψᵢ‖xᵢ‖² + ‖WᵀX‖², a sum of squares, for X of d × k.
+    pub(super) fn trace_of(&self, x: MatRef<'_, f64>, par: Par) -> f64 {
+        let c = factor_product(self.w(), x, None, par);
+        let diagonal: f64 = (0..self.dim()).map(|i| self.psi[i] * x.row(i).squared_norm_l2()).sum();
+        diagonal + c.squared_norm_l2()
+    }
+
+    pub(super) fn check_rows(&self, what: &'static str, x: MatRef<'_, f64>) -> Result<(), LinalgError> {
+        if x.nrows() == self.dim() {
+            check::finite_matrix(what, x)
+        } else {
+            Err(LinalgError::Dimension { what, expected: self.dim(), found: x.nrows() })
+        }
+    }
+
+    pub(super) fn check_len(&self, what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
+        check::dimension(what, self.dim(), x.len())?;
+        check::finite_slice(what, x)
+    }
+}
+
+impl SymmetricOperator for LowRank {
+    fn dim(&self) -> usize {
+        self.psi.len()
+    }
+
+    /// Ψ X + W(WᵀX). Cost 4dpk flops in two passes over W.
+    fn apply(&self, out: MatMut<'_, f64>, x: MatRef<'_, f64>, par: Par) {
+        kernels::assert_shape("X", x.shape(), (self.dim(), x.ncols()));
+        kernels::assert_shape("out", out.shape(), x.shape());
+        let c = factor_product(self.w(), x, None, par);
+        let rows = (self.w(), self.psi.as_slice(), x, out);
+        Tiling::for_width(self.p).for_each(
+            rows,
+            par,
+            || (),
+            |(), _, (w, psi, x, mut out)| {
+                for j in 0..x.ncols() {
+                    for (i, &psi) in psi.iter().enumerate() {
+                        out[(i, j)] = psi * x[(i, j)];
+                    }
+                }
+                matmul(out, Accum::Add, w, c.as_ref(), 1.0, Par::Seq);
+            },
+        );
+    }
+
+    fn diagonal(&self, out: &mut [f64], _par: Par) {
+        assert_eq!(out.len(), self.psi.len(), "length of out");
+        out.copy_from_slice(&self.diagonal());
+    }
+
+    /// Σψᵢxᵢ² + ‖Wᵀx‖², a sum of squares. Cost 2dp flops in one pass over W.
+    fn quadratic_form(&self, x: &[f64], par: Par) -> f64 {
+        assert_eq!(x.len(), self.psi.len(), "length of x");
+        self.trace_of(MatRef::from_column_major_slice(x, x.len(), 1), par)
+    }
+}

@@ -1,0 +1,85 @@
+//! Counts of two kinds with logistic probabilities: what the binomial and the negative binomial share.
+//!
+//! `log p = c − k·softplus(−u) − f·softplus(u)`, with `k` successes, `f` failures, `u` the logit of success and `c` free of
+//! `u`. Everything follows from the logistic's Gaussian expectations, taken once, on the side where `s` is small.
+
+use vi_core::Expected;
+use vi_core::expectation::LogisticExpectation;
+use vi_core::special::{sigmoid, sigmoid_derivative, softplus};
+
+/// `k` successes and `f` failures.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LogisticCounts {
+    pub(super) successes: f64,
+    pub(super) failures: f64,
+    /// `c`.
+    pub(super) constant: f64,
+}
+
+/// `k·x`, and 0 for `k = 0` even where `x` is infinite.
+fn times(k: f64, x: f64) -> f64 {
+    if k == 0.0 { 0.0 } else { k * x }
+}
+
+impl LogisticCounts {
+    pub(super) fn log_density(&self, u: f64) -> f64 {
+        self.constant - times(self.successes, softplus(-u)) - times(self.failures, softplus(u))
+    }
+
+    /// `k·s(−u) − f·s(u)`.
+    pub(super) fn slope(&self, u: f64) -> f64 {
+        self.successes * sigmoid(-u) - self.failures * sigmoid(u)
+    }
+
+    pub(super) fn curvature(&self, u: f64) -> f64 {
+        (self.successes + self.failures) * sigmoid_derivative(u)
+    }
+
+    /// `E log p` under `u ~ N(a, ν)`.
+    pub(super) fn expected_log_density<M: LogisticExpectation>(&self, method: &M, a: f64, nu: f64) -> f64 {
+        let small = method.softplus(-a.abs(), nu);
+        self.value(small, a)
+    }
+
+    /// `(E∂, −E∂²)`.
+    pub(super) fn expected_slope_curvature<M: LogisticExpectation>(&self, method: &M, a: f64, nu: f64) -> (f64, f64) {
+        let (small, first) = method.sigmoid(-a.abs(), nu);
+        (self.mean_slope(small, a), (self.successes + self.failures) * first)
+    }
+
+    pub(super) fn expected<M: LogisticExpectation>(&self, method: &M, a: f64, nu: f64) -> Expected {
+        let moments = method.moments(-a.abs(), nu);
+        let trials = self.successes + self.failures;
+        // s″ is odd, s‴ even.
+        let second = if a > 0.0 { -moments.second } else { moments.second };
+        Expected {
+            value: self.value(moments.softplus, a),
+            slope: self.mean_slope(moments.sigmoid, a),
+            curvature: trials * moments.first,
+            third: -trials * second,
+            fourth: -trials * moments.third,
+        }
+    }
+
+    /// From `E softplus(−|u|)`, `|·|` by the sign of `a`: `softplus(t) = softplus(−t) + t`.
+    fn value(&self, small: f64, a: f64) -> f64 {
+        let large = small + a.abs();
+        let (of_failure, of_success) = if a > 0.0 { (large, small) } else { (small, large) };
+        self.constant - times(self.successes, of_success) - times(self.failures, of_failure)
+    }
+
+    /// From the smaller of `E s(u)` and `E s(−u)`.
+    fn mean_slope(&self, small: f64, a: f64) -> f64 {
+        let large = 1.0 - small;
+        if a > 0.0 {
+            self.successes * small - self.failures * large
+        } else {
+            self.successes * large - self.failures * small
+        }
+    }
+}
+
+/// Whether `label` is one of 0, 1, 2, ….
+pub(super) fn is_count(label: f64) -> bool {
+    label >= 0.0 && label.is_finite() && label.fract() == 0.0
+}

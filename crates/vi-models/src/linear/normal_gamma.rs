@@ -1,0 +1,343 @@
+//! The normal-gamma posterior: weights and noise precision learned together, one observation at a time.
+
+use rand::Rng;
+use rand_distr::{Distribution, Gamma};
+use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
+use vi_core::filter::{self, Scratch, StepInfo};
+use vi_core::{Belief, DenseGaussian, Error, PerRow, Projection, Site, SiteRule};
+use vi_linalg::faer::{MatRef, Par};
+
+use crate::student::ln_gamma_ratio;
+use crate::{Interval, ModelError, Student, check, predict};
+
+const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
+
+/// `τ ~ Gamma(a, b)`, `θ | τ ~ N(μ, V/τ)`, `y | θ, τ ~ N(xᵀθ, 1/τ)`: linear regression whose noise variance `1/τ` is unknown.
+///
+/// The conjugate recursion, exact for dense and square-root beliefs, is a Kalman filter with unit noise beside two numbers:
+///
+/// ```text
+/// ν = xᵀVx,  r = y − xᵀμ        μ ← μ + Vx·r/(1+ν),   V ← V − (Vx)(Vx)ᵀ/(1+ν)
+/// a ← a + ½                     b ← b + ½r²/(1+ν)
+/// y | earlier ~ Student-t(xᵀμ, √((b/a)·(1+ν)), 2a degrees of freedom)
+/// ```
+///
+/// The belief `B` holds `N(μ, V)`: everything in it is in units of the noise. An observation of weight `w` counts `w` times, as
+/// everywhere here: `h = w`, `a += ½w`, `b += ½wr²/(1+wν)`.
+///
+/// ```
+/// use vi_core::DenseGaussian;
+/// use vi_linalg::faer::{MatRef, Par};
+/// use vi_models::linear::NormalGamma;
+///
+/// let x = MatRef::from_row_major_slice(&[1.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0, 3.0], 4, 2);
+/// let y = [1.1, 2.9, 5.2, 6.8];
+/// let mut model = NormalGamma::new(DenseGaussian::isotropic(&[0.0, 0.0], 100.0)?, 1.0, 1.0)?;
+/// let log_evidence = model.update_batch(x, &y, Par::Seq)?;
+/// let predicted = model.predict(&[1.0, 4.0])?;
+/// assert!(predicted.interval(0.9)?.contains(9.0));
+/// assert_eq!(predicted.dof(), 6.0); // 2·(1 + 4·½)
+/// assert!(log_evidence < 0.0);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct NormalGamma<B = DenseGaussian> {
+    belief: B,
+    shape: f64,
+    rate: f64,
+}
+
+/// The Kalman filter's rule with noise variance `1/w`, in units of the noise.
+#[derive(Debug, Clone, Copy)]
+struct UnitNoise {
+    weight: f64,
+}
+
+impl UnitNoise {
+    fn new(weight: f64) -> Result<Self, Error> {
+        if weight >= 0.0 && weight.is_finite() {
+            Ok(Self { weight })
+        } else {
+            Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
+        }
+    }
+
+    /// `½wr²/(1+wν)`, what the observation adds to the rate.
+    fn misfit(self, seen: Projection, y: f64) -> f64 {
+        let r = y - seen.mean;
+        0.5 * self.weight * r * (r / (1.0 + self.weight * seen.variance))
+    }
+}
+
+impl SiteRule for UnitNoise {
+    fn check_label(&self, label: f64) -> Result<(), Error> {
+        if label.is_finite() { Ok(()) } else { Err(Error::NonFinite { argument: "label", index: 0, value: label }) }
+    }
+
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        let misfit = self.misfit(Projection { mean: a, variance: nu }, y);
+        if !misfit.is_finite() {
+            return Err(Error::Overflow { quantity: "½(y−xᵀμ)²/(1+xᵀVx)", value: misfit });
+        }
+        Ok(Site { slope: self.weight * (y - a), curvature: self.weight })
+    }
+}
+
+impl<B: Belief> NormalGamma<B> {
+    /// The prior `θ | τ ~ N(μ₀, V₀/τ)`, `τ ~ Gamma(a₀, b₀)` with shape `a₀` and rate `b₀` (squared units of `y`).
+    ///
+    /// `scaled` is `N(μ₀, V₀)`: with prior standard deviation `σ₀` of the weights and a noise standard deviation expected near
+    /// `σ`, `V₀ = (σ₀/σ)²·I`. A prior guess `s²` of the noise variance that is worth `m` observations is `a₀ = m/2`,
+    /// `b₀ = m·s²/2`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `shape` and `rate` are positive and finite.
+    pub fn new(scaled: B, shape: f64, rate: f64) -> Result<Self, ModelError> {
+        check::positive("shape", shape)?;
+        check::positive("rate", rate)?;
+        Ok(Self { belief: scaled, shape, rate })
+    }
+
+    /// From parts that have been checked.
+    pub(super) fn of_checked(belief: B, shape: f64, rate: f64) -> Self {
+        Self { belief, shape, rate }
+    }
+
+    /// Dimension `d` of `θ`.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.belief.dim()
+    }
+
+    /// `N(μ, V)`, in units of the noise: `θ | τ ~ N(μ, V/τ)`.
+    #[must_use]
+    pub fn scaled_belief(&self) -> &B {
+        &self.belief
+    }
+
+    /// The mean `μ` of the weights, length `d`.
+    #[must_use]
+    pub fn mean(&self) -> &[f64] {
+        self.belief.mean()
+    }
+
+    /// The shape `a` of the noise precision: half the number of observations, and the prior's.
+    #[must_use]
+    pub fn shape(&self) -> f64 {
+        self.shape
+    }
+
+    /// The rate `b` of the noise precision: half the sum of squared one-step residuals, and the prior's.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The posterior mean `b/(a−1)` of the noise variance `1/τ`; infinite for `a ≤ 1`.
+    #[must_use]
+    pub fn noise_variance(&self) -> f64 {
+        if self.shape > 1.0 { self.rate / (self.shape - 1.0) } else { f64::INFINITY }
+    }
+
+    /// The central interval of the noise variance `1/τ` that holds `level` of its mass.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
+    pub fn noise_interval(&self, level: f64) -> Result<Interval, ModelError> {
+        check::level(level)?;
+        let tail = 0.5 * (1.0 - level);
+        // 2bτ is χ² with 2a degrees of freedom.
+        Ok(Interval {
+            lower: self.rate / crate::gamma::quantile(self.shape, 1.0 - tail),
+            upper: self.rate / crate::gamma::quantile(self.shape, tail),
+        })
+    }
+
+    /// Learns from one observation; returns the log of its predictive density before that, in nats: their sum over a stream is
+    /// the log evidence.
+    ///
+    /// `x` has length `d`. Cost that of a [`filter::step`].
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with what [`filter::step`] reports and `Overflow`; the model is then as it was, to the bit.
+    pub fn update(&mut self, x: &[f64], y: f64, scratch: &mut Scratch) -> Result<f64, ModelError> {
+        self.update_weighted(x, y, 1.0, scratch)
+    }
+
+    /// As [`update`](Self::update) for an observation that counts `weight = w` times; the result is then `log E[p(y|θ,τ)ʷ]`.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update); `Setting` unless `weight ≥ 0` and finite.
+    pub fn update_weighted(
+        &mut self,
+        x: &[f64],
+        y: f64,
+        weight: f64,
+        scratch: &mut Scratch,
+    ) -> Result<f64, ModelError> {
+        let rule = UnitNoise::new(weight)?;
+        let guarded = RateRoom { rule, rate: self.rate };
+        let info = filter::step(&mut self.belief, &guarded, x, y, scratch)?;
+        Ok(self.count(rule, &info, y))
+    }
+
+    /// Moves shape and rate past one step; returns its log predictive density.
+    fn count(&mut self, rule: UnitNoise, info: &StepInfo, y: f64) -> f64 {
+        let (seen, weight) = (info.projection, rule.weight);
+        let misfit = rule.misfit(seen, y);
+        // Γ(a+½w)/Γ(a)·bᵃ/(b+m)^(a+½w)·(1+wν)^(−½)·(2π)^(−½w)
+        let score = ln_gamma_ratio(self.shape, 0.5 * weight)
+            - self.shape * (misfit / self.rate).ln_1p()
+            - 0.5 * weight * (self.rate + misfit).ln()
+            - 0.5 * (weight * seen.variance).ln_1p()
+            - weight * HALF_LN_2PI;
+        self.shape += 0.5 * weight;
+        self.rate += misfit;
+        score
+    }
+
+    /// The predictive distribution of `y` at the row `x` (length `d`). Cost `2d²` flops for a dense belief and `d` numbers.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Dimension`, `NonFinite`, `NegativeVariance` or `Overflow`.
+    pub fn predict(&self, x: &[f64]) -> Result<Student, ModelError> {
+        self.student(self.project(x)?, 1.0)
+    }
+
+    /// The posterior distribution of `xᵀθ` alone, without the noise of an observation. Cost as [`predict`](Self::predict).
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict); `Setting` for a row whose `xᵀθ` is known exactly, `x = 0` for instance.
+    pub fn predict_mean(&self, x: &[f64]) -> Result<Student, ModelError> {
+        self.student(self.project(x)?, 0.0)
+    }
+
+    fn project(&self, x: &[f64]) -> Result<Projection, ModelError> {
+        check::length("x", self.dim(), x.len())?;
+        check::finite("x", x)?;
+        let mut gain = vec![0.0; self.dim()];
+        let seen = self.belief.project(x, &mut gain);
+        let terms: f64 = x.iter().zip(&gain).map(|(x, g)| (x * g).abs()).sum();
+        Ok(Projection::new(seen.mean, seen.variance, self.dim() as f64 * f64::EPSILON * terms)?)
+    }
+
+    /// `xᵀθ` with `noise` times the noise of an observation.
+    fn student(&self, seen: Projection, noise: f64) -> Result<Student, ModelError> {
+        let scale = (self.rate / self.shape * (noise + seen.variance)).sqrt();
+        Student::new(seen.mean, scale, 2.0 * self.shape)
+    }
+}
+
+/// [`UnitNoise`], refusing an observation that would carry the rate beyond what a float holds.
+#[derive(Debug, Clone, Copy)]
+struct RateRoom {
+    rule: UnitNoise,
+    rate: f64,
+}
+
+impl SiteRule for RateRoom {
+    fn check_label(&self, label: f64) -> Result<(), Error> {
+        self.rule.check_label(label)
+    }
+
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        let rate = self.rate + self.rule.misfit(Projection { mean: a, variance: nu }, y);
+        if rate.is_finite() { self.rule.site(a, nu, y) } else { Err(Error::Overflow { quantity: "rate", value: rate }) }
+    }
+}
+
+impl<B: BlockBelief + Clone> NormalGamma<B> {
+    /// Learns from the rows of `x` (`n × d`) with labels `y` (length `n`) in blocks; the same as [`update`](Self::update) in a
+    /// loop to rounding. Returns the sum of the log predictive densities, in nats: `log p(y₁…y_n)` given what came before.
+    ///
+    /// An empty batch changes nothing. Cost that of [`block::run`].
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with what [`block::run`] reports and `Overflow`; the model is then as it was, to the bit.
+    pub fn update_batch(&mut self, x: MatRef<'_, f64>, y: &[f64], par: Par) -> Result<f64, ModelError> {
+        self.batch(x, y, None, par)
+    }
+
+    /// As [`update_batch`](Self::update_batch) with observation `t` counted `weights[t]` times.
+    ///
+    /// # Errors
+    /// As [`update_batch`](Self::update_batch); `Dimension` for another number of weights, `Row` with `Setting` for one that is
+    /// negative or not finite.
+    pub fn update_batch_weighted(
+        &mut self,
+        x: MatRef<'_, f64>,
+        y: &[f64],
+        weights: &[f64],
+        par: Par,
+    ) -> Result<f64, ModelError> {
+        self.batch(x, y, Some(weights), par)
+    }
+
+    fn batch(&mut self, x: MatRef<'_, f64>, y: &[f64], weights: Option<&[f64]>, par: Par) -> Result<f64, ModelError> {
+        check::length("y", x.nrows(), y.len())?;
+        if let Some(weights) = weights {
+            check::length("weights", y.len(), weights.len())?;
+        }
+        if y.is_empty() {
+            check::length("columns of x", self.dim(), x.ncols())?;
+            return Ok(0.0);
+        }
+        let weight = |t: usize| weights.map_or(1.0, |weights| weights[t]);
+        let rules = (0..y.len())
+            .map(|t| UnitNoise::new(weight(t)).map_err(|error| error.at_row(t)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut next = self.clone();
+        let mut steps = Vec::with_capacity(y.len());
+        let mut scratch = BlockScratch::new(&next.belief, BlockSettings::for_dim(self.dim()));
+        block::run(&mut next.belief, &PerRow(&rules), x, y, &mut scratch, par, |_, _, of_block| {
+            steps.extend_from_slice(of_block);
+        })?;
+        let mut total = 0.0;
+        for (t, step) in steps.iter().enumerate() {
+            total += next.count(rules[t], step, y[t]);
+            if !next.rate.is_finite() {
+                return Err(Error::Overflow { quantity: "rate", value: next.rate }.at_row(t).into());
+            }
+        }
+        *self = next;
+        Ok(total)
+    }
+}
+
+impl NormalGamma<DenseGaussian> {
+    /// The predictive distributions of `y` at the rows of `x` (`n × d`), by matrix products. Cost `2nd²` flops.
+    ///
+    /// # Errors
+    /// Those of [`predict::project`].
+    pub fn predict_rows(&self, x: MatRef<'_, f64>) -> Result<Vec<Student>, ModelError> {
+        predict::project(&self.belief, x)?.into_iter().map(|seen| self.student(seen, 1.0)).collect()
+    }
+
+    /// The marginal posteriors of the weights, `θ_j ~ Student-t(μ_j, √(b/a·V_jj), 2a)`. Length `d`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` when rounding has left a variance that is not positive.
+    pub fn weights(&self) -> Result<Vec<Student>, ModelError> {
+        let covariance = self.belief.covariance_lower();
+        let seen = |(j, &mean)| self.student(Projection { mean, variance: covariance[(j, j)] }, 0.0);
+        self.mean().iter().enumerate().map(seen).collect()
+    }
+
+    /// One draw of weights and noise variance from their joint posterior: `θ` is written to `theta` (length `d`) and `1/τ`
+    /// returned. Cost `d³/3`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Dimension`, `NotPositiveDefinite`, or `Setting` for a shape that the generator refuses.
+    pub fn draw<R: Rng + ?Sized>(&self, theta: &mut [f64], rng: &mut R) -> Result<f64, ModelError> {
+        check::length("theta", self.dim(), theta.len())?;
+        let refused =
+            |_| Error::Setting { name: "shape", value: self.shape, requirement: "one that can be drawn with" };
+        let cholesky = self.belief.cholesky()?;
+        let precision = Gamma::new(self.shape, 1.0 / self.rate).map_err(refused)?.sample(rng);
+        self.belief.draw_with(&cholesky, theta, rng)?;
+        for (value, mean) in theta.iter_mut().zip(self.belief.mean()) {
+            *value = mean + (*value - mean) / precision.sqrt();
+        }
+        Ok(1.0 / precision)
+    }
+}

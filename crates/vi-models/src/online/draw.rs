@@ -1,0 +1,35 @@
+//! Weights in the caller's units.
+
+use super::design::Design;
+use super::row::Row;
+use crate::ModelError;
+
+/// Weights of the inputs and the intercept, in the caller's units: a draw from the posterior, or its mean.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Draw {
+    /// The linear predictor where all inputs are 0.
+    pub intercept: f64,
+    /// One weight for each input.
+    pub weights: Vec<f64>,
+}
+
+impl Draw {
+    /// From weights of the model's columns.
+    pub(super) fn new(design: &Design, columns: &[f64]) -> Self {
+        let (intercept, weights) = design.original_units(columns);
+        Self { intercept, weights }
+    }
+
+    /// The linear predictor `intercept + xᵀw` at `row`.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    pub fn score<'a>(&self, row: impl Into<Row<'a>>) -> Result<f64, ModelError> {
+        let row = row.into();
+        row.check(self.weights.len())?;
+        let mut score = self.intercept;
+        row.for_each(|j, value| score += self.weights[j] * value);
+        Ok(score)
+    }
+}

@@ -1,0 +1,191 @@
+//! The machine behind the front-door models: design, bank of beliefs, evidence, kept rows.
+
+mod diagnose;
+mod family;
+mod learn;
+mod scalar;
+mod shards;
+mod stored;
+mod sweeps;
+
+pub(super) use family::{Family, RowWork};
+pub(super) use scalar::ScalarFamily;
+pub(super) use stored::EngineWire;
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+pub(super) use self::learn::prior_variances;
+use self::learn::{Work, bank, learn};
+use super::belief::AnyBelief;
+use super::design::{Design, Standardise};
+use super::observation::Observation;
+use super::row::{OwnedRow, Row, Rows};
+use super::settings::{Memory, OnlineSettings};
+use crate::ModelError;
+
+/// One belief of the bank.
+#[derive(Debug, Clone)]
+pub(super) struct Member<S> {
+    pub(super) prior_scale: f64,
+    pub(super) belief: AnyBelief,
+    pub(super) state: S,
+    /// Sum of log one-step predictive densities, in nats.
+    pub(super) evidence: f64,
+}
+
+/// A row that is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) row: OwnedRow,
+    pub(super) observed: Observation,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Engine<F: Family> {
+    pub(super) settings: OnlineSettings,
+    pub(super) family: F,
+    pub(super) design: Design,
+    /// Whether `design` will not change any more.
+    pub(super) fixed: bool,
+    pub(super) members: Vec<Member<F::State>>,
+    /// All rows if they are kept, else those of the warm-up.
+    pub(super) rows: Vec<Kept>,
+    pub(super) observations: u64,
+    /// How many rows there were when the model was refined last.
+    pub(super) refined: u64,
+    work: Work,
+}
+
+impl<F: Family> Engine<F> {
+    pub(super) fn new(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
+        settings.check(inputs)?;
+        family.check(&settings)?;
+        let (design, fixed) = match &settings.standardise {
+            Standardise::Fixed { centres, scales } => {
+                let (centres, scales) = (centres.clone(), scales.clone());
+                (Design { centres, scales, ..Design::plain(inputs, settings.intercept) }, true)
+            }
+            Standardise::FirstRows { .. } => (Design::plain(inputs, settings.intercept), false),
+            Standardise::Never => (Design::plain(inputs, settings.intercept), true),
+        };
+        let members = bank(&settings, &family, design.columns())?;
+        let work = Work::new(design.columns());
+        Ok(Self { settings, family, design, fixed, members, rows: Vec::new(), observations: 0, refined: 0, work })
+    }
+
+    /// One row. On an error the model is as it was.
+    pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
+        row.check(self.design.inputs)?;
+        self.family.check_observation(&observed)?;
+        if !self.fixed {
+            return self.warm_up(&[(row, observed)]);
+        }
+        if self.members.len() > 1 || self.settings.memory != Memory::Everything {
+            let mut members = self.members.clone();
+            learn(&mut members, &self.settings, &self.family, &self.design, (row, &observed), &mut self.work)?;
+            self.members = members;
+        } else {
+            learn(&mut self.members, &self.settings, &self.family, &self.design, (row, &observed), &mut self.work)?;
+        }
+        self.keep(row, observed);
+        Ok(())
+    }
+
+    /// Many rows, as if one by one. On an error the model is as it was before the first.
+    pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
+        let rows = rows.checked(observed.len(), self.design.inputs)?;
+        for (i, observed) in observed.iter().enumerate() {
+            self.family.check_observation(observed).map_err(|error| error.at_row(i))?;
+        }
+        let pairs: Vec<(Row<'_>, Observation)> = rows.into_iter().zip(observed.iter().copied()).collect();
+        let first = if self.fixed { 0 } else { (self.warm_up_rows() - self.rows.len()).min(pairs.len()) };
+        let before = (first > 0).then(|| self.clone());
+        let (warm_up, rest) = pairs.split_at(first);
+        if first > 0 {
+            self.warm_up(warm_up)?;
+        }
+        let mut members = self.members.clone();
+        if let Err(error) = self.learn_all(&mut members, rest) {
+            if let Some(before) = before {
+                *self = before;
+            }
+            return Err(error.shift_row(first).into());
+        }
+        self.members = members;
+        for (row, observed) in rest {
+            self.keep(*row, *observed);
+        }
+        Ok(())
+    }
+
+    fn warm_up_rows(&self) -> usize {
+        match self.settings.standardise {
+            Standardise::FirstRows { rows, .. } => rows,
+            _ => 0,
+        }
+    }
+
+    /// Rows that the scales are taken from: the model starts anew with all of them.
+    fn warm_up(&mut self, more: &[(Row<'_>, Observation)]) -> Result<(), ModelError> {
+        let Standardise::FirstRows { rows: needed, centre } = self.settings.standardise else {
+            return Ok(());
+        };
+        let seen = self.rows.iter().map(|kept| (kept.row.as_row(), kept.observed));
+        let all: Vec<(Row<'_>, Observation)> = seen.chain(more.iter().copied()).collect();
+        let Design { inputs, intercept, .. } = self.design;
+        let design = Design::of_rows(inputs, intercept, centre, all.iter().map(|(row, _)| *row));
+        let mut members = bank(&self.settings, &self.family, design.columns())?;
+        for (i, (row, observed)) in all.iter().enumerate() {
+            learn(&mut members, &self.settings, &self.family, &design, (*row, observed), &mut self.work)
+                .map_err(|error| error.at_row(i))?;
+        }
+        self.rows.extend(more.iter().map(|(row, observed)| Kept { row: (*row).into(), observed: *observed }));
+        self.observations += more.len() as u64;
+        (self.members, self.design) = (members, design);
+        self.fixed = self.rows.len() >= needed;
+        if self.fixed && !self.settings.keep_rows {
+            self.rows = Vec::new();
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, row: Row<'_>, observed: Observation) {
+        self.observations += 1;
+        if self.settings.keep_rows {
+            self.rows.push(Kept { row: row.into(), observed });
+        }
+    }
+
+    /// The member that has predicted best; the first of equals.
+    pub(super) fn best(&self) -> &Member<F::State> {
+        let mut best = &self.members[0];
+        for member in &self.members[1..] {
+            if member.evidence > best.evidence {
+                best = member;
+            }
+        }
+        best
+    }
+
+    /// Log of the mean of the members' evidences: that of the predictor which averages them, in nats.
+    pub(super) fn evidence(&self) -> f64 {
+        let most = self.best().evidence;
+        if !most.is_finite() {
+            return most;
+        }
+        let sum: f64 = self.members.iter().map(|member| (member.evidence - most).exp()).sum();
+        most + (sum / self.members.len() as f64).ln()
+    }
+
+    /// A draw of the best member's weights, of its columns; `spread` multiplies the deviation from the mean.
+    pub(super) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, ModelError> {
+        let belief = &self.best().belief;
+        let mut theta = vec![0.0; belief.dim()];
+        belief.draw_deviation(&mut theta, rng)?;
+        for (theta, mean) in theta.iter_mut().zip(belief.mean()) {
+            *theta = mean + spread * *theta;
+        }
+        Ok(theta)
+    }
+}

@@ -1,0 +1,29 @@
+//! How near the Gaussian posterior is to the true one.
+
+use rand::Rng;
+use vi_core::{GlmPosterior, PerRow};
+
+use super::Engine;
+use super::family::Family;
+use super::scalar::{RowLikelihood, ScalarFamily, row_likelihood};
+use crate::ModelError;
+use crate::metrics::{Psis, gaussian_psis};
+use crate::online::belief::AnyBelief;
+
+impl<F: ScalarFamily> Engine<F> {
+    /// PSIS of the best member.
+    pub(in crate::online) fn psis<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Psis, ModelError> {
+        self.check_kept()?;
+        let (x, observed) = self.design_matrix()?;
+        let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+        let likelihoods: Vec<RowLikelihood<F>> =
+            observed.iter().map(|observed| row_likelihood(&self.family, observed)).collect::<Result<_, _>>()?;
+        let best = self.best();
+        let prior = self.family.prior(&self.settings, best.prior_scale, x.ncols())?;
+        let (AnyBelief::Full(prior), AnyBelief::Full(q)) = (prior, &best.belief) else {
+            return Err(ModelError::NotKept);
+        };
+        let truth = GlmPosterior::new(&prior, x.as_ref(), &y, PerRow(&likelihoods))?;
+        gaussian_psis(&truth, q, draws, rng)
+    }
+}

@@ -1,0 +1,74 @@
+//! A model as a document, and back.
+
+use serde::{Deserialize, Serialize};
+use vi_core::Error;
+
+use super::family::Family;
+use super::learn::Work;
+use super::{Engine, Kept, Member};
+use crate::ModelError;
+use crate::online::OnlineSettings;
+use crate::online::belief::{AnyBelief, BeliefWire};
+use crate::online::design::Design;
+
+/// The stored form.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(in crate::online) struct EngineWire<F: Family> {
+    settings: OnlineSettings,
+    family: F,
+    design: Design,
+    fixed: bool,
+    members: Vec<(BeliefWire, F::State, f64)>,
+    rows: Vec<Kept>,
+    observations: u64,
+    refined: u64,
+}
+
+impl<F: Family> Engine<F> {
+    pub(in crate::online) fn to_wire(&self) -> Result<EngineWire<F>, Error> {
+        Ok(EngineWire {
+            settings: self.settings.clone(),
+            family: self.family.clone(),
+            design: self.design.clone(),
+            fixed: self.fixed,
+            members: self
+                .members
+                .iter()
+                .map(|member| Ok((member.belief.to_wire()?, member.state.clone(), member.evidence)))
+                .collect::<Result<_, Error>>()?,
+            rows: self.rows.clone(),
+            observations: self.observations,
+            refined: self.refined,
+        })
+    }
+
+    pub(in crate::online) fn from_wire(wire: EngineWire<F>) -> Result<Self, ModelError> {
+        let EngineWire { settings, family, design, fixed, members, rows, observations, refined } = wire;
+        settings.check(design.inputs)?;
+        family.check(&settings)?;
+        design.check()?;
+        let scales = settings.prior_scale.candidates();
+        crate::check::length("members", scales.len(), members.len())?;
+        let members = members
+            .into_iter()
+            .zip(scales)
+            .map(|((belief, state, evidence), &prior_scale)| {
+                let belief = AnyBelief::from_wire(belief)?;
+                let prior = family.prior(&settings, prior_scale, design.columns())?;
+                crate::check::length("weights", prior.dim(), belief.dim())?;
+                if belief.kind() != settings.belief {
+                    return Err(ModelError::Unlike { shard: 0, what: "kind of belief" });
+                }
+                family.check_state(&state)?;
+                Ok(Member { prior_scale, belief, state, evidence })
+            })
+            .collect::<Result<Vec<_>, ModelError>>()?;
+        for (i, kept) in rows.iter().enumerate() {
+            let checked = kept.row.as_row().check(design.inputs);
+            checked.and_then(|()| family.check_observation(&kept.observed)).map_err(|error| error.at_row(i))?;
+        }
+        let work = Work::new(design.columns());
+        Ok(Self { settings, family, design, fixed, members, rows, observations, refined, work })
+    }
+}

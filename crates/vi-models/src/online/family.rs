@@ -1,0 +1,99 @@
+//! The families of [`OnlineGlm`](super::OnlineGlm).
+
+use serde::{Deserialize, Serialize};
+use vi_core::{BernoulliLogit, Error, Mixture8};
+
+use super::engine::ScalarFamily;
+use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson};
+use crate::predict::CountPrediction;
+
+/// A family of labels that [`OnlineGlm`](super::OnlineGlm) can learn.
+pub trait GlmFamily: ScalarFamily<State = (), Likelihood: CountPrediction> {}
+
+/// Labels 0 and 1, `p(y=1) = s(t)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logit;
+
+/// Labels 0 and 1, `p(y=1) = Φ(t)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probit;
+
+/// Successes among [`trials`](super::Observation::trials), each with probability `s(t)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trials;
+
+/// Counts with mean and variance `m = exposure·eᵗ`; see [`exposure`](super::Observation::exposure).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts;
+
+/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SpreadCounts {
+    /// The size `r > 0`; large for little spread beyond Poisson's.
+    pub size: f64,
+}
+
+impl ScalarFamily for Logit {
+    type State = ();
+    type Likelihood = BernoulliLogit<Mixture8>;
+
+    fn initial(&self) {}
+
+    fn likelihood(&self, _size: f64) -> Result<Self::Likelihood, Error> {
+        Ok(BernoulliLogit(Mixture8))
+    }
+}
+
+impl ScalarFamily for Probit {
+    type State = ();
+    type Likelihood = BernoulliProbit;
+
+    fn initial(&self) {}
+
+    fn likelihood(&self, _size: f64) -> Result<Self::Likelihood, Error> {
+        Ok(BernoulliProbit)
+    }
+}
+
+impl ScalarFamily for Trials {
+    type State = ();
+    type Likelihood = Binomial<Mixture8>;
+
+    fn initial(&self) {}
+
+    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error> {
+        Binomial::new(size)
+    }
+}
+
+impl ScalarFamily for Counts {
+    type State = ();
+    type Likelihood = Poisson;
+
+    fn initial(&self) {}
+
+    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error> {
+        Poisson::new(size)
+    }
+}
+
+impl ScalarFamily for SpreadCounts {
+    type State = ();
+    type Likelihood = NegativeBinomial<Mixture8>;
+
+    fn initial(&self) {}
+
+    fn check(&self) -> Result<(), Error> {
+        NegativeBinomial::new(self.size).map(drop)
+    }
+
+    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error> {
+        NegativeBinomial::new(self.size)?.with_exposure(size)
+    }
+}
+
+impl GlmFamily for Logit {}
+impl GlmFamily for Probit {}
+impl GlmFamily for Trials {}
+impl GlmFamily for Counts {}
+impl GlmFamily for SpreadCounts {}

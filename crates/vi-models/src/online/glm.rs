@@ -1,0 +1,72 @@
+//! Classes and counts, one row at a time.
+
+use rand::Rng;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::refine::{RefineInfo, RefineSettings};
+
+use super::engine::{Engine, EngineWire};
+use super::family::GlmFamily;
+use super::observation::Observation;
+use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use crate::ModelError;
+use crate::predict::CountsPredicted;
+
+/// A generalised linear model on a stream, of the family `F`.
+///
+/// ```
+/// use vi_models::online::{Observation, OnlineGlm, family::Counts};
+/// let mut visits = OnlineGlm::new(1, Counts)?;
+/// for (temperature, hours, count) in [(12.0, 8.0, 3.0), (25.0, 8.0, 30.0), (31.0, 4.0, 33.0), (18.0, 2.0, 2.0)] {
+///     visits.update(&[temperature], Observation::new(count).exposure(hours))?;
+/// }
+/// let tomorrow = visits.predict(&[28.0], Observation::new(0.0).exposure(8.0))?;
+/// assert!(tomorrow.mean > 10.0 && tomorrow.interval(0.9)?.lower >= 0.0);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct OnlineGlm<F: GlmFamily> {
+    engine: Engine<F>,
+}
+
+impl<F: GlmFamily> OnlineGlm<F> {
+    /// A model of `inputs` columns with default settings.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings).
+    pub fn new(inputs: usize, family: F) -> Result<Self, ModelError> {
+        Self::with_settings(inputs, family, OnlineSettings::default())
+    }
+
+    /// A model of `inputs` columns.
+    ///
+    /// # Errors
+    /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
+    pub fn with_settings(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
+        Ok(Self { engine: Engine::new(inputs, family, settings)? })
+    }
+
+    /// The distribution of the label at `row`; of `at`, the offset and the trials or exposure count, label and weight do not.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`, `SparseIndex`; `Setting` for trials, exposure or offset.
+    pub fn predict<'a>(
+        &self,
+        row: impl Into<Row<'a>>,
+        at: Observation,
+    ) -> Result<CountsPredicted<F::Likelihood>, ModelError> {
+        let likelihood = self.engine.family.likelihood(at.size)?;
+        Ok(CountsPredicted::new(self.engine.project(row.into(), at.offset)?, likelihood))
+    }
+
+    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth.
+    ///
+    /// # Errors
+    /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+        Ok(Draw::new(&self.engine.design, &self.engine.draw(1.0, rng)?))
+    }
+}
+
+front_door!(OnlineGlm<F: GlmFamily>, F);
+one_predictor!(OnlineGlm<F: GlmFamily>);
+approximate!(OnlineGlm<F: GlmFamily>);

@@ -1,0 +1,242 @@
+//! Numbers, one row at a time, the noise unknown.
+
+use rand::Rng;
+use rand_distr::{Distribution, Gamma};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::{Error, GaussianLikelihood, Projection};
+
+use super::engine::{Engine, EngineWire, ScalarFamily};
+use super::observation::Observation;
+use super::settings::{Memory, PriorScale};
+use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use crate::likelihood::Offset;
+use crate::{Interval, ModelError, Student};
+
+/// `y = offset + intercept + xᵀw + ε`, `ε ~ N(0, σ²/weight)`, `w|σ² ~ N(0, s²σ²I)`, `1/σ² ~ Gamma(a₀, b₀)`.
+///
+/// The belief is kept in units of the noise: it is that of a linear model with `σ² = 1`, which no label can change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Linear {
+    shape: f64,
+    rate: f64,
+}
+
+/// `1/σ² ~ Gamma(shape, rate)`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Noise {
+    shape: f64,
+    rate: f64,
+}
+
+impl ScalarFamily for Linear {
+    type State = Noise;
+    type Likelihood = GaussianLikelihood;
+
+    fn initial(&self) -> Noise {
+        Noise { shape: self.shape, rate: self.rate }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        positive("shape of the noise prior", self.shape)?;
+        positive("rate of the noise prior", self.rate)
+    }
+
+    fn check_state(&self, state: &Noise) -> Result<(), Error> {
+        positive("shape of the noise", state.shape)?;
+        positive("rate of the noise", state.rate)
+    }
+
+    fn likelihood(&self, _size: f64) -> Result<GaussianLikelihood, Error> {
+        GaussianLikelihood::new(1.0)
+    }
+
+    /// Student-t with `2a` degrees of freedom about `offset + xᵀμ`, squared scale `(b/a)(1 + ν)`.
+    fn log_predictive(&self, state: &Noise, likelihood: &Offset<GaussianLikelihood>, y: f64, seen: Projection) -> f64 {
+        let scale = (state.rate / state.shape * (1.0 + seen.variance)).sqrt();
+        Student::new(likelihood.offset() + seen.mean, scale, 2.0 * state.shape)
+            .map_or(f64::NAN, |predicted| predicted.log_density(y))
+    }
+
+    /// A row whose square does not fit beside the others would make the noise infinite.
+    fn check_step(&self, observed: &Observation, seen: Projection) -> Result<(), Error> {
+        const LARGEST: f64 = 1e290;
+        let error = observed.label - observed.offset - seen.mean;
+        let square = observed.weight * error * error;
+        if square < LARGEST {
+            Ok(())
+        } else {
+            Err(Error::Overflow { quantity: "squared error of the label", value: square })
+        }
+    }
+
+    /// `a ← a + ½·weight`, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, the belief as before the row.
+    fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection) {
+        let error = observed.label - observed.offset - seen.mean;
+        state.shape += 0.5 * observed.weight;
+        state.rate += 0.5 * observed.weight * error * error / (1.0 + observed.weight * seen.variance);
+    }
+
+    fn forget(&self, state: &mut Noise, memory: Memory) {
+        if let Memory::Fading(lambda) | Memory::TowardsPrior(lambda) = memory {
+            state.shape = lambda * state.shape + (1.0 - lambda) * self.shape;
+            state.rate = lambda * state.rate + (1.0 - lambda) * self.rate;
+        }
+    }
+
+    /// `a = a₀ + Σ(a_k − a₀)`, `b = b₀ + Σ(b_k − b₀) + ½·spread`.
+    fn merge(&self, states: &[&Noise], spread: f64) -> Noise {
+        let mut merged = self.initial();
+        for state in states {
+            merged.shape += state.shape - self.shape;
+            merged.rate += state.rate - self.rate;
+        }
+        merged.rate += 0.5 * spread;
+        merged
+    }
+}
+
+fn positive(name: &'static str, value: f64) -> Result<(), Error> {
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::Setting { name, value, requirement: "positive and finite" })
+    }
+}
+
+/// The prediction of a number whose noise is not known: Student-t, from the normal-gamma posterior.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct NumberPredicted {
+    /// The distribution of a new `y`.
+    pub label: Student,
+    /// The distribution of its expectation `offset + intercept + xᵀw`: what more rows would narrow.
+    pub expectation: Student,
+}
+
+impl NumberPredicted {
+    /// The expected label.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.label.location()
+    }
+
+    /// Standard deviation of a new label; infinite before the noise has been seen.
+    #[must_use]
+    pub fn standard_deviation(&self) -> f64 {
+        self.label.variance().sqrt()
+    }
+
+    /// The central interval that holds a new label with probability `level`.
+    ///
+    /// # Errors
+    /// `Setting` unless `0 < level < 1`.
+    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        self.label.interval(level)
+    }
+}
+
+/// Linear regression on a stream with unknown noise: the exact conjugate posterior, normal-gamma.
+///
+/// ```text
+/// y = intercept + xᵀw + N(0, σ²),   w | σ² ~ N(0, s²σ²I),   1/σ² ~ Gamma(a₀, b₀)
+/// a ← a + ½,   b ← b + ½(y − xᵀμ)²/(1 + ν)
+/// ```
+///
+/// The prior scale `s` is in units of the noise. With a full or square-root belief everything is exact; a narrower belief
+/// approximates the weights and keeps the recursion of the noise.
+///
+/// ```
+/// use vi_models::online::OnlineLinear;
+/// let mut model = OnlineLinear::new(1)?;
+/// for t in 0..60 {
+///     let x = f64::from(t % 10);
+///     model.update(&[x], 3.0 - 2.0 * x + 0.1 * f64::from(t % 3))?;
+/// }
+/// let predicted = model.predict(&[20.0])?;
+/// assert!((predicted.mean() + 37.0).abs() < 0.5 && predicted.standard_deviation() < 1.0);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct OnlineLinear {
+    engine: Engine<Linear>,
+}
+
+impl OnlineLinear {
+    /// A model of `inputs` columns with [`default_settings`](Self::default_settings) and `a₀ = 0.01`, `b₀ = 0.0001`.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings).
+    pub fn new(inputs: usize) -> Result<Self, ModelError> {
+        Self::with_settings(inputs, Self::default_settings(), 1e-2, 1e-4)
+    }
+
+    /// The default of all models, but prior scales of 0.3, 3, 30 and an intercept's of 1000, all in units of the noise.
+    #[must_use]
+    pub fn default_settings() -> OnlineSettings {
+        let prior_scale = PriorScale::Learned(vec![0.3, 3.0, 30.0]);
+        OnlineSettings { prior_scale, intercept_scale: 1e3, ..OnlineSettings::default() }
+    }
+
+    /// A model of `inputs` columns whose noise has the prior `1/σ² ~ Gamma(shape, rate)`, `rate` in squared units of `y`.
+    ///
+    /// # Errors
+    /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
+    pub fn with_settings(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
+        Ok(Self { engine: Engine::new(inputs, Linear { shape, rate }, settings)? })
+    }
+
+    /// The distribution of the label at `row`.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<NumberPredicted, ModelError> {
+        self.predict_at(row, 0.0)
+    }
+
+    /// As [`predict`](Self::predict), with a known part of the label added.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<NumberPredicted, ModelError> {
+        let seen = self.engine.project(row.into(), offset)?;
+        let Noise { shape, rate } = self.engine.best().state;
+        let student = |variance: f64| {
+            // A row of zeros without an intercept has an expectation that is certain: the narrowest there is.
+            let scale = (rate / shape * variance).sqrt().max(f64::MIN_POSITIVE);
+            Student::new(seen.mean, scale, 2.0 * shape)
+        };
+        Ok(NumberPredicted { label: student(1.0 + seen.variance)?, expectation: student(seen.variance)? })
+    }
+
+    /// What the model has become.
+    #[must_use]
+    pub fn info(&self) -> OnlineInfo {
+        OnlineInfo::of_linear(&self.engine)
+    }
+
+    /// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)`: `(shape, rate)`. `σ²` has the mean `rate/(shape − 1)`.
+    #[must_use]
+    pub fn noise(&self) -> (f64, f64) {
+        let state = &self.engine.best().state;
+        (state.shape, state.rate)
+    }
+
+    /// A draw of noise and weights from the posterior, for Thompson sampling: act as if it were the truth.
+    ///
+    /// # Errors
+    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a noise beyond a float.
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+        let (shape, rate) = self.noise();
+        let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
+        let precisions = Gamma::new(shape, 1.0 / rate).map_err(|_| overflow(1.0 / rate))?;
+        let precision: f64 = precisions.sample(rng);
+        let deviation = precision.recip().sqrt();
+        if !deviation.is_finite() {
+            return Err(overflow(deviation * deviation).into());
+        }
+        Ok(Draw::new(&self.engine.design, &self.engine.draw(deviation, rng)?))
+    }
+}
+
+front_door!(OnlineLinear, Linear);
+one_predictor!(OnlineLinear);

@@ -1,0 +1,85 @@
+//! Two classes, one row at a time.
+
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::Mixture8;
+use vi_core::refine::{RefineInfo, RefineSettings};
+
+use super::engine::{Engine, EngineWire};
+use super::family::Logit;
+use super::observation::Observation;
+use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use crate::ModelError;
+use crate::predict::LogisticPrediction;
+
+/// Logistic regression on a stream: labels 0 and 1, probabilities with their doubt, nothing to tune.
+///
+/// ```
+/// use vi_models::online::OnlineLogistic;
+/// let mut model = OnlineLogistic::new(2)?;
+/// for (x, y) in [([0.2, 3.1], 1.0), ([1.3, -0.2], 0.0), ([0.4, 2.2], 1.0), ([1.1, 0.3], 0.0)] {
+///     model.update(&x, y)?;
+/// }
+/// let seen = model.predict(&[0.3, 2.8])?;
+/// assert!(seen.probability > 0.5 && seen.interval(0.9)?.lower < seen.probability);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct OnlineLogistic {
+    engine: Engine<Logit>,
+}
+
+impl OnlineLogistic {
+    /// A model of `inputs` columns with default settings.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings).
+    pub fn new(inputs: usize) -> Result<Self, ModelError> {
+        Self::with_settings(inputs, OnlineSettings::default())
+    }
+
+    /// A model of `inputs` columns.
+    ///
+    /// # Errors
+    /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
+    pub fn with_settings(inputs: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
+        Ok(Self { engine: Engine::new(inputs, Logit, settings)? })
+    }
+
+    /// The predictive probability of label 1 at `row`, with its doubt.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<LogisticPrediction, ModelError> {
+        self.predict_at(row, 0.0)
+    }
+
+    /// As [`predict`](Self::predict), with a known part of the log odds added.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<LogisticPrediction, ModelError> {
+        Ok(LogisticPrediction::new(self.engine.project(row.into(), offset)?, &Mixture8))
+    }
+
+    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth.
+    ///
+    /// # Errors
+    /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+        Ok(Draw::new(&self.engine.design, &self.engine.draw(1.0, rng)?))
+    }
+
+    /// A draw of the label at `row`.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn sample_label<'a, R: Rng + ?Sized>(&self, row: impl Into<Row<'a>>, rng: &mut R) -> Result<f64, ModelError> {
+        let probability = self.predict(row)?.probability;
+        Ok(if rng.random::<f64>() < probability { 1.0 } else { 0.0 })
+    }
+}
+
+front_door!(OnlineLogistic, Logit);
+one_predictor!(OnlineLogistic);
+approximate!(OnlineLogistic);

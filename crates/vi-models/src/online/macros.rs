@@ -1,0 +1,120 @@
+//! What every front-door type offers in the same words.
+
+/// Implements the common methods and `serde` for `$model`, a struct with a field `engine: Engine<$family>`.
+macro_rules! front_door {
+    ($model:ident $(<$generic:ident: $bound:ident>)?, $family:ty) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// Learns from one row; the label may be a number or an [`Observation`] with offset, weight and the like.
+            ///
+            /// # Errors
+            /// `Dimension`, `NonFinite`, `SparseIndex` for the row; `Label`, `Setting` for what is observed; the model is then as
+            /// it was, to the bit.
+            pub fn update<'a>(
+                &mut self,
+                row: impl Into<Row<'a>>,
+                label: impl Into<Observation>,
+            ) -> Result<(), ModelError> {
+                self.engine.update(row.into(), label.into())
+            }
+
+            /// Learns from many rows in their order: the same model as one [`update`](Self::update) for each.
+            ///
+            /// # Errors
+            /// `Empty` for no labels; those of [`update`](Self::update), told of the row. The model is then as it was before the
+            /// first row, to the bit.
+            pub fn update_batch<'a, O: Copy + Into<Observation>>(
+                &mut self,
+                rows: impl Into<Rows<'a>>,
+                labels: &[O],
+            ) -> Result<(), ModelError> {
+                let observed: Vec<Observation> = labels.iter().map(|&label| label.into()).collect();
+                self.engine.update_batch(rows.into(), &observed)
+            }
+
+            /// Sum of the log one-step predictive densities of all rows so far, in nats: each row scored before it was learned.
+            ///
+            /// With a learned prior scale it is that of the predictor which averages the candidates; hindsight does not enter.
+            /// After [`merge`](Self::merge) it is the sum over the shards, each from the prior.
+            #[must_use]
+            pub fn evidence(&self) -> f64 {
+                self.engine.evidence()
+            }
+
+            /// Brings in what other models learned from other rows, all with the same settings and the same fixed
+            /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]).
+            ///
+            /// # Errors
+            /// [`ModelError::Unlike`] naming the shard and what differs; `NotPositiveDefinite`. The model is then as it was.
+            pub fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {
+                let others: Vec<_> = others.iter().map(|other| &other.engine).collect();
+                self.engine.merge(&others)
+            }
+
+            /// The settings it was made with.
+            #[must_use]
+            pub fn settings(&self) -> &OnlineSettings {
+                &self.engine.settings
+            }
+        }
+
+        impl $(<$generic: $bound>)? Serialize for $model $(<$generic>)? {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.engine.to_wire().map_err(serde::ser::Error::custom)?.serialize(serializer)
+            }
+        }
+
+        impl<'de $(, $generic: $bound)?> Deserialize<'de> for $model $(<$generic>)? {
+            /// Everything is checked: a damaged or foreign document is an error.
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let wire = EngineWire::<$family>::deserialize(deserializer)?;
+                Ok(Self { engine: Engine::from_wire(wire).map_err(serde::de::Error::custom)? })
+            }
+        }
+    };
+}
+
+/// Implements what models of one linear predictor have beside [`front_door`]'s.
+macro_rules! one_predictor {
+    ($model:ident $(<$generic:ident: $bound:ident>)?) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// Posterior mean of the weights in the units of the inputs, and of the intercept where all inputs are 0.
+            #[must_use]
+            pub fn weights(&self) -> Draw {
+                Draw::new(&self.engine.design, self.engine.best().belief.mean())
+            }
+        }
+    };
+}
+
+/// Implements what models have whose posterior is not exact, beside [`front_door`]'s.
+macro_rules! approximate {
+    ($model:ident $(<$generic:ident: $bound:ident>)?) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
+            /// those since the model was made; learning goes on from there.
+            ///
+            /// # Errors
+            /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
+            /// [`vi_core::refine::refine`]. The model is then as it was.
+            pub fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
+                self.engine.refine(settings)
+            }
+
+            /// What the model has become.
+            #[must_use]
+            pub fn info(&self) -> OnlineInfo {
+                OnlineInfo::of(&self.engine)
+            }
+
+            /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises. Cost `draws·n·p` for `n`
+            /// kept rows; 10⁴ draws tell `k̂` to about 0.1.
+            ///
+            /// # Errors
+            /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; `Setting` for fewer than 25 draws.
+            pub fn diagnose<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
+                let refined = self.engine.refined == self.engine.observations;
+                Ok(self.info().with_psis(&self.engine.psis(draws, rng)?, refined))
+            }
+        }
+    };
+}

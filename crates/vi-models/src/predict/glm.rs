@@ -1,0 +1,436 @@
+//! Predictions of a label that is not the predictor itself: classes and counts.
+
+use rand::{Rng, RngExt};
+use rand_distr::{Binomial as BinomialDraw, Distribution, Gamma, Poisson as PoissonDraw, StandardNormal};
+use special::{Beta as _, Gamma as _};
+use vi_core::special::{normal_cdf, normal_density, sigmoid};
+use vi_core::{BernoulliLogit, DenseGaussian, Error, GaussianExpectation, Likelihoods, Mixture8, Projection};
+use vi_linalg::faer::MatRef;
+
+use super::ProbabilityVariance;
+use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
+use crate::{Interval, ModelError, check};
+
+/// A family of labels 0, 1, 2, … whose predictive distribution is known: moments, distribution function and draws.
+pub trait CountPrediction: GaussianExpectation {
+    /// Mean and variance of `y` under `t ~ N(a, ν)`; infinite where they overflow.
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64);
+
+    /// `P(Y ≤ y | t)` for a whole number `y ≥ 0`.
+    fn cdf(&self, y: f64, t: f64) -> f64;
+
+    /// The largest label there is; infinite for counts without end.
+    fn largest(&self) -> f64;
+
+    /// A draw of `y` given `t`.
+    ///
+    /// # Errors
+    /// `Overflow` for a mean beyond what a generator of counts can take.
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error>;
+}
+
+/// Mean and variance of `n` trials with probability `p` that has itself the variance `v`: `np`, `n·E[p(1−p)] + n²v`.
+fn trials_moments(n: f64, p: f64, v: f64) -> (f64, f64) {
+    (n * p, n * (p * (1.0 - p) - v).max(0.0) + n * n * v)
+}
+
+impl CountPrediction for BernoulliLogit<Mixture8> {
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
+        binomial_moments(1.0, a, nu)
+    }
+
+    fn cdf(&self, y: f64, t: f64) -> f64 {
+        if y >= 1.0 { 1.0 } else { sigmoid(-t) }
+    }
+
+    fn largest(&self) -> f64 {
+        1.0
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
+        Ok(f64::from(rng.random::<f64>() < sigmoid(t)))
+    }
+}
+
+impl CountPrediction for BernoulliProbit {
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
+        let p = normal_cdf(a / (1.0 + nu).sqrt());
+        (p, p * (1.0 - p))
+    }
+
+    fn cdf(&self, y: f64, t: f64) -> f64 {
+        if y >= 1.0 { 1.0 } else { normal_cdf(-t) }
+    }
+
+    fn largest(&self) -> f64 {
+        1.0
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
+        Ok(f64::from(rng.random::<f64>() < normal_cdf(t)))
+    }
+}
+
+fn binomial_moments(n: f64, a: f64, nu: f64) -> (f64, f64) {
+    use vi_core::expectation::LogisticExpectation;
+    trials_moments(n, Mixture8.sigmoid(a, nu).0.clamp(0.0, 1.0), Mixture8.probability_variance(a, nu))
+}
+
+impl CountPrediction for Binomial<Mixture8> {
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
+        binomial_moments(self.trials(), a, nu)
+    }
+
+    /// `I_{1−p}(n−y, y+1)`.
+    fn cdf(&self, y: f64, t: f64) -> f64 {
+        let n = self.trials();
+        if y >= n { 1.0 } else { incomplete_beta(sigmoid(-t), n - y, y + 1.0) }
+    }
+
+    fn largest(&self) -> f64 {
+        self.trials()
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
+        // A whole number up to 2⁵³: the likelihood has checked it.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked whole number")]
+        let trials = self.trials() as u64;
+        let counts = BinomialDraw::new(trials, sigmoid(t)).map_err(|_| not_drawable(t))?;
+        Ok(counts.sample(rng) as f64)
+    }
+}
+
+impl CountPrediction for Poisson {
+    /// `E m = E·e^(a+ν/2)`, `Var y = E m + (E m)²(e^ν − 1)`.
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
+        let mean = (self.exposure().ln() + a + 0.5 * nu).exp();
+        (mean, mean + lognormal_variance(mean, nu))
+    }
+
+    /// `Q(y+1, m)`.
+    fn cdf(&self, y: f64, t: f64) -> f64 {
+        1.0 - incomplete_gamma((self.exposure().ln() + t).exp(), y + 1.0)
+    }
+
+    fn largest(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
+        poisson_draw(self.exposure() * t.exp(), t, rng)
+    }
+}
+
+impl CountPrediction for NegativeBinomial<Mixture8> {
+    /// `E m` as Poisson's, `Var y = E m + E m²/r + Var m`, `E m² = (E m)²e^ν`.
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
+        let mean = (self.exposure().ln() + a + 0.5 * nu).exp();
+        let spread = lognormal_variance(mean, nu);
+        (mean, mean + (mean * mean + spread) / self.size() + spread)
+    }
+
+    /// `I_q(r, y+1)`, `q = r/(r+m)`.
+    fn cdf(&self, y: f64, t: f64) -> f64 {
+        let logit = self.size().ln() - self.exposure().ln() - t;
+        incomplete_beta(sigmoid(logit), self.size(), y + 1.0)
+    }
+
+    fn largest(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// A Poisson whose mean has a gamma distribution of shape `r`.
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
+        let scale = self.exposure() * t.exp() / self.size();
+        let rates = Gamma::new(self.size(), scale).map_err(|_| not_drawable(t))?;
+        poisson_draw(rates.sample(rng), t, rng)
+    }
+}
+
+impl<L: CountPrediction> CountPrediction for Offset<L> {
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
+        self.likelihood().predictive_moments(a + self.offset(), nu)
+    }
+
+    fn cdf(&self, y: f64, t: f64) -> f64 {
+        self.likelihood().cdf(y, t + self.offset())
+    }
+
+    fn largest(&self) -> f64 {
+        self.likelihood().largest()
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
+        self.likelihood().draw(t + self.offset(), rng)
+    }
+}
+
+fn lognormal_variance(mean: f64, nu: f64) -> f64 {
+    // 0·∞ where the mean has underflowed.
+    if mean == 0.0 { 0.0 } else { mean * mean * nu.exp_m1() }
+}
+
+/// A draw at mean `m`; 0 below the smallest mean that the generator takes.
+fn poisson_draw<R: Rng + ?Sized>(m: f64, t: f64, rng: &mut R) -> Result<f64, Error> {
+    if m < f64::MIN_POSITIVE {
+        return Ok(0.0);
+    }
+    Ok(PoissonDraw::new(m).map_err(|_| not_drawable(t))?.sample(rng))
+}
+
+fn not_drawable(t: f64) -> Error {
+    Error::Overflow { quantity: "mean of a count, from the predictor", value: t }
+}
+
+fn incomplete_beta(x: f64, p: f64, q: f64) -> f64 {
+    if x <= 0.0 {
+        0.0
+    } else if x >= 1.0 {
+        1.0
+    } else {
+        x.inc_beta(p, q, p.ln_beta(q))
+    }
+}
+
+fn incomplete_gamma(x: f64, p: f64) -> f64 {
+    if x == f64::INFINITY { 1.0 } else { x.inc_gamma(p) }
+}
+
+/// The prediction of a label by a generalised linear model at one row.
+///
+/// ```
+/// use vi_core::Projection;
+/// use vi_models::likelihood::Poisson;
+/// use vi_models::predict::CountsPredicted;
+/// let seen = Projection { mean: f64::ln(4.0), variance: 0.0 };
+/// let visits = CountsPredicted::new(seen, Poisson::default());
+/// assert!((visits.mean - 4.0).abs() < 1e-14 && (visits.variance - 4.0).abs() < 1e-14);
+/// // P(Y ≤ 1) = 5e⁻⁴ = 0.092, P(Y ≤ 7) = 0.949, P(Y ≤ 8) = 0.979.
+/// assert_eq!(visits.quantile(0.05)?, 1.0);
+/// assert_eq!(visits.interval(0.9)?.upper, 8.0);
+/// assert!((visits.log_density(0.0)? + 4.0).abs() < 1e-13);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct CountsPredicted<L> {
+    /// What the belief sees: `t = xᵀθ ~ N(a, ν)`.
+    pub projection: Projection,
+    /// `E[y]`.
+    pub mean: f64,
+    /// `Var[y]`: what the label's own chance and the doubt about `θ` make together.
+    pub variance: f64,
+    likelihood: L,
+}
+
+impl<L: CountPrediction> CountsPredicted<L> {
+    /// The prediction from `xᵀθ ~ N(a, ν)`, `ν ≥ 0`.
+    #[must_use]
+    pub fn new(seen: Projection, likelihood: L) -> Self {
+        let (mean, variance) = likelihood.predictive_moments(seen.mean, seen.variance);
+        Self { projection: seen, mean, variance, likelihood }
+    }
+
+    /// `log p(y)` in nats, the doubt about `θ` averaged over.
+    ///
+    /// # Errors
+    /// `Label`, `NonFinite`.
+    pub fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        self.likelihood.check_label(y)?;
+        Ok(self.likelihood.log_predictive(y, self.projection.mean, self.projection.variance))
+    }
+
+    /// `P(Y ≤ y)` by the trapezoidal rule over `t`, to about 1e-10.
+    ///
+    /// The step is small beside the width in `t` over which `P(Y ≤ y|t)` falls, some `1/√(y+1)`; the sum takes at most
+    /// 20000 terms, so that for `ν(y+1)` above about 10⁶ the error grows.
+    #[must_use]
+    pub fn cdf(&self, y: f64) -> f64 {
+        const REACH: f64 = 8.5;
+        if y < 0.0 {
+            return 0.0;
+        }
+        let y = y.floor();
+        if y >= self.likelihood.largest() {
+            return 1.0;
+        }
+        let Projection { mean, variance } = self.projection;
+        let sigma = variance.sqrt();
+        if sigma == 0.0 {
+            return self.likelihood.cdf(y, mean);
+        }
+        let step = (0.35 / (sigma * (y + 1.0).sqrt())).clamp(2.0 * REACH / 20000.0, 0.25);
+        #[allow(clippy::cast_possible_truncation, reason = "at most 10000")]
+        let half = (REACH / step).ceil() as i32;
+        let sum: f64 = (-half..=half)
+            .map(|i| {
+                let u = step * f64::from(i);
+                step * normal_density(u) * self.likelihood.cdf(y, mean + sigma * u)
+            })
+            .sum();
+        sum.clamp(0.0, 1.0)
+    }
+
+    /// The smallest label `y` with `P(Y ≤ y) ≥ p`. Cost: some 60 of [`cdf`](Self::cdf) at most.
+    ///
+    /// # Errors
+    /// `Setting` unless `0 < p < 1`; `Overflow` for a quantile beyond 2⁵³.
+    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        const LARGEST: f64 = 9_007_199_254_740_992.0;
+        check::level(p)?;
+        // Below: P(Y ≤ below) < p. Above: P(Y ≤ above) ≥ p.
+        let (mut below, mut above) = (-1.0, 0.0);
+        while self.cdf(above) < p {
+            below = above;
+            above = (2.0 * above + 1.0).min(self.likelihood.largest());
+            if above > LARGEST {
+                return Err(Error::Overflow { quantity: "quantile of a count", value: above }.into());
+            }
+        }
+        while above - below > 1.0 {
+            let middle = (0.5 * (below + above)).floor();
+            if self.cdf(middle) < p {
+                below = middle;
+            } else {
+                above = middle;
+            }
+        }
+        Ok(above)
+    }
+
+    /// The central interval of labels: it holds at least `level` of the mass, more where labels are few.
+    ///
+    /// # Errors
+    /// As [`quantile`](Self::quantile).
+    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        check::level(level)?;
+        let tail = 0.5 * (1.0 - level);
+        Ok(Interval { lower: self.quantile(tail)?, upper: self.quantile(1.0 - tail)? })
+    }
+
+    /// A draw of the label.
+    ///
+    /// # Errors
+    /// `Overflow` for a mean beyond what a generator of counts can take.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
+        let z: f64 = StandardNormal.sample(rng);
+        Ok(self.likelihood.draw(self.projection.mean + self.projection.variance.sqrt() * z, rng)?)
+    }
+}
+
+/// The predictions of the labels of every row of `x` (`n × d`) under one likelihood, or one for each row
+/// ([`PerRow`](vi_core::PerRow)). Cost `2nd²` flops.
+///
+/// # Errors
+/// Those of [`project`](super::project); `Dimension` for another number of likelihoods.
+///
+/// ```
+/// use vi_core::{DenseGaussian, PerRow};
+/// use vi_linalg::faer::mat;
+/// use vi_models::{likelihood::Poisson, predict};
+/// let belief = DenseGaussian::isotropic(&[0.5], 0.1)?;
+/// let exposures = [Poisson::new(1.0)?, Poisson::new(10.0)?];
+/// let predicted = predict::counts(&belief, &PerRow(&exposures), mat![[1.0], [1.0]].as_ref())?;
+/// assert!((predicted[1].mean / predicted[0].mean - 10.0).abs() < 1e-12);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+pub fn counts<L>(
+    belief: &DenseGaussian,
+    likelihood: &L,
+    x: MatRef<'_, f64>,
+) -> Result<Vec<CountsPredicted<L::Row>>, ModelError>
+where
+    L: Likelihoods<Row: CountPrediction + Clone>,
+{
+    likelihood.check_rows(x.nrows())?;
+    let predict = |(t, seen)| CountsPredicted::new(seen, likelihood.likelihood_of(t).clone());
+    Ok(super::project(belief, x)?.into_iter().enumerate().map(predict).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    const SEEN: [Projection; 4] = [
+        Projection { mean: 0.3, variance: 0.0 },
+        Projection { mean: -1.0, variance: 0.4 },
+        Projection { mean: 1.5, variance: 0.09 },
+        Projection { mean: 0.5, variance: 1.0 },
+    ];
+
+    /// Mean, variance and distribution against sums of the predictive density over labels up to `last`.
+    fn against_sums<L: CountPrediction + Copy>(likelihood: L, last: u32, tolerance: f64) {
+        for seen in SEEN {
+            let predicted = CountsPredicted::new(seen, likelihood);
+            let (mut total, mut first, mut second) = (0.0, 0.0, 0.0);
+            for y in 0..=last {
+                let y = f64::from(y);
+                let p = predicted.log_density(y).unwrap().exp();
+                total += p;
+                first += p * y;
+                second += p * y * y;
+                assert!((predicted.cdf(y) - total).abs() < tolerance, "{seen:?}, {y}: {} {total}", predicted.cdf(y));
+            }
+            assert!(
+                (predicted.mean / first - 1.0).abs() < tolerance * first.max(1.0),
+                "{seen:?}: {} {first}",
+                predicted.mean
+            );
+            let variance = second - first * first;
+            assert!(
+                (predicted.variance / variance - 1.0).abs() < 10.0 * tolerance * second,
+                "{seen:?}: {} {variance}",
+                predicted.variance
+            );
+            for p in [0.01, 0.3, 0.5, 0.9, 0.99] {
+                let y = predicted.quantile(p).unwrap();
+                assert!(predicted.cdf(y) >= p && (y == 0.0 || predicted.cdf(y - 1.0) < p));
+            }
+        }
+    }
+
+    #[test]
+    fn moments_and_distributions_are_sums_of_the_predictive_density() {
+        // The mixture of probits is off by 2.1e-9 in each of at most 12 factors; quadrature and the tail beyond `last` are far
+        // below, but for the heavy tail of the counts at ν = 1, whose probability beyond 4000 is about Φ(−7.8)·4000.
+        against_sums(BernoulliLogit(Mixture8), 1, 1e-8);
+        against_sums(BernoulliProbit, 1, 1e-10);
+        against_sums(Binomial::new(12.0).unwrap(), 12, 12.0 * 1e-8);
+        against_sums(Poisson::new(1.5).unwrap(), 4000, 1e-9);
+        against_sums(NegativeBinomial::new(3.0).unwrap().with_exposure(0.7).unwrap(), 4000, 1e-7);
+    }
+
+    #[test]
+    fn draws_have_the_predictive_moments() {
+        let seen = SEEN[1];
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let n = 20_000;
+        let mut check = |mean: f64, variance: f64, mut draw: Box<dyn FnMut(&mut ChaCha8Rng) -> f64>| {
+            let average = (0..n).map(|_| draw(&mut rng)).sum::<f64>() / f64::from(n);
+            assert!((average - mean).abs() < 5.0 * (variance / f64::from(n)).sqrt(), "{average} {mean}");
+        };
+        let poisson = CountsPredicted::new(seen, Poisson::new(9.0).unwrap());
+        check(poisson.mean, poisson.variance, Box::new(move |rng| poisson.draw(rng).unwrap()));
+        let binomial = CountsPredicted::new(seen, Binomial::new(7.0).unwrap());
+        check(binomial.mean, binomial.variance, Box::new(move |rng| binomial.draw(rng).unwrap()));
+        let spread = CountsPredicted::new(seen, NegativeBinomial::new(2.0).unwrap());
+        check(spread.mean, spread.variance, Box::new(move |rng| spread.draw(rng).unwrap()));
+        let offset = CountsPredicted::new(seen, Offset::new(BernoulliProbit, 0.7).unwrap());
+        check(offset.mean, offset.variance, Box::new(move |rng| offset.draw(rng).unwrap()));
+    }
+
+    #[test]
+    fn what_cannot_be_is_an_error() {
+        let predicted = CountsPredicted::new(SEEN[0], Poisson::default());
+        assert!(predicted.quantile(1.0).is_err() && predicted.quantile(f64::NAN).is_err());
+        assert!(predicted.log_density(-1.0).is_err() && predicted.log_density(0.5).is_err());
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let beyond = CountsPredicted::new(Projection { mean: 800.0, variance: 0.0 }, Poisson::default());
+        assert!(beyond.draw(&mut rng).is_err() && beyond.quantile(0.5).is_err());
+        let nothing = CountsPredicted::new(Projection { mean: -800.0, variance: 0.0 }, Poisson::default());
+        assert_eq!(nothing.draw(&mut rng).unwrap(), 0.0);
+    }
+}

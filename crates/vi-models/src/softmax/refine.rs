@@ -1,0 +1,267 @@
+//! Sweeps from one pass to the best Gaussian.
+
+use vi_core::batch::BatchSettings;
+use vi_core::batch::InformationGaussian;
+use vi_core::refine::RefineStop;
+use vi_core::{Belief, DenseGaussian, Error};
+use vi_linalg::faer::{Mat, Par};
+use vi_linalg::kernels::symmetric_mul_vec;
+
+use super::batch::Information;
+use super::logits::Counts;
+use super::site::{LogitSite, absorb, moved};
+use super::step::logits;
+use super::{Softmax, SoftmaxRows, SoftmaxScratch};
+use crate::{ModelError, check};
+
+/// Evaluations of a row's site for one change of the belief.
+const INNER: usize = 3;
+/// Damping below which sweeping is given up for the batch optimiser.
+const LEAST_DAMPING: f64 = 0.1;
+
+/// A posterior with the sites it is made of.
+#[derive(Debug, Clone)]
+pub struct SoftmaxFit {
+    /// The belief.
+    pub belief: DenseGaussian,
+    sites: Vec<LogitSite>,
+}
+
+impl SoftmaxFit {
+    /// The number of rows it has seen.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.sites.len()
+    }
+}
+
+/// How far to refine; checked at construction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SoftmaxRefineSettings {
+    tolerance: f64,
+    max_sweeps: usize,
+}
+
+impl Default for SoftmaxRefineSettings {
+    /// Tolerance 1e-6 nats, at most 50 sweeps.
+    fn default() -> Self {
+        Self { tolerance: 1e-6, max_sweeps: 50 }
+    }
+}
+
+impl SoftmaxRefineSettings {
+    /// Stops when a sweep changes the bound by less than `tolerance` nats, or after `max_sweeps`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `tolerance > 0` is finite and `max_sweeps ≥ 1`.
+    pub fn new(tolerance: f64, max_sweeps: usize) -> Result<Self, ModelError> {
+        check::positive("tolerance", tolerance)?;
+        if max_sweeps == 0 {
+            return Err(Error::Setting { name: "max_sweeps", value: 0.0, requirement: "at least 1" }.into());
+        }
+        Ok(Self { tolerance, max_sweeps })
+    }
+}
+
+/// What refinement did.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SoftmaxRefineInfo {
+    /// Sweeps kept.
+    pub sweeps: usize,
+    /// Sweeps undone because the bound fell; each halves the damping.
+    pub undone: usize,
+    /// Sites left as they were because the change would have left no Gaussian, over all sweeps.
+    pub skipped: usize,
+    /// The bound before the first sweep and after each kept one, in nats.
+    pub bounds: Vec<f64>,
+    /// Why it stopped.
+    pub stop: RefineStop,
+}
+
+impl Softmax {
+    /// One pass from `prior` over `rows`, keeping the sites: `m + C(C−1)/2` numbers for each row beside the cost of
+    /// [`run`](Self::run).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn first_pass(&self, prior: &DenseGaussian, rows: SoftmaxRows<'_>, par: Par) -> Result<SoftmaxFit, ModelError> {
+        let mut belief = prior.clone();
+        let mut sites = Vec::with_capacity(rows.len());
+        self.pass(&mut belief, &rows, par, |_, _, _, site| sites.push(site))?;
+        Ok(SoftmaxFit { belief, sites })
+    }
+
+    /// Sweeps over the rows until the bound stands still. Each row's site becomes `(g + Ka, K)` under the belief with that very
+    /// site in it, so that the fixed points are those of the batch optimum, `Λ = Λ₀ + Σ HᵀKH`.
+    ///
+    /// `fit` is what [`first_pass`](Self::first_pass) left from the same `prior` and `rows`. A sweep that loses the bound is
+    /// undone and the next are damped by half; should that not help, [`optimum`](Self::optimum) takes over. A sweep costs as
+    /// much as a pass, the bound and the belief put together anew `4nD² + D³`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row`, `NotPositiveDefinite`; `fit` is then as it was.
+    pub fn refine(
+        &self,
+        prior: &DenseGaussian,
+        fit: &mut SoftmaxFit,
+        rows: SoftmaxRows<'_>,
+        settings: SoftmaxRefineSettings,
+        par: Par,
+    ) -> Result<SoftmaxRefineInfo, ModelError> {
+        rows.check(self.classes, prior.dim())?;
+        check::length("belief", prior.dim(), fit.belief.dim())?;
+        check::length("sites", rows.len(), fit.sites.len())?;
+        let natural_prior = InformationGaussian::of(prior)?;
+        let mut best = fit.clone();
+        let mut info = SoftmaxRefineInfo {
+            sweeps: 0,
+            undone: 0,
+            skipped: 0,
+            bounds: vec![self.bound_of_checked(prior, &best.belief, &rows)?],
+            stop: RefineStop::MaxSweeps,
+        };
+        let mut damping = 1.0;
+        while info.sweeps < settings.max_sweeps {
+            let mut next = best.clone();
+            let bound = info.bounds[info.sweeps];
+            let outcome = self.sweep(&mut next, &rows, damping, par).and_then(|skipped| {
+                next.belief = self.assemble(&natural_prior, &next.sites, &rows, par)?;
+                Ok((skipped, self.bound_of_checked(prior, &next.belief, &rows)?))
+            });
+            let gained = match outcome {
+                Ok((skipped, reached)) => {
+                    info.skipped += skipped;
+                    reached - bound
+                }
+                Err(Error::Row { .. } | Error::NotPositiveDefinite { .. }) => f64::NEG_INFINITY,
+                Err(error) => return Err(error.into()),
+            };
+            if gained < -settings.tolerance {
+                info.undone += 1;
+                damping *= 0.5;
+                if damping < LEAST_DAMPING {
+                    best = self.fall_back(prior, &best, &rows, &mut info, par)?;
+                    break;
+                }
+                continue;
+            }
+            best = next;
+            info.sweeps += 1;
+            info.bounds.push(bound + gained);
+            if gained.abs() <= settings.tolerance * damping {
+                info.stop = RefineStop::Converged;
+                break;
+            }
+        }
+        *fit = best;
+        Ok(info)
+    }
+
+    /// One sweep; returns how many sites were left as they were.
+    fn sweep(&self, fit: &mut SoftmaxFit, rows: &SoftmaxRows<'_>, damping: f64, par: Par) -> Result<usize, Error> {
+        let SoftmaxFit { belief, sites } = fit;
+        let mut scratch = SoftmaxScratch::new(self, rows.inputs().ncols());
+        let mut skipped = 0;
+        for (t, site) in sites.iter_mut().enumerate() {
+            scratch.load(rows, t);
+            let logits = logits(belief, &mut scratch, |i| rows.offset(t, i)).map_err(|error| error.at_row(t))?;
+            let Some(next) = self.improved(site, &logits, &rows.counts(self.classes, t), damping) else {
+                skipped += 1;
+                continue;
+            };
+            let (slope, curvature) = next.less(site);
+            let Some(absorbed) = absorb(&logits, &slope, curvature.as_ref()) else {
+                skipped += 1;
+                continue;
+            };
+            let gains = scratch.gains.as_ref();
+            match belief.absorb_vector(gains, &absorbed.shift, absorbed.shrinkage.as_ref(), par) {
+                Ok(()) => *site = next,
+                Err(Error::NotPositiveDefinite { .. }) => skipped += 1,
+                Err(error) => return Err(error.at_row(t)),
+            }
+        }
+        Ok(skipped)
+    }
+
+    /// The row's site under the belief with that site in it, a few times over. `None` if that leaves no Gaussian.
+    fn improved(
+        &self,
+        old: &LogitSite,
+        logits: &super::logits::Logits,
+        counts: &Counts,
+        damping: f64,
+    ) -> Option<LogitSite> {
+        let mut site = old.mixed(&LogitSite::explicit(&self.nodes, logits, counts), damping);
+        for _ in 1..INNER {
+            let (slope, curvature) = site.less(old);
+            let here = moved(logits, &slope, curvature.as_ref())?;
+            site = site.mixed(&LogitSite::explicit(&self.nodes, &here, counts), damping);
+        }
+        let (slope, curvature) = site.less(old);
+        moved(logits, &slope, curvature.as_ref()).map(|_| site)
+    }
+
+    /// `Λ = Λ₀ + Σ HᵀKH`, `Λμ = Λ₀μ₀ + Σ Hᵀ(r − Ko)`.
+    fn assemble(
+        &self,
+        prior: &InformationGaussian,
+        sites: &[LogitSite],
+        rows: &SoftmaxRows<'_>,
+        par: Par,
+    ) -> Result<DenseGaussian, Error> {
+        let (x, m) = (rows.inputs(), self.classes - 1);
+        let d = x.ncols();
+        let mut shift = vec![0.0; prior.dim()];
+        symmetric_mul_vec(&mut shift, prior.precision_lower(), prior.mean());
+        let mut information = Information::new(d, m);
+        for (t, site) in sites.iter().enumerate() {
+            let curvature = site.pairs.matrix();
+            for i in 0..m {
+                let known: f64 = (0..m).map(|k| curvature[(i, k)] * rows.offset(t, k)).sum();
+                for j in 0..d {
+                    shift[i * d + j] += (site.slope[i] - known) * x[(t, j)];
+                }
+            }
+            information.push(x, t, &site.pairs, par);
+        }
+        let sum = information.finish(x, par);
+        let (old, dim) = (prior.precision_lower(), prior.dim());
+        let precision = Mat::from_fn(dim, dim, |i, j| if i >= j { old[(i, j)] + sum[(i, j)] } else { 0.0 });
+        let zero = InformationGaussian::new(vec![0.0; dim], precision)?;
+        zero.cholesky().solve_vec_in_place(&mut shift)?;
+        let precision = zero.precision_lower().to_owned();
+        Ok(InformationGaussian::new(shift, precision)?.to_belief())
+    }
+
+    /// The batch optimum, and the sites it implies.
+    fn fall_back(
+        &self,
+        prior: &DenseGaussian,
+        best: &SoftmaxFit,
+        rows: &SoftmaxRows<'_>,
+        info: &mut SoftmaxRefineInfo,
+        par: Par,
+    ) -> Result<SoftmaxFit, ModelError> {
+        let (belief, batch) = self.optimum(prior, &best.belief, *rows, BatchSettings::default(), par)?;
+        info.bounds.push(batch.bound());
+        info.stop = RefineStop::BatchFallback;
+        let mut scratch = SoftmaxScratch::new(self, rows.inputs().ncols());
+        let mut sites = Vec::with_capacity(rows.len());
+        for t in 0..rows.len() {
+            scratch.load(rows, t);
+            let logits = logits(&belief, &mut scratch, |i| rows.offset(t, i)).map_err(|error| error.at_row(t))?;
+            sites.push(LogitSite::explicit(&self.nodes, &logits, &rows.counts(self.classes, t)));
+        }
+        Ok(SoftmaxFit { belief, sites })
+    }
+}
+
+impl LogitSite {
+    /// `(r, K) − (r, K)` of another.
+    fn less(&self, other: &Self) -> (Vec<f64>, Mat<f64>) {
+        let slope = self.slope.iter().zip(&other.slope).map(|(a, b)| a - b).collect();
+        (slope, self.pairs.matrix() - other.pairs.matrix())
+    }
+}

@@ -1,0 +1,244 @@
+//! Sites of several logits: what one row says to a belief, in `m` slopes and `C(C−1)/2` curvatures.
+
+use vi_core::Error;
+use vi_linalg::Cholesky;
+use vi_linalg::faer::linalg::solvers::Solve;
+use vi_linalg::faer::{Mat, MatRef};
+
+use super::logits::{Counts, Logits, Moments, Pairs, expected_log_density};
+use super::nodes::Nodes;
+
+/// How a row's site is chosen.
+///
+/// With `(g, K) = (E∂, −E∂²)` of `log p(y|η)` by `η ∈ ℝᵐ`, expectations under the row's logits `N(a, N)`. The nodes do not
+/// resolve logits of variance above 30; from there on [`MirrorProx`](Self::MirrorProx) and [`Implicit`](Self::Implicit) start
+/// from Böhning's answer in place of the explicit one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum SoftmaxRule {
+    /// `(g, K)` under the explicit step's `N(â, N̂)`, natural slope `g + Kâ` (L-RVGA (37), corrected).
+    #[default]
+    MirrorProx,
+    /// `(g, K)` under the old belief (R-VGA (30)-(31)). For priors that the nodes resolve.
+    Explicit,
+    /// `(g, K)` under the new belief (R-VGA (3)-(4)), by damped iteration on its objective.
+    Implicit,
+    /// Böhning's bound, `K = ½(I − 11ᵀ/C)` for every row, which takes no expectations: natural slope `y − π(ψ) + Kψ` with
+    /// `ψ` the new mean, by iteration (Böhning 1992). Cheap, and too sure of itself the less the classes are balanced.
+    Bohning,
+}
+
+/// Iterations at most, of either iterated rule.
+const MAX_ITERATIONS: usize = 50;
+/// A change of the mean of the logits below this share of a standard deviation ends them.
+const SETTLED: f64 = 1e-7;
+/// The largest variance of a logit that the nodes resolve.
+const WIDE: f64 = 30.0;
+/// The shortest step tried along an iteration.
+const LEAST_STEP: f64 = 1e-3;
+
+/// The factor `exp(rᵀη − ½ηᵀKη)`.
+#[derive(Debug, Clone)]
+pub(super) struct LogitSite {
+    /// `r`.
+    pub(super) slope: Vec<f64>,
+    pub(super) pairs: Pairs,
+}
+
+/// What a site makes of the logits it meets: `e`, `S` and the new logits.
+pub(super) struct Absorbed {
+    /// `e = (I+KN)⁻¹(r − Ka)`.
+    pub(super) shift: Vec<f64>,
+    /// `S = (I+KN)⁻¹K`, full.
+    pub(super) shrinkage: Mat<f64>,
+}
+
+/// `r` and `K` as plain numbers; `K` may be a difference of curvatures and so indefinite.
+pub(super) fn absorb(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>) -> Option<Absorbed> {
+    let (m, covariance) = (logits.dim(), logits.covariance());
+    let ka: Vec<f64> = (0..m).map(|i| (0..m).map(|j| curvature[(i, j)] * logits.mean[j]).sum()).collect();
+    let system = Mat::<f64>::identity(m, m) + curvature * &covariance;
+    let right = Mat::from_fn(m, m + 1, |i, j| if j < m { curvature[(i, j)] } else { slope[i] - ka[i] });
+    let solved = system.partial_piv_lu().solve(&right);
+    let shift: Vec<f64> = (0..m).map(|i| solved[(i, m)]).collect();
+    let shrinkage = Mat::from_fn(m, m, |i, j| 0.5 * (solved[(i, j)] + solved[(j, i)]));
+    let finite = (0..=m).all(|j| (0..m).all(|i| solved[(i, j)].is_finite()));
+    finite.then_some(Absorbed { shift, shrinkage })
+}
+
+/// The logits after `exp(rᵀη − ½ηᵀKη)`: `N* = L(I + LᵀKL)⁻¹Lᵀ`, `a* = a + N*(r − Ka)`. `None` if that is no Gaussian.
+pub(super) fn moved(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>) -> Option<Logits> {
+    let m = logits.dim();
+    let root = logits.root.as_ref();
+    let system = Mat::<f64>::identity(m, m) + root.transpose() * curvature * root;
+    let cholesky = Cholesky::new(system.as_ref()).ok()?;
+    let half = cholesky.whiten(root.transpose()).ok()?; // N* = halfᵀ·half
+    let covariance = half.transpose() * &half;
+    let pull: Vec<f64> =
+        (0..m).map(|i| slope[i] - (0..m).map(|j| curvature[(i, j)] * logits.mean[j]).sum::<f64>()).collect();
+    let mean = (0..m).map(|i| logits.mean[i] + (0..m).map(|j| covariance[(i, j)] * pull[j]).sum::<f64>()).collect();
+    Logits::new(mean, covariance.as_ref(), 0.0).ok()
+}
+
+impl LogitSite {
+    /// The site of `counts` under the logits themselves.
+    pub(super) fn explicit(nodes: &Nodes, logits: &Logits, counts: &Counts) -> Self {
+        let moments = Moments::at(nodes, logits);
+        let (gradient, pairs) = (moments.slope(counts), moments.curvature(counts));
+        let curvature = pairs.matrix();
+        let m = logits.dim();
+        let slope =
+            (0..m).map(|i| gradient[i] + (0..m).map(|j| curvature[(i, j)] * logits.mean[j]).sum::<f64>()).collect();
+        Self { slope, pairs }
+    }
+
+    /// The site that `rule` chooses.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`] when a number overflows on the way.
+    pub(super) fn choose(rule: SoftmaxRule, nodes: &Nodes, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
+        match rule {
+            SoftmaxRule::Explicit => Ok(Self::explicit(nodes, logits, counts)),
+            SoftmaxRule::MirrorProx => {
+                let first = Self::predictor(nodes, logits, counts)?;
+                Ok(Self::explicit(nodes, &first.applied(logits)?, counts))
+            }
+            SoftmaxRule::Implicit => Self::implicit(nodes, logits, counts),
+            SoftmaxRule::Bohning => Self::bohning(logits, counts),
+        }
+    }
+
+    /// The explicit site, or Böhning's where the nodes are too coarse for it.
+    fn predictor(nodes: &Nodes, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
+        let widest = (0..logits.dim()).map(|i| logits.variance(i)).fold(0.0, f64::max);
+        if widest > WIDE { Self::bohning(logits, counts) } else { Ok(Self::explicit(nodes, logits, counts)) }
+    }
+
+    /// `(r, K) ← (1−ρ)(r, K) + ρ(g + Ka*, K)` under the new logits, `ρ` halved until the objective
+    /// `KL(N(a*, N*)‖N(a, N)) − E log p` does not rise.
+    fn implicit(nodes: &Nodes, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
+        let objective = |site: &Self| -> Result<(Logits, f64), Error> {
+            let here = site.applied(logits)?;
+            let value = site.divergence(logits)? - expected_log_density(nodes, &here, counts);
+            Ok((here, value))
+        };
+        let mut site = Self::predictor(nodes, logits, counts)?;
+        let (mut here, mut value) = objective(&site)?;
+        for _ in 0..MAX_ITERATIONS {
+            let target = Self::explicit(nodes, &here, counts);
+            let mut rho = 1.0;
+            let accepted = loop {
+                let next = site.mixed(&target, rho);
+                let (there, reached) = objective(&next)?;
+                if reached <= value + 4.0 * f64::EPSILON * value.abs() {
+                    break Some((next, there, reached));
+                }
+                rho *= 0.5;
+                if rho < LEAST_STEP {
+                    break None;
+                }
+            };
+            let Some((next, there, reached)) = accepted else { break };
+            let change = distance(&there, &here, logits);
+            (site, here, value) = (next, there, reached);
+            if change <= SETTLED {
+                break;
+            }
+        }
+        Ok(site)
+    }
+
+    /// `KL(N(a*, N*)‖N(a, N)) = ½[tr Q⁻¹ − m + eᵀNe + log|Q|]`, `Q = I + LᵀKL`.
+    fn divergence(&self, logits: &Logits) -> Result<f64, Error> {
+        let (m, root, curvature) = (logits.dim(), logits.root.as_ref(), self.pairs.matrix());
+        let system = Mat::<f64>::identity(m, m) + root.transpose() * &curvature * root;
+        let cholesky = Cholesky::new(system.as_ref())?;
+        let Some(absorbed) = absorb(logits, &self.slope, curvature.as_ref()) else { return Err(self.improper(logits)) };
+        let trace = cholesky.whiten(Mat::<f64>::identity(m, m).as_ref())?.squared_norm_l2();
+        let along: f64 = (0..m)
+            .map(|j| (j..m).map(|i| root[(i, j)] * absorbed.shift[i]).sum::<f64>().powi(2)) // ‖Lᵀe‖²
+            .sum();
+        Ok(0.5 * (trace - m as f64 + along + cholesky.log_det()))
+    }
+
+    /// Böhning's site with `ψ` the new mean: each step raises the bound.
+    fn bohning(logits: &Logits, counts: &Counts) -> Result<Self, Error> {
+        let mut site = Self::bohning_at(&logits.mean, counts);
+        let mut here = site.applied(logits)?;
+        for _ in 0..MAX_ITERATIONS {
+            let next = Self::bohning_at(&here.mean, counts);
+            let there = next.applied(logits)?;
+            let change = distance(&there, &here, logits);
+            (site, here) = (next, there);
+            if change <= SETTLED {
+                break;
+            }
+        }
+        Ok(site)
+    }
+
+    /// `K = (n/2)(I − 11ᵀ/C)`, `r = y − n·π(ψ) + Kψ`.
+    fn bohning_at(psi: &[f64], counts: &Counts) -> Self {
+        let classes = psi.len() + 1;
+        let pairs = Pairs::constant(classes, 0.5 * counts.total / classes as f64);
+        let largest = psi.iter().copied().fold(0.0, f64::max);
+        let exps: Vec<f64> = psi.iter().map(|psi| (psi - largest).exp()).collect();
+        let total = (-largest).exp() + exps.iter().sum::<f64>();
+        let k = pairs.matrix();
+        let slope = (0..psi.len())
+            .map(|i| {
+                let kpsi: f64 = (0..psi.len()).map(|j| k[(i, j)] * psi[j]).sum();
+                counts.of[i + 1] - counts.total * exps[i] / total + kpsi
+            })
+            .collect();
+        Self { slope, pairs }
+    }
+
+    /// `(1−ρ)·self + ρ·other`.
+    pub(super) fn mixed(&self, other: &Self, rho: f64) -> Self {
+        let slope = self.slope.iter().zip(&other.slope).map(|(a, b)| (1.0 - rho) * a + rho * b).collect();
+        Self { slope, pairs: self.pairs.mixed(&other.pairs, rho) }
+    }
+
+    fn applied(&self, logits: &Logits) -> Result<Logits, Error> {
+        moved(logits, &self.slope, self.pairs.matrix().as_ref()).ok_or(self.improper(logits))
+    }
+
+    pub(super) fn improper(&self, logits: &Logits) -> Error {
+        let largest =
+            |values: &[f64]| values.iter().copied().fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
+        let m = logits.dim();
+        let diagonal: Vec<f64> = (0..m).map(|i| logits.variance(i)).collect();
+        let curvatures: Vec<f64> = (1..=m).map(|c| self.pairs.degree(c)).collect();
+        Error::ImproperSite {
+            slope: largest(&self.slope),
+            curvature: largest(&curvatures),
+            variance: largest(&diagonal),
+        }
+    }
+
+    /// `e` and `S`, the latter as `C(I + CᵀNC)⁻¹Cᵀ` with `K = CCᵀ`: no digits are lost to a vague prior.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`] when a number overflows.
+    pub(super) fn absorb(&self, logits: &Logits) -> Result<Absorbed, Error> {
+        let m = logits.dim();
+        let factor = self.pairs.factor();
+        let absorbed = absorb(logits, &self.slope, self.pairs.matrix().as_ref());
+        let inner = Mat::<f64>::identity(m, m) + factor.transpose() * logits.covariance() * &factor;
+        let (Some(absorbed), Ok(cholesky)) = (absorbed, Cholesky::new(inner.as_ref())) else {
+            return Err(self.improper(logits));
+        };
+        let half = cholesky.whiten(factor.transpose())?;
+        Ok(Absorbed { shrinkage: half.transpose() * &half, ..absorbed })
+    }
+}
+
+/// How far apart two means of logits are, in standard deviations of `prior`.
+fn distance(a: &Logits, b: &Logits, prior: &Logits) -> f64 {
+    (0..a.dim())
+        .map(|i| (i, (a.mean[i] - b.mean[i]).abs()))
+        .filter(|(_, gap)| *gap > 0.0)
+        .map(|(i, gap)| gap / prior.variance(i).sqrt())
+        .fold(0.0, f64::max)
+}

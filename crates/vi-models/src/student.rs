@@ -1,0 +1,351 @@
+//! Student's t distribution: what a Gaussian of unknown variance predicts.
+
+use rand::Rng;
+use rand_distr::{ChiSquared, Distribution, StandardNormal};
+use vi_core::Error;
+
+use crate::interval::standard_quantile;
+use crate::{Interval, ModelError, check};
+
+const LN_PI: f64 = 1.144_729_885_849_400_2;
+const MAX_TERMS: usize = 100_000;
+const MAX_NEWTON: usize = 200;
+
+/// `y = m + s·t`, `t` Student's with `k` degrees of freedom.
+///
+/// ```
+/// use vi_models::Student;
+/// let predicted = Student::new(1.0, 2.0, 3.0)?;
+/// assert_eq!((predicted.mean(), predicted.variance()), (1.0, 12.0));
+/// assert!((predicted.cdf(1.0 + 2.0 * 3.18244630528371) - 0.975).abs() < 1e-14);
+/// assert!((predicted.interval(0.95)?.upper - (1.0 + 2.0 * 3.18244630528371)).abs() < 1e-12);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Student {
+    location: f64,
+    scale: f64,
+    dof: f64,
+}
+
+impl Student {
+    /// Location `m`, scale `s`, `dof = k` degrees of freedom.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `NonFinite` for `m`, `Setting` unless `s` and `k` are positive and finite.
+    pub fn new(location: f64, scale: f64, dof: f64) -> Result<Self, ModelError> {
+        check::finite("location", &[location])?;
+        check::positive("scale", scale)?;
+        check::positive("dof", dof)?;
+        Ok(Self { location, scale, dof })
+    }
+
+    /// The location `m`: median, mode and, for `k > 1`, mean.
+    #[must_use]
+    pub fn location(&self) -> f64 {
+        self.location
+    }
+
+    /// The scale `s`.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The degrees of freedom `k`.
+    #[must_use]
+    pub fn dof(&self) -> f64 {
+        self.dof
+    }
+
+    /// The mean, `m` for `k > 1`; there is none otherwise, and the answer is NaN.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        if self.dof > 1.0 { self.location } else { f64::NAN }
+    }
+
+    /// The variance, `s²k/(k−2)` for `k > 2`, infinite otherwise.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        if self.dof > 2.0 { self.scale * self.scale * (self.dof / (self.dof - 2.0)) } else { f64::INFINITY }
+    }
+
+    /// `log p(y)`, in nats.
+    #[must_use]
+    pub fn log_density(&self, y: f64) -> f64 {
+        let t = (y - self.location) / self.scale;
+        log_density(t, self.dof) - self.scale.ln()
+    }
+
+    /// `P(Y ≤ y)`, to about 1e-13 relative in the left tail.
+    #[must_use]
+    pub fn cdf(&self, y: f64) -> f64 {
+        let t = (y - self.location) / self.scale;
+        if t > 0.0 { 1.0 - upper_tail(t, self.dof) } else { upper_tail(-t, self.dof) }
+    }
+
+    /// The `y` with `P(Y ≤ y) = p`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
+    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        check::probability_inside("p", p)?;
+        Ok(self.location
+            + self.scale * if p < 0.5 { -upper_quantile(p, self.dof) } else { upper_quantile(1.0 - p, self.dof) })
+    }
+
+    /// The central interval that holds `level` of the mass.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
+    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        check::level(level)?;
+        let half = self.scale * upper_quantile(0.5 * (1.0 - level), self.dof);
+        Ok(Interval { lower: self.location - half, upper: self.location + half })
+    }
+
+    /// One draw.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` for degrees of freedom that the generator refuses, which a checked value is not.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
+        let refused = |_| Error::Setting { name: "dof", value: self.dof, requirement: "one that can be drawn with" };
+        let chi_squared = ChiSquared::new(self.dof).map_err(refused)?;
+        let z: f64 = StandardNormal.sample(rng);
+        Ok(self.location + self.scale * z / (chi_squared.sample(rng) / self.dof).sqrt())
+    }
+}
+
+/// `log Γ(a+h) − log Γ(a)` without the cancellation of two large numbers, for `a > 0`, `a + h > 0`.
+pub(crate) fn ln_gamma_ratio(a: f64, h: f64) -> f64 {
+    const STIRLING: f64 = 30.0;
+    if a < STIRLING || a + h < STIRLING {
+        return libm::lgamma(a + h) - libm::lgamma(a);
+    }
+    // log Γ(z) = (z−½)·log z − z + ½·log 2π + S(z); S is cut off at 1e-15 for z ≥ 30.
+    let series = |z: f64| {
+        let w = 1.0 / (z * z);
+        (1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w / 1680.0))) / z
+    };
+    (a + h - 0.5) * (h / a).ln_1p() + h * a.ln() - h + (series(a + h) - series(a))
+}
+
+/// Of the standard distribution: `Γ((k+1)/2)/(Γ(k/2)√(kπ))·(1+t²/k)^(−(k+1)/2)`.
+fn log_density(t: f64, dof: f64) -> f64 {
+    ln_gamma_ratio(0.5 * dof, 0.5) - 0.5 * (dof.ln() + LN_PI) - 0.5 * (dof + 1.0) * log_one_plus_square(t, dof)
+}
+
+/// `log(1 + t²/k)`, also where `t²` overflows.
+fn log_one_plus_square(t: f64, dof: f64) -> f64 {
+    let ratio = t.abs() / dof.sqrt();
+    if ratio > 1e8 { 2.0 * ratio.ln() } else { (ratio * ratio).ln_1p() }
+}
+
+/// `P(T > t)` for `t ≥ 0`: `½·I_x(k/2, ½)`, `x = k/(k+t²)`.
+fn upper_tail(t: f64, dof: f64) -> f64 {
+    let a = 0.5 * dof;
+    let ratio = t / dof.sqrt();
+    // x^a·(1−x)^½/B(a, ½), with 1 − x = (t²/k)·x.
+    let front = (ln_gamma_ratio(a, 0.5) - 0.5 * LN_PI - (a + 0.5) * log_one_plus_square(t, dof) + ratio.ln()).exp();
+    if t * t > 1.5 {
+        // With u = t²/k: F(a+½, 1; a+1; x) = (1+1/u)·F(½, 1; a+1; −1/u), which has no difference in it.
+        0.5 * front * far_fraction(a, 1.0 / (ratio * ratio)) * (1.0 + 1.0 / (ratio * ratio)) / a
+    } else if t > 0.0 {
+        let x = ratio * ratio / (1.0 + ratio * ratio);
+        0.5 - front * near_fraction(a, x)
+    } else {
+        0.5
+    }
+}
+
+/// `F(½, 1; a+1; −z)` for `z > 0` by Gauss's continued fraction (DLMF 15.7.1), all of whose terms are positive.
+fn far_fraction(a: f64, z: f64) -> f64 {
+    let mut fraction = Lentz::start(1.0);
+    for m in 0..MAX_TERMS {
+        let m = m as f64;
+        fraction.term((m + 0.5) * ((a + m) / (a + 2.0 * m)) / (a + 2.0 * m + 1.0) * z);
+        let m = m + 1.0;
+        fraction.term(m * ((a + m - 0.5) / (a + 2.0 * m - 1.0)) / (a + 2.0 * m) * z);
+        if fraction.settled {
+            break;
+        }
+    }
+    1.0 / fraction.value
+}
+
+/// The continued fraction of `I_x(½, a)·½·B(½, a)/(x^½(1−x)^a)` (DLMF 8.17.22), for `x` below `1.5/(a+1.5)` or so.
+fn near_fraction(a: f64, x: f64) -> f64 {
+    let mut fraction = Lentz::start(1.0);
+    for m in 0..MAX_TERMS {
+        let m = m as f64;
+        fraction.term(-(m + 0.5) * (a + m + 0.5) * x / ((2.0 * m + 0.5) * (2.0 * m + 1.5)));
+        let m = m + 1.0;
+        fraction.term(m * (a - m) * x / ((2.0 * m - 0.5) * (2.0 * m + 0.5)));
+        if fraction.settled {
+            break;
+        }
+    }
+    1.0 / fraction.value
+}
+
+/// `b₀ + c₁/(1 + c₂/(1 + …))` from the front, by Lentz's method.
+struct Lentz {
+    value: f64,
+    c: f64,
+    d: f64,
+    settled: bool,
+}
+
+impl Lentz {
+    fn start(value: f64) -> Self {
+        Self { value, c: value, d: 0.0, settled: false }
+    }
+
+    fn term(&mut self, coefficient: f64) {
+        const TINY: f64 = 1e-300;
+        let guard = |v: f64| if v.abs() < TINY { TINY } else { v };
+        self.d = 1.0 / guard(1.0 + coefficient * self.d);
+        self.c = guard(1.0 + coefficient / self.c);
+        let change = self.c * self.d;
+        self.value *= change;
+        self.settled = (change - 1.0).abs() < 2.0 * f64::EPSILON;
+    }
+}
+
+/// The `t ≥ 0` with `P(T > t) = q`, `0 < q ≤ ½`: Newton's method on the logarithm of the tail by the logarithm of `t`,
+/// kept in a bracket.
+fn upper_quantile(q: f64, dof: f64) -> f64 {
+    if q == 0.5 {
+        return 0.0;
+    }
+    let log_q = q.ln();
+    let normal = -standard_quantile(q);
+    let (mut low, mut high) = (0.0, normal.max(1e-300));
+    // Tails are heavier than the normal's.
+    let mut factor = 2.0;
+    while upper_tail(high, dof) > q && high < 1e300 {
+        low = high;
+        high *= factor;
+        factor = f64::min(factor * factor, 1e30);
+    }
+    let mut t = if low > 0.0 { (low * high).sqrt() } else { 0.5 * high };
+    for _ in 0..MAX_NEWTON {
+        let tail = upper_tail(t, dof);
+        let residual = tail.ln() - log_q;
+        if residual > 0.0 {
+            low = t;
+        } else {
+            high = t;
+        }
+        // d log P(T > t)/d log t = −t·p(t)/P(T > t).
+        let newton = t * (residual * tail / (t * log_density(t, dof).exp())).exp();
+        let next = if newton > low && newton < high {
+            newton
+        } else if low > 0.0 {
+            low.sqrt() * high.sqrt()
+        } else {
+            0.5 * high
+        };
+        if (next - t).abs() <= 4.0 * f64::EPSILON * t {
+            return next;
+        }
+        t = next;
+    }
+    t
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn tails_are_the_closed_forms_of_one_two_and_four_degrees() {
+        for t in [1e-8, 0.1, 0.7, 1.4, 1.8, 3.0, 20.0, 1e4, 1e8] {
+            let cauchy = f64::atan2(1.0, t) / std::f64::consts::PI;
+            // ½ − ½t/√(2+t²), without the difference.
+            let two = 1.0 / ((2.0 + t * t).sqrt() * ((2.0 + t * t).sqrt() + t));
+            let u = t / f64::sqrt(4.0 + t * t);
+            let four = 0.5 - 0.75 * u + 0.25 * u * u * u; // loses digits beyond
+            for (found, exact) in [(upper_tail(t, 1.0), cauchy), (upper_tail(t, 2.0), two)] {
+                assert!((found / exact - 1.0).abs() < 1e-13, "{t}: {found} {exact}");
+            }
+            assert!((upper_tail(t, 4.0) - four).abs() < 1e-14, "{t}");
+        }
+        // 40-digit arithmetic (mpmath's betainc).
+        let table = [(2.0, 30.0, 0.027312522481491547), (5.0, 1e4, 2.9151633068313236e-07)];
+        for (t, dof, exact) in table {
+            assert!((upper_tail(t, dof) / exact - 1.0).abs() < 1e-12, "{t}, {dof}: {}", upper_tail(t, dof));
+        }
+    }
+
+    #[test]
+    fn the_density_is_the_slope_of_the_distribution_for_all_degrees() {
+        for dof in [0.3, 1.0, 2.5, 10.0, 1e3, 1e6, 9.9e7, 1.1e8, 1e12] {
+            for t in [0.01, 0.5, 1.2, 1.9, 4.0, 8.0] {
+                let h = 1e-4 * t;
+                let slope = (upper_tail(t - h, dof) - upper_tail(t + h, dof)) / (2.0 * h);
+                let density = log_density(t, dof).exp();
+                // Truncation h²/6·p″/p, p″/p ≤ t² + 1 or so; rounding of a tail below ½.
+                let rounding = 64.0 * f64::EPSILON * upper_tail(t, dof) / h;
+                assert!((slope - density).abs() < density * h * h * (1.0 + t * t) + 100.0 * rounding, "{t}, {dof}");
+            }
+        }
+        // Many degrees are a normal.
+        for t in [0.5, 2.0, 6.0] {
+            let normal = vi_core::special::normal_cdf(-t);
+            assert!((upper_tail(t, 1e17) / normal - 1.0).abs() < 1e-13, "{t}");
+        }
+        // The two fractions meet.
+        for dof in [0.3, 4.0, 1e6] {
+            let (below, above) =
+                (upper_tail(1.5_f64.sqrt() * (1.0 - 1e-15), dof), upper_tail(1.5_f64.sqrt() * (1.0 + 1e-15), dof));
+            assert!((below - above).abs() < 1e-14, "{dof}: {below} {above}");
+        }
+    }
+
+    #[test]
+    fn quantiles_invert_the_distribution() {
+        for dof in [0.2, 1.0, 3.0, 50.0, 1e5, 1e9] {
+            let student = Student::new(0.3, 2.0, dof).unwrap();
+            for p in [1e-12, 1e-3, 0.05, 0.3, 0.5, 0.6, 0.99] {
+                let y = student.quantile(p).unwrap();
+                assert!((student.cdf(y) / p - 1.0).abs() < 1e-10, "{dof}, {p}: {y}");
+            }
+            let interval = student.interval(0.9).unwrap();
+            assert!((student.cdf(interval.upper) - 0.95).abs() < 1e-12);
+            assert!((interval.upper + interval.lower - 0.6).abs() < 1e-12 * interval.upper);
+        }
+    }
+
+    #[test]
+    fn gamma_ratios_are_those_of_a_recurrence() {
+        for a in [0.3, 5.0, 29.9, 30.1, 500.0, 1e7] {
+            assert!((ln_gamma_ratio(a, 1.0) - f64::ln(a)).abs() < 1e-12 * (1.0 + a.ln().abs()), "{a}");
+            let halves = ln_gamma_ratio(a, 0.5) + ln_gamma_ratio(a + 0.5, 0.5);
+            assert!((halves - f64::ln(a)).abs() < 1e-12 * (1.0 + a.ln().abs()), "{a}");
+        }
+    }
+
+    #[test]
+    fn draws_have_the_stated_quartiles() {
+        let (student, mut rng) = (Student::new(-1.0, 0.5, 3.0).unwrap(), ChaCha8Rng::seed_from_u64(3));
+        let below = student.quantile(0.25).unwrap();
+        let n = 20_000_u32;
+        let count = (0..n).filter(|_| student.draw(&mut rng).unwrap() < below).count();
+        // 6 standard errors of a frequency of ¼.
+        assert!((count as f64 / f64::from(n) - 0.25).abs() < 6.0 * (0.1875 / f64::from(n)).sqrt());
+    }
+
+    #[test]
+    fn moments_that_do_not_exist_are_not_made_up() {
+        assert!(Student::new(0.0, 1.0, 1.0).unwrap().mean().is_nan());
+        assert_eq!(Student::new(0.0, 1.0, 2.0).unwrap().variance(), f64::INFINITY);
+        assert!(Student::new(f64::NAN, 1.0, 2.0).is_err() && Student::new(0.0, 0.0, 2.0).is_err());
+        assert!(Student::new(0.0, 1.0, f64::INFINITY).is_err());
+        let student = Student::new(0.0, 1.0, 2.0).unwrap();
+        assert!(student.quantile(0.0).is_err() && student.interval(1.0).is_err());
+    }
+}

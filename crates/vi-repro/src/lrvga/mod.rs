@@ -1,0 +1,28 @@
+//! Lambert, Bonnabel and Bach, *The limited-memory recursive variational Gaussian approximation (L-RVGA)*.
+
+mod covariance;
+mod factorisers;
+mod inputs;
+mod memory;
+mod scale;
+
+use crate::error::ReproError;
+use crate::item::{Item, Paper};
+
+/// The paper and its items.
+pub const PAPER: Paper = Paper {
+    id: "lrvga",
+    title: "L-RVGA: the limited-memory recursive variational Gaussian approximation",
+    source: "M. Lambert, S. Bonnabel, F. Bach, The limited-memory recursive variational Gaussian approximation (L-RVGA), \
+             Statistics and Computing 33, 2023",
+    items: &[
+        Item { id: "fig1", title: "Factorisation of a covariance", run: covariance::fig1 },
+        Item { id: "table1", title: "A covariance in a million dimensions", run: scale::table1 },
+        Item { id: "table2", title: "Linear regression in a million dimensions", run: scale::table2 },
+    ],
+};
+
+/// Wraps a library error with what was being computed.
+fn computation(what: &str, e: &impl std::fmt::Display) -> ReproError {
+    ReproError::computation(what, e)
+}

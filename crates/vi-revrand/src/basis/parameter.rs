@@ -1,0 +1,206 @@
+//! Kernel parameters and prior variances: where they start and where they may go.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use vi_core::special::{sigmoid, sigmoid_derivative};
+
+use crate::RevrandError;
+
+/// The interval in which a parameter lives, ends excluded, and whether it is learned on a logarithmic scale.
+///
+/// A search without constraints moves `u ∈ ℝ`; the parameter is
+///
+/// ```text
+/// free                 v = u
+/// positive             v = exp u                       (bounded: log v between the bounds' logarithms, by the logistic function)
+/// lower bound a        v = a + exp u
+/// upper bound b        v = b − exp u
+/// both                 v = a + (b − a)·s(u)
+/// ```
+///
+/// ```
+/// use vi_revrand::Bound;
+/// let bound = Bound::POSITIVE;
+/// assert_eq!(bound.from_free(bound.to_free(2.5)), 2.5);
+/// assert!(!bound.contains(0.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Ends", into = "Ends")]
+pub struct Bound(Ends);
+
+/// The stored form; no end means none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Ends {
+    lower: Option<f64>,
+    upper: Option<f64>,
+    logarithmic: bool,
+}
+
+impl Bound {
+    /// Any finite number.
+    pub const FREE: Self = Self(Ends { lower: None, upper: None, logarithmic: false });
+    /// Any positive number, learned through its logarithm.
+    pub const POSITIVE: Self = Self(Ends { lower: Some(0.0), upper: None, logarithmic: true });
+
+    /// Between two ends; an infinite end is none.
+    ///
+    /// # Errors
+    /// [`RevrandError::Bounds`] when they are reversed, equal or NaN.
+    pub fn between(lower: f64, upper: f64) -> Result<Self, RevrandError> {
+        if lower < upper {
+            let end = |end: f64| Some(end).filter(|end| end.is_finite());
+            Ok(Self(Ends { lower: end(lower), upper: end(upper), logarithmic: false }))
+        } else {
+            Err(RevrandError::Bounds { lower, upper })
+        }
+    }
+
+    /// Between two ends that are not negative, learned on a logarithmic scale.
+    ///
+    /// # Errors
+    /// [`RevrandError::Bounds`] when they are reversed, equal, negative or NaN.
+    pub fn positive_between(lower: f64, upper: f64) -> Result<Self, RevrandError> {
+        if lower >= 0.0 {
+            let Self(ends) = Self::between(lower, upper)?;
+            Ok(Self(Ends { logarithmic: true, ..ends }))
+        } else {
+            Err(RevrandError::Bounds { lower, upper })
+        }
+    }
+
+    /// The lower end, −∞ where there is none.
+    #[must_use]
+    pub fn lower(&self) -> f64 {
+        self.0.lower.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The upper end, ∞ where there is none.
+    #[must_use]
+    pub fn upper(&self) -> f64 {
+        self.0.upper.unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether the parameter is learned on a logarithmic scale; it is then positive.
+    #[must_use]
+    pub fn is_logarithmic(&self) -> bool {
+        self.0.logarithmic
+    }
+
+    /// Whether `value` is finite and strictly between the ends.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        value.is_finite() && self.lower() < value && value < self.upper()
+    }
+
+    /// Checks that entry `index` of `argument` is between the ends.
+    ///
+    /// # Errors
+    /// [`RevrandError::OutOfBounds`].
+    pub fn check(&self, argument: &'static str, index: usize, value: f64) -> Result<(), RevrandError> {
+        if self.contains(value) {
+            Ok(())
+        } else {
+            Err(RevrandError::OutOfBounds { argument, index, value, lower: self.lower(), upper: self.upper() })
+        }
+    }
+
+    /// The unconstrained `u` of a value `v` between the ends.
+    #[must_use]
+    pub fn to_free(&self, value: f64) -> f64 {
+        let logit = |share: f64| share.ln() - (-share).ln_1p();
+        match (self.0.lower, self.0.upper) {
+            (None, None) => value,
+            (Some(lower), None) => (value - lower).ln(),
+            (None, Some(upper)) => (upper - value).ln(),
+            (Some(lower), Some(upper)) if self.0.logarithmic && lower > 0.0 => {
+                logit((value / lower).ln() / (upper / lower).ln())
+            }
+            (Some(lower), Some(upper)) => logit((value - lower) / (upper - lower)),
+        }
+    }
+
+    /// The value `v` of an unconstrained `u`. It can round to an end, or to infinity, where `u` is far out.
+    #[must_use]
+    pub fn from_free(&self, free: f64) -> f64 {
+        match (self.0.lower, self.0.upper) {
+            (None, None) => free,
+            (Some(lower), None) => lower + free.exp(),
+            (None, Some(upper)) => upper - free.exp(),
+            (Some(lower), Some(upper)) if self.0.logarithmic && lower > 0.0 => {
+                lower * ((upper / lower).ln() * sigmoid(free)).exp()
+            }
+            (Some(lower), Some(upper)) => lower + (upper - lower) * sigmoid(free),
+        }
+    }
+
+    /// `dv/du` at `u`.
+    #[must_use]
+    pub fn slope(&self, free: f64) -> f64 {
+        match (self.0.lower, self.0.upper) {
+            (None, None) => 1.0,
+            (Some(_), None) => free.exp(),
+            (None, Some(_)) => -free.exp(),
+            (Some(lower), Some(upper)) if self.0.logarithmic && lower > 0.0 => {
+                self.from_free(free) * (upper / lower).ln() * sigmoid_derivative(free)
+            }
+            (Some(lower), Some(upper)) => (upper - lower) * sigmoid_derivative(free),
+        }
+    }
+}
+
+impl TryFrom<Ends> for Bound {
+    type Error = RevrandError;
+
+    fn try_from(ends: Ends) -> Result<Self, RevrandError> {
+        let (lower, upper) = (ends.lower.unwrap_or(f64::NEG_INFINITY), ends.upper.unwrap_or(f64::INFINITY));
+        if ends.logarithmic { Self::positive_between(lower, upper) } else { Self::between(lower, upper) }
+    }
+}
+
+impl From<Bound> for Ends {
+    fn from(bound: Bound) -> Self {
+        bound.0
+    }
+}
+
+/// A number to be learned: what it is, where it starts, where it may go.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// What it is, such as `length scale`.
+    pub name: &'static str,
+    /// Where learning starts, between the bounds.
+    pub start: f64,
+    /// Where it may go.
+    pub bound: Bound,
+}
+
+impl Parameter {
+    /// A parameter named `name`.
+    ///
+    /// # Errors
+    /// [`RevrandError::OutOfBounds`] when `start` is not between the ends of `bound`.
+    pub fn new(name: &'static str, start: f64, bound: Bound) -> Result<Self, RevrandError> {
+        bound.check(name, 0, start)?;
+        Ok(Self { name, start, bound })
+    }
+}
+
+/// The prior variance `λ` that the weights of some features share.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Regulariser {
+    /// The features, those of one part of a basis.
+    pub features: Range<usize>,
+    /// Their weights' prior variance.
+    pub variance: Parameter,
+}
+
+impl Regulariser {
+    /// The prior variance of the weights of `features`.
+    #[must_use]
+    pub fn new(features: Range<usize>, variance: Parameter) -> Self {
+        Self { features, variance }
+    }
+}

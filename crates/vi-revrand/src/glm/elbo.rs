@@ -1,0 +1,119 @@
+//! The bound on all the data, by the objective and by draws.
+
+use rand::Rng;
+use vi_core::Estimate;
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, MatRef, Par};
+
+use super::expectation::Labels;
+use super::objective::Workspace;
+use super::{Expectation, Glm, Rows, Terms, kernels};
+use crate::basis::{Basis, check_features};
+use crate::likelihood::GlmLikelihood;
+use crate::{RevrandError, check};
+
+/// Rows of which the features are held at a time.
+const BLOCK: usize = 256;
+/// Nodes for the expected log-likelihood.
+const NODES: usize = 32;
+
+/// The evidence lower bound of a model on data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Elbo {
+    /// The objective (22), with the expected log-likelihood by quadrature: below the evidence lower bound by what Jensen's bound of the
+    /// entropy loses.
+    pub terms: Terms,
+    /// [`Mixture::entropy_offset`](super::Mixture::entropy_offset): what that bound is known to lose for one component.
+    pub entropy_offset: f64,
+    /// `E_q[log p(y, w) − log q(w)]` by draws of the weights, without bias.
+    pub monte_carlo: Estimate,
+}
+
+impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
+    /// The evidence lower bound on `rows`, as the objective has it and estimated by `draws` draws of the weights from each component.
+    /// Cost `n·D·K·draws`.
+    ///
+    /// # Errors
+    /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Setting` for fewer than 2 draws.
+    pub fn elbo<R: Rng + ?Sized>(&self, rows: Rows<'_>, draws: usize, rng: &mut R) -> Result<Elbo, RevrandError> {
+        rows.check(&self.basis, &self.likelihood)?;
+        check::count("y", rows.len())?;
+        if draws < 2 {
+            return Err(
+                vi_core::Error::Setting { name: "draws", value: draws as f64, requirement: "at least 2" }.into()
+            );
+        }
+        let q = self.posterior();
+        let (d, k) = (q.dimension(), q.components());
+        let weights: Vec<Vec<f64>> = (0..k)
+            .flat_map(|component| (0..draws).map(move |_| component))
+            .map(|c| q.sample_component(c, rng))
+            .collect();
+        let weights = Mat::from_fn(d, k * draws, |i, j| weights[j][i]);
+
+        let mut log_joint = Vec::with_capacity(k * draws);
+        for w in weights.col_iter() {
+            let w: Vec<f64> = w.iter().copied().collect();
+            log_joint.push(self.log_prior(&w) - q.log_density(&w)?);
+        }
+        let sizes = (k, d, self.regularisers().len(), self.known.gamma.len());
+        let mut work = Workspace::new(Expectation::Quadrature { nodes: NODES }, sizes);
+        let ones = vec![1.0; BLOCK];
+        let mut likelihood = 0.0;
+        let mut terms = None;
+        for first in (0..rows.len()).step_by(BLOCK) {
+            let block = rows.block(first, BLOCK.min(rows.len() - first));
+            let n = block.len();
+            let mut features = Mat::zeros(n, d);
+            self.basis.fill(&self.known.theta, block.x, features.as_mut(), Par::Seq);
+            check_features(features.as_ref())?;
+            let mut predictors = Mat::zeros(n, k * draws);
+            matmul(predictors.as_mut(), Accum::Replace, features.as_ref(), weights.as_ref(), 1.0, Par::Seq);
+            for (j, log_joint) in log_joint.iter_mut().enumerate() {
+                for i in 0..n {
+                    let trials = block.trials.map_or(1.0, |trials| trials[i]);
+                    *log_joint += self.likelihood.log_density(block.y[i], trials, predictors[(i, j)]);
+                }
+            }
+            work.resize(n, false);
+            let labels = Labels { y: block.y, trials: block.trials.unwrap_or(&ones[..n]) };
+            let phi = kernels::rows(features.as_ref());
+            let of_block = work.evaluate((&phi, labels), q, self.prior(), &self.likelihood, 1.0, &[]);
+            likelihood += of_block.likelihood;
+            terms = Some(Terms { likelihood, ..of_block });
+        }
+        let terms = terms.ok_or(vi_core::Error::Empty { argument: "y" })?;
+        Ok(Elbo { terms, entropy_offset: q.entropy_offset(), monte_carlo: stratified(&log_joint, draws) })
+    }
+
+    /// `log N(w | 0, Λ)`.
+    fn log_prior(&self, w: &[f64]) -> f64 {
+        let each = self.regularisers().iter().zip(&self.known.parts).map(|(variance, part)| {
+            let squares: f64 = w[part.clone()].iter().map(|w| w * w).sum();
+            part.len() as f64 * (2.0 * std::f64::consts::PI * variance).ln() + squares / variance
+        });
+        -0.5 * each.sum::<f64>()
+    }
+}
+
+/// The mean over components of each one's mean over `draws` draws; its standard error from the spread within components.
+fn stratified(values: &[f64], draws: usize) -> Estimate {
+    let components = values.len() / draws;
+    let (mut value, mut variance) = (0.0, 0.0);
+    for values in values.chunks_exact(draws) {
+        let mean = values.iter().sum::<f64>() / draws as f64;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        value += mean / components as f64;
+        variance += squares / ((draws - 1) * draws) as f64;
+    }
+    Estimate { value, standard_error: variance.sqrt() / components as f64 }
+}
+
+impl<'a> Rows<'a> {
+    /// `count` rows from row `first`.
+    fn block(&self, first: usize, count: usize) -> Rows<'a> {
+        let x: MatRef<'a, f64> = self.x.subrows(first, count);
+        let part = |values: &'a [f64]| &values[first..first + count];
+        Rows { x, y: part(self.y), trials: self.trials.map(part) }
+    }
+}

@@ -1,0 +1,239 @@
+//! The model and what it knows.
+
+use std::ops::Range;
+
+use rand::{Rng, RngExt};
+use rand_distr::StandardNormal;
+use serde::{Deserialize, Serialize};
+
+use super::{GlmSettings, Mixture, Prior};
+use crate::basis::{Basis, Bound};
+use crate::likelihood::GlmLikelihood;
+use crate::sgd::{Descent, DescentSettings};
+use crate::{RevrandError, check, lanes};
+
+/// A Bayesian generalised linear model on the features of a basis: likelihood `p(y|φ(x)ᵀw, γ)`, prior `N(0, λ_part·I)` on the weights of
+/// each part of the basis (report (18)-(19)), a mixture of diagonal Gaussians as posterior. Weights, prior variances `λ`, likelihood
+/// parameters `γ` and basis parameters `θ` are learned together by stochastic gradients.
+///
+/// What is moved is one vector without constraints: means, logarithms of variances, and `λ`, `γ`, `θ` each through its
+/// [`Bound`]. It is kept, with what the update rule remembers, so training goes on where it ended, also after storing.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_linalg::faer::{Mat, Par};
+/// use vi_revrand::basis::{Kernel, LengthScale, RandomFourier};
+/// use vi_revrand::glm::{Glm, GlmSettings, Rows};
+/// use vi_revrand::likelihood::Gaussian;
+///
+/// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+/// let x = Mat::from_fn(60, 1, |i, _| 0.1 * i as f64);
+/// let y: Vec<f64> = (0..60).map(|i| f64::sin(0.1 * i as f64)).collect();
+/// let basis = RandomFourier::new(Kernel::Rbf, 1, 10, LengthScale::Shared(1.0), rng)?;
+/// let mut model = Glm::new(basis, Gaussian::new(0.1)?, GlmSettings::default(), rng)?;
+/// let run = model.fit(Rows::new(x.as_ref(), &y), rng)?;
+/// assert!(run.trace[9999] > run.trace[0]);
+/// let predicted = model.predict(x.as_ref(), None, Par::Seq)?.means(Par::Seq)?;
+/// assert!(predicted.iter().zip(&y).all(|(p, y)| (p - y).abs() < 0.3));
+/// # Ok::<(), vi_revrand::RevrandError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored<B, L>")]
+#[serde(bound(deserialize = "B: Basis + Deserialize<'de>, L: GlmLikelihood + Deserialize<'de>"))]
+pub struct Glm<B, L> {
+    pub(super) basis: B,
+    pub(super) likelihood: L,
+    pub(super) settings: GlmSettings,
+    pub(super) descent: Descent,
+    /// Means, log variances, `λ`, `γ`, `θ`, all without constraints.
+    pub(super) free: Vec<f64>,
+    /// Fixed draws, once made; empty before.
+    pub(super) normals: Vec<f64>,
+    /// Follows from `free`.
+    #[serde(skip_serializing)]
+    pub(super) known: Known,
+}
+
+/// What the unconstrained vector says, and how it is laid out.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Known {
+    pub(super) posterior: Mixture,
+    pub(super) regularisers: Vec<f64>,
+    pub(super) parts: Vec<Range<usize>>,
+    /// The likelihood's parameters `γ`.
+    pub(super) gamma: Vec<f64>,
+    /// The basis's.
+    pub(super) theta: Vec<f64>,
+    /// Of `λ`, `γ`, `θ`.
+    pub(super) bounds: Vec<Bound>,
+}
+
+impl Known {
+    /// At the start: prior variances, `γ` and `θ` as basis and likelihood have them, and a posterior that says little.
+    fn start(basis: &impl Basis, likelihood: &impl GlmLikelihood, components: usize) -> Result<Self, RevrandError> {
+        let regularisers = basis.regularisers();
+        let dimension = basis.width();
+        check::count("features", dimension)?;
+        let parts: Vec<Range<usize>> = regularisers.iter().map(|part| part.features.clone()).collect();
+        let variances = regularisers.iter().map(|part| part.variance);
+        let parameters: Vec<_> = variances.chain(likelihood.parameters()).chain(basis.parameters()).collect();
+        for (index, parameter) in parameters.iter().enumerate() {
+            parameter.bound.check(parameter.name, index, parameter.start)?;
+        }
+        let starts =
+            |range: Range<usize>| parameters[range].iter().map(|parameter| parameter.start).collect::<Vec<_>>();
+        let (r, g) = (parts.len(), likelihood.parameters().len());
+        let numbers = dimension.saturating_mul(components);
+        Ok(Self {
+            posterior: Mixture::from_parts(components, vec![0.0; numbers], vec![1.0; numbers]),
+            regularisers: starts(0..r),
+            gamma: starts(r..r + g),
+            theta: starts(r + g..parameters.len()),
+            bounds: parameters.iter().map(|parameter| parameter.bound).collect(),
+            parts,
+        })
+    }
+
+    /// The length of the unconstrained vector.
+    pub(super) fn len(&self) -> usize {
+        2 * self.posterior.means().len() + self.bounds.len()
+    }
+
+    /// `λ`, `γ`, `θ`.
+    fn hyper(&mut self) -> impl Iterator<Item = &mut f64> {
+        self.regularisers.iter_mut().chain(&mut self.gamma).chain(&mut self.theta)
+    }
+
+    /// The unconstrained vector of `λ`, `γ`, `θ`.
+    fn free_hyper(&mut self) -> Vec<f64> {
+        let bounds = self.bounds.clone();
+        self.hyper().zip(bounds).map(|(value, bound)| bound.to_free(*value)).collect()
+    }
+
+    /// Reads the unconstrained vector.
+    pub(super) fn read(&mut self, free: &[f64]) {
+        let weights = self.posterior.means().len();
+        let (means, variances) = self.posterior.parts_mut();
+        means.copy_from_slice(&free[..weights]);
+        lanes::exp(&free[weights..2 * weights], variances);
+        let Self { regularisers, gamma, theta, bounds, .. } = self;
+        let values = regularisers.iter_mut().chain(gamma).chain(theta);
+        for ((value, bound), free) in values.zip(bounds).zip(&free[2 * weights..]) {
+            *value = bound.from_free(*free);
+        }
+    }
+}
+
+impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
+    /// A model before training. Prior variances, likelihood and basis parameters are where `basis` and `likelihood` have them; means
+    /// are drawn about 0.
+    ///
+    /// # Errors
+    /// `Setting` (no components, an empty batch, no steps, nodes, draws, start values); [`RevrandError::OutOfBounds`] for a start value
+    /// that is not between its bounds.
+    pub fn new<R: Rng + ?Sized>(
+        basis: B,
+        likelihood: L,
+        settings: GlmSettings,
+        rng: &mut R,
+    ) -> Result<Self, RevrandError> {
+        settings.check()?;
+        let mut known = Known::start(&basis, &likelihood, settings.components)?;
+        let mut free = vec![0.0; known.len()];
+        let (d, weights) = (basis.width(), basis.width() * settings.components);
+        for (variance, part) in known.regularisers.iter().zip(&known.parts) {
+            for k in 0..settings.components {
+                for i in part.clone() {
+                    let z: f64 = rng.sample(StandardNormal);
+                    free[k * d + i] = settings.start_means * variance.sqrt() * z;
+                    free[weights + k * d + i] = (settings.start_variances * variance).ln();
+                }
+            }
+        }
+        free[2 * weights..].copy_from_slice(&known.free_hyper());
+        known.read(&free);
+        let descent = DescentSettings { updater: settings.updater, bounds: None, stop: settings.stop };
+        let descent = Descent::new(descent, free.len())?;
+        Ok(Self { basis, likelihood, settings, descent, free, normals: Vec::new(), known })
+    }
+
+    /// The basis. Its parameters as learned are [`basis_parameters`](Self::basis_parameters).
+    #[must_use]
+    pub fn basis(&self) -> &B {
+        &self.basis
+    }
+
+    /// The likelihood, with its parameters as learned.
+    #[must_use]
+    pub fn likelihood(&self) -> &L {
+        &self.likelihood
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &GlmSettings {
+        &self.settings
+    }
+
+    /// The posterior over the weights.
+    #[must_use]
+    pub fn posterior(&self) -> &Mixture {
+        &self.known.posterior
+    }
+
+    /// The prior variances `λ`, one for each part of the basis.
+    #[must_use]
+    pub fn regularisers(&self) -> &[f64] {
+        &self.known.regularisers
+    }
+
+    /// The basis parameters `θ`.
+    #[must_use]
+    pub fn basis_parameters(&self) -> &[f64] {
+        &self.known.theta
+    }
+
+    /// Steps taken.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.descent.steps()
+    }
+
+    pub(super) fn prior(&self) -> Prior<'_> {
+        Prior { variances: &self.known.regularisers, parts: &self.known.parts }
+    }
+}
+
+/// The stored form.
+#[derive(Debug, Clone, Deserialize)]
+struct Stored<B, L> {
+    basis: B,
+    likelihood: L,
+    settings: GlmSettings,
+    descent: Descent,
+    free: Vec<f64>,
+    normals: Vec<f64>,
+}
+
+impl<B: Basis, L: GlmLikelihood> TryFrom<Stored<B, L>> for Glm<B, L> {
+    type Error = RevrandError;
+
+    fn try_from(stored: Stored<B, L>) -> Result<Self, RevrandError> {
+        let Stored { basis, mut likelihood, settings, descent, free, normals } = stored;
+        settings.check()?;
+        let mut known = Known::start(&basis, &likelihood, settings.components)?;
+        check::length("free", known.len(), free.len())?;
+        check::finite("free", &free)?;
+        check::length("the state of the update rule", free.len(), descent.parameters())?;
+        let per_component = settings.expectation.normals(0, basis.width());
+        let expected = if settings.expectation.is_fixed() { settings.components * per_component } else { 0 };
+        if !normals.is_empty() {
+            check::length("normals", expected, normals.len())?;
+            check::finite("normals", &normals)?;
+        }
+        known.read(&free);
+        check::positive("variances", known.posterior.variances())?;
+        likelihood.set_parameters(&known.gamma);
+        Ok(Self { basis, likelihood, settings, descent, free, normals, known })
+    }
+}

@@ -1,0 +1,94 @@
+//! Settings of a model and of its training.
+
+use serde::{Deserialize, Serialize};
+
+use super::Expectation;
+use crate::RevrandError;
+use crate::sgd::{EarlyStop, Updater};
+
+/// Settings of a [`Glm`](super::Glm).
+///
+/// ```
+/// use vi_revrand::glm::{Expectation, GlmSettings};
+/// let settings = GlmSettings { components: 3, expectation: Expectation::SecondOrder, ..GlmSettings::default() };
+/// assert_eq!(settings.batch, 10);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GlmSettings {
+    /// The number `K` of components; 1 by default.
+    pub components: usize,
+    /// How the expected log-likelihood is taken; 16 nodes of quadrature by default.
+    pub expectation: Expectation,
+    /// Rows `M` that a step sees; 10 by default.
+    pub batch: usize,
+    /// Most steps of one call; 10 000 by default.
+    pub steps: usize,
+    /// The update rule; Adam with `η = 0.01` by default.
+    pub updater: Updater,
+    /// When to stop before the last step; never by default.
+    pub stop: Option<EarlyStop>,
+    /// What is learned beside the posterior; everything by default.
+    pub learn: Learn,
+    /// Standard deviation of the means at the start, in those of the prior; 0.1 by default. With 0 several components start as one
+    /// and stay so.
+    pub start_means: f64,
+    /// Variances at the start, in those of the prior; 0.1 by default.
+    pub start_variances: f64,
+}
+
+/// What is learned beside the posterior.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learn {
+    /// The prior variances.
+    pub regularisers: bool,
+    /// The parameters of the likelihood.
+    pub likelihood: bool,
+    /// The parameters of the basis.
+    pub basis: bool,
+}
+
+impl Default for Learn {
+    fn default() -> Self {
+        Self { regularisers: true, likelihood: true, basis: true }
+    }
+}
+
+impl Default for GlmSettings {
+    fn default() -> Self {
+        Self {
+            components: 1,
+            expectation: Expectation::Quadrature { nodes: 16 },
+            batch: 10,
+            steps: 10_000,
+            updater: Updater::default(),
+            stop: None,
+            learn: Learn::default(),
+            start_means: 0.1,
+            start_variances: 0.1,
+        }
+    }
+}
+
+impl GlmSettings {
+    /// Checks every setting.
+    ///
+    /// # Errors
+    /// `Setting`.
+    pub(super) fn check(&self) -> Result<(), RevrandError> {
+        let at_least_1 = [("components", self.components), ("batch", self.batch), ("steps", self.steps)];
+        for (name, value) in at_least_1 {
+            if value == 0 {
+                return Err(vi_core::Error::Setting { name, value: 0.0, requirement: "at least 1" }.into());
+            }
+        }
+        if !(self.start_means >= 0.0 && self.start_means.is_finite()) {
+            let (name, value) = ("start_means", self.start_means);
+            return Err(vi_core::Error::Setting { name, value, requirement: "finite and not negative" }.into());
+        }
+        if !(self.start_variances > 0.0 && self.start_variances.is_finite()) {
+            let (name, value) = ("start_variances", self.start_variances);
+            return Err(vi_core::Error::Setting { name, value, requirement: "positive and finite" }.into());
+        }
+        self.expectation.check()
+    }
+}

@@ -1,0 +1,266 @@
+//! Training: batches, steps, and where the data come from.
+
+use std::fmt;
+
+use rand::{Rng, RngExt};
+use rand_distr::StandardNormal;
+use vi_linalg::faer::{MatMut, MatRef, Par};
+
+use super::expectation::Labels;
+use super::objective::Workspace;
+use super::{Batch, Glm, Prior, Rows, kernels};
+use crate::RevrandError;
+use crate::basis::Basis;
+use crate::likelihood::GlmLikelihood;
+use crate::sgd::{Permutations, Run, Status};
+
+/// Features that stay are computed once for all rows when they take no more than this: 256 MiB.
+const MOST_KEPT: usize = 1 << 25;
+/// Rows of which they are computed at a time.
+const BLOCK: usize = 256;
+
+/// Memory that steps use again and again; sized at the first. Nothing of it needs to be kept.
+#[derive(Debug, Clone, Default)]
+pub struct GlmScratch {
+    work: Option<Workspace>,
+    /// Features, column by column and row by row, and their gradient (`M × D`).
+    columns: Vec<f64>,
+    phi: Vec<f64>,
+    by_features: Vec<f64>,
+    by_theta: Vec<f64>,
+    normals: Vec<f64>,
+    ones: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+/// What a step sees of its rows.
+enum Seen<'a> {
+    /// Inputs (`M × d`), with which the features are still to be computed.
+    Inputs(MatRef<'a, f64>),
+    /// Features (`M × D`, row by row).
+    Features(&'a [f64]),
+}
+
+impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
+    /// Trains on rows in memory, from where the model now stands: batches are endless permutations of the rows, and the run ends after
+    /// [`GlmSettings::steps`](super::GlmSettings::steps), or early. The trace is the objective (22) at each step's parameters, estimated
+    /// from its batch.
+    ///
+    /// Cost a step `O(M·D·K + D·K²)` and the features. Same data, same generator: same bits.
+    ///
+    /// # Errors
+    /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `Row` with `NonFinite` or `Label` for the labels;
+    /// `Setting` when a batch is larger than the data. The model is then as it was.
+    pub fn fit<R: Rng + ?Sized>(&mut self, rows: Rows<'_>, rng: &mut R) -> Result<Run, RevrandError> {
+        rows.check(&self.basis, &self.likelihood)?;
+        let mut batches = Permutations::new(rows.len(), self.settings.batch)?;
+        let m = self.settings.batch;
+        let magnification = rows.len() as f64 / m as f64;
+        let kept = self.features_that_stay(rows.x);
+        let width = if kept.is_some() { self.basis.width() } else { rows.x.ncols() };
+        let (mut seen, mut y) = (vec![0.0; m * width], vec![0.0; m]);
+        let mut trials = rows.trials.map(|_| vec![0.0; m]);
+        let mut scratch = GlmScratch::default();
+        let mut trace = Vec::with_capacity(self.settings.steps);
+        self.descent.begin();
+        for _ in 0..self.settings.steps {
+            let chosen = batches.next(rng);
+            for (seen, &row) in seen.chunks_exact_mut(width).zip(chosen) {
+                match &kept {
+                    Some(features) => seen.copy_from_slice(&features[row * width..][..width]),
+                    None => seen.iter_mut().zip(rows.x.row(row).iter()).for_each(|(to, from)| *to = *from),
+                }
+            }
+            let pick = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(chosen).for_each(|(to, &row)| *to = from[row]);
+            pick(&mut y, rows.y);
+            if let (Some(to), Some(from)) = (&mut trials, rows.trials) {
+                pick(to, from);
+            }
+            let seen = match kept {
+                Some(_) => Seen::Features(&seen),
+                None => Seen::Inputs(MatRef::from_row_major_slice(&seen, m, width)),
+            };
+            let (value, ended) = self.step(&seen, &y, trials.as_deref(), magnification, rng, &mut scratch);
+            trace.push(value);
+            if let Some(status) = ended {
+                return Ok(Run { status, trace });
+            }
+        }
+        Ok(Run { status: Status::MostSteps, trace })
+    }
+
+    /// The features of all rows, row by row, if nothing that they depend on is learned and they are not too many.
+    fn features_that_stay(&self, x: MatRef<'_, f64>) -> Option<Vec<f64>> {
+        let (n, d) = (x.nrows(), self.basis.width());
+        if self.learns_basis() || n.saturating_mul(d) > MOST_KEPT {
+            return None;
+        }
+        let mut features = vec![0.0; n * d];
+        let mut columns = vec![0.0; BLOCK * d];
+        for (block, out) in features.chunks_mut(BLOCK * d).enumerate() {
+            let rows = out.len() / d;
+            let columns = &mut columns[..rows * d];
+            let x = x.subrows(block * BLOCK, rows);
+            self.basis.fill(&self.known.theta, x, MatMut::from_column_major_slice_mut(columns, rows, d), Par::Seq);
+            kernels::transpose(columns, rows, out);
+        }
+        Some(features)
+    }
+
+    fn learns_basis(&self) -> bool {
+        self.settings.learn.basis && !self.known.theta.is_empty()
+    }
+
+    /// Trains on batches as an iterator hands them out, one step for each; `total` is the number of rows that all the data have. Ends when
+    /// there are no more, or after [`GlmSettings::steps`](super::GlmSettings::steps), or early.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_linalg::faer::Mat;
+    /// use vi_revrand::basis::Linear;
+    /// use vi_revrand::glm::{Batch, Glm, GlmSettings};
+    /// use vi_revrand::likelihood::{Poisson, Rate};
+    ///
+    /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let basis = Linear::with_intercept(1)?;
+    /// let mut model = Glm::new(basis, Poisson(Rate::Exponential), GlmSettings::default(), rng)?;
+    /// // A file read block by block, that breaks off.
+    /// let block = |i: usize| match i {
+    ///     0..3 => Ok(Batch::new(Mat::from_fn(5, 1, |n, _| 0.1 * (n + i) as f64), vec![1.0, 0.0, 2.0, 1.0, 3.0])),
+    ///     _ => Err("unexpected end of file"),
+    /// };
+    /// let error = model.fit_batches((0..10).map(block), 50, rng).unwrap_err();
+    /// assert_eq!(error.to_string(), "the source of batches failed after 3: unexpected end of file");
+    /// assert_eq!(model.steps(), 3);
+    /// # Ok::<(), vi_revrand::RevrandError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RevrandError::Source`] when the iterator fails, and those of [`partial_fit`](Self::partial_fit) for a batch; the model
+    /// stands where the last good step led.
+    pub fn fit_batches<E: fmt::Display, R: Rng + ?Sized>(
+        &mut self,
+        batches: impl IntoIterator<Item = Result<Batch, E>>,
+        total: usize,
+        rng: &mut R,
+    ) -> Result<Run, RevrandError> {
+        let mut scratch = GlmScratch::default();
+        let mut trace = Vec::new();
+        self.descent.begin();
+        for (batches, batch) in batches.into_iter().take(self.settings.steps).enumerate() {
+            let batch = batch.map_err(|error| RevrandError::Source { batches, message: error.to_string() })?;
+            let (value, ended) = self.partial_fit(batch.rows(), total, rng, &mut scratch)?;
+            trace.push(value);
+            if let Some(status) = ended {
+                return Ok(Run { status, trace });
+            }
+        }
+        Ok(Run { status: Status::MostSteps, trace })
+    }
+
+    /// One step on one batch, of data that have `total` rows in all. Returns the objective before the step, estimated from the batch, and
+    /// whether training should end: after [`Status::Diverged`] the parameters are the last at which the objective was finite.
+    ///
+    /// # Errors
+    /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `Row` with `NonFinite` or `Label` for the labels;
+    /// `Setting` when the batch has more than `total` rows. The model is then as it was.
+    pub fn partial_fit<R: Rng + ?Sized>(
+        &mut self,
+        rows: Rows<'_>,
+        total: usize,
+        rng: &mut R,
+        scratch: &mut GlmScratch,
+    ) -> Result<(f64, Option<Status>), RevrandError> {
+        rows.check(&self.basis, &self.likelihood)?;
+        if rows.len() > total {
+            let requirement = "at most the total number of rows";
+            return Err(vi_core::Error::Setting { name: "batch", value: rows.len() as f64, requirement }.into());
+        }
+        let magnification = total as f64 / rows.len() as f64;
+        Ok(self.step(&Seen::Inputs(rows.x), rows.y, rows.trials, magnification, rng, scratch))
+    }
+
+    /// One step on rows that have been checked.
+    fn step<R: Rng + ?Sized>(
+        &mut self,
+        seen: &Seen<'_>,
+        y: &[f64],
+        trials: Option<&[f64]>,
+        magnification: f64,
+        rng: &mut R,
+        scratch: &mut GlmScratch,
+    ) -> (f64, Option<Status>) {
+        let (m, d, k) = (y.len(), self.known.posterior.dimension(), self.settings.components);
+        let expectation = self.settings.expectation;
+        let learns_basis = self.learns_basis();
+        let GlmScratch { work, columns, phi, by_features, by_theta, normals, ones, gradient } = scratch;
+        let sizes = (k, d, self.known.regularisers.len(), self.known.gamma.len());
+        let work = match work {
+            Some(work) if work.fits(expectation, sizes) => work,
+            _ => work.insert(Workspace::new(expectation, sizes)),
+        };
+        work.resize(m, learns_basis);
+        ones.resize(m, 1.0);
+        let labels = Labels { y, trials: trials.unwrap_or(ones) };
+
+        let phi = match *seen {
+            Seen::Features(phi) => phi,
+            Seen::Inputs(x) => {
+                columns.resize(m * d, 0.0);
+                phi.resize(m * d, 0.0);
+                self.basis.fill(&self.known.theta, x, MatMut::from_column_major_slice_mut(columns, m, d), Par::Seq);
+                kernels::transpose(columns, m, phi);
+                phi
+            }
+        };
+        let draws = k * expectation.normals(m, d);
+        let normals = if expectation.is_fixed() { &mut self.normals } else { normals };
+        if !(expectation.is_fixed() && normals.len() == draws) {
+            normals.clear();
+            normals.extend((0..draws).map(|_| rng.sample::<f64, _>(StandardNormal)));
+        }
+        let prior = Prior { variances: &self.known.regularisers, parts: &self.known.parts };
+        let batch = (phi, labels);
+        let terms = work.evaluate(batch, &self.known.posterior, prior, &self.likelihood, magnification, normals);
+
+        by_theta.clear();
+        by_theta.resize(self.known.theta.len(), 0.0);
+        if let (true, Seen::Inputs(x)) = (learns_basis, seen) {
+            by_features.resize(m * d, 0.0);
+            kernels::transpose(&work.by_features, d, by_features);
+            let [phi, weights] = [&*columns, &*by_features].map(|values| MatRef::from_column_major_slice(values, m, d));
+            self.basis.contract(&self.known.theta, *x, phi, weights, by_theta, Par::Seq);
+        }
+        gradient.resize(self.free.len(), 0.0);
+        self.gather(work, by_theta, gradient);
+        let ended = self.descent.step(&mut self.free, -terms.value(), gradient);
+        self.known.read(&self.free);
+        self.likelihood.set_parameters(&self.known.gamma);
+        (terms.value(), ended)
+    }
+
+    /// The gradient of the negative objective in the unconstrained vector.
+    fn gather(&self, work: &Workspace, by_theta: &[f64], gradient: &mut [f64]) {
+        let weights = work.means.len();
+        let (by_means, rest) = gradient.split_at_mut(weights);
+        let (by_logs, by_hyper) = rest.split_at_mut(weights);
+        for (out, g) in by_means.iter_mut().zip(&work.means) {
+            *out = -g;
+        }
+        // C = exp(log C): ∂/∂log C = C·∂/∂C.
+        for ((out, g), c) in by_logs.iter_mut().zip(&work.variances).zip(self.known.posterior.variances()) {
+            *out = -g * c;
+        }
+        let learn = self.settings.learn;
+        let groups = [
+            (learn.regularisers, work.regularisers.as_slice()),
+            (learn.likelihood, work.likelihood.as_slice()),
+            (learn.basis, by_theta),
+        ];
+        let gradients = groups.into_iter().flat_map(|(learned, group)| group.iter().map(move |g| (learned, g)));
+        let free = &self.free[2 * weights..];
+        for (((learned, g), bound), (free, out)) in gradients.zip(&self.known.bounds).zip(free.iter().zip(by_hyper)) {
+            *out = if learned { -g * bound.slope(*free) } else { 0.0 };
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Which rows a step sees.
+
+use rand::{Rng, RngExt};
+
+use crate::{RevrandError, check};
+
+/// The indices `0..rows` in random order, again and again: an endless row of permutations, cut into batches.
+///
+/// Each row is seen once before any is seen again. Where `batch` does not divide `rows` a batch takes the end of one
+/// permutation and the beginning of the next.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_revrand::sgd::Permutations;
+/// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+/// let mut batches = Permutations::new(6, 3)?;
+/// let mut seen = [batches.next(rng).to_vec(), batches.next(rng).to_vec()].concat();
+/// seen.sort_unstable();
+/// assert_eq!(seen, [0, 1, 2, 3, 4, 5]);
+/// assert!(Permutations::new(6, 7).is_err());
+/// # Ok::<(), vi_revrand::RevrandError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Permutations {
+    order: Vec<usize>,
+    next: usize,
+    batch: Vec<usize>,
+}
+
+impl Permutations {
+    /// Batches of `batch` of `rows` rows.
+    ///
+    /// # Errors
+    /// `Empty` for no rows; `Setting` unless `1 ≤ batch ≤ rows`.
+    pub fn new(rows: usize, batch: usize) -> Result<Self, RevrandError> {
+        check::count("rows", rows)?;
+        if batch == 0 || batch > rows {
+            let requirement = "at least 1 and at most the number of rows";
+            return Err(vi_core::Error::Setting { name: "batch", value: batch as f64, requirement }.into());
+        }
+        Ok(Self { order: (0..rows).collect(), next: rows, batch: vec![0; batch] })
+    }
+
+    /// The next batch.
+    pub fn next<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &[usize] {
+        for place in 0..self.batch.len() {
+            if self.next == self.order.len() {
+                self.next = 0;
+            }
+            // Fisher and Yates, one step at a time.
+            let chosen = rng.random_range(self.next..self.order.len());
+            self.order.swap(self.next, chosen);
+            self.batch[place] = self.order[self.next];
+            self.next += 1;
+        }
+        &self.batch
+    }
+}

@@ -1,0 +1,84 @@
+//! When an objective seen through batches has stopped falling.
+
+use serde::{Deserialize, Serialize};
+
+use crate::RevrandError;
+
+/// Stop when the smoothed objective has not fallen for a while.
+///
+/// Batches make the objective jump, so its mean over each `window` steps is looked at: the run ends when `patience` windows in a
+/// row have not brought the lowest mean down by more than `tolerance`, relative to its size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
+pub struct EarlyStop {
+    window: usize,
+    patience: usize,
+    tolerance: f64,
+}
+
+impl EarlyStop {
+    /// Means over `window` steps, `patience` of them without a fall by more than `tolerance`.
+    ///
+    /// # Errors
+    /// `Setting` when `window` or `patience` is 0 or `tolerance` is negative or not finite.
+    pub fn new(window: usize, patience: usize, tolerance: f64) -> Result<Self, RevrandError> {
+        for (name, value) in [("window", window), ("patience", patience)] {
+            if value == 0 {
+                return Err(vi_core::Error::Setting { name, value: 0.0, requirement: "at least 1" }.into());
+            }
+        }
+        if !(tolerance >= 0.0 && tolerance.is_finite()) {
+            let requirement = "finite and not negative";
+            return Err(vi_core::Error::Setting { name: "tolerance", value: tolerance, requirement }.into());
+        }
+        Ok(Self { window, patience, tolerance })
+    }
+}
+
+/// The stored form.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Stored {
+    window: usize,
+    patience: usize,
+    tolerance: f64,
+}
+
+impl TryFrom<Stored> for EarlyStop {
+    type Error = RevrandError;
+
+    fn try_from(stored: Stored) -> Result<Self, RevrandError> {
+        Self::new(stored.window, stored.patience, stored.tolerance)
+    }
+}
+
+/// What early stopping remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Smoothed {
+    sum: f64,
+    count: usize,
+    /// The lowest mean of a window; none before the first.
+    lowest: Option<f64>,
+    without_fall: usize,
+}
+
+impl Smoothed {
+    /// Takes the objective of a step in; whether it is time to stop.
+    pub(super) fn push(&mut self, stop: &EarlyStop, value: f64) -> bool {
+        self.sum += value;
+        self.count += 1;
+        if self.count < stop.window {
+            return false;
+        }
+        let mean = self.sum / self.count as f64;
+        (self.sum, self.count) = (0.0, 0);
+        let fell = self.lowest.is_none_or(|lowest| mean < lowest - stop.tolerance * lowest.abs());
+        self.lowest = Some(self.lowest.map_or(mean, |lowest| lowest.min(mean)));
+        self.without_fall = if fell { 0 } else { self.without_fall + 1 };
+        self.without_fall >= stop.patience
+    }
+
+    /// Forgets the patience spent, so that a run that is taken up again gets it anew.
+    pub(super) fn renew(&mut self) {
+        *self = Self::default();
+    }
+}

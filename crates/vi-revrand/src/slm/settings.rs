@@ -1,0 +1,79 @@
+//! Settings of the search.
+
+use vi_core::Error;
+
+use crate::RevrandError;
+use crate::basis::{Bound, Parameter};
+
+/// Where the search for hyper-parameters starts and when it stops.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlmSettings {
+    pub(super) noise: Parameter,
+    pub(super) starts: usize,
+    pub(super) spread: f64,
+    pub(super) max_iterations: usize,
+    pub(super) tolerance: f64,
+}
+
+impl SlmSettings {
+    /// The noise variance at which the search starts.
+    ///
+    /// # Errors
+    /// [`RevrandError::OutOfBounds`] unless positive and finite.
+    pub fn with_noise_variance(self, start: f64) -> Result<Self, RevrandError> {
+        Ok(Self { noise: Parameter::new("noise variance", start, self.noise.bound)?, ..self })
+    }
+
+    /// Bounds of the noise variance.
+    ///
+    /// # Errors
+    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] when the start is outside.
+    pub fn with_noise_bound(self, bound: Bound) -> Result<Self, RevrandError> {
+        if bound.lower() < 0.0 {
+            return Err(RevrandError::Bounds { lower: bound.lower(), upper: bound.upper() });
+        }
+        Ok(Self { noise: Parameter::new("noise variance", self.noise.start, bound)?, ..self })
+    }
+
+    /// Starts the search `starts` times and keeps the best end: first where the basis and the noise say, then at random
+    /// places about it, `spread` away on the scale of the logarithm.
+    ///
+    /// # Errors
+    /// `Setting` unless `starts ≥ 1` and `spread > 0` is finite.
+    pub fn with_starts(self, starts: usize, spread: f64) -> Result<Self, RevrandError> {
+        positive_count("starts", starts)?;
+        positive("spread", spread)?;
+        Ok(Self { starts, spread, ..self })
+    }
+
+    /// Stops a search when no derivative on the searched scale is above `tolerance` times the larger of 1 and the log
+    /// marginal likelihood's size, or after `max_iterations` steps.
+    ///
+    /// # Errors
+    /// `Setting` unless `tolerance > 0` is finite and `max_iterations ≥ 1`.
+    pub fn with_stop(self, tolerance: f64, max_iterations: usize) -> Result<Self, RevrandError> {
+        positive_count("max_iterations", max_iterations)?;
+        positive("tolerance", tolerance)?;
+        Ok(Self { max_iterations, tolerance, ..self })
+    }
+}
+
+impl Default for SlmSettings {
+    /// Noise variance 1, one start, tolerance `10⁻⁶`, 500 steps.
+    fn default() -> Self {
+        let noise = Parameter { name: "noise variance", start: 1.0, bound: Bound::POSITIVE };
+        Self { noise, starts: 1, spread: 1.0, max_iterations: 500, tolerance: 1e-6 }
+    }
+}
+
+fn positive(name: &'static str, value: f64) -> Result<(), RevrandError> {
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::Setting { name, value, requirement: "positive and finite" }.into())
+    }
+}
+
+fn positive_count(name: &'static str, count: usize) -> Result<(), RevrandError> {
+    if count > 0 { Ok(()) } else { Err(Error::Setting { name, value: 0.0, requirement: "at least 1" }.into()) }
+}

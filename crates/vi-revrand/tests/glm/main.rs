@@ -1,0 +1,3 @@
+//! The GLM as a whole.
+
+mod demo;
