@@ -3,6 +3,9 @@
 //! A file carries no kind and its name means nothing: a shape is recognised by its keys, loosely, so that a broken file
 //! of a known shape is a failure and not an unknown one.
 
+mod bvi_attainable;
+mod bvi_logistic;
+mod bvi_toy;
 mod kalman;
 mod logistic_cases;
 mod logistic_small;
@@ -24,7 +27,15 @@ pub struct Shape {
 }
 
 /// All shapes, in the order in which they are tried.
-pub const ALL: &[Shape] = &[rvga_roots::SHAPE, logistic_small::SHAPE, logistic_cases::SHAPE, kalman::SHAPE];
+pub const ALL: &[Shape] = &[
+    rvga_roots::SHAPE,
+    logistic_small::SHAPE,
+    logistic_cases::SHAPE,
+    kalman::SHAPE,
+    bvi_toy::SHAPE,
+    bvi_logistic::SHAPE,
+    bvi_attainable::SHAPE,
+];
 
 /// Checks the text of one file.
 pub fn check(text: &str, report: &mut Report) {

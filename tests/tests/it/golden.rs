@@ -38,7 +38,13 @@ fn check(text: &str) -> Vec<String> {
 #[test]
 fn every_golden_case_holds() {
     let mut failures = Vec::new();
-    let tally = runner::run(&[runner::default_folder()], |line| {
+    // The boosting cases run algorithms, for half a minute in all.
+    let folders: Vec<PathBuf> = fs::read_dir(runner::default_folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir() && (vi_tests::slow() || !path.ends_with("bvi")))
+        .collect();
+    let tally = runner::run(&folders, |line| {
         if line.failed() {
             failures.push(line.to_string());
         }
@@ -48,7 +54,8 @@ fn every_golden_case_holds() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(tally.succeeded());
     // Twelve files with several quantities each: a shape that is no longer recognised would halve this.
-    assert!(tally.passed > 1000 && tally.skipped == 0, "{tally:?}");
+    // What is skipped are other people's prototypes, which stand in the boosting cases for information.
+    assert!(tally.passed > 1000 && (tally.skipped == 0 || vi_tests::slow()), "{tally:?}");
 }
 
 #[test]
