@@ -250,8 +250,7 @@ pub(super) fn advance_psi(
 /// `w ← U·(L_H⁻¹M₁)` after [`advance_psi`].
 pub(super) fn write_factor(maps: &Maps, w: FactorMut<'_>, memory: &EmMemory) {
     let (p, values) = (maps.to_factor.nrows(), w.values);
-    if p > 0 {
-        let r = values.len() / p;
+    if let Some(r) = values.len().checked_div(p) {
         let u = MatRef::from_column_major_slice(&memory.a[..r * p], r, p);
         let out = MatMut::from_row_major_slice_mut(values, r, p);
         matmul(out, Accum::Replace, u, maps.to_factor.as_ref(), 1.0, Par::Seq);

@@ -226,7 +226,7 @@ pub(super) fn largest(values: &[f64]) -> f64 {
 
 /// A row as a slice, if its entries are neighbours.
 pub(super) fn slice(row: RowRef<'_, f64>) -> Option<&[f64]> {
-    row.try_as_row_major().map(|row| row.as_slice())
+    row.try_as_row_major().map(vi_linalg::faer::row::RowRef::as_slice)
 }
 
 /// `xᵀy` of a row.

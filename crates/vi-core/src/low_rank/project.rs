@@ -297,8 +297,7 @@ impl StartMemory {
     fn write_factor(&self, w: FactorMut<'_>) {
         let values = w.values;
         let p = self.w1.len() / self.psi1.len().max(1);
-        if p > 0 {
-            let r = values.len() / p;
+        if let Some(r) = values.len().checked_div(p) {
             for (i, row) in values.chunks_exact_mut(p).enumerate() {
                 row.iter_mut().enumerate().for_each(|(j, value)| *value = self.w1[j * r + i]);
             }

@@ -2,7 +2,7 @@
 
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use vi_linalg::faer::{Col, Mat, MatRef, Par};
+use vi_linalg::faer::{Col, Mat, MatRef, Par, Spec};
 
 use super::em::product;
 use crate::Error;
@@ -56,14 +56,14 @@ pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<
 fn eigen(a: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
     let n = a.nrows();
     let (mut values, mut vectors) = (Col::<f64>::zeros(n), Mat::<f64>::zeros(n, n));
-    let scratch = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    let scratch = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
     self_adjoint_evd(
         a,
         values.as_diagonal_mut(),
         Some(vectors.as_mut()),
         Par::Seq,
         MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
+        Spec::default(),
     )
     .map_err(|_| Error::Overflow { quantity: "an eigenvalue of the block", value: f64::NAN })?;
     Ok((values.iter().copied().collect(), vectors))

@@ -307,7 +307,7 @@ impl Data<'_> {
             begun: q.begun,
             ..LowRankGaussian::from_parts(q.mean.clone(), precision, q.settings)?
         };
-        let gradient = self.gradient(&q.mean, &sites.slopes)?;
+        let gradient = self.gradient(&q.mean, &sites.slopes);
         let Some((change, iterations, solved)) = self.solve(&next, curvatures, &gradient, settings)? else {
             return Ok(None);
         };
@@ -316,12 +316,12 @@ impl Data<'_> {
     }
 
     /// `Λ₀(μ₀ − μ) + Xᵀg`.
-    fn gradient(&self, mean: &[f64], slopes: &[f64]) -> Result<Vec<f64>, Error> {
+    fn gradient(&self, mean: &[f64], slopes: &[f64]) -> Vec<f64> {
         let difference: Vec<f64> = self.prior_mean.iter().zip(mean).map(|(prior, mean)| prior - mean).collect();
         let mut out = vec![0.0; mean.len()];
         self.apply_prior(&mut out, &difference);
         self.add_combination(&mut out, slopes);
-        Ok(out)
+        out
     }
 
     /// `out ← Λ₀v`.
