@@ -113,10 +113,10 @@ fn one_inner_loop_never_takes_from_the_diagonal() {
 
 #[test]
 fn every_inner_loop_lowers_the_loss() {
-    for seed in 0..40 {
-        let rng = &mut rng(seed);
-        let (d, p) = (3 + seed as usize % 9, 1 + seed as usize % 4);
-        let (start, x) = (factor(d, p, rng), normal(d, 1 + seed as usize % 3, rng));
+    for seed in 0..40_usize {
+        let rng = &mut rng(seed as u64);
+        let (d, p) = (3 + seed % 9, 1 + seed % 4);
+        let (start, x) = (factor(d, p, rng), normal(d, 1 + seed % 3, rng));
         for weights in [(1.0, 1.0), (0.9, 0.1), (0.5, 0.5)] {
             for form in [Diagonal::Free, Diagonal::Isotropic] {
                 let start = match form {
