@@ -48,6 +48,9 @@ pub enum CaseError {
     /// `vi-core` refused the case.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
+    /// `vi-boost` refused the case.
+    #[error(transparent)]
+    Boost(#[from] vi_boost::BoostError),
     /// `vi-models` refused the case.
     #[error(transparent)]
     Model(#[from] vi_models::ModelError),

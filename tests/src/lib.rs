@@ -12,6 +12,7 @@
 //! assert!(report.lines().iter().all(|line| line.passed()));
 //! ```
 
+pub mod boosting;
 pub mod compare;
 pub mod error;
 pub mod grid;

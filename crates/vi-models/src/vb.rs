@@ -26,8 +26,9 @@
 //!
 //! # What to expect of the uncertainties
 //!
-//! Mean field, `q(w, τ)q(α)`, costs little. The quadratic bound of the logistic (45) costs much: intervals of the weights are too
-//! short. [`LogitBound`] has the measured coverages and a bound without that fault.
+//! Mean field over `(w, τ)` and `α`, as the note has it, costs little: intervals of linear fits cover what they promise. The quadratic bound
+//! of the logistic (45) costs much: 90 % intervals of the weights cover 74 to 84 %. [`LogitBound`] has the measurements and a bound
+//! without that fault.
 
 mod ascent;
 mod front;

@@ -3,6 +3,9 @@
 //! A file carries no kind and its name means nothing: a shape is recognised by its keys, loosely, so that a broken file
 //! of a known shape is a failure and not an unknown one.
 
+mod bvi_attainable;
+mod bvi_logistic;
+mod bvi_toy;
 mod drugowitsch;
 mod factor_analysis;
 mod kalman;
@@ -54,6 +57,9 @@ pub const ALL: &[Shape] = &[
     revrand_slm::SHAPE,
     revrand_metrics::SHAPE,
     revrand_metrics::CLAIMS,
+    bvi_toy::SHAPE,
+    bvi_logistic::SHAPE,
+    bvi_attainable::SHAPE,
 ];
 
 /// Checks the text of one file.

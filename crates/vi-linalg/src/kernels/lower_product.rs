@@ -42,7 +42,6 @@ pub fn add_lower_product(out: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_,
 
 #[cfg(test)]
 mod tests {
-    use faer::Mat;
 
     use super::*;
     use crate::testing::{SIZES, absolute_product, matrix, product, rng};

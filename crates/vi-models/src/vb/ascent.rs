@@ -11,9 +11,12 @@ pub(super) trait Cycle {
     /// Updates everything from `θ`.
     fn cycle(&mut self, theta: &[f64]) -> Result<Step<Self::State>, ModelError>;
 
-    /// The point a part `rho` of the way, for an iteration that can overshoot; nothing where it cannot.
-    fn part_way(&self, _from: &[f64], _to: &[f64], _rho: f64) -> Option<Vec<f64>> {
-        None
+    /// Whether an iteration can go beyond the optimum, so that ℒ falls.
+    const OVERSHOOTS: bool = false;
+
+    /// The point a part `rho` of the way, for an iteration that [overshoots](Self::OVERSHOOTS).
+    fn part_way(&self, from: &[f64], to: &[f64], rho: f64) -> Vec<f64> {
+        from.iter().zip(to).map(|(from, to)| (1.0 - rho) * from + rho * to).collect()
     }
 }
 
@@ -77,8 +80,8 @@ pub(super) fn ascend<C: Cycle>(
     settings: &VbSettings,
 ) -> Result<Ascent<C::State>, ModelError> {
     match settings.rule {
-        StopRule::Authors => by_authors_rule(cycle, start, settings.max_iterations),
-        StopRule::Parameters { tolerance } => to_convergence(cycle, start.theta, tolerance, settings.max_iterations),
+        StopRule::Authors if !C::OVERSHOOTS => by_authors_rule(cycle, start, settings.max_iterations),
+        rule => guarded(cycle, start.theta, rule, settings.max_iterations),
     }
 }
 
@@ -114,72 +117,114 @@ fn by_authors_rule<C: Cycle>(
     }
 }
 
-fn to_convergence<C: Cycle>(
+/// ℒ never falls: an extrapolated point that would lower it is taken back, a plain one shortened.
+fn guarded<C: Cycle>(
     cycle: &mut C,
     theta: Vec<f64>,
-    tolerance: f64,
+    rule: StopRule,
     max_iterations: usize,
 ) -> Result<Ascent<C::State>, ModelError> {
     let mut squarem = Squarem::default();
-    let (mut rejected, mut iterations, mut rho) = (0, 1, 1.0);
+    let (mut rejected, mut iterations) = (0, 1);
+    // `rho` of a step is taken; `damping` of it where whole ones swing around the optimum.
+    let (mut rho, mut damping) = (1.0, 1.0);
+    let mut status = VbStatus::MaxIterations;
     let step = cycle.cycle(&theta)?;
-    let mut kept = Ascent {
-        last_change: largest_change(&theta, &step.next),
-        bounds: vec![step.bound],
-        rounding: rounding(step.size),
-        theta,
-        step,
-        status: VbStatus::MaxIterations,
-        iterations,
-        rejected,
-    };
+    let mut kept = Kept { rounding: rounding(step.size), bounds: vec![step.bound], theta, step };
     while iterations < max_iterations {
-        if kept.last_change <= tolerance {
-            kept.status = VbStatus::Converged;
+        if let Some(reason) = kept.done(rule) {
+            status = reason;
             break;
         }
-        let extrapolated =
-            if rho == 1.0 { squarem.propose(&kept.theta, &kept.step.next, kept.last_change) } else { None };
-        let plain = extrapolated.is_none();
+        let plain = kept.part_way::<C>(cycle, damping);
+        let extrapolated = match rule {
+            StopRule::Parameters { .. } if rho == 1.0 => squarem.propose(&kept.theta, &plain),
+            _ => None,
+        };
+        let is_plain = extrapolated.is_none();
         let theta = match extrapolated {
             Some(theta) => theta,
-            None if rho == 1.0 => kept.step.next.clone(),
-            None => match cycle.part_way(&kept.theta, &kept.step.next, rho) {
-                Some(theta) if rho >= SHORTEST => theta,
-                _ => {
-                    kept.status = VbStatus::Rounding;
-                    break;
-                }
-            },
+            None if rho == 1.0 => plain,
+            None if C::OVERSHOOTS && rho >= SHORTEST => kept.part_way::<C>(cycle, rho * damping),
+            None => {
+                status = VbStatus::Rounding;
+                break;
+            }
         };
         iterations += 1;
         // An extrapolated point may even lack a Gaussian; a plain one that does is the caller's to know.
         let step = match cycle.cycle(&theta) {
             Ok(step) => Some(step),
-            Err(error) if plain => return Err(error),
+            Err(error) if is_plain => return Err(error),
             Err(_) => None,
         };
         match step {
             Some(step) if step.bound >= kept.step.bound - rounding(step.size) => {
-                kept.last_change = largest_change(&theta, &step.next);
-                kept.bounds.push(step.bound);
-                kept.rounding = kept.rounding.max(rounding(step.size));
-                (kept.theta, kept.step) = (theta, step);
+                if C::OVERSHOOTS && is_plain && swings(&kept, &theta, &step.next) {
+                    damping = f64::max(0.5 * damping, LEAST_DAMPING);
+                }
+                kept.advance(theta, step);
                 rho = 1.0;
             }
             _ => {
                 rejected += 1;
                 squarem.hold();
-                if plain {
+                if is_plain {
                     rho *= 0.5;
                 }
             }
         }
     }
-    if kept.last_change <= tolerance {
-        kept.status = VbStatus::Converged;
+    let last_change = kept.last_change();
+    let status = kept.done(rule).unwrap_or(status);
+    let Kept { theta, step, bounds, rounding } = kept;
+    Ok(Ascent { theta, step, status, iterations, bounds, rounding, last_change, rejected })
+}
+
+/// Where a guarded ascent stands.
+struct Kept<S> {
+    theta: Vec<f64>,
+    step: Step<S>,
+    bounds: Vec<f64>,
+    rounding: f64,
+}
+
+impl<S> Kept<S> {
+    fn last_change(&self) -> f64 {
+        largest_change(&self.theta, &self.step.next)
     }
-    Ok(Ascent { iterations, rejected, ..kept })
+
+    fn done(&self, rule: StopRule) -> Option<VbStatus> {
+        match rule {
+            StopRule::Parameters { tolerance } => (self.last_change() <= tolerance).then_some(VbStatus::Converged),
+            StopRule::Authors => match self.bounds[..] {
+                [.., last, bound] if (last - bound).abs() < (AUTHORS_TOLERANCE * bound).abs() => {
+                    Some(VbStatus::BoundChange)
+                }
+                _ => None,
+            },
+        }
+    }
+
+    fn part_way<C: Cycle>(&self, cycle: &C, rho: f64) -> Vec<f64> {
+        if rho == 1.0 { self.step.next.clone() } else { cycle.part_way(&self.theta, &self.step.next, rho) }
+    }
+
+    fn advance(&mut self, theta: Vec<f64>, step: Step<S>) {
+        self.bounds.push(step.bound);
+        self.rounding = self.rounding.max(rounding(step.size));
+        (self.theta, self.step) = (theta, step);
+    }
+}
+
+/// Whether the step from `theta` to `next` goes back over more than half of the one before.
+fn swings<S>(kept: &Kept<S>, theta: &[f64], next: &[f64]) -> bool {
+    let (mut along, mut square) = (0.0, 0.0);
+    for ((old, theta), next) in kept.theta.iter().zip(theta).zip(next) {
+        along += (theta - old) * (next - theta);
+        square += (theta - old) * (theta - old);
+    }
+    along < -0.5 * square
 }
 
 /// How far ℒ may fall by the rounding of its terms: each is a sum of many.
@@ -208,12 +253,15 @@ struct Squarem {
 const SETTLED: f64 = 0.1;
 /// Shortest part of a step that is tried.
 const SHORTEST: f64 = 1e-6;
+/// Least damping of steps that swing.
+const LEAST_DAMPING: f64 = 0.125;
 /// Largest step of a logarithm by extrapolation.
 const LONGEST: f64 = 5.0;
 
 impl Squarem {
     /// The point to try after `next = F(theta)`; nothing where it is `next` itself.
-    fn propose(&mut self, theta: &[f64], next: &[f64], change: f64) -> Option<Vec<f64>> {
+    fn propose(&mut self, theta: &[f64], next: &[f64]) -> Option<Vec<f64>> {
+        let change = largest_change(theta, next);
         let step: Vec<f64> = next.iter().zip(theta).map(|(next, theta)| next - theta).collect();
         if self.hold || change > SETTLED {
             self.hold = false;

@@ -12,7 +12,7 @@
 use vi_core::Error;
 use vi_linalg::cholesky::{
     factor_in_place, factor_in_place_scratch, log_det, panel_update_in_place, panel_update_scratch, solve_in_place,
-    solve_lower_in_place,
+    solve_lower_in_place, solve_upper_in_place,
 };
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::triangular_inverse::invert_lower_triangular;
@@ -103,7 +103,6 @@ impl<'a> Ridge<'a> {
         } else {
             Rows::Owned(x.transpose().to_owned())
         };
-        let request = factor_in_place_scratch(size, par).or(panel_update_scratch(size, n.max(d)));
         Self {
             rows,
             par,
@@ -113,7 +112,7 @@ impl<'a> Ridge<'a> {
             gram: None,
             scaled: Mat::new(),
             tile: Mat::zeros(d, TILE.min(n)),
-            memory: MemBuffer::new(request),
+            memory: MemBuffer::new(factor_in_place_scratch(size, par)),
             shrinkage: Shrinkage::Shared(1.0),
             h: Vec::new(),
             w: vec![0.0; d],
@@ -190,15 +189,17 @@ impl<'a> Ridge<'a> {
         for j in 0..d {
             self.factor[(j, j)] += self.shrinkage.get(j);
         }
-        self.factor("posterior precision")?;
-
-        let rows = self.rows.transposed();
-        self.w.fill(0.0);
-        for (i, &r) in r.iter().enumerate() {
-            axpy(&mut self.w, r, column(rows, i));
+        if self.factor("posterior precision")? {
+            let rows = self.rows.transposed();
+            self.w.fill(0.0);
+            for (i, &r) in r.iter().enumerate() {
+                axpy(&mut self.w, r, column(rows, i));
+            }
+            solve_lower_in_place(self.factor.as_ref(), as_column(&mut self.w), self.par);
+        } else {
+            self.reflect(r).map_err(|error| named(error, "posterior precision"))?;
         }
-        let w = MatMut::from_column_major_slice_mut(&mut self.w, d, 1);
-        solve_in_place(self.factor.as_ref(), w, self.par);
+        solve_upper_in_place(self.factor.as_ref(), as_column(&mut self.w), self.par);
         self.log_det = -log_det(self.factor.as_ref());
         Ok(())
     }
@@ -248,13 +249,14 @@ impl<'a> Ridge<'a> {
         for i in 0..n {
             self.factor[(i, i)] += 1.0;
         }
-        self.factor("I + SSᵀ")?;
+        if !self.factor("I + SSᵀ")? {
+            self.reflect_dual().map_err(|error| named(error, "I + SSᵀ"))?;
+        }
 
         for i in 0..n {
             self.pull[i] = r[i] / self.weight(i).sqrt();
         }
-        let pull = MatMut::from_column_major_slice_mut(&mut self.pull, n, 1);
-        solve_in_place(self.factor.as_ref(), pull, self.par);
+        solve_in_place(self.factor.as_ref(), as_column(&mut self.pull), self.par);
         for i in 0..n {
             self.pull[i] *= self.weight(i).sqrt();
         }
@@ -285,36 +287,50 @@ impl<'a> Ridge<'a> {
         }
     }
 
-    /// Factors what `factor` holds, by reflections where rounding has left no Cholesky factor.
-    fn factor(&mut self, argument: &'static str) -> Result<(), ModelError> {
+    /// Factors what `factor` holds; false where rounding has left no Cholesky factor.
+    fn factor(&mut self, argument: &'static str) -> Result<bool, ModelError> {
         match factor_in_place(self.factor.as_mut(), self.par, MemStack::new(&mut self.memory)) {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(true),
             Err(LinalgError::NotPositiveDefinite { .. }) => {
                 self.reflections += 1;
-                self.reflect().map_err(|error| match error {
-                    LinalgError::NotPositiveDefinite { pivot } => Error::NotPositiveDefinite { argument, pivot }.into(),
-                    other => other.into(),
-                })
+                Ok(false)
             }
-            Err(LinalgError::NonFinite { value, .. }) => Err(Error::Overflow { quantity: argument, value }.into()),
-            Err(other) => Err(other.into()),
+            Err(error) => Err(named(error, argument)),
         }
     }
 
-    fn reflect(&mut self) -> Result<(), LinalgError> {
-        self.factor.fill(0.0);
-        for j in 0..self.factor.nrows() {
-            self.factor[(j, j)] = if self.dual { 1.0 } else { self.shrinkage.get(j).sqrt() };
-        }
+    /// `L` of `V⁻¹` and `L⁻¹Xᵀr` into `w`, from `[A^½ XᵀH^½]` over `[0 rᵀH^(−½)]` without the product of either.
+    fn reflect(&mut self, r: &[f64]) -> Result<(), LinalgError> {
+        let (n, d) = (self.n(), self.d());
         let rows = self.rows.transposed();
-        let panel = if self.dual {
-            self.scale();
-            None
-        } else {
-            Some(Mat::from_fn(self.d(), self.n(), |j, i| self.weight(i).sqrt() * rows[(j, i)]))
-        };
-        let panel = panel.as_ref().map_or(self.scaled.as_ref(), Mat::as_ref);
-        panel_update_in_place(self.factor.as_mut(), panel, self.par, MemStack::new(&mut self.memory))
+        // What stands in the last corner has no part in the rest.
+        let mut augmented = Mat::from_fn(d + 1, d + 1, |i, j| match i == j {
+            true if j < d => self.shrinkage.get(j).sqrt(),
+            true => 1.0,
+            false => 0.0,
+        });
+        let panel = Mat::from_fn(d + 1, n, |j, i| {
+            let root = self.weight(i).sqrt();
+            if j < d { root * rows[(j, i)] } else { r[i] / root }
+        });
+        let mut memory = MemBuffer::new(panel_update_scratch(d + 1, n));
+        panel_update_in_place(augmented.as_mut(), panel.as_ref(), self.par, MemStack::new(&mut memory))?;
+        copy_lower(self.factor.as_mut(), augmented.as_ref().submatrix(0, 0, d, d));
+        for (j, w) in self.w.iter_mut().enumerate() {
+            *w = augmented[(d, j)];
+        }
+        Ok(())
+    }
+
+    /// `L` of `I + SSᵀ` from `[I S]`.
+    fn reflect_dual(&mut self) -> Result<(), LinalgError> {
+        let (n, d) = (self.n(), self.d());
+        self.scale();
+        let mut factor = Mat::identity(n, n);
+        let mut memory = MemBuffer::new(panel_update_scratch(n, d));
+        panel_update_in_place(factor.as_mut(), self.scaled.as_ref(), self.par, MemStack::new(&mut memory))?;
+        copy_lower(self.factor.as_mut(), factor.as_ref());
+        Ok(())
     }
 
     /// `aᵢ = xᵢᵀw` and `νᵢ = xᵢᵀVxᵢ` of every row. Cost `nd²` flops (primal), `n³/3 + 2nd` (dual), where `νᵢ` is off by up to `ε/hᵢ`.
@@ -415,7 +431,7 @@ impl<'a> Ridge<'a> {
                 });
                 let covariance = largest_eigenvalue(d, |v| {
                     let mut out = times(v, &roots);
-                    solve_in_place(factor, MatMut::from_column_major_slice_mut(&mut out, d, 1), self.par);
+                    solve_in_place(factor, as_column(&mut out), self.par);
                     times(&out, &roots)
                 });
                 [precision, covariance]
@@ -485,6 +501,19 @@ fn copy_lower(to: MatMut<'_, f64>, from: MatRef<'_, f64>) {
     }
 }
 
+fn as_column(v: &mut [f64]) -> MatMut<'_, f64> {
+    let d = v.len();
+    MatMut::from_column_major_slice_mut(v, d, 1)
+}
+
+fn named(error: LinalgError, argument: &'static str) -> ModelError {
+    match error {
+        LinalgError::NotPositiveDefinite { pivot } => Error::NotPositiveDefinite { argument, pivot }.into(),
+        LinalgError::NonFinite { value, .. } => Error::Overflow { quantity: argument, value }.into(),
+        other => other.into(),
+    }
+}
+
 /// A column of a matrix whose columns are contiguous: all of this module's are.
 fn column(matrix: MatRef<'_, f64>, j: usize) -> &[f64] {
     matrix.col(j).try_as_col_major().map_or(&[], |column| column.as_slice())
@@ -492,4 +521,88 @@ fn column(matrix: MatRef<'_, f64>, j: usize) -> &[f64] {
 
 fn column_mut(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
     matrix.col_mut(j).try_as_col_major_mut().map_or(&mut [], |column| column.as_slice_mut())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    use super::*;
+
+    /// Both forms of one step, and both layouts of the rows.
+    #[test]
+    fn the_two_forms_agree() {
+        for (n, d) in [(9, 4), (4, 9), (6, 6), (1, 5), (5, 1), (600, 3)] {
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            let mut draw = || -> f64 { StandardNormal.sample(&mut rng) };
+            let x = Mat::from_fn(n, d, |_, _| draw());
+            let by_rows: Vec<f64> = (0..n).flat_map(|i| (0..d).map(move |j| (i, j))).map(|at| x[at]).collect();
+            let rows = MatRef::from_row_major_slice(&by_rows, n, d);
+            let r: Vec<f64> = (0..n).map(|_| draw()).collect();
+            let h: Vec<f64> = (0..n).map(|_| draw().abs() + 0.1).collect();
+            let alphas = [Shrinkage::Shared(0.7), Shrinkage::PerWeight((0..d).map(|_| draw().abs() + 0.2).collect())];
+            for (shrinkage, weighted) in alphas.iter().flat_map(|alpha| [(alpha, true), (alpha, false)]) {
+                let answers =
+                    [(x.as_ref(), false), (rows, false), (x.as_ref(), true), (rows, true)].map(|(x, dual)| {
+                        let mut ridge = Ridge::new(x, dual, Par::Seq);
+                        // Twice: the second time from what the first one kept.
+                        for _ in 0..2 {
+                            if weighted {
+                                ridge.solve_weighted(shrinkage.clone(), &h, &r).unwrap();
+                            } else {
+                                ridge.solve_unweighted(shrinkage.clone(), &r).unwrap();
+                            }
+                        }
+                        let (mut a, mut nu) = (vec![0.0; n], vec![0.0; n]);
+                        ridge.project(&mut a, &mut nu);
+                        let mut all = ridge.mean().to_vec();
+                        all.push(ridge.log_det());
+                        all.extend(ridge.variances());
+                        all.extend(a);
+                        all.extend(nu);
+                        let (weights, _) = ridge.finish(&r).unwrap();
+                        all.extend(weights.variances());
+                        all.push(weights.energy());
+                        all.extend(weights.project(x).unwrap().iter().map(|seen| seen.variance));
+                        all
+                    });
+                for other in &answers[1..] {
+                    for (k, (a, b)) in answers[0].iter().zip(other).enumerate() {
+                        // κ below 1e4 for rows like these.
+                        assert!((a - b).abs() < 1e-10 * (1.0 + a.abs()), "{n} {d} {weighted}: {k}: {a} {b}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_factor_that_rounding_denies_is_made_by_reflections() {
+        // Two equal columns of size 10⁹ under a shrinkage of 10⁻³, which XᵀX cannot hold: its second pivot is 0 exactly.
+        let x = Mat::from_fn(1, 2, |_, _| 1e9);
+        let mut ridge = Ridge::new(x.as_ref(), false, Par::Seq);
+        ridge.solve_unweighted(Shrinkage::Shared(1e-3), &[1e9]).unwrap();
+        assert_eq!(ridge.reflections, 1);
+        for w in ridge.mean() {
+            assert!((w - 0.5).abs() < 1e-6, "{w}");
+        }
+        // ln|V⁻¹| = ln α + ln(α + 2·10¹⁸); the factor keeps √α to ε·10⁹.
+        let log_det = 1e-3_f64.ln() + 2e18_f64.ln();
+        assert!((ridge.log_det() + log_det).abs() < 1e-4, "{}", ridge.log_det());
+    }
+
+    #[test]
+    fn the_condition_is_that_of_the_scaled_precision() {
+        // Columns of very different units, correlation ρ: κ = (1+ρ)/(1−ρ).
+        let x = Mat::from_fn(4, 2, |i, j| {
+            let [u, v] = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]][i];
+            if j == 0 { 1e6 * u } else { 1e-3 * (0.8 * u + 0.6 * v) }
+        });
+        let mut ridge = Ridge::new(x.as_ref(), false, Par::Seq);
+        ridge.solve_unweighted(Shrinkage::Shared(1e-20), &[1.0, 2.0, 3.0, 4.0]).unwrap();
+        let (_, condition) = ridge.finish(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert!((condition - 1.8 / 0.2).abs() < 1e-3, "{condition}");
+    }
 }

@@ -9,3 +9,5 @@ mod expectations;
 mod normal_gamma;
 mod softmax;
 mod three_ways;
+mod vb_coverage;
+mod vb_front;

@@ -15,8 +15,8 @@ impl Watch {
         Self { before: HEAP.current_usage() }
     }
 
-    /// From here on the peak counts, still against the bytes at the start.
-    pub(super) fn forget_peak(self) {
+    /// From here on the peak counts, still against the bytes at the start of each watch.
+    pub(super) fn forget_peak() {
         HEAP.reset_peak_usage();
     }
 

@@ -4,7 +4,11 @@ mod covariance;
 mod factorisers;
 mod inputs;
 mod memory;
+mod sampling;
 mod scale;
+mod sensitivity;
+mod table1;
+mod table2;
 
 use crate::error::ReproError;
 use crate::item::{Item, Paper};
@@ -17,8 +21,11 @@ pub const PAPER: Paper = Paper {
              Statistics and Computing 33, 2023",
     items: &[
         Item { id: "fig1", title: "Factorisation of a covariance", run: covariance::fig1 },
-        Item { id: "table1", title: "A covariance in a million dimensions", run: scale::table1 },
-        Item { id: "table2", title: "Linear regression in a million dimensions", run: scale::table2 },
+        Item { id: "table1", title: "A covariance in a million dimensions", run: table1::table1 },
+        Item { id: "fig2", title: "Sensitivity to the latent dimension, linear", run: sensitivity::fig2 },
+        Item { id: "fig3", title: "Sensitivity to the latent dimension, logistic", run: sensitivity::fig3 },
+        Item { id: "table2", title: "Linear regression in a million dimensions", run: table2::table2 },
+        Item { id: "table3", title: "Ensemble sampling", run: sampling::table3 },
     ],
 };
 

@@ -17,20 +17,23 @@ pub(super) struct SoftplusMoments {
     pub(super) curvature: f64,
 }
 
-/// `c_k` of `p(z) = Σ c_k·zᵏ ≥ log(1+z)` on `[0, 1]`: Chebyshev's series of degree 10, whose coefficients `−2(−ρ)^(−k)/k`, `ρ = 3+√8`, decay
-/// geometrically, plus the sum 8.2e-10 of those left out; above by at most twice that.
-const POLYNOMIAL: [f64; 11] = [
-    1.6368910311563012e-9,
-    0.99999979477318109,
-    -0.49999142283312895,
-    0.33319190784277648,
-    -0.24878424205120506,
-    0.19375165858697988,
-    -0.14586473706450591,
-    0.095485662942780483,
-    -0.047665486038247786,
-    0.015341897680432108,
-    -0.0023178546934890854,
+/// `c_k` of `p(z) = Σ c_k·zᵏ ≥ log(1+z)` on `[0, 1]`, above by at most 2.0e-10: Chebyshev's series of degree 12, whose coefficients
+/// `−2(−ρ)^(−k)/k`, `ρ = 3+√8`, decay geometrically; a multiple of `z¹¹ − z¹⁰` that makes `p′(1) = ½`, so that `p(e^(−|t|))` has the kink of
+/// `log(1+e^(−|t|))` and not another; and what lifts the sum above the logarithm.
+const POLYNOMIAL: [f64; 13] = [
+    1.99083670715537739e-10,
+    0.999999992880564638,
+    -0.499999586587584464,
+    0.333323828099381986,
+    -0.249885260975043409,
+    0.19916368812419116,
+    -0.162671382897714661,
+    0.129661696453309702,
+    -0.0936789313504741476,
+    0.055838314245897154,
+    -0.0246000465137665547,
+    0.00690461933400810081,
+    -0.000909750288075712259,
 ];
 
 impl SoftplusMoments {
@@ -39,7 +42,7 @@ impl SoftplusMoments {
     /// ```text
     /// η   = aΦ(a/τ) + τφ(a/τ) + Σ c_k·(T_k + T̄_k)         T_k = E[e^(kt); t<0],  T̄_k = E[e^(−kt); t>0],  τ² = ν
     /// η′  = Φ(a/τ) + Σ k·c_k·(T_k − T̄_k)
-    /// η″  = φ(a/τ)/τ·(1 − 2Σ k·c_k) + Σ k²·c_k·(T_k + T̄_k)
+    /// η″  = Σ k²·c_k·(T_k + T̄_k),                        since 2Σ k·c_k = 1
     /// ```
     pub(super) fn at(a: f64, nu: f64) -> Self {
         let tau = nu.sqrt();
@@ -48,7 +51,7 @@ impl SoftplusMoments {
             return Self::of_a_point(a);
         }
         let density = normal_density(ratio);
-        let mut sums = [POLYNOMIAL[0], 0.0, 0.0, 0.0];
+        let mut sums = [POLYNOMIAL[0], 0.0, 0.0];
         for (k, c) in POLYNOMIAL.iter().enumerate().skip(1) {
             let k = k as f64;
             let below = half_expectation(k, a, tau, ratio, density);
@@ -56,14 +59,9 @@ impl SoftplusMoments {
             sums[0] += c * (below + above);
             sums[1] += k * c * (below - above);
             sums[2] += k * k * c * (below + above);
-            sums[3] += k * c;
         }
         let probability = normal_cdf(ratio);
-        Self {
-            value: a * probability + tau * density + sums[0],
-            slope: probability + sums[1],
-            curvature: density / tau * (1.0 - 2.0 * sums[3]) + sums[2],
-        }
+        Self { value: a * probability + tau * density + sums[0], slope: probability + sums[1], curvature: sums[2] }
     }
 
     fn of_a_point(a: f64) -> Self {
@@ -157,6 +155,8 @@ impl<'a> Softplus<'a> {
 impl Cycle for Softplus<'_> {
     type State = ();
 
+    const OVERSHOOTS: bool = true;
+
     fn cycle(&mut self, theta: &[f64]) -> Result<Step<()>, ModelError> {
         let (expected, likelihood, moments) = self.solve(theta)?;
         let shrinkage = self.model.from_moments(&moments); // (53), (75)
@@ -183,7 +183,7 @@ impl Cycle for Softplus<'_> {
     }
 
     /// On the line of natural parameters: of the precisions, not of their logarithms.
-    fn part_way(&self, from: &[f64], to: &[f64], rho: f64) -> Option<Vec<f64>> {
+    fn part_way(&self, from: &[f64], to: &[f64], rho: f64) -> Vec<f64> {
         let logarithms = from.len() - self.model.y.len();
         let mix = |(i, (from, to)): (usize, (&f64, &f64))| {
             if i < logarithms {
@@ -192,6 +192,6 @@ impl Cycle for Softplus<'_> {
                 (1.0 - rho) * from + rho * to
             }
         };
-        Some(from.iter().zip(to).enumerate().map(mix).collect())
+        from.iter().zip(to).enumerate().map(mix).collect()
     }
 }

@@ -219,7 +219,7 @@ fn at_row(error: RevrandError, row: usize) -> RevrandError {
 fn each<T: Send>(
     n: usize,
     par: Par,
-    f: impl Fn(usize) -> Result<T, RevrandError> + Sync,
+    f: impl Fn(usize) -> Result<T, RevrandError> + Send + Sync,
 ) -> Result<Vec<T>, RevrandError> {
     #[cfg(feature = "rayon")]
     if par.degree() > 1 {

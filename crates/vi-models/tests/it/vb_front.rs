@@ -1,0 +1,218 @@
+//! The front door of the batch fits: invariances, storage, bad input.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_core::Error;
+use vi_core::special::sigmoid;
+use vi_models::ModelError;
+use vi_models::vb::{LogitBound, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings, VbStatus};
+
+fn rows(seed: u64, n: usize, d: usize) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..n * d).map(|_| StandardNormal.sample(&mut rng)).collect()
+}
+
+fn numbers(x: &[f64], d: usize) -> Vec<f64> {
+    let noise = rows(99, x.len() / d, 1);
+    x.chunks(d).zip(noise).map(|(row, noise)| 3.0 + row[0] - 2.0 * row[d - 1] + 0.3 * noise).collect()
+}
+
+fn classes(x: &[f64], d: usize) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(98);
+    x.chunks(d).map(|row| f64::from(rng.random::<f64>() < sigmoid(0.5 + row[0] - 2.0 * row[d - 1]))).collect()
+}
+
+/// Every combination of relevance determination and forms.
+fn linear_settings() -> [VbLinearSettings; 2] {
+    [false, true].map(|ard| {
+        let mut settings = VbLinearSettings::default();
+        settings.ard = ard;
+        settings.stop = VbSettings::new(1e-11, 20_000).unwrap();
+        settings
+    })
+}
+
+fn logit_settings() -> [VbLogitSettings; 4] {
+    [
+        (false, LogitBound::JaakkolaJordan),
+        (false, LogitBound::Softplus),
+        (true, LogitBound::JaakkolaJordan),
+        (true, LogitBound::Softplus),
+    ]
+    .map(|(ard, bound)| {
+        let mut settings = VbLogitSettings::default();
+        settings.ard = ard;
+        settings.bound = bound;
+        settings.stop = VbSettings::new(1e-11, 20_000).unwrap();
+        settings
+    })
+}
+
+/// Fits that agree to what is left of the iterations: a change of 1e-11 that contracts by 0.99 at worst, and to rounding.
+const SAME: f64 = 1e-7;
+
+#[test]
+fn predictive_deviations_do_not_depend_on_shifts_and_units() {
+    for (n, d) in [(40, 3), (12, 15)] {
+        let (x, at) = (rows(1, n, d), rows(2, 5, d));
+        let units: Vec<f64> = (0..d).map(|j| 10.0_f64.powi(j as i32 % 7 - 3)).collect();
+        let change = |x: &[f64]| -> Vec<f64> {
+            x.iter().enumerate().map(|(i, x)| units[i % d] * (x + 5.0 * (i % d) as f64)).collect()
+        };
+        let y = numbers(&x, d);
+        let other_y: Vec<f64> = y.iter().map(|y| 1e3 * (y - 40.0)).collect();
+        for settings in linear_settings() {
+            let here = VbLinear::fit(&x, d, &y, settings).unwrap();
+            let there = VbLinear::fit(&change(&x), d, &other_y, settings).unwrap();
+            let pairs = here.predict(&at).unwrap().into_iter().zip(there.predict(&change(&at)).unwrap());
+            for (one, other) in pairs {
+                let deviation = other.variance().sqrt() / 1e3;
+                assert!((deviation / one.variance().sqrt() - 1.0).abs() < SAME, "{n} {d}");
+                assert!((other.mean / 1e3 + 40.0 - one.mean).abs() < SAME * (1.0 + one.mean.abs()), "{n} {d}");
+                assert!((other.weight_variance() / one.weight_variance() / 1e6 - 1.0).abs() < SAME);
+            }
+        }
+        let labels = classes(&x, d);
+        for settings in logit_settings() {
+            let here = VbLogit::fit(&x, d, &labels, settings).unwrap();
+            let there = VbLogit::fit(&change(&x), d, &labels, settings).unwrap();
+            let pairs = here.predict(&at).unwrap().into_iter().zip(there.predict(&change(&at)).unwrap());
+            for (one, other) in pairs {
+                assert!(
+                    (other.projection.variance / one.projection.variance - 1.0).abs() < SAME,
+                    "{n} {d} {settings:?}"
+                );
+                assert!((other.probability - one.probability).abs() < SAME, "{n} {d} {settings:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_intercept_is_exact_where_it_is_integrated_out() {
+    // One row further from the centre, the same deviation as by hand: (1 + 1/n + x̃²V)·b/(a−1).
+    let x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+    let y = [1.0, 2.9, 5.1, 7.0, 9.2, 10.8];
+    let mut settings = VbLinearSettings::default();
+    settings.standardise = false;
+    let model = VbLinear::fit(&x, 1, &y, settings).unwrap();
+    let fit = model.scaled_fit();
+    assert!((fit.noise().shape - (0.01 + 2.5)).abs() < 1e-12); // five observations' worth
+    let predicted = model.predict(&[7.0]).unwrap()[0];
+    let nu = 1.0 + 1.0 / 6.0 + 4.5 * 4.5 * fit.weights().variances()[0];
+    let variance = nu * fit.noise().rate / (fit.noise().shape - 1.0);
+    assert!((predicted.variance() / variance - 1.0).abs() < 1e-12);
+    let coefficients = model.coefficients();
+    assert!((coefficients.intercept + 7.0 * coefficients.weights[0] - predicted.mean).abs() < 1e-12);
+}
+
+#[test]
+fn saved_and_read_models_predict_the_same_bits() {
+    for (n, d) in [(30, 4), (6, 9)] {
+        let (x, at) = (rows(3, n, d), rows(4, 7, d));
+        for settings in linear_settings() {
+            let model = VbLinear::fit(&x, d, &numbers(&x, d), settings).unwrap();
+            let read: VbLinear = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
+            assert_eq!(read, model);
+            assert_eq!(read.predict(&at).unwrap(), model.predict(&at).unwrap());
+        }
+        for settings in logit_settings() {
+            let model = VbLogit::fit(&x, d, &classes(&x, d), settings).unwrap();
+            let read: VbLogit = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
+            assert_eq!(read, model);
+            assert_eq!(read.predict(&at).unwrap(), model.predict(&at).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_damaged_store_is_an_error() {
+    let x = rows(5, 10, 2);
+    let model = VbLinear::fit(&x, 2, &numbers(&x, 2), VbLinearSettings::default()).unwrap();
+    let stored: serde_json::Value = serde_json::to_value(&model).unwrap();
+    let damage = |path: &str, value: serde_json::Value| {
+        let mut damaged = stored.clone();
+        *damaged.pointer_mut(path).unwrap() = value;
+        serde_json::from_value::<VbLinear>(damaged)
+    };
+    assert!(damage("/fit/weights/form/Primal/factor", serde_json::json!([1.0])).is_err());
+    assert!(damage("/fit/weights/form/Primal/factor/0", serde_json::json!(-1.0)).is_err());
+    assert!(damage("/fit/weights/mean", serde_json::json!([])).is_err());
+    assert!(damage("/fit/prior/0", serde_json::json!(0.0)).is_err());
+    assert!(damage("/settings/stop/max_iterations", serde_json::json!(0)).is_err());
+    assert!(damage("/fit/weights/mean/0", serde_json::json!(1.0)).is_ok());
+}
+
+fn core(error: ModelError) -> Error {
+    match error {
+        ModelError::Core(error) => error,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let (x, y) = ([1.0, 2.0, 3.0, 4.0], [0.0, 1.0]);
+    let linear = |x: &[f64], d, y: &[f64]| core(VbLinear::fit(x, d, y, VbLinearSettings::default()).unwrap_err());
+    let logit = |x: &[f64], d, y: &[f64]| core(VbLogit::fit(x, d, y, VbLogitSettings::default()).unwrap_err());
+    for fit in [&linear as &dyn Fn(&[f64], usize, &[f64]) -> Error, &logit] {
+        assert!(matches!(fit(&x, 0, &y), Error::Setting { name: "columns", .. }));
+        assert!(matches!(fit(&[], 2, &[]), Error::Empty { argument: "x" }));
+        assert!(matches!(fit(&x[..3], 2, &y), Error::Dimension { argument: "x", .. }));
+        assert!(matches!(fit(&x, 2, &y[..1]), Error::Dimension { argument: "y", expected: 2, found: 1 }));
+        assert!(matches!(fit(&[1.0, 2.0, f64::NAN, 4.0], 2, &y), Error::Row { row: 1, .. }));
+        assert!(matches!(fit(&x, 2, &[0.0, f64::INFINITY]), Error::Row { row: 1, .. }));
+    }
+    let Error::Row { row: 1, source } = logit(&x, 2, &[0.0, 2.0]) else { panic!() };
+    assert_eq!(*source, Error::Label { label: 2.0, family: "Bernoulli (labels 0 and 1)" });
+    let model = VbLinear::fit(&x, 2, &y, VbLinearSettings::default()).unwrap();
+    let before = model.clone();
+    assert!(model.predict(&[1.0]).is_err() && model.predict(&[1.0, f64::NAN]).is_err() && model.predict(&[]).is_err());
+    assert_eq!(model, before);
+    assert!(
+        VbSettings::new(0.0, 5).is_err() && VbSettings::new(f64::NAN, 5).is_err() && VbSettings::new(0.1, 0).is_err()
+    );
+}
+
+#[test]
+fn degenerate_data_fit() {
+    // A constant column, equal columns, one row, a constant label, separable classes, more columns than rows.
+    let one = |x: &[f64], d: usize, y: &[f64], labels: &[f64]| {
+        for settings in linear_settings() {
+            let model = VbLinear::fit(x, d, y, settings).unwrap();
+            let predicted = model.predict(x).unwrap();
+            assert!(predicted.iter().all(|p| p.mean.is_finite() && p.squared_scale > 0.0));
+        }
+        for settings in logit_settings() {
+            let model = VbLogit::fit(x, d, labels, settings).unwrap();
+            let predicted = model.predict(x).unwrap();
+            assert!(predicted.iter().all(|p| (0.0..=1.0).contains(&p.probability)));
+            assert!(!model.info().advice.is_empty());
+        }
+    };
+    one(&[1.0, 7.0, 2.0, 7.0, 4.0, 7.0], 2, &[1.0, 2.0, 4.0], &[0.0, 0.0, 1.0]);
+    one(&[1.0, 1.0, 2.0, 2.0, 4.0, 4.0], 2, &[1.0, 2.0, 4.0], &[0.0, 1.0, 1.0]);
+    one(&[3.0, -1.0], 2, &[5.0], &[1.0]);
+    one(&[1.0, 2.0, 3.0], 1, &[2.0, 2.0, 2.0], &[1.0, 1.0, 1.0]);
+    one(&[0.0, 0.0, 0.0], 1, &[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0]);
+    one(&rows(6, 3, 8), 8, &[1.0, -1.0, 0.5], &[1.0, 0.0, 1.0]);
+    one(&[1e-8, 2e-8, 3e8, -1e8], 1, &[1e-6, 1.0, 3e5, -1e5], &[0.0, 0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn advice_says_what_is_wrong() {
+    let x = rows(7, 30, 2);
+    let mut settings = VbLinearSettings::default();
+    settings.stop = VbSettings::new(1e-12, 2).unwrap();
+    let hasty = VbLinear::fit(&x, 2, &numbers(&x, 2), settings).unwrap();
+    assert_eq!(hasty.info().iterations.status, VbStatus::MaxIterations);
+    assert!(hasty.info().advice.contains("allow more"), "{}", hasty.info().advice);
+    let mut settings = VbLogitSettings::default();
+    settings.bound = LogitBound::JaakkolaJordan;
+    let certain = VbLogit::fit(&x, 2, &classes(&x, 2), settings).unwrap();
+    assert!(certain.info().advice.contains("Softplus"), "{}", certain.info().advice);
+    let few = rows(8, 4, 9);
+    let wide = VbLinear::fit(&few, 9, &[1.0, 2.0, 0.0, -1.0], VbLinearSettings::default()).unwrap();
+    assert!(wide.info().advice.contains("ard"), "{}", wide.info().advice);
+}
