@@ -8,6 +8,8 @@
 //! | [`NegativeBinomial`] | counts | mean `m = E·eᵗ`, variance `m + m²/r` | yes | those of the logistic |
 //! | [`StudentT`] | real | `t_k((y−t)/s)/s` | no | quadrature |
 //!
+//! More than two classes are in [`softmax`](crate::softmax).
+//!
 //! # What a row brings beside its label
 //!
 //! A number of trials and an exposure are part of the likelihood, a known [`Offset`] and a

@@ -5,7 +5,7 @@ use vi_core::{DenseGaussian, Error};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 
-use super::logits::{Moments, Pairs, expected_log_density};
+use super::logits::{Moments, Pairs, expected_log_density, log_density};
 use super::step::logits;
 use super::{Softmax, SoftmaxRows, SoftmaxScratch};
 use crate::ModelError;
@@ -71,6 +71,23 @@ impl Softmax {
             scratch.load(rows, t);
             let logits = logits(q, &mut scratch, |i| rows.offset(t, i)).map_err(|error| error.at_row(t))?;
             sum += expected_log_density(&self.nodes, &logits, &rows.counts(self.classes, t));
+        }
+        Ok(sum)
+    }
+
+    /// `log p(θ) + Σ log p(y|x, θ)`, in nats, for instance for [`gaussian_psis_of`](crate::metrics::gaussian_psis_of). `theta`
+    /// has length `D`. Cost `nD + D³/3`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `NonFinite`, `Row`, `NotPositiveDefinite`.
+    pub fn log_joint(&self, prior: &DenseGaussian, rows: SoftmaxRows<'_>, theta: &[f64]) -> Result<f64, ModelError> {
+        rows.check(self.classes, vi_core::Belief::dim(prior))?;
+        let mut sum = prior.log_density(theta)?;
+        let (x, d) = (rows.inputs(), rows.inputs().ncols());
+        for t in 0..rows.len() {
+            let eta = |i: usize| rows.offset(t, i) + (0..d).map(|j| theta[i * d + j] * x[(t, j)]).sum::<f64>();
+            let mean = (0..self.classes - 1).map(eta).collect();
+            sum += log_density(mean, &rows.counts(self.classes, t));
         }
         Ok(sum)
     }

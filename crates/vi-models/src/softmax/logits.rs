@@ -137,16 +137,12 @@ impl Pairs {
             }
             for i in others() {
                 for j in others().filter(|&j| j < i) {
-                    left.weights[i * (i - 1) / 2 + j] += self_product(&left, k, i, j) / pivot;
+                    left.weights[i * (i - 1) / 2 + j] += left.at(k, i) * left.at(k, j) / pivot;
                 }
             }
         }
         factor
     }
-}
-
-fn self_product(pairs: &Pairs, k: usize, i: usize, j: usize) -> f64 {
-    pairs.at(k, i) * pairs.at(k, j)
 }
 
 /// Expectations over a row's logits.
@@ -218,6 +214,13 @@ fn softmax_at(logits: &Logits, z: &[f64], pi: &mut [f64]) {
 fn log_likelihood_at(logits: &Logits, z: &[f64], counts: &Counts, eta: &mut [f64]) -> f64 {
     let log_sum = log_sum_exp_at(logits, z, eta);
     counts.of.iter().zip(&*eta).map(|(y, eta)| if *y == 0.0 { 0.0 } else { y * (eta - log_sum) }).sum()
+}
+
+/// `log p(y|η)`, in nats.
+pub(super) fn log_density(eta: Vec<f64>, counts: &Counts) -> f64 {
+    let m = eta.len();
+    let known = Logits { mean: eta, root: Mat::zeros(m, m) };
+    counts.constant + log_likelihood_at(&known, &vec![0.0; m], counts, &mut vec![0.0; m + 1])
 }
 
 /// `E log p(y|η)`, in nats.

@@ -1,7 +1,6 @@
 //! Sweeps from one pass to the best Gaussian.
 
-use vi_core::batch::BatchSettings;
-use vi_core::batch::InformationGaussian;
+use vi_core::batch::{BatchSettings, InformationGaussian};
 use vi_core::refine::RefineStop;
 use vi_core::{Belief, DenseGaussian, Error};
 use vi_linalg::faer::{Mat, Par};

@@ -30,7 +30,7 @@ pub enum SoftmaxRule {
 
 /// Iterations at most, of either iterated rule.
 const MAX_ITERATIONS: usize = 50;
-/// A change of the mean of the logits below this share of a standard deviation ends them.
+/// A change of the logits below this ends them: of means in standard deviations, of variances relative.
 const SETTLED: f64 = 1e-7;
 /// The largest variance of a logit that the nodes resolve.
 const WIDE: f64 = 30.0;
@@ -234,11 +234,14 @@ impl LogitSite {
     }
 }
 
-/// How far apart two means of logits are, in standard deviations of `prior`.
+/// How far apart two beliefs about logits are: means in standard deviations of `prior`, variances relative to each other.
 fn distance(a: &Logits, b: &Logits, prior: &Logits) -> f64 {
+    // A logit that is known exactly stays where it is.
+    let share = |gap: f64, of: f64| if gap == 0.0 { 0.0 } else { gap / of };
     (0..a.dim())
-        .map(|i| (i, (a.mean[i] - b.mean[i]).abs()))
-        .filter(|(_, gap)| *gap > 0.0)
-        .map(|(i, gap)| gap / prior.variance(i).sqrt())
+        .map(|i| {
+            let by_mean = share((a.mean[i] - b.mean[i]).abs(), prior.variance(i).sqrt());
+            by_mean.max(share((a.variance(i) - b.variance(i)).abs(), b.variance(i)))
+        })
         .fold(0.0, f64::max)
 }

@@ -8,6 +8,7 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, Par, mat};
 use vi_models::ModelError;
+use vi_models::metrics::gaussian_psis_of;
 use vi_models::softmax::{Softmax, SoftmaxRefineSettings, SoftmaxRows, SoftmaxRule, SoftmaxScratch};
 
 use crate::common::{difference, inputs, normal, rng};
@@ -65,6 +66,26 @@ fn two_classes_are_the_logistic() {
         // The grid's cut at 5.6 standard deviations, over 60 steps; the implicit rule stops at 1e-7.
         assert!(difference(&belief, &expected) < 1e-5, "{rule:?}: {}", difference(&belief, &expected));
         assert!(evidence < 0.0);
+    }
+}
+
+#[test]
+fn the_implicit_rule_finds_the_logistic_root_from_vague_priors() {
+    // Plain fixed-point iteration, without a line search, cycles for most of these.
+    let model = Softmax::new(2).unwrap().with_rule(SoftmaxRule::Implicit);
+    for a in [-40.0, -3.0, 0.0, 10.0] {
+        for sigma in [0.5, 3.0, 6.0, 20.0, 60.0] {
+            for y in [0.0, 1.0] {
+                let prior = DenseGaussian::isotropic(&[a], sigma).unwrap();
+                let (mut belief, mut expected) = (prior.clone(), prior.clone());
+                model.step(&mut belief, &[1.0], y, &mut SoftmaxScratch::new(&model, 1), Par::Seq).unwrap();
+                let rule = Implicit(BernoulliLogit(Exact));
+                filter::step(&mut expected, &rule, &[1.0], y, &mut filter::Scratch::new(1)).unwrap();
+                // The grid's error where the new belief is 10 or more wide.
+                let off = difference(&belief, &expected);
+                assert!(off < 0.02, "a = {a}, σ = {sigma}, y = {y}: {off}");
+            }
+        }
     }
 }
 
@@ -220,6 +241,34 @@ fn looping_is_the_pass_and_predictions_are_what_happens() {
     let p = predicted.probabilities[1];
     assert!((hits as f64 / f64::from(draws) - p).abs() < 6.0 * (p * (1.0 - p) / f64::from(draws)).sqrt());
     assert!(predicted.variances.iter().all(|v| *v > 0.0 && *v < 0.01));
+}
+
+#[test]
+fn importance_sampling_of_the_true_posterior_trusts_the_optimum() {
+    let (x, y) = three_classes(120, 17);
+    let model = Softmax::new(3).unwrap();
+    let prior = model.prior(3, 1.0).unwrap();
+    let rows = SoftmaxRows::new(x.as_ref(), &y);
+    let (q, _) = model.optimum(&prior, &prior, rows, BatchSettings::default(), Par::Seq).unwrap();
+    let mut rng = rng(2);
+    let log_joint = |theta: &[f64]| model.log_joint(&prior, rows, theta);
+    let found = gaussian_psis_of(&q, 4000, &mut rng, log_joint).unwrap();
+    assert!(found.is_reliable(), "{}", found.k_hat);
+    // log p(y) by importance sampling, at least the bound and by little: the ratios' mean.
+    let cholesky = q.cholesky().unwrap();
+    let mut theta = vec![0.0; 6];
+    let draws = 4000;
+    let logs: Vec<f64> = (0..draws)
+        .map(|_| {
+            q.draw_with(&cholesky, &mut theta, &mut rng).unwrap();
+            model.log_joint(&prior, rows, &theta).unwrap() - q.log_density(&theta).unwrap()
+        })
+        .collect();
+    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let evidence = largest + (logs.iter().map(|log| (log - largest).exp()).sum::<f64>() / f64::from(draws)).ln();
+    let bound = model.bound(&prior, &q, rows).unwrap();
+    assert!(evidence > bound - 0.01 && evidence < bound + 0.3, "{evidence} {bound}");
+    assert!(model.log_joint(&prior, rows, &theta[..5]).is_err());
 }
 
 #[test]
