@@ -29,13 +29,11 @@ struct Case {
 
 impl Case {
     fn kl(&self, q: &GaussianMixture) -> Result<f64, CaseError> {
-        match &self.line {
-            Some(line) => line.kl(q, self.toy.log_normaliser()),
-            None => {
-                let found = vi_boost::divergence::quasi(q, &self.toy, 2048, 4, SEED)?;
-                Ok(found.effective.value + self.toy.log_normaliser())
-            }
+        if let Some(line) = &self.line {
+            return line.kl(q, self.toy.log_normaliser());
         }
+        let found = vi_boost::divergence::quasi(q, &self.toy, 2048, 4, SEED)?;
+        Ok(found.effective.value + self.toy.log_normaliser())
     }
 }
 
@@ -106,7 +104,7 @@ fn check_result(case: &Case, name: &str, result: &Node<'_>, report: &mut Report)
         return Err(result.refuse("no component counts"));
     };
     let q = if refit {
-        refitted(&case.toy, &case.start, count, POINTS, tolerance::BOOST_NEAR)?
+        refitted(&case.toy, &case.start, count, POINTS, stored.max(tolerance::BOOST_NEAR))?
     } else {
         greedy(&case.toy, &case.start, count, POINTS)?
     };

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test panics on what it does not expect")]
 
 mod bad_input;
+mod boosting;
 mod common;
 mod golden;
 mod low_rank;
