@@ -1,7 +1,7 @@
-//! revrand: feature maps, FastFood against dense products, fits of the standard linear model, stochastic gradient steps.
+//! revrand: feature maps, FastFood against dense products, fits of the standard linear model, steps of the GLM.
 
 mod features;
-mod sgd;
+mod glm;
 mod slm;
 
 use super::{Effort, Suite};
@@ -10,7 +10,7 @@ use crate::record::Report;
 
 pub(super) const SUITE: Suite = Suite {
     name: "revrand",
-    about: "feature maps, FastFood against dense; the linear model against D; stochastic gradients beside NumPy",
+    about: "feature maps, FastFood against dense; the linear model against D; steps of the GLM; NumPy",
     run,
 };
 
@@ -18,6 +18,6 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
     let mut report = Report::default();
     features::run(effort, &mut report)?;
     slm::run(effort, &mut report)?;
-    sgd::run(effort, &mut report)?;
+    glm::run(effort, &mut report)?;
     Ok(report)
 }

@@ -140,6 +140,6 @@ fn a_target_may_be_borrowed_or_boxed() {
     let cauchy = Cauchy::new(0.0, 1.0).unwrap();
     let boxed: Box<dyn LogDensity> = Box::new(cauchy);
     let mut out = [0.0];
-    assert!((&*boxed).gradient(&[1.0], &mut out) && out[0] == -1.0);
+    assert!((*boxed).gradient(&[1.0], &mut out) && out[0] == -1.0);
     assert!((&&cauchy).hessian(&[0.0], MatMut::from_row_major_slice_mut(&mut out, 1, 1)) && out[0] == -2.0);
 }

@@ -209,12 +209,12 @@ pub(super) fn fit(
         let ascent = ascend(&mut cycle, start, &settings)?;
         let shrinkage = Shrinkage::PerWeight(exponentials(&ascent.theta));
         cycle.ridge.solve_unweighted(shrinkage, &rows.y)?;
-        model.finish(&rows, cycle.ridge, ascent, prior)
+        model.finish(&rows, cycle.ridge, &ascent, prior)
     } else {
         let mut cycle = Shared { model: &model, spectrum: rows.spectrum(par)? };
         let ascent = ascend(&mut cycle, start, &settings)?;
         ridge.solve_unweighted(Shrinkage::Shared(ascent.theta[0].exp()), &rows.y)?;
-        model.finish(&rows, ridge, ascent, prior)
+        model.finish(&rows, ridge, &ascent, prior)
     }
 }
 
@@ -299,11 +299,11 @@ impl Model {
         &self,
         rows: &Rows<'_>,
         ridge: Ridge<'_>,
-        ascent: Ascent<State>,
+        ascent: &Ascent<State>,
         prior: LinearPrior,
     ) -> Result<LinearFit, ModelError> {
         let mut ridge = ridge;
-        let Ascent { step: Step { bound, state, .. }, .. } = &ascent;
+        let Ascent { step: Step { bound, state, .. }, .. } = ascent;
         let given = self.ingredients(state);
         let constants = given.constants();
         let squares: Vec<f64> = ridge.mean().iter().map(|w| w * w).collect();

@@ -291,12 +291,12 @@ struct Model<'a> {
 
 impl Model<'_> {
     /// `Gam(a_N, b_N)` of each group from its precision `E α = a_N/b_N`.
-    fn from_means(&self, alpha: &[f64]) -> Vec<Gamma> {
+    fn of_means(&self, alpha: &[f64]) -> Vec<Gamma> {
         self.shapes.iter().zip(alpha).map(|(&shape, alpha)| Gamma::new(shape, shape / alpha)).collect()
     }
 
     /// (53), (75).
-    fn from_moments(&self, moments: &[f64]) -> Vec<Gamma> {
+    fn of_moments(&self, moments: &[f64]) -> Vec<Gamma> {
         let posterior = |(&shape, moment): (&f64, &f64)| Gamma::new(shape, self.prior.rate + 0.5 * moment);
         self.shapes.iter().zip(moments).map(posterior).collect()
     }

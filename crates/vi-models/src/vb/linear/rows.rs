@@ -55,7 +55,7 @@ impl<'a> Rows<'a> {
         let (x, m) = (self.x(), self.x().nrows());
         let mut left = Mat::zeros(m, m);
         let mut values = Diag::zeros(m);
-        let failed = |_| Error::Overflow { quantity: "the spectrum of X", value: f64::NAN };
+        let failed = |()| Error::Overflow { quantity: "the spectrum of X", value: f64::NAN };
         if self.few() {
             let mut gram = Mat::zeros(m, m);
             symmetric_rank_r(gram.as_mut(), 1.0, x, x, par);

@@ -133,7 +133,7 @@ fn a_fixed_point_satisfies_its_equations_and_the_authors_stop_below_it() {
 fn the_bound_never_falls() {
     // Collinear, constant and zero columns, exact fits, outliers.
     for seed in 0..12 {
-        let (mut x, mut y) = problem(seed, 8 + 5 * (seed as usize % 5), 10);
+        let (mut x, mut y) = problem(seed, 8 + 5 * usize::try_from(seed % 5).unwrap(), 10);
         for i in 0..x.nrows() {
             if seed % 3 == 0 {
                 x[(i, 1)] = x[(i, 0)];

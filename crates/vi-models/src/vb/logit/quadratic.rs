@@ -56,7 +56,7 @@ impl<'a> Quadratic<'a> {
         self.ridge.project(&mut self.a, &mut self.nu);
         let (grouping, groups) = (self.model.grouping, alpha.len());
         let moments = grouping.second_moments(&mut self.ridge, groups, alpha, &self.h, &self.nu);
-        let shrinkage = self.model.from_moments(&moments);
+        let shrinkage = self.model.of_moments(&moments);
         (moments, shrinkage)
     }
 
@@ -106,7 +106,7 @@ impl<'a> Quadratic<'a> {
         let rows = self.r.iter().zip(&self.h).zip(self.a.iter().zip(&self.nu));
         let likelihood = local + rows.map(|((r, h), (a, nu))| r * a - 0.5 * h * (nu + a * a)).sum::<f64>();
         Ok(End {
-            shrinkage: self.model.from_means(&alpha),
+            shrinkage: self.model.of_means(&alpha),
             xi: log_squares.iter().map(|log| if *log > LOG_ZERO { (0.5 * log).exp() } else { 0.0 }).collect(),
             likelihood,
             moments,
@@ -124,7 +124,7 @@ impl Cycle for Quadratic<'_> {
         let alpha: Vec<f64> = log_alpha.iter().map(|log| log.exp()).collect();
         let local = self.local(log_squares);
         self.solve(&alpha)?;
-        let (bound, size) = self.bound(local, &self.model.from_means(&alpha));
+        let (bound, size) = self.bound(local, &self.model.of_means(&alpha));
         if !bound.is_finite() {
             return Err(Error::Overflow { quantity: "the bound", value: bound }.into());
         }

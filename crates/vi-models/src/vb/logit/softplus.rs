@@ -21,19 +21,19 @@ pub(super) struct SoftplusMoments {
 /// `−2(−ρ)^(−k)/k`, `ρ = 3+√8`, decay geometrically; a multiple of `z¹¹ − z¹⁰` that makes `p′(1) = ½`, so that `p(e^(−|t|))` has the kink of
 /// `log(1+e^(−|t|))` and not another; and what lifts the sum above the logarithm.
 const POLYNOMIAL: [f64; 13] = [
-    1.99083670715537739e-10,
-    0.999999992880564638,
-    -0.499999586587584464,
-    0.333323828099381986,
-    -0.249885260975043409,
+    1.9908367071553774e-10,
+    0.9999999928805646,
+    -0.4999995865875845,
+    0.333323828099382,
+    -0.2498852609750434,
     0.19916368812419116,
-    -0.162671382897714661,
-    0.129661696453309702,
-    -0.0936789313504741476,
-    0.055838314245897154,
-    -0.0246000465137665547,
-    0.00690461933400810081,
-    -0.000909750288075712259,
+    -0.16267138289771466,
+    0.1296616964533097,
+    -0.09367893135047414,
+    0.05583831424589716,
+    -0.024600046513766554,
+    0.0069046193340081006,
+    -0.0009097502880757122,
 ];
 
 impl SoftplusMoments {
@@ -142,7 +142,7 @@ impl<'a> Softplus<'a> {
     pub(super) fn end(mut self, theta: &[f64]) -> Result<End<'a>, ModelError> {
         let (_, likelihood, moments) = self.solve(theta)?;
         Ok(End {
-            shrinkage: self.model.from_moments(&moments),
+            shrinkage: self.model.of_moments(&moments),
             xi: Vec::new(),
             likelihood,
             moments,
@@ -159,7 +159,7 @@ impl Cycle for Softplus<'_> {
 
     fn cycle(&mut self, theta: &[f64]) -> Result<Step<()>, ModelError> {
         let (expected, likelihood, moments) = self.solve(theta)?;
-        let shrinkage = self.model.from_moments(&moments); // (53), (75)
+        let shrinkage = self.model.of_moments(&moments); // (53), (75)
         let (mut bound, mut size) = (0.0, 0.0);
         let mut add = |term: f64| {
             bound += term;

@@ -106,7 +106,7 @@ fn the_notes_updates_as_they_stand_give_the_same() {
 #[test]
 fn the_bound_never_falls_and_its_terms_add_up() {
     for seed in 0..10 {
-        let (mut x, mut y) = problem(seed, 6 + 6 * (seed as usize % 5), 9);
+        let (mut x, mut y) = problem(seed, 6 + 6 * usize::try_from(seed % 5).unwrap(), 9);
         for i in 0..x.nrows() {
             if seed % 3 == 0 {
                 x[(i, 1)] = x[(i, 0)];

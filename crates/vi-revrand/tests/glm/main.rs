@@ -1,3 +1,0 @@
-//! The GLM as a whole.
-
-mod demo;
