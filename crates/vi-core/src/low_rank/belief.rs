@@ -8,6 +8,7 @@ use vi_linalg::LowRank;
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::low_rank::{Capacitance, weighted_gram};
 
+use super::kernels::largest;
 use super::settings::LowRankSettings;
 use super::waiting::Waiting;
 use crate::Error;
@@ -19,7 +20,9 @@ use crate::error::{check_finite, check_len, check_positive};
 pub struct ProjectionCounts {
     /// Projections.
     pub projections: u64,
-    /// Entries of `ψ` that rounding had put below the bound `1/ψ⁺ ≤ 1/ψ + 1/ψ₁` of an EM step, and that were lifted to it.
+    /// Entries of `ψ` that an EM step had put below a floor, and that were lifted to it. There are two: `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which
+    /// only rounding can break, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates
+    /// that `W` explains whole (Heywood cases), whose `ψ` would halve with every projection.
     pub lifted: u64,
 }
 
@@ -62,6 +65,9 @@ pub struct LowRankGaussian {
     pub(super) gram: Mat<f64>,
     /// The factor of `M = I + WᵀΨ⁻¹W`.
     pub(super) capacitance: Capacitance,
+    pub(super) largest_psi: f64,
+    /// The smallest `ψ` that the belief began with.
+    pub(super) begun: f64,
     pub(super) waiting: Waiting,
     pub(super) settings: LowRankSettings,
     pub(super) counts: ProjectionCounts,
@@ -167,6 +173,8 @@ impl LowRankGaussian {
             mean,
             capacitance: Capacitance::from_gram(gram.clone())?,
             gram,
+            largest_psi: largest(precision.psi()),
+            begun: precision.psi().iter().fold(f64::INFINITY, |least, &psi| least.min(psi)),
             precision,
             waiting: Waiting::default(),
             settings,

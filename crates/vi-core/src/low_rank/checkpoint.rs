@@ -10,11 +10,12 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::belief::ProjectionCounts;
 use super::columns::SparseRows;
+use super::kernels::largest;
 use super::settings::{LowRankSettings, MeanMoves, Scheme};
 use super::space::{Space, SpaceRow};
 use super::waiting::{Rows, Waiting};
 use crate::checkpoint::{Checkpoint, CheckpointError};
-use crate::error::{check_finite, check_len};
+use crate::error::{check_finite, check_len, check_positive};
 use crate::{Error, SparseRow};
 
 /// The stored form of a [`LowRankGaussian`]: settings, `μ₀`, `ψ`, `W` row by row, `WᵀΨ⁻¹W`, and the rows that wait with what
@@ -29,6 +30,7 @@ pub struct LowRankWire {
     gram: Vec<f64>,
     projections: u64,
     lifted: u64,
+    begun: f64,
     space: Vec<SpaceRow>,
     rows: RowsWire,
 }
@@ -72,6 +74,7 @@ impl Checkpoint for LowRankGaussian {
             gram: (0..p).flat_map(|j| (j..p).map(move |i| self.gram[(i, j)])).collect(),
             projections: self.counts.projections,
             lifted: self.counts.lifted,
+            begun: self.begun,
             space: self.waiting.space.rows.clone(),
             rows: match &self.waiting.rows {
                 Rows::Dense(values) => RowsWire::Dense(values.clone()),
@@ -99,6 +102,7 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         return Err(Error::Empty { argument: "mean" });
     }
     check_finite("mean", &wire.mean)?;
+    check_positive("smallest psi", wire.begun)?;
     check_len("psi", d, wire.psi.len())?;
     check_len("W", d.saturating_mul(p), wire.w.len())?;
     check_len("Gram matrix", p * (p + 1) / 2, wire.gram.len())?;
@@ -139,6 +143,8 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
     Ok(LowRankGaussian {
         mean: wire.mean,
+        largest_psi: largest(precision.psi()),
+        begun: wire.begun,
         precision,
         capacitance: Capacitance::from_gram(gram.clone())?,
         gram,

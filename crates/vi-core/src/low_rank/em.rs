@@ -30,6 +30,8 @@ pub(super) struct Target<'a> {
     pub(super) share: f64,
     /// `S ⪰ least·αΨ`.
     pub(super) least: f64,
+    /// No more than any `ψ` that the belief began with.
+    pub(super) begun: f64,
 }
 
 impl Target<'_> {
@@ -66,7 +68,7 @@ impl Sums {
         if p == 0 {
             return;
         }
-        let EmMemory { a, b, first, second } = memory;
+        let EmMemory { a, b, first, second, .. } = memory;
         let (a, b, inverse, scale) = (&mut a[..r * p], &mut b[..r * p], &mut first[..r], &mut second[..r]);
         vectorised(
             #[inline(always)]
@@ -99,11 +101,14 @@ pub(super) struct EmMemory {
     b: Vec<f64>,
     first: Vec<f64>,
     second: Vec<f64>,
+    whole: Vec<f64>,
 }
 
 impl EmMemory {
     pub(super) fn new(height: usize, p: usize) -> Self {
-        Self { a: vec![0.0; height * p], b: vec![0.0; height * p], first: vec![0.0; height], second: vec![0.0; height] }
+        let by_row = || vec![0.0; height];
+        let (a, b) = (vec![0.0; height * p], vec![0.0; height * p]);
+        Self { a, b, first: by_row(), second: by_row(), whole: by_row() }
     }
 }
 
@@ -149,11 +154,16 @@ impl Maps {
 /// What a step does where `ψ` would fall to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Floor {
-    /// In exact arithmetic `1/ψ₁⁺ ≤ 1/(least·αψ) + 1/ψ₁`: what rounding puts below is lifted to it, and counted.
+    /// Two bounds, and what is below is lifted and counted. In exact arithmetic `1/ψ₁⁺ ≤ 1/(least·αψ) + 1/ψ₁`: what is below is
+    /// rounding. And where factor analysis explains a coordinate whole (a Heywood case), each step would halve its `ψ`
+    /// for ever: `ψ₁⁺ ≥ min(begun, HEYWOOD·diag S)`.
     Bound,
     /// It is an error.
     Refuse,
 }
+
+/// The least share of a coordinate's precision that is left to `Ψ`, unless the belief began with less.
+const HEYWOOD: f64 = 1e-6;
 
 /// What a step found on its way.
 #[derive(Debug, Clone, Copy, Default)]
@@ -190,8 +200,9 @@ pub(super) fn advance_psi(
     memory: &mut EmMemory,
 ) -> Outcome {
     let (r, p) = (psi1.len(), f.w.rank());
-    let EmMemory { a, b, first: left, second: ratio } = memory;
-    let (u, other, left, ratio) = (&mut a[..r * p], &mut b[..r * p], &mut left[..r], &mut ratio[..r]);
+    let EmMemory { a, b, first: left, second: ratio, whole } = memory;
+    let (u, other, left, ratio, whole) =
+        (&mut a[..r * p], &mut b[..r * p], &mut left[..r], &mut ratio[..r], &mut whole[..r]);
     f.mul(u, maps.from_f.as_ref());
     match current {
         Current::Start => f.mul(other, maps.from_current.as_ref()),
@@ -205,6 +216,7 @@ pub(super) fn advance_psi(
                 *ratio = target.share * psi / psi1;
                 *left += target.share * psi;
             }
+            whole.copy_from_slice(left);
             if p > 0 {
                 for (u, other) in u.chunks_exact_mut(r).zip(other.chunks_exact(r)) {
                     for (((u, other), ratio), left) in u.iter_mut().zip(other).zip(&*ratio).zip(left.iter_mut()) {
@@ -219,7 +231,8 @@ pub(super) fn advance_psi(
     for (i, (psi1, value)) in psi1.iter_mut().zip(left).enumerate() {
         match floor {
             Floor::Bound => {
-                let bound = 1.0 / (1.0 / (target.least * target.share * f.psi[i]) + 1.0 / *psi1);
+                let least = target.least * target.share * f.psi[i];
+                let bound = f64::max(1.0 / (1.0 / least + 1.0 / *psi1), f64::min(target.begun, HEYWOOD * whole[i]));
                 outcome.lifted += usize::from(*value < bound);
                 *psi1 = value.max(bound);
             }
@@ -294,23 +307,6 @@ pub(super) fn step(
         Some(pivot) => Err(Error::NotPositiveDefinite { argument: "psi after the EM step", pivot }),
     }
 }
-
-/// Checks that `S` cannot overflow: `S ⪯ (1 + tr D²K)·Ψ`.
-///
-/// # Errors
-/// [`Error::Overflow`].
-pub(super) fn check_magnitude(psi: &[f64], gram: MatRef<'_, f64>, weights: &[f64]) -> Result<(), Error> {
-    let trace: f64 = weights.iter().enumerate().map(|(j, weight)| (weight * gram[(j, j)]).abs()).sum();
-    let largest = psi.iter().fold(0.0, |largest, &psi| f64::max(largest, psi)) * (1.0 + trace);
-    if largest < LARGEST {
-        Ok(())
-    } else {
-        Err(Error::Overflow { quantity: "a diagonal of the precision", value: largest })
-    }
-}
-
-/// Squares of numbers up to here are finite.
-const LARGEST: f64 = 1e150;
 
 /// `a·b` of small matrices, by one thread.
 pub(super) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {

@@ -3,6 +3,7 @@
 use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
+use super::kernels::largest;
 use super::waiting::Waiting;
 use crate::belief::Belief;
 use crate::forgetting::Forget;
@@ -41,7 +42,8 @@ impl Forget for LowRankGaussian {
         let prior: Vec<f64> = anchor.precision.psi().iter().map(|psi| (1.0 - lambda) * psi).collect();
         next.scale(lambda, &prior);
         let (precision, mean) = (next.precision, next.mean);
-        let mut next = Self { counts: next.counts, ..Self::from_parts(mean, precision, self.settings)? };
+        let begun = self.begun.min(anchor.begun);
+        let mut next = Self { counts: next.counts, begun, ..Self::from_parts(mean, precision, self.settings)? };
         if anchor.precision.w_row_major().iter().any(|w| *w != 0.0) {
             next.push_columns(anchor.precision.w().transpose(), |_| 1.0 - lambda, Par::Seq)?;
         }
@@ -90,6 +92,7 @@ impl LowRankGaussian {
         for (psi, prior) in psi.iter_mut().zip(prior) {
             *psi += prior;
         }
+        self.largest_psi = largest(self.precision.psi());
     }
 
     /// Adds columns to `W` that wait, the rows of `x` (`k × d`), each with a weight: `Λ ← Λ + Σ h_j·x_jx_jᵀ`, the mean staying.
@@ -109,7 +112,7 @@ impl LowRankGaussian {
         for t in 0..x.nrows() {
             let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
             let site = Site { slope: 0.0, curvature: weight(t) };
-            site.check(seen.projection.variance)?;
+            seen.check(site, self.largest_psi)?;
             self.waiting.space.push(seen, site);
         }
         self.waiting.rows.push_dense(x, self.waiting.len());

@@ -33,7 +33,8 @@ impl Mergeable for LowRankGaussian {
             return Err(Error::NotPositiveDefinite { argument: "psi of the merged precision", pivot });
         }
         let precision = LowRank::diagonal_only(&psi, prior.rank())?;
-        let mut merged = Self::from_parts(prior_alone.mean().to_vec(), precision, prior.settings)?;
+        let mean = prior_alone.mean().to_vec();
+        let mut merged = Self { begun: prior.begun, ..Self::from_parts(mean, precision, prior.settings)? };
         for part in parts {
             merged.push_columns(part.precision.w().transpose(), |_| 1.0, Par::Seq)?;
         }

@@ -60,7 +60,7 @@ impl LowRankGaussian {
         rule.check_label(y)?;
         let seen = self.see(&self.look_sparse(row))?;
         let site = rule.site(seen.projection.mean, seen.projection.variance, y)?;
-        site.check(seen.projection.variance)?;
+        seen.check(site, self.largest_psi)?;
         if !matches!(self.settings.scheme, Scheme::Blocked { .. }) {
             let mut x = vec![0.0; row.dim()];
             for (i, value) in row.entries() {
@@ -192,7 +192,7 @@ impl LowRankGaussian {
         let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
         let projection = seen.projection;
         let site = site(t, projection)?;
-        site.check(projection.variance)?;
+        seen.check(site, self.largest_psi)?;
         self.waiting.space.push(seen, site);
         Ok(StepInfo { projection, site })
     }
@@ -205,7 +205,7 @@ impl LowRankGaussian {
         site: Site,
         par: Par,
     ) -> Result<StepInfo, Error> {
-        site.check(seen.projection.variance)?;
+        seen.check(site, self.largest_psi)?;
         let info = StepInfo { projection: seen.projection, site };
         self.waiting.space.push(seen, site);
         self.settle(x, par)?;

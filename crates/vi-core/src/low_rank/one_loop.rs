@@ -82,7 +82,6 @@ impl LowRankGaussian {
         let (p, k) = (self.rank(), self.waiting.len());
         let space = &self.waiting.space;
         let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(space.curvatures()).collect();
-        em::check_magnitude(self.precision.psi(), space.gram(self.gram.as_ref()).as_ref(), &weights)?;
         let h = &weights[p..];
         if let (Some(&curvature), true) = (h.iter().find(|h| **h < 0.0), k > 1) {
             return Err(Error::ImproperSite { slope: 0.0, curvature, variance: f64::NAN });

@@ -17,7 +17,7 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
-use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::kernels::{self, Factor, FactorMut, Tile, add_gram, vectorised};
 use super::settings::Scheme;
 use super::space::solve;
 use super::spectral::{self, SpectralStart};
@@ -47,8 +47,8 @@ impl LowRankGaussian {
     /// `O((p+k)³)`.
     ///
     /// # Errors
-    /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]: numbers beyond the range of floats, or negative curvatures that
-    /// leave no Gaussian. The belief is then as it was.
+    /// [`Error::NotPositiveDefinite`] when rounding leaves nothing of what negative curvatures reduce. The belief is then as it
+    /// was.
     pub fn flush(&mut self, par: Par) -> Result<(), Error> {
         if self.waiting.len() == 0 {
             return Ok(());
@@ -67,9 +67,8 @@ impl LowRankGaussian {
         let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(self.waiting.space.curvatures()).collect();
         let gram = self.waiting.space.gram(self.gram.as_ref());
         let start = spectral::start(gram.as_ref(), &weights, p)?;
-        let target = Target { columns, weights: &weights, share: 1.0, least: start.least };
+        let target = Target { columns, weights: &weights, share: 1.0, least: start.least, begun: self.begun };
         let shift = self.mean_coefficients();
-        em::check_magnitude(self.precision.psi(), gram.as_ref(), &weights)?;
         let inner_loops = match self.settings.scheme {
             Scheme::Blocked { inner_loops, .. } => inner_loops,
             Scheme::OneLoop | Scheme::Recursive { .. } => 0,
@@ -86,6 +85,7 @@ impl LowRankGaussian {
     pub(super) fn finish(&mut self, written: Written) -> Result<(), Error> {
         self.capacitance = Capacitance::from_gram(written.gram.clone())?;
         self.gram = written.gram;
+        self.largest_psi = kernels::largest(self.precision.psi());
         self.counts.projections += 1;
         self.counts.lifted += written.outcome.lifted as u64;
         self.shown.take();
@@ -195,7 +195,7 @@ impl LowRankGaussian {
         par: Par,
     ) -> Mat<f64> {
         let (p, d) = (self.rank(), self.mean.len());
-        let tiling = Target { columns, weights: &[], share: 1.0, least: 1.0 }.tiling(p);
+        let tiling = Target { columns, weights: &[], share: 1.0, least: 1.0, begun: 0.0 }.tiling(p);
         let height = tiling.height().min(d);
         let (w, psi) = self.precision.row_major_mut();
         tiling.fold(

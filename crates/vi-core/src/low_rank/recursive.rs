@@ -27,8 +27,7 @@ impl LowRankGaussian {
         let (p, d) = (self.rank(), self.mean.len());
         let columns = Columns::Dense(x);
         let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(self.waiting.space.curvatures()).collect();
-        em::check_magnitude(self.precision.psi(), self.waiting.space.gram(self.gram.as_ref()).as_ref(), &weights)?;
-        let target = Target { columns, weights: &weights, share: 1.0, least: 0.0 };
+        let target = Target { columns, weights: &weights, share: 1.0, least: 1.0, begun: 0.0 };
         let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         let (mut w1, mut psi1) = (self.precision.w_row_major().to_vec(), psi.to_vec());
         for _ in 0..inner_loops {

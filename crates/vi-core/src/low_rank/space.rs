@@ -202,7 +202,24 @@ impl Space {
     }
 }
 
+/// What a row may add to the precision, relative to `Ψ` and as it is: products of numbers up to here stay finite, for as many
+/// rows as can wait.
+const LARGEST: (f64, f64) = (1e140, 1e145);
+
 impl Seen {
+    /// Checks that the row can be absorbed with `site`: it leaves a Gaussian, and its projection will not overflow.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`], [`Error::Overflow`].
+    pub(super) fn check(&self, site: Site, largest_psi: f64) -> Result<(), Error> {
+        site.check(self.projection.variance)?;
+        let added = site.curvature.abs() * self.xx.last().copied().unwrap_or(0.0);
+        if added > LARGEST.0 || (1.0 + added) * largest_psi > LARGEST.1 {
+            return Err(Error::Overflow { quantity: "h·xᵀΨ⁻¹x", value: added });
+        }
+        Ok(())
+    }
+
     pub(super) fn wx(&self) -> &[f64] {
         &self.wx
     }

@@ -287,7 +287,8 @@ impl Data<'_> {
         let (d, p) = (q.dim(), q.rank());
         let start = self.prior.matrix();
         let weights: Vec<f64> = std::iter::repeat_n(1.0, start.rank()).chain(curvatures.iter().copied()).collect();
-        let target = Target { columns: Columns::Dense(self.x), weights: &weights, share: 1.0, least: 1.0 };
+        let target =
+            Target { columns: Columns::Dense(self.x), weights: &weights, share: 1.0, least: 1.0, begun: q.begun };
         let (mut w, mut psi) = (q.precision.w_row_major().to_vec(), q.precision.psi().to_vec());
         // A negative curvature may leave less than Ψ₀, and then a ψ that falls to nothing says that S is indefinite.
         let floor = if curvatures.iter().all(|h| *h >= 0.0) { Floor::Bound } else { Floor::Refuse };
@@ -301,8 +302,11 @@ impl Data<'_> {
             }
         }
         let precision = LowRank::from_row_major(w, p, psi)?;
-        let mut next =
-            LowRankGaussian { counts: q.counts, ..LowRankGaussian::from_parts(q.mean.clone(), precision, q.settings)? };
+        let mut next = LowRankGaussian {
+            counts: q.counts,
+            begun: q.begun,
+            ..LowRankGaussian::from_parts(q.mean.clone(), precision, q.settings)?
+        };
         let gradient = self.gradient(&q.mean, &sites.slopes)?;
         let Some((change, iterations, solved)) = self.solve(&next, curvatures, &gradient, settings)? else {
             return Ok(None);

@@ -14,6 +14,7 @@ mod forgetting;
 mod hyper;
 mod joined;
 mod low_rank;
+mod low_rank_state;
 mod merge;
 mod refine;
 mod rules;

@@ -1,0 +1,430 @@
+//! The low-rank belief as state: bytes, shards, draws, sites of either sign, bad input.
+
+use proptest::prelude::*;
+use vi_core::{
+    AdaptiveFading, Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Explicit, Forget,
+    Forgetting, GaussianLikelihood, Implicit, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, ShardPosterior,
+    Site, SiteRule, SparseRow, filter, merge,
+};
+use vi_linalg::faer::{Mat, Par};
+
+use crate::common::{difference, labels, rng, rows, view};
+
+const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
+
+fn settings(rank: usize, block: usize) -> LowRankSettings {
+    LowRankSettings::blocked(rank).unwrap().with_block(block).unwrap()
+}
+
+fn prior(d: usize, settings: LowRankSettings) -> LowRankGaussian {
+    let variances: Vec<f64> = (0..d).map(|i| 1.0 / (1.0 + 0.2 * i as f64)).collect();
+    LowRankGaussian::new(&vec![0.1; d], &variances, settings).unwrap()
+}
+
+fn bytes(belief: &LowRankGaussian) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    belief.write_to(&mut bytes).unwrap();
+    bytes
+}
+
+fn dense(belief: &LowRankGaussian) -> DenseGaussian {
+    belief.to_dense(Par::Seq).unwrap()
+}
+
+/// A belief with rows that wait, of either kind, and data to go on with.
+fn half_way(settings: LowRankSettings, sparse: bool) -> LowRankGaussian {
+    let (d, n) = (9, 13);
+    let mut rng = rng(1);
+    let (x, y) = (rows(n, d, &mut rng), labels(n, &mut rng));
+    let mut belief = prior(d, settings);
+    for t in 0..n {
+        if sparse {
+            let indices = [t % 4, 4 + t % 5];
+            let row = SparseRow::new(d, &indices, &x[2 * t..2 * t + 2]).unwrap();
+            belief.step_sparse(&LOGIT, row, y[t], Par::Seq).unwrap();
+        } else {
+            belief.step(&LOGIT, &x[d * t..d * (t + 1)], y[t], Par::Seq).unwrap();
+        }
+    }
+    belief
+}
+
+#[test]
+fn going_on_after_reading_is_never_having_stopped() {
+    let forms = [
+        settings(3, 5),
+        settings(0, 4),
+        settings(2, 64),
+        LowRankSettings::one_loop(2).unwrap(),
+        LowRankSettings::recursive(2, 2, MeanMoves::AfterProjection).unwrap(),
+    ];
+    for form in forms {
+        for sparse in [false, true] {
+            let mut belief = half_way(form, sparse);
+            let written = bytes(&belief);
+            let mut again = LowRankGaussian::read_from(&mut written.as_slice()).unwrap();
+            assert_eq!(bytes(&again), written);
+            assert_eq!(again.waiting(), belief.waiting());
+            let mut rng = rng(2);
+            let (x, y) = (rows(8, 9, &mut rng), labels(8, &mut rng));
+            for both in [&mut belief, &mut again] {
+                both.run(&LOGIT, view(&x, 9), &y, Par::Seq, |_, _, _| {}).unwrap();
+                both.fade(0.9).unwrap();
+            }
+            assert_eq!(again.mean(), belief.mean());
+            assert_eq!(bytes(&again), bytes(&belief), "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn damaged_records_are_errors() {
+    let written = bytes(&half_way(settings(2, 5), true));
+    for length in 0..written.len() {
+        assert!(LowRankGaussian::read_from(&mut &written[..length]).is_err(), "{length} bytes");
+    }
+    for position in (0..written.len()).step_by(7) {
+        let mut damaged = written.clone();
+        damaged[position] ^= 0x10;
+        assert!(LowRankGaussian::read_from(&mut damaged.as_slice()).is_err(), "byte {position}");
+    }
+}
+
+proptest! {
+    /// A right frame around wrong numbers: an error or a belief that can be used, never a panic.
+    #[test]
+    fn payloads_changed_in_one_byte_do_no_harm(position in 0_usize..2000, value in any::<u8>()) {
+        let wire = half_way(settings(2, 5), false).to_wire().unwrap();
+        let mut framed = Vec::new();
+        vi_core::checkpoint::write(&mut framed, LowRankGaussian::KIND, &wire).unwrap();
+        let payload = 8 + 4 + 24 + 8;
+        let position = payload + position % (framed.len() - payload - 8);
+        framed[position] = value;
+        let crc = crc::Crc::<u64>::new(&crc::CRC_64_XZ).checksum(&framed[..framed.len() - 8]);
+        let end = framed.len();
+        framed[end - 8..].copy_from_slice(&crc.to_le_bytes());
+        if let Ok(mut belief) = LowRankGaussian::read_from(&mut framed.as_slice()) {
+            if belief.settings().inner_loops() > 10 {
+                return Ok(()); // as asked, and long
+            }
+            let x = vec![0.5; belief.dim()];
+            let _ = belief.predict(&x, Par::Seq);
+            let _ = belief.step(&LOGIT, &x, 1.0, Par::Seq);
+            let _ = belief.flush(Par::Seq);
+        }
+    }
+}
+
+/// Exact for linear models where the rank holds all, whatever waits in each shard, with a factor in the prior and without.
+#[test]
+fn shards_of_a_linear_model_merge_to_the_single_run() {
+    let (d, n) = (6, 24);
+    let mut rng = rng(3);
+    let (x, y) = (rows(n, d, &mut rng), rows(1, n, &mut rng));
+    let x = view(&x, d);
+    let rule = Explicit(GaussianLikelihood::new(0.5).unwrap());
+    let w = Mat::from_fn(d, 8, |i, j| if j < 2 { ((i + 3 * j) as f64).cos() } else { 0.0 });
+    let with_factor =
+        LowRankGaussian::from_precision(&vec![0.2; d], w.as_ref(), &vec![0.7; d], settings(8, 5)).unwrap();
+    for prior in [prior(d, settings(8, 5)), with_factor] {
+        let mut whole = dense(&prior);
+        filter::run(&mut whole, &rule, x, &y, |_, _, _| {}).unwrap();
+        let mut shards = Vec::new();
+        for first in [0, 8, 16] {
+            let mut part = prior.clone();
+            part.run(&rule, x.subrows(first, 8), &y[first..first + 8], Par::Seq, |_, _, _| {}).unwrap();
+            assert_eq!(part.waiting(), 3);
+            shards.push(ShardPosterior::new(part, &prior, "linear", &Forgetting::none()).unwrap());
+        }
+        let merged = merge::merge(&prior, &shards).unwrap().into_belief();
+        assert_eq!(merged.waiting(), 0);
+        // Some hundred roundings, condition below 1e3.
+        assert!(difference(&dense(&merged), &whole) < 1e-11, "{:e}", difference(&dense(&merged), &whole));
+    }
+}
+
+/// Means and covariances of draws, each entry within six standard errors.
+#[test]
+fn draws_have_the_beliefs_moments() {
+    let belief = half_way(settings(2, 10), false);
+    assert_eq!(belief.waiting(), 3);
+    let n = 40_000;
+    let draws = belief.draw(n, &mut rng(4), Par::Seq).unwrap();
+    let exact = dense(&belief);
+    let (covariance, d) = (exact.covariance(), exact.dim());
+    let mean: Vec<f64> = (0..d).map(|i| draws.row(i).iter().sum::<f64>() / n as f64).collect();
+    for i in 0..d {
+        assert!((mean[i] - exact.mean()[i]).abs() < 6.0 * (covariance[(i, i)] / n as f64).sqrt());
+        for j in 0..=i {
+            let found: f64 =
+                (0..n).map(|k| (draws[(i, k)] - exact.mean()[i]) * (draws[(j, k)] - exact.mean()[j])).sum::<f64>()
+                    / n as f64;
+            // Var of a product of two Gaussians: P_ii·P_jj + P_ij².
+            let error = ((covariance[(i, i)] * covariance[(j, j)] + covariance[(i, j)].powi(2)) / n as f64).sqrt();
+            assert!((found - covariance[(i, j)]).abs() < 6.0 * error, "({i}, {j})");
+        }
+    }
+}
+
+/// Curvatures of either sign, as moment matching and refinement make them.
+struct Alternating;
+
+impl SiteRule for Alternating {
+    fn check_label(&self, _label: f64) -> Result<(), Error> {
+        Ok(())
+    }
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        let curvature = if y > 0.5 { 0.7 } else { -0.4 / (1.0 + nu) };
+        Ok(Site { slope: y - 0.3 * a, curvature })
+    }
+}
+
+#[test]
+fn negative_curvatures_are_projected_too() {
+    let (d, n) = (8, 30);
+    let mut rng = rng(5);
+    let (x, y) = (rows(n, d, &mut rng), labels(n, &mut rng));
+    let x = view(&x, d);
+    let start = |settings| prior(d, settings);
+    let mut exact = dense(&start(settings(8, 5)));
+    filter::run(&mut exact, &Alternating, x, &y, |_, _, _| {}).unwrap();
+    for inner_loops in [0, 1, 2] {
+        // A precision below Ψ has no exact form Ψ + WWᵀ without its diagonal: compare while rows wait, and the diagonal after.
+        let mut belief = start(settings(3, 30).with_inner_loops(inner_loops));
+        belief.run(&Alternating, x.subrows(0, 29), &y[..29], Par::Seq, |_, _, _| {}).unwrap();
+        let before = belief.precision_lower(Par::Seq);
+        let (mean, waiting) = (belief.mean().to_vec(), belief.waiting());
+        assert_eq!(waiting, 29);
+        belief.flush(Par::Seq).unwrap();
+        for i in 0..d {
+            assert!((belief.mean()[i] - mean[i]).abs() < 1e-12);
+            assert!(belief.precision().psi()[i] > 0.0);
+            if inner_loops == 0 {
+                assert!((belief.precision().diagonal()[i] / before[(i, i)] - 1.0).abs() < 1e-12);
+            }
+        }
+        let mut whole = start(settings(3, 64).with_inner_loops(inner_loops));
+        whole.run(&Alternating, x, &y, Par::Seq, |_, _, _| {}).unwrap();
+        assert!(difference(&dense(&whole), &exact) < 1e-11);
+    }
+    // Waiting rows of negative curvature have no square root: what needs one says so.
+    let mut belief = start(settings(3, 30));
+    let (row, zero) = (vec![0.3; d], 0.0);
+    belief.step(&Alternating, &row, zero, Par::Seq).unwrap();
+    assert!(matches!(belief.draw(1, &mut rng, Par::Seq), Err(Error::ImproperSite { .. })));
+    belief.flush(Par::Seq).unwrap();
+    belief.draw(1, &mut rng, Par::Seq).unwrap();
+
+    let mut one_loop = start(LowRankSettings::one_loop(3).unwrap());
+    one_loop.run(&Alternating, x, &y, Par::Seq, |_, _, _| {}).unwrap();
+    assert!(one_loop.precision().psi().iter().all(|psi| *psi > 0.0));
+}
+
+/// A site that takes all but a little of the precision along `x`.
+struct Vanishing;
+
+impl SiteRule for Vanishing {
+    fn check_label(&self, _label: f64) -> Result<(), Error> {
+        Ok(())
+    }
+    fn site(&self, _a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        Ok(Site { slope: 0.0, curvature: -y / nu })
+    }
+}
+
+/// Runs `action` on a belief that has rows waiting, expects an error, and the bytes unchanged.
+fn refused(
+    form: LowRankSettings,
+    action: impl FnOnce(&mut LowRankGaussian) -> Result<(), Error>,
+    expected: impl FnOnce(&Error) -> bool,
+) {
+    let mut belief = half_way(form, false);
+    let before = bytes(&belief);
+    let mean = belief.mean().to_vec();
+    let error = action(&mut belief).expect_err("bad input was accepted");
+    assert!(expected(&error), "{error:?}");
+    assert_eq!(bytes(&belief), before);
+    assert_eq!(belief.mean(), mean);
+}
+
+#[test]
+fn bad_rows_and_labels_are_refused() {
+    let (good, short) = (vec![0.2; 9], vec![0.2; 8]);
+    let mut holed = good.clone();
+    holed[4] = f64::NAN;
+    let huge = vec![1e200; 9];
+    let large = vec![1e90; 9];
+    let linear = Explicit(GaussianLikelihood::new(1.0).unwrap());
+    // The next row is the last of its block in the first form.
+    for form in [settings(2, 14), settings(2, 5), LowRankSettings::one_loop(2).unwrap()] {
+        let step = |x: &[f64], y: f64| {
+            let x = x.to_vec();
+            move |b: &mut LowRankGaussian| b.step(&LOGIT, &x, y, Par::Seq).map(drop)
+        };
+        refused(form, step(&short, 1.0), |e| matches!(e, Error::Dimension { argument: "x", expected: 9, found: 8 }));
+        refused(form, step(&holed, 1.0), |e| matches!(e, Error::NonFinite { argument: "x", index: 4, .. }));
+        refused(form, step(&good, 2.0), |e| matches!(e, Error::Label { .. }));
+        refused(form, step(&huge, 1.0), |e| matches!(e, Error::Overflow { .. }));
+        let large = large.clone();
+        refused(
+            form,
+            move |b| b.step(&linear, &large, 1.0, Par::Seq).map(drop),
+            |e| matches!(e, Error::Overflow { .. }),
+        );
+        refused(
+            form,
+            |b| b.step(&Vanishing, &good, 2.0, Par::Seq).map(drop),
+            |e| matches!(e, Error::ImproperSite { .. }),
+        );
+        let two = Mat::from_fn(2, 9, |t, i| if (t, i) == (1, 3) { f64::INFINITY } else { 0.1 });
+        refused(
+            form,
+            |b| b.run(&LOGIT, two.as_ref(), &[1.0, 0.0], Par::Seq, |_, _, _| {}),
+            |e| matches!(e, Error::Row { row: 1, source } if matches!(**source, Error::NonFinite { index: 3, .. })),
+        );
+        refused(
+            form,
+            |b| b.add_information(Mat::<f64>::zeros(0, 9).as_ref(), Par::Seq),
+            |e| matches!(e, Error::Empty { argument: "x" }),
+        );
+        let sparse = SparseRow::new(8, &[1], &[1.0]).unwrap();
+        refused(
+            form,
+            |b| b.step_sparse(&LOGIT, sparse, 1.0, Par::Seq).map(drop),
+            |e| matches!(e, Error::Dimension { argument: "row", .. }),
+        );
+        refused(form, |b| b.shift_mean(&holed), |e| matches!(e, Error::NonFinite { argument: "change", index: 4, .. }));
+        refused(form, |b| b.diffuse(&good), |e| matches!(e, Error::Unsupported { .. }));
+        refused(form, |b| b.fade(1e-310), |e| matches!(e, Error::NonFinite { argument: "variance", .. }));
+    }
+    // More rows than there is room for.
+    let many = Mat::from_fn(6, 9, |_, _| 0.1);
+    refused(
+        settings(2, 14),
+        |b| b.step_block(&LOGIT, many.as_ref(), &[1.0; 6], Par::Seq).map(drop),
+        |e| matches!(e, Error::Dimension { argument: "rows of x", expected: 1, found: 6 }),
+    );
+    assert!(matches!(SparseRow::new(9, &[3, 3], &[1.0, 1.0]), Err(Error::SparseIndex { position: 1, .. })));
+    assert!(matches!(SparseRow::new(9, &[3, 9], &[1.0, 1.0]), Err(Error::SparseIndex { position: 1, .. })));
+}
+
+/// A rule that fails at its third observation.
+struct FailsLate(std::cell::Cell<usize>);
+
+impl SiteRule for FailsLate {
+    fn check_label(&self, _label: f64) -> Result<(), Error> {
+        Ok(())
+    }
+    fn site(&self, _a: f64, _nu: f64, _y: f64) -> Result<Site, Error> {
+        self.0.set(self.0.get() + 1);
+        if self.0.get() == 3 {
+            return Err(Error::ImproperSite { slope: 0.0, curvature: 0.0, variance: 0.0 });
+        }
+        Ok(Site { slope: 0.1, curvature: 0.2 })
+    }
+}
+
+#[test]
+fn a_rule_that_fails_leaves_the_belief_alone() {
+    let x = rows(4, 9, &mut rng(6));
+    for form in [settings(2, 64), settings(2, 15), LowRankSettings::one_loop(2).unwrap()] {
+        refused(
+            form,
+            |b| b.run(&FailsLate(std::cell::Cell::new(0)), view(&x, 9), &[0.0; 4], Par::Seq, |_, _, _| {}),
+            |e| matches!(e, Error::Row { row: 2, .. }),
+        );
+    }
+    refused(
+        settings(2, 64),
+        |b| b.step_block(&FailsLate(std::cell::Cell::new(0)), view(&x, 9), &[0.0; 4], Par::Seq).map(drop),
+        |e| matches!(e, Error::Row { row: 2, .. }),
+    );
+}
+
+/// The printed recursion subtracts: where that leaves nothing of `ψ` the error names the coordinate. The one-loop form, in which
+/// `ψ` only grows, goes on.
+#[test]
+fn a_vanishing_psi_is_named_by_the_recursion_and_avoided_by_the_others() {
+    let d = 3;
+    let w = Mat::from_fn(d, 1, |i, _| if i == 1 { 1e9 } else { 0.0 });
+    let start =
+        |settings| LowRankGaussian::from_precision(&vec![0.0; d], w.as_ref(), &vec![1e-9; d], settings).unwrap();
+    let x = [0.0, 1.0, 0.0];
+    let rule = Explicit(GaussianLikelihood::new(1.0).unwrap());
+    let mut printed = start(LowRankSettings::recursive(1, 3, MeanMoves::BeforeProjection).unwrap());
+    let before = bytes(&printed);
+    let error = printed.step(&rule, &x, 1.0, Par::Seq).unwrap_err();
+    assert!(matches!(error, Error::NotPositiveDefinite { argument: "psi after the EM step", pivot: 1 }), "{error:?}");
+    assert_eq!(bytes(&printed), before);
+    for settings in [LowRankSettings::one_loop(1).unwrap(), settings(1, 1)] {
+        let mut ours = start(settings);
+        ours.step(&rule, &x, 1.0, Par::Seq).unwrap();
+        assert!(ours.precision().psi().iter().all(|psi| *psi >= 0.5e-9));
+    }
+}
+
+#[test]
+fn impossible_beliefs_and_settings_are_refused() {
+    let form = settings(1, 4);
+    let new = |mean: &[f64], variances: &[f64]| LowRankGaussian::new(mean, variances, form).map(drop).unwrap_err();
+    assert!(matches!(new(&[], &[]), Error::Empty { argument: "mean" }));
+    assert!(matches!(new(&[0.0], &[1.0, 1.0]), Error::Dimension { argument: "variances", .. }));
+    assert!(matches!(new(&[0.0, 0.0], &[1.0, 0.0]), Error::NotPositiveDefinite { pivot: 1, .. }));
+    assert!(matches!(new(&[0.0, 0.0], &[1.0, f64::NAN]), Error::NonFinite { index: 1, .. }));
+    assert!(matches!(new(&[f64::INFINITY], &[1.0]), Error::NonFinite { argument: "mean", .. }));
+    let from = |w: &Mat<f64>, psi: &[f64]| LowRankGaussian::from_precision(&[0.0; 2], w.as_ref(), psi, form).map(drop);
+    let w = Mat::<f64>::zeros(2, 1);
+    assert!(from(&w, &[1.0, 1.0]).is_ok());
+    assert!(matches!(from(&Mat::zeros(2, 2), &[1.0; 2]), Err(Error::Dimension { argument: "columns of w", .. })));
+    assert!(matches!(from(&Mat::zeros(3, 1), &[1.0; 2]), Err(Error::Linalg(_))));
+    assert!(matches!(from(&w, &[1.0, 0.0]), Err(Error::Linalg(_))));
+    let small = |epsilon| LowRankGaussian::with_small_factor(&[0.0], &[1.0], epsilon, form, &mut rng(1)).map(drop);
+    assert!(matches!(small(1.0), Err(Error::Setting { name: "epsilon", .. })));
+    assert!(matches!(LowRankSettings::blocked(20_000), Err(Error::Setting { name: "rank", .. })));
+    assert!(matches!(form.with_block(0), Err(Error::Setting { name: "block", .. })));
+    assert!(matches!(
+        LowRankSettings::recursive(1, 0, MeanMoves::AfterProjection),
+        Err(Error::Setting { name: "inner_loops", .. })
+    ));
+    assert!(matches!(AdaptiveFading::new(0.5, 1.0), Err(Error::Setting { name: "memory", .. })));
+    assert!(matches!(AdaptiveFading::new(5.0, f64::NAN), Err(Error::Setting { name: "largest", .. })));
+    let other: Result<LowRankGaussian, Error> = LowRankGaussian::read_from(&mut b"nothing".as_slice());
+    assert!(matches!(other, Err(Error::Checkpoint(CheckpointError::Truncated { .. }))));
+}
+
+/// While predictions are as good as the belief says nothing fades; after a jump it does, and the belief follows sooner.
+#[test]
+fn adaptive_fading_follows_the_prediction_error() {
+    let d = 5;
+    let mut rng = rng(7);
+    let rule = Explicit(GaussianLikelihood::new(0.01).unwrap());
+    let n = 600;
+    let x = rows(n, d, &mut rng);
+    let noise = rows(1, n, &mut rng);
+    let mut adaptive = LowRankGaussian::isotropic(&vec![0.0; d], 1.0, settings(2, 10)).unwrap();
+    let mut constant = adaptive.clone();
+    let mut fading = AdaptiveFading::new(30.0, 1.0).unwrap();
+    let mut largest_before = 0.0_f64;
+    for t in 0..n {
+        let row = &x[d * t..d * (t + 1)];
+        let theta = if t < 300 { 0.5 } else { -0.5 };
+        let y = theta * row.iter().sum::<f64>() + 0.1 * noise[t];
+        fading.apply(&mut adaptive).unwrap();
+        fading.observe(&adaptive.step(&rule, row, y, Par::Seq).unwrap());
+        constant.step(&rule, row, y, Par::Seq).unwrap();
+        if t > 100 && t < 300 {
+            largest_before = largest_before.max(fading.eta());
+        }
+        if t == 310 {
+            assert_eq!(fading.eta(), 1.0);
+        }
+    }
+    // Two factors explain some coordinates of five whole.
+    let (psi, diagonal) = (constant.precision().psi(), constant.precision().diagonal());
+    assert!(psi.iter().zip(&diagonal).all(|(psi, whole)| *psi > 0.9e-6 * whole));
+    let error = |belief: &LowRankGaussian| belief.mean().iter().map(|m| (m + 0.5).abs()).fold(0.0, f64::max);
+    assert!(error(&adaptive) < 0.1 && error(&constant) > 0.3, "{} {}", error(&adaptive), error(&constant));
+    assert!(largest_before <= 1.0);
+    // λ and η say the same.
+    assert!((fading.lambda() * (1.0 + fading.eta()) - 1.0).abs() < 1e-15);
+}
