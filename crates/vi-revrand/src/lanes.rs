@@ -54,7 +54,6 @@ pub(crate) fn exp(x: &[f64], out: &mut [f64]) {
 
 /// `e^x` for `−708 ≤ x ≤ 709`.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "becomes part of a loop over vectors")]
 fn exp_inside(x: f64) -> f64 {
     // Adding 1.5·2⁵² rounds to the nearest integer and leaves it in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -74,7 +73,7 @@ fn exp_inside(x: f64) -> f64 {
 ///
 /// The sum is off by at most a few `ε` for each number, which is absolute: where every `softplus` is below `ε` it is 0.
 pub(crate) fn softplus_sum(sign: f64, f: &[f64], slopes: &mut [f64]) -> f64 {
-    Arch::new().dispatch(Slopes { sign, f, slopes });
+    Arch::new().dispatch(Slopes { sign, f, out: slopes });
     let part = |(f, slopes)| Arch::new().dispatch(SoftplusSum { sign, f, slopes });
     f.chunks(FACTORS).zip(slopes.chunks(FACTORS)).map(part).sum()
 }
@@ -83,7 +82,7 @@ pub(crate) fn softplus_sum(sign: f64, f: &[f64], slopes: &mut [f64]) -> f64 {
 struct Slopes<'a> {
     sign: f64,
     f: &'a [f64],
-    slopes: &'a mut [f64],
+    out: &'a mut [f64],
 }
 
 impl WithSimd for Slopes<'_> {
@@ -91,8 +90,8 @@ impl WithSimd for Slopes<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { sign, f, slopes } = self;
-        for (slope, f) in slopes.iter_mut().zip(f) {
+        let Self { sign, f, out } = self;
+        for (slope, f) in out.iter_mut().zip(f) {
             let t = sign * f;
             let e = exp_inside((-t.abs()).max(SMALLEST));
             *slope = -sign * (if t >= 0.0 { 1.0 } else { e }) / (1.0 + e);

@@ -13,6 +13,8 @@
 //! | `K` | [`glm::GlmSettings::components`] | | revrand (20) |
 //! | `M`, `N` | [`glm::GlmSettings::batch`], rows in all | | revrand (5) |
 
+#![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
+
 pub mod basis;
 mod check;
 mod error;

@@ -104,6 +104,9 @@ proptest! {
         let end = framed.len();
         framed[end - 8..].copy_from_slice(&crc.to_le_bytes());
         if let Ok(mut belief) = LowRankGaussian::read_from(&mut framed.as_slice()) {
+            if belief.settings().inner_loops() > 10 {
+                return Ok(()); // as asked, and long
+            }
             let x = vec![0.5; belief.dim()];
             let _ = belief.predict(&x, Par::Seq);
             let _ = belief.step(&LOGIT, &x, 1.0, Par::Seq);

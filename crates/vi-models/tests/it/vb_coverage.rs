@@ -71,7 +71,7 @@ fn logit_coverage(n: usize, d: usize, sigma0: f64, rho: f64, repetitions: u64) -
         counts[1] += hits(&data.w, softplus.weights().mean(), &softplus.weights().variances());
         counts[2] += hits(&data.w, softplus.weights().mean(), &mean_field(softplus.weights()));
     }
-    counts.map(|count| count as f64 / (repetitions as usize * d) as f64)
+    counts.map(|count| count as f64 / (repetitions as f64 * d as f64))
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn linear_fits_cover_what_they_promise() {
         futures += usize::from(future.contains(y[n]));
     }
     let error = 3.0 * (LEVEL * (1.0 - LEVEL) / repetitions as f64).sqrt();
-    let coverage = weights as f64 / (repetitions as usize * d) as f64;
+    let coverage = weights as f64 / (repetitions as f64 * d as f64);
     println!("linear: weights {coverage:.3}, future y {:.3}", futures as f64 / repetitions as f64);
     assert!((coverage - LEVEL).abs() < error, "{coverage}");
     assert!((futures as f64 / repetitions as f64 - LEVEL).abs() < error, "{futures}");

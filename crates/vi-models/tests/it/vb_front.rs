@@ -56,7 +56,7 @@ const SAME: f64 = 1e-7;
 fn predictive_deviations_do_not_depend_on_shifts_and_units() {
     for (n, d) in [(40, 3), (12, 15)] {
         let (x, at) = (rows(1, n, d), rows(2, 5, d));
-        let units: Vec<f64> = (0..d).map(|j| 10.0_f64.powi(j as i32 % 7 - 3)).collect();
+        let units: Vec<f64> = (0..d).map(|j| 10.0_f64.powf((j % 7) as f64 - 3.0)).collect();
         let change = |x: &[f64]| -> Vec<f64> {
             x.iter().enumerate().map(|(i, x)| units[i % d] * (x + 5.0 * (i % d) as f64)).collect()
         };

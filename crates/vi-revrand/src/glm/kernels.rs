@@ -41,7 +41,6 @@ impl WithSimd for Project<'_> {
 }
 
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "has to be compiled inside the caller's dispatch")]
 fn moments<S: Simd, const R: usize>(simd: S, rows: [&[f64]; R], m: &[f64], c: &[f64]) -> ([f64; R], [f64; R]) {
     let (m, m_tail) = S::as_simd_f64s(m);
     let (c, c_tail) = S::as_simd_f64s(c);
@@ -103,7 +102,6 @@ impl WithSimd for BackProject<'_> {
 }
 
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "has to be compiled inside the caller's dispatch")]
 fn add_rows<const R: usize>(phi: &[f64], s: [f64; R], t: [f64; R], g_m: &mut [f64], g_c: &mut [f64]) {
     let d = g_m.len();
     let rows: [&[f64]; R] = std::array::from_fn(|r| &phi[r * d..][..d]);

@@ -302,8 +302,8 @@ fn the_whole_gradient_is_the_difference_of_the_objective() {
 fn one_gaussian_component_on_orthogonal_features_finds_the_exact_posterior() {
     // Features that are orthogonal make the posterior diagonal, which is in the family.
     let rng = &mut ChaCha8Rng::seed_from_u64(9);
-    let x = Mat::from_fn(8, 2, |i, j| if j == 0 { 1.0 } else { if i % 2 == 0 { 1.0 } else { -1.0 } });
-    let y: Vec<f64> = (0..8).map(|i| 0.5 + if i % 2 == 0 { 0.7 } else { -0.7 } + 0.1 * i as f64).collect();
+    let x = Mat::from_fn(8, 2, |i, j| if j == 0 || i % 2 == 0 { 1.0 } else { -1.0 });
+    let y: Vec<f64> = (0..8).map(|i| 0.5 + if i % 2 == 0 { 0.7 } else { -0.7 } + 0.1 * f64::from(i)).collect();
     let settings = GlmSettings {
         expectation: Expectation::SecondOrder,
         batch: 8,
