@@ -50,6 +50,7 @@ fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
                 Family::Linear => linear::check(case, &inputs, &prior, report),
                 Family::Logistic => logistic::check(case, &inputs, &prior, report),
             }
+            Ok(())
         });
     }
     if let Some(selection) = root.find("selection") {

@@ -42,9 +42,9 @@ fn linear() -> (Stored, Kalman, DenseGaussian) {
     (data, rule, exact)
 }
 
-fn one_pass(data: &Stored, rule: &Kalman, settings: LowRankSettings) -> LowRankGaussian {
+fn one_pass(data: &Stored, rule: Kalman, settings: LowRankSettings) -> LowRankGaussian {
     let mut belief = LowRankGaussian::isotropic(&vec![0.0; data.x.ncols()], 1.0, settings).unwrap();
-    belief.run(rule, data.x.as_ref(), &data.y, Par::Seq, |_, _, _| {}).unwrap();
+    belief.run(&rule, data.x.as_ref(), &data.y, Par::Seq, |_, _, _| {}).unwrap();
     belief.flush(Par::Seq).unwrap();
     belief
 }
@@ -53,7 +53,7 @@ fn one_pass(data: &Stored, rule: &Kalman, settings: LowRankSettings) -> LowRankG
 fn blocked_is_nearer_to_the_exact_posterior_than_the_printed_recursion() {
     let (data, rule, exact) = linear();
     for (p, limit) in [(1, 12.6), (2, 10.3), (10, 3.7), (50, 1e-10)] {
-        let belief = one_pass(&data, &rule, LowRankSettings::blocked(p).unwrap());
+        let belief = one_pass(&data, rule, LowRankSettings::blocked(p).unwrap());
         let kl = divergence::gaussian_kl(&belief.to_dense(Par::Seq).unwrap(), &exact).unwrap();
         let (_, printed) = data.printed.iter().find(|(rank, _)| *rank == p).unwrap();
         assert!(kl <= limit && kl < *printed, "p = {p}: {kl}, printed {printed}");
@@ -76,7 +76,7 @@ fn sweeps_reach_the_best_factor_analysis_of_a_linear_model() {
     let (data, rule, exact) = linear();
     let settings = LowRankSettings::blocked(10).unwrap();
     let prior = LowRankGaussian::isotropic(&vec![0.0; data.x.ncols()], 1.0, settings).unwrap();
-    let mut belief = one_pass(&data, &rule, settings);
+    let mut belief = one_pass(&data, rule, settings);
     let best = best_factor_analysis(&data, &belief);
     let noise = GaussianLikelihood::new(1.0).unwrap();
     let x = data.x.as_ref();
@@ -92,8 +92,7 @@ fn sweeps_reach_the_best_factor_analysis_of_a_linear_model() {
     assert!(kl <= best + 1e-4, "{kl} against {best}");
     // The bound is the log evidence less the divergence.
     let gained = info.bounds.last().unwrap() - info.bounds[0];
-    let before =
-        divergence::gaussian_kl(&one_pass(&data, &rule, settings).to_dense(Par::Seq).unwrap(), &exact).unwrap();
+    let before = divergence::gaussian_kl(&one_pass(&data, rule, settings).to_dense(Par::Seq).unwrap(), &exact).unwrap();
     assert!((before - kl - gained).abs() < 1e-9 * before);
 }
 

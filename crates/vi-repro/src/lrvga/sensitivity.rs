@@ -195,7 +195,8 @@ fn shown(run: &Run) -> Shown {
         let numbers = [end(&c.printed), end(&c.blocked), c.swept].map(number);
         [vec![format!("p = {}", c.rank)], numbers.to_vec()].concat()
     });
-    let others = run.others.iter().map(|(name, _, value)| vec![(*name).into(), number(*value), "".into(), "".into()]);
+    let others =
+        run.others.iter().map(|(name, _, value)| vec![(*name).into(), number(*value), String::new(), String::new()]);
     Shown {
         head: ["final KL (nats)", "as printed", "ours, by blocks", "ours, after sweeps"].map(Into::into).to_vec(),
         rows: rows.chain(others).collect(),

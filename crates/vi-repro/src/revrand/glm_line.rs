@@ -148,8 +148,11 @@ pub(super) fn glm_line(ctx: &Context) -> Result<Outcome, ReproError> {
     })
 }
 
-fn models() -> Vec<(String, Box<dyn Fn(&Run) -> Scores>)> {
-    let mut all: Vec<(String, Box<dyn Fn(&Run) -> Scores>)> = vec![("linear model".into(), Box::new(|run| run.linear))];
+/// A model's name, and its scores in a run.
+type Model = (String, Box<dyn Fn(&Run) -> Scores>);
+
+fn models() -> Vec<Model> {
+    let mut all: Vec<Model> = vec![("linear model".into(), Box::new(|run| run.linear))];
     for (i, components) in COMPONENTS.iter().enumerate() {
         all.push((format!("GLM, K = {components}"), Box::new(move |run| run.models[i])));
     }

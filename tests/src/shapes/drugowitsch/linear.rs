@@ -1,7 +1,7 @@
 //! Linear fits (note §1).
 
 use vi_linalg::faer::{MatRef, Par};
-use vi_models::vb::{self, LinearFit, LinearPrior, VbSettings};
+use vi_models::vb::{self, LinearFit, LinearPrior, StudentPrediction, VbSettings};
 
 use super::inputs::{Inputs, Prior};
 use super::posterior::{
@@ -23,13 +23,12 @@ pub(super) fn fit(
     Ok(fit(x, y, prior, settings, Par::Seq)?)
 }
 
-pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mut Report) -> Result<(), CaseError> {
+pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mut Report) {
     for (key, ard) in [("fit", false), ("fit_ard", true)] {
         if let Some(stored) = case.find(key) {
             report.part(key, |report| check_fit(&stored, ard, inputs, prior, report));
         }
     }
-    Ok(())
 }
 
 fn check_fit(
@@ -106,7 +105,7 @@ fn check_parameters(
     let predicted = fit.predict(test.as_ref())?;
     let all = |value: fn(&vb::StudentPrediction) -> f64| predicted.iter().map(value).collect::<Vec<_>>();
     check_all(stored, "pred_mean", &all(|p| p.mean), tolerance, report)?;
-    check_all(stored, "pred_precision", &all(|p| p.precision()), tolerance, report)?;
+    check_all(stored, "pred_precision", &all(StudentPrediction::precision), tolerance, report)?;
     check_each(stored, "pred_dof", &[predicted.first().map_or(f64::NAN, |p| p.degrees)], tolerance, report)
 }
 

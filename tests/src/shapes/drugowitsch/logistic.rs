@@ -29,7 +29,7 @@ pub(super) fn fit(
     Ok(fit(x, y, prior, LogitBound::JaakkolaJordan, settings, Par::Seq)?)
 }
 
-pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mut Report) -> Result<(), CaseError> {
+pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mut Report) {
     for (key, ard) in [("fit", false), ("fit_ard", true)] {
         if let Some(stored) = case.find(key) {
             report.part(key, |report| check_fit(&stored, ard, inputs, prior, report));
@@ -38,7 +38,6 @@ pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mu
     if let Some(stored) = case.find("fit_iter") {
         report.part("fit_iter", |report| check_incremental(&stored, inputs, report));
     }
-    Ok(())
 }
 
 fn check_fit(

@@ -28,13 +28,11 @@ fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
         report.part(&format!("case{i}_{name}"), |report| {
             let inputs = case.get("inputs")?;
             let variance = inputs.find("likelihood_param").map(|value| value.number()).transpose()?;
-            match dispatch(name, variance, Case { case, inputs })? {
-                Some((terms, gradient)) => compare_with(&case.get("expected")?, &terms, &gradient, report),
-                None => {
-                    report.skip("", "unknown likelihood");
-                    Ok(())
-                }
-            }
+            let Some((terms, gradient)) = dispatch(name, variance, Case { case, inputs })? else {
+                report.skip("", "unknown likelihood");
+                return Ok(());
+            };
+            compare_with(&case.get("expected")?, &terms, &gradient, report)
         });
     }
     Ok(())

@@ -25,7 +25,7 @@ fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
             let inputs = case.get("inputs")?;
             let parameter = inputs.find("param").filter(|param| !param.is_array());
             let parameter = parameter.map(|param| param.number()).transpose()?;
-            let known = dispatch(name, parameter, Case { case, parameter, report: &mut *report })?;
+            let known = dispatch(name, parameter, Case { node: case, parameter, report: &mut *report })?;
             if known.is_none() {
                 report.skip("", "unknown likelihood");
             }
@@ -36,7 +36,7 @@ fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
 }
 
 struct Case<'a> {
-    case: &'a Node<'a>,
+    node: &'a Node<'a>,
     parameter: Option<f64>,
     report: &'a mut Report,
 }
@@ -45,7 +45,7 @@ impl Visit for Case<'_> {
     type Output = ();
 
     fn visit<L: GlmLikelihood>(self, likelihood: &L) -> Result<(), CaseError> {
-        let (inputs, expected, report) = (self.case.get("inputs")?, self.case.get("expected")?, self.report);
+        let (inputs, expected, report) = (self.node.get("inputs")?, self.node.get("expected")?, self.report);
         let means = inputs.get("m")?.matrix()?;
         let variances = inputs.get("C")?.matrix_of(means.nrows(), means.ncols())?;
         let posterior = Mixture::new(means.as_ref(), variances.as_ref())?;

@@ -31,13 +31,11 @@ fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
         report.part(&format!("case{i}_{name}"), |report| {
             let inputs = case.get("inputs")?;
             let variance = inputs.find("likelihood_param").map(|value| value.number()).transpose()?;
-            match dispatch(name, variance, Case { case, inputs: &inputs })? {
-                Some(answer) => answer.compare_with(&case.get("expected")?, report),
-                None => {
-                    report.skip("", "unknown likelihood");
-                    Ok(())
-                }
-            }
+            let Some(answer) = dispatch(name, variance, Case { case, inputs: &inputs })? else {
+                report.skip("", "unknown likelihood");
+                return Ok(());
+            };
+            answer.compare_with(&case.get("expected")?, report)
         });
     }
     Ok(())

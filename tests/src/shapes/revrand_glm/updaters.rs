@@ -42,12 +42,12 @@ fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
     for case in root.find("cases").map(|cases| cases.items()).transpose()?.unwrap_or_default() {
         let name = case.get("updater")?;
         let name = name.text().unwrap_or_default();
-        report.part(name, |report| match updater(name, &case)? {
-            Some(updater) => trajectory(&quadratic, &start, &updater, &case, report),
-            None => {
+        report.part(name, |report| {
+            let Some(updater) = updater(name, &case)? else {
                 report.skip("", "unknown update rule");
-                Ok(())
-            }
+                return Ok(());
+            };
+            trajectory(&quadratic, &start, &updater, &case, report)
         });
     }
     if let Some(bounded) = root.find("bounded") {
