@@ -48,9 +48,9 @@ pub enum Advice {
     OnePassIsEnough,
     /// After one pass they are worth less.
     Sweep,
-    /// After refinement they are worth that, or `k̂ ≤ 0.7`, so that reweighting would repair the rest.
+    /// After refinement they are worth that; or at least half, and `k̂ ≤ 0.7`, so that reweighting would repair the rest.
     Good,
-    /// After refinement they are worth less, and `k̂ > 0.7`.
+    /// After refinement they are worth less.
     Boost,
 }
 
@@ -74,6 +74,9 @@ const LARGEST_K: f64 = 0.7;
 
 /// The share of draws from which on a posterior counts as near the true one.
 const NEAR: f64 = 0.9;
+
+/// The share below which reweighting repairs nothing.
+const USEFUL: f64 = 0.5;
 
 impl OnlineInfo {
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Self {
@@ -100,7 +103,7 @@ impl OnlineInfo {
         let advice = match (share >= NEAR, refined) {
             (true, false) => Advice::OnePassIsEnough,
             (false, false) => Advice::Sweep,
-            (false, true) if psis.k_hat > LARGEST_K => Advice::Boost,
+            (false, true) if share < USEFUL || psis.k_hat > LARGEST_K => Advice::Boost,
             (_, true) => Advice::Good,
         };
         Self { k_hat: Some(psis.k_hat), effective_share: Some(share), advice, ..self }
