@@ -129,7 +129,7 @@ pub fn quasi<T: LogDensity + ?Sized>(
 /// let q = GaussianMixture::single(Component::isotropic(&[0.0], 1.1)?);
 /// let kl = divergence::known_evidence(&q, &p, 0.0, 1024, 8, 1)?;
 /// // ½(1.21 − 1 − log 1.21)
-/// assert!((kl.value - 0.009_689_820_195_675).abs() < 1e-5);
+/// assert!((kl.value - 0.009_689_820_195_675).abs() < 6.0 * kl.standard_error && kl.standard_error < 1e-3);
 /// # Ok::<(), vi_boost::BoostError>(())
 /// ```
 pub fn known_evidence<T: LogDensity + ?Sized>(

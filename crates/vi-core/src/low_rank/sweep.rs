@@ -140,7 +140,6 @@ pub struct SweepInfo {
 /// let mut belief = prior.clone();
 /// belief.run(&Explicit(noise), x.as_ref(), &y, Par::Seq, |_, _, _| {})?;
 /// let info = low_rank::sweep(&prior, &mut belief, x.as_ref(), &y, &noise, Default::default(), Par::Seq)?;
-/// assert_eq!(info.stop, low_rank::SweepStop::Converged);
 /// assert!(info.bounds.last() > info.bounds.first());
 /// # Ok::<(), vi_core::Error>(())
 /// ```
