@@ -9,6 +9,9 @@ pub enum BenchError {
     /// The program under measurement refused its input.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
+    /// As [`Core`](Self::Core), of `vi-models`.
+    #[error(transparent)]
+    Model(#[from] vi_models::ModelError),
     /// As [`Core`](Self::Core), of `vi-revrand`.
     #[error(transparent)]
     Revrand(#[from] vi_revrand::RevrandError),

@@ -51,6 +51,8 @@ pub enum PythonError {
 #[derive(Debug, Clone)]
 pub struct Environment {
     python: PathBuf,
+    /// Threads that NumPy's and SciPy's libraries may use; nothing for as many as they like.
+    threads: Option<usize>,
 }
 
 impl Environment {
@@ -65,7 +67,7 @@ impl Environment {
         // Written last, so that an interrupted installation is not taken for a whole one.
         let stamp = venv.join("installed.txt");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == REQUIREMENTS) && recent(&python) {
-            return Ok(Self { python });
+            return Ok(Self { python, threads: None });
         }
 
         let system = ["python3", "python"].into_iter().find(recent).ok_or(PythonError::NoPython)?;
@@ -75,7 +77,13 @@ impl Environment {
         succeed(Command::new(&python).args(pip).args(REQUIREMENTS.split_whitespace()))
             .map_err(PythonError::NoPackages)?;
         fs::write(&stamp, REQUIREMENTS).map_err(|error| PythonError::NoEnvironment(error.to_string()))?;
-        Ok(Self { python })
+        Ok(Self { python, threads: None })
+    }
+
+    /// The same with a number of threads for the libraries below NumPy and SciPy.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads: Some(threads), ..self }
     }
 
     /// Runs `script` with `arguments` and returns the number `field` of the JSON object on its last line.
@@ -84,15 +92,19 @@ impl Environment {
     /// [`PythonError::Script`], [`PythonError::Output`].
     pub fn number(&self, script: &Path, arguments: &str, field: &str) -> Result<f64, PythonError> {
         let name = script.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let output = succeed(Command::new(&self.python).arg(script).args(arguments.split_whitespace()))
+        let mut command = Command::new(&self.python);
+        if let Some(threads) = self.threads {
+            for variable in ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"] {
+                command.env(variable, threads.to_string());
+            }
+        }
+        let output = succeed(command.arg(script).args(arguments.split_whitespace()))
             .map_err(|message| PythonError::Script { script: name.clone(), message })?;
         last_number(&output.stdout, field).ok_or(PythonError::Output { script: name, field: field.to_owned() })
     }
 }
 
-/// Ours, in seconds, in turns with `python/plain_numpy.py` called with `arguments`.
-///
-/// Where Python is missing or the script fails, ours alone, and the reason in a note: `skipped: …`.
+/// Ours, in seconds, in turns with `python/plain_numpy.py` called with `arguments`: see [`beside`].
 ///
 /// # Errors
 /// The first error of `ours`.
@@ -100,23 +112,40 @@ pub fn beside_numpy(
     environment: &Result<Environment, PythonError>,
     name: impl Into<String>,
     repetitions: usize,
+    ours: impl FnMut() -> Result<f64, BenchError>,
+    arguments: &str,
+) -> Result<Record, BenchError> {
+    beside(environment, "plain_numpy.py", name, repetitions, ours, arguments)
+}
+
+/// Ours, in seconds, in turns with a `script` of the folder `python`, called with `arguments`, whose last line has its `seconds`.
+///
+/// Where Python is missing or the script fails, ours alone, and the reason in a note: `skipped: …`.
+///
+/// # Errors
+/// The first error of `ours`.
+pub fn beside(
+    environment: &Result<Environment, PythonError>,
+    script: &str,
+    name: impl Into<String>,
+    repetitions: usize,
     mut ours: impl FnMut() -> Result<f64, BenchError>,
     arguments: &str,
 ) -> Result<Record, BenchError> {
-    let script = crate::root().join("benches").join("python").join("plain_numpy.py");
+    let path = crate::root().join("benches").join("python").join(script);
     let reason = match environment {
         Err(reason) => reason.to_string(),
         Ok(environment) => {
-            let theirs = || environment.number(&script, arguments, "seconds").map_err(Stop::Theirs);
+            let theirs = || environment.number(&path, arguments, "seconds").map_err(Stop::Theirs);
             match compare(repetitions, || ours().map_err(Stop::Ours), theirs) {
-                Ok(compared) => return Ok(Record::compared(name, compared, "plain_numpy")),
+                Ok(compared) => return Ok(Record::compared(name, compared, script.trim_end_matches(".py"))),
                 Err(Stop::Ours(error)) => return Err(error),
                 Err(Stop::Theirs(reason)) => reason.to_string(),
             }
         }
     };
     let alone = measure(repetitions, ours)?;
-    Ok(Record::alone(name, alone, Unit::Seconds).note(format!("NumPy skipped: {reason}")))
+    Ok(Record::alone(name, alone, Unit::Seconds).note(format!("{script} skipped: {reason}")))
 }
 
 /// What stops a comparison: only ours is a failure of the suite.
@@ -167,18 +196,18 @@ mod tests {
     #[test]
     fn a_missing_program_is_a_reason_and_not_a_panic() {
         assert!(!recent("no-such-python"));
-        let environment = Environment { python: PathBuf::from("no-such-python") };
+        let environment = Environment { python: PathBuf::from("no-such-python"), threads: None };
         let error = environment.number(Path::new("scripts/a.py"), "--n 1", "seconds").unwrap_err();
         assert!(matches!(&error, PythonError::Script { script, .. } if script == "a.py"), "{error}");
     }
 
     #[test]
     fn without_python_ours_is_measured_alone_and_the_reason_noted() {
-        let broken = Environment { python: PathBuf::from("no-such-python") };
+        let broken = Environment { python: PathBuf::from("no-such-python"), threads: None };
         for environment in [Err(PythonError::NoPython), Ok(broken)] {
             let record = beside_numpy(&environment, "s/a/b/c", 3, || Ok(0.5), "rvga_implicit").unwrap();
             assert_eq!((record.value, record.baseline.as_deref(), record.ratio), (0.5, None, None));
-            assert!(record.note.is_some_and(|note| note.starts_with("NumPy skipped: ")));
+            assert!(record.note.is_some_and(|note| note.starts_with("plain_numpy.py skipped: ")));
         }
     }
 

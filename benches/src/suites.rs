@@ -2,6 +2,7 @@
 
 mod dense;
 mod lrvga;
+mod models;
 mod revrand;
 mod rvga;
 
@@ -20,7 +21,7 @@ pub struct Suite {
 }
 
 /// Every suite, in the order in which they run.
-pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE, lrvga::SUITE, revrand::SUITE];
+pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE, lrvga::SUITE, revrand::SUITE, models::SUITE];
 
 /// Measures what a [child process](crate::child) is asked for: the answer as a line of JSON.
 ///

@@ -1,0 +1,120 @@
+//! Seconds per iteration of the batch fits, set-up and posterior included, one thread on both sides.
+//!
+//! Both programs are made to take the same number of iterations of the same fit, and the whole time is divided by it: ours spends most of a
+//! linear fit decomposing the rows once, and so does scikit-learn's `BayesianRidge`.
+
+use std::cell::RefCell;
+
+use vi_linalg::faer::Par;
+use vi_models::ModelError;
+use vi_models::vb::{self, LinearPrior, LogitBound, LogitPrior, VbInfo, VbSettings};
+
+use super::Effort;
+use crate::measure::{measure, seconds};
+use crate::python::{Environment, PythonError, beside};
+use crate::record::{Record, Report, Target, Unit};
+use crate::stream::Stream;
+use crate::{BenchError, folder};
+
+/// `(n, d)`, and of a quick run.
+const SIZES: [(usize, usize); 2] = [(10_000, 100), (1000, 1000)];
+const QUICK: [(usize, usize); 2] = [(1000, 20), (100, 100)];
+const ITERATIONS: usize = 20;
+
+/// Data, settings that never stop early, and a fit.
+struct Case {
+    stream: Stream,
+    /// Responses with noise.
+    y: Vec<f64>,
+    settings: VbSettings,
+}
+
+impl Case {
+    fn new(n: usize, d: usize) -> Result<Self, ModelError> {
+        let stream = Stream::new(d, n);
+        let y = stream.responses().iter().zip(stream.labels()).map(|(t, label)| t + label - 0.5).collect();
+        Ok(Self { stream, y, settings: VbSettings::new(f64::MIN_POSITIVE, ITERATIONS)? })
+    }
+
+    /// Seconds per iteration of `fit`.
+    fn per_iteration(&self, fit: &dyn Fn(&Self) -> Result<VbInfo, ModelError>) -> Result<f64, BenchError> {
+        let info = RefCell::new(Ok(0));
+        let elapsed = seconds(|| *info.borrow_mut() = fit(self).map(|info| info.iterations));
+        Ok(elapsed / info.into_inner()? as f64)
+    }
+}
+
+/// What is fitted, and what with: script, its arguments, and the least ratio.
+type Fit = (&'static str, fn(&Case) -> Result<VbInfo, ModelError>, &'static str, &'static str, f64);
+
+const FITS: [Fit; 5] = [
+    ("linear", linear, "vb_sklearn.py", "bayesian_ridge", 5.0),
+    ("linear_ard", linear_ard, "vb_sklearn.py", "ard", 5.0),
+    ("logit", logit, "plain_numpy.py", "vb_logit", 3.0),
+    // NumPy's is without relevance determination, which costs it nothing.
+    ("logit_ard", logit_ard, "plain_numpy.py", "vb_logit", 3.0),
+    ("logit_softplus", logit_softplus, "plain_numpy.py", "vb_logit", f64::NAN),
+];
+
+fn linear(case: &Case) -> Result<VbInfo, ModelError> {
+    let fit = vb::linear(case.stream.inputs(), &case.y, LinearPrior::default(), case.settings, Par::Seq)?;
+    Ok(fit.info().clone())
+}
+
+fn linear_ard(case: &Case) -> Result<VbInfo, ModelError> {
+    let fit = vb::linear_ard(case.stream.inputs(), &case.y, LinearPrior::default(), case.settings, Par::Seq)?;
+    Ok(fit.info().clone())
+}
+
+fn logit(case: &Case) -> Result<VbInfo, ModelError> {
+    logit_by(case, LogitBound::JaakkolaJordan)
+}
+
+fn logit_softplus(case: &Case) -> Result<VbInfo, ModelError> {
+    logit_by(case, LogitBound::Softplus)
+}
+
+fn logit_by(case: &Case, bound: LogitBound) -> Result<VbInfo, ModelError> {
+    let (x, y) = (case.stream.inputs(), case.stream.labels());
+    Ok(vb::logit(x, y, LogitPrior::default(), bound, case.settings, Par::Seq)?.info().clone())
+}
+
+fn logit_ard(case: &Case) -> Result<VbInfo, ModelError> {
+    let (x, y) = (case.stream.inputs(), case.stream.labels());
+    let bound = LogitBound::JaakkolaJordan;
+    Ok(vb::logit_ard(x, y, LogitPrior::default(), bound, case.settings, Par::Seq)?.info().clone())
+}
+
+pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
+    let environment: Result<Environment, PythonError> = Environment::set_up(&folder()).map(|e| e.with_threads(1));
+    let sizes = if effort == Effort::Full { SIZES } else { QUICK };
+    for (n, d) in sizes {
+        let case = Case::new(n, d)?;
+        for (what, fit, script, theirs, least) in FITS {
+            let name = format!("models/vb_{what}/iteration/n{n}_d{d}");
+            eprintln!("{name}");
+            let ours = || Ok(measure(effort.choose(3, 1), || case.per_iteration(&fit))?.median);
+            let iterations =
+                if script == "vb_sklearn.py" { format!(" --iterations {ITERATIONS}") } else { String::new() };
+            let arguments = format!("{theirs} --n {n} --d {d}{iterations}");
+            let record = beside(&environment, script, name, effort.choose(5, 1), ours, &arguments)?;
+            report.push(if least.is_nan() { record } else { record.target(Target::RatioAtLeast(least)) });
+        }
+        // What an iteration adds once the rows are decomposed.
+        let name = format!("models/vb_linear/marginal/n{n}_d{d}");
+        let long = Case { settings: VbSettings::authors().with_max_iterations(1)?, ..Case::new(n, d)? };
+        let one = measure(effort.choose(5, 1), || case_seconds(&long, linear))?;
+        let many = measure(effort.choose(5, 1), || case_seconds(&case, linear))?;
+        let marginal = (many.median - one.median).max(0.0) / (ITERATIONS - 1) as f64;
+        report
+            .push(Record::number(name, marginal, Unit::Seconds).note("difference of two fits: good to a tenth of one"));
+    }
+    Ok(())
+}
+
+fn case_seconds(case: &Case, fit: fn(&Case) -> Result<VbInfo, ModelError>) -> Result<f64, BenchError> {
+    let done = RefCell::new(Ok(()));
+    let elapsed = seconds(|| *done.borrow_mut() = fit(case).map(|_| ()));
+    done.into_inner()?;
+    Ok(elapsed)
+}
