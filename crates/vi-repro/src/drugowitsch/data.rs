@@ -1,0 +1,111 @@
+//! The settings of the published example scripts, drawn with our generator; and least squares, to compare with.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use vi_core::special::sigmoid;
+use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
+use vi_linalg::Cholesky;
+use vi_linalg::faer::{Mat, MatRef};
+use vi_models::laplace::{self, LaplaceSettings};
+use vi_models::metrics;
+
+use super::style::computation;
+use crate::error::ReproError;
+
+/// A standard normal number by Box and Muller.
+pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let (u, v): (f64, f64) = (rng.random(), rng.random());
+    (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// The generator of data set `k` of an item; data sets do not depend on how many are drawn.
+pub(super) fn generator(seed: u64, k: usize) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(k as u64);
+    rng
+}
+
+/// `X[i, j] = x_iʲ`.
+pub(super) fn powers(points: &[f64], columns: usize) -> Mat<f64> {
+    #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small powers")]
+    Mat::from_fn(points.len(), columns, |i, j| points[i].powi(j as i32))
+}
+
+/// Rows, answers and the weights they were made from, for training and for testing.
+pub(super) struct Sample {
+    pub(super) x: Mat<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) test_x: Mat<f64>,
+    pub(super) test_y: Vec<f64>,
+    pub(super) w: Vec<f64>,
+}
+
+impl Sample {
+    /// `y = Xw + N(0, 1)` for rows from `row`.
+    pub(super) fn numbers(rng: &mut ChaCha8Rng, x: Mat<f64>, test_x: Mat<f64>, w: Vec<f64>) -> Self {
+        let mut answer = |x: &Mat<f64>| -> Vec<f64> { predictors(x.as_ref(), &w).iter().map(|t| t + normal(rng)).collect() };
+        let (y, test_y) = (answer(&x), answer(&test_x));
+        Self { x, y, test_x, test_y, w }
+    }
+
+    /// Classes with probability `σ(Xw)`.
+    pub(super) fn classes(rng: &mut ChaCha8Rng, x: Mat<f64>, test_x: Mat<f64>, w: Vec<f64>) -> Self {
+        let mut answer = |x: &Mat<f64>| -> Vec<f64> {
+            predictors(x.as_ref(), &w).iter().map(|t| f64::from(rng.random::<f64>() < sigmoid(*t))).collect()
+        };
+        let (y, test_y) = (answer(&x), answer(&test_x));
+        Self { x, y, test_x, test_y, w }
+    }
+
+    /// `n` and `test` rows of `d` numbers in `[−½, ½]`, the first `informative` weights normal, the others 0.
+    pub(super) fn sparse(
+        rng: &mut ChaCha8Rng,
+        (n, test, d): (usize, usize, usize),
+        informative: usize,
+        scale: f64,
+        make: fn(&mut ChaCha8Rng, Mat<f64>, Mat<f64>, Vec<f64>) -> Self,
+    ) -> Self {
+        let x = Mat::from_fn(n, d, |_, _| rng.random::<f64>() - 0.5);
+        let test_x = Mat::from_fn(test, d, |_, _| rng.random::<f64>() - 0.5);
+        let w = (0..d).map(|j| if j < informative { scale * normal(rng) } else { 0.0 }).collect();
+        make(rng, x, test_x, w)
+    }
+}
+
+/// `Xw`.
+pub(super) fn predictors(x: MatRef<'_, f64>, w: &[f64]) -> Vec<f64> {
+    (0..x.nrows()).map(|i| x.row(i).iter().zip(w).map(|(x, w)| x * w).sum()).collect()
+}
+
+pub(super) fn mean_squared_error(x: MatRef<'_, f64>, y: &[f64], w: &[f64]) -> Result<f64, ReproError> {
+    let root = metrics::rmse(&predictors(x, w), y).map_err(|e| computation("error", &e))?;
+    Ok(root * root)
+}
+
+/// The share of wrong classes when `p > ½` decides.
+pub(super) fn wrong(probabilities: &[f64], y: &[f64]) -> Result<f64, ReproError> {
+    Ok(1.0 - metrics::accuracy(probabilities, y).map_err(|e| computation("accuracy", &e))?)
+}
+
+/// Least squares, of least norm where rows are fewer than columns: a ridge of 1e-9 of the rows' size.
+pub(super) fn least_squares(x: MatRef<'_, f64>, y: &[f64]) -> Result<Vec<f64>, ReproError> {
+    let d = x.ncols();
+    let column = Mat::from_fn(y.len(), 1, |i, _| y[i]);
+    let mut gram = x.transpose() * x;
+    let ridge = 1e-9 * (0..d).map(|j| gram[(j, j)]).sum::<f64>() / d as f64;
+    for j in 0..d {
+        gram[(j, j)] += ridge;
+    }
+    let factor = Cholesky::new(gram.as_ref()).map_err(|e| computation("least squares", &e))?;
+    let w = factor.solve((x.transpose() * &column).as_ref()).map_err(|e| computation("least squares", &e))?;
+    Ok((0..d).map(|j| w[(j, 0)]).collect())
+}
+
+/// Logistic regression by maximum likelihood: the mode under a prior of deviation 10⁴, which separable classes need.
+pub(super) fn likeliest(x: MatRef<'_, f64>, y: &[f64]) -> Result<Vec<f64>, ReproError> {
+    use vi_core::Belief;
+    let fail = |e: vi_models::ModelError| computation("maximum likelihood", &e);
+    let prior = DenseGaussian::isotropic(&vec![0.0; x.ncols()], 1e4).map_err(|e| fail(e.into()))?;
+    let fit = laplace::fit(&prior, &BernoulliLogit(Mixture8), x, y, &LaplaceSettings::default()).map_err(fail)?;
+    Ok(fit.belief.mean().to_vec())
+}
