@@ -43,7 +43,8 @@ pub(super) struct Sample {
 impl Sample {
     /// `y = Xw + N(0, 1)` for rows from `row`.
     pub(super) fn numbers(rng: &mut ChaCha8Rng, x: Mat<f64>, test_x: Mat<f64>, w: Vec<f64>) -> Self {
-        let mut answer = |x: &Mat<f64>| -> Vec<f64> { predictors(x.as_ref(), &w).iter().map(|t| t + normal(rng)).collect() };
+        let mut answer =
+            |x: &Mat<f64>| -> Vec<f64> { predictors(x.as_ref(), &w).iter().map(|t| t + normal(rng)).collect() };
         let (y, test_y) = (answer(&x), answer(&test_x));
         Self { x, y, test_x, test_y, w }
     }

@@ -38,7 +38,8 @@ impl Study {
         let sample = Sample::numbers(&mut rng, powers(&points, D), powers(&test, D), w);
         let fit = |ard: bool, settings: VbSettings| {
             let fit = if ard { vb::linear_ard } else { vb::linear };
-            fit(sample.x.as_ref(), &sample.y, LinearPrior::default(), settings, Par::Seq).map_err(|e| computation("fit", &e))
+            fit(sample.x.as_ref(), &sample.y, LinearPrior::default(), settings, Par::Seq)
+                .map_err(|e| computation("fit", &e))
         };
         let converged = VbSettings::default();
         let fits = [fit(false, converged)?, fit(true, converged)?];
@@ -96,7 +97,8 @@ impl Study {
     }
 
     fn weights_panel(&self) -> Result<Panel, ReproError> {
-        let names = (0..D).map(|j| if j == 0 { "1".to_owned() } else { format!("x{}", crate::plot::superscript(&j.to_string())) });
+        let names = (0..D)
+            .map(|j| if j == 0 { "1".to_owned() } else { format!("x{}", crate::plot::superscript(&j.to_string())) });
         let mut panel = Panel::new(
             "Coefficients, 90 % intervals",
             Axis::categories("", names.collect()),
@@ -107,9 +109,13 @@ impl Study {
         for (way, fit, offset) in [(Way::Vb, &self.fits[0], -0.15), (Way::Ard, &self.fits[1], 0.15)] {
             let intervals = fit.weight_intervals(LEVEL).map_err(|e| computation("weights", &e))?;
             let (low, high): (Vec<f64>, Vec<f64>) = intervals.iter().map(|i| (i.lower, i.upper)).unzip();
-            panel = panel
-                .spread(&at(offset), &low, &high, way.style().width(1.6), "")
-                .points(&at(offset), fit.weights().mean(), way.style(), 3.4, way.label());
+            panel = panel.spread(&at(offset), &low, &high, way.style().width(1.6), "").points(
+                &at(offset),
+                fit.weights().mean(),
+                way.style(),
+                3.4,
+                way.label(),
+            );
         }
         let truth = Style::solid(crate::plot::palette::BLACK).marker(crate::plot::palette::Marker::Plus);
         Ok(panel.points(&at(0.0), &self.sample.w, truth, 4.5, "true coefficient"))

@@ -49,7 +49,7 @@ impl Study {
             let test = mean_squared_error(sample.test_x.as_ref(), &sample.test_y, w)?;
             *slot = (mean_squared_error(x, y, w)?, test);
         }
-        Ok(Self { ml, vb, ard, errors, sample })
+        Ok(Self { sample, ml, vb, ard, errors })
     }
 
     /// Fitted against true weights.
@@ -120,7 +120,11 @@ fn smaller(claim: &str, studies: &[Study], one: usize, other: usize) -> Check {
 
 fn error_panel(studies: &[Study]) -> Panel {
     let names = WAYS.iter().map(|way| way.label().to_owned()).collect();
-    let mut panel = Panel::new("Test error, one dot for each data set", Axis::categories("", names), Axis::linear("mean squared error"));
+    let mut panel = Panel::new(
+        "Test error, one dot for each data set",
+        Axis::categories("", names),
+        Axis::linear("mean squared error"),
+    );
     for (i, way) in WAYS.iter().enumerate() {
         let values = column(studies, i, true);
         let x: Vec<f64> = (0..values.len()).map(|k| i as f64 + 0.4 * ((k as f64 * 0.618_034).fract() - 0.5)).collect();
@@ -144,10 +148,7 @@ fn shown(studies: &[Study]) -> Shown {
         let median = |test| number(quartiles(&column(studies, i, test))[1]);
         vec![way.label().to_owned(), median(false), median(true)]
     });
-    Shown {
-        head: ["mean squared error, median", "training", "test"].map(String::from).to_vec(),
-        rows: rows.collect(),
-    }
+    Shown { head: ["mean squared error, median", "training", "test"].map(String::from).to_vec(), rows: rows.collect() }
 }
 
 fn summary(studies: &[Study]) -> String {

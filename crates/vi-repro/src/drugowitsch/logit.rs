@@ -20,7 +20,8 @@ const LEVEL: f64 = 0.9;
 
 fn fit(ard: bool, bound: LogitBound, sample: &Sample, settings: VbSettings) -> Result<LogitFit, ReproError> {
     let fit = if ard { vb::logit_ard } else { vb::logit };
-    fit(sample.x.as_ref(), &sample.y, LogitPrior::default(), bound, settings, Par::Seq).map_err(|e| computation("fit", &e))
+    fit(sample.x.as_ref(), &sample.y, LogitPrior::default(), bound, settings, Par::Seq)
+        .map_err(|e| computation("fit", &e))
 }
 
 /// Points, and the fits of [`WAYS`] after maximum likelihood.
@@ -54,7 +55,7 @@ impl Study {
             fit(true, quadratic, &sample, VbSettings::authors())?,
         ];
         let ml = likeliest(sample.x.as_ref(), &sample.y)?;
-        Ok(Self { points, ml, fits, authors, sample })
+        Ok(Self { points, sample, ml, fits, authors })
     }
 
     fn probabilities(&self, way: usize, x: &Mat<f64>) -> Result<Vec<f64>, ReproError> {
@@ -129,7 +130,8 @@ pub(super) fn example(ctx: &Context) -> Result<Outcome, ReproError> {
     });
     let mut sums = Vec::new();
     for study in &studies {
-        let seen = study.fits[0].weights().project(study.sample.test_x.as_ref()).map_err(|e| computation("rows", &e))?;
+        let seen =
+            study.fits[0].weights().project(study.sample.test_x.as_ref()).map_err(|e| computation("rows", &e))?;
         for seen in seen {
             let mirrored = vi_core::Projection { mean: -seen.mean, ..seen };
             let fail = |e| computation("bound", &e);
@@ -190,6 +192,7 @@ pub(super) fn example(ctx: &Context) -> Result<Outcome, ReproError> {
 const RECOVERING: [Way; 3] = [Way::Vb, Way::Incremental, Way::Softplus];
 
 /// Three weights, 100 rows: estimates with intervals over many data sets.
+#[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
 pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
     let count = ctx.pick(400, 80);
     ctx.steps(count);
@@ -207,8 +210,7 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
         let fail = |e| computation("fit", &e);
         let quadratic = fit(false, LogitBound::JaakkolaJordan, &sample, VbSettings::default())?;
         let softplus = fit(false, LogitBound::Softplus, &sample, VbSettings::default())?;
-        let incremental =
-            vb::logit_incremental(sample.x.as_ref(), &sample.y, VbSettings::default()).map_err(fail)?;
+        let incremental = vb::logit_incremental(sample.x.as_ref(), &sample.y, VbSettings::default()).map_err(fail)?;
         let beliefs = [
             quadratic.weights().belief().map_err(fail)?,
             incremental.belief().clone(),
@@ -221,13 +223,17 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
                 hits[i] += usize::from(interval.contains(sample.w[j]));
                 squares[i] += (belief.mean()[j] - sample.w[j]).powi(2);
                 let numbers = [sample.w[j], belief.mean()[j], interval.lower, interval.upper].map(cell);
-                table.push([vec![k.to_string(), RECOVERING[i].slug().to_owned(), j.to_string()], numbers.to_vec()].concat())?;
+                table.push(
+                    [vec![k.to_string(), RECOVERING[i].slug().to_owned(), j.to_string()], numbers.to_vec()].concat(),
+                )?;
             }
             row.push(intervals);
             let predicted = predict::logistic(belief, sample.test_x.as_ref(), &Exact).map_err(fail)?;
-            errors[1][i] += wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), &sample.test_y)? / count as f64;
+            errors[1][i] +=
+                wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), &sample.test_y)? / count as f64;
             let predicted = predict::logistic(belief, sample.x.as_ref(), &Exact).map_err(fail)?;
-            errors[0][i] += wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), &sample.y)? / count as f64;
+            errors[0][i] +=
+                wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), &sample.y)? / count as f64;
         }
         let ml = likeliest(sample.x.as_ref(), &sample.y)?;
         let plug = |x: &Mat<f64>| -> Vec<f64> { predictors(x.as_ref(), &ml).iter().map(|t| sigmoid(*t)).collect() };
@@ -250,7 +256,8 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
         let at: Vec<f64> = (0..drawn.len()).map(|k| k as f64).collect();
         let truth: Vec<f64> = drawn.iter().map(|(w, _)| *w).collect();
         let means: Vec<f64> = drawn.iter().map(|(_, ways)| ways[i].0).collect();
-        let (low, high): (Vec<f64>, Vec<f64>) = drawn.iter().map(|(_, ways)| (ways[i].1.lower, ways[i].1.upper)).unzip();
+        let (low, high): (Vec<f64>, Vec<f64>) =
+            drawn.iter().map(|(_, ways)| (ways[i].1.lower, ways[i].1.upper)).unzip();
         let cross = Style::solid(crate::plot::palette::BLACK).marker(Marker::Plus);
         panels.push(
             Panel::new(
@@ -272,7 +279,8 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
             number(errors[1][i]),
         ]
     });
-    let ml = vec!["maximum likelihood".to_owned(), String::new(), String::new(), number(errors[0][3]), number(errors[1][3])];
+    let ml =
+        vec!["maximum likelihood".to_owned(), String::new(), String::new(), number(errors[0][3]), number(errors[1][3])];
     Ok(Outcome {
         summary: format!(
             "90 % intervals of three weights hold the truth {:.1} % of the time under the quadratic bound, {:.1} % one row at a time, \

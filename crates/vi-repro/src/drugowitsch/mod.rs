@@ -27,7 +27,11 @@ pub const PAPER: Paper = Paper {
         Item { id: "logit-coeff", title: "Classification: recovering coefficients", run: logit::coefficients },
         Item { id: "logit-sparse", title: "Classification with sparse weights", run: logit_many::sparse },
         Item { id: "logit-selection", title: "Classification: model selection by the bound", run: selection::logit },
-        Item { id: "breast-cancer", title: "Breast tumours: calibration and prequential loss", run: real_data::breast_cancer },
+        Item {
+            id: "breast-cancer",
+            title: "Breast tumours: calibration and prequential loss",
+            run: real_data::breast_cancer,
+        },
         Item { id: "nodal", title: "Nodal involvement: calibration and prequential loss", run: real_data::nodal },
     ],
 };

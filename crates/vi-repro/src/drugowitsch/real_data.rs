@@ -309,11 +309,7 @@ impl Study {
 
     fn checks(&self) -> Result<Vec<Check>, ReproError> {
         let mut checks = vec![
-            self.versus(
-                "One pass of R-VGA predicts better than refitting Laplace’s approximation",
-                RvgaLogit,
-                Laplace,
-            ),
+            self.versus("One pass of R-VGA predicts better than refitting Laplace’s approximation", RvgaLogit, Laplace),
             self.versus("Learning the shrinkage beats a prior of deviation 10", Softplus, Optimum),
             self.versus("The softplus bound predicts better than the quadratic one", Softplus, Quadratic),
         ];

@@ -146,7 +146,12 @@ struct Words {
 /// Data sets whose curvature is too slight to be seen are left out of the count: `|w₂|` below this.
 const VISIBLE: f64 = 0.5;
 
-fn outcome(ctx: &Context, study: fn(u64, usize) -> Result<Study, ReproError>, words: &Words) -> Result<Outcome, ReproError> {
+#[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
+fn outcome(
+    ctx: &Context,
+    study: fn(u64, usize) -> Result<Study, ReproError>,
+    words: &Words,
+) -> Result<Outcome, ReproError> {
     let count = ctx.pick(60, 12);
     ctx.steps(count);
     let mut studies = Vec::new();
@@ -166,7 +171,8 @@ fn outcome(ctx: &Context, study: fn(u64, usize) -> Result<Study, ReproError>, wo
         s.converged.bounds.iter().zip(&s.authors.bounds).all(|(ours, theirs)| ours >= &(theirs - 1e-6 * theirs.abs()))
     });
     let degrees: Vec<f64> = (1..=LARGEST).map(|d| d as f64).collect();
-    let mut table = Table::new("", &["data_set", "coefficients", "bound", "bound_authors_rule", "vb_test_error", "ml_test_error"]);
+    let mut table =
+        Table::new("", &["data_set", "coefficients", "bound", "bound_authors_rule", "vb_test_error", "ml_test_error"]);
     for (k, s) in studies.iter().enumerate() {
         for d in 0..LARGEST {
             let numbers = [s.converged.bounds[d], s.authors.bounds[d], s.errors[d].0, s.errors[d].1].map(cell);
@@ -178,7 +184,8 @@ fn outcome(ctx: &Context, study: fn(u64, usize) -> Result<Study, ReproError>, wo
         .collect();
     let edge = |offset: f64| -> Vec<f64> { degrees.iter().map(|d| d + offset).collect() };
     let reach = drawn.y.iter().chain(&drawn.curve.truth).fold(1.0, |reach: f64, y| reach.max(y.abs()));
-    let range = if drawn.y.iter().all(|y| *y == 0.0 || *y == 1.0) { (-0.08, 1.08) } else { (-1.1 * reach, 1.1 * reach) };
+    let range =
+        if drawn.y.iter().all(|y| *y == 0.0 || *y == 1.0) { (-0.08, 1.08) } else { (-1.1 * reach, 1.1 * reach) };
     let dots = Style::solid(crate::plot::palette::GREY).marker(Marker::Disc);
     let data_panel = Panel::new(
         format!("The selected design: {} coefficients", drawn.converged.best + 1),
@@ -189,18 +196,28 @@ fn outcome(ctx: &Context, study: fn(u64, usize) -> Result<Study, ReproError>, wo
     .points(&drawn.points, &drawn.y, dots, 3.0, "data")
     .line_marked(&drawn.curve.grid, &drawn.curve.truth, Way::Truth.style(), 0, Way::Truth.label())
     .line_marked(&drawn.curve.grid, &drawn.curve.mean, Way::Vb.style(), 0, Way::Vb.label());
-    let bound_panel = Panel::new("ℒ of each design", Axis::linear("coefficients").range(0.5, LARGEST as f64 + 0.5), Axis::linear("nats"))
-        .line_marked(&degrees, &drawn.converged.bounds, Way::Vb.style(), 1, Way::Vb.label())
-        .line_marked(&degrees, &drawn.authors.bounds, SECOND, 0, "by the authors’ stopping rule");
+    let bound_panel = Panel::new(
+        "ℒ of each design",
+        Axis::linear("coefficients").range(0.5, LARGEST as f64 + 0.5),
+        Axis::linear("nats"),
+    )
+    .line_marked(&degrees, &drawn.converged.bounds, Way::Vb.style(), 1, Way::Vb.label())
+    .line_marked(&degrees, &drawn.authors.bounds, SECOND, 0, "by the authors’ stopping rule");
     let (vb, ml): (Vec<f64>, Vec<f64>) = (0..LARGEST)
         .map(|d| {
-            let median = |pick: fn(&(f64, f64)) -> f64| quartiles(&studies.iter().map(|s| pick(&s.errors[d])).collect::<Vec<_>>())[1];
+            let median = |pick: fn(&(f64, f64)) -> f64| {
+                quartiles(&studies.iter().map(|s| pick(&s.errors[d])).collect::<Vec<_>>())[1]
+            };
             (median(|e| e.0), median(|e| e.1))
         })
         .unzip();
-    let error_panel = Panel::new("Test error, medians", Axis::linear("coefficients").range(0.5, LARGEST as f64 + 0.5), Axis::log(words.error))
-        .line_marked(&degrees, &ml, Way::Ml.style(), 1, Way::Ml.label())
-        .line_marked(&degrees, &vb, Way::Vb.style(), 1, Way::Vb.label());
+    let error_panel = Panel::new(
+        "Test error, medians",
+        Axis::linear("coefficients").range(0.5, LARGEST as f64 + 0.5),
+        Axis::log(words.error),
+    )
+    .line_marked(&degrees, &ml, Way::Ml.style(), 1, Way::Ml.label())
+    .line_marked(&degrees, &vb, Way::Vb.style(), 1, Way::Vb.label());
     let count_panel = Panel::new(
         format!("Selected by ℒ, {count} data sets"),
         Axis::linear("coefficients").range(0.5, LARGEST as f64 + 0.5),
@@ -256,28 +273,36 @@ fn outcome(ctx: &Context, study: fn(u64, usize) -> Result<Study, ReproError>, wo
 
 /// A parabola with noise, ten points.
 pub(super) fn linear(ctx: &Context) -> Result<Outcome, ReproError> {
-    outcome(ctx, linear_study, &Words {
-        title: "How many coefficients? Ten points of a parabola",
-        about: "Ten points of a parabola (coefficients from N(0, 1), x uniform on [−5, 5], noise of variance 1) and polynomials of 1 to 10 \
+    outcome(
+        ctx,
+        linear_study,
+        &Words {
+            title: "How many coefficients? Ten points of a parabola",
+            about: "Ten points of a parabola (coefficients from N(0, 1), x uniform on [−5, 5], noise of variance 1) and polynomials of 1 to 10 \
                 coefficients. Above: the selected fit with 90 % intervals, and ℒ of each design. Below: test errors of the designs, and how \
                 often each was selected.",
-        claim: "On the published data ℒ is largest for three coefficients, the true number, and the test error of the selected fit is 0.402 \
+            claim: "On the published data ℒ is largest for three coefficients, the true number, and the test error of the selected fit is 0.402 \
                 against 18.237 of maximum likelihood.",
-        answer: "y",
-        error: "mean squared error",
-    })
+            answer: "y",
+            error: "mean squared error",
+        },
+    )
 }
 
 /// Classes from a parabola, fifty points.
 pub(super) fn logit(ctx: &Context) -> Result<Outcome, ReproError> {
-    outcome(ctx, logit_study, &Words {
-        title: "How many coefficients? Fifty classes from a parabola",
-        about: "Fifty classes with probability σ(parabola) (coefficients from N(0, 1), x uniform on [−5, 5]) and polynomials of 1 to 10 \
+    outcome(
+        ctx,
+        logit_study,
+        &Words {
+            title: "How many coefficients? Fifty classes from a parabola",
+            about: "Fifty classes with probability σ(parabola) (coefficients from N(0, 1), x uniform on [−5, 5]) and polynomials of 1 to 10 \
                 coefficients under Jaakkola and Jordan’s bound. Above: the selected fit with 90 % intervals of the probability, and ℒ of each design. \
                 Below: test errors of the designs, and how often each was selected.",
-        claim: "On the published data ℒ is largest for three coefficients, the true number; the share of wrong classes is 0.133 against 0.157 of \
+            claim: "On the published data ℒ is largest for three coefficients, the true number; the share of wrong classes is 0.133 against 0.157 of \
                 a linear discriminant.",
-        answer: "probability of class 1",
-        error: "share of wrong classes",
-    })
+            answer: "probability of class 1",
+            error: "share of wrong classes",
+        },
+    )
 }
