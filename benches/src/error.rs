@@ -15,6 +15,12 @@ pub enum BenchError {
     /// As [`Core`](Self::Core), of `vi-revrand`.
     #[error(transparent)]
     Revrand(#[from] vi_revrand::RevrandError),
+    /// Boosting refused its input.
+    #[error(transparent)]
+    Boost(#[from] vi_boost::BoostError),
+    /// A data set could not be read.
+    #[error(transparent)]
+    Data(#[from] vi_data::DataError),
     /// A file or folder could not be written.
     #[error("cannot write {path}: {source}")]
     Write {

@@ -1,5 +1,6 @@
 //! The suites that `bench` knows.
 
+mod boost;
 mod dense;
 mod lrvga;
 mod models;
@@ -21,7 +22,7 @@ pub struct Suite {
 }
 
 /// Every suite, in the order in which they run.
-pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE, lrvga::SUITE, revrand::SUITE, models::SUITE];
+pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE, lrvga::SUITE, revrand::SUITE, models::SUITE, boost::SUITE];
 
 /// Measures what a [child process](crate::child) is asked for: the answer as a line of JSON.
 ///

@@ -62,7 +62,7 @@ pub struct Paper {
 
 /// Every paper, in the order of the page.
 pub const PAPERS: &[Paper] =
-    &[crate::rvga::PAPER, crate::lrvga::PAPER, crate::revrand::PAPER, crate::drugowitsch::PAPER];
+    &[crate::rvga::PAPER, crate::lrvga::PAPER, crate::revrand::PAPER, crate::drugowitsch::PAPER, crate::bvi::PAPER];
 
 /// The items named by `paper` and `item`; all of them when both are absent.
 ///

@@ -4,6 +4,7 @@
 //! [`item`] is the registry, [`plot`] draws, [`report`] writes, and there is one module for each
 //! paper with one file for each section of it.
 
+pub mod bvi;
 pub mod drugowitsch;
 pub mod error;
 pub mod item;

@@ -1,0 +1,123 @@
+//! Runs of the printed algorithm and of ours, with their divergences.
+
+use std::ops::ControlFlow;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use vi_boost::gaussian::{self, GaussianSettings};
+use vi_boost::printed::{Printed, PrintedSettings};
+use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, LogDensity, Refit};
+
+use super::computation;
+use crate::error::ReproError;
+
+/// One run: `α_t` and `KL(q_t‖p)` against `t`, the number of components proposed.
+pub(super) struct Trace {
+    pub(super) t: Vec<f64>,
+    pub(super) alpha: Vec<f64>,
+    pub(super) kl: Vec<f64>,
+    pub(super) q: GaussianMixture,
+}
+
+impl Trace {
+    pub(super) fn last(&self) -> f64 {
+        self.kl.last().copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Samples of Algorithm 1, and its tolerance; its step is `b = 1`.
+const SAMPLES: usize = 1000;
+const EPSILON: f64 = 2e-4;
+
+/// Algorithms 1 and 2 as printed, `iterations` components proposed in all.
+pub(super) fn printed<T: LogDensity>(
+    target: &T,
+    start: &Component,
+    iterations: usize,
+    seed: u64,
+    mut kl: impl FnMut(&GaussianMixture) -> Result<f64, ReproError>,
+) -> Result<Trace, ReproError> {
+    let fail = |e| computation("the printed algorithm", &e);
+    let settings = PrintedSettings::new(SAMPLES, 1.0, EPSILON).map_err(fail)?;
+    let mut run = Printed::new(target, start.clone(), settings).map_err(fail)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut t, mut alpha, mut kls) = (vec![1.0], vec![f64::NAN], vec![kl(run.mixture())?]);
+    while t.len() < iterations {
+        let info = run.step(&mut rng).map_err(fail)?;
+        t.push(info.iteration as f64);
+        alpha.push(info.alpha);
+        kls.push(kl(run.mixture())?);
+    }
+    Ok(Trace { t, alpha, kl: kls, q: run.mixture().clone() })
+}
+
+/// Points of each of our components.
+pub(super) const POINTS: usize = 1024;
+
+/// Ours with at most `components`; the start distribution is the paper's `q_1`.
+pub(super) fn ours<T: LogDensity>(
+    target: &T,
+    start: &Component,
+    components: usize,
+    refit: Refit,
+    seed: u64,
+    mut kl: impl FnMut(&GaussianMixture) -> Result<f64, ReproError>,
+) -> Result<Trace, ReproError> {
+    let fail = |e| computation("boosting", &e);
+    let polish = if refit == Refit::Never { 0 } else { 4 * POINTS };
+    let settings = BoostSettings::default()
+        .components(components)
+        .and_then(|s| s.points(POINTS))
+        .and_then(|s| s.polish(polish))
+        .map_err(fail)?
+        .refit(refit);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut boost = Boost::new(target, start, settings, &mut rng).map_err(fail)?;
+    let (mut t, mut alpha, mut kls) = (Vec::new(), Vec::new(), Vec::new());
+    let mut failed = None;
+    boost
+        .run(|info, q| match kl(q) {
+            Ok(value) => {
+                t.push(info.iteration as f64);
+                alpha.push(info.alpha);
+                kls.push(value);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        })
+        .map_err(fail)?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let Some(q) = boost.mixture().cloned() else {
+        return Err(ReproError::Computation { what: "boosting".to_owned(), message: "no component".to_owned() });
+    };
+    // The last refit comes after the last step.
+    if let Some(last) = kls.last_mut() {
+        *last = kl(&q)?;
+    }
+    Ok(Trace { t, alpha, kl: kls, q })
+}
+
+/// The best variational Gaussian of `family` from `start`.
+pub(super) fn single<T: LogDensity>(
+    target: &T,
+    start: &Component,
+    family: Family,
+    seed: u64,
+) -> Result<GaussianMixture, ReproError> {
+    let fail = |e| computation("a variational Gaussian", &e);
+    let settings = GaussianSettings::default().family(family).map_err(fail)?;
+    let (found, _) = gaussian::fit(target, start, &settings, &mut ChaCha8Rng::seed_from_u64(seed)).map_err(fail)?;
+    Ok(GaussianMixture::single(found))
+}
+
+/// Median of several values.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
