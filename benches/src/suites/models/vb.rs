@@ -93,7 +93,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
         for (what, fit, script, theirs, least) in FITS {
             let name = format!("models/vb_{what}/iteration/n{n}_d{d}");
             eprintln!("{name}");
-            let ours = || Ok(measure(effort.choose(3, 1), || case.per_iteration(&fit))?.median);
+            let ours = || case.per_iteration(&fit);
             let iterations =
                 if script == "vb_sklearn.py" { format!(" --iterations {ITERATIONS}") } else { String::new() };
             let arguments = format!("{theirs} --n {n} --d {d}{iterations}");

@@ -68,7 +68,7 @@ fn thousand(data: &Data, expectation: Expectation, steps: usize) -> Result<f64, 
 pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
     let environment = Environment::set_up(&folder());
     let data = Data::new(&mut ChaCha8Rng::seed_from_u64(0));
-    let (steps, repetitions) = (effort.choose(20_000, 200), effort.choose(5, 1));
+    let (steps, repetitions) = (effort.choose(20_000, 2000), effort.choose(5, 1));
     let size = format!("d{D}_k{K}_batch{BATCH}");
     for draws in DRAWS {
         let forms = [
