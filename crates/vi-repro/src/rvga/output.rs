@@ -6,13 +6,13 @@ use vi_data::Dataset;
 use vi_linalg::faer::MatRef;
 use vi_models::predict::{self, LogisticPrediction};
 
-use super::methods::{FILTERS, Path, Posterior, laplace, planar};
-use super::planar::Planar;
+use super::methods::{FILTERS, Path};
 use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::{Finals, Setting};
 use super::shared::{PROBABILITY, computation};
 use crate::error::ReproError;
 use crate::item::Context;
+use crate::logistic::{Planar, Posterior, laplace, moments};
 use crate::plot::palette::Method::{
     self, BatchVga, Laplace, Qkf, Refinement, RvgaExplicit, RvgaImplicit, TruePosterior,
 };
@@ -109,7 +109,7 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let data = SETTING.data(ctx.seed, 0)?;
     let unseen = Unseen::new(&data, ctx.pick(81, 61));
     let posterior = Posterior::new(&prior, &data)?;
-    let (mean, cov) = planar(&laplace(&prior, &data)?);
+    let (mean, cov) = moments(&laplace(&prior, &data)?);
     let truth = unseen.truth(&Planar::new(&posterior, mean, cov, 160)?);
 
     let mut all = Vec::new();
