@@ -7,4 +7,4 @@ mod posterior;
 
 pub(crate) use ellipses::{MASS, Window, add_ellipse, include, moments, remark};
 pub(crate) use planar::Planar;
-pub(crate) use posterior::{Posterior, laplace};
+pub(crate) use posterior::{Posterior, breakdown, laplace};

@@ -48,3 +48,21 @@ pub(crate) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaus
     }
     Ok(fit.belief)
 }
+
+/// What a filter broke down of numerically, which is a result; any other error is an error.
+pub(crate) fn breakdown(filter: &str, error: Error) -> Result<String, ReproError> {
+    match error {
+        Error::Row { row, source }
+            if matches!(
+                *source,
+                Error::NegativeVariance { .. }
+                    | Error::Overflow { .. }
+                    | Error::NotPositiveDefinite { .. }
+                    | Error::ImproperSite { .. }
+            ) =>
+        {
+            Ok(format!("{filter} broke down at observation {}: {source}", row + 1))
+        }
+        e => Err(ReproError::computation(filter, &e)),
+    }
+}

@@ -7,7 +7,7 @@ use vi_data::Dataset;
 
 use super::shared::computation;
 use crate::error::ReproError;
-use crate::logistic::Posterior;
+use crate::logistic::{Posterior, breakdown};
 use crate::plot::palette::Method;
 
 /// The online filters, in the paper's order.
@@ -38,21 +38,7 @@ pub(super) fn follow(
             });
         }
     };
-    match outcome {
-        Ok(()) => Ok(None),
-        Err(Error::Row { row, source })
-            if matches!(
-                *source,
-                Error::NegativeVariance { .. }
-                    | Error::Overflow { .. }
-                    | Error::NotPositiveDefinite { .. }
-                    | Error::ImproperSite { .. }
-            ) =>
-        {
-            Ok(Some(format!("{} broke down at observation {}: {source}", method.label(), row + 1)))
-        }
-        Err(e) => Err(computation(method.label(), &e)),
-    }
+    outcome.map_or_else(|e| breakdown(method.label(), e).map(Some), |()| Ok(None))
 }
 
 fn pass<R: SiteRule>(
