@@ -5,6 +5,7 @@ mod factorisers;
 mod inputs;
 mod memory;
 mod mirror_prox;
+mod sampled;
 mod sampling;
 mod scale;
 mod scheme;
@@ -28,6 +29,7 @@ pub const PAPER: Paper = Paper {
         Item { id: "fig3", title: "Sensitivity to the latent dimension, logistic", run: sensitivity::fig3 },
         Item { id: "table2", title: "Linear regression in a million dimensions", run: table2::table2 },
         Item { id: "table3", title: "Ensemble sampling", run: sampling::table3 },
+        Item { id: "fig4", title: "Expectations by draws", run: sampled::fig4 },
         Item { id: "fig5", title: "Schemes of one step in two dimensions", run: mirror_prox::fig5 },
     ],
 };
