@@ -1,10 +1,14 @@
 //! Lambert, Bonnabel and Bach, *The limited-memory recursive variational Gaussian approximation (L-RVGA)*.
 
 mod covariance;
+mod digits;
 mod factorisers;
 mod inputs;
 mod memory;
 mod mirror_prox;
+mod moons;
+mod network;
+mod networks;
 mod sampled;
 mod sampling;
 mod scale;
@@ -31,6 +35,7 @@ pub const PAPER: Paper = Paper {
         Item { id: "table3", title: "Ensemble sampling", run: sampling::table3 },
         Item { id: "fig4", title: "Expectations by draws", run: sampled::fig4 },
         Item { id: "fig5", title: "Schemes of one step in two dimensions", run: mirror_prox::fig5 },
+        Item { id: "networks", title: "Beyond the paper: networks in one pass", run: networks::networks },
     ],
 };
 

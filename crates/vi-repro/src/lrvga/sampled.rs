@@ -380,7 +380,7 @@ fn shown(runs: &[Run], sets: usize) -> Shown {
 
 /// Fig 4: logistic regression with expectations by draws.
 pub(super) fn fig4(ctx: &Context) -> Result<Outcome, ReproError> {
-    let sets = ctx.pick(10, 3);
+    let sets = ctx.pick(6, 2);
     ctx.steps(sets * SIGMAS.len());
     let settings = TwoClassesSettings { n: 300, d: D, s: 1.0, c: 1.0, normalisation: Normalisation::AsRun };
     let mut runs = Vec::new();
