@@ -10,6 +10,7 @@ mod moons;
 mod network;
 mod networks;
 mod sampled;
+mod sampled_run;
 mod sampling;
 mod scale;
 mod scheme;

@@ -5,12 +5,10 @@ use vi_data::synthetic::TwoMoonsSettings;
 
 use super::computation;
 use super::inputs::generator;
-use super::network::Classifier;
-use super::network::{Linear, Network, Score, Shape, held_out, learn, rows};
+use super::network::{Classifier, Linear, Network, Score, Shape, held_out, learn, rows};
 use crate::error::ReproError;
 use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style};
 use crate::plot::{Axis, Grid, Panel, Ramp, linspace};
-use crate::report::number;
 
 /// Rows learnt from, and rows kept to score on.
 pub(super) const ROWS: (usize, usize) = (200, 500);
@@ -70,7 +68,7 @@ impl Moons {
         let all = titles.into_iter().zip(&self.maps).zip(&self.network);
         all.map(|((title, grid), score)| {
             let [x, y] = WINDOW;
-            let title = format!("{title}: {} % right", number(100.0 * score.accuracy));
+            let title = format!("{title}: {:.1} % right", 100.0 * score.accuracy);
             Panel::new(title, Axis::linear("x₁").range(x.0, x.1), Axis::linear("x₂").range(y.0, y.1))
                 .heat(grid, Ramp::PROBABILITY, (0.0, 1.0), true)
                 .contours(grid, &LEVELS, Style::solid(BLACK).width(1.4), "P(y = 1) = 0.1, 0.5, 0.9")

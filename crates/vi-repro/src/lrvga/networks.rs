@@ -146,7 +146,7 @@ pub(super) fn networks(ctx: &Context) -> Result<Outcome, ReproError> {
         ctx.step("moons");
     }
     let digits = (0..orders).map(|k| Digits::new(ctx, k)).collect::<Result<Vec<_>, _>>()?;
-    let right = |share: f64| format!("{} %", number(100.0 * share));
+    let right = |share: f64| format!("{:.1} %", 100.0 * share);
     let (m, d) = (moons::SHAPE, digits::SHAPE);
     Ok(Outcome {
         summary: format!(
