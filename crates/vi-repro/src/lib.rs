@@ -8,6 +8,7 @@ pub mod bvi;
 pub mod drugowitsch;
 pub mod error;
 pub mod item;
+mod logistic;
 pub mod lrvga;
 pub mod plot;
 pub mod report;

@@ -6,12 +6,12 @@ use vi_models::metrics::coverage;
 use vi_models::vb::{self, LinearFit, LinearPrior, VbSettings};
 
 use super::data::{Sample, generator, least_squares, mean_squared_error, normal, powers, predictors};
-use super::style::{SECOND, Way, computation, quartiles};
+use super::style::{SECOND, Way, computation};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
 
 const N: usize = 50;
 const D: usize = 14;

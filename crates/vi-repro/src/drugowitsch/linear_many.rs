@@ -4,12 +4,12 @@ use vi_linalg::faer::Par;
 use vi_models::vb::{self, LinearFit, LinearPrior, VbSettings};
 
 use super::data::{Sample, generator, least_squares, mean_squared_error};
-use super::style::{Way, computation, quartiles};
+use super::style::{Way, computation};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{Dash, GREY, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
 
 const WAYS: [Way; 3] = [Way::Ml, Way::Vb, Way::Ard];
 

@@ -6,12 +6,12 @@ use vi_models::predict;
 use vi_models::vb::{self, LogitBound, LogitFit, LogitPrior, VbSettings};
 
 use super::data::{Sample, generator, wrong};
-use super::style::{Way, computation, quartiles};
+use super::style::{Way, computation};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{Dash, GREY, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
 
 const WAYS: [Way; 3] = [Way::Vb, Way::Ard, Way::Incremental];
 

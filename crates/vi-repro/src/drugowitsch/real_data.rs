@@ -13,12 +13,12 @@ use vi_models::metrics::{
 use vi_models::vb::{self, LogitBound, LogitFit, LogitPrior, VbSettings};
 use vi_models::{Interval, ModelError, predict, prequential};
 
-use super::style::{computation, quartiles};
+use super::style::computation;
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{BLUE, Colour, Dash, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
 
 /// Standard deviation of the prior of every weight, for models that do not learn it.
 const SIGMA0: f64 = 10.0;

@@ -5,12 +5,12 @@ use vi_linalg::faer::{Mat, Par};
 use vi_models::vb::{self, LinearPrior, LogitBound, LogitPrior, Selection, VbSettings};
 
 use super::data::{generator, least_squares, likeliest, mean_squared_error, normal, powers, predictors, wrong};
-use super::style::{SECOND, Way, computation, quartiles};
+use super::style::{SECOND, Way, computation};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
 
 /// Designs compared: 1 to this many coefficients.
 const LARGEST: usize = 10;

@@ -62,18 +62,3 @@ pub(super) const SECOND: Style = Style::solid(ORANGE);
 pub(super) fn computation(what: &str, e: &impl std::fmt::Display) -> ReproError {
     ReproError::computation(what, e)
 }
-
-/// The middle of some numbers, and their quartiles.
-pub(super) fn quartiles(values: &[f64]) -> [f64; 3] {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = share * (sorted.len().max(1) - 1) as f64;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list")]
-        let low = place.floor() as usize;
-        let part = place - low as f64;
-        let value = |i: usize| sorted.get(i).copied().unwrap_or(f64::NAN);
-        if part == 0.0 { value(low) } else { (1.0 - part) * value(low) + part * value(low + 1) }
-    };
-    [at(0.25), at(0.5), at(0.75)]
-}

@@ -1,11 +1,19 @@
 //! Lambert, Bonnabel and Bach, *The limited-memory recursive variational Gaussian approximation (L-RVGA)*.
 
 mod covariance;
+mod digits;
 mod factorisers;
 mod inputs;
 mod memory;
+mod mirror_prox;
+mod moons;
+mod network;
+mod networks;
+mod sampled;
+mod sampled_run;
 mod sampling;
 mod scale;
+mod scheme;
 mod sensitivity;
 mod table1;
 mod table2;
@@ -26,6 +34,9 @@ pub const PAPER: Paper = Paper {
         Item { id: "fig3", title: "Sensitivity to the latent dimension, logistic", run: sensitivity::fig3 },
         Item { id: "table2", title: "Linear regression in a million dimensions", run: table2::table2 },
         Item { id: "table3", title: "Ensemble sampling", run: sampling::table3 },
+        Item { id: "fig4", title: "Expectations by draws", run: sampled::fig4 },
+        Item { id: "fig5", title: "Schemes of one step in two dimensions", run: mirror_prox::fig5 },
+        Item { id: "networks", title: "Beyond the paper: networks in one pass", run: networks::networks },
     ],
 };
 

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::contour::Grid;
-use super::palette::{Colour, Style};
+use super::palette::{Colour, Style, WHITE};
 
 /// How values of a heat map become colours.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,9 @@ pub struct Ramp {
 }
 
 impl Ramp {
+    /// Pale blue through white to pale orange, so that points of either class stay visible on it.
+    pub const PROBABILITY: Self = Self { low: Colour(120, 178, 214), middle: WHITE, high: Colour(242, 206, 122) };
+
     pub(super) fn at(&self, t: f64) -> Colour {
         if t < 0.5 { self.low.mix(self.middle, 2.0 * t) } else { self.middle.mix(self.high, 2.0 * t - 1.0) }
     }

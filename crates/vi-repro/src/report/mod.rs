@@ -5,11 +5,13 @@
 //! so a run of one item keeps the page of the others.
 
 mod page;
+mod quartiles;
 mod record;
 mod table;
 mod verdict;
 
 pub use page::rebuild;
+pub use quartiles::quartiles;
 pub use record::{Outcome, Provenance, Record, Shown, read, write};
 pub use table::{Table, cell};
 pub use verdict::{Check, MOST, Verdict, number};

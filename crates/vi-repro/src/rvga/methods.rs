@@ -1,16 +1,13 @@
 //! The filters the paper compares, run over a data set, and how far each is from the posterior.
 
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GlmPosterior, Implicit, Linearised, Probit,
-    QuadraticBound, SiteRule, filter,
+    BernoulliLogit, DenseGaussian, Error, Explicit, Implicit, Linearised, Probit, QuadraticBound, SiteRule, filter,
 };
 use vi_data::Dataset;
-use vi_linalg::faer::Par;
-
-use vi_models::laplace::{self, LaplaceSettings};
 
 use super::shared::computation;
 use crate::error::ReproError;
+use crate::logistic::{Posterior, breakdown};
 use crate::plot::palette::Method;
 
 /// The online filters, in the paper's order.
@@ -41,21 +38,7 @@ pub(super) fn follow(
             });
         }
     };
-    match outcome {
-        Ok(()) => Ok(None),
-        Err(Error::Row { row, source })
-            if matches!(
-                *source,
-                Error::NegativeVariance { .. }
-                    | Error::Overflow { .. }
-                    | Error::NotPositiveDefinite { .. }
-                    | Error::ImproperSite { .. }
-            ) =>
-        {
-            Ok(Some(format!("{} broke down at observation {}: {source}", method.label(), row + 1)))
-        }
-        Err(e) => Err(computation(method.label(), &e)),
-    }
+    outcome.map_or_else(|e| breakdown(method.label(), e).map(Some), |()| Ok(None))
 }
 
 fn pass<R: SiteRule>(
@@ -114,59 +97,10 @@ impl Path {
     }
 }
 
-/// The posterior of a data set under the logistic model, with exact expectations.
-pub(super) struct Posterior<'a>(GlmPosterior<'a, BernoulliLogit<Exact>>);
-
-impl<'a> Posterior<'a> {
-    pub(super) fn new(prior: &'a DenseGaussian, data: &'a Dataset) -> Result<Self, ReproError> {
-        GlmPosterior::new(prior, data.x(), data.y(), BernoulliLogit(Exact))
-            .map(Self)
-            .map_err(|e| computation("posterior", &e))
-    }
-
-    /// `KL(q ‖ p̃)` with `Z = 1`, exact; infinite when q has lost its covariance to rounding.
-    pub(super) fn kl(&self, q: &DenseGaussian) -> Result<f64, ReproError> {
-        match self.0.kl(q, Par::Seq) {
-            Ok(kl) => Ok(kl),
-            Err(Error::NotPositiveDefinite { .. }) => Ok(f64::INFINITY),
-            Err(e) => Err(computation("KL", &e)),
-        }
-    }
-
-    /// `log p̃(θ)`.
-    pub(super) fn log_joint(&self, theta: &[f64]) -> Result<f64, ReproError> {
-        self.0.log_joint(theta).map_err(|e| computation("log posterior", &e))
-    }
-}
-
 /// A prior `N(μ₀, σ₀²·I)` with μ₀ of the given norm along (1, …, 1).
 pub(super) fn prior(d: usize, mu0_norm: f64, sigma0: f64) -> Result<DenseGaussian, ReproError> {
     let mean = vec![mu0_norm / (d as f64).sqrt(); d];
     DenseGaussian::isotropic(&mean, sigma0).map_err(|e| computation("prior", &e))
-}
-
-/// The batch Laplace approximation.
-pub(super) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaussian, ReproError> {
-    let fit = laplace::fit(prior, &BernoulliLogit(Exact), data.x(), data.y(), &LaplaceSettings::default())
-        .map_err(|e| computation("Laplace", &e))?;
-    // A stall at rounding is as good as convergence for a picture; anything more is not.
-    if fit.info.decrement > 1e-6 {
-        return Err(ReproError::Computation {
-            what: "Laplace".to_owned(),
-            message: format!(
-                "stopped {:e} posterior deviations from the mode ({:?})",
-                fit.info.decrement, fit.info.status
-            ),
-        });
-    }
-    Ok(fit.belief)
-}
-
-/// Mean and covariance of a belief in two dimensions.
-pub(super) fn planar(belief: &DenseGaussian) -> ([f64; 2], [[f64; 2]; 2]) {
-    let p = belief.covariance();
-    let mean = belief.mean();
-    ([mean[0], mean[1]], [[p[(0, 0)], p[(0, 1)]], [p[(1, 0)], p[(1, 1)]]])
 }
 
 /// About `n` counts from 0 to `last`, denser at the start.
@@ -184,21 +118,6 @@ pub(super) fn times(last: usize, n: usize) -> Vec<usize> {
     out
 }
 
-/// The median and the quartiles; infinities count, an empty list gives NaN.
-pub(super) fn quartiles(values: &[f64]) -> [f64; 3] {
-    let mut v: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
-    v.sort_by(f64::total_cmp);
-    let at = |q: f64| {
-        let position = q * (v.len().max(1) - 1) as f64;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index of v")]
-        let (i, t) = (position as usize, position.fract());
-        let low = v.get(i).copied().unwrap_or(f64::NAN);
-        let high = v.get(i + 1).copied().unwrap_or(low);
-        if t == 0.0 || low == high { low } else { low + t * (high - low) }
-    };
-    [at(0.25), at(0.5), at(0.75)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,12 +128,5 @@ mod tests {
         assert_eq!((t[0], t[t.len() - 1]), (0, 100));
         assert!(t.windows(2).all(|w| w[0] < w[1]));
         assert_eq!(times(3, 50), [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn quartiles_of_a_short_list() {
-        assert_eq!(quartiles(&[4.0, 1.0, 2.0, 3.0, 5.0]), [2.0, 3.0, 4.0]);
-        assert_eq!(quartiles(&[1.0, f64::INFINITY, f64::INFINITY])[1], f64::INFINITY);
-        assert!(quartiles(&[])[1].is_nan());
     }
 }

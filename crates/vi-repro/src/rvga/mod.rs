@@ -5,7 +5,6 @@ mod leave_one_out;
 mod mean_field;
 mod methods;
 mod output;
-mod planar;
 mod race;
 mod real_data;
 mod refined;

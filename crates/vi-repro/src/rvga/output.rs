@@ -6,18 +6,18 @@ use vi_data::Dataset;
 use vi_linalg::faer::MatRef;
 use vi_models::predict::{self, LogisticPrediction};
 
-use super::methods::{FILTERS, Path, Posterior, laplace, planar};
-use super::planar::Planar;
+use super::methods::{FILTERS, Path};
 use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::{Finals, Setting};
-use super::shared::{PROBABILITY, computation};
+use super::shared::computation;
 use crate::error::ReproError;
 use crate::item::Context;
+use crate::logistic::{Planar, Posterior, laplace, moments};
 use crate::plot::palette::Method::{
     self, BatchVga, Laplace, Qkf, Refinement, RvgaExplicit, RvgaImplicit, TruePosterior,
 };
 use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style};
-use crate::plot::{Axis, Figure, Grid, Panel, linspace};
+use crate::plot::{Axis, Figure, Grid, Panel, Ramp, linspace};
 use crate::report::{Check, Outcome, Shown, Table, cell, number};
 
 const SETTING: Setting = Setting { n: 300, d: 2, s: 5.0, c: 2.0, sigma0: 10.0, mu0_norm: 0.0 };
@@ -109,7 +109,7 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let data = SETTING.data(ctx.seed, 0)?;
     let unseen = Unseen::new(&data, ctx.pick(81, 61));
     let posterior = Posterior::new(&prior, &data)?;
-    let (mean, cov) = planar(&laplace(&prior, &data)?);
+    let (mean, cov) = moments(&laplace(&prior, &data)?);
     let truth = unseen.truth(&Planar::new(&posterior, mean, cov, 160)?);
 
     let mut all = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let panel = |m: Method, p: &[f64]| -> Result<Panel, ReproError> {
         let grid = Grid::new(unseen.xs.clone(), unseen.ys.clone(), p.to_vec())?;
         Ok(Panel::new(refined::label(m), Axis::linear("x₁"), Axis::linear("x₂"))
-            .heat(&grid, PROBABILITY, (0.0, 1.0), true)
+            .heat(&grid, Ramp::PROBABILITY, (0.0, 1.0), true)
             .contours(&grid, &LEVELS, Style::solid(BLACK).width(1.5), "P(y = 1) = 0.1, 0.3, 0.5, 0.7, 0.9")
             .points(&class(0.0, 0), &class(0.0, 1), CLASS_0, 3.0, "class 0")
             .points(&class(1.0, 0), &class(1.0, 1), CLASS_1, 3.0, "class 1"))

@@ -13,16 +13,17 @@ use vi_models::metrics::{
 use vi_models::prequential::{self, Prequential};
 use vi_models::{Interval, ModelError, predict};
 
-use super::methods::{FILTERS, Posterior, laplace, prior, quartiles};
+use super::methods::{FILTERS, prior};
 use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::Finals;
 use super::shared::computation;
 use crate::error::ReproError;
 use crate::item::Context;
+use crate::logistic::{Posterior, laplace};
 use crate::plot::palette::Method::{self, BatchVga, Ekf, Laplace, Qkf, Refinement, RvgaImplicit};
 use crate::plot::palette::{Dash, GREY, PALE, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
 
 /// Standard deviation of the prior of every weight.
 const SIGMA0: f64 = 10.0;

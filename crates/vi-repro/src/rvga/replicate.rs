@@ -6,11 +6,11 @@ use vi_core::DenseGaussian;
 use vi_data::Dataset;
 use vi_data::synthetic::{Normalisation, TwoClassesSettings};
 
-use super::methods::{FILTERS, Path, Posterior, laplace, planar};
-use super::planar::Planar;
+use super::methods::{FILTERS, Path};
 use super::refined::{COMPARED_AND_BEST, Refined};
 use super::shared::computation;
 use crate::error::ReproError;
+use crate::logistic::{Planar, Posterior, laplace, moments};
 use crate::plot::palette::Method;
 
 /// A setting of §6.
@@ -72,7 +72,7 @@ impl Finals {
         kl[5] = posterior.kl(&refined.belief)?;
         kl[6] = posterior.kl(&refined.optimum)?;
         let log_z = if data.d() == 2 {
-            let (mean, cov) = planar(&map);
+            let (mean, cov) = moments(&map);
             Some(Planar::new(&posterior, mean, cov, 160)?.log_z)
         } else {
             None

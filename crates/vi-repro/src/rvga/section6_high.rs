@@ -1,13 +1,14 @@
 //! §6.3: higher dimension (Figures 7 to 10).
 
-use super::methods::{FILTERS, Path, Posterior, laplace, quartiles, times};
+use super::methods::{FILTERS, Path, times};
 use super::refined::{self, COMPARED_AND_BEST};
 use super::replicate::{Finals, Setting, column, count};
 use crate::error::ReproError;
 use crate::item::Context;
+use crate::logistic::{Posterior, laplace};
 use crate::plot::palette::Method::{self, BatchVga, Ekf, Laplace, Qkf, Refinement, RvgaExplicit, RvgaImplicit};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
 
 const BASE: Setting = Setting { n: 500, d: 100, s: 2.0, c: 0.0, sigma0: 1.0, mu0_norm: 0.0 };
 

@@ -10,9 +10,6 @@ pub(super) const GREYS: Ramp = Ramp { low: WHITE, middle: Colour(228, 228, 228),
 /// White to blue, for values of one sign.
 pub(super) const SEQUENTIAL: Ramp = Ramp { low: BLUE, middle: Colour(150, 196, 222), high: WHITE };
 
-/// Pale blue through white to pale orange, so that points of either class stay visible on it.
-pub(super) const PROBABILITY: Ramp = Ramp { low: Colour(120, 178, 214), middle: WHITE, high: Colour(242, 206, 122) };
-
 /// Blue through white to orange, for signed values and probabilities.
 pub(super) const DIVERGING: Ramp = Ramp { low: BLUE, middle: WHITE, high: ORANGE };
 

@@ -2,19 +2,16 @@
 
 use vi_data::{CsvSettings, Dataset, read_csv};
 
-use super::methods::{COMPARED, FILTERS, Path, Posterior, laplace, planar, quartiles};
-use super::planar::{Planar, deviations};
+use super::methods::{COMPARED, FILTERS, Path};
 use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::{Finals, Setting, column};
 use super::shared::computation;
 use crate::error::ReproError;
 use crate::item::Context;
-use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, GREY, Marker, Method, Style, WHITE};
-use crate::plot::{Axis, Panel, ellipse};
-use crate::report::{Check, Shown, Table, cell, number};
-
-/// Share of a Gaussian's mass inside the ellipses drawn.
-const MASS: f64 = 0.9;
+use crate::logistic::{MASS, Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
+use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Marker, Method, Style, WHITE};
+use crate::plot::{Axis, Panel};
+use crate::report::{Check, Shown, Table, cell, number, quartiles};
 
 /// Everything computed for one of the figures.
 pub(super) struct Run {
@@ -33,8 +30,6 @@ pub(super) struct Run {
     resolution: usize,
 }
 
-type Window = [(f64, f64); 2];
-
 /// How many times wider than the posterior's own a window may become to show a belief.
 const WIDEST: f64 = 5.0;
 
@@ -47,7 +42,7 @@ impl Run {
         let prior = setting.prior()?;
         let posterior = Posterior::new(&prior, &data)?;
         let laplace = laplace(&prior, &data)?;
-        let (mean, cov) = planar(&laplace);
+        let (mean, cov) = moments(&laplace);
         let truth = Planar::new(&posterior, mean, cov, ctx.pick(400, 240))?;
         ctx.step("true posterior on a grid");
         let all: Vec<usize> = (0..=data.n()).collect();
@@ -159,14 +154,14 @@ impl Run {
             beliefs.push([vec![name.to_owned()], numbers.to_vec()].concat())
         };
         push(Method::TruePosterior.slug(), self.truth.mean, self.truth.cov)?;
-        let (mean, cov) = planar(&self.laplace);
+        let (mean, cov) = moments(&self.laplace);
         push(Method::Laplace.slug(), mean, cov)?;
         for (m, belief) in [(Method::Refinement, &self.refined.belief), (Method::BatchVga, &self.refined.optimum)] {
-            let (mean, cov) = planar(belief);
+            let (mean, cov) = moments(belief);
             push(m.slug(), mean, cov)?;
         }
         for p in &self.paths {
-            let (mean, cov) = planar(p.last()?);
+            let (mean, cov) = moments(p.last()?);
             push(p.method.slug(), mean, cov)?;
         }
         let mut further = Table::new("data-sets", &["data_set", "method", "kl_normalised"]);
@@ -230,7 +225,7 @@ impl Run {
         }
         let mut panel = self.background(title, view)?;
         for path in paths {
-            let (mean, cov) = planar(path.last()?);
+            let (mean, cov) = moments(path.last()?);
             panel = add_ellipse(panel, mean, cov, path.method.style(), path.method.label())?;
             panel = remark(panel, view, path.method.label(), mean);
         }
@@ -246,7 +241,7 @@ impl Run {
         }
         let mut panel = self.background(path.method.label(), view)?;
         for (i, belief) in shown.iter().enumerate() {
-            let (mean, cov) = planar(belief);
+            let (mean, cov) = moments(belief);
             let fade = 0.65 * (1.0 - (i as f64 + 1.0) / shown.len() as f64);
             let (style, label) = if i + 1 == shown.len() {
                 (Style::solid(BLACK).width(2.4), "final time")
@@ -255,7 +250,7 @@ impl Run {
             };
             panel = add_ellipse(panel, mean, cov, style, label)?;
         }
-        let (mean, _) = planar(path.last()?);
+        let (mean, _) = moments(path.last()?);
         Ok(remark(panel, view, "final mean", mean))
     }
 
@@ -275,7 +270,7 @@ impl Run {
         let panel = Panel::new(title, Axis::linear("θ₁").range(x.0, x.1), Axis::linear("θ₂").range(y.0, y.1))
             .contours(&contours, &self.truth.levels, truth.style().width(1.4), truth.label())
             .points(&[self.truth.mean[0]], &[self.truth.mean[1]], truth.style().marker(Marker::Plus), 5.0, "");
-        let (mean, cov) = planar(&self.laplace);
+        let (mean, cov) = moments(&self.laplace);
         add_ellipse(panel, mean, cov, Method::Laplace.style(), Method::Laplace.label())
     }
 
@@ -296,7 +291,7 @@ impl Run {
         for (m, belief, width) in
             [(Method::Refinement, &self.refined.belief, 4.0), (Method::BatchVga, &self.refined.optimum, 1.6)]
         {
-            let (mean, cov) = planar(belief);
+            let (mean, cov) = moments(belief);
             panel = add_ellipse(panel, mean, cov, m.style().width(width), &refined::label(m))?;
         }
         Ok(panel)
@@ -327,37 +322,4 @@ impl Run {
         }
         panel
     }
-}
-
-fn add_ellipse(
-    panel: Panel,
-    mean: [f64; 2],
-    cov: [[f64; 2]; 2],
-    style: Style,
-    label: &str,
-) -> Result<Panel, ReproError> {
-    let outline = ellipse(mean, cov, deviations(MASS), 180)?;
-    let centre = style.marker(if style.marker == Marker::None { Marker::Plus } else { style.marker });
-    Ok(panel.overlay(outline, style, label).points(&[mean[0]], &[mean[1]], centre, 3.5, ""))
-}
-
-/// Says where a mean lies that the window does not show.
-fn remark(panel: Panel, view: Window, what: &str, mean: [f64; 2]) -> Panel {
-    if view.iter().zip(mean).all(|((lo, hi), m)| m >= *lo && m <= *hi) {
-        return panel;
-    }
-    let [(x0, x1), (y0, y1)] = view;
-    let text = format!("{what} outside: ({}, {})", number(mean[0]), number(mean[1]));
-    panel.text(x0 - 0.03 * (x1 - x0), y0 - 0.01 * (y1 - y0), text, GREY)
-}
-
-/// Enlarges a window to hold the ellipse of a belief.
-fn include(view: &mut Window, belief: &vi_core::DenseGaussian) -> Result<(), ReproError> {
-    let (mean, cov) = planar(belief);
-    for (x, y) in ellipse(mean, cov, deviations(MASS), 90)? {
-        for (side, v) in view.iter_mut().zip([x, y]) {
-            *side = (side.0.min(v), side.1.max(v));
-        }
-    }
-    Ok(())
 }

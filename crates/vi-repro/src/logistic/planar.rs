@@ -1,6 +1,6 @@
 //! The posterior in two dimensions on a grid: normaliser, mass regions, contours.
 
-use super::methods::Posterior;
+use super::Posterior;
 use crate::error::ReproError;
 use crate::plot::{Grid, linspace};
 
@@ -10,27 +10,27 @@ const DEPTH: f64 = 40.0;
 const DOUBLINGS: usize = 12;
 
 /// A two-dimensional posterior summed up on a grid.
-pub(super) struct Planar {
+pub(crate) struct Planar {
     /// `log Z` of the unnormalised posterior.
-    pub(super) log_z: f64,
+    pub(crate) log_z: f64,
     /// Change of `log Z` from a grid of half as many points on each side.
-    pub(super) refinement: f64,
+    pub(crate) refinement: f64,
     /// Mean of the posterior.
-    pub(super) mean: [f64; 2],
+    pub(crate) mean: [f64; 2],
     /// Covariance of the posterior.
-    pub(super) cov: [[f64; 2]; 2],
+    pub(crate) cov: [[f64; 2]; 2],
     /// Densities `log p̃` above which 50, 90 and 99 % of the mass lie.
-    pub(super) levels: [f64; 3],
+    pub(crate) levels: [f64; 3],
     /// Smallest box that holds the 99 % region.
-    pub(super) region: [(f64, f64); 2],
+    pub(crate) region: [(f64, f64); 2],
     /// Points of the coarse grid with their share of the mass, the negligible ones left out.
-    pub(super) cloud: Vec<([f64; 2], f64)>,
+    pub(crate) cloud: Vec<([f64; 2], f64)>,
 }
 
 impl Planar {
     /// Sums the posterior by the trapezoid rule on `n × n` points of a box that follows its shape,
     /// starting from the mode `centre` and a rough covariance `cov`.
-    pub(super) fn new(
+    pub(crate) fn new(
         posterior: &Posterior<'_>,
         centre: [f64; 2],
         cov: [[f64; 2]; 2],
@@ -125,7 +125,7 @@ impl Planar {
     }
 
     /// The posterior's log density on a window, for contours at [`Planar::levels`].
-    pub(super) fn window(posterior: &Posterior<'_>, [x, y]: [(f64, f64); 2], n: usize) -> Result<Grid, ReproError> {
+    pub(crate) fn window(posterior: &Posterior<'_>, [x, y]: [(f64, f64); 2], n: usize) -> Result<Grid, ReproError> {
         let mut failure = None;
         let grid = Grid::of(linspace(x.0, x.1, n), linspace(y.0, y.1, n), |u, v| {
             posterior.log_joint(&[u, v]).unwrap_or_else(|e| {
@@ -154,23 +154,23 @@ fn mass_levels(points: &[([f64; 2], f64)], mode: f64, mass: f64) -> [f64; 3] {
 }
 
 /// `k` of the ellipse that holds a share `p` of a two-dimensional Gaussian's mass: `√(−2·ln(1−p))`.
-pub(super) fn deviations(p: f64) -> f64 {
+pub(crate) fn deviations(p: f64) -> f64 {
     (-2.0 * (-p).ln_1p()).sqrt()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::methods::{Posterior, prior};
     use super::*;
+    use vi_core::DenseGaussian;
     use vi_data::Dataset;
 
     #[test]
     fn a_posterior_that_is_nearly_its_prior_has_the_priors_mass_and_regions() {
         // One row of zeros: the likelihood is ½ for every θ, so Z = ½ and the posterior is the prior.
         let data = Dataset::new(vec![0.0, 0.0], vec![1.0], None).unwrap();
-        let prior = prior(2, 1.0, 2.0).unwrap();
-        let posterior = Posterior::new(&prior, &data).unwrap();
         let c = 0.5_f64.sqrt();
+        let prior = DenseGaussian::isotropic(&[c, c], 2.0).unwrap();
+        let posterior = Posterior::new(&prior, &data).unwrap();
         let p = Planar::new(&posterior, [c, c], [[3.0, 0.5], [0.5, 4.0]], 120).unwrap();
         assert!((p.log_z - 0.5_f64.ln()).abs() < 1e-10, "{}", p.log_z);
         assert!(p.refinement.abs() < 1e-10);

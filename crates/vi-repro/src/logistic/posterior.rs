@@ -1,0 +1,68 @@
+//! The posterior itself, and its Laplace approximation.
+
+use vi_core::{BernoulliLogit, DenseGaussian, Error, Exact, GlmPosterior};
+use vi_data::Dataset;
+use vi_linalg::faer::Par;
+use vi_models::laplace::{self, LaplaceSettings};
+
+use crate::error::ReproError;
+
+/// The posterior of a data set under the logistic model, with exact expectations.
+pub(crate) struct Posterior<'a>(GlmPosterior<'a, BernoulliLogit<Exact>>);
+
+impl<'a> Posterior<'a> {
+    pub(crate) fn new(prior: &'a DenseGaussian, data: &'a Dataset) -> Result<Self, ReproError> {
+        GlmPosterior::new(prior, data.x(), data.y(), BernoulliLogit(Exact))
+            .map(Self)
+            .map_err(|e| ReproError::computation("posterior", &e))
+    }
+
+    /// `KL(q ‖ p̃)` with `Z = 1`, exact; infinite when q has lost its covariance to rounding.
+    pub(crate) fn kl(&self, q: &DenseGaussian) -> Result<f64, ReproError> {
+        match self.0.kl(q, Par::Seq) {
+            Ok(kl) => Ok(kl),
+            Err(Error::NotPositiveDefinite { .. }) => Ok(f64::INFINITY),
+            Err(e) => Err(ReproError::computation("KL", &e)),
+        }
+    }
+
+    /// `log p̃(θ)`.
+    pub(crate) fn log_joint(&self, theta: &[f64]) -> Result<f64, ReproError> {
+        self.0.log_joint(theta).map_err(|e| ReproError::computation("log posterior", &e))
+    }
+}
+
+/// The batch Laplace approximation.
+pub(crate) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaussian, ReproError> {
+    let fit = laplace::fit(prior, &BernoulliLogit(Exact), data.x(), data.y(), &LaplaceSettings::default())
+        .map_err(|e| ReproError::computation("Laplace", &e))?;
+    // A stall at rounding is as good as convergence for a picture; anything more is not.
+    if fit.info.decrement > 1e-6 {
+        return Err(ReproError::Computation {
+            what: "Laplace".to_owned(),
+            message: format!(
+                "stopped {:e} posterior deviations from the mode ({:?})",
+                fit.info.decrement, fit.info.status
+            ),
+        });
+    }
+    Ok(fit.belief)
+}
+
+/// What a filter broke down of numerically, which is a result; any other error is an error.
+pub(crate) fn breakdown(filter: &str, error: Error) -> Result<String, ReproError> {
+    match error {
+        Error::Row { row, source }
+            if matches!(
+                *source,
+                Error::NegativeVariance { .. }
+                    | Error::Overflow { .. }
+                    | Error::NotPositiveDefinite { .. }
+                    | Error::ImproperSite { .. }
+            ) =>
+        {
+            Ok(format!("{filter} broke down at observation {}: {source}", row + 1))
+        }
+        e => Err(ReproError::computation(filter, &e)),
+    }
+}
