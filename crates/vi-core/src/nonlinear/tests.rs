@@ -373,6 +373,23 @@ fn the_same_seed_gives_the_same_bits() {
 }
 
 #[test]
+fn many_draws_of_a_linear_map_are_rows_in_one_direction() {
+    // 100 draws make 100 nearly parallel rows, more than the block and the rank hold.
+    for seed in 0..3 {
+        let rng = &mut rng(seed);
+        let d = 50;
+        let x = Mat::from_fn(12, d, |_, _| -> f64 { StandardNormal.sample(rng) }) * (d as f64).sqrt().recip();
+        let y = Mat::from_fn(12, 1, |i, _| (i % 2) as f64);
+        let model = NonlinearModel::new(LinearMap::new(d, 1).unwrap(), Scalar(BernoulliLogit(Mixture8))).unwrap();
+        for settings in [LowRankSettings::blocked(d), LowRankSettings::blocked(10).and_then(|s| s.with_block(640))] {
+            let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], 4.0, settings.unwrap()).unwrap();
+            let steps = NonlinearSettings::new(100).unwrap();
+            run(&mut belief, &model, x.as_ref(), y.as_ref(), steps, rng, Par::Seq, |_, _| {}).unwrap();
+        }
+    }
+}
+
+#[test]
 fn bad_input_leaves_the_belief_as_it_was() {
     let model = NonlinearModel::new(LinearMap::new(2, 2).unwrap(), Categorical::new(3).unwrap()).unwrap();
     let mut belief = LowRankGaussian::isotropic(&[0.5; 4], 1.0, LowRankSettings::blocked(2).unwrap()).unwrap();
