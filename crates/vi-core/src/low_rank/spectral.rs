@@ -53,7 +53,7 @@ pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<
 }
 
 /// Eigenvalues in increasing order and eigenvectors of the lower triangle of `a`.
-fn eigen(a: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
+pub(super) fn eigen(a: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
     let n = a.nrows();
     let (mut values, mut vectors) = (Col::<f64>::zeros(n), Mat::<f64>::zeros(n, n));
     let scratch = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
