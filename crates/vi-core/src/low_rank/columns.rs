@@ -79,7 +79,8 @@ impl<'a> Columns<'a> {
 
     /// Memory that [`tile`](Self::tile) and [`part`](Self::part) want.
     pub(super) fn tile_memory(&self, _height: usize) -> TileMemory<'a> {
-        TileMemory { dense: Mat::zeros(0, 0), pieces: Vec::new() }
+        let pieces = if matches!(self, Self::Dense(_)) { 0 } else { self.len() };
+        TileMemory { dense: Mat::zeros(0, 0), pieces: Vec::with_capacity(pieces) }
     }
 
     /// Coordinates `first..first + height` of the rows, as they lie.

@@ -120,14 +120,13 @@ pub fn sweep<'a, L: GaussianExpectation>(
             }
             continue;
         };
-        let change = match newton.take() {
-            Some(change) => change,
-            None => {
-                let step = data.newton(&best.mean, &sites, &next, settings)?;
-                info.mean_iterations += step.iterations;
-                info.mean_unsolved += usize::from(!step.solved);
-                step.change
-            }
+        let change = if let Some(change) = newton.take() {
+            change
+        } else {
+            let step = data.newton(&best.mean, &sites, &next, settings)?;
+            info.mean_iterations += step.iterations;
+            info.mean_unsolved += usize::from(!step.solved);
+            step.change
         };
         axpy(&mut next.mean, course.damping, &change);
         newton = Some(change);

@@ -148,7 +148,7 @@ impl<'a> SweepRows<'a> {
                     || (),
                     Vec::new,
                     |out, (), _, rows| out.extend(rows.iter().map(|row| q.predict_sparse(*row))),
-                    |left, right| left.extend(right),
+                    Extend::extend,
                 ),
             };
             for (t, projection) in (first..).zip(projections) {
