@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
-use vi_core::low_rank::{SweepInfo, SweepRows, SweepSettings, SweepStop, sweep};
+use vi_core::low_rank::{SweepInfo, SweepSettings, SweepStop, sweep};
 use vi_core::{
     Belief, BernoulliLogit, Expected, Explicit, GaussianExpectation, GaussianLikelihood, Implicit, Likelihood,
     LowRankGaussian, LowRankSettings, Mixture8, SiteRule, SparseRow, divergence, filter,
@@ -146,12 +146,12 @@ impl Sparse {
     /// Each row has every third of the coordinates.
     fn entries(&self, t: usize) -> (Vec<usize>, Vec<f64>) {
         let k = self.indices.len();
-        (0..k).filter(|i| (i + t) % 3 == 0).map(|i| (self.indices[i], self.x[t * k + i])).unzip()
+        (0..k).filter(|i| (i + t).is_multiple_of(3)).map(|i| (self.indices[i], self.x[t * k + i])).unzip()
     }
 
     fn dense(&self, n: usize) -> Mat<f64> {
         let k = self.indices.len();
-        Mat::from_fn(n, k, |t, i| if (i + t) % 3 == 0 { self.x[t * k + i] } else { 0.0 })
+        Mat::from_fn(n, k, |t, i| if (i + t).is_multiple_of(3) { self.x[t * k + i] } else { 0.0 })
     }
 }
 
@@ -190,6 +190,8 @@ fn sparse_rows_sweep_as_dense_rows_with_zeros() {
 #[cfg(feature = "rayon")]
 #[test]
 fn threads_change_no_bit_of_a_sweep() {
+    use vi_core::low_rank::SweepRows;
+
     let (d, n, p) = (9000, 100, 3);
     let mut rng = rng(5);
     let (x, y) = (rows(n, d, &mut rng), crate::common::labels(n, &mut rng));
@@ -200,7 +202,7 @@ fn threads_change_no_bit_of_a_sweep() {
     let prior = LowRankGaussian::isotropic(&vec![0.0; d], 2.0, blocked(p)).unwrap();
     let two = SweepSettings::new(1e-6, 2).unwrap();
     let column_major = view(&x, d).to_owned();
-    for rows in [SweepRows::from(view(&x, d)), column_major.as_ref().into(), listed.as_slice().into()] {
+    for rows in [view(&x, d).into(), SweepRows::Dense(column_major.as_ref()), listed.as_slice().into()] {
         let run = |par| {
             let mut belief = prior.clone();
             let info = sweep(&prior, &mut belief, rows, &y, &LOGIT, two, par).unwrap();
