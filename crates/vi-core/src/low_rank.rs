@@ -35,4 +35,4 @@ pub use block::LowRankPanels;
 pub use checkpoint::LowRankWire;
 pub use fading::AdaptiveFading;
 pub use settings::{LowRankSettings, MeanMoves};
-pub use sweep::{SweepInfo, SweepSettings, SweepStop, sweep};
+pub use sweep::{SweepInfo, SweepRows, SweepSettings, SweepStop, sweep};

@@ -58,7 +58,7 @@ impl LowRankGaussian {
             par,
             || (vec![0.0; height], columns.tile_memory(height)),
             |(memory, x), first, (w, psi, out)| {
-                Tile { w, x: columns.tile(first, psi.len(), x), psi }.shift_mean(out, m.as_ref(), memory);
+                Tile { w, x: columns.part(first, psi.len(), x), psi }.shift_mean(out, m.as_ref(), memory);
             },
         );
     }
@@ -204,7 +204,7 @@ impl LowRankGaussian {
                         y[j * r + i] = x[(i, j)];
                     }
                 }
-                Tile { w, x: columns.tile(first, r, memory), psi }.add_transposed_mul(sum.as_mut(), y);
+                Tile { w, x: columns.part(first, r, memory), psi }.add_transposed_mul(sum.as_mut(), y);
             },
             |left, right| *left += right,
         );
@@ -227,7 +227,7 @@ impl LowRankGaussian {
             |(scratch, memory), first, (w, psi, mean, mut theta)| {
                 let r = psi.len();
                 let shift = &mut scratch[..r * draws];
-                Tile { w, x: columns.tile(first, r, memory), psi }.mul(shift, c.as_ref());
+                Tile { w, x: columns.part(first, r, memory), psi }.mul(shift, c.as_ref());
                 for j in 0..draws {
                     for i in 0..r {
                         theta[(i, j)] += mean[i] + shift[j * r + i] / psi[i];

@@ -1,6 +1,6 @@
 //! The columns `X` that a block adds to `W`, whatever form their rows have.
 
-use vi_linalg::faer::{Mat, MatRef};
+use vi_linalg::faer::{Mat, MatMut, MatRef};
 
 use crate::SparseRow;
 
@@ -55,6 +55,7 @@ pub(super) enum Columns<'a> {
     /// `k × d`.
     Dense(MatRef<'a, f64>),
     Sparse(&'a SparseRows),
+    Listed(&'a [SparseRow<'a>]),
 }
 
 impl<'a> Columns<'a> {
@@ -62,39 +63,135 @@ impl<'a> Columns<'a> {
         match self {
             Self::Dense(x) => x.nrows(),
             Self::Sparse(rows) => rows.len(),
+            Self::Listed(rows) => rows.len(),
         }
     }
 
-    /// Memory that [`tile`](Self::tile) wants for tiles of up to `height` coordinates.
-    pub(super) fn tile_memory(&self, height: usize) -> Mat<f64> {
-        match self {
-            Self::Dense(_) => Mat::zeros(0, 0),
-            Self::Sparse(rows) => Mat::zeros(height, rows.len()),
-        }
+    /// Entries to a coordinate, for rows of length `d`: what a tile's height follows from.
+    pub(super) fn width(&self, d: usize) -> usize {
+        let entries = match self {
+            Self::Dense(x) => return x.nrows(),
+            Self::Sparse(rows) => rows.indices.len(),
+            Self::Listed(rows) => rows.iter().map(|row| row.indices().len()).sum(),
+        };
+        entries.div_ceil(d.max(1))
     }
 
-    /// Coordinates `first..first + height` of the rows (`k × height`).
-    pub(super) fn tile<'t>(&'t self, first: usize, height: usize, memory: &'t mut Mat<f64>) -> MatRef<'t, f64>
+    /// Memory that [`tile`](Self::tile) and [`part`](Self::part) want.
+    pub(super) fn tile_memory(&self, _height: usize) -> TileMemory<'a> {
+        let pieces = if matches!(self, Self::Dense(_)) { 0 } else { self.len() };
+        TileMemory { dense: Mat::zeros(0, 0), pieces: Vec::with_capacity(pieces) }
+    }
+
+    /// Coordinates `first..first + height` of the rows, as they lie.
+    pub(super) fn part<'t>(&self, first: usize, height: usize, memory: &'t mut TileMemory<'a>) -> Part<'t>
     where
         'a: 't,
     {
-        match self {
-            Self::Dense(x) => x.subcols(first, height),
+        memory.pieces.clear();
+        match *self {
+            Self::Dense(x) => return Part::Dense(x.subcols(first, height)),
             Self::Sparse(rows) => {
-                let mut tile = memory.as_mut().submatrix_mut(0, 0, height, rows.len());
-                tile.fill(0.0);
-                for j in 0..rows.len() {
-                    let (indices, values) = rows.row(j);
-                    let from = indices.partition_point(|&i| i < first);
-                    for (&i, &value) in indices[from..].iter().zip(&values[from..]) {
-                        if i >= first + height {
-                            break;
-                        }
-                        tile[(i - first, j)] = value;
-                    }
-                }
-                memory.as_ref().submatrix(0, 0, height, rows.len()).transpose()
+                memory.pieces.extend((0..rows.len()).filter_map(|j| Piece::cut(j, rows.row(j), first, height)));
+            }
+            Self::Listed(rows) => {
+                let entries = rows.iter().map(|row| (row.indices(), row.values())).enumerate();
+                memory.pieces.extend(entries.filter_map(|(j, row)| Piece::cut(j, row, first, height)));
             }
         }
+        Part::Sparse { first, pieces: &memory.pieces }
+    }
+
+    /// The same with the zeros (`k × height`).
+    pub(super) fn tile<'t>(&self, first: usize, height: usize, memory: &'t mut TileMemory<'a>) -> MatRef<'t, f64>
+    where
+        'a: 't,
+    {
+        if let Self::Dense(x) = *self {
+            return x.subcols(first, height);
+        }
+        let mut tile = Mat::zeros(height, self.len());
+        if let Part::Sparse { pieces, .. } = self.part(first, height, memory) {
+            for piece in pieces {
+                for (i, value) in piece.entries(first) {
+                    tile[(i, piece.row)] = value;
+                }
+            }
+        }
+        memory.dense = tile;
+        memory.dense.as_ref().transpose()
+    }
+}
+
+/// Memory for the coordinates of a tile.
+#[derive(Debug)]
+pub(super) struct TileMemory<'a> {
+    dense: Mat<f64>,
+    pieces: Vec<Piece<'a>>,
+}
+
+/// What a tile holds of one sparse row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece<'a> {
+    row: usize,
+    indices: &'a [usize],
+    values: &'a [f64],
+}
+
+impl<'a> Piece<'a> {
+    /// Nothing where row `row` has no entry among the coordinates `first..first + height`.
+    fn cut(row: usize, (indices, values): (&'a [usize], &'a [f64]), first: usize, height: usize) -> Option<Self> {
+        let from = indices.partition_point(|&i| i < first);
+        let to = from + indices[from..].partition_point(|&i| i < first + height);
+        (from < to).then(|| Self { row, indices: &indices[from..to], values: &values[from..to] })
+    }
+
+    /// Positions within the tile, and values.
+    fn entries(&self, first: usize) -> impl Iterator<Item = (usize, f64)> {
+        self.indices.iter().map(move |i| i - first).zip(self.values.iter().copied())
+    }
+}
+
+/// The coordinates of a tile, of all rows (`k × r`).
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part<'a> {
+    Dense(MatRef<'a, f64>),
+    Sparse { first: usize, pieces: &'a [Piece<'a>] },
+}
+
+impl<'a> From<MatRef<'a, f64>> for Part<'a> {
+    fn from(x: MatRef<'a, f64>) -> Self {
+        Self::Dense(x)
+    }
+}
+
+impl Part<'_> {
+    /// No row at all.
+    pub(super) const NONE: Self = Self::Sparse { first: 0, pieces: &[] };
+}
+
+/// `out ← out + Xc` for `c` of `k × m`; `out` is `r × m`, column after column.
+pub(super) fn add_pieces(out: &mut [f64], r: usize, first: usize, pieces: &[Piece<'_>], c: MatRef<'_, f64>) {
+    for piece in pieces {
+        for (out, &c) in out.chunks_exact_mut(r).zip(c.row(piece.row).iter()) {
+            piece.entries(first).for_each(|(i, value)| out[i] += c * value);
+        }
+    }
+}
+
+/// `sum ← sum + Xᵀy` for `y` of `r × m`, column after column.
+pub(super) fn add_pieces_transposed(sum: MatMut<'_, f64>, r: usize, first: usize, pieces: &[Piece<'_>], y: &[f64]) {
+    let mut sum = sum;
+    for piece in pieces {
+        for (sum, y) in sum.as_mut().row_mut(piece.row).iter_mut().zip(y.chunks_exact(r)) {
+            *sum += piece.entries(first).map(|(i, value)| value * y[i]).sum::<f64>();
+        }
+    }
+}
+
+/// `out_i ← out_i + Σ_j weights_j·x_ji²`.
+pub(super) fn add_squared_pieces(out: &mut [f64], first: usize, pieces: &[Piece<'_>], weights: &[f64]) {
+    for piece in pieces {
+        piece.entries(first).for_each(|(i, value)| out[i] += weights[piece.row] * (value * value));
     }
 }

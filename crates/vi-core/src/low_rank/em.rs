@@ -15,7 +15,7 @@ use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::tiles::Tiling;
 use vi_linalg::{LinalgError, cholesky};
 
-use super::columns::Columns;
+use super::columns::{Columns, Part};
 use super::kernels::{Factor, FactorMut, Tile, lower_product, transpose_rows, vectorised};
 use crate::Error;
 
@@ -64,7 +64,7 @@ impl Sums {
 
     /// Adds a tile `f` of the target, whose current `(w1, psi1)` are given, `w1` column after column.
     pub(super) fn add_tile(&mut self, share: f64, f: Tile<'_>, w1: &[f64], psi1: &[f64], memory: &mut EmMemory) {
-        let (r, p) = (psi1.len(), f.w.rank());
+        let (r, p) = (psi1.len(), self.m.nrows());
         if p == 0 {
             return;
         }
@@ -199,14 +199,14 @@ pub(super) fn advance_psi(
     floor: Floor,
     memory: &mut EmMemory,
 ) -> Outcome {
-    let (r, p) = (psi1.len(), f.w.rank());
+    let (r, p) = (psi1.len(), maps.to_factor.nrows());
     let EmMemory { a, b, first: left, second: ratio, whole } = memory;
     let (u, other, left, ratio, whole) =
         (&mut a[..r * p], &mut b[..r * p], &mut left[..r], &mut ratio[..r], &mut whole[..r]);
     f.mul(u, maps.from_f.as_ref());
     match current {
         Current::Start => f.mul(other, maps.from_current.as_ref()),
-        Current::Stored(w1) => Tile { w: w1, x: f.x.subrows(0, 0), psi: f.psi }.mul(other, maps.from_current.as_ref()),
+        Current::Stored(w1) => Tile { w: w1, x: Part::NONE, psi: f.psi }.mul(other, maps.from_current.as_ref()),
     }
     f.weighted_squares(left, target.weights);
     vectorised(
@@ -257,7 +257,7 @@ pub(super) fn write_factor(maps: &Maps, w: FactorMut<'_>, memory: &EmMemory) {
     }
 }
 
-/// One EM step on a stored `(w1, psi1)` in place, the target's `(w, psi)` being other memory.
+/// One EM step on a stored `(w1, psi1)` in place, the target's `(w, psi)` being other memory; `w` may have another rank.
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`], naming the coordinate where `ψ` would not be positive; `(w1, psi1)` is then spoiled.
@@ -268,10 +268,11 @@ pub(super) fn step(
     floor: Floor,
     par: Par,
 ) -> Result<usize, Error> {
-    let (p, d) = (w.rank(), psi.len());
+    let d = psi.len();
+    let p = w1.len() / d.max(1);
     let columns = target.columns;
-    let q = p + columns.len();
-    let tiling = target.tiling(p);
+    let q = w.rank() + columns.len();
+    let tiling = Tiling::for_width(w.rank() + p + columns.width(d));
     let height = tiling.height().min(d);
     let memory = || (EmMemory::new(height, p), vec![0.0; height * p], columns.tile_memory(height));
     let sums = tiling.fold(
@@ -282,7 +283,7 @@ pub(super) fn step(
         |sums, (memory, by_columns, x), first, (w, psi, w1, psi1)| {
             let by_columns = &mut by_columns[..w1.values.len()];
             transpose_rows(by_columns, w1);
-            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
             sums.add_tile(target.share, f, by_columns, psi1, memory);
         },
         |left, right| left.add(&right),
@@ -294,7 +295,7 @@ pub(super) fn step(
         memory,
         Outcome::default,
         |outcome, (memory, _, x), first, (w, psi, w1, psi1)| {
-            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
             let current = Current::Stored(w1.as_ref());
             outcome.add(advance_psi(target, &maps, f, current, (psi1, first), floor, memory));
             write_factor(&maps, w1, memory);

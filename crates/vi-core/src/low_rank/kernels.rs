@@ -11,6 +11,8 @@ pub(super) use vi_linalg::kernels::add_lower_product as lower_product;
 use vi_linalg::kernels::dot;
 use vi_linalg::tiles::Rows;
 
+use super::columns::{Part, add_pieces, add_pieces_transposed, add_squared_pieces};
+
 /// Columns up to which loops are as fast as a matrix product.
 const FEW: usize = 4;
 
@@ -84,55 +86,47 @@ pub(super) struct Tile<'a> {
     /// `r × p`.
     pub(super) w: Factor<'a>,
     /// `k × r`.
-    pub(super) x: MatRef<'a, f64>,
+    pub(super) x: Part<'a>,
     pub(super) psi: &'a [f64],
 }
 
 impl Tile<'_> {
     /// `out ← F·c`, for `c` of `(p + k) × m`; `out` is `r × m`.
     pub(super) fn mul(&self, out: &mut [f64], c: MatRef<'_, f64>) {
-        let (r, p, k, m) = (self.psi.len(), self.w.rank(), self.x.nrows(), c.ncols());
+        let (r, p, m) = (self.psi.len(), self.w.rank(), c.ncols());
         if m <= FEW {
             for (j, out) in out.chunks_mut(r).enumerate().take(m) {
-                self.mul_vector(out, &c.col(j).iter().copied().collect::<Vec<_>>());
+                self.mul_vector(out, c.col(j).as_mat());
             }
             return;
         }
-        let mut out = MatMut::from_column_major_slice_mut(out, r, m);
-        let mut accum = Accum::Replace;
-        if p > 0 {
-            matmul(out.as_mut(), accum, self.w.matrix(), c.subrows(0, p), 1.0, Par::Seq);
-            accum = Accum::Add;
-        }
-        if k > 0 {
-            matmul(out.as_mut(), accum, self.x.transpose(), c.subrows(p, k), 1.0, Par::Seq);
-            accum = Accum::Add;
-        }
-        if matches!(accum, Accum::Replace) {
+        let out = &mut out[..r * m];
+        let (on_w, on_x) = c.split_at_row(p);
+        if p == 0 {
             out.fill(0.0);
+        } else {
+            let out = MatMut::from_column_major_slice_mut(out, r, m);
+            matmul(out, Accum::Replace, self.w.matrix(), on_w, 1.0, Par::Seq);
+        }
+        match self.x {
+            Part::Dense(x) if x.nrows() > 0 => {
+                let out = MatMut::from_column_major_slice_mut(out, r, m);
+                matmul(out, Accum::Add, x.transpose(), on_x, 1.0, Par::Seq);
+            }
+            Part::Dense(_) => {}
+            Part::Sparse { first, pieces } => add_pieces(out, r, first, pieces, on_x),
         }
     }
 
     /// `out ← F·c` for one column.
-    fn mul_vector(&self, out: &mut [f64], c: &[f64]) {
-        let (on_w, on_x) = c.split_at(self.w.rank());
+    fn mul_vector(&self, out: &mut [f64], c: MatRef<'_, f64>) {
+        let (on_w, on_x) = c.split_at_row(self.w.rank());
         out.fill(0.0);
-        add_row_dots(out, self.w.values, on_w);
-        let mut j = 0;
-        while j < on_x.len() {
-            let four = (j + 4 <= on_x.len()).then(|| self.four_rows(j)).flatten();
-            if let Some(rows) = four {
-                add_four(out, rows, [on_x[j], on_x[j + 1], on_x[j + 2], on_x[j + 3]]);
-                j += 4;
-            } else {
-                add_one(out, self.x.row(j), on_x[j]);
-                j += 1;
-            }
+        add_row_dots(out, self.w.values, &on_w.col(0).iter().copied().collect::<Vec<_>>());
+        match self.x {
+            Part::Dense(x) => add_rows(out, x, on_x),
+            Part::Sparse { first, pieces } => add_pieces(out, out.len(), first, pieces, on_x),
         }
-    }
-
-    fn four_rows(&self, j: usize) -> Option<[&[f64]; 4]> {
-        Some([slice(self.x.row(j))?, slice(self.x.row(j + 1))?, slice(self.x.row(j + 2))?, slice(self.x.row(j + 3))?])
     }
 
     /// `sum ← sum + Fᵀ·y`, for `y` of `r × m` (column after column) and `sum` of `(p + k) × m`.
@@ -145,18 +139,24 @@ impl Tile<'_> {
                 let mut column = vec![0.0; p];
                 add_scaled_rows(&mut column, self.w.values, y);
                 column.iter().enumerate().for_each(|(i, value)| top[(i, j)] += value);
-                for i in 0..self.x.nrows() {
-                    bottom[(i, j)] += row_dot(self.x.row(i), y);
+                match self.x {
+                    Part::Dense(x) => add_row_products(bottom.as_mut().col_mut(j).as_mat_mut(), x, y),
+                    Part::Sparse { first, pieces } => {
+                        add_pieces_transposed(bottom.as_mut().col_mut(j).as_mat_mut(), r, first, pieces, y);
+                    }
                 }
             }
             return;
         }
-        let y = MatRef::from_column_major_slice(&y[..r * m], r, m);
+        let y = &y[..r * m];
+        let by_column = MatRef::from_column_major_slice(y, r, m);
         if p > 0 {
-            matmul(top, Accum::Add, self.w.matrix().transpose(), y, 1.0, Par::Seq);
+            matmul(top, Accum::Add, self.w.matrix().transpose(), by_column, 1.0, Par::Seq);
         }
-        if self.x.nrows() > 0 {
-            matmul(bottom, Accum::Add, self.x, y, 1.0, Par::Seq);
+        match self.x {
+            Part::Dense(x) if x.nrows() > 0 => matmul(bottom, Accum::Add, x, by_column, 1.0, Par::Seq),
+            Part::Dense(_) => {}
+            Part::Sparse { first, pieces } => add_pieces_transposed(bottom, r, first, pieces, y),
         }
     }
 
@@ -180,14 +180,9 @@ impl Tile<'_> {
                 },
             );
         }
-        for (j, &weight) in for_x.iter().enumerate() {
-            match slice(self.x.row(j)) {
-                Some(x) => vectorised(
-                    #[inline(always)]
-                    || out.iter_mut().zip(x).for_each(|(out, x)| *out += weight * (x * x)),
-                ),
-                None => out.iter_mut().zip(self.x.row(j).iter()).for_each(|(out, x)| *out += weight * (x * x)),
-            }
+        match self.x {
+            Part::Dense(x) => for_x.iter().enumerate().for_each(|(j, &weight)| add_squared_row(out, x.row(j), weight)),
+            Part::Sparse { first, pieces } => add_squared_pieces(out, first, pieces, for_x),
         }
     }
 
@@ -245,6 +240,41 @@ pub(super) fn scale_row(out: &mut [f64], x: RowRef<'_, f64>, scale: &[f64]) {
             || out.iter_mut().zip(x).zip(scale).for_each(|((out, x), scale)| *out = x * scale),
         ),
         None => out.iter_mut().zip(x.iter()).zip(scale).for_each(|((out, x), scale)| *out = x * scale),
+    }
+}
+
+/// `out ← out + Xᵀc` for rows `x` (`k × r`) and `c` of `k × 1`.
+fn add_rows(out: &mut [f64], x: MatRef<'_, f64>, c: MatRef<'_, f64>) {
+    let mut j = 0;
+    while j < x.nrows() {
+        let four = (j + 4 <= x.nrows()).then(|| four_rows(x, j)).flatten();
+        if let Some(rows) = four {
+            add_four(out, rows, [c[(j, 0)], c[(j + 1, 0)], c[(j + 2, 0)], c[(j + 3, 0)]]);
+            j += 4;
+        } else {
+            add_one(out, x.row(j), c[(j, 0)]);
+            j += 1;
+        }
+    }
+}
+
+fn four_rows(x: MatRef<'_, f64>, j: usize) -> Option<[&[f64]; 4]> {
+    Some([slice(x.row(j))?, slice(x.row(j + 1))?, slice(x.row(j + 2))?, slice(x.row(j + 3))?])
+}
+
+/// `sum ← sum + Xy` for rows `x` (`k × r`) and `sum` of `k × 1`.
+fn add_row_products(sum: MatMut<'_, f64>, x: MatRef<'_, f64>, y: &[f64]) {
+    sum.col_mut(0).iter_mut().zip(x.row_iter()).for_each(|(sum, x)| *sum += row_dot(x, y));
+}
+
+/// `out_i ← out_i + weight·x_i²`.
+fn add_squared_row(out: &mut [f64], x: RowRef<'_, f64>, weight: f64) {
+    match slice(x) {
+        Some(x) => vectorised(
+            #[inline(always)]
+            || out.iter_mut().zip(x).for_each(|(out, x)| *out += weight * (x * x)),
+        ),
+        None => out.iter_mut().zip(x.iter()).for_each(|(out, x)| *out += weight * (x * x)),
     }
 }
 

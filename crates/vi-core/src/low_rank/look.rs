@@ -4,7 +4,7 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::tiles::Tiling;
 
 use super::LowRankGaussian;
-use super::columns::SparseRows;
+use super::columns::{Part, SparseRows};
 use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row, vectorised};
 use super::waiting::Rows;
 use crate::SparseRow;
@@ -73,8 +73,8 @@ impl LowRankGaussian {
                     sum.means[(j, 0)] += row_dot(x.row(j), mean);
                 }
                 let (cross, mut own) = sum.xx.as_mut().split_at_row_mut(k0);
-                let waiting = waiting.tile(first, r, memory);
-                Tile { w, x: waiting.subrows(0, 0), psi }.add_transposed_mul(sum.wx.as_mut(), y);
+                let waiting = waiting.part(first, r, memory);
+                Tile { w, x: Part::NONE, psi }.add_transposed_mul(sum.wx.as_mut(), y);
                 let no_factor = Factor::new(&[], r);
                 Tile { w: no_factor, x: waiting, psi }.add_transposed_mul(cross, y);
                 if k == 1 {

@@ -60,7 +60,7 @@ impl LowRankGaussian {
             |written, (residual, memory), first, (w, psi, mean)| {
                 let r = psi.len();
                 let y = &mut residual[..r * k];
-                let f = Tile { w: w.as_ref(), x: x.subcols(first, r), psi };
+                let f = Tile { w: w.as_ref(), x: x.subcols(first, r).into(), psi };
                 f.mul(y, step.residual.as_ref());
                 if k == 1 && step.shift.is_finite() {
                     move_by_residual(mean, psi, y, step.shift);
@@ -121,7 +121,7 @@ impl LowRankGaussian {
             |bad: &mut Option<usize>, (residual, memory), first, (w, psi)| {
                 let r = psi.len();
                 let y = &mut residual[..r * k];
-                Tile { w, x: columns.tile(first, r, memory), psi }.mul(y, step.residual.as_ref());
+                Tile { w, x: columns.part(first, r, memory), psi }.mul(y, step.residual.as_ref());
                 let left = |i: usize| psi[i] - (0..k).map(|j| y[j * r + i] * y[j * r + i]).sum::<f64>();
                 *bad = bad.or_else(|| (0..r).find(|&i| left(i) <= 0.0 || left(i).is_nan()).map(|i| first + i));
             },

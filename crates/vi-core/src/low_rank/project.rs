@@ -119,7 +119,7 @@ impl LowRankGaussian {
             || Written::zeros(p),
             |written, (memory, x), first, (mut w, psi, mean)| {
                 let r = psi.len();
-                let f = Tile { w: w.as_ref(), x: columns.tile(first, r, x), psi };
+                let f = Tile { w: w.as_ref(), x: columns.part(first, r, x), psi };
                 f.shift_mean(mean, shift.as_ref(), &mut memory.psi1);
                 memory.start(target, start, f);
                 psi.copy_from_slice(&memory.psi1[..r]);
@@ -152,7 +152,7 @@ impl LowRankGaussian {
             || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], columns.tile_memory(height)),
             || Written::zeros(p),
             |written, (memory, other, x), first, (mut w, psi, psi1, mean)| {
-                let f = Tile { w: w.as_ref(), x: columns.tile(first, psi.len(), x), psi };
+                let f = Tile { w: w.as_ref(), x: columns.part(first, psi.len(), x), psi };
                 f.shift_mean(mean, shift.as_ref(), other);
                 let psi_and_first = (&mut *psi1, first);
                 let found = em::advance_psi(target, &maps, f, Current::Start, psi_and_first, Floor::Bound, memory);
@@ -204,7 +204,7 @@ impl LowRankGaussian {
             || (vec![0.0; height * p.max(1)], columns.tile_memory(height)),
             || Mat::zeros(p, p),
             |sum: &mut Mat<f64>, (memory, x), first, (w, psi, mean, w1, psi1)| {
-                let f = Tile { w: w.as_ref(), x: columns.tile(first, psi.len(), x), psi };
+                let f = Tile { w: w.as_ref(), x: columns.part(first, psi.len(), x), psi };
                 f.shift_mean(mean, shift.as_ref(), memory);
                 w.values.copy_from_slice(w1.values);
                 psi.copy_from_slice(psi1);
@@ -232,7 +232,7 @@ fn start_sums(
         || (EmMemory::new(height, p), StartMemory::new(height, p), columns.tile_memory(height)),
         || Sums::zeros(p + columns.len(), p),
         |sums, (memory, start_memory, x), first, (w, psi, psi1)| {
-            let f = Tile { w, x: columns.tile(first, psi.len(), x), psi };
+            let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
             start_memory.start(target, start, f);
             psi1.copy_from_slice(&start_memory.psi1[..psi1.len()]);
             sums.add_tile(target.share, f, &start_memory.w1[..w.values.len()], psi1, memory);
@@ -257,7 +257,7 @@ fn keep_start(
         par,
         || (StartMemory::new(height, p), columns.tile_memory(height)),
         |(memory, x), first, (w, psi, w1, psi1)| {
-            memory.start(target, start, Tile { w, x: columns.tile(first, psi.len(), x), psi });
+            memory.start(target, start, Tile { w, x: columns.part(first, psi.len(), x), psi });
             psi1.copy_from_slice(&memory.psi1[..psi1.len()]);
             memory.write_factor(w1);
         },

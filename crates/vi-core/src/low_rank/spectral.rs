@@ -82,7 +82,7 @@ fn eigen_semidefinite(mut a: Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
 }
 
 /// Eigenvalues in increasing order and eigenvectors of the lower triangle of `a`.
-fn eigen(a: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
+pub(super) fn eigen(a: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
     let n = a.nrows();
     if n == 0 {
         return Ok((Vec::new(), Mat::zeros(0, 0)));
