@@ -43,7 +43,7 @@ impl Scratch {
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::Label`], [`Error::NegativeVariance`],
-/// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`]; the belief is then as it was, to the bit.
+/// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`]; the belief is then as it was, to the bit.
 ///
 /// ```
 /// use vi_core::{filter, BernoulliLogit, Belief, DenseGaussian, Implicit, Mixture8};

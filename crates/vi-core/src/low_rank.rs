@@ -22,6 +22,7 @@ mod merge;
 mod observe;
 mod one_loop;
 mod project;
+mod range;
 mod recursive;
 mod settings;
 mod space;

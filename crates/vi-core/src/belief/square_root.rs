@@ -6,7 +6,7 @@ use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, mirror_lower};
 use vi_linalg::{Cholesky, cholesky};
 
-use super::{Belief, DenseGaussian, Projection, check_symmetric, factor};
+use super::{Belief, DenseGaussian, Projection, check_moved, check_symmetric, factor};
 use crate::error::{check_finite, check_len, check_positive};
 use crate::natural::NaturalParameters;
 use crate::{Error, Site};
@@ -199,7 +199,9 @@ impl Belief for SquareRootGaussian {
     fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
         site.check(projection.variance)?;
         let scale = root_scale(site, projection, x.iter().fold(0.0, |largest, x| f64::max(largest, x.abs())))?;
-        axpy(&mut self.mean, site.gain(projection.variance), gain);
+        let e = site.gain(projection.variance);
+        check_moved(&self.mean, e, gain)?;
+        axpy(&mut self.mean, e, gain);
         for (to, x) in gain.iter_mut().zip(x) {
             *to = scale * x;
         }

@@ -8,7 +8,7 @@ use vi_linalg::LowRank;
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::low_rank::{Capacitance, weighted_gram};
 
-use super::kernels::largest;
+use super::range::{self, Bounds};
 use super::settings::LowRankSettings;
 use super::waiting::Waiting;
 use crate::Error;
@@ -65,7 +65,8 @@ pub struct LowRankGaussian {
     pub(super) gram: Mat<f64>,
     /// The factor of `M = I + WᵀΨ⁻¹W`.
     pub(super) capacitance: Capacitance,
-    pub(super) largest_psi: f64,
+    /// Of `ψ`.
+    pub(super) bounds: Bounds,
     /// The smallest `ψ` that the belief began with.
     pub(super) begun: f64,
     pub(super) waiting: Waiting,
@@ -80,7 +81,7 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// [`Error::Empty`] for `d = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`] with the
-    /// index of a variance that is not positive or has no finite inverse.
+    /// index of a variance that is not positive or has no finite inverse, [`Error::Entry`] for one below 1e-140.
     pub fn new(mean: &[f64], variances: &[f64], settings: LowRankSettings) -> Result<Self, Error> {
         if mean.is_empty() {
             return Err(Error::Empty { argument: "mean" });
@@ -98,7 +99,8 @@ impl LowRankGaussian {
     /// The belief `N(mean, σ₀²·I)`; `sigma0` is a standard deviation, in units of `θ`.
     ///
     /// # Errors
-    /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` and its inverse are finite.
+    /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` and its inverse are finite;
+    /// [`Error::Entry`] for a `σ₀²` below 1e-140.
     pub fn isotropic(mean: &[f64], sigma0: f64, settings: LowRankSettings) -> Result<Self, Error> {
         check_positive("sigma0", sigma0)?;
         check_positive("sigma0²", sigma0 * sigma0)?;
@@ -110,7 +112,8 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`] (also when `w` has not the settings' rank), [`Error::NonFinite`],
-    /// [`Error::Linalg`] for what is wrong in `w` or `psi`, with its place.
+    /// [`Error::Linalg`] for what is wrong in `w` or `psi`, with its place; [`Error::Entry`] for a `ψ` above 1e140,
+    /// [`Error::Overflow`] for a column of `w` with `wᵀΨ⁻¹w` above 1e140.
     pub fn from_precision(
         mean: &[f64],
         w: MatRef<'_, f64>,
@@ -167,14 +170,20 @@ impl LowRankGaussian {
     }
 
     /// A belief of checked parts.
+    ///
+    /// # Errors
+    /// [`Error::Entry`], [`Error::Overflow`] for numbers so large that no observation could be absorbed.
     pub(super) fn from_parts(mean: Vec<f64>, precision: LowRank, settings: LowRankSettings) -> Result<Self, Error> {
+        range::check_psi(precision.psi())?;
         let gram = weighted_gram(precision.w(), precision.psi(), Par::Seq);
+        range::check_columns((0..gram.nrows()).map(|j| gram[(j, j)]))?;
+        let bounds = Bounds::of(precision.psi());
         Ok(Self {
             mean,
             capacitance: Capacitance::from_gram(gram.clone())?,
             gram,
-            largest_psi: largest(precision.psi()),
-            begun: precision.psi().iter().fold(f64::INFINITY, |least, &psi| least.min(psi)),
+            bounds,
+            begun: bounds.least,
             precision,
             waiting: Waiting::default(),
             settings,

@@ -17,11 +17,13 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
-use super::kernels::{self, Factor, FactorMut, Tile, add_gram, vectorised};
+use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::range::Bounds;
 use super::settings::Scheme;
 use super::space::solve;
 use super::spectral::{self, SpectralStart};
 use crate::Error;
+use crate::divergence::finite;
 
 /// What the last pass sums.
 pub(super) struct Written {
@@ -47,8 +49,8 @@ impl LowRankGaussian {
     /// `O((p+k)³)`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] when rounding leaves nothing of what negative curvatures reduce. The belief is then as it
-    /// was.
+    /// [`Error::NotPositiveDefinite`] when rounding leaves nothing of what negative curvatures reduce; [`Error::Overflow`],
+    /// [`Error::Linalg`] where products of the rows are beyond the range of floats. The belief is then as it was.
     pub fn flush(&mut self, par: Par) -> Result<(), Error> {
         if self.waiting.len() == 0 {
             return Ok(());
@@ -68,7 +70,7 @@ impl LowRankGaussian {
         let gram = self.waiting.space.gram(self.gram.as_ref());
         let start = spectral::start(gram.as_ref(), &weights, p)?;
         let target = Target { columns, weights: &weights, share: 1.0, least: start.least, begun: self.begun };
-        let shift = self.mean_coefficients();
+        let shift = self.mean_coefficients()?;
         let inner_loops = match self.settings.scheme {
             Scheme::Blocked { inner_loops, .. } => inner_loops,
             Scheme::OneLoop | Scheme::Recursive { .. } => 0,
@@ -85,7 +87,7 @@ impl LowRankGaussian {
     pub(super) fn finish(&mut self, written: Written) -> Result<(), Error> {
         self.capacitance = Capacitance::from_gram(written.gram.clone())?;
         self.gram = written.gram;
-        self.largest_psi = kernels::largest(self.precision.psi());
+        self.bounds = Bounds::of(self.precision.psi());
         self.counts.projections += 1;
         self.counts.lifted += written.outcome.lifted as u64;
         self.shown.take();
@@ -93,8 +95,13 @@ impl LowRankGaussian {
     }
 
     /// `m` with `μ = μ₀ + Ψ⁻¹F·m`: `(−M⁻¹·WᵀΨ⁻¹Xs, s)`.
-    pub(super) fn mean_coefficients(&self) -> Mat<f64> {
-        self.covariance_coefficients(&self.waiting.space.mean_weights())
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub(super) fn mean_coefficients(&self) -> Result<Mat<f64>, Error> {
+        let m = self.covariance_coefficients(&self.waiting.space.mean_weights());
+        m.col(0).iter().try_for_each(|value| finite("weight of a row in the mean", *value).map(drop))?;
+        Ok(m)
     }
 
     /// `m` with `P₀X·s = Ψ⁻¹F·m`.

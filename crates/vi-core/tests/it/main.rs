@@ -16,6 +16,7 @@ mod joined;
 mod low_rank;
 mod low_rank_state;
 mod merge;
+mod range;
 mod refine;
 mod rules;
 mod square_root;
