@@ -16,7 +16,8 @@ use crate::error::check_positive;
 /// trace is in `ψ`. `σ₀` (`sigma0`) is the prior's standard deviation. Cost `dp` normal variates.
 ///
 /// # Errors
-/// [`Error::Empty`] for `d = 0`, [`Error::Setting`] for `sigma0` or an `epsilon` outside of (0, 1), [`Error::Overflow`].
+/// [`Error::Empty`] for `d = 0`, [`Error::Setting`] for `sigma0` or an `epsilon` outside of (0, 1), [`Error::Overflow`],
+/// [`Error::Linalg`] for a `W` that does not fit in memory.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -66,10 +67,10 @@ fn start<R: Rng + ?Sized>(precisions: Vec<f64>, p: usize, epsilon: f64, rng: &mu
         return Err(Error::Setting { name: "epsilon", value: epsilon, requirement: "above 0 and below 1" });
     }
     let trace = finite("the prior's precision", precisions.iter().sum())?;
+    let (mut w, psi) = LowRank::diagonal_only(&precisions, p)?.into_row_major();
     if p == 0 {
-        return Ok(LowRank::from_row_major(Vec::new(), 0, precisions)?);
+        return Ok(LowRank::from_row_major(w, p, psi)?);
     }
-    let mut w = vec![0.0; d * p];
     let mut norms = vec![0.0; p];
     for (row, precision) in w.chunks_exact_mut(p).zip(&precisions) {
         let scale = precision.sqrt();
