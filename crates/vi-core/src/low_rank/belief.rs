@@ -20,8 +20,8 @@ use crate::error::{check_finite, check_len, check_positive};
 pub struct ProjectionCounts {
     /// Projections.
     pub projections: u64,
-    /// Entries of `ψ` that an EM step had put below a floor, and that were lifted to it. There are two: `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which
-    /// only rounding can break, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates
+    /// Entries of `ψ` that a projection had put below a floor, and that were lifted to it. There are three: the spectral start's
+    /// `ψ₁ ≥ ψ` (less where curvatures are negative) and the EM step's `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which only rounding can break, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates
     /// that `W` explains whole (Heywood cases), whose `ψ` would halve with every projection.
     pub lifted: u64,
 }
