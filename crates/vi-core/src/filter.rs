@@ -214,6 +214,17 @@ pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), 
     check_inputs(d, x)
 }
 
+/// Checks rows that come without labels.
+///
+/// # Errors
+/// [`Error::Empty`], and as [`check_inputs`].
+pub(crate) fn check_stream(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
+    if x.nrows() == 0 {
+        return Err(Error::Empty { argument: "x" });
+    }
+    check_inputs(d, x)
+}
+
 /// Checks the width and the finiteness of a set of rows, which may be empty.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
-use vi_linalg::kernels::{axpy, dot, mirror_lower};
+use vi_linalg::kernels::{axpy, dot, mirror_lower, product};
 use vi_linalg::{Cholesky, cholesky};
 
 use super::{Belief, DenseGaussian, Projection, check_moved, check_symmetric, factor};
@@ -95,7 +95,7 @@ impl SquareRootGaussian {
         let d = self.mean.len();
         let factor = &self.root;
         let lower = Mat::from_fn(d, d, |i, j| if i >= j { factor[(i, j)] } else { 0.0 });
-        let precision = &lower * lower.transpose();
+        let precision = product(lower.as_ref(), lower.transpose(), Par::Seq);
         let first = (0..d).map(|i| (0..d).map(|j| precision[(i, j)] * self.mean[j]).sum()).collect();
         NaturalParameters { first, second: Mat::from_fn(d, d, |i, j| -0.5 * precision[(i, j)]) }
     }
