@@ -15,6 +15,7 @@ mod hyper;
 mod joined;
 mod low_rank;
 mod low_rank_state;
+mod low_rank_twins;
 mod merge;
 mod range;
 mod refine;
