@@ -34,6 +34,6 @@ mod waiting;
 pub use belief::{LowRankGaussian, ProjectionCounts};
 pub use block::LowRankPanels;
 pub use checkpoint::LowRankWire;
-pub use fading::AdaptiveFading;
+pub use fading::{AdaptiveFading, FadingWire};
 pub use settings::{LowRankSettings, MeanMoves};
 pub use sweep::{SweepInfo, SweepSettings, SweepStop, sweep};

@@ -36,9 +36,9 @@ pub enum Averaging {
 /// How [`OnlineEm`] goes; checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnlineSettings {
-    exponent: f64,
-    averaging: Averaging,
-    diagonal: DiagonalSettings,
+    pub(super) exponent: f64,
+    pub(super) averaging: Averaging,
+    pub(super) diagonal: DiagonalSettings,
 }
 
 impl Default for OnlineSettings {
@@ -83,17 +83,17 @@ impl OnlineSettings {
 /// ```
 #[derive(Debug, Clone)]
 pub struct OnlineEm {
-    iterate: LowRank,
-    average: Option<LowRank>,
+    pub(super) iterate: LowRank,
+    pub(super) average: Option<LowRank>,
     /// `diag S₁` (111).
-    s1: Vec<f64>,
+    pub(super) s1: Vec<f64>,
     /// `S₂ᵀ`, `d × p`, row-major.
-    s2: Vec<f64>,
+    pub(super) s2: Vec<f64>,
     /// `S₃`, `p × p`.
-    s3: Mat<f64>,
-    settings: OnlineSettings,
-    seen: usize,
-    floored: usize,
+    pub(super) s3: Mat<f64>,
+    pub(super) settings: OnlineSettings,
+    pub(super) seen: usize,
+    pub(super) floored: usize,
 }
 
 impl OnlineEm {

@@ -13,8 +13,8 @@ use crate::filter::check_stream;
 /// How [`RecursiveEm`] goes; checked at construction. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RecursiveSettings {
-    weights: Weights,
-    update: UpdateSettings,
+    pub(super) weights: Weights,
+    pub(super) update: UpdateSettings,
 }
 
 impl RecursiveSettings {
@@ -47,10 +47,10 @@ impl RecursiveSettings {
 /// ```
 #[derive(Debug, Clone)]
 pub struct RecursiveEm {
-    factor: LowRank,
-    settings: RecursiveSettings,
-    seen: usize,
-    floored: usize,
+    pub(super) factor: LowRank,
+    pub(super) settings: RecursiveSettings,
+    pub(super) seen: usize,
+    pub(super) floored: usize,
     scratch: UpdateScratch,
 }
 

@@ -19,6 +19,7 @@ mod low_rank_twins;
 mod merge;
 mod range;
 mod refine;
+mod resume;
 mod rules;
 mod square_root;
 mod theorems;
