@@ -13,7 +13,7 @@ fn what_takes_threads_as_an_argument_asks_nobody_else() {
     disable_global_parallelism();
     let (d, p) = (5, 2);
     let x = Mat::from_fn(9, d, |t, i| ((1 + 3 * t + 5 * i) as f64).sin());
-    let s = Mat::from_fn(d, d, |i, j| 0.3_f64.powi(i.abs_diff(j) as i32));
+    let s = Mat::from_fn(d, d, |i, j| 0.3_f64.powf(i.abs_diff(j) as f64));
     let start = LowRank::new(x.as_ref().transpose().subcols(0, p), &[1.0; 5]).unwrap();
 
     let dense = DenseSymmetric::new(s.as_ref());
