@@ -14,6 +14,7 @@ pub use diagonal::DiagonalGaussian;
 pub use square_root::SquareRootGaussian;
 pub use square_root_block::RootPanels;
 
+use crate::error::check_results;
 use crate::{Error, Site};
 
 /// A belief seen along one direction `x`: `t = xᵀθ ~ N(a, ν)`.
@@ -62,7 +63,15 @@ pub trait Belief {
     /// Multiplies in the factor of `site` along `x`, given what [`project`](Self::project) answered for the same `x`.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] or [`Error::NotPositiveDefinite`] when this form of the belief cannot hold the result; the
-    /// belief is then as it was, to the bit.
+    /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`] or [`Error::Overflow`] when this form of the belief cannot hold the
+    /// result; the belief is then as it was, to the bit.
     fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error>;
+}
+
+/// Checks that the mean `μ + e·Px` is finite.
+///
+/// # Errors
+/// [`Error::Overflow`].
+fn check_moved(mean: &[f64], e: f64, gain: &[f64]) -> Result<(), Error> {
+    check_results("μ + e·Px", mean.iter().zip(gain).map(|(mean, gain)| mean + e * gain))
 }

@@ -36,7 +36,8 @@ pub trait BlockBelief: Belief {
     /// Multiplies in the block's factors, all at once, after the recursion has found them.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian; the belief is then as it was.
+    /// [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian, [`Error::Overflow`] when a number would not
+    /// stay finite; the belief is then as it was.
     fn absorb_block(
         &mut self,
         x: MatRef<'_, f64>,

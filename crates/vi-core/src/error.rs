@@ -3,6 +3,7 @@
 use vi_linalg::LinalgError;
 
 use crate::checkpoint::CheckpointError;
+use crate::divergence::finite;
 use crate::fingerprint::Fingerprint;
 
 /// Errors of `vi-core`. Every entry point checks its input at the door and leaves its state
@@ -241,6 +242,18 @@ pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(),
         None => Ok(()),
         Some(index) => Err(Error::NonFinite { argument, index, value: values[index] }),
     }
+}
+
+/// Checks that every entry of a result is finite.
+///
+/// # Errors
+/// [`Error::Overflow`] with the first that is not.
+pub(crate) fn check_results(quantity: &'static str, values: impl Iterator<Item = f64> + Clone) -> Result<(), Error> {
+    // The sum of all answers first: unlike a search it is done in vectors.
+    if values.clone().fold(true, |finite, value| finite & value.is_finite()) {
+        return Ok(());
+    }
+    values.into_iter().try_for_each(|value| finite(quantity, value).map(drop))
 }
 
 /// Checks a length.

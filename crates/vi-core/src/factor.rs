@@ -20,6 +20,7 @@
 //! | `α_t`, `β_t` | [`Weights`] | scalars | (28), (101) |
 //! | `γ_t` | [`OnlineSettings`] | scalar | (113)-(114) |
 
+mod checkpoint;
 mod em;
 mod loss;
 mod online;
@@ -34,6 +35,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
+pub use checkpoint::{OnlineWire, RecursiveWire};
 pub use em::{EmInfo, EmSettings, EmStop, likelihood_factor, likelihood_step, run, step};
 pub use loss::{kl, loss};
 pub use online::{Averaging, OnlineEm, OnlineSettings};

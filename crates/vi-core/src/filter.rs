@@ -43,7 +43,7 @@ impl Scratch {
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::Label`], [`Error::NegativeVariance`],
-/// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`]; the belief is then as it was, to the bit.
+/// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`]; the belief is then as it was, to the bit.
 ///
 /// ```
 /// use vi_core::{filter, BernoulliLogit, Belief, DenseGaussian, Implicit, Mixture8};
@@ -211,6 +211,17 @@ pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), 
     }
     check_len("columns of x", d, x.ncols())?;
     check_len("y", x.nrows(), y.len())?;
+    check_inputs(d, x)
+}
+
+/// Checks rows that come without labels.
+///
+/// # Errors
+/// [`Error::Empty`], and as [`check_inputs`].
+pub(crate) fn check_stream(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
+    if x.nrows() == 0 {
+        return Err(Error::Empty { argument: "x" });
+    }
     check_inputs(d, x)
 }
 

@@ -1,11 +1,12 @@
 //! Vector observations `y = Hθ + N(0, R)` on a dense belief (R-VGA §4.1, Theorem 2).
 
 use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::{Accum, Mat, MatRef, Par};
+use vi_linalg::faer::{Accum, ColRef, Mat, MatRef, Par};
 use vi_linalg::kernels::{symmetric_mul_mat, symmetric_rank_r};
 
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian, check_symmetric, factor};
+use crate::divergence::finite;
 use crate::error::{check_finite, check_len};
 use crate::special::HALF_LN_2PI;
 
@@ -30,7 +31,7 @@ pub struct VectorInfo {
 ///
 /// # Errors
 /// [`Error::Empty`] for `m = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`] and
-/// [`Error::NotPositiveDefinite`] for `r` or `S`; the belief is then as it was.
+/// [`Error::NotPositiveDefinite`] for `r` or `S`, [`Error::Overflow`]; the belief is then as it was.
 ///
 /// ```
 /// use vi_core::{kalman, Belief, DenseGaussian};
@@ -94,12 +95,15 @@ pub(crate) fn innovate(
     let whitened = l.whiten(residual)?;
     let mut shift = Mat::<f64>::zeros(d, 1);
     matmul(shift.as_mut(), Accum::Replace, v.transpose(), whitened.as_ref(), 1.0, par);
+    let distance = whitened.squared_norm_l2();
+    let log_predictive = finite("log N(y | Hμ, S)", -0.5 * (distance + l.log_det()) - m as f64 * HALF_LN_2PI)?;
     let (mean, covariance) = belief.parts_mut();
-    for (i, value) in mean.iter_mut().enumerate() {
-        *value += shift[(i, 0)];
+    let shift = shift.col(0);
+    mean.iter().zip(shift.iter()).try_for_each(|(mean, shift)| finite("μ + K(y − Hμ)", mean + shift).map(drop))?;
+    v.col_iter().flat_map(ColRef::iter).try_for_each(|value| finite("L⁻¹HP", *value).map(drop))?;
+    for (mean, shift) in mean.iter_mut().zip(shift.iter()) {
+        *mean += shift;
     }
     symmetric_rank_r(covariance.as_mut(), -1.0, v.transpose(), v.transpose(), par);
-
-    let distance = whitened.squared_norm_l2();
-    Ok(VectorInfo { log_predictive: -0.5 * (distance + l.log_det()) - m as f64 * HALF_LN_2PI })
+    Ok(VectorInfo { log_predictive })
 }

@@ -1,6 +1,7 @@
 //! A site: what one observation says to a Gaussian belief, in two numbers.
 
 use crate::Error;
+use crate::divergence::finite;
 
 /// How one observation looks to a Gaussian belief through `t = xᵀθ`.
 ///
@@ -39,17 +40,18 @@ impl Site {
         self.slope + self.curvature * mean
     }
 
-    /// Checks that the site leaves a Gaussian: finite, and `1 + hν > 0`.
+    /// Checks that the site leaves a Gaussian, finite with `1 + hν > 0`, and that its step is made of floats.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`].
+    /// [`Error::ImproperSite`]; [`Error::Overflow`] for a `1 + hν`, a gain or a shrinkage that is infinite.
     pub fn check(&self, variance: f64) -> Result<(), Error> {
-        let proper = self.slope.is_finite() && self.curvature.is_finite() && 1.0 + self.curvature * variance > 0.0;
-        if proper {
-            Ok(())
-        } else {
-            Err(Error::ImproperSite { slope: self.slope, curvature: self.curvature, variance })
+        let left = 1.0 + self.curvature * variance;
+        if !(self.slope.is_finite() && self.curvature.is_finite() && left > 0.0) {
+            return Err(Error::ImproperSite { slope: self.slope, curvature: self.curvature, variance });
         }
+        finite("1 + hν", left)?;
+        finite("g/(1+hν)", self.gain(variance))?;
+        finite("h/(1+hν)", self.shrinkage(variance)).map(drop)
     }
 }
 

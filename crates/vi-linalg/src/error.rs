@@ -40,6 +40,16 @@ pub enum LinalgError {
         /// The entry.
         value: f64,
     },
+    /// A matrix of more elements than memory has addresses.
+    #[error("{what} of {rows} x {columns} elements does not fit in memory")]
+    TooLarge {
+        /// The matrix.
+        what: &'static str,
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        columns: usize,
+    },
     /// An argument has the wrong number of rows, columns or elements.
     #[error("{what}: expected {expected}, found {found}")]
     Dimension {

@@ -19,7 +19,7 @@ mod symmetric;
 mod vector;
 
 pub use lower_product::add_lower_product;
-pub use matrix::{mirror_lower, symmetric_mul_mat, symmetric_rank_r};
+pub use matrix::{mirror_lower, product, symmetric_mul_mat, symmetric_rank_r};
 pub use symmetric::{quadratic_form, symmetric_mul_vec, symmetric_rank_one};
 pub use vector::{axpy, dot, rotate};
 

@@ -4,7 +4,8 @@ use vi_linalg::faer::{Mat, MatRef};
 use vi_linalg::kernels::{axpy, dot, mirror_lower, symmetric_mul_vec, symmetric_rank_one};
 use vi_linalg::{Cholesky, LinalgError};
 
-use super::{Belief, Projection};
+use super::{Belief, Projection, check_moved};
+use crate::divergence::finite;
 use crate::error::{check_finite, check_len, check_positive};
 use crate::{Error, Site};
 
@@ -123,29 +124,32 @@ impl Belief for DenseGaussian {
         Projection { mean: dot(x, &self.mean), variance: dot(x, gain) }
     }
 
-    /// Never fails: what rounding destroys is reported by the next projection or factorisation.
-    /// Refuses, at a cost of `2d` flops, an update after which a variance would not be positive.
+    /// Refuses, at a cost of `4d` flops, an update after which a variance would not be positive or a number not finite. What
+    /// rounding destroys beyond that is reported by the next projection or factorisation.
     fn absorb(&mut self, _x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
         let shrinkage = site.shrinkage(projection.variance);
+        let e = site.gain(projection.variance);
         check_variances(&self.covariance, |i| shrinkage * gain[i] * gain[i])?;
-        axpy(&mut self.mean, site.gain(projection.variance), gain);
+        check_moved(&self.mean, e, gain)?;
+        axpy(&mut self.mean, e, gain);
         symmetric_rank_one(self.covariance.as_mut(), -shrinkage, gain);
         Ok(())
     }
 }
 
-/// Checks that every `P_ii − loss(i)` is positive.
+/// Checks that every `P_ii − loss(i)` is positive and finite, and with it every entry of the matrix.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`].
+/// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
 pub(super) fn check_variances(covariance: &Mat<f64>, loss: impl Fn(usize) -> f64) -> Result<(), Error> {
-    match (0..covariance.nrows()).find(|&i| {
-        let left = covariance[(i, i)] - loss(i);
-        left <= 0.0 || left.is_nan()
-    }) {
-        None => Ok(()),
-        Some(pivot) => Err(Error::NotPositiveDefinite { argument: "covariance after the update", pivot }),
+    for pivot in 0..covariance.nrows() {
+        let left = covariance[(pivot, pivot)] - loss(pivot);
+        if left <= 0.0 {
+            return Err(Error::NotPositiveDefinite { argument: "covariance after the update", pivot });
+        }
+        finite("variance after the update", left)?;
     }
+    Ok(())
 }
 
 /// Factors the lower triangle of `matrix`, naming it in the error.

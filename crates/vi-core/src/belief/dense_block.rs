@@ -10,6 +10,7 @@ use super::dense::check_variances;
 use super::{Belief, DenseGaussian};
 use crate::Error;
 use crate::block::{BlockBelief, BlockRecursion};
+use crate::error::check_results;
 
 /// Below this dimension one plain product with a mirrored covariance is faster than two triangular ones; above, the mirroring
 /// costs memory traffic that the products do not.
@@ -81,8 +82,11 @@ impl BlockBelief for DenseGaussian {
         let loss = |i: usize| (0..b).map(|t| recursion.shrinkages()[t] * u[(i, t)] * u[(i, t)]).sum();
         check_variances(covariance, loss)?;
         let gains = MatRef::from_column_major_slice(recursion.gains(), b, 1);
-        let mean = vi_linalg::faer::MatMut::from_column_major_slice_mut(mean, d, 1);
-        matmul(mean, Accum::Add, u.as_ref(), gains, 1.0, par);
+        let mut moved = mean.clone();
+        let target = vi_linalg::faer::MatMut::from_column_major_slice_mut(&mut moved, d, 1);
+        matmul(target, Accum::Add, u.as_ref(), gains, 1.0, par);
+        check_results("μ + Ue", moved.iter().copied())?;
+        *mean = moved;
         let mut scaled = panels.scaled.as_mut().submatrix_mut(0, 0, d, b);
         for (t, &c) in recursion.shrinkages().iter().enumerate() {
             for i in 0..d {

@@ -6,7 +6,7 @@ use vi_linalg::kernels::{axpy, dot, symmetric_rank_r};
 
 use super::dense::check_variances;
 use crate::belief::DenseGaussian;
-use crate::error::{check_finite, check_len};
+use crate::error::{check_finite, check_len, check_results};
 use crate::{Belief, Error};
 
 impl DenseGaussian {
@@ -21,8 +21,8 @@ impl DenseGaussian {
     /// [`Belief::absorb`]. Cost `d²m + 2dm²`.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`] when a variance would not stay positive; the
-    /// belief is then as it was.
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`] when a variance would not stay positive,
+    /// [`Error::Overflow`] when a number would not stay finite; the belief is then as it was.
     ///
     /// ```
     /// use vi_core::{Belief, DenseGaussian};
@@ -54,8 +54,8 @@ impl DenseGaussian {
         for (i, moved) in moved.iter_mut().enumerate() {
             *moved = (0..m).map(|c| gains[(i, c)] * shift[c]).sum();
         }
-        check_finite("G·e", &moved)?;
         let (mean, covariance) = self.parts_mut();
+        check_results("μ + G·e", mean.iter().zip(&moved).map(|(mean, moved)| mean + moved))?;
         check_variances(covariance, |i| (0..m).map(|c| shrunk[(i, c)] * gains[(i, c)]).sum())?;
         for (mean, moved) in mean.iter_mut().zip(&moved) {
             *mean += moved;

@@ -3,6 +3,7 @@
 use vi_linalg::faer::Mat;
 
 use super::{Belief, DenseGaussian, Projection};
+use crate::divergence::finite;
 use crate::error::{check_finite, check_len, check_positive};
 use crate::filter::StepInfo;
 use crate::{Error, Site, SiteRule, SparseRow};
@@ -114,7 +115,7 @@ impl DiagonalGaussian {
     ///
     /// # Errors
     /// [`Error::Dimension`] for a row of another length, [`Error::Label`], [`Error::NegativeVariance`],
-    /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`]; the belief is then as it was, to the bit.
+    /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`]; the belief is then as it was, to the bit.
     pub fn step_sparse<R: SiteRule>(&mut self, rule: &R, row: SparseRow<'_>, y: f64) -> Result<StepInfo, Error> {
         check_len("row", self.mean.len(), row.dim())?;
         rule.check_label(y)?;
@@ -126,8 +127,8 @@ impl DiagonalGaussian {
         let projection = Projection::new(sum(means), sum(variances), 0.0)?;
         let site = rule.site(projection.mean, projection.variance, y)?;
         site.check(projection.variance)?;
-        self.check_precisions(row.entries(), site)?;
         let gain = site.gain(projection.variance);
+        self.check_entries(row.entries().map(|(i, x)| (i, x, gain * (x / self.precisions[i]))), site)?;
         for (i, x) in row.entries() {
             self.mean[i] += gain * (x / self.precisions[i]);
             self.precisions[i] += site.curvature * (x * x);
@@ -135,14 +136,15 @@ impl DiagonalGaussian {
         Ok(StepInfo { projection, site })
     }
 
-    /// Checks that every new precision is a positive number: an overflow, or rounding at a strongly negative curvature,
-    /// would leave one that is not.
-    fn check_precisions(&self, entries: impl Iterator<Item = (usize, f64)>, site: Site) -> Result<(), Error> {
-        for (i, x) in entries {
+    /// Checks that every new precision is a positive number, which an overflow or rounding at a strongly negative curvature
+    /// would end, and every new mean a finite one; an entry is `(i, xᵢ, e·xᵢPᵢ)`.
+    fn check_entries(&self, entries: impl Iterator<Item = (usize, f64, f64)>, site: Site) -> Result<(), Error> {
+        for (i, x, change) in entries {
             let precision = self.precisions[i] + site.curvature * (x * x);
             if !(precision > 0.0 && precision.is_finite()) {
                 return Err(Error::NotPositiveDefinite { argument: "precisions", pivot: i });
             }
+            finite("μ + e·Px", self.mean[i] + change)?;
         }
         Ok(())
     }
@@ -171,11 +173,12 @@ impl Belief for DiagonalGaussian {
         Projection { mean: sum(means), variance: sum(variances) }
     }
 
-    /// Cost `5d` flops.
+    /// Cost `10d` flops, half of them to check.
     fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
         site.check(projection.variance)?;
-        self.check_precisions(x.iter().copied().enumerate(), site)?;
         let e = site.gain(projection.variance);
+        let entries = x.iter().zip(&*gain).enumerate();
+        self.check_entries(entries.map(|(i, (&x, gain))| (i, x, e * gain)), site)?;
         for i in 0..x.len() {
             self.mean[i] += e * gain[i];
             self.precisions[i] += site.curvature * (x[i] * x[i]);

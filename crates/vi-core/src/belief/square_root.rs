@@ -3,10 +3,10 @@
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
-use vi_linalg::kernels::{axpy, dot, mirror_lower};
+use vi_linalg::kernels::{axpy, dot, mirror_lower, product};
 use vi_linalg::{Cholesky, cholesky};
 
-use super::{Belief, DenseGaussian, Projection, check_symmetric, factor};
+use super::{Belief, DenseGaussian, Projection, check_moved, check_symmetric, factor};
 use crate::error::{check_finite, check_len, check_positive};
 use crate::natural::NaturalParameters;
 use crate::{Error, Site};
@@ -95,7 +95,7 @@ impl SquareRootGaussian {
         let d = self.mean.len();
         let factor = &self.root;
         let lower = Mat::from_fn(d, d, |i, j| if i >= j { factor[(i, j)] } else { 0.0 });
-        let precision = &lower * lower.transpose();
+        let precision = product(lower.as_ref(), lower.transpose(), Par::Seq);
         let first = (0..d).map(|i| (0..d).map(|j| precision[(i, j)] * self.mean[j]).sum()).collect();
         NaturalParameters { first, second: Mat::from_fn(d, d, |i, j| -0.5 * precision[(i, j)]) }
     }
@@ -199,7 +199,9 @@ impl Belief for SquareRootGaussian {
     fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
         site.check(projection.variance)?;
         let scale = root_scale(site, projection, x.iter().fold(0.0, |largest, x| f64::max(largest, x.abs())))?;
-        axpy(&mut self.mean, site.gain(projection.variance), gain);
+        let e = site.gain(projection.variance);
+        check_moved(&self.mean, e, gain)?;
+        axpy(&mut self.mean, e, gain);
         for (to, x) in gain.iter_mut().zip(x) {
             *to = scale * x;
         }

@@ -14,6 +14,7 @@ use vi_linalg::faer::{Accum, ColMut, Mat, MatMut, MatRef, Par};
 use super::square_root::root_scale;
 use super::{Belief, Projection, SquareRootGaussian};
 use crate::block::{BlockBelief, BlockRecursion};
+use crate::divergence::finite;
 use crate::error::check_len;
 use crate::filter::check_inputs;
 use crate::{Error, Site, Sites};
@@ -47,6 +48,14 @@ impl RootPanels {
         }
     }
 
+    /// Keeps a copy of the root to go back to.
+    fn keep(&mut self, root: &Mat<f64>) {
+        if self.before.nrows() != root.nrows() {
+            self.before = Mat::zeros(root.nrows(), root.nrows());
+        }
+        self.before.copy_from_triangular_lower(root);
+    }
+
     /// `LLᵀ ← LLᵀ + Σ h_t x_t x_tᵀ`: the positive curvatures first, by panels, then the negative ones, one by one.
     ///
     /// # Errors
@@ -69,12 +78,8 @@ impl RootPanels {
             positive += 1;
         }
         let negative = curvatures.filter(|&(_, h)| h < 0.0);
-        let downdates = negative.clone().next().is_some();
-        if downdates {
-            if self.before.nrows() != root.nrows() {
-                self.before = Mat::zeros(root.nrows(), root.nrows());
-            }
-            self.before.copy_from_triangular_lower(&*root);
+        if negative.clone().next().is_some() {
+            self.keep(root);
         }
         let added = self.rows.as_ref().subcols(0, positive);
         panel_update_in_place(root.as_mut(), added, par, MemStack::new(&mut self.memory)).map_err(indefinite)?;
@@ -134,16 +139,23 @@ impl BlockBelief for SquareRootGaussian {
         let (b, d) = (x.nrows(), x.ncols());
         let (mean, root) = self.parts_mut();
         let steps = recursion.steps();
-        panels.update_root(root, x, steps.iter().map(|step| (step.site, step.projection)), par)?;
         let mut weights = panels.weights.as_mut().subrows_mut(0, b);
         matmul(weights.as_mut(), Accum::Replace, x, MatRef::from_column_major_slice(mean, d, 1), 1.0, par);
         for (t, step) in steps.iter().enumerate() {
             // r − h·a⁰ = g + h·(a − a⁰), a⁰ the block's first mean along x and a the one that the site was found at.
             weights[(t, 0)] = step.site.slope + step.site.curvature * (step.projection.mean - weights[(t, 0)]);
         }
-        let RootPanels { weights, shift, .. } = panels;
-        move_mean(mean, root.as_ref(), x, weights.as_ref().subrows(0, b), shift.as_mut(), par);
-        Ok(())
+        let bold = may_overflow(root, x, weights.as_ref());
+        if bold {
+            panels.keep(root);
+        }
+        panels.update_root(root, x, steps.iter().map(|step| (step.site, step.projection)), par)?;
+        let RootPanels { weights, shift, before, .. } = panels;
+        let moved = move_mean(mean, root.as_ref(), x, weights.as_ref().subrows(0, b), shift.as_mut(), par);
+        if moved.is_err() && bold {
+            root.copy_from_triangular_lower(&*before);
+        }
+        moved
     }
 }
 
@@ -157,7 +169,7 @@ impl SquareRootGaussian {
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`], or with [`Error::ImproperSite`] for a curvature that would
-    /// overflow; [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian.
+    /// overflow; [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian; [`Error::Overflow`] for its mean.
     ///
     /// ```
     /// use vi_core::{Belief, Sites, SquareRootGaussian};
@@ -192,12 +204,24 @@ impl SquareRootGaussian {
         for (t, (r, h)) in sites.slopes().iter().zip(sites.curvatures()).enumerate() {
             weights[(t, 0)] = r - h * weights[(t, 0)];
         }
-        move_mean(mean, root.as_ref(), x, weights.as_ref(), panels.shift.as_mut(), par);
+        move_mean(mean, root.as_ref(), x, weights.as_ref(), panels.shift.as_mut(), par)?;
         Ok(belief)
     }
 }
 
+/// Whether `μ + (LLᵀ)⁻¹Xᵀw` is worth a copy of `L` to go back to: only then can numbers this far from the end of the floats
+/// come to it that `L⁻¹` is more than `10¹⁰⁰` times what its diagonal shows, the root of no matrix of floats.
+fn may_overflow(root: &Mat<f64>, x: MatRef<'_, f64>, weights: MatRef<'_, f64>) -> bool {
+    let pull: f64 = x.row_iter().zip(weights.col(0).iter()).map(|(row, w)| row.norm_max() * w.abs()).sum();
+    let least = (0..root.nrows()).map(|j| root[(j, j)]).fold(f64::INFINITY, f64::min);
+    let reach = pull / (least * least);
+    reach.is_nan() || reach > 1e100
+}
+
 /// `μ ← μ + (LLᵀ)⁻¹Xᵀw`.
+///
+/// # Errors
+/// [`Error::Overflow`]; the mean is then as it was.
 fn move_mean(
     mean: &mut [f64],
     root: MatRef<'_, f64>,
@@ -205,14 +229,17 @@ fn move_mean(
     weights: MatRef<'_, f64>,
     shift: MatMut<'_, f64>,
     par: Par,
-) {
+) -> Result<(), Error> {
     let mut shift = shift;
     matmul(shift.as_mut(), Accum::Replace, x.transpose(), weights, 1.0, par);
     solve_lower_in_place(root, shift.as_mut(), par);
     solve_upper_in_place(root, shift.as_mut(), par);
-    for (i, mean) in mean.iter_mut().enumerate() {
-        *mean += shift[(i, 0)];
+    let shift = shift.as_ref().col(0);
+    mean.iter().zip(shift.iter()).try_for_each(|(mean, shift)| finite("μ + PXw", mean + shift).map(drop))?;
+    for (mean, shift) in mean.iter_mut().zip(shift.iter()) {
+        *mean += shift;
     }
+    Ok(())
 }
 
 fn write_scaled(to: ColMut<'_, f64>, x: MatRef<'_, f64>, t: usize, scale: f64) {

@@ -1,7 +1,8 @@
 //! The forms of Theorem 1 and Corollary 1.1: how the expectations of a step are had.
 
 use vi_linalg::Cholesky;
-use vi_linalg::faer::{Mat, MatMut, MatRef};
+use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
+use vi_linalg::kernels::product;
 
 use super::Nodes;
 use crate::Error;
@@ -201,7 +202,7 @@ where
         let d = mean.len();
         let factor = cholesky.factor();
         let lower = Mat::from_fn(d, d, |i, j| if i >= j { factor[(i, j)] } else { 0.0 });
-        let covariance = &lower * lower.transpose();
+        let covariance = product(lower.as_ref(), lower.transpose(), Par::Seq);
         let (value, slope, by_covariance) = (self.0)(mean, covariance.as_ref());
         crate::error::check_len("gradient by μ", d, slope.len())?;
         crate::error::check_len("rows of the gradient by P", d, by_covariance.nrows())?;

@@ -3,7 +3,7 @@
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::{Cholesky, LowRank, SymmetricOperator};
 
-use super::products::{factor, over, plus_identity};
+use super::products::{across, factor, over, plus_identity, row_by_row};
 use super::settings::{DiagonalSettings, Outcome};
 use crate::Error;
 use crate::divergence::finite;
@@ -77,11 +77,11 @@ impl EmInfo {
 ///
 /// `s` (`d × d`) is a stored matrix ([`DenseSymmetric`](vi_linalg::DenseSymmetric)), data rows ([`SecondMoments`](super::SecondMoments)), a
 /// closure ([`ByProducts`](super::ByProducts)) or any other operator. An iteration costs one application of `s` to `p` vectors and
-/// `7dp²` flops; memory is three times that of `W`.
+/// `7dp²` flops; memory is four times that of `W`.
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::Entry`] where `ψ` reaches zero without a floor, [`Error::Overflow`],
-/// [`Error::NotPositiveDefinite`]; the factor is then that of the last iteration that went well. Not converging is an [`EmStop`].
+/// [`Error::NotPositiveDefinite`]; the factor is then as it was. Not converging is an [`EmStop`].
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -104,6 +104,16 @@ pub fn run<S: SymmetricOperator + ?Sized>(
     settings: EmSettings,
     par: Par,
 ) -> Result<EmInfo, Error> {
+    let before = factor.clone();
+    iterate(s, factor, settings, par).inspect_err(|_| *factor = before)
+}
+
+fn iterate<S: SymmetricOperator + ?Sized>(
+    s: &S,
+    factor: &mut LowRank,
+    settings: EmSettings,
+    par: Par,
+) -> Result<EmInfo, Error> {
     let mut info = EmInfo { losses: Vec::new(), floored: 0, stop: EmStop::MaxIterations };
     let diagonal = diagonal_of(s, factor, par)?;
     let (mut last_fall, mut quiet) = (0.0, 0);
@@ -120,7 +130,7 @@ pub fn run<S: SymmetricOperator + ?Sized>(
                 return Ok(info);
             }
         }
-        info.floored += expected.maximise(&diagonal, factor, settings.diagonal)?;
+        info.floored += expected.maximise(&diagonal, factor, settings.diagonal, par)?;
     }
     info.losses.push(Expected::new(s, &diagonal, factor, par)?.loss);
     Ok(info)
@@ -137,7 +147,7 @@ pub fn step<S: SymmetricOperator + ?Sized>(
     par: Par,
 ) -> Result<usize, Error> {
     let diagonal = diagonal_of(s, factor, par)?;
-    Expected::new(s, &diagonal, factor, par)?.maximise(&diagonal, factor, settings)
+    Expected::new(s, &diagonal, factor, par)?.maximise(&diagonal, factor, settings, par)
 }
 
 /// `W⁺ = S(WWᵀ + Ψ)⁻¹W` (`d × p`), the fixed-point equation of the likelihood (76).
@@ -201,8 +211,8 @@ impl Expected {
         over(a.as_mut().transpose_mut(), c.w().transpose(), c.psi());
         let mut v = Mat::zeros(c.dim(), c.rank());
         s.apply(v.as_mut(), a.as_ref(), par);
-        let m = plus_identity(c.w().transpose() * &a);
-        let along = a.transpose() * &v;
+        let m = plus_identity(across(c.w(), a.as_ref(), par));
+        let along = across(a.as_ref(), v.as_ref(), par);
         let h = factor("M + AᵀSA", &(&m + &along))?;
         let capacitance = factor("I + WᵀΨ⁻¹W", &m)?;
         // tr(C⁻¹S) = Σ Sᵢᵢ/ψᵢ − tr(M⁻¹·AᵀSA)
@@ -215,12 +225,12 @@ impl Expected {
     }
 
     /// The M-step: `W⁺ = VH⁻¹M` and `ψ⁺ = diag S − rowsum(VH⁻¹ ∘ V)`, by `Y = VL⁻ᵀ` with `H = LLᵀ`.
-    fn maximise(self, diagonal: &[f64], c: &mut LowRank, settings: DiagonalSettings) -> Result<usize, Error> {
+    fn maximise(self, diagonal: &[f64], c: &mut LowRank, settings: DiagonalSettings, par: Par) -> Result<usize, Error> {
         let y = self.h.whiten(self.v.transpose())?;
         let back = self.h.whiten(self.m.as_ref())?;
         let explained = (0..y.ncols()).map(|i| y.col(i).squared_norm_l2());
         let (psi, floored) = remaining(diagonal, explained, settings)?;
-        let w = y.transpose() * back;
+        let w = row_by_row(y.transpose(), back.as_ref(), par);
         replace(c, &w, &psi)?;
         Ok(floored)
     }

@@ -3,12 +3,14 @@
 use vi_linalg::LowRank;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::kernels::product;
 use vi_linalg::tiles::Tiling;
 
 use super::products::{add_scaled, add_symmetric, column_dot, factor, over, plus_identity};
 use super::settings::{DiagonalSettings, Outcome};
 use crate::Error;
 use crate::error::{check_finite, check_len};
+use crate::filter::check_stream;
 
 /// What is done with the iterates `(W_t, ψ_t)`; `t` counts observations from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,9 +36,9 @@ pub enum Averaging {
 /// How [`OnlineEm`] goes; checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnlineSettings {
-    exponent: f64,
-    averaging: Averaging,
-    diagonal: DiagonalSettings,
+    pub(super) exponent: f64,
+    pub(super) averaging: Averaging,
+    pub(super) diagonal: DiagonalSettings,
 }
 
 impl Default for OnlineSettings {
@@ -81,17 +83,17 @@ impl OnlineSettings {
 /// ```
 #[derive(Debug, Clone)]
 pub struct OnlineEm {
-    iterate: LowRank,
-    average: Option<LowRank>,
+    pub(super) iterate: LowRank,
+    pub(super) average: Option<LowRank>,
     /// `diag S₁` (111).
-    s1: Vec<f64>,
+    pub(super) s1: Vec<f64>,
     /// `S₂ᵀ`, `d × p`, row-major.
-    s2: Vec<f64>,
+    pub(super) s2: Vec<f64>,
     /// `S₃`, `p × p`.
-    s3: Mat<f64>,
-    settings: OnlineSettings,
-    seen: usize,
-    floored: usize,
+    pub(super) s3: Mat<f64>,
+    pub(super) settings: OnlineSettings,
+    pub(super) seen: usize,
+    pub(super) floored: usize,
 }
 
 impl OnlineEm {
@@ -136,7 +138,8 @@ impl OnlineEm {
         );
         let m = factor("I + WᵀΨ⁻¹W", &plus_identity(gram))?;
         let z = m.solve(along.as_ref())?;
-        let s3 = &self.s3 * (1.0 - gamma) + (m.inverse() + &z * z.transpose()) * gamma;
+        let second = m.inverse() + product(z.as_ref(), z.transpose(), Par::Seq);
+        let s3 = &self.s3 * (1.0 - gamma) + second * gamma;
         let root = factor("S₃", &s3)?;
 
         // M-step on copies: W = S₂ᵀS₃⁻¹, ψ = diag S₁ − rowsum(W ∘ S₂ᵀ)
@@ -190,19 +193,21 @@ impl OnlineEm {
         Ok(())
     }
 
-    /// The rows of `x` (`n × d`), one after the other.
+    /// The rows of `x` (`n × d`), one after the other; they are checked first. Takes a copy of the state.
     ///
     /// # Errors
-    /// [`Error::Row`] at the first row that fails; the rows before it have been seen.
+    /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], [`Error::Row`] at the first row that fails; the state is then as it was.
     pub fn run(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        check_len("columns of x", self.iterate.dim(), x.ncols())?;
+        check_stream(self.iterate.dim(), x)?;
+        let mut moved = self.clone();
         let mut row = vec![0.0; x.ncols()];
         for t in 0..x.nrows() {
             for (value, x) in row.iter_mut().zip(x.row(t).iter()) {
                 *value = *x;
             }
-            self.observe(&row, par).map_err(|error| error.at_row(t))?;
+            moved.observe(&row, par).map_err(|error| error.at_row(t))?;
         }
+        *self = moved;
         Ok(())
     }
 

@@ -1,8 +1,10 @@
 //! Small steps that the passes share. A tile of `r` rows is handled by its transpose, `p × r`, whose columns are contiguous.
 
+use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::linalg::matmul::triangular::{self, BlockStructure};
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot};
+use vi_linalg::tiles::Tiling;
 use vi_linalg::{Cholesky, LinalgError};
 
 use crate::Error;
@@ -62,6 +64,30 @@ pub(super) fn add_symmetric(out: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<
         1.0,
         Par::Seq,
     );
+}
+
+/// `AᵀB` for `A` and `B` of `d` rows, the same bits for any number of threads.
+pub(super) fn across(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+    Tiling::for_width(a.ncols() + b.ncols()).fold(
+        (a, b),
+        par,
+        || (),
+        || Mat::zeros(a.ncols(), b.ncols()),
+        |sum: &mut Mat<f64>, (), _, (a, b)| matmul(sum.as_mut(), Accum::Add, a.transpose(), b, 1.0, Par::Seq),
+        |left, right| *left += right,
+    )
+}
+
+/// `AB` for `A` of `d` rows and a small `B`, the same bits for any number of threads.
+pub(super) fn row_by_row(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+    let mut out = Mat::zeros(a.nrows(), b.ncols());
+    Tiling::for_width(a.ncols() + b.ncols()).for_each(
+        (a, out.as_mut()),
+        par,
+        || (),
+        |(), _, (a, out)| matmul(out, Accum::Replace, a, b, 1.0, Par::Seq),
+    );
+    out
 }
 
 /// The whole of a symmetric matrix known by its lower triangle.

@@ -8,12 +8,13 @@ use super::update::{UpdateScratch, update};
 use super::weights::Weights;
 use crate::Error;
 use crate::error::check_len;
+use crate::filter::check_stream;
 
 /// How [`RecursiveEm`] goes; checked at construction. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RecursiveSettings {
-    weights: Weights,
-    update: UpdateSettings,
+    pub(super) weights: Weights,
+    pub(super) update: UpdateSettings,
 }
 
 impl RecursiveSettings {
@@ -46,10 +47,10 @@ impl RecursiveSettings {
 /// ```
 #[derive(Debug, Clone)]
 pub struct RecursiveEm {
-    factor: LowRank,
-    settings: RecursiveSettings,
-    seen: usize,
-    floored: usize,
+    pub(super) factor: LowRank,
+    pub(super) settings: RecursiveSettings,
+    pub(super) seen: usize,
+    pub(super) floored: usize,
     scratch: UpdateScratch,
 }
 
@@ -81,15 +82,17 @@ impl RecursiveEm {
         Ok(())
     }
 
-    /// The rows of `x` (`n × d`), one after the other.
+    /// The rows of `x` (`n × d`), one after the other; they are checked first. Takes a copy of the state.
     ///
     /// # Errors
-    /// [`Error::Row`] at the first row that fails; the rows before it have been seen.
+    /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], [`Error::Row`] at the first row that fails; the state is then as it was.
     pub fn run(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        check_len("columns of x", self.factor.dim(), x.ncols())?;
+        check_stream(self.factor.dim(), x)?;
+        let mut moved = self.clone();
         for (t, row) in x.row_iter().enumerate() {
-            self.observe_columns(row.transpose().as_mat(), par).map_err(|error| error.at_row(t))?;
+            moved.observe_columns(row.transpose().as_mat(), par).map_err(|error| error.at_row(t))?;
         }
+        *self = moved;
         Ok(())
     }
 

@@ -16,7 +16,8 @@ use crate::error::check_positive;
 /// trace is in `ψ`. `σ₀` (`sigma0`) is the prior's standard deviation. Cost `dp` normal variates.
 ///
 /// # Errors
-/// [`Error::Empty`] for `d = 0`, [`Error::Setting`] for `sigma0` or an `epsilon` outside of (0, 1), [`Error::Overflow`].
+/// [`Error::Empty`] for `d = 0`, [`Error::Setting`] for `sigma0` or an `epsilon` outside of (0, 1), [`Error::Overflow`],
+/// [`Error::Linalg`] for a `W` that does not fit in memory.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -34,7 +35,7 @@ pub fn start_isotropic<R: Rng + ?Sized>(
     rng: &mut R,
 ) -> Result<LowRank, Error> {
     check_positive("sigma0", sigma0)?;
-    start(vec![sigma0.powi(-2); d], p, epsilon, rng)
+    start(&vec![sigma0.powi(-2); d], p, epsilon, rng)
 }
 
 /// The same for a diagonal prior covariance `P₀ = diag(σ₁², …, σ_d²)` (Remark 2): `ψᵢ = (1−ε)/σᵢ²`, the entries of `W₀` in
@@ -53,11 +54,11 @@ pub fn start_diagonal<R: Rng + ?Sized>(
         let value = variances[index];
         return Err(Error::Entry { argument: "variances", index, value, requirement: "positive and finite" });
     }
-    start(variances.iter().map(|v| v.recip()).collect(), p, epsilon, rng)
+    start(&variances.iter().map(|v| v.recip()).collect::<Vec<_>>(), p, epsilon, rng)
 }
 
 /// `W₀W₀ᵀ + Ψ₀` for a diagonal precision.
-fn start<R: Rng + ?Sized>(precisions: Vec<f64>, p: usize, epsilon: f64, rng: &mut R) -> Result<LowRank, Error> {
+fn start<R: Rng + ?Sized>(precisions: &[f64], p: usize, epsilon: f64, rng: &mut R) -> Result<LowRank, Error> {
     let d = precisions.len();
     if d == 0 {
         return Err(Error::Empty { argument: "the prior" });
@@ -66,12 +67,12 @@ fn start<R: Rng + ?Sized>(precisions: Vec<f64>, p: usize, epsilon: f64, rng: &mu
         return Err(Error::Setting { name: "epsilon", value: epsilon, requirement: "above 0 and below 1" });
     }
     let trace = finite("the prior's precision", precisions.iter().sum())?;
+    let (mut w, psi) = LowRank::diagonal_only(precisions, p)?.into_row_major();
     if p == 0 {
-        return Ok(LowRank::from_row_major(Vec::new(), 0, precisions)?);
+        return Ok(LowRank::from_row_major(w, p, psi)?);
     }
-    let mut w = vec![0.0; d * p];
     let mut norms = vec![0.0; p];
-    for (row, precision) in w.chunks_exact_mut(p).zip(&precisions) {
+    for (row, precision) in w.chunks_exact_mut(p).zip(precisions) {
         let scale = precision.sqrt();
         for (value, norm) in row.iter_mut().zip(&mut norms) {
             let u: f64 = StandardNormal.sample(rng);

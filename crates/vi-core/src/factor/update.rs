@@ -1,9 +1,10 @@
 //! One step of Algorithm 1: from `(W_{t−1}, ψ_{t−1})` to an approximation of `α(W_{t−1}W_{t−1}ᵀ + Ψ_{t−1}) + βXXᵀ`.
 
 use vi_linalg::LowRank;
-use vi_linalg::cholesky::{solve_in_place, solve_lower_in_place};
+use vi_linalg::cholesky::{solve_lower_in_place, solve_upper_in_place};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
+use vi_linalg::kernels::product;
 use vi_linalg::tiles::Tiling;
 
 use super::products::{add_scaled, add_symmetric, column_dot, factor, mirrored, over, plus_identity, scale_columns};
@@ -184,7 +185,7 @@ fn first_loop(c: &mut LowRank, change: Change<'_>, par: Par) -> Result<usize, Er
     }
     let theta = n.solve(omega.as_ref())?;
     // Θᵀ M⁻¹ Ω = (L_N⁻¹ L_M⁻¹ Ω)ᵀ(…) in exact arithmetic, M and N commuting; the product below is symmetric to rounding.
-    let e = theta.transpose() * m.solve(omega.as_ref())? * beta;
+    let e = product(theta.transpose(), m.solve(omega.as_ref())?.as_ref(), Par::Seq) * beta;
     let e = factor("I + βΘᵀM⁻¹Ω", &plus_identity(e))?;
     let back = e.whiten(theta.transpose())?;
     check_range((sums.largest, sums.least), &theta, &back, e.factor().squared_norm_l2(), change)?;
@@ -203,14 +204,15 @@ fn first_loop(c: &mut LowRank, change: Change<'_>, par: Par) -> Result<usize, Er
             matmul(z.as_mut(), Accum::Add, theta.transpose(), w.as_ref(), -alpha, Par::Seq);
             solve_lower_in_place(e.factor(), z.as_mut(), Par::Seq);
             if alpha < 1.0 {
-                // U = WN⁻¹
+                // U = WL_N⁻ᵀ, whose rows have the squares wᵀN⁻¹w, then WN⁻¹
                 let mut u = u.as_mut().subcols_mut(0, psi.len());
                 u.copy_from(w.as_ref());
-                solve_in_place(n.factor(), u.as_mut(), Par::Seq);
+                solve_lower_in_place(n.factor(), u.as_mut(), Par::Seq);
                 for (i, psi) in psi.iter_mut().enumerate() {
-                    let shrunk = column_dot(w.as_ref(), u.as_ref(), i).max(0.0);
+                    let shrunk = column_dot(u.as_ref(), u.as_ref(), i);
                     *psi = alpha * *psi + alpha * (1.0 - alpha) * shrunk;
                 }
+                solve_upper_in_place(n.factor(), u.as_mut(), Par::Seq);
                 add_scaled(w.as_mut(), u.as_ref(), alpha - 1.0);
             }
             matmul(w, Accum::Add, back.transpose(), z.as_ref(), beta, Par::Seq);

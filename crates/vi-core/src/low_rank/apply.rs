@@ -44,7 +44,8 @@ impl LowRankGaussian {
     /// `μ` with the waiting rows, a new vector.
     pub(super) fn current_mean(&self) -> Vec<f64> {
         let mut mean = self.mean.clone();
-        self.add_scaled(&mut mean, self.waiting.rows.columns(self.mean.len()), &self.mean_coefficients(), Par::Seq);
+        let m = self.covariance_coefficients(&self.waiting.space.mean_weights());
+        self.add_scaled(&mut mean, self.waiting.rows.columns(self.mean.len()), &m, Par::Seq);
         mean
     }
 

@@ -8,7 +8,7 @@ use vi_linalg::LowRank;
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::low_rank::{Capacitance, weighted_gram};
 
-use super::kernels::largest;
+use super::range::{self, Bounds};
 use super::settings::LowRankSettings;
 use super::waiting::Waiting;
 use crate::Error;
@@ -20,8 +20,8 @@ use crate::error::{check_finite, check_len, check_positive};
 pub struct ProjectionCounts {
     /// Projections.
     pub projections: u64,
-    /// Entries of `ψ` that an EM step had put below a floor, and that were lifted to it. There are two: `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which
-    /// only rounding can break, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates
+    /// Entries of `ψ` that a projection had put below a floor, and that were lifted to it. There are three: the spectral start's
+    /// `ψ₁ ≥ ψ` (less where curvatures are negative) and the EM step's `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which only rounding can break, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates
     /// that `W` explains whole (Heywood cases), whose `ψ` would halve with every projection.
     pub lifted: u64,
 }
@@ -40,7 +40,9 @@ pub struct ProjectionCounts {
 /// | `X`, `h` | rows that wait, at most [`LowRankSettings::block`] | `d × k`, `k` |
 /// | `M = I + WᵀΨ⁻¹W` | `capacitance` | `p × p` |
 ///
-/// `p = 0` is a diagonal precision, and `p ≥ d` loses nothing.
+/// `p = 0` is a diagonal precision, and `p ≥ d` loses nothing but rounding: `WᵀΨ⁻¹W` is rounded, so from a flat prior the
+/// covariance is off by `ε·σ₀²·‖X‖²/σ²` relative to its scale (1e-8 at `σ₀ = 10³` for a hundred rows of length 5), where a
+/// [square root](crate::SquareRootGaussian) loses the root of that.
 ///
 /// ```
 /// use vi_core::{Belief, BernoulliLogit, Implicit, LowRankGaussian, LowRankSettings, Mixture8};
@@ -65,7 +67,8 @@ pub struct LowRankGaussian {
     pub(super) gram: Mat<f64>,
     /// The factor of `M = I + WᵀΨ⁻¹W`.
     pub(super) capacitance: Capacitance,
-    pub(super) largest_psi: f64,
+    /// Of `ψ`.
+    pub(super) bounds: Bounds,
     /// The smallest `ψ` that the belief began with.
     pub(super) begun: f64,
     pub(super) waiting: Waiting,
@@ -80,7 +83,7 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// [`Error::Empty`] for `d = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`] with the
-    /// index of a variance that is not positive or has no finite inverse.
+    /// index of a variance that is not positive or has no finite inverse, [`Error::Entry`] for one below 1e-140.
     pub fn new(mean: &[f64], variances: &[f64], settings: LowRankSettings) -> Result<Self, Error> {
         if mean.is_empty() {
             return Err(Error::Empty { argument: "mean" });
@@ -98,7 +101,8 @@ impl LowRankGaussian {
     /// The belief `N(mean, σ₀²·I)`; `sigma0` is a standard deviation, in units of `θ`.
     ///
     /// # Errors
-    /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` and its inverse are finite.
+    /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` and its inverse are finite;
+    /// [`Error::Entry`] for a `σ₀²` below 1e-140.
     pub fn isotropic(mean: &[f64], sigma0: f64, settings: LowRankSettings) -> Result<Self, Error> {
         check_positive("sigma0", sigma0)?;
         check_positive("sigma0²", sigma0 * sigma0)?;
@@ -110,7 +114,8 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`] (also when `w` has not the settings' rank), [`Error::NonFinite`],
-    /// [`Error::Linalg`] for what is wrong in `w` or `psi`, with its place.
+    /// [`Error::Linalg`] for what is wrong in `w` or `psi`, with its place; [`Error::Entry`] for a `ψ` above 1e140,
+    /// [`Error::Overflow`] for a column of `w` with `wᵀΨ⁻¹w` above 1e140.
     pub fn from_precision(
         mean: &[f64],
         w: MatRef<'_, f64>,
@@ -167,14 +172,20 @@ impl LowRankGaussian {
     }
 
     /// A belief of checked parts.
+    ///
+    /// # Errors
+    /// [`Error::Entry`], [`Error::Overflow`] for numbers so large that no observation could be absorbed.
     pub(super) fn from_parts(mean: Vec<f64>, precision: LowRank, settings: LowRankSettings) -> Result<Self, Error> {
+        range::check_psi(precision.psi())?;
         let gram = weighted_gram(precision.w(), precision.psi(), Par::Seq);
+        range::check_columns((0..gram.nrows()).map(|j| gram[(j, j)]))?;
+        let bounds = Bounds::of(precision.psi());
         Ok(Self {
             mean,
             capacitance: Capacitance::from_gram(gram.clone())?,
             gram,
-            largest_psi: largest(precision.psi()),
-            begun: precision.psi().iter().fold(f64::INFINITY, |least, &psi| least.min(psi)),
+            bounds,
+            begun: bounds.least,
             precision,
             waiting: Waiting::default(),
             settings,

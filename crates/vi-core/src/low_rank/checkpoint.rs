@@ -10,7 +10,7 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::belief::ProjectionCounts;
 use super::columns::SparseRows;
-use super::kernels::largest;
+use super::range::Bounds;
 use super::settings::{LowRankSettings, MeanMoves, Scheme};
 use super::space::{Space, SpaceRow};
 use super::waiting::{Rows, Waiting};
@@ -56,7 +56,7 @@ impl Checkpoint for LowRankGaussian {
 
     fn to_wire(&self) -> Result<LowRankWire, Error> {
         let p = self.rank();
-        check_finite("mean", &self.mean).map_err(CheckpointError::contents)?;
+        self.check_finite().map_err(CheckpointError::contents)?;
         Ok(LowRankWire {
             scheme: match self.settings.scheme {
                 Scheme::Blocked { block, inner_loops } => {
@@ -78,6 +78,7 @@ impl Checkpoint for LowRankGaussian {
             space: self.waiting.space.rows.clone(),
             rows: match &self.waiting.rows {
                 Rows::Dense(values) => RowsWire::Dense(values.clone()),
+                Rows::Sparse(rows) if rows.len() == 0 => RowsWire::Dense(Vec::new()),
                 Rows::Sparse(rows) => RowsWire::Sparse(
                     (0..rows.len())
                         .map(|j| {
@@ -92,6 +93,20 @@ impl Checkpoint for LowRankGaussian {
 
     fn from_wire(wire: LowRankWire) -> Result<Self, Error> {
         read(wire).map_err(CheckpointError::contents)
+    }
+}
+
+impl LowRankGaussian {
+    /// Checks what no operation should have spoiled, in `O(d)` beside the factor's `O(dp)`.
+    fn check_finite(&self) -> Result<(), Error> {
+        check_finite("mean", &self.mean)?;
+        check_finite("psi", self.precision.psi())?;
+        self.waiting
+            .space
+            .rows
+            .iter()
+            .enumerate()
+            .try_for_each(|(j, row)| check_row(row, j, self.rank()).map_err(|error| error.at_row(j)))
     }
 }
 
@@ -143,7 +158,7 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
     Ok(LowRankGaussian {
         mean: wire.mean,
-        largest_psi: largest(precision.psi()),
+        bounds: Bounds::of(precision.psi()),
         begun: wire.begun,
         precision,
         capacitance: Capacitance::from_gram(gram.clone())?,

@@ -1,7 +1,10 @@
 //! A fading rate that follows the prediction error (L-RVGA, Remark 1).
 
+use serde::{Deserialize, Serialize};
+
 use crate::Error;
-use crate::error::check_positive;
+use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::error::{check_finite, check_positive};
 use crate::filter::StepInfo;
 use crate::forgetting::{Forget, Forgetting};
 
@@ -93,5 +96,40 @@ impl AdaptiveFading {
         Forgetting::fading(1.0 / (1.0 + eta))?.apply(belief)?;
         self.inflation = 1.0 + eta;
         Ok(())
+    }
+}
+
+/// The stored form of an [`AdaptiveFading`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct FadingWire {
+    memory: f64,
+    largest: f64,
+    innovation: f64,
+    uncertainty: f64,
+    seen: f64,
+    inflation: f64,
+}
+
+impl Checkpoint for AdaptiveFading {
+    const KIND: &'static str = "vi-core/adaptive-fading";
+
+    type Wire = FadingWire;
+
+    fn to_wire(&self) -> Result<FadingWire, Error> {
+        let Self { memory, largest, innovation, uncertainty, seen, inflation } = *self;
+        Ok(FadingWire { memory, largest, innovation, uncertainty, seen, inflation })
+    }
+
+    fn from_wire(wire: FadingWire) -> Result<Self, Error> {
+        let FadingWire { memory, largest, innovation, uncertainty, seen, inflation } = wire;
+        let read = || {
+            check_finite("means", &[innovation, uncertainty])?;
+            if !(0.0..=memory).contains(&seen) {
+                return Err(Error::Setting { name: "seen", value: seen, requirement: "between 0 and the memory" });
+            }
+            check_positive("inflation", inflation)?;
+            Ok(Self { innovation, uncertainty, seen, inflation, ..Self::new(memory, largest)? })
+        };
+        read().map_err(CheckpointError::contents)
     }
 }

@@ -3,7 +3,7 @@
 use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
-use super::kernels::largest;
+use super::range::Bounds;
 use super::waiting::Waiting;
 use crate::belief::Belief;
 use crate::forgetting::Forget;
@@ -24,7 +24,7 @@ impl Forget for LowRankGaussian {
         if let Some(index) = self.precision.psi().iter().position(|psi| !(1.0 / (psi * lambda)).is_finite()) {
             return Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY });
         }
-        self.waiting.space.fade(lambda);
+        self.waiting.space.fade(lambda)?;
         self.scale(lambda, &[]);
         self.shown.take();
         Ok(())
@@ -71,6 +71,7 @@ impl Forget for LowRankGaussian {
                 return Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY });
             }
         }
+        next.bounds = Bounds::of(next.precision.psi());
         *self = next;
         Ok(())
     }
@@ -92,7 +93,7 @@ impl LowRankGaussian {
         for (psi, prior) in psi.iter_mut().zip(prior) {
             *psi += prior;
         }
-        self.largest_psi = largest(self.precision.psi());
+        self.bounds = Bounds::of(self.precision.psi());
     }
 
     /// Adds columns to `W` that wait, the rows of `x` (`k × d`), each with a weight: `Λ ← Λ + Σ h_j·x_jx_jᵀ`, the mean staying.
@@ -112,10 +113,9 @@ impl LowRankGaussian {
         for t in 0..x.nrows() {
             let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
             let site = Site { slope: 0.0, curvature: weight(t) };
-            seen.check(site, self.largest_psi)?;
-            self.waiting.space.push(seen, site);
+            self.waiting.space.push(seen, site, self.bounds)?;
         }
-        self.waiting.rows.push_dense(x, self.waiting.len());
+        let _kept = self.waiting.rows.push_dense(x, self.waiting.len());
         self.shown.take();
         Ok(())
     }

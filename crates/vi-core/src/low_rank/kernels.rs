@@ -202,23 +202,6 @@ pub(super) fn vectorised<R>(f: impl FnOnce() -> R) -> R {
     Arch::new().dispatch(f)
 }
 
-/// The largest of positive numbers, 0 for none.
-pub(super) fn largest(values: &[f64]) -> f64 {
-    vectorised(
-        #[inline(always)]
-        || {
-            let (chunks, rest) = values.as_chunks::<8>();
-            let mut lanes = [0.0_f64; 8];
-            for chunk in chunks {
-                for (lane, &value) in lanes.iter_mut().zip(chunk) {
-                    *lane = if value > *lane { value } else { *lane };
-                }
-            }
-            lanes.iter().chain(rest).fold(0.0, |largest, &value| f64::max(largest, value))
-        },
-    )
-}
-
 /// A row as a slice, if its entries are neighbours.
 pub(super) fn slice(row: RowRef<'_, f64>) -> Option<&[f64]> {
     row.try_as_row_major().map(vi_linalg::faer::row::RowRef::as_slice)

@@ -10,7 +10,7 @@ use super::look::Looked;
 use super::settings::Scheme;
 use super::space::Seen;
 use crate::belief::{Belief, Projection};
-use crate::error::{check_finite, check_len};
+use crate::error::{check_finite, check_len, check_results};
 use crate::filter::{StepInfo, check_inputs, check_observations};
 use crate::{Error, Site, SiteRule, SparseRow};
 
@@ -60,7 +60,6 @@ impl LowRankGaussian {
         rule.check_label(y)?;
         let seen = self.see(&self.look_sparse(row))?;
         let site = rule.site(seen.projection.mean, seen.projection.variance, y)?;
-        seen.check(site, self.largest_psi)?;
         if !matches!(self.settings.scheme, Scheme::Blocked { .. }) {
             let mut x = vec![0.0; row.dim()];
             for (i, value) in row.entries() {
@@ -70,12 +69,12 @@ impl LowRankGaussian {
         }
         let info = StepInfo { projection: seen.projection, site };
         let block = self.settings.block();
-        self.waiting.rows.push_sparse(row, block);
-        self.waiting.space.push(seen, site);
+        self.waiting.space.push(seen, site, self.bounds)?;
+        let undo = self.waiting.rows.push_sparse(row, block);
         if self.waiting.len() >= block
             && let Err(error) = self.flush(par)
         {
-            self.waiting.rows.pop(1, row.dim());
+            self.waiting.rows.undo(undo, row.dim());
             self.waiting.space.rows.pop();
             return Err(error);
         }
@@ -192,8 +191,7 @@ impl LowRankGaussian {
         let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
         let projection = seen.projection;
         let site = site(t, projection)?;
-        seen.check(site, self.largest_psi)?;
-        self.waiting.space.push(seen, site);
+        self.waiting.space.push(seen, site, self.bounds)?;
         Ok(StepInfo { projection, site })
     }
 
@@ -205,9 +203,8 @@ impl LowRankGaussian {
         site: Site,
         par: Par,
     ) -> Result<StepInfo, Error> {
-        seen.check(site, self.largest_psi)?;
         let info = StepInfo { projection: seen.projection, site };
-        self.waiting.space.push(seen, site);
+        self.waiting.space.push(seen, site, self.bounds)?;
         self.settle(x, par)?;
         Ok(info)
     }
@@ -241,10 +238,11 @@ impl LowRankGaussian {
     /// `μ ← μ + change`, of length `d`.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`]; the belief is then as it was.
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Overflow`]; the belief is then as it was.
     pub fn shift_mean(&mut self, change: &[f64]) -> Result<(), Error> {
         check_len("change", self.dim(), change.len())?;
         check_finite("change", change)?;
+        check_results("μ + change", self.mean.iter().zip(change).map(|(mean, change)| mean + change))?;
         axpy(&mut self.mean, 1.0, change);
         self.shown.take();
         Ok(())
@@ -256,13 +254,13 @@ impl LowRankGaussian {
         let alone = self.waiting.len() == k;
         let settled = match self.settings.scheme {
             Scheme::Blocked { block, .. } if self.waiting.len() < block => {
-                self.waiting.rows.push_dense(x, block);
+                let _kept = self.waiting.rows.push_dense(x, block);
                 Ok(())
             }
             Scheme::Blocked { .. } if alone => self.project(Columns::Dense(x), par).map(|()| self.waiting.clear()),
             Scheme::Blocked { block, .. } => {
-                self.waiting.rows.push_dense(x, block);
-                self.flush(par).inspect_err(|_| self.waiting.rows.pop(k, d))
+                let undo = self.waiting.rows.push_dense(x, block);
+                self.flush(par).inspect_err(|_| self.waiting.rows.undo(undo, d))
             }
             Scheme::OneLoop => self.project_one_loop(x, par).map(|()| self.waiting.clear()),
             Scheme::Recursive { inner_loops, mean } => {

@@ -45,7 +45,7 @@ impl LowRankGaussian {
         let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
         let columns = Columns::Dense(x);
         let step = self.one_loop()?;
-        let shift = self.mean_coefficients();
+        let shift = self.mean_coefficients()?;
         if step.sign < 0.0 {
             self.check_decrease(&step, columns, par)?;
         }

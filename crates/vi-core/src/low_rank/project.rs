@@ -17,11 +17,13 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
-use super::kernels::{self, Factor, FactorMut, Tile, add_gram, vectorised};
+use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::range::Bounds;
 use super::settings::Scheme;
 use super::space::solve;
 use super::spectral::{self, SpectralStart};
 use crate::Error;
+use crate::divergence::finite;
 
 /// What the last pass sums.
 pub(super) struct Written {
@@ -47,8 +49,8 @@ impl LowRankGaussian {
     /// `O((p+k)³)`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] when rounding leaves nothing of what negative curvatures reduce. The belief is then as it
-    /// was.
+    /// [`Error::NotPositiveDefinite`] when rounding leaves nothing of what negative curvatures reduce; [`Error::Overflow`],
+    /// [`Error::Linalg`] where products of the rows are beyond the range of floats. The belief is then as it was.
     pub fn flush(&mut self, par: Par) -> Result<(), Error> {
         if self.waiting.len() == 0 {
             return Ok(());
@@ -68,7 +70,7 @@ impl LowRankGaussian {
         let gram = self.waiting.space.gram(self.gram.as_ref());
         let start = spectral::start(gram.as_ref(), &weights, p)?;
         let target = Target { columns, weights: &weights, share: 1.0, least: start.least, begun: self.begun };
-        let shift = self.mean_coefficients();
+        let shift = self.mean_coefficients()?;
         let inner_loops = match self.settings.scheme {
             Scheme::Blocked { inner_loops, .. } => inner_loops,
             Scheme::OneLoop | Scheme::Recursive { .. } => 0,
@@ -85,7 +87,7 @@ impl LowRankGaussian {
     pub(super) fn finish(&mut self, written: Written) -> Result<(), Error> {
         self.capacitance = Capacitance::from_gram(written.gram.clone())?;
         self.gram = written.gram;
-        self.largest_psi = kernels::largest(self.precision.psi());
+        self.bounds = Bounds::of(self.precision.psi());
         self.counts.projections += 1;
         self.counts.lifted += written.outcome.lifted as u64;
         self.shown.take();
@@ -93,8 +95,13 @@ impl LowRankGaussian {
     }
 
     /// `m` with `μ = μ₀ + Ψ⁻¹F·m`: `(−M⁻¹·WᵀΨ⁻¹Xs, s)`.
-    pub(super) fn mean_coefficients(&self) -> Mat<f64> {
-        self.covariance_coefficients(&self.waiting.space.mean_weights())
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub(super) fn mean_coefficients(&self) -> Result<Mat<f64>, Error> {
+        let m = self.covariance_coefficients(&self.waiting.space.mean_weights());
+        m.col(0).iter().try_for_each(|value| finite("weight of a row in the mean", *value).map(drop))?;
+        Ok(m)
     }
 
     /// `m` with `P₀X·s = Ψ⁻¹F·m`.
@@ -121,7 +128,7 @@ impl LowRankGaussian {
                 let r = psi.len();
                 let f = Tile { w: w.as_ref(), x: columns.part(first, r, x), psi };
                 f.shift_mean(mean, shift.as_ref(), &mut memory.psi1);
-                memory.start(target, start, f);
+                written.outcome.lifted += memory.start(target, start, f);
                 psi.copy_from_slice(&memory.psi1[..r]);
                 memory.write_factor(w.reborrow());
                 add_gram(written.gram.as_mut(), w.as_ref(), psi, &mut memory.w1);
@@ -141,12 +148,12 @@ impl LowRankGaussian {
         let (p, d) = (self.rank(), self.mean.len());
         let mut psi1 = vec![0.0; d];
         let (w, psi) = self.precision.row_major_mut();
-        let sums = start_sums(target, start, (Factor::new(w, d), psi), &mut psi1, par);
+        let (sums, lifted) = start_sums(target, start, (Factor::new(w, d), psi), &mut psi1, par);
         let maps = Maps::new(&sums, target.weights)?.with_start(start.q1.as_ref());
         let columns = target.columns;
         let tiling = target.tiling(p);
         let height = tiling.height().min(d);
-        Ok(tiling.fold(
+        let mut written = tiling.fold(
             (FactorMut::new(w, d), psi, psi1.as_mut_slice(), self.mean.as_mut_slice()),
             par,
             || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], columns.tile_memory(height)),
@@ -162,7 +169,9 @@ impl LowRankGaussian {
                 add_gram(written.gram.as_mut(), w.as_ref(), psi, other);
             },
             |left, right| left.add(&right),
-        ))
+        );
+        written.outcome.lifted += lifted;
+        Ok(written)
     }
 
     /// The spectral start and several EM steps, on a second `(W, ψ)`.
@@ -177,8 +186,8 @@ impl LowRankGaussian {
         let (p, d) = (self.rank(), self.mean.len());
         let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         let (mut w1, mut psi1) = (vec![0.0; d * p], vec![0.0; d]);
-        keep_start(target, start, (w, psi), (&mut w1, &mut psi1), par);
-        let mut outcome = Outcome::default();
+        let lifted = keep_start(target, start, (w, psi), (&mut w1, &mut psi1), par);
+        let mut outcome = Outcome { lifted, ..Outcome::default() };
         for _ in 0..inner_loops {
             outcome.lifted += em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Bound, par)?;
         }
@@ -215,14 +224,15 @@ impl LowRankGaussian {
     }
 }
 
-/// Computes `(W₁, ψ₁)` tile by tile and keeps `ψ₁`; returns the sums of the EM step from there.
+/// Computes `(W₁, ψ₁)` tile by tile and keeps `ψ₁`; returns the sums of the EM step from there, and how many entries of `ψ₁`
+/// were lifted.
 fn start_sums(
     target: Target<'_>,
     start: &SpectralStart,
     (w, psi): (Factor<'_>, &[f64]),
     psi1: &mut [f64],
     par: Par,
-) -> Sums {
+) -> (Sums, usize) {
     let (p, columns) = (w.rank(), target.columns);
     let tiling = target.tiling(p);
     let height = tiling.height().min(psi.len());
@@ -230,38 +240,43 @@ fn start_sums(
         (w, psi, psi1),
         par,
         || (EmMemory::new(height, p), StartMemory::new(height, p), columns.tile_memory(height)),
-        || Sums::zeros(p + columns.len(), p),
-        |sums, (memory, start_memory, x), first, (w, psi, psi1)| {
+        || (Sums::zeros(p + columns.len(), p), 0),
+        |(sums, lifted), (memory, start_memory, x), first, (w, psi, psi1)| {
             let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
-            start_memory.start(target, start, f);
+            *lifted += start_memory.start(target, start, f);
             psi1.copy_from_slice(&start_memory.psi1[..psi1.len()]);
             sums.add_tile(target.share, f, &start_memory.w1[..w.values.len()], psi1, memory);
         },
-        |left, right| left.add(&right),
+        |left, right| {
+            left.0.add(&right.0);
+            left.1 += right.1;
+        },
     )
 }
 
-/// Computes `(W₁, ψ₁)` and keeps both.
+/// Computes `(W₁, ψ₁)` and keeps both; returns how many entries of `ψ₁` were lifted.
 fn keep_start(
     target: Target<'_>,
     start: &SpectralStart,
     (w, psi): (Factor<'_>, &[f64]),
     (w1, psi1): (&mut [f64], &mut [f64]),
     par: Par,
-) {
+) -> usize {
     let (p, d, columns) = (w.rank(), psi.len(), target.columns);
     let tiling = target.tiling(p);
     let height = tiling.height().min(d);
-    tiling.for_each(
+    tiling.fold(
         (w, psi, FactorMut::new(w1, d), psi1),
         par,
         || (StartMemory::new(height, p), columns.tile_memory(height)),
-        |(memory, x), first, (w, psi, w1, psi1)| {
-            memory.start(target, start, Tile { w, x: columns.part(first, psi.len(), x), psi });
+        || 0,
+        |lifted, (memory, x), first, (w, psi, w1, psi1)| {
+            *lifted += memory.start(target, start, Tile { w, x: columns.part(first, psi.len(), x), psi });
             psi1.copy_from_slice(&memory.psi1[..psi1.len()]);
             memory.write_factor(w1);
         },
-    );
+        |left, right| *left += right,
+    )
 }
 
 /// Memory for the start of a tile.
@@ -276,8 +291,9 @@ impl StartMemory {
         Self { w1: vec![0.0; height * p], psi1: vec![0.0; height] }
     }
 
-    /// `W₁ = F Q₁` and `ψ₁ = diag S − rowsum(W₁∘W₁)`, never below `least·ψ`.
-    fn start(&mut self, target: Target<'_>, start: &SpectralStart, f: Tile<'_>) {
+    /// `W₁ = F Q₁` and `ψ₁ = diag S − rowsum(W₁∘W₁)`, which is at least `least·ψ`: what has rounded to below is lifted. Returns
+    /// how many entries were.
+    fn start(&mut self, target: Target<'_>, start: &SpectralStart, f: Tile<'_>) -> usize {
         let (r, p) = (f.psi.len(), f.w.rank());
         let (w1, psi1) = (&mut self.w1[..r * p], &mut self.psi1[..r]);
         f.mul(w1, start.q1.as_ref());
@@ -288,9 +304,16 @@ impl StartMemory {
                 for w1 in w1.chunks_exact(r) {
                     psi1.iter_mut().zip(w1).for_each(|(psi1, w1)| *psi1 -= w1 * w1);
                 }
-                psi1.iter_mut().zip(f.psi).for_each(|(psi1, psi)| *psi1 = (psi + *psi1).max(target.least * psi));
+                let mut lifted = 0;
+                for (psi1, psi) in psi1.iter_mut().zip(f.psi) {
+                    let (value, least) = (psi + *psi1, target.least * psi);
+                    let kept = value >= least;
+                    lifted += usize::from(!kept);
+                    *psi1 = if kept { value } else { least };
+                }
+                lifted
             },
-        );
+        )
     }
 
     /// `w ← W₁`.

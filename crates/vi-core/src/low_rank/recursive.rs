@@ -8,6 +8,7 @@ use super::columns::Columns;
 use super::em::{self, Floor, Outcome, Target};
 use super::kernels::Factor;
 use super::project::Written;
+use super::range::{self, Bounds};
 use super::settings::MeanMoves;
 use crate::Error;
 
@@ -35,14 +36,28 @@ impl LowRankGaussian {
         }
         // Fails where the new factor is beyond the range of floats, before anything is written.
         Capacitance::from_gram(weighted_gram(MatRef::from_row_major_slice(&w1, d, p), &psi1, par))?;
-        let mut shift = self.mean_coefficients();
+        let mut shift = self.mean_coefficients()?;
         if mean == MeanMoves::AfterProjection {
+            self.check_move_after(x, &psi1)?;
             shift.as_mut().fill(0.0);
         }
         let gram = self.replace_precision((&w1, &psi1), columns, &shift, par);
         self.finish(Written { gram, outcome: Outcome::default() })?;
         if mean == MeanMoves::AfterProjection {
             self.move_mean_after(x, par);
+        }
+        Ok(())
+    }
+
+    /// Bounds `g·(P₊x)ᵢ` by `g·√(xᵀΨ₊⁻¹x/ψ₊ᵢ)`.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    fn check_move_after(&self, x: MatRef<'_, f64>, psi: &[f64]) -> Result<(), Error> {
+        let least = Bounds::of(psi).least;
+        for (row, x) in self.waiting.space.rows.iter().zip(x.row_iter()) {
+            let square: f64 = x.iter().zip(psi).map(|(x, psi)| x * (x / psi)).sum();
+            range::check_shift(row.slope.abs() * (square / least).sqrt())?;
         }
         Ok(())
     }
@@ -59,7 +74,7 @@ impl LowRankGaussian {
             fresh.overlaps.fill(0.0);
             self.waiting.space.rows.push(fresh);
         }
-        let shift = self.mean_coefficients();
+        let shift = self.covariance_coefficients(&self.waiting.space.mean_weights());
         let mut mean = std::mem::take(&mut self.mean);
         self.add_scaled(&mut mean, Columns::Dense(x), &shift, par);
         self.mean = mean;

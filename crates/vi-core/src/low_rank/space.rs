@@ -15,6 +15,8 @@ use vi_linalg::faer::{Mat, MatMut, MatRef};
 use vi_linalg::kernels::{axpy, dot};
 
 use super::look::Looked;
+use super::range::{self, Bounds};
+use crate::error::check_results;
 use crate::{Error, Projection, Site};
 
 /// What the space knows of one row.
@@ -118,8 +120,27 @@ impl Space {
         overlaps
     }
 
-    /// Adds a row with its site.
-    pub(super) fn push(&mut self, seen: Seen, site: Site) {
+    /// `g` with `P ⪯ g·Ψ⁻¹`: a negative curvature stretches the covariance by up to `1/(1+hν)`, which is `c/h`.
+    fn growth(&self) -> f64 {
+        self.rows.iter().filter(|row| row.curvature < 0.0).map(|row| row.shrinkage / row.curvature).product()
+    }
+
+    /// Adds a row with its site, which leaves a Gaussian in range; `psi` are the bounds of `ψ`.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`], [`Error::Overflow`]; the space is then as it was.
+    pub(super) fn push(&mut self, seen: Seen, site: Site, psi: Bounds) -> Result<(), Error> {
+        let Seen { projection, xx, .. } = &seen;
+        site.check(projection.variance)?;
+        range::check_added(site.curvature.abs() * xx.last().copied().unwrap_or(0.0), psi)?;
+        // |(Px)ᵢ| ≤ √(ν·Pᵢᵢ)
+        let length = (projection.variance * self.growth() / psi.least).sqrt();
+        range::check_shift(site.gain(projection.variance).abs() * length)?;
+        self.add(seen, site);
+        Ok(())
+    }
+
+    fn add(&mut self, seen: Seen, site: Site) {
         let Seen { projection, wx, whitened, xx, overlaps } = seen;
         self.rows.push(SpaceRow {
             slope: site.slope,
@@ -186,7 +207,15 @@ impl Space {
     }
 
     /// `Λ ← λΛ` for `Ψ + WWᵀ` and the waiting sites alike: covariances and what is linear in them grow by `1/λ`.
-    pub(super) fn fade(&mut self, lambda: f64) {
+    ///
+    /// # Errors
+    /// [`Error::Overflow`]; the space is then as it was.
+    pub(super) fn fade(&mut self, lambda: f64) -> Result<(), Error> {
+        for row in &self.rows {
+            let products = row.xx.iter().chain(&row.overlaps).map(|value| value / lambda);
+            check_results("xᵀΨ⁻¹x of a row that waits", products)?;
+            check_results("WᵀΨ⁻¹x of a row that waits", row.wx.iter().map(|value| value / lambda.sqrt()))?;
+        }
         for row in &mut self.rows {
             row.slope *= lambda;
             row.curvature *= lambda;
@@ -199,27 +228,11 @@ impl Space {
                 *value /= lambda.sqrt();
             }
         }
+        Ok(())
     }
 }
 
-/// What a row may add to the precision, relative to `Ψ` and as it is: products of numbers up to here stay finite, for as many
-/// rows as can wait.
-const LARGEST: (f64, f64) = (1e140, 1e145);
-
 impl Seen {
-    /// Checks that the row can be absorbed with `site`: it leaves a Gaussian, and its projection will not overflow.
-    ///
-    /// # Errors
-    /// [`Error::ImproperSite`], [`Error::Overflow`].
-    pub(super) fn check(&self, site: Site, largest_psi: f64) -> Result<(), Error> {
-        site.check(self.projection.variance)?;
-        let added = site.curvature.abs() * self.xx.last().copied().unwrap_or(0.0);
-        if added > LARGEST.0 || (1.0 + added) * largest_psi > LARGEST.1 {
-            return Err(Error::Overflow { quantity: "h·xᵀΨ⁻¹x", value: added });
-        }
-        Ok(())
-    }
-
     pub(super) fn wx(&self) -> &[f64] {
         &self.wx
     }

@@ -21,6 +21,16 @@ pub(super) enum Rows {
     Sparse(SparseRows),
 }
 
+/// How to take back rows that were added.
+#[derive(Debug)]
+#[must_use]
+pub(super) enum Undo {
+    /// The last so many.
+    Pop(usize),
+    /// The rows have changed their kind; these they were.
+    Restore(Rows),
+}
+
 impl Default for Rows {
     fn default() -> Self {
         Self::Dense(Vec::new())
@@ -37,15 +47,16 @@ impl Rows {
     }
 
     /// Appends the rows of `x` (`k × d`).
-    pub(super) fn push_dense(&mut self, x: MatRef<'_, f64>, block: usize) {
+    pub(super) fn push_dense(&mut self, x: MatRef<'_, f64>, block: usize) -> Undo {
         let d = x.ncols();
+        let mut undo = Undo::Pop(x.nrows());
         if let Self::Sparse(sparse) = self {
             let mut values = Vec::new();
             reserve(&mut values, sparse.len(), d, block);
             for j in 0..sparse.len() {
                 push_sparse_as_dense(&mut values, sparse.row(j), d);
             }
-            *self = Self::Dense(values);
+            undo = Undo::Restore(std::mem::replace(self, Self::Dense(values)));
         }
         if let Self::Dense(values) = self {
             reserve(values, x.nrows(), d, block);
@@ -56,28 +67,31 @@ impl Rows {
                 }
             }
         }
+        undo
     }
 
-    pub(super) fn push_sparse(&mut self, row: SparseRow<'_>, block: usize) {
+    pub(super) fn push_sparse(&mut self, row: SparseRow<'_>, block: usize) -> Undo {
         match self {
             Self::Sparse(rows) => rows.push(row),
             Self::Dense(values) if values.is_empty() => {
                 let mut rows = SparseRows::default();
                 rows.push(row);
-                *self = Self::Sparse(rows);
+                return Undo::Restore(std::mem::replace(self, Self::Sparse(rows)));
             }
             Self::Dense(values) => {
                 reserve(values, 1, row.dim(), block);
                 push_sparse_as_dense(values, (row.indices(), row.values()), row.dim());
             }
         }
+        Undo::Pop(1)
     }
 
-    /// Takes back the last `k` rows.
-    pub(super) fn pop(&mut self, k: usize, d: usize) {
-        match self {
-            Self::Dense(values) => values.truncate(values.len().saturating_sub(k * d)),
-            Self::Sparse(rows) => (0..k).for_each(|_| rows.pop()),
+    /// Takes back what was added last.
+    pub(super) fn undo(&mut self, undo: Undo, d: usize) {
+        match (undo, self) {
+            (Undo::Restore(rows), this) => *this = rows,
+            (Undo::Pop(k), Self::Dense(values)) => values.truncate(values.len().saturating_sub(k * d)),
+            (Undo::Pop(k), Self::Sparse(rows)) => (0..k).for_each(|_| rows.pop()),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Slope and curvature of an observation under draws.
 
 use rand::Rng;
-use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
+use vi_linalg::faer::linalg::qr::no_pivoting::factor as qr;
+use vi_linalg::faer::{Mat, MatRef, Par, Spec};
 
 use super::root::semidefinite_root;
 use super::{NaturalMap, NonlinearModel, OutputFamily, Sampling};
@@ -27,6 +29,7 @@ impl Expectations {
         theta: MatRef<'_, f64>,
         x: &[f64],
         y: &[f64],
+        par: Par,
     ) -> Result<Self, Error> {
         let (d, draws, m) = (theta.nrows(), theta.ncols(), model.map().outputs());
         let mut sum = Self { x: Mat::zeros(d, draws * m), slope: vec![0.0; d] };
@@ -59,10 +62,21 @@ impl Expectations {
         check_finite("E[∇log p]", &sum.slope)?;
         vi_linalg::check::finite_matrix("X", sum.x.as_ref())?;
         if draws * m > d {
-            sum.x = sum.x.transpose().qr().thin_R().transpose().to_owned();
+            sum.x = triangular(sum.x.transpose().to_owned(), par);
         }
         Ok(sum)
     }
+}
+
+/// `Rᵀ` (`d × d`, lower triangular) of `A = QR`, for `A` of more than `d` rows: `AᵀA = RᵀR`.
+fn triangular(mut a: Mat<f64>, par: Par) -> Mat<f64> {
+    let (n, d) = a.shape();
+    let block = qr::recommended_block_size::<f64>(n, d);
+    let mut reflectors = Mat::zeros(block, d);
+    let scratch = qr::qr_in_place_scratch::<f64>(n, d, block, par, Spec::default());
+    let mut memory = MemBuffer::new(scratch);
+    qr::qr_in_place(a.as_mut(), reflectors.as_mut(), par, MemStack::new(&mut memory), Spec::default());
+    Mat::from_fn(d, d, |i, j| if i >= j { a[(j, i)] } else { 0.0 })
 }
 
 /// `K` draws from the belief, fresh, the columns of the result (`d × K`).

@@ -4,6 +4,7 @@ use vi_linalg::faer::{MatMut, MatRef};
 
 use super::OutputFamily;
 use crate::Error;
+use crate::divergence::finite;
 use crate::error::{check_finite, check_len};
 
 /// The map `η = h(θ, x)` from a parameter `θ ∈ ℝᵈ` and an input `x` to the natural parameter `η ∈ ℝᵐ`, with products by its
@@ -74,14 +75,21 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
     /// `log p(y|θ)` in nats.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`], and those of [`OutputFamily::check_label`].
+    /// [`Error::Dimension`], [`Error::NonFinite`] (also for `h(θ, x)`), those of [`OutputFamily::check_label`], and
+    /// [`Error::Overflow`] for a log density beyond the range of floats.
     pub fn log_density(&self, theta: &[f64], x: &[f64], y: &[f64]) -> Result<f64, Error> {
         check_len("theta", self.dim(), theta.len())?;
         check_finite("theta", theta)?;
         self.check_observation(x, y)?;
         let mut eta = vec![0.0; self.map.outputs()];
-        self.map.evaluate(theta, x, &mut eta);
-        Ok(self.family.log_density(y, &eta))
+        self.checked_log(theta, x, y, &mut eta)
+    }
+
+    /// `log p(y|θ)` of checked arguments; `eta` is scratch.
+    fn checked_log(&self, theta: &[f64], x: &[f64], y: &[f64], eta: &mut [f64]) -> Result<f64, Error> {
+        self.map.evaluate(theta, x, eta);
+        check_finite("h(θ, x)", eta)?;
+        finite("log p(y|θ)", self.family.log_density(y, eta))
     }
 
     /// The log of the predictive density, `log K⁻¹Σ p(y|θ_i)`, over draws `θ_i`, the columns of `draws` (`d × K`).
@@ -102,13 +110,9 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
                 *theta = *value;
             }
             check_finite("draws", &theta)?;
-            self.map.evaluate(&theta, x, &mut eta);
-            logs.push(self.family.log_density(y, &eta));
+            logs.push(self.checked_log(&theta, x, y, &mut eta)?);
         }
         let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if largest == f64::NEG_INFINITY {
-            return Ok(largest);
-        }
         let sum: f64 = logs.iter().map(|log| (log - largest).exp()).sum();
         Ok(largest + (sum / logs.len() as f64).ln())
     }

@@ -39,7 +39,7 @@ pub fn step<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     model.check_observation(x, y)?;
     let mut expectations = |q: &LowRankGaussian| {
         let theta = draw(q, settings.draws(), settings.sampling(), rng, par)?;
-        Expectations::new(model, theta.as_ref(), x, y)
+        Expectations::new(model, theta.as_ref(), x, y, par)
     };
     let first = expectations(belief)?;
     let mut predicted = belief.with_information(first.x.transpose(), par)?; // P̂

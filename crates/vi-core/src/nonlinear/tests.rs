@@ -424,3 +424,18 @@ fn bad_input_leaves_the_belief_as_it_was() {
     assert!(LinearMap::new(0, 1).is_err() && LinearMap::new(usize::MAX, 2).is_err());
     assert!(OneHiddenLayer::new(2, 0, 1).is_err());
 }
+
+/// `θ·x` beyond the floats is an error, not a density.
+#[test]
+fn densities_beyond_the_floats_are_errors() {
+    let model = NonlinearModel::new(LinearMap::new(1, 2).unwrap(), Categorical::new(3).unwrap()).unwrap();
+    let theta = vec![1e308; model.dim()];
+    let found = model.log_density(&theta, &[1e308], &[0.0]);
+    assert!(matches!(found, Err(Error::NonFinite { argument: "h(θ, x)", .. })), "{found:?}");
+    let mut draws = Mat::zeros(model.dim(), 2);
+    for (i, value) in theta.iter().enumerate() {
+        draws[(i, 1)] = *value;
+    }
+    let found = model.log_predictive(draws.as_ref(), &[1e308], &[0.0]);
+    assert!(matches!(found, Err(Error::NonFinite { argument: "h(θ, x)", .. })), "{found:?}");
+}

@@ -356,10 +356,12 @@ fn a_vanishing_psi_is_named_by_the_recursion_and_avoided_by_the_others() {
     let error = printed.step(&rule, &x, 1.0, Par::Seq).unwrap_err();
     assert!(matches!(error, Error::NotPositiveDefinite { argument: "psi after the EM step", pivot: 1 }), "{error:?}");
     assert_eq!(bytes(&printed), before);
-    for settings in [LowRankSettings::one_loop(1).unwrap(), settings(1, 1)] {
+    for (settings, blocked) in [(LowRankSettings::one_loop(1).unwrap(), false), (settings(1, 1), true)] {
         let mut ours = start(settings);
         ours.step(&rule, &x, 1.0, Par::Seq).unwrap();
         assert!(ours.precision().psi().iter().all(|psi| *psi >= 0.5e-9));
+        // What the rounding of 1e18 leaves of ψ is lifted, and said so.
+        assert_eq!(ours.counts().lifted > 0, blocked);
     }
 }
 
@@ -392,7 +394,8 @@ fn impossible_beliefs_and_settings_are_refused() {
     assert!(matches!(other, Err(Error::Checkpoint(CheckpointError::Truncated { .. }))));
 }
 
-/// While predictions are as good as the belief says nothing fades; after a jump it does, and the belief follows sooner.
+/// While predictions are as good as the belief says next to nothing fades, as seldom as chance has it; after a jump all that
+/// may, and the belief follows sooner.
 #[test]
 fn adaptive_fading_follows_the_prediction_error() {
     let d = 5;
@@ -404,7 +407,7 @@ fn adaptive_fading_follows_the_prediction_error() {
     let mut adaptive = LowRankGaussian::isotropic(&vec![0.0; d], 1.0, settings(2, 10)).unwrap();
     let mut constant = adaptive.clone();
     let mut fading = AdaptiveFading::new(30.0, 1.0).unwrap();
-    let mut largest_before = 0.0_f64;
+    let mut calm = 0;
     for t in 0..n {
         let row = &x[d * t..d * (t + 1)];
         let theta = if t < 300 { 0.5 } else { -0.5 };
@@ -413,7 +416,7 @@ fn adaptive_fading_follows_the_prediction_error() {
         fading.observe(&adaptive.step(&rule, row, y, Par::Seq).unwrap());
         constant.step(&rule, row, y, Par::Seq).unwrap();
         if t > 100 && t < 300 {
-            largest_before = largest_before.max(fading.eta());
+            calm += usize::from(fading.eta() == 0.0);
         }
         if t == 310 {
             assert_eq!(fading.eta(), 1.0);
@@ -424,7 +427,7 @@ fn adaptive_fading_follows_the_prediction_error() {
     assert!(psi.iter().zip(&diagonal).all(|(psi, whole)| *psi > 0.9e-6 * whole));
     let error = |belief: &LowRankGaussian| belief.mean().iter().map(|m| (m + 0.5).abs()).fold(0.0, f64::max);
     assert!(error(&adaptive) < 0.1 && error(&constant) > 0.3, "{} {}", error(&adaptive), error(&constant));
-    assert!(largest_before <= 1.0);
+    assert!(calm > 150, "{calm} of 199");
     // λ and η say the same.
     assert!((fading.lambda() * (1.0 + fading.eta()) - 1.0).abs() < 1e-15);
 }

@@ -1,7 +1,8 @@
 //! Products and updates at matrix-multiply speed, and the mirror image of a triangle.
 
+use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::{assert_shape, assert_square};
 
@@ -72,6 +73,25 @@ pub fn symmetric_mul_mat(out: MatMut<'_, f64>, lower: MatRef<'_, f64>, x: MatRef
             par,
         );
     }
+}
+
+/// AB, a new matrix. Unlike faer's `*`, which reads a process-wide setting, by the threads of `par`.
+///
+/// ```
+/// use vi_linalg::faer::{Par, mat};
+/// use vi_linalg::kernels::product;
+/// let (a, b) = (mat![[1.0, 2.0]], mat![[3.0], [4.0]]);
+/// assert_eq!(product(a.as_ref(), b.as_ref(), Par::Seq), mat![[11.0]]);
+/// ```
+#[must_use]
+#[track_caller]
+pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+    assert!(a.ncols() == b.nrows(), "A has {} columns, B {} rows", a.ncols(), b.nrows());
+    let mut out = Mat::zeros(a.nrows(), b.ncols());
+    if a.ncols() > 0 {
+        matmul(out.as_mut(), Accum::Replace, a, b, 1.0, par);
+    }
+    out
 }
 
 /// Copies the lower triangle (d × d) onto the upper one, so that the whole matrix is symmetric to the bit.

@@ -5,7 +5,7 @@ use faer::{Mat, MatRef, Par};
 use super::factored::Factored;
 use super::matrix::LowRank;
 use crate::cholesky::{solve_lower_in_place, solve_upper_in_place};
-use crate::kernels::dot;
+use crate::kernels::{dot, product};
 use crate::operator::SymmetricOperator;
 use crate::{Cholesky, LinalgError, check};
 
@@ -110,7 +110,8 @@ impl DenseRoot<'_> {
         let d = delta.len();
         match self {
             Self::Precision(l) => {
-                (l.factor().transpose() * MatRef::from_column_major_slice(delta, d, 1)).squared_norm_l2()
+                let delta = MatRef::from_column_major_slice(delta, d, 1);
+                product(l.factor().transpose(), delta, Par::Seq).squared_norm_l2()
             }
             Self::Covariance(l) => {
                 let mut z = Mat::from_fn(d, 1, |i, _| delta[i]);

@@ -50,9 +50,9 @@ impl LowRank {
     /// The same from memory of the caller, not copied: row i of W is `w[i * p..(i + 1) * p]`.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// Those of [`new`](Self::new), [`LinalgError::TooLarge`].
     pub fn from_row_major(w: Vec<f64>, p: usize, psi: Vec<f64>) -> Result<Self, LinalgError> {
-        check::dimension("elements of W", psi.len() * p, w.len())?;
+        check::dimension("elements of W", elements(psi.len(), p)?, w.len())?;
         if let Some(k) = w.iter().position(|value| !value.is_finite()) {
             return Err(LinalgError::NonFinite { what: "W", row: k / p, column: k % p, value: w[k] });
         }
@@ -63,10 +63,10 @@ impl LowRank {
     /// The diagonal matrix Ψ with p zero columns beside it.
     ///
     /// # Errors
-    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositive`] for ψ.
+    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositive`] for ψ, [`LinalgError::TooLarge`].
     pub fn diagonal_only(psi: &[f64], p: usize) -> Result<Self, LinalgError> {
         check::positive_slice("psi", psi)?;
-        Ok(Self { w: vec![0.0; psi.len() * p], psi: psi.to_vec(), p })
+        Ok(Self { w: vec![0.0; elements(psi.len(), p)?], psi: psi.to_vec(), p })
     }
 
     /// Dimension d.
@@ -185,6 +185,14 @@ impl LowRank {
     pub(super) fn check_len(&self, what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
         check::dimension(what, self.dim(), x.len())?;
         check::finite_slice(what, x)
+    }
+}
+
+/// Elements of a d × p matrix.
+fn elements(d: usize, p: usize) -> Result<usize, LinalgError> {
+    match d.checked_mul(p) {
+        Some(count) if count <= isize::MAX as usize / size_of::<f64>() => Ok(count),
+        _ => Err(LinalgError::TooLarge { what: "W", rows: d, columns: p }),
     }
 }
 

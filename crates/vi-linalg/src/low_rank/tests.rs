@@ -368,3 +368,12 @@ fn threads_change_no_bit() {
         assert_eq!(results(Par::rayon(threads)), one);
     }
 }
+
+#[test]
+fn matrices_beyond_memory_are_errors() {
+    for p in [usize::MAX, usize::MAX / 2 + 1, usize::MAX / 16] {
+        let expected = LinalgError::TooLarge { what: "W", rows: 2, columns: p };
+        assert_eq!(LowRank::from_row_major(Vec::new(), p, vec![1.0, 1.0]), Err(expected.clone()));
+        assert_eq!(LowRank::diagonal_only(&[1.0, 1.0], p), Err(expected));
+    }
+}

@@ -185,21 +185,48 @@ fn settings_are_checked() {
     assert!(matches!(EmSettings::new(1.0, 0, free), Err(Error::Setting { name: "max_iterations", .. })));
 }
 
+/// A bad row is found before the first is seen, a row that fails takes back those before it.
 #[test]
-fn streams_stop_at_the_row_that_fails() {
+fn streams_are_seen_whole_or_not_at_all() {
     let rng = &mut rng(8);
-    let mut x = normal(6, 3, rng);
-    x[(4, 1)] = f64::INFINITY;
-    let start = factor(3, 1, rng);
+    let (good, start) = (normal(6, 3, rng), factor(3, 1, rng));
+    let (mut holed, mut huge) = (good.clone(), good.clone());
+    holed[(4, 1)] = f64::INFINITY;
+    huge[(4, 1)] = 1e200;
     let mut recursive = RecursiveEm::new(start.clone(), RecursiveSettings::default());
-    assert!(matches!(recursive.run(x.as_ref(), Par::Seq), Err(Error::Row { row: 4, .. })));
-    assert_eq!(recursive.seen(), 4);
     let mut online = OnlineEm::new(start, OnlineSettings::default());
-    assert!(matches!(online.run(x.as_ref(), Par::Seq), Err(Error::Row { row: 4, .. })));
-    assert_eq!(online.seen(), 4);
-    let before = online.factor().clone();
+    recursive.run(good.as_ref(), Par::Seq).unwrap();
+    online.run(good.as_ref(), Par::Seq).unwrap();
+    let before = (recursive.factor().clone(), online.factor().clone());
+    for (x, non_finite) in [(holed, true), (huge, false)] {
+        for error in [recursive.run(x.as_ref(), Par::Seq), online.run(x.as_ref(), Par::Seq)] {
+            let Err(Error::Row { row: 4, source }) = error else { panic!("{error:?}") };
+            assert_eq!(matches!(*source, Error::NonFinite { .. }), non_finite, "{source:?}");
+        }
+        assert_eq!((recursive.seen(), online.seen()), (6, 6));
+    }
+    let none = Mat::zeros(0, 3);
+    assert!(matches!(recursive.run(none.as_ref(), Par::Seq), Err(Error::Empty { argument: "x" })));
+    assert!(matches!(online.run(none.as_ref(), Par::Seq), Err(Error::Empty { argument: "x" })));
+    assert!(recursive.observe(&[1.0], Par::Seq).is_err());
     assert!(online.observe(&[1.0], Par::Seq).is_err());
     assert!(online.observe(&[1e200, 1.0, 1.0], Par::Seq).is_err());
-    assert_eq!(online.factor(), &before);
-    assert!(recursive.observe(&[1.0], Par::Seq).is_err());
+    assert_eq!((recursive.factor().clone(), online.factor().clone()), before);
+}
+
+/// EM that fails in a later iteration gives back the factor that it was given.
+#[test]
+fn batch_em_that_fails_late_leaves_the_factor() {
+    let s = mat![[1.0, 0.0], [0.0, 1.0]];
+    let calls = std::cell::Cell::new(0);
+    let failing = ByProducts::new(vec![1.0, 1.0], |mut out, x| {
+        calls.set(calls.get() + 1);
+        out.copy_from(if calls.get() < 4 { &s * x } else { x * f64::NAN });
+    })
+    .unwrap();
+    let mut c = factor(2, 1, &mut rng(10));
+    let before = c.clone();
+    let error = run(&failing, &mut c, EmSettings::default(), Par::Seq).unwrap_err();
+    assert!(matches!(error, Error::Overflow { .. }), "{error:?}");
+    assert_eq!((c, calls.get()), (before, 4));
 }

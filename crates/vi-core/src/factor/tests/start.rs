@@ -58,6 +58,7 @@ fn bad_settings_are_named() {
     let found = start_diagonal(&[1.0, 0.0], 1, 0.1, rng);
     assert!(matches!(found, Err(Error::Entry { argument: "variances", index: 1, .. })));
     assert!(matches!(start_isotropic(3, 1, 1e-200, 0.1, rng), Err(Error::Overflow { .. })));
+    assert!(matches!(start_isotropic(2, usize::MAX, 1.0, 0.1, rng), Err(Error::Linalg(_))));
     assert!(matches!(guess_sigma0(mat![[0.0, 0.0]].as_ref()), Err(Error::Overflow { .. })));
     assert!(matches!(guess_sigma0(mat![[f64::NAN, 0.0]].as_ref()), Err(Error::Overflow { .. })));
     assert!(matches!(guess_sigma0(mat![[f64::INFINITY, 0.0]].as_ref()), Err(Error::Overflow { .. })));
