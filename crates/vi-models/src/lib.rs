@@ -58,6 +58,7 @@ pub mod predict;
 pub mod prequential;
 pub mod softmax;
 mod student;
+mod units;
 pub mod vb;
 mod whitened;
 

@@ -9,6 +9,7 @@ pub use linear::{VbLinear, VbLinearSettings};
 pub use logit::{VbLogit, VbLogitSettings};
 
 use serde::{Deserialize, Serialize};
+use vi_core::Error;
 
 use super::VbInfo;
 
@@ -30,6 +31,21 @@ pub struct Coefficients {
     pub intercept: f64,
     /// The means of the weights, one for each column.
     pub weights: Vec<f64>,
-    /// The standard deviations of the weights.
+    /// The standard deviations of the weights; infinite for a linear fit to one or two rows, whose noise has no variance.
     pub standard_deviations: Vec<f64>,
+}
+
+impl Coefficients {
+    /// `deviations` are infinite, rightly, where the noise has no variance.
+    ///
+    /// # Errors
+    /// `Overflow` where a weight in the units of the data is no float.
+    fn check(&self, deviations: bool) -> Result<(), Error> {
+        let deviations = self.standard_deviations.iter().filter(|_| deviations);
+        let all = self.weights.iter().chain(deviations).chain(std::iter::once(&self.intercept));
+        match all.copied().find(|value| !value.is_finite()) {
+            None => Ok(()),
+            Some(value) => Err(Error::Overflow { quantity: "a weight in the units of the data", value }),
+        }
+    }
 }

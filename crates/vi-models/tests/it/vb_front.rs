@@ -201,6 +201,50 @@ fn degenerate_data_fit() {
 }
 
 #[test]
+fn any_unit_gives_the_same_fit_or_an_error() {
+    let (n, d) = (30, 2);
+    let (x, at) = (rows(11, n, d), rows(12, 4, d));
+    let (y, labels) = (numbers(&x, d), classes(&x, d));
+    let times = |values: &[f64], unit: f64| -> Vec<f64> { values.iter().map(|value| value * unit).collect() };
+    for unit in [1e-300, 1e-170, 1e-155, 1e155, 1e170, 1e300] {
+        let (there, at_there) = (times(&x, unit), times(&at, unit));
+        for settings in linear_settings() {
+            let one = VbLinear::fit(&x, d, &y, settings).unwrap();
+            let other = VbLinear::fit(&there, d, &y, settings).unwrap();
+            for (p, q) in one.predict(&at).unwrap().iter().zip(other.predict(&at_there).unwrap()) {
+                assert!((q.squared_scale / p.squared_scale - 1.0).abs() < SAME, "{unit:e}");
+                assert!((q.mean - p.mean).abs() < SAME * (1.0 + p.mean.abs()), "{unit:e}");
+            }
+            // The square of such a y, its variance, is no float.
+            let error = core(VbLinear::fit(&x, d, &times(&y, unit), settings).unwrap_err());
+            assert!(matches!(error, Error::Overflow { quantity: "the variance of y", .. }), "{unit:e}: {error}");
+        }
+        for settings in logit_settings() {
+            let one = VbLogit::fit(&x, d, &labels, settings).unwrap();
+            let other = VbLogit::fit(&there, d, &labels, settings).unwrap();
+            for (p, q) in one.predict(&at).unwrap().iter().zip(other.predict(&at_there).unwrap()) {
+                assert!((q.probability - p.probability).abs() < SAME, "{unit:e}");
+            }
+        }
+    }
+    for (settings, logit) in linear_settings().into_iter().zip(logit_settings()) {
+        let huge: Vec<f64> = x.iter().map(|x| 1.7e308 * x.signum()).collect();
+        let mut plain = settings;
+        plain.standardise = false;
+        for unit in [1e155, 1e300] {
+            assert!(VbLinear::fit(&times(&x, unit), d, &y, plain).is_err(), "{unit:e}");
+            assert!(VbLinear::fit(&x, d, &times(&y, unit), plain).is_err(), "{unit:e}");
+        }
+        let model = VbLinear::fit(&times(&x, 1e-3), d, &y, settings).unwrap();
+        assert!(matches!(core(model.predict(&[1.7e308; 2]).unwrap_err()), Error::Row { row: 0, .. }));
+        // A unit near the end of the floats: the same fit, or an error, but no weights of zero.
+        if let Ok(model) = VbLogit::fit(&huge, d, &labels, logit) {
+            assert!(model.coefficients().standard_deviations.iter().all(|sd| *sd > 0.0));
+        }
+    }
+}
+
+#[test]
 fn advice_says_what_is_wrong() {
     let x = rows(7, 30, 2);
     let mut settings = VbLinearSettings::default();

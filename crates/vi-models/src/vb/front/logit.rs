@@ -75,8 +75,8 @@ impl VbLogit {
         let x = rows(x, columns)?;
         check_data(x, y)?;
         let VbLogitSettings { ard, intercept, standardise, bound, prior, stop } = settings;
-        let scaling = Scaling::of(x, intercept && standardise, standardise);
-        let scaled = scaling.apply(x, intercept);
+        let scaling = Scaling::of(x, intercept && standardise, standardise)?;
+        let scaled = scaling.apply(x, intercept)?;
         let grouping = match (ard, intercept) {
             (true, _) => Grouping::Each,
             (false, true) => Grouping::FirstApart,
@@ -91,7 +91,9 @@ impl VbLogit {
             LogitBound::Softplus => "Converged: nothing to do.".to_owned(),
         });
         let info = FitInfo { iterations: fit.info().clone(), advice };
-        Ok(Self { settings, scaling, fit, info })
+        let model = Self { settings, scaling, fit, info };
+        model.coefficients().check(true)?;
+        Ok(model)
     }
 
     /// The prediction at every row of `x`, rows one after another: probability of class 1, its variance and intervals.
@@ -99,7 +101,7 @@ impl VbLogit {
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
     pub fn predict(&self, x: &[f64]) -> Result<Vec<LogisticPrediction>, ModelError> {
-        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, self.settings.intercept);
+        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, self.settings.intercept)?;
         self.fit.predict(scaled.as_ref())
     }
 
