@@ -186,6 +186,8 @@ fn score<F: ScalarFamily>(
     family.check_step(observed, seen)?;
     let score = observed.weight * family.log_predictive(state, likelihood.likelihood(), observed.label, seen);
     if score.is_nan() {
+        // A quadrature that failed says how.
+        likelihood.tilted(observed.label, seen.mean, seen.variance)?;
         return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
     }
     Ok(score)
