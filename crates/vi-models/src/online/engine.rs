@@ -3,6 +3,7 @@
 mod diagnose;
 mod family;
 mod learn;
+mod one_pass;
 mod scalar;
 mod shards;
 mod stored;

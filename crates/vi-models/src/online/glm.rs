@@ -54,7 +54,7 @@ impl<F: GlmFamily> OnlineGlm<F> {
         row: impl Into<Row<'a>>,
         at: Observation,
     ) -> Result<CountsPredicted<F::Likelihood>, ModelError> {
-        let likelihood = self.engine.family.likelihood(at.size)?;
+        let likelihood = self.engine.family.likelihood(at.size(F::SIZE)?)?;
         Ok(CountsPredicted::new(self.engine.project(row.into(), at.offset)?, likelihood))
     }
 

@@ -8,7 +8,7 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use super::belief::{AnyBelief, BeliefKind, DesignRow};
 use super::design::RowSpace;
 use super::engine::{Engine, EngineWire, Family, Member, RowWork, prior_variances};
-use super::observation::Observation;
+use super::observation::{Observation, Size};
 use super::settings::Memory;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::ModelError;
@@ -52,6 +52,7 @@ impl Family for Classes {
     }
 
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
+        observed.size(Size::None)?;
         let Observation { label, offset, weight, .. } = *observed;
         if !(label >= 0.0 && label.fract() == 0.0 && label < self.0.classes() as f64) {
             return Err(Error::Label { label, family: "softmax (classes 0 to C − 1)" });
