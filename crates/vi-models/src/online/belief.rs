@@ -37,6 +37,18 @@ pub enum BeliefKind {
     Diagonal,
 }
 
+impl BeliefKind {
+    /// How many numbers a belief over so many weights keeps; none where they cannot be counted.
+    pub(super) fn numbers(self, weights: usize) -> Option<usize> {
+        let each = match self {
+            Self::Full | Self::SquareRoot => weights,
+            Self::LowRank { rank } => rank.checked_mul(2)?.checked_add(2)?,
+            Self::Diagonal => 2,
+        };
+        weights.checked_mul(each)
+    }
+}
+
 /// A belief of one of the kinds.
 #[derive(Debug, Clone)]
 pub(super) enum AnyBelief {
@@ -90,12 +102,16 @@ impl AnyBelief {
         })
     }
 
-    pub(super) fn kind(&self) -> BeliefKind {
-        match self {
-            Self::Full(_) => BeliefKind::Full,
-            Self::SquareRoot(_) => BeliefKind::SquareRoot,
-            Self::LowRank(belief) => BeliefKind::LowRank { rank: belief.rank() },
-            Self::Diagonal(_) => BeliefKind::Diagonal,
+    /// Whether it is kept as [`prior`](Self::prior) keeps a belief of this kind.
+    pub(super) fn is(&self, kind: BeliefKind) -> bool {
+        match (self, kind) {
+            (Self::LowRank(belief), BeliefKind::LowRank { rank }) => {
+                LowRankSettings::blocked(rank).is_ok_and(|settings| settings == belief.settings())
+            }
+            (Self::Full(_), BeliefKind::Full)
+            | (Self::SquareRoot(_), BeliefKind::SquareRoot)
+            | (Self::Diagonal(_), BeliefKind::Diagonal) => true,
+            _ => false,
         }
     }
 

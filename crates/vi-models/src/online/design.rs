@@ -5,6 +5,9 @@ use vi_core::{Error, SparseRow};
 
 use super::belief::DesignRow;
 use super::row::Row;
+use super::settings::OnlineSettings;
+use crate::units::unit;
+use crate::{ModelError, check};
 
 /// How inputs are brought to a common scale, in a way that a stream allows: the numbers are fixed once and for all before the
 /// first row that is learned with them.
@@ -54,17 +57,21 @@ impl Standardise {
             Self::Fixed { centres, scales } => {
                 crate::check::length("centres", d, centres.len())?;
                 crate::check::length("scales", d, scales.len())?;
-                if let Some(index) = centres.iter().position(|centre| !centre.is_finite()) {
-                    return Err(Error::NonFinite { argument: "centres", index, value: centres[index] });
-                }
-                match scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
-                    None => Ok(()),
-                    Some(index) => {
-                        let requirement = "positive and finite";
-                        Err(Error::Setting { name: "scale of a column", value: scales[index], requirement })
-                    }
-                }
+                check_scales(centres, scales)
             }
+        }
+    }
+}
+
+fn check_scales(centres: &[f64], scales: &[f64]) -> Result<(), Error> {
+    if let Some(index) = centres.iter().position(|centre| !centre.is_finite()) {
+        return Err(Error::NonFinite { argument: "centres", index, value: centres[index] });
+    }
+    match scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
+        None => Ok(()),
+        Some(index) => {
+            let requirement = "positive and finite";
+            Err(Error::Entry { argument: "scales", index, value: scales[index], requirement })
         }
     }
 }
@@ -88,17 +95,25 @@ impl Design {
         Self { inputs, intercept, centres: Vec::new(), scales: Vec::new(), constant: Vec::new() }
     }
 
-    /// By the means and standard deviations of `rows`.
+    /// By the means and standard deviations of `rows`, each column in a unit of its own size.
+    ///
+    /// # Errors
+    /// `Overflow` for a column whose standard deviation is no float.
     pub(super) fn of_rows<'a>(
         inputs: usize,
         intercept: bool,
         centre: bool,
         rows: impl Iterator<Item = Row<'a>> + Clone,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let n = rows.clone().count().max(1) as f64;
+        let mut units = vec![0.0_f64; inputs];
+        for row in rows.clone() {
+            row.for_each(|j, value| units[j] = units[j].max(value.abs()));
+        }
+        units.iter_mut().for_each(|largest| *largest = unit(*largest));
         let mut centres = vec![0.0; inputs];
         for row in rows.clone() {
-            row.for_each(|j, value| centres[j] += value / n);
+            row.for_each(|j, value| centres[j] += value / units[j] / n);
         }
         // Σ(x − m)² = Σ over entries of (x − m)² − m², plus n·m² for the entries that are zero.
         let mut squares: Vec<f64> = centres.iter().map(|m| n * m * m).collect();
@@ -115,24 +130,27 @@ impl Design {
         }
         for row in rows {
             row.for_each(|j, value| {
+                let value = value / units[j];
                 let deviation = value - centres[j];
                 squares[j] += if dense[j] { deviation * deviation } else { value * (value - 2.0 * centres[j]) };
             });
         }
         let mut constant = Vec::new();
-        let scales = (0..inputs)
-            .map(|j| {
-                let sd = (squares[j] / n).max(0.0).sqrt();
-                // A column of one value has deviations of rounding alone.
-                if sd > 16.0 * f64::EPSILON * centres[j].abs() && sd.is_normal() {
-                    sd
-                } else {
-                    constant.push(j);
-                    1.0
-                }
-            })
-            .collect();
-        Self { inputs, intercept, centres: if centre { centres } else { Vec::new() }, scales, constant }
+        let mut scales = vec![1.0; inputs];
+        for j in 0..inputs {
+            let sd = (squares[j] / n).max(0.0).sqrt();
+            // A column of one value has deviations of rounding alone.
+            if sd > 16.0 * f64::EPSILON * centres[j].abs() {
+                scales[j] = sd * units[j];
+            } else {
+                constant.push(j);
+            }
+            if scales[j].is_infinite() {
+                return Err(Error::Overflow { quantity: "the standard deviation of an input", value: scales[j] });
+            }
+        }
+        centres.iter_mut().zip(&units).for_each(|(centre, unit)| *centre *= unit);
+        Ok(Self { inputs, intercept, centres: if centre { centres } else { Vec::new() }, scales, constant })
     }
 
     /// Number of columns.
@@ -140,14 +158,35 @@ impl Design {
         self.inputs + usize::from(self.intercept)
     }
 
+    /// A stored design is read with suspicion: it has to be one that `settings` lead to, after some rows if `taken`.
+    ///
     /// # Errors
-    /// As [`Standardise::check`]: a stored design is read with suspicion.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        let or = |given: &Vec<f64>, fill: f64| if given.is_empty() { vec![fill; self.inputs] } else { given.clone() };
-        Standardise::Fixed { centres: or(&self.centres, 0.0), scales: or(&self.scales, 1.0) }.check(self.inputs)?;
-        match self.constant.iter().find(|&&j| j >= self.inputs) {
-            None => Ok(()),
-            Some(&index) => Err(Error::Index { argument: "constant columns", index, len: self.inputs }),
+    /// `Dimension`, `NonFinite`, `Entry`, `Index`; [`ModelError::Unlike`].
+    pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
+        let plain = Self::plain(self.inputs, settings.intercept);
+        let unlike = Err(ModelError::Unlike { shard: 0, what: "standardisation and its settings" });
+        match &settings.standardise {
+            Standardise::FirstRows { centre, .. } if taken => {
+                check::length("scales", self.inputs, self.scales.len())?;
+                check::length("centres", if *centre { self.inputs } else { 0 }, self.centres.len())?;
+                check_scales(&self.centres, &self.scales)?;
+                match self.constant.iter().find(|&&j| j >= self.inputs) {
+                    None if self.intercept == settings.intercept => Ok(()),
+                    None => unlike,
+                    Some(&index) => Err(Error::Index { argument: "constant columns", index, len: self.inputs }.into()),
+                }
+            }
+            Standardise::Fixed { centres, scales } => {
+                let given = Self { centres: centres.clone(), scales: scales.clone(), ..plain };
+                if *self == given { Ok(()) } else { unlike }
+            }
+            _ => {
+                if *self == plain {
+                    Ok(())
+                } else {
+                    unlike
+                }
+            }
         }
     }
 

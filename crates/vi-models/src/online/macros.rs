@@ -91,7 +91,8 @@ macro_rules! approximate {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
             /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
-            /// those since the model was made; learning goes on from there.
+            /// those since the model was made; learning goes on from there. Scales that are still being taken from the first rows
+            /// are fixed as they are.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of

@@ -67,6 +67,10 @@ impl Family for Classes {
         }
     }
 
+    fn weights(&self, columns: usize) -> Option<usize> {
+        columns.checked_mul(self.0.classes() - 1)
+    }
+
     /// All classes alike: weights `N(0, v)` for each of the `C`, seen relative to class 0.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
         let variances = prior_variances(settings, prior_scale, columns);
@@ -236,7 +240,8 @@ impl OnlineSoftmax {
         Ok(OnlineInfo::of(engine).with_psis(&psis, engine.refined == engine.observations))
     }
 
-    /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`].
+    /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`]. Scales that are still
+    /// being taken from the first rows are fixed as they are.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`]. The model is then as it was.
@@ -262,7 +267,7 @@ impl OnlineSoftmax {
         }
         let info = best_info.ok_or(ModelError::NotKept)?;
         self.engine.members = members;
-        self.engine.refined = self.engine.observations;
+        self.engine.settle();
         Ok(info)
     }
 }

@@ -197,3 +197,21 @@ fn separable_classes_and_fewer_rows_than_inputs_work() {
         assert!(wide.predict(&[0.1; 30]).unwrap().standard_deviation().is_finite());
     }
 }
+
+#[test]
+fn what_was_refined_in_the_warm_up_is_kept() {
+    let (rows, labels) = stream(60, 72);
+    let settings = OnlineSettings { keep_rows: true, prior_scale: PriorScale::Given(2.5), ..OnlineSettings::default() };
+    let mut model = OnlineLogistic::with_settings(3, settings).unwrap();
+    model.update_batch(&rows[..90], &labels[..30]).unwrap();
+    model.refine(RefineSettings::default()).unwrap();
+    assert!(!model.info().warming_up);
+    let refined = model.predict(&rows[..3]).unwrap().projection;
+    let read: OnlineLogistic = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
+    // An observation of no weight is nothing to learn.
+    model.update(&rows[90..93], Observation::new(labels[30]).weight(0.0)).unwrap();
+    assert_eq!(model.predict(&rows[..3]).unwrap().projection, refined);
+    assert_eq!(read.predict(&rows[..3]).unwrap().projection, refined);
+    model.update_batch(&rows[93..], &labels[31..]).unwrap();
+    assert_eq!(model.info().observations, 60);
+}

@@ -33,7 +33,7 @@ impl<F: Family> Engine<F> {
         }
         self.members = members;
         for other in others {
-            self.observations += other.observations;
+            self.observations = self.observations.saturating_add(other.observations);
             self.rows.extend(other.rows.iter().cloned());
         }
         Ok(())
