@@ -4,6 +4,7 @@ mod advice;
 mod linear;
 mod logit;
 mod scaling;
+mod stored;
 
 pub use linear::{VbLinear, VbLinearSettings};
 pub use logit::{VbLogit, VbLogitSettings};

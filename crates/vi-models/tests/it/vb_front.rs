@@ -142,6 +142,29 @@ fn a_damaged_store_is_an_error() {
     assert!(damage("/fit/prior/0", serde_json::json!(0.0)).is_err());
     assert!(damage("/settings/stop/max_iterations", serde_json::json!(0)).is_err());
     assert!(damage("/fit/weights/mean/0", serde_json::json!(1.0)).is_ok());
+    let empty = serde_json::json!([]);
+    for path in ["/scaling/centres", "/scaling/scales", "/target/centres", "/target/scales", "/fit/shrinkage"] {
+        assert!(damage(path, empty.clone()).is_err(), "{path}");
+    }
+    assert!(damage("/scaling/centres", serde_json::json!([1.0])).is_err());
+    assert!(damage("/scaling/scales/1", serde_json::json!(0.0)).is_err());
+    assert!(damage("/fit/noise/rate", serde_json::json!(-1.0)).is_err());
+    assert!(damage("/settings/ard", serde_json::json!(true)).is_err());
+    assert!(damage("/rows", serde_json::json!(0)).is_err());
+
+    let model = VbLogit::fit(&x, 2, &classes(&x, 2), VbLogitSettings::default()).unwrap();
+    let stored = serde_json::to_value(&model).unwrap();
+    for (path, value) in [
+        ("/scaling/centres", empty.clone()),
+        ("/scaling/scales/0", serde_json::json!(-2.0)),
+        ("/fit/shrinkage", empty),
+        ("/settings/intercept", serde_json::json!(false)),
+        ("/settings/ard", serde_json::json!(true)),
+    ] {
+        let mut damaged = stored.clone();
+        *damaged.pointer_mut(path).unwrap() = value;
+        assert!(serde_json::from_value::<VbLogit>(damaged).is_err(), "{path}");
+    }
 }
 
 fn core(error: ModelError) -> Error {

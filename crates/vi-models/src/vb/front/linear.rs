@@ -55,13 +55,14 @@ impl Default for VbLinearSettings {
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "super::stored::StoredLinear")]
 pub struct VbLinear {
-    settings: VbLinearSettings,
-    rows: usize,
-    scaling: Scaling,
-    target: Scaling,
-    fit: LinearFit,
-    info: FitInfo,
+    pub(super) settings: VbLinearSettings,
+    pub(super) rows: usize,
+    pub(super) scaling: Scaling,
+    pub(super) target: Scaling,
+    pub(super) fit: LinearFit,
+    pub(super) info: FitInfo,
 }
 
 impl VbLinear {

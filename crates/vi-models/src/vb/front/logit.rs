@@ -42,6 +42,16 @@ impl Default for VbLogitSettings {
     }
 }
 
+impl VbLogitSettings {
+    pub(super) fn grouping(&self) -> Grouping {
+        match (self.ard, self.intercept) {
+            (true, _) => Grouping::Each,
+            (false, true) => Grouping::FirstApart,
+            (false, false) => Grouping::One,
+        }
+    }
+}
+
 /// A logistic regression with unknown shrinkage, fitted to rows in a plain slice.
 ///
 /// ```
@@ -56,11 +66,12 @@ impl Default for VbLogitSettings {
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "super::stored::StoredLogit")]
 pub struct VbLogit {
-    settings: VbLogitSettings,
-    scaling: Scaling,
-    fit: LogitFit,
-    info: FitInfo,
+    pub(super) settings: VbLogitSettings,
+    pub(super) scaling: Scaling,
+    pub(super) fit: LogitFit,
+    pub(super) info: FitInfo,
 }
 
 impl VbLogit {
@@ -75,13 +86,9 @@ impl VbLogit {
         let x = rows(x, columns)?;
         check_data(x, y)?;
         let VbLogitSettings { ard, intercept, standardise, bound, prior, stop } = settings;
+        let grouping = settings.grouping();
         let scaling = Scaling::of(x, intercept && standardise, standardise)?;
         let scaled = scaling.apply(x, intercept)?;
-        let grouping = match (ard, intercept) {
-            (true, _) => Grouping::Each,
-            (false, true) => Grouping::FirstApart,
-            (false, false) => Grouping::One,
-        };
         let fit = fit(scaled.as_ref(), y, grouping, prior, bound, stop, Par::Seq)?;
         let advice = advice::general(fit.info(), x.nrows(), columns, ard).unwrap_or_else(|| match bound {
             LogitBound::JaakkolaJordan => {

@@ -55,6 +55,23 @@ impl Scaling {
         Ok(Self { centres, scales })
     }
 
+    /// Checks a stored one.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`, `Entry`.
+    pub(super) fn check(&self, columns: usize) -> Result<(), Error> {
+        check::length("centres", columns, self.centres.len())?;
+        check::length("scales", columns, self.scales.len())?;
+        check::finite("centres", &self.centres)?;
+        check::finite("scales", &self.scales)?;
+        match self.scales.iter().position(|scale| *scale <= 0.0) {
+            None => Ok(()),
+            Some(index) => {
+                Err(Error::Entry { argument: "scales", index, value: self.scales[index], requirement: "positive" })
+            }
+        }
+    }
+
     /// The rows on the new scale, behind a column of ones if `intercept`.
     ///
     /// # Errors
