@@ -6,13 +6,16 @@ use vi_core::{Error, SparseRow};
 use super::belief::DesignRow;
 use super::row::Row;
 use super::settings::OnlineSettings;
+use super::target::Target;
 use crate::units::unit;
 use crate::{ModelError, check};
 
 /// How inputs are brought to a common scale, in a way that a stream allows: the numbers are fixed once and for all before the
 /// first row that is learned with them.
 ///
-/// With an intercept and centring, predictions do not depend on the units or the origin of any column.
+/// With an intercept and centring, predictions do not depend on the units or the origin of any column. Where the first rows decide,
+/// [`OnlineLinear`](super::OnlineLinear) brings its label to unit scale by the same rows (less its mean with an intercept), and reports in
+/// the caller's units; with numbers given, or none, the label stays as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Standardise {
@@ -88,11 +91,19 @@ pub(super) struct Design {
     pub(super) scales: Vec<f64>,
     /// Columns that showed only one value when scales were taken; they keep scale 1.
     pub(super) constant: Vec<usize>,
+    pub(super) target: Target,
 }
 
 impl Design {
     pub(super) fn plain(inputs: usize, intercept: bool) -> Self {
-        Self { inputs, intercept, centres: Vec::new(), scales: Vec::new(), constant: Vec::new() }
+        Self {
+            inputs,
+            intercept,
+            centres: Vec::new(),
+            scales: Vec::new(),
+            constant: Vec::new(),
+            target: Target::default(),
+        }
     }
 
     /// By the means and standard deviations of `rows`, each column in a unit of its own size.
@@ -150,7 +161,8 @@ impl Design {
             }
         }
         centres.iter_mut().zip(&units).for_each(|(centre, unit)| *centre *= unit);
-        Ok(Self { inputs, intercept, centres: if centre { centres } else { Vec::new() }, scales, constant })
+        let centres = if centre { centres } else { Vec::new() };
+        Ok(Self { centres, scales, constant, ..Self::plain(inputs, intercept) })
     }
 
     /// Number of columns.
@@ -170,6 +182,7 @@ impl Design {
                 check::length("scales", self.inputs, self.scales.len())?;
                 check::length("centres", if *centre { self.inputs } else { 0 }, self.centres.len())?;
                 check_scales(&self.centres, &self.scales)?;
+                self.target.check()?;
                 match self.constant.iter().find(|&&j| j >= self.inputs) {
                     None if self.intercept == settings.intercept => Ok(()),
                     None => unlike,
@@ -227,12 +240,14 @@ impl Design {
         }
     }
 
-    /// Weights in the caller's units from weights of the columns: `w_j/scale_j`, and the intercept at the origin of the inputs.
+    /// Weights in the caller's units from weights of the columns: `w_j/scale_j` in units of the label, and the intercept at the
+    /// origin of the inputs.
     pub(super) fn original_units(&self, weights: &[f64]) -> (f64, Vec<f64>) {
-        let mut intercept = if self.intercept { weights[self.inputs] } else { 0.0 };
+        let Target { centre, scale } = self.target;
+        let mut intercept = centre + if self.intercept { scale * weights[self.inputs] } else { 0.0 };
         let original = (0..self.inputs)
             .map(|j| {
-                let weight = weights[j] / self.scales.get(j).copied().unwrap_or(1.0);
+                let weight = weights[j] / self.scales.get(j).copied().unwrap_or(1.0) * scale;
                 intercept -= weight * self.centres.get(j).copied().unwrap_or(0.0);
                 weight
             })

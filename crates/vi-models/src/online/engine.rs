@@ -10,7 +10,7 @@ mod stored;
 mod sweeps;
 
 pub(super) use family::{Family, RowWork};
-pub(super) use scalar::ScalarFamily;
+pub(super) use scalar::{ScalarFamily, check_offset};
 pub(super) use stored::EngineWire;
 
 use rand::Rng;
@@ -24,6 +24,7 @@ use super::design::{Design, Standardise};
 use super::observation::Observation;
 use super::row::{OwnedRow, Row, Rows};
 use super::settings::{Memory, OnlineSettings};
+use super::target::Target;
 use crate::ModelError;
 
 /// One belief of the bank.
@@ -163,7 +164,10 @@ impl<F: Family> Engine<F> {
         let seen = self.rows.iter().map(|kept| (kept.row.as_row(), kept.observed));
         let all: Vec<(Row<'_>, Observation)> = seen.chain(more.iter().copied()).collect();
         let Design { inputs, intercept, .. } = self.design;
-        let design = Design::of_rows(inputs, intercept, centre, all.iter().map(|(row, _)| *row))?;
+        let mut design = Design::of_rows(inputs, intercept, centre, all.iter().map(|(row, _)| *row))?;
+        if self.family.standardises_labels() {
+            design.target = Target::of(all.iter().map(|(_, observed)| observed), intercept)?;
+        }
         let mut members = bank(&self.settings, &self.family, design.columns())?;
         for (i, (row, observed)) in all.iter().enumerate() {
             learn(&mut members, &self.settings, &self.family, &design, (*row, observed), &mut self.work)

@@ -50,6 +50,7 @@ mod observation;
 mod row;
 mod settings;
 mod softmax;
+mod target;
 
 pub use belief::BeliefKind;
 pub use design::Standardise;

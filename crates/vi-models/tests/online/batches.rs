@@ -4,9 +4,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_models::ModelError;
-use vi_models::online::{OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise};
+use vi_models::online::family::Counts;
+use vi_models::online::{OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise};
 
-use crate::{KINDS, bits, settings, stream};
+use crate::{KINDS, bits, numbers, settings, stream};
 
 #[test]
 fn batches_are_loops_to_the_bit_for_every_belief() {
@@ -85,5 +86,32 @@ fn a_sparse_row_is_the_dense_row_with_its_zeros() {
         let (a, b) = (dense.predict(&[rows[0], rows[1], rows[2], 0.0, 0.0]).unwrap(), sparse.predict(row).unwrap());
         // The same sums in another order, over 60 rows.
         assert!((a.probability - b.probability).abs() < 60.0 * 64.0 * f64::EPSILON, "{kind:?}");
+    }
+}
+
+#[test]
+fn linear_and_count_batches_are_loops_to_the_bit_and_survive_storage() {
+    let (rows, labels) = numbers(90, 35);
+    let counts: Vec<f64> = labels.iter().map(|y| y.abs().round()).collect();
+    for kind in KINDS {
+        let settings = OnlineSettings { belief: kind, ..OnlineLinear::default_settings() };
+        let new = || OnlineLinear::with_settings(2, settings.clone(), 1e-2, 1e-4).unwrap();
+        let text = |model: &OnlineLinear| serde_json::to_string(model).unwrap();
+        let mut looped = new();
+        rows.chunks(2).zip(&labels).for_each(|(row, &y)| looped.update(row, y).unwrap());
+        for cut in [7, 50, 60] {
+            let mut batched = new();
+            batched.update_batch(&rows[..2 * cut], &labels[..cut]).unwrap();
+            let mut read: OnlineLinear = serde_json::from_str(&text(&batched)).unwrap();
+            read.update_batch(&rows[2 * cut..], &labels[cut..]).unwrap();
+            assert_eq!(text(&looped), text(&read), "{kind:?}, stored after {cut}");
+        }
+        let new = || OnlineGlm::with_settings(2, Counts, OnlineSettings { belief: kind, ..OnlineSettings::default() });
+        let (mut looped, mut batched) = (new().unwrap(), new().unwrap());
+        rows.chunks(2).zip(&counts).for_each(|(row, &y)| looped.update(row, y).unwrap());
+        for (rows, counts) in rows.chunks(2 * 33).zip(counts.chunks(33)) {
+            batched.update_batch(rows, counts).unwrap();
+        }
+        assert_eq!(serde_json::to_string(&looped).unwrap(), serde_json::to_string(&batched).unwrap(), "{kind:?}");
     }
 }

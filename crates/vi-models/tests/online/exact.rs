@@ -1,7 +1,7 @@
 //! Linear models: the conjugate posterior.
 
 use vi_models::ModelError;
-use vi_models::online::{BeliefKind, OnlineLinear, OnlineSettings, PriorScale, Standardise};
+use vi_models::online::{BeliefKind, Observation, OnlineLinear, OnlineSettings, PriorScale, Standardise};
 
 use crate::numbers;
 
@@ -89,6 +89,46 @@ fn a_number_too_large_to_square_changes_nothing() {
         assert!(matches!(error, ModelError::Core(vi_core::Error::Overflow { .. })), "{error}");
         assert_eq!(before, serde_json::to_string(&model).unwrap());
     }
+}
+
+#[test]
+fn unit_and_origin_of_the_label_do_not_move_a_linear_models_intervals() {
+    let (rows, labels) = numbers(200, 34);
+    let offset = |t: usize| if t % 2 == 0 { 0.7 } else { -0.2 };
+    let fit = |unit: f64, origin: f64| {
+        let mut model = OnlineLinear::new(2).unwrap();
+        for (t, (row, y)) in rows.chunks(2).zip(&labels).enumerate() {
+            let observed = Observation::new(unit * y + origin + unit * offset(t)).offset(unit * offset(t));
+            model.update(row, observed.weight(if t % 5 == 0 { 2.0 } else { 1.0 })).unwrap();
+        }
+        model
+    };
+    let plain = fit(1.0, 0.0);
+    let weight: f64 = (0..200).map(|t| if t % 5 == 0 { 2.0 } else { 1.0 }).sum();
+    for (unit, origin) in [(1.0, 1e4), (1.0, 1e6), (1e-3, 0.0), (1e-6, 0.0), (1e9, -3e9), (1e-140, 0.0), (1e140, 0.0)] {
+        let other = fit(unit, origin);
+        // Origin and label share a float: ε·(origin/unit) standard deviations in each label, 200 updates, a prior flat by 10⁶.
+        let tolerance = 200.0 * (1e6 + origin.abs() / unit) * 8.0 * f64::EPSILON;
+        let shift = weight * unit.ln();
+        assert!(
+            (other.evidence() + shift - plain.evidence()).abs() < tolerance * (1.0 + shift.abs()),
+            "{unit} {origin}"
+        );
+        assert!((other.noise().1 / unit / unit / plain.noise().1 - 1.0).abs() < tolerance, "{unit} {origin}");
+        let (w, v) = (plain.weights(), other.weights());
+        assert!((v.weights[1] / unit - w.weights[1]).abs() < tolerance, "{unit} {origin}");
+        assert!(((v.intercept - origin) / unit - w.intercept).abs() < tolerance, "{unit} {origin}");
+        for x in rows.chunks(2).take(20) {
+            let (p, q) = (plain.predict(x).unwrap(), other.predict(x).unwrap());
+            assert!(
+                (q.standard_deviation() / unit / p.standard_deviation() - 1.0).abs() < tolerance,
+                "{unit} {origin}"
+            );
+            assert!(((q.mean() - origin) / unit - p.mean()).abs() < tolerance, "{unit} {origin}");
+        }
+    }
+    // The noise is 0.3.
+    assert!((plain.predict(&rows[..2]).unwrap().standard_deviation() / 0.3 - 1.0).abs() < 0.2);
 }
 
 #[test]

@@ -30,6 +30,11 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// Checks label, offset, weight, trials or exposure.
     fn check_observation(&self, observed: &Observation) -> Result<(), Error>;
 
+    /// Whether labels are numbers in some unit, which the first rows may tell.
+    fn standardises_labels(&self) -> bool {
+        false
+    }
+
     /// How many weights so many columns make; none where they cannot be counted.
     fn weights(&self, columns: usize) -> Option<usize> {
         Some(columns)

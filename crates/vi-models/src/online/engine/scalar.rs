@@ -37,6 +37,9 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     /// Whether one pass takes the moments of the tilted density and not the implicit step.
     const MATCHES_MOMENTS: bool = false;
 
+    /// Whether labels are numbers in some unit, which the first rows may tell.
+    const STANDARDISES_LABELS: bool = false;
+
     /// The state before any row.
     fn initial(&self) -> Self::State;
 
@@ -107,6 +110,10 @@ impl<F: ScalarFamily> Family for F {
         ScalarFamily::check_state(self, state)
     }
 
+    fn standardises_labels(&self) -> bool {
+        F::STANDARDISES_LABELS
+    }
+
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
         row_likelihood(self, observed)?.check_label(observed.label)
     }
@@ -171,9 +178,7 @@ impl<F: ScalarFamily> Engine<F> {
     /// `(xᵀμ, xᵀPx)` of the best member, the offset added.
     pub(in crate::online) fn project(&self, row: Row<'_>, offset: f64) -> Result<Projection, ModelError> {
         row.check(self.design.inputs)?;
-        if !offset.is_finite() {
-            return Err(Error::Setting { name: "offset", value: offset, requirement: "finite" }.into());
-        }
+        check_offset(offset)?;
         let mut space = RowSpace::default();
         let seen = self.best().belief.project(self.design.write(row, &mut space)?)?;
         let mean = seen.mean + offset;
@@ -181,6 +186,14 @@ impl<F: ScalarFamily> Engine<F> {
             return Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into());
         }
         Ok(Projection { mean, variance: seen.variance })
+    }
+}
+
+pub(in crate::online) fn check_offset(offset: f64) -> Result<(), Error> {
+    if offset.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::Setting { name: "offset", value: offset, requirement: "finite" })
     }
 }
 

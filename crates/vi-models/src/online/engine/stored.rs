@@ -9,6 +9,7 @@ use super::{Engine, Kept, Member, check_size};
 use crate::ModelError;
 use crate::online::belief::{AnyBelief, BeliefWire};
 use crate::online::design::Design;
+use crate::online::target::Target;
 use crate::online::{OnlineSettings, Standardise};
 
 /// The stored form.
@@ -49,6 +50,9 @@ impl<F: Family> Engine<F> {
         settings.check(design.inputs)?;
         family.check(&settings)?;
         design.check(&settings, observations > 0)?;
+        if !family.standardises_labels() && design.target != Target::default() {
+            return Err(ModelError::Unlike { shard: 0, what: "scale of the labels, which this family has not" });
+        }
         check_rows(&settings, fixed, rows.len(), observations, refined)?;
         let scales = settings.prior_scale.candidates();
         crate::check::length("members", scales.len(), members.len())?;
