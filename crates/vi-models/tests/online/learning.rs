@@ -9,7 +9,7 @@ use vi_models::online::{
     Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise,
 };
 
-use crate::{KINDS, settings, stream};
+use crate::{KINDS, bits, settings, stream};
 
 #[test]
 fn sweeps_over_kept_rows_find_the_best_gaussian() {
@@ -214,4 +214,48 @@ fn what_was_refined_in_the_warm_up_is_kept() {
     assert_eq!(read.predict(&rows[..3]).unwrap().projection, refined);
     model.update_batch(&rows[93..], &labels[31..]).unwrap();
     assert_eq!(model.info().observations, 60);
+}
+
+#[test]
+fn what_fades_beyond_telling_is_an_error_and_can_be_stored() {
+    let (rows, labels) = stream(900, 73);
+    let settings = OnlineSettings {
+        memory: Memory::Fading(0.95),
+        standardise: Standardise::Never,
+        prior_scale: PriorScale::Given(1.0),
+        ..OnlineSettings::default()
+    };
+    let mut model = OnlineLogistic::with_settings(2, settings).unwrap();
+    let mut refused = None;
+    for (t, (row, &label)) in rows.chunks(3).zip(&labels).enumerate() {
+        // The second input stops varying after 60 rows.
+        let x = [row[0], if t < 60 { row[2] * 1e3 } else { 0.0 }];
+        let before = bits(&model);
+        if let Err(error) = model.update(&x, label) {
+            assert!(error.to_string().starts_with("variances of the weights[1]"), "{error}");
+            assert_eq!(before, bits(&model));
+            refused = Some(t);
+            break;
+        }
+    }
+    // Its variance is at most that of the prior when it stops, 1, and 25 or 10⁸ are some ln(25·10⁸)/−ln 0.95 = 422 rows away.
+    assert!(refused.is_some_and(|t| (60 + 300..60 + 500).contains(&t)), "{refused:?}");
+    let read: OnlineLogistic = serde_json::from_str(&bits(&model)).unwrap();
+    assert_eq!(bits(&read), bits(&model));
+}
+
+#[test]
+fn a_sparse_prediction_is_that_of_the_row_written_out() {
+    let (rows, labels) = stream(60, 74);
+    for kind in KINDS {
+        let settings = OnlineSettings { standardise: Standardise::Never, ..settings(kind) };
+        let mut model = OnlineLogistic::with_settings(3, settings).unwrap();
+        let scaled: Vec<f64> = rows.chunks(3).flat_map(|x| [x[0], 0.01 * x[1], 1e3 * x[2]]).collect();
+        model.update_batch(&scaled, &labels).unwrap();
+        let dense = model.predict(&[0.0, 0.7, -1.3]).unwrap().projection;
+        let sparse = model.predict((&[1usize, 2], &[0.7, -1.3])).unwrap().projection;
+        // The same sums of three terms in another order.
+        assert!((dense.mean - sparse.mean).abs() < 64.0 * f64::EPSILON * (1.0 + dense.mean.abs()), "{kind:?}");
+        assert!((dense.variance / sparse.variance - 1.0).abs() < 256.0 * f64::EPSILON, "{kind:?}");
+    }
 }

@@ -73,6 +73,9 @@ pub(super) fn learn<F: Family>(
         }
         family.forget(&mut member.state, settings.memory);
         family.learn_row(member, row, observed, &mut work.row)?;
+        if let Memory::Fading(_) = settings.memory {
+            member.belief.check_faded(member.prior_scale.max(settings.intercept_scale).powi(2))?;
+        }
         member.evidence -= jacobian;
     }
     Ok(())
