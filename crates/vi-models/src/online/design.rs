@@ -121,7 +121,9 @@ impl Design {
         for row in rows.clone() {
             row.for_each(|j, value| units[j] = units[j].max(value.abs()));
         }
-        units.iter_mut().for_each(|largest| *largest = unit(*largest));
+        for largest in &mut units {
+            *largest = unit(*largest);
+        }
         let mut centres = vec![0.0; inputs];
         for row in rows.clone() {
             row.for_each(|j, value| centres[j] += value / units[j] / n);

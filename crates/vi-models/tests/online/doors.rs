@@ -70,7 +70,9 @@ fn impossible_settings_are_refused() {
 fn a_model_without_inputs_learns_its_intercept() {
     let labels = [1.0, 1.0, 0.0, 1.0];
     let (mut looped, mut batched) = (OnlineLogistic::new(0).unwrap(), OnlineLogistic::new(0).unwrap());
-    labels.iter().for_each(|&label| looped.update(&[], label).unwrap());
+    for &label in &labels {
+        looped.update(&[], label).unwrap();
+    }
     batched.update_batch(&[], &labels).unwrap();
     assert_eq!(bits(&looped), bits(&batched));
     assert_eq!(batched.info().observations, 4);

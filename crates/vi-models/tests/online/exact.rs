@@ -94,17 +94,17 @@ fn a_number_too_large_to_square_changes_nothing() {
 #[test]
 fn unit_and_origin_of_the_label_do_not_move_a_linear_models_intervals() {
     let (rows, labels) = numbers(200, 34);
-    let offset = |t: usize| if t % 2 == 0 { 0.7 } else { -0.2 };
+    let offset = |t: usize| if t.is_multiple_of(2) { 0.7 } else { -0.2 };
     let fit = |unit: f64, origin: f64| {
         let mut model = OnlineLinear::new(2).unwrap();
         for (t, (row, y)) in rows.chunks(2).zip(&labels).enumerate() {
             let observed = Observation::new(unit * y + origin + unit * offset(t)).offset(unit * offset(t));
-            model.update(row, observed.weight(if t % 5 == 0 { 2.0 } else { 1.0 })).unwrap();
+            model.update(row, observed.weight(if t.is_multiple_of(5) { 2.0 } else { 1.0 })).unwrap();
         }
         model
     };
     let plain = fit(1.0, 0.0);
-    let weight: f64 = (0..200).map(|t| if t % 5 == 0 { 2.0 } else { 1.0 }).sum();
+    let weight: f64 = (0..200_usize).map(|t| if t.is_multiple_of(5) { 2.0 } else { 1.0 }).sum();
     for (unit, origin) in [(1.0, 1e4), (1.0, 1e6), (1e-3, 0.0), (1e-6, 0.0), (1e9, -3e9), (1e-140, 0.0), (1e140, 0.0)] {
         let other = fit(unit, origin);
         // Origin and label share a float: ε·(origin/unit) standard deviations in each label, 200 updates, a prior flat by 10⁶.
