@@ -18,8 +18,10 @@ use super::VbInfo;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FitInfo {
-    /// How the iterations went.
+    /// How the iterations went; its `condition` is that of the posterior precision, shrinkage included.
     pub iterations: VbInfo,
+    /// Columns of one value only (of zeros, without an intercept): centred, not scaled.
+    pub constant_columns: Vec<usize>,
     /// What to do about it, in a line.
     pub advice: String,
 }

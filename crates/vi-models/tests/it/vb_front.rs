@@ -268,6 +268,15 @@ fn any_unit_gives_the_same_fit_or_an_error() {
 }
 
 #[test]
+fn constant_columns_are_named() {
+    let x = [1.0, 7.0, 2.0, 7.0, 4.0, 7.0, -1.0, 7.0];
+    let linear = VbLinear::fit(&x, 2, &[1.0, 2.0, 4.0, 0.0], VbLinearSettings::default()).unwrap();
+    assert_eq!(linear.info().constant_columns, [1]);
+    let logit = VbLogit::fit(&x, 2, &[0.0, 1.0, 1.0, 0.0], VbLogitSettings::default()).unwrap();
+    assert_eq!(logit.info().constant_columns, [1]);
+}
+
+#[test]
 fn advice_says_what_is_wrong() {
     let x = rows(7, 30, 2);
     let mut settings = VbLinearSettings::default();

@@ -95,7 +95,7 @@ impl VbLinear {
         let fit = fit(scaled.as_ref(), &labels, observations, ard, prior, stop, Par::Seq)?;
         let line = advice::general(fit.info(), n, columns, ard);
         let advice = line.unwrap_or_else(|| "Converged: nothing to do.".to_owned());
-        let info = FitInfo { iterations: fit.info().clone(), advice };
+        let info = FitInfo { iterations: fit.info().clone(), constant_columns: scaling.constant.clone(), advice };
         let model = Self { settings, rows: n, scaling, target, fit, info };
         model.coefficients().check(model.fit.noise_variance().is_finite())?;
         Ok(model)

@@ -12,6 +12,9 @@ use crate::{ModelError, check};
 pub(super) struct Scaling {
     pub(super) centres: Vec<f64>,
     pub(super) scales: Vec<f64>,
+    /// Columns that show one value only, where scales were taken.
+    #[serde(default)]
+    pub(super) constant: Vec<usize>,
 }
 
 /// Rows given one after another, `columns` numbers each, as a checked matrix.
@@ -33,7 +36,7 @@ impl Scaling {
     /// `Overflow` for a column whose root mean square is no float.
     pub(super) fn of(x: MatRef<'_, f64>, centred: bool, scaled: bool) -> Result<Self, Error> {
         let (n, d) = x.shape();
-        let (mut centres, mut scales) = (vec![0.0; d], vec![1.0; d]);
+        let (mut centres, mut scales, mut constant) = (vec![0.0; d], vec![1.0; d], Vec::new());
         for j in 0..d {
             let largest = x.col(j).iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
             let unit = unit(largest);
@@ -47,12 +50,14 @@ impl Scaling {
             // A constant column leaves the rounding of its mean.
             if scale > n as f64 * f64::EPSILON * (largest / unit) {
                 scales[j] = scale * unit;
+            } else {
+                constant.push(j);
             }
             if scales[j].is_infinite() {
                 return Err(Error::Overflow { quantity: "the scale of a column", value: scales[j] });
             }
         }
-        Ok(Self { centres, scales })
+        Ok(Self { centres, scales, constant })
     }
 
     /// Checks a stored one.
