@@ -65,3 +65,4 @@ mod whitened;
 pub use error::ModelError;
 pub use interval::Interval;
 pub use student::Student;
+pub use vi_core::Error as CoreError;

@@ -193,7 +193,7 @@ impl OnlineLinear {
     /// The distribution of the label at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<NumberPredicted, ModelError> {
         self.predict_at(row, 0.0)
     }

@@ -63,3 +63,4 @@ pub use observation::Observation;
 pub use row::{Row, Rows};
 pub use settings::{Memory, OnlineSettings, PriorScale};
 pub use softmax::OnlineSoftmax;
+pub use vi_core::refine::{RefineInfo, RefineSettings};

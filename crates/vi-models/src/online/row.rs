@@ -55,7 +55,7 @@ impl Row<'_> {
     /// Checks length, order and finiteness against `d` inputs.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry`.
     pub(super) fn check(self, d: usize) -> Result<(), Error> {
         match self {
             Self::Dense(values) => {
@@ -65,7 +65,14 @@ impl Row<'_> {
                     Some(index) => Err(Error::NonFinite { argument: "row", index, value: values[index] }),
                 }
             }
-            Self::Sparse { positions, values } => SparseRow::new(d, positions, values).map(drop),
+            Self::Sparse { positions, values } => match SparseRow::new(d, positions, values) {
+                Ok(_) => Ok(()),
+                // In the caller's words.
+                Err(Error::SparseIndex { position: index, index: value, requirement }) => {
+                    Err(Error::Entry { argument: "positions", index, value: value as f64, requirement })
+                }
+                Err(error) => Err(error),
+            },
         }
     }
 

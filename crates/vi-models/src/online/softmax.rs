@@ -168,7 +168,7 @@ impl OnlineSoftmax {
     /// The predictive probability of each class at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<SoftmaxPrediction, ModelError> {
         let row = row.into();
         row.check(self.engine.design.inputs)?;
