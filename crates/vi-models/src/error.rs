@@ -58,7 +58,7 @@ pub enum ModelError {
         what: &'static str,
     },
     /// A model that is to be merged, or read, is not of the same make.
-    #[error("model {shard} differs in its {what}")]
+    #[error("model {shard} cannot be taken: it differs in {what}")]
     Unlike {
         /// Position among the models given.
         shard: usize,

@@ -58,9 +58,11 @@ pub mod predict;
 pub mod prequential;
 pub mod softmax;
 mod student;
+mod units;
 pub mod vb;
 mod whitened;
 
 pub use error::ModelError;
 pub use interval::Interval;
 pub use student::Student;
+pub use vi_core::Error as CoreError;

@@ -4,6 +4,7 @@ use vi_core::expectation::LogisticExpectation;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Mixture8, quadrature};
 
 use super::logistic_counts::{LogisticCounts, is_count};
+use super::saddle::ln_choose;
 
 /// `p(y|t) = C(n, y)·s(t)ʸ·s(−t)ⁿ⁻ʸ`: `y` successes in `n` trials, each with probability `s(t)`.
 ///
@@ -67,13 +68,8 @@ impl<M> Binomial<M> {
     }
 
     fn counts(&self, y: f64) -> LogisticCounts {
-        LogisticCounts { constant: ln_choose(self.trials, y), ..self.without_constant(y) }
+        LogisticCounts { constant: ln_choose(y, self.trials - y), ..self.without_constant(y) }
     }
-}
-
-/// `log C(n, k)`.
-fn ln_choose(n: f64, k: f64) -> f64 {
-    if k == 0.0 || k == n { 0.0 } else { libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0) }
 }
 
 impl<M: LogisticExpectation> Likelihood for Binomial<M> {
@@ -86,11 +82,11 @@ impl<M: LogisticExpectation> Likelihood for Binomial<M> {
     }
 
     fn log_density(&self, y: f64, t: f64) -> f64 {
-        self.counts(y).log_density(t)
+        self.without_constant(y).ln_binomial(0.0, t)
     }
 
     fn slope(&self, y: f64, t: f64) -> f64 {
-        self.without_constant(y).slope(t)
+        self.without_constant(y).slope(0.0, t)
     }
 
     fn curvature(&self, y: f64, t: f64) -> f64 {

@@ -7,6 +7,8 @@ use vi_core::Expected;
 use vi_core::expectation::LogisticExpectation;
 use vi_core::special::{sigmoid, sigmoid_derivative, softplus};
 
+use super::saddle::{binomial_slope, ln_binomial};
+
 /// `k` successes and `f` failures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogisticCounts {
@@ -22,13 +24,25 @@ fn times(k: f64, x: f64) -> f64 {
 }
 
 impl LogisticCounts {
-    pub(super) fn log_density(&self, u: f64) -> f64 {
-        self.constant - times(self.successes, softplus(-u)) - times(self.failures, softplus(u))
+    /// `log p` with the `c` of a binomial, at `u = shift + t`.
+    pub(super) fn ln_binomial(&self, shift: f64, t: f64) -> f64 {
+        let Self { successes, failures, .. } = *self;
+        let u = shift + t;
+        if successes == 0.0 || failures == 0.0 {
+            -times(successes, softplus(-u)) - times(failures, softplus(u))
+        } else {
+            ln_binomial(successes, failures, shift, t)
+        }
     }
 
-    /// `k·s(−u) − f·s(u)`.
-    pub(super) fn slope(&self, u: f64) -> f64 {
-        self.successes * sigmoid(-u) - self.failures * sigmoid(u)
+    /// `k·s(−u) − f·s(u)`, `u = shift + t`.
+    pub(super) fn slope(&self, shift: f64, t: f64) -> f64 {
+        let Self { successes, failures, .. } = *self;
+        if successes == 0.0 || failures == 0.0 {
+            successes * sigmoid(-shift - t) - failures * sigmoid(shift + t)
+        } else {
+            binomial_slope(successes, failures, shift, t)
+        }
     }
 
     pub(super) fn curvature(&self, u: f64) -> f64 {

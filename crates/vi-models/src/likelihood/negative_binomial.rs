@@ -6,6 +6,7 @@ use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Mixture8, quadra
 use crate::check;
 
 use super::logistic_counts::{LogisticCounts, is_count};
+use super::saddle::ln_choose;
 
 /// `y ∈ {0, 1, 2, …}` with mean `m = E·eᵗ` and variance `m + m²/r`: exposure `E`, size `r` (a gamma mixture of Poissons).
 ///
@@ -86,8 +87,12 @@ impl<M> NegativeBinomial<M> {
     }
 
     fn counts(&self, y: f64) -> LogisticCounts {
-        let constant = libm::lgamma(y + self.size) - libm::lgamma(self.size) - libm::lgamma(y + 1.0);
-        LogisticCounts { constant: if y == 0.0 { 0.0 } else { constant }, ..self.without_constant(y) }
+        LogisticCounts { constant: ln_choose(y, self.size) + self.ln_last(y), ..self.without_constant(y) }
+    }
+
+    /// `log r/(y+r)`: what `Γ(y+r)/(Γ(r)·y!)` is less than `C(y+r, y)`.
+    fn ln_last(&self, y: f64) -> f64 {
+        -(y / self.size).ln_1p()
     }
 }
 
@@ -101,11 +106,11 @@ impl<M: LogisticExpectation> Likelihood for NegativeBinomial<M> {
     }
 
     fn log_density(&self, y: f64, t: f64) -> f64 {
-        self.counts(y).log_density(t + self.shift)
+        self.without_constant(y).ln_binomial(self.shift, t) + self.ln_last(y)
     }
 
     fn slope(&self, y: f64, t: f64) -> f64 {
-        self.without_constant(y).slope(t + self.shift)
+        self.without_constant(y).slope(self.shift, t)
     }
 
     fn curvature(&self, y: f64, t: f64) -> f64 {

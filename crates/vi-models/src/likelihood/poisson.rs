@@ -6,6 +6,7 @@ use vi_core::{Error, Expected, GaussianExpectation, Likelihood, quadrature};
 use crate::check;
 
 use super::logistic_counts::is_count;
+use super::saddle::{ln_poisson, poisson_slope};
 
 /// `p(y|t) = mʸe⁻ᵐ/y!`, `m = E·eᵗ`: counts at exposure `E`, the time, area or population they were made over.
 ///
@@ -75,13 +76,11 @@ impl Likelihood for Poisson {
     }
 
     fn log_density(&self, y: f64, t: f64) -> f64 {
-        let u = self.shift + t;
-        let logarithm = if y == 0.0 { 0.0 } else { y * u - libm::lgamma(y + 1.0) };
-        logarithm - u.exp()
+        ln_poisson(y, self.shift, t)
     }
 
     fn slope(&self, y: f64, t: f64) -> f64 {
-        y - (self.shift + t).exp()
+        poisson_slope(y, self.shift, t)
     }
 
     fn curvature(&self, _y: f64, t: f64) -> f64 {
@@ -101,8 +100,9 @@ impl GaussianExpectation for Poisson {
 
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
         let rate = self.mean_rate(a, nu);
-        let logarithm = if y == 0.0 { 0.0 } else { y * (self.shift + a) - libm::lgamma(y + 1.0) };
-        Expected { value: logarithm - rate, slope: y - rate, curvature: rate, third: -rate, fourth: -rate }
+        // That of a label at `a + ½ν`, less `½ν` for each count.
+        let value = ln_poisson(y, self.shift, a + 0.5 * nu) - 0.5 * nu * y;
+        Expected { value, slope: y - rate, curvature: rate, third: -rate, fourth: -rate }
     }
 
     fn log_predictive(&self, y: f64, a: f64, nu: f64) -> f64 {

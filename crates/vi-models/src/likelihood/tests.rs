@@ -6,7 +6,7 @@ use vi_core::{
     MomentMatching, SiteRule, Weighted, implicit, quadrature,
 };
 
-use super::{BernoulliProbit, StudentT};
+use super::{BernoulliProbit, Binomial, Poisson, StudentT};
 
 #[test]
 fn probit_derivatives_are_those_of_the_log_density() {
@@ -265,4 +265,22 @@ fn weights_multiply_the_probit_too() {
         .map(|x| step * normal_density(x / nu.sqrt()) / nu.sqrt() * (3.0 * log_normal_cdf(a + x)).exp())
         .sum();
     assert!((weighted.log_predictive(y, a, nu) - mass.ln()).abs() < 1e-11);
+}
+
+#[test]
+fn a_predictive_density_of_a_large_count_is_had() {
+    for y in [1e3_f64, 1e7, 1e9, 1e12] {
+        let poisson = Poisson::new(y).unwrap();
+        for (a, nu) in [(0.0, 1.0), (0.01, 1e-6), (-1.0, 0.3)] {
+            // The label's width about t = 0 is 1/√y: its mass is 1/y where the belief's density is flat over that.
+            let flat = normal_density(a / f64::sqrt(nu)) / f64::sqrt(nu) / y;
+            let found = poisson.log_predictive(y, a, nu);
+            assert!(found.is_finite(), "{y:e} {a} {nu}: {found} {:?}", quadrature::tilted(&poisson, y, a, nu));
+            if nu * y > 1e6 && a.abs() < 4.0 * nu.sqrt() {
+                assert!((found - flat.ln()).abs() < 1e-2, "{y:e} {a} {nu}: {found} {}", flat.ln());
+            }
+        }
+        let even = Binomial::new(2.0 * y).unwrap();
+        assert!(even.log_predictive(y, 0.0, 1.0).is_finite(), "{y:e}: {:?}", quadrature::tilted(&even, y, 0.0, 1.0));
+    }
 }

@@ -5,11 +5,17 @@ use vi_core::{Error, SparseRow};
 
 use super::belief::DesignRow;
 use super::row::Row;
+use super::settings::OnlineSettings;
+use super::target::Target;
+use crate::units::unit;
+use crate::{ModelError, check};
 
 /// How inputs are brought to a common scale, in a way that a stream allows: the numbers are fixed once and for all before the
 /// first row that is learned with them.
 ///
-/// With an intercept and centring, predictions do not depend on the units or the origin of any column.
+/// With an intercept and centring, predictions do not depend on the units or the origin of any column. Where the first rows decide,
+/// [`OnlineLinear`](super::OnlineLinear) brings its label to unit scale by the same rows (less its mean with an intercept), and reports in
+/// the caller's units; with numbers given, or none, the label stays as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Standardise {
@@ -54,17 +60,21 @@ impl Standardise {
             Self::Fixed { centres, scales } => {
                 crate::check::length("centres", d, centres.len())?;
                 crate::check::length("scales", d, scales.len())?;
-                if let Some(index) = centres.iter().position(|centre| !centre.is_finite()) {
-                    return Err(Error::NonFinite { argument: "centres", index, value: centres[index] });
-                }
-                match scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
-                    None => Ok(()),
-                    Some(index) => {
-                        let requirement = "positive and finite";
-                        Err(Error::Setting { name: "scale of a column", value: scales[index], requirement })
-                    }
-                }
+                check_scales(centres, scales)
             }
+        }
+    }
+}
+
+fn check_scales(centres: &[f64], scales: &[f64]) -> Result<(), Error> {
+    if let Some(index) = centres.iter().position(|centre| !centre.is_finite()) {
+        return Err(Error::NonFinite { argument: "centres", index, value: centres[index] });
+    }
+    match scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
+        None => Ok(()),
+        Some(index) => {
+            let requirement = "positive and finite";
+            Err(Error::Entry { argument: "scales", index, value: scales[index], requirement })
         }
     }
 }
@@ -81,24 +91,42 @@ pub(super) struct Design {
     pub(super) scales: Vec<f64>,
     /// Columns that showed only one value when scales were taken; they keep scale 1.
     pub(super) constant: Vec<usize>,
+    pub(super) target: Target,
 }
 
 impl Design {
     pub(super) fn plain(inputs: usize, intercept: bool) -> Self {
-        Self { inputs, intercept, centres: Vec::new(), scales: Vec::new(), constant: Vec::new() }
+        Self {
+            inputs,
+            intercept,
+            centres: Vec::new(),
+            scales: Vec::new(),
+            constant: Vec::new(),
+            target: Target::default(),
+        }
     }
 
-    /// By the means and standard deviations of `rows`.
+    /// By the means and standard deviations of `rows`, each column in a unit of its own size.
+    ///
+    /// # Errors
+    /// `Overflow` for a column whose standard deviation is no float.
     pub(super) fn of_rows<'a>(
         inputs: usize,
         intercept: bool,
         centre: bool,
         rows: impl Iterator<Item = Row<'a>> + Clone,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let n = rows.clone().count().max(1) as f64;
+        let mut units = vec![0.0_f64; inputs];
+        for row in rows.clone() {
+            row.for_each(|j, value| units[j] = units[j].max(value.abs()));
+        }
+        for largest in &mut units {
+            *largest = unit(*largest);
+        }
         let mut centres = vec![0.0; inputs];
         for row in rows.clone() {
-            row.for_each(|j, value| centres[j] += value / n);
+            row.for_each(|j, value| centres[j] += value / units[j] / n);
         }
         // Σ(x − m)² = Σ over entries of (x − m)² − m², plus n·m² for the entries that are zero.
         let mut squares: Vec<f64> = centres.iter().map(|m| n * m * m).collect();
@@ -115,24 +143,28 @@ impl Design {
         }
         for row in rows {
             row.for_each(|j, value| {
+                let value = value / units[j];
                 let deviation = value - centres[j];
                 squares[j] += if dense[j] { deviation * deviation } else { value * (value - 2.0 * centres[j]) };
             });
         }
         let mut constant = Vec::new();
-        let scales = (0..inputs)
-            .map(|j| {
-                let sd = (squares[j] / n).max(0.0).sqrt();
-                // A column of one value has deviations of rounding alone.
-                if sd > 16.0 * f64::EPSILON * centres[j].abs() && sd.is_normal() {
-                    sd
-                } else {
-                    constant.push(j);
-                    1.0
-                }
-            })
-            .collect();
-        Self { inputs, intercept, centres: if centre { centres } else { Vec::new() }, scales, constant }
+        let mut scales = vec![1.0; inputs];
+        for j in 0..inputs {
+            let sd = (squares[j] / n).max(0.0).sqrt();
+            // A column of one value has deviations of rounding alone.
+            if sd > 16.0 * f64::EPSILON * centres[j].abs() {
+                scales[j] = sd * units[j];
+            } else {
+                constant.push(j);
+            }
+            if scales[j].is_infinite() {
+                return Err(Error::Overflow { quantity: "the standard deviation of an input", value: scales[j] });
+            }
+        }
+        centres.iter_mut().zip(&units).for_each(|(centre, unit)| *centre *= unit);
+        let centres = if centre { centres } else { Vec::new() };
+        Ok(Self { centres, scales, constant, ..Self::plain(inputs, intercept) })
     }
 
     /// Number of columns.
@@ -140,14 +172,36 @@ impl Design {
         self.inputs + usize::from(self.intercept)
     }
 
+    /// A stored design is read with suspicion: it has to be one that `settings` lead to, after some rows if `taken`.
+    ///
     /// # Errors
-    /// As [`Standardise::check`]: a stored design is read with suspicion.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        let or = |given: &Vec<f64>, fill: f64| if given.is_empty() { vec![fill; self.inputs] } else { given.clone() };
-        Standardise::Fixed { centres: or(&self.centres, 0.0), scales: or(&self.scales, 1.0) }.check(self.inputs)?;
-        match self.constant.iter().find(|&&j| j >= self.inputs) {
-            None => Ok(()),
-            Some(&index) => Err(Error::Index { argument: "constant columns", index, len: self.inputs }),
+    /// `Dimension`, `NonFinite`, `Entry`, `Index`; [`ModelError::Unlike`].
+    pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
+        let plain = Self::plain(self.inputs, settings.intercept);
+        let unlike = Err(ModelError::Unlike { shard: 0, what: "standardisation and its settings" });
+        match &settings.standardise {
+            Standardise::FirstRows { centre, .. } if taken => {
+                check::length("scales", self.inputs, self.scales.len())?;
+                check::length("centres", if *centre { self.inputs } else { 0 }, self.centres.len())?;
+                check_scales(&self.centres, &self.scales)?;
+                self.target.check()?;
+                match self.constant.iter().find(|&&j| j >= self.inputs) {
+                    None if self.intercept == settings.intercept => Ok(()),
+                    None => unlike,
+                    Some(&index) => Err(Error::Index { argument: "constant columns", index, len: self.inputs }.into()),
+                }
+            }
+            Standardise::Fixed { centres, scales } => {
+                let given = Self { centres: centres.clone(), scales: scales.clone(), ..plain };
+                if *self == given { Ok(()) } else { unlike }
+            }
+            _ => {
+                if *self == plain {
+                    Ok(())
+                } else {
+                    unlike
+                }
+            }
         }
     }
 
@@ -188,12 +242,14 @@ impl Design {
         }
     }
 
-    /// Weights in the caller's units from weights of the columns: `w_j/scale_j`, and the intercept at the origin of the inputs.
+    /// Weights in the caller's units from weights of the columns: `w_j/scale_j` in units of the label, and the intercept at the
+    /// origin of the inputs.
     pub(super) fn original_units(&self, weights: &[f64]) -> (f64, Vec<f64>) {
-        let mut intercept = if self.intercept { weights[self.inputs] } else { 0.0 };
+        let Target { centre, scale } = self.target;
+        let mut intercept = centre + if self.intercept { scale * weights[self.inputs] } else { 0.0 };
         let original = (0..self.inputs)
             .map(|j| {
-                let weight = weights[j] / self.scales.get(j).copied().unwrap_or(1.0);
+                let weight = weights[j] / self.scales.get(j).copied().unwrap_or(1.0) * scale;
                 intercept -= weight * self.centres.get(j).copied().unwrap_or(0.0);
                 weight
             })

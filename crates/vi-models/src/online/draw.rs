@@ -24,7 +24,7 @@ impl Draw {
     /// The linear predictor `intercept + xᵀw` at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn score<'a>(&self, row: impl Into<Row<'a>>) -> Result<f64, ModelError> {
         let row = row.into();
         row.check(self.weights.len())?;

@@ -3,17 +3,19 @@
 mod diagnose;
 mod family;
 mod learn;
+mod one_pass;
 mod scalar;
 mod shards;
 mod stored;
 mod sweeps;
 
 pub(super) use family::{Family, RowWork};
-pub(super) use scalar::ScalarFamily;
+pub(super) use scalar::{ScalarFamily, check_offset};
 pub(super) use stored::EngineWire;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
+use vi_core::Error;
 
 pub(super) use self::learn::prior_variances;
 use self::learn::{Work, bank, learn};
@@ -22,6 +24,7 @@ use super::design::{Design, Standardise};
 use super::observation::Observation;
 use super::row::{OwnedRow, Row, Rows};
 use super::settings::{Memory, OnlineSettings};
+use super::target::Target;
 use crate::ModelError;
 
 /// One belief of the bank.
@@ -57,8 +60,35 @@ pub(super) struct Engine<F: Family> {
     work: Work,
 }
 
+/// The error itself, where only one row was given.
+fn without_row(error: Error) -> Error {
+    match error {
+        Error::Row { source, .. } => *source,
+        other => other,
+    }
+}
+
+/// Checks that an address space can hold the belief.
+///
+/// # Errors
+/// `Setting`.
+fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -> Result<usize, Error> {
+    const MOST: usize = isize::MAX as usize / size_of::<f64>();
+    let columns = inputs.checked_add(usize::from(settings.intercept));
+    let weights = columns.and_then(|columns| family.weights(columns));
+    let numbers = weights.and_then(|weights| settings.belief.numbers(weights));
+    match (weights, numbers) {
+        (Some(weights), Some(numbers)) if numbers <= MOST => Ok(weights),
+        _ => {
+            let requirement = "so few that the belief's numbers can be counted";
+            Err(Error::Setting { name: "inputs", value: inputs as f64, requirement })
+        }
+    }
+}
+
 impl<F: Family> Engine<F> {
     pub(super) fn new(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
+        check_size(inputs, &family, &settings)?;
         settings.check(inputs)?;
         family.check(&settings)?;
         let (design, fixed) = match &settings.standardise {
@@ -79,7 +109,7 @@ impl<F: Family> Engine<F> {
         row.check(self.design.inputs)?;
         self.family.check_observation(&observed)?;
         if !self.fixed {
-            return self.warm_up(&[(row, observed)]);
+            return Ok(self.warm_up(&[(row, observed)]).map_err(without_row)?);
         }
         if self.members.len() > 1 || self.settings.memory != Memory::Everything {
             let mut members = self.members.clone();
@@ -126,22 +156,26 @@ impl<F: Family> Engine<F> {
         }
     }
 
-    /// Rows that the scales are taken from: the model starts anew with all of them.
-    fn warm_up(&mut self, more: &[(Row<'_>, Observation)]) -> Result<(), ModelError> {
+    /// Rows that the scales are taken from: the model starts anew with all of them. An error of one of `more` is told of it.
+    fn warm_up(&mut self, more: &[(Row<'_>, Observation)]) -> Result<(), Error> {
         let Standardise::FirstRows { rows: needed, centre } = self.settings.standardise else {
             return Ok(());
         };
         let seen = self.rows.iter().map(|kept| (kept.row.as_row(), kept.observed));
         let all: Vec<(Row<'_>, Observation)> = seen.chain(more.iter().copied()).collect();
         let Design { inputs, intercept, .. } = self.design;
-        let design = Design::of_rows(inputs, intercept, centre, all.iter().map(|(row, _)| *row));
+        let mut design = Design::of_rows(inputs, intercept, centre, all.iter().map(|(row, _)| *row))?;
+        if self.family.standardises_labels() {
+            design.target = Target::of(all.iter().map(|(_, observed)| observed), intercept)?;
+        }
         let mut members = bank(&self.settings, &self.family, design.columns())?;
         for (i, (row, observed)) in all.iter().enumerate() {
             learn(&mut members, &self.settings, &self.family, &design, (*row, observed), &mut self.work)
-                .map_err(|error| error.at_row(i))?;
+                // An earlier row that cannot be learned any more is the work of the new ones together.
+                .map_err(|error| i.checked_sub(self.rows.len()).map_or(error.clone(), |new| error.at_row(new)))?;
         }
         self.rows.extend(more.iter().map(|(row, observed)| Kept { row: (*row).into(), observed: *observed }));
-        self.observations += more.len() as u64;
+        self.observations = self.observations.saturating_add(more.len() as u64);
         (self.members, self.design) = (members, design);
         self.fixed = self.rows.len() >= needed;
         if self.fixed && !self.settings.keep_rows {
@@ -151,7 +185,7 @@ impl<F: Family> Engine<F> {
     }
 
     fn keep(&mut self, row: Row<'_>, observed: Observation) {
-        self.observations += 1;
+        self.observations = self.observations.saturating_add(1);
         if self.settings.keep_rows {
             self.rows.push(Kept { row: row.into(), observed });
         }

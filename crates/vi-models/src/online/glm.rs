@@ -48,17 +48,18 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// The distribution of the label at `row`; of `at`, the offset and the trials or exposure count, label and weight do not.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`; `Setting` for trials, exposure or offset.
+    /// `Dimension`, `NonFinite`, `Entry` (a position); `Setting` for trials, exposure or offset.
     pub fn predict<'a>(
         &self,
         row: impl Into<Row<'a>>,
         at: Observation,
     ) -> Result<CountsPredicted<F::Likelihood>, ModelError> {
-        let likelihood = self.engine.family.likelihood(at.size)?;
+        let likelihood = self.engine.family.likelihood(at.size(F::SIZE)?)?;
         Ok(CountsPredicted::new(self.engine.project(row.into(), at.offset)?, likelihood))
     }
 
-    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth.
+    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
+    /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
     ///
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.

@@ -5,9 +5,10 @@ use rand_distr::{Distribution, Gamma};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{Error, GaussianLikelihood, Projection};
 
-use super::engine::{Engine, EngineWire, ScalarFamily};
+use super::engine::{Engine, EngineWire, ScalarFamily, check_offset};
 use super::observation::Observation;
 use super::settings::{Memory, PriorScale};
+use super::target::Target;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
 use crate::{Interval, ModelError, Student};
@@ -31,6 +32,8 @@ pub(super) struct Noise {
 impl ScalarFamily for Linear {
     type State = Noise;
     type Likelihood = GaussianLikelihood;
+
+    const STANDARDISES_LABELS: bool = true;
 
     fn initial(&self) -> Noise {
         Noise { shape: self.shape, rate: self.rate }
@@ -142,7 +145,8 @@ impl NumberPredicted {
 /// a ← a + ½,   b ← b + ½(y − xᵀμ)²/(1 + ν)
 /// ```
 ///
-/// The prior scale `s` is in units of the noise. With a full or square-root belief everything is exact; a narrower belief
+/// The prior scale `s` is in units of the noise. By default the first rows tell the scale of the label as they do those of the inputs,
+/// so that nothing depends on its unit or origin. With a full or square-root belief everything is exact; a narrower belief
 /// approximates the weights and keeps the recursion of the noise.
 ///
 /// ```
@@ -177,7 +181,8 @@ impl OnlineLinear {
         OnlineSettings { prior_scale, intercept_scale: 1e3, ..OnlineSettings::default() }
     }
 
-    /// A model of `inputs` columns whose noise has the prior `1/σ² ~ Gamma(shape, rate)`, `rate` in squared units of `y`.
+    /// A model of `inputs` columns whose noise has the prior `1/σ² ~ Gamma(shape, rate)`, `rate` in squared units of `y`, or of
+    /// the standardised `y` under [`Standardise::FirstRows`](super::Standardise::FirstRows).
     ///
     /// # Errors
     /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
@@ -188,7 +193,7 @@ impl OnlineLinear {
     /// The distribution of the label at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<NumberPredicted, ModelError> {
         self.predict_at(row, 0.0)
     }
@@ -198,12 +203,18 @@ impl OnlineLinear {
     /// # Errors
     /// As [`predict`](Self::predict).
     pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<NumberPredicted, ModelError> {
-        let seen = self.engine.project(row.into(), offset)?;
+        check_offset(offset)?;
+        let seen = self.engine.project(row.into(), 0.0)?;
+        let Target { centre, scale: unit } = self.engine.design.target;
+        let mean = offset + centre + unit * seen.mean;
+        if !mean.is_finite() {
+            return Err(Error::Overflow { quantity: "the expected label", value: mean }.into());
+        }
         let Noise { shape, rate } = self.engine.best().state;
         let student = |variance: f64| {
             // A row of zeros without an intercept has an expectation that is certain: the narrowest there is.
-            let scale = (rate / shape * variance).sqrt().max(f64::MIN_POSITIVE);
-            Student::new(seen.mean, scale, 2.0 * shape)
+            let scale = (unit * (rate / shape * variance).sqrt()).max(f64::MIN_POSITIVE);
+            Student::new(mean, scale, 2.0 * shape)
         };
         Ok(NumberPredicted { label: student(1.0 + seen.variance)?, expectation: student(seen.variance)? })
     }
@@ -214,11 +225,12 @@ impl OnlineLinear {
         OnlineInfo::of_linear(&self.engine)
     }
 
-    /// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)`: `(shape, rate)`. `σ²` has the mean `rate/(shape − 1)`.
+    /// The posterior of the noise, in the units of `y`, `1/σ² ~ Gamma(shape, rate)`: `(shape, rate)`. `σ²` has the mean `rate/(shape − 1)`.
     #[must_use]
     pub fn noise(&self) -> (f64, f64) {
-        let state = &self.engine.best().state;
-        (state.shape, state.rate)
+        let Noise { shape, rate } = self.engine.best().state;
+        let unit = self.engine.design.target.scale;
+        (shape, rate * unit * unit)
     }
 
     /// A draw of noise and weights from the posterior, for Thompson sampling: act as if it were the truth.
@@ -226,7 +238,7 @@ impl OnlineLinear {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a noise beyond a float.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        let (shape, rate) = self.noise();
+        let Noise { shape, rate } = self.engine.best().state;
         let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
         let precisions = Gamma::new(shape, 1.0 / rate).map_err(|_| overflow(1.0 / rate))?;
         let precision: f64 = precisions.sample(rng);

@@ -49,7 +49,7 @@ impl OnlineLogistic {
     /// The predictive probability of label 1 at `row`, with its doubt.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<LogisticPrediction, ModelError> {
         self.predict_at(row, 0.0)
     }
@@ -62,7 +62,8 @@ impl OnlineLogistic {
         Ok(LogisticPrediction::new(self.engine.project(row.into(), offset)?, &Mixture8))
     }
 
-    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth.
+    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
+    /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
     ///
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.

@@ -7,7 +7,7 @@ macro_rules! front_door {
             /// Learns from one row; the label may be a number or an [`Observation`] with offset, weight and the like.
             ///
             /// # Errors
-            /// `Dimension`, `NonFinite`, `SparseIndex` for the row; `Label`, `Setting` for what is observed; the model is then as
+            /// `Dimension`, `NonFinite`, `Entry` (a position) for the row; `Label`, `Setting` for what is observed; the model is then as
             /// it was, to the bit.
             pub fn update<'a>(
                 &mut self,
@@ -31,9 +31,11 @@ macro_rules! front_door {
                 self.engine.update_batch(rows.into(), &observed)
             }
 
-            /// Sum of the log one-step predictive densities of all rows so far, in nats: each row scored before it was learned.
+            /// Sum of the log one-step predictive densities of all rows so far, in nats: each row scored before it was learned, and
+            /// multiplied by its weight (a softmax model takes `log E[pʷ]` for the density of a row of weight `w`).
             ///
-            /// With a learned prior scale it is that of the predictor which averages the candidates; hindsight does not enter.
+            /// With a learned prior scale it is that of the predictor which averages the candidates. Hindsight enters in one place:
+            /// rows of the warm-up are scored with the scales that all of them gave, and may score better than they were predicted.
             /// After [`merge`](Self::merge) it is the sum over the shards, each from the prior.
             #[must_use]
             pub fn evidence(&self) -> f64 {
@@ -41,7 +43,8 @@ macro_rules! front_door {
             }
 
             /// Brings in what other models learned from other rows, all with the same settings and the same fixed
-            /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]).
+            /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]). With a full covariance a
+            /// shard costs some `p³` flops for `p` weights.
             ///
             /// # Errors
             /// [`ModelError::Unlike`] naming the shard and what differs; `NotPositiveDefinite`. The model is then as it was.
@@ -91,7 +94,8 @@ macro_rules! approximate {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
             /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
-            /// those since the model was made; learning goes on from there.
+            /// those since the model was made; learning goes on from there. Cost `3np²` flops a sweep, for each prior scale. Scales that are still being taken from the first rows
+            /// are fixed as they are.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of

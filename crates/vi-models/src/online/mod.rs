@@ -50,6 +50,7 @@ mod observation;
 mod row;
 mod settings;
 mod softmax;
+mod target;
 
 pub use belief::BeliefKind;
 pub use design::Standardise;
@@ -62,3 +63,4 @@ pub use observation::Observation;
 pub use row::{Row, Rows};
 pub use settings::{Memory, OnlineSettings, PriorScale};
 pub use softmax::OnlineSoftmax;
+pub use vi_core::refine::{RefineInfo, RefineSettings};

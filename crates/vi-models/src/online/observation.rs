@@ -1,6 +1,7 @@
 //! What is observed at a row.
 
 use serde::{Deserialize, Serialize};
+use vi_core::Error;
 
 /// A label and what belongs to it. A plain number is an observation without the rest.
 ///
@@ -16,13 +17,25 @@ pub struct Observation {
     pub(super) label: f64,
     pub(super) offset: f64,
     pub(super) weight: f64,
-    pub(super) size: f64,
+    trials: Option<f64>,
+    exposure: Option<f64>,
+}
+
+/// What a family takes beside label, offset and weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// Nothing.
+    None,
+    /// A number of trials.
+    Trials,
+    /// An exposure.
+    Exposure,
 }
 
 impl Observation {
     /// The label alone: 0 or 1, a count, a number, as the family has it.
     pub fn new(label: f64) -> Self {
-        Self { label, offset: 0.0, weight: 1.0, size: 1.0 }
+        Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None }
     }
 
     /// A known part of the linear predictor, `t = offset + intercept + xᵀw`.
@@ -35,14 +48,32 @@ impl Observation {
         Self { weight, ..self }
     }
 
-    /// Number of trials of a binomial count.
+    /// Number of trials of a binomial count, 1 unless given; an error for a family that has none.
     pub fn trials(self, trials: f64) -> Self {
-        Self { size: trials, ..self }
+        Self { trials: Some(trials), ..self }
     }
 
-    /// Exposure (time, area, people) of a count: its mean is `exposure·exp(t)`.
+    /// Exposure (time, area, people) of a count, 1 unless given: its mean is `exposure·exp(t)`. An error for a family that has none.
     pub fn exposure(self, exposure: f64) -> Self {
-        Self { size: exposure, ..self }
+        Self { exposure: Some(exposure), ..self }
+    }
+
+    /// The trials or the exposure, as the family takes them.
+    ///
+    /// # Errors
+    /// `Setting` for the one that it does not take.
+    pub(super) fn size(&self, taken: Size) -> Result<f64, Error> {
+        let (own, strangers) = match taken {
+            Size::None => (None, [("trials", self.trials), ("exposure", self.exposure)]),
+            Size::Trials => (self.trials, [("trials", None), ("exposure", self.exposure)]),
+            Size::Exposure => (self.exposure, [("trials", self.trials), ("exposure", None)]),
+        };
+        for (name, stranger) in strangers {
+            if let Some(value) = stranger {
+                return Err(Error::Setting { name, value, requirement: "left out: this family has none" });
+            }
+        }
+        Ok(own.unwrap_or(1.0))
     }
 }
 

@@ -55,7 +55,7 @@ impl Row<'_> {
     /// Checks length, order and finiteness against `d` inputs.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry`.
     pub(super) fn check(self, d: usize) -> Result<(), Error> {
         match self {
             Self::Dense(values) => {
@@ -65,7 +65,14 @@ impl Row<'_> {
                     Some(index) => Err(Error::NonFinite { argument: "row", index, value: values[index] }),
                 }
             }
-            Self::Sparse { positions, values } => SparseRow::new(d, positions, values).map(drop),
+            Self::Sparse { positions, values } => match SparseRow::new(d, positions, values) {
+                Ok(_) => Ok(()),
+                // In the caller's words.
+                Err(Error::SparseIndex { position: index, index: value, requirement }) => {
+                    Err(Error::Entry { argument: "positions", index, value: value as f64, requirement })
+                }
+                Err(error) => Err(error),
+            },
         }
     }
 
@@ -89,7 +96,7 @@ pub enum Rows<'a> {
     Dense(&'a [f64]),
     /// Compressed sparse rows: row `i` has the entries `starts[i]..starts[i+1]`.
     Sparse {
-        /// `n+1` offsets into the other two, from 0, never falling.
+        /// `n+1` offsets into the other two, from 0 to their length, never falling.
         starts: &'a [usize],
         /// Positions, increasing within a row.
         positions: &'a [usize],
@@ -128,12 +135,27 @@ impl<'a> Rows<'a> {
         let rows: Vec<Row<'a>> =
             match self {
                 Self::Dense(values) => {
-                    check::length("rows", n * d, values.len())?;
-                    values.chunks_exact(d.max(1)).map(Row::Dense).collect()
+                    let needed = n.checked_mul(d).ok_or(Error::Dimension {
+                        argument: "rows",
+                        expected: usize::MAX,
+                        found: values.len(),
+                    })?;
+                    check::length("rows", needed, values.len())?;
+                    (0..n).map(|i| Row::Dense(&values[i * d..(i + 1) * d])).collect()
                 }
                 Self::Sparse { starts, positions, values } => {
                     check::length("starts", n + 1, starts.len())?;
                     check::length("values", positions.len(), values.len())?;
+                    for (at, bound) in [(0, 0), (n, positions.len())] {
+                        if starts[at] != bound {
+                            return Err(Error::Entry {
+                                argument: "starts",
+                                index: at,
+                                value: starts[at] as f64,
+                                requirement: "0 at the first row and the number of entries after the last",
+                            });
+                        }
+                    }
                     starts
                         .windows(2)
                         .enumerate()

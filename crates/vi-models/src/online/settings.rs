@@ -13,7 +13,7 @@ pub enum PriorScale {
     /// This one, positive.
     Given(f64),
     /// One model for each of these runs beside the others. The one that has predicted best, by the sum of its log one-step
-    /// predictive densities, answers; the work is multiplied by their number.
+    /// predictive densities, answers; the work is multiplied by their number, and each row copies the model.
     Learned(Vec<f64>),
 }
 
@@ -41,7 +41,9 @@ pub enum Memory {
     /// Nothing is forgotten.
     #[default]
     Everything,
-    /// Old rows and the prior lose weight, `Λ ← λΛ`: for inputs that keep being seen.
+    /// Old rows and the prior lose weight, `Λ ← λΛ`: for inputs that keep being seen. The variance of a weight that no recent input
+    /// tells grows as `λ⁻ⁿ`; with a full covariance a row that would take it beyond 10⁸ prior variances is refused, for
+    /// the other weights would lose their digits beside it.
     Fading(f64),
     /// Old rows lose weight and the prior keeps its own, `Λ ← λΛ + (1−λ)Λ₀`. With a full covariance a row costs `d³`.
     TowardsPrior(f64),

@@ -8,7 +8,7 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use super::belief::{AnyBelief, BeliefKind, DesignRow};
 use super::design::RowSpace;
 use super::engine::{Engine, EngineWire, Family, Member, RowWork, prior_variances};
-use super::observation::Observation;
+use super::observation::{Observation, Size};
 use super::settings::Memory;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::ModelError;
@@ -52,6 +52,7 @@ impl Family for Classes {
     }
 
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
+        observed.size(Size::None)?;
         let Observation { label, offset, weight, .. } = *observed;
         if !(label >= 0.0 && label.fract() == 0.0 && label < self.0.classes() as f64) {
             return Err(Error::Label { label, family: "softmax (classes 0 to C − 1)" });
@@ -64,6 +65,10 @@ impl Family for Classes {
         } else {
             Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
         }
+    }
+
+    fn weights(&self, columns: usize) -> Option<usize> {
+        columns.checked_mul(self.0.classes() - 1)
     }
 
     /// All classes alike: weights `N(0, v)` for each of the `C`, seen relative to class 0.
@@ -163,7 +168,7 @@ impl OnlineSoftmax {
     /// The predictive probability of each class at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `SparseIndex`.
+    /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<SoftmaxPrediction, ModelError> {
         let row = row.into();
         row.check(self.engine.design.inputs)?;
@@ -235,7 +240,8 @@ impl OnlineSoftmax {
         Ok(OnlineInfo::of(engine).with_psis(&psis, engine.refined == engine.observations))
     }
 
-    /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`].
+    /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`]. Scales that are still
+    /// being taken from the first rows are fixed as they are.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`]. The model is then as it was.
@@ -261,7 +267,7 @@ impl OnlineSoftmax {
         }
         let info = best_info.ok_or(ModelError::NotKept)?;
         self.engine.members = members;
-        self.engine.refined = self.engine.observations;
+        self.engine.settle();
         Ok(info)
     }
 }

@@ -4,11 +4,13 @@ mod advice;
 mod linear;
 mod logit;
 mod scaling;
+mod stored;
 
 pub use linear::{VbLinear, VbLinearSettings};
 pub use logit::{VbLogit, VbLogitSettings};
 
 use serde::{Deserialize, Serialize};
+use vi_core::Error;
 
 use super::VbInfo;
 
@@ -16,8 +18,10 @@ use super::VbInfo;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FitInfo {
-    /// How the iterations went.
+    /// How the iterations went; its `condition` is that of the posterior precision, shrinkage included.
     pub iterations: VbInfo,
+    /// Columns of one value only (of zeros, without an intercept): centred, not scaled.
+    pub constant_columns: Vec<usize>,
     /// What to do about it, in a line.
     pub advice: String,
 }
@@ -30,6 +34,21 @@ pub struct Coefficients {
     pub intercept: f64,
     /// The means of the weights, one for each column.
     pub weights: Vec<f64>,
-    /// The standard deviations of the weights.
+    /// The standard deviations of the weights; infinite for a linear fit to one or two rows, whose noise has no variance.
     pub standard_deviations: Vec<f64>,
+}
+
+impl Coefficients {
+    /// `deviations` are infinite, rightly, where the noise has no variance.
+    ///
+    /// # Errors
+    /// `Overflow` where a weight in the units of the data is no float.
+    fn check(&self, deviations: bool) -> Result<(), Error> {
+        let deviations = self.standard_deviations.iter().filter(|_| deviations);
+        let all = self.weights.iter().chain(deviations).chain(std::iter::once(&self.intercept));
+        match all.copied().find(|value| !value.is_finite()) {
+            None => Ok(()),
+            Some(value) => Err(Error::Overflow { quantity: "a weight in the units of the data", value }),
+        }
+    }
 }

@@ -2,6 +2,9 @@
 
 use libm::lgamma;
 use serde::{Deserialize, Serialize};
+use vi_core::Error;
+
+use crate::check;
 
 /// `Gam(shape, rate)`, of a noise precision `τ` or a shrinkage `α`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,6 +19,13 @@ pub struct Gamma {
 impl Gamma {
     pub(super) fn new(shape: f64, rate: f64) -> Self {
         Self { shape, rate }
+    }
+
+    /// # Errors
+    /// `Setting` unless shape and rate are positive and finite.
+    pub(super) fn check(self) -> Result<(), Error> {
+        check::positive("shape of a gamma distribution", self.shape)?;
+        check::positive("rate of a gamma distribution", self.rate)
     }
 
     /// The mean `shape/rate`.

@@ -3,6 +3,7 @@
 mod bound;
 mod predict;
 mod rows;
+mod stored;
 
 pub use bound::LinearBoundTerms;
 pub use predict::StudentPrediction;
@@ -23,6 +24,7 @@ use crate::{ModelError, check};
 
 /// A fitted linear model: `q(w, τ) = N(w|w_N, V_N/τ)·Gam(τ|a_N, b_N)` and `q(α) = ∏ Gam(α|c_N, d_N)` (6), (11), (26).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "stored::Stored")]
 pub struct LinearFit {
     weights: WeightDistribution,
     prior: LinearPrior,

@@ -5,6 +5,7 @@ mod incremental;
 mod predict;
 mod quadratic;
 mod softplus;
+mod stored;
 
 pub use bound::LogitBoundTerms;
 pub use incremental::{IncrementalFit, logit_incremental};
@@ -115,6 +116,7 @@ impl Grouping {
 
 /// A fitted logistic model: `q(w) = N(w_N, V_N)` and `q(α) = ∏ Gam(α|a_N, b_N)` (48), (51), (71).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "stored::Stored")]
 pub struct LogitFit {
     weights: WeightDistribution,
     prior: LogitPrior,
@@ -156,6 +158,10 @@ impl LogitFit {
     #[must_use]
     pub fn expected_shrinkage(&self) -> Vec<f64> {
         self.shrinkage.iter().map(|alpha| alpha.mean()).collect()
+    }
+
+    pub(super) fn grouping(&self) -> Grouping {
+        self.grouping
     }
 
     /// `E α` of each weight, length `d`.

@@ -13,6 +13,8 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, Par};
 use vi_models::likelihood::{BernoulliProbit, Poisson};
+use vi_models::online::family::{self, GlmFamily};
+use vi_models::online::{Observation, OnlineGlm, OnlineSettings, PriorScale, Standardise};
 use vi_models::{Interval, linear, predict};
 
 use crate::common::{inputs, normal, predictors, rng};
@@ -126,6 +128,70 @@ fn check(family: &str, d: usize, found: &Coverage) {
     assert!(moment_matching > optimum - 2.0, "{family}: {moment_matching} % against {optimum} %");
     // One pass of the implicit rule is overconfident by more, most for the probit.
     assert!(implicit > optimum - 5.0 && implicit < moment_matching + 0.5, "{family}: {implicit} %");
+}
+
+/// Coverage in percent of the front door of `family`, each row given to it once, and of the batch optimum.
+fn measure_front_door<F: GlmFamily + Clone, L: GaussianExpectation + Copy>(
+    (family, likelihood): (F, L),
+    d: usize,
+    repeats: usize,
+    label: impl Fn(f64, &mut ChaCha8Rng) -> f64,
+) -> (f64, f64) {
+    let mut rng = rng(44);
+    let prior = DenseGaussian::isotropic(&vec![0.0; d], 1.0).unwrap();
+    let settings = OnlineSettings {
+        prior_scale: PriorScale::Given(1.0),
+        intercept: false,
+        standardise: Standardise::Never,
+        ..OnlineSettings::default()
+    };
+    let [mut front, mut best] = [Tally::default(); 2];
+    for _ in 0..repeats {
+        let data = draw(d, 8 * d, 1.0, &mut rng, &label);
+        let mut model = OnlineGlm::with_settings(d, family.clone(), settings.clone()).unwrap();
+        let rows: Vec<f64> = (0..8 * d).flat_map(|t| data.x.row(t).iter().copied().collect::<Vec<_>>()).collect();
+        model.update_batch(&rows, &data.y).unwrap();
+        // What it knows of a weight is what it predicts where that input alone is 1.
+        let along = |row: &[f64]| model.predict(row, Observation::new(0.0)).unwrap().projection;
+        let rows = (0..d).map(|j| (0..d).map(|i| f64::from(i == j)).collect::<Vec<_>>());
+        let next: Vec<f64> = data.next.row(0).iter().copied().collect();
+        for (row, truth) in rows.zip(&data.theta).chain([(next, &predictors(&data.next, &data.theta)[0])]) {
+            let seen = along(&row);
+            front.hits += u32::from(Interval::gaussian(seen.mean, seen.variance, LEVEL).unwrap().contains(*truth));
+            front.tries += 1;
+        }
+        let settings = BatchSettings::default();
+        let (q, _) = batch::optimum(&prior, &prior, data.x.as_ref(), &data.y, &likelihood, settings, Par::Seq).unwrap();
+        best.add(&q, &data.theta, &data.next);
+    }
+    (front.percent(), best.percent())
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "figures for the documentation")]
+fn the_front_door_holds_nearly_what_it_says() {
+    if !is_slow() {
+        return;
+    }
+    for d in [3, 8] {
+        let repeats = 8000 / d;
+        let logit = (family::Logit, BernoulliLogit(Mixture8));
+        for (name, (front, optimum)) in [
+            ("logit", measure_front_door(logit, d, repeats, |t, rng| coin(sigmoid(t), rng))),
+            (
+                "probit",
+                measure_front_door((family::Probit, BernoulliProbit), d, repeats, |t, rng| coin(normal_cdf(t), rng)),
+            ),
+            (
+                "Poisson",
+                measure_front_door((family::Counts, Poisson::default()), d, repeats, |t, rng| count(t.exp(), rng)),
+            ),
+        ] {
+            println!("front door, {name}, d = {d}: {front:.1} %, optimum {optimum:.1} %");
+            assert!((front - 90.0).abs() < 3.0, "{name}: {front} %");
+            assert!(front > optimum - 2.0, "{name}: {front} % against {optimum} %");
+        }
+    }
 }
 
 fn coin(p: f64, rng: &mut ChaCha8Rng) -> f64 {

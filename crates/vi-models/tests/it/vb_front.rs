@@ -142,6 +142,29 @@ fn a_damaged_store_is_an_error() {
     assert!(damage("/fit/prior/0", serde_json::json!(0.0)).is_err());
     assert!(damage("/settings/stop/max_iterations", serde_json::json!(0)).is_err());
     assert!(damage("/fit/weights/mean/0", serde_json::json!(1.0)).is_ok());
+    let empty = serde_json::json!([]);
+    for path in ["/scaling/centres", "/scaling/scales", "/target/centres", "/target/scales", "/fit/shrinkage"] {
+        assert!(damage(path, empty.clone()).is_err(), "{path}");
+    }
+    assert!(damage("/scaling/centres", serde_json::json!([1.0])).is_err());
+    assert!(damage("/scaling/scales/1", serde_json::json!(0.0)).is_err());
+    assert!(damage("/fit/noise/rate", serde_json::json!(-1.0)).is_err());
+    assert!(damage("/settings/ard", serde_json::json!(true)).is_err());
+    assert!(damage("/rows", serde_json::json!(0)).is_err());
+
+    let model = VbLogit::fit(&x, 2, &classes(&x, 2), VbLogitSettings::default()).unwrap();
+    let stored = serde_json::to_value(&model).unwrap();
+    for (path, value) in [
+        ("/scaling/centres", empty.clone()),
+        ("/scaling/scales/0", serde_json::json!(-2.0)),
+        ("/fit/shrinkage", empty),
+        ("/settings/intercept", serde_json::json!(false)),
+        ("/settings/ard", serde_json::json!(true)),
+    ] {
+        let mut damaged = stored.clone();
+        *damaged.pointer_mut(path).unwrap() = value;
+        assert!(serde_json::from_value::<VbLogit>(damaged).is_err(), "{path}");
+    }
 }
 
 fn core(error: ModelError) -> Error {
@@ -198,6 +221,59 @@ fn degenerate_data_fit() {
     one(&[0.0, 0.0, 0.0], 1, &[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0]);
     one(&rows(6, 3, 8), 8, &[1.0, -1.0, 0.5], &[1.0, 0.0, 1.0]);
     one(&[1e-8, 2e-8, 3e8, -1e8], 1, &[1e-6, 1.0, 3e5, -1e5], &[0.0, 0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn any_unit_gives_the_same_fit_or_an_error() {
+    let (n, d) = (30, 2);
+    let (x, at) = (rows(11, n, d), rows(12, 4, d));
+    let (y, labels) = (numbers(&x, d), classes(&x, d));
+    let times = |values: &[f64], unit: f64| -> Vec<f64> { values.iter().map(|value| value * unit).collect() };
+    for unit in [1e-300, 1e-170, 1e-155, 1e155, 1e170, 1e300] {
+        let (there, at_there) = (times(&x, unit), times(&at, unit));
+        for settings in linear_settings() {
+            let one = VbLinear::fit(&x, d, &y, settings).unwrap();
+            let other = VbLinear::fit(&there, d, &y, settings).unwrap();
+            for (p, q) in one.predict(&at).unwrap().iter().zip(other.predict(&at_there).unwrap()) {
+                assert!((q.squared_scale / p.squared_scale - 1.0).abs() < SAME, "{unit:e}");
+                assert!((q.mean - p.mean).abs() < SAME * (1.0 + p.mean.abs()), "{unit:e}");
+            }
+            // The square of such a y, its variance, is no float.
+            let error = core(VbLinear::fit(&x, d, &times(&y, unit), settings).unwrap_err());
+            assert!(matches!(error, Error::Overflow { quantity: "the variance of y", .. }), "{unit:e}: {error}");
+        }
+        for settings in logit_settings() {
+            let one = VbLogit::fit(&x, d, &labels, settings).unwrap();
+            let other = VbLogit::fit(&there, d, &labels, settings).unwrap();
+            for (p, q) in one.predict(&at).unwrap().iter().zip(other.predict(&at_there).unwrap()) {
+                assert!((q.probability - p.probability).abs() < SAME, "{unit:e}");
+            }
+        }
+    }
+    for (settings, logit) in linear_settings().into_iter().zip(logit_settings()) {
+        let huge: Vec<f64> = x.iter().map(|x| 1.7e308 * x.signum()).collect();
+        let mut plain = settings;
+        plain.standardise = false;
+        for unit in [1e155, 1e300] {
+            assert!(VbLinear::fit(&times(&x, unit), d, &y, plain).is_err(), "{unit:e}");
+            assert!(VbLinear::fit(&x, d, &times(&y, unit), plain).is_err(), "{unit:e}");
+        }
+        let model = VbLinear::fit(&times(&x, 1e-3), d, &y, settings).unwrap();
+        assert!(matches!(core(model.predict(&[1.7e308; 2]).unwrap_err()), Error::Row { row: 0, .. }));
+        // A unit near the end of the floats: the same fit, or an error, but no weights of zero.
+        if let Ok(model) = VbLogit::fit(&huge, d, &labels, logit) {
+            assert!(model.coefficients().standard_deviations.iter().all(|sd| *sd > 0.0));
+        }
+    }
+}
+
+#[test]
+fn constant_columns_are_named() {
+    let x = [1.0, 7.0, 2.0, 7.0, 4.0, 7.0, -1.0, 7.0];
+    let linear = VbLinear::fit(&x, 2, &[1.0, 2.0, 4.0, 0.0], VbLinearSettings::default()).unwrap();
+    assert_eq!(linear.info().constant_columns, [1]);
+    let logit = VbLogit::fit(&x, 2, &[0.0, 1.0, 1.0, 0.0], VbLogitSettings::default()).unwrap();
+    assert_eq!(logit.info().constant_columns, [1]);
 }
 
 #[test]

@@ -30,6 +30,16 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// Checks label, offset, weight, trials or exposure.
     fn check_observation(&self, observed: &Observation) -> Result<(), Error>;
 
+    /// Whether labels are numbers in some unit, which the first rows may tell.
+    fn standardises_labels(&self) -> bool {
+        false
+    }
+
+    /// How many weights so many columns make; none where they cannot be counted.
+    fn weights(&self, columns: usize) -> Option<usize> {
+        Some(columns)
+    }
+
     /// The belief before any row, for one prior scale.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error>;
 

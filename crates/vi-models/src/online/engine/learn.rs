@@ -60,6 +60,8 @@ pub(super) fn learn<F: Family>(
     work: &mut Work,
 ) -> Result<(), Error> {
     let row = design.write(row, &mut work.space)?;
+    let jacobian = design.target.log_jacobian(observed);
+    let observed = &design.target.apply(observed)?;
     for member in members {
         match settings.memory {
             Memory::Everything => {}
@@ -71,6 +73,10 @@ pub(super) fn learn<F: Family>(
         }
         family.forget(&mut member.state, settings.memory);
         family.learn_row(member, row, observed, &mut work.row)?;
+        if let Memory::Fading(_) = settings.memory {
+            member.belief.check_faded(member.prior_scale.max(settings.intercept_scale).powi(2))?;
+        }
+        member.evidence -= jacobian;
     }
     Ok(())
 }
@@ -100,9 +106,14 @@ impl<F: Family> Engine<F> {
                 written.for_each(|j, value| x[i * columns + j] = value);
             }
             let x = MatRef::from_row_major_slice(x, part.len(), columns);
-            let observed: Vec<Observation> = part.iter().map(|(_, observed)| *observed).collect();
+            let mut observed = Vec::with_capacity(part.len());
+            for (i, (_, given)) in part.iter().enumerate() {
+                observed.push(design.target.apply(given).map_err(|error| error.at_row(first + i))?);
+            }
+            let jacobian: f64 = part.iter().map(|(_, given)| design.target.log_jacobian(given)).sum();
             for member in members.iter_mut() {
                 family.learn_block(member, x, &observed).map_err(|error| error.shift_row(first))?;
+                member.evidence -= jacobian;
             }
         }
         Ok(())

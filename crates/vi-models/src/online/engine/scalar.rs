@@ -6,16 +6,18 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vi_core::filter::StepInfo;
-use vi_core::{Error, GaussianExpectation, Implicit, Likelihood, Projection, Site, SiteRule, Weighted};
+use vi_core::{Error, GaussianExpectation, Likelihood, Projection, Site, SiteRule, Weighted};
 use vi_linalg::faer::MatRef;
 
 use super::family::{Family, RowWork};
 use super::learn::prior_variances;
+use super::one_pass::OnePass;
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::likelihood::Offset;
 use crate::online::belief::{AnyBelief, DesignRow};
 use crate::online::design::RowSpace;
+use crate::online::observation::Size;
 use crate::online::{Memory, Observation, OnlineSettings, Row};
 
 /// The likelihood of one row.
@@ -28,6 +30,15 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
 
     /// `p(y|t)`.
     type Likelihood: GaussianExpectation + Clone + Debug;
+
+    /// What a row brings beside label, offset and weight.
+    const SIZE: Size = Size::None;
+
+    /// Whether one pass takes the moments of the tilted density and not the implicit step.
+    const MATCHES_MOMENTS: bool = false;
+
+    /// Whether labels are numbers in some unit, which the first rows may tell.
+    const STANDARDISES_LABELS: bool = false;
 
     /// The state before any row.
     fn initial(&self) -> Self::State;
@@ -81,7 +92,7 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
 /// # Errors
 /// What is wrong with size, offset or weight.
 pub(super) fn row_likelihood<F: ScalarFamily>(family: &F, observed: &Observation) -> Result<RowLikelihood<F>, Error> {
-    Weighted::new(Offset::new(family.likelihood(observed.size)?, observed.offset)?, observed.weight)
+    Weighted::new(Offset::new(family.likelihood(observed.size(F::SIZE)?)?, observed.offset)?, observed.weight)
 }
 
 impl<F: ScalarFamily> Family for F {
@@ -99,6 +110,10 @@ impl<F: ScalarFamily> Family for F {
         ScalarFamily::check_state(self, state)
     }
 
+    fn standardises_labels(&self) -> bool {
+        F::STANDARDISES_LABELS
+    }
+
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
         row_likelihood(self, observed)?.check_label(observed.label)
     }
@@ -114,7 +129,7 @@ impl<F: ScalarFamily> Family for F {
         observed: &Observation,
         RowWork { scratch, dense }: &mut RowWork,
     ) -> Result<(), Error> {
-        let rule = Implicit(row_likelihood(self, observed)?);
+        let rule = OnePass::of::<F>(row_likelihood(self, observed)?);
         let scored = Scored { rule: &rule, family: self, state: &member.state, observed, score: Cell::new(0.0) };
         let step = member.belief.step(&scored, row, observed.label, scratch, dense)?;
         member.evidence += scored.score.get();
@@ -135,11 +150,11 @@ impl<F: ScalarFamily> Family for F {
         let (mut y, mut rules) = (Vec::with_capacity(observed.len()), Vec::with_capacity(observed.len()));
         for (i, observed) in observed.iter().enumerate() {
             y.push(observed.label);
-            rules.push(Implicit(row_likelihood(self, observed).map_err(|error| error.at_row(i))?));
+            rules.push(OnePass::of::<F>(row_likelihood(self, observed).map_err(|error| error.at_row(i))?));
         }
         let mut failed = None;
         belief.run(&rules, x, &y, |t: usize, step: &StepInfo| {
-            match score(self, state, &rules[t].0, &observed[t], step.projection) {
+            match score(self, state, rules[t].likelihood(), &observed[t], step.projection) {
                 Ok(score) => {
                     *evidence += score;
                     self.learn(state, &observed[t], step.projection);
@@ -163,9 +178,22 @@ impl<F: ScalarFamily> Engine<F> {
     /// `(xᵀμ, xᵀPx)` of the best member, the offset added.
     pub(in crate::online) fn project(&self, row: Row<'_>, offset: f64) -> Result<Projection, ModelError> {
         row.check(self.design.inputs)?;
+        check_offset(offset)?;
         let mut space = RowSpace::default();
         let seen = self.best().belief.project(self.design.write(row, &mut space)?)?;
-        Ok(Projection { mean: seen.mean + offset, variance: seen.variance })
+        let mean = seen.mean + offset;
+        if !mean.is_finite() {
+            return Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into());
+        }
+        Ok(Projection { mean, variance: seen.variance })
+    }
+}
+
+pub(in crate::online) fn check_offset(offset: f64) -> Result<(), Error> {
+    if offset.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::Setting { name: "offset", value: offset, requirement: "finite" })
     }
 }
 
@@ -186,6 +214,8 @@ fn score<F: ScalarFamily>(
     family.check_step(observed, seen)?;
     let score = observed.weight * family.log_predictive(state, likelihood.likelihood(), observed.label, seen);
     if score.is_nan() {
+        // A quadrature that failed says how.
+        likelihood.tilted(observed.label, seen.mean, seen.variance)?;
         return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
     }
     Ok(score)
@@ -193,7 +223,7 @@ fn score<F: ScalarFamily>(
 
 /// The rule of a row, which scores the row when it is asked for the site: an error then comes before anything has changed.
 struct Scored<'a, F: ScalarFamily> {
-    rule: &'a Implicit<RowLikelihood<F>>,
+    rule: &'a OnePass<RowLikelihood<F>>,
     family: &'a F,
     state: &'a <F as ScalarFamily>::State,
     observed: &'a Observation,
@@ -207,7 +237,7 @@ impl<F: ScalarFamily> SiteRule for Scored<'_, F> {
 
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
         let seen = Projection { mean: a, variance: nu };
-        self.score.set(score(self.family, self.state, &self.rule.0, self.observed, seen)?);
+        self.score.set(score(self.family, self.state, self.rule.likelihood(), self.observed, seen)?);
         self.rule.site(a, nu, y)
     }
 }

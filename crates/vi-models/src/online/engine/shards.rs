@@ -33,7 +33,7 @@ impl<F: Family> Engine<F> {
         }
         self.members = members;
         for other in others {
-            self.observations += other.observations;
+            self.observations = self.observations.saturating_add(other.observations);
             self.rows.extend(other.rows.iter().cloned());
         }
         Ok(())
@@ -45,11 +45,11 @@ impl<F: Family> Engine<F> {
         } else if self.family != other.family {
             Err("family")
         } else if !(self.fixed && other.fixed) {
-            Err("standardisation, which is not fixed yet")
+            Err("scales, which one of the two is still taking from its first rows")
         } else if self.design != other.design {
             Err("number of inputs or standardisation (merge needs Standardise::Fixed or Never)")
         } else if self.settings.memory != Memory::Everything {
-            Err("past: what has been forgotten cannot be merged")
+            Err("what it forgot, which cannot be merged")
         } else {
             Ok(())
         }

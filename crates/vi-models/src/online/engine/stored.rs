@@ -5,11 +5,12 @@ use vi_core::Error;
 
 use super::family::Family;
 use super::learn::Work;
-use super::{Engine, Kept, Member};
+use super::{Engine, Kept, Member, check_size};
 use crate::ModelError;
-use crate::online::OnlineSettings;
 use crate::online::belief::{AnyBelief, BeliefWire};
 use crate::online::design::Design;
+use crate::online::target::Target;
+use crate::online::{OnlineSettings, Standardise};
 
 /// The stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -45,9 +46,14 @@ impl<F: Family> Engine<F> {
 
     pub(in crate::online) fn from_wire(wire: EngineWire<F>) -> Result<Self, ModelError> {
         let EngineWire { settings, family, design, fixed, members, rows, observations, refined } = wire;
+        let weights = check_size(design.inputs, &family, &settings)?;
         settings.check(design.inputs)?;
         family.check(&settings)?;
-        design.check()?;
+        design.check(&settings, observations > 0)?;
+        if !family.standardises_labels() && design.target != Target::default() {
+            return Err(ModelError::Unlike { shard: 0, what: "scale of the labels, which this family has not" });
+        }
+        check_rows(&settings, fixed, rows.len(), observations, refined)?;
         let scales = settings.prior_scale.candidates();
         crate::check::length("members", scales.len(), members.len())?;
         let members = members
@@ -55,12 +61,14 @@ impl<F: Family> Engine<F> {
             .zip(scales)
             .map(|((belief, state, evidence), &prior_scale)| {
                 let belief = AnyBelief::from_wire(belief)?;
-                let prior = family.prior(&settings, prior_scale, design.columns())?;
-                crate::check::length("weights", prior.dim(), belief.dim())?;
-                if belief.kind() != settings.belief {
+                crate::check::length("weights", weights, belief.dim())?;
+                if !belief.is(settings.belief) {
                     return Err(ModelError::Unlike { shard: 0, what: "kind of belief" });
                 }
                 family.check_state(&state)?;
+                if evidence.is_nan() {
+                    return Err(Error::NonFinite { argument: "evidence", index: 0, value: evidence }.into());
+                }
                 Ok(Member { prior_scale, belief, state, evidence })
             })
             .collect::<Result<Vec<_>, ModelError>>()?;
@@ -71,4 +79,23 @@ impl<F: Family> Engine<F> {
         let work = Work::new(design.columns());
         Ok(Self { settings, family, design, fixed, members, rows, observations, refined, work })
     }
+}
+
+/// Checks that so many rows are kept as the settings keep after so many observations.
+fn check_rows(
+    settings: &OnlineSettings,
+    fixed: bool,
+    rows: usize,
+    observations: u64,
+    refined: u64,
+) -> Result<(), ModelError> {
+    let open = match settings.standardise {
+        Standardise::FirstRows { rows: needed, .. } => rows < needed,
+        _ => false,
+    };
+    let kept = if !fixed || settings.keep_rows { observations } else { 0 };
+    if (!fixed && !open) || rows as u64 != kept || refined > observations {
+        return Err(ModelError::Unlike { shard: 0, what: "number of kept rows" });
+    }
+    Ok(())
 }

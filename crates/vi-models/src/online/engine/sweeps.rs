@@ -37,12 +37,18 @@ impl<F: ScalarFamily> Engine<F> {
         }
         let info = best_info.ok_or(ModelError::NotKept)?;
         self.members = members;
-        self.refined = self.observations;
+        self.settle();
         Ok(info)
     }
 }
 
 impl<F: Family> Engine<F> {
+    /// After a refinement: the rows so far are learned for good, with the scales that were taken from them.
+    pub(in crate::online) fn settle(&mut self) {
+        self.fixed = true;
+        self.refined = self.observations;
+    }
+
     /// Whether all rows are there and the posterior is a full Gaussian of them.
     ///
     /// # Errors

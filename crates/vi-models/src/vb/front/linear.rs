@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
-use vi_linalg::faer::{Mat, Par};
+use vi_linalg::faer::{MatRef, Par};
 
 use super::super::linear::{LinearFit, StudentPrediction, fit};
 use super::super::{LinearPrior, Relevance, VbSettings};
@@ -55,13 +55,14 @@ impl Default for VbLinearSettings {
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "super::stored::StoredLinear")]
 pub struct VbLinear {
-    settings: VbLinearSettings,
-    rows: usize,
-    scaling: Scaling,
-    target: Scaling,
-    fit: LinearFit,
-    info: FitInfo,
+    pub(super) settings: VbLinearSettings,
+    pub(super) rows: usize,
+    pub(super) scaling: Scaling,
+    pub(super) target: Scaling,
+    pub(super) fit: LinearFit,
+    pub(super) info: FitInfo,
 }
 
 impl VbLinear {
@@ -80,18 +81,24 @@ impl VbLinear {
             return Err(Error::NonFinite { argument: "y", index: row, value: y[row] }.at_row(row).into());
         }
         let VbLinearSettings { ard, intercept, standardise, prior, stop } = settings;
-        let scaling = Scaling::of(x, intercept, standardise);
-        let column = Mat::from_fn(n, 1, |i, _| y[i]);
-        let target = Scaling::of(column.as_ref(), intercept, standardise);
-        let scaled = scaling.apply(x, false);
-        let labels: Vec<f64> = y.iter().map(|y| (y - target.centres[0]) / target.scales[0]).collect();
+        let scaling = Scaling::of(x, intercept, standardise)?;
+        let column = MatRef::from_column_major_slice(y, n, 1);
+        let target = Scaling::of(column, intercept, standardise)?;
+        let square = target.scales[0] * target.scales[0];
+        if !square.is_normal() {
+            return Err(Error::Overflow { quantity: "the variance of y", value: square }.into());
+        }
+        let scaled = scaling.apply(x, false)?;
+        let labels: Vec<f64> = target.apply(column, false)?.col(0).iter().copied().collect();
         // A flat intercept takes one observation's worth of noise with it.
         let observations = if intercept { (n - 1) as f64 } else { n as f64 };
         let fit = fit(scaled.as_ref(), &labels, observations, ard, prior, stop, Par::Seq)?;
         let line = advice::general(fit.info(), n, columns, ard);
         let advice = line.unwrap_or_else(|| "Converged: nothing to do.".to_owned());
-        let info = FitInfo { iterations: fit.info().clone(), advice };
-        Ok(Self { settings, rows: n, scaling, target, fit, info })
+        let info = FitInfo { iterations: fit.info().clone(), constant_columns: scaling.constant.clone(), advice };
+        let model = Self { settings, rows: n, scaling, target, fit, info };
+        model.coefficients().check(model.fit.noise_variance().is_finite())?;
+        Ok(model)
     }
 
     /// The predictive density at every row of `x`, rows one after another: mean, variance, intervals, in the units of `y`.
@@ -99,16 +106,21 @@ impl VbLinear {
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
     pub fn predict(&self, x: &[f64]) -> Result<Vec<StudentPrediction>, ModelError> {
-        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, false);
+        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, false)?;
         let scale = self.target.scales[0];
         // The intercept's own variance, in units of the noise's.
         let intercept = if self.settings.intercept { 1.0 / self.rows as f64 } else { 0.0 };
         let noise = 1.0 / self.fit.noise().mean();
         let mut predicted = self.fit.predict(scaled.as_ref())?;
-        for prediction in &mut predicted {
+        for (row, prediction) in predicted.iter_mut().enumerate() {
             prediction.mean = self.target.centres[0] + scale * prediction.mean;
             prediction.squared_scale = scale * scale * (prediction.squared_scale + intercept * noise);
             prediction.weight_squared_scale = scale * scale * (prediction.weight_squared_scale + intercept * noise);
+            for value in [prediction.mean, prediction.squared_scale] {
+                if !value.is_finite() {
+                    return Err(Error::Overflow { quantity: "a prediction of y", value }.at_row(row).into());
+                }
+            }
         }
         Ok(predicted)
     }
@@ -119,7 +131,7 @@ impl VbLinear {
         let scale = self.target.scales[0];
         let weights = self.fit.weights();
         let of = |values: &[f64]| -> Vec<f64> {
-            values.iter().zip(&self.scaling.scales).map(|(value, column)| value * scale / column).collect()
+            values.iter().zip(&self.scaling.scales).map(|(value, column)| value * (scale / column)).collect()
         };
         let deviations: Vec<f64> =
             weights.variances().iter().map(|variance| (variance * self.fit.noise_variance()).sqrt()).collect();

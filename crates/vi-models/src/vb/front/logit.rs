@@ -1,6 +1,8 @@
 //! Logistic regression on plain slices.
 
+use rand::Rng;
 use serde::{Deserialize, Serialize};
+use vi_core::special::log_sigmoid;
 use vi_linalg::faer::Par;
 
 use super::super::logit::{Grouping, LogitFit, check_data, fit};
@@ -8,6 +10,7 @@ use super::super::{LogitBound, LogitPrior, Relevance, VbSettings};
 use super::scaling::{Scaling, rows};
 use super::{Coefficients, FitInfo, advice};
 use crate::ModelError;
+use crate::metrics::{Psis, gaussian_psis_of};
 use crate::predict::LogisticPrediction;
 
 /// How [`VbLogit`] fits; start from [`default`](Self::default).
@@ -42,6 +45,16 @@ impl Default for VbLogitSettings {
     }
 }
 
+impl VbLogitSettings {
+    pub(super) fn grouping(&self) -> Grouping {
+        match (self.ard, self.intercept) {
+            (true, _) => Grouping::Each,
+            (false, true) => Grouping::FirstApart,
+            (false, false) => Grouping::One,
+        }
+    }
+}
+
 /// A logistic regression with unknown shrinkage, fitted to rows in a plain slice.
 ///
 /// ```
@@ -56,11 +69,12 @@ impl Default for VbLogitSettings {
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "super::stored::StoredLogit")]
 pub struct VbLogit {
-    settings: VbLogitSettings,
-    scaling: Scaling,
-    fit: LogitFit,
-    info: FitInfo,
+    pub(super) settings: VbLogitSettings,
+    pub(super) scaling: Scaling,
+    pub(super) fit: LogitFit,
+    pub(super) info: FitInfo,
 }
 
 impl VbLogit {
@@ -75,23 +89,21 @@ impl VbLogit {
         let x = rows(x, columns)?;
         check_data(x, y)?;
         let VbLogitSettings { ard, intercept, standardise, bound, prior, stop } = settings;
-        let scaling = Scaling::of(x, intercept && standardise, standardise);
-        let scaled = scaling.apply(x, intercept);
-        let grouping = match (ard, intercept) {
-            (true, _) => Grouping::Each,
-            (false, true) => Grouping::FirstApart,
-            (false, false) => Grouping::One,
-        };
+        let grouping = settings.grouping();
+        let scaling = Scaling::of(x, intercept && standardise, standardise)?;
+        let scaled = scaling.apply(x, intercept)?;
         let fit = fit(scaled.as_ref(), y, grouping, prior, bound, stop, Par::Seq)?;
         let advice = advice::general(fit.info(), x.nrows(), columns, ard).unwrap_or_else(|| match bound {
             LogitBound::JaakkolaJordan => {
                 "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
                     .to_owned()
             }
-            LogitBound::Softplus => "Converged: nothing to do.".to_owned(),
+            LogitBound::Softplus => "Converged: `diagnose` tells whether the posterior is Gaussian enough.".to_owned(),
         });
-        let info = FitInfo { iterations: fit.info().clone(), advice };
-        Ok(Self { settings, scaling, fit, info })
+        let info = FitInfo { iterations: fit.info().clone(), constant_columns: scaling.constant.clone(), advice };
+        let model = Self { settings, scaling, fit, info };
+        model.coefficients().check(true)?;
+        Ok(model)
     }
 
     /// The prediction at every row of `x`, rows one after another: probability of class 1, its variance and intervals.
@@ -99,8 +111,45 @@ impl VbLogit {
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
     pub fn predict(&self, x: &[f64]) -> Result<Vec<LogisticPrediction>, ModelError> {
-        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, self.settings.intercept);
+        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, self.settings.intercept)?;
         self.fit.predict(scaled.as_ref())
+    }
+
+    /// How near the posterior of the weights is to the true one at the shrinkage that was found: PSIS `k̂` and the draws' worth, from
+    /// the rows of the fit. Cost `draws·n·d`.
+    ///
+    /// # Errors
+    /// Those of [`fit`](Self::fit) for the rows; `Setting` for fewer than 25 draws; `NotPositiveDefinite`.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_models::vb::{VbLogit, VbLogitSettings};
+    /// let x: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 60) / 30.0 - 1.0).collect();
+    /// let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| f64::from(x + f64::from(i as u8 % 3) > 1.0)).collect();
+    /// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let psis = model.diagnose(&x, &y, 1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+    /// assert!(psis.effective_draws() > 500.0);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn diagnose<R: Rng + ?Sized>(
+        &self,
+        x: &[f64],
+        y: &[f64],
+        draws: usize,
+        rng: &mut R,
+    ) -> Result<Psis, ModelError> {
+        let x = rows(x, self.scaling.scales.len())?;
+        check_data(x, y)?;
+        let scaled = self.scaling.apply(x, self.settings.intercept)?;
+        let shrinkage = self.fit.shrinkage_of_weights();
+        gaussian_psis_of(&self.fit.weights().belief()?, draws, rng, |w| {
+            let mut log_joint: f64 = w.iter().zip(&shrinkage).map(|(w, alpha)| -0.5 * alpha * w * w).sum();
+            for (i, label) in y.iter().enumerate() {
+                let t: f64 = scaled.row(i).iter().zip(w).map(|(x, w)| x * w).sum();
+                log_joint += log_sigmoid(if *label == 1.0 { t } else { -t });
+            }
+            Ok(log_joint)
+        })
     }
 
     /// The weights in the units of the data.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::Error;
 use vi_linalg::faer::{Mat, MatRef};
 
+use crate::units::unit;
 use crate::{ModelError, check};
 
 /// `(x − centre)/scale` of each column.
@@ -11,6 +12,9 @@ use crate::{ModelError, check};
 pub(super) struct Scaling {
     pub(super) centres: Vec<f64>,
     pub(super) scales: Vec<f64>,
+    /// Columns that show one value only, where scales were taken.
+    #[serde(default)]
+    pub(super) constant: Vec<usize>,
 }
 
 /// Rows given one after another, `columns` numbers each, as a checked matrix.
@@ -27,29 +31,69 @@ pub(super) fn rows(x: &[f64], columns: usize) -> Result<MatRef<'_, f64>, ModelEr
 
 impl Scaling {
     /// Centres by the mean if `centred`, scales by the root mean square of what is left if `scaled`; a column of zeros stays.
-    pub(super) fn of(x: MatRef<'_, f64>, centred: bool, scaled: bool) -> Self {
+    ///
+    /// # Errors
+    /// `Overflow` for a column whose root mean square is no float.
+    pub(super) fn of(x: MatRef<'_, f64>, centred: bool, scaled: bool) -> Result<Self, Error> {
         let (n, d) = x.shape();
-        let centre = |j: usize| if centred { x.col(j).iter().sum::<f64>() / n as f64 } else { 0.0 };
-        let centres: Vec<f64> = (0..d).map(centre).collect();
-        let scale = |j: usize| {
-            if !scaled {
-                return 1.0;
-            }
-            let square: f64 = x.col(j).iter().map(|x| (x - centres[j]) * (x - centres[j])).sum();
-            let scale = (square / n as f64).sqrt();
-            // A constant column leaves the rounding of its mean.
+        let (mut centres, mut scales, mut constant) = (vec![0.0; d], vec![1.0; d], Vec::new());
+        for j in 0..d {
             let largest = x.col(j).iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-            if scale > n as f64 * f64::EPSILON * largest { scale } else { 1.0 }
-        };
-        let scales = (0..d).map(scale).collect();
-        Self { centres, scales }
+            let unit = unit(largest);
+            let column = || x.col(j).iter().map(|x| x / unit);
+            let centre = if centred { column().sum::<f64>() / n as f64 } else { 0.0 };
+            centres[j] = centre * unit;
+            if !scaled {
+                continue;
+            }
+            let scale = (column().map(|x| (x - centre) * (x - centre)).sum::<f64>() / n as f64).sqrt();
+            // A constant column leaves the rounding of its mean.
+            if scale > n as f64 * f64::EPSILON * (largest / unit) {
+                scales[j] = scale * unit;
+            } else {
+                constant.push(j);
+            }
+            if scales[j].is_infinite() {
+                return Err(Error::Overflow { quantity: "the scale of a column", value: scales[j] });
+            }
+        }
+        Ok(Self { centres, scales, constant })
+    }
+
+    /// Checks a stored one.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`, `Entry`.
+    pub(super) fn check(&self, columns: usize) -> Result<(), Error> {
+        check::length("centres", columns, self.centres.len())?;
+        check::length("scales", columns, self.scales.len())?;
+        check::finite("centres", &self.centres)?;
+        check::finite("scales", &self.scales)?;
+        match self.scales.iter().position(|scale| *scale <= 0.0) {
+            None => Ok(()),
+            Some(index) => {
+                Err(Error::Entry { argument: "scales", index, value: self.scales[index], requirement: "positive" })
+            }
+        }
     }
 
     /// The rows on the new scale, behind a column of ones if `intercept`.
-    pub(super) fn apply(&self, x: MatRef<'_, f64>, intercept: bool) -> Mat<f64> {
+    ///
+    /// # Errors
+    /// `Row` with `Overflow`.
+    pub(super) fn apply(&self, x: MatRef<'_, f64>, intercept: bool) -> Result<Mat<f64>, Error> {
         let first = usize::from(intercept);
-        Mat::from_fn(x.nrows(), x.ncols() + first, |i, j| {
-            if j < first { 1.0 } else { (x[(i, j - first)] - self.centres[j - first]) / self.scales[j - first] }
-        })
+        let mut scaled = Mat::zeros(x.nrows(), x.ncols() + first);
+        for i in 0..x.nrows() {
+            scaled.row_mut(i).iter_mut().take(first).for_each(|one| *one = 1.0);
+            for (j, (centre, scale)) in self.centres.iter().zip(&self.scales).enumerate() {
+                let value = (x[(i, j)] - centre) / scale;
+                if !value.is_finite() {
+                    return Err(Error::Overflow { quantity: "a standardised entry of x", value }.at_row(i));
+                }
+                scaled[(i, j + first)] = value;
+            }
+        }
+        Ok(scaled)
     }
 }

@@ -1,0 +1,159 @@
+//! Probabilities of large counts, without the cancellation of logarithms of factorials (Loader's saddle-point form).
+//!
+//! `log n!` is of size `n·log n` and a log-probability near its mode of size `log n`: as a difference of the former, the latter
+//! has lost all its digits at 10¹⁵. Stirling's formula takes the large parts out by hand. They come together as a deviance, which
+//! is 0 at the mode.
+
+/// `½·log 2π`.
+const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
+
+/// From here on the terms of Stirling's series that are left out, `1/1188n⁹`, are below the rounding of those that are in.
+const LARGE: f64 = 16.0;
+
+/// `log Γ(n+1) − (n+½)·log n + n − ½·log 2π`, `n > 0`.
+fn stirling_error(n: f64) -> f64 {
+    if n < LARGE {
+        return libm::lgamma(n + 1.0) - (n + 0.5) * n.ln() + n - HALF_LN_TAU;
+    }
+    let inverse = 1.0 / n;
+    let square = inverse * inverse;
+    inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
+}
+
+/// `y·u − e^u − log y!`, `u = shift + t`: the two come apart so that a quadrature over `t` does not see the sum's rounding, which
+/// `y` would multiply.
+pub(super) fn ln_poisson(y: f64, shift: f64, t: f64) -> f64 {
+    let u = shift + t;
+    if y == 0.0 {
+        return -u.exp();
+    }
+    if y < LARGE {
+        return y * u - libm::lgamma(y + 1.0) - u.exp();
+    }
+    let ratio = t - (y.ln() - shift); // log of the mean in units of y
+    -y * exp_beyond_line(ratio) - 0.5 * y.ln() - HALF_LN_TAU - stirling_error(y)
+}
+
+/// Below this distance from a mode, differences are taken by their series, five terms of which are all digits.
+const NEAR: f64 = 1e-3;
+
+/// `e^r − 1 − r`.
+fn exp_beyond_line(r: f64) -> f64 {
+    if r.abs() < NEAR {
+        0.5 * r * r * (1.0 + r / 3.0 * (1.0 + r / 4.0 * (1.0 + r / 5.0 * (1.0 + r / 6.0))))
+    } else {
+        r.exp_m1() - r
+    }
+}
+
+/// `y − e^u`, the slope of [`ln_poisson`].
+pub(super) fn poisson_slope(y: f64, shift: f64, t: f64) -> f64 {
+    if y < LARGE { y - (shift + t).exp() } else { -y * (t - (y.ln() - shift)).exp_m1() }
+}
+
+/// `log Γ(k+f+1)/(Γ(k+1)·Γ(f+1))`, `k, f ≥ 0`.
+pub(super) fn ln_choose(k: f64, f: f64) -> f64 {
+    if k == 0.0 || f == 0.0 { 0.0 } else { k * (f / k).ln_1p() + f * (k / f).ln_1p() + at_mode(k, f) }
+}
+
+/// `log C(k+f, k)·s(u)ᵏ·s(−u)ᶠ`, `u = shift + t`, both counts positive.
+pub(super) fn ln_binomial(k: f64, f: f64, shift: f64, t: f64) -> f64 {
+    at_mode(k, f) - deviance(k, f, t - ((k / f).ln() - shift))
+}
+
+/// [`ln_binomial`] where it is largest, at `s(u) = k/(k+f)`.
+fn at_mode(k: f64, f: f64) -> f64 {
+    let n = k + f;
+    stirling_error(n) - stirling_error(k) - stirling_error(f) - 0.5 * (k.ln() + (f / n).ln()) - HALF_LN_TAU
+}
+
+/// `k·s(−u) − f·s(u)`, the slope of [`ln_binomial`], both counts positive.
+pub(super) fn binomial_slope(k: f64, f: f64, shift: f64, t: f64) -> f64 {
+    let from_mode = t - ((k / f).ln() - shift);
+    let (p, delta, sign) = rarer(k, f, from_mode);
+    let slope = if delta < LARGEST_EXPONENT { p * delta.exp_m1() / (1.0 + p * delta.exp_m1()) } else { 1.0 };
+    -sign * (k + f) * (1.0 - p) * slope
+}
+
+/// Above this `e^δ` is all there is of `1 + p(e^δ − 1)`.
+const LARGEST_EXPONENT: f64 = 700.0;
+
+/// `(k+f)·KL(k/(k+f) ‖ s(u))`: with `δ` the distance of `u` from the mode, `n·(log(1 + p(e^δ − 1)) − p·δ)`; near the mode
+/// by the cumulants of a coin.
+fn deviance(k: f64, f: f64, from_mode: f64) -> f64 {
+    let (p, delta, _) = rarer(k, f, from_mode);
+    let q = 1.0 - p;
+    let per_trial = if delta.abs() < NEAR {
+        let (skew, spread) = (q - p, p * q);
+        let higher = 1.0 - 6.0 * spread + skew * (1.0 - 12.0 * spread) * delta / 5.0;
+        0.5 * spread * delta * delta * (1.0 + delta / 3.0 * (skew + delta / 4.0 * higher))
+    } else if delta < LARGEST_EXPONENT {
+        (p * delta.exp_m1()).ln_1p() - p * delta
+    } else {
+        p.ln() + q * delta
+    };
+    (k + f) * per_trial
+}
+
+/// `p`, `δ` and its sign seen from the rarer side, where `p ≤ ½` and nothing cancels.
+fn rarer(k: f64, f: f64, from_mode: f64) -> (f64, f64, f64) {
+    let n = k + f;
+    if k <= f { (k / n, from_mode, 1.0) } else { (f / n, -from_mode, -1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_counts_are_those_of_factorials() {
+        // Rounding of the largest term on either side.
+        let near = |a: f64, b: f64, size: f64| assert!((a - b).abs() < 8.0 * f64::EPSILON * (1.0 + size), "{a} {b}");
+        for y in [1.0_f64, 3.0, 15.0, 16.0, 17.0, 60.0, 170.0] {
+            for u in [-30.0_f64, -1.0, 0.0, 2.0, y.ln(), 6.0] {
+                let direct = y * u - u.exp() - libm::lgamma(y + 1.0);
+                near(ln_poisson(y, 0.0, u), direct, y * u.abs() + u.exp() + libm::lgamma(y + 1.0));
+            }
+            for f in [0.3_f64, 1.0, 4.0, 40.0] {
+                let direct = libm::lgamma(y + f + 1.0) - libm::lgamma(y + 1.0) - libm::lgamma(f + 1.0);
+                near(ln_choose(y, f), direct, libm::lgamma(y + f + 1.0));
+                for u in [-800.0_f64, -2.0, 0.1, 5.0, 800.0] {
+                    let (rise, fall) = (vi_core::special::softplus(u), vi_core::special::softplus(-u));
+                    let slope = y * vi_core::special::sigmoid(-u) - f * vi_core::special::sigmoid(u);
+                    near(binomial_slope(y, f, 0.0, u), slope, (y + f) * (1.0 + u.abs()));
+                    near(ln_binomial(y, f, 0.0, u), direct - y * fall - f * rise, direct + (y + f) * (1.0 + u.abs()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn series_and_closed_forms_meet() {
+        for side in [1.0 - 1e-9, 1.0 + 1e-9, -1.0 + 1e-9, -1.0 - 1e-9] {
+            let r = NEAR * side;
+            // ε·r is left of the closed form.
+            assert!((exp_beyond_line(r) - (r.exp_m1() - r)).abs() < 2.0 * f64::EPSILON * NEAR);
+            for (k, f) in [(1e3, 1e3), (1e2, 9e2), (9e2, 1e2)] {
+                let (p, delta, _) = rarer(k, f, r);
+                let closed = (k + f) * ((p * delta.exp_m1()).ln_1p() - p * delta);
+                assert!((deviance(k, f, r) - closed).abs() < 2.0 * f64::EPSILON * NEAR * (k + f), "{k} {f} {side}");
+            }
+        }
+    }
+
+    #[test]
+    fn large_counts_keep_their_digits() {
+        for y in [1e6_f64, 1e9, 1e12, 1e15] {
+            // At the mode: 1/√(2πy), and 1/√(πy) for y of 2y; next terms 1/12y.
+            let (poisson, halves) = (ln_poisson(y, y.ln(), 0.0), ln_binomial(y, y, 0.0, 0.0));
+            // u = log y is rounded to ε·|u|, which costs y·(ε·u)²/2.
+            let rounding = 1.0 / (8.0 * y) + 64.0 * f64::EPSILON + y * (f64::EPSILON * y.ln()).powi(2);
+            assert!((poisson + 0.5 * (std::f64::consts::TAU * y).ln()).abs() < rounding, "{y:e}: {poisson}");
+            assert!((halves + 0.5 * (std::f64::consts::PI * y).ln()).abs() < rounding, "{y:e}: {halves}");
+            // One standard deviation off, half a nat less, by the normal limit.
+            let skew = 1.0 / y.sqrt() + y.sqrt() * f64::EPSILON * y.ln();
+            assert!((ln_poisson(y, y.ln(), y.sqrt().recip()) - poisson + 0.5).abs() < skew, "{y:e}");
+            assert!((ln_binomial(y, y, 0.0, (2.0 / y).sqrt()) - halves + 0.5).abs() < skew, "{y:e}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Labels brought to a common scale, and back.
+
+use serde::{Deserialize, Serialize};
+use vi_core::Error;
+
+use super::observation::Observation;
+use crate::units::unit;
+
+/// `(y − centre)/scale`, for families that take labels in any unit; 0 and 1 for the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Target {
+    pub(super) centre: f64,
+    pub(super) scale: f64,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self { centre: 0.0, scale: 1.0 }
+    }
+}
+
+impl Target {
+    /// By the mean, where `centred`, and the root mean square of what is left of `y − offset`; rows of no weight do not count.
+    ///
+    /// # Errors
+    /// `Overflow` where their variance is no float.
+    pub(super) fn of<'a>(observed: impl Iterator<Item = &'a Observation>, centred: bool) -> Result<Self, Error> {
+        let labels: Vec<f64> = observed.filter(|o| o.weight > 0.0).map(|o| o.label - o.offset).collect();
+        let n = labels.len().max(1) as f64;
+        let largest = labels.iter().fold(0.0_f64, |largest, y| largest.max(y.abs()));
+        if largest.is_infinite() {
+            return Err(Error::Overflow { quantity: "a label less its offset", value: largest });
+        }
+        let unit = unit(largest);
+        let centre = if centred { labels.iter().map(|y| y / unit).sum::<f64>() / n } else { 0.0 };
+        let spread = (labels.iter().map(|y| (y / unit - centre).powi(2)).sum::<f64>() / n).sqrt();
+        // Labels of one value have deviations of rounding alone, and their own size for a unit.
+        let varies = spread > n * f64::EPSILON * (largest / unit);
+        let scale = if varies { spread * unit } else { largest };
+        let square = scale * scale;
+        if varies && !square.is_normal() {
+            return Err(Error::Overflow { quantity: "the variance of the labels", value: square });
+        }
+        Ok(Self { centre: centre * unit, scale: if square.is_normal() { scale } else { 1.0 } })
+    }
+
+    /// # Errors
+    /// `NonFinite`, `Setting`: a stored one is read with suspicion.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        crate::check::finite("centre of the labels", &[self.centre])?;
+        crate::check::positive("scale of the labels", self.scale)
+    }
+
+    /// The observation with label and offset on the new scale.
+    ///
+    /// # Errors
+    /// `Overflow`.
+    pub(super) fn apply(&self, observed: &Observation) -> Result<Observation, Error> {
+        let mut scaled = *observed;
+        scaled.label = (observed.label - self.centre) / self.scale;
+        scaled.offset = observed.offset / self.scale;
+        match [scaled.label, scaled.offset].into_iter().find(|value| !value.is_finite()) {
+            None => Ok(scaled),
+            Some(value) => Err(Error::Overflow { quantity: "a standardised label", value }),
+        }
+    }
+
+    /// What a log density of the scaled label is more than that of the label itself: `weight·log scale`.
+    pub(super) fn log_jacobian(&self, observed: &Observation) -> f64 {
+        observed.weight * self.scale.ln()
+    }
+}

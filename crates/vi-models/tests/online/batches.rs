@@ -1,0 +1,117 @@
+//! Batches, loops and sparse rows are one and the same.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+use vi_models::ModelError;
+use vi_models::online::family::Counts;
+use vi_models::online::{OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise};
+
+use crate::{KINDS, bits, numbers, settings, stream};
+
+#[test]
+fn batches_are_loops_to_the_bit_for_every_belief() {
+    let (rows, labels) = stream(130, 1);
+    for kind in KINDS {
+        let mut looped = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+        for (row, &label) in rows.chunks(3).zip(&labels) {
+            looped.update(row, label).unwrap();
+        }
+        for cut in [1, 20, 50, 77, 130] {
+            let mut batched = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+            for (rows, labels) in rows.chunks(3 * cut).zip(labels.chunks(cut)) {
+                batched.update_batch(rows, labels).unwrap();
+            }
+            assert_eq!(bits(&looped), bits(&batched), "{kind:?}, batches of {cut}");
+        }
+    }
+}
+
+#[test]
+fn wide_batches_are_loops_to_rounding() {
+    let (d, n) = (70, 150);
+    let mut rng = ChaCha8Rng::seed_from_u64(20);
+    let rows: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
+    let labels: Vec<f64> = rows.chunks(d).map(|x| f64::from(x[0] + x[1] > 0.3 * x[2])).collect();
+    for kind in KINDS {
+        let settings = OnlineSettings { prior_scale: PriorScale::Given(1.0), ..settings(kind) };
+        let mut looped = OnlineLogistic::with_settings(d, settings.clone()).unwrap();
+        for (row, &label) in rows.chunks(d).zip(&labels) {
+            looped.update(row, label).unwrap();
+        }
+        let mut batched = OnlineLogistic::with_settings(d, settings).unwrap();
+        batched.update_batch(&rows, &labels).unwrap();
+        // Rounding of n updates, each of sums of d terms, at a condition of at most 25·n for this prior.
+        let tolerance = (n * d) as f64 * 25.0 * n as f64 * f64::EPSILON;
+        assert!((looped.evidence() / batched.evidence() - 1.0).abs() < tolerance, "{kind:?}");
+        for x in rows.chunks(d).take(20) {
+            let (a, b) = (looped.predict(x).unwrap().projection, batched.predict(x).unwrap().projection);
+            assert!((a.mean - b.mean).abs() < tolerance * (1.0 + a.mean.abs()), "{kind:?}");
+            assert!((a.variance / b.variance - 1.0).abs() < tolerance, "{kind:?}");
+        }
+        let mut bad = labels.clone();
+        bad[120] = 7.0;
+        let before = bits(&batched);
+        assert!(matches!(
+            batched.update_batch(&rows, &bad),
+            Err(ModelError::Core(vi_core::Error::Row { row: 120, .. }))
+        ));
+        assert_eq!(before, bits(&batched));
+    }
+}
+
+#[test]
+fn a_sparse_row_is_the_dense_row_with_its_zeros() {
+    let (rows, labels) = stream(60, 4);
+    for (kind, centre) in KINDS.into_iter().flat_map(|kind| [(kind, true), (kind, false)]) {
+        let standardise = Standardise::FirstRows { rows: 20, centre };
+        let settings = OnlineSettings { standardise, ..settings(kind) };
+        let mut dense = OnlineLogistic::with_settings(5, settings.clone()).unwrap();
+        let mut sparse = OnlineLogistic::with_settings(5, settings).unwrap();
+        let positions: Vec<usize> = (0..60).flat_map(|i| if i % 2 == 0 { [0, 1, 2] } else { [1, 3, 4] }).collect();
+        for ((row, at), &label) in rows.chunks(3).zip(positions.chunks(3)).zip(&labels) {
+            let mut written = [0.0; 5];
+            for (&j, &value) in at.iter().zip(row) {
+                written[j] = value;
+            }
+            dense.update(&written, label).unwrap();
+            sparse.update((at, row), label).unwrap();
+        }
+        let starts: Vec<usize> = (0..=60).map(|i| 3 * i).collect();
+        let mut batched = OnlineLogistic::with_settings(5, dense.settings().clone()).unwrap();
+        let all = Rows::Sparse { starts: &starts, positions: &positions, values: &rows };
+        batched.update_batch(all, &labels).unwrap();
+        assert_eq!(bits(&sparse), bits(&batched));
+        let row = Row::Sparse { positions: &positions[..3], values: &rows[..3] };
+        let (a, b) = (dense.predict(&[rows[0], rows[1], rows[2], 0.0, 0.0]).unwrap(), sparse.predict(row).unwrap());
+        // The same sums in another order, over 60 rows.
+        assert!((a.probability - b.probability).abs() < 60.0 * 64.0 * f64::EPSILON, "{kind:?}");
+    }
+}
+
+#[test]
+fn linear_and_count_batches_are_loops_to_the_bit_and_survive_storage() {
+    let (rows, labels) = numbers(90, 35);
+    let counts: Vec<f64> = labels.iter().map(|y| y.abs().round()).collect();
+    for kind in KINDS {
+        let settings = OnlineSettings { belief: kind, ..OnlineLinear::default_settings() };
+        let new = || OnlineLinear::with_settings(2, settings.clone(), 1e-2, 1e-4).unwrap();
+        let text = |model: &OnlineLinear| serde_json::to_string(model).unwrap();
+        let mut looped = new();
+        rows.chunks(2).zip(&labels).for_each(|(row, &y)| looped.update(row, y).unwrap());
+        for cut in [7, 50, 60] {
+            let mut batched = new();
+            batched.update_batch(&rows[..2 * cut], &labels[..cut]).unwrap();
+            let mut read: OnlineLinear = serde_json::from_str(&text(&batched)).unwrap();
+            read.update_batch(&rows[2 * cut..], &labels[cut..]).unwrap();
+            assert_eq!(text(&looped), text(&read), "{kind:?}, stored after {cut}");
+        }
+        let new = || OnlineGlm::with_settings(2, Counts, OnlineSettings { belief: kind, ..OnlineSettings::default() });
+        let (mut looped, mut batched) = (new().unwrap(), new().unwrap());
+        rows.chunks(2).zip(&counts).for_each(|(row, &y)| looped.update(row, y).unwrap());
+        for (rows, counts) in rows.chunks(2 * 33).zip(counts.chunks(33)) {
+            batched.update_batch(rows, counts).unwrap();
+        }
+        assert_eq!(serde_json::to_string(&looped).unwrap(), serde_json::to_string(&batched).unwrap(), "{kind:?}");
+    }
+}

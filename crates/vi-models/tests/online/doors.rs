@@ -1,0 +1,185 @@
+//! What is refused, and that nothing has changed then.
+
+use vi_core::Error;
+use vi_models::ModelError;
+use vi_models::online::family::{Counts, Probit, Trials};
+use vi_models::online::{
+    Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Rows,
+    Standardise,
+};
+
+use crate::{KINDS, bits, numbers, settings, stream};
+
+#[test]
+fn errors_name_the_fact_and_change_nothing() {
+    let (rows, labels) = stream(80, 5);
+    for (kind, learned) in KINDS.into_iter().flat_map(|kind| [(kind, 20), (kind, 80)]) {
+        let mut model = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+        model.update_batch(&rows[..3 * learned], &labels[..learned]).unwrap();
+        let before = bits(&model);
+        assert!(matches!(
+            model.update(&[0.0, f64::NAN, 1.0], 1.0),
+            Err(ModelError::Core(vi_core::Error::NonFinite { argument: "row", index: 1, .. }))
+        ));
+        assert!(matches!(
+            model.update(&[0.0, 1.0], 1.0),
+            Err(ModelError::Core(vi_core::Error::Dimension { argument: "row", expected: 3, found: 2 }))
+        ));
+        assert!(matches!(
+            model.update(&[0.0, 1.0, 2.0], 2.0),
+            Err(ModelError::Core(vi_core::Error::Label { label: 2.0, .. }))
+        ));
+        assert!(model.update(&[0.0; 3], Observation::new(1.0).weight(-1.0)).is_err());
+        assert!(model.update(&[0.0; 3], Observation::new(1.0).offset(f64::INFINITY)).is_err());
+        assert!(model.update((&[2usize, 1], &[1.0, 1.0]), 1.0).is_err());
+        // The 41st row is bad: the forty before it, which cross the end of the warm-up, are taken back.
+        let mut bad = labels[..60].to_vec();
+        bad[40] = 0.5;
+        assert!(matches!(
+            model.update_batch(&rows[..180], &bad),
+            Err(ModelError::Core(vi_core::Error::Row { row: 40, .. }))
+        ));
+        assert!(matches!(
+            model.update_batch(&rows[..0], &bad[..0]),
+            Err(ModelError::Core(vi_core::Error::Empty { .. }))
+        ));
+        assert!(model.predict(&[1.0]).is_err());
+        assert_eq!(before, bits(&model), "{kind:?} after {learned} rows");
+    }
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    let ok = OnlineSettings::default();
+    let bad = [
+        OnlineSettings { prior_scale: PriorScale::Given(0.0), ..ok.clone() },
+        OnlineSettings { prior_scale: PriorScale::Given(f64::NAN), ..ok.clone() },
+        OnlineSettings { prior_scale: PriorScale::Learned(vec![]), ..ok.clone() },
+        OnlineSettings { intercept_scale: -1.0, ..ok.clone() },
+        OnlineSettings { memory: Memory::Fading(1.0), ..ok.clone() },
+        OnlineSettings { standardise: Standardise::FirstRows { rows: 1, centre: true }, ..ok.clone() },
+        OnlineSettings { standardise: Standardise::Fixed { centres: vec![0.0], scales: vec![1.0, 1.0] }, ..ok.clone() },
+        OnlineSettings { standardise: Standardise::Fixed { centres: vec![0.0; 2], scales: vec![1.0, 0.0] }, ..ok },
+    ];
+    for settings in bad {
+        assert!(OnlineLogistic::with_settings(2, settings.clone()).is_err(), "{settings:?}");
+    }
+}
+
+#[test]
+fn a_model_without_inputs_learns_its_intercept() {
+    let labels = [1.0, 1.0, 0.0, 1.0];
+    let (mut looped, mut batched) = (OnlineLogistic::new(0).unwrap(), OnlineLogistic::new(0).unwrap());
+    for &label in &labels {
+        looped.update(&[], label).unwrap();
+    }
+    batched.update_batch(&[], &labels).unwrap();
+    assert_eq!(bits(&looped), bits(&batched));
+    assert_eq!(batched.info().observations, 4);
+    assert!(batched.predict(&[]).unwrap().probability > 0.5);
+    assert!(batched.update_batch(&[1.0], &labels).is_err());
+}
+
+/// What `vi-core` found wrong, which must not be told of a row.
+fn core(error: ModelError) -> Error {
+    match error {
+        ModelError::Core(error) => error,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_offset_is_checked_where_it_is_predicted_at() {
+    let (rows, labels) = numbers(60, 70);
+    let classes: Vec<f64> = labels.iter().map(|&y| f64::from(y > 5.0)).collect();
+    let mut logistic = OnlineLogistic::new(2).unwrap();
+    logistic.update_batch(&rows, &classes).unwrap();
+    let mut linear = OnlineLinear::new(2).unwrap();
+    linear.update_batch(&rows, &labels).unwrap();
+    let mut counts = OnlineGlm::new(2, Counts).unwrap();
+    counts.update_batch(&rows, &classes).unwrap();
+    for offset in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let errors = [
+            logistic.predict_at(&rows[..2], offset).unwrap_err(),
+            linear.predict_at(&rows[..2], offset).unwrap_err(),
+            counts.predict(&rows[..2], Observation::new(0.0).offset(offset)).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(core(error), Error::Setting { name: "offset", .. }));
+        }
+    }
+    let (plain, shifted) = (linear.predict(&rows[..2]).unwrap(), linear.predict_at(&rows[..2], 2.5).unwrap());
+    assert!((shifted.mean() - plain.mean() - 2.5).abs() < 16.0 * f64::EPSILON * (2.5 + plain.mean().abs()));
+    let (plain, shifted) = (logistic.predict(&rows[..2]).unwrap(), logistic.predict_at(&rows[..2], 2.5).unwrap());
+    assert_eq!(shifted.projection.mean, plain.projection.mean + 2.5);
+}
+
+#[test]
+fn options_that_a_family_does_not_take_are_refused() {
+    let refused = |result: Result<(), ModelError>, option: &str| {
+        let error = core(result.unwrap_err());
+        assert!(matches!(error, Error::Setting { name, value: 7.0, .. } if name == option), "{error}");
+    };
+    for (option, observed) in
+        [("trials", Observation::new(1.0).trials(7.0)), ("exposure", Observation::new(1.0).exposure(7.0))]
+    {
+        refused(OnlineLogistic::new(1).unwrap().update(&[1.0], observed), option);
+        refused(OnlineLinear::new(1).unwrap().update(&[1.0], observed), option);
+        refused(OnlineSoftmax::new(1, 3).unwrap().update(&[1.0], observed), option);
+        refused(OnlineGlm::new(1, Probit).unwrap().update(&[1.0], observed), option);
+    }
+    refused(OnlineGlm::new(1, Counts).unwrap().update(&[1.0], Observation::new(1.0).trials(7.0)), "trials");
+    refused(OnlineGlm::new(1, Trials).unwrap().update(&[1.0], Observation::new(1.0).exposure(7.0)), "exposure");
+    assert!(OnlineGlm::new(1, Counts).unwrap().predict(&[1.0], Observation::new(1.0).trials(7.0)).is_err());
+    OnlineGlm::new(1, Trials).unwrap().update(&[1.0], Observation::new(1.0).trials(7.0)).unwrap();
+}
+
+#[test]
+fn sparse_starts_cover_all_entries() {
+    let (positions, values) = ([0, 1, 2], [1.0, 2.0, 3.0]);
+    for (starts, index) in [([1, 2, 3], 0), ([0, 1, 2], 2)] {
+        let mut model = OnlineLogistic::new(3).unwrap();
+        let rows = Rows::Sparse { starts: &starts, positions: &positions, values: &values };
+        let error = core(model.update_batch(rows, &[1.0, 0.0]).unwrap_err());
+        assert!(matches!(error, Error::Entry { argument: "starts", index: found, .. } if found == index), "{error}");
+    }
+}
+
+#[test]
+fn inputs_of_any_size_are_scaled_and_errors_blame_the_new_row() {
+    let mut model = OnlineLinear::new(1).unwrap();
+    for t in 0..10 {
+        model.update(&[f64::from(t)], f64::from(t % 3)).unwrap();
+    }
+    model.clone().update(&[1e200], 0.0).unwrap();
+    let before = serde_json::to_string(&model).unwrap();
+    let found = core(model.update(&[1.0], f64::INFINITY).unwrap_err());
+    assert!(!matches!(found, Error::Row { .. }), "{found}");
+    let error = core(model.update_batch(&[1.0, 2.0], &[0.0, f64::NAN]).unwrap_err());
+    assert!(matches!(error, Error::Row { row: 1, .. }), "{error}");
+    assert_eq!(before, serde_json::to_string(&model).unwrap());
+
+    let (rows, labels) = stream(80, 71);
+    let mut plain = OnlineLogistic::new(3).unwrap();
+    plain.update_batch(&rows, &labels).unwrap();
+    for unit in [1e-300, 1e-170, 1e160, 1e300] {
+        let other: Vec<f64> = rows.iter().map(|x| x * unit).collect();
+        let mut scaled = OnlineLogistic::new(3).unwrap();
+        scaled.update_batch(&other, &labels).unwrap();
+        assert_eq!(scaled.info().constant_columns, Vec::<usize>::new());
+        let (p, q) = (plain.predict(&rows[..3]).unwrap(), scaled.predict(&other[..3]).unwrap());
+        // Rounding of each product by the unit and of 80 updates.
+        assert!((p.probability - q.probability).abs() < 80.0 * 16.0 * f64::EPSILON, "{unit:e}");
+    }
+}
+
+#[test]
+fn sizes_that_no_memory_holds_are_errors() {
+    for inputs in [usize::MAX, usize::MAX / 2, 1 << 60] {
+        for kind in KINDS {
+            let error = OnlineLogistic::with_settings(inputs, settings(kind)).unwrap_err();
+            assert!(matches!(core(error), Error::Setting { name: "inputs", .. }), "{inputs}");
+        }
+        assert!(OnlineSoftmax::new(inputs, 3).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Linear models: the conjugate posterior.
+
+use vi_models::ModelError;
+use vi_models::online::{BeliefKind, Observation, OnlineLinear, OnlineSettings, PriorScale, Standardise};
+
+use crate::numbers;
+
+#[test]
+fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
+    let (n, scale) = (40, 2.0);
+    let (rows, labels) = numbers(n, 30);
+    let settings = OnlineSettings {
+        prior_scale: PriorScale::Given(scale),
+        intercept_scale: scale,
+        standardise: Standardise::Never,
+        ..OnlineLinear::default_settings()
+    };
+    for kind in [BeliefKind::Full, BeliefKind::SquareRoot] {
+        let settings = OnlineSettings { belief: kind, ..settings.clone() };
+        let mut model = OnlineLinear::with_settings(2, settings.clone(), 1.5, 0.7).unwrap();
+        model.update_batch(&rows, &labels).unwrap();
+        // Λ = I/s² + XᵀX, Λμ = Xᵀy; a = a₀ + n/2; b = b₀ + ½(yᵀy − μᵀΛμ), by elimination on three columns.
+        let design: Vec<[f64; 3]> = rows.chunks(2).map(|x| [x[0], x[1], 1.0]).collect();
+        let mut system = [[0.0; 4]; 3];
+        for i in 0..3 {
+            system[i][i] = 1.0 / (scale * scale);
+            for (x, y) in design.iter().zip(&labels) {
+                (0..3).for_each(|j| system[i][j] += x[i] * x[j]);
+                system[i][3] += x[i] * y;
+            }
+        }
+        let moments = [system[0][3], system[1][3], system[2][3]];
+        let mut log_det = 0.0;
+        for i in 0..3 {
+            log_det += f64::ln(system[i][i]);
+            for k in (0..3).filter(|&k| k != i) {
+                let factor = system[k][i] / system[i][i];
+                (0..4).for_each(|j| system[k][j] -= factor * system[i][j]);
+            }
+        }
+        let mean: [f64; 3] = std::array::from_fn(|i| system[i][3] / system[i][i]);
+        let (shape, rate) = model.noise();
+        let explained: f64 = mean.iter().zip(&moments).map(|(m, v)| m * v).sum();
+        let expected_rate = 0.7 + 0.5 * (labels.iter().map(|y| y * y).sum::<f64>() - explained);
+        // Rounding of 40 updates at a condition of about 160; the rate cancels 25 to 1 or so beside it.
+        let tolerance = 40.0 * 160.0 * 25.0 * f64::EPSILON;
+        assert_eq!(shape, 1.5 + 0.5 * n as f64);
+        assert!((rate / expected_rate - 1.0).abs() < tolerance, "{kind:?}: {rate} {expected_rate}");
+        let weights = model.weights();
+        assert!((weights.weights[0] - mean[0]).abs() < tolerance && (weights.intercept - mean[2]).abs() < tolerance);
+        // The evidence of all rows at once: determinants and gammas.
+        let ln_gamma = |a: f64| libm::lgamma(a);
+        let half_n = 0.5 * n as f64;
+        let evidence = -half_n * (2.0 * std::f64::consts::PI).ln() - 0.5 * (log_det + 3.0 * 2.0 * scale.ln())
+            + 1.5 * f64::ln(0.7)
+            - shape * expected_rate.ln()
+            + ln_gamma(shape)
+            - ln_gamma(1.5);
+        assert!((model.evidence() - evidence).abs() < tolerance * evidence.abs(), "{} {evidence}", model.evidence());
+
+        let mut shards: Vec<OnlineLinear> = Vec::new();
+        for (rows, labels) in rows.chunks(2 * 13).zip(labels.chunks(13)) {
+            let mut shard = OnlineLinear::with_settings(2, settings.clone(), 1.5, 0.7).unwrap();
+            shard.update_batch(rows, labels).unwrap();
+            shards.push(shard);
+        }
+        let (first, others) = shards.split_at_mut(1);
+        first[0].merge(&others.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(first[0].noise().0, shape);
+        assert!((first[0].noise().1 / rate - 1.0).abs() < 4.0 * tolerance);
+        let (a, b) = (first[0].predict(&[0.3, -1.0]).unwrap(), model.predict(&[0.3, -1.0]).unwrap());
+        assert!(
+            (a.mean() - b.mean()).abs() < tolerance
+                && (a.standard_deviation() - b.standard_deviation()).abs() < tolerance
+        );
+    }
+}
+
+#[test]
+fn a_number_too_large_to_square_changes_nothing() {
+    let given = PriorScale::Given(1.0);
+    for prior_scale in [given, PriorScale::default()] {
+        let settings =
+            OnlineSettings { prior_scale, standardise: Standardise::Never, ..OnlineLinear::default_settings() };
+        let mut model = OnlineLinear::with_settings(1, settings, 1.0, 1.0).unwrap();
+        model.update(&[1.0], 2.0).unwrap();
+        let before = serde_json::to_string(&model).unwrap();
+        let error = model.update(&[1.0], 1e200).unwrap_err();
+        assert!(matches!(error, ModelError::Core(vi_core::Error::Overflow { .. })), "{error}");
+        assert_eq!(before, serde_json::to_string(&model).unwrap());
+    }
+}
+
+#[test]
+fn unit_and_origin_of_the_label_do_not_move_a_linear_models_intervals() {
+    let (rows, labels) = numbers(200, 34);
+    let offset = |t: usize| if t.is_multiple_of(2) { 0.7 } else { -0.2 };
+    let fit = |unit: f64, origin: f64| {
+        let mut model = OnlineLinear::new(2).unwrap();
+        for (t, (row, y)) in rows.chunks(2).zip(&labels).enumerate() {
+            let observed = Observation::new(unit * y + origin + unit * offset(t)).offset(unit * offset(t));
+            model.update(row, observed.weight(if t.is_multiple_of(5) { 2.0 } else { 1.0 })).unwrap();
+        }
+        model
+    };
+    let plain = fit(1.0, 0.0);
+    let weight: f64 = (0..200_usize).map(|t| if t.is_multiple_of(5) { 2.0 } else { 1.0 }).sum();
+    for (unit, origin) in [(1.0, 1e4), (1.0, 1e6), (1e-3, 0.0), (1e-6, 0.0), (1e9, -3e9), (1e-140, 0.0), (1e140, 0.0)] {
+        let other = fit(unit, origin);
+        // Origin and label share a float: ε·(origin/unit) standard deviations in each label, 200 updates, a prior flat by 10⁶.
+        let tolerance = 200.0 * (1e6 + origin.abs() / unit) * 8.0 * f64::EPSILON;
+        let shift = weight * unit.ln();
+        assert!(
+            (other.evidence() + shift - plain.evidence()).abs() < tolerance * (1.0 + shift.abs()),
+            "{unit} {origin}"
+        );
+        assert!((other.noise().1 / unit / unit / plain.noise().1 - 1.0).abs() < tolerance, "{unit} {origin}");
+        let (w, v) = (plain.weights(), other.weights());
+        assert!((v.weights[1] / unit - w.weights[1]).abs() < tolerance, "{unit} {origin}");
+        assert!(((v.intercept - origin) / unit - w.intercept).abs() < tolerance, "{unit} {origin}");
+        for x in rows.chunks(2).take(20) {
+            let (p, q) = (plain.predict(x).unwrap(), other.predict(x).unwrap());
+            assert!(
+                (q.standard_deviation() / unit / p.standard_deviation() - 1.0).abs() < tolerance,
+                "{unit} {origin}"
+            );
+            assert!(((q.mean() - origin) / unit - p.mean()).abs() < tolerance, "{unit} {origin}");
+        }
+    }
+    // The noise is 0.3.
+    assert!((plain.predict(&rows[..2]).unwrap().standard_deviation() / 0.3 - 1.0).abs() < 0.2);
+}
+
+#[test]
+fn units_of_the_inputs_do_not_move_a_linear_models_intervals() {
+    let (rows, labels) = numbers(80, 31);
+    let moved: Vec<f64> = rows.chunks(2).flat_map(|x| [1e-4 * x[0] + 3e-4, 50.0 * x[1] - 80.0]).collect();
+    let (mut one, mut two) = (OnlineLinear::new(2).unwrap(), OnlineLinear::new(2).unwrap());
+    one.update_batch(&rows, &labels).unwrap();
+    two.update_batch(&moved, &labels).unwrap();
+    for (x, z) in rows.chunks(2).zip(moved.chunks(2)) {
+        let (p, q) = (one.predict(x).unwrap(), two.predict(z).unwrap());
+        // A shift of 3 standard deviations costs 3ε in each input; 80 updates, a prior flat by 10⁶ in variance.
+        let tolerance = 80.0 * 3.0 * 1e6 * f64::EPSILON;
+        assert!((p.standard_deviation() / q.standard_deviation() - 1.0).abs() < tolerance);
+        assert!((p.mean() - q.mean()).abs() < tolerance * p.mean().abs().max(1.0));
+    }
+}

@@ -1,0 +1,261 @@
+//! What is learned, and how well.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+use vi_core::refine::RefineSettings;
+use vi_models::ModelError;
+use vi_models::online::{
+    Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise,
+};
+
+use crate::{KINDS, bits, settings, stream};
+
+#[test]
+fn sweeps_over_kept_rows_find_the_best_gaussian() {
+    let (rows, labels) = stream(500, 21);
+    let settings = OnlineSettings { keep_rows: true, prior_scale: PriorScale::Given(2.5), ..OnlineSettings::default() };
+    let mut model = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    let mut reversed = OnlineLogistic::with_settings(3, settings).unwrap();
+    let mut fixed = model.settings().clone();
+    assert_eq!(model.info().advice, Advice::Diagnose);
+    let mut rng = ChaCha8Rng::seed_from_u64(23);
+    assert_eq!(model.diagnose(10_000, &mut rng).unwrap().advice, Advice::Sweep);
+    let info = model.refine(RefineSettings::default()).unwrap();
+    assert!(info.bounds.last() > info.bounds.first());
+    let good = model.diagnose(10_000, &mut rng).unwrap();
+    assert!(good.advice == Advice::Good && good.effective_share.is_some_and(|share| share > 0.98), "{good:?}");
+    // The order of the rows decides a one-pass posterior, not the best one.
+    reversed.update_batch(&rows[..150], &labels[..50]).unwrap();
+    for (row, &label) in rows[150..].chunks(3).zip(&labels[50..]).rev() {
+        reversed.update(row, label).unwrap();
+    }
+    reversed.refine(RefineSettings::default()).unwrap();
+    let (a, b) = (model.predict(&rows[..3]).unwrap(), reversed.predict(&rows[..3]).unwrap());
+    // Both are within the sweeps' tolerance of the optimum, 1e-6 nats or better: √(2·1e-6) standard deviations.
+    let sd = a.projection.variance.sqrt();
+    assert!((a.projection.mean - b.projection.mean).abs() < 4e-3 * sd);
+    // Two rows and a flat prior leave a posterior with one soft wall: no Gaussian.
+    let wide = OnlineSettings { prior_scale: PriorScale::Given(50.0), intercept_scale: 50.0, ..fixed.clone() };
+    let mut walled =
+        OnlineLogistic::with_settings(1, OnlineSettings { standardise: Standardise::Never, ..wide }).unwrap();
+    walled.update_batch(&[-1.0, 1.0], &[0.0, 1.0]).unwrap();
+    walled.refine(RefineSettings::default()).unwrap();
+    let diagnosis = walled.diagnose(10_000, &mut rng).unwrap();
+    assert_eq!(diagnosis.advice, Advice::Boost, "{diagnosis:?}");
+    assert_eq!(diagnosis.advice.to_string(), "the posterior is not Gaussian: boost");
+    fixed.keep_rows = false;
+    let mut forgetful = OnlineLogistic::with_settings(3, fixed).unwrap();
+    assert_eq!(forgetful.refine(RefineSettings::default()), Err(ModelError::NotKept));
+}
+
+#[test]
+fn offsets_and_weights_are_what_they_say() {
+    let (rows, labels) = stream(60, 22);
+    let settings = OnlineSettings { standardise: Standardise::Never, ..OnlineSettings::default() };
+    let (mut offset, mut shifted) = (
+        OnlineLogistic::with_settings(1, settings.clone()).unwrap(),
+        OnlineLogistic::with_settings(1, settings.clone()).unwrap(),
+    );
+    let mut ignored = OnlineLogistic::with_settings(1, settings).unwrap();
+    for (row, &label) in rows.chunks(3).zip(&labels) {
+        offset.update(&row[..1], Observation::new(label).offset(3.0)).unwrap();
+        shifted.update(&row[..1], label).unwrap();
+        ignored.update(&row[..1], Observation::new(label).weight(0.0)).unwrap();
+    }
+    // The intercept makes up for the offset, but for what a prior of standard deviation 5 holds back.
+    let gap = shifted.weights().intercept - offset.weights().intercept;
+    assert!((gap - 3.0).abs() < 0.5, "{gap}");
+    let (there, here) = (offset.predict_at(&[0.1], 3.0).unwrap(), shifted.predict(&[0.1]).unwrap());
+    assert!((there.probability - here.probability).abs() < 0.05);
+    // The mixture's weights sum to 1 to rounding.
+    assert!((ignored.predict(&[1.0]).unwrap().probability - 0.5).abs() < 32.0 * f64::EPSILON);
+    assert_eq!(ignored.evidence(), 0.0);
+}
+
+#[test]
+fn units_and_origin_of_a_column_do_not_matter() {
+    let (rows, labels) = stream(200, 3);
+    let moved: Vec<f64> = rows.chunks(3).flat_map(|x| [1e3 * x[0] - 7e3, 1e-4 * x[1], x[2] + 5e-3]).collect();
+    let (mut one, mut two) = (OnlineLogistic::new(3).unwrap(), OnlineLogistic::new(3).unwrap());
+    one.update_batch(&rows, &labels).unwrap();
+    two.update_batch(&moved, &labels).unwrap();
+    for (x, z) in rows.chunks(3).zip(moved.chunks(3)) {
+        let (p, q) = (one.predict(x).unwrap(), two.predict(z).unwrap());
+        // Shifting by 7 standard deviations costs about that many ε in each standardised input, 200 updates carry them on.
+        let tolerance = 200.0 * 7.0 * 16.0 * f64::EPSILON;
+        assert!((p.probability - q.probability).abs() < tolerance);
+        assert!((p.projection.variance / q.projection.variance - 1.0).abs() < tolerance);
+    }
+}
+
+#[test]
+fn constant_and_repeated_columns_work_and_are_reported() {
+    let (rows, labels) = stream(100, 7);
+    let wide: Vec<f64> = rows.chunks(3).flat_map(|x| [x[0], 4.2, x[0], 2.0 * x[1]]).collect();
+    for kind in KINDS {
+        let mut model = OnlineLogistic::with_settings(4, settings(kind)).unwrap();
+        model.update_batch(&wide, &labels).unwrap();
+        assert_eq!(model.info().constant_columns, [1]);
+        assert!(model.predict(&wide[..4]).unwrap().probability.is_finite());
+        let weights = model.weights().weights;
+        // Two copies of a column share its weight equally.
+        assert!((weights[0] - weights[2]).abs() < 1e-9 * weights[0].abs().max(1e-3), "{kind:?}: {weights:?}");
+    }
+}
+
+#[test]
+fn shards_merge_and_refuse_strangers() {
+    let (rows, labels) = stream(120, 8);
+    let fixed = Standardise::Fixed { centres: vec![0.0, 100.0, 0.0], scales: vec![1.0, 30.0, 1e-3] };
+    for kind in KINDS {
+        let given = PriorScale::Given(1.0);
+        let settings = OnlineSettings { standardise: fixed.clone(), prior_scale: given, ..settings(kind) };
+        let mut whole = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
+        whole.update_batch(&rows, &labels).unwrap();
+        let mut shards: Vec<OnlineLogistic> = Vec::new();
+        for (rows, labels) in rows.chunks(3 * 40).zip(labels.chunks(40)) {
+            let mut shard = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
+            shard.update_batch(rows, labels).unwrap();
+            shards.push(shard);
+        }
+        let (first, others) = shards.split_at_mut(1);
+        first[0].merge(&[&others[0], &others[1]]).unwrap();
+        let (a, b) = (whole.predict(&rows[..3]).unwrap(), first[0].predict(&rows[..3]).unwrap());
+        assert!((a.probability - b.probability).abs() < 0.05, "{kind:?}: {a:?} {b:?}");
+        assert!((a.projection.variance / b.projection.variance - 1.0).abs() < 0.2, "{kind:?}");
+        assert_eq!(first[0].info().observations, 120);
+        let stranger = OnlineLogistic::with_settings(3, OnlineSettings { intercept_scale: 2.0, ..settings }).unwrap();
+        assert!(matches!(
+            first[0].merge(&[&others[0], &stranger]),
+            Err(ModelError::Unlike { shard: 1, what: "settings" })
+        ));
+    }
+}
+
+#[test]
+fn draws_have_the_posterior_moments_along_a_row() {
+    let (rows, labels) = stream(100, 9);
+    let row = &rows[..3];
+    for kind in KINDS {
+        let mut model = OnlineLogistic::with_settings(3, settings(kind)).unwrap();
+        model.update_batch(&rows, &labels).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(10);
+        let draws = 4000;
+        let scores: Vec<f64> = (0..draws).map(|_| model.sample(&mut rng).unwrap().score(row).unwrap()).collect();
+        let seen = model.predict(row).unwrap().projection;
+        let n = f64::from(draws);
+        let mean = scores.iter().sum::<f64>() / n;
+        let variance = scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / n;
+        assert!((mean - seen.mean).abs() < 5.0 * (seen.variance / n).sqrt(), "{kind:?}");
+        assert!((variance / seen.variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_drifting_world_is_followed() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let never = Standardise::Never;
+    let memory = |memory| OnlineSettings { memory, standardise: never.clone(), ..OnlineSettings::default() };
+    let make = |m| OnlineLogistic::with_settings(1, memory(m)).unwrap();
+    let mut models = [make(Memory::Everything), make(Memory::Fading(0.98)), make(Memory::TowardsPrior(0.98))];
+    for t in 0..1200 {
+        let x = rng.sample::<f64, _>(StandardNormal);
+        let slope = if t < 600 { 2.0 } else { -2.0 };
+        let y = if rng.random::<f64>() < 1.0 / (1.0 + (-slope * x).exp()) { 1.0 } else { 0.0 };
+        for model in &mut models {
+            model.update(&[x], y).unwrap();
+        }
+    }
+    assert!(models[0].weights().weights[0] > -1.0);
+    assert!(models[1].weights().weights[0] < -1.2 && models[2].weights().weights[0] < -1.2);
+    assert!(models[1].evidence() > models[0].evidence());
+}
+
+#[test]
+fn separable_classes_and_fewer_rows_than_inputs_work() {
+    let mut rng = ChaCha8Rng::seed_from_u64(40);
+    for kind in KINDS {
+        let mut separable = OnlineLogistic::with_settings(1, settings(kind)).unwrap();
+        let mut wide = OnlineLinear::with_settings(
+            30,
+            OnlineSettings { belief: kind, ..OnlineLinear::default_settings() },
+            1e-2,
+            1e-4,
+        )
+        .unwrap();
+        for t in 0..200 {
+            let x = f64::from(t % 20) - 9.5;
+            separable.update(&[x], f64::from(x > 0.0)).unwrap();
+            if t < 10 {
+                let row: Vec<f64> = (0..30).map(|_| rng.sample(StandardNormal)).collect();
+                wide.update(&row, row[0]).unwrap();
+            }
+        }
+        assert!(separable.predict(&[9.0]).unwrap().probability > 0.95, "{kind:?}");
+        assert!(wide.predict(&[0.1; 30]).unwrap().standard_deviation().is_finite());
+    }
+}
+
+#[test]
+fn what_was_refined_in_the_warm_up_is_kept() {
+    let (rows, labels) = stream(60, 72);
+    let settings = OnlineSettings { keep_rows: true, prior_scale: PriorScale::Given(2.5), ..OnlineSettings::default() };
+    let mut model = OnlineLogistic::with_settings(3, settings).unwrap();
+    model.update_batch(&rows[..90], &labels[..30]).unwrap();
+    model.refine(RefineSettings::default()).unwrap();
+    assert!(!model.info().warming_up);
+    let refined = model.predict(&rows[..3]).unwrap().projection;
+    let read: OnlineLogistic = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
+    // An observation of no weight is nothing to learn.
+    model.update(&rows[90..93], Observation::new(labels[30]).weight(0.0)).unwrap();
+    assert_eq!(model.predict(&rows[..3]).unwrap().projection, refined);
+    assert_eq!(read.predict(&rows[..3]).unwrap().projection, refined);
+    model.update_batch(&rows[93..], &labels[31..]).unwrap();
+    assert_eq!(model.info().observations, 60);
+}
+
+#[test]
+fn what_fades_beyond_telling_is_an_error_and_can_be_stored() {
+    let (rows, labels) = stream(900, 73);
+    let settings = OnlineSettings {
+        memory: Memory::Fading(0.95),
+        standardise: Standardise::Never,
+        prior_scale: PriorScale::Given(1.0),
+        ..OnlineSettings::default()
+    };
+    let mut model = OnlineLogistic::with_settings(2, settings).unwrap();
+    let mut refused = None;
+    for (t, (row, &label)) in rows.chunks(3).zip(&labels).enumerate() {
+        // The second input stops varying after 60 rows.
+        let x = [row[0], if t < 60 { row[2] * 1e3 } else { 0.0 }];
+        let before = bits(&model);
+        if let Err(error) = model.update(&x, label) {
+            assert!(error.to_string().starts_with("variances of the weights[1]"), "{error}");
+            assert_eq!(before, bits(&model));
+            refused = Some(t);
+            break;
+        }
+    }
+    // Its variance is at most that of the prior when it stops, 1, and 25 or 10⁸ are some ln(25·10⁸)/−ln 0.95 = 422 rows away.
+    assert!(refused.is_some_and(|t| (60 + 300..60 + 500).contains(&t)), "{refused:?}");
+    let read: OnlineLogistic = serde_json::from_str(&bits(&model)).unwrap();
+    assert_eq!(bits(&read), bits(&model));
+}
+
+#[test]
+fn a_sparse_prediction_is_that_of_the_row_written_out() {
+    let (rows, labels) = stream(60, 74);
+    for kind in KINDS {
+        let settings = OnlineSettings { standardise: Standardise::Never, ..settings(kind) };
+        let mut model = OnlineLogistic::with_settings(3, settings).unwrap();
+        let scaled: Vec<f64> = rows.chunks(3).flat_map(|x| [x[0], 0.01 * x[1], 1e3 * x[2]]).collect();
+        model.update_batch(&scaled, &labels).unwrap();
+        let dense = model.predict(&[0.0, 0.7, -1.3]).unwrap().projection;
+        let sparse = model.predict((&[1usize, 2], &[0.7, -1.3])).unwrap().projection;
+        // The same sums of three terms in another order.
+        assert!((dense.mean - sparse.mean).abs() < 64.0 * f64::EPSILON * (1.0 + dense.mean.abs()), "{kind:?}");
+        assert!((dense.variance / sparse.variance - 1.0).abs() < 256.0 * f64::EPSILON, "{kind:?}");
+    }
+}
