@@ -171,8 +171,9 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
     /// Draws of `y` (`n × draws`), independent from row to row.
     ///
     /// # Errors
-    /// `Row` with `Overflow`.
+    /// `Row` with `Overflow`; `Setting` for more draws than memory holds.
     pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Mat<f64>, RevrandError> {
+        check::room("draws", &[draws, self.len()])?;
         let mut samples = Mat::zeros(self.len(), draws);
         for i in 0..self.len() {
             let row = self.row(i);
