@@ -34,7 +34,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// Cost `n·D·K·draws`.
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Setting` for fewer than 2 draws.
+    /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Overflow` for a bound beyond floats; `Setting` for fewer than 2 draws, or more than memory holds.
     pub fn elbo<R: Rng + ?Sized>(&self, rows: Rows<'_>, draws: usize, rng: &mut R) -> Result<Elbo, RevrandError> {
         rows.check(&self.basis, &self.likelihood)?;
         check::count("y", rows.len())?;
@@ -45,6 +45,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         }
         let q = self.posterior();
         let (d, k) = (q.dimension(), q.components());
+        check::room("draws", &[draws, k, d.max(BLOCK)])?;
         let weights: Vec<Vec<f64>> = (0..k)
             .flat_map(|component| (0..draws).map(move |_| component))
             .map(|c| q.sample_component(c, rng))
@@ -83,7 +84,9 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             terms = Some(Terms { likelihood, ..of_block });
         }
         let terms = terms.ok_or(vi_core::Error::Empty { argument: "y" })?;
-        Ok(Elbo { terms, entropy_offset: q.entropy_offset(), monte_carlo: stratified(&log_joint, draws) })
+        let monte_carlo = stratified(&log_joint, draws);
+        check::computed("the bound", &[terms.value(), monte_carlo.value, monte_carlo.standard_error])?;
+        Ok(Elbo { terms, entropy_offset: q.entropy_offset(), monte_carlo })
     }
 
     /// `log N(w | 0, Λ)`.
