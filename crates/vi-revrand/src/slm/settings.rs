@@ -59,10 +59,11 @@ impl SlmSettings {
 }
 
 impl Default for SlmSettings {
-    /// Noise variance 1, one start, tolerance `10⁻⁶`, 500 steps.
+    /// Noise variance 1, three starts with a spread of 1, tolerance `10⁻⁶`, 500 steps: the marginal likelihood of a kernel's parameters
+    /// has several maxima.
     fn default() -> Self {
         let noise = Parameter { name: "noise variance", start: 1.0, bound: Bound::POSITIVE };
-        Self { noise, starts: 1, spread: 1.0, max_iterations: 500, tolerance: 1e-6 }
+        Self { noise, starts: 3, spread: 1.0, max_iterations: 500, tolerance: 1e-6 }
     }
 }
 
