@@ -118,7 +118,8 @@ impl From<Part> for PartWire {
     }
 }
 
-/// Turns a basis into a [`Part`] of a composition.
+/// Turns a basis into a [`Part`] of a composition. A [`Composed`] is no part: choose columns and variance of each of its parts before
+/// they are added.
 pub trait OnPart: Into<Part> {
     /// Applies the basis to these columns of the input, in this order.
     ///

@@ -34,13 +34,7 @@ pub(super) fn probability(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64
 
 /// By the trapezoid rule with its step halved until nothing changes by more than [`TOLERANCE`], relative to the average of `|g|` or to
 /// `least`. For an analytic `g` the error falls geometrically in the number of nodes.
-fn trapezoid(
-    quantity: &'static str,
-    a: f64,
-    v: f64,
-    least: f64,
-    g: impl Fn(f64) -> f64,
-) -> Result<f64, RevrandError> {
+fn trapezoid(quantity: &'static str, a: f64, v: f64, least: f64, g: impl Fn(f64) -> f64) -> Result<f64, RevrandError> {
     let root = v.sqrt();
     if root == 0.0 {
         return finite(quantity, g(a));

@@ -116,7 +116,10 @@ fn check_large<L: GlmLikelihood>(likelihood: &L, trials: Option<&[f64]>, a: f64,
     }
     // Cantelli's inequality at p = 0.05 and 0.95 puts both ends within √19 deviations of the mean.
     let interval = row.interval(0.9).unwrap();
-    assert!(interval.lower >= mean - 4.36 * deviation - 1.0 && interval.upper <= mean + 4.36 * deviation + 1.0, "{case}");
+    assert!(
+        interval.lower >= mean - 4.36 * deviation - 1.0 && interval.upper <= mean + 4.36 * deviation + 1.0,
+        "{case}"
+    );
     assert!(interval.lower < interval.upper, "{case}");
 }
 
