@@ -192,6 +192,26 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// One step on one batch, of data that have `total` rows in all. Returns the objective before the step, estimated from the batch, and
     /// whether training should end: after [`Status::Diverged`] the parameters are the last at which the objective was finite.
     ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_linalg::faer::mat;
+    /// use vi_revrand::basis::Linear;
+    /// use vi_revrand::glm::{Glm, GlmScratch, GlmSettings, Rows};
+    /// use vi_revrand::likelihood::Bernoulli;
+    ///
+    /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let (x, y) = (mat![[0.5], [-1.0], [2.0]], [1.0, 0.0, 1.0]);
+    /// let mut model = Glm::new(Linear::new(1)?, Bernoulli, GlmSettings::default(), rng)?;
+    /// let mut scratch = GlmScratch::default();
+    /// for _ in 0..100 {
+    ///     // These three rows stand for three hundred.
+    ///     let (objective, ended) = model.partial_fit(Rows::new(x.as_ref(), &y), 300, rng, &mut scratch)?;
+    ///     assert!(objective.is_finite() && ended.is_none());
+    /// }
+    /// assert_eq!(model.steps(), 100);
+    /// # Ok::<(), vi_revrand::RevrandError>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Row` with `Label` for the labels;
     /// `Setting` when the batch has more than `total` rows, or its draws no room in memory; [`RevrandError::Feature`]. The model is then

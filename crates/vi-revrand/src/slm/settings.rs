@@ -6,6 +6,18 @@ use crate::RevrandError;
 use crate::basis::{Bound, Parameter};
 
 /// Where the search for hyper-parameters starts and when it stops.
+///
+/// ```
+/// use vi_revrand::Bound;
+/// use vi_revrand::slm::SlmSettings;
+/// let settings = SlmSettings::default()
+///     .with_noise_variance(0.1)?
+///     .with_noise_bound(Bound::positive_between(1e-6, 1.0)?)?
+///     .with_starts(5, 0.5)?
+///     .with_stop(1e-8, 1000)?;
+/// assert!(settings.with_starts(0, 0.5).is_err());
+/// # Ok::<(), vi_revrand::RevrandError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlmSettings {
     pub(super) noise: Parameter,

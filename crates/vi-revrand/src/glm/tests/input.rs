@@ -199,7 +199,8 @@ fn what_overflows_is_an_error() {
     let q = Mixture::new(mat![[0.5]].as_ref(), mat![[0.3]].as_ref()).unwrap();
     assert!(matches!(q.log_density(&[f64::NAN]), Err(RevrandError::Core(Error::NonFinite { .. }))));
     overflow(q.log_density(&[1e200]).unwrap_err());
-    let prior = Prior { variances: &[1.5], parts: &[0..1] };
+    let whole = 0..1;
+    let prior = Prior { variances: &[1.5], parts: std::slice::from_ref(&whole) };
     let huge = mat![[1e200]];
     let far = Featured { features: huge.as_ref(), y: &[1.0], trials: None, magnification: 1.0 };
     let expectation = Expectation::Quadrature { nodes: 20 };
