@@ -85,7 +85,8 @@ pub trait Basis: fmt::Debug + Send + Sync {
     /// The prior variances of the weights, one for each part; their features follow one another and cover `0..D`.
     fn regularisers(&self) -> Vec<Regulariser>;
 
-    /// `out ← Φ`, the features (`n × D`, contiguous columns) of the rows of `x` (`n × d`) at `theta` (`q`).
+    /// `out ← Φ`, the features (`n × D`, contiguous columns) of the rows of `x` (`n × d`) at `theta` (`q`). `par` may be used or not:
+    /// of the bases here only [`RandomFourier`], which is a matrix product, does.
     ///
     /// # Panics
     /// When shapes disagree or the columns of `out` are not contiguous.

@@ -12,11 +12,31 @@ pub(crate) fn count(argument: &'static str, count: usize) -> Result<(), Error> {
     if count > 0 { Ok(()) } else { Err(Error::Empty { argument }) }
 }
 
+/// The product of `counts`, checked to be a number of floats that memory can hold; the error names the setting `name`.
+pub(crate) fn room(name: &'static str, counts: &[usize]) -> Result<usize, Error> {
+    let numbers = counts.iter().try_fold(1_usize, |product, &count| product.checked_mul(count));
+    match numbers {
+        Some(numbers) if Vec::<f64>::new().try_reserve_exact(numbers).is_ok() => Ok(numbers),
+        _ => {
+            let value = counts.first().map_or(0.0, |&count| count as f64);
+            Err(Error::Setting { name, value, requirement: "small enough for memory" })
+        }
+    }
+}
+
 /// Checks that a slice holds nothing but finite numbers.
 pub(crate) fn finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(index) => Err(Error::NonFinite { argument, index, value: values[index] }),
+    }
+}
+
+/// Checks that what was computed is within the range of floats.
+pub(crate) fn computed(quantity: &'static str, values: &[f64]) -> Result<(), Error> {
+    match values.iter().find(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(&value) => Err(Error::Overflow { quantity, value }),
     }
 }
 

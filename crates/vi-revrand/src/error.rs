@@ -68,12 +68,20 @@ pub enum RevrandError {
         /// What it said.
         message: String,
     },
+    /// A batch cannot be learned from; the model stands where the last good step left it.
+    #[error("batch {batch}: {source}")]
+    Batch {
+        /// Which, from 0.
+        batch: usize,
+        /// What is wrong with it.
+        source: Box<RevrandError>,
+    },
     /// The prior is so wide beside the noise that rounding leaves nothing of the marginal likelihood.
     #[error(
         "the features' prior variance is {ratio:e} times the noise variance: rounding leaves nothing of the likelihood"
     )]
     Precision {
-        /// The sum over rows and features of prior variance over noise variance.
+        /// The trace of `B = I + ΨᵀΨ/σ²`: the number of features, or of rows where they are fewer, plus `Σ λφ²/σ²` over all of both.
         ratio: f64,
     },
     /// Numbers that must differ are all the same.

@@ -131,6 +131,36 @@ impl WithSimd for SoftplusSum<'_> {
     }
 }
 
+/// Whether every number is finite, without a branch for each: `0·x` is 0 unless `x` is infinite or NaN.
+pub(crate) fn all_finite(x: &[f64]) -> bool {
+    struct Zeros<'a>(&'a [f64]);
+
+    impl WithSimd for Zeros<'_> {
+        type Output = f64;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> f64 {
+            let (heads, tail) = S::as_simd_f64s(self.0);
+            let (fours, rest) = heads.as_chunks::<4>();
+            let zero = simd.splat_f64s(0.0);
+            let mut sums = [zero; 4];
+            for four in fours {
+                for (sum, x) in sums.iter_mut().zip(four) {
+                    *sum = simd.mul_add_e_f64s(*x, zero, *sum);
+                }
+            }
+            for x in rest {
+                sums[0] = simd.mul_add_e_f64s(*x, zero, sums[0]);
+            }
+            let [a, b, c, d] = sums;
+            let sum = simd.add_f64s(simd.add_f64s(a, b), simd.add_f64s(c, d));
+            simd.reduce_sum_f64s(sum) + tail.iter().map(|x| x * 0.0).sum::<f64>()
+        }
+    }
+
+    Arch::new().dispatch(Zeros(x)) == 0.0
+}
+
 /// `Σ x_i`.
 pub(crate) fn sum(x: &[f64]) -> f64 {
     struct Sum<'a>(&'a [f64]);

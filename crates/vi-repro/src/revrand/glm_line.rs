@@ -23,6 +23,9 @@ const COMPONENTS: [usize; 2] = [1, 3];
 /// Steps and rate of the training.
 const STEPS: usize = 20_000;
 const RATE: f64 = 0.003;
+/// Where the length scale starts: about half of the process’. From features that are too smooth the diagonal posterior explains the
+/// signal as noise first and is slow to come back; from rougher ones it does not.
+const START: f64 = 0.5;
 
 /// The GLM with `pairs` pairs of random features, everything learned.
 fn train(draw: &Draw, components: usize, seed: u64, k: usize) -> Result<Glm<RandomFourier, Gaussian>, ReproError> {
@@ -30,7 +33,7 @@ fn train(draw: &Draw, components: usize, seed: u64, k: usize) -> Result<Glm<Rand
     // Other streams than the data's.
     let rng = &mut ChaCha8Rng::seed_from_u64(seed ^ 0x61_6d);
     rng.set_stream(k as u64);
-    let basis = RandomFourier::new(Kernel::Rbf, 1, PAIRS, LengthScale::Shared(1.0), rng).map_err(fail)?;
+    let basis = RandomFourier::new(Kernel::Rbf, 1, PAIRS, LengthScale::Shared(START), rng).map_err(fail)?;
     let settings = GlmSettings {
         components,
         // Exact for Gaussian noise.
@@ -123,15 +126,18 @@ pub(super) fn glm_line(ctx: &Context) -> Result<Outcome, ReproError> {
                 1.41 times and 0.24 above."
             .into(),
         notes: vec![format!(
-            "{STEPS} steps of Adam (η = {RATE}) on batches of 10, second-order objective (exact for Gaussian noise). Learned with one \
-             component, medians: length scale {}, noise deviation {}. What the GLM loses to the linear model on the same features is the \
+            "{STEPS} steps of Adam (η = {RATE}) on batches of 10, second-order objective (exact for Gaussian noise), length scale from \
+             {START}: from 1 the features are at first too smooth, the diagonal posterior takes signal for noise and is slow to come back, which \
+             costs 1.2 to 1.6 times the SMSE and 0.14 to 0.28 of MSLL, by the set of draws. Learned with one \
+             component, medians: length scale {}, noise deviation {}. The published demonstration’s \
+             20 random features are 20 pairs of a cosine and a sine: 40 columns. What the GLM loses to the linear model on the same features is the \
              price of a diagonal covariance and of stopping.",
             number(of(&|run| run.learned.0)),
             number(of(&|run| run.learned.1))
         )],
         checks: vec![
             Check::fact(
-                "The GLM’s SMSE is at most 1.45 times the exact process’ (median)",
+                "With 20 pairs, 40 columns, the GLM’s SMSE is at most 1.45 times the exact process’ (median)",
                 ratio <= 1.45,
                 format!("{}, quartiles {}", number(ratio), quartiles(&ratios)),
             ),
@@ -231,20 +237,26 @@ fn figure(ctx: &Context, runs: &[Run]) -> Result<Figure, ReproError> {
 mod tests {
     use super::*;
 
-    /// Medians over 20 draws, with twenty pairs of features and one component: SMSE at most 1.45 times and MSLL at most 0.26 above
-    /// that of the process which the data were drawn from.
+    /// Medians over 20 draws, with twenty pairs of features (40 columns: the published demonstration counts pairs) and one component:
+    /// SMSE at most 1.45 times and MSLL at most 0.26 above that of the process which the data were drawn from. One set of draws, and
+    /// more among the slow tests.
     #[test]
     fn twenty_pairs_come_close_to_the_exact_process() {
-        let (mut ratios, mut excess) = (Vec::new(), Vec::new());
-        for k in 0..20 {
-            let draw = Draw::new(1, k).unwrap();
-            let exact = draw.exact(draw.test_x.as_ref()).unwrap().scores(&draw.test_y, &draw.y).unwrap();
-            let predicted = predict(&train(&draw, 1, 1, k).unwrap(), &draw.test_x).unwrap();
-            let scores = predicted.scores(&draw.test_y, &draw.y).unwrap();
-            ratios.push(scores.smse / exact.smse);
-            excess.push(scores.msll - exact.msll);
+        let slow = std::env::var_os("VI_SLOW").is_some_and(|value| value == "1");
+        let sets = if slow { 5 } else { 1 };
+        for seed in 1..=sets {
+            let (mut ratios, mut excess) = (Vec::new(), Vec::new());
+            for k in 0..20 {
+                let draw = Draw::new(seed, k).unwrap();
+                let exact = draw.exact(draw.test_x.as_ref()).unwrap().scores(&draw.test_y, &draw.y).unwrap();
+                let predicted = predict(&train(&draw, 1, seed, k).unwrap(), &draw.test_x).unwrap();
+                let scores = predicted.scores(&draw.test_y, &draw.y).unwrap();
+                ratios.push(scores.smse / exact.smse);
+                excess.push(scores.msll - exact.msll);
+            }
+            let (ratio, above) = (median(&ratios), median(&excess));
+            assert!(ratio <= 1.45, "set {seed}: {ratios:?}");
+            assert!(above <= 0.26, "set {seed}: {excess:?}");
         }
-        assert!(median(&ratios) <= 1.45, "{ratios:?}");
-        assert!(median(&excess) <= 0.26, "{excess:?}");
     }
 }

@@ -29,6 +29,18 @@ pub(super) fn covariance(
     Cholesky::new(k.as_ref()).map_err(|e| ReproError::computation("covariance of the process", &e))
 }
 
+/// `log N(y | 0, K + σ²I)`, in nats.
+pub(super) fn evidence(
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    kernel: impl Fn(&[f64], &[f64]) -> f64,
+    noise: f64,
+) -> Result<f64, ReproError> {
+    let factor = covariance(x, kernel, noise)?;
+    let quadratic = factor.quadratic_form_inverse(y).map_err(|e| ReproError::computation("evidence", &e))?;
+    Ok(-0.5 * (y.len() as f64 * std::f64::consts::TAU.ln() + factor.log_det() + quadratic))
+}
+
 fn rows(x: MatRef<'_, f64>) -> Vec<Vec<f64>> {
     (0..x.nrows()).map(|i| x.row(i).iter().copied().collect()).collect()
 }

@@ -8,7 +8,7 @@ use super::{
     Sigmoidal,
 };
 
-/// Any basis of this crate.
+/// Any basis of this crate. One of your own is used by itself: `+` and [`on_columns`](super::OnPart::on_columns) are for these only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum AnyBasis {

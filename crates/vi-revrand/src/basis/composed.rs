@@ -118,7 +118,16 @@ impl From<Part> for PartWire {
     }
 }
 
-/// Turns a basis into a [`Part`] of a composition.
+/// Turns a basis into a [`Part`] of a composition. A [`Composed`] is no part: choose columns and variance of each of its parts before
+/// they are added.
+///
+/// ```
+/// use vi_revrand::basis::{Basis, Bias, Linear, OnPart};
+/// let basis = Bias::new(1.0)? + Linear::new(2)?.on_columns(&[4, 0])?.with_variance(0.5)?;
+/// assert_eq!((basis.width(), basis.regularisers()[1].variance.start), (3, 0.5));
+/// assert!(Linear::new(2)?.on_columns(&[4]).is_err());
+/// # Ok::<(), vi_revrand::RevrandError>(())
+/// ```
 pub trait OnPart: Into<Part> {
     /// Applies the basis to these columns of the input, in this order.
     ///

@@ -61,7 +61,7 @@ impl RandomFourier {
     /// Draws `pairs` independent frequencies for `inputs` inputs: `2·pairs` features.
     ///
     /// # Errors
-    /// `Empty` (no inputs or no pairs), `Dimension` and `Entry` (length scales).
+    /// `Empty` (no inputs or no pairs), `Dimension` and `Entry` (length scales), `Setting` for more pairs than memory holds.
     pub fn new(
         kernel: Kernel,
         inputs: usize,
@@ -71,6 +71,7 @@ impl RandomFourier {
     ) -> Result<Self, RevrandError> {
         let scales = Scales::new(inputs, length_scale)?;
         check::count("pairs", pairs)?;
+        check::room("pairs", &[pairs, inputs.max(2)])?;
         Ok(Self { kernel, frequencies: kernel.frequencies(inputs, pairs, rng), scales })
     }
 
@@ -90,6 +91,7 @@ impl RandomFourier {
     ) -> Result<Self, RevrandError> {
         let scales = Scales::new(inputs, length_scale)?;
         check::count("pairs", pairs)?;
+        check::room("pairs", &[pairs, inputs.max(2)])?;
         if kernel == Kernel::LaplaceProduct {
             let (features, requirement) = ("orthogonal", "isotropic kernels");
             return Err(RevrandError::Kernel { features, requirement, kernel: kernel.name() });

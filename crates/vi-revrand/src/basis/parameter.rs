@@ -12,12 +12,15 @@ use crate::RevrandError;
 /// A search without constraints moves `u ∈ ℝ`; the parameter is
 ///
 /// ```text
-/// free                 v = u
-/// positive             v = exp u                       (bounded: log v between the bounds' logarithms, by the logistic function)
-/// lower bound a        v = a + exp u
-/// upper bound b        v = b − exp u
-/// both                 v = a + (b − a)·s(u)
+/// free                              v = u
+/// positive                          v = exp u
+/// positive between 0 < a and b      log v = log a + log(b/a)·s(u)
+/// lower bound a                     v = a + exp u
+/// upper bound b                     v = b − exp u
+/// between a and b, or 0 and b       v = a + (b − a)·s(u)
 /// ```
+///
+/// `v` rounds to the nearest number strictly between the ends, so wherever a search goes what it finds can be stored and read again.
 ///
 /// ```
 /// use vi_revrand::Bound;
@@ -56,7 +59,8 @@ impl Bound {
         }
     }
 
-    /// Between two ends that are not negative, learned on a logarithmic scale.
+    /// Between two ends that are not negative, learned on a logarithmic scale where the ends say which: between two positive ones, or 0
+    /// and ∞.
     ///
     /// # Errors
     /// [`RevrandError::Bounds`] when they are reversed, equal, negative or NaN.
@@ -84,7 +88,7 @@ impl Bound {
     /// Whether the parameter is learned on a logarithmic scale; it is then positive.
     #[must_use]
     pub fn is_logarithmic(&self) -> bool {
-        self.0.logarithmic
+        self.0.logarithmic && (self.lower() > 0.0) == (self.upper() < f64::INFINITY)
     }
 
     /// Whether `value` is finite and strictly between the ends.
@@ -108,7 +112,11 @@ impl Bound {
     /// The unconstrained `u` of a value `v` between the ends.
     #[must_use]
     pub fn to_free(&self, value: f64) -> f64 {
-        let logit = |share: f64| share.ln() - (-share).ln_1p();
+        // A share of 0 or 1 is the rounding of one that is not.
+        let logit = |share: f64| {
+            let share = share.clamp(f64::MIN_POSITIVE, 1.0 - 0.5 * f64::EPSILON);
+            share.ln() - (-share).ln_1p()
+        };
         match (self.0.lower, self.0.upper) {
             (None, None) => value,
             (Some(lower), None) => (value - lower).ln(),
@@ -120,9 +128,21 @@ impl Bound {
         }
     }
 
-    /// The value `v` of an unconstrained `u`. It can round to an end, or to infinity, where `u` is far out.
+    /// The value `v` of an unconstrained `u`, strictly between the ends.
     #[must_use]
     pub fn from_free(&self, free: f64) -> f64 {
+        let value = self.unrounded(free);
+        if value <= self.lower() {
+            self.lower().next_up()
+        } else if value >= self.upper() {
+            self.upper().next_down()
+        } else {
+            value
+        }
+    }
+
+    /// `v` as it comes: it can round to an end, or beyond, where `u` is far out.
+    fn unrounded(&self, free: f64) -> f64 {
         match (self.0.lower, self.0.upper) {
             (None, None) => free,
             (Some(lower), None) => lower + free.exp(),
@@ -142,7 +162,7 @@ impl Bound {
             (Some(_), None) => free.exp(),
             (None, Some(_)) => -free.exp(),
             (Some(lower), Some(upper)) if self.0.logarithmic && lower > 0.0 => {
-                self.from_free(free) * (upper / lower).ln() * sigmoid_derivative(free)
+                self.unrounded(free) * (upper / lower).ln() * sigmoid_derivative(free)
             }
             (Some(lower), Some(upper)) => (upper - lower) * sigmoid_derivative(free),
         }
@@ -202,5 +222,60 @@ impl Regulariser {
     #[must_use]
     pub fn new(features: Range<usize>, variance: Parameter) -> Self {
         Self { features, variance }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_learned_lies_strictly_between_the_ends() {
+        let ends = [(1e-6, 1e-4), (0.0, 1e-4), (0.3, f64::INFINITY), (0.0, f64::INFINITY), (1e5, 3e5)];
+        let positive = ends.map(|(lower, upper)| Bound::positive_between(lower, upper).unwrap());
+        let linear = [(-2.0, -1.0), (-1e300, 5.0), (f64::NEG_INFINITY, 7.0), (f64::NEG_INFINITY, f64::INFINITY)]
+            .map(|(lower, upper)| Bound::between(lower, upper).unwrap());
+        for bound in positive.into_iter().chain(linear) {
+            for free in [-800.0, -50.0, -1.0, 0.0, 2.0, 50.0, 800.0] {
+                let value = bound.from_free(free);
+                assert!(bound.contains(value), "{bound:?} at {free}: {value}");
+                assert!(bound.to_free(value).is_finite(), "{bound:?} at {free}: {value}");
+                assert!(bound.contains(bound.from_free(bound.to_free(value))));
+            }
+            assert!(bound.from_free(f64::NAN).is_nan());
+        }
+    }
+
+    #[test]
+    fn the_slope_is_the_difference_of_the_value() {
+        let bounds = [
+            Bound::FREE,
+            Bound::POSITIVE,
+            Bound::between(-0.7, 2.1).unwrap(),
+            Bound::between(f64::NEG_INFINITY, 2.1).unwrap(),
+            Bound::between(0.4, f64::INFINITY).unwrap(),
+            Bound::positive_between(0.2, 5.0).unwrap(),
+            Bound::positive_between(0.0, 5.0).unwrap(),
+        ];
+        for bound in bounds {
+            for free in [-2.3, -0.4, 0.0, 0.9, 3.1] {
+                let h = 1e-3;
+                let v = |step: f64| bound.from_free(free + step * h);
+                let difference = (v(-2.0) - v(2.0) + 8.0 * (v(1.0) - v(-1.0))) / (12.0 * h);
+                // h⁴/30 of a fifth derivative of the size of the slope and of the value, and ε/h of the value.
+                let size = bound.slope(free).abs() + v(0.0).abs();
+                let off = size * (h.powi(4) + 4.0 * f64::EPSILON / h);
+                assert!((bound.slope(free) - difference).abs() <= off, "{bound:?} at {free}: {difference}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_scale_is_what_the_ends_say() {
+        assert!(Bound::POSITIVE.is_logarithmic() && Bound::positive_between(0.1, 2.0).unwrap().is_logarithmic());
+        for (lower, upper) in [(0.0, 2.0), (0.1, f64::INFINITY)] {
+            assert!(!Bound::positive_between(lower, upper).unwrap().is_logarithmic());
+        }
+        assert!(!Bound::FREE.is_logarithmic() && !Bound::between(0.1, 2.0).unwrap().is_logarithmic());
     }
 }

@@ -137,6 +137,50 @@ fn features_approach_their_kernels_at_the_rate_of_draws() {
     }
 }
 
+/// The mean of many small draws is the kernel to within its standard error, with either sign: four pairs at a time, so that what
+/// depends on the block, an orthogonal one or FastFood's, cannot hide in the limit.
+#[test]
+fn small_draws_are_unbiased() {
+    let scales = [1.3, 0.8, 2.0];
+    let start = || LengthScale::PerInput(scales.to_vec());
+    let rng = &mut rng(23);
+    let x = uniform(4, 3, rng);
+    let draws = 3000;
+    let mut check = |name: &str, exact: &Mat<f64>, draw: &mut dyn FnMut(&mut ChaCha8Rng) -> Composed| {
+        let (mut sums, mut squares) = (Mat::<f64>::zeros(4, 4), Mat::<f64>::zeros(4, 4));
+        for _ in 0..draws {
+            let error = gram(&draw(rng), &x) - exact;
+            squares += Mat::from_fn(4, 4, |i, j| error[(i, j)] * error[(i, j)]);
+            sums += error;
+        }
+        for (i, j) in (0..4).flat_map(|i| (0..i).map(move |j| (i, j))) {
+            let n = f64::from(draws);
+            let (mean, square) = (sums[(i, j)] / n, squares[(i, j)] / n);
+            // Some hundred comparisons: 5 standard errors are one in ten thousand.
+            assert!(mean.abs() < 5.0 * ((square - mean * mean) / n).sqrt(), "{name} ({i}, {j}): {mean}");
+        }
+    };
+    for kernel in Kernel::ALL {
+        let target = exact(kernel, &x, &scales);
+        check(&format!("{kernel:?}"), &target, &mut |rng| {
+            RandomFourier::new(kernel, 3, 4, start(), rng).unwrap().into()
+        });
+        if kernel != Kernel::LaplaceProduct {
+            let name = |kind: &str| format!("{kind} {kernel:?}");
+            check(&name("orthogonal"), &target, &mut |rng| {
+                RandomFourier::orthogonal(kernel, 3, 4, start(), rng).unwrap().into()
+            });
+            check(&name("FastFood"), &target, &mut |rng| FastFood::new(kernel, 3, 4, start(), rng).unwrap().into());
+        }
+    }
+    let means = [0.7, -1.0, 0.2];
+    let shifted = Mat::from_fn(4, 4, |i, j| {
+        let a: f64 = (0..3).map(|k| means[k] * (x[(i, k)] - x[(j, k)])).sum();
+        a.cos() * exact(Kernel::Rbf, &x, &scales)[(i, j)]
+    });
+    check("mixture", &shifted, &mut |rng| FastFoodMixture::new(&means, start(), 4, rng).unwrap().into());
+}
+
 #[test]
 fn laplace_is_the_kernel_of_the_euclidean_distance() {
     let (x, y) = ([0.3, -1.0], [1.3, 1.0]);

@@ -33,8 +33,25 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// The evidence lower bound on `rows`, as the objective has it and estimated by `draws` draws of the weights from each component.
     /// Cost `n·D·K·draws`.
     ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_linalg::faer::mat;
+    /// use vi_revrand::basis::Linear;
+    /// use vi_revrand::glm::{Glm, GlmSettings, Rows};
+    /// use vi_revrand::likelihood::Bernoulli;
+    ///
+    /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let (x, y) = (mat![[0.5], [-1.0], [2.0], [-0.3]], [1.0, 0.0, 1.0, 1.0]);
+    /// let model = Glm::new(Linear::with_intercept(1)?, Bernoulli, GlmSettings::default(), rng)?;
+    /// let elbo = model.elbo(Rows::new(x.as_ref(), &y), 1000, rng)?;
+    /// // With one component what Jensen's bound loses is known, so both say the same.
+    /// let gap = elbo.terms.value() + elbo.entropy_offset - elbo.monte_carlo.value;
+    /// assert!(gap.abs() < 6.0 * elbo.monte_carlo.standard_error);
+    /// # Ok::<(), vi_revrand::RevrandError>(())
+    /// ```
+    ///
     /// # Errors
-    /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Setting` for fewer than 2 draws.
+    /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Overflow` for a bound beyond floats; `Setting` for fewer than 2 draws, or more than memory holds.
     pub fn elbo<R: Rng + ?Sized>(&self, rows: Rows<'_>, draws: usize, rng: &mut R) -> Result<Elbo, RevrandError> {
         rows.check(&self.basis, &self.likelihood)?;
         check::count("y", rows.len())?;
@@ -45,6 +62,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         }
         let q = self.posterior();
         let (d, k) = (q.dimension(), q.components());
+        check::room("draws", &[draws, k, d.max(BLOCK)])?;
         let weights: Vec<Vec<f64>> = (0..k)
             .flat_map(|component| (0..draws).map(move |_| component))
             .map(|c| q.sample_component(c, rng))
@@ -83,7 +101,9 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             terms = Some(Terms { likelihood, ..of_block });
         }
         let terms = terms.ok_or(vi_core::Error::Empty { argument: "y" })?;
-        Ok(Elbo { terms, entropy_offset: q.entropy_offset(), monte_carlo: stratified(&log_joint, draws) })
+        let monte_carlo = stratified(&log_joint, draws);
+        check::computed("the bound", &[terms.value(), monte_carlo.value, monte_carlo.standard_error])?;
+        Ok(Elbo { terms, entropy_offset: q.entropy_offset(), monte_carlo })
     }
 
     /// `log N(w | 0, Λ)`.

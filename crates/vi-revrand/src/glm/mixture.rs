@@ -101,15 +101,18 @@ impl Mixture {
     /// `log q(w)`. Cost `D·K`.
     ///
     /// # Errors
-    /// `Dimension` unless `w` has `D` entries.
+    /// `Dimension` unless `w` has `D` entries, `NonFinite` for one of them, `Overflow` where the density's logarithm is beyond floats.
     pub fn log_density(&self, w: &[f64]) -> Result<f64, RevrandError> {
         check::length("w", self.dimension, w.len())?;
+        check::finite("w", w)?;
         let component = |k| {
             let each = self.mean(k).iter().zip(self.variance(k)).zip(w);
             each.map(|((m, c), w)| -HALF_LN_2PI - 0.5 * (c.ln() + (w - m) * (w - m) / c)).sum()
         };
         let logs: Vec<f64> = (0..self.components).map(component).collect();
-        Ok(log_sum_exp(&logs) - (self.components as f64).ln())
+        let log = log_sum_exp(&logs) - (self.components as f64).ln();
+        check::computed("the posterior's log density", &[log])?;
+        Ok(log)
     }
 
     /// A draw from component `k` (`D` weights).

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{GlmSettings, Mixture, Prior};
 use crate::basis::{Basis, Bound};
 use crate::likelihood::GlmLikelihood;
-use crate::sgd::{Descent, DescentSettings};
+use crate::sgd::Descent;
 use crate::{RevrandError, check, lanes};
 
 /// A Bayesian generalised linear model on the features of a basis: likelihood `p(y|φ(x)ᵀw, γ)`, prior `N(0, λ_part·I)` on the weights of
@@ -74,6 +74,9 @@ impl Known {
         let regularisers = basis.regularisers();
         let dimension = basis.width();
         check::count("features", dimension)?;
+        // Means and variances; the entropy compares all pairs.
+        let numbers = check::room("components", &[components, dimension, 2])? / 2;
+        check::room("components", &[components, components])?;
         let parts: Vec<Range<usize>> = regularisers.iter().map(|part| part.features.clone()).collect();
         let variances = regularisers.iter().map(|part| part.variance);
         let parameters: Vec<_> = variances.chain(likelihood.parameters()).chain(basis.parameters()).collect();
@@ -83,7 +86,6 @@ impl Known {
         let starts =
             |range: Range<usize>| parameters[range].iter().map(|parameter| parameter.start).collect::<Vec<_>>();
         let (r, g) = (parts.len(), likelihood.parameters().len());
-        let numbers = dimension.saturating_mul(components);
         Ok(Self {
             posterior: Mixture::from_parts(components, vec![0.0; numbers], vec![1.0; numbers]),
             regularisers: starts(0..r),
@@ -110,6 +112,15 @@ impl Known {
         self.hyper().zip(bounds).map(|(value, bound)| bound.to_free(*value)).collect()
     }
 
+    /// Checks that the posterior just read is one.
+    fn check_posterior(&self) -> Result<(), RevrandError> {
+        check::computed("a mean of the weights", self.posterior.means())?;
+        match self.posterior.variances().iter().find(|c| !(**c > 0.0 && c.is_finite())) {
+            None => Ok(()),
+            Some(&value) => Err(vi_core::Error::Overflow { quantity: "a variance of the weights", value }.into()),
+        }
+    }
+
     /// Reads the unconstrained vector.
     pub(super) fn read(&mut self, free: &[f64]) {
         let weights = self.posterior.means().len();
@@ -130,7 +141,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     ///
     /// # Errors
     /// `Setting` (no components, an empty batch, no steps, nodes, draws, start values); [`RevrandError::OutOfBounds`] for a start value
-    /// that is not between its bounds.
+    /// that is not between its bounds; `Overflow` when start values times prior variances are beyond floats.
     pub fn new<R: Rng + ?Sized>(
         basis: B,
         likelihood: L,
@@ -139,6 +150,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     ) -> Result<Self, RevrandError> {
         settings.check()?;
         let mut known = Known::start(&basis, &likelihood, settings.components)?;
+        settings.check_room(basis.width())?;
         let mut free = vec![0.0; known.len()];
         let (d, weights) = (basis.width(), basis.width() * settings.components);
         for (variance, part) in known.regularisers.iter().zip(&known.parts) {
@@ -151,10 +163,46 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             }
         }
         free[2 * weights..].copy_from_slice(&known.free_hyper());
+        check::computed("the start", &free)?;
         known.read(&free);
-        let descent = DescentSettings { updater: settings.updater, bounds: None, stop: settings.stop };
-        let descent = Descent::new(descent, free.len())?;
+        known.check_posterior()?;
+        let descent = Descent::new(settings.descent(), free.len())?;
         Ok(Self { basis, likelihood, settings, descent, free, normals: Vec::new(), known })
+    }
+
+    /// The same model, to go on with other settings; what it has learned stays. The update rule forgets the steps before only where
+    /// another rule takes over (another rate is no other rule), and fixed draws are made anew for another expectation. Start values no
+    /// longer matter.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new) for the settings; `Setting` for another number of components.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_revrand::basis::Linear;
+    /// use vi_revrand::glm::{Glm, GlmSettings};
+    /// use vi_revrand::likelihood::Bernoulli;
+    /// use vi_revrand::sgd::Updater;
+    ///
+    /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let model = Glm::new(Linear::new(2)?, Bernoulli, GlmSettings::default(), rng)?;
+    /// // A shorter rate to end with.
+    /// let finer = GlmSettings { updater: Updater::adam(0.001)?, ..model.settings().clone() };
+    /// let model = model.with_settings(finer)?;
+    /// let more = GlmSettings { components: 2, ..model.settings().clone() };
+    /// assert!(model.with_settings(more).is_err());
+    /// # Ok::<(), vi_revrand::RevrandError>(())
+    /// ```
+    pub fn with_settings(self, settings: GlmSettings) -> Result<Self, RevrandError> {
+        settings.check()?;
+        if settings.components != self.settings.components {
+            let (value, requirement) = (settings.components as f64, "the number that the model has");
+            return Err(vi_core::Error::Setting { name: "components", value, requirement }.into());
+        }
+        settings.check_room(self.basis.width())?;
+        let normals = if settings.expectation == self.settings.expectation { self.normals } else { Vec::new() };
+        let descent = self.descent.with_settings(settings.descent())?;
+        Ok(Self { settings, descent, normals, ..self })
     }
 
     /// The basis. Its parameters as learned are [`basis_parameters`](Self::basis_parameters).
@@ -222,6 +270,7 @@ impl<B: Basis, L: GlmLikelihood> TryFrom<Stored<B, L>> for Glm<B, L> {
         let Stored { basis, mut likelihood, settings, descent, free, normals } = stored;
         settings.check()?;
         let mut known = Known::start(&basis, &likelihood, settings.components)?;
+        settings.check_room(basis.width())?;
         check::length("free", known.len(), free.len())?;
         check::finite("free", &free)?;
         check::length("the state of the update rule", free.len(), descent.parameters())?;
@@ -232,7 +281,7 @@ impl<B: Basis, L: GlmLikelihood> TryFrom<Stored<B, L>> for Glm<B, L> {
             check::finite("normals", &normals)?;
         }
         known.read(&free);
-        check::positive("variances", known.posterior.variances())?;
+        known.check_posterior()?;
         likelihood.set_parameters(&known.gamma);
         Ok(Self { basis, likelihood, settings, descent, free, normals, known })
     }

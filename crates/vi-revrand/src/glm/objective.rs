@@ -82,7 +82,7 @@ pub struct Prior<'a> {
 ///
 /// # Errors
 /// `Dimension`, `NonFinite`, `Entry` (a prior variance), `Setting` (`magnification`, nodes, draws),
-/// [`RevrandError::Trials`], `Row` with `Label`.
+/// [`RevrandError::Trials`], `Row` with `Label`, `Overflow` (objective or gradient beyond floats).
 ///
 /// ```
 /// use vi_linalg::faer::mat;
@@ -122,7 +122,8 @@ pub fn objective<L: GlmLikelihood>(
         covered = part.end.max(part.start);
     }
     check::length("weights with a prior", d, covered)?;
-    check::length("normals", k * expectation.normals(n, d), normals.len())?;
+    check::length("normals", k.saturating_mul(expectation.normals(n, d)), normals.len())?;
+    expectation.check_room(k, n, d)?;
     check::finite("normals", normals)?;
     if !(batch.magnification > 0.0 && batch.magnification.is_finite()) {
         let (name, value) = ("magnification", batch.magnification);
@@ -135,6 +136,10 @@ pub fn objective<L: GlmLikelihood>(
     let labels = Labels { y: batch.y, trials: batch.trials.unwrap_or(&ones) };
     let phi = kernels::rows(batch.features);
     let terms = work.evaluate((&phi, labels), q, prior, likelihood, batch.magnification, normals);
+    check::computed("the objective", &[terms.value()])?;
+    for part in [&work.means, &work.variances, &work.regularisers, &work.likelihood, &work.by_features] {
+        check::computed("the gradient of the objective", part)?;
+    }
     let gradient = Gradient {
         means: Mat::from_fn(d, k, |i, j| work.means[j * d + i]),
         variances: Mat::from_fn(d, k, |i, j| work.variances[j * d + i]),

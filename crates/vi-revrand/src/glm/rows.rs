@@ -64,7 +64,8 @@ impl<'a> Rows<'a> {
 /// Checks labels and trials.
 ///
 /// # Errors
-/// `Dimension`, [`RevrandError::Trials`] (missing, or given to a likelihood without), `Row` with `NonFinite` or `Label`.
+/// `Dimension`, [`RevrandError::Trials`] (missing, or given to a likelihood without), `NonFinite` (its index is the row), `Row` with
+/// `Label`.
 pub(super) fn check_labels(
     y: &[f64],
     trials: Option<&[f64]>,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Expectation;
-use crate::RevrandError;
-use crate::sgd::{EarlyStop, Updater};
+use crate::sgd::{DescentSettings, EarlyStop, Updater};
+use crate::{RevrandError, check};
 
 /// Settings of a [`Glm`](super::Glm).
 ///
@@ -90,5 +90,19 @@ impl GlmSettings {
             return Err(vi_core::Error::Setting { name, value, requirement: "positive and finite" }.into());
         }
         self.expectation.check()
+    }
+
+    /// What of this concerns the descent.
+    pub(super) fn descent(&self) -> DescentSettings {
+        DescentSettings { updater: self.updater, bounds: None, stop: self.stop }
+    }
+
+    /// Checks that memory holds what a step on `dimension` weights needs.
+    ///
+    /// # Errors
+    /// `Setting`.
+    pub(super) fn check_room(&self, dimension: usize) -> Result<(), RevrandError> {
+        check::room("batch", &[self.batch, dimension])?;
+        self.expectation.check_room(self.components, self.batch, dimension)
     }
 }

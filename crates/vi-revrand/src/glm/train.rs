@@ -10,7 +10,7 @@ use super::expectation::Labels;
 use super::objective::Workspace;
 use super::{Batch, Glm, Prior, Rows, kernels};
 use crate::RevrandError;
-use crate::basis::Basis;
+use crate::basis::{Basis, check_features};
 use crate::likelihood::GlmLikelihood;
 use crate::sgd::{Permutations, Run, Status};
 
@@ -30,7 +30,7 @@ pub struct GlmScratch {
     by_theta: Vec<f64>,
     normals: Vec<f64>,
     ones: Vec<f64>,
-    gradient: Vec<f64>,
+    pub(super) gradient: Vec<f64>,
 }
 
 /// What a step sees of its rows.
@@ -49,24 +49,41 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// Cost a step `O(M·D·K + D·K²)` and the features. Same data, same generator: same bits.
     ///
     /// # Errors
-    /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `Row` with `NonFinite` or `Label` for the labels;
-    /// `Setting` when a batch is larger than the data. The model is then as it was.
+    /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Row` with `Label` for the labels;
+    /// `Setting` when a batch is larger than the data; [`RevrandError::Feature`]. The model is then as it was.
     pub fn fit<R: Rng + ?Sized>(&mut self, rows: Rows<'_>, rng: &mut R) -> Result<Run, RevrandError> {
         rows.check(&self.basis, &self.likelihood)?;
-        let mut batches = Permutations::new(rows.len(), self.settings.batch)?;
+        let batches = Permutations::new(rows.len(), self.settings.batch)?;
+        let kept = self.features_that_stay(rows.x)?;
+        let start = (self.descent.clone(), self.free.clone(), self.normals.clone());
+        let run = self.run(rows, kept.as_deref(), batches, rng);
+        if run.is_err() {
+            (self.descent, self.free, self.normals) = start;
+            self.read();
+        }
+        run
+    }
+
+    /// [`fit`](Self::fit) on rows that have been checked, with the features of all of them where these stay.
+    fn run<R: Rng + ?Sized>(
+        &mut self,
+        rows: Rows<'_>,
+        kept: Option<&[f64]>,
+        mut batches: Permutations,
+        rng: &mut R,
+    ) -> Result<Run, RevrandError> {
         let m = self.settings.batch;
         let magnification = rows.len() as f64 / m as f64;
-        let kept = self.features_that_stay(rows.x);
         let width = if kept.is_some() { self.basis.width() } else { rows.x.ncols() };
         let (mut seen, mut y) = (vec![0.0; m * width], vec![0.0; m]);
         let mut trials = rows.trials.map(|_| vec![0.0; m]);
         let mut scratch = GlmScratch::default();
-        let mut trace = Vec::with_capacity(self.settings.steps);
+        let mut trace = Vec::new();
         self.descent.begin();
         for _ in 0..self.settings.steps {
             let chosen = batches.next(rng);
             for (seen, &row) in seen.chunks_exact_mut(width).zip(chosen) {
-                match &kept {
+                match kept {
                     Some(features) => seen.copy_from_slice(&features[row * width..][..width]),
                     None => seen.iter_mut().zip(rows.x.row(row).iter()).for_each(|(to, from)| *to = *from),
                 }
@@ -80,8 +97,11 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
                 Some(_) => Seen::Features(&seen),
                 None => Seen::Inputs(MatRef::from_row_major_slice(&seen, m, width)),
             };
-            let (value, ended) = self.step(&seen, &y, trials.as_deref(), magnification, rng, &mut scratch);
-            trace.push(value);
+            let step = self.step(&seen, &y, trials.as_deref(), magnification, rng, &mut scratch);
+            let (value, ended) = step.map_err(|error| in_all_rows(error, |row| chosen[row]))?;
+            if value.is_finite() {
+                trace.push(value);
+            }
             if let Some(status) = ended {
                 return Ok(Run { status, trace });
             }
@@ -90,21 +110,26 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     }
 
     /// The features of all rows, row by row, if nothing that they depend on is learned and they are not too many.
-    fn features_that_stay(&self, x: MatRef<'_, f64>) -> Option<Vec<f64>> {
+    ///
+    /// # Errors
+    /// [`RevrandError::Feature`].
+    fn features_that_stay(&self, x: MatRef<'_, f64>) -> Result<Option<Vec<f64>>, RevrandError> {
         let (n, d) = (x.nrows(), self.basis.width());
         if self.learns_basis() || n.saturating_mul(d) > MOST_KEPT {
-            return None;
+            return Ok(None);
         }
         let mut features = vec![0.0; n * d];
-        let mut columns = vec![0.0; BLOCK * d];
+        let mut columns = vec![0.0; BLOCK.min(n) * d];
         for (block, out) in features.chunks_mut(BLOCK * d).enumerate() {
             let rows = out.len() / d;
             let columns = &mut columns[..rows * d];
             let x = x.subrows(block * BLOCK, rows);
             self.basis.fill(&self.known.theta, x, MatMut::from_column_major_slice_mut(columns, rows, d), Par::Seq);
+            check_features(MatRef::from_column_major_slice(columns, rows, d))
+                .map_err(|error| in_all_rows(error, |row| block * BLOCK + row))?;
             kernels::transpose(columns, rows, out);
         }
-        Some(features)
+        Ok(Some(features))
     }
 
     fn learns_basis(&self) -> bool {
@@ -112,7 +137,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     }
 
     /// Trains on batches as an iterator hands them out, one step for each; `total` is the number of rows that all the data have. Ends when
-    /// there are no more, or after [`GlmSettings::steps`](super::GlmSettings::steps), or early.
+    /// there are no more ([`Status::NoMoreBatches`]), or after [`GlmSettings::steps`](super::GlmSettings::steps), or early.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -136,8 +161,8 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// ```
     ///
     /// # Errors
-    /// [`RevrandError::Source`] when the iterator fails, and those of [`partial_fit`](Self::partial_fit) for a batch; the model
-    /// stands where the last good step led.
+    /// [`RevrandError::Source`] when the iterator fails, [`RevrandError::Batch`] with those of [`partial_fit`](Self::partial_fit) for
+    /// a batch; the model stands where the last good step led.
     pub fn fit_batches<E: fmt::Display, R: Rng + ?Sized>(
         &mut self,
         batches: impl IntoIterator<Item = Result<Batch, E>>,
@@ -145,25 +170,52 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         rng: &mut R,
     ) -> Result<Run, RevrandError> {
         let mut scratch = GlmScratch::default();
-        let mut trace = Vec::new();
+        let (mut trace, mut taken) = (Vec::new(), 0);
         self.descent.begin();
         for (batches, batch) in batches.into_iter().take(self.settings.steps).enumerate() {
             let batch = batch.map_err(|error| RevrandError::Source { batches, message: error.to_string() })?;
-            let (value, ended) = self.partial_fit(batch.rows(), total, rng, &mut scratch)?;
-            trace.push(value);
+            let step = self.partial_fit(batch.rows(), total, rng, &mut scratch);
+            let (value, ended) =
+                step.map_err(|error| RevrandError::Batch { batch: batches, source: Box::new(error) })?;
+            if value.is_finite() {
+                trace.push(value);
+            }
             if let Some(status) = ended {
                 return Ok(Run { status, trace });
             }
+            taken = batches + 1;
         }
-        Ok(Run { status: Status::MostSteps, trace })
+        let status = if taken < self.settings.steps { Status::NoMoreBatches } else { Status::MostSteps };
+        Ok(Run { status, trace })
     }
 
     /// One step on one batch, of data that have `total` rows in all. Returns the objective before the step, estimated from the batch, and
     /// whether training should end: after [`Status::Diverged`] the parameters are the last at which the objective was finite.
     ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_linalg::faer::mat;
+    /// use vi_revrand::basis::Linear;
+    /// use vi_revrand::glm::{Glm, GlmScratch, GlmSettings, Rows};
+    /// use vi_revrand::likelihood::Bernoulli;
+    ///
+    /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let (x, y) = (mat![[0.5], [-1.0], [2.0]], [1.0, 0.0, 1.0]);
+    /// let mut model = Glm::new(Linear::new(1)?, Bernoulli, GlmSettings::default(), rng)?;
+    /// let mut scratch = GlmScratch::default();
+    /// for _ in 0..100 {
+    ///     // These three rows stand for three hundred.
+    ///     let (objective, ended) = model.partial_fit(Rows::new(x.as_ref(), &y), 300, rng, &mut scratch)?;
+    ///     assert!(objective.is_finite() && ended.is_none());
+    /// }
+    /// assert_eq!(model.steps(), 100);
+    /// # Ok::<(), vi_revrand::RevrandError>(())
+    /// ```
+    ///
     /// # Errors
-    /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `Row` with `NonFinite` or `Label` for the labels;
-    /// `Setting` when the batch has more than `total` rows. The model is then as it was.
+    /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Row` with `Label` for the labels;
+    /// `Setting` when the batch has more than `total` rows, or its draws no room in memory; [`RevrandError::Feature`]. The model is then
+    /// as it was.
     pub fn partial_fit<R: Rng + ?Sized>(
         &mut self,
         rows: Rows<'_>,
@@ -176,11 +228,17 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             let requirement = "at most the total number of rows";
             return Err(vi_core::Error::Setting { name: "batch", value: rows.len() as f64, requirement }.into());
         }
+        if rows.len() > self.settings.batch {
+            self.settings.expectation.check_room(self.settings.components, rows.len(), self.basis.width())?;
+        }
         let magnification = total as f64 / rows.len() as f64;
-        Ok(self.step(&Seen::Inputs(rows.x), rows.y, rows.trials, magnification, rng, scratch))
+        self.step(&Seen::Inputs(rows.x), rows.y, rows.trials, magnification, rng, scratch)
     }
 
     /// One step on rows that have been checked.
+    ///
+    /// # Errors
+    /// [`RevrandError::Feature`]; nothing has changed then.
     fn step<R: Rng + ?Sized>(
         &mut self,
         seen: &Seen<'_>,
@@ -189,7 +247,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         magnification: f64,
         rng: &mut R,
         scratch: &mut GlmScratch,
-    ) -> (f64, Option<Status>) {
+    ) -> Result<(f64, Option<Status>), RevrandError> {
         let (m, d, k) = (y.len(), self.known.posterior.dimension(), self.settings.components);
         let expectation = self.settings.expectation;
         let learns_basis = self.learns_basis();
@@ -215,13 +273,23 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         };
         let draws = k * expectation.normals(m, d);
         let normals = if expectation.is_fixed() { &mut self.normals } else { normals };
-        if !(expectation.is_fixed() && normals.len() == draws) {
+        let drawn = !(expectation.is_fixed() && normals.len() == draws);
+        if drawn {
             normals.clear();
             normals.extend((0..draws).map(|_| rng.sample::<f64, _>(StandardNormal)));
         }
         let prior = Prior { variances: &self.known.regularisers, parts: &self.known.parts };
         let batch = (phi, labels);
         let terms = work.evaluate(batch, &self.known.posterior, prior, &self.likelihood, magnification, normals);
+
+        if let (false, Seen::Inputs(_)) = (terms.value().is_finite(), seen)
+            && let Err(error) = check_features(MatRef::from_column_major_slice(columns, m, d))
+        {
+            if drawn {
+                self.normals.clear();
+            }
+            return Err(error);
+        }
 
         by_theta.clear();
         by_theta.resize(self.known.theta.len(), 0.0);
@@ -234,9 +302,14 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         gradient.resize(self.free.len(), 0.0);
         self.gather(work, by_theta, gradient);
         let ended = self.descent.step(&mut self.free, -terms.value(), gradient);
+        self.read();
+        Ok((terms.value(), ended))
+    }
+
+    /// What the unconstrained vector says.
+    pub(super) fn read(&mut self) {
         self.known.read(&self.free);
         self.likelihood.set_parameters(&self.known.gamma);
-        (terms.value(), ended)
     }
 
     /// The gradient of the negative objective in the unconstrained vector.
@@ -262,5 +335,13 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         for (((learned, g), bound), (free, out)) in gradients.zip(&self.known.bounds).zip(free.iter().zip(by_hyper)) {
             *out = if learned { -g * bound.slope(*free) } else { 0.0 };
         }
+    }
+}
+
+/// The same error with the row of a batch told as that of all rows.
+fn in_all_rows(error: RevrandError, of: impl Fn(usize) -> usize) -> RevrandError {
+    match error {
+        RevrandError::Feature { row, feature, value } => RevrandError::Feature { row: of(row), feature, value },
+        other => other,
     }
 }

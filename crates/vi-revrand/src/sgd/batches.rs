@@ -31,9 +31,10 @@ impl Permutations {
     /// Batches of `batch` of `rows` rows.
     ///
     /// # Errors
-    /// `Empty` for no rows; `Setting` unless `1 ≤ batch ≤ rows`.
+    /// `Empty` for no rows; `Setting` unless `1 ≤ batch ≤ rows`, and for more rows than memory has indices for.
     pub fn new(rows: usize, batch: usize) -> Result<Self, RevrandError> {
         check::count("rows", rows)?;
+        check::room("rows", &[rows])?;
         if batch == 0 || batch > rows {
             let requirement = "at least 1 and at most the number of rows";
             return Err(vi_core::Error::Setting { name: "batch", value: batch as f64, requirement }.into());

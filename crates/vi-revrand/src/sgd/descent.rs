@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::smooth::Smoothed;
 use super::{Bounds, EarlyStop, Updater, UpdaterState};
-use crate::{RevrandError, check};
+use crate::{RevrandError, check, lanes};
 
 /// Settings of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -20,11 +20,14 @@ pub struct DescentSettings {
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// All steps were taken, or there were no more batches.
+    /// All steps were taken.
     MostSteps,
+    /// The source of batches had no more.
+    NoMoreBatches,
     /// The smoothed objective stopped falling.
     Settled,
-    /// The objective or its gradient was not finite. The parameters are the last at which both were.
+    /// The objective or its gradient was not finite, or a step led beyond floats. The parameters are the last at which objective and
+    /// gradient were finite, and what the update rule remembers is from before it stepped away from there.
     Diverged,
 }
 
@@ -44,8 +47,15 @@ pub struct Descent {
     settings: DescentSettings,
     state: UpdaterState,
     smoothed: Smoothed,
-    /// The last parameters at which objective and gradient were finite; none before the first step.
-    good: Option<Vec<f64>>,
+    /// None before the first step.
+    good: Option<Good>,
+}
+
+/// The last point at which objective and gradient were finite, and the update rule's state there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Good {
+    x: Vec<f64>,
+    state: UpdaterState,
 }
 
 impl Descent {
@@ -58,6 +68,19 @@ impl Descent {
             check::length("bounds", parameters, bounds.len())?;
         }
         Ok(Self { settings, state: UpdaterState::new(parameters), smoothed: Smoothed::default(), good: None })
+    }
+
+    /// The same, to go on with other settings. What the update rule remembers is forgotten where another rule takes over; another rate
+    /// is no other rule.
+    ///
+    /// # Errors
+    /// `Dimension` when the bounds are of another number of parameters.
+    pub fn with_settings(self, settings: DescentSettings) -> Result<Self, RevrandError> {
+        if self.settings.updater.is_same_rule(&settings.updater) {
+            let new = Self::new(settings, self.parameters())?;
+            return Ok(Self { settings: new.settings, ..self });
+        }
+        Self::new(settings, self.parameters())
     }
 
     /// Steps taken so far.
@@ -90,16 +113,10 @@ impl Descent {
     /// bounds is set to 0.
     #[track_caller]
     pub fn step(&mut self, x: &mut [f64], value: f64, gradient: &mut [f64]) -> Option<Status> {
-        if !(value.is_finite() && all_finite(gradient)) {
-            if let Some(good) = &self.good {
-                x.copy_from_slice(good);
-            }
-            return Some(Status::Diverged);
+        if !(value.is_finite() && lanes::all_finite(gradient)) {
+            return Some(self.back(x));
         }
-        match &mut self.good {
-            Some(good) => good.copy_from_slice(x),
-            None => self.good = Some(x.to_vec()),
-        }
+        self.keep(x);
         if let Some(stop) = &self.settings.stop
             && self.smoothed.push(stop, value)
         {
@@ -112,26 +129,28 @@ impl Descent {
         if let Some(bounds) = &self.settings.bounds {
             bounds.clip(x);
         }
-        if !all_finite(x) {
-            if let Some(good) = &self.good {
-                x.copy_from_slice(good);
-            }
-            return Some(Status::Diverged);
-        }
-        None
+        if lanes::all_finite(x) && self.state.is_finite() { None } else { Some(self.back(x)) }
     }
-}
 
-/// Without a branch for each entry: `0·v` is 0 unless `v` is infinite or NaN.
-fn all_finite(values: &[f64]) -> bool {
-    let mut sums = [0.0; 16];
-    let (heads, tail) = values.as_chunks::<16>();
-    for head in heads {
-        for i in 0..16 {
-            sums[i] += head[i] * 0.0;
+    /// Notes that objective and gradient are finite at `x`.
+    fn keep(&mut self, x: &[f64]) {
+        match &mut self.good {
+            Some(good) => {
+                good.x.copy_from_slice(x);
+                good.state.copy_from(&self.state);
+            }
+            None => self.good = Some(Good { x: x.to_vec(), state: self.state.clone() }),
         }
     }
-    sums.iter().sum::<f64>() == 0.0 && tail.iter().all(|value| value.is_finite())
+
+    /// Takes back what led to where the objective is not finite.
+    fn back(&mut self, x: &mut [f64]) -> Status {
+        if let Some(good) = &self.good {
+            x.copy_from_slice(&good.x);
+            self.state.copy_from(&good.state);
+        }
+        Status::Diverged
+    }
 }
 
 /// The stored form.
@@ -140,7 +159,7 @@ struct Stored {
     settings: DescentSettings,
     state: UpdaterState,
     smoothed: Smoothed,
-    good: Option<Vec<f64>>,
+    good: Option<Good>,
 }
 
 impl TryFrom<Stored> for Descent {
@@ -150,8 +169,9 @@ impl TryFrom<Stored> for Descent {
         let parameters = state.parameters();
         let new = Self::new(settings, parameters)?;
         if let Some(good) = &good {
-            check::length("good", parameters, good.len())?;
-            check::finite("good", good)?;
+            check::length("good", parameters, good.x.len())?;
+            check::finite("good", &good.x)?;
+            check::length("the good state", parameters, good.state.parameters())?;
         }
         Ok(Self { state, smoothed, good, ..new })
     }

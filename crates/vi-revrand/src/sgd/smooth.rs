@@ -8,6 +8,19 @@ use crate::RevrandError;
 ///
 /// Batches make the objective jump, so its mean over each `window` steps is looked at: the run ends when `patience` windows in a
 /// row have not brought the lowest mean down by more than `tolerance`, relative to its size.
+///
+/// ```
+/// use vi_revrand::sgd::{Descent, DescentSettings, EarlyStop, Status, Updater, minimise};
+/// let stop = Some(EarlyStop::new(10, 3, 1e-3)?);
+/// let settings = DescentSettings { updater: Updater::plain(0.5)?, stop, ..DescentSettings::default() };
+/// let mut x = [4.0];
+/// let run = minimise(&mut Descent::new(settings, 1)?, &mut x, 100_000, |x, gradient| {
+///     gradient[0] = x[0];
+///     Ok(1.0 + 0.5 * x[0] * x[0])
+/// })?;
+/// assert_eq!((run.status, run.trace.len()), (Status::Settled, 50));
+/// # Ok::<(), vi_revrand::RevrandError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct EarlyStop {

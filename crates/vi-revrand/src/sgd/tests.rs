@@ -124,6 +124,58 @@ fn divergence_keeps_the_last_finite_parameters() {
 }
 
 #[test]
+fn gradients_whose_squares_overflow_are_no_silent_standstill() {
+    let storm = |_: &[f64], gradient: &mut [f64]| {
+        gradient.copy_from_slice(&[1e200, -1e-3]);
+        Ok(1.0)
+    };
+    for updater in rules() {
+        let mut descent = Descent::new(DescentSettings { updater, ..DescentSettings::default() }, 2).unwrap();
+        let mut x = vec![3.0, 3.0];
+        minimise(&mut descent, &mut x, 5, |x, gradient| Ok(bowl(x, gradient))).unwrap();
+        let (before, at) = (descent.clone(), x.clone());
+        let run = minimise(&mut descent, &mut x, 1, storm).unwrap();
+        // Only a rule without squares can take the step.
+        let squares = serde_json::to_string(&updater).unwrap().contains("Ada");
+        assert_eq!(run.status, if squares { Status::Diverged } else { Status::MostSteps }, "{updater:?}");
+        if squares {
+            assert_eq!((descent.steps(), &x), (before.steps(), &at));
+            // What is stored can be read and goes on as if there had been no storm.
+            let text = serde_json::to_string(&descent).unwrap();
+            let mut again: Descent = serde_json::from_str(&text).unwrap();
+            let (mut y, mut undisturbed) = (at, before);
+            minimise(&mut again, &mut x, 50, |x, g| Ok(bowl(x, g))).unwrap();
+            minimise(&mut undisturbed, &mut y, 50, |x, g| Ok(bowl(x, g))).unwrap();
+            assert_eq!(x, y);
+        } else {
+            let text = serde_json::to_string(&descent).unwrap();
+            assert_eq!(serde_json::from_str::<Descent>(&text).unwrap(), descent);
+        }
+    }
+}
+
+#[test]
+fn divergence_takes_the_state_back_to_where_the_parameters_go() {
+    // The third evaluation fails: the second step is taken back, in parameters and in state.
+    for updater in rules() {
+        let mut descent = Descent::new(DescentSettings { updater, ..DescentSettings::default() }, 2).unwrap();
+        let (mut x, mut calls) = (vec![3.0, -2.0], 0);
+        let run = minimise(&mut descent, &mut x, 10, |x, gradient| {
+            calls += 1;
+            Ok(if calls == 3 { f64::INFINITY } else { bowl(x, gradient) })
+        });
+        assert_eq!(run.unwrap().status, Status::Diverged);
+        let mut expected = Descent::new(descent.settings().clone(), 2).unwrap();
+        let mut y = vec![3.0, -2.0];
+        minimise(&mut expected, &mut y, 1, |x, gradient| Ok(bowl(x, gradient))).unwrap();
+        assert_eq!((x.clone(), descent.steps()), (y.clone(), 1));
+        minimise(&mut descent, &mut x, 5, |x, gradient| Ok(bowl(x, gradient))).unwrap();
+        minimise(&mut expected, &mut y, 5, |x, gradient| Ok(bowl(x, gradient))).unwrap();
+        assert_eq!(x, y);
+    }
+}
+
+#[test]
 fn a_failing_objective_leaves_the_last_good_step() {
     let source = || RevrandError::Source { batches: 4, message: "gone".to_owned() };
     let mut descent = Descent::new(DescentSettings::default(), 2).unwrap();

@@ -200,7 +200,9 @@ impl Solved {
         let mut h = self.hat(par);
         let s: Vec<f64> = (0..z.len()).map(|j| beta * dot(psi.col_as_slice(j), h.col_as_slice(j))).collect();
         let trace = beta * (r.len() as f64 - s.iter().sum::<f64>());
-        let noise_variance = 0.5 * (beta * beta * dot(r, r) - trace);
+        // Not β²·‖r‖²: where labels are far from 1, β² is beyond floats and ‖α‖² is not.
+        let alpha: Vec<f64> = r.iter().map(|r| beta * r).collect();
+        let noise_variance = 0.5 * (dot(&alpha, &alpha) - trace);
         let of_part = |(part, lambda): (crate::basis::Regulariser, &f64)| {
             0.5 * part.features.map(|j| z[j] * z[j] - s[j]).sum::<f64>() / lambda
         };
@@ -209,8 +211,8 @@ impl Solved {
         if !theta.is_empty() {
             for (j, root) in roots.iter().enumerate() {
                 let m = root * z[j];
-                for (g, r) in h.col_as_slice_mut(j).iter_mut().zip(r) {
-                    *g = beta * (r * m - root * *g);
+                for (g, alpha) in h.col_as_slice_mut(j).iter_mut().zip(&alpha) {
+                    *g = alpha * m - beta * root * *g;
                 }
             }
             basis.contract(&hyper.theta, x, features.as_ref(), h.as_ref(), &mut theta, par);

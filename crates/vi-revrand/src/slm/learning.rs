@@ -114,7 +114,8 @@ impl Unknowns {
 /// Cost of each evaluation as [`evidence`](super::evidence()), a few tens of them for each start.
 ///
 /// # Errors
-/// Those of [`evidence`](super::evidence()) for the data and at the first start. A step to
+/// Those of [`evidence`](super::evidence()) for the data and at the first start; `Entry` for labels so small that their squares
+/// underflow. A step to
 /// where the likelihood is beyond floats is no error, it is made shorter; not converging is no error:
 /// [`SlmInfo::status`] says so.
 pub fn learn<B: Basis>(
@@ -126,6 +127,7 @@ pub fn learn<B: Basis>(
     par: Par,
 ) -> Result<SlmFit<B>, RevrandError> {
     check_data(&basis, x, y)?;
+    check_size(y)?;
     let unknowns = Unknowns::new(&basis, settings.noise);
     let at = |free: &[f64]| evidence_of_checked(&basis, &unknowns.hyperparameters(free), x, y, par);
     let objective = |free: &[f64]| {
@@ -136,7 +138,7 @@ pub fn learn<B: Basis>(
     let start = unknowns.start();
     let factor = at(&start)?.scale;
     let origin = unknowns.scaled(start, factor);
-    let (mut ends, mut evaluations, mut best) = (Vec::with_capacity(settings.starts), 0, None::<Found>);
+    let (mut ends, mut evaluations, mut best) = (Vec::new(), 0, None::<Found>);
     for start in 0..settings.starts {
         let mut free = origin.clone();
         if start > 0 {
@@ -162,6 +164,18 @@ pub fn learn<B: Basis>(
     let Found { status, iterations, gradient, .. } = best;
     let info = SlmInfo { status, iterations, evaluations, gradient, ends };
     Ok(SlmFit { model: Slm::new(basis, hyper, x, y, par)?, info })
+}
+
+/// Checks that the squares of the labels keep their digits, unless all are 0.
+fn check_size(y: &[f64]) -> Result<(), RevrandError> {
+    let largest = y.iter().enumerate().max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
+    match largest {
+        Some((index, &value)) if value != 0.0 && value * value < f64::MIN_POSITIVE / f64::EPSILON => {
+            let requirement = "at least 1e-146 in size, for one of them: squares of less lose their digits";
+            Err(Error::Entry { argument: "y", index, value, requirement }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn normal(rng: &mut impl Rng) -> f64 {

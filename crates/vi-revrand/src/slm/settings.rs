@@ -6,6 +6,18 @@ use crate::RevrandError;
 use crate::basis::{Bound, Parameter};
 
 /// Where the search for hyper-parameters starts and when it stops.
+///
+/// ```
+/// use vi_revrand::Bound;
+/// use vi_revrand::slm::SlmSettings;
+/// let settings = SlmSettings::default()
+///     .with_noise_variance(0.1)?
+///     .with_noise_bound(Bound::positive_between(1e-6, 1.0)?)?
+///     .with_starts(5, 0.5)?
+///     .with_stop(1e-8, 1000)?;
+/// assert!(settings.with_starts(0, 0.5).is_err());
+/// # Ok::<(), vi_revrand::RevrandError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlmSettings {
     pub(super) noise: Parameter,
@@ -59,10 +71,11 @@ impl SlmSettings {
 }
 
 impl Default for SlmSettings {
-    /// Noise variance 1, one start, tolerance `10⁻⁶`, 500 steps.
+    /// Noise variance 1, three starts with a spread of 1, tolerance `10⁻⁶`, 500 steps: the marginal likelihood of a kernel's parameters
+    /// has several maxima.
     fn default() -> Self {
         let noise = Parameter { name: "noise variance", start: 1.0, bound: Bound::POSITIVE };
-        Self { noise, starts: 1, spread: 1.0, max_iterations: 500, tolerance: 1e-6 }
+        Self { noise, starts: 3, spread: 1.0, max_iterations: 500, tolerance: 1e-6 }
     }
 }
 

@@ -201,12 +201,26 @@ fn constant_labels_and_a_single_row_are_no_trouble() {
 #[test]
 fn huge_and_tiny_labels_are_no_trouble() {
     let (x, y) = data(30);
-    for scale in [1e-8, 1e8] {
+    let learned = |scale: f64| {
         let scaled: Vec<f64> = y.iter().map(|y| scale * y).collect();
-        let fit = learn(basis(4), x.as_ref(), &scaled, &SlmSettings::default(), &mut rng(8), Par::Seq).unwrap();
-        let noise = fit.model.hyperparameters().noise_variance / (scale * scale);
-        assert!(noise > 1e-3 && noise < 0.1, "{scale:e}: {noise}, {:?}", fit.info);
+        learn(basis(4), x.as_ref(), &scaled, &SlmSettings::default(), &mut rng(8), Par::Seq)
+    };
+    let plain = learned(1.0).unwrap();
+    let (evidence, hyper) = (plain.model.log_marginal_likelihood(), plain.model.hyperparameters());
+    for scale in [1e-140, 1e-80, 1e-8, 1e8, 1e80, 1e150] {
+        let fit = learned(scale).unwrap();
+        assert_eq!(fit.info.status, SlmStatus::Converged, "{scale:e}: {:?}", fit.info);
+        // A density in units of `scale`. The search ends where derivatives are below 1e-6 of the evidence, 10⁴ nats at the far scales;
+        // what that leaves of the evidence is a square, what it leaves of the parameters is not.
+        let gap = fit.model.log_marginal_likelihood() + 30.0 * scale.ln() - evidence;
+        assert!(gap.abs() < 0.02, "{scale:e}: {gap}, {:?}", fit.info);
+        let found = fit.model.hyperparameters();
+        let ratios = [found.noise_variance / scale / scale / hyper.noise_variance, found.theta[0] / hyper.theta[0]];
+        assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.05), "{scale:e}: {ratios:?}");
     }
+    let error = learned(1e-200).unwrap_err();
+    assert!(matches!(error, RevrandError::Core(Error::Entry { argument: "y", .. })), "{error}");
+    assert!(learned(0.0).is_ok());
 }
 
 #[test]

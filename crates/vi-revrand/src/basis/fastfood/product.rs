@@ -65,8 +65,8 @@ impl FastFoodDraws {
     /// Draws blocks for at least `pairs` frequencies of `inputs` inputs.
     ///
     /// # Errors
-    /// `Empty`, [`RevrandError::Kernel`] for a kernel that is not isotropic, `Setting` for more inputs than there are
-    /// powers of two.
+    /// `Empty`, [`RevrandError::Kernel`] for a kernel that is not isotropic, `Setting` for more pairs or inputs than memory
+    /// holds.
     pub fn new(kernel: Kernel, inputs: usize, pairs: usize, rng: &mut impl Rng) -> Result<Self, RevrandError> {
         check::count("inputs", inputs)?;
         check::count("pairs", pairs)?;
@@ -81,6 +81,7 @@ impl FastFoodDraws {
                 Error::Setting { name: "pairs", value: pairs as f64, requirement: "small enough to count" }.into()
             );
         };
+        check::room("pairs", &[total, 4])?;
         let mut draws = Self {
             size,
             signs: Vec::with_capacity(total),

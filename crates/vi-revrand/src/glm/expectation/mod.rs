@@ -14,7 +14,7 @@ pub(super) use local::{Labels, Local, Moments};
 pub(super) use nodes::gauss_hermite;
 pub(super) use weights::{Component, Draws};
 
-use crate::RevrandError;
+use crate::{RevrandError, check};
 
 /// How the expected log-likelihood is taken.
 ///
@@ -83,14 +83,28 @@ impl Expectation {
         }
     }
 
+    /// Checks that memory holds the draws of `components` components for a batch of `rows` rows and `dimension` weights.
+    ///
+    /// # Errors
+    /// `Setting`.
+    pub(super) fn check_room(self, components: usize, rows: usize, dimension: usize) -> Result<(), RevrandError> {
+        match self {
+            Self::SecondOrder | Self::Quadrature { .. } => Ok(()),
+            Self::Predictors { draws, .. } | Self::Weights { draws, .. } => {
+                check::room("draws", &[draws, components, rows.max(dimension)])?;
+                Ok(())
+            }
+        }
+    }
+
     /// How many standard normal numbers one component takes for a batch of `rows` rows and `dimension` weights.
     pub(super) fn normals(self, rows: usize, dimension: usize) -> usize {
         match self {
             Self::SecondOrder | Self::Quadrature { .. } => 0,
-            Self::Predictors { draws, kept: Kept::Fresh } => rows * draws,
+            Self::Predictors { draws, kept: Kept::Fresh } => rows.saturating_mul(draws),
             // The same for every row, since batches come in several sizes.
             Self::Predictors { draws, kept: Kept::Fixed } => draws,
-            Self::Weights { draws, .. } => draws * dimension,
+            Self::Weights { draws, .. } => draws.saturating_mul(dimension),
         }
     }
 

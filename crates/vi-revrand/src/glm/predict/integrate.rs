@@ -10,13 +10,31 @@ const FIRST_STEP: f64 = 0.5;
 const MOST_HALVINGS: usize = 12;
 /// Relative to the average of the absolute value.
 const TOLERANCE: f64 = 1e-12;
+/// Of a probability: the rounding of a hundred numbers near 1. Whatever lies beyond [`REACH`] is far below.
+const PROBABILITY: f64 = 100.0 * f64::EPSILON;
+/// Where halving the step no longer brings the error down, it is the integrand's own rounding, which may be this large: a distribution
+/// function of counts in the millions is good to 1e-11.
+const ROUNDING: f64 = 1e-9;
 
-/// `E g(f)` under `f ~ N(a, v)`, by the trapezoid rule with its step halved until nothing changes. For an analytic `g` the error falls
-/// geometrically in the number of nodes.
+/// `E g(f)` under `f ~ N(a, v)`, to [`TOLERANCE`].
 ///
 /// # Errors
-/// `Quadrature` when [`TOLERANCE`] is not reached; `Overflow` when the average is not finite.
+/// `Quadrature` when the tolerance is not reached; `Overflow` when the average is not finite.
 pub(super) fn average(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64) -> f64) -> Result<f64, RevrandError> {
+    trapezoid(quantity, a, v, f64::MIN_POSITIVE, g)
+}
+
+/// The same for a `g` between 0 and 1, to [`TOLERANCE`] or [`PROBABILITY`], whichever is the wider.
+///
+/// # Errors
+/// `Quadrature`.
+pub(super) fn probability(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64) -> f64) -> Result<f64, RevrandError> {
+    trapezoid(quantity, a, v, PROBABILITY / TOLERANCE, g)
+}
+
+/// By the trapezoid rule with its step halved until nothing changes by more than [`TOLERANCE`], relative to the average of `|g|` or to
+/// `least`. For an analytic `g` the error falls geometrically in the number of nodes.
+fn trapezoid(quantity: &'static str, a: f64, v: f64, least: f64, g: impl Fn(f64) -> f64) -> Result<f64, RevrandError> {
     let root = v.sqrt();
     if root == 0.0 {
         return finite(quantity, g(a));
@@ -38,7 +56,7 @@ pub(super) fn average(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64) ->
     }
     let mut error = f64::INFINITY;
     for _ in 0..MOST_HALVINGS {
-        let before = sum[0] * step;
+        let (value_before, error_before) = (sum[0] * step, error);
         step *= 0.5;
         for i in (1..).step_by(2) {
             let Some(z) = at(f64::from(i), step) else { break };
@@ -46,8 +64,9 @@ pub(super) fn average(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64) ->
         }
         let [value, size] = sum.map(|sum| sum * step);
         finite(quantity, value)?;
-        error = (value - before).abs() / size.max(f64::MIN_POSITIVE);
-        if error <= TOLERANCE || size < f64::MIN_POSITIVE {
+        error = (value - value_before).abs() / size.max(least);
+        let only_rounding = error <= ROUNDING && error >= error_before;
+        if error <= TOLERANCE || only_rounding || size < f64::MIN_POSITIVE {
             return Ok(value);
         }
     }

@@ -28,6 +28,26 @@ const BLOCK: usize = 256;
 ///
 /// Each method works on all rows, by several threads when it is given [`Par::rayon`] (with the feature `rayon`); results do not
 /// depend on their number.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_linalg::faer::{Par, mat};
+/// use vi_revrand::glm::{Mixture, Predictions};
+/// use vi_revrand::likelihood::{Poisson, Rate};
+///
+/// // One weight, N(5, 0.01); two rows with rates near e⁵ and 1.
+/// let posterior = Mixture::new(mat![[5.0]].as_ref(), mat![[0.01]].as_ref())?;
+/// let counts = Poisson(Rate::Exponential);
+/// let predictions = Predictions::new(&posterior, &counts, mat![[1.0], [0.0]].as_ref(), None)?;
+/// assert!((predictions.means(Par::Seq)?[0] - f64::exp(5.005)).abs() < 1e-9);
+/// let median = predictions.quantiles(0.5, Par::Seq)?;
+/// assert_eq!(median, [148.0, 1.0]);
+/// let ninety = predictions.intervals(0.9, Par::Seq)?;
+/// assert!(ninety[0].lower < 125.0 && ninety[0].upper > 170.0);
+/// let samples = predictions.samples(3, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+/// assert_eq!(samples.shape(), (2, 3));
+/// # Ok::<(), vi_revrand::RevrandError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Predictions<'a, L> {
     likelihood: &'a L,
@@ -171,8 +191,9 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
     /// Draws of `y` (`n × draws`), independent from row to row.
     ///
     /// # Errors
-    /// `Row` with `Overflow`.
+    /// `Row` with `Overflow`; `Setting` for more draws than memory holds.
     pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Mat<f64>, RevrandError> {
+        check::room("draws", &[draws, self.len()])?;
         let mut samples = Mat::zeros(self.len(), draws);
         for i in 0..self.len() {
             let row = self.row(i);

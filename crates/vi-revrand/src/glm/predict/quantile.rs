@@ -6,6 +6,8 @@ use crate::likelihood::GlmLikelihood;
 
 /// Doublings of a bracket before it is given up.
 const MOST_DOUBLINGS: usize = 1100;
+/// Counts beyond are no quantiles: the next are not all floats.
+const LARGEST: f64 = 1e15;
 
 /// Checks a probability.
 ///
@@ -24,48 +26,44 @@ pub(super) fn check(name: &'static str, value: f64) -> Result<(), RevrandError> 
 /// # Errors
 /// `Quadrature`, `Overflow`.
 pub(super) fn quantile<L: GlmLikelihood>(row: &RowPrediction<'_, L>, p: f64) -> Result<f64, RevrandError> {
-    let reached = |y: f64| Ok::<_, RevrandError>(row.cdf(y)? >= p);
-    let far = |value| vi_core::Error::Overflow { quantity: "a predictive quantile", value };
-    if row.is_discrete() {
-        if reached(0.0)? {
-            return Ok(0.0);
-        }
-        let (mut below, mut above) = (0.0, 1.0);
-        while !reached(above)? {
-            (below, above) = (above, 2.0 * above);
-            if above > 1e15 {
-                return Err(far(above).into());
+    let reached = |y: f64| Ok(row.cdf(y)? >= p);
+    if !row.is_discrete() {
+        let (mut below, mut above) = bracket(row.mean()?, row.variance()?.sqrt(), reached)?;
+        loop {
+            let middle = f64::midpoint(below, above);
+            if !(middle > below && middle < above) {
+                return Ok(above);
             }
-        }
-        while above - below > 1.0 {
-            let middle: f64 = (0.5 * (below + above)).floor();
             if reached(middle)? { above = middle } else { below = middle }
         }
-        return Ok(above);
     }
-    let centre = row.mean()?;
-    let mut width = row.variance()?.sqrt();
-    let (mut below, mut above) = (centre - width, centre + width);
-    for _ in 0..MOST_DOUBLINGS {
-        if reached(above)? {
-            break;
-        }
-        (below, above) = (above, above + width);
-        width *= 2.0;
+    // A count near the middle of the distribution, where the probability is neither 0 nor 1; its mean may be beyond floats.
+    let centre = row.typical().min(LARGEST).floor();
+    let (mut below, mut above) = bracket(centre, centre.sqrt().ceil().max(1.0), reached)?;
+    if above > LARGEST {
+        return Err(vi_core::Error::Overflow { quantity: "a predictive quantile", value: above }.into());
     }
-    width = above - below;
-    for _ in 0..MOST_DOUBLINGS {
-        if !reached(below)? {
-            break;
-        }
-        (below, above) = (below - width, below);
-        width *= 2.0;
-    }
-    loop {
-        let middle = f64::midpoint(below, above);
-        if !(middle > below && middle < above) {
-            return Ok(above);
-        }
+    while above - below > 1.0 {
+        let middle: f64 = (0.5 * (below + above)).floor();
         if reached(middle)? { above = middle } else { below = middle }
     }
+    Ok(above)
+}
+
+/// Two numbers of which only the upper one is `reached`, from `centre` by steps that double. Integers from integers.
+fn bracket(
+    centre: f64,
+    width: f64,
+    reached: impl Fn(f64) -> Result<bool, RevrandError>,
+) -> Result<(f64, f64), RevrandError> {
+    let up = !reached(centre)?;
+    let (mut edge, mut step) = (centre, if up { width } else { -width });
+    for _ in 0..MOST_DOUBLINGS {
+        let next = edge + step;
+        if reached(next)? == up {
+            return Ok(if up { (edge, next) } else { (next, edge) });
+        }
+        (edge, step) = (next, 2.0 * step);
+    }
+    Err(vi_core::Error::Overflow { quantity: "a predictive quantile", value: edge }.into())
 }

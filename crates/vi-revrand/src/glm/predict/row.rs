@@ -5,7 +5,7 @@ use rand_distr::StandardNormal;
 use vi_core::{Likelihood, quadrature};
 use vi_models::Interval;
 
-use super::integrate::{average, finite};
+use super::integrate::{average, finite, probability};
 use super::quantile;
 use crate::RevrandError;
 use crate::glm::mixture::log_sum_exp;
@@ -125,8 +125,15 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         }
         self.over_components(|a, v| match self.likelihood.closed_predictive(y, a, v) {
             Some([_, probability]) => Ok(probability),
-            None => average("the predictive distribution function", a, v, |f| self.likelihood.cdf(y, self.trials, f)),
+            None => {
+                probability("the predictive distribution function", a, v, |f| self.likelihood.cdf(y, self.trials, f))
+            }
         })
+    }
+
+    /// The mean over components of the label expected at the predictor's mean: no integral, so it always exists.
+    pub(super) fn typical(&self) -> f64 {
+        self.means.iter().map(|&a| self.likelihood.mean(self.trials, a)).sum::<f64>() / self.means.len() as f64
     }
 
     /// The smallest `y` with `P(Y ≤ y) ≥ p`, by bisection of the distribution function.

@@ -102,6 +102,46 @@ fn quantiles_invert_the_distribution_function() {
     assert!(mass >= 0.9);
 }
 
+/// Quantiles of large counts bracket their probability, and lie where the normal approximation says.
+fn check_large<L: GlmLikelihood>(likelihood: &L, trials: Option<&[f64]>, a: f64, v: f64) {
+    let q = Mixture::new(mat![[a]].as_ref(), mat![[v]].as_ref()).unwrap();
+    let predicted = Predictions::new(&q, likelihood, mat![[1.0]].as_ref(), trials).unwrap();
+    let row = predicted.row(0);
+    assert!(row.cdf(0.0).unwrap() < 0.5, "{a} {v}");
+    let case = format!("{} {a} {v}", likelihood.family());
+    let (mean, deviation) = (row.mean().unwrap(), row.variance().unwrap().sqrt());
+    for p in [1e-6, 0.05, 0.5, 0.95, 1.0 - 1e-6] {
+        let y = row.quantile(p).unwrap();
+        assert!(row.cdf(y).unwrap() >= p && (y == 0.0 || row.cdf(y - 1.0).unwrap() < p), "{case}");
+    }
+    // Cantelli's inequality at p = 0.05 and 0.95 puts both ends within √19 deviations of the mean.
+    let interval = row.interval(0.9).unwrap();
+    assert!(
+        interval.lower >= mean - 4.36 * deviation - 1.0 && interval.upper <= mean + 4.36 * deviation + 1.0,
+        "{case}"
+    );
+    assert!(interval.lower < interval.upper, "{case}");
+}
+
+#[test]
+fn intervals_of_large_counts_exist() {
+    for v in [1e-4, 0.01, 1.0] {
+        for mean in [99.0, 100.0, 403.0, 1e3, 8103.0, 1e5] {
+            check_large(&Poisson(Rate::Exponential), None, f64::ln(mean), v);
+            check_large(&Poisson(Rate::Softplus), None, mean, v);
+        }
+        for trials in [50.0, 100.0, 500.0, 1e4, 1e6] {
+            check_large(&Binomial, Some(&[trials]), 1.0, v);
+        }
+    }
+    // A mean beyond floats is no obstacle to quantiles.
+    let wide = Mixture::new(mat![[0.0]].as_ref(), mat![[2000.0]].as_ref()).unwrap();
+    let counts = Poisson(Rate::Exponential);
+    let predicted = Predictions::new(&wide, &counts, mat![[1.0]].as_ref(), None).unwrap();
+    assert!(predicted.means(Par::Seq).is_err());
+    assert!(predicted.row(0).quantile(0.5).unwrap() <= 2.0);
+}
+
 #[test]
 fn unusual_predictors_are_no_trouble() {
     // Wide and far: E s(f) is Φ-like, a count's mean is e^(a + v/2).
