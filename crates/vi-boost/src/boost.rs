@@ -74,6 +74,9 @@ pub struct Boost<'a, T: ?Sized> {
     last: Option<Info>,
 }
 
+/// Steps a run may take for each component asked for: what is gained by components that others then replace may never end.
+pub const STEPS_EACH: usize = 4;
+
 /// Points of the start distribution, and of the widened `q` in each step.
 const POOL: usize = 512;
 
@@ -184,7 +187,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             (self.q, self.clouds, self.summary) = (Some(q), clouds, Some(summary));
         }
         self.iteration += 1;
-        self.idle = if info.improvement < self.settings.improvement { self.idle + 1 } else { 0 };
+        self.idle = if info.improvement <= self.settings.improvement { self.idle + 1 } else { 0 };
         self.report(&mut info);
         Ok(info)
     }
@@ -200,7 +203,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.last = Some(*info);
     }
 
-    /// Steps until a setting or the observer stops it, then the last refit. The observer sees every step with the mixture as it then
+    /// Steps until a setting or the observer stops it, or [`STEPS_EACH`] times as many were taken as components are asked for, then the last refit. The observer sees every step with the mixture as it then
     /// is; after `Break` that mixture stays in [`mixture`](Self::mixture).
     ///
     /// # Errors
@@ -209,6 +212,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         &mut self,
         mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
     ) -> Result<Stop, BoostError> {
+        let mut left = self.settings.components.saturating_mul(STEPS_EACH);
         let stop = loop {
             if self.q.as_ref().is_some_and(|q| q.len() >= self.settings.components) {
                 break Stop::Components;
@@ -224,6 +228,10 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             }
             if self.settings.gap.is_some_and(|gap| info.gap <= gap) {
                 break Stop::Gap;
+            }
+            left -= 1;
+            if left == 0 {
+                break Stop::Steps;
             }
         };
         if self.settings.refit == Refit::Last {

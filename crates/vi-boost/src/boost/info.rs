@@ -78,6 +78,8 @@ pub enum Stop {
     Improvement,
     /// The duality gap is small enough.
     Gap,
+    /// Many steps for few components: new ones kept replacing old ones ([`STEPS_EACH`](crate::boost::STEPS_EACH)).
+    Steps,
     /// The observer asked for it.
     Cancelled,
 }

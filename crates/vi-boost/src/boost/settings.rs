@@ -47,8 +47,8 @@ pub struct BoostSettings {
 impl Default for BoostSettings {
     /// At most 16 full components, 1024 points each, 4 starts, covariances ½, 1, 2 and 4 times the inverse Hessian, 2 finalists; no
     /// refit; 60 evaluations for each search and 200 for a refit; starts from 1.7 times the width of `q` beside the
-    /// start distribution; components below a weight of 1e-6 are dropped; stops after 3 steps that gain less than 1e-6
-    /// nats each.
+    /// start distribution; components below a weight of 1e-6 are dropped; stops after 3 steps that gain no more than
+    /// 1e-6 nats each.
     fn default() -> Self {
         Self {
             components: 16,
@@ -178,7 +178,7 @@ impl BoostSettings {
         Ok(self)
     }
 
-    /// Stops after `patience` steps running that lower the divergence by less than `nats` each.
+    /// Stops after `patience` steps running that lower the divergence by `nats` or less each; with 0, that lower it not at all.
     ///
     /// # Errors
     /// `Setting` unless `nats ≥ 0` and `patience ≥ 1`.

@@ -1,9 +1,11 @@
 //! Targets that misbehave: a typed error or a reported skip, never a hang or a panic.
 
+use std::ops::ControlFlow;
+
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::printed::{Printed, PrintedSettings};
-use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit};
+use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit, Stop};
 use vi_core::Error;
 
 use crate::common::{go_on, rng};
@@ -95,6 +97,36 @@ fn a_density_on_half_a_line_has_an_answer_inside_or_an_error() {
         Err(error) => assert!(matches!(error, BoostError::NoStart { .. }), "{error}"),
     }
     all(&target);
+}
+
+#[test]
+fn a_run_that_gains_nothing_ends_whatever_the_threshold() {
+    // One Gaussian is all there is: every step after the first leaves the mixture as it is.
+    let target = GaussianMixture::single(Component::isotropic(&[1.0], 0.5).unwrap());
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    let patience = 3;
+    let settings = small().components(50).unwrap().improvement(0.0, patience).unwrap();
+    let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let mut steps = 0;
+    let stop = boost
+        .run(|_, _| {
+            steps += 1;
+            if steps < 4 * 50 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .unwrap();
+    assert_eq!(stop, Stop::Improvement);
+    assert!(steps < 4 * 50, "{steps}");
+}
+
+#[test]
+fn steps_are_bounded_even_where_each_one_gains() {
+    // Every component but the heaviest is dropped, so the number asked for is never reached.
+    let target = vi_boost::target::Cauchy::new(0.0, 1.0).unwrap();
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    let settings = small().components(5).unwrap().prune(0.9).unwrap().improvement(0.0, 1000).unwrap();
+    let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
+    assert_eq!(boost.run(go_on).unwrap(), Stop::Steps);
+    assert_eq!(boost.last().unwrap().iteration, 5 * vi_boost::boost::STEPS_EACH);
 }
 
 #[test]
