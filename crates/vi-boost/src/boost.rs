@@ -167,14 +167,15 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// Adds one component and re-optimises what the settings say. After an error the mixture is as it was.
     ///
     /// # Errors
-    /// [`BoostError::NoStart`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when the
-    /// first component runs away; [`BoostError::Core`].
+    /// [`BoostError::NoStart`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when a
+    /// component runs away; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
         let (q, clouds) = match &self.q {
             None => self.first(&mut info)?,
             Some(_) => self.next(&mut info)?,
         };
+        q.check_reach(&self.start.source)?;
         let summary = summarise(&q, &clouds);
         if let Some(old) = &self.q {
             info.improvement = paired_gain((old, &self.clouds), (&q, &clouds));

@@ -230,6 +230,18 @@ impl Component {
         }
     }
 
+    /// How far the component is from `start`: the largest distance of a mean, in standard deviations of `start`, or how many times as
+    /// wide it is, whichever is more.
+    pub(crate) fn reach(&self, start: &Self) -> f64 {
+        let (own, other) = (self.covariance(), start.covariance());
+        (0..self.dim()).fold(0.0, |most, j| {
+            let sd = other[(j, j)].sqrt();
+            let (shift, stretch) = ((self.mean[j] - start.mean[j]).abs() / sd, own[(j, j)].sqrt() / sd);
+            // An overflow is as far as can be.
+            if shift.is_nan() || stretch.is_nan() { f64::INFINITY } else { shift.max(stretch).max(most) }
+        })
+    }
+
     /// The same mean, with `factor` times the covariance.
     pub(crate) fn widened(&self, factor: f64) -> Result<Self, BoostError> {
         let root = factor.sqrt();

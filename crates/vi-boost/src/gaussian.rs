@@ -30,7 +30,9 @@ impl Default for GaussianSettings {
 
 impl GaussianSettings {
     /// Settings for a Gaussian of `family` on `points` quasi-random points: at most `evaluations` of the bound with its gradient,
-    /// each at all points, until a step raises it by less than `tolerance` nats.
+    /// each at all points, until a step raises it by less than `tolerance` nats. A search that is then more than ten standard deviations of
+    /// its start away, or ten times as wide, and still rising goes on as many times again as it takes to tell a target without
+    /// a finite integral, at most fifty.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` (a rank of 0, fewer than 16 or an odd number of points, no evaluations) or `Entry`.
@@ -114,19 +116,13 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     let z = block::quasi(settings.points, start.latent_dim(), rng.random())?;
     let single = Single { probe: &probe, z: &z };
     let search = Search { evaluations: settings.evaluations, tolerance: settings.tolerance };
-    let Some((component, found, factor)) = single.minimise(&start, search) else {
+    let Some((component, found)) = single.pursue(&start, &start, search)? else {
         return Err(no_start(&probe, &start, &z));
     };
-    if !found.converged && factor > IMPROPER {
-        return Err(BoostError::Improper { factor });
-    }
     let stop = if found.converged { GaussianStop::Converged } else { GaussianStop::Evaluations };
     let (evaluations, target_evaluations) = (found.evaluations, probe.evaluations());
     Ok((component, GaussianInfo { bound: -found.value, evaluations, target_evaluations, stop }))
 }
-
-/// A search that moved or widened a Gaussian by this factor and has not converged ran after mass that does not end.
-pub(crate) const IMPROPER: f64 = 1e5;
 
 fn no_start<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, start: &Component, z: &[block::Block]) -> BoostError {
     let mut all = Vec::new();

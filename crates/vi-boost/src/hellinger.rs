@@ -32,7 +32,6 @@ use crate::boost::propose::{COARSE, Proposals, shapes};
 use crate::boost::{Info, checked_points};
 use crate::component::Component;
 use crate::error::{check_len, setting};
-use crate::gaussian::IMPROPER;
 use crate::mixture::GaussianMixture;
 use crate::optimise::Search;
 use crate::seeds::Seeds;
@@ -171,7 +170,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
     /// Adds one component and re-optimises all `λ`. After an error the mixture is as it was.
     ///
     /// # Errors
-    /// [`BoostError::NoStart`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when it runs
+    /// [`BoostError::NoStart`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when one runs
     /// away; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
@@ -183,7 +182,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let wide = match &self.q {
             None => None,
             Some(q) => {
-                let source = Component::full(&q.mean(), q.covariance().as_ref())?.widened(DISPERSION.powi(2))?;
+                let source = q.matched()?.widened(DISPERSION.powi(2))?;
                 Some(Pool::new(&self.probe, source, POOL / 2, self.seeds.next())?)
             }
         };
@@ -270,10 +269,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let mut seeds = Seeds::new(seed);
         if first {
             let z = block::quasi(self.settings.points, component.latent_dim(), seeds.next())?;
-            let Some((best, found, factor)) = self.residual(&z).minimise(&component, search) else { return Ok(None) };
-            if !found.converged && factor > IMPROPER {
-                return Err(BoostError::Improper { factor });
-            }
+            let Some((best, _)) = self.residual(&z).minimise(&component, search) else { return Ok(None) };
             component = best;
         } else {
             for _ in 0..ROUNDS {
@@ -334,6 +330,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let keep: Vec<usize> = (0..count).filter(|&k| lambda[k] > LEAST_LAMBDA).collect();
         info.pruned = count - keep.len();
         let q = squared(&components, &lambda, &keep)?;
+        q.check_reach(&self.start.source)?;
 
         let affinity: f64 = lambda.iter().zip(&d).map(|(lambda, d)| lambda * d).sum();
         let variance: f64 = lambda.iter().zip(&rest).map(|(lambda, rest)| (lambda * rest.1).powi(2)).sum();

@@ -14,7 +14,6 @@ use crate::BoostError;
 use crate::Family;
 use crate::block::{self, Block};
 use crate::component::Component;
-use crate::gaussian::IMPROPER;
 use crate::mixture::GaussianMixture;
 use crate::objective::{Greedy, Reference, Resting, Single};
 use crate::optimise::Search;
@@ -49,10 +48,8 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
             let (component, value) = if self.settings.finalists == 0 {
                 (candidate.component.clone(), single.value(&candidate.component))
             } else {
-                let Some((component, found, factor)) = single.minimise(&candidate.component, search) else { continue };
-                if !found.converged && factor > IMPROPER {
-                    return Err(BoostError::Improper { factor });
-                }
+                let origin = &self.start.source;
+                let Some((component, found)) = single.pursue(origin, &candidate.component, search)? else { continue };
                 (component, found.value)
             };
             if best.as_ref().is_none_or(|(_, least, _)| value < *least) {
@@ -75,7 +72,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
         let (u, coarse) = (self.seeds.uniform(), self.coarse()?);
         let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
-        let wide = Component::full(&q.mean(), q.covariance().as_ref())?.widened(self.settings.dispersion.powi(2))?;
+        let wide = q.matched()?.widened(self.settings.dispersion.powi(2))?;
         let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
         let fine = reference(q, &self.clouds, 2 * self.settings.points);
         let few = reference(q, &self.clouds, 4 * COARSE);

@@ -29,7 +29,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     /// fresh points. Returns by how much it did.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Setting` for a number of points that cannot be had.
+    /// [`BoostError::Core`] with `Setting` for a number of points that cannot be had; [`BoostError::Improper`] when a component runs away.
     pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
         let points = checked_points("points", points)?;
         let Some(q) = self.q.clone() else { return Ok(0.0) };
@@ -37,6 +37,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let clouds = self.clouds_of(&q, points, &mut seeds)?;
         let mut refitted = self.refitted(&q, clouds, evaluations);
         let pruned = refitted.prune(self.settings.prune).iter().filter(|keep| !**keep).count();
+        refitted.check_reach(&self.start.source)?;
         // Fresh points on both sides: what was good for the search's own is not counted.
         let old = self.clouds_of(&q, points, &mut seeds)?;
         let clouds = self.clouds_of(&refitted, points, &mut seeds)?;

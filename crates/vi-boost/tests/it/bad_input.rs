@@ -145,6 +145,34 @@ fn a_slope_without_end_is_improper() {
     all(&target);
 }
 
+/// Separable rows and no prior: the likelihood has its largest value at infinity.
+fn separable(theta: &[f64]) -> f64 {
+    let row = |x: f64| {
+        let margin = theta[0] * x.signum() + theta[1] * x.abs();
+        margin.min(0.0) - (-margin.abs()).exp().ln_1p()
+    };
+    [-2.0, -1.0, -0.5, 0.7, 1.0, 1.5].into_iter().map(row).sum()
+}
+
+#[test]
+fn mass_without_end_is_improper_however_slowly_it_is_found() {
+    let ridge = |theta: &[f64]| -0.5 * (theta[0] + theta[1]).powi(2);
+    let slow = |theta: &[f64]| -0.5 * (theta[0] * theta[0]).ln_1p();
+    let targets: [(&str, &dyn LogDensity); 3] =
+        [("ridge", &Of(2, ridge)), ("separable", &Of(2, separable)), ("1/√(1+x²)", &Of(1, slow))];
+    for (name, target) in targets {
+        let start = Component::isotropic(&vec![0.0; target.dim()], 3.0).unwrap();
+        for seed in 1..=6 {
+            let mut boost = Boost::new(target, &start, small(), &mut rng(seed)).unwrap();
+            let outcome = boost.run(go_on);
+            assert!(matches!(outcome, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {outcome:?}");
+            let settings = GaussianSettings::new(Family::Full, 64, 100, 1e-6).unwrap();
+            let fitted = gaussian::fit(target, &start, &settings, &mut rng(seed)).map(|(_, info)| info);
+            assert!(matches!(fitted, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {fitted:?}");
+        }
+    }
+}
+
 #[test]
 fn a_spike_to_infinity_is_survived() {
     // log f → +∞ at 0, integrable; and +∞ itself on an interval.
