@@ -167,7 +167,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// Adds one component and re-optimises what the settings say. After an error the mixture is as it was.
     ///
     /// # Errors
-    /// [`BoostError::NoStart`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when a
+    /// [`BoostError::NoCandidate`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when a
     /// component runs away; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);

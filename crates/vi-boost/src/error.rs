@@ -38,6 +38,16 @@ pub enum BoostError {
         /// Points at which it is infinite.
         infinite: usize,
     },
+    /// The target is finite at some points of the start, but no candidate for the first component had a finite divergence: each had
+    /// points at which the density is zero, NaN or +∞.
+    #[error(
+        "all of {tries} candidates for the first component were rejected: the target is zero, NaN or +∞ at some of their \
+         points"
+    )]
+    NoCandidate {
+        /// Candidates tried.
+        tries: usize,
+    },
     /// The best Gaussian is wider or further away than any the start can mean: the target has no finite integral, or the
     /// start distribution has the wrong scale.
     #[error("the best Gaussian is {factor:e} times as wide or as far away as the start: the target may be improper")]

@@ -10,7 +10,7 @@ use crate::component::{Component, Family};
 use crate::error::{check_len, check_positive_entries, setting};
 use crate::objective::Single;
 use crate::optimise::Search;
-use crate::target::{Faults, LogDensity, Probe};
+use crate::target::{Faults, LogDensity, Probe, fault};
 
 /// What the search may spend; checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,8 +87,8 @@ pub struct GaussianInfo {
 /// `O(nd²)`. A target of several modes has several answers: the one downhill from `start` comes out.
 ///
 /// # Errors
-/// [`BoostError::Core`] with `Dimension`; [`BoostError::NoStart`] if the target is not finite at every point of `start`; [`BoostError::Improper`] if the Gaussian
-/// ran away.
+/// [`BoostError::Core`] with `Dimension`; [`BoostError::NoStart`] if the target is finite at no point of `start`, [`BoostError::TargetValue`] or [`BoostError::Unsupported`] if it
+/// is NaN, +∞ or zero at some; [`BoostError::Improper`] if the Gaussian ran away.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -124,15 +124,22 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     Ok((component, GaussianInfo { bound: -found.value, evaluations, target_evaluations, stop }))
 }
 
+/// Why a search from `start` could not begin.
 fn no_start<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, start: &Component, z: &[block::Block]) -> BoostError {
-    let mut all = Vec::new();
+    let (mut all, mut first) = (Vec::new(), None);
     let (mut x, mut values) = (block::Block::default(), Vec::new());
     for z in z {
         start.map(z, &mut x);
         values.resize(x.rows(), 0.0);
         probe.values(&x, &mut values);
         all.extend_from_slice(&values);
+        if first.is_none() {
+            first = fault(&values, &x);
+        }
     }
     let Faults { zero, nan, infinite } = Faults::of(&all);
-    BoostError::NoStart { points: all.len(), zero, nan, infinite }
+    if zero + nan + infinite == all.len() {
+        return BoostError::NoStart { points: all.len(), zero, nan, infinite };
+    }
+    first.unwrap_or(BoostError::Unsupported { share: zero as f64 / all.len() as f64 })
 }

@@ -170,7 +170,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
     /// Adds one component and re-optimises all `λ`. After an error the mixture is as it was.
     ///
     /// # Errors
-    /// [`BoostError::NoStart`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when one runs
+    /// [`BoostError::NoCandidate`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when one runs
     /// away; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
@@ -222,10 +222,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
                 info.least_eigenvalue = least_eigenvalue;
                 self.add(component, &mut info)?;
             }
-            None if self.root.components.is_empty() => {
-                let Faults { zero, nan, infinite } = self.start.faults();
-                return Err(BoostError::NoStart { points: self.start.len(), zero, nan, infinite });
-            }
+            None if self.root.components.is_empty() => return Err(BoostError::NoCandidate { tries: info.tries }),
             None => {}
         }
         self.iteration += 1;
