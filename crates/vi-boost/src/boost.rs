@@ -26,7 +26,7 @@ pub use info::{Info, Stop};
 pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
-pub(crate) use settings::checked_points;
+pub(crate) use settings::{check_enough, checked_points};
 
 use std::ops::ControlFlow;
 
@@ -85,7 +85,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// The generator gives one seed: the same seed, the same bits.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
+    /// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of a component; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
     /// of `start`.
     pub fn new<R: Rng + ?Sized>(
         target: &'a T,
@@ -94,6 +94,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
+        settings.check_enough(settings.family.latent_dim(start.dim()))?;
         let mut seeds = Seeds::new(rng.random());
         let covariance = start.covariance();
         let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
@@ -132,6 +133,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         check_len("dimension of the mixture", target.dim(), q.dim())?;
         let mut boost = Self::new(target, start, settings, rng)?;
         for component in q.components() {
+            boost.settings.check_enough(component.latent_dim())?;
             let seed = boost.seeds.next();
             boost.clouds.push(Cloud::new(&boost.probe, component, boost.settings.points, seed)?);
         }

@@ -35,6 +35,16 @@ pub enum Family {
     },
 }
 
+impl Family {
+    /// Standard normal numbers that one draw in `d` dimensions takes.
+    pub(crate) fn latent_dim(self, d: usize) -> usize {
+        match self {
+            Self::Full | Self::Diagonal => d,
+            Self::LowRank { rank } => d + rank,
+        }
+    }
+}
+
 /// What each way to keep a covariance can do, on points by columns. `Σ` is the covariance, `μ` the mean.
 pub(crate) trait Spread {
     /// Standard normal numbers that one draw takes.

@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 
 use crate::BoostError;
 use crate::block;
-use crate::boost::checked_points;
+use crate::boost::{check_enough, checked_points};
 use crate::component::{Component, Family};
 use crate::error::{check_len, check_positive_entries, setting};
 use crate::objective::Single;
@@ -87,7 +87,7 @@ pub struct GaussianInfo {
 /// `O(nd²)`. A target of several modes has several answers: the one downhill from `start` comes out.
 ///
 /// # Errors
-/// [`BoostError::Core`] with `Dimension`; [`BoostError::NoStart`] if the target is finite at no point of `start`, [`BoostError::TargetValue`] or [`BoostError::Unsupported`] if it
+/// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of the Gaussian; [`BoostError::NoStart`] if the target is finite at no point of `start`, [`BoostError::TargetValue`] or [`BoostError::Unsupported`] if it
 /// is NaN, +∞ or zero at some; [`BoostError::Improper`] if the Gaussian ran away.
 ///
 /// ```
@@ -111,6 +111,7 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
 ) -> Result<(Component, GaussianInfo), BoostError> {
     check_len("dimension of the start", target.dim(), start.dim())?;
     let start = start.as_family(settings.family)?;
+    check_enough("points", settings.points, start.latent_dim())?;
     let covariance = start.covariance();
     let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
     let z = block::quasi(settings.points, start.latent_dim(), rng.random())?;

@@ -29,7 +29,7 @@ use crate::block;
 use crate::boost::cloud::Cloud;
 use crate::boost::pool::{Pool, choose, missing};
 use crate::boost::propose::{COARSE, Proposals, shapes};
-use crate::boost::{Info, checked_points};
+use crate::boost::{Info, check_enough, checked_points};
 use crate::component::Component;
 use crate::error::{check_len, setting};
 use crate::mixture::GaussianMixture;
@@ -131,6 +131,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
+        check_enough("points", settings.points, start.dim())?;
         let mut seeds = Seeds::new(rng.random());
         let covariance = start.covariance();
         let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;

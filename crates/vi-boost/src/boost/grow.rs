@@ -11,7 +11,6 @@ use super::propose::{self, COARSE, Candidate, Proposals, Scene, Trial};
 use super::refit::NEAR;
 use super::weights;
 use crate::BoostError;
-use crate::Family;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::mixture::GaussianMixture;
@@ -181,11 +180,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
 
     /// Points on which candidates are compared.
     fn coarse(&mut self) -> Result<Vec<Block>, BoostError> {
-        let d = self.probe.dim();
-        let latent = match self.settings.family {
-            Family::LowRank { rank } => d + rank,
-            _ => d,
-        };
+        let latent = self.settings.family.latent_dim(self.probe.dim());
         block::quasi(COARSE.max(4 * latent.div_ceil(2) * 2), latent, self.seeds.next())
     }
 }

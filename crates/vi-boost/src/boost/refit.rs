@@ -2,7 +2,7 @@
 
 use super::Boost;
 use super::cloud::{Cloud, paired_gain, rest, summarise};
-use super::settings::checked_points;
+use super::settings::{check_enough, checked_points};
 use crate::BoostError;
 use crate::block::Block;
 use crate::mixture::GaussianMixture;
@@ -33,6 +33,9 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
         let points = checked_points("points", points)?;
         let Some(q) = self.q.clone() else { return Ok(0.0) };
+        for component in q.components() {
+            check_enough("points", points, component.latent_dim())?;
+        }
         let mut seeds = self.seeds.branch();
         let clouds = self.clouds_of(&q, points, &mut seeds)?;
         let mut refitted = self.refitted(&q, clouds, evaluations);

@@ -7,6 +7,7 @@ use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::printed::{Printed, PrintedSettings};
 use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit, Stop};
 use vi_core::Error;
+use vi_linalg::faer::Mat;
 
 use crate::common::{go_on, rng};
 
@@ -220,6 +221,38 @@ fn one_and_fifty_dimensions() {
         let mean = q.mean();
         assert!(mean.iter().all(|m| (m - 1.0).abs() < 0.05), "d = {d}: {:?}", &mean[..1]);
     }
+}
+
+#[test]
+fn fewer_points_than_a_component_needs_are_refused() {
+    let d = 20;
+    let target = Of(d, |theta: &[f64]| -0.5 * theta.iter().map(|x| x * x).sum::<f64>());
+    let start = Component::isotropic(&vec![0.0; d], 2.0).unwrap();
+    let refused = |outcome: Result<(), BoostError>, points: usize, name: &str| match outcome {
+        Err(BoostError::Core(Error::Setting { name: found, value, .. })) => {
+            assert_eq!((found, value), (name, points as f64));
+        }
+        other => panic!("{other:?}"),
+    };
+    let boost = |settings: BoostSettings| Boost::new(&target, &start, settings, &mut rng(1)).map(|_| ());
+    let low_rank = |points| small().points(points).unwrap().family(Family::LowRank { rank: 3 }).unwrap();
+    refused(boost(small().points(78).unwrap()), 78, "points");
+    refused(boost(low_rank(90)), 90, "points");
+    refused(boost(small().points(80).unwrap().polish(78).unwrap()), 78, "polish");
+    boost(small().points(80).unwrap()).unwrap();
+    boost(low_rank(92)).unwrap();
+    let q = GaussianMixture::single(Component::low_rank(&vec![0.0; d], &vec![1.0; d], Mat::zeros(d, 3).as_ref()).unwrap());
+    let from = Boost::from_mixture(&target, q, &start, small().points(90).unwrap(), &mut rng(1)).map(|_| ());
+    refused(from, 90, "points");
+    let fit = |points| {
+        let settings = GaussianSettings::new(Family::Full, points, 5, 1e-3).unwrap();
+        gaussian::fit(&target, &start, &settings, &mut rng(1)).map(|_| ())
+    };
+    refused(fit(78), 78, "points");
+    fit(80).unwrap();
+    let hellinger =
+        Hellinger::new(&target, &start, HellingerSettings::new(2, 78, 2, 10).unwrap(), &mut rng(1)).map(|_| ());
+    refused(hellinger, 78, "points");
 }
 
 #[test]
