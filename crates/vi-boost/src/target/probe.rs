@@ -76,7 +76,7 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
         let (mut theta, mut gradient) = (vec![0.0; self.dim()], vec![0.0; self.dim()]);
         for i in 0..x.rows() {
             x.row(i, &mut theta);
-            difference::gradient(self.target, &theta, &self.scale, &mut gradient);
+            difference::gradient_at(self.target, &theta, &self.scale, &mut gradient);
             for (j, value) in gradient.iter().enumerate() {
                 gradients.col_mut(j)[i] = *value;
             }
@@ -87,7 +87,7 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     pub(crate) fn hessian(&self, theta: &[f64]) -> Mat<f64> {
         self.count(1);
         let mut out = Mat::zeros(self.dim(), self.dim());
-        difference::hessian(self.target, theta, &self.scale, out.as_mut());
+        difference::hessian_at(self.target, theta, &self.scale, out.as_mut());
         out
     }
 }

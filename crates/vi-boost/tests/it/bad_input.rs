@@ -241,7 +241,8 @@ fn fewer_points_than_a_component_needs_are_refused() {
     refused(boost(small().points(80).unwrap().polish(78).unwrap()), 78, "polish");
     boost(small().points(80).unwrap()).unwrap();
     boost(low_rank(92)).unwrap();
-    let q = GaussianMixture::single(Component::low_rank(&vec![0.0; d], &vec![1.0; d], Mat::zeros(d, 3).as_ref()).unwrap());
+    let q =
+        GaussianMixture::single(Component::low_rank(&vec![0.0; d], &vec![1.0; d], Mat::zeros(d, 3).as_ref()).unwrap());
     let from = Boost::from_mixture(&target, q, &start, small().points(90).unwrap(), &mut rng(1)).map(|_| ());
     refused(from, 90, "points");
     let fit = |points| {
