@@ -102,7 +102,7 @@ fn hellinger(target: &Nodal) -> Result<f64, BenchError> {
     let mut outcome = Ok(());
     let elapsed = seconds(|| {
         outcome = Hellinger::new(target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))
-            .and_then(|mut run| run.run(|_, _| ControlFlow::Continue(())));
+            .and_then(|mut run| run.run(|_, _| ControlFlow::Continue(())).map(|_| ()));
     });
     outcome?;
     Ok(elapsed)

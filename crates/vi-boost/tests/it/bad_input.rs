@@ -40,7 +40,7 @@ fn all(target: &dyn LogDensity) -> Vec<Result<(), BoostError>> {
     let start = Component::isotropic(&vec![0.0; target.dim()], 3.0).unwrap();
     let hellinger = || {
         let settings = HellingerSettings::new(3, 64, 3, 50)?;
-        Hellinger::new(target, &start, settings, &mut rng(1))?.run(go_on)
+        Hellinger::new(target, &start, settings, &mut rng(1))?.run(go_on).map(|_| ())
     };
     let printed = || {
         let settings = PrintedSettings::new(100, 1.0, 1e-3)?;
