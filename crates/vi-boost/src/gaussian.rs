@@ -31,8 +31,8 @@ impl Default for GaussianSettings {
 impl GaussianSettings {
     /// Settings for a Gaussian of `family` on `points` quasi-random points: at most `evaluations` of the bound with its gradient,
     /// each at all points, until a step raises it by less than `tolerance` nats. A search that is then more than ten standard deviations of
-    /// its start away, or ten times as wide, and still rising goes on as many times again as it takes to tell a target without
-    /// a finite integral, at most fifty.
+    /// its start away, or ten times as wide, goes on as many times again as it takes to tell a target without a finite
+    /// integral, at most fifty.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` (a rank of 0, fewer than 16 or an odd number of points, no evaluations) or `Entry`.

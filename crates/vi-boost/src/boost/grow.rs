@@ -15,7 +15,7 @@ use crate::block::{self, Block};
 use crate::component::Component;
 use crate::mixture::GaussianMixture;
 use crate::objective::{Greedy, Reference, Resting, Single};
-use crate::optimise::Search;
+use crate::optimise::{Minimum, Search};
 use crate::target::LogDensity;
 
 /// Evaluations for the first component: it is searched from further away than any other.
@@ -47,8 +47,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
             let (component, value) = if self.settings.finalists == 0 {
                 (candidate.component.clone(), single.value(&candidate.component))
             } else {
-                let origin = &self.start.source;
-                let Some((component, found)) = single.pursue(origin, &candidate.component, search)? else { continue };
+                let Some((component, found)) = self.found(&single, &candidate.component, search)? else { continue };
                 (component, found.value)
             };
             let Some((component, cloud)) = self.finite(component, fresh)? else {
@@ -65,6 +64,23 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         info.alpha = 1.0;
         info.least_eigenvalue = least_eigenvalue;
         Ok((GaussianMixture::single(component), vec![cloud]))
+    }
+
+    /// The best Gaussian near a candidate, narrowed until the search can begin: other points than those it was tried on may meet a hole.
+    fn found(
+        &self,
+        single: &Single<'_, T>,
+        candidate: &Component,
+        search: Search,
+    ) -> Result<Option<(Component, Minimum)>, BoostError> {
+        let mut from = candidate.clone();
+        for _ in 0..NARROWINGS {
+            if let Some(found) = single.pursue(&self.start.source, &from, search)? {
+                return Ok(Some(found));
+            }
+            from = from.widened(0.5)?;
+        }
+        Ok(None)
     }
 
     /// The component with fresh points, narrowed until the target is finite at all of them: a search's own points may have missed a hole.

@@ -60,8 +60,8 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
         Some((chart.component(&found.x)?, found))
     }
 
-    /// The same for a search that may have no end: one that left `origin` far behind without converging goes on, in coordinates about
-    /// where it is, until it converges or is beyond anything `origin` can mean.
+    /// The same for a search that may have no end: one that left `origin` far behind goes on, in coordinates about where it is,
+    /// until that gains nothing or it is beyond anything `origin` can mean.
     ///
     /// # Errors
     /// [`BoostError::Improper`].
@@ -77,12 +77,15 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
             if factor > MOST_REACH {
                 return Err(BoostError::Improper { factor });
             }
-            if found.converged || factor < FAR {
+            if factor < FAR {
                 break;
             }
             let Some((further, next)) = self.minimise(&component, search) else { break };
-            let evaluations = found.evaluations + next.evaluations;
+            let (gained, evaluations) = (found.value - next.value, found.evaluations + next.evaluations);
             (component, found) = (further, Minimum { evaluations, ..next });
+            if found.converged && gained <= search.tolerance {
+                break;
+            }
         }
         Ok(Some((component, found)))
     }
@@ -91,8 +94,8 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
 /// Times a search goes on.
 const PURSUITS: usize = 50;
 
-/// Standard deviations of the start, or times as wide, beyond which a search that has not converged may be after mass
-/// without end.
+/// Standard deviations of the start, or times as wide, beyond which a search may be after mass without
+/// end.
 const FAR: f64 = 10.0;
 
 /// `½log|Σ| + (d/2)(1 + log 2π)`.
