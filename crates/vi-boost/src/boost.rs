@@ -77,6 +77,9 @@ pub struct Boost<'a, T: ?Sized> {
 /// Steps a run may take for each component asked for: what is gained by components that others then replace may never end.
 pub const STEPS_EACH: usize = 4;
 
+/// Independent scramblings of a run's last estimates.
+const SCRAMBLINGS: usize = 8;
+
 /// Points of the start distribution, and of the widened `q` in each step.
 const POOL: usize = 512;
 
@@ -206,7 +209,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.last = Some(*info);
     }
 
-    /// Steps until a setting or the observer stops it, or [`STEPS_EACH`] times as many were taken as components are asked for, then the last refit. The observer sees every step with the mixture as it then
+    /// Steps until a setting or the observer stops it, or [`STEPS_EACH`] times as many were taken as components are asked for, then the last refit
+    /// and estimates on fresh points for [`last`](Self::last). The observer sees every step with the mixture as it then
     /// is; after `Break` that mixture stays in [`mixture`](Self::mixture).
     ///
     /// # Errors
@@ -243,6 +247,28 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         if self.settings.refit != Refit::Never && self.settings.polish > 0 {
             self.refit(self.settings.polish, self.settings.refit_search)?;
         }
+        self.assess()?;
         Ok(stop)
+    }
+
+    /// Replaces what [`last`](Self::last) says of objective, evidence and effective sample size by what points say that no search has seen,
+    /// in scramblings whose scatter is the standard error.
+    fn assess(&mut self) -> Result<(), BoostError> {
+        let seed = self.seeds.next();
+        let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
+        let latent = q.components().iter().map(Component::latent_dim).fold(1, usize::max);
+        let points = (2 * self.settings.points / SCRAMBLINGS).max(4 * latent).next_multiple_of(2);
+        match self.probe.divergence(q, points, SCRAMBLINGS, seed) {
+            Ok(found) => {
+                info.objective = found.effective;
+                info.log_evidence = found.log_evidence;
+                info.effective_sample_size = found.effective_sample_size;
+                info.evaluations = self.probe.evaluations();
+                Ok(())
+            }
+            // A hole in the target that the run's own points had missed: what they said stays.
+            Err(BoostError::TargetValue { .. } | BoostError::Unsupported { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! All components together.
 
 use super::Boost;
+use super::Info;
 use super::cloud::{Cloud, paired_gain, rest, summarise};
 use super::settings::{check_enough, checked_points};
 use crate::BoostError;
@@ -48,11 +49,10 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let gained = paired_gain((&q, &old), (&refitted, &clouds));
         if gained > 0.0 {
             (self.q, self.clouds, self.summary) = (Some(refitted), clouds, Some(summary));
-            if let Some(mut info) = self.last {
-                info.pruned = pruned;
-                info.improvement = gained;
-                self.report(&mut info);
-            }
+            let mut info = self.last.unwrap_or_else(|| Info::new(self.iteration));
+            info.pruned = pruned;
+            info.improvement = gained;
+            self.report(&mut info);
         }
         Ok(gained.max(0.0))
     }

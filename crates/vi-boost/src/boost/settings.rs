@@ -199,7 +199,8 @@ impl BoostSettings {
     }
 
     /// Stops when the duality gap `E_q ℓ − min_h E_h ℓ`, `ℓ = log(q/f)`, over the candidates of a step is at most `nats`: by convexity
-    /// no mixture of them with `q` is better by more.
+    /// no mixture of them with `q` is better by more. The gap is taken on a few hundred points and has their noise: a small `nats` may
+    /// be met by chance, and late.
     ///
     /// # Errors
     /// `Setting` unless `nats ≥ 0`.

@@ -7,7 +7,9 @@ use vi_linalg::faer::Mat;
 use super::{LogDensity, difference};
 use crate::BoostError;
 use crate::block::Block;
+use crate::divergence::{self, Divergence};
 use crate::error::check_len;
+use crate::mixture::GaussianMixture;
 
 /// What is wrong with a value of a log-density.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +55,18 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     /// Points at which the log-density was asked for.
     pub(crate) fn evaluations(&self) -> u64 {
         self.evaluations.get()
+    }
+
+    /// [`divergence::quasi`] of the target.
+    pub(crate) fn divergence(
+        &self,
+        q: &GaussianMixture,
+        points: usize,
+        replicates: usize,
+        seed: u64,
+    ) -> Result<Divergence, BoostError> {
+        self.count(points * q.len() * replicates);
+        divergence::quasi(q, self.target, points, replicates, seed)
     }
 
     fn count(&self, points: usize) {
