@@ -134,8 +134,9 @@ impl Component {
     /// `N(mean, σ²·I)` as a full component; `sigma` is a standard deviation.
     ///
     /// # Errors
-    /// As [`full`](Self::full), and `Entry` unless `σ² > 0` is finite.
+    /// As [`full`](Self::full), and `Entry` unless `σ > 0` and `σ² > 0` is finite.
     pub fn isotropic(mean: &[f64], sigma: f64) -> Result<Self, BoostError> {
+        crate::error::check_positive_entries("sigma", &[sigma])?;
         crate::error::check_positive_entries("sigma²", &[sigma * sigma])?;
         let d = mean.len();
         Self::full(mean, Mat::from_fn(d, d, |i, j| if i == j { sigma * sigma } else { 0.0 }).as_ref())
