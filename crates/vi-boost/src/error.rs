@@ -55,6 +55,14 @@ pub enum BoostError {
         /// By how many standard deviations of the start, or how many times as wide.
         factor: f64,
     },
+    /// Two settings that exclude each other.
+    #[error("{setting} has no meaning with {with}")]
+    Conflict {
+        /// The one that would be ignored.
+        setting: &'static str,
+        /// The one it would be ignored for.
+        with: &'static str,
+    },
     /// The target has positive density only where the approximation has none, or the reverse: the divergence is
     /// infinite.
     #[error("the target's density is zero at {share:.3} of the approximation's points: the divergence is infinite")]

@@ -16,6 +16,7 @@ use vi_linalg::faer::Mat;
 use crate::BoostError;
 use crate::block::{self, Block};
 use crate::boost::Info;
+use crate::boost::cloud::{Summary, summary};
 use crate::component::Component;
 use crate::error::{check_len, check_positive_entries, setting};
 use crate::local::{inverse, least_eigenvalue};
@@ -127,9 +128,13 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
     /// A run from `q_1`.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`.
+    /// [`BoostError::Core`] with `Dimension`; [`BoostError::Conflict`] for the greedy step with the inclusive rule, as it finds its weight
+    /// itself.
     pub fn new(target: &'a T, start: Component, settings: PrintedSettings) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
+        if (settings.component, settings.weight) == (ComponentRule::Greedy, WeightRule::Inclusive) {
+            return Err(BoostError::Conflict { setting: "WeightRule::Inclusive", with: "ComponentRule::Greedy" });
+        }
         let covariance = start.covariance();
         let scale = (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect();
         let probe = Probe::new(target, scale)?;
@@ -142,7 +147,8 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         &self.q
     }
 
-    /// One iteration. After an error `q_t` is as it was.
+    /// One iteration. After an error `q_t` is as it was. Objective, evidence and effective sample size are those of Algorithm 1's draws;
+    /// Algorithm 3 has the effective sample size alone, the greedy step none of them.
     ///
     /// # Errors
     /// [`BoostError::TargetValue`] where the target is NaN or +∞ at a draw, [`BoostError::Unsupported`] where it is zero at one (Algorithm 1
@@ -265,7 +271,12 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
                         return Err(BoostError::Unsupported { share: zero as f64 / n as f64 });
                     }
                 }
-                Ok(stochastic_newton(&of_h, &of_q, newton.0, newton.1)?.0)
+                let (alpha, _) = stochastic_newton(&of_h, &of_q, newton.0, newton.1)?;
+                let seen = summarised(&of_q, &of_h, alpha);
+                info.objective = seen.objective;
+                info.log_evidence = seen.log_evidence;
+                info.effective_sample_size = seen.effective_share * seen.points as f64;
+                Ok(alpha)
             }
             WeightRule::Inclusive => {
                 let (alpha, newton) = weighted_newton(&of_q, newton.0, newton.1)?;
@@ -306,6 +317,10 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
             if let Some(error) = fault(&log_f, &x) {
                 return Err(error);
             }
+            let zero = log_f.iter().filter(|f| **f == f64::NEG_INFINITY).count();
+            if zero > 0 {
+                return Err(BoostError::Unsupported { share: zero as f64 / x.rows() as f64 });
+            }
             self.q.evaluate(&x, &mut scratch, false);
             reference.weight.push(vec![1.0 / n as f64; x.rows()]);
             reference.log_q.push(scratch.total.clone());
@@ -317,6 +332,21 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         let search = Search { evaluations: 100, tolerance: self.settings.tolerance * 1e-3 };
         Ok(greedy.minimise(&h, 0.5, search).map_or((h, 0.0), |(component, alpha, _)| (component, alpha)))
     }
+}
+
+/// What the draws of Algorithm 1 say of `q_α = (1−α)q + αh`.
+fn summarised(of_q: &Samples, of_h: &Samples, alpha: f64) -> Summary {
+    let (mut weights, mut losses) = (Vec::new(), Vec::new());
+    for (samples, share) in [(of_q, 1.0 - alpha), (of_h, alpha)] {
+        // Draws of a part without weight say nothing.
+        if share == 0.0 {
+            continue;
+        }
+        let n = samples.log_f.len();
+        weights.resize(weights.len() + n, share / n as f64);
+        losses.extend((0..n).map(|i| newton::mixed(alpha, samples.log_q[i], samples.log_h[i]).0 - samples.log_f[i]));
+    }
+    summary(&weights, &losses)
 }
 
 /// The mixture with no weight below [`FLOOR`].

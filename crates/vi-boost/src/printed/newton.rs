@@ -43,7 +43,7 @@ pub struct NewtonInfo {
 const STEPS: usize = 1000;
 
 /// The values at which a log-density ratio `log(h/q)` makes `q_α` and `(h−q)/q_α`.
-fn mixed(alpha: f64, log_q: f64, log_h: f64) -> (f64, f64) {
+pub(super) fn mixed(alpha: f64, log_q: f64, log_h: f64) -> (f64, f64) {
     let largest = log_q.max(log_h);
     let (q, h) = ((log_q - largest).exp(), (log_h - largest).exp());
     let total = (1.0 - alpha) * q + alpha * h;
