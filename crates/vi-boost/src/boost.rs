@@ -77,8 +77,10 @@ pub struct Boost<'a, T: ?Sized> {
 /// Steps a run may take for each component asked for: what is gained by components that others then replace may never end.
 pub const STEPS_EACH: usize = 4;
 
-/// Independent scramblings of a run's last estimates.
-const SCRAMBLINGS: usize = 8;
+/// Independent scramblings of a run's last estimates, and the points of a component in each: with fewer, what whitening does to the
+/// tails shows.
+const SCRAMBLINGS: usize = 4;
+const LEAST_POINTS: usize = 256;
 
 /// Points of the start distribution, and of the widened `q` in each step.
 const POOL: usize = 512;
@@ -256,8 +258,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     fn assess(&mut self) -> Result<(), BoostError> {
         let seed = self.seeds.next();
         let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
-        let latent = q.components().iter().map(Component::latent_dim).fold(1, usize::max);
-        let points = (2 * self.settings.points / SCRAMBLINGS).max(4 * latent).next_multiple_of(2);
+        let points = self.settings.points.max(LEAST_POINTS);
         match self.probe.divergence(q, points, SCRAMBLINGS, seed) {
             Ok(found) => {
                 info.objective = found.effective;

@@ -84,7 +84,8 @@ pub struct GaussianInfo {
 ///
 /// The points are `μ + A·z_i` with fixed quasi-random `z_i` whose first two moments match, so a Gaussian target is met exactly; the
 /// search is L-BFGS in coordinates about `start`. Each evaluation costs the target's value and gradient at all points and
-/// `O(nd²)`. A target of several modes has several answers: the one downhill from `start` comes out.
+/// `O(nd²)`. A target of several modes has several answers: the one downhill from `start` comes out. A target without
+/// a finite integral is told where the bound has no end; with tails of `1/|θ|` it ends, and some Gaussian comes out.
 ///
 /// # Errors
 /// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of the Gaussian; [`BoostError::NoStart`] if the target is finite at no point of `start`, [`BoostError::TargetValue`] or [`BoostError::Unsupported`] if it

@@ -122,6 +122,8 @@ impl ComponentWire {
 mod tests {
     use super::*;
 
+    type Change = fn(&mut MixtureWire);
+
     /// One component of each kind in two dimensions.
     fn wire() -> MixtureWire {
         let factor = Mat::from_fn(2, 1, |i, _| 0.5 + i as f64);
@@ -136,7 +138,7 @@ mod tests {
     #[test]
     fn contents_that_cannot_be_are_refused() {
         GaussianMixture::from_wire(wire()).unwrap();
-        let changes: [(&str, fn(&mut MixtureWire)); 11] = [
+        let changes: [(&str, Change); 11] = [
             ("another dimension", |w| w.dim = 3),
             ("no dimension", |w| w.dim = 0),
             ("a dimension beyond memory", |w| w.dim = u64::MAX),

@@ -165,20 +165,33 @@ fn separable(theta: &[f64]) -> f64 {
 #[test]
 fn mass_without_end_is_improper_however_slowly_it_is_found() {
     let ridge = |theta: &[f64]| -0.5 * (theta[0] + theta[1]).powi(2);
-    let slow = |theta: &[f64]| -0.5 * (theta[0] * theta[0]).ln_1p();
-    let targets: [(&str, &dyn LogDensity); 3] =
-        [("ridge", &Of(2, ridge)), ("separable", &Of(2, separable)), ("1/√(1+x²)", &Of(1, slow))];
+    let targets: [(&str, &dyn LogDensity); 2] = [("ridge", &Of(2, ridge)), ("separable", &Of(2, separable))];
+    let start = Component::isotropic(&[0.0; 2], 3.0).unwrap();
     for (name, target) in targets {
-        let start = Component::isotropic(&vec![0.0; target.dim()], 3.0).unwrap();
         for seed in 1..=6 {
-            let mut boost = Boost::new(target, &start, small(), &mut rng(seed)).unwrap();
-            let outcome = boost.run(go_on);
+            let outcome = Boost::new(target, &start, small(), &mut rng(seed)).unwrap().run(go_on);
             assert!(matches!(outcome, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {outcome:?}");
             let settings = GaussianSettings::new(Family::Full, 64, 100, 1e-6).unwrap();
             let fitted = gaussian::fit(target, &start, &settings, &mut rng(seed)).map(|(_, info)| info);
             assert!(matches!(fitted, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {fitted:?}");
         }
     }
+}
+
+#[test]
+fn tails_that_just_fail_to_be_integrable_are_told_where_components_reach_them() {
+    // 1/√(1+x²): its bound has an end, so that a Gaussian alone is nothing out of the ordinary.
+    let target = Of(1, |theta: &[f64]| -0.5 * (theta[0] * theta[0]).ln_1p());
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    let mut told = 0;
+    for seed in 1..=6 {
+        let mut boost = Boost::new(&target, &start, small(), &mut rng(seed)).unwrap();
+        match boost.run(go_on) {
+            Err(BoostError::Improper { .. }) => told += 1,
+            outcome => assert!(outcome.is_ok() && boost.last().unwrap().objective.value.is_finite(), "{outcome:?}"),
+        }
+    }
+    assert!(told > 0);
 }
 
 #[test]

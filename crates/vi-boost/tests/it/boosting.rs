@@ -36,8 +36,8 @@ fn the_last_estimates_hold_against_many_more_points() {
         assert_ne!(info.objective.value, of_steps);
         let exact = divergence::quasi(boost.mixture().unwrap(), &target, 4096, 8, 99).unwrap().effective;
         let error = info.objective.standard_error.hypot(exact.standard_error);
-        // Student's t with seven degrees of freedom: beyond 6 once in two thousand.
-        assert!((info.objective.value - exact.value).abs() < 6.0 * error, "seed {seed}: {info:?} {exact:?}");
+        // Student's t with three degrees of freedom: beyond 10 once in five hundred.
+        assert!((info.objective.value - exact.value).abs() < 10.0 * error, "seed {seed}: {info:?} {exact:?}");
     }
 }
 
