@@ -233,11 +233,12 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
 
     /// A local minimum of `log(q/f)`; `None` where the search runs away or cannot begin.
     fn descend(&self, start: &[f64]) -> Option<Vec<f64>> {
-        let scale = self.probe.scale();
-        let point = |u: &[f64]| -> Vec<f64> { start.iter().zip(u).zip(scale).map(|((t, u), s)| t + s * u).collect() };
+        // In θ's own units, as any optimiser taken off the shelf: in units of a broad start, a first step leaps from mode to mode.
+        let point = |u: &[f64]| -> Vec<f64> { start.iter().zip(u).map(|(t, u)| t + u).collect() };
+        let sds = |u: &[f64]| u.iter().zip(self.probe.scale()).fold(0.0_f64, |most, (u, s)| most.max(u.abs() / s));
         let (mut scratch, mut by_f, mut by_q) = (Scratch::default(), Block::default(), Block::default());
         let found = minimise(&vec![0.0; start.len()], ROUTINE, |u, gradient| {
-            if u.iter().any(|u| u.abs() > DIVERGED) {
+            if sds(u) > DIVERGED {
                 return f64::INFINITY;
             }
             let x = Block::point(&point(u));
@@ -248,12 +249,11 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
             by_q.fill(0.0);
             self.q.add_gradient(&scratch, 1.0, &mut by_q);
             for (j, gradient) in gradient.iter_mut().enumerate() {
-                *gradient = scale[j] * (by_q.col(j)[0] - by_f.col(j)[0]);
+                *gradient = by_q.col(j)[0] - by_f.col(j)[0];
             }
             scratch.total[0] - log_f[0]
         })?;
-        let far = found.x.iter().any(|u| u.abs() > 0.1 * DIVERGED);
-        (!far).then(|| point(&found.x))
+        (sds(&found.x) <= 0.1 * DIVERGED).then(|| point(&found.x))
     }
 
     /// `α̂_t` by Algorithm 1 or 3.
