@@ -227,13 +227,9 @@ pub struct BoostShares {
     pub three: f64,
 }
 
-/// What is asked for on the paper's data in 0/1 coding, where the best single Gaussian has 0.0082.
+/// What is asked for on the paper's data in 0/1 coding, where the best single Gaussian has 0.0082, and in proportion elsewhere.
 pub const BOOST_SHARES: BoostShares =
     BoostShares { greedy: 0.0075 / 0.0082, two: 0.0030 / 0.0082, three: 0.0015 / 0.0082 };
-
-/// In other codings the posterior is less Gaussian and skew in more directions than two or three components have: no prototype's
-/// figures are stored there, and these shares are what they are known to attain, rounded up.
-pub const BOOST_SHARES_ELSEWHERE: BoostShares = BoostShares { two: 0.5, three: 0.3, ..BOOST_SHARES };
 
 /// The standard error that a divergence may have to be held against a bound.
 pub const BOOST_KL_ERROR: f64 = 1e-4;
