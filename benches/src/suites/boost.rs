@@ -7,7 +7,7 @@ use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::target::GlmTarget;
-use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, Refit};
+use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, LogDensity, Refit};
 use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
 use vi_linalg::faer::{Mat, MatRef};
 
@@ -51,6 +51,7 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
     eprintln!("{name}");
     report.push(Record::alone(name, measure(repetitions, || hellinger(&target))?, Unit::Seconds));
     steps(&target, effort, &mut report)?;
+    steps_by_dimension(effort, &mut report)?;
     densities(effort, &mut report)?;
     Ok(report)
 }
@@ -102,7 +103,7 @@ fn hellinger(target: &Nodal) -> Result<f64, BenchError> {
     let mut outcome = Ok(());
     let elapsed = seconds(|| {
         outcome = Hellinger::new(target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))
-            .and_then(|mut run| run.run(|_, _| ControlFlow::Continue(())));
+            .and_then(|mut run| run.run(|_, _| ControlFlow::Continue(())).map(|_| ()));
     });
     outcome?;
     Ok(elapsed)
@@ -119,11 +120,32 @@ fn steps(target: &Nodal, effort: Effort, report: &mut Report) -> Result<(), Benc
         let name = format!("boost/step/greedy/k{count}");
         eprintln!("{name}");
         let grown = grown(target, count)?;
-        let spread = measure(effort.choose(5, 1), || one_step(target, &grown))?;
+        let spread = measure(effort.choose(5, 1), || one_step(target, &grown, &start(6)?))?;
         points.push((count as f64, spread.median));
         report.push(Record::alone(name, spread, Unit::Seconds));
     }
     report.push(Record::number("boost/growth/step/k", exponent(&points), Unit::Exponent).target(Target::Below(1.5)));
+    Ok(())
+}
+
+/// Dimensions in which a step is timed.
+const DIMENSIONS: [usize; 4] = [5, 10, 20, 40];
+
+/// Seconds of one step from one Gaussian towards two, by dimension, and the exponent of its growth.
+fn steps_by_dimension(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
+    let mut points = Vec::new();
+    for &d in &DIMENSIONS[..effort.choose(4, 2)] {
+        let name = format!("boost/step/greedy/d{d}");
+        eprintln!("{name}");
+        let (near, far) = (vec![0.0; d], vec![1.5; d]);
+        let parts = vec![Component::isotropic(&near, 1.0)?, Component::isotropic(&far, 0.7)?];
+        let target = GaussianMixture::new(parts, &[0.6, 0.4])?;
+        let q = GaussianMixture::single(Component::isotropic(&near, 1.0)?);
+        let spread = measure(effort.choose(5, 1), || one_step(&target, &q, &Component::isotropic(&near, 3.0)?))?;
+        points.push((d as f64, spread.median));
+        report.push(Record::alone(name, spread, Unit::Seconds));
+    }
+    report.push(Record::number("boost/growth/step/d", exponent(&points), Unit::Exponent));
     Ok(())
 }
 
@@ -142,10 +164,10 @@ fn grown(target: &Nodal, count: usize) -> Result<GaussianMixture, BenchError> {
     Ok(GaussianMixture::new(components, &vec![1.0 / count as f64; count])?)
 }
 
-fn one_step(target: &Nodal, q: &GaussianMixture) -> Result<f64, BenchError> {
+fn one_step(target: &impl LogDensity, q: &GaussianMixture, start: &Component) -> Result<f64, BenchError> {
     let settings = settings(q.len() + 1, Refit::Never)?;
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut boost = Boost::from_mixture(target, q.clone(), &start(6)?, settings, &mut rng)?;
+    let mut boost = Boost::from_mixture(target, q.clone(), start, settings, &mut rng)?;
     let mut outcome = Ok(());
     let elapsed = seconds(|| outcome = boost.step().map(|_| ()));
     outcome?;
@@ -198,6 +220,6 @@ mod tests {
         assert!(full_rank(&target).unwrap() > 0.0);
         let grown = grown(&target, 3).unwrap();
         assert_eq!(grown.len(), 3);
-        assert!(one_step(&target, &grown).unwrap() > 0.0);
+        assert!(one_step(&target, &grown, &start(6).unwrap()).unwrap() > 0.0);
     }
 }

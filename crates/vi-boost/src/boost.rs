@@ -26,7 +26,7 @@ pub use info::{Info, Stop};
 pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
-pub(crate) use settings::checked_points;
+pub(crate) use settings::{check_enough, checked_points};
 
 use std::ops::ControlFlow;
 
@@ -74,6 +74,14 @@ pub struct Boost<'a, T: ?Sized> {
     last: Option<Info>,
 }
 
+/// Steps a run may take for each component asked for: what is gained by components that others then replace may never end.
+pub const STEPS_EACH: usize = 4;
+
+/// Independent scramblings of a run's last estimates, and the points of a component in each: with fewer, what whitening does to the
+/// tails shows.
+const SCRAMBLINGS: usize = 4;
+const LEAST_POINTS: usize = 256;
+
 /// Points of the start distribution, and of the widened `q` in each step.
 const POOL: usize = 512;
 
@@ -82,7 +90,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// The generator gives one seed: the same seed, the same bits.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
+    /// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of a component; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
     /// of `start`.
     pub fn new<R: Rng + ?Sized>(
         target: &'a T,
@@ -91,6 +99,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
+        settings.check_enough(settings.family.latent_dim(start.dim()))?;
         let mut seeds = Seeds::new(rng.random());
         let covariance = start.covariance();
         let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
@@ -129,6 +138,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         check_len("dimension of the mixture", target.dim(), q.dim())?;
         let mut boost = Self::new(target, start, settings, rng)?;
         for component in q.components() {
+            boost.settings.check_enough(component.latent_dim())?;
             let seed = boost.seeds.next();
             boost.clouds.push(Cloud::new(&boost.probe, component, boost.settings.points, seed)?);
         }
@@ -164,14 +174,15 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// Adds one component and re-optimises what the settings say. After an error the mixture is as it was.
     ///
     /// # Errors
-    /// [`BoostError::NoStart`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when the
-    /// first component runs away; [`BoostError::Core`].
+    /// [`BoostError::NoCandidate`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when a
+    /// component runs away; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
         let (q, clouds) = match &self.q {
             None => self.first(&mut info)?,
             Some(_) => self.next(&mut info)?,
         };
+        q.check_reach(&self.start.source)?;
         let summary = summarise(&q, &clouds);
         if let Some(old) = &self.q {
             info.improvement = paired_gain((old, &self.clouds), (&q, &clouds));
@@ -184,7 +195,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             (self.q, self.clouds, self.summary) = (Some(q), clouds, Some(summary));
         }
         self.iteration += 1;
-        self.idle = if info.improvement < self.settings.improvement { self.idle + 1 } else { 0 };
+        self.idle = if info.improvement <= self.settings.improvement { self.idle + 1 } else { 0 };
         self.report(&mut info);
         Ok(info)
     }
@@ -200,7 +211,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.last = Some(*info);
     }
 
-    /// Steps until a setting or the observer stops it, then the last refit. The observer sees every step with the mixture as it then
+    /// Steps until a setting or the observer stops it, or [`STEPS_EACH`] times as many were taken as components are asked for, then the last refit
+    /// and estimates on fresh points for [`last`](Self::last). The observer sees every step with the mixture as it then
     /// is; after `Break` that mixture stays in [`mixture`](Self::mixture).
     ///
     /// # Errors
@@ -209,6 +221,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         &mut self,
         mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
     ) -> Result<Stop, BoostError> {
+        let mut left = self.settings.components.saturating_mul(STEPS_EACH);
         let stop = loop {
             if self.q.as_ref().is_some_and(|q| q.len() >= self.settings.components) {
                 break Stop::Components;
@@ -225,6 +238,10 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             if self.settings.gap.is_some_and(|gap| info.gap <= gap) {
                 break Stop::Gap;
             }
+            left -= 1;
+            if left == 0 {
+                break Stop::Steps;
+            }
         };
         if self.settings.refit == Refit::Last {
             self.refit(self.settings.points, self.settings.refit_search)?;
@@ -232,6 +249,27 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         if self.settings.refit != Refit::Never && self.settings.polish > 0 {
             self.refit(self.settings.polish, self.settings.refit_search)?;
         }
+        self.assess()?;
         Ok(stop)
+    }
+
+    /// Replaces what [`last`](Self::last) says of objective, evidence and effective sample size by what points say that no search has seen,
+    /// in scramblings whose scatter is the standard error.
+    fn assess(&mut self) -> Result<(), BoostError> {
+        let seed = self.seeds.next();
+        let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
+        let points = self.settings.points.max(LEAST_POINTS);
+        match self.probe.divergence(q, points, SCRAMBLINGS, seed) {
+            Ok(found) => {
+                info.objective = found.effective;
+                info.log_evidence = found.log_evidence;
+                info.effective_sample_size = found.effective_sample_size;
+                info.evaluations = self.probe.evaluations();
+                Ok(())
+            }
+            // A hole in the target that the run's own points had missed: what they said stays.
+            Err(BoostError::TargetValue { .. } | BoostError::Unsupported { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -112,26 +112,6 @@ impl Chart {
             _ => out.fill(f64::NAN),
         }
     }
-
-    /// How far `u` is from the reference, in its standard deviations or as a factor of its spread.
-    pub(crate) fn factor(&self, u: &[f64]) -> f64 {
-        let d = self.reference.dim();
-        let shift = u.iter().take(d).fold(0.0_f64, |a, m| a.max(m.abs()));
-        let stretch = self.stretches(u).fold(0.0_f64, f64::max).exp();
-        shift.max(stretch)
-    }
-
-    /// The logarithms of the factors by which the diagonal of the spread is stretched.
-    fn stretches<'a>(&'a self, u: &'a [f64]) -> Box<dyn Iterator<Item = f64> + 'a> {
-        let d = self.reference.dim();
-        match &self.reference.scale {
-            Scale::Full(_) => {
-                let place = move |j: usize| d + (0..j).map(|k| d - k).sum::<usize>();
-                Box::new((0..d).filter_map(move |j| u.get(place(j)).copied()))
-            }
-            _ => Box::new(u.iter().skip(d).take(d).copied()),
-        }
-    }
 }
 
 /// `exp(u)`, where that is a spread worth trying.

@@ -35,6 +35,16 @@ pub enum Family {
     },
 }
 
+impl Family {
+    /// Standard normal numbers that one draw in `d` dimensions takes.
+    pub(crate) fn latent_dim(self, d: usize) -> usize {
+        match self {
+            Self::Full | Self::Diagonal => d,
+            Self::LowRank { rank } => d + rank,
+        }
+    }
+}
+
 /// What each way to keep a covariance can do, on points by columns. `Σ` is the covariance, `μ` the mean.
 pub(crate) trait Spread {
     /// Standard normal numbers that one draw takes.
@@ -124,8 +134,9 @@ impl Component {
     /// `N(mean, σ²·I)` as a full component; `sigma` is a standard deviation.
     ///
     /// # Errors
-    /// As [`full`](Self::full), and `Entry` unless `σ² > 0` is finite.
+    /// As [`full`](Self::full), and `Entry` unless `σ > 0` and `σ² > 0` is finite.
     pub fn isotropic(mean: &[f64], sigma: f64) -> Result<Self, BoostError> {
+        crate::error::check_positive_entries("sigma", &[sigma])?;
         crate::error::check_positive_entries("sigma²", &[sigma * sigma])?;
         let d = mean.len();
         Self::full(mean, Mat::from_fn(d, d, |i, j| if i == j { sigma * sigma } else { 0.0 }).as_ref())
@@ -228,6 +239,18 @@ impl Component {
                 Self::low_rank(&self.mean, &variances, factor.as_ref())
             }
         }
+    }
+
+    /// How far the component is from `start`: the largest distance of a mean, in standard deviations of `start`, or how many times as
+    /// wide it is, whichever is more.
+    pub(crate) fn reach(&self, start: &Self) -> f64 {
+        let (own, other) = (self.covariance(), start.covariance());
+        (0..self.dim()).fold(0.0, |most, j| {
+            let sd = other[(j, j)].sqrt();
+            let (shift, stretch) = ((self.mean[j] - start.mean[j]).abs() / sd, own[(j, j)].sqrt() / sd);
+            // An overflow is as far as can be.
+            if shift.is_nan() || stretch.is_nan() { f64::INFINITY } else { shift.max(stretch).max(most) }
+        })
     }
 
     /// The same mean, with `factor` times the covariance.

@@ -38,12 +38,30 @@ pub enum BoostError {
         /// Points at which it is infinite.
         infinite: usize,
     },
+    /// The target is finite at some points of the start, but no candidate for the first component had a finite divergence: each had
+    /// points at which the density is zero, NaN or +∞.
+    #[error(
+        "all of {tries} candidates for the first component were rejected: the target is zero, NaN or +∞ at some of their \
+         points"
+    )]
+    NoCandidate {
+        /// Candidates tried.
+        tries: usize,
+    },
     /// The best Gaussian is wider or further away than any the start can mean: the target has no finite integral, or the
     /// start distribution has the wrong scale.
     #[error("the best Gaussian is {factor:e} times as wide or as far away as the start: the target may be improper")]
     Improper {
         /// By how many standard deviations of the start, or how many times as wide.
         factor: f64,
+    },
+    /// Two settings that exclude each other.
+    #[error("{setting} has no meaning with {with}")]
+    Conflict {
+        /// The one that would be ignored.
+        setting: &'static str,
+        /// The one it would be ignored for.
+        with: &'static str,
     },
     /// The target has positive density only where the approximation has none, or the reverse: the divergence is
     /// infinite.

@@ -5,12 +5,12 @@ use rand::{Rng, RngExt};
 
 use crate::BoostError;
 use crate::block;
-use crate::boost::checked_points;
+use crate::boost::{check_enough, checked_points};
 use crate::component::{Component, Family};
 use crate::error::{check_len, check_positive_entries, setting};
 use crate::objective::Single;
 use crate::optimise::Search;
-use crate::target::{Faults, LogDensity, Probe};
+use crate::target::{Faults, LogDensity, Probe, fault};
 
 /// What the search may spend; checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +30,9 @@ impl Default for GaussianSettings {
 
 impl GaussianSettings {
     /// Settings for a Gaussian of `family` on `points` quasi-random points: at most `evaluations` of the bound with its gradient,
-    /// each at all points, until a step raises it by less than `tolerance` nats.
+    /// each at all points, until a step raises it by less than `tolerance` nats. A search that is then more than ten standard deviations of
+    /// its start away, or ten times as wide, goes on as many times again as it takes to tell a target without a finite
+    /// integral, at most fifty.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` (a rank of 0, fewer than 16 or an odd number of points, no evaluations) or `Entry`.
@@ -82,11 +84,12 @@ pub struct GaussianInfo {
 ///
 /// The points are `μ + A·z_i` with fixed quasi-random `z_i` whose first two moments match, so a Gaussian target is met exactly; the
 /// search is L-BFGS in coordinates about `start`. Each evaluation costs the target's value and gradient at all points and
-/// `O(nd²)`. A target of several modes has several answers: the one downhill from `start` comes out.
+/// `O(nd²)`. A target of several modes has several answers: the one downhill from `start` comes out. A target without
+/// a finite integral is told where the bound has no end; with tails of `1/|θ|` it ends, and some Gaussian comes out.
 ///
 /// # Errors
-/// [`BoostError::Core`] with `Dimension`; [`BoostError::NoStart`] if the target is not finite at every point of `start`; [`BoostError::Improper`] if the Gaussian
-/// ran away.
+/// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of the Gaussian; [`BoostError::NoStart`] if the target is finite at no point of `start`, [`BoostError::TargetValue`] or [`BoostError::Unsupported`] if it
+/// is NaN, +∞ or zero at some; [`BoostError::Improper`] if the Gaussian ran away.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -109,34 +112,36 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
 ) -> Result<(Component, GaussianInfo), BoostError> {
     check_len("dimension of the start", target.dim(), start.dim())?;
     let start = start.as_family(settings.family)?;
+    check_enough("points", settings.points, start.latent_dim())?;
     let covariance = start.covariance();
     let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
     let z = block::quasi(settings.points, start.latent_dim(), rng.random())?;
     let single = Single { probe: &probe, z: &z };
     let search = Search { evaluations: settings.evaluations, tolerance: settings.tolerance };
-    let Some((component, found, factor)) = single.minimise(&start, search) else {
+    let Some((component, found)) = single.pursue(&start, &start, search)? else {
         return Err(no_start(&probe, &start, &z));
     };
-    if !found.converged && factor > IMPROPER {
-        return Err(BoostError::Improper { factor });
-    }
     let stop = if found.converged { GaussianStop::Converged } else { GaussianStop::Evaluations };
     let (evaluations, target_evaluations) = (found.evaluations, probe.evaluations());
     Ok((component, GaussianInfo { bound: -found.value, evaluations, target_evaluations, stop }))
 }
 
-/// A search that moved or widened a Gaussian by this factor and has not converged ran after mass that does not end.
-pub(crate) const IMPROPER: f64 = 1e5;
-
+/// Why a search from `start` could not begin.
 fn no_start<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, start: &Component, z: &[block::Block]) -> BoostError {
-    let mut all = Vec::new();
+    let (mut all, mut first) = (Vec::new(), None);
     let (mut x, mut values) = (block::Block::default(), Vec::new());
     for z in z {
         start.map(z, &mut x);
         values.resize(x.rows(), 0.0);
         probe.values(&x, &mut values);
         all.extend_from_slice(&values);
+        if first.is_none() {
+            first = fault(&values, &x);
+        }
     }
     let Faults { zero, nan, infinite } = Faults::of(&all);
-    BoostError::NoStart { points: all.len(), zero, nan, infinite }
+    if zero + nan + infinite == all.len() {
+        return BoostError::NoStart { points: all.len(), zero, nan, infinite };
+    }
+    first.unwrap_or(BoostError::Unsupported { share: zero as f64 / all.len() as f64 })
 }

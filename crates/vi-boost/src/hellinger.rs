@@ -26,13 +26,12 @@ use self::overlap::{Overlap, product};
 use self::root::Root;
 use crate::BoostError;
 use crate::block;
-use crate::boost::cloud::Cloud;
+use crate::boost::cloud::{Cloud, Summary, summarise};
 use crate::boost::pool::{Pool, choose, missing};
 use crate::boost::propose::{COARSE, Proposals, shapes};
-use crate::boost::{Info, checked_points};
+use crate::boost::{Info, Stop, check_enough, checked_points};
 use crate::component::Component;
 use crate::error::{check_len, setting};
-use crate::gaussian::IMPROPER;
 use crate::mixture::GaussianMixture;
 use crate::optimise::Search;
 use crate::seeds::Seeds;
@@ -46,12 +45,15 @@ pub struct HellingerSettings {
     points: usize,
     starts: usize,
     evaluations: usize,
+    improvement: f64,
+    patience: usize,
 }
 
 impl Default for HellingerSettings {
-    /// 16 components of the square root, 1024 points each, 4 starts, 100 evaluations for each component.
+    /// 16 components of the square root, 1024 points each, 4 starts, 100 evaluations for each component; stops after 3 steps that
+    /// gain no more than 1e-6 each.
     fn default() -> Self {
-        Self { components: 16, points: 1024, starts: 4, evaluations: 100 }
+        Self { components: 16, points: 1024, starts: 4, evaluations: 100, improvement: 1e-6, patience: 3 }
     }
 }
 
@@ -67,7 +69,22 @@ impl HellingerSettings {
                 return Err(setting(name, 0.0, "at least 1"));
             }
         }
-        Ok(Self { components, points: checked_points("points", points)?, starts, evaluations })
+        let points = checked_points("points", points)?;
+        Ok(Self { components, points, starts, evaluations, ..Self::default() })
+    }
+
+    /// Stops after `patience` steps running that lower the objective by `least` or less each.
+    ///
+    /// # Errors
+    /// [`BoostError::Core`] with `Setting` unless `least ≥ 0` and `patience ≥ 1`.
+    pub fn improvement(self, least: f64, patience: usize) -> Result<Self, BoostError> {
+        if !(least >= 0.0 && least.is_finite()) {
+            return Err(setting("improvement", least, "finite and not negative"));
+        }
+        if patience == 0 {
+            return Err(setting("patience", 0.0, "at least 1"));
+        }
+        Ok(Self { improvement: least, patience, ..self })
     }
 }
 
@@ -102,6 +119,7 @@ pub struct Hellinger<'a, T: ?Sized> {
     affinity: (f64, f64),
     q: Option<GaussianMixture>,
     iteration: usize,
+    idle: usize,
     last: Option<Info>,
 }
 
@@ -132,6 +150,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
+        check_enough("points", settings.points, start.dim())?;
         let mut seeds = Seeds::new(rng.random());
         let covariance = start.covariance();
         let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
@@ -152,6 +171,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
             affinity: (0.0, 0.0),
             q: None,
             iteration: 0,
+            idle: 0,
             last: None,
         })
     }
@@ -162,7 +182,8 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         self.q.as_ref()
     }
 
-    /// What the last step did. Its objective is `−2·log⟨√f, ḡ⟩`, above `−log Z` by Rényi's divergence of order ½.
+    /// What the last step did. Its objective is `−2·log⟨√f, ḡ⟩`, above `−log Z` by Rényi's divergence of order ½; its
+    /// evidence and effective sample size are those of `f/m` on the points it has, those of `m = Σ_k λ_k²·N_k/Σ_k λ_k²`. There is no gap.
     #[must_use]
     pub fn last(&self) -> Option<&Info> {
         self.last.as_ref()
@@ -171,7 +192,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
     /// Adds one component and re-optimises all `λ`. After an error the mixture is as it was.
     ///
     /// # Errors
-    /// [`BoostError::NoStart`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when it runs
+    /// [`BoostError::NoCandidate`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when one runs
     /// away; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
@@ -183,7 +204,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let wide = match &self.q {
             None => None,
             Some(q) => {
-                let source = Component::full(&q.mean(), q.covariance().as_ref())?.widened(DISPERSION.powi(2))?;
+                let source = q.matched()?.widened(DISPERSION.powi(2))?;
                 Some(Pool::new(&self.probe, source, POOL / 2, self.seeds.next())?)
             }
         };
@@ -213,7 +234,10 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         best.dedup_by(|a, b| a.0.mean() == b.0.mean());
         let mut chosen: Option<(Component, f64, f64)> = None;
         for (component, _, least_eigenvalue) in best.into_iter().take(FINALISTS) {
-            let Some((component, value)) = self.improved(component, seed, info.iteration == 1)? else { continue };
+            let Some((component, value)) = self.improved(component, seed, info.iteration == 1)? else {
+                info.rejected += 1;
+                continue;
+            };
             if chosen.as_ref().is_none_or(|(_, least, _)| value < *least) {
                 chosen = Some((component, value, least_eigenvalue));
             }
@@ -223,40 +247,48 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
                 info.least_eigenvalue = least_eigenvalue;
                 self.add(component, &mut info)?;
             }
-            None if self.root.components.is_empty() => {
-                let Faults { zero, nan, infinite } = self.start.faults();
-                return Err(BoostError::NoStart { points: self.start.len(), zero, nan, infinite });
-            }
+            None if self.root.components.is_empty() => return Err(BoostError::NoCandidate { tries: info.tries }),
             None => {}
+        }
+        if self.root.components.is_empty() {
+            return Err(BoostError::NoCandidate { tries: info.tries });
         }
         self.iteration += 1;
         let (after, error) = self.affinity;
         // −2·log of each: what Rényi's divergence fell by.
         info.improvement = if before > 0.0 { 2.0 * (after / before).ln() } else { f64::NAN };
         info.objective = Estimate { value: -2.0 * (after.ln() + self.shift), standard_error: 2.0 * error / after };
+        self.idle = if info.improvement <= self.settings.improvement { self.idle + 1 } else { 0 };
+        let seen = seen(&self.root, &self.clouds);
+        info.log_evidence = seen.log_evidence;
+        info.effective_sample_size = seen.effective_share * seen.points as f64;
         info.components = self.root.components.len();
         info.evaluations = self.probe.evaluations();
         self.last = Some(info);
         Ok(info)
     }
 
-    /// Steps until there are as many components as asked for or the observer says `Break`.
+    /// Steps until as many were taken as components are asked for, those before this call included, several gain too little, or the
+    /// observer says `Break`.
     ///
     /// # Errors
     /// As [`step`](Self::step).
     pub fn run(
         &mut self,
         mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
-    ) -> Result<(), BoostError> {
-        for _ in 0..self.settings.components {
+    ) -> Result<Stop, BoostError> {
+        while self.iteration < self.settings.components {
             let info = self.step()?;
             if let Some(q) = &self.q
                 && observe(&info, q).is_break()
             {
-                break;
+                return Ok(Stop::Cancelled);
+            }
+            if self.idle >= self.settings.patience {
+                return Ok(Stop::Improvement);
             }
         }
-        Ok(())
+        Ok(Stop::Components)
     }
 
     /// The component near a candidate that has most of what is left of `√f`, with its objective on fresh points.
@@ -270,10 +302,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let mut seeds = Seeds::new(seed);
         if first {
             let z = block::quasi(self.settings.points, component.latent_dim(), seeds.next())?;
-            let Some((best, found, factor)) = self.residual(&z).minimise(&component, search) else { return Ok(None) };
-            if !found.converged && factor > IMPROPER {
-                return Err(BoostError::Improper { factor });
-            }
+            let Some((best, _)) = self.residual(&z).minimise(&component, search) else { return Ok(None) };
             component = best;
         } else {
             for _ in 0..ROUNDS {
@@ -286,7 +315,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         }
         let fresh = Cloud::new(&self.probe, &component, self.settings.points, seeds.next())?;
         let value = self.residual(&[]).value(&component, &fresh);
-        Ok((value.is_finite() || first).then_some((component, value)))
+        Ok(value.is_finite().then_some((component, value)))
     }
 
     fn residual<'b>(&'b self, z: &'b [block::Block]) -> Residual<'b, T> {
@@ -302,7 +331,12 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         row.push(0.0);
         overlaps.push(row);
         let mut clouds = self.clouds.clone();
-        clouds.push(Cloud::new(&self.probe, &h, self.settings.points, seed)?);
+        let own = Cloud::new(&self.probe, &h, self.settings.points, seed)?;
+        if own.log_f.iter().flatten().any(|f| f.is_nan() || *f == f64::INFINITY) {
+            info.rejected += 1;
+            return Ok(());
+        }
+        clouds.push(own);
         let mut components = self.root.components.clone();
         components.push(h);
         let count = components.len();
@@ -334,6 +368,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let keep: Vec<usize> = (0..count).filter(|&k| lambda[k] > LEAST_LAMBDA).collect();
         info.pruned = count - keep.len();
         let q = squared(&components, &lambda, &keep)?;
+        q.check_reach(&self.start.source)?;
 
         let affinity: f64 = lambda.iter().zip(&d).map(|(lambda, d)| lambda * d).sum();
         let variance: f64 = lambda.iter().zip(&rest).map(|(lambda, rest)| (lambda * rest.1).powi(2)).sum();
@@ -345,6 +380,14 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         self.q = Some(q);
         Ok(())
     }
+}
+
+/// Averages of `f/m` and `log(m/f)` over the points of `m`, the components by the squares of their `λ`.
+fn seen(root: &Root, clouds: &[Cloud]) -> Summary {
+    let total: f64 = root.lambda.iter().map(|lambda| lambda * lambda).sum();
+    let weights: Vec<f64> = root.lambda.iter().map(|lambda| lambda * lambda / total).collect();
+    let logs = weights.iter().map(|weight| weight.ln()).collect();
+    summarise(&GaussianMixture::from_parts(root.components.clone(), logs), clouds)
 }
 
 /// `‖Σ_k λ_k·g_k‖ = √(λᵀZλ)`, from the lower triangle.

@@ -6,6 +6,7 @@ mod moments;
 mod parts;
 
 pub(crate) use density::{Scratch, log_sum_exp, responsibilities};
+pub(crate) use moments::MOST_REACH;
 
 use rand::{Rng, RngExt};
 use vi_linalg::faer::Mat;

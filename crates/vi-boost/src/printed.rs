@@ -16,6 +16,7 @@ use vi_linalg::faer::Mat;
 use crate::BoostError;
 use crate::block::{self, Block};
 use crate::boost::Info;
+use crate::boost::cloud::{Summary, summary};
 use crate::component::Component;
 use crate::error::{check_len, check_positive_entries, setting};
 use crate::local::{inverse, least_eigenvalue};
@@ -127,9 +128,13 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
     /// A run from `q_1`.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`.
+    /// [`BoostError::Core`] with `Dimension`; [`BoostError::Conflict`] for the greedy step with the inclusive rule, as it finds its weight
+    /// itself.
     pub fn new(target: &'a T, start: Component, settings: PrintedSettings) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
+        if (settings.component, settings.weight) == (ComponentRule::Greedy, WeightRule::Inclusive) {
+            return Err(BoostError::Conflict { setting: "WeightRule::Inclusive", with: "ComponentRule::Greedy" });
+        }
         let covariance = start.covariance();
         let scale = (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect();
         let probe = Probe::new(target, scale)?;
@@ -142,7 +147,8 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         &self.q
     }
 
-    /// One iteration. After an error `q_t` is as it was.
+    /// One iteration. After an error `q_t` is as it was. Objective, evidence and effective sample size are those of Algorithm 1's draws;
+    /// Algorithm 3 has the effective sample size alone, the greedy step none of them.
     ///
     /// # Errors
     /// [`BoostError::TargetValue`] where the target is NaN or +∞ at a draw, [`BoostError::Unsupported`] where it is zero at one (Algorithm 1
@@ -207,7 +213,7 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
             };
             // H_t ← Hessian of log(q_{t−1}/f) at μ̂_t, by differences
             let mut of_f = Mat::zeros(d, d);
-            difference::numerical_hessian(self.target, &mu, self.probe.scale(), of_f.as_mut());
+            difference::numerical_hessian_at(self.target, &mu, self.probe.scale(), of_f.as_mut());
             let of_q = self.q.hessian(&mu)?;
             let hessian = Mat::from_fn(d, d, |i, j| of_q[(i, j)] - of_f[(i, j)]);
             info.least_eigenvalue = least_eigenvalue(hessian.as_ref(), self.probe.scale());
@@ -227,11 +233,12 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
 
     /// A local minimum of `log(q/f)`; `None` where the search runs away or cannot begin.
     fn descend(&self, start: &[f64]) -> Option<Vec<f64>> {
-        let scale = self.probe.scale();
-        let point = |u: &[f64]| -> Vec<f64> { start.iter().zip(u).zip(scale).map(|((t, u), s)| t + s * u).collect() };
+        // In θ's own units, as any optimiser taken off the shelf: in units of a broad start, a first step leaps from mode to mode.
+        let point = |u: &[f64]| -> Vec<f64> { start.iter().zip(u).map(|(t, u)| t + u).collect() };
+        let sds = |u: &[f64]| u.iter().zip(self.probe.scale()).fold(0.0_f64, |most, (u, s)| most.max(u.abs() / s));
         let (mut scratch, mut by_f, mut by_q) = (Scratch::default(), Block::default(), Block::default());
         let found = minimise(&vec![0.0; start.len()], ROUTINE, |u, gradient| {
-            if u.iter().any(|u| u.abs() > DIVERGED) {
+            if sds(u) > DIVERGED {
                 return f64::INFINITY;
             }
             let x = Block::point(&point(u));
@@ -242,12 +249,11 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
             by_q.fill(0.0);
             self.q.add_gradient(&scratch, 1.0, &mut by_q);
             for (j, gradient) in gradient.iter_mut().enumerate() {
-                *gradient = scale[j] * (by_q.col(j)[0] - by_f.col(j)[0]);
+                *gradient = by_q.col(j)[0] - by_f.col(j)[0];
             }
             scratch.total[0] - log_f[0]
         })?;
-        let far = found.x.iter().any(|u| u.abs() > 0.1 * DIVERGED);
-        (!far).then(|| point(&found.x))
+        (sds(&found.x) <= 0.1 * DIVERGED).then(|| point(&found.x))
     }
 
     /// `α̂_t` by Algorithm 1 or 3.
@@ -265,10 +271,15 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
                         return Err(BoostError::Unsupported { share: zero as f64 / n as f64 });
                     }
                 }
-                Ok(stochastic_newton(&of_h, &of_q, newton.0, newton.1).0)
+                let (alpha, _) = stochastic_newton(&of_h, &of_q, newton.0, newton.1)?;
+                let seen = summarised(&of_q, &of_h, alpha);
+                info.objective = seen.objective;
+                info.log_evidence = seen.log_evidence;
+                info.effective_sample_size = seen.effective_share * seen.points as f64;
+                Ok(alpha)
             }
             WeightRule::Inclusive => {
-                let (alpha, newton) = weighted_newton(&of_q, newton.0, newton.1);
+                let (alpha, newton) = weighted_newton(&of_q, newton.0, newton.1)?;
                 info.effective_sample_size = newton.effective_sample_size;
                 Ok(alpha)
             }
@@ -306,6 +317,10 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
             if let Some(error) = fault(&log_f, &x) {
                 return Err(error);
             }
+            let zero = log_f.iter().filter(|f| **f == f64::NEG_INFINITY).count();
+            if zero > 0 {
+                return Err(BoostError::Unsupported { share: zero as f64 / x.rows() as f64 });
+            }
             self.q.evaluate(&x, &mut scratch, false);
             reference.weight.push(vec![1.0 / n as f64; x.rows()]);
             reference.log_q.push(scratch.total.clone());
@@ -317,6 +332,21 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         let search = Search { evaluations: 100, tolerance: self.settings.tolerance * 1e-3 };
         Ok(greedy.minimise(&h, 0.5, search).map_or((h, 0.0), |(component, alpha, _)| (component, alpha)))
     }
+}
+
+/// What the draws of Algorithm 1 say of `q_α = (1−α)q + αh`.
+fn summarised(of_q: &Samples, of_h: &Samples, alpha: f64) -> Summary {
+    let (mut weights, mut losses) = (Vec::new(), Vec::new());
+    for (samples, share) in [(of_q, 1.0 - alpha), (of_h, alpha)] {
+        // Draws of a part without weight say nothing.
+        if share == 0.0 {
+            continue;
+        }
+        let n = samples.log_f.len();
+        weights.resize(weights.len() + n, share / n as f64);
+        losses.extend((0..n).map(|i| newton::mixed(alpha, samples.log_q[i], samples.log_h[i]).0 - samples.log_f[i]));
+    }
+    summary(&weights, &losses)
 }
 
 /// The mixture with no weight below [`FLOOR`].

@@ -18,7 +18,8 @@ use vi_linalg::faer::{MatMut, MatRef};
 /// An unnormalised density `f(θ)`, `θ ∈ ℝᵈ`, by its logarithm in nats.
 ///
 /// A value of −∞ means that the density is zero there. NaN and +∞ are mistakes of the target; the algorithms name them
-/// in an error where they cannot go round them. Only [`log_density`](Self::log_density) has to be written. Where there is no gradient, central
+/// in an error where they cannot go round them. Every `theta` and `out` the algorithms hand over has the length
+/// [`dim`](Self::dim) says, every matrix of points as many columns; called with another, a target may panic, the ready-made ones do. Only [`log_density`](Self::log_density) has to be written. Where there is no gradient, central
 /// differences are taken with steps in proportion to the start distribution ([`difference`]); a gradient of
 /// one's own is exact and costs the `2d`-th part.
 ///
@@ -34,14 +35,15 @@ use vi_linalg::faer::{MatMut, MatRef};
 ///     }
 /// }
 /// let mut gradient = [0.0];
-/// difference::gradient(&Laplace, &[2.0], &[1.0], &mut gradient);
+/// difference::gradient(&Laplace, &[2.0], &[1.0], &mut gradient)?;
 /// assert!((gradient[0] + 1.0).abs() < 1e-9);
+/// # Ok::<(), vi_boost::BoostError>(())
 /// ```
 pub trait LogDensity {
     /// Dimension `d`.
     fn dim(&self) -> usize;
 
-    /// `log f(θ)`, in nats, up to a constant.
+    /// `log f(θ)`, in nats, up to a constant; `theta` has length `d`.
     fn log_density(&self, theta: &[f64]) -> f64;
 
     /// `∇log f(θ)` into `out` (length `d`); `false`, and nothing written, if the target has no gradient.

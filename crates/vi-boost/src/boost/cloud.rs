@@ -45,6 +45,11 @@ impl Cloud {
         }
     }
 
+    /// Whether the target is finite at every point.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.log_f.iter().flatten().all(|f| f.is_finite())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.x.iter().map(Block::rows).sum()
     }

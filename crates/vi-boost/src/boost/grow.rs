@@ -11,20 +11,21 @@ use super::propose::{self, COARSE, Candidate, Proposals, Scene, Trial};
 use super::refit::NEAR;
 use super::weights;
 use crate::BoostError;
-use crate::Family;
 use crate::block::{self, Block};
 use crate::component::Component;
-use crate::gaussian::IMPROPER;
 use crate::mixture::GaussianMixture;
 use crate::objective::{Greedy, Reference, Resting, Single};
-use crate::optimise::Search;
-use crate::target::{Faults, LogDensity};
+use crate::optimise::{Minimum, Search};
+use crate::target::LogDensity;
 
 /// Evaluations for the first component: it is searched from further away than any other.
 const FIRST_SEARCH: usize = 200;
 
 /// A step of a component's search that gains less, in nats, is its last: far below what a component is worth.
 const SEARCH_TOLERANCE: f64 = 1e-8;
+
+/// Times a first component's covariance is halved: to a quarter of its width.
+const NARROWINGS: usize = 5;
 
 /// Times the points of a component are moved to where it went.
 const GREEDY_ROUNDS: usize = 2;
@@ -37,37 +38,62 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let proposals = propose::first(&self.probe, &self.start, &self.settings, &coarse, u);
         note(info, &proposals);
         let latent = proposals.candidates.first().map(|candidate| candidate.component.latent_dim());
-        let Some(latent) = latent else {
-            let Faults { zero, nan, infinite } = self.start.faults();
-            return Err(BoostError::NoStart { points: self.start.len(), zero, nan, infinite });
-        };
-        let z = block::quasi(self.settings.points, latent, seed)?;
+        let Some(latent) = latent else { return Err(BoostError::NoCandidate { tries: info.tries }) };
+        let (z, fresh) = (block::quasi(self.settings.points, latent, seed)?, self.seeds.next());
         let single = Single { probe: &self.probe, z: &z };
         let search = Search { evaluations: FIRST_SEARCH, tolerance: SEARCH_TOLERANCE };
-        let mut best: Option<(Component, f64, f64)> = None;
+        let mut best: Option<(Component, Cloud, f64, f64)> = None;
         for candidate in distinct(&proposals, self.settings.finalists.max(1)) {
             let (component, value) = if self.settings.finalists == 0 {
                 (candidate.component.clone(), single.value(&candidate.component))
             } else {
-                let Some((component, found, factor)) = single.minimise(&candidate.component, search) else { continue };
-                if !found.converged && factor > IMPROPER {
-                    return Err(BoostError::Improper { factor });
-                }
+                let Some((component, found)) = self.found(&single, &candidate.component, search)? else { continue };
                 (component, found.value)
             };
-            if best.as_ref().is_none_or(|(_, least, _)| value < *least) {
-                best = Some((component, value, candidate.least_eigenvalue));
+            let Some((component, cloud)) = self.finite(component, fresh)? else {
+                info.rejected += 1;
+                continue;
+            };
+            if best.as_ref().is_none_or(|(_, _, least, _)| value < *least) {
+                best = Some((component, cloud, value, candidate.least_eigenvalue));
             }
         }
-        let Some((component, _, least_eigenvalue)) = best else {
-            let Faults { zero, nan, infinite } = self.start.faults();
-            return Err(BoostError::NoStart { points: self.start.len(), zero, nan, infinite });
+        let Some((component, cloud, _, least_eigenvalue)) = best else {
+            return Err(BoostError::NoCandidate { tries: info.tries });
         };
         info.alpha = 1.0;
         info.least_eigenvalue = least_eigenvalue;
-        let fresh = self.seeds.next();
-        let cloud = Cloud::new(&self.probe, &component, self.settings.points, fresh)?;
         Ok((GaussianMixture::single(component), vec![cloud]))
+    }
+
+    /// The best Gaussian near a candidate, narrowed until the search can begin: other points than those it was tried on may meet a hole.
+    fn found(
+        &self,
+        single: &Single<'_, T>,
+        candidate: &Component,
+        search: Search,
+    ) -> Result<Option<(Component, Minimum)>, BoostError> {
+        let mut from = candidate.clone();
+        for _ in 0..NARROWINGS {
+            if let Some(found) = single.pursue(&self.start.source, &from, search)? {
+                return Ok(Some(found));
+            }
+            from = from.widened(0.5)?;
+        }
+        Ok(None)
+    }
+
+    /// The component with fresh points, narrowed until the target is finite at all of them: a search's own points may have missed a hole.
+    fn finite(&self, mut component: Component, seed: u64) -> Result<Option<(Component, Cloud)>, BoostError> {
+        let mut cloud = Cloud::new(&self.probe, &component, self.settings.points, seed)?;
+        for _ in 0..NARROWINGS {
+            if cloud.is_finite() {
+                return Ok(Some((component, cloud)));
+            }
+            component = component.widened(0.5)?;
+            cloud.move_to(&self.probe, &component);
+        }
+        Ok(None)
     }
 
     /// One component more.
@@ -75,7 +101,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
         let (u, coarse) = (self.seeds.uniform(), self.coarse()?);
         let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
-        let wide = Component::full(&q.mean(), q.covariance().as_ref())?.widened(self.settings.dispersion.powi(2))?;
+        let wide = q.matched()?.widened(self.settings.dispersion.powi(2))?;
         let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
         let fine = reference(q, &self.clouds, 2 * self.settings.points);
         let few = reference(q, &self.clouds, 4 * COARSE);
@@ -160,7 +186,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
             let Some((best, weight, _)) = found else { break };
             let mut moved = cloud.clone();
             moved.move_to(&self.probe, &best);
-            if moved.log_f.iter().flatten().any(|f| !f.is_finite()) {
+            if !moved.is_finite() {
                 break;
             }
             (component, alpha, cloud) = (best, weight, moved);
@@ -170,11 +196,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
 
     /// Points on which candidates are compared.
     fn coarse(&mut self) -> Result<Vec<Block>, BoostError> {
-        let d = self.probe.dim();
-        let latent = match self.settings.family {
-            Family::LowRank { rank } => d + rank,
-            _ => d,
-        };
+        let latent = self.settings.family.latent_dim(self.probe.dim());
         block::quasi(COARSE.max(4 * latent.div_ceil(2) * 2), latent, self.seeds.next())
     }
 }

@@ -10,8 +10,10 @@ pub struct Info {
     pub iteration: usize,
     /// Components of the mixture now.
     pub components: usize,
-    /// `E_q[log(q/f)]`, minus the bound on the log evidence, in nats. With quasi-random points the standard error is that
-    /// of as many independent ones, an upper bound in practice.
+    /// `E_q[log(q/f)]`, minus the bound on the log evidence, in nats. Of a step, the standard error is that of as
+    /// many independent points, on points that components and weights were chosen by: the value is then too low, by more than this error where the
+    /// target's tails are far from Gaussian. What [`last`](crate::Boost::last) says after a run is from fresh points and the scatter of
+    /// their scramblings.
     pub objective: Estimate,
     /// `log E_q[f/q]`, an estimate of the log evidence, in nats; too low where `q` misses mass.
     pub log_evidence: Estimate,
@@ -19,9 +21,11 @@ pub struct Info {
     pub effective_sample_size: f64,
     /// The new component's weight when it was added.
     pub alpha: f64,
-    /// By how much the iteration lowered the objective, in nats.
+    /// By how much the iteration lowered the objective, in nats, on the points of before and after together; as uncertain as the
+    /// objective of a step.
     pub improvement: f64,
-    /// The largest `E_q ℓ − E_h ℓ`, `ℓ = log(q/f)`, over the candidates: what convexity leaves to gain by mixing one in.
+    /// The largest `E_q ℓ − E_h ℓ`, `ℓ = log(q/f)`, over the candidates: what convexity leaves to gain by mixing one in, on a few
+    /// hundred points only. Far above the improvement, it says that searches overfit their points.
     pub gap: f64,
     /// Candidates tried (for the paper's algorithm: starts).
     pub tries: usize,
@@ -78,6 +82,8 @@ pub enum Stop {
     Improvement,
     /// The duality gap is small enough.
     Gap,
+    /// Many steps for few components: new ones kept replacing old ones ([`STEPS_EACH`](crate::boost::STEPS_EACH)).
+    Steps,
     /// The observer asked for it.
     Cancelled,
 }

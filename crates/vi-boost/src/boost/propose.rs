@@ -204,7 +204,7 @@ pub(crate) struct Trial<'a> {
 impl Trial<'_> {
     /// The exact weight of `h`, given its points; `None` where the target is zero, NaN or infinite at one of them.
     pub(crate) fn line_search(&mut self, h: &Component, points: &Cloud) -> Option<Found> {
-        if points.log_f.iter().flatten().any(|f| !f.is_finite()) {
+        if !points.is_finite() {
             return None;
         }
         self.line.clear();

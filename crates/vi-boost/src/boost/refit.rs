@@ -1,8 +1,9 @@
 //! All components together.
 
 use super::Boost;
+use super::Info;
 use super::cloud::{Cloud, paired_gain, rest, summarise};
-use super::settings::checked_points;
+use super::settings::{check_enough, checked_points};
 use crate::BoostError;
 use crate::block::Block;
 use crate::mixture::GaussianMixture;
@@ -29,14 +30,18 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     /// fresh points. Returns by how much it did.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Setting` for a number of points that cannot be had.
+    /// [`BoostError::Core`] with `Setting` for a number of points that cannot be had; [`BoostError::Improper`] when a component runs away.
     pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
         let points = checked_points("points", points)?;
         let Some(q) = self.q.clone() else { return Ok(0.0) };
+        for component in q.components() {
+            check_enough("points", points, component.latent_dim())?;
+        }
         let mut seeds = self.seeds.branch();
         let clouds = self.clouds_of(&q, points, &mut seeds)?;
         let mut refitted = self.refitted(&q, clouds, evaluations);
         let pruned = refitted.prune(self.settings.prune).iter().filter(|keep| !**keep).count();
+        refitted.check_reach(&self.start.source)?;
         // Fresh points on both sides: what was good for the search's own is not counted.
         let old = self.clouds_of(&q, points, &mut seeds)?;
         let clouds = self.clouds_of(&refitted, points, &mut seeds)?;
@@ -44,11 +49,10 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let gained = paired_gain((&q, &old), (&refitted, &clouds));
         if gained > 0.0 {
             (self.q, self.clouds, self.summary) = (Some(refitted), clouds, Some(summary));
-            if let Some(mut info) = self.last {
-                info.pruned = pruned;
-                info.improvement = gained;
-                self.report(&mut info);
-            }
+            let mut info = self.last.unwrap_or_else(|| Info::new(self.iteration));
+            info.pruned = pruned;
+            info.improvement = gained;
+            self.report(&mut info);
         }
         Ok(gained.max(0.0))
     }

@@ -7,6 +7,7 @@ use rand::Rng;
 use super::{Boost, BoostSettings, Info};
 use crate::BoostError;
 use crate::component::Component;
+use crate::error::setting;
 use crate::mixture::GaussianMixture;
 use crate::target::LogDensity;
 
@@ -15,7 +16,7 @@ use crate::target::LogDensity;
 /// Returns the mixture, what the last step of its run said, and the number of runs.
 ///
 /// # Errors
-/// As [`Boost::new`] and [`Boost::run`], of the first run; a later run that fails is left out.
+/// [`BoostError::Core`] with `Setting` unless `tolerance ≥ 0`; as [`Boost::new`] and [`Boost::run`], of the first run; a later run that fails is left out.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -40,6 +41,9 @@ pub fn best_of<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     rng: &mut R,
     mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
 ) -> Result<(GaussianMixture, Info, usize), BoostError> {
+    if tolerance.is_nan() || tolerance < 0.0 {
+        return Err(setting("tolerance", tolerance, "not negative"));
+    }
     let mut best: Option<(GaussianMixture, Info)> = None;
     let mut log_evidence = f64::NEG_INFINITY;
     let mut runs = 0;

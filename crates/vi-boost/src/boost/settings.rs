@@ -47,8 +47,8 @@ pub struct BoostSettings {
 impl Default for BoostSettings {
     /// At most 16 full components, 1024 points each, 4 starts, covariances ½, 1, 2 and 4 times the inverse Hessian, 2 finalists; no
     /// refit; 60 evaluations for each search and 200 for a refit; starts from 1.7 times the width of `q` beside the
-    /// start distribution; components below a weight of 1e-6 are dropped; stops after 3 steps that gain less than 1e-6
-    /// nats each.
+    /// start distribution; components below a weight of 1e-6 are dropped; stops after 3 steps that gain no more than
+    /// 1e-6 nats each.
     fn default() -> Self {
         Self {
             components: 16,
@@ -71,6 +71,12 @@ impl Default for BoostSettings {
 }
 
 impl BoostSettings {
+    /// Checks that there are enough points for components of `latent` dimensions.
+    pub(crate) fn check_enough(&self, latent: usize) -> Result<(), BoostError> {
+        check_enough("points", self.points, latent)?;
+        if self.polish == 0 { Ok(()) } else { check_enough("polish", self.polish, latent) }
+    }
+
     /// Components at most.
     ///
     /// # Errors
@@ -80,7 +86,10 @@ impl BoostSettings {
         Ok(self)
     }
 
-    /// Quasi-random points for each component; the error of the optimum falls nearly as their square.
+    /// Quasi-random points for each component; the error of the optimum falls nearly as their square. At least 4 for each dimension (and
+    /// each column of a low rank), which [`Boost::new`](crate::Boost::new) checks; a full component has `d(d+3)/2` numbers of its own, and where
+    /// the target is far from Gaussian a search on fewer than some tens of points for each may find what is good for its points alone: the
+    /// improvement then stays far below the [`gap`](crate::Info::gap).
     ///
     /// # Errors
     /// `Setting` unless even, at least 16 and at most [`MOST_POINTS`].
@@ -147,7 +156,8 @@ impl BoostSettings {
         Ok(self)
     }
 
-    /// A last refit on this many points for each component, from the refit on fewer; 0 for none.
+    /// A last refit on this many points for each component, from the refit on fewer; 0 for none. At least 4 for each dimension, as for
+    /// [`points`](Self::points).
     ///
     /// # Errors
     /// `Setting` unless 0 or as for [`points`](Self::points).
@@ -178,7 +188,7 @@ impl BoostSettings {
         Ok(self)
     }
 
-    /// Stops after `patience` steps running that lower the divergence by less than `nats` each.
+    /// Stops after `patience` steps running that lower the divergence by `nats` or less each; with 0, that lower it not at all.
     ///
     /// # Errors
     /// `Setting` unless `nats ≥ 0` and `patience ≥ 1`.
@@ -189,7 +199,8 @@ impl BoostSettings {
     }
 
     /// Stops when the duality gap `E_q ℓ − min_h E_h ℓ`, `ℓ = log(q/f)`, over the candidates of a step is at most `nats`: by convexity
-    /// no mixture of them with `q` is better by more.
+    /// no mixture of them with `q` is better by more. The gap is taken on a few hundred points and has their noise: a small `nats` may
+    /// be met by chance, and late.
     ///
     /// # Errors
     /// `Setting` unless `nats ≥ 0`.
@@ -205,6 +216,22 @@ fn at_least(name: &'static str, count: usize, least: usize) -> Result<usize, Boo
 
 fn not_negative(name: &'static str, value: f64) -> Result<f64, BoostError> {
     if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(setting(name, value, "finite and not negative")) }
+}
+
+/// Points of each component for each of its dimensions: with fewer, they cannot be given the second moments of a Gaussian, and a search on them
+/// finds what is good for these points alone.
+const POINTS_EACH: usize = 4;
+
+/// Checks that there are enough points for components of `latent` dimensions.
+///
+/// # Errors
+/// `Setting`.
+pub(crate) fn check_enough(name: &'static str, points: usize, latent: usize) -> Result<(), BoostError> {
+    if points / POINTS_EACH >= latent {
+        Ok(())
+    } else {
+        Err(setting(name, points as f64, "at least 4 for each dimension of a component, its rank included"))
+    }
 }
 
 pub(crate) fn checked_points(name: &'static str, count: usize) -> Result<usize, BoostError> {

@@ -102,11 +102,10 @@ impl<T: LogDensity + ?Sized> Residual<'_, T> {
     }
 
     /// The best component near `start`.
-    pub(crate) fn minimise(&self, start: &Component, search: Search) -> Option<(Component, Minimum, f64)> {
+    pub(crate) fn minimise(&self, start: &Component, search: Search) -> Option<(Component, Minimum)> {
         let chart = Chart::new(start.clone());
         let found = minimise(&vec![0.0; chart.len()], search, |u, g| self.at(&chart, u, g))?;
-        let factor = chart.factor(&found.x);
-        Some((chart.component(&found.x)?, found, factor))
+        Some((chart.component(&found.x)?, found))
     }
 }
 

@@ -117,3 +117,45 @@ impl ComponentWire {
         Ok(Component { mean: self.mean, scale })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Change = fn(&mut MixtureWire);
+
+    /// One component of each kind in two dimensions.
+    fn wire() -> MixtureWire {
+        let factor = Mat::from_fn(2, 1, |i, _| 0.5 + i as f64);
+        let components = vec![
+            Component::isotropic(&[1.0, 2.0], 0.5).unwrap(),
+            Component::diagonal(&[0.0, 1.0], &[1.0, 4.0]).unwrap(),
+            Component::low_rank(&[0.0, 0.0], &[1.0, 1.0], factor.as_ref()).unwrap(),
+        ];
+        GaussianMixture::new(components, &[0.5, 0.25, 0.25]).unwrap().to_wire().unwrap()
+    }
+
+    #[test]
+    fn contents_that_cannot_be_are_refused() {
+        GaussianMixture::from_wire(wire()).unwrap();
+        let changes: [(&str, Change); 11] = [
+            ("another dimension", |w| w.dim = 3),
+            ("no dimension", |w| w.dim = 0),
+            ("a dimension beyond memory", |w| w.dim = u64::MAX),
+            ("no components", |w| w.components.clear()),
+            ("a weight too many", |w| w.log_weights.push(f64::NEG_INFINITY)),
+            ("weights of another sum", |w| w.log_weights[0] = 0.0),
+            ("a weight that is no number", |w| w.log_weights[0] = f64::NAN),
+            ("an infinite mean", |w| w.components[1].mean[0] = f64::INFINITY),
+            ("a factor that is none", |w| w.components[0].spread = SpreadWire::Full(vec![1.0, 0.0, -1.0])),
+            ("a short factor", |w| w.components[0].spread = SpreadWire::Full(vec![1.0, 0.0])),
+            ("a negative spread", |w| w.components[1].spread = SpreadWire::Diagonal(vec![1.0, -1.0])),
+        ];
+        for (what, change) in changes {
+            let mut changed = wire();
+            change(&mut changed);
+            let error = GaussianMixture::from_wire(changed).unwrap_err();
+            assert!(matches!(error, Error::Checkpoint(_)), "{what}: {error}");
+        }
+    }
+}

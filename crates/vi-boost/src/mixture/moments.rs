@@ -3,6 +3,8 @@
 use vi_linalg::faer::Mat;
 
 use super::GaussianMixture;
+use crate::BoostError;
+use crate::component::Component;
 
 impl GaussianMixture {
     /// `E_q θ = Σ_k w_k·μ_k`.
@@ -33,4 +35,25 @@ impl GaussianMixture {
         }
         sum
     }
+
+    /// The Gaussian with the mixture's moments; without correlations where rounding leaves no positive definite covariance.
+    pub(crate) fn matched(&self) -> Result<Component, BoostError> {
+        let (mean, covariance) = (self.mean(), self.covariance());
+        Component::full(&mean, covariance.as_ref()).or_else(|_| {
+            let variances: Vec<f64> = (0..mean.len()).map(|j| covariance[(j, j)]).collect();
+            Component::diagonal(&mean, &variances)
+        })
+    }
+
+    /// Checks that no component ran away from `start`.
+    ///
+    /// # Errors
+    /// [`BoostError::Improper`].
+    pub(crate) fn check_reach(&self, start: &Component) -> Result<(), BoostError> {
+        let factor = self.components.iter().map(|component| component.reach(start)).fold(0.0, f64::max);
+        if factor > MOST_REACH { Err(BoostError::Improper { factor }) } else { Ok(()) }
+    }
 }
+
+/// A component this many standard deviations of the start away, or this many times as wide, went after mass that does not end.
+pub(crate) const MOST_REACH: f64 = 1e5;

@@ -1,11 +1,12 @@
 //! One Gaussian.
 
-use crate::LogDensity;
 use crate::block::Block;
 use crate::chart::Chart;
 use crate::component::{Component, HALF_LN_2PI, Raw};
+use crate::mixture::MOST_REACH;
 use crate::optimise::{Minimum, Search, minimise};
 use crate::target::Probe;
+use crate::{BoostError, LogDensity};
 
 /// `F(μ, Σ) = −H(N(μ,Σ)) − (1/n)Σ_i log f(μ + A·z_i)`, the entropy `H` exactly.
 pub(crate) struct Single<'a, T: ?Sized> {
@@ -52,14 +53,50 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
         -entropy(&component) - sum / n
     }
 
-    /// The best Gaussian near `start`, of its family, and how far the search went from it.
-    pub(crate) fn minimise(&self, start: &Component, search: Search) -> Option<(Component, Minimum, f64)> {
+    /// The best Gaussian near `start`, of its family.
+    pub(crate) fn minimise(&self, start: &Component, search: Search) -> Option<(Component, Minimum)> {
         let chart = Chart::new(start.clone());
         let found = minimise(&vec![0.0; chart.len()], search, |u, g| self.at(&chart, u, g))?;
-        let factor = chart.factor(&found.x);
-        Some((chart.component(&found.x)?, found, factor))
+        Some((chart.component(&found.x)?, found))
+    }
+
+    /// The same for a search that may have no end: one that left `origin` far behind goes on, in coordinates about where it is,
+    /// until that gains nothing or it is beyond anything `origin` can mean.
+    ///
+    /// # Errors
+    /// [`BoostError::Improper`].
+    pub(crate) fn pursue(
+        &self,
+        origin: &Component,
+        start: &Component,
+        search: Search,
+    ) -> Result<Option<(Component, Minimum)>, BoostError> {
+        let Some((mut component, mut found)) = self.minimise(start, search) else { return Ok(None) };
+        for _ in 0..PURSUITS {
+            let factor = component.reach(origin);
+            if factor > MOST_REACH {
+                return Err(BoostError::Improper { factor });
+            }
+            if factor < FAR {
+                break;
+            }
+            let Some((further, next)) = self.minimise(&component, search) else { break };
+            let (gained, evaluations) = (found.value - next.value, found.evaluations + next.evaluations);
+            (component, found) = (further, Minimum { evaluations, ..next });
+            if found.converged && gained <= search.tolerance {
+                break;
+            }
+        }
+        Ok(Some((component, found)))
     }
 }
+
+/// Times a search goes on.
+const PURSUITS: usize = 50;
+
+/// Standard deviations of the start, or times as wide, beyond which a search may be after mass without
+/// end.
+const FAR: f64 = 10.0;
 
 /// `½log|Σ| + (d/2)(1 + log 2π)`.
 pub(crate) fn entropy(component: &Component) -> f64 {

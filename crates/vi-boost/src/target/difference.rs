@@ -6,10 +6,34 @@
 use vi_linalg::faer::{Mat, MatMut};
 
 use super::LogDensity;
+use crate::BoostError;
+use crate::error::{check_len, check_positive_entries};
 
 /// `∇log f(θ)` into `out`, by the target or by central differences with steps in proportion to `scale` (`d`, positive). A
 /// difference has an error of about `ε^⅔·|log f|/scale_j`. Cost `2d` values.
-pub fn gradient<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], out: &mut [f64]) {
+///
+/// # Errors
+/// [`BoostError::Core`] with `Dimension` unless all have the target's dimension, `NonFinite` or `Entry` unless `scale` is positive.
+pub fn gradient<T: LogDensity + ?Sized>(
+    target: &T,
+    theta: &[f64],
+    scale: &[f64],
+    out: &mut [f64],
+) -> Result<(), BoostError> {
+    check(target, theta, scale)?;
+    check_len("gradient", theta.len(), out.len())?;
+    gradient_at(target, theta, scale, out);
+    Ok(())
+}
+
+fn check<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64]) -> Result<(), BoostError> {
+    check_len("theta", target.dim(), theta.len())?;
+    check_len("scale", target.dim(), scale.len())?;
+    check_positive_entries("scale", scale)
+}
+
+/// [`gradient`] where the lengths are known to agree.
+pub(crate) fn gradient_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], out: &mut [f64]) {
     if target.gradient(theta, out) {
         return;
     }
@@ -28,14 +52,53 @@ pub fn gradient<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64]
 
 /// `∇²log f(θ)` into `out` (`d × d`, full and symmetric): by the target, by differences of its gradient (`2d` of them),
 /// or by differences of values (`2d²` of them).
-pub fn hessian<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
+///
+/// # Errors
+/// As [`gradient`].
+pub fn hessian<T: LogDensity + ?Sized>(
+    target: &T,
+    theta: &[f64],
+    scale: &[f64],
+    out: MatMut<'_, f64>,
+) -> Result<(), BoostError> {
+    check(target, theta, scale)?;
+    check_len("rows of the Hessian", theta.len(), out.nrows())?;
+    check_len("columns of the Hessian", theta.len(), out.ncols())?;
+    hessian_at(target, theta, scale, out);
+    Ok(())
+}
+
+/// [`hessian`] where the lengths are known to agree.
+pub(crate) fn hessian_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
     if !target.hessian(theta, out.as_mut()) && !of_gradient(target, theta, scale, out.as_mut()) {
         of_values(target, theta, scale, out);
     }
 }
 
 /// The Hessian by differences alone, as the paper's Algorithm 2 has it, even where the target has one.
-pub fn numerical_hessian<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
+///
+/// # Errors
+/// As [`gradient`].
+pub fn numerical_hessian<T: LogDensity + ?Sized>(
+    target: &T,
+    theta: &[f64],
+    scale: &[f64],
+    out: MatMut<'_, f64>,
+) -> Result<(), BoostError> {
+    check(target, theta, scale)?;
+    check_len("rows of the Hessian", theta.len(), out.nrows())?;
+    check_len("columns of the Hessian", theta.len(), out.ncols())?;
+    numerical_hessian_at(target, theta, scale, out);
+    Ok(())
+}
+
+/// [`numerical_hessian`] where the lengths are known to agree.
+pub(crate) fn numerical_hessian_at<T: LogDensity + ?Sized>(
+    target: &T,
+    theta: &[f64],
+    scale: &[f64],
+    mut out: MatMut<'_, f64>,
+) {
     if !of_gradient(target, theta, scale, out.as_mut()) {
         of_values(target, theta, scale, out);
     }

@@ -7,7 +7,9 @@ use vi_linalg::faer::Mat;
 use super::{LogDensity, difference};
 use crate::BoostError;
 use crate::block::Block;
+use crate::divergence::{self, Divergence};
 use crate::error::check_len;
+use crate::mixture::GaussianMixture;
 
 /// What is wrong with a value of a log-density.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +57,18 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
         self.evaluations.get()
     }
 
+    /// [`divergence::quasi`] of the target.
+    pub(crate) fn divergence(
+        &self,
+        q: &GaussianMixture,
+        points: usize,
+        replicates: usize,
+        seed: u64,
+    ) -> Result<Divergence, BoostError> {
+        self.count(points * q.len() * replicates);
+        divergence::quasi(q, self.target, points, replicates, seed)
+    }
+
     fn count(&self, points: usize) {
         self.evaluations.set(self.evaluations.get() + points as u64);
     }
@@ -76,7 +90,7 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
         let (mut theta, mut gradient) = (vec![0.0; self.dim()], vec![0.0; self.dim()]);
         for i in 0..x.rows() {
             x.row(i, &mut theta);
-            difference::gradient(self.target, &theta, &self.scale, &mut gradient);
+            difference::gradient_at(self.target, &theta, &self.scale, &mut gradient);
             for (j, value) in gradient.iter().enumerate() {
                 gradients.col_mut(j)[i] = *value;
             }
@@ -87,7 +101,7 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     pub(crate) fn hessian(&self, theta: &[f64]) -> Mat<f64> {
         self.count(1);
         let mut out = Mat::zeros(self.dim(), self.dim());
-        difference::hessian(self.target, theta, &self.scale, out.as_mut());
+        difference::hessian_at(self.target, theta, &self.scale, out.as_mut());
         out
     }
 }

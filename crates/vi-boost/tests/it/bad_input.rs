@@ -1,10 +1,13 @@
 //! Targets that misbehave: a typed error or a reported skip, never a hang or a panic.
 
+use std::ops::ControlFlow;
+
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::printed::{Printed, PrintedSettings};
-use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit};
+use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit, Stop};
 use vi_core::Error;
+use vi_linalg::faer::Mat;
 
 use crate::common::{go_on, rng};
 
@@ -37,7 +40,7 @@ fn all(target: &dyn LogDensity) -> Vec<Result<(), BoostError>> {
     let start = Component::isotropic(&vec![0.0; target.dim()], 3.0).unwrap();
     let hellinger = || {
         let settings = HellingerSettings::new(3, 64, 3, 50)?;
-        Hellinger::new(target, &start, settings, &mut rng(1))?.run(go_on)
+        Hellinger::new(target, &start, settings, &mut rng(1))?.run(go_on).map(|_| ())
     };
     let printed = || {
         let settings = PrintedSettings::new(100, 1.0, 1e-3)?;
@@ -57,8 +60,14 @@ fn all(target: &dyn LogDensity) -> Vec<Result<(), BoostError>> {
 fn nan_in_places_is_gone_round() {
     // A standard normal with a hole far out, where few points fall.
     let target = Of(1, |theta: &[f64]| if theta[0] > 2.5 { f64::NAN } else { -0.5 * theta[0] * theta[0] });
-    let (q, info) = boosted(&target, small()).unwrap();
-    assert!(q.mean()[0].abs() < 1.0 && info.objective.value.is_finite());
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    for seed in 1..=16 {
+        let mut boost = Boost::new(&target, &start, small(), &mut rng(seed)).unwrap();
+        boost.run(go_on).unwrap();
+        let (q, info) = (boost.mixture().unwrap(), boost.last().unwrap());
+        assert!(q.mean()[0].abs() < 1.0, "seed {seed}: {}", q.mean()[0]);
+        assert!(info.objective.value.is_finite() && info.objective.standard_error.is_finite(), "seed {seed}: {info:?}");
+    }
     all(&target);
 }
 
@@ -92,9 +101,40 @@ fn a_density_on_half_a_line_has_an_answer_inside_or_an_error() {
     let target = Of(1, |theta: &[f64]| if theta[0] < 0.0 { f64::NEG_INFINITY } else { -theta[0] });
     match boosted(&target, small()) {
         Ok((q, info)) => assert!(q.mean()[0] > 0.0 && info.objective.value.is_finite()),
-        Err(error) => assert!(matches!(error, BoostError::NoStart { .. }), "{error}"),
+        // Half of the start's points have a finite density: it is the candidates that have not.
+        Err(error) => assert!(matches!(error, BoostError::NoCandidate { .. }), "{error}"),
     }
     all(&target);
+}
+
+#[test]
+fn a_run_that_gains_nothing_ends_whatever_the_threshold() {
+    // One Gaussian is all there is: every step after the first leaves the mixture as it is.
+    let target = GaussianMixture::single(Component::isotropic(&[1.0], 0.5).unwrap());
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    let patience = 3;
+    let settings = small().components(50).unwrap().improvement(0.0, patience).unwrap();
+    let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let mut steps = 0;
+    let stop = boost
+        .run(|_, _| {
+            steps += 1;
+            if steps < 4 * 50 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .unwrap();
+    assert_eq!(stop, Stop::Improvement);
+    assert!(steps < 4 * 50, "{steps}");
+}
+
+#[test]
+fn steps_are_bounded_even_where_each_one_gains() {
+    // Every component but the heaviest is dropped, so the number asked for is never reached.
+    let target = vi_boost::target::Cauchy::new(0.0, 1.0).unwrap();
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    let settings = small().components(5).unwrap().prune(0.9).unwrap().improvement(0.0, 1000).unwrap();
+    let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
+    assert_eq!(boost.run(go_on).unwrap(), Stop::Steps);
+    assert_eq!(boost.last().unwrap().iteration, 5 * vi_boost::boost::STEPS_EACH);
 }
 
 #[test]
@@ -113,6 +153,47 @@ fn a_slope_without_end_is_improper() {
     all(&target);
 }
 
+/// Separable rows and no prior: the likelihood has its largest value at infinity.
+fn separable(theta: &[f64]) -> f64 {
+    let row = |x: f64| {
+        let margin = theta[0] * x.signum() + theta[1] * x.abs();
+        margin.min(0.0) - (-margin.abs()).exp().ln_1p()
+    };
+    [-2.0, -1.0, -0.5, 0.7, 1.0, 1.5].into_iter().map(row).sum()
+}
+
+#[test]
+fn mass_without_end_is_improper_however_slowly_it_is_found() {
+    let ridge = |theta: &[f64]| -0.5 * (theta[0] + theta[1]).powi(2);
+    let targets: [(&str, &dyn LogDensity); 2] = [("ridge", &Of(2, ridge)), ("separable", &Of(2, separable))];
+    let start = Component::isotropic(&[0.0; 2], 3.0).unwrap();
+    for (name, target) in targets {
+        for seed in 1..=6 {
+            let outcome = Boost::new(target, &start, small(), &mut rng(seed)).unwrap().run(go_on);
+            assert!(matches!(outcome, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {outcome:?}");
+            let settings = GaussianSettings::new(Family::Full, 64, 100, 1e-6).unwrap();
+            let fitted = gaussian::fit(target, &start, &settings, &mut rng(seed)).map(|(_, info)| info);
+            assert!(matches!(fitted, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {fitted:?}");
+        }
+    }
+}
+
+#[test]
+fn tails_that_just_fail_to_be_integrable_are_told_where_components_reach_them() {
+    // 1/√(1+x²): its bound has an end, so that a Gaussian alone is nothing out of the ordinary.
+    let target = Of(1, |theta: &[f64]| -0.5 * (theta[0] * theta[0]).ln_1p());
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    let mut told = 0;
+    for seed in 1..=6 {
+        let mut boost = Boost::new(&target, &start, small(), &mut rng(seed)).unwrap();
+        match boost.run(go_on) {
+            Err(BoostError::Improper { .. }) => told += 1,
+            outcome => assert!(outcome.is_ok() && boost.last().unwrap().objective.value.is_finite(), "{outcome:?}"),
+        }
+    }
+    assert!(told > 0);
+}
+
 #[test]
 fn a_spike_to_infinity_is_survived() {
     // log f → +∞ at 0, integrable; and +∞ itself on an interval.
@@ -123,7 +204,7 @@ fn a_spike_to_infinity_is_survived() {
     let plateau = Of(1, |theta: &[f64]| if theta[0].abs() < 0.1 { f64::INFINITY } else { -0.5 * theta[0] * theta[0] });
     for outcome in all(&plateau) {
         if let Err(error) = outcome {
-            assert!(matches!(error, BoostError::NoStart { .. } | BoostError::TargetValue { .. }), "{error}");
+            assert!(matches!(error, BoostError::NoCandidate { .. } | BoostError::TargetValue { .. }), "{error}");
         }
     }
 }
@@ -153,6 +234,39 @@ fn one_and_fifty_dimensions() {
         let mean = q.mean();
         assert!(mean.iter().all(|m| (m - 1.0).abs() < 0.05), "d = {d}: {:?}", &mean[..1]);
     }
+}
+
+#[test]
+fn fewer_points_than_a_component_needs_are_refused() {
+    let d = 20;
+    let target = Of(d, |theta: &[f64]| -0.5 * theta.iter().map(|x| x * x).sum::<f64>());
+    let start = Component::isotropic(&vec![0.0; d], 2.0).unwrap();
+    let refused = |outcome: Result<(), BoostError>, points: usize, name: &str| match outcome {
+        Err(BoostError::Core(Error::Setting { name: found, value, .. })) => {
+            assert_eq!((found, value), (name, points as f64));
+        }
+        other => panic!("{other:?}"),
+    };
+    let boost = |settings: BoostSettings| Boost::new(&target, &start, settings, &mut rng(1)).map(|_| ());
+    let low_rank = |points| small().points(points).unwrap().family(Family::LowRank { rank: 3 }).unwrap();
+    refused(boost(small().points(78).unwrap()), 78, "points");
+    refused(boost(low_rank(90)), 90, "points");
+    refused(boost(small().points(80).unwrap().polish(78).unwrap()), 78, "polish");
+    boost(small().points(80).unwrap()).unwrap();
+    boost(low_rank(92)).unwrap();
+    let q =
+        GaussianMixture::single(Component::low_rank(&vec![0.0; d], &vec![1.0; d], Mat::zeros(d, 3).as_ref()).unwrap());
+    let from = Boost::from_mixture(&target, q, &start, small().points(90).unwrap(), &mut rng(1)).map(|_| ());
+    refused(from, 90, "points");
+    let fit = |points| {
+        let settings = GaussianSettings::new(Family::Full, points, 5, 1e-3).unwrap();
+        gaussian::fit(&target, &start, &settings, &mut rng(1)).map(|_| ())
+    };
+    refused(fit(78), 78, "points");
+    fit(80).unwrap();
+    let hellinger =
+        Hellinger::new(&target, &start, HellingerSettings::new(2, 78, 2, 10).unwrap(), &mut rng(1)).map(|_| ());
+    refused(hellinger, 78, "points");
 }
 
 #[test]

@@ -17,6 +17,30 @@ fn settings(components: usize, points: usize, refit: Refit) -> BoostSettings {
     BoostSettings::default().components(components).unwrap().points(points).unwrap().refit(refit)
 }
 
+/// What a run says at its end is from points that nothing was chosen by, so the truth is within a few of its errors.
+#[test]
+fn the_last_estimates_hold_against_many_more_points() {
+    let target = logistic();
+    let start = Component::isotropic(&[0.0, 0.0], 4.0).unwrap();
+    for seed in 1..=6 {
+        let settings = BoostSettings::default().components(5).unwrap().points(64).unwrap();
+        let mut boost = Boost::new(&target, &start, settings, &mut rng(seed)).unwrap();
+        let mut of_steps = f64::NAN;
+        boost
+            .run(|info, _| {
+                of_steps = info.objective.value;
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        let info = boost.last().unwrap();
+        assert_ne!(info.objective.value, of_steps);
+        let exact = divergence::quasi(boost.mixture().unwrap(), &target, 4096, 8, 99).unwrap().effective;
+        let error = info.objective.standard_error.hypot(exact.standard_error);
+        // Student's t with three degrees of freedom: beyond 10 once in five hundred.
+        assert!((info.objective.value - exact.value).abs() < 10.0 * error, "seed {seed}: {info:?} {exact:?}");
+    }
+}
+
 #[test]
 fn a_mixture_is_found_with_as_many_components_as_it_has() {
     let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::target::Cauchy;
-use vi_boost::{Component, GaussianMixture, LogDensity};
+use vi_boost::{BoostError, Component, GaussianMixture, LogDensity, Stop};
 
 use crate::common::{four, go_on, rng};
 
@@ -60,6 +60,62 @@ fn heavy_tails_do_no_harm() {
     let line = (0..4000).map(|i| -12.0 + 0.006 * f64::from(i)).map(|t| (t.sinh(), 0.006 * t.cosh()));
     let left = renyi(run.mixture().unwrap(), &target, target.log_normaliser(), line);
     assert!(left > 0.0 && left < 0.03, "{left}");
+}
+
+#[test]
+fn a_run_cut_short_goes_on_to_as_many_as_asked_for() {
+    let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());
+    let settings = HellingerSettings::new(3, 64, 4, 50).unwrap();
+    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let cut = run.run(|info, _| if info.iteration < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
+    assert_eq!(cut.unwrap(), Stop::Cancelled);
+    assert_eq!(run.run(go_on).unwrap(), Stop::Components);
+    assert_eq!(run.last().unwrap().iteration, 3);
+    assert_eq!(run.run(go_on).unwrap(), Stop::Components);
+    assert_eq!(run.last().unwrap().iteration, 3);
+}
+
+#[test]
+fn it_stops_where_nothing_is_left_and_knows_the_evidence() {
+    let target = GaussianMixture::single(Component::isotropic(&[1.0, -1.0], 0.7).unwrap());
+    let start = Component::isotropic(&[0.0, 0.0], 5.0).unwrap();
+    let settings = HellingerSettings::new(12, 256, 4, 100).unwrap().improvement(1e-4, 2).unwrap();
+    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    assert_eq!(run.run(go_on).unwrap(), Stop::Improvement);
+    let info = run.last().unwrap();
+    assert!(info.iteration < 12);
+    assert!(info.log_evidence.value.abs() < 1e-3, "{info:?}");
+    assert!(info.effective_sample_size > 200.0, "{info:?}");
+    assert!(settings.improvement(f64::NAN, 1).is_err() && settings.improvement(0.0, 0).is_err());
+}
+
+#[test]
+fn a_hole_in_the_target_is_no_nan() {
+    struct Hole;
+    impl LogDensity for Hole {
+        fn dim(&self) -> usize {
+            1
+        }
+        fn log_density(&self, theta: &[f64]) -> f64 {
+            if theta[0] > 2.0 { f64::NAN } else { -0.5 * theta[0] * theta[0] }
+        }
+    }
+    let start = Component::isotropic(&[0.0], 3.0).unwrap();
+    for seed in 1..=16 {
+        let settings = HellingerSettings::new(3, 64, 3, 50).unwrap();
+        let mut run = Hellinger::new(&Hole, &start, settings, &mut rng(seed)).unwrap();
+        match run.run(go_on) {
+            Ok(_) => {
+                let info = run.last().unwrap();
+                assert!(
+                    info.objective.value.is_finite() && info.objective.standard_error.is_finite(),
+                    "{seed}: {info:?}"
+                );
+                assert!(run.mixture().is_some());
+            }
+            Err(error) => assert!(matches!(error, BoostError::NoCandidate { .. }), "{seed}: {error}"),
+        }
+    }
 }
 
 #[test]

@@ -72,6 +72,30 @@ fn the_greedy_step_beats_the_laplacian_one() {
 }
 
 #[test]
+fn the_objective_is_that_of_the_mixture() {
+    let target = Cauchy::new(0.0, 2.0).unwrap();
+    let start = Component::isotropic(&[0.0], 10.0).unwrap();
+    let mut run = Printed::new(&target, start, PrintedSettings::default()).unwrap();
+    run.run(5, &mut rng(1), |info, q| {
+        let exact = divergence::quasi(q, &target, 2048, 4, 1).unwrap().effective;
+        let error = info.objective.standard_error.hypot(exact.standard_error);
+        assert!((info.objective.value - exact.value).abs() < 5.0 * error, "{info:?} {exact:?}");
+        assert!(info.effective_sample_size > 10.0 && info.log_evidence.value.is_finite());
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_greedy_step_has_no_inclusive_rule() {
+    let target = Cauchy::new(0.0, 2.0).unwrap();
+    let start = Component::isotropic(&[0.0], 10.0).unwrap();
+    let settings = PrintedSettings::default().component(ComponentRule::Greedy).weight(WeightRule::Inclusive);
+    let outcome = Printed::new(&target, start, settings).map(|_| ());
+    assert!(matches!(outcome, Err(BoostError::Conflict { .. })), "{outcome:?}");
+}
+
+#[test]
 fn a_zero_of_the_target_is_told() {
     struct Half;
     impl LogDensity for Half {
@@ -82,9 +106,12 @@ fn a_zero_of_the_target_is_told() {
             if theta[0] < 0.0 { f64::NEG_INFINITY } else { -0.5 * theta[0] * theta[0] + theta[0] }
         }
     }
-    let mut run = Printed::new(&Half, Component::isotropic(&[0.0], 2.0).unwrap(), PrintedSettings::default()).unwrap();
-    let outcome = run.run(5, &mut rng(1), go_on);
-    assert!(matches!(outcome, Err(BoostError::Unsupported { .. })), "{outcome:?}");
+    for component in [ComponentRule::Laplacian, ComponentRule::Greedy] {
+        let settings = PrintedSettings::default().component(component);
+        let mut run = Printed::new(&Half, Component::isotropic(&[0.0], 2.0).unwrap(), settings).unwrap();
+        let outcome = run.run(5, &mut rng(1), go_on);
+        assert!(matches!(outcome, Err(BoostError::Unsupported { .. })), "{outcome:?}");
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn check(target: &dyn LogDensity, theta: &[f64]) {
     let scale = vec![1.0; d];
     let (mut exact, mut found) = (vec![0.0; d], vec![0.0; d]);
     assert!(target.gradient(theta, &mut exact));
-    difference::gradient(&Blind(target), theta, &scale, &mut found);
+    difference::gradient(&Blind(target), theta, &scale, &mut found).unwrap();
     for j in 0..d {
         // ε^⅔ for a function, its third derivatives included, of order one; ours reach a hundred.
         assert!((exact[j] - found[j]).abs() < 1e-8 * exact[j].abs().max(1.0), "{j}: {} {}", exact[j], found[j]);
@@ -50,9 +50,9 @@ fn check(target: &dyn LogDensity, theta: &[f64]) {
     let mut hessian = Mat::zeros(d, d);
     assert!(target.hessian(theta, hessian.as_mut()));
     let mut by_gradient = Mat::zeros(d, d);
-    difference::hessian(&OneEyed(target), theta, &scale, by_gradient.as_mut());
+    difference::hessian(&OneEyed(target), theta, &scale, by_gradient.as_mut()).unwrap();
     let mut by_value = Mat::zeros(d, d);
-    difference::hessian(&Blind(target), theta, &scale, by_value.as_mut());
+    difference::hessian(&Blind(target), theta, &scale, by_value.as_mut()).unwrap();
     let size = hessian.norm_max().max(1.0);
     for i in 0..d {
         for j in 0..d {
@@ -84,6 +84,21 @@ fn derivatives_are_derivatives() {
     check(&Funnel::new(4, 1.5).unwrap(), &[-0.4, 0.3, -0.2, 0.9]);
     check(&mixture(), &[0.2, -0.6, 1.1]);
     check(&logistic(), &[0.3, -0.8]);
+}
+
+#[test]
+fn lengths_of_differences_are_checked() {
+    let target = Banana::new(2.0, 0.3).unwrap();
+    let (mut out, mut hessian) = ([0.0; 2], Mat::zeros(2, 2));
+    assert!(difference::gradient(&target, &[1.0], &[1.0; 2], &mut out).is_err());
+    assert!(difference::gradient(&target, &[1.0; 2], &[1.0], &mut out).is_err());
+    assert!(difference::gradient(&target, &[1.0; 2], &[1.0, 0.0], &mut out).is_err());
+    assert!(difference::gradient(&target, &[1.0; 2], &[1.0; 2], &mut out[..1]).is_err());
+    for take in [difference::hessian, difference::numerical_hessian] {
+        assert!(take(&target, &[1.0; 2], &[1.0], hessian.as_mut()).is_err());
+        assert!(take(&target, &[1.0; 2], &[1.0; 2], Mat::zeros(1, 2).as_mut()).is_err());
+        assert!(take(&target, &[1.0; 2], &[1.0; 2], hessian.as_mut()).is_ok());
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::look::{
     FULL_RANK, FULL_RANK_LABEL, GREEDY, GREEDY_LABEL, MEAN_FIELD, MEAN_FIELD_LABEL, PRINTED, PRINTED_LABEL, REFITTED,
     REFITTED_LABEL,
 };
-use super::runs::{ours, printed, single};
+use super::runs::{STEPS, ours, printed, single};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{Dash, GREY, Style};
@@ -99,7 +99,7 @@ impl Study {
         let start = Component::isotropic(&[0.0; D], 10.0_f64.sqrt()).map_err(|e| computation("the start", &e))?;
         let nothing = |_: &GaussianMixture| Ok(f64::NAN);
         let mut found: Vec<(&'static str, &'static str, Style, GaussianMixture)> = Vec::new();
-        let q = printed(&target, &start, ctx.pick(ITERATIONS, 10), ctx.seed, nothing)?.q;
+        let q = printed(&target, &start, STEPS[0], ctx.pick(ITERATIONS, 10), ctx.seed, nothing)?.q;
         found.push((PRINTED_LABEL, "printed", PRINTED, q));
         ctx.step(PRINTED_LABEL);
         found.push((MEAN_FIELD_LABEL, "mean_field", MEAN_FIELD, single(&target, &start, Family::Diagonal, ctx.seed)?));

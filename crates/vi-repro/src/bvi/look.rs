@@ -5,6 +5,9 @@ use crate::plot::palette::{BLACK, BLUE, Dash, GREEN, Marker, ORANGE, PURPLE, SKY
 pub(super) const TRUTH: Style = Style::solid(BLUE).width(3.0);
 pub(super) const START: Style = Style::solid(GREEN).dash(Dash::Dotted);
 pub(super) const PRINTED: Style = Style::solid(VERMILLION).marker(Marker::Square);
+/// The printed algorithm with each of [`super::runs::STEPS`].
+pub(super) const PRINTED_BY_STEP: [Style; 2] =
+    [PRINTED, Style::solid(VERMILLION).dash(Dash::Dashed).marker(Marker::Cross)];
 pub(super) const MEAN_FIELD: Style = Style::solid(ORANGE).dash(Dash::Long).marker(Marker::Triangle);
 pub(super) const FULL_RANK: Style = Style::solid(SKY).dash(Dash::DashDot).marker(Marker::Diamond);
 pub(super) const GREEDY: Style = Style::solid(PURPLE).dash(Dash::Dashed).marker(Marker::Plus);
@@ -13,6 +16,7 @@ pub(super) const REFITTED: Style = Style::solid(BLACK).marker(Marker::Disc);
 pub(super) const TRUTH_LABEL: &str = "truth";
 pub(super) const START_LABEL: &str = "start q₁";
 pub(super) const PRINTED_LABEL: &str = "BVI as printed";
+pub(super) const PRINTED_BY_STEP_LABELS: [&str; 2] = ["BVI as printed, b = 1", "BVI as printed, b = 0.1"];
 pub(super) const MEAN_FIELD_LABEL: &str = "mean field";
 pub(super) const FULL_RANK_LABEL: &str = "full-rank Gaussian";
 pub(super) const GREEDY_LABEL: &str = "ours, greedy";

@@ -25,20 +25,24 @@ impl Trace {
     }
 }
 
-/// Samples of Algorithm 1, and its tolerance; its step is `b = 1`.
+/// Samples of Algorithm 1, and its tolerance.
 const SAMPLES: usize = 1000;
 const EPSILON: f64 = 2e-4;
 
-/// Algorithms 1 and 2 as printed, `iterations` components proposed in all.
+/// Initial steps `b` of Algorithm 1. The paper states none, and which of a large and a small one does better depends on the target.
+pub(super) const STEPS: [f64; 2] = [1.0, 0.1];
+
+/// Algorithms 1 and 2 as printed with the initial step `b`, `iterations` components proposed in all.
 pub(super) fn printed<T: LogDensity>(
     target: &T,
     start: &Component,
+    b: f64,
     iterations: usize,
     seed: u64,
     mut kl: impl FnMut(&GaussianMixture) -> Result<f64, ReproError>,
 ) -> Result<Trace, ReproError> {
     let fail = |e| computation("the printed algorithm", &e);
-    let settings = PrintedSettings::new(SAMPLES, 1.0, EPSILON).map_err(fail)?;
+    let settings = PrintedSettings::new(SAMPLES, b, EPSILON).map_err(fail)?;
     let mut run = Printed::new(target, start.clone(), settings).map_err(fail)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut t, mut alpha, mut kls) = (vec![1.0], vec![f64::NAN], vec![kl(run.mixture())?]);
