@@ -70,7 +70,7 @@ impl RecursiveEm {
         self.observe_columns(MatRef::from_column_major_slice(x, x.len(), 1), par)
     }
 
-    /// The columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, with the weights of [`Weights::at`].
+    /// The columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, weighted as [`Weights`] says of several columns.
     ///
     /// # Errors
     /// Those of [`update`]; the state is then as it was.
