@@ -34,6 +34,10 @@ pub struct ProjectionCounts {
 /// ([`mean`](crate::Belief::mean), [`predict`](Self::predict), draws, checkpoints) includes the waiting rows.
 /// [`flush`](Self::flush) projects them at once.
 ///
+/// The posterior depends on which rows are projected together. [`run`](Self::run) and row by row steps fill each block of
+/// [`LowRankSettings::block`] rows; [`block::run`](crate::block::run) hands over its own blocks whole, and where their size does
+/// not divide the belief's, the rows are parted otherwise and the posterior is another.
+///
 /// | symbol | name in code | shape |
 /// | :-- | :-- | :-- |
 /// | `W`, `ψ` | [`precision`](Self::precision) | `d × p`, `d` |
