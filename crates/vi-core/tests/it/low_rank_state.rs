@@ -190,7 +190,7 @@ fn negative_curvatures_are_projected_too() {
     filter::run(&mut exact, &Alternating, x, &y, |_, _, _| {}).unwrap();
     for inner_loops in [0, 1, 2] {
         // A precision below Ψ has no exact form Ψ + WWᵀ without its diagonal: compare while rows wait, and the diagonal after.
-        let mut belief = start(settings(3, 30).with_inner_loops(inner_loops));
+        let mut belief = start(settings(3, 30).with_inner_loops(inner_loops).unwrap());
         belief.run(&Alternating, x.subrows(0, 29), &y[..29], Par::Seq, |_, _, _| {}).unwrap();
         let before = belief.precision_lower(Par::Seq);
         let (mean, waiting) = (belief.mean().to_vec(), belief.waiting());
@@ -203,7 +203,7 @@ fn negative_curvatures_are_projected_too() {
                 assert!((belief.precision().diagonal()[i] / before[(i, i)] - 1.0).abs() < 1e-12);
             }
         }
-        let mut whole = start(settings(3, 64).with_inner_loops(inner_loops));
+        let mut whole = start(settings(3, 64).with_inner_loops(inner_loops).unwrap());
         whole.run(&Alternating, x, &y, Par::Seq, |_, _, _| {}).unwrap();
         assert!(difference(&dense(&whole), &exact) < 1e-11);
     }
@@ -442,6 +442,26 @@ fn a_vanishing_psi_is_named_by_the_recursion_and_avoided_by_the_others() {
         assert!(ours.precision().psi().iter().all(|psi| *psi >= 0.5e-9));
         // What the rounding of 1e18 leaves of ψ is lifted, and said so.
         assert_eq!(ours.counts().lifted > 0, blocked);
+    }
+}
+
+#[test]
+fn settings_without_meaning_in_a_form_are_refused() {
+    let one_loop = LowRankSettings::one_loop(2).unwrap();
+    let printed = LowRankSettings::recursive(2, 3, MeanMoves::AfterProjection).unwrap();
+    for form in [one_loop, printed] {
+        assert!(matches!(form.with_block(5), Err(Error::Setting { name: "block", value: 5.0, .. })));
+    }
+    assert!(matches!(one_loop.with_inner_loops(2), Err(Error::Setting { name: "inner_loops", value: 2.0, .. })));
+    assert!(matches!(printed.with_inner_loops(0), Err(Error::Setting { name: "inner_loops", value: 0.0, .. })));
+    assert_eq!(
+        printed.with_inner_loops(2).unwrap(),
+        LowRankSettings::recursive(2, 2, MeanMoves::AfterProjection).unwrap()
+    );
+    // Rows that are not projected wait, whatever the form was.
+    for form in [one_loop, printed] {
+        let more = prior(4, form).with_information(Mat::<f64>::identity(4, 4).as_ref(), Par::Seq).unwrap();
+        assert_eq!(more.waiting(), 4);
     }
 }
 
