@@ -94,6 +94,23 @@ impl LowRankGaussian {
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`] (also for more rows than there is room for), and [`Error::Row`] with what
     /// [`filter::step`](crate::filter::step) reports, or as [`flush`](Self::flush).
+    ///
+    /// ```
+    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::{Par, mat};
+    /// let rule = Explicit(GaussianLikelihood::new(1e-4)?);
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 2], 1.0, LowRankSettings::blocked(2)?.with_block(2)?)?;
+    /// let (x, y) = (mat![[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [1.0, 3.0, 2.0]);
+    /// let mut first = 0;
+    /// while first < x.nrows() {
+    ///     let k = belief.room().min(x.nrows() - first);
+    ///     belief.step_block(&rule, x.as_ref().subrows(first, k), &y[first..first + k], Par::Seq)?;
+    ///     first += k;
+    /// }
+    /// assert_eq!((belief.counts().projections, belief.waiting()), (1, 1));
+    /// assert!((belief.mean()[0] - 1.0).abs() < 1e-3 && (belief.mean()[1] - 2.0).abs() < 1e-3);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn step_block<R: SiteRule>(
         &mut self,
         rule: &R,
