@@ -3,6 +3,18 @@
 use crate::Error;
 use crate::error::{check_finite, check_len};
 
+/// Checks the lengths of `n` sparse rows and of their labels; what is in the rows was checked when they were made.
+///
+/// # Errors
+/// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`] with [`Error::Dimension`].
+pub(crate) fn check_sparse_rows(d: usize, x: &[SparseRow<'_>], y: &[f64]) -> Result<(), Error> {
+    if x.is_empty() {
+        return Err(Error::Empty { argument: "x" });
+    }
+    check_len("y", x.len(), y.len())?;
+    x.iter().enumerate().try_for_each(|(t, row)| check_len("row", d, row.dim()).map_err(|error| error.at_row(t)))
+}
+
 /// A row `x ∈ ℝᵈ` given by the positions and values of its nonzeros.
 ///
 /// ```

@@ -119,7 +119,6 @@ fn logistic_blocked_excess_is_less_than_the_printed_recursions() {
         let info = sweep(&prior, &mut belief, x, &data.y, &exact, SweepSettings::default(), Par::Seq).unwrap();
         let after = posterior.kl(&belief.to_dense(Par::Seq).unwrap(), Par::Seq).unwrap();
         let gained = info.bounds.last().unwrap() - info.bounds[0];
-        println!("p = {p}: blocked {blocked} flushed {before} swept {after} dense {dense} {info:?}");
         assert_eq!(info.stop, SweepStop::Converged);
         assert!((before - after - gained).abs() < 1e-8 * before);
         assert!(after < before);

@@ -140,6 +140,20 @@ fn iterate<S: SymmetricOperator + ?Sized>(
 ///
 /// # Errors
 /// Those of [`run`]; the factor is then as it was.
+///
+/// ```
+/// use vi_core::factor::{self, DiagonalSettings};
+/// use vi_linalg::faer::{Par, mat};
+/// use vi_linalg::{DenseSymmetric, LowRank};
+/// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
+/// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
+/// let s = DenseSymmetric::new(s.as_ref());
+/// let mut c = LowRank::new(mat![[1.0], [1.0], [-1.0]].as_ref(), &[1.0; 3])?;
+/// let before = factor::loss(&s, &c, Par::Seq)?;
+/// let floored = factor::step(&s, &mut c, DiagonalSettings::default(), Par::Seq)?;
+/// assert!(floored == 0 && factor::loss(&s, &c, Par::Seq)? < before);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn step<S: SymmetricOperator + ?Sized>(
     s: &S,
     factor: &mut LowRank,
@@ -157,6 +171,20 @@ pub fn step<S: SymmetricOperator + ?Sized>(
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::Overflow`], [`Error::NotPositiveDefinite`].
+///
+/// ```
+/// use vi_core::factor;
+/// use vi_linalg::faer::{Par, mat};
+/// use vi_linalg::{DenseSymmetric, LowRank};
+/// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
+/// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
+/// let s = DenseSymmetric::new(s.as_ref());
+/// // Where WWᵀ + Ψ is S the equation holds.
+/// let c = LowRank::new(mat![[1.0], [2.0], [-1.0]].as_ref(), &[1.0, 2.0, 3.0])?;
+/// let w = factor::likelihood_factor(&s, &c, Par::Seq)?;
+/// assert!((w - c.w()).norm_max() < 1e-14);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank, par: Par) -> Result<Mat<f64>, Error> {
     let expected = Expected::of(s, factor, par)?;
     // S(WWᵀ + Ψ)⁻¹W = SΨ⁻¹W·M⁻¹ (85)
@@ -171,6 +199,20 @@ pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank,
 ///
 /// # Errors
 /// Those of [`run`]; the factor is then as it was.
+///
+/// ```
+/// use vi_core::factor::{self, DiagonalSettings};
+/// use vi_linalg::faer::{Par, mat};
+/// use vi_linalg::{DenseSymmetric, LowRank};
+/// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
+/// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
+/// let s = DenseSymmetric::new(s.as_ref());
+/// let mut c = LowRank::new(mat![[1.0], [1.5], [-1.0]].as_ref(), &[1.0, 2.0, 3.0])?;
+/// factor::likelihood_step(&s, &mut c, DiagonalSettings::default(), Par::Seq)?;
+/// // Every step without a floor has the diagonal of S.
+/// assert!(c.diagonal().iter().zip([2.0, 6.0, 4.0]).all(|(found, s)| (found - s).abs() < 1e-14));
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn likelihood_step<S: SymmetricOperator + ?Sized>(
     s: &S,
     factor: &mut LowRank,

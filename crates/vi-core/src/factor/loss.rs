@@ -14,6 +14,18 @@ use crate::divergence::finite;
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::Linalg`], [`Error::Overflow`].
+///
+/// ```
+/// use vi_core::factor;
+/// use vi_linalg::faer::{Par, mat};
+/// use vi_linalg::{DenseSymmetric, LowRank};
+/// // At S itself, ½ log det S is left.
+/// let s = mat![[2.0, 0.0], [2.0, 5.0]];
+/// let c = LowRank::new(mat![[1.0], [2.0]].as_ref(), &[1.0, 1.0])?;
+/// let loss = factor::loss(&DenseSymmetric::new(s.as_ref()), &c, Par::Seq)?;
+/// assert!((loss - 0.5 * f64::ln(6.0)).abs() < 1e-14);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn loss<S: SymmetricOperator + ?Sized>(s: &S, c: &LowRank, par: Par) -> Result<f64, Error> {
     Ok(Expected::of(s, c, par)?.loss)
 }

@@ -70,10 +70,28 @@ impl RecursiveEm {
         self.observe_columns(MatRef::from_column_major_slice(x, x.len(), 1), par)
     }
 
-    /// The columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, with the weights of [`Weights::at`].
+    /// The columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, weighted as [`Weights`] says of several columns.
     ///
     /// # Errors
     /// Those of [`update`]; the state is then as it was.
+    ///
+    /// ```
+    /// use vi_core::factor::{RecursiveEm, RecursiveSettings};
+    /// use vi_linalg::LowRank;
+    /// use vi_linalg::faer::{Par, mat};
+    /// let start = LowRank::new(mat![[0.1], [0.1], [0.0]].as_ref(), &[1.0; 3])?;
+    /// let mut em = RecursiveEm::new(start, RecursiveSettings::default());
+    /// // Two observations of three numbers, the first two of which move together.
+    /// let both = mat![[1.0, -1.0], [1.0, -1.0], [0.5, 0.5]];
+    /// for _ in 0..100 {
+    ///     em.observe_columns(both.as_ref(), Par::Seq)?;
+    /// }
+    /// assert_eq!(em.seen(), 200);
+    /// let w = em.factor().w();
+    /// // Most of their covariance, which is 1.
+    /// assert!(w[(0, 0)] * w[(1, 0)] > 0.8 && w[(2, 0)].abs() < 1e-10);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn observe_columns(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         let weights = self.settings.weights.at(self.seen, x.ncols().max(1));
         let floored = update(&mut self.factor, x, weights, self.settings.update, &mut self.scratch, par)?;

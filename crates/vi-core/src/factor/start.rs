@@ -44,6 +44,16 @@ pub fn start_isotropic<R: Rng + ?Sized>(
 /// # Errors
 /// [`Error::Empty`], [`Error::Entry`] for a variance that is not positive and finite, [`Error::Setting`] for an `epsilon`
 /// outside of (0, 1), [`Error::Overflow`].
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_core::factor;
+/// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+/// let start = factor::start_diagonal(&[1.0, 4.0, 0.5], 2, 1e-2, rng)?;
+/// assert!((start.psi()[1] - 0.99 / 4.0).abs() < 1e-16);
+/// assert!((start.diagonal().iter().sum::<f64>() - 3.25).abs() < 1e-14);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn start_diagonal<R: Rng + ?Sized>(
     variances: &[f64],
     p: usize,

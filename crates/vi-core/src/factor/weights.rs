@@ -3,6 +3,10 @@
 use crate::Error;
 
 /// How the matrix so far and new outer products are weighted: `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ`, `t = 1, 2, …` (28).
+///
+/// For several columns at once, `XXᵀ` in place of `x_tx_tᵀ`, the means count columns, so that a block weighs as its columns one
+/// by one do: `α = (t+1)/(t+1+K)`, `β = 1/(t+1+K)` for [`Mean`](Self::Mean) and `K` columns after `t`.
+/// [`Fading`](Self::Fading) takes the block for one observation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Weights {
@@ -26,17 +30,8 @@ pub enum Weights {
 impl Weights {
     /// `(α, β)` for `columns` new columns at once after `seen`: one column after `t − 1` gives `(α_t, β_t)`.
     ///
-    /// The means count columns, so that a block weighs as its columns one by one do; [`Fading`](Self::Fading) takes the
-    /// block for one observation.
-    ///
-    /// ```
-    /// use vi_core::factor::Weights;
-    /// assert_eq!(Weights::Mean.at(0, 1), (0.5, 0.5));
-    /// assert_eq!(Weights::MeanAsPrinted.at(0, 1), (0.0, 1.0));
-    /// assert_eq!(Weights::Mean.at(1, 2), (0.5, 0.25));
-    /// ```
-    #[must_use]
-    pub fn at(self, seen: usize, columns: usize) -> (f64, f64) {
+    /// There is at least one column: [`MeanAsPrinted`](Self::MeanAsPrinted) has no weights for none after none.
+    pub(super) fn at(self, seen: usize, columns: usize) -> (f64, f64) {
         let (seen, columns) = (seen as f64, columns as f64);
         match self {
             Self::Mean => ((seen + 1.0) / (seen + 1.0 + columns), (seen + 1.0 + columns).recip()),
@@ -55,5 +50,20 @@ impl Weights {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Weights;
+
+    #[test]
+    fn means_count_columns() {
+        assert_eq!(Weights::Mean.at(0, 1), (0.5, 0.5));
+        assert_eq!(Weights::Mean.at(1, 2), (0.5, 0.25));
+        assert_eq!(Weights::MeanAsPrinted.at(0, 1), (0.0, 1.0));
+        assert_eq!(Weights::MeanAsPrinted.at(2, 2), (0.5, 0.25));
+        assert_eq!(Weights::Sum.at(7, 2), (1.0, 1.0));
+        assert_eq!(Weights::Fading { memory: 0.75 }.at(7, 2), (0.75, 0.25));
     }
 }

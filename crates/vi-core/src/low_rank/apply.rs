@@ -21,6 +21,19 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NegativeVariance`], [`Error::Overflow`].
+    ///
+    /// ```
+    /// use vi_core::{Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::Par;
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0, 0.0], 2.0, LowRankSettings::blocked(1)?)?;
+    /// let x = [3.0, 4.0];
+    /// assert_eq!(belief.predict(&x, Par::Seq)?.variance, 100.0);
+    /// // A measurement with noise of variance 1 leaves 100/101 of it, whether it has been projected or waits.
+    /// belief.step(&Explicit(GaussianLikelihood::new(1.0)?), &x, 10.0, Par::Seq)?;
+    /// let seen = belief.predict(&x, Par::Seq)?;
+    /// assert!((seen.mean - 1000.0 / 101.0).abs() < 1e-12 && (seen.variance - 100.0 / 101.0).abs() < 1e-12);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn predict(&self, x: &[f64], par: Par) -> Result<Projection, Error> {
         check_len("x", self.dim(), x.len())?;
         check_finite("x", x)?;
@@ -31,6 +44,17 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
+    ///
+    /// ```
+    /// use vi_core::{LowRankGaussian, LowRankSettings, SparseRow};
+    /// use vi_linalg::faer::{Par, mat};
+    /// let w = mat![[1.0], [0.0], [1.0]];
+    /// let belief = LowRankGaussian::from_precision(&[1.0, 2.0, 3.0], w.as_ref(), &[1.0; 3], LowRankSettings::blocked(1)?)?;
+    /// let sparse = belief.predict_sparse(SparseRow::new(3, &[0, 2], &[1.0, -1.0])?)?;
+    /// let dense = belief.predict(&[1.0, 0.0, -1.0], Par::Seq)?;
+    /// assert!((sparse.mean - dense.mean).abs() < 1e-14 && (sparse.variance - dense.variance).abs() < 1e-14);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn predict_sparse(&self, row: SparseRow<'_>) -> Result<Projection, Error> {
         check_len("row", self.dim(), row.dim())?;
         Ok(self.see(&self.look_sparse(row))?.projection)
@@ -85,6 +109,17 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
+    ///
+    /// ```
+    /// use vi_core::{LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::{Par, mat};
+    /// // P⁻¹ = I + wwᵀ with w = (1, 1): P = I − wwᵀ/3.
+    /// let w = mat![[1.0], [1.0]];
+    /// let belief = LowRankGaussian::from_precision(&[0.0; 2], w.as_ref(), &[1.0; 2], LowRankSettings::blocked(1)?)?;
+    /// let column = belief.covariance_mul(&[1.0, 0.0], Par::Seq)?;
+    /// assert!((column[0] - 2.0 / 3.0).abs() < 1e-15 && (column[1] + 1.0 / 3.0).abs() < 1e-15);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn covariance_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
         check_len("x", self.dim(), x.len())?;
         check_finite("x", x)?;
@@ -120,6 +155,16 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// [`Error::ImproperSite`] while a row of negative curvature waits: [`flush`](Self::flush) first.
+    ///
+    /// ```
+    /// use vi_core::{LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::mat;
+    /// // P⁻¹ = I + wwᵀ with w = (1, 1): P = I − wwᵀ/3.
+    /// let w = mat![[1.0], [1.0]];
+    /// let belief = LowRankGaussian::from_precision(&[0.0; 2], w.as_ref(), &[1.0; 2], LowRankSettings::blocked(1)?)?;
+    /// assert!((belief.log_determinant()? + f64::ln(3.0)).abs() < 1e-15);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn log_determinant(&self) -> Result<f64, Error> {
         let (_, root) = self.extended()?;
         let psi: f64 = self.precision.psi().iter().map(|psi| psi.ln()).sum();
@@ -131,6 +176,16 @@ impl LowRankGaussian {
     /// # Errors
     /// As [`log_determinant`](Self::log_determinant); [`Error::NotPositiveDefinite`] with the coordinate where rounding left
     /// nothing.
+    ///
+    /// ```
+    /// use vi_core::{LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::{Par, mat};
+    /// // P⁻¹ = I + wwᵀ with w = (1, 1): P = I − wwᵀ/3.
+    /// let w = mat![[1.0], [1.0]];
+    /// let belief = LowRankGaussian::from_precision(&[0.0; 2], w.as_ref(), &[1.0; 2], LowRankSettings::blocked(1)?)?;
+    /// assert!(belief.variances(Par::Seq)?.iter().all(|variance| (variance - 2.0 / 3.0).abs() < 1e-15));
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn variances(&self, par: Par) -> Result<Vec<f64>, Error> {
         let (roots, root) = self.extended()?;
         let columns = self.waiting.rows.columns(self.mean.len());

@@ -34,6 +34,10 @@ pub struct ProjectionCounts {
 /// ([`mean`](crate::Belief::mean), [`predict`](Self::predict), draws, checkpoints) includes the waiting rows.
 /// [`flush`](Self::flush) projects them at once.
 ///
+/// The posterior depends on which rows are projected together. [`run`](Self::run) and row by row steps fill each block of
+/// [`LowRankSettings::block`] rows; [`block::run`](crate::block::run) hands over its own blocks whole, and where their size does
+/// not divide the belief's, the rows are parted otherwise and the posterior is another.
+///
 /// | symbol | name in code | shape |
 /// | :-- | :-- | :-- |
 /// | `W`, `ψ` | [`precision`](Self::precision) | `d × p`, `d` |
@@ -140,6 +144,18 @@ impl LowRankGaussian {
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Setting`] unless `0 < ε < 1`.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_core::{LowRankGaussian, LowRankSettings, MeanMoves};
+    /// let form = LowRankSettings::recursive(2, 3, MeanMoves::BeforeProjection)?;
+    /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let belief = LowRankGaussian::with_small_factor(&[0.0; 3], &[1.0, 4.0, 0.5], 1e-3, form, rng)?;
+    /// // The trace of the prior precision, 1 + 1/4 + 2, of which W has a thousandth.
+    /// assert!((belief.precision().diagonal().iter().sum::<f64>() - 3.25).abs() < 1e-14);
+    /// assert!((belief.precision().w().squared_norm_l2() - 3.25e-3).abs() < 1e-16);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn with_small_factor<R: Rng + ?Sized>(
         mean: &[f64],
         variances: &[f64],

@@ -175,7 +175,7 @@ fn settings(scheme: SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
     let rank = count(rank);
     match scheme {
         SchemeWire::Blocked { block, inner_loops } => {
-            Ok(LowRankSettings::blocked(rank)?.with_block(count(block))?.with_inner_loops(count(inner_loops)))
+            LowRankSettings::blocked(rank)?.with_block(count(block))?.with_inner_loops(count(inner_loops))
         }
         SchemeWire::OneLoop => LowRankSettings::one_loop(rank),
         SchemeWire::Recursive { inner_loops, after } => {

@@ -12,7 +12,8 @@ use super::space::Seen;
 use crate::belief::{Belief, Projection};
 use crate::error::{check_finite, check_len, check_results};
 use crate::filter::{StepInfo, check_inputs, check_observations};
-use crate::{Error, Site, SiteRule, SparseRow};
+use crate::sparse::check_sparse_rows;
+use crate::{Error, Site, SiteRule, SiteRules, SparseRow};
 
 impl LowRankGaussian {
     /// One observation with a dense row of length `d`.
@@ -93,6 +94,23 @@ impl LowRankGaussian {
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`] (also for more rows than there is room for), and [`Error::Row`] with what
     /// [`filter::step`](crate::filter::step) reports, or as [`flush`](Self::flush).
+    ///
+    /// ```
+    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::{Par, mat};
+    /// let rule = Explicit(GaussianLikelihood::new(1e-4)?);
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 2], 1.0, LowRankSettings::blocked(2)?.with_block(2)?)?;
+    /// let (x, y) = (mat![[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [1.0, 3.0, 2.0]);
+    /// let mut first = 0;
+    /// while first < x.nrows() {
+    ///     let k = belief.room().min(x.nrows() - first);
+    ///     belief.step_block(&rule, x.as_ref().subrows(first, k), &y[first..first + k], Par::Seq)?;
+    ///     first += k;
+    /// }
+    /// assert_eq!((belief.counts().projections, belief.waiting()), (1, 1));
+    /// assert!((belief.mean()[0] - 1.0).abs() < 1e-3 && (belief.mean()[1] - 2.0).abs() < 1e-3);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn step_block<R: SiteRule>(
         &mut self,
         rule: &R,
@@ -142,6 +160,58 @@ impl LowRankGaussian {
             let steps = belief.absorb_rows(x.subrows(first, k), site, par).map_err(|error| error.shift_row(first))?;
             observe(first, &belief, &steps);
             first += k;
+        }
+        *self = belief;
+        Ok(())
+    }
+
+    /// One pass over the sparse rows `x` (`n` of length `d`) with labels `y` (length `n`), in order: [`step_sparse`] for each,
+    /// to the bit. Rows that do not fill the last block wait.
+    ///
+    /// ```text
+    /// a_t = x_tᵀμ, ν_t = x_tᵀPx_t
+    /// (g_t, h_t) = rule(a_t, ν_t, y_t)
+    /// μ ← μ + g_t/(1 + h_tν_t)·Px_t, P⁻¹ ← P⁻¹ + h_t·x_t x_tᵀ
+    /// ```
+    ///
+    /// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)). `observe(t, belief, info)` is called after
+    /// observation `t` (from 0) with the new belief. Cost: that of [`step_sparse`], `2(p + k)` flops for each entry while `k`
+    /// rows wait and a [projection](Self::flush) for each full block, plus one copy of the belief, so that an error can leave
+    /// it as it was. For a belief that fills memory loop over [`step_sparse`], which takes none.
+    ///
+    /// [`step_sparse`]: Self::step_sparse
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`] for another number of labels or rules, [`Error::Row`] with what
+    /// [`step_sparse`] reports. All rows and labels are checked before the first update, and on any error the belief is as it
+    /// was before the call.
+    ///
+    /// ```
+    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, SparseRow};
+    /// use vi_linalg::faer::Par;
+    /// // Player 4 beat player 70 by 3 points, who beat player 900 by 2; the other 997 have not played.
+    /// let games = [SparseRow::new(1000, &[4, 70], &[1.0, -1.0])?, SparseRow::new(1000, &[70, 900], &[1.0, -1.0])?];
+    /// let mut strengths = LowRankGaussian::isotropic(&[0.0; 1000], 10.0, LowRankSettings::blocked(5)?)?;
+    /// let rule = Explicit(GaussianLikelihood::new(1.0)?);
+    /// strengths.run_sparse(&rule, &games, &[3.0, 2.0], Par::Seq, |_, _, _| {})?;
+    /// let final_match = strengths.predict_sparse(SparseRow::new(1000, &[4, 900], &[1.0, -1.0])?)?;
+    /// assert!((final_match.mean - 5.0).abs() < 0.1 && strengths.mean()[5] == 0.0);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn run_sparse<R: SiteRules>(
+        &mut self,
+        rule: &R,
+        x: &[SparseRow<'_>],
+        y: &[f64],
+        par: Par,
+        mut observe: impl FnMut(usize, &Self, &StepInfo),
+    ) -> Result<(), Error> {
+        check_sparse_rows(self.dim(), x, y)?;
+        rule.check_labels(y)?;
+        let mut belief = self.clone();
+        for (t, (row, &y)) in x.iter().zip(y).enumerate() {
+            let info = belief.step_sparse(rule.rule_of(t), *row, y, par).map_err(|error| error.at_row(t))?;
+            observe(t, &belief, &info);
         }
         *self = belief;
         Ok(())

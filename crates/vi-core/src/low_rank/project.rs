@@ -51,6 +51,21 @@ impl LowRankGaussian {
     /// # Errors
     /// [`Error::NotPositiveDefinite`] when rounding leaves nothing of what negative curvatures reduce; [`Error::Overflow`],
     /// [`Error::Linalg`] where products of the rows are beyond the range of floats. The belief is then as it was.
+    ///
+    /// ```
+    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::Par;
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 3], 1.0, LowRankSettings::blocked(1)?)?;
+    /// belief.step(&Explicit(GaussianLikelihood::new(1.0)?), &[1.0, 2.0, -1.0], 7.0, Par::Seq)?;
+    /// let before = belief.mean().to_vec();
+    /// // The precision shows the row once it is projected; the mean has it already.
+    /// assert_eq!((belief.waiting(), belief.precision().diagonal()[1]), (1, 1.0));
+    /// belief.flush(Par::Seq)?;
+    /// assert_eq!((belief.waiting(), belief.counts().projections), (0, 1));
+    /// assert!((belief.precision().diagonal()[1] - 5.0).abs() < 1e-12);
+    /// assert!(belief.mean().iter().zip(&before).all(|(after, before)| (after - before).abs() < 1e-12));
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn flush(&mut self, par: Par) -> Result<(), Error> {
         if self.waiting.len() == 0 {
             return Ok(());

@@ -34,9 +34,10 @@ pub(super) enum Scheme {
 /// use vi_core::LowRankSettings;
 /// let settings = LowRankSettings::blocked(10)?;
 /// assert_eq!((settings.rank(), settings.block()), (10, 64));
-/// let fine = settings.with_block(20)?.with_inner_loops(0);
-/// assert_eq!(fine.block(), 20);
+/// let fine = settings.with_block(20)?.with_inner_loops(0)?;
+/// assert_eq!((fine.block(), fine.inner_loops()), (20, 0));
 /// assert_eq!(LowRankSettings::one_loop(10)?.block(), 1);
+/// assert!(LowRankSettings::one_loop(10)?.with_block(20).is_err());
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,23 +82,45 @@ impl LowRankSettings {
         Ok(Self { rank: check_rank(rank)?, scheme: Scheme::Recursive { inner_loops, mean } })
     }
 
-    /// The same in blocks of `block` rows; in a form other than [`blocked`](Self::blocked) it changes to that one.
+    /// The [`blocked`](Self::blocked) form in blocks of `block` rows.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless `1 ≤ block ≤ 16384`, and for the forms that project row by row.
+    pub fn with_block(self, block: usize) -> Result<Self, Error> {
+        match self.scheme {
+            Scheme::Blocked { .. } => self.in_blocks(block),
+            Scheme::OneLoop | Scheme::Recursive { .. } => {
+                Err(Error::Setting { name: "block", value: block as f64, requirement: "set for the blocked form only" })
+            }
+        }
+    }
+
+    /// The blocked form, whatever this one is.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `1 ≤ block ≤ 16384`.
-    pub fn with_block(self, block: usize) -> Result<Self, Error> {
+    pub(super) fn in_blocks(self, block: usize) -> Result<Self, Error> {
         if !(1..=LARGEST).contains(&block) {
             return Err(Error::Setting { name: "block", value: block as f64, requirement: "between 1 and 16384" });
         }
         Ok(Self { scheme: Scheme::Blocked { block, inner_loops: self.inner_loops() }, ..self })
     }
 
-    /// The same with another number of EM steps after the spectral start, 0 allowed; the other forms stay as they are.
-    #[must_use]
-    pub fn with_inner_loops(self, inner_loops: usize) -> Self {
+    /// The same with another number of EM steps: after the spectral start of the [`blocked`](Self::blocked) form, 0 allowed, or
+    /// from the old `(W, Ψ)` in the [`recursive`](Self::recursive) one, where there is at least one.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for `inner_loops = 0` in the recursive form, and for any number in
+    /// [`one_loop`](Self::one_loop), which has one.
+    pub fn with_inner_loops(self, inner_loops: usize) -> Result<Self, Error> {
         match self.scheme {
-            Scheme::Blocked { block, .. } => Self { scheme: Scheme::Blocked { block, inner_loops }, ..self },
-            Scheme::OneLoop | Scheme::Recursive { .. } => self,
+            Scheme::Blocked { block, .. } => Ok(Self { scheme: Scheme::Blocked { block, inner_loops }, ..self }),
+            Scheme::Recursive { mean, .. } => Self::recursive(self.rank, inner_loops, mean),
+            Scheme::OneLoop => Err(Error::Setting {
+                name: "inner_loops",
+                value: inner_loops as f64,
+                requirement: "left alone in the form of one loop",
+            }),
         }
     }
 

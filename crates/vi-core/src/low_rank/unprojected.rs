@@ -26,7 +26,7 @@ impl LowRankGaussian {
     /// ```
     pub fn with_information(&self, x: MatRef<'_, f64>, par: Par) -> Result<Self, Error> {
         let mut copy = self.clone();
-        copy.settings = self.settings.with_block(self.waiting() + x.nrows() + 1)?;
+        copy.settings = self.settings.in_blocks(self.waiting() + x.nrows() + 1)?;
         copy.add_information(x, par)?;
         Ok(copy)
     }

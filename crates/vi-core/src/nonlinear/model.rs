@@ -96,6 +96,17 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
     ///
     /// # Errors
     /// As [`log_density`](Self::log_density); [`Error::Empty`] for no draws.
+    ///
+    /// ```
+    /// use vi_core::nonlinear::{LinearMap, NonlinearModel, Scalar};
+    /// use vi_core::{BernoulliLogit, Mixture8};
+    /// use vi_linalg::faer::mat;
+    /// let model = NonlinearModel::new(LinearMap::new(1, 1)?, Scalar(BernoulliLogit(Mixture8)))?;
+    /// // Probabilities s(3) and s(−3) = 1 − s(3): their mean is a half, that of their logs is not.
+    /// let log_predictive = model.log_predictive(mat![[1.0, -1.0]].as_ref(), &[3.0], &[1.0])?;
+    /// assert!((log_predictive - f64::ln(0.5)).abs() < 1e-15);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn log_predictive(&self, draws: MatRef<'_, f64>, x: &[f64], y: &[f64]) -> Result<f64, Error> {
         check_len("rows of draws", self.dim(), draws.nrows())?;
         if draws.ncols() == 0 {

@@ -53,6 +53,15 @@ impl OneHiddenLayer {
     ///
     /// # Errors
     /// [`Error::Setting`] unless `scale` is positive and finite.
+    ///
+    /// ```
+    /// use vi_core::nonlinear::OneHiddenLayer;
+    /// let variances = OneHiddenLayer::new(2, 4, 1)?.prior_variances(2.0)?;
+    /// assert_eq!(variances[..8], [2.0; 8]); // A
+    /// assert_eq!(variances[8..12], [4.0; 4]); // a
+    /// assert_eq!(variances[12..], [1.0, 1.0, 1.0, 1.0, 4.0]); // B, b
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn prior_variances(&self, scale: f64) -> Result<Vec<f64>, Error> {
         crate::error::check_positive("scale", scale)?;
         crate::error::check_positive("scale²", scale * scale)?;
@@ -72,6 +81,17 @@ impl OneHiddenLayer {
     ///
     /// # Errors
     /// Those of [`prior_variances`](Self::prior_variances).
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_core::nonlinear::OneHiddenLayer;
+    /// use vi_core::{LowRankGaussian, LowRankSettings};
+    /// let network = OneHiddenLayer::new(2, 4, 1)?;
+    /// let mean = network.random_mean(1.0, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+    /// let prior = LowRankGaussian::new(&mean, &network.prior_variances(1.0)?, LowRankSettings::blocked(3)?)?;
+    /// assert_eq!(prior.precision().dim(), 4 * 3 + 5);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
     pub fn random_mean<R: Rng + ?Sized>(&self, scale: f64, rng: &mut R) -> Result<Vec<f64>, Error> {
         let variances = self.prior_variances(scale)?;
         Ok(variances

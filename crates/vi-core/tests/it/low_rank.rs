@@ -32,7 +32,7 @@ fn low_rank_prior(d: usize, settings: LowRankSettings) -> LowRankGaussian {
 }
 
 fn blocked(rank: usize, block: usize, inner_loops: usize) -> LowRankSettings {
-    LowRankSettings::blocked(rank).unwrap().with_block(block).unwrap().with_inner_loops(inner_loops)
+    LowRankSettings::blocked(rank).unwrap().with_block(block).unwrap().with_inner_loops(inner_loops).unwrap()
 }
 
 fn all<R: SiteRule>(mut belief: LowRankGaussian, rule: &R, x: MatRef<'_, f64>, y: &[f64]) -> LowRankGaussian {

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use vi_core::{
     AdaptiveFading, Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Explicit, Forget,
-    Forgetting, GaussianLikelihood, Implicit, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, ShardPosterior,
-    Site, SiteRule, SparseRow, filter, merge,
+    Forgetting, GaussianLikelihood, Implicit, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, PerRow,
+    ShardPosterior, Site, SiteRule, SparseRow, filter, merge,
 };
 use vi_linalg::faer::{Mat, Par};
 
@@ -190,7 +190,7 @@ fn negative_curvatures_are_projected_too() {
     filter::run(&mut exact, &Alternating, x, &y, |_, _, _| {}).unwrap();
     for inner_loops in [0, 1, 2] {
         // A precision below Ψ has no exact form Ψ + WWᵀ without its diagonal: compare while rows wait, and the diagonal after.
-        let mut belief = start(settings(3, 30).with_inner_loops(inner_loops));
+        let mut belief = start(settings(3, 30).with_inner_loops(inner_loops).unwrap());
         belief.run(&Alternating, x.subrows(0, 29), &y[..29], Par::Seq, |_, _, _| {}).unwrap();
         let before = belief.precision_lower(Par::Seq);
         let (mean, waiting) = (belief.mean().to_vec(), belief.waiting());
@@ -203,7 +203,7 @@ fn negative_curvatures_are_projected_too() {
                 assert!((belief.precision().diagonal()[i] / before[(i, i)] - 1.0).abs() < 1e-12);
             }
         }
-        let mut whole = start(settings(3, 64).with_inner_loops(inner_loops));
+        let mut whole = start(settings(3, 64).with_inner_loops(inner_loops).unwrap());
         whole.run(&Alternating, x, &y, Par::Seq, |_, _, _| {}).unwrap();
         assert!(difference(&dense(&whole), &exact) < 1e-11);
     }
@@ -308,6 +308,86 @@ fn bad_rows_and_labels_are_refused() {
     assert!(matches!(SparseRow::new(9, &[3, 9], &[1.0, 1.0]), Err(Error::SparseIndex { position: 1, .. })));
 }
 
+/// One pass is the loop to the bit: rows of no, one and several entries, after rows that wait, with a rule for each row.
+#[test]
+fn a_sparse_pass_is_its_steps() {
+    let (d, n) = (9, 23);
+    let mut rng = rng(8);
+    let (values, y) = (rows(n, 3, &mut rng), labels(n, &mut rng));
+    let indices: Vec<[usize; 3]> = (0..n).map(|t| [t % 3, 3 + t % 2, 5 + t % 4]).collect();
+    let x: Vec<SparseRow<'_>> =
+        (0..n).map(|t| SparseRow::new(d, &indices[t][..t % 4], &values[3 * t..3 * t + t % 4]).unwrap()).collect();
+    let rules: Vec<_> = (0..n).map(|t| Explicit(GaussianLikelihood::new(0.5 + t as f64).unwrap())).collect();
+    let forms = [
+        settings(2, 5),
+        settings(2, 1),
+        settings(3, 64),
+        settings(0, 4),
+        LowRankSettings::one_loop(2).unwrap(),
+        LowRankSettings::recursive(2, 2, MeanMoves::BeforeProjection).unwrap(),
+    ];
+    for form in forms {
+        for sparse in [false, true] {
+            let start = half_way(form, sparse);
+            let [mut pass, mut loops] = [start.clone(), start.clone()];
+            let mut seen = Vec::new();
+            pass.run_sparse(&LOGIT, &x, &y, Par::Seq, |t, b, info| seen.push((t, b.waiting(), *info))).unwrap();
+            for t in 0..n {
+                let info = loops.step_sparse(&LOGIT, x[t], y[t], Par::Seq).unwrap();
+                assert_eq!(seen[t], (t, loops.waiting(), info));
+            }
+            assert_eq!(seen.len(), n);
+            assert_eq!(bytes(&pass), bytes(&loops), "{form:?}");
+            assert_eq!(pass.mean(), loops.mean());
+
+            let [mut pass, mut loops] = [start.clone(), start];
+            pass.run_sparse(&PerRow(&rules), &x, &y, Par::Seq, |_, _, _| {}).unwrap();
+            for t in 0..n {
+                loops.step_sparse(&rules[t], x[t], y[t], Par::Seq).unwrap();
+            }
+            assert_eq!(bytes(&pass), bytes(&loops), "{form:?}");
+        }
+    }
+}
+
+/// What is wrong in a late row is found before the first update, and what fails there leaves nothing of the rows before.
+#[test]
+fn a_sparse_pass_that_fails_leaves_the_belief_alone() {
+    let good = SparseRow::new(9, &[2, 5], &[0.4, -1.0]).unwrap();
+    let narrow = SparseRow::new(8, &[2], &[1.0]).unwrap();
+    let pass = |x: Vec<SparseRow<'static>>, y: Vec<f64>| {
+        move |b: &mut LowRankGaussian| {
+            b.run_sparse(&LOGIT, &x, &y, Par::Seq, |_, _, _| panic!("updated before checked"))
+        }
+    };
+    for form in [settings(2, 64), settings(2, 15), settings(2, 2), LowRankSettings::one_loop(2).unwrap()] {
+        refused(form, pass(vec![], vec![]), |e| matches!(e, Error::Empty { argument: "x" }));
+        refused(form, pass(vec![good; 3], vec![1.0; 2]), |e| {
+            matches!(e, Error::Dimension { argument: "y", expected: 3, found: 2 })
+        });
+        refused(form, pass(vec![good, good, narrow], vec![1.0; 3]), |e| {
+            matches!(e, Error::Row { row: 2, source }
+                if matches!(**source, Error::Dimension { argument: "row", expected: 9, found: 8 }))
+        });
+        refused(
+            form,
+            pass(vec![good; 3], vec![1.0, 0.0, 0.5]),
+            |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::Label { label: 0.5, .. })),
+        );
+        let rules = [LOGIT; 2];
+        refused(
+            form,
+            |b| b.run_sparse(&PerRow(&rules), &[good; 3], &[1.0; 3], Par::Seq, |_, _, _| {}),
+            |e| matches!(e, Error::Dimension { argument: "rules", expected: 3, found: 2 }),
+        );
+        refused(
+            form,
+            |b| b.run_sparse(&FailsLate(std::cell::Cell::new(0)), &[good; 4], &[0.0; 4], Par::Seq, |_, _, _| {}),
+            |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::ImproperSite { .. })),
+        );
+    }
+}
+
 /// A rule that fails at its third observation.
 struct FailsLate(std::cell::Cell<usize>);
 
@@ -362,6 +442,26 @@ fn a_vanishing_psi_is_named_by_the_recursion_and_avoided_by_the_others() {
         assert!(ours.precision().psi().iter().all(|psi| *psi >= 0.5e-9));
         // What the rounding of 1e18 leaves of ψ is lifted, and said so.
         assert_eq!(ours.counts().lifted > 0, blocked);
+    }
+}
+
+#[test]
+fn settings_without_meaning_in_a_form_are_refused() {
+    let one_loop = LowRankSettings::one_loop(2).unwrap();
+    let printed = LowRankSettings::recursive(2, 3, MeanMoves::AfterProjection).unwrap();
+    for form in [one_loop, printed] {
+        assert!(matches!(form.with_block(5), Err(Error::Setting { name: "block", value: 5.0, .. })));
+    }
+    assert!(matches!(one_loop.with_inner_loops(2), Err(Error::Setting { name: "inner_loops", value: 2.0, .. })));
+    assert!(matches!(printed.with_inner_loops(0), Err(Error::Setting { name: "inner_loops", value: 0.0, .. })));
+    assert_eq!(
+        printed.with_inner_loops(2).unwrap(),
+        LowRankSettings::recursive(2, 2, MeanMoves::AfterProjection).unwrap()
+    );
+    // Rows that are not projected wait, whatever the form was.
+    for form in [one_loop, printed] {
+        let more = prior(4, form).with_information(Mat::<f64>::identity(4, 4).as_ref(), Par::Seq).unwrap();
+        assert_eq!(more.waiting(), 4);
     }
 }
 

@@ -93,7 +93,7 @@ fn the_spectral_start_is_the_dense_one_for_either_sign() {
     let ((mean, psi), w) = (diagonal(d), factor(d, p));
     let h = [0.9, -0.02, 0.4, -0.01, 1.3];
     let x = rows(h.len(), d, &mut rng(2));
-    let form = LowRankSettings::blocked(p).unwrap().with_block(h.len()).unwrap().with_inner_loops(0);
+    let form = LowRankSettings::blocked(p).unwrap().with_block(h.len()).unwrap().with_inner_loops(0).unwrap();
     let mut belief = LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, form).unwrap();
     belief.run(&Given, view(&x, d), &h, Par::Seq, |_, _, _| {}).unwrap();
     assert_eq!(belief.waiting(), 0);

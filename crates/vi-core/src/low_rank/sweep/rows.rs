@@ -6,12 +6,12 @@ use vi_linalg::kernels::{axpy, dot};
 use vi_linalg::tiles::Tiling;
 
 use crate::belief::Projection;
-use crate::error::check_len;
 use crate::filter::check_rows;
 use crate::low_rank::LowRankGaussian;
 use crate::low_rank::columns::{Columns, Part};
 use crate::low_rank::kernels::{Factor, Tile, row_dot, scale_row};
 use crate::low_rank::space::solve_lower;
+use crate::sparse::check_sparse_rows;
 use crate::{Error, Site, SiteRule, SparseRow};
 
 /// Rows seen at a time.
@@ -62,13 +62,7 @@ impl<'a> SweepRows<'a> {
     pub(super) fn check(&self, d: usize, y: &[f64]) -> Result<(), Error> {
         match self {
             Self::Dense(x) => check_rows(d, *x, y),
-            Self::Sparse([]) => Err(Error::Empty { argument: "x" }),
-            Self::Sparse(rows) => {
-                check_len("y", rows.len(), y.len())?;
-                rows.iter()
-                    .enumerate()
-                    .try_for_each(|(t, row)| check_len("row", d, row.dim()).map_err(|error| error.at_row(t)))
-            }
+            Self::Sparse(rows) => check_sparse_rows(d, rows, y),
         }
     }
 
