@@ -12,7 +12,9 @@ pub use logit::{VbLogit, VbLogitSettings};
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
+use self::scaling::Scaling;
 use super::VbInfo;
+use crate::online::Draw;
 
 /// How a fit from plain slices went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,5 +52,20 @@ impl Coefficients {
             None => Ok(()),
             Some(value) => Err(Error::Overflow { quantity: "a weight in the units of the data", value }),
         }
+    }
+}
+
+/// Weights of scaled columns in the units of the data, the target's being `unit`; `centre` is the predictor at the centre of the columns.
+///
+/// # Errors
+/// `Overflow` where one is no float.
+fn drawn(centre: f64, unit: f64, weights: impl Iterator<Item = f64>, scaling: &Scaling) -> Result<Draw, Error> {
+    let weights: Vec<f64> = weights.zip(&scaling.scales).map(|(weight, scale)| weight * (unit / scale)).collect();
+    let shift: f64 = weights.iter().zip(&scaling.centres).map(|(weight, centre)| weight * centre).sum();
+    let intercept = centre - shift;
+    let broken = weights.iter().chain([&intercept]).copied().find(|value| !value.is_finite());
+    match broken {
+        None => Ok(Draw { intercept, weights }),
+        Some(value) => Err(Error::Overflow { quantity: "a drawn weight in the units of the data", value }),
     }
 }

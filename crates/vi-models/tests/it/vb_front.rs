@@ -292,3 +292,71 @@ fn advice_says_what_is_wrong() {
     let wide = VbLinear::fit(&few, 9, &[1.0, 2.0, 0.0, -1.0], VbLinearSettings::default()).unwrap();
     assert!(wide.info().advice.contains("ard"), "{}", wide.info().advice);
 }
+
+/// Mean and standard deviation of numbers.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt())
+}
+
+#[test]
+fn draws_have_the_moments_that_the_fit_reports() {
+    const DRAWS: usize = 20_000;
+    // The deviation of a sample's deviation is σ·√((kurtosis − 1)/4N), below σ/√N for a kurtosis below 5.
+    let near = |values: &[f64], mean: f64, deviation: f64, what: &str| {
+        let (found_mean, found_deviation) = moments(values);
+        let tolerance = 6.0 * deviation / (DRAWS as f64).sqrt();
+        assert!((found_mean - mean).abs() < tolerance, "{what}: mean {found_mean} for {mean} ± {deviation}");
+        assert!((found_deviation - deviation).abs() < tolerance, "{what}: deviation {found_deviation} for {deviation}");
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    for (n, d) in [(40, 3), (14, 17)] {
+        // Columns of different units, away from 0.
+        let x: Vec<f64> =
+            rows(1, n, d).iter().enumerate().map(|(i, x)| (2.0 + x) * 10.0_f64.powi((i % d) as i32 % 3)).collect();
+        let at: Vec<f64> = x[..d].iter().map(|x| 1.5 * x - 0.5).collect();
+        for (intercept, standardise) in [(true, true), (true, false), (false, true)] {
+            for mut settings in linear_settings() {
+                (settings.intercept, settings.standardise) = (intercept, standardise);
+                let model = VbLinear::fit(&x, d, &numbers(&x, d), settings).unwrap();
+                let told = model.coefficients();
+                let draws = model.samples(DRAWS, &mut rng).unwrap();
+                for j in 0..d {
+                    let column: Vec<f64> = draws.iter().map(|draw| draw.weights[j]).collect();
+                    near(&column, told.weights[j], told.standard_deviations[j], "linear");
+                }
+                let seen: Vec<f64> = draws.iter().map(|draw| draw.score(&at).unwrap()).collect();
+                let predicted = model.predict(&at).unwrap()[0];
+                near(&seen, predicted.mean, predicted.weight_variance().sqrt(), "linear, a row");
+                assert!(intercept || draws.iter().all(|draw| draw.intercept == 0.0));
+            }
+            for mut settings in logit_settings() {
+                (settings.intercept, settings.standardise) = (intercept, standardise);
+                let model = VbLogit::fit(&x, d, &classes(&rows(1, n, d), d), settings).unwrap();
+                let told = model.coefficients();
+                let draws = model.samples(DRAWS, &mut rng).unwrap();
+                for j in 0..d {
+                    let column: Vec<f64> = draws.iter().map(|draw| draw.weights[j]).collect();
+                    near(&column, told.weights[j], told.standard_deviations[j], "logit");
+                }
+                let seen: Vec<f64> = draws.iter().map(|draw| draw.score(&at).unwrap()).collect();
+                let predicted = model.predict(&at).unwrap()[0].projection;
+                near(&seen, predicted.mean, predicted.variance.sqrt(), "logit, a row");
+                assert!(intercept || draws.iter().all(|draw| draw.intercept == 0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn one_draw_is_the_first_of_many() {
+    let (n, d) = (20, 3);
+    let x = rows(5, n, d);
+    let linear = VbLinear::fit(&x, d, &numbers(&x, d), VbLinearSettings::default()).unwrap();
+    let logit = VbLogit::fit(&x, d, &classes(&x, d), VbLogitSettings::default()).unwrap();
+    let rng = || ChaCha8Rng::seed_from_u64(7);
+    assert_eq!(linear.samples(1, &mut rng()).unwrap(), [linear.sample(&mut rng()).unwrap()]);
+    assert_eq!(logit.samples(1, &mut rng()).unwrap(), [logit.sample(&mut rng()).unwrap()]);
+    assert!(linear.samples(0, &mut rng()).unwrap().is_empty() && logit.samples(0, &mut rng()).unwrap().is_empty());
+}
