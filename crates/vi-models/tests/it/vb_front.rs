@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 use vi_core::Error;
 use vi_core::special::sigmoid;
 use vi_models::ModelError;
-use vi_models::vb::{LogitBound, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings, VbStatus};
+use vi_models::vb::{FitInfo, LogitBound, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings, VbStatus};
 
 fn rows(seed: u64, n: usize, d: usize) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -359,4 +359,46 @@ fn one_draw_is_the_first_of_many() {
     assert_eq!(linear.samples(1, &mut rng()).unwrap(), [linear.sample(&mut rng()).unwrap()]);
     assert_eq!(logit.samples(1, &mut rng()).unwrap(), [logit.sample(&mut rng()).unwrap()]);
     assert!(linear.samples(0, &mut rng()).unwrap().is_empty() && logit.samples(0, &mut rng()).unwrap().is_empty());
+}
+
+#[test]
+fn collinear_columns_are_named() {
+    let base = rows(41, 30, 3);
+    let labels = classes(&base, 3);
+    let y = numbers(&base, 3);
+    let both = |x: &[f64], d: usize| {
+        let mut infos = Vec::new();
+        for settings in linear_settings() {
+            infos.push(VbLinear::fit(x, d, &y[..x.len() / d], settings).unwrap().info().clone());
+        }
+        for settings in logit_settings() {
+            infos.push(VbLogit::fit(x, d, &labels[..x.len() / d], settings).unwrap().info().clone());
+        }
+        infos
+    };
+    let columns = |make: &dyn Fn(&[f64]) -> Vec<f64>| -> Vec<f64> { base.chunks(3).flat_map(make).collect() };
+
+    for info in both(&columns(&|r| vec![r[0], r[0], 2.0 * r[0]]), 3) {
+        assert!(info.design_condition > 1e14 && info.collinear_columns == [0, 1, 2], "{info:?}");
+        assert!(info.advice.contains("Columns 0, 1, 2 are collinear"), "{}", info.advice);
+    }
+    // A sum of two, among others, one of them constant.
+    for info in both(&columns(&|r| vec![r[2], r[0], 7.0, r[1], 1e6 * (r[0] + r[1]) - 3.0]), 5) {
+        assert!(info.design_condition > 1e14 && info.collinear_columns == [1, 3, 4], "{info:?}");
+        assert!(info.advice.contains("Columns 1, 3, 4"), "{}", info.advice);
+    }
+    for info in both(&columns(&|r| vec![7.0, 1e5 * r[0], r[1] + 4.0, 1e-5 * r[2], 7.0]), 5) {
+        assert!((1.0..10.0).contains(&info.design_condition) && info.collinear_columns.is_empty(), "{info:?}");
+    }
+    // Correlation ρ has the eigenvalues 1 ± ρ.
+    let signs = [1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0, -1.0];
+    let x: Vec<f64> = signs.chunks(2).flat_map(|s| [s[0], 0.6 * s[0] + 0.8 * s[1]]).collect();
+    for info in both(&x, 2) {
+        assert!((info.design_condition - 4.0).abs() < 1e-12, "{info:?}");
+    }
+    for info in both(&rows(8, 4, 9), 9) {
+        assert!(info.design_condition == f64::INFINITY && info.collinear_columns.is_empty(), "{info:?}");
+        let read: FitInfo = serde_json::from_str(&serde_json::to_string(&info).unwrap()).unwrap();
+        assert_eq!(read, info);
+    }
 }

@@ -8,6 +8,7 @@ use vi_linalg::faer::{MatRef, Par};
 
 use super::super::linear::{LinearFit, StudentPrediction, fit};
 use super::super::{LinearPrior, Relevance, VbSettings};
+use super::collinear::Collinearity;
 use super::scaling::{Scaling, rows};
 use super::{Coefficients, FitInfo, advice, drawn};
 use crate::online::Draw;
@@ -71,7 +72,7 @@ pub struct VbLinear {
 impl VbLinear {
     /// Fits `y` (length `n`) to the rows of `x`: `n` rows of `columns` numbers, one after another.
     ///
-    /// Cost that of [`linear`](super::super::linear()) or [`linear_ard`](super::super::linear_ard) and a copy of the rows.
+    /// Cost that of [`linear`](super::super::linear()) or [`linear_ard`](super::super::linear_ard) and a copy of the rows, and the eigenvalues of the columns' Gram matrix for [`FitInfo`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite`, `Overflow`,
@@ -96,9 +97,18 @@ impl VbLinear {
         // A flat intercept takes one observation's worth of noise with it.
         let observations = if intercept { (n - 1) as f64 } else { n as f64 };
         let fit = fit(scaled.as_ref(), &labels, observations, ard, prior, stop, Par::Seq)?;
-        let line = advice::general(fit.info(), n, columns, ard);
+        // Centred rows sum to 0.
+        let rank = if intercept { n - 1 } else { n };
+        let design = Collinearity::of(scaled.as_ref(), rank, &scaling.constant)?;
+        let line = advice::general(fit.info(), &design, n, columns, ard);
         let advice = line.unwrap_or_else(|| "Converged: nothing to do.".to_owned());
-        let info = FitInfo { iterations: fit.info().clone(), constant_columns: scaling.constant.clone(), advice };
+        let info = FitInfo {
+            iterations: fit.info().clone(),
+            design_condition: design.condition,
+            collinear_columns: design.columns,
+            constant_columns: scaling.constant.clone(),
+            advice,
+        };
         let model = Self { settings, rows: n, scaling, target, fit, info };
         model.coefficients().check(model.fit.noise_variance().is_finite())?;
         Ok(model)

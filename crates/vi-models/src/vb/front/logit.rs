@@ -7,6 +7,7 @@ use vi_linalg::faer::Par;
 
 use super::super::logit::{Grouping, LogitFit, check_data, fit};
 use super::super::{LogitBound, LogitPrior, Relevance, VbSettings};
+use super::collinear::Collinearity;
 use super::scaling::{Scaling, rows};
 use super::{Coefficients, FitInfo, advice, drawn};
 use crate::ModelError;
@@ -81,7 +82,7 @@ pub struct VbLogit {
 impl VbLogit {
     /// Fits the labels `y`, 0 or 1 (length `n`), to the rows of `x`: `n` rows of `columns` numbers, one after another.
     ///
-    /// Cost that of [`logit`](super::super::logit()) or [`logit_ard`](super::super::logit_ard) and a copy of the rows.
+    /// Cost that of [`logit`](super::super::logit()) or [`logit_ard`](super::super::logit_ard) and a copy of the rows, and the eigenvalues of the columns' Gram matrix for [`FitInfo`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite` or `Label`,
@@ -94,14 +95,25 @@ impl VbLogit {
         let scaling = Scaling::of(x, intercept && standardise, standardise)?;
         let scaled = scaling.apply(x, intercept)?;
         let fit = fit(scaled.as_ref(), y, grouping, prior, bound, stop, Par::Seq)?;
-        let advice = advice::general(fit.info(), x.nrows(), columns, ard).unwrap_or_else(|| match bound {
+        let first = usize::from(intercept);
+        let constant: Vec<usize> = scaling.constant.iter().map(|j| j + first).collect();
+        let found = Collinearity::of(scaled.as_ref(), x.nrows(), &constant)?;
+        let inputs = found.columns.iter().filter_map(|j| j.checked_sub(first)).collect();
+        let design = Collinearity { columns: inputs, ..found };
+        let advice = advice::general(fit.info(), &design, x.nrows(), columns, ard).unwrap_or_else(|| match bound {
             LogitBound::JaakkolaJordan => {
                 "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
                     .to_owned()
             }
             LogitBound::Softplus => "Converged: `diagnose` tells whether the posterior is Gaussian enough.".to_owned(),
         });
-        let info = FitInfo { iterations: fit.info().clone(), constant_columns: scaling.constant.clone(), advice };
+        let info = FitInfo {
+            iterations: fit.info().clone(),
+            design_condition: design.condition,
+            collinear_columns: design.columns,
+            constant_columns: scaling.constant.clone(),
+            advice,
+        };
         let model = Self { settings, scaling, fit, info };
         model.coefficients().check(true)?;
         Ok(model)
