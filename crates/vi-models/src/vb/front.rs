@@ -44,6 +44,13 @@ pub struct FitInfo {
     pub collinear_columns: Vec<usize>,
     /// Columns of one value only (of zeros, without an intercept): centred, not scaled.
     pub constant_columns: Vec<usize>,
+    /// PSIS `k̂` of the weights' posterior, that of the last [`VbLogit::diagnose`]: see [`metrics::psis`](crate::metrics::psis). A stored
+    /// model does not keep it.
+    #[serde(skip)]
+    pub k_hat: Option<f64>,
+    /// The share of its draws that the reweighted ones were worth. A stored model does not keep it.
+    #[serde(skip)]
+    pub effective_share: Option<f64>,
     /// What to do about it, in a line.
     pub advice: String,
 }
@@ -52,6 +59,7 @@ pub struct FitInfo {
 mod infinite {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
     pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(serializer)
     }

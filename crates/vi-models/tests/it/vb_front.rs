@@ -314,7 +314,7 @@ fn draws_have_the_moments_that_the_fit_reports() {
     for (n, d) in [(40, 3), (14, 17)] {
         // Columns of different units, away from 0.
         let x: Vec<f64> =
-            rows(1, n, d).iter().enumerate().map(|(i, x)| (2.0 + x) * 10.0_f64.powi((i % d) as i32 % 3)).collect();
+            rows(1, n, d).iter().enumerate().map(|(i, x)| (2.0 + x) * 10.0_f64.powf((i % d % 3) as f64)).collect();
         let at: Vec<f64> = x[..d].iter().map(|x| 1.5 * x - 0.5).collect();
         for (intercept, standardise) in [(true, true), (true, false), (false, true)] {
             for mut settings in linear_settings() {

@@ -107,6 +107,8 @@ impl VbLinear {
             design_condition: design.condition,
             collinear_columns: design.columns,
             constant_columns: scaling.constant.clone(),
+            k_hat: None,
+            effective_share: None,
             advice,
         };
         let model = Self { settings, rows: n, scaling, target, fit, info };

@@ -112,6 +112,8 @@ impl VbLogit {
             design_condition: design.condition,
             collinear_columns: design.columns,
             constant_columns: scaling.constant.clone(),
+            k_hat: None,
+            effective_share: None,
             advice,
         };
         let model = Self { settings, scaling, fit, info };
@@ -129,7 +131,7 @@ impl VbLogit {
     }
 
     /// How near the posterior of the weights is to the true one at the shrinkage that was found: PSIS `k̂` and the draws' worth, from
-    /// the rows of the fit. Cost `draws·n·d`.
+    /// the rows of the fit; [`info`](Self::info) tells them from then on. Cost `draws·n·d`.
     ///
     /// # Errors
     /// Those of [`fit`](Self::fit) for the rows; `Setting` for fewer than 25 draws; `NotPositiveDefinite`.
@@ -139,13 +141,14 @@ impl VbLogit {
     /// use vi_models::vb::{VbLogit, VbLogitSettings};
     /// let x: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 60) / 30.0 - 1.0).collect();
     /// let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| f64::from(x + f64::from(i as u8 % 3) > 1.0)).collect();
-    /// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let mut model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
     /// let psis = model.diagnose(&x, &y, 1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// assert!(psis.effective_draws() > 500.0);
+    /// assert_eq!(model.info().k_hat, Some(psis.k_hat));
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     pub fn diagnose<R: Rng + ?Sized>(
-        &self,
+        &mut self,
         x: &[f64],
         y: &[f64],
         draws: usize,
@@ -155,14 +158,17 @@ impl VbLogit {
         check_data(x, y)?;
         let scaled = self.scaling.apply(x, self.settings.intercept)?;
         let shrinkage = self.fit.shrinkage_of_weights();
-        gaussian_psis_of(&self.fit.weights().belief()?, draws, rng, |w| {
+        let psis = gaussian_psis_of(&self.fit.weights().belief()?, draws, rng, |w| {
             let mut log_joint: f64 = w.iter().zip(&shrinkage).map(|(w, alpha)| -0.5 * alpha * w * w).sum();
             for (i, label) in y.iter().enumerate() {
                 let t: f64 = scaled.row(i).iter().zip(w).map(|(x, w)| x * w).sum();
                 log_joint += log_sigmoid(if *label == 1.0 { t } else { -t });
             }
             Ok(log_joint)
-        })
+        })?;
+        self.info.k_hat = Some(psis.k_hat);
+        self.info.effective_share = Some(psis.effective_draws() / draws as f64);
+        Ok(psis)
     }
 
     /// The weights in the units of the data.
