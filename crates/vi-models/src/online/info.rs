@@ -79,6 +79,11 @@ const NEAR: f64 = 0.9;
 /// The share below which reweighting repairs nothing.
 const USEFUL: f64 = 0.5;
 
+/// Whether a posterior with such a share and `k̂` is near the true one, or near enough for reweighting to repair the rest.
+pub(crate) fn is_near(share: f64, k_hat: f64) -> bool {
+    share >= NEAR || share >= USEFUL && k_hat <= LARGEST_K
+}
+
 /// What `diagnose` found of the posterior as it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Diagnosis {
@@ -121,7 +126,7 @@ impl OnlineInfo {
         let advice = match (share >= NEAR, refined) {
             (true, false) => Advice::OnePassIsEnough,
             (false, false) => Advice::Sweep,
-            (false, true) if share < USEFUL || k_hat > LARGEST_K => Advice::Boost,
+            (false, true) if !is_near(share, k_hat) => Advice::Boost,
             (_, true) => Advice::Good,
         };
         Self { k_hat: Some(k_hat), effective_share: Some(share), advice, ..self }

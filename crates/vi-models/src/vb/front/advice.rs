@@ -2,9 +2,22 @@
 
 use super::super::{VbInfo, VbStatus};
 use super::collinear::{COLLINEAR, Collinearity};
+use crate::online::is_near;
 
 /// No more columns than these are named.
 const NAMED: usize = 8;
+
+/// Of a logistic fit that nobody has asked about.
+pub(super) const UNDIAGNOSED: &str = "Converged: `diagnose` tells whether the posterior is Gaussian enough.";
+const NEAR: &str = "Converged, and the posterior is near the true one.";
+const FAR: &str = "Converged, but the posterior is not Gaussian: single weights may be far from what it says.";
+
+/// The line for a diagnosed fit; one that tells of something worse stays.
+pub(super) fn after_diagnosis(line: &mut String, share: f64, k_hat: f64) {
+    if [UNDIAGNOSED, NEAR, FAR].contains(&line.as_str()) {
+        *line = String::from(if is_near(share, k_hat) { NEAR } else { FAR });
+    }
+}
 
 /// What every fit may need; nothing where all is well.
 pub(super) fn general(info: &VbInfo, design: &Collinearity, rows: usize, columns: usize, ard: bool) -> Option<String> {

@@ -105,7 +105,7 @@ impl VbLogit {
                 "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
                     .to_owned()
             }
-            LogitBound::Softplus => "Converged: `diagnose` tells whether the posterior is Gaussian enough.".to_owned(),
+            LogitBound::Softplus => advice::UNDIAGNOSED.to_owned(),
         });
         let info = FitInfo {
             iterations: fit.info().clone(),
@@ -145,6 +145,7 @@ impl VbLogit {
     /// let psis = model.diagnose(&x, &y, 1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// assert!(psis.effective_draws() > 500.0);
     /// assert_eq!(model.info().k_hat, Some(psis.k_hat));
+    /// assert_eq!(model.info().advice, "Converged, and the posterior is near the true one.");
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     pub fn diagnose<R: Rng + ?Sized>(
@@ -166,8 +167,10 @@ impl VbLogit {
             }
             Ok(log_joint)
         })?;
+        let share = psis.effective_draws() / draws as f64;
         self.info.k_hat = Some(psis.k_hat);
-        self.info.effective_share = Some(psis.effective_draws() / draws as f64);
+        self.info.effective_share = Some(share);
+        advice::after_diagnosis(&mut self.info.advice, share, psis.k_hat);
         Ok(psis)
     }
 
