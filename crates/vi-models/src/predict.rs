@@ -5,7 +5,7 @@
 //! | to predict | call | from |
 //! |---|---|---|
 //! | `(a, ν)` for many rows | [`project`] | one matrix product |
-//! | `E s(t)`, its variance and interval, the plug-in `s(a)` | [`logistic`], [`LogisticPrediction`] | R-VGA (62)-(63), (122) |
+//! | `E s(t)`, its variance, quantiles and interval, the plug-in `s(a)`, draws of `s(t)` and of labels | [`logistic`], [`LogisticPrediction`] | R-VGA (62)-(63), (122) |
 //! | `log p(y|x)` for any likelihood | [`vi_core::GaussianExpectation::log_predictive`] | |
 //! | mean, variance, quantiles, intervals and draws of `xᵀθ` and of `y` | [`linear`], [`LinearPrediction`] | |
 //! | mean, variance, quantiles, intervals and draws of classes and counts | [`counts`], [`CountsPredicted`] | |

@@ -40,6 +40,7 @@ mod relevance;
 mod ridge;
 mod select;
 mod settings;
+mod spectrum;
 mod weights;
 
 pub use front::{Coefficients, FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};

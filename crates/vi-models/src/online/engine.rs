@@ -21,6 +21,7 @@ pub(super) use self::learn::prior_variances;
 use self::learn::{Work, bank, learn};
 use super::belief::AnyBelief;
 use super::design::{Design, Standardise};
+use super::info::Diagnosis;
 use super::observation::Observation;
 use super::row::{OwnedRow, Row, Rows};
 use super::settings::{Memory, OnlineSettings};
@@ -57,6 +58,8 @@ pub(super) struct Engine<F: Family> {
     pub(super) observations: u64,
     /// How many rows there were when the model was refined last.
     pub(super) refined: u64,
+    /// Of the posterior as it is, if asked for.
+    pub(super) diagnosis: Option<Diagnosis>,
     work: Work,
 }
 
@@ -101,7 +104,8 @@ impl<F: Family> Engine<F> {
         };
         let members = bank(&settings, &family, design.columns())?;
         let work = Work::new(design.columns());
-        Ok(Self { settings, family, design, fixed, members, rows: Vec::new(), observations: 0, refined: 0, work })
+        let (rows, diagnosis) = (Vec::new(), None);
+        Ok(Self { settings, family, design, fixed, members, rows, observations: 0, refined: 0, diagnosis, work })
     }
 
     /// One row. On an error the model is as it was.
@@ -176,7 +180,7 @@ impl<F: Family> Engine<F> {
         }
         self.rows.extend(more.iter().map(|(row, observed)| Kept { row: (*row).into(), observed: *observed }));
         self.observations = self.observations.saturating_add(more.len() as u64);
-        (self.members, self.design) = (members, design);
+        (self.members, self.design, self.diagnosis) = (members, design, None);
         self.fixed = self.rows.len() >= needed;
         if self.fixed && !self.settings.keep_rows {
             self.rows = Vec::new();
@@ -185,6 +189,7 @@ impl<F: Family> Engine<F> {
     }
 
     fn keep(&mut self, row: Row<'_>, observed: Observation) {
+        self.diagnosis = None;
         self.observations = self.observations.saturating_add(1);
         if self.settings.keep_rows {
             self.rows.push(Kept { row: row.into(), observed });

@@ -24,9 +24,10 @@ pub struct OnlineInfo {
     pub warming_up: bool,
     /// PSIS `k̂` of the posterior against the true one, where it was asked for by `diagnose`: see
     /// [`metrics::psis`](crate::metrics::psis). It is the shape of the largest importance ratios and not their size: a posterior
-    /// that is all but exact can have one near 1, which is why the advice looks at `effective_share` first.
+    /// that is all but exact can have one near 1, which is why the advice looks at `effective_share` first. It is that of the last
+    /// `diagnose` until the model learns, merges or is refined; a stored model does not keep it.
     pub k_hat: Option<f64>,
-    /// The share of the draws that the reweighted ones are worth, `1/(SΣw²)`: 1 where the posterior is exact.
+    /// The share of the draws that the reweighted ones are worth, `1/(SΣw²)`: 1 where the posterior is exact. Known as long as `k_hat`.
     pub effective_share: Option<f64>,
     /// What to do next.
     pub advice: Advice,
@@ -78,6 +79,24 @@ const NEAR: f64 = 0.9;
 /// The share below which reweighting repairs nothing.
 const USEFUL: f64 = 0.5;
 
+/// Whether a posterior with such a share and `k̂` is near the true one, or near enough for reweighting to repair the rest.
+pub(crate) fn is_near(share: f64, k_hat: f64) -> bool {
+    share >= NEAR || share >= USEFUL && k_hat <= LARGEST_K
+}
+
+/// What `diagnose` found of the posterior as it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Diagnosis {
+    k_hat: f64,
+    effective_share: f64,
+}
+
+impl Diagnosis {
+    pub(super) fn of(psis: &Psis) -> Self {
+        Self { k_hat: psis.k_hat, effective_share: psis.effective_draws() / psis.log_weights.len() as f64 }
+    }
+}
+
 impl OnlineInfo {
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Self {
         let advice = match engine.settings.belief {
@@ -85,7 +104,7 @@ impl OnlineInfo {
             _ if engine.check_kept().is_ok() => Advice::Diagnose,
             _ => Advice::KeepRows,
         };
-        Self {
+        let info = Self {
             observations: engine.observations,
             evidence: engine.evidence(),
             prior_scales: engine.members.iter().map(|member| (member.prior_scale, member.evidence)).collect(),
@@ -95,18 +114,22 @@ impl OnlineInfo {
             k_hat: None,
             effective_share: None,
             advice,
+        };
+        match engine.diagnosis {
+            Some(diagnosis) => info.with(diagnosis, engine.refined == engine.observations),
+            None => info,
         }
     }
 
-    pub(super) fn with_psis(self, psis: &Psis, refined: bool) -> Self {
-        let share = psis.effective_draws() / psis.log_weights.len() as f64;
+    fn with(self, diagnosis: Diagnosis, refined: bool) -> Self {
+        let Diagnosis { k_hat, effective_share: share } = diagnosis;
         let advice = match (share >= NEAR, refined) {
             (true, false) => Advice::OnePassIsEnough,
             (false, false) => Advice::Sweep,
-            (false, true) if share < USEFUL || psis.k_hat > LARGEST_K => Advice::Boost,
+            (false, true) if !is_near(share, k_hat) => Advice::Boost,
             (_, true) => Advice::Good,
         };
-        Self { k_hat: Some(psis.k_hat), effective_share: Some(share), advice, ..self }
+        Self { k_hat: Some(k_hat), effective_share: Some(share), advice, ..self }
     }
 
     /// A linear model with a full covariance is exact.

@@ -1,6 +1,6 @@
 //! Two classes, one row at a time.
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::Mixture8;
 use vi_core::refine::{RefineInfo, RefineSettings};
@@ -76,8 +76,30 @@ impl OnlineLogistic {
     /// # Errors
     /// As [`predict`](Self::predict).
     pub fn sample_label<'a, R: Rng + ?Sized>(&self, row: impl Into<Row<'a>>, rng: &mut R) -> Result<f64, ModelError> {
-        let probability = self.predict(row)?.probability;
-        Ok(if rng.random::<f64>() < probability { 1.0 } else { 0.0 })
+        self.sample_label_at(row, 0.0, rng)
+    }
+
+    /// As [`sample_label`](Self::sample_label), with a known part of the log odds added.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), and `Setting` for an offset that is no number.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_models::online::OnlineLogistic;
+    /// let model = OnlineLogistic::new(1)?;
+    /// let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// assert_eq!(model.sample_label_at(&[0.5], 1e6, &mut rng)?, 1.0);
+    /// assert!(model.sample_label_at(&[0.5], f64::NAN, &mut rng).is_err());
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn sample_label_at<'a, R: Rng + ?Sized>(
+        &self,
+        row: impl Into<Row<'a>>,
+        offset: f64,
+        rng: &mut R,
+    ) -> Result<f64, ModelError> {
+        Ok(self.predict_at(row, offset)?.draw_label(rng))
     }
 }
 

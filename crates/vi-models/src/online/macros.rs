@@ -110,14 +110,19 @@ macro_rules! approximate {
                 OnlineInfo::of(&self.engine)
             }
 
-            /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises. Cost `draws·n·p` for `n`
+            /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises; `info` tells it from then on,
+            /// until the posterior changes. Cost `draws·n·p` for `n`
             /// kept rows; 10⁴ draws tell `k̂` to about 0.1.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; `Setting` for fewer than 25 draws.
-            pub fn diagnose<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
-                let refined = self.engine.refined == self.engine.observations;
-                Ok(self.info().with_psis(&self.engine.psis(draws, rng)?, refined))
+            pub fn diagnose<R: Rng + ?Sized>(
+                &mut self,
+                draws: usize,
+                rng: &mut R,
+            ) -> Result<OnlineInfo, ModelError> {
+                self.engine.diagnosis = Some(crate::online::info::Diagnosis::of(&self.engine.psis(draws, rng)?));
+                Ok(self.info())
             }
         }
     };

@@ -56,6 +56,7 @@ pub use belief::BeliefKind;
 pub use design::Standardise;
 pub use draw::Draw;
 pub use glm::OnlineGlm;
+pub(crate) use info::is_near;
 pub use info::{Advice, OnlineInfo};
 pub use linear::{NumberPredicted, OnlineLinear};
 pub use logistic::OnlineLogistic;

@@ -8,6 +8,7 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use super::belief::{AnyBelief, BeliefKind, DesignRow};
 use super::design::RowSpace;
 use super::engine::{Engine, EngineWire, Family, Member, RowWork, prior_variances};
+use super::info::Diagnosis;
 use super::observation::{Observation, Size};
 use super::settings::Memory;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
@@ -209,11 +210,12 @@ impl OnlineSoftmax {
         OnlineInfo::of(&self.engine)
     }
 
-    /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises. Cost `draws·n·C·p` for `n` rows.
+    /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises; `info` tells it from
+    /// then on, until the posterior changes. Cost `draws·n·C·p` for `n` rows.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; `Setting` for fewer than 25 draws.
-    pub fn diagnose<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
+    pub fn diagnose<R: Rng + ?Sized>(&mut self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
         let engine = &self.engine;
         engine.check_kept()?;
         let (x, observed) = engine.design_matrix()?;
@@ -237,7 +239,8 @@ impl OnlineSoftmax {
             Ok(log_joint)
         };
         let psis = gaussian_psis_of(q, draws, rng, truth)?;
-        Ok(OnlineInfo::of(engine).with_psis(&psis, engine.refined == engine.observations))
+        self.engine.diagnosis = Some(Diagnosis::of(&psis));
+        Ok(self.info())
     }
 
     /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`]. Scales that are still

@@ -1,12 +1,14 @@
 //! Predictions of a logistic regression.
 
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
 use vi_core::expectation::LogisticExpectation;
 use vi_core::special::{normal_density, sigmoid};
 use vi_core::{DenseGaussian, Exact, Mixture8, Probit, Projection};
 use vi_linalg::faer::MatRef;
 
-use crate::interval::two_sided;
-use crate::{Interval, ModelError};
+use crate::interval::{standard_quantile, two_sided};
+use crate::{Interval, ModelError, check};
 
 /// A way to take Gaussian expectations of the logistic that knows the variance of `s(t)` under `t ~ N(a, ν)`.
 pub trait ProbabilityVariance: LogisticExpectation {
@@ -118,6 +120,51 @@ impl LogisticPrediction {
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         let half = two_sided(level)? * self.projection.variance.sqrt();
         Ok(Interval { lower: sigmoid(self.projection.mean - half), upper: sigmoid(self.projection.mean + half) })
+    }
+
+    /// The probability `q` with `P(s(xᵀθ) ≤ q) = p`: `s(a + z·√ν)`, `z = Φ⁻¹(p)`, exact since `s` increases.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
+    ///
+    /// ```
+    /// use vi_core::{Mixture8, Projection};
+    /// use vi_models::predict::LogisticPrediction;
+    /// let predicted = LogisticPrediction::new(Projection { mean: 2.0, variance: 9.0 }, &Mixture8);
+    /// assert_eq!(predicted.quantile(0.5)?, predicted.plug_in);
+    /// assert!((predicted.quantile(0.05)? - predicted.interval(0.9)?.lower).abs() < 1e-14);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        check::probability_inside("p", p)?;
+        Ok(sigmoid(self.projection.mean + standard_quantile(p) * self.projection.variance.sqrt()))
+    }
+
+    /// One draw of the probability `s(t)`, `t ~ N(a, ν)`: what a draw of the weights would say here.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_core::{Mixture8, Projection};
+    /// use vi_models::predict::LogisticPrediction;
+    /// let certain = LogisticPrediction::new(Projection { mean: 2.0, variance: 0.0 }, &Mixture8);
+    /// assert_eq!(certain.draw_probability(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1)), certain.plug_in);
+    /// ```
+    pub fn draw_probability<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        let z: f64 = StandardNormal.sample(rng);
+        sigmoid(self.projection.mean + self.projection.variance.sqrt() * z)
+    }
+
+    /// One draw of the label: 1 with the predictive [`probability`](Self::probability), else 0.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_core::{Mixture8, Projection};
+    /// use vi_models::predict::LogisticPrediction;
+    /// let certain = LogisticPrediction::new(Projection { mean: 800.0, variance: 0.0 }, &Mixture8);
+    /// assert_eq!(certain.draw_label(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1)), 1.0);
+    /// ```
+    pub fn draw_label<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        f64::from(rng.random::<f64>() < self.probability)
     }
 }
 

@@ -220,3 +220,61 @@ fn linear_quantiles_densities_and_draws_belong_together() {
     assert!((inside as f64 / 4000.0 - 0.8).abs() < 6.0 * (0.16_f64 / 4000.0).sqrt());
     assert!(predicted.predictive_quantile(1.0).is_err());
 }
+
+#[test]
+fn quantiles_of_the_probability_are_images_of_the_gaussians() {
+    for (a, nu) in CASES {
+        let predicted = LogisticPrediction::new(seen(a, nu), &Exact);
+        assert_eq!(predicted.quantile(0.5).unwrap(), predicted.plug_in);
+        for p in [1e-6, 0.05, 0.3, 0.8, 0.999] {
+            let q = predicted.quantile(p).unwrap();
+            // Φ((logit q − a)/√ν) = p, where q keeps the digits of its logit.
+            let t = a + crate::interval::standard_quantile(p) * nu.sqrt();
+            assert_eq!(q, sigmoid(t));
+            assert!(q <= predicted.quantile(p + 1e-4).unwrap());
+        }
+        let interval = predicted.interval(0.9).unwrap();
+        for (p, end) in [(0.05, interval.lower), (0.95, interval.upper)] {
+            let q = predicted.quantile(p).unwrap();
+            // 0.5·(1 − 0.9) and 1 − 0.95 are 0.05 to a few ε, which the quantile amplifies by 1/φ(z) ≈ 10.
+            assert!(
+                (q - end).abs() <= 100.0 * f64::EPSILON * (1.0 + nu.sqrt()) * end.max(f64::MIN_POSITIVE),
+                "{a} {nu}"
+            );
+        }
+        for p in [0.0, 1.0, -0.1, 1.5, f64::NAN] {
+            let error = predicted.quantile(p).unwrap_err();
+            assert!(matches!(error, ModelError::Core(Error::Setting { name: "p", .. })), "{error}");
+            let error = predicted.interval(p).unwrap_err();
+            assert!(matches!(error, ModelError::Core(Error::Setting { name: "level", .. })), "{error}");
+        }
+    }
+}
+
+#[test]
+fn drawn_probabilities_and_labels_have_the_predicted_moments() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(21);
+    let draws = 20_000;
+    let n = f64::from(draws);
+    for (a, nu) in [(0.0, 0.5), (1.5, 1.0), (-0.5, 9.0)] {
+        let predicted = LogisticPrediction::new(seen(a, nu), &Exact);
+        let below = predicted.quantile(0.2).unwrap();
+        let (mut sum, mut squares, mut ones, mut low) = (0.0, 0.0, 0.0, 0.0);
+        for _ in 0..draws {
+            let probability = predicted.draw_probability(rng);
+            sum += probability;
+            squares += (probability - predicted.probability).powi(2);
+            low += f64::from(probability <= below);
+            let label = predicted.draw_label(rng);
+            assert!(label == 0.0 || label == 1.0);
+            ones += label;
+        }
+        let deviation = predicted.variance.sqrt();
+        assert!((sum / n - predicted.probability).abs() < 6.0 * deviation / n.sqrt(), "{a} {nu}");
+        // (s − E s)² lies in [0, 1]: its variance is at most its mean.
+        assert!((squares / n - predicted.variance).abs() < 6.0 * deviation / n.sqrt(), "{a} {nu}");
+        assert!((low / n - 0.2).abs() < 6.0 * 0.4 / n.sqrt(), "{a} {nu}");
+        let bernoulli = (predicted.probability * (1.0 - predicted.probability)).sqrt();
+        assert!((ones / n - predicted.probability).abs() < 6.0 * bernoulli / n.sqrt(), "{a} {nu}");
+    }
+}

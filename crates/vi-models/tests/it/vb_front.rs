@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 use vi_core::Error;
 use vi_core::special::sigmoid;
 use vi_models::ModelError;
-use vi_models::vb::{LogitBound, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings, VbStatus};
+use vi_models::vb::{FitInfo, LogitBound, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings, VbStatus};
 
 fn rows(seed: u64, n: usize, d: usize) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -291,4 +291,114 @@ fn advice_says_what_is_wrong() {
     let few = rows(8, 4, 9);
     let wide = VbLinear::fit(&few, 9, &[1.0, 2.0, 0.0, -1.0], VbLinearSettings::default()).unwrap();
     assert!(wide.info().advice.contains("ard"), "{}", wide.info().advice);
+}
+
+/// Mean and standard deviation of numbers.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt())
+}
+
+#[test]
+fn draws_have_the_moments_that_the_fit_reports() {
+    const DRAWS: usize = 20_000;
+    // The deviation of a sample's deviation is σ·√((kurtosis − 1)/4N), below σ/√N for a kurtosis below 5.
+    let near = |values: &[f64], mean: f64, deviation: f64, what: &str| {
+        let (found_mean, found_deviation) = moments(values);
+        let tolerance = 6.0 * deviation / (DRAWS as f64).sqrt();
+        assert!((found_mean - mean).abs() < tolerance, "{what}: mean {found_mean} for {mean} ± {deviation}");
+        assert!((found_deviation - deviation).abs() < tolerance, "{what}: deviation {found_deviation} for {deviation}");
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    for (n, d) in [(40, 3), (14, 17)] {
+        // Columns of different units, away from 0.
+        let x: Vec<f64> =
+            rows(1, n, d).iter().enumerate().map(|(i, x)| (2.0 + x) * 10.0_f64.powf((i % d % 3) as f64)).collect();
+        let at: Vec<f64> = x[..d].iter().map(|x| 1.5 * x - 0.5).collect();
+        for (intercept, standardise) in [(true, true), (true, false), (false, true)] {
+            for mut settings in linear_settings() {
+                (settings.intercept, settings.standardise) = (intercept, standardise);
+                let model = VbLinear::fit(&x, d, &numbers(&x, d), settings).unwrap();
+                let told = model.coefficients();
+                let draws = model.samples(DRAWS, &mut rng).unwrap();
+                for j in 0..d {
+                    let column: Vec<f64> = draws.iter().map(|draw| draw.weights[j]).collect();
+                    near(&column, told.weights[j], told.standard_deviations[j], "linear");
+                }
+                let seen: Vec<f64> = draws.iter().map(|draw| draw.score(&at).unwrap()).collect();
+                let predicted = model.predict(&at).unwrap()[0];
+                near(&seen, predicted.mean, predicted.weight_variance().sqrt(), "linear, a row");
+                assert!(intercept || draws.iter().all(|draw| draw.intercept == 0.0));
+            }
+            for mut settings in logit_settings() {
+                (settings.intercept, settings.standardise) = (intercept, standardise);
+                let model = VbLogit::fit(&x, d, &classes(&rows(1, n, d), d), settings).unwrap();
+                let told = model.coefficients();
+                let draws = model.samples(DRAWS, &mut rng).unwrap();
+                for j in 0..d {
+                    let column: Vec<f64> = draws.iter().map(|draw| draw.weights[j]).collect();
+                    near(&column, told.weights[j], told.standard_deviations[j], "logit");
+                }
+                let seen: Vec<f64> = draws.iter().map(|draw| draw.score(&at).unwrap()).collect();
+                let predicted = model.predict(&at).unwrap()[0].projection;
+                near(&seen, predicted.mean, predicted.variance.sqrt(), "logit, a row");
+                assert!(intercept || draws.iter().all(|draw| draw.intercept == 0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn one_draw_is_the_first_of_many() {
+    let (n, d) = (20, 3);
+    let x = rows(5, n, d);
+    let linear = VbLinear::fit(&x, d, &numbers(&x, d), VbLinearSettings::default()).unwrap();
+    let logit = VbLogit::fit(&x, d, &classes(&x, d), VbLogitSettings::default()).unwrap();
+    let rng = || ChaCha8Rng::seed_from_u64(7);
+    assert_eq!(linear.samples(1, &mut rng()).unwrap(), [linear.sample(&mut rng()).unwrap()]);
+    assert_eq!(logit.samples(1, &mut rng()).unwrap(), [logit.sample(&mut rng()).unwrap()]);
+    assert!(linear.samples(0, &mut rng()).unwrap().is_empty() && logit.samples(0, &mut rng()).unwrap().is_empty());
+}
+
+#[test]
+fn collinear_columns_are_named() {
+    let base = rows(41, 30, 3);
+    let labels = classes(&base, 3);
+    let y = numbers(&base, 3);
+    let both = |x: &[f64], d: usize| {
+        let mut infos = Vec::new();
+        for settings in linear_settings() {
+            infos.push(VbLinear::fit(x, d, &y[..x.len() / d], settings).unwrap().info().clone());
+        }
+        for settings in logit_settings() {
+            infos.push(VbLogit::fit(x, d, &labels[..x.len() / d], settings).unwrap().info().clone());
+        }
+        infos
+    };
+    let columns = |make: &dyn Fn(&[f64]) -> Vec<f64>| -> Vec<f64> { base.chunks(3).flat_map(make).collect() };
+
+    for info in both(&columns(&|r| vec![r[0], r[0], 2.0 * r[0]]), 3) {
+        assert!(info.design_condition > 1e14 && info.collinear_columns == [0, 1, 2], "{info:?}");
+        assert!(info.advice.contains("Columns 0, 1, 2 are collinear"), "{}", info.advice);
+    }
+    // A sum of two, among others, one of them constant.
+    for info in both(&columns(&|r| vec![r[2], r[0], 7.0, r[1], 1e6 * (r[0] + r[1]) - 3.0]), 5) {
+        assert!(info.design_condition > 1e14 && info.collinear_columns == [1, 3, 4], "{info:?}");
+        assert!(info.advice.contains("Columns 1, 3, 4"), "{}", info.advice);
+    }
+    for info in both(&columns(&|r| vec![7.0, 1e5 * r[0], r[1] + 4.0, 1e-5 * r[2], 7.0]), 5) {
+        assert!((1.0..10.0).contains(&info.design_condition) && info.collinear_columns.is_empty(), "{info:?}");
+    }
+    // Correlation ρ has the eigenvalues 1 ± ρ.
+    let signs = [1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0, -1.0];
+    let x: Vec<f64> = signs.chunks(2).flat_map(|s| [s[0], 0.6 * s[0] + 0.8 * s[1]]).collect();
+    for info in both(&x, 2) {
+        assert!((info.design_condition - 4.0).abs() < 1e-12, "{info:?}");
+    }
+    for info in both(&rows(8, 4, 9), 9) {
+        assert!(info.design_condition == f64::INFINITY && info.collinear_columns.is_empty(), "{info:?}");
+        let read: FitInfo = serde_json::from_str(&serde_json::to_string(&info).unwrap()).unwrap();
+        assert_eq!(read, info);
+    }
 }

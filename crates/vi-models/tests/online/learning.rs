@@ -24,7 +24,14 @@ fn sweeps_over_kept_rows_find_the_best_gaussian() {
     assert_eq!(model.diagnose(10_000, &mut rng).unwrap().advice, Advice::Sweep);
     let info = model.refine(RefineSettings::default()).unwrap();
     assert!(info.bounds.last() > info.bounds.first());
+    assert_eq!(model.info().k_hat, None);
     let good = model.diagnose(10_000, &mut rng).unwrap();
+    assert_eq!(model.info(), good);
+    assert!(model.diagnose(3, &mut rng).is_err() && model.info() == good);
+    let mut further = model.clone();
+    assert!(further.update(&rows[..2], labels[0]).is_err() && further.info() == good);
+    further.update(&rows[..3], labels[0]).unwrap();
+    assert_eq!((further.info().k_hat, further.info().advice), (None, Advice::Diagnose));
     assert!(good.advice == Advice::Good && good.effective_share.is_some_and(|share| share > 0.98), "{good:?}");
     // The order of the rows decides a one-pass posterior, not the best one.
     reversed.update_batch(&rows[..150], &labels[..50]).unwrap();

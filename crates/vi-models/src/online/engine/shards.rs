@@ -31,7 +31,7 @@ impl<F: Family> Engine<F> {
                 evidence: parts.iter().map(|part| part.evidence).sum(),
             });
         }
-        self.members = members;
+        (self.members, self.diagnosis) = (members, None);
         for other in others {
             self.observations = self.observations.saturating_add(other.observations);
             self.rows.extend(other.rows.iter().cloned());

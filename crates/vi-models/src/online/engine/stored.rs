@@ -77,7 +77,7 @@ impl<F: Family> Engine<F> {
             checked.and_then(|()| family.check_observation(&kept.observed)).map_err(|error| error.at_row(i))?;
         }
         let work = Work::new(design.columns());
-        Ok(Self { settings, family, design, fixed, members, rows, observations, refined, work })
+        Ok(Self { settings, family, design, fixed, members, rows, observations, refined, diagnosis: None, work })
     }
 }
 

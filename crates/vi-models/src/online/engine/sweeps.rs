@@ -47,6 +47,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn settle(&mut self) {
         self.fixed = true;
         self.refined = self.observations;
+        self.diagnosis = None;
     }
 
     /// Whether all rows are there and the posterior is a full Gaussian of them.

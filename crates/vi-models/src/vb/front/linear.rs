@@ -1,13 +1,17 @@
 //! Linear regression on plain slices.
 
+use rand::Rng;
+use rand_distr::{Distribution, Gamma, StandardNormal};
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 use vi_linalg::faer::{MatRef, Par};
 
 use super::super::linear::{LinearFit, StudentPrediction, fit};
 use super::super::{LinearPrior, Relevance, VbSettings};
+use super::collinear::Collinearity;
 use super::scaling::{Scaling, rows};
-use super::{Coefficients, FitInfo, advice};
+use super::{Coefficients, FitInfo, advice, drawn};
+use crate::online::Draw;
 use crate::{ModelError, check};
 
 /// How [`VbLinear`] fits; start from [`default`](Self::default).
@@ -68,7 +72,7 @@ pub struct VbLinear {
 impl VbLinear {
     /// Fits `y` (length `n`) to the rows of `x`: `n` rows of `columns` numbers, one after another.
     ///
-    /// Cost that of [`linear`](super::super::linear()) or [`linear_ard`](super::super::linear_ard) and a copy of the rows.
+    /// Cost that of [`linear`](super::super::linear()) or [`linear_ard`](super::super::linear_ard) and a copy of the rows, and the eigenvalues of the columns' Gram matrix for [`FitInfo`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite`, `Overflow`,
@@ -93,9 +97,20 @@ impl VbLinear {
         // A flat intercept takes one observation's worth of noise with it.
         let observations = if intercept { (n - 1) as f64 } else { n as f64 };
         let fit = fit(scaled.as_ref(), &labels, observations, ard, prior, stop, Par::Seq)?;
-        let line = advice::general(fit.info(), n, columns, ard);
+        // Centred rows sum to 0.
+        let rank = if intercept { n - 1 } else { n };
+        let design = Collinearity::of(scaled.as_ref(), rank, &scaling.constant)?;
+        let line = advice::general(fit.info(), &design, n, columns, ard);
         let advice = line.unwrap_or_else(|| "Converged: nothing to do.".to_owned());
-        let info = FitInfo { iterations: fit.info().clone(), constant_columns: scaling.constant.clone(), advice };
+        let info = FitInfo {
+            iterations: fit.info().clone(),
+            design_condition: design.condition,
+            collinear_columns: design.columns,
+            constant_columns: scaling.constant.clone(),
+            k_hat: None,
+            effective_share: None,
+            advice,
+        };
         let model = Self { settings, rows: n, scaling, target, fit, info };
         model.coefficients().check(model.fit.noise_variance().is_finite())?;
         Ok(model)
@@ -138,6 +153,80 @@ impl VbLinear {
         let means = of(weights.mean());
         let shift: f64 = means.iter().zip(&self.scaling.centres).map(|(mean, centre)| mean * centre).sum();
         Coefficients { intercept: self.target.centres[0] - shift, standard_deviations: of(&deviations), weights: means }
+    }
+
+    /// A draw of noise and weights from the posterior, in the units of the data: act as if it were the truth. The draw of the noise is not
+    /// returned.
+    ///
+    /// ```text
+    /// τ ~ Gam(a_N, b_N),   w ~ N(w_N, V_N/τ),   intercept at the centre of the columns ~ N(ȳ, 1/(nτ))
+    /// ```
+    ///
+    /// The intercept of the draw is the linear predictor where all inputs are 0; it is 0 without one. Cost that of
+    /// [`samples`](Self::samples) for one.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Overflow` for a noise or a weight beyond a float.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_models::vb::{VbLinear, VbLinearSettings};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// let y = [23.1, 25.9, 29.0, 32.2, 34.8, 38.1];
+    /// let model = VbLinear::fit(&x, 1, &y, VbLinearSettings::default())?;
+    /// let truth = model.sample(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+    /// assert!((truth.weights[0] - 3.0).abs() < 0.5 && (truth.score(&[6.0])? - 38.0).abs() < 1.0);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+        self.draw(self.fit.weights().draw_deviations(1, rng)?.col(0).iter(), rng)
+    }
+
+    /// Many draws, as [`sample`](Self::sample) makes one. Cost `d²` flops a draw for `d` columns, or, with no more rows than columns,
+    /// `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
+    ///
+    /// # Errors
+    /// Those of [`sample`](Self::sample).
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_models::vb::{VbLinear, VbLinearSettings};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// let y = [23.1, 25.9, 29.0, 32.2, 34.8, 38.1];
+    /// let model = VbLinear::fit(&x, 1, &y, VbLinearSettings::default())?;
+    /// let draws = model.samples(1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+    /// let mean = draws.iter().map(|draw| draw.weights[0]).sum::<f64>() / 1000.0;
+    /// assert!((mean - model.coefficients().weights[0]).abs() < 0.02);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
+        let deviations = self.fit.weights().draw_deviations(draws, rng)?;
+        deviations.col_iter().map(|deviation| self.draw(deviation.iter(), rng)).collect()
+    }
+
+    /// The draw whose weights deviate so, in units of the noise.
+    fn draw<'a, R: Rng + ?Sized>(
+        &self,
+        deviation: impl Iterator<Item = &'a f64>,
+        rng: &mut R,
+    ) -> Result<Draw, ModelError> {
+        let noise = self.fit.noise();
+        let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
+        let precisions = Gamma::new(noise.shape, 1.0 / noise.rate).map_err(|_| overflow(1.0 / noise.rate))?;
+        let precision: f64 = precisions.sample(rng);
+        let sigma = precision.recip().sqrt();
+        if !sigma.is_finite() {
+            return Err(overflow(sigma * sigma).into());
+        }
+        let scale = self.target.scales[0];
+        let means = self.fit.weights().mean();
+        let weights = means.iter().zip(deviation).map(|(mean, deviation)| mean + sigma * deviation);
+        let mut centre = self.target.centres[0];
+        if self.settings.intercept {
+            let z: f64 = StandardNormal.sample(rng);
+            centre += scale * sigma * z / (self.rows as f64).sqrt();
+        }
+        Ok(drawn(centre, scale, weights, &self.scaling)?)
     }
 
     /// The columns by relevance, the most relevant first.

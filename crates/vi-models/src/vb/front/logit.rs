@@ -7,10 +7,12 @@ use vi_linalg::faer::Par;
 
 use super::super::logit::{Grouping, LogitFit, check_data, fit};
 use super::super::{LogitBound, LogitPrior, Relevance, VbSettings};
+use super::collinear::Collinearity;
 use super::scaling::{Scaling, rows};
-use super::{Coefficients, FitInfo, advice};
+use super::{Coefficients, FitInfo, advice, drawn};
 use crate::ModelError;
 use crate::metrics::{Psis, gaussian_psis_of};
+use crate::online::Draw;
 use crate::predict::LogisticPrediction;
 
 /// How [`VbLogit`] fits; start from [`default`](Self::default).
@@ -80,7 +82,7 @@ pub struct VbLogit {
 impl VbLogit {
     /// Fits the labels `y`, 0 or 1 (length `n`), to the rows of `x`: `n` rows of `columns` numbers, one after another.
     ///
-    /// Cost that of [`logit`](super::super::logit()) or [`logit_ard`](super::super::logit_ard) and a copy of the rows.
+    /// Cost that of [`logit`](super::super::logit()) or [`logit_ard`](super::super::logit_ard) and a copy of the rows, and the eigenvalues of the columns' Gram matrix for [`FitInfo`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite` or `Label`,
@@ -93,14 +95,27 @@ impl VbLogit {
         let scaling = Scaling::of(x, intercept && standardise, standardise)?;
         let scaled = scaling.apply(x, intercept)?;
         let fit = fit(scaled.as_ref(), y, grouping, prior, bound, stop, Par::Seq)?;
-        let advice = advice::general(fit.info(), x.nrows(), columns, ard).unwrap_or_else(|| match bound {
+        let first = usize::from(intercept);
+        let constant: Vec<usize> = scaling.constant.iter().map(|j| j + first).collect();
+        let found = Collinearity::of(scaled.as_ref(), x.nrows(), &constant)?;
+        let inputs = found.columns.iter().filter_map(|j| j.checked_sub(first)).collect();
+        let design = Collinearity { columns: inputs, ..found };
+        let advice = advice::general(fit.info(), &design, x.nrows(), columns, ard).unwrap_or_else(|| match bound {
             LogitBound::JaakkolaJordan => {
                 "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
                     .to_owned()
             }
-            LogitBound::Softplus => "Converged: `diagnose` tells whether the posterior is Gaussian enough.".to_owned(),
+            LogitBound::Softplus => advice::UNDIAGNOSED.to_owned(),
         });
-        let info = FitInfo { iterations: fit.info().clone(), constant_columns: scaling.constant.clone(), advice };
+        let info = FitInfo {
+            iterations: fit.info().clone(),
+            design_condition: design.condition,
+            collinear_columns: design.columns,
+            constant_columns: scaling.constant.clone(),
+            k_hat: None,
+            effective_share: None,
+            advice,
+        };
         let model = Self { settings, scaling, fit, info };
         model.coefficients().check(true)?;
         Ok(model)
@@ -116,7 +131,7 @@ impl VbLogit {
     }
 
     /// How near the posterior of the weights is to the true one at the shrinkage that was found: PSIS `k̂` and the draws' worth, from
-    /// the rows of the fit. Cost `draws·n·d`.
+    /// the rows of the fit; [`info`](Self::info) tells them from then on. Cost `draws·n·d`.
     ///
     /// # Errors
     /// Those of [`fit`](Self::fit) for the rows; `Setting` for fewer than 25 draws; `NotPositiveDefinite`.
@@ -126,13 +141,15 @@ impl VbLogit {
     /// use vi_models::vb::{VbLogit, VbLogitSettings};
     /// let x: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 60) / 30.0 - 1.0).collect();
     /// let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| f64::from(x + f64::from(i as u8 % 3) > 1.0)).collect();
-    /// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let mut model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
     /// let psis = model.diagnose(&x, &y, 1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// assert!(psis.effective_draws() > 500.0);
+    /// assert_eq!(model.info().k_hat, Some(psis.k_hat));
+    /// assert_eq!(model.info().advice, "Converged, and the posterior is near the true one.");
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     pub fn diagnose<R: Rng + ?Sized>(
-        &self,
+        &mut self,
         x: &[f64],
         y: &[f64],
         draws: usize,
@@ -142,14 +159,19 @@ impl VbLogit {
         check_data(x, y)?;
         let scaled = self.scaling.apply(x, self.settings.intercept)?;
         let shrinkage = self.fit.shrinkage_of_weights();
-        gaussian_psis_of(&self.fit.weights().belief()?, draws, rng, |w| {
+        let psis = gaussian_psis_of(&self.fit.weights().belief()?, draws, rng, |w| {
             let mut log_joint: f64 = w.iter().zip(&shrinkage).map(|(w, alpha)| -0.5 * alpha * w * w).sum();
             for (i, label) in y.iter().enumerate() {
                 let t: f64 = scaled.row(i).iter().zip(w).map(|(x, w)| x * w).sum();
                 log_joint += log_sigmoid(if *label == 1.0 { t } else { -t });
             }
             Ok(log_joint)
-        })
+        })?;
+        let share = psis.effective_draws() / draws as f64;
+        self.info.k_hat = Some(psis.k_hat);
+        self.info.effective_share = Some(share);
+        advice::after_diagnosis(&mut self.info.advice, share, psis.k_hat);
+        Ok(psis)
     }
 
     /// The weights in the units of the data.
@@ -165,6 +187,59 @@ impl VbLogit {
         let shift: f64 = means.iter().zip(&self.scaling.centres).map(|(mean, centre)| mean * centre).sum();
         let at_centre = if first == 1 { weights.mean()[0] } else { 0.0 };
         Coefficients { intercept: at_centre - shift, standard_deviations: of(&deviations), weights: means }
+    }
+
+    /// A draw of the weights from the posterior `N(w, V)`, in the units of the data: act as if it were the truth.
+    ///
+    /// The intercept of the draw is the log odds where all inputs are 0; it is 0 without one. Cost that of [`samples`](Self::samples) for
+    /// one.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Overflow` for a weight beyond a float.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_models::vb::{VbLogit, VbLogitSettings};
+    /// let x = [0.5, 1.2, -0.3, 2.2, -1.5, 0.1, 3.0, -2.2, 1.9, -0.7];
+    /// let y = [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
+    /// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let truth = model.sample(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+    /// assert!(truth.score(&[10.0])? > truth.score(&[-10.0])?);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+        self.draw(self.fit.weights().draw_deviations(1, rng)?.col(0).iter())
+    }
+
+    /// Many draws, as [`sample`](Self::sample) makes one. Cost `d²` flops a draw for `d` weights, or, with no more rows than weights,
+    /// `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
+    ///
+    /// # Errors
+    /// Those of [`sample`](Self::sample).
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_models::vb::{VbLogit, VbLogitSettings};
+    /// let x = [0.5, 1.2, -0.3, 2.2, -1.5, 0.1, 3.0, -2.2, 1.9, -0.7];
+    /// let y = [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
+    /// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let draws = model.samples(1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+    /// let mean = draws.iter().map(|draw| draw.weights[0]).sum::<f64>() / 1000.0;
+    /// let told = model.coefficients();
+    /// assert!((mean - told.weights[0]).abs() < 0.2 * told.standard_deviations[0]);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
+        let deviations = self.fit.weights().draw_deviations(draws, rng)?;
+        deviations.col_iter().map(|deviation| self.draw(deviation.iter())).collect()
+    }
+
+    /// The draw whose weights, the intercept's first, deviate so.
+    fn draw<'a>(&self, deviation: impl Iterator<Item = &'a f64>) -> Result<Draw, ModelError> {
+        let means = self.fit.weights().mean();
+        let mut weights = means.iter().zip(deviation).map(|(mean, deviation)| mean + deviation);
+        let centre = if self.settings.intercept { weights.next().unwrap_or(0.0) } else { 0.0 };
+        Ok(drawn(centre, 1.0, weights, &self.scaling)?)
     }
 
     /// The columns by relevance, the most relevant first; an intercept is left out.

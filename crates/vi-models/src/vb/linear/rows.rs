@@ -3,12 +3,12 @@
 use vi_core::Error;
 use vi_linalg::faer::diag::Diag;
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
-use vi_linalg::faer::linalg::evd::{self, ComputeEigenvectors};
 use vi_linalg::faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
 use vi_linalg::faer::linalg::svd::{self, ComputeSvdVectors};
 use vi_linalg::faer::{Mat, MatRef, Par, Spec};
 use vi_linalg::kernels::{mirror_lower, symmetric_rank_r};
 
+use super::super::spectrum::eigen;
 use crate::ModelError;
 use crate::whitened::product;
 
@@ -53,28 +53,24 @@ impl<'a> Rows<'a> {
     /// Cost `n²d` flops and an eigendecomposition of `n × n`, or a singular value decomposition of `d × d`.
     pub(super) fn spectrum(&self, par: Par) -> Result<Spectrum, ModelError> {
         let (x, m) = (self.x(), self.x().nrows());
-        let mut left = Mat::zeros(m, m);
-        let mut values = Diag::zeros(m);
-        let failed = |()| Error::Overflow { quantity: "the spectrum of X", value: f64::NAN };
-        if self.few() {
+        let (values, left) = if self.few() {
             let mut gram = Mat::zeros(m, m);
             symmetric_rank_r(gram.as_mut(), 1.0, x, x, par);
             mirror_lower(gram.as_mut());
-            let request = evd::self_adjoint_evd_scratch::<f64>(m, ComputeEigenvectors::Yes, par, Spec::default());
-            let mut memory = MemBuffer::new(request);
-            let (stack, vectors) = (MemStack::new(&mut memory), Some(left.as_mut()));
-            evd::self_adjoint_evd(gram.as_ref(), values.as_mut(), vectors, par, stack, Spec::default())
-                .map_err(|_| failed(()))?;
+            eigen(gram.as_ref(), par)?
         } else {
+            let (mut left, mut values) = (Mat::zeros(m, m), Diag::zeros(m));
             let (none, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
             let mut memory = MemBuffer::new(svd::svd_scratch::<f64>(m, m, thin, none, par, Spec::default()));
             let (stack, vectors) = (MemStack::new(&mut memory), Some(left.as_mut()));
-            svd::svd(x, values.as_mut(), vectors, None, par, stack, Spec::default()).map_err(|_| failed(()))?;
-        }
+            svd::svd(x, values.as_mut(), vectors, None, par, stack, Spec::default())
+                .map_err(|_| Error::Overflow { quantity: "the spectrum of X", value: f64::NAN })?;
+            ((0..m).map(|k| values[k]).collect(), left)
+        };
         // XXᵀ has no negative eigenvalue: one that comes out below 0 is the rounding of 0.
         let square = |value: f64| if self.few() { value.max(0.0) } else { value * value };
         Ok(Spectrum {
-            values: (0..m).map(|k| square(values[k])).collect(),
+            values: values.into_iter().map(square).collect(),
             along: product(left.transpose(), &self.y),
             null: x.ncols() - m,
             rest: self.rest,
