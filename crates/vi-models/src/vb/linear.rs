@@ -205,7 +205,7 @@ pub(super) fn fit(
     let start = Start { theta: vec![model.shrinkage_prior.mean().ln(); groups], pseudo_bound: None };
     // With XᵀX at hand the primal form is no dearer down to n ≈ d/2, and it loses fewer digits of V_jj.
     let dual = if ard { 2 * x.nrows() < x.ncols() } else { rows.few() };
-    let mut ridge = Ridge::new(rows.x(), dual, par);
+    let ridge = Ridge::new(rows.x(), dual, par);
     if ard {
         let mut cycle = PerWeight { model: &model, rows: &rows, ridge };
         let ascent = ascend(&mut cycle, start, &settings)?;
@@ -213,8 +213,10 @@ pub(super) fn fit(
         cycle.ridge.solve_unweighted(shrinkage, &rows.y)?;
         model.finish(&rows, cycle.ridge, &ascent, prior)
     } else {
-        let mut cycle = Shared { model: &model, spectrum: rows.spectrum(par)? };
+        let gram = rows.gram(par);
+        let mut cycle = Shared { model: &model, spectrum: rows.spectrum(gram.as_ref(), par)? };
         let ascent = ascend(&mut cycle, start, &settings)?;
+        let mut ridge = ridge.with_gram(gram);
         ridge.solve_unweighted(Shrinkage::Shared(ascent.theta[0].exp()), &rows.y)?;
         model.finish(&rows, ridge, &ascent, prior)
     }

@@ -18,7 +18,7 @@ use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::linalg::triangular_inverse::invert_lower_triangular;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
-use vi_linalg::kernels::{axpy, dot, symmetric_rank_r};
+use vi_linalg::kernels::{axpy, dot};
 use vi_linalg::{Cholesky, LinalgError};
 
 use super::weights::{Form, WeightDistribution};
@@ -61,13 +61,15 @@ pub(super) struct Ridge<'a> {
     dual: bool,
     /// `L`, `n × n` in the dual form, `d × d` in the primal; its strict upper triangle is scratch.
     factor: Mat<f64>,
-    /// `L⁻¹`, made on demand.
+    /// `L⁻¹`, made on demand, and whether it has been.
     inverse: Mat<f64>,
+    inverted: bool,
     /// `XᵀX` or, for a shared precision in the dual form, `XXᵀ`: lower triangles, kept where they do not change.
     gram: Option<Mat<f64>>,
-    /// `S` in the dual form (`n × d`, empty before it is needed).
+    /// `S` in the dual form (`n × d`, empty before it is needed), and whether it is that of this step.
     scaled: Mat<f64>,
-    /// `d × TILE`.
+    is_scaled: bool,
+    /// `TILE` columns, of rows or of `S`.
     tile: Mat<f64>,
     memory: MemBuffer,
     shrinkage: Shrinkage,
@@ -110,9 +112,11 @@ impl<'a> Ridge<'a> {
             dual,
             factor: Mat::zeros(size, size),
             inverse: Mat::new(),
+            inverted: false,
             gram: None,
             scaled: Mat::new(),
-            tile: Mat::zeros(d, TILE.min(n)),
+            is_scaled: false,
+            tile: Mat::zeros(d.max(size), TILE.min(n)),
             memory: MemBuffer::new(factor_in_place_scratch(size, par)),
             shrinkage: Shrinkage::Shared(1.0),
             h: Vec::new(),
@@ -121,6 +125,11 @@ impl<'a> Ridge<'a> {
             log_det: 0.0,
             reflections: 0,
         }
+    }
+
+    /// The same with `XXᵀ` (lower triangle) that is known already.
+    pub(super) fn with_gram(self, gram: Option<Mat<f64>>) -> Self {
+        if self.dual { Self { gram, ..self } } else { self }
     }
 
     fn n(&self) -> usize {
@@ -163,6 +172,7 @@ impl<'a> Ridge<'a> {
 
     fn solve(&mut self, shrinkage: Shrinkage, r: &[f64]) -> Result<(), ModelError> {
         self.shrinkage = shrinkage;
+        (self.inverted, self.is_scaled) = (false, false);
         if self.dual { self.solve_dual(r) } else { self.solve_primal(r) }
     }
 
@@ -228,7 +238,7 @@ impl<'a> Ridge<'a> {
             if self.gram.is_none() {
                 let mut gram = Mat::zeros(n, n);
                 let rows = self.rows.transposed().transpose();
-                symmetric_rank_r(gram.as_mut(), 1.0, rows, rows, self.par);
+                add_outer_product(gram.as_mut(), rows, self.par);
                 self.gram = Some(gram);
             }
             let roots: Vec<f64> = (0..n).map(|i| (self.weight(i) / alpha).sqrt()).collect();
@@ -245,7 +255,7 @@ impl<'a> Ridge<'a> {
             self.scale();
             self.factor.fill(0.0);
             let scaled = self.scaled.as_ref();
-            symmetric_rank_r(self.factor.as_mut(), 1.0, scaled, scaled, self.par);
+            add_outer_product(self.factor.as_mut(), scaled, self.par);
         }
         for i in 0..n {
             self.factor[(i, i)] += 1.0;
@@ -274,6 +284,10 @@ impl<'a> Ridge<'a> {
 
     /// `S = H^½XA^(−½)` into `scaled`.
     fn scale(&mut self) {
+        if self.is_scaled {
+            return;
+        }
+        self.is_scaled = true;
         let (n, d) = (self.n(), self.d());
         if self.scaled.nrows() == 0 {
             self.scaled = Mat::zeros(n, d);
@@ -361,6 +375,10 @@ impl<'a> Ridge<'a> {
 
     /// `L⁻¹`, lower triangle. Cost a third of its size cubed.
     fn invert(&mut self) {
+        if self.inverted {
+            return;
+        }
+        self.inverted = true;
         let size = self.factor.nrows();
         if self.inverse.nrows() == 0 {
             self.inverse = Mat::zeros(size, size);
@@ -368,7 +386,7 @@ impl<'a> Ridge<'a> {
         invert_lower_triangular(self.inverse.as_mut(), self.factor.as_ref(), self.par);
     }
 
-    /// `V_jj`, length `d`. Cost `d³/3` flops (primal), `n²d` (dual), where they are off by up to `ε/α_j`.
+    /// `V_jj`, length `d`. Cost `d³/3` flops (primal), `n²d + n³/3` (dual), where they are off by up to `ε/α_j`.
     pub(super) fn variances(&mut self) -> Vec<f64> {
         if !self.dual {
             self.invert();
@@ -380,13 +398,20 @@ impl<'a> Ridge<'a> {
                 .collect();
         }
         self.scale();
-        solve_lower_in_place(self.factor.as_ref(), self.scaled.as_mut(), self.par);
-        (0..self.d())
-            .map(|j| {
-                let whitened = column(self.scaled.as_ref(), j);
-                ((1.0 - dot(whitened, whitened)) / self.shrinkage.get(j)).max(0.0)
-            })
-            .collect()
+        self.invert();
+        let (n, d) = (self.n(), self.d());
+        let mut variances = Vec::with_capacity(d);
+        for start in (0..d).step_by(TILE.min(n)) {
+            let count = TILE.min(n).min(d - start);
+            let columns = self.scaled.as_ref().subcols(start, count);
+            let mut whitened = self.tile.as_mut().submatrix_mut(0, 0, n, count);
+            multiply_lower(whitened.as_mut(), self.inverse.as_ref(), columns, self.par);
+            for j in 0..count {
+                let whitened = column(whitened.as_ref(), j);
+                variances.push(((1.0 - dot(whitened, whitened)) / self.shrinkage.get(start + j)).max(0.0));
+            }
+        }
+        variances
     }
 
     /// The residual `r − Xw` for unit weights: in the dual form it is `M⁻¹r`, without a difference.
@@ -402,10 +427,16 @@ impl<'a> Ridge<'a> {
     pub(super) fn finish(&mut self, r: &[f64]) -> Result<(WeightDistribution, f64), ModelError> {
         let weights = if self.dual {
             self.scale();
-            solve_lower_in_place(self.factor.as_ref(), self.scaled.as_mut(), self.par);
+            self.invert();
             let (n, d) = (self.n(), self.d());
-            let root = |j: usize| self.shrinkage.get(j).sqrt();
-            let loss = Mat::from_fn(n, d, |i, j| self.scaled[(i, j)] / root(j));
+            let mut loss = Mat::zeros(n, d);
+            multiply_lower(loss.as_mut(), self.inverse.as_ref(), self.scaled.as_ref(), self.par);
+            for j in 0..d {
+                let root = self.shrinkage.get(j).sqrt();
+                for loss in column_mut(loss.as_mut(), j) {
+                    *loss /= root;
+                }
+            }
             let variances = (0..d).map(|j| 1.0 / self.shrinkage.get(j)).collect();
             // V⁻¹w = Xᵀr.
             let energy = (0..n).map(|i| r[i] * dot(column(self.rows.transposed(), i), &self.w)).sum();
@@ -476,12 +507,13 @@ fn over(v: &[f64], scale: &[f64]) -> Vec<f64> {
     v.iter().zip(scale).map(|(v, scale)| v / scale).collect()
 }
 
-/// Bands of rows of a lower triangle and the columns up to their last diagonal entry, `(first, end)`: of 24 rows, the height of
-/// faer's kernels, or an eighth of the triangle where that is more. A product in bands does up to an eighth more flops than the
-/// triangle has and runs at the speed of a square one.
+/// Rows of a lower triangle that are multiplied at once, by the columns up to their last diagonal entry: the height of faer's
+/// kernels. The product does a few per cent more flops than the triangle has, at the speed of a square one.
+const BAND: usize = 24;
+
+/// The bands of a lower triangle: `(first, end)`.
 fn bands(size: usize) -> impl Iterator<Item = (usize, usize)> {
-    let height = 24 * size.div_ceil(8 * 24);
-    (0..size).step_by(height.max(1)).map(move |first| (first, size.min(first + height)))
+    (0..size).step_by(BAND).map(move |first| (first, size.min(first + BAND)))
 }
 
 /// `out = L·x` for a lower triangle with zeros above it.
@@ -494,7 +526,7 @@ fn multiply_lower(out: MatMut<'_, f64>, lower: MatRef<'_, f64>, x: MatRef<'_, f6
 }
 
 /// `lower += xxᵀ`; what stands above the diagonal is lost.
-fn add_outer_product(lower: MatMut<'_, f64>, x: MatRef<'_, f64>, par: Par) {
+pub(super) fn add_outer_product(lower: MatMut<'_, f64>, x: MatRef<'_, f64>, par: Par) {
     let mut lower = lower;
     for (first, end) in bands(lower.nrows()) {
         let (band, before) = (x.subrows(first, end - first), x.subrows(0, end).transpose());

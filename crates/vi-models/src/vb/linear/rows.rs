@@ -6,11 +6,15 @@ use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
 use vi_linalg::faer::linalg::svd::{self, ComputeSvdVectors};
 use vi_linalg::faer::{Mat, MatRef, Par, Spec};
-use vi_linalg::kernels::{mirror_lower, symmetric_rank_r};
+use vi_linalg::kernels::mirror_lower;
 
+use super::super::ridge::add_outer_product;
 use super::super::spectrum::eigen;
 use crate::ModelError;
 use crate::whitened::product;
+
+/// Rows copied at once.
+const CHUNK: usize = 64;
 
 /// At most `d` rows with `‖y − Xw‖² = ‖y_kept − X_kept·w‖² + rest` for every `w`.
 ///
@@ -30,7 +34,15 @@ impl<'a> Rows<'a> {
         if n <= d {
             return Self { triangle: None, all: x, y: y.to_vec(), rest: 0.0 };
         }
-        let mut both = Mat::from_fn(n, d + 1, |i, j| if j < d { x[(i, j)] } else { y[i] });
+        let mut both = Mat::zeros(n, d + 1);
+        // A few rows at a time, whose lines of memory stay in the cache until all their columns have been read.
+        for first in (0..n).step_by(CHUNK) {
+            let count = CHUNK.min(n - first);
+            both.as_mut().submatrix_mut(first, 0, count, d).copy_from(x.subrows(first, count));
+        }
+        for (both, y) in both.col_mut(d).iter_mut().zip(y) {
+            *both = *y;
+        }
         let block = recommended_block_size::<f64>(n, d + 1);
         let mut coefficients = Mat::zeros(block, d + 1);
         let mut memory = MemBuffer::new(qr_in_place_scratch::<f64>(n, d + 1, block, par, Spec::default()));
@@ -50,13 +62,21 @@ impl<'a> Rows<'a> {
         self.triangle.is_none()
     }
 
-    /// Cost `n²d` flops and an eigendecomposition of `n × n`, or a singular value decomposition of `d × d`.
-    pub(super) fn spectrum(&self, par: Par) -> Result<Spectrum, ModelError> {
-        let (x, m) = (self.x(), self.x().nrows());
-        let (values, left) = if self.few() {
+    /// `XXᵀ`, where all rows were kept. Cost `n²d` flops.
+    pub(super) fn gram(&self, par: Par) -> Option<Mat<f64>> {
+        self.few().then(|| {
+            let (x, m) = (self.x(), self.x().nrows());
             let mut gram = Mat::zeros(m, m);
-            symmetric_rank_r(gram.as_mut(), 1.0, x, x, par);
+            add_outer_product(gram.as_mut(), x, par);
             mirror_lower(gram.as_mut());
+            gram
+        })
+    }
+
+    /// From [`gram`](Self::gram). Cost of an eigendecomposition of `n × n`, or a singular value decomposition of `d × d`.
+    pub(super) fn spectrum(&self, gram: Option<&Mat<f64>>, par: Par) -> Result<Spectrum, ModelError> {
+        let (x, m) = (self.x(), self.x().nrows());
+        let (values, left) = if let Some(gram) = gram {
             eigen(gram.as_ref(), par)?
         } else {
             let (mut left, mut values) = (Mat::zeros(m, m), Diag::zeros(m));

@@ -2,7 +2,7 @@
 
 use libm::lgamma;
 use vi_core::Error;
-use vi_core::special::{jaakkola_jordan, log_sigmoid};
+use vi_core::special::jaakkola_jordan;
 use vi_linalg::kernels::dot;
 
 use super::super::ascent::{Cycle, Start, Step};
@@ -15,6 +15,9 @@ use crate::whitened::product;
 /// `ln ξ²` of a row of zeros, for which `ξ = 0`.
 const LOG_ZERO: f64 = -700.0;
 
+/// Where `λ(ξ)` is near enough to its value at 0 to be a quotient of two small numbers.
+const SMALL: f64 = 1e-4;
+
 /// `θ = (ln E α of each group, ln ξ² of each row)`.
 pub(super) struct Quadratic<'a> {
     model: &'a Model<'a>,
@@ -26,6 +29,8 @@ pub(super) struct Quadratic<'a> {
     h: Vec<f64>,
     a: Vec<f64>,
     nu: Vec<f64>,
+    /// The `θ` that all of this is of.
+    at: Vec<f64>,
 }
 
 impl<'a> Quadratic<'a> {
@@ -33,14 +38,14 @@ impl<'a> Quadratic<'a> {
         let n = model.y.len();
         let r: Vec<f64> = model.y.iter().map(|y| y - 0.5).collect();
         let pull = product(ridge.rows(), &r);
-        Self { model, ridge, r, pull, h: vec![0.25; n], a: vec![0.0; n], nu: vec![0.0; n] }
+        Self { model, ridge, r, pull, h: vec![0.25; n], a: vec![0.0; n], nu: vec![0.0; n], at: Vec::new() }
     }
 
     /// (87)-(91): `ξ = 0`, `E α = a₀/b₀`, and the value that the authors take for the bound there.
     pub(super) fn start(&mut self) -> Result<Start, ModelError> {
         let alpha = vec![self.model.prior.mean(); self.model.shapes.len()];
         self.solve(&alpha)?;
-        let shrinkage = self.moments_and_shrinkage(&alpha).1;
+        let shrinkage = self.shrinkage(&alpha);
         let local = -(self.r.len() as f64) * std::f64::consts::LN_2; // (91)
         let (pseudo_bound, _) = self.bound(local, &shrinkage);
         Ok(Start { theta: self.theta(&shrinkage), pseudo_bound: Some(pseudo_bound) })
@@ -51,13 +56,17 @@ impl<'a> Quadratic<'a> {
         self.ridge.solve_weighted(shrinkage, &self.h, &self.r) // (49), (50), (72), (73)
     }
 
-    /// `Σ w² + V_jj` and `q(α)` from the projections of all rows, which it makes.
-    fn moments_and_shrinkage(&mut self, alpha: &[f64]) -> (Vec<f64>, Vec<Gamma>) {
-        self.ridge.project(&mut self.a, &mut self.nu);
+    /// `Σ w² + V_jj`.
+    fn moments(&mut self, alpha: &[f64]) -> Vec<f64> {
         let (grouping, groups) = (self.model.grouping, alpha.len());
-        let moments = grouping.second_moments(&mut self.ridge, groups, alpha, &self.h, &self.nu);
-        let shrinkage = self.model.of_moments(&moments);
-        (moments, shrinkage)
+        grouping.second_moments(&mut self.ridge, groups, alpha, &self.h, &self.nu)
+    }
+
+    /// `q(α)` from the projections of all rows, which it makes.
+    fn shrinkage(&mut self, alpha: &[f64]) -> Vec<Gamma> {
+        self.ridge.project(&mut self.a, &mut self.nu);
+        let moments = self.moments(alpha);
+        self.model.of_moments(&moments)
     }
 
     /// (54), (63).
@@ -89,8 +98,10 @@ impl<'a> Quadratic<'a> {
         let mut sum = 0.0;
         for (h, log_square) in self.h.iter_mut().zip(log_squares) {
             let xi = (0.5 * log_square).exp();
-            *h = jaakkola_jordan(xi);
-            sum += log_sigmoid(xi) - 0.5 * xi + 0.5 * *h * xi * xi;
+            // tanh(ξ/2) = −m/(2+m) and ln σ(ξ) = −ln(2+m) with m = e^(−ξ) − 1.
+            let m = (-xi).exp_m1();
+            *h = if xi < SMALL { jaakkola_jordan(xi) } else { -m / ((2.0 + m) * 2.0 * xi) };
+            sum += -(1.0 + m).ln_1p() - 0.5 * xi + 0.5 * *h * xi * xi;
         }
         sum
     }
@@ -100,8 +111,11 @@ impl<'a> Quadratic<'a> {
         let (log_alpha, log_squares) = theta.split_at(self.model.shapes.len());
         let alpha: Vec<f64> = log_alpha.iter().map(|log| log.exp()).collect();
         let local = self.local(log_squares);
-        self.solve(&alpha)?;
-        let (moments, _) = self.moments_and_shrinkage(&alpha);
+        if self.at != theta {
+            self.solve(&alpha)?;
+            self.ridge.project(&mut self.a, &mut self.nu);
+        }
+        let moments = self.moments(&alpha);
         // (46), whose expectation (57) is.
         let rows = self.r.iter().zip(&self.h).zip(self.a.iter().zip(&self.nu));
         let likelihood = local + rows.map(|((r, h), (a, nu))| r * a - 0.5 * h * (nu + a * a)).sum::<f64>();
@@ -123,12 +137,14 @@ impl Cycle for Quadratic<'_> {
         let (log_alpha, log_squares) = theta.split_at(self.model.shapes.len());
         let alpha: Vec<f64> = log_alpha.iter().map(|log| log.exp()).collect();
         let local = self.local(log_squares);
+        self.at.clear();
         self.solve(&alpha)?;
         let (bound, size) = self.bound(local, &self.model.of_means(&alpha));
         if !bound.is_finite() {
             return Err(Error::Overflow { quantity: "the bound", value: bound }.into());
         }
-        let (_, shrinkage) = self.moments_and_shrinkage(&alpha); // (53), (75)
+        let shrinkage = self.shrinkage(&alpha); // (53), (75)
+        self.at.extend_from_slice(theta);
         Ok(Step { bound, size, next: self.theta(&shrinkage), state: () })
     }
 }
