@@ -273,3 +273,19 @@ fn predictions_have_the_notes_moments() {
     let intervals = fit.weight_intervals(0.9).unwrap();
     assert!(intervals.iter().zip(w).all(|(interval, w)| interval.contains(*w)));
 }
+
+#[test]
+fn rows_that_are_copies_of_a_few_are_fitted() {
+    // XXᵀ has little rank and rounding in the rest.
+    for (n, d, seed) in [(150, 160, 0.3), (300, 300, 1.1), (200, 201, 2.7)] {
+        for grade in [0.0, 1.0] {
+            let x = Mat::from_fn(n, d, |i, j| {
+                let copy = ((j as f64 + seed) * (1.0 + (i % 2) as f64)).sin();
+                copy * (1.0 + 1e-16 * i as f64) + grade * 10_f64.powf(-(i as f64)) * ((i * j) as f64).cos()
+            });
+            let y: Vec<f64> = (0..n).map(|i| (i % 2) as f64 + 0.1 * (i as f64).sin()).collect();
+            let fit = linear(x.as_ref(), &y, LinearPrior::default(), VbSettings::default(), Par::Seq).unwrap();
+            assert!(fit.bound().is_finite(), "{n} {d} {grade}");
+        }
+    }
+}
