@@ -9,19 +9,23 @@
 //! A Cholesky factor that rounding denies (rows collinear to more digits than there are) is made by reflections of
 //! `[A^½ XᵀH^½]` instead, which never form the product.
 
+mod bands;
+mod condition;
+
 use vi_core::Error;
 use vi_linalg::cholesky::{
     factor_in_place, factor_in_place_scratch, log_det, panel_update_in_place, panel_update_scratch, solve_in_place,
     solve_lower_in_place, solve_upper_in_place,
 };
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
-use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::linalg::triangular_inverse::invert_lower_triangular;
-use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot};
 use vi_linalg::{Cholesky, LinalgError};
 
-use super::weights::{Form, WeightDistribution};
+pub(super) use self::bands::add_outer_product;
+use self::bands::multiply_lower;
+use super::weights::WeightDistribution;
 use crate::ModelError;
 use crate::whitened::product;
 
@@ -447,108 +451,6 @@ impl<'a> Ridge<'a> {
         let condition = self.condition(&weights);
         Ok((weights, condition))
     }
-
-    /// `κ(D^½VD^½)` with `D = diag V⁻¹`: the largest eigenvalue of `D^(−½)V⁻¹D^(−½)` times that of its inverse, by power iterations.
-    /// Cost `160·d²` or `160·nd` flops.
-    fn condition(&self, weights: &WeightDistribution) -> f64 {
-        let (rows, d) = (self.rows.transposed(), self.d());
-        let [precision, covariance] = match weights.form() {
-            Form::Primal(factor) => {
-                let factor = factor.factor();
-                let roots: Vec<f64> = (0..d).map(|j| factor.row(j).norm_l2()).collect();
-                let precision = largest_eigenvalue(d, |v| {
-                    over(&product(factor, &product(factor.transpose(), &over(v, &roots))), &roots)
-                });
-                let covariance = largest_eigenvalue(d, |v| {
-                    let mut out = times(v, &roots);
-                    solve_in_place(factor, as_column(&mut out), self.par);
-                    times(&out, &roots)
-                });
-                [precision, covariance]
-            }
-            Form::Dual { variances, loss } => {
-                let mut squares: Vec<f64> = (0..d).map(|j| self.shrinkage.get(j)).collect();
-                for i in 0..self.n() {
-                    for (square, x) in squares.iter_mut().zip(column(rows, i)) {
-                        *square += self.weight(i) * x * x;
-                    }
-                }
-                let roots: Vec<f64> = squares.iter().map(|square| square.sqrt()).collect();
-                let precision = largest_eigenvalue(d, |v| {
-                    let v = over(v, &roots);
-                    let mut along = product(rows.transpose(), &v);
-                    for (i, along) in along.iter_mut().enumerate() {
-                        *along *= self.weight(i);
-                    }
-                    let mut out = product(rows, &along);
-                    for (j, out) in out.iter_mut().enumerate() {
-                        *out += self.shrinkage.get(j) * v[j];
-                    }
-                    over(&out, &roots)
-                });
-                let covariance = largest_eigenvalue(d, |v| {
-                    let v = times(v, &roots);
-                    let lost = product(loss.as_ref().transpose(), &product(loss.as_ref(), &v));
-                    let kept: Vec<f64> = (0..d).map(|j| variances[j] * v[j] - lost[j]).collect();
-                    times(&kept, &roots)
-                });
-                [precision, covariance]
-            }
-        };
-        (precision * covariance).max(1.0)
-    }
-}
-
-fn times(v: &[f64], scale: &[f64]) -> Vec<f64> {
-    v.iter().zip(scale).map(|(v, scale)| v * scale).collect()
-}
-
-fn over(v: &[f64], scale: &[f64]) -> Vec<f64> {
-    v.iter().zip(scale).map(|(v, scale)| v / scale).collect()
-}
-
-/// Rows of a lower triangle that are multiplied at once, by the columns up to their last diagonal entry: the height of faer's
-/// kernels. The product does a few per cent more flops than the triangle has, at the speed of a square one.
-const BAND: usize = 24;
-
-/// The bands of a lower triangle: `(first, end)`.
-fn bands(size: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..size).step_by(BAND).map(move |first| (first, size.min(first + BAND)))
-}
-
-/// `out = L·x` for a lower triangle with zeros above it.
-fn multiply_lower(out: MatMut<'_, f64>, lower: MatRef<'_, f64>, x: MatRef<'_, f64>, par: Par) {
-    let mut out = out;
-    for (first, end) in bands(lower.nrows()) {
-        let band = lower.submatrix(first, 0, end - first, end);
-        matmul(out.as_mut().subrows_mut(first, end - first), Accum::Replace, band, x.subrows(0, end), 1.0, par);
-    }
-}
-
-/// `lower += xxᵀ`; what stands above the diagonal is lost.
-pub(super) fn add_outer_product(lower: MatMut<'_, f64>, x: MatRef<'_, f64>, par: Par) {
-    let mut lower = lower;
-    for (first, end) in bands(lower.nrows()) {
-        let (band, before) = (x.subrows(first, end - first), x.subrows(0, end).transpose());
-        matmul(lower.as_mut().submatrix_mut(first, 0, end - first, end), Accum::Add, band, before, 1.0, par);
-    }
-}
-
-/// By 20 power iterations from a vector with something in every direction.
-fn largest_eigenvalue(d: usize, apply: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
-    // Irrational steps: no eigenvector of a structured matrix is orthogonal to them all.
-    let mut v: Vec<f64> = (0..d).map(|j| 0.5 + (j as f64 * std::f64::consts::SQRT_2).fract()).collect();
-    let mut value = 0.0;
-    for _ in 0..20 {
-        let length = dot(&v, &v).sqrt();
-        for v in &mut v {
-            *v /= length;
-        }
-        let image = apply(&v);
-        value = dot(&image, &image).sqrt();
-        v = image;
-    }
-    value
 }
 
 fn copy_lower(to: MatMut<'_, f64>, from: MatRef<'_, f64>) {
@@ -581,85 +483,4 @@ fn column_mut(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
 }
 
 #[cfg(test)]
-mod tests {
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
-    use rand_distr::{Distribution, StandardNormal};
-
-    use super::*;
-
-    /// Both forms of one step, and both layouts of the rows.
-    #[test]
-    fn the_two_forms_agree() {
-        for (n, d) in [(9, 4), (4, 9), (6, 6), (1, 5), (5, 1), (600, 3)] {
-            let mut rng = ChaCha8Rng::seed_from_u64(3);
-            let mut draw = || -> f64 { StandardNormal.sample(&mut rng) };
-            let x = Mat::from_fn(n, d, |_, _| draw());
-            let by_rows: Vec<f64> = (0..n).flat_map(|i| (0..d).map(move |j| (i, j))).map(|at| x[at]).collect();
-            let rows = MatRef::from_row_major_slice(&by_rows, n, d);
-            let r: Vec<f64> = (0..n).map(|_| draw()).collect();
-            let h: Vec<f64> = (0..n).map(|_| draw().abs() + 0.1).collect();
-            let alphas = [Shrinkage::Shared(0.7), Shrinkage::PerWeight((0..d).map(|_| draw().abs() + 0.2).collect())];
-            for (shrinkage, weighted) in alphas.iter().flat_map(|alpha| [(alpha, true), (alpha, false)]) {
-                let answers =
-                    [(x.as_ref(), false), (rows, false), (x.as_ref(), true), (rows, true)].map(|(x, dual)| {
-                        let mut ridge = Ridge::new(x, dual, Par::Seq);
-                        // Twice: the second time from what the first one kept.
-                        for _ in 0..2 {
-                            if weighted {
-                                ridge.solve_weighted(shrinkage.clone(), &h, &r).unwrap();
-                            } else {
-                                ridge.solve_unweighted(shrinkage.clone(), &r).unwrap();
-                            }
-                        }
-                        let (mut a, mut nu) = (vec![0.0; n], vec![0.0; n]);
-                        ridge.project(&mut a, &mut nu);
-                        let mut all = ridge.mean().to_vec();
-                        all.push(ridge.log_det());
-                        all.extend(ridge.variances());
-                        all.extend(a);
-                        all.extend(nu);
-                        let (weights, _) = ridge.finish(&r).unwrap();
-                        all.extend(weights.variances());
-                        all.push(weights.energy());
-                        all.extend(weights.project(x).unwrap().iter().map(|seen| seen.variance));
-                        all
-                    });
-                for other in &answers[1..] {
-                    for (k, (a, b)) in answers[0].iter().zip(other).enumerate() {
-                        // κ below 1e4 for rows like these.
-                        assert!((a - b).abs() < 1e-10 * (1.0 + a.abs()), "{n} {d} {weighted}: {k}: {a} {b}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_factor_that_rounding_denies_is_made_by_reflections() {
-        // Two equal columns of size 10⁹ under a shrinkage of 10⁻³, which XᵀX cannot hold: its second pivot is 0 exactly.
-        let x = Mat::from_fn(1, 2, |_, _| 1e9);
-        let mut ridge = Ridge::new(x.as_ref(), false, Par::Seq);
-        ridge.solve_unweighted(Shrinkage::Shared(1e-3), &[1e9]).unwrap();
-        assert_eq!(ridge.reflections, 1);
-        for w in ridge.mean() {
-            assert!((w - 0.5).abs() < 1e-6, "{w}");
-        }
-        // ln|V⁻¹| = ln α + ln(α + 2·10¹⁸); the factor keeps √α to ε·10⁹.
-        let log_det = 1e-3_f64.ln() + 2e18_f64.ln();
-        assert!((ridge.log_det() + log_det).abs() < 1e-4, "{}", ridge.log_det());
-    }
-
-    #[test]
-    fn the_condition_is_that_of_the_scaled_precision() {
-        // Columns of very different units, correlation ρ: κ = (1+ρ)/(1−ρ).
-        let x = Mat::from_fn(4, 2, |i, j| {
-            let [u, v] = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]][i];
-            if j == 0 { 1e6 * u } else { 1e-3 * (0.8 * u + 0.6 * v) }
-        });
-        let mut ridge = Ridge::new(x.as_ref(), false, Par::Seq);
-        ridge.solve_unweighted(Shrinkage::Shared(1e-20), &[1.0, 2.0, 3.0, 4.0]).unwrap();
-        let (_, condition) = ridge.finish(&[1.0, 2.0, 3.0, 4.0]).unwrap();
-        assert!((condition - 1.8 / 0.2).abs() < 1e-3, "{condition}");
-    }
-}
+mod tests;
