@@ -10,14 +10,14 @@ use vi_benches::stream::{SIGMA0, Stream};
 use vi_core::expectation::LogisticExpectation;
 use vi_core::{
     BernoulliLogit, DenseGaussian, Exact, Explicit, GaussianLikelihood, Implicit, Linearised, MirrorProx, Mixture8,
-    Probit, QuadraticBound, SiteRule, SkipCovariance, filter,
+    ProbitApproximation, QuadraticBound, SiteRule, SkipCovariance, filter,
 };
 
 /// One pass over 100 observations.
 fn rules(criterion: &mut Criterion) {
     let logit = BernoulliLogit(Mixture8);
     let rules: [(&str, &dyn SiteRule); 9] = [
-        ("implicit_probit", &Implicit(BernoulliLogit(Probit))),
+        ("implicit_probit", &Implicit(BernoulliLogit(ProbitApproximation))),
         ("implicit_mixture8", &Implicit(logit)),
         ("explicit", &Explicit(logit)),
         ("ekf", &Linearised::extended_kalman(logit)),
@@ -54,7 +54,7 @@ fn root(criterion: &mut Criterion) {
             let id = BenchmarkId::new(name, what);
             group.bench_function(id, |bencher| bencher.iter(|| root(black_box(a), black_box(nu))));
         };
-        class("probit", &|a, nu| Probit.implicit_root(1.0, a, nu).unwrap().alpha);
+        class("probit", &|a, nu| ProbitApproximation.implicit_root(1.0, a, nu).unwrap().alpha);
         class("mixture8", &|a, nu| Mixture8.implicit_root(1.0, a, nu).unwrap().alpha);
         class("exact", &|a, nu| Exact.implicit_root(1.0, a, nu).unwrap().alpha);
     }

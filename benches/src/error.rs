@@ -37,6 +37,12 @@ pub enum BenchError {
         /// What the process said.
         message: String,
     },
+    /// A file of the project lacks something.
+    #[error("there is no reference for {what}")]
+    Missing {
+        /// What.
+        what: String,
+    },
     /// The results could not be put into JSON, or read from it.
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),

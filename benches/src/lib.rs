@@ -22,6 +22,7 @@ pub mod fit;
 pub mod measure;
 pub mod memory;
 pub mod plain;
+pub mod posteriors;
 pub mod python;
 pub mod record;
 pub mod stream;

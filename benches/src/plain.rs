@@ -1,6 +1,6 @@
 //! The textbook belief: what one writes first, the baseline of the dense filters.
 
-use vi_core::{Belief, Error, Projection, Site};
+use vi_core::{Belief, Error, Projection, Row, Site};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 
@@ -36,7 +36,17 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
+/// Memory of a step.
+#[derive(Debug, Default)]
+pub struct PlainStep {
+    gain: Vec<f64>,
+    projection: Projection,
+    site: Site,
+}
+
 impl Belief for PlainGaussian {
+    type Step = PlainStep;
+
     fn dim(&self) -> usize {
         self.mean.len()
     }
@@ -45,15 +55,25 @@ impl Belief for PlainGaussian {
         &self.mean
     }
 
-    fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection {
-        let d = x.len();
+    /// It does not forget.
+    fn project(&self, x: Row<'_>, _fade: f64, step: &mut PlainStep) -> Result<Projection, Error> {
+        let (d, mut memory) = (self.mean.len(), Vec::new());
+        let x = x.written_out(d, &mut memory);
+        step.gain.resize(d, 0.0);
         let column = MatRef::from_column_major_slice(x, d, 1);
-        let product = MatMut::from_column_major_slice_mut(gain, d, 1);
+        let product = MatMut::from_column_major_slice_mut(&mut step.gain, d, 1);
         matmul(product, Accum::Replace, self.covariance.as_ref(), column, 1.0, Par::Seq);
-        Projection { mean: dot(x, &self.mean), variance: dot(x, gain) }
+        step.projection = Projection { mean: dot(x, &self.mean), variance: dot(x, &step.gain) };
+        Ok(step.projection)
     }
 
-    fn absorb(&mut self, _x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
+    fn prepare(&self, _x: Row<'_>, site: Site, step: &mut PlainStep) -> Result<(), Error> {
+        step.site = site;
+        Ok(())
+    }
+
+    fn commit(&mut self, _x: Row<'_>, step: &mut PlainStep) {
+        let PlainStep { gain, projection, site } = step;
         let e = site.gain(projection.variance);
         for (mean, gain) in self.mean.iter_mut().zip(gain.iter()) {
             *mean += e * gain;
@@ -61,13 +81,12 @@ impl Belief for PlainGaussian {
         let column = MatRef::from_column_major_slice(gain, gain.len(), 1);
         let c = site.shrinkage(projection.variance);
         matmul(self.covariance.as_mut(), Accum::Add, column, column.transpose(), -c, Par::Seq);
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use vi_core::{BernoulliLogit, DenseGaussian, Implicit, Probit, filter};
+    use vi_core::{BernoulliLogit, DenseGaussian, Implicit, ProbitApproximation, filter};
 
     use super::*;
     use crate::stream::Stream;
@@ -76,7 +95,7 @@ mod tests {
     fn it_computes_what_the_library_computes() {
         let (d, n) = (13, 40);
         let stream = Stream::new(d, n);
-        let rule = Implicit(BernoulliLogit(Probit));
+        let rule = Implicit(BernoulliLogit(ProbitApproximation));
         let mut plain = PlainGaussian::isotropic(d, 2.0);
         let mut dense = DenseGaussian::isotropic(&vec![0.0; d], 2.0).unwrap();
         filter::run(&mut plain, &rule, stream.inputs(), stream.labels(), |_, _, _| {}).unwrap();

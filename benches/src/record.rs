@@ -24,6 +24,9 @@ pub enum Unit {
     /// Bytes of memory.
     #[serde(rename = "B")]
     Bytes,
+    /// Standard deviations of a reference.
+    #[serde(rename = "sd")]
+    Deviations,
     /// A share of a rate that the same run measured.
     #[serde(rename = "fraction")]
     Fraction,
@@ -220,7 +223,7 @@ fn format_value(value: f64, unit: Unit) -> String {
     let seconds = match unit {
         Unit::Seconds => value,
         Unit::Nanoseconds => value * 1e-9,
-        Unit::Exponent | Unit::Fraction => return format!("{value:.3}"),
+        Unit::Exponent | Unit::Fraction | Unit::Deviations => return format!("{value:.3}"),
         Unit::Bytes => return format!("{:.0} MiB", value / f64::from(1 << 20)),
     };
     let prefixes = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];

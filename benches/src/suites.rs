@@ -1,9 +1,11 @@
 //! The suites that `bench` knows.
 
 mod boost;
+mod calibration;
 mod dense;
 mod lrvga;
 mod models;
+mod posteriors;
 mod revrand;
 mod rvga;
 
@@ -22,7 +24,16 @@ pub struct Suite {
 }
 
 /// Every suite, in the order in which they run.
-pub const SUITES: &[Suite] = &[rvga::SUITE, dense::SUITE, lrvga::SUITE, revrand::SUITE, models::SUITE, boost::SUITE];
+pub const SUITES: &[Suite] = &[
+    rvga::SUITE,
+    dense::SUITE,
+    lrvga::SUITE,
+    revrand::SUITE,
+    models::SUITE,
+    boost::SUITE,
+    calibration::SUITE,
+    posteriors::SUITE,
+];
 
 /// Measures what a [child process](crate::child) is asked for: the answer as a line of JSON.
 ///
@@ -39,6 +50,8 @@ pub enum Effort {
     Full,
     /// A few repetitions, to see that everything works.
     Quick,
+    /// As [`Full`](Self::Full), and so many replications in a Monte-Carlo study.
+    Replications(usize),
 }
 
 impl Effort {
@@ -46,7 +59,7 @@ impl Effort {
     #[must_use]
     pub fn choose(self, full: usize, quick: usize) -> usize {
         match self {
-            Self::Full => full,
+            Self::Full | Self::Replications(_) => full,
             Self::Quick => quick,
         }
     }

@@ -34,7 +34,12 @@ pub fn refitted<T: LogDensity>(
     points: usize,
     near: f64,
 ) -> Result<GaussianMixture, CaseError> {
-    let settings = BoostSettings::default().components(count)?.points(points)?.refit(Refit::Each).polish(4 * points)?;
+    let settings = BoostSettings::default()
+        .components(count)?
+        .points(points)?
+        .improvement(1e-6, 3)?
+        .refit(Refit::Each)
+        .polish(4 * points)?;
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     Ok(boost::best_of(target, start, &settings, RESTARTS, near, &mut rng, |_, _| ControlFlow::Continue(()))?.0)
 }
@@ -49,7 +54,8 @@ pub fn greedy<T: LogDensity>(
     count: usize,
     points: usize,
 ) -> Result<GaussianMixture, CaseError> {
-    let settings = BoostSettings::default().components(count)?.points(points)?;
+    let settings =
+        BoostSettings::default().components(count)?.points(points)?.improvement(1e-6, 3)?.refit(Refit::Never);
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     Ok(boost::best_of(target, start, &settings, 0, 0.0, &mut rng, |_, _| ControlFlow::Continue(()))?.0)
 }

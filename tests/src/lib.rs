@@ -16,6 +16,7 @@ pub mod boosting;
 pub mod compare;
 pub mod error;
 pub mod grid;
+pub mod hostile;
 pub mod json;
 pub mod logistic;
 pub mod low_rank;
@@ -23,6 +24,7 @@ pub mod problem;
 pub mod report;
 pub mod runner;
 pub mod shapes;
+pub mod soak;
 pub mod tolerance;
 
 pub use error::CaseError;

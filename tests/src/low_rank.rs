@@ -2,7 +2,7 @@
 
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Explicit, GaussianExpectation, Implicit, Linearised, LowRankGaussian,
-    LowRankSettings, MeanMoves, Probit, SiteRule,
+    LowRankSettings, MeanMoves, ProbitApproximation, SiteRule,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::kernels::dot;
@@ -113,7 +113,7 @@ impl Algorithm {
     /// # Errors
     /// [`CaseError::Core`].
     pub fn run(self, start: &Start, problem: &Problem, times: &[usize]) -> Result<Vec<LowRankGaussian>, CaseError> {
-        let (logit, x, y) = (BernoulliLogit(Probit), problem.x.as_ref(), &problem.y);
+        let (logit, x, y) = (BernoulliLogit(ProbitApproximation), problem.x.as_ref(), &problem.y);
         match self {
             Self::Implicit | Self::ImplicitExactRoots => {
                 start.run(&Implicit(logit), MeanMoves::BeforeProjection, x, y, times)
@@ -130,7 +130,7 @@ impl Algorithm {
 /// (143)-(145): the covariance steps with the curvature at the old belief and is projected; the mean then takes the slope at
 /// the explicit step's `(â, ν̂)`, both steps with the projected covariance.
 fn skip_covariance(start: &Start, problem: &Problem, times: &[usize]) -> Result<Vec<LowRankGaussian>, CaseError> {
-    let logit = BernoulliLogit(Probit);
+    let logit = BernoulliLogit(ProbitApproximation);
     let mut belief = start.belief(MeanMoves::BeforeProjection)?;
     let mut kept = vec![belief.clone(); times.len()];
     for (t, &y) in problem.y.iter().enumerate() {

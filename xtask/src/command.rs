@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use crate::fuzz::Plan;
+
 /// The text of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
 The tasks of this project. Usage: cargo xtask COMMAND
@@ -12,6 +14,9 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       or the files found in DIR
   bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json
   reproduce [PAPER [ITEM]] [--quick]  compute the papers' figures; open target/reproduce/index.html
+  fuzz [TARGET] [--seconds N]         search for bytes that do harm, N seconds (60) for each target of fuzz/;
+                                      needs cargo-fuzz and a C++ compiler
+  soak [--minutes N]                  kill a learning process at random and compare what is left with a twin
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone (needs Python 3.11 or later, and a network)
   help                                show this text
@@ -35,6 +40,10 @@ pub(crate) enum Command {
     Bench(Vec<OsString>),
     /// Reproduce figures; the arguments are the reproduction's.
     Reproduce(Vec<OsString>),
+    /// Fuzz targets.
+    Fuzz(Plan),
+    /// Kill and restart a learning process; the arguments are its own.
+    Soak(Vec<OsString>),
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
 }
@@ -58,6 +67,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
         "reproduce" => Ok(Command::Reproduce(rest)),
+        "fuzz" => Plan::parse(&rest).map(Command::Fuzz),
+        "soak" => Ok(Command::Soak(rest)),
         "data" => {
             if let Some(option) = texts.iter().find(|text| text.starts_with('-')) {
                 return Err(format!("`data` takes names of data sets, not `{option}`"));
@@ -82,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_command_is_known_and_in_the_help() {
-        for name in ["test", "golden", "bench", "reproduce", "data", "help"] {
+        for name in ["test", "golden", "bench", "reproduce", "fuzz", "soak", "data", "help"] {
             assert!(parsed(name).is_ok(), "{name}");
             assert!(HELP.contains(&format!("\n  {name}")), "{name}");
         }
@@ -95,6 +106,8 @@ mod tests {
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
         assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
+        assert_eq!(parsed("soak --minutes 2"), Ok(Command::Soak(words("--minutes 2"))));
+        assert_eq!(parsed("fuzz csv"), Plan::parse(&words("csv")).map(Command::Fuzz));
         assert_eq!(parsed("data digits"), Ok(Command::Data(words("digits"))));
     }
 

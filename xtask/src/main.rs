@@ -3,6 +3,7 @@
 
 mod command;
 mod data;
+mod fuzz;
 mod run;
 mod test;
 
@@ -21,6 +22,8 @@ fn main() -> ExitCode {
         Ok(Command::Golden(folders)) => run::binary("vi-tests", "golden", &run::absolute(folders)),
         Ok(Command::Bench(arguments)) => run::binary("vi-benches", "bench", &arguments),
         Ok(Command::Reproduce(arguments)) => run::binary("vi-repro", "vi-repro", &arguments),
+        Ok(Command::Fuzz(plan)) => fuzz::run(&plan),
+        Ok(Command::Soak(arguments)) => run::binary("vi-tests", "soak", &arguments),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");

@@ -1,4 +1,4 @@
-//! `bench [NAME] [--quick]`: runs the suite of that name, or all of them.
+//! `bench [NAME] [--quick | --replications N]`: runs the suite of that name, or all of them.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a command-line program")]
 
 use std::fmt::Write as _;
@@ -61,10 +61,15 @@ fn run(suite: &Suite, effort: Effort) -> Result<(), BenchError> {
 fn parse(arguments: &[String]) -> Result<Option<(&'static [Suite], Effort)>, String> {
     let mut suites = None;
     let mut effort = Effort::Full;
-    for argument in arguments {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--help" | "-h" => return Ok(None),
             "--quick" => effort = Effort::Quick,
+            "--replications" => {
+                let count = arguments.next().and_then(|count| count.parse().ok()).filter(|&count| count >= 2);
+                effort = Effort::Replications(count.ok_or("--replications takes a number, 2 or more")?);
+            }
             option if option.starts_with('-') => return Err(format!("there is no option `{option}`")),
             _ if suites.is_some() => return Err(format!("one suite at a time, not `{argument}` too")),
             name => {
@@ -78,9 +83,11 @@ fn parse(arguments: &[String]) -> Result<Option<(&'static [Suite], Effort)>, Str
 }
 
 fn usage() -> String {
-    let mut text = String::from("Usage: cargo xtask bench [NAME] [--quick]\n\nSuites (all of them without a name):");
+    let mut text = String::from(
+        "Usage: cargo xtask bench [NAME] [--quick | --replications N]\n\nSuites (all of them without a name):",
+    );
     for suite in SUITES {
-        let _ = write!(text, "\n  {:8} {}", suite.name, suite.about);
+        let _ = write!(text, "\n  {:11} {}", suite.name, suite.about);
     }
     text
 }
@@ -108,6 +115,8 @@ mod tests {
         assert!(parsed("rgva").unwrap_err().contains("`rgva`"));
         assert!(parsed("rvga --fast").unwrap_err().contains("`--fast`"));
         assert!(parsed("rvga rvga").is_err());
+        assert_eq!(parsed("calibration --replications 20"), Ok(Some((vec!["calibration"], Effort::Replications(20)))));
+        assert!(parsed("calibration --replications few").is_err() && parsed("--replications").is_err());
         assert!(SUITES.iter().all(|suite| usage().contains(suite.name)));
     }
 }

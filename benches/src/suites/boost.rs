@@ -69,7 +69,7 @@ fn start(d: usize) -> Result<Component, BenchError> {
 }
 
 fn settings(components: usize, refit: Refit) -> Result<BoostSettings, BenchError> {
-    Ok(BoostSettings::default().components(components)?.points(POINTS)?.refit(refit))
+    Ok(BoostSettings::default().components(components)?.points(POINTS)?.improvement(1e-6, 3)?.refit(refit))
 }
 
 /// Seconds of a whole run.

@@ -5,7 +5,7 @@ mod growth;
 mod numpy;
 
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
-use vi_core::{BernoulliLogit, Implicit, Probit};
+use vi_core::{BernoulliLogit, Implicit, ProbitApproximation};
 use vi_linalg::faer::Par;
 
 use super::{Effort, Suite};
@@ -21,7 +21,7 @@ pub(super) const SUITE: Suite = Suite {
 };
 
 /// The rule of every run: the papers' implicit step, whose scalar part is small beside the belief's.
-const RULE: Implicit<BernoulliLogit<Probit>> = Implicit(BernoulliLogit(Probit));
+const RULE: Implicit<BernoulliLogit<ProbitApproximation>> = Implicit(BernoulliLogit(ProbitApproximation));
 
 fn run(effort: Effort) -> Result<Report, BenchError> {
     let mut report = Report::default();

@@ -1,6 +1,9 @@
-//! The models that people use: batch variational Bayes beside scikit-learn and NumPy, the front door's throughput.
+//! The models that people use: batch variational Bayes beside scikit-learn and NumPy, what a row of the
+//! front door costs, and its throughput.
 
+mod families;
 mod front_door;
+mod row_cost;
 mod vb;
 
 use super::{Effort, Suite};
@@ -9,13 +12,15 @@ use crate::record::Report;
 
 pub(super) const SUITE: Suite = Suite {
     name: "models",
-    about: "batch variational Bayes per iteration at n = 10⁴, d = 100 and n = d = 1000, beside scikit-learn and NumPy; rows of the front door",
+    about: "batch variational Bayes per iteration at n = 10⁴, d = 100 and n = d = 1000, beside scikit-learn and NumPy; a row of the front door with one prior scale, the default and fading; its throughput, counts and classes among it",
     run,
 };
 
 fn run(effort: Effort) -> Result<Report, BenchError> {
     let mut report = Report::default();
+    row_cost::run(effort, &mut report)?;
     vb::run(effort, &mut report)?;
     front_door::run(effort, &mut report)?;
+    families::run(effort, &mut report)?;
     Ok(report)
 }

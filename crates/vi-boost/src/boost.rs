@@ -22,13 +22,14 @@ mod restart;
 mod settings;
 mod weights;
 
-pub use info::{Info, Stop};
+pub use info::Info;
 pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
 pub(crate) use settings::{check_enough, checked_points};
 
 use std::ops::ControlFlow;
+use vi_core::Stop;
 
 use rand::{Rng, RngExt};
 
@@ -55,7 +56,7 @@ use crate::target::{Faults, LogDensity, Probe};
 ///     assert!(info.components <= 3);
 ///     std::ops::ControlFlow::Continue(())
 /// })?;
-/// assert_eq!(stop, vi_boost::Stop::Components);
+/// assert_eq!(stop, vi_boost::Stop::Iterations);
 /// // KL = E_q[log(q/f)] + log Z.
 /// let kl = boost.last().map_or(f64::NAN, |info| info.objective.value) + target.log_normaliser();
 /// assert!(kl < 0.05, "{kl}");
@@ -66,6 +67,8 @@ pub struct Boost<'a, T: ?Sized> {
     settings: BoostSettings,
     seeds: Seeds,
     start: Pool,
+    /// Points of each component now.
+    points: usize,
     q: Option<GaussianMixture>,
     clouds: Vec<Cloud>,
     summary: Option<Summary>,
@@ -81,6 +84,9 @@ pub const STEPS_EACH: usize = 4;
 /// tails shows.
 const SCRAMBLINGS: usize = 4;
 const LEAST_POINTS: usize = 256;
+
+/// A run that stalls with this divergence left, in nats, needs more points than it has.
+const STALLED: f64 = 0.02;
 
 /// Points of the start distribution, and of the widened `q` in each step.
 const POOL: usize = 512;
@@ -99,7 +105,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), start.dim())?;
-        settings.check_enough(settings.family.latent_dim(start.dim()))?;
+        let d = start.dim();
+        settings.check_enough(d, settings.family.latent_dim(d))?;
         let mut seeds = Seeds::new(rng.random());
         let covariance = start.covariance();
         let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
@@ -111,6 +118,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         }
         Ok(Self {
             probe,
+            points: settings.points_in(d),
             settings,
             seeds,
             start,
@@ -138,9 +146,9 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         check_len("dimension of the mixture", target.dim(), q.dim())?;
         let mut boost = Self::new(target, start, settings, rng)?;
         for component in q.components() {
-            boost.settings.check_enough(component.latent_dim())?;
+            boost.settings.check_enough(q.dim(), component.latent_dim())?;
             let seed = boost.seeds.next();
-            boost.clouds.push(Cloud::new(&boost.probe, component, boost.settings.points, seed)?);
+            boost.clouds.push(Cloud::new(&boost.probe, component, boost.points, seed)?);
         }
         for cloud in &boost.clouds {
             for (x, log_f) in cloud.x.iter().zip(&cloud.log_f) {
@@ -211,40 +219,50 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.last = Some(*info);
     }
 
-    /// Steps until a setting or the observer stops it, or [`STEPS_EACH`] times as many were taken as components are asked for, then the last refit
-    /// and estimates on fresh points for [`last`](Self::last). The observer sees every step with the mixture as it then
-    /// is; after `Break` that mixture stays in [`mixture`](Self::mixture).
+    /// Steps until a setting or `on_step` stops it, then the last refit and estimates on fresh points for [`last`](Self::last).
+    /// `on_step` sees every step with the mixture as it then is; after `Break` that mixture stays in [`mixture`](Self::mixture).
+    ///
+    /// [`Stop::Iterations`]: as many components as asked for, or [`STEPS_EACH`] times as many steps, new components having replaced
+    /// old ones. [`Stop::Converged`]: the duality gap is small enough. [`Stop::Improvement`]: several steps running gained too
+    /// little. [`Stop::Points`]: so they did though more than 0.02 nats are left, with as many points as the settings allow.
+    /// [`Stop::Cancelled`]: `on_step` said `Break`.
     ///
     /// # Errors
     /// As [`step`](Self::step).
     pub fn run(
         &mut self,
-        mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
+        mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
     ) -> Result<Stop, BoostError> {
+        let d = self.probe.dim();
         let mut left = self.settings.components.saturating_mul(STEPS_EACH);
         let stop = loop {
             if self.q.as_ref().is_some_and(|q| q.len() >= self.settings.components) {
-                break Stop::Components;
+                break Stop::Iterations;
             }
             let info = self.step()?;
             if let Some(q) = &self.q
-                && observe(&info, q).is_break()
+                && on_step(&info, q).is_break()
             {
                 return Ok(Stop::Cancelled);
             }
             if self.idle >= self.settings.patience {
-                break Stop::Improvement;
+                if info.kl() <= STALLED {
+                    break Stop::Improvement;
+                }
+                if !self.double_points()? {
+                    break if self.points < self.settings.points_up_to(d) { Stop::Improvement } else { Stop::Points };
+                }
             }
             if self.settings.gap.is_some_and(|gap| info.gap <= gap) {
-                break Stop::Gap;
+                break Stop::Converged;
             }
             left -= 1;
             if left == 0 {
-                break Stop::Steps;
+                break Stop::Iterations;
             }
         };
         if self.settings.refit == Refit::Last {
-            self.refit(self.settings.points, self.settings.refit_search)?;
+            self.refit(self.points, self.settings.refit_search)?;
         }
         if self.settings.refit != Refit::Never && self.settings.polish > 0 {
             self.refit(self.settings.polish, self.settings.refit_search)?;
@@ -253,12 +271,29 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         Ok(stop)
     }
 
+    /// Twice as many points for every component, where the settings allow it and the target is finite at them; says whether it did.
+    fn double_points(&mut self) -> Result<bool, BoostError> {
+        let points = 2 * self.points;
+        let Some(q) = &self.q else { return Ok(false) };
+        if points > self.settings.points_up_to(q.dim()) {
+            return Ok(false);
+        }
+        let mut seeds = self.seeds.branch();
+        let clouds = self.clouds_of(q, points, &mut seeds)?;
+        if !clouds.iter().all(Cloud::is_finite) {
+            return Ok(false);
+        }
+        self.summary = Some(summarise(q, &clouds));
+        (self.points, self.clouds, self.idle) = (points, clouds, 0);
+        Ok(true)
+    }
+
     /// Replaces what [`last`](Self::last) says of objective, evidence and effective sample size by what points say that no search has seen,
     /// in scramblings whose scatter is the standard error.
     fn assess(&mut self) -> Result<(), BoostError> {
         let seed = self.seeds.next();
         let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
-        let points = self.settings.points.max(LEAST_POINTS);
+        let points = (2 * self.points / q.len() / 2 * 2).min(self.points).max(LEAST_POINTS);
         match self.probe.divergence(q, points, SCRAMBLINGS, seed) {
             Ok(found) => {
                 info.objective = found.effective;

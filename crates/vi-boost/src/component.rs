@@ -10,15 +10,13 @@ pub(crate) use full::Full;
 pub(crate) use low_rank::LowRank;
 pub(crate) use raw::{Raw, parameters};
 
+pub(crate) use vi_core::special::HALF_LN_2PI;
 use vi_core::{Belief, DenseGaussian};
 use vi_linalg::faer::{Mat, MatRef};
 
 use crate::BoostError;
 use crate::block::Block;
 use crate::error::check_finite;
-
-/// `½·log(2π)`.
-pub(crate) const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
 
 /// How a component's covariance is kept, and what a search may change of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,5 +1,6 @@
 //! What can go wrong, named after the fact that proves it.
 
+use vi_core::check;
 use vi_linalg::LinalgError;
 
 /// Errors of `vi-boost`. Every entry point checks its input at the door and leaves its state as it was when it returns
@@ -55,6 +56,20 @@ pub enum BoostError {
         /// By how many standard deviations of the start, or how many times as wide.
         factor: f64,
     },
+    /// The approximation's points, weighted by the target's density over its own, are worth hardly any: it lies elsewhere than the target.
+    #[error("only {effective_sample_size:.1} effective points: the approximation lies elsewhere than the target")]
+    Unreliable {
+        /// `(Σv)²/Σv²` of the weights.
+        effective_sample_size: f64,
+    },
+    /// A block of parameters that cannot be had.
+    #[error("the block of parameters `{name}` {problem}")]
+    Parameter {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// Two settings that exclude each other.
     #[error("{setting} has no meaning with {with}")]
     Conflict {
@@ -88,7 +103,7 @@ pub(crate) fn setting(name: &'static str, value: f64, requirement: &'static str)
 /// # Errors
 /// `Dimension`.
 pub(crate) fn check_len(argument: &'static str, expected: usize, found: usize) -> Result<(), BoostError> {
-    if expected == found { Ok(()) } else { Err(vi_core::Error::Dimension { argument, expected, found }.into()) }
+    Ok(check::length(argument, expected, found)?)
 }
 
 /// Checks that every entry is finite.
@@ -96,10 +111,7 @@ pub(crate) fn check_len(argument: &'static str, expected: usize, found: usize) -
 /// # Errors
 /// `NonFinite` with the first index that is not.
 pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(), BoostError> {
-    match values.iter().position(|value| !value.is_finite()) {
-        None => Ok(()),
-        Some(index) => Err(vi_core::Error::NonFinite { argument, index, value: values[index] }.into()),
-    }
+    Ok(check::finite(argument, values)?)
 }
 
 /// Checks that every entry is positive and finite.
@@ -108,11 +120,5 @@ pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(),
 /// `NonFinite`, `Entry`.
 pub(crate) fn check_positive_entries(argument: &'static str, values: &[f64]) -> Result<(), BoostError> {
     check_finite(argument, values)?;
-    match values.iter().position(|value| *value <= 0.0) {
-        None => Ok(()),
-        Some(index) => {
-            let requirement = "positive";
-            Err(vi_core::Error::Entry { argument, index, value: values[index], requirement }.into())
-        }
-    }
+    Ok(check::positive_entries(argument, values)?)
 }

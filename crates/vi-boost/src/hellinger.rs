@@ -18,10 +18,10 @@ mod root;
 use std::ops::ControlFlow;
 
 use rand::{Rng, RngExt};
-use vi_core::Estimate;
+use vi_core::{Estimate, Stop};
 use vi_linalg::faer::Mat;
 
-use self::objective::{Residual, ResidualAtRest, remainder};
+use self::objective::{Residual, ResidualAtRest, log_affinity, remainder};
 use self::overlap::{Overlap, product};
 use self::root::Root;
 use crate::BoostError;
@@ -29,7 +29,7 @@ use crate::block;
 use crate::boost::cloud::{Cloud, Summary, summarise};
 use crate::boost::pool::{Pool, choose, missing};
 use crate::boost::propose::{COARSE, Proposals, shapes};
-use crate::boost::{Info, Stop, check_enough, checked_points};
+use crate::boost::{Info, check_enough, checked_points};
 use crate::component::Component;
 use crate::error::{check_len, setting};
 use crate::mixture::GaussianMixture;
@@ -135,6 +135,9 @@ const SCALES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// A step of a search that gains less is its last.
 const TOLERANCE: f64 = 1e-8;
 
+/// With fewer effective points than this a mixture is no approximation.
+const LEAST_EFFECTIVE: f64 = 10.0;
+
 /// Components of a smaller share of the norm are dropped.
 const LEAST_LAMBDA: f64 = 1e-4;
 
@@ -213,20 +216,32 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let ball = &pools[pools.len() - 1].source;
         let shapes = shapes(&self.probe, self.q.as_ref(), ball, &places, &mut proposals);
         let coarse = block::quasi(COARSE.max(4 * d.div_ceil(2) * 2), d, coarse_seed)?;
-        let residual = self.residual(&coarse);
+        let scaled = shapes.iter().flat_map(|shape| {
+            SCALES.iter().filter_map(|scale| Some((shape.scaled(*scale, crate::Family::Full)?, shape.least_eigenvalue)))
+        });
+        let candidates: Vec<(Component, f64)> = scaled.collect();
         let mut points = Cloud::resting(coarse.clone());
+        if self.root.components.is_empty() {
+            // The start's points may see next to nothing of a narrow target: the candidates know its size.
+            let mut largest = f64::NEG_INFINITY;
+            for (component, _) in &candidates {
+                points.move_to(&self.probe, component);
+                largest = largest.max(log_affinity(component, &points));
+            }
+            if largest.is_finite() {
+                self.shift = largest;
+            }
+        }
+        let residual = self.residual(&coarse);
         let mut best: Vec<(Component, f64, f64)> = Vec::new();
-        for shape in &shapes {
-            for scale in SCALES {
-                let Some(component) = shape.scaled(scale, crate::Family::Full) else { continue };
-                info.tries += 1;
-                points.move_to(&self.probe, &component);
-                let value = residual.value(&component, &points);
-                if value.is_finite() {
-                    best.push((component, value, shape.least_eigenvalue));
-                } else {
-                    info.rejected += 1;
-                }
+        for (component, least_eigenvalue) in candidates {
+            info.tries += 1;
+            points.move_to(&self.probe, &component);
+            let value = residual.value(&component, &points);
+            if value.is_finite() {
+                best.push((component, value, least_eigenvalue));
+            } else {
+                info.rejected += 1;
             }
         }
         info.fallbacks = proposals.fallbacks;
@@ -268,27 +283,36 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         Ok(info)
     }
 
-    /// Steps until as many were taken as components are asked for, those before this call included, several gain too little, or the
-    /// observer says `Break`.
+    /// Steps until as many were taken as components are asked for, those before this call included ([`Stop::Iterations`]), several
+    /// gain too little ([`Stop::Improvement`]), or `on_step` says `Break` ([`Stop::Cancelled`]).
     ///
     /// # Errors
-    /// As [`step`](Self::step).
+    /// As [`step`](Self::step); [`BoostError::Unreliable`] where the importance weights `f/q` leave fewer than 10 effective points at the end: the
+    /// mixture, which stays, is then no approximation of the target.
     pub fn run(
         &mut self,
-        mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
+        mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
     ) -> Result<Stop, BoostError> {
-        while self.iteration < self.settings.components {
+        let stop = loop {
+            if self.iteration >= self.settings.components {
+                break Stop::Iterations;
+            }
             let info = self.step()?;
             if let Some(q) = &self.q
-                && observe(&info, q).is_break()
+                && on_step(&info, q).is_break()
             {
                 return Ok(Stop::Cancelled);
             }
             if self.idle >= self.settings.patience {
-                return Ok(Stop::Improvement);
+                break Stop::Improvement;
             }
+        };
+        match self.last.map(|info| info.effective_sample_size) {
+            Some(effective_sample_size) if effective_sample_size < LEAST_EFFECTIVE => {
+                Err(BoostError::Unreliable { effective_sample_size })
+            }
+            _ => Ok(stop),
         }
-        Ok(Stop::Components)
     }
 
     /// The component near a candidate that has most of what is left of `√f`, with its objective on fresh points.

@@ -1,33 +1,45 @@
-//! Boosting variational inference: posteriors as Gaussian mixtures grown one component at a time.
-//!
-//! A target is a [`LogDensity`]: the logarithm of a density `f = Z·p` known up to its constant `Z`. A mixture `q` is grown so that
-//! `KL(q‖p)` falls: each step adds one Gaussian where mass is missing. Three ways to do it:
-//!
-//! * [`Boost`], the default: what the paper's Algorithm 2 does, made so that it does not get stuck; with [`Refit::Each`] a few
-//!   components do what many do without. [`boost::best_of`] keeps the best of several runs.
-//! * [`printed`]: the algorithms of Guo et al. as printed, to be compared with.
-//! * [`hellinger`]: Campbell and Li's boosting of square roots, which heavy tails cannot harm.
-//!
-//! [`gaussian::fit`] is the best single Gaussian, [`divergence`] says how far a mixture is from its target, with errors.
+//! Any posterior as a Gaussian mixture, from its log-density alone.
 //!
 //! ```
-//! use std::ops::ControlFlow;
-//!
 //! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
-//! use vi_boost::{Boost, BoostSettings, Component, Refit, divergence, target::Banana};
+//! use vi_boost::transform::{Constrained, Parameters};
+//! use vi_boost::{FitSettings, LogDensity, Verdict, fit, summarise};
 //!
-//! let target = Banana::new(1.5, 0.3)?;
-//! // Broader than the target: places for components are drawn from it.
-//! let start = Component::isotropic(&[0.0, 0.0], 4.0)?;
-//! let settings = BoostSettings::default().components(3)?.points(256)?.refit(Refit::Each);
-//! let mut boost = Boost::new(&target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))?;
-//! boost.run(|_, _| ControlFlow::Continue(()))?;
-//! if let Some(q) = boost.mixture() {
-//!     let found = divergence::quasi(q, &target, 1024, 8, 1)?;
-//!     assert!(found.kl.value < 0.05);
+//! /// Log-normal waiting times of unknown median and spread, with exponential priors.
+//! struct Waiting(Vec<f64>);
+//!
+//! impl LogDensity for Waiting {
+//!     fn dim(&self) -> usize {
+//!         2
+//!     }
+//!     fn log_density(&self, x: &[f64]) -> f64 {
+//!         let (median, spread) = (x[0], x[1]);
+//!         let log = |t: &f64| -0.5 * ((t.ln() - median.ln()) / spread).powi(2) - spread.ln() - t.ln();
+//!         self.0.iter().map(log).sum::<f64>() - median / 10.0 - spread
+//!     }
+//! }
+//!
+//! let parameters = Parameters::new().positive("median", 1)?.positive("spread", 1)?;
+//! let target = Constrained::new(parameters.clone(), Waiting(vec![1.2, 3.4, 0.8, 2.1, 5.0]))?;
+//! let mut rng = ChaCha8Rng::seed_from_u64(1);
+//! let found = fit(&target, &FitSettings::default(), &mut rng)?;
+//! assert_eq!(found.diagnosis.verdict, Verdict::Good);
+//! let draws = parameters.constrain_draws(found.mixture.draw(4000, &mut rng).as_ref())?;
+//! for number in summarise(&parameters.names(), draws.as_ref())? {
+//!     assert!(number.quantiles[0] > 0.0 && number.quantiles[0] < number.mean);
 //! }
 //! # Ok::<(), vi_boost::BoostError>(())
 //! ```
+//!
+//! [`fit`](fit()) finds where the mass is, grows a mixture by boosting variational inference, refits it and says how good it is ([`Diagnosis`]). A target is a
+//! [`LogDensity`]: the logarithm of a density `f = Z·p` known up to its constant `Z`, with its gradient where there is one. For those who want control:
+//!
+//! * [`Boost`] grows a mixture `q` from a start distribution of yours so that `KL(q‖p)` falls: each step adds one Gaussian where mass is missing.
+//!   It is what the paper's Algorithm 2 does, made so that it does not get stuck. [`boost::best_of`] keeps the best of several runs.
+//! * [`gaussian::fit`] is the best single Gaussian, whatever the scales and correlations.
+//! * [`hellinger`]: Campbell and Li's boosting of square roots, which heavy tails cannot harm.
+//! * [`printed`]: the algorithms of Guo et al. as printed, to be compared with.
+//! * [`transform`]: constrained parameters; [`divergence`]: how far a mixture is from its target, with errors.
 //!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|
@@ -53,6 +65,7 @@ mod chart;
 mod component;
 pub mod divergence;
 mod error;
+mod fit;
 pub mod gaussian;
 pub mod hellinger;
 mod local;
@@ -64,9 +77,12 @@ pub mod printed;
 mod seeds;
 mod simplex;
 pub mod target;
+pub mod transform;
 
-pub use boost::{Boost, BoostSettings, Info, Refit, Stop};
+pub use boost::{Boost, BoostSettings, Info, Refit};
 pub use component::{Component, Family};
 pub use error::BoostError;
+pub use fit::{Diagnosis, Fit, FitSettings, Summary, Verdict, fit, summarise};
 pub use mixture::GaussianMixture;
 pub use target::LogDensity;
+pub use vi_core::Stop;

@@ -1,7 +1,8 @@
 //! Peaks of the residual `log(f/q)`: the local search of Algorithm 2, kept within a ball.
 
 use vi_linalg::Cholesky;
-use vi_linalg::faer::{Mat, MatRef, Side};
+use vi_linalg::eigen::eigenvalues;
+use vi_linalg::faer::{Mat, MatRef, Par};
 
 use crate::block::Block;
 use crate::component::{Component, Scale};
@@ -120,7 +121,7 @@ pub(crate) fn residual_hessian<T: LogDensity + ?Sized>(
 pub(crate) fn least_eigenvalue(hessian: MatRef<'_, f64>, scale: &[f64]) -> f64 {
     let scaled = Mat::from_fn(hessian.nrows(), hessian.ncols(), |i, j| scale[i] * hessian[(i, j)] * scale[j]);
     if scaled.as_ref().norm_max().is_finite() {
-        scaled.self_adjoint_eigenvalues(Side::Lower).ok().and_then(|values| values.first().copied()).unwrap_or(f64::NAN)
+        eigenvalues(scaled.as_ref(), Par::Seq).ok().and_then(|values| values.first().copied()).unwrap_or(f64::NAN)
     } else {
         f64::NAN
     }

@@ -7,13 +7,14 @@
 
 mod greedy;
 mod joint;
+mod natural;
 mod resting;
 mod single;
 
 pub(crate) use greedy::{Greedy, Reference};
 pub(crate) use joint::Joint;
 pub(crate) use resting::{Rest, Resting};
-pub(crate) use single::Single;
+pub(crate) use single::{Best, Single};
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,30 @@
-//! Minimisation of smooth functions: `argmin`'s L-BFGS with a Moré-Thuente line search, kept away from where the function
-//! is not finite.
+//! Minimisation of smooth functions: L-BFGS (Nocedal and Wright 2006, Algorithm 7.5) with a line search for the strong Wolfe
+//! conditions (their Algorithms 3.5 and 3.6), kept away from where the function is not finite.
 
-use std::cell::RefCell;
+mod line;
 
-use argmin::core::{CostFunction, Error, Executor, Gradient, State, TerminationReason, TerminationStatus};
-use argmin::solver::linesearch::MoreThuenteLineSearch;
-use argmin::solver::quasinewton::LBFGS;
+use std::collections::VecDeque;
+
+use self::line::Along;
 
 /// When a search stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Search {
     /// Evaluations of the function with its gradient.
     pub(crate) evaluations: usize,
-    /// A step that changes the function by less ends it.
+    /// A step that lowers the function by less ends it.
     pub(crate) tolerance: f64,
+}
+
+/// Why a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// A step from a cleared memory lowered the function by less than the tolerance, or the gradient vanished.
+    Converged,
+    /// The evaluations ran out.
+    Evaluations,
+    /// No step along the gradient lowered the function.
+    NoStep,
 }
 
 /// What a search found.
@@ -25,19 +36,15 @@ pub(crate) struct Minimum {
     pub(crate) value: f64,
     /// Evaluations taken.
     pub(crate) evaluations: usize,
-    /// Whether the last step changed the function by less than the tolerance.
-    pub(crate) converged: bool,
+    /// Why it ended.
+    pub(crate) end: End,
 }
 
-/// The length of the gradient at which a search is done whatever its tolerance.
+/// The largest entry of a gradient that has vanished, whatever the tolerance.
 const FLAT: f64 = 1e-10;
 
 /// Pairs of steps and gradients that are kept.
 const MEMORY: usize = 12;
-
-/// A search that ran into values that are not finite begins anew where it was; one that got nowhere, with a shorter first
-/// step, down to this.
-const LEAST_STEP: f64 = 1e-6;
 
 /// A local minimum of `f` near `start`, where `f` writes its gradient and returns its value; NaN or infinite values turn the
 /// search round. `None` if `f` is not finite at `start`.
@@ -49,203 +56,131 @@ where
 {
     let mut gradient = vec![0.0; start.len()];
     let value = f(start, &mut gradient);
-    if !value.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
+    let mut here = Point { x: start.to_vec(), value, gradient };
+    if !here.is_finite() {
         return None;
     }
-    let memo = RefCell::new(Memo {
-        f,
-        left: search.evaluations.saturating_sub(1),
-        best: (start.to_vec(), value),
-        last: (start.to_vec(), value, gradient),
-    });
-    let (mut converged, mut first) = (false, 1.0);
-    while first >= LEAST_STEP {
-        let before = memo.borrow().best.1;
-        let outcome = descend(&memo, search.tolerance, first);
-        converged = outcome == Outcome::Converged;
-        if converged || outcome == Outcome::Spent {
-            break;
+    let mut left = search.evaluations.saturating_sub(1);
+    let mut memory = Memory::default();
+    // The length of a first step, where there is no memory.
+    let mut first = 1.0;
+    let end = loop {
+        if here.gradient.iter().all(|g| g.abs() <= FLAT) {
+            break End::Converged;
         }
-        first *= if memo.borrow().best.1 < before - search.tolerance { 1.0 } else { 0.1 };
-    }
-    let memo = memo.into_inner();
-    let evaluations = search.evaluations.max(1) - memo.left;
-    Some(Minimum { x: memo.best.0, value: memo.best.1, evaluations, converged })
-}
-
-/// The function with what it last returned, as value and gradient are asked for one after the other.
-struct Memo<F> {
-    f: F,
-    left: usize,
-    best: (Vec<f64>, f64),
-    last: (Vec<f64>, f64, Vec<f64>),
-}
-
-impl<F: FnMut(&[f64], &mut [f64]) -> f64> Memo<F> {
-    fn at(&mut self, x: &[f64]) -> Result<(), Error> {
-        if self.last.0 == x {
-            return Ok(());
+        if left == 0 {
+            break End::Evaluations;
         }
-        if self.left == 0 {
-            return Err(Error::msg("no evaluations left"));
+        let mut direction = memory.direction(&here.gradient);
+        let mut slope = dot(&direction, &here.gradient);
+        if slope.is_nan() || slope >= 0.0 || slope == f64::NEG_INFINITY {
+            memory.clear();
+            let length = first / norm(&here.gradient).max(1.0);
+            direction = here.gradient.iter().map(|g| -length * g).collect();
+            slope = dot(&direction, &here.gradient);
         }
-        self.left -= 1;
-        let mut gradient = std::mem::take(&mut self.last.2);
-        gradient.resize(x.len(), 0.0);
-        let value = (self.f)(x, &mut gradient);
-        let finite = value.is_finite() && gradient.iter().all(|g| g.is_finite());
-        // A point without a value is not remembered: asked for again, it fails again.
-        self.last = (if finite { x.to_vec() } else { Vec::new() }, value, gradient);
-        if !finite {
-            return Err(Error::msg("not finite"));
+        let fresh = memory.pairs.is_empty();
+        let along = Along { here: &here, direction: &direction, slope };
+        match along.search(&mut f, &mut left) {
+            Some(next) => {
+                let gain = here.value - next.value;
+                memory.push(&here, &next);
+                here = next;
+                first = 1.0;
+                if gain < search.tolerance {
+                    // One small step says little of the next: only one that no memory bent is believed.
+                    if fresh {
+                        break End::Converged;
+                    }
+                    memory.clear();
+                }
+            }
+            None if left == 0 => break End::Evaluations,
+            None if !fresh => memory.clear(),
+            None if first > LEAST_STEP => first *= 1e-3,
+            None => break End::NoStep,
         }
-        if value < self.best.1 {
-            self.best = (x.to_vec(), value);
-        }
-        Ok(())
-    }
-}
-
-/// `u ↦ f(x₀ + σu)`.
-struct Scaled<'a, F> {
-    memo: &'a RefCell<Memo<F>>,
-    origin: &'a [f64],
-    sigma: f64,
-}
-
-impl<F> Scaled<'_, F> {
-    fn x(&self, u: &[f64]) -> Vec<f64> {
-        self.origin.iter().zip(u).map(|(x, u)| x + self.sigma * u).collect()
-    }
-}
-
-impl<F: FnMut(&[f64], &mut [f64]) -> f64> CostFunction for Scaled<'_, F> {
-    type Param = Vec<f64>;
-    type Output = f64;
-
-    fn cost(&self, u: &Vec<f64>) -> Result<f64, Error> {
-        let mut memo = self.memo.borrow_mut();
-        memo.at(&self.x(u))?;
-        Ok(memo.last.1)
-    }
-}
-
-impl<F: FnMut(&[f64], &mut [f64]) -> f64> Gradient for Scaled<'_, F> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-
-    fn gradient(&self, u: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        let mut memo = self.memo.borrow_mut();
-        memo.at(&self.x(u))?;
-        Ok(memo.last.2.iter().map(|g| self.sigma * g).collect())
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Converged,
-    /// No evaluations left.
-    Spent,
-    /// The line search found no step.
-    Stuck,
-}
-
-/// One run of L-BFGS from the best point so far.
-fn descend<F: FnMut(&[f64], &mut [f64]) -> f64>(memo: &RefCell<Memo<F>>, tolerance: f64, first: f64) -> Outcome {
-    let origin = memo.borrow().best.0.clone();
-    let gradient = {
-        let mut memo = memo.borrow_mut();
-        if memo.at(&origin).is_err() {
-            return Outcome::Spent;
-        }
-        memo.last.2.clone()
     };
-    let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-    // The first step is −σ²·∇f in x.
-    let sigma = (first / norm.max(1.0)).sqrt();
-    let scaled: Vec<f64> = gradient.iter().map(|g| sigma * g).collect();
-    let problem = Scaled { memo, origin: &origin, sigma };
-    let line = MoreThuenteLineSearch::new();
-    let solver = LBFGS::<_, Vec<f64>, Vec<f64>, f64>::new(line, MEMORY)
-        .with_tolerance_cost(tolerance)
-        .and_then(|solver| solver.with_tolerance_grad(FLAT * sigma));
-    let Ok(solver) = solver else { return Outcome::Stuck };
-    let u = vec![0.0; origin.len()];
-    let run = Executor::new(problem, solver)
-        .configure(|state| state.param(u).gradient(scaled).max_iters(MOST_STEPS))
-        .ctrlc(false)
-        .run();
-    let converged = run.is_ok_and(|result| {
-        matches!(
-            result.state().get_termination_status(),
-            TerminationStatus::Terminated(TerminationReason::SolverConverged)
-        )
-    });
-    match (converged, memo.borrow().left) {
-        (true, _) => Outcome::Converged,
-        (false, 0) => Outcome::Spent,
-        (false, _) => Outcome::Stuck,
+    Some(Minimum { x: here.x, value: here.value, evaluations: search.evaluations.max(1) - left, end })
+}
+
+/// A search that found no step tries shorter ones, down to this.
+const LEAST_STEP: f64 = 1e-12;
+
+/// A point with the function's value and gradient.
+#[derive(Debug, Clone)]
+struct Point {
+    x: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+}
+
+impl Point {
+    fn is_finite(&self) -> bool {
+        self.value.is_finite() && self.gradient.iter().all(|g| g.is_finite())
     }
 }
 
-/// Steps of one run; evaluations run out long before.
-const MOST_STEPS: u64 = 100_000;
+/// The last steps `s` and changes `y` of the gradient, with `1/sᵀy`.
+#[derive(Debug, Default)]
+struct Memory {
+    pairs: VecDeque<(Vec<f64>, Vec<f64>, f64)>,
+}
+
+impl Memory {
+    fn clear(&mut self) {
+        self.pairs.clear();
+    }
+
+    fn push(&mut self, from: &Point, to: &Point) {
+        let s: Vec<f64> = to.x.iter().zip(&from.x).map(|(a, b)| a - b).collect();
+        let y: Vec<f64> = to.gradient.iter().zip(&from.gradient).map(|(a, b)| a - b).collect();
+        let product = dot(&s, &y);
+        // A pair without positive curvature would make the next direction point upwards.
+        if product > f64::EPSILON * norm(&s) * norm(&y) && product.is_finite() {
+            if self.pairs.len() == MEMORY {
+                self.pairs.pop_front();
+            }
+            self.pairs.push_back((s, y, 1.0 / product));
+        }
+    }
+
+    /// `−H·g` by the two loops of Algorithm 7.4; `0` where there is no memory.
+    fn direction(&self, gradient: &[f64]) -> Vec<f64> {
+        let Some((s, y, inverse)) = self.pairs.back() else { return vec![0.0; gradient.len()] };
+        let mut q: Vec<f64> = gradient.iter().map(|g| -g).collect();
+        let mut shares = Vec::with_capacity(self.pairs.len());
+        for (s, y, inverse) in self.pairs.iter().rev() {
+            let share = inverse * dot(s, &q);
+            q.iter_mut().zip(y).for_each(|(q, y)| *q -= share * y);
+            shares.push(share);
+        }
+        // sᵀy/yᵀy, in units of the larger so that squares stay in range.
+        let (size, product) = (norm(y), 1.0 / inverse);
+        let scale = if size > 0.0 { product / size / size } else { norm(s) };
+        for q in &mut q {
+            *q *= scale;
+        }
+        for ((s, y, inverse), share) in self.pairs.iter().zip(shares.into_iter().rev()) {
+            let back = inverse * dot(y, &q);
+            q.iter_mut().zip(s).for_each(|(q, s)| *q += (share - back) * s);
+        }
+        q
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// `‖a‖` without squares that overflow.
+fn norm(a: &[f64]) -> f64 {
+    let largest = a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * a.iter().map(|a| (a / largest) * (a / largest)).sum::<f64>().sqrt()
+}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SEARCH: Search = Search { evaluations: 400, tolerance: 1e-14 };
-
-    fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
-        let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
-        g[0] = -2.0 * a - 400.0 * x[0] * b;
-        g[1] = 200.0 * b;
-        a * a + 100.0 * b * b
-    }
-
-    #[test]
-    fn the_valley_is_followed_to_its_end() {
-        let found = minimise(&[-1.2, 1.0], SEARCH, rosenbrock).unwrap();
-        assert!(found.converged && found.evaluations < 100, "{found:?}");
-        // The value is quadratic about the minimum, with curvature of order 1 along the valley.
-        assert!((found.x[0] - 1.0).abs() < 1e-5, "{found:?}");
-    }
-
-    #[test]
-    fn walls_turn_the_search_round() {
-        // −log x + x, with nothing left of 0, started so steep that the first steps leap the wall.
-        let wall = |x: &[f64], g: &mut [f64]| {
-            if x[0] <= 0.0 {
-                return f64::NAN;
-            }
-            g[0] = 1.0 - 1.0 / x[0];
-            x[0] - x[0].ln()
-        };
-        for start in [1e-3, 0.5, 50.0, 1e4] {
-            let found = minimise(&[start], SEARCH, wall).unwrap();
-            assert!((found.x[0] - 1.0).abs() < 1e-5, "{start}: {found:?}");
-        }
-        assert!(minimise(&[-1.0], SEARCH, wall).is_none());
-    }
-
-    #[test]
-    fn a_function_without_a_minimum_ends_with_the_evaluations() {
-        let slope = |x: &[f64], g: &mut [f64]| {
-            g[0] = 1.0;
-            x[0]
-        };
-        let found = minimise(&[0.0], Search { evaluations: 50, tolerance: 1e-9 }, slope).unwrap();
-        assert!(!found.converged && found.evaluations <= 50 && found.x[0] < -1e6, "{found:?}");
-    }
-
-    #[test]
-    fn the_start_may_be_the_minimum() {
-        let bowl = |x: &[f64], g: &mut [f64]| {
-            g[0] = 2.0 * x[0];
-            x[0] * x[0]
-        };
-        let found = minimise(&[0.0], SEARCH, bowl).unwrap();
-        assert!(found.converged && found.evaluations == 1);
-    }
-}
+mod tests;

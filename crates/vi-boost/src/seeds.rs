@@ -23,8 +23,36 @@ impl Seeds {
         Self(self.next())
     }
 
+    /// A generator of its own.
+    pub(crate) fn generator(&mut self) -> impl rand::Rng + use<> {
+        Stream(self.branch())
+    }
+
     /// In [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// The seeds as a generator of bits.
+struct Stream(Seeds);
+
+impl rand::TryRng for Stream {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(u32::try_from(self.0.next() >> 32).unwrap_or(0))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(self.0.next())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        for chunk in bytes.chunks_mut(8) {
+            let word = self.0.next().to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+        Ok(())
     }
 }

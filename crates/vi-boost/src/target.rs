@@ -3,12 +3,14 @@
 mod banana;
 mod cauchy;
 pub mod difference;
+mod function;
 mod funnel;
 mod glm;
 mod probe;
 
 pub use banana::Banana;
 pub use cauchy::Cauchy;
+pub use function::{Function, FunctionWithGradient};
 pub use funnel::Funnel;
 pub use glm::GlmTarget;
 pub(crate) use probe::{Faults, Probe, fault};
@@ -19,9 +21,11 @@ use vi_linalg::faer::{MatMut, MatRef};
 ///
 /// A value of −∞ means that the density is zero there. NaN and +∞ are mistakes of the target; the algorithms name them
 /// in an error where they cannot go round them. Every `theta` and `out` the algorithms hand over has the length
-/// [`dim`](Self::dim) says, every matrix of points as many columns; called with another, a target may panic, the ready-made ones do. Only [`log_density`](Self::log_density) has to be written. Where there is no gradient, central
-/// differences are taken with steps in proportion to the start distribution ([`difference`]); a gradient of
-/// one's own is exact and costs the `2d`-th part.
+/// [`dim`](Self::dim) says, every matrix of points as many columns; called with another, a target may panic, the ready-made ones do.
+///
+/// Only [`log_density`](Self::log_density) has to be written. A gradient of one's own makes runs `2d` times as cheap and exact: write
+/// [`value_and_gradient`](Self::value_and_gradient) where value and gradient share their work, [`gradient`](Self::gradient) otherwise. Where
+/// there is neither, central differences are taken with steps in proportion to the start distribution ([`difference`]).
 ///
 /// ```
 /// use vi_boost::{LogDensity, target::difference};
@@ -51,6 +55,13 @@ pub trait LogDensity {
         false
     }
 
+    /// `log f(θ)`, and `∇log f(θ)` into `out` (length `d`), together: most targets compute one on the way to the other. `None` if the target
+    /// has no gradient; what is in `out` then means nothing. The algorithms call this or the batch method, never
+    /// [`gradient`](Self::gradient).
+    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+        self.gradient(theta, out).then(|| self.log_density(theta))
+    }
+
     /// `∇²log f(θ)` into `out` (`d × d`, full); `false`, and nothing written, if the target has no Hessian.
     fn hessian(&self, _theta: &[f64], _out: MatMut<'_, f64>) -> bool {
         false
@@ -77,10 +88,8 @@ pub trait LogDensity {
         let (mut theta, mut gradient) = (vec![0.0; self.dim()], vec![0.0; self.dim()]);
         for i in 0..points.nrows() {
             copy_row(points, i, &mut theta);
-            if !self.gradient(&theta, &mut gradient) {
-                return false;
-            }
-            values[i] = self.log_density(&theta);
+            let Some(value) = self.value_and_gradient(&theta, &mut gradient) else { return false };
+            values[i] = value;
             for (j, value) in gradient.iter().enumerate() {
                 gradients[(i, j)] = *value;
             }
@@ -106,6 +115,10 @@ impl<T: LogDensity + ?Sized> LogDensity for &T {
 
     fn gradient(&self, theta: &[f64], out: &mut [f64]) -> bool {
         (**self).gradient(theta, out)
+    }
+
+    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+        (**self).value_and_gradient(theta, out)
     }
 
     fn hessian(&self, theta: &[f64], out: MatMut<'_, f64>) -> bool {

@@ -16,5 +16,5 @@ mod optimum;
 mod statistics;
 
 pub use information::InformationGaussian;
-pub use optimum::{BatchInfo, BatchSettings, Stop, optimum, optimum_of};
+pub use optimum::{BatchInfo, BatchSettings, optimum, optimum_of};
 pub use statistics::Statistics;

@@ -2,6 +2,7 @@
 
 mod dense;
 mod dense_block;
+mod dense_step;
 mod dense_vector;
 mod diagonal;
 mod square_root;
@@ -10,15 +11,20 @@ mod square_root_block;
 pub use dense::DenseGaussian;
 pub(crate) use dense::{check_symmetric, factor};
 pub use dense_block::DensePanels;
-pub use diagonal::DiagonalGaussian;
+pub use dense_step::DenseStep;
+pub use dense_vector::VectorStep;
+pub use diagonal::{DiagonalGaussian, DiagonalStep};
 pub use square_root::SquareRootGaussian;
+pub(crate) use square_root::{check_fade, fade_root};
 pub use square_root_block::RootPanels;
 
-use crate::error::check_results;
-use crate::{Error, Site};
+use std::fmt;
+
+use crate::check;
+use crate::{Error, Row, Site};
 
 /// A belief seen along one direction `x`: `t = xᵀθ ~ N(a, ν)`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Projection {
     /// `a = xᵀμ`.
     pub mean: f64,
@@ -48,24 +54,87 @@ impl Projection {
 
 /// A Gaussian belief over `θ ∈ ℝᵈ` that can be seen along a row and updated by a site.
 ///
-/// A belief sees no label and a rule no vector. The caller owns the memory: `gain` has length `d`, carries `Px` from
-/// [`project`](Self::project) to [`absorb`](Self::absorb), and is scratch afterwards.
+/// A belief sees no label and a rule no vector. A step has three parts: [`project`](Self::project) looks along the row, and a rule
+/// answers with a site; [`prepare`](Self::prepare) checks everything that can fail; [`commit`](Self::commit) writes and cannot fail.
+/// So several beliefs can learn a row together, all of them or none, without a copy of any.
+///
+/// ```text
+/// P′ = P/λ                                             forgetting, λ = 1 for none
+/// a = xᵀμ,  ν = xᵀP′x                                   project
+/// μ ← μ + e·P′x,  P ← P′ − c·(P′x)(P′x)ᵀ                 commit, e = g/(1+hν), c = h/(1+hν)
+/// ```
+///
+/// Rows have length `d` and finite entries: who calls these methods has checked that ([`Row::check`]).
+///
+/// ```
+/// use vi_core::{Belief, DenseGaussian, Row, Site};
+/// let mut belief = DenseGaussian::isotropic(&[0.0, 1.0], 2.0)?;
+/// let (row, mut step) = (Row::from(&[3.0, 1.0]), <DenseGaussian as Belief>::Step::default());
+/// let seen = belief.project(row, 1.0, &mut step)?;
+/// assert_eq!((seen.mean, seen.variance), (1.0, 40.0));
+/// // A measurement y = 42 of xᵀθ with a noise of variance 10: g = (y − a)/10, h = 1/10.
+/// belief.prepare(row, Site { slope: 4.1, curvature: 0.1 }, &mut step)?;
+/// belief.commit(row, &mut step);
+/// assert!((belief.mean()[0] - 9.84).abs() < 1e-14);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub trait Belief {
+    /// Memory of one step and what is prepared in it; made once, used again for any number of rows.
+    type Step: fmt::Debug + Default;
+
     /// Dimension `d` of `θ`.
     fn dim(&self) -> usize;
 
     /// The mean `μ`, length `d`.
     fn mean(&self) -> &[f64];
 
-    /// `(xᵀμ, xᵀPx)`, leaving `Px` in `gain`.
-    fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection;
-
-    /// Multiplies in the factor of `site` along `x`, given what [`project`](Self::project) answered for the same `x`.
+    /// `(xᵀμ, xᵀPx/λ)` of the belief that has forgotten by the factor `fade = λ`, `0 < λ ≤ 1`; 1 forgets nothing.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`] or [`Error::Overflow`] when this form of the belief cannot hold the
-    /// result; the belief is then as it was, to the bit.
-    fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error>;
+    /// [`Error::NegativeVariance`] where rounding has destroyed the covariance, [`Error::Overflow`].
+    fn project(&self, x: Row<'_>, fade: f64, step: &mut Self::Step) -> Result<Projection, Error>;
+
+    /// Prepares the factor of `site` along `x`, which [`project`](Self::project) has just seen with the same `step`: all that can
+    /// fail.
+    ///
+    /// # Errors
+    /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`] or [`Error::NonFinite`] when this form of the
+    /// belief cannot hold the result.
+    fn prepare(&self, x: Row<'_>, site: Site, step: &mut Self::Step) -> Result<(), Error>;
+
+    /// Writes what has been prepared for `x`: forgets, then multiplies in the factor. It cannot fail.
+    fn commit(&mut self, x: Row<'_>, step: &mut Self::Step);
+
+    /// `(xᵀμ, xᵀPx)` along a row of length `d`: what a prediction is made from. Takes memory for a step.
+    ///
+    /// # Errors
+    /// As [`Row::check`] and [`project`](Self::project).
+    ///
+    /// ```
+    /// use vi_core::{Belief, DiagonalGaussian};
+    /// let belief = DiagonalGaussian::isotropic(&[1.0; 1000], 2.0)?;
+    /// let seen = belief.predict((&[3, 998], &[1.0, -2.0]))?;
+    /// assert_eq!((seen.mean, seen.variance), (-1.0, 20.0));
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    fn predict<'a>(&self, x: impl Into<Row<'a>>) -> Result<Projection, Error>
+    where
+        Self: Sized,
+    {
+        let x = x.into();
+        x.check(self.dim())?;
+        self.project(x, 1.0, &mut Self::Step::default())
+    }
+
+    /// Multiplies in the factor of `site` along `x`, which [`project`](Self::project) has just seen with the same `step`.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare); the belief is then as it was, to the bit.
+    fn absorb(&mut self, x: Row<'_>, site: Site, step: &mut Self::Step) -> Result<(), Error> {
+        self.prepare(x, site, step)?;
+        self.commit(x, step);
+        Ok(())
+    }
 }
 
 /// Checks that the mean `μ + e·Px` is finite.
@@ -73,5 +142,5 @@ pub trait Belief {
 /// # Errors
 /// [`Error::Overflow`].
 fn check_moved(mean: &[f64], e: f64, gain: &[f64]) -> Result<(), Error> {
-    check_results("μ + e·Px", mean.iter().zip(gain).map(|(mean, gain)| mean + e * gain))
+    check::results("μ + e·Px", mean.iter().zip(gain).map(|(mean, gain)| mean + e * gain))
 }

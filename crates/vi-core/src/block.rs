@@ -14,6 +14,14 @@ use vi_linalg::faer::{MatRef, Par};
 
 use crate::{Belief, Error};
 
+/// Below this dimension a block's products are too short to be worth a second thread.
+const THREADS_FROM: usize = 500;
+
+/// The threads that a block of a belief of dimension `d` is shared between. They change no bit of the result.
+pub(crate) fn threads(d: usize, par: Par) -> Par {
+    if d < THREADS_FROM { Par::Seq } else { par }
+}
+
 /// A belief that can be seen along many rows at once and updated by their sites together.
 pub trait BlockBelief: Belief {
     /// The belief's own memory for a block.

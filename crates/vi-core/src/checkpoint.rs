@@ -35,6 +35,8 @@
 //! # Ok::<(), vi_core::Error>(())
 //! ```
 //!
+//! Documents (a front-door model by `serde`) have no frame; the [`Seal`] in them is their version and checksum.
+//!
 //! Random generators and other state with `serde` go beside a belief with [`write`](write()) and [`read`].
 
 mod codec;
@@ -42,6 +44,7 @@ mod dense;
 mod diagonal;
 mod error;
 pub(crate) mod frame;
+mod seal;
 mod sites;
 mod square_root;
 mod triangle;
@@ -49,6 +52,7 @@ mod triangle;
 pub(crate) use codec::encode;
 pub use error::CheckpointError;
 pub use frame::{DEFAULT_LIMIT, VERSION};
+pub use seal::Seal;
 
 use std::io::{Read, Write};
 
@@ -142,4 +146,16 @@ pub fn expect_end(input: &mut impl Read) -> Result<(), Error> {
     let mut rest = Vec::new();
     input.take(1).read_to_end(&mut rest).map_err(CheckpointError::from)?;
     if rest.is_empty() { Ok(()) } else { Err(CheckpointError::TrailingBytes.into()) }
+}
+
+/// What a stream can have counted: such that it can go on counting.
+///
+/// # Errors
+/// [`Error::Setting`] from 2⁵³.
+pub(crate) fn counted(name: &'static str, value: u64) -> Result<u64, Error> {
+    if value < 1 << 53 {
+        Ok(value)
+    } else {
+        Err(Error::Setting { name, value: value as f64, requirement: "below 2⁵³" })
+    }
 }

@@ -5,7 +5,7 @@ use vi_linalg::faer::{Mat, MatRef};
 
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian};
-use crate::error::check_len;
+use crate::check;
 use crate::special::HALF_LN_2PI;
 
 /// A Monte-Carlo estimate.
@@ -30,15 +30,10 @@ pub struct Estimate {
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 pub fn gaussian_kl(q: &DenseGaussian, p: &DenseGaussian) -> Result<f64, Error> {
-    check_len("p", q.dim(), p.dim())?;
+    check::length("p", q.dim(), p.dim())?;
     let (lq, lp) = (q.cholesky()?, p.cholesky()?);
     let (trace, distance) = whitened(q.mean(), &lq, p.mean(), &lp)?;
-    finite("KL(q‖p)", 0.5 * (trace - q.dim() as f64 + distance + lp.log_det() - lq.log_det()))
-}
-
-/// `value` if a float holds it.
-pub(crate) fn finite(quantity: &'static str, value: f64) -> Result<f64, Error> {
-    if value.is_finite() { Ok(value) } else { Err(Error::Overflow { quantity, value }) }
+    check::result("KL(q‖p)", 0.5 * (trace - q.dim() as f64 + distance + lp.log_det() - lq.log_det()))
 }
 
 /// `−E_q[log p]` for Gaussians `q = N(μ_q, L_qL_qᵀ)`, `p = N(μ_p, L_pL_pᵀ)`.
@@ -72,8 +67,8 @@ impl DenseGaussian {
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`].
     pub fn log_density(&self, theta: &[f64]) -> Result<f64, Error> {
-        check_len("theta", self.dim(), theta.len())?;
-        crate::error::check_finite("theta", theta)?;
+        check::length("theta", self.dim(), theta.len())?;
+        check::finite("theta", theta)?;
         log_density_with(self.mean(), &self.cholesky()?, theta)
     }
 
@@ -88,8 +83,8 @@ impl DenseGaussian {
         rng: &mut R,
     ) -> Result<(), Error> {
         use rand_distr::{Distribution, StandardNormal};
-        check_len("theta", self.dim(), theta.len())?;
-        check_len("cholesky", self.dim(), cholesky.dim())?;
+        check::length("theta", self.dim(), theta.len())?;
+        check::length("cholesky", self.dim(), cholesky.dim())?;
         for z in theta.iter_mut() {
             *z = StandardNormal.sample(rng);
         }

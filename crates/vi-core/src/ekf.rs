@@ -4,7 +4,7 @@ use vi_linalg::faer::{Mat, MatMut, Par};
 
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian};
-use crate::error::{check_finite, check_len};
+use crate::check;
 use crate::kalman::{VectorInfo, innovate};
 
 /// A model of exponential-family observations, `E[y|θ] = h(θ) ∈ ℝᵐ` (R-VGA eq 43), nonlinear in `θ ∈ ℝᵈ`.
@@ -62,15 +62,15 @@ pub trait MeanModel {
 /// ```
 pub fn step<M: MeanModel>(belief: &mut DenseGaussian, model: &M, y: &[f64], par: Par) -> Result<VectorInfo, Error> {
     let m = model.output_dim();
-    check_len("y", m, y.len())?;
-    check_finite("y", y)?;
+    check::length("y", m, y.len())?;
+    check::finite("y", y)?;
     let mut h = Mat::<f64>::zeros(m, belief.dim());
     model.jacobian(belief.mean(), h.as_mut());
     let mut r = Mat::<f64>::zeros(m, m);
     model.covariance(belief.mean(), r.as_mut());
     let mut expected = vec![0.0; m];
     model.mean(belief.mean(), &mut expected);
-    check_finite("h(μ)", &expected)?;
+    check::finite("h(μ)", &expected)?;
     let residual = Mat::from_fn(m, 1, |i, _| y[i] - expected[i]);
     innovate(belief, h.as_ref(), residual.as_ref(), r.as_ref(), par)
 }

@@ -3,7 +3,6 @@
 use vi_linalg::LinalgError;
 
 use crate::checkpoint::CheckpointError;
-use crate::divergence::finite;
 use crate::fingerprint::Fingerprint;
 
 /// Errors of `vi-core`. Every entry point checks its input at the door and leaves its state
@@ -102,6 +101,15 @@ pub enum Error {
     NegativeVariance {
         /// The value of `xᵀPx`.
         value: f64,
+    },
+    /// An observation determines its direction to more digits than a dense covariance has.
+    #[error(
+        "the observation multiplies the precision along its row by {factor:e}, which the entries of a dense covariance cannot \
+         hold: scale the columns, or take a square-root belief"
+    )]
+    Unresolved {
+        /// What the precision along the row would be multiplied by, `1 + hν`.
+        factor: f64,
     },
     /// A result is beyond what a float holds.
     #[error("{quantity} = {value:e} is beyond the range of floating-point numbers")]
@@ -226,64 +234,5 @@ impl Error {
             Self::Row { row, source } => Self::Row { row: first + row, source },
             other => other,
         }
-    }
-}
-
-/// Checks that every entry of `values` is finite.
-///
-/// # Errors
-/// [`Error::NonFinite`] with the first offending index.
-pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
-    // The sum of all answers first: unlike a search it is done in vectors.
-    if values.iter().fold(true, |finite, v| finite & v.is_finite()) {
-        return Ok(());
-    }
-    match values.iter().position(|v| !v.is_finite()) {
-        None => Ok(()),
-        Some(index) => Err(Error::NonFinite { argument, index, value: values[index] }),
-    }
-}
-
-/// Checks that every entry of a result is finite.
-///
-/// # Errors
-/// [`Error::Overflow`] with the first that is not.
-pub(crate) fn check_results(quantity: &'static str, values: impl Iterator<Item = f64> + Clone) -> Result<(), Error> {
-    // The sum of all answers first: unlike a search it is done in vectors.
-    if values.clone().fold(true, |finite, value| finite & value.is_finite()) {
-        return Ok(());
-    }
-    values.into_iter().try_for_each(|value| finite(quantity, value).map(drop))
-}
-
-/// Checks a length.
-///
-/// # Errors
-/// [`Error::Dimension`].
-pub(crate) fn check_len(argument: &'static str, expected: usize, found: usize) -> Result<(), Error> {
-    if expected == found { Ok(()) } else { Err(Error::Dimension { argument, expected, found }) }
-}
-
-/// Checks that a setting is a positive, finite number.
-///
-/// # Errors
-/// [`Error::Setting`].
-pub(crate) fn check_positive(name: &'static str, value: f64) -> Result<(), Error> {
-    if value > 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Setting { name, value, requirement: "positive and finite" })
-    }
-}
-
-/// Checks the weight of an observation.
-///
-/// # Errors
-/// [`Error::Setting`].
-pub(crate) fn check_weight(weight: f64) -> Result<(), Error> {
-    if weight >= 0.0 && weight.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
     }
 }

@@ -10,10 +10,10 @@
 
 use vi_linalg::faer::MatRef;
 
-use crate::error::{check_finite, check_len};
-use crate::filter::{Scratch, StepInfo, advance, check_rows, contiguous_row};
+use crate::check;
+use crate::filter::{Scratch, StepInfo, check_rows, contiguous_row};
 use crate::likelihood::GaussianExpectation;
-use crate::{Error, Forget, Forgetting, SiteRule};
+use crate::{Error, Forget, Forgetting, Row, SiteRule};
 
 /// All that is to be compared: a belief, how it learns, how it predicts, how it forgets.
 ///
@@ -34,19 +34,19 @@ pub struct Candidate<B: Forget, R, L> {
 impl<B: Forget + Clone, R: SiteRule, L: GaussianExpectation> Candidate<B, R, L> {
     /// Forgets, predicts, learns: returns `log E[p(y|t)]` in nats under the belief before `y`. `x` has length `d`.
     ///
-    /// Cost: that of forgetting, [`filter::step`](crate::filter::step) and one copy of the belief.
+    /// Cost: that of [`filter::step`](crate::filter::step), fading included; other ways to forget cost what they do and a copy of
+    /// the belief.
     ///
     /// # Errors
     /// As [`filter::step`](crate::filter::step) and [`Forgetting::apply`]; [`Error::NonFinite`] for a predictive
     /// density that is not a number. The belief is then as it was.
-    pub fn step(&mut self, x: &[f64], y: f64, scratch: &mut Scratch) -> Result<f64, Error> {
-        check_len("x", self.belief.dim(), x.len())?;
-        check_len("scratch", self.belief.dim(), scratch.gain.len())?;
-        check_finite("x", x)?;
+    pub fn step<'a>(&mut self, x: impl Into<Row<'a>>, y: f64, scratch: &mut Scratch<B>) -> Result<f64, Error> {
+        let x = x.into();
+        x.check(self.belief.dim())?;
+        self.forgetting.check_dim(self.belief.dim())?;
         self.check_label(y)?;
-        let mut belief = self.belief.clone();
-        let (_, score) = advance_scored(&mut belief, self, x, y, &mut scratch.gain)?;
-        self.belief = belief;
+        let Self { belief, rule, likelihood, forgetting } = self;
+        let (_, score) = advance_scored(belief, rule, likelihood, forgetting, x, y, &mut scratch.step)?;
         Ok(score)
     }
 
@@ -68,17 +68,21 @@ impl<B: Forget + Clone, R: SiteRule, L: GaussianExpectation> Candidate<B, R, L> 
         check_rows(self.belief.dim(), x, y)?;
         self.check(y)?;
         let mut belief = self.belief.clone();
-        let Scratch { mut gain, mut row } = Scratch::new(belief.dim());
+        let Scratch { mut step, mut row } = Scratch::<B>::default();
         let mut total = 0.0;
         for (t, &label) in y.iter().enumerate() {
             let x_t = contiguous_row(x, t, &mut row);
-            let (info, score) =
-                advance_scored(&mut belief, self, x_t, label, &mut gain).map_err(|error| error.at_row(t))?;
+            let (info, score) = self.advance(&mut belief, x_t, label, &mut step).map_err(|error| error.at_row(t))?;
             total += score;
             observe(t, &belief, &info);
         }
         self.belief = belief;
         Ok(total)
+    }
+
+    /// A scored step of a copy of the belief; input has been checked.
+    fn advance(&self, belief: &mut B, x: &[f64], y: f64, step: &mut B::Step) -> Result<(StepInfo, f64), Error> {
+        advance_scored(belief, &self.rule, &self.likelihood, &self.forgetting, x.into(), y, step)
     }
 
     fn check(&self, y: &[f64]) -> Result<(), Error> {
@@ -95,22 +99,37 @@ impl<B: Forget + Clone, R: SiteRule, L: GaussianExpectation> Candidate<B, R, L> 
     }
 }
 
-/// A scored step of `belief` by the rest of `candidate`; input has been checked, and an error may leave `belief`
-/// changed.
-fn advance_scored<B: Forget, R: SiteRule, L: GaussianExpectation>(
+/// A scored step; input has been checked. On an error the belief is as it was.
+fn advance_scored<B: Forget + Clone, R: SiteRule, L: GaussianExpectation>(
     belief: &mut B,
-    candidate: &Candidate<B, R, L>,
-    x: &[f64],
+    rule: &R,
+    likelihood: &L,
+    forgetting: &Forgetting<B>,
+    x: Row<'_>,
     y: f64,
-    gain: &mut [f64],
+    step: &mut B::Step,
 ) -> Result<(StepInfo, f64), Error> {
-    candidate.forgetting.apply(belief)?;
-    let info = advance(belief, x, gain, |a, nu| candidate.rule.site(a, nu, y))?;
-    let score = candidate.likelihood.log_predictive(y, info.projection.mean, info.projection.variance);
-    if score.is_nan() {
-        return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
+    let mut prepare = |belief: &B, fade| {
+        let projection = belief.project(x, fade, step)?;
+        let score = likelihood.log_predictive(y, projection.mean, projection.variance);
+        if score.is_nan() {
+            return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
+        }
+        let site = rule.site(projection.mean, projection.variance, y)?;
+        belief.prepare(x, site, step)?;
+        Ok((StepInfo { projection, site }, score))
+    };
+    let done;
+    if let Some(fade) = forgetting.fade_factor() {
+        done = prepare(belief, fade)?;
+    } else {
+        let mut forgotten = belief.clone();
+        forgetting.apply(&mut forgotten)?;
+        done = prepare(&forgotten, 1.0)?;
+        *belief = forgotten;
     }
-    Ok((info, score))
+    belief.commit(x, step);
+    Ok(done)
 }
 
 /// The one-step predictive log evidence of a stream, `Σ log E[p(y_t|t)]` in nats; the prior is left alone.
@@ -187,17 +206,17 @@ where
     };
     check_rows(first.belief.dim(), x, y)?;
     for candidate in bank {
-        check_len("dimension of a candidate's belief", first.belief.dim(), candidate.belief.dim())?;
+        check::length("dimension of a candidate's belief", first.belief.dim(), candidate.belief.dim())?;
         candidate.check(y)?;
     }
     let mut beliefs: Vec<B> = bank.iter().map(|candidate| candidate.belief.clone()).collect();
     let mut totals: Vec<Result<f64, Error>> = vec![Ok(0.0); bank.len()];
-    let Scratch { mut gain, mut row } = Scratch::new(first.belief.dim());
+    let Scratch { mut step, mut row } = Scratch::<B>::default();
     for (t, &label) in y.iter().enumerate() {
         let x_t = contiguous_row(x, t, &mut row);
         for ((candidate, belief), total) in bank.iter().zip(&mut beliefs).zip(&mut totals) {
             if let Ok(sum) = total {
-                match advance_scored(belief, candidate, x_t, label, &mut gain) {
+                match candidate.advance(belief, x_t, label, &mut step) {
                     Ok((_, score)) => *sum += score,
                     Err(error) => *total = Err(error.at_row(t)),
                 }

@@ -36,7 +36,7 @@ mod weights;
 mod tests;
 
 pub use checkpoint::{OnlineWire, RecursiveWire};
-pub use em::{EmInfo, EmSettings, EmStop, likelihood_factor, likelihood_step, run, step};
+pub use em::{EmInfo, EmSettings, likelihood_factor, likelihood_step, run, step};
 pub use loss::{kl, loss};
 pub use online::{Averaging, OnlineEm, OnlineSettings};
 pub use recursive::{RecursiveEm, RecursiveSettings};

@@ -1,9 +1,11 @@
 //! The sequential filter: Algorithm 1 of R-VGA, for any rule and any belief.
 
+use std::fmt;
+
 use vi_linalg::faer::MatRef;
 
-use crate::error::{check_finite, check_len, check_weight};
-use crate::{Belief, Error, Projection, Site, SiteRule, SiteRules, WeightedRule};
+use crate::check;
+use crate::{Belief, Error, Projection, Row, Site, SiteRule, SiteRules, WeightedRule};
 
 /// What one step saw and did.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,18 +17,21 @@ pub struct StepInfo {
     pub site: Site,
 }
 
-/// Memory of one step, owned by the caller: `2d` numbers.
-#[derive(Debug, Clone)]
-pub struct Scratch {
-    pub(crate) gain: Vec<f64>,
+/// Memory of one step of a belief `B`, owned by the caller; it grows with the first row and serves beliefs of any dimension.
+pub struct Scratch<B: Belief> {
+    pub(crate) step: B::Step,
     pub(crate) row: Vec<f64>,
 }
 
-impl Scratch {
-    /// Scratch for beliefs of dimension `d`.
-    #[must_use]
-    pub fn new(d: usize) -> Self {
-        Self { gain: vec![0.0; d], row: vec![0.0; d] }
+impl<B: Belief> Default for Scratch<B> {
+    fn default() -> Self {
+        Self { step: B::Step::default(), row: Vec::new() }
+    }
+}
+
+impl<B: Belief> fmt::Debug for Scratch<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scratch").field("step", &self.step).finish_non_exhaustive()
     }
 }
 
@@ -39,49 +44,44 @@ impl Scratch {
 /// P ← P − h/(1+hν)·(Px)(Px)ᵀ  (77)
 /// ```
 ///
-/// `x` has length `d`. Cost `3d²` flops for a dense belief.
+/// `x` is a row of length `d`, dense or sparse. Cost `3d²` flops for a dense belief.
 ///
 /// # Errors
-/// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::Label`], [`Error::NegativeVariance`],
+/// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::SparseIndex`], [`Error::Label`], [`Error::NegativeVariance`],
 /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`]; the belief is then as it was, to the bit.
 ///
 /// ```
 /// use vi_core::{filter, BernoulliLogit, Belief, DenseGaussian, Implicit, Mixture8};
 /// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 10.0)?;
 /// let rule = Implicit(BernoulliLogit(Mixture8));
-/// let mut scratch = filter::Scratch::new(2);
+/// let mut scratch = filter::Scratch::default();
 /// filter::step(&mut belief, &rule, &[1.0, 0.5], 1.0, &mut scratch)?;
 /// assert!(belief.mean()[0] > 0.0);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn step<B: Belief, R: SiteRule>(
+pub fn step<'a, B: Belief, R: SiteRule>(
     belief: &mut B,
     rule: &R,
-    x: &[f64],
+    x: impl Into<Row<'a>>,
     y: f64,
-    scratch: &mut Scratch,
+    scratch: &mut Scratch<B>,
 ) -> Result<StepInfo, Error> {
-    check_len("x", belief.dim(), x.len())?;
-    check_len("scratch", belief.dim(), scratch.gain.len())?;
-    check_finite("x", x)?;
+    let x = x.into();
+    x.check(belief.dim())?;
     rule.check_label(y)?;
-    advance(belief, x, &mut scratch.gain, |a, nu| rule.site(a, nu, y))
+    advance(belief, x, &mut scratch.step, |a, nu| rule.site(a, nu, y))
 }
 
 /// A step whose input has been checked; `site` answers to `(a, ν)`.
 pub(crate) fn advance<B: Belief>(
     belief: &mut B,
-    x: &[f64],
-    gain: &mut [f64],
+    x: Row<'_>,
+    step: &mut B::Step,
     site: impl FnOnce(f64, f64) -> Result<Site, Error>,
 ) -> Result<StepInfo, Error> {
-    let seen = belief.project(x, gain);
-    // A zero row, or one that the belief is certain of, may round to just below 0.
-    let terms: f64 = x.iter().zip(&*gain).map(|(x, g)| (x * g).abs()).sum();
-    let projection = Projection::new(seen.mean, seen.variance, x.len() as f64 * f64::EPSILON * terms)?;
+    let projection = belief.project(x, 1.0, step)?;
     let site = site(projection.mean, projection.variance)?;
-    site.check(projection.variance)?;
-    belief.absorb(x, projection, site, gain)?;
+    belief.absorb(x, site, step)?;
     Ok(StepInfo { projection, site })
 }
 
@@ -157,11 +157,11 @@ fn pass<B: Belief + Clone>(
     mut observe: impl FnMut(usize, &B, &StepInfo),
 ) -> Result<(), Error> {
     let before = belief.clone();
-    let mut scratch = Scratch::new(belief.dim());
+    let mut scratch = Scratch::<B>::default();
     for t in 0..x.nrows() {
-        let Scratch { gain, row } = &mut scratch;
+        let Scratch { step, row } = &mut scratch;
         let x_t = contiguous_row(x, t, row);
-        match advance(belief, x_t, gain, |a, nu| site(t, a, nu)) {
+        match advance(belief, x_t.into(), step, |a, nu| site(t, a, nu)) {
             Ok(info) => observe(t, belief, &info),
             Err(error) => {
                 *belief = before;
@@ -173,13 +173,12 @@ fn pass<B: Belief + Clone>(
 }
 
 /// Row `t` of `x` as a slice: in place where it is contiguous, else copied into `buffer`.
-pub(crate) fn contiguous_row<'a>(x: MatRef<'a, f64>, t: usize, buffer: &'a mut [f64]) -> &'a [f64] {
+pub(crate) fn contiguous_row<'a>(x: MatRef<'a, f64>, t: usize, buffer: &'a mut Vec<f64>) -> &'a [f64] {
     if let Some(row) = x.row(t).try_as_row_major() {
         return row.as_slice();
     }
-    for (to, from) in buffer.iter_mut().zip(x.row(t).iter()) {
-        *to = *from;
-    }
+    buffer.clear();
+    buffer.extend(x.row(t).iter());
     buffer
 }
 
@@ -197,8 +196,11 @@ pub(crate) fn check_observations<R: SiteRules>(d: usize, rule: &R, x: MatRef<'_,
 /// # Errors
 /// [`Error::Dimension`], [`Error::Row`] with [`Error::Setting`].
 pub(crate) fn check_weights(n: usize, weights: &[f64]) -> Result<(), Error> {
-    check_len("weights", n, weights.len())?;
-    weights.iter().enumerate().try_for_each(|(t, &weight)| check_weight(weight).map_err(|error| error.at_row(t)))
+    check::length("weights", n, weights.len())?;
+    weights
+        .iter()
+        .enumerate()
+        .try_for_each(|(t, &weight)| check::not_negative("weight", weight).map_err(|error| error.at_row(t)))
 }
 
 /// Checks the shapes and the finiteness of a set of observations.
@@ -209,8 +211,8 @@ pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), 
     if x.nrows() == 0 {
         return Err(Error::Empty { argument: "x" });
     }
-    check_len("columns of x", d, x.ncols())?;
-    check_len("y", x.nrows(), y.len())?;
+    check::length("columns of x", d, x.ncols())?;
+    check::length("y", x.nrows(), y.len())?;
     check_inputs(d, x)
 }
 
@@ -230,10 +232,10 @@ pub(crate) fn check_stream(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`].
 pub(crate) fn check_inputs(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
-    check_len("columns of x", d, x.ncols())?;
+    check::length("columns of x", d, x.ncols())?;
     for t in 0..x.nrows() {
         if let Some(row) = x.row(t).try_as_row_major() {
-            check_finite("x", row.as_slice()).map_err(|error| error.at_row(t))?;
+            check::finite("x", row.as_slice()).map_err(|error| error.at_row(t))?;
             continue;
         }
         for (index, &value) in x.row(t).iter().enumerate() {

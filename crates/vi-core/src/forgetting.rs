@@ -13,7 +13,7 @@ mod dense;
 mod diagonal;
 mod square_root;
 
-use crate::error::{check_finite, check_len};
+use crate::check;
 use crate::{Belief, Error};
 
 /// A belief that can forget. The arguments have been checked: [`Forgetting`] sees to that.
@@ -108,7 +108,7 @@ impl<B: Forget> Forgetting<B> {
         if q.is_empty() {
             return Err(Error::Empty { argument: "q" });
         }
-        check_finite("q", q)?;
+        check::finite("q", q)?;
         if let Some(index) = q.iter().position(|&v| v < 0.0) {
             return Err(Error::Entry { argument: "q", index, value: q[index], requirement: "at least 0" });
         }
@@ -143,11 +143,22 @@ impl<B: Forget> Forgetting<B> {
         }
     }
 
+    /// The factor `λ` of a forgetting that is part of a step ([`Belief::project`]): 1 for none, `λ` for fading. `None` for what
+    /// rewrites the whole belief before the row is seen.
+    #[must_use]
+    pub fn fade_factor(&self) -> Option<f64> {
+        match &self.0 {
+            _ if self.is_none() => Some(1.0),
+            Strategy::Fading { lambda } => Some(*lambda),
+            _ => None,
+        }
+    }
+
     /// Checks that `q` or the prior fits a belief of dimension `d`.
     pub(crate) fn check_dim(&self, d: usize) -> Result<(), Error> {
         match &self.0 {
-            Strategy::Noise { q } => check_len("q", d, q.len()),
-            Strategy::Towards { dim, .. } => check_len("prior of the forgetting", d, *dim),
+            Strategy::Noise { q } => check::length("q", d, q.len()),
+            Strategy::Towards { dim, .. } => check::length("prior of the forgetting", d, *dim),
             Strategy::Nothing | Strategy::Fading { .. } => Ok(()),
         }
     }

@@ -1,11 +1,10 @@
 //! The Gaussian likelihood of linear regression, `y = t + N(0, σ²)`.
 
 use crate::Error;
-use crate::error::check_positive;
-use crate::implicit::ImplicitRoot;
+use crate::check;
+use crate::implicit::{ImplicitRoot, check_variance};
 use crate::likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
-
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
+use crate::special::LN_2PI;
 
 /// `p(y|t) = N(y | t, σ²)`. With it, every rule but the printed mirror-prox and skip-covariance
 /// is the Kalman filter (R-VGA, Theorem 2).
@@ -27,7 +26,7 @@ impl GaussianLikelihood {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn new(noise_variance: f64) -> Result<Self, Error> {
-        check_positive("noise_variance", noise_variance)?;
+        check::positive("noise_variance", noise_variance)?;
         Ok(Self { noise_variance })
     }
 
@@ -94,6 +93,7 @@ impl GaussianExpectation for GaussianLikelihood {
     }
 
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+        check_variance(nu)?;
         let gain = (y - a) / (self.noise_variance + nu);
         Ok(ImplicitRoot {
             alpha: a + nu * gain,

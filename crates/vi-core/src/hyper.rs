@@ -3,50 +3,38 @@
 use vi_linalg::faer::{MatRef, Par};
 
 use crate::batch::{self, BatchSettings};
-use crate::belief::{Belief, DenseGaussian};
-use crate::error::check_positive;
+use crate::belief::{Belief, DenseGaussian, DenseStep};
+use crate::check;
+use crate::filter::contiguous_row;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
-use crate::{Error, GaussianLikelihood};
+use crate::{Error, GaussianLikelihood, Stop};
 
-/// When learning stops; checked at construction.
+/// When learning stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HyperSettings {
-    tolerance: f64,
-    max_rounds: usize,
+    /// Learning stops when a round changes the scale and the noise by less than this share of themselves.
+    pub tolerance: f64,
+    /// The largest number of rounds, each a search of the batch optimum.
+    pub max_rounds: usize,
 }
 
 impl Default for HyperSettings {
-    /// Tolerance 1e-6 (relative change of scale and noise), at most 200 rounds.
+    /// Tolerance 1e-6, at most 200 rounds.
     fn default() -> Self {
         Self { tolerance: 1e-6, max_rounds: 200 }
     }
 }
 
 impl HyperSettings {
-    /// Stops when a round changes the scale and the noise by less than `tolerance`, relatively, or after `max_rounds`.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `tolerance > 0` and `max_rounds ≥ 1`.
-    pub fn new(tolerance: f64, max_rounds: usize) -> Result<Self, Error> {
-        check_positive("tolerance", tolerance)?;
-        if max_rounds == 0 {
-            return Err(Error::Setting { name: "max_rounds", value: 0.0, requirement: "at least 1" });
-        }
-        Ok(Self { tolerance, max_rounds })
+    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
+    pub fn check(&self) -> Result<(), Error> {
+        check::positive("tolerance", self.tolerance)?;
+        check::count("max_rounds", self.max_rounds)
     }
-}
-
-/// Why learning stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HyperStop {
-    /// A round changed nothing beyond the tolerance.
-    Converged,
-    /// The rounds ran out.
-    MaxRounds,
-    /// The scale ran to the edge of what a float holds: the data say nothing against a prior of that scale.
-    Unbounded,
 }
 
 /// What was learned and how.
@@ -62,7 +50,7 @@ pub struct HyperInfo {
     /// Rounds in which the fast update would have lost the bound and the EM update was taken.
     pub slow_rounds: usize,
     /// Why it stopped.
-    pub stop: HyperStop,
+    pub stop: Stop,
 }
 
 /// The posterior, the prior it was found with, and how.
@@ -89,11 +77,11 @@ pub fn learn_prior_scale<L: Likelihoods<Row: GaussianExpectation>>(
     x: MatRef<'_, f64>,
     y: &[f64],
     likelihood: &L,
-    settings: HyperSettings,
+    settings: &HyperSettings,
     par: Par,
 ) -> Result<Learned, Error> {
     learn(prior, x, y, settings, None, |start, scaled, _| {
-        batch::optimum(scaled, start, x, y, likelihood, BatchSettings::default(), par)
+        batch::optimum(scaled, start, x, y, likelihood, &BatchSettings::default(), par)
             .map(|(q, info)| (q, info.bound()))
     })
 }
@@ -111,7 +99,7 @@ pub fn learn_prior_scale<L: Likelihoods<Row: GaussianExpectation>>(
 /// let x = MatRef::from_row_major_slice(&[1.0, 2.0, 3.0, 4.0, 5.0], 5, 1);
 /// let y = [2.1, 3.9, 6.2, 7.8, 10.1];
 /// let prior = DenseGaussian::isotropic(&[0.0], 1.0)?;
-/// let learned = hyper::learn_linear(&prior, x, &y, 1.0, hyper::HyperSettings::default(), Par::Seq)?;
+/// let learned = hyper::learn_linear(&prior, x, &y, 1.0, &hyper::HyperSettings::default(), Par::Seq)?;
 /// assert!(learned.info.noise_variance.is_some_and(|v| v < 0.1));
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -120,13 +108,13 @@ pub fn learn_linear(
     x: MatRef<'_, f64>,
     y: &[f64],
     noise_variance: f64,
-    settings: HyperSettings,
+    settings: &HyperSettings,
     par: Par,
 ) -> Result<Learned, Error> {
-    check_positive("noise_variance", noise_variance)?;
+    check::positive("noise_variance", noise_variance)?;
     learn(prior, x, y, settings, Some(noise_variance), |start, scaled, noise| {
         let likelihood = GaussianLikelihood::new(noise.unwrap_or(noise_variance))?;
-        batch::optimum(scaled, start, x, y, &likelihood, BatchSettings::default(), par)
+        batch::optimum(scaled, start, x, y, &likelihood, &BatchSettings::default(), par)
             .map(|(q, info)| (q, info.bound()))
     })
 }
@@ -157,19 +145,15 @@ fn learn(
     prior: &DenseGaussian,
     x: MatRef<'_, f64>,
     y: &[f64],
-    settings: HyperSettings,
+    settings: &HyperSettings,
     noise: Option<f64>,
     mut search: impl FnMut(&DenseGaussian, &DenseGaussian, Option<f64>) -> Result<(DenseGaussian, f64), Error>,
 ) -> Result<Learned, Error> {
+    settings.check()?;
     let mut at = Point { variance_scale: 1.0, noise };
     let (mut belief, bound) = search(prior, prior, at.noise)?;
-    let mut info = HyperInfo {
-        scale: 1.0,
-        noise_variance: noise,
-        bounds: vec![bound],
-        slow_rounds: 0,
-        stop: HyperStop::MaxRounds,
-    };
+    let mut info =
+        HyperInfo { scale: 1.0, noise_variance: noise, bounds: vec![bound], slow_rounds: 0, stop: Stop::Iterations };
     for round in 0..settings.max_rounds {
         let moments = Moments::of(prior, &belief, x, y)?;
         let fast = moments.mackay(at);
@@ -186,7 +170,7 @@ fn learn(
             info.slow_rounds += 1;
             let slow = moments.em(at);
             if !slow.is_proper() {
-                info.stop = HyperStop::Unbounded;
+                info.stop = Stop::Diverged;
                 break;
             }
             let (q, bound) = search(&belief, &scaled(prior, slow.variance_scale)?, slow.noise)?;
@@ -196,7 +180,7 @@ fn learn(
         (at, belief) = (next, q);
         info.bounds.push(bound);
         if change <= settings.tolerance {
-            info.stop = HyperStop::Converged;
+            info.stop = Stop::Converged;
             break;
         }
     }
@@ -239,9 +223,9 @@ impl Moments {
         let d = q.dim();
         let trace = (0..d).map(|j| (0..d).map(|i| precision[(i, j)] * covariance[(i, j)]).sum::<f64>()).sum();
         let (mut residual, mut spread) = (0.0, 0.0);
-        let (mut gain, mut buffer) = (vec![0.0; d], vec![0.0; d]);
+        let (mut step, mut buffer) = (DenseStep::default(), Vec::new());
         for (t, label) in y.iter().enumerate() {
-            let seen = q.project(crate::filter::contiguous_row(x, t, &mut buffer), &mut gain);
+            let seen = q.project(contiguous_row(x, t, &mut buffer).into(), 1.0, &mut step)?;
             residual += (label - seen.mean).powi(2);
             spread += seen.variance;
         }

@@ -6,8 +6,7 @@ use vi_linalg::kernels::{symmetric_mul_mat, symmetric_rank_r};
 
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian, check_symmetric, factor};
-use crate::divergence::finite;
-use crate::error::{check_finite, check_len};
+use crate::check;
 use crate::special::HALF_LN_2PI;
 
 /// What a vector update saw.
@@ -49,9 +48,9 @@ pub fn update(
     r: MatRef<'_, f64>,
     par: Par,
 ) -> Result<VectorInfo, Error> {
-    check_len("columns of h", belief.dim(), h.ncols())?;
-    check_len("rows of h", y.len(), h.nrows())?;
-    check_finite("y", y)?;
+    check::length("columns of h", belief.dim(), h.ncols())?;
+    check::length("rows of h", y.len(), h.nrows())?;
+    check::finite("y", y)?;
     let mean = MatRef::from_column_major_slice(belief.mean(), belief.dim(), 1);
     let mut residual = Mat::from_fn(y.len(), 1, |i, _| y[i]);
     matmul(residual.as_mut(), Accum::Add, h, mean, -1.0, par);
@@ -71,8 +70,8 @@ pub(crate) fn innovate(
     if m == 0 {
         return Err(Error::Empty { argument: "y" });
     }
-    check_len("rows of r", m, r.nrows())?;
-    check_len("columns of r", m, r.ncols())?;
+    check::length("rows of r", m, r.nrows())?;
+    check::length("columns of r", m, r.ncols())?;
     check_symmetric("r", r)?;
     factor("r", r)?;
     for j in 0..d {
@@ -96,11 +95,13 @@ pub(crate) fn innovate(
     let mut shift = Mat::<f64>::zeros(d, 1);
     matmul(shift.as_mut(), Accum::Replace, v.transpose(), whitened.as_ref(), 1.0, par);
     let distance = whitened.squared_norm_l2();
-    let log_predictive = finite("log N(y | Hμ, S)", -0.5 * (distance + l.log_det()) - m as f64 * HALF_LN_2PI)?;
+    let log_predictive = check::result("log N(y | Hμ, S)", -0.5 * (distance + l.log_det()) - m as f64 * HALF_LN_2PI)?;
     let (mean, covariance) = belief.parts_mut();
     let shift = shift.col(0);
-    mean.iter().zip(shift.iter()).try_for_each(|(mean, shift)| finite("μ + K(y − Hμ)", mean + shift).map(drop))?;
-    v.col_iter().flat_map(ColRef::iter).try_for_each(|value| finite("L⁻¹HP", *value).map(drop))?;
+    mean.iter()
+        .zip(shift.iter())
+        .try_for_each(|(mean, shift)| check::result("μ + K(y − Hμ)", mean + shift).map(drop))?;
+    v.col_iter().flat_map(ColRef::iter).try_for_each(|value| check::result("L⁻¹HP", *value).map(drop))?;
     for (mean, shift) in mean.iter_mut().zip(shift.iter()) {
         *mean += shift;
     }

@@ -32,8 +32,8 @@
 
 pub mod batch;
 mod belief;
-pub mod black_box;
 pub mod block;
+pub mod check;
 pub mod checkpoint;
 pub mod divergence;
 pub mod ekf;
@@ -45,6 +45,7 @@ pub mod filter;
 mod fingerprint;
 pub mod forgetting;
 mod gaussian;
+pub mod health;
 pub mod hyper;
 pub mod implicit;
 pub mod kalman;
@@ -52,33 +53,40 @@ mod likelihood;
 mod logit;
 pub mod low_rank;
 pub mod merge;
-pub mod natural;
 pub mod nonlinear;
-pub mod online;
 mod per_row;
 mod posterior;
+pub mod psis;
 pub mod quadrature;
 pub mod refine;
+mod row;
 mod rule;
 mod site;
 mod sites;
 mod sparse;
 pub mod special;
+mod stop;
+pub mod theorems;
 
-pub use belief::{Belief, DenseGaussian, DensePanels, DiagonalGaussian, Projection, RootPanels, SquareRootGaussian};
+pub use belief::{
+    Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, Projection, RootPanels,
+    SquareRootGaussian, VectorStep,
+};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;
 pub use error::Error;
-pub use expectation::{Exact, Mixture8, Probit};
+pub use expectation::{Exact, Mixture8, ProbitApproximation};
 pub use fingerprint::Fingerprint;
 pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
+pub use health::Health;
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use logit::BernoulliLogit;
-pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, MeanMoves};
+pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, LowRankStep, MeanMoves};
 pub use merge::{Mergeable, ShardPosterior};
 pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;
+pub use row::Row;
 pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, MomentMatching, QuadraticBound,
     Robust, SkipCovariance, Weighted, WeightedRule, Weighting,
@@ -86,3 +94,4 @@ pub use rule::{
 pub use site::{Site, SiteRule};
 pub use sites::Sites;
 pub use sparse::SparseRow;
+pub use stop::Stop;

@@ -1,7 +1,8 @@
 //! What `p(y|t)` is, for a scalar predictor `t = xᵀθ`: log-density, derivatives, Gaussian expectations.
 
+use crate::check;
 use crate::implicit::{self, ImplicitRoot};
-use crate::{Error, Weighted, quadrature};
+use crate::{Error, Site, Weighted, quadrature};
 
 /// A likelihood of one label given a scalar predictor `t = xᵀθ`. `∂` is the derivative by `t`.
 pub trait Likelihood {
@@ -28,6 +29,27 @@ pub trait Likelihood {
     /// `log p`, `∂ log p` and `−∂² log p` together, for likelihoods that share work between them.
     fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
         [self.log_density(y, t), self.slope(y, t), self.curvature(y, t)]
+    }
+
+    /// How `log p` leaves its tangent at `t`: for each step `δ` writes
+    ///
+    /// ```text
+    /// log p(y|t+δ) − log p(y|t) − δ·∂ log p(y|t)      ∂ log p(y|t+δ) − ∂ log p(y|t)
+    /// ```
+    ///
+    /// into `out`, which is as long as `steps`. The default takes differences, which lose the digits of `log p` that a small `δ`
+    /// does not move; a likelihood that knows both in closed form keeps them.
+    fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        let (at, slope) = (self.log_density(y, t), self.slope(y, t));
+        for (out, &step) in out.iter_mut().zip(steps) {
+            *out = [self.log_density(y, t + step) - at - slope * step, self.slope(y, t + step) - slope];
+        }
+    }
+
+    /// The `t` at which `log p(y|t)` is largest, infinite where it has no maximum, if that is known in closed form: searches for
+    /// modes start there.
+    fn peak(&self, _y: f64) -> Option<f64> {
+        None
     }
 
     /// The Fisher information `E_y[−∂² log p(y|t)]`.
@@ -83,6 +105,25 @@ pub struct Tilted {
     pub curvature: f64,
     /// The variance `ν(1+νℓ″) = ν/(1+hν)`.
     pub variance: f64,
+}
+
+impl Tilted {
+    /// The site that gives a belief with projected variance `nu` the mean and variance of this density.
+    pub fn site(&self, nu: f64) -> Site {
+        Site { slope: (1.0 + self.curvature * nu) * self.slope, curvature: self.curvature }
+    }
+
+    /// The same if every number of it is one.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] with the first that is not finite.
+    pub(crate) fn checked(self) -> Result<Self, Error> {
+        check::result("log E p(y|t)", self.log_normaliser)?;
+        check::result("the slope of log E p(y|t)", self.slope)?;
+        check::result("the curvature of the tilted density", self.curvature)?;
+        check::result("the variance of the tilted density", self.variance)?;
+        Ok(self)
+    }
 }
 
 /// A likelihood whose expectations under a Gaussian predictor `t ~ N(a, ν)` can be had.
@@ -172,6 +213,14 @@ impl<L: Likelihood + ?Sized> Likelihood for &L {
 
     fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
         (**self).derivatives(y, t)
+    }
+
+    fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        (**self).beyond_tangent(y, t, steps, out);
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        (**self).peak(y)
     }
 
     fn fisher_information(&self, t: f64) -> f64 {

@@ -3,11 +3,11 @@
 use crate::expectation::{LogisticExpectation, Mixture8};
 use crate::implicit::ImplicitRoot;
 use crate::likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
-use crate::special::{sigmoid, sigmoid_derivative, softplus};
+use crate::special::{sigmoid, sigmoid_derivative, softplus, softplus_beyond_tangent};
 use crate::{Error, quadrature};
 
 /// Logistic regression's likelihood, with a choice of how its Gaussian expectations are taken:
-/// [`Probit`](crate::Probit) as in the papers, [`Mixture8`] (default, error at most 8.1e-9 nats)
+/// [`ProbitApproximation`](crate::ProbitApproximation) as in the papers, [`Mixture8`] (default, error at most 8.1e-9 nats)
 /// or [`Exact`](crate::Exact).
 ///
 /// ```
@@ -47,6 +47,17 @@ impl<M: LogisticExpectation> Likelihood for BernoulliLogit<M> {
 
     fn curvature(&self, _y: f64, t: f64) -> f64 {
         sigmoid_derivative(t)
+    }
+
+    fn beyond_tangent(&self, _y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        let (p, q) = (sigmoid(t), sigmoid(-t));
+        for (out, &step) in out.iter_mut().zip(steps) {
+            *out = softplus_beyond_tangent(p, q, step).map(|x| -x);
+        }
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        Some(sign(y) * f64::INFINITY)
     }
 
     fn fisher_information(&self, t: f64) -> f64 {

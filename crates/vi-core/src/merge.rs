@@ -14,8 +14,8 @@ mod square_root;
 
 use serde::{Deserialize, Serialize};
 
+use crate::check;
 use crate::checkpoint::Checkpoint;
-use crate::error::check_len;
 use crate::{Belief, Error, Fingerprint, Forget, Forgetting};
 
 /// A belief whose posteriors from shards can be merged.
@@ -68,7 +68,7 @@ impl<B: Mergeable> ShardPosterior<B> {
     where
         B: Forget,
     {
-        check_len("belief", prior.dim(), belief.dim())?;
+        check::length("belief", prior.dim(), belief.dim())?;
         let (prior, settings) = (Fingerprint::of(prior)?, Fingerprint::of_settings(settings));
         Ok(Self { belief, prior, settings, forgot: !forgetting.is_none() })
     }
@@ -86,7 +86,7 @@ impl<B: Mergeable> ShardPosterior<B> {
     }
 
     fn check(&self, d: usize, prior: Fingerprint, settings: Fingerprint) -> Result<(), Error> {
-        check_len("dimension of the belief", d, self.belief.dim())?;
+        check::length("dimension of the belief", d, self.belief.dim())?;
         if self.prior != prior {
             return Err(Error::OtherPrior { expected: prior, found: self.prior });
         }

@@ -3,7 +3,7 @@
 //! A label is one number. What else a row may bring, an offset, an exposure, a number of trials, a weight, belongs to its
 //! likelihood: such a likelihood is a small value made for the row, and a set of rows has a slice of them, [`PerRow`].
 
-use crate::error::check_len;
+use crate::check;
 use crate::likelihood::Likelihood;
 use crate::{Error, SiteRule};
 
@@ -80,7 +80,7 @@ impl<L: Likelihood> Likelihoods for PerRow<'_, L> {
     }
 
     fn check_rows(&self, n: usize) -> Result<(), Error> {
-        check_len("likelihoods", n, self.0.len())
+        check::length("likelihoods", n, self.0.len())
     }
 }
 
@@ -119,7 +119,7 @@ impl<R: SiteRule> SiteRules for PerRow<'_, R> {
     }
 
     fn check_labels(&self, y: &[f64]) -> Result<(), Error> {
-        check_len("rules", y.len(), self.0.len())?;
+        check::length("rules", y.len(), self.0.len())?;
         check_each(y, |i| &self.0[i])
     }
 }

@@ -7,8 +7,8 @@ use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian, Projection};
-use crate::divergence::{Estimate, cross_entropy, finite, log_density_with};
-use crate::error::check_len;
+use crate::check;
+use crate::divergence::{Estimate, cross_entropy, log_density_with};
 use crate::filter::{check_rows, contiguous_row};
 use crate::likelihood::{GaussianExpectation, Likelihood};
 use crate::per_row::Likelihoods;
@@ -54,9 +54,9 @@ impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`].
     pub fn log_joint(&self, theta: &[f64]) -> Result<f64, Error> {
-        check_len("theta", self.prior.dim(), theta.len())?;
-        crate::error::check_finite("theta", theta)?;
-        let mut buffer = vec![0.0; theta.len()];
+        check::length("theta", self.prior.dim(), theta.len())?;
+        check::finite("theta", theta)?;
+        let mut buffer = Vec::new();
         let log_prior = log_density_with(self.prior.mean(), &self.prior_cholesky, theta)?;
         let log_likelihood: f64 = (0..self.y.len())
             .map(|i| {
@@ -78,7 +78,7 @@ impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
         draws: usize,
         rng: &mut R,
     ) -> Result<Estimate, Error> {
-        check_len("q", self.prior.dim(), q.dim())?;
+        check::length("q", self.prior.dim(), q.dim())?;
         if draws < 2 {
             return Err(Error::Setting { name: "draws", value: draws as f64, requirement: "at least 2" });
         }
@@ -94,7 +94,7 @@ impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
             squares += delta * (value - mean);
         }
         let n = draws as f64;
-        let value = finite("KL(q‖p̃)", mean - entropy(&cholesky))?;
+        let value = check::result("KL(q‖p̃)", mean - entropy(&cholesky))?;
         Ok(Estimate { value, standard_error: (squares / (n - 1.0) / n).sqrt() })
     }
 }
@@ -105,7 +105,7 @@ impl<L: Likelihoods<Row: GaussianExpectation>> GlmPosterior<'_, L> {
     /// # Errors
     /// [`Error::Dimension`]; [`Error::Row`] with [`Error::Overflow`] or [`Error::NegativeVariance`].
     pub fn expected_log_likelihood(&self, q: &DenseGaussian, par: Par) -> Result<f64, Error> {
-        check_len("q", self.prior.dim(), q.dim())?;
+        check::length("q", self.prior.dim(), q.dim())?;
         let (n, d) = (self.x.nrows(), self.x.ncols());
         let covariance = q.covariance();
         let mut xp = Mat::<f64>::zeros(n, d);
@@ -130,10 +130,10 @@ impl<L: Likelihoods<Row: GaussianExpectation>> GlmPosterior<'_, L> {
     /// # Errors
     /// As [`expected_log_likelihood`](Self::expected_log_likelihood), and [`Error::NotPositiveDefinite`], [`Error::Overflow`].
     pub fn kl(&self, q: &DenseGaussian, par: Par) -> Result<f64, Error> {
-        check_len("q", self.prior.dim(), q.dim())?;
+        check::length("q", self.prior.dim(), q.dim())?;
         let cholesky = q.cholesky()?;
         let to_prior = cross_entropy(q.mean(), &cholesky, self.prior.mean(), &self.prior_cholesky)?;
-        finite("KL(q‖p̃)", to_prior - entropy(&cholesky) - self.expected_log_likelihood(q, par)?)
+        check::result("KL(q‖p̃)", to_prior - entropy(&cholesky) - self.expected_log_likelihood(q, par)?)
     }
 }
 

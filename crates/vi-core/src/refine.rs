@@ -13,4 +13,4 @@
 
 mod sweep;
 
-pub use sweep::{RefineInfo, RefineSettings, RefineStop, Refinement, first_pass, leave_one_out, refine};
+pub use sweep::{RefineInfo, RefineSettings, Refinement, first_pass, leave_one_out, refine};

@@ -1,7 +1,7 @@
 //! A site: what one observation says to a Gaussian belief, in two numbers.
 
 use crate::Error;
-use crate::divergence::finite;
+use crate::check;
 
 /// How one observation looks to a Gaussian belief through `t = xᵀθ`.
 ///
@@ -12,7 +12,7 @@ use crate::divergence::finite;
 /// ```
 ///
 /// Free of any belief, the site is the factor `exp(r·t − ½h·t²)` with `r = g + h·a`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[must_use]
 pub struct Site {
     /// Slope `g`, in nats per unit of `xᵀθ`.
@@ -49,9 +49,9 @@ impl Site {
         if !(self.slope.is_finite() && self.curvature.is_finite() && left > 0.0) {
             return Err(Error::ImproperSite { slope: self.slope, curvature: self.curvature, variance });
         }
-        finite("1 + hν", left)?;
-        finite("g/(1+hν)", self.gain(variance))?;
-        finite("h/(1+hν)", self.shrinkage(variance)).map(drop)
+        check::result("1 + hν", left)?;
+        check::result("g/(1+hν)", self.gain(variance))?;
+        check::result("h/(1+hν)", self.shrinkage(variance)).map(drop)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sites of a set of observations, free of any belief: two numbers for each.
 
 use crate::Error;
-use crate::error::{check_finite, check_len};
+use crate::check;
 use crate::filter::StepInfo;
 
 /// The factors `exp(r·t − ½h·t²)`, `t = xᵀθ`, that stand for `n` observations in a Gaussian posterior:
@@ -27,9 +27,9 @@ impl Sites {
     /// # Errors
     /// [`Error::Dimension`] for two lengths, [`Error::NonFinite`].
     pub fn new(slopes: Vec<f64>, curvatures: Vec<f64>) -> Result<Self, Error> {
-        check_len("curvatures", slopes.len(), curvatures.len())?;
-        check_finite("slopes", &slopes)?;
-        check_finite("curvatures", &curvatures)?;
+        check::length("curvatures", slopes.len(), curvatures.len())?;
+        check::finite("slopes", &slopes)?;
+        check::finite("curvatures", &curvatures)?;
         Ok(Self { slopes, curvatures })
     }
 
@@ -71,8 +71,8 @@ impl Sites {
         if i >= self.len() {
             return Err(Error::Index { argument: "sites", index: i, len: self.len() });
         }
-        check_finite("slope", &[slope])?;
-        check_finite("curvature", &[curvature])?;
+        check::finite("slope", &[slope])?;
+        check::finite("curvature", &[curvature])?;
         self.slopes[i] = slope;
         self.curvatures[i] = curvature;
         Ok(())

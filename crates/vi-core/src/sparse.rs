@@ -1,7 +1,7 @@
 //! Rows of which few entries are not zero.
 
-use crate::Error;
-use crate::error::{check_finite, check_len};
+use crate::check;
+use crate::{Error, Row};
 
 /// Checks the lengths of `n` sparse rows and of their labels; what is in the rows was checked when they were made.
 ///
@@ -11,8 +11,8 @@ pub(crate) fn check_sparse_rows(d: usize, x: &[SparseRow<'_>], y: &[f64]) -> Res
     if x.is_empty() {
         return Err(Error::Empty { argument: "x" });
     }
-    check_len("y", x.len(), y.len())?;
-    x.iter().enumerate().try_for_each(|(t, row)| check_len("row", d, row.dim()).map_err(|error| error.at_row(t)))
+    check::length("y", x.len(), y.len())?;
+    x.iter().enumerate().try_for_each(|(t, row)| check::length("row", d, row.dim()).map_err(|error| error.at_row(t)))
 }
 
 /// A row `x ∈ ℝᵈ` given by the positions and values of its nonzeros.
@@ -41,7 +41,7 @@ impl<'a> SparseRow<'a> {
     /// [`Error::Dimension`] for other lengths of `indices` and `values`, [`Error::SparseIndex`] with the position of the first
     /// index that is not below `d` or not above the one before, [`Error::NonFinite`] for a value that is NaN or infinite.
     pub fn new(d: usize, indices: &'a [usize], values: &'a [f64]) -> Result<Self, Error> {
-        check_len("values", indices.len(), values.len())?;
+        check::length("values", indices.len(), values.len())?;
         for (position, &index) in indices.iter().enumerate() {
             if index >= d {
                 return Err(Error::SparseIndex { position, index, requirement: "below the dimension" });
@@ -50,7 +50,7 @@ impl<'a> SparseRow<'a> {
                 return Err(Error::SparseIndex { position, index, requirement: "above the index before it" });
             }
         }
-        check_finite("values", values)?;
+        check::finite("values", values)?;
         Ok(Self { dim: d, indices, values })
     }
 
@@ -75,5 +75,11 @@ impl<'a> SparseRow<'a> {
     /// `(position, value)` of each entry.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, f64)> + use<'a> {
         self.indices.iter().copied().zip(self.values.iter().copied())
+    }
+}
+
+impl<'a> From<SparseRow<'a>> for Row<'a> {
+    fn from(row: SparseRow<'a>) -> Self {
+        Self::Sparse { positions: row.indices, values: row.values }
     }
 }

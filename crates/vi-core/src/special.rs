@@ -1,9 +1,19 @@
-//! Scalar functions in forms that keep their digits: logistic, softplus, normal distribution.
+//! Scalar functions in forms that keep their digits: logistic, softplus, normal distribution, digamma; Gauss-Hermite nodes.
+
+mod gamma;
+mod hermite;
+mod quantile;
+
+pub use gamma::digamma;
+pub use hermite::gauss_hermite;
+pub use quantile::normal_quantile;
 
 /// `1/√(2π)`.
 pub(crate) const INV_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
-/// `½·log(2π)`.
-pub(crate) const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
+/// `log 2π`.
+pub const LN_2PI: f64 = 1.837_877_066_409_345_5;
+/// `½·log 2π`.
+pub const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
 
 /// The logistic function `s(t) = 1/(1+e^(−t))`, to full relative precision in both tails.
 ///
@@ -34,6 +44,56 @@ pub fn softplus(t: f64) -> f64 {
 #[must_use]
 pub fn log_sigmoid(t: f64) -> f64 {
     -softplus(-t)
+}
+
+/// Below this distance from a point, what a function is beyond its tangent is taken by its series, whose next term is below ε.
+const NEAR: f64 = 1e-3;
+
+/// How the exponential leaves its tangent: `[e^δ − 1 − δ, e^δ − 1]`, to full relative precision for small `δ`.
+///
+/// ```
+/// let [value, slope] = vi_core::special::exp_beyond_tangent(1e-9);
+/// assert!((value / 5e-19 - 1.0).abs() < 1e-9 && (slope / 1e-9 - 1.0).abs() < 1e-9);
+/// ```
+#[must_use]
+pub fn exp_beyond_tangent(delta: f64) -> [f64; 2] {
+    let growth = delta.exp_m1();
+    let value = if delta.abs() < NEAR {
+        0.5 * delta * delta * (1.0 + delta / 3.0 * (1.0 + delta / 4.0 * (1.0 + delta / 5.0 * (1.0 + delta / 6.0))))
+    } else {
+        growth - delta
+    };
+    [value, growth]
+}
+
+/// Above this `e^δ` is all there is of `1 + p(e^δ − 1)`.
+const LARGEST_EXPONENT: f64 = 700.0;
+
+/// How softplus leaves its tangent: `[softplus(t+δ) − softplus(t) − s(t)·δ, s(t+δ) − s(t)]` from `p = s(t)`, `q = s(−t)`, both to
+/// full relative precision for small `δ` and for any `p`.
+///
+/// ```
+/// let [value, slope] = vi_core::special::softplus_beyond_tangent(0.5, 0.5, 1e-9);
+/// assert!((value / 1.25e-19 - 1.0).abs() < 1e-8 && (slope / 2.5e-10 - 1.0).abs() < 1e-8);
+/// ```
+#[must_use]
+pub fn softplus_beyond_tangent(p: f64, q: f64, delta: f64) -> [f64; 2] {
+    // From the rarer side, where p ≤ ½, nothing cancels.
+    let (p, q, delta, sign) = if p <= q { (p, q, delta, 1.0) } else { (q, p, -delta, -1.0) };
+    if delta >= LARGEST_EXPONENT {
+        return [p.ln() + q * delta, sign * q];
+    }
+    let growth = delta.exp_m1();
+    let rise = p * growth;
+    let value = if delta.abs() < NEAR {
+        // By the cumulants of a coin.
+        let (skew, spread) = (q - p, p * q);
+        let higher = 1.0 - 6.0 * spread + skew * (1.0 - 12.0 * spread) * delta / 5.0;
+        0.5 * spread * delta * delta * (1.0 + delta / 3.0 * (skew + delta / 4.0 * higher))
+    } else {
+        rise.ln_1p() - p * delta
+    };
+    [value, sign * q * rise / (1.0 + rise)]
 }
 
 /// `tanh(ξ/2)/(2ξ)`, the Jaakkola-Jordan curvature; ¼ at `ξ = 0`.
@@ -75,11 +135,18 @@ pub fn log_normal_cdf(u: f64) -> f64 {
     }
 }
 
-/// Mills' ratio `R(u) = (1−Φ(u))/φ(u)` for `u ≥ 0`, to 5e-16 relative on the half line.
+/// Mills' ratio `R(u) = (1−Φ(u))/φ(u)`, to 5e-16 relative for `u ≥ 0`; below by the reflection `R(u) = 1/φ(u) − R(−u)`, infinite
+/// where `φ` is 0.
+///
+/// ```
+/// use vi_core::special::mills_ratio;
+/// assert!((mills_ratio(-2.0) / 18.100_247_711_126_148 - 1.0).abs() < 1e-14);
+/// assert_eq!(mills_ratio(f64::NEG_INFINITY), f64::INFINITY);
+/// ```
 #[must_use]
 pub fn mills_ratio(u: f64) -> f64 {
-    let [ratio] = mills_ratios([u]);
-    ratio
+    let [ratio] = mills_ratios([u.abs()]);
+    if u < 0.0 { normal_density(u).recip() - ratio } else { ratio }
 }
 
 /// [`mills_ratio`] of `N` arguments, a loop over the lanes at each step so that they run as vectors.
@@ -143,10 +210,42 @@ const MILLS: [f64; 23] = [
     -4.446108100174536e-09,
 ];
 
-/// `e^x` for `x ≤ 0` in every lane, to 2 ulp; 0 below −708, where floats lose digits.
+/// `(Σ e^x, Σ e^x·Φ(u))` over 16 pairs, `x ≤ 0`, in vectors.
+///
+/// ```
+/// let (total, below) = vi_core::special::sums_of_exp_and_cdf(&[-1.0; 16], &[0.0; 16]);
+/// assert!((below / total - 0.5).abs() < 1e-15 && (total / 16.0 - (-1.0_f64).exp()).abs() < 1e-15);
+/// ```
+#[must_use]
+pub fn sums_of_exp_and_cdf(x: &[f64; 16], u: &[f64; 16]) -> (f64, f64) {
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            let e = exp_nonpositive(*x);
+            let tail = exp_nonpositive(u.map(|u| -0.5 * u * u));
+            let ratio = mills_ratios(u.map(f64::abs));
+            let (mut total, mut below) = (0.0, 0.0);
+            for i in 0..16 {
+                let tail = INV_SQRT_2PI * tail[i] * ratio[i];
+                total += e[i];
+                below += e[i] * if u[i] < 0.0 { tail } else { 1.0 - tail };
+            }
+            (total, below)
+        },
+    )
+}
+
+/// `e^x` for `x ≤ 0` in every lane, to 2 ulp; 0 below −708, where floats lose digits. Runs as vectors inside the caller's SIMD
+/// dispatch.
+///
+/// ```
+/// let [one, small] = vi_core::special::exp_nonpositive([0.0, -2.0]);
+/// assert!(one == 1.0 && (small / (-2.0_f64).exp() - 1.0).abs() < 1e-15);
+/// ```
+#[must_use]
 #[inline(always)]
 #[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
-pub(crate) fn exp_nonpositive<const N: usize>(x: [f64; N]) -> [f64; N] {
+pub fn exp_nonpositive<const N: usize>(x: [f64; N]) -> [f64; N] {
     // Adding 1.5·2⁵² rounds to the nearest integer and leaves it in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
@@ -226,6 +325,29 @@ mod tests {
         }
         assert!((softplus(-50.0) / f64::exp(-50.0) - 1.0).abs() < 4.0 * f64::EPSILON);
         assert_eq!(softplus(1e4), 1e4);
+    }
+
+    #[test]
+    fn series_and_closed_forms_beyond_tangents_meet() {
+        for side in [1.0 - 1e-9, 1.0 + 1e-9, -1.0 + 1e-9, -1.0 - 1e-9] {
+            let r = NEAR * side;
+            // ε·r is left of the closed form.
+            assert!((exp_beyond_tangent(r)[0] - (r.exp_m1() - r)).abs() < 2.0 * f64::EPSILON * NEAR);
+            for p in [0.5, 0.1, 0.9] {
+                let closed = (p * r.exp_m1()).ln_1p() - p * r;
+                let [value, slope] = softplus_beyond_tangent(p, 1.0 - p, r);
+                assert!((value - closed).abs() < 2.0 * f64::EPSILON * NEAR, "{p} {side}");
+                let t = (p / (1.0 - p)).ln();
+                assert!((slope - (sigmoid(t + r) - sigmoid(t))).abs() < 4.0 * f64::EPSILON, "{p} {side}");
+            }
+        }
+        for (t, delta) in [(0.3, 2.0), (-4.0, 9.0), (5.0, -30.0), (-2.0, 800.0), (700.0, 3.0)] {
+            let [value, slope] = softplus_beyond_tangent(sigmoid(t), sigmoid(-t), delta);
+            let direct = softplus(t + delta) - softplus(t) - sigmoid(t) * delta;
+            let size = softplus(t + delta) + softplus(t) + delta.abs();
+            assert!((value - direct).abs() <= 4.0 * f64::EPSILON * size, "{t} {delta}: {value} {direct}");
+            assert!((slope - (sigmoid(t + delta) - sigmoid(t))).abs() <= 4.0 * f64::EPSILON, "{t} {delta}");
+        }
     }
 
     #[test]

@@ -19,6 +19,33 @@ pub fn dimension(what: &'static str, expected: usize, found: usize) -> Result<()
     if expected == found { Ok(()) } else { Err(LinalgError::Dimension { what, expected, found }) }
 }
 
+/// The product of `counts`, checked to be a number of floats that this process can be given memory for.
+///
+/// What is asked for is given back at once: the answer is that of the allocator, which aborts the program where a vector of
+/// zeros asks for more. Systems that promise more memory than they have answer for addresses alone.
+///
+/// # Errors
+/// [`LinalgError::TooLarge`] named `what`, its rows the first count.
+///
+/// ```
+/// use vi_linalg::check;
+/// assert_eq!(check::room("W", &[3, 4])?, 12);
+/// let error = check::room("W", &[3, usize::MAX]).unwrap_err();
+/// assert_eq!(error.to_string(), format!("W of 3 x {} elements does not fit in memory", usize::MAX));
+/// # Ok::<(), vi_linalg::LinalgError>(())
+/// ```
+pub fn room(what: &'static str, counts: &[usize]) -> Result<usize, LinalgError> {
+    let numbers = counts.iter().try_fold(1_usize, |product, &count| product.checked_mul(count));
+    match numbers {
+        Some(numbers) if Vec::<f64>::new().try_reserve_exact(numbers).is_ok() => Ok(numbers),
+        _ => {
+            let (&rows, rest) = counts.split_first().unwrap_or((&0, &[]));
+            let columns = rest.iter().fold(1_usize, |product, &count| product.saturating_mul(count));
+            Err(LinalgError::TooLarge { what, rows, columns })
+        }
+    }
+}
+
 /// Checks that every element of a vector is finite. Cost d.
 ///
 /// # Errors

@@ -40,6 +40,12 @@ pub enum LinalgError {
         /// The entry.
         value: f64,
     },
+    /// The iteration for the eigenvalues of a symmetric matrix did not end.
+    #[error("the eigenvalues of a matrix of {rows} rows were not found")]
+    NoEigenvalues {
+        /// Its rows.
+        rows: usize,
+    },
     /// A matrix of more elements than memory has addresses.
     #[error("{what} of {rows} x {columns} elements does not fit in memory")]
     TooLarge {

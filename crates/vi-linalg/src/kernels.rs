@@ -16,11 +16,13 @@
 mod lower_product;
 mod matrix;
 mod symmetric;
+mod tiled;
 mod vector;
 
-pub use lower_product::add_lower_product;
+pub use lower_product::{add_lower_product, lower_mul_mat};
 pub use matrix::{mirror_lower, product, symmetric_mul_mat, symmetric_rank_r};
-pub use symmetric::{quadratic_form, symmetric_mul_vec, symmetric_rank_one};
+pub use symmetric::{quadratic_form, symmetric_mul_vec, symmetric_rank_one, symmetric_scaled_rank_one};
+pub use tiled::{tiled_lower_product, tiled_mul_mat, tiled_rank_r};
 pub use vector::{axpy, dot, rotate};
 
 #[track_caller]

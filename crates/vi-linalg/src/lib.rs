@@ -14,7 +14,7 @@
 //! | the factor of LLᵀ + BBᵀ at the speed of a matrix product | [`cholesky::panel_update_in_place`] |
 //! | the factor of LLᵀ ± xxᵀ | [`cholesky::rank_one_update_in_place`], [`cholesky::rank_one_downdate_in_place`] |
 //! | the same without allocation | [`cholesky`] |
-//!
+//! | eigenvalues and eigenvectors of A | [`mod@eigen`] |
 //! | everything with Ψ + WWᵀ, its inverse included, without forming it | [`LowRank`], [`low_rank::Factored`] |
 //! | draws from N(0, Ψ + WWᵀ) and N(0, (Ψ + WWᵀ)⁻¹), divergences | [`low_rank`] |
 //! | a symmetric matrix known by its action | [`SymmetricOperator`] |
@@ -55,6 +55,7 @@
 
 pub mod check;
 pub mod cholesky;
+pub mod eigen;
 mod error;
 pub mod kernels;
 pub mod low_rank;

@@ -183,15 +183,22 @@ impl Tiling {
         visit: impl Fn(&mut A, &mut S, usize, R) + Sync,
         merge: impl Fn(&mut A, A) + Sync,
     ) -> A {
-        let pass = Pass { height: self.height, free: Mutex::new(Vec::new()), scratch, start, visit, merge };
-        let tasks = match par.degree() {
-            0 | 1 => 1,
-            threads => 4 * threads,
-        };
-        pass.branch(0, rows, tasks)
+        self.pass(self.height * TILES_PER_LEAF, scratch, start, visit, merge).branch(0, rows, tasks(par))
     }
 
-    /// One pass over `rows` that sums nothing: `visit(scratch, first row, tile)` for each tile.
+    fn pass<S, Scratch, Start, Visit, Merge>(
+        self,
+        leaf: usize,
+        scratch: Scratch,
+        start: Start,
+        visit: Visit,
+        merge: Merge,
+    ) -> Pass<S, Scratch, Start, Visit, Merge> {
+        Pass { height: self.height, leaf, free: Mutex::new(Vec::new()), scratch, start, visit, merge }
+    }
+
+    /// One pass over `rows` that sums nothing: `visit(scratch, first row, tile)` for each tile. Threads may part between any two
+    /// tiles.
     pub fn for_each<R: Rows, S: Send>(
         self,
         rows: R,
@@ -199,12 +206,23 @@ impl Tiling {
         scratch: impl Fn() -> S + Sync,
         visit: impl Fn(&mut S, usize, R) + Sync,
     ) {
-        self.fold(rows, par, scratch, || (), |(), scratch, first, tile| visit(scratch, first, tile), |(), ()| ());
+        let visit = |(): &mut (), scratch: &mut S, first: usize, tile: R| visit(scratch, first, tile);
+        self.pass(self.height, scratch, || (), visit, |(): &mut (), ()| ()).branch(0, rows, tasks(par));
+    }
+}
+
+/// How many parts a pass is cut into for the threads of `par`.
+fn tasks(par: Par) -> usize {
+    match par.degree() {
+        0 | 1 => 1,
+        threads => 4 * threads,
     }
 }
 
 struct Pass<S, Scratch, Start, Visit, Merge> {
     height: usize,
+    /// Rows below which threads do not part.
+    leaf: usize,
     /// Scratch that no thread uses at the moment.
     free: Mutex<Vec<S>>,
     scratch: Scratch,
@@ -222,12 +240,11 @@ impl<S, Scratch, Start, Visit, Merge> Pass<S, Scratch, Start, Visit, Merge> {
         Visit: Fn(&mut A, &mut S, usize, R) + Sync,
         Merge: Fn(&mut A, A) + Sync,
     {
-        let leaf = self.height * TILES_PER_LEAF;
-        let leaves = rows.rows().div_ceil(leaf);
+        let leaves = rows.rows().div_ceil(self.leaf);
         if leaves <= 1 {
             return self.leaf(first, rows);
         }
-        let middle = leaves / 2 * leaf;
+        let middle = leaves / 2 * self.leaf;
         let (left, right) = rows.split(middle);
         let (mut left, right) = join(
             tasks,

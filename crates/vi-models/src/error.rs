@@ -51,6 +51,16 @@ pub enum ModelError {
     /// Refinement and diagnosis need all rows and a full covariance.
     #[error("the settings keep no rows, or not a full covariance, or let the model forget")]
     NotKept,
+    /// The belief would take more than 64 GiB for each prior scale.
+    #[error(
+        "a {belief:?} belief over {inputs} inputs takes more than 64 GiB: BeliefKind::Diagonal or LowRank takes memory in proportion of the inputs"
+    )]
+    TooLarge {
+        /// The number of inputs asked for.
+        inputs: usize,
+        /// The belief asked for.
+        belief: crate::online::BeliefKind,
+    },
     /// A combination of settings that there is no code for.
     #[error("there is no {what}")]
     Unsupported {

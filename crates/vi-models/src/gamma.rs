@@ -2,7 +2,7 @@
 
 use special::Gamma as _;
 
-use crate::interval::standard_quantile;
+use vi_core::special::normal_quantile;
 
 const MAX_ITERATIONS: usize = 200;
 
@@ -12,7 +12,7 @@ pub(crate) fn quantile(shape: f64, p: f64) -> f64 {
     let log_gamma = libm::lgamma(shape);
     // Wilson and Hilferty's approximation; in the left tail of a small shape, P(X ≤ x) ≈ x^a/Γ(a+1).
     let ninth = 1.0 / (9.0 * shape);
-    let cube = 1.0 - ninth + standard_quantile(p) * ninth.sqrt();
+    let cube = 1.0 - ninth + normal_quantile(p) * ninth.sqrt();
     let small = ((p.ln() + log_gamma + shape.ln()) / shape).exp();
     let mut x = if cube > 0.3 { shape * cube * cube * cube } else { small };
     x = x.max(f64::MIN_POSITIVE);
@@ -53,7 +53,7 @@ mod tests {
         for p in [1e-9_f64, 0.01, 0.5, 0.95, 1.0 - 1e-6] {
             // Shape 1 is the exponential, shape ½ a squared normal.
             assert!((quantile(1.0, p) / -(-p).ln_1p() - 1.0).abs() < 1e-9, "{p}: {}", quantile(1.0, p));
-            let z = standard_quantile(0.5 * (1.0 + p));
+            let z = normal_quantile(0.5 * (1.0 + p));
             if z > 0.01 {
                 assert!((quantile(0.5, p) / (0.5 * z * z) - 1.0).abs() < 1e-9, "{p}: {}", quantile(0.5, p));
             }

@@ -2,75 +2,48 @@
 
 mod newton;
 
-use vi_core::{Belief, DenseGaussian, Error, Likelihood};
+use vi_core::{Belief, DenseGaussian, Likelihood, Stop};
 use vi_linalg::faer::MatRef;
 
 use crate::whitened::{Whitened, squared_norm};
 use crate::{ModelError, check};
 
-/// When Newton's method stops; checked by [`new`](Self::new), sensible by [`default`](Self::default).
+/// When Newton's method stops.
+///
+/// ```
+/// use vi_models::laplace::LaplaceSettings;
+/// let short = LaplaceSettings { max_iterations: 20, ..LaplaceSettings::default() };
+/// assert!(short.check().is_ok());
+/// assert!(LaplaceSettings { tolerance: 0.0, ..short }.check().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaplaceSettings {
-    tolerance: f64,
-    max_iterations: usize,
-}
-
-impl LaplaceSettings {
-    /// Stops when Newton's decrement `√(gᵀH⁻¹g)` is at most `tolerance`, or after `max_iterations` steps.
+    /// The search stops when Newton's decrement `√(gᵀH⁻¹g)` is at most this.
     ///
     /// The decrement is the length of the next step in posterior standard deviations, so it has no units and
     /// depends on no scaling of the columns. Convergence is quadratic, and one step more is taken once the tolerance is met:
     /// the mode returned is usually good to rounding.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `tolerance > 0` is finite and `max_iterations ≥ 1`.
-    ///
-    /// ```
-    /// use vi_models::laplace::LaplaceSettings;
-    /// assert!(LaplaceSettings::new(1e-6, 20).is_ok());
-    /// assert!(LaplaceSettings::new(0.0, 20).is_err());
-    /// ```
-    pub fn new(tolerance: f64, max_iterations: usize) -> Result<Self, ModelError> {
-        if !(tolerance > 0.0 && tolerance.is_finite()) {
-            let requirement = "positive and finite";
-            return Err(Error::Setting { name: "tolerance", value: tolerance, requirement }.into());
-        }
-        if max_iterations == 0 {
-            return Err(Error::Setting { name: "max_iterations", value: 0.0, requirement: "at least 1" }.into());
-        }
-        Ok(Self { tolerance, max_iterations })
-    }
-
-    /// The largest decrement that counts as converged.
-    #[must_use]
-    pub fn tolerance(&self) -> f64 {
-        self.tolerance
-    }
-
+    pub tolerance: f64,
     /// The largest number of Newton steps.
-    #[must_use]
-    pub fn max_iterations(&self) -> usize {
-        self.max_iterations
-    }
+    pub max_iterations: usize,
 }
 
 impl Default for LaplaceSettings {
-    /// Tolerance `10⁻¹⁰`, 200 steps.
+    /// Tolerance `10⁻¹⁰`, at most 200 steps.
     fn default() -> Self {
         Self { tolerance: 1e-10, max_iterations: 200 }
     }
 }
 
-/// Why the search for the mode ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LaplaceStatus {
-    /// Newton's decrement is within the tolerance.
-    Converged,
-    /// The steps ran out first.
-    MaxIterations,
-    /// No step raises the log joint density beyond its rounding error, and the decrement is still above the tolerance.
-    Stalled,
+impl LaplaceSettings {
+    /// Checks the settings, as [`fit`] does.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.
+    pub fn check(&self) -> Result<(), ModelError> {
+        check::positive("tolerance", self.tolerance)?;
+        Ok(check::count("max_iterations", self.max_iterations)?)
+    }
 }
 
 /// How the search for the mode went.
@@ -84,7 +57,7 @@ pub struct LaplaceInfo {
     /// Newton's decrement `√(gᵀH⁻¹g)` there: the distance to the mode in posterior standard deviations.
     pub decrement: f64,
     /// Why it ended.
-    pub status: LaplaceStatus,
+    pub stop: Stop,
 }
 
 /// Laplace's approximation of a posterior.
@@ -108,26 +81,26 @@ pub struct LaplacePosterior {
 ///
 /// `x` is `n × d`, `y` has length `n`. The mode is found by Newton's method with a backtracking line search, in
 /// coordinates in which the prior is `N(0, I)`; for a log-concave likelihood it is unique. It has been found on separable
-/// classes with `σ₀` up to `10⁴`; beyond `10⁸` rounding can stall the search, and the status says so. For a [`GaussianLikelihood`](vi_core::GaussianLikelihood) the answer is exact.
+/// classes with `σ₀` up to `10⁴`; beyond `10⁸` rounding can stall the search, and [`LaplaceInfo::stop`] says so. For a [`GaussianLikelihood`](vi_core::GaussianLikelihood) the answer is exact.
 /// Cost `nd² + d³/3` flops per step, `2nd² + 3d³` once.
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Empty` (`n = 0`), `Dimension` (columns of `x`, length of `y`), `Row` with `NonFinite` or
 /// `Label`, `NonFinite` when the log joint density is not finite at the prior mean, `NotPositiveDefinite` when the
 /// likelihood is not log-concave where it matters, or rounding leaves no posterior covariance. Not converging is no
-/// error: [`LaplaceInfo::status`] says so.
+/// error: [`LaplaceInfo::stop`] says so.
 ///
 /// ```
-/// use vi_core::{Belief, BernoulliLogit, DenseGaussian, Mixture8};
+/// use vi_core::{Stop, Belief, BernoulliLogit, DenseGaussian, Mixture8};
 /// use vi_linalg::faer::MatRef;
-/// use vi_models::laplace::{self, LaplaceSettings, LaplaceStatus};
+/// use vi_models::laplace::{self, LaplaceSettings};
 ///
 /// // Separable: the likelihood alone has no maximum.
 /// let x = MatRef::from_row_major_slice(&[1.0, -2.0, 1.0, -1.0, 1.0, 1.0, 1.0, 3.0], 4, 2);
 /// let y = [0.0, 0.0, 1.0, 1.0];
 /// let prior = DenseGaussian::isotropic(&[0.0, 0.0], 100.0)?;
 /// let fit = laplace::fit(&prior, &BernoulliLogit(Mixture8), x, &y, &LaplaceSettings::default())?;
-/// assert_eq!(fit.info.status, LaplaceStatus::Converged);
+/// assert_eq!(fit.info.stop, Stop::Converged);
 /// assert!(fit.belief.mean()[1] > 5.0);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
@@ -138,18 +111,19 @@ pub fn fit<L: Likelihood>(
     y: &[f64],
     settings: &LaplaceSettings,
 ) -> Result<LaplacePosterior, ModelError> {
+    settings.check()?;
     check::rows(prior.dim(), x)?;
     check::length("y", x.nrows(), y.len())?;
     for (t, &label) in y.iter().enumerate() {
         likelihood.check_label(label).map_err(|error| error.at_row(t))?;
     }
     let model = Whitened::new(prior, x)?;
-    let newton::Mode { point, iterations, status } = newton::minimise(&model, likelihood, y, settings)?;
+    let newton::Mode { point, iterations, stop } = newton::minimise(&model, likelihood, y, settings)?;
     let info = LaplaceInfo {
         iterations,
         gradient_norm: squared_norm(&model.gradient_by_parameter(&point.gradient)).sqrt(),
         decrement: point.decrement,
-        status,
+        stop,
     };
     Ok(LaplacePosterior {
         belief: model.belief(&point.z, &point.precision)?,

@@ -52,6 +52,7 @@ mod interval;
 pub mod laplace;
 pub mod likelihood;
 pub mod linear;
+mod marginal;
 pub mod metrics;
 pub mod online;
 pub mod predict;
@@ -64,5 +65,6 @@ mod whitened;
 
 pub use error::ModelError;
 pub use interval::Interval;
+pub use marginal::Marginal;
 pub use student::Student;
-pub use vi_core::Error as CoreError;
+pub use vi_core::{Error as CoreError, Stop};

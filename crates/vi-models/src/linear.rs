@@ -9,12 +9,15 @@
 //! | `μ`, `P` | [`LinearPosterior::belief`] | `d`, `d × d` |
 //! | `log p(y)` | [`LinearPosterior::log_evidence`] | scalar, nats |
 
+mod noise;
 mod normal_gamma;
 mod normal_gamma_shards;
 
+pub use noise::NoisePrecision;
 pub use normal_gamma::NormalGamma;
 pub use normal_gamma_shards::{NoiseScaled, NormalGammaWire};
 
+use vi_core::special::LN_2PI;
 use vi_core::{Belief, DenseGaussian, GaussianLikelihood, Likelihood};
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::kernels::{dot, mirror_lower, symmetric_rank_r};
@@ -22,7 +25,6 @@ use vi_linalg::kernels::{dot, mirror_lower, symmetric_rank_r};
 use crate::whitened::{Whitened, factor, squared_norm};
 use crate::{ModelError, check};
 
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
 /// The posterior of a linear regression, and how probable it makes the data.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

@@ -20,7 +20,6 @@
 mod calibration;
 mod coverage;
 mod multiclass;
-mod pareto;
 mod psis;
 mod ranking;
 mod score;
@@ -31,6 +30,7 @@ pub use multiclass::{
     Calibrated, classwise_calibration_error, multiclass_accuracy, multiclass_brier_score, multiclass_calibration_curve,
     multiclass_calibration_error, multiclass_log_loss,
 };
-pub use psis::{Psis, gaussian_psis, gaussian_psis_of, psis};
+pub use psis::{gaussian_psis, gaussian_psis_of};
 pub use ranking::auc;
 pub use score::{accuracy, brier_score, log_loss, log_loss_from_log, log_losses, rmse};
+pub use vi_core::psis::{Psis, psis};

@@ -10,8 +10,9 @@
 //! | mean, variance, quantiles, intervals and draws of `xᵀθ` and of `y` | [`linear`], [`LinearPrediction`] | |
 //! | mean, variance, quantiles, intervals and draws of classes and counts | [`counts`], [`CountsPredicted`] | |
 //! | the same of `y` with Student-t noise | [`robust`], [`RobustPrediction`] | |
+//! | any of these in the same words: `mean`, `variance`, `log_density`, `cdf`, `quantile`, `interval` | [`Predictive`] | |
+//! | the weighted average of a few | [`Mixture`] | |
 //! | intervals and draws of the weights themselves | [`weights`], [`draw_weights`] | |
-
 //!
 //! # How far to trust the intervals
 //!
@@ -32,14 +33,20 @@
 //! [refinement](vi_core::refine) gives them back. The models of [`online`](crate::online) match moments for the probit and
 //! for Poisson counts, and take the implicit rule elsewhere.
 
+mod count_quantile;
+mod crossing;
 mod glm;
 mod linear;
 mod logistic;
+mod mixture;
+mod predictive;
 mod robust;
 
 pub use glm::{CountPrediction, CountsPredicted, counts};
 pub use linear::{LinearPrediction, linear};
 pub use logistic::{LogisticPrediction, ProbabilityVariance, logistic};
+pub use mixture::Mixture;
+pub use predictive::Predictive;
 pub use robust::{RobustPrediction, robust};
 
 use vi_core::{Belief, DenseGaussian, Error, Projection};

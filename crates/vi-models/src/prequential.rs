@@ -134,7 +134,7 @@ impl<P> Evaluation<P> {
 ///
 /// let stream = [([1.0, 0.0], 0.9), ([1.0, 1.0], 3.1), ([1.0, 2.0], 5.0), ([1.0, 3.0], 7.2)];
 /// let mut model = NormalGamma::new(DenseGaussian::isotropic(&[0.0, 0.0], 10.0)?, 1.0, 1.0)?;
-/// let mut scratch = Scratch::new(2);
+/// let mut scratch = Scratch::default();
 /// let record = prequential::evaluate(
 ///     &mut model,
 ///     stream,

@@ -4,8 +4,8 @@ use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use vi_core::Error;
 
-use crate::interval::standard_quantile;
 use crate::{Interval, ModelError, check};
+use vi_core::special::normal_quantile;
 
 const LN_PI: f64 = 1.144_729_885_849_400_2;
 const MAX_TERMS: usize = 100_000;
@@ -34,7 +34,7 @@ impl Student {
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite` for `m`, `Setting` unless `s` and `k` are positive and finite.
     pub fn new(location: f64, scale: f64, dof: f64) -> Result<Self, ModelError> {
-        check::finite("location", &[location])?;
+        check::values("location", &[location])?;
         check::positive("scale", scale)?;
         check::positive("dof", dof)?;
         Ok(Self { location, scale, dof })
@@ -89,7 +89,7 @@ impl Student {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        check::probability_inside("p", p)?;
+        check::probability("p", p)?;
         Ok(self.location
             + self.scale * if p < 0.5 { -upper_quantile(p, self.dof) } else { upper_quantile(1.0 - p, self.dof) })
     }
@@ -99,7 +99,7 @@ impl Student {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
-        check::level(level)?;
+        check::probability("level", level)?;
         let half = self.scale * upper_quantile(0.5 * (1.0 - level), self.dof);
         Ok(Interval { lower: self.location - half, upper: self.location + half })
     }
@@ -219,7 +219,7 @@ fn upper_quantile(q: f64, dof: f64) -> f64 {
         return 0.0;
     }
     let log_q = q.ln();
-    let normal = -standard_quantile(q);
+    let normal = -normal_quantile(q);
     let (mut low, mut high) = (0.0, normal.max(1e-300));
     // Tails are heavier than the normal's.
     let mut factor = 2.0;

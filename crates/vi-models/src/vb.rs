@@ -5,12 +5,13 @@
 //! |---|---|---|
 //! | fit numbers, one shrinkage for all weights | [`linear`](fn@linear) | §1.2 |
 //! | fit numbers, a shrinkage for each weight | [`linear_ard`] | §1.4 |
+//! | fit numbers where most weights are 0, also with more columns than rows | [`linear_sparse`] | not in the note |
 //! | fit classes, one shrinkage | [`logit`](fn@logit) | §2.2 |
 //! | fit classes, a shrinkage for each weight | [`logit_ard`] | §2.4 |
 //! | fit classes one row at a time, prior `N(0, I/d)` | [`logit_incremental`] | §2.5.1 |
 //! | choose among designs by ℒ | [`select`](fn@select) | |
 //! | rank columns | [`LinearFit::relevance`], [`LogitFit::relevance`] | §2.4 |
-//! | do all that from plain slices, intercept and standardisation included | [`VbLinear`], [`VbLogit`] | |
+//! | do all that from plain slices, intercept and standardisation included | [`VbLinear`], [`VbSparse`], [`VbLogit`] | |
 //!
 //! | symbol | name in code | shape | note |
 //! |---|---|---|---|
@@ -26,9 +27,24 @@
 //!
 //! # What to expect of the uncertainties
 //!
-//! Mean field over `(w, τ)` and `α`, as the note has it, costs little: intervals of linear fits cover what they promise. The quadratic bound
-//! of the logistic (45) costs much: 90 % intervals of the weights cover 74 to 84 %. [`LogitBound`] has the measurements and a bound
-//! without that fault.
+//! Mean field over `(w, τ)` and one `α`, as the note has it, costs little: intervals of linear fits with one shrinkage cover what they promise.
+//! The quadratic bound of the logistic (45) costs much: 90 % intervals of the weights cover 74 to 84 %. [`LogitBound`] has the measurements and
+//! a bound without that fault.
+//!
+//! Relevance determination for linear fits is too sure of itself, and useless with more columns than rows: its noise goes to 0 with the
+//! residuals. [`VbSparse`] does not have this fault. 90 % intervals of new labels, `n` rows of `d` independent columns of which `k` matter, weights and noise
+//! of variance 1: coverage, root mean square error, mean negative log density over `8000/d` data sets of 20 new labels (standard error of
+//! a coverage at most 2 points at `d ≤ 50`, 6 points at `d = 500` if all labels of a data set hang together):
+//!
+//! | `n` | `d` | `k` | relevance determination | spike and slab |
+//! | --: | --: | --: | :-- | :-- |
+//! | 30 | 20 | 4 | 78 %, 1.265, 1.79 | 88 %, 1.186, 1.61 |
+//! | 100 | 50 | 5 | 82 %, 1.152, 1.61 | 88 %, 1.069, 1.49 |
+//! | 200 | 500 | 10 | 4 %, 1.665, 205.44 | 89 %, 1.090, 1.50 |
+//! | 200 | 500 | 50 | 4 %, 1.995, 129.96 | 84 %, 1.477, 1.82 |
+//!
+//! What remains short there is due to the point estimates of noise, slab and share. scikit-learn's `LassoCV` has errors of 1.15 to 1.19 on data sets
+//! of the third kind and 2.0 of the fourth (20 of each).
 
 mod ascent;
 mod front;
@@ -40,10 +56,12 @@ mod relevance;
 mod ridge;
 mod select;
 mod settings;
-mod spectrum;
+mod sparse;
 mod weights;
 
-pub use front::{Coefficients, FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
+pub use front::{
+    Coefficients, FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings,
+};
 pub use gamma::Gamma;
 pub use linear::{LinearBoundTerms, LinearFit, StudentPrediction, linear, linear_ard};
 pub use logit::{
@@ -53,13 +71,20 @@ pub use logit::{
 pub use prior::{LinearPrior, LogitPrior};
 pub use relevance::Relevance;
 pub use select::{Selection, select};
-pub use settings::{VbInfo, VbSettings, VbStatus};
+pub use settings::{VbInfo, VbSettings};
+pub use sparse::{SparseFit, linear_sparse};
 pub use weights::WeightDistribution;
 
 use vi_core::Error;
+use vi_linalg::LinalgError;
 use vi_linalg::faer::MatRef;
 
 use crate::check;
+
+/// What the caller hears of eigenvalues that were not found.
+fn no_spectrum(_: LinalgError) -> Error {
+    Error::Overflow { quantity: "the spectrum of X", value: f64::NAN }
+}
 
 /// Checks that `x` has rows and columns, all finite.
 fn check_rows(x: MatRef<'_, f64>) -> Result<(), Error> {

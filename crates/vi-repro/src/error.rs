@@ -42,9 +42,6 @@ pub enum ReproError {
         /// The ellipse concerned.
         what: String,
     },
-    /// The drawing back end refused.
-    #[error("drawing failed: {0}")]
-    Backend(String),
     /// A file could not be read or written.
     #[error("{path}: {source}")]
     Io {

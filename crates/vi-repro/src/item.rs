@@ -1,5 +1,9 @@
 //! Items and papers: the registry behind the command line.
 
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use indicatif::ProgressBar;
 
 use crate::error::ReproError;
@@ -14,9 +18,39 @@ pub struct Context {
     pub quick: bool,
     /// Moves while the item runs.
     pub progress: ProgressBar,
+    /// What items of the same run share.
+    pub shared: Shared,
 }
 
+type Slot = Arc<Mutex<Option<Arc<dyn Any + Send + Sync>>>>;
+
+/// Computations that several items of a run need, each made once.
+#[derive(Clone, Debug, Default)]
+pub struct Shared(Arc<Mutex<HashMap<String, Slot>>>);
+
 impl Context {
+    /// What `make` returns, made by the first item of the run that asks for `name`; items that ask meanwhile wait.
+    ///
+    /// # Errors
+    /// Whatever `make` returns; the next item tries again.
+    pub fn once<T: Any + Send + Sync>(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<T, ReproError>,
+    ) -> Result<Arc<T>, ReproError> {
+        let slot = {
+            let mut all = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry(name.to_owned()).or_default())
+        };
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = slot.as_ref().and_then(|made| Arc::clone(made).downcast::<T>().ok()) {
+            return Ok(made);
+        }
+        let made = Arc::new(make()?);
+        *slot = Some(Arc::clone(&made) as Arc<dyn Any + Send + Sync>);
+        Ok(made)
+    }
+
     /// `full` in a full run, `quick` in a quick one.
     #[must_use]
     pub fn pick<T>(&self, full: T, quick: T) -> T {
@@ -43,8 +77,39 @@ pub struct Item {
     pub id: &'static str,
     /// Title on the page.
     pub title: &'static str,
+    /// Its source file, from the folder of the sources.
+    pub code: &'static str,
+    /// Whether it takes times or memory, so that no other item may run beside it.
+    pub alone: bool,
     /// Computes it.
-    pub run: fn(&Context) -> Result<Outcome, ReproError>,
+    pub run: Run,
+}
+
+/// Computes an item.
+pub type Run = fn(&Context) -> Result<Outcome, ReproError>;
+
+impl Item {
+    /// An item that may run beside others.
+    #[must_use]
+    pub const fn new(id: &'static str, title: &'static str, code: &'static str, run: Run) -> Self {
+        Self { id, title, code, alone: false, run }
+    }
+
+    /// The same with the machine to itself.
+    #[must_use]
+    pub const fn alone(mut self) -> Self {
+        self.alone = true;
+        self
+    }
+}
+
+/// Whom a section is for, and so on which page it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Readers of the papers: `index.html`.
+    Readers,
+    /// People with data: `methods.html`.
+    Practitioners,
 }
 
 /// A paper and what is reproduced of it.
@@ -52,17 +117,27 @@ pub struct Item {
 pub struct Paper {
     /// Name on the command line and of the folder.
     pub id: &'static str,
-    /// Short title on the page.
+    /// What it is called in a line.
+    pub short: &'static str,
+    /// Title on the page.
     pub title: &'static str,
     /// Full reference.
     pub source: &'static str,
+    /// Whom it is for.
+    pub audience: Audience,
     /// Its items, in the paper's order.
     pub items: &'static [Item],
 }
 
 /// Every paper, in the order of the page.
-pub const PAPERS: &[Paper] =
-    &[crate::rvga::PAPER, crate::lrvga::PAPER, crate::revrand::PAPER, crate::drugowitsch::PAPER, crate::bvi::PAPER];
+pub const PAPERS: &[Paper] = &[
+    crate::rvga::PAPER,
+    crate::lrvga::PAPER,
+    crate::revrand::PAPER,
+    crate::drugowitsch::PAPER,
+    crate::bvi::PAPER,
+    crate::practice::PAPER,
+];
 
 /// The items named by `paper` and `item`; all of them when both are absent.
 ///
@@ -105,8 +180,20 @@ mod tests {
                 assert!(seen.insert(item.id), "{} appears twice", item.id);
                 let fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
                 assert!(item.id.chars().all(fit), "{}", item.id);
+                let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(item.code);
+                assert!(source.is_file(), "{} of {} is not there", item.code, item.id);
             }
         }
+    }
+
+    #[test]
+    fn what_is_shared_is_made_once_and_a_failure_is_tried_again() {
+        let context = Context { seed: 1, quick: true, progress: ProgressBar::hidden(), shared: Shared::default() };
+        let fail = context.once::<u32>("a", || Err(ReproError::computation("a", &"no")));
+        assert!(fail.is_err());
+        assert_eq!(*context.once("a", || Ok(3_u32)).unwrap(), 3);
+        assert_eq!(*context.clone().once("a", || Ok(4_u32)).unwrap(), 3);
+        assert_eq!(*context.once("b", || Ok(4_u32)).unwrap(), 4);
     }
 
     #[test]

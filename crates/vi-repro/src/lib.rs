@@ -5,15 +5,18 @@
 //! paper with one file for each section of it.
 
 pub mod bvi;
+pub mod corrections;
 pub mod drugowitsch;
 pub mod error;
 pub mod item;
 mod logistic;
 pub mod lrvga;
 pub mod plot;
+pub mod practice;
 pub mod report;
 pub mod revrand;
 pub mod rvga;
+mod streams;
 
 pub use error::ReproError;
 

@@ -3,15 +3,21 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use vi_repro::ReproError;
-use vi_repro::item::{Context, Item, PAPERS, Paper, select};
-use vi_repro::report::{self, Provenance, Record};
+use vi_repro::item::{Context, Item, PAPERS, Paper, Shared, select};
+use vi_repro::report::{self, Provenance, Record, State, Tally};
 
-/// Reproduces the papers' figures and tables: CSV, SVG and one page with verdicts.
+/// An item to be made, with its paper.
+type Chosen = (&'static Paper, &'static Item);
+
+/// Reproduces the papers' figures and tables: CSV, SVG and a page with a verdict on every claim.
+///
+/// The exit code is not 0 when an item fails or one of the library's own promises is broken.
 #[derive(Parser)]
 #[command(name = "vi-repro", version, about)]
 struct Arguments {
@@ -44,13 +50,16 @@ fn main() -> ExitCode {
     };
     if arguments.list {
         for (paper, item) in chosen {
-            println!("{:<8} {:<16} {}", paper.id, item.id, item.title);
+            println!("{:<11} {:<16} {}", paper.id, item.id, item.title);
         }
         return ExitCode::SUCCESS;
     }
     match run(&arguments, &chosen) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
+        Ok(Tolls { failed: 0, broken: 0 }) => ExitCode::SUCCESS,
+        Ok(Tolls { failed, broken }) => {
+            eprintln!("{failed} items failed, {broken} of our own promises are broken");
+            ExitCode::FAILURE
+        }
         Err(e) => {
             eprintln!("error: {e}");
             ExitCode::FAILURE
@@ -58,62 +67,118 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes the chosen items and the page; returns how many items failed.
-fn run(arguments: &Arguments, chosen: &[(&Paper, &Item)]) -> Result<usize, ReproError> {
+/// What went wrong in a run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tolls {
+    failed: usize,
+    broken: usize,
+}
+
+/// Makes the chosen items and the pages; returns how many items failed and how many promises are broken.
+fn run(arguments: &Arguments, chosen: &[Chosen]) -> Result<Tolls, ReproError> {
     std::fs::create_dir_all(&arguments.out).map_err(|source| ReproError::Io { path: arguments.out.clone(), source })?;
     let begun = Instant::now();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut provenance = Provenance {
         commit: commit(),
         seed: arguments.seed,
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        threads,
         quick: arguments.quick,
         started: now(),
         seconds: 0.0,
     };
     let bars = MultiProgress::new();
     let overall = bars.add(ProgressBar::new(chosen.len() as u64));
-    overall.set_style(style("{bar:30} {pos}/{len} items  {elapsed_precise}  {msg}"));
+    overall.set_style(style("{bar:30} {pos}/{len} items  {elapsed_precise}"));
     overall.enable_steady_tick(Duration::from_millis(500));
-    let mut failures = 0;
-    for (paper, item) in chosen {
-        overall.set_message(format!("{} {}", paper.id, item.id));
-        let progress = bars.add(ProgressBar::new(1));
-        progress.set_style(style("  {bar:28} {pos}/{len}  {msg}"));
-        let context = Context { seed: arguments.seed, quick: arguments.quick, progress: progress.clone() };
-        let outcome = one(&arguments.out, paper, item, &context, &provenance);
+    let shared = Shared::default();
+    let one = |(paper, item): Chosen| {
+        let progress = bars.insert_before(&overall, ProgressBar::new(1));
+        progress.set_style(style("  {bar:28} {pos}/{len}  {prefix} {msg}"));
+        progress.set_prefix(format!("{} {}", paper.id, item.id));
+        let context = Context {
+            seed: arguments.seed,
+            quick: arguments.quick,
+            progress: progress.clone(),
+            shared: shared.clone(),
+        };
+        let record = one(&arguments.out, paper, item, &context, &provenance);
         progress.finish_and_clear();
         bars.remove(&progress);
-        let line = match &outcome {
-            Ok(r) => format!(
-                "{:<6} {:<14} {:<14} {:>6.1} s  {}",
-                r.paper,
-                r.id,
-                r.verdict.label(),
-                r.provenance.seconds,
-                r.title
-            ),
-            Err(e @ ReproError::NoData { .. }) => format!("{:<6} {:<14} skipped: {e}", paper.id, item.id),
-            Err(e) => {
-                failures += 1;
-                format!("{:<6} {:<14} failed: {e}", paper.id, item.id)
-            }
-        };
-        overall.suspend(|| println!("{line}"));
+        if let Ok(record) = &record {
+            overall.suspend(|| println!("{}", line(record)));
+        }
         overall.inc(1);
+        record
+    };
+    // Items that take times or memory wait until the machine is theirs.
+    let (alone, together): (Vec<Chosen>, Vec<Chosen>) = chosen.iter().copied().partition(|(_, item)| item.alone);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut records = Vec::new();
+        while let Some(chosen) = together.get(next.fetch_add(1, Ordering::Relaxed)) {
+            records.push(one(*chosen)?);
+        }
+        Ok::<_, ReproError>(records)
+    };
+    let mut records = Vec::new();
+    let finished = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+    });
+    for made in finished {
+        records.extend(made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    }
+    for chosen in alone {
+        records.push(one(chosen)?);
     }
     overall.finish_and_clear();
     provenance.seconds = begun.elapsed().as_secs_f64();
     report::rebuild(&arguments.out, PAPERS, &provenance)?;
     println!("page: {}", arguments.out.join("index.html").display());
-    Ok(failures)
+    for record in &records {
+        for promise in record.broken() {
+            eprintln!("broken promise: {} {}: {} ({})", record.paper, record.id, promise.claim, promise.numbers);
+        }
+    }
+    let failed = records.iter().filter(|r| matches!(r.state, State::Failed(_))).count();
+    Ok(Tolls { failed, broken: records.iter().map(|r| r.broken().count()).sum() })
 }
 
+/// Makes one item and writes its record, whatever becomes of it.
 fn one(out: &Path, paper: &Paper, item: &Item, context: &Context, run: &Provenance) -> Result<Record, ReproError> {
     let begun = Instant::now();
     let started = now();
-    let outcome = (item.run)(context)?;
+    let outcome = (item.run)(context);
     let provenance = Provenance { started, seconds: begun.elapsed().as_secs_f64(), ..run.clone() };
-    report::write(out, (paper.id, item.id, item.title), &outcome, provenance)
+    let written = outcome.and_then(|outcome| report::write(out, paper, item, outcome, provenance.clone()));
+    match written {
+        Ok(record) => Ok(record),
+        Err(e @ ReproError::NoData { .. }) => {
+            report::write_absent(out, paper, item, State::Skipped(e.to_string()), provenance)
+        }
+        Err(e) => report::write_absent(out, paper, item, State::Failed(e.to_string()), provenance),
+    }
+}
+
+/// What became of an item, for people who wait.
+fn line(r: &Record) -> String {
+    let what = match &r.state {
+        State::Skipped(why) => return format!("{:<11} {:<16} skipped: {why}", r.paper, r.id),
+        State::Failed(why) => return format!("{:<11} {:<16} failed: {why}", r.paper, r.id),
+        State::Made => {
+            let claims = Tally::of(r.claims.iter().map(|c| c.verdict));
+            let promises = Tally::of(r.promises.iter().map(|c| c.verdict));
+            format!(
+                "{:>2} of {:>2} claims  {:>2} of {:>2} promises",
+                claims.holds,
+                claims.total(),
+                promises.holds,
+                promises.total()
+            )
+        }
+    };
+    format!("{:<11} {:<16} {what}  {:>6.1} s  {}", r.paper, r.id, r.provenance.seconds, r.title)
 }
 
 fn style(template: &str) -> ProgressStyle {

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use indicatif::ProgressBar;
-use vi_repro::item::{Context, PAPERS, select};
-use vi_repro::report::{self, Provenance, Record, Verdict};
+use vi_repro::item::{Context, PAPERS, Shared, select};
+use vi_repro::report::{self, Provenance, Record, State};
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -30,9 +30,9 @@ fn provenance() -> Provenance {
 
 fn make(folder: &Folder, id: &str) -> Record {
     let (paper, item) = select(PAPERS, Some("rvga"), Some(id)).unwrap()[0];
-    let context = Context { seed: 1, quick: true, progress: ProgressBar::hidden() };
+    let context = Context { seed: 1, quick: true, progress: ProgressBar::hidden(), shared: Shared::default() };
     let outcome = (item.run)(&context).unwrap();
-    let record = report::write(&folder.0, (paper.id, item.id, item.title), &outcome, provenance()).unwrap();
+    let record = report::write(&folder.0, paper, item, outcome, provenance()).unwrap();
     report::rebuild(&folder.0, PAPERS, &provenance()).unwrap();
     record
 }
@@ -45,7 +45,7 @@ fn page(folder: &Folder) -> String {
 fn an_item_leaves_numbers_a_picture_a_record_and_a_page() {
     let folder = Folder::new("one");
     let record = make(&folder, "fig2");
-    for file in record.tables.iter().chain([&record.picture]) {
+    for file in record.tables.iter().chain(record.pictures.iter().map(|p| &p.path)) {
         let text = std::fs::read_to_string(folder.0.join(file)).unwrap();
         assert!(text.len() > 100, "{file}");
     }
@@ -67,21 +67,35 @@ fn the_page_keeps_items_made_before_in_the_papers_order() {
 }
 
 #[test]
-fn what_is_added_to_a_paper_stands_apart_and_makes_the_verdict_only_alone() {
-    let folder = Folder::new("beyond");
-    let paper = make(&folder, "nodal");
-    let added = make(&folder, "leave-one-out");
-    assert_eq!(paper.verdict, Verdict::of(&paper.checks));
-    assert_ne!(paper.verdict, Verdict::of(&paper.beyond), "an item on which the two agree would show nothing");
-    assert!(added.checks.is_empty());
-    assert_eq!(added.verdict, Verdict::of(&added.beyond));
+fn claims_and_promises_stand_apart_and_the_badge_tells_the_share() {
+    let folder = Folder::new("kinds");
+    let paper = make(&folder, "fig13");
+    let ours = make(&folder, "leave-one-out");
+    assert!(!paper.claims.is_empty() && paper.claims.iter().all(|c| !c.place.is_empty()));
+    assert!(ours.claims.is_empty() && ours.promises.iter().all(|c| c.place.is_empty()));
     let page = page(&folder);
     let article = |id: &str| {
         let from = page.find(&format!("<article id=\"rvga-{id}\"")).unwrap();
         page[from..].split("</article>").next().unwrap()
     };
-    assert!(article("nodal").contains("The paper’s claim") && article("nodal").contains("<h4>Beyond the paper</h4>"));
-    assert!(!article("leave-one-out").contains("The paper’s claim"));
+    assert!(article("fig13").contains("<h4>Its claims</h4>") && article("fig13").contains("claims hold</span>"));
+    assert!(!article("leave-one-out").contains("<h4>Its claims</h4>"));
+    for r in [&paper, &ours] {
+        assert!(article(&r.id).contains(&format!("cargo xtask reproduce rvga {}", r.id)));
+    }
+}
+
+#[test]
+fn an_item_that_failed_or_was_skipped_stays_on_the_page_as_such() {
+    let folder = Folder::new("absent");
+    for (id, state) in [("fig1", State::Failed("it broke".into())), ("fig2", State::Skipped("no data".into()))] {
+        let (paper, item) = select(PAPERS, Some("rvga"), Some(id)).unwrap()[0];
+        report::write_absent(&folder.0, paper, item, state, provenance()).unwrap();
+    }
+    report::rebuild(&folder.0, PAPERS, &provenance()).unwrap();
+    let page = page(&folder);
+    assert!(page.contains("Failed: it broke.") && page.contains("Skipped: no data."));
+    assert!(page.contains("<b>0</b>items made, 1 skipped, 1 failed"));
 }
 
 #[test]
@@ -100,8 +114,8 @@ fn the_same_seed_gives_the_same_files() {
     let (a, b) = (Folder::new("a"), Folder::new("b"));
     for id in ["fig11", "nodal"] {
         let (first, second) = (make(&a, id), make(&b, id));
-        assert_eq!(first.checks, second.checks);
-        for file in first.tables.iter().chain([&first.picture]) {
+        assert_eq!(first.claims, second.claims);
+        for file in first.tables.iter().chain(first.pictures.iter().map(|p| &p.path)) {
             assert_eq!(std::fs::read(a.0.join(file)).unwrap(), std::fs::read(b.0.join(file)).unwrap(), "{file}");
         }
     }

@@ -146,7 +146,7 @@ pub trait Basis: fmt::Debug + Send + Sync {
     /// # Errors
     /// `Empty`, `Dimension`, `Row` with `NonFinite`.
     fn check_rows(&self, x: MatRef<'_, f64>) -> Result<(), RevrandError> {
-        check::count("x", x.nrows())?;
+        check::not_empty("x", x.nrows())?;
         if let Some(inputs) = self.inputs() {
             check::length("columns of x", inputs, x.ncols())?;
         }
@@ -205,7 +205,7 @@ pub fn check_features(features: MatRef<'_, f64>) -> Result<(), RevrandError> {
 pub fn prior_variances(basis: &(impl Basis + ?Sized), variances: &[f64]) -> Result<Vec<f64>, RevrandError> {
     let parts = basis.regularisers();
     check::length("prior variances", parts.len(), variances.len())?;
-    check::positive("prior variances", variances)?;
+    check::positive_entries("prior variances", variances)?;
     let each = |(part, &variance): (&Regulariser, &f64)| std::iter::repeat_n(variance, part.features.len());
     Ok(parts.iter().zip(variances).flat_map(each).collect())
 }

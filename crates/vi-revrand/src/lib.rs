@@ -16,7 +16,6 @@
 #![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 
 pub mod basis;
-mod check;
 mod error;
 pub mod glm;
 mod lanes;
@@ -29,3 +28,6 @@ pub use basis::{Basis, Bound, Kernel};
 pub use error::RevrandError;
 pub use glm::{Glm, GlmSettings};
 pub use slm::{Slm, SlmSettings};
+pub use vi_core::Stop;
+
+use vi_core::check;

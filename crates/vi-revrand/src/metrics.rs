@@ -10,12 +10,11 @@
 //! | wrong decisions | [`error_rate`] | `[0, 1]`, 0 |
 
 use vi_core::Error;
+use vi_core::special::LN_2PI;
 
 pub use vi_models::metrics::log_loss;
 
 use crate::{RevrandError, check};
-
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// Mean and population variance.
 fn moments(values: &[f64]) -> (f64, f64) {
@@ -31,7 +30,7 @@ fn varied(argument: &'static str, values: &[f64]) -> Result<(f64, f64), RevrandE
 }
 
 fn checked(argument: &'static str, values: &[f64]) -> Result<(), RevrandError> {
-    check::count(argument, values.len())?;
+    check::not_empty(argument, values.len())?;
     Ok(check::finite(argument, values)?)
 }
 
@@ -78,7 +77,7 @@ pub fn smse(predictions: &[f64], targets: &[f64]) -> Result<f64, RevrandError> {
 pub fn mll(means: &[f64], variances: &[f64], targets: &[f64]) -> Result<f64, RevrandError> {
     check_pairs(means, targets)?;
     check::length("variances", means.len(), variances.len())?;
-    check::positive("variances", variances)?;
+    check::positive_entries("variances", variances)?;
     let loss = |((m, v), t): ((&f64, &f64), &f64)| 0.5 * (LN_2PI + v.ln() + (t - m) * (t - m) / v);
     let sum: f64 = means.iter().zip(variances).zip(targets).map(loss).sum();
     finite("the log loss", sum / means.len() as f64)

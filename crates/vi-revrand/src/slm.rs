@@ -41,7 +41,7 @@ mod search;
 mod settings;
 
 pub use evidence::{Evidence, evidence};
-pub use learning::{SlmFit, SlmInfo, SlmStatus, learn};
+pub use learning::{SlmFit, SlmInfo, learn};
 pub use posterior::Slm;
 pub use settings::SlmSettings;
 
@@ -72,7 +72,7 @@ impl Hyperparameters {
 
     /// The standard deviations `√λ` of all `D` weights, after a check of everything.
     fn checked_roots(&self, basis: &(impl Basis + ?Sized)) -> Result<Vec<f64>, RevrandError> {
-        check::positive("noise variance", &[self.noise_variance])?;
+        check::positive_entries("noise variance", &[self.noise_variance])?;
         basis.check_parameters(&self.theta)?;
         Ok(prior_variances(basis, &self.prior_variances)?.into_iter().map(f64::sqrt).collect())
     }

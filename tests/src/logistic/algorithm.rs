@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Estimate, Exact, Explicit, GlmPosterior, Implicit, Likelihood, Linearised,
-    Probit, QuadraticBound,
+    ProbitApproximation, QuadraticBound,
 };
 use vi_linalg::kernels::{axpy, dot, quadratic_form};
 use vi_models::laplace::{self, LaplaceSettings};
@@ -77,7 +77,7 @@ impl Algorithm {
     /// # Errors
     /// [`CaseError::Core`], [`CaseError::Model`].
     pub fn run(self, problem: &Problem, times: &[usize]) -> Result<Run, CaseError> {
-        let logit = BernoulliLogit(Probit);
+        let logit = BernoulliLogit(ProbitApproximation);
         let (beliefs, largest_predictor) = match self {
             Self::Implicit | Self::ImplicitExactRoots => problem.beliefs(&Implicit(logit), times)?,
             Self::Explicit => problem.beliefs(&Explicit(logit), times)?,

@@ -233,7 +233,7 @@ fn check_gaussian(
     if family == Family::Full {
         let (x, likelihood) = (case.x.as_ref(), BernoulliLogit(Exact));
         let settings = batch::BatchSettings::default();
-        let (best, _) = batch::optimum(&case.prior, &case.prior, x, &case.y, &likelihood, settings, Par::Seq)?;
+        let (best, _) = batch::optimum(&case.prior, &case.prior, x, &case.y, &likelihood, &settings, Par::Seq)?;
         report.compare("mean", compare::vectors(best.mean(), &mean, 0.0), tolerance::BATCH_OPTIMUM);
         let error = compare::matrices(best.covariance().as_ref(), covariance.as_ref());
         report.compare("cov", error, tolerance::BATCH_OPTIMUM);

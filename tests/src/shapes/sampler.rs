@@ -2,7 +2,7 @@
 //! Proposition 1, (38)-(40), (50)-(52)).
 
 use vi_core::expectation::{BETA, LogisticExpectation};
-use vi_core::{Exact, Probit};
+use vi_core::{Exact, ProbitApproximation};
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::kernels::dot;
 use vi_linalg::low_rank::Factored;
@@ -104,7 +104,7 @@ fn check_expectations(root: &Node<'_>, report: &mut Report) -> Result<(), CaseEr
         return Ok(());
     };
     let (alpha, nu) = (alpha.number()?, nu.number()?);
-    let (probit, exact) = (Probit.sigmoid(alpha, nu), Exact.sigmoid(alpha, nu));
+    let (probit, exact) = (ProbitApproximation.sigmoid(alpha, nu), Exact.sigmoid(alpha, nu));
     let found = [
         ("probit_k", BETA / (nu + BETA * BETA).sqrt(), tolerance::PROBIT),
         ("probit_E_sigma", probit.0, tolerance::PROBIT),

@@ -34,7 +34,8 @@ fn run<T: LogDensity>(
 }
 
 fn settings(components: usize, points: usize) -> BoostSettings {
-    BoostSettings::default().components(components).unwrap().points(points).unwrap()
+    let settings = BoostSettings::default().components(components).unwrap().points(points).unwrap();
+    settings.improvement(1e-6, 3).unwrap().refit(vi_boost::Refit::Never)
 }
 
 struct Nodal {
@@ -195,7 +196,7 @@ fn a_filters_posterior_is_a_start() {
         x.as_ref(),
         &y,
         &BernoulliLogit(Exact),
-        batch::BatchSettings::default(),
+        &batch::BatchSettings::default(),
         Par::Seq,
     )
     .unwrap();

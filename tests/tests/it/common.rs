@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, Implicit, Information,
-    Linearised, MirrorProx, MirrorProxPrinted, Mixture8, Probit, QuadraticBound, Site, SiteRule, SkipCovariance,
-    filter,
+    Linearised, MirrorProx, MirrorProxPrinted, Mixture8, ProbitApproximation, QuadraticBound, Site, SiteRule,
+    SkipCovariance, filter,
 };
 use vi_linalg::faer::{Mat, MatRef};
 
@@ -79,7 +79,8 @@ pub(crate) fn stream() -> impl Strategy<Value = Stream> {
 
 /// Every rule of logistic regression, under every kind of expectation that it can take.
 pub(crate) fn logistic_rules() -> Vec<(&'static str, Rule)> {
-    let (probit, mixture, exact) = (BernoulliLogit(Probit), BernoulliLogit(Mixture8), BernoulliLogit(Exact));
+    let (probit, mixture, exact) =
+        (BernoulliLogit(ProbitApproximation), BernoulliLogit(Mixture8), BernoulliLogit(Exact));
     vec![
         ("implicit, probit", rule(Implicit(probit))),
         ("implicit, mixture", rule(Implicit(mixture))),

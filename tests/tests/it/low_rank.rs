@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use vi_core::low_rank::{SweepSettings, SweepStop, sweep};
+use vi_core::low_rank::{SweepSettings, sweep};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, GaussianLikelihood, GlmPosterior, Implicit, Kalman,
-    LowRankGaussian, LowRankSettings, Mixture8, divergence, factor, filter,
+    LowRankGaussian, LowRankSettings, Mixture8, Stop, divergence, factor, filter,
 };
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::{Cholesky, DenseSymmetric};
@@ -80,12 +80,12 @@ fn sweeps_reach_the_best_factor_analysis_of_a_linear_model() {
     let best = best_factor_analysis(&data, &belief);
     let noise = GaussianLikelihood::new(1.0).unwrap();
     let x = data.x.as_ref();
-    let one = SweepSettings::new(1e-6, 1).unwrap();
-    let info = sweep(&prior, &mut belief.clone(), x, &data.y, &noise, one, Par::Seq).unwrap();
-    assert_eq!((info.stop, info.sweeps), (SweepStop::MaxSweeps, 1));
-    let info = sweep(&prior, &mut belief, x, &data.y, &noise, SweepSettings::default(), Par::Seq).unwrap();
+    let one = SweepSettings { tolerance: 1e-6, max_sweeps: 1, ..SweepSettings::default() };
+    let info = sweep(&prior, &mut belief.clone(), x, &data.y, &noise, &one, Par::Seq).unwrap();
+    assert_eq!((info.stop, info.sweeps), (Stop::Iterations, 1));
+    let info = sweep(&prior, &mut belief, x, &data.y, &noise, &SweepSettings::default(), Par::Seq).unwrap();
     let kl = divergence::gaussian_kl(&belief.to_dense(Par::Seq).unwrap(), &exact).unwrap();
-    assert_eq!(info.stop, SweepStop::Converged);
+    assert_eq!(info.stop, Stop::Converged);
     assert_eq!((info.undone, info.mean_unsolved), (0, 0));
     assert!(info.bounds.is_sorted(), "{:?}", info.bounds);
     // The last sweeps gained less than 1e-6 nats each, and EM's gains fall geometrically.
@@ -116,10 +116,10 @@ fn logistic_blocked_excess_is_less_than_the_printed_recursions() {
         // Sweeps: below one dense pass, and the bound falls as the divergence does.
         belief.flush(Par::Seq).unwrap();
         let before = posterior.kl(&belief.to_dense(Par::Seq).unwrap(), Par::Seq).unwrap();
-        let info = sweep(&prior, &mut belief, x, &data.y, &exact, SweepSettings::default(), Par::Seq).unwrap();
+        let info = sweep(&prior, &mut belief, x, &data.y, &exact, &SweepSettings::default(), Par::Seq).unwrap();
         let after = posterior.kl(&belief.to_dense(Par::Seq).unwrap(), Par::Seq).unwrap();
         let gained = info.bounds.last().unwrap() - info.bounds[0];
-        assert_eq!(info.stop, SweepStop::Converged);
+        assert_eq!(info.stop, Stop::Converged);
         assert!((before - after - gained).abs() < 1e-8 * before);
         assert!(after < before);
     }

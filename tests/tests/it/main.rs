@@ -5,6 +5,7 @@ mod bad_input;
 mod boosting;
 mod common;
 mod golden;
+mod hostile;
 mod low_rank;
 mod nonlinear;
 mod other_sizes;

@@ -56,7 +56,7 @@ proptest! {
             let rounding = 4.0 * stream.d as f64 * f64::EPSILON * largest * length;
             let mut variance = quadratic_form(belief.covariance_lower(), direction);
             let mut log_det = belief.cholesky().unwrap().log_det();
-            let mut scratch = filter::Scratch::new(stream.d);
+            let mut scratch = filter::Scratch::default();
             for (t, &label) in y.iter().enumerate() {
                 let info = filter::step(&mut belief, &rule, stream.row(t), label, &mut scratch).unwrap();
                 prop_assert!(info.site.curvature >= 0.0, "{}", name);
@@ -152,7 +152,7 @@ proptest! {
             let belief = stream.filtered(&rule, y);
             for label in [0.0, 1.0] {
                 let mut after = belief.clone();
-                filter::step(&mut after, &rule, &zeros, label, &mut filter::Scratch::new(stream.d)).unwrap();
+                filter::step(&mut after, &rule, &zeros, label, &mut filter::Scratch::default()).unwrap();
                 prop_assert_eq!(bits(&after), bits(&belief), "{} with {}", name, label);
             }
         }
@@ -162,7 +162,7 @@ proptest! {
     fn a_label_draws_the_mean_to_its_side(stream in stream()) {
         for (name, rule) in logistic_rules() {
             let mut belief = stream.prior();
-            let mut scratch = filter::Scratch::new(stream.d);
+            let mut scratch = filter::Scratch::default();
             for t in 0..stream.len() {
                 let old: f64 = stream.row(t).iter().zip(belief.mean()).map(|(x, m)| x * m).sum();
                 filter::step(&mut belief, &rule, stream.row(t), stream.labels[t], &mut scratch).unwrap();
@@ -198,7 +198,7 @@ fn the_two_wrong_rules_are_not_the_kalman_filter() {
     for rule in wrong {
         let run = |rule: &dyn SiteRule| {
             let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
-            filter::step(&mut belief, &rule, &[1.0, 0.5], 2.0, &mut filter::Scratch::new(2)).unwrap();
+            filter::step(&mut belief, &rule, &[1.0, 0.5], 2.0, &mut filter::Scratch::default()).unwrap();
             belief
         };
         let (a, b) = (run(&kalman), run(&*rule));
@@ -211,7 +211,7 @@ fn the_two_wrong_rules_are_not_the_kalman_filter() {
 fn the_mean_moves_along_the_row_alone_under_an_isotropic_prior() {
     let rule = vi_core::Implicit(BernoulliLogit(Mixture8));
     let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
-    let mut scratch = filter::Scratch::new(2);
+    let mut scratch = filter::Scratch::default();
     for label in [1.0, 0.0] {
         filter::step(&mut belief, &rule, &[2.0, -1.0], label, &mut scratch).unwrap();
     }

@@ -4,8 +4,8 @@ use serde_json::Value;
 use vi_core::batch::{self, BatchSettings};
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Exact, GlmPosterior, Implicit, Linearised, Mixture8, Probit, QuadraticBound,
-    SiteRule, filter,
+    BernoulliLogit, DenseGaussian, Exact, GlmPosterior, Implicit, Linearised, Mixture8, ProbitApproximation,
+    QuadraticBound, SiteRule, Stop, filter,
 };
 use vi_linalg::faer::{MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
@@ -54,8 +54,8 @@ impl Case {
     fn optimum(&self) -> (DenseGaussian, f64) {
         let settings = BatchSettings::default();
         let (belief, info) =
-            batch::optimum(&self.prior, &self.prior, self.x(), &self.labels, &LOGIT, settings, Par::Seq).unwrap();
-        assert_eq!(info.stop, batch::Stop::Converged);
+            batch::optimum(&self.prior, &self.prior, self.x(), &self.labels, &LOGIT, &settings, Par::Seq).unwrap();
+        assert_eq!(info.stop, Stop::Converged);
         (belief, info.bound())
     }
 }
@@ -66,9 +66,9 @@ fn three_sweeps_leave_a_thousandth_of_a_nat_and_every_sweep_gains() {
         let case = case(figure);
         let (_, bound) = case.optimum();
         let mut refined = refine::first_pass(&case.prior, &Implicit(LOGIT), case.x(), &case.labels, Par::Seq).unwrap();
-        let settings = RefineSettings::new(1e-12, 6).unwrap();
+        let settings = RefineSettings { tolerance: 1e-12, max_sweeps: 6, ..RefineSettings::default() };
         let info =
-            refine::refine(&case.prior, &mut refined, case.x(), &case.labels, &LOGIT, settings, Par::Seq).unwrap();
+            refine::refine(&case.prior, &mut refined, case.x(), &case.labels, &LOGIT, &settings, Par::Seq).unwrap();
         let gaps: Vec<f64> = info.bounds.iter().map(|b| bound - b).collect();
         // Both bounds are sums of a hundred terms, each good to the mixture's rounding.
         for pair in gaps.windows(2).filter(|pair| pair[0] > 1e-9) {
@@ -88,7 +88,7 @@ fn nothing_gaussian_is_nearer_than_the_batch_optimum() {
         // The true KL is not negative; the grid's normaliser of Fig 16 is good to 1e-7 only.
         assert!(least > -1e-6, "{figure}: {least}");
         let rules: [(&str, Box<dyn SiteRule>); 3] = [
-            ("R-VGA", Box::new(Implicit(BernoulliLogit(Probit)))),
+            ("R-VGA", Box::new(Implicit(BernoulliLogit(ProbitApproximation)))),
             ("EKF", Box::new(Linearised::extended_kalman(LOGIT))),
             ("QKF", Box::new(QuadraticBound::Once)),
         ];

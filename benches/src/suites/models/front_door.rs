@@ -52,7 +52,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     Ok(())
 }
 
-fn push(
+pub(super) fn push(
     report: &mut Report,
     effort: Effort,
     name: String,

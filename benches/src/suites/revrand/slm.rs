@@ -44,20 +44,20 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
         growth.push((features as f64, spread.median));
         report.push(Record::alone(name, spread, Unit::Seconds).note("value and gradient, once"));
 
-        let (mut evaluations, mut status) = (0, None);
+        let (mut evaluations, mut stop) = (0, None);
         let spread = measure(effort.choose(3, 1), || {
             let settings = SlmSettings::default().with_noise_variance(0.1)?.with_starts(1, 1.0)?;
             let mut fit = None;
             let elapsed = seconds(|| fit = Some(slm::learn(basis.clone(), x, &y, &settings, rng, Par::Seq)));
             if let Some(fit) = fit {
                 let info = fit?.info;
-                (evaluations, status) = (info.evaluations, Some(info.status));
+                (evaluations, stop) = (info.evaluations, Some(info.stop));
             }
             Ok::<_, BenchError>(elapsed)
         })?;
         let record = Record::alone(format!("revrand/slm/fit/D{features}_n{rows}"), spread, Unit::Seconds);
-        let status = status.map_or(String::new(), |status| format!(", {status:?}"));
-        report.push(record.note(format!("whole fit, {evaluations} evaluations{status}")));
+        let stop = stop.map_or(String::new(), |stop| format!(", {stop:?}"));
+        report.push(record.note(format!("whole fit, {evaluations} evaluations{stop}")));
     }
     // 3·n·D² + D³/3 flops, and what does not grow as fast: between 1 and 2.3 at the full sizes.
     if growth.len() == FEATURES.len() {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use vi_core::expectation::LogisticExpectation;
-use vi_core::{Exact, Mixture8, Probit};
+use vi_core::{Exact, Mixture8, ProbitApproximation};
 
 use super::Effort;
 use crate::BenchError;
@@ -45,18 +45,18 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     let repetitions = effort.choose(15, 3);
 
     // The passes make each repetition about a millisecond long or more.
-    let probit = roots("probit/all", Probit, &all, 20, repetitions)?;
+    let probit = roots("probit/all", ProbitApproximation, &all, 20, repetitions)?;
     report.push(probit.target(Target::Below(1000.0)));
-    let probit = roots("probit/nu_le_10", Probit, &moderate, 40, repetitions)?;
+    let probit = roots("probit/nu_le_10", ProbitApproximation, &moderate, 40, repetitions)?;
     report.push(probit.target(Target::Below(300.0)));
     let mixture = roots("mixture8/all", Mixture8, &all, 4, repetitions)?;
     report.push(mixture.target(Target::Below(5000.0)).target(Target::Aim(2000.0)));
     report.push(roots("exact/all", Exact, &all, 1, repetitions)?);
 
-    report.push(slopes("probit", Probit, &all, 100, repetitions)?);
+    report.push(slopes("probit", ProbitApproximation, &all, 100, repetitions)?);
     report.push(slopes("mixture8", Mixture8, &all, 20, repetitions)?);
     report.push(slopes("exact", Exact, &all, 2, repetitions)?);
-    report.push(moments("probit", Probit, &all, 20, repetitions)?);
+    report.push(moments("probit", ProbitApproximation, &all, 20, repetitions)?);
     report.push(moments("mixture8", Mixture8, &all, 20, repetitions)?);
     report.push(moments("exact", Exact, &all, 2, repetitions)?);
     Ok(())

@@ -1,6 +1,6 @@
 //! Exponents of the cost's growth with dimension and with the number of observations.
 
-use vi_core::{BernoulliLogit, DenseGaussian, Implicit, Probit, filter};
+use vi_core::{BernoulliLogit, DenseGaussian, Implicit, ProbitApproximation, filter};
 
 use super::{Effort, rules};
 use crate::BenchError;
@@ -9,7 +9,7 @@ use crate::measure::seconds;
 use crate::record::{Report, Target};
 use crate::stream::{SIGMA0, Stream};
 
-const RULE: Implicit<BernoulliLogit<Probit>> = Implicit(BernoulliLogit(Probit));
+const RULE: Implicit<BernoulliLogit<ProbitApproximation>> = Implicit(BernoulliLogit(ProbitApproximation));
 
 /// Dimensions at which the covariance is far larger than caches are. Smaller ones would add the steps from cache to
 /// cache to the memory's own growth (and need less than these do, which is 0.6 GB).

@@ -3,7 +3,7 @@
 use vi_core::filter::{self, Scratch};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Explicit, GaussianLikelihood, Implicit, Linearised, MirrorProx, Mixture8,
-    Probit, QuadraticBound, SiteRule, SkipCovariance,
+    ProbitApproximation, QuadraticBound, SiteRule, SkipCovariance,
 };
 
 use super::Effort;
@@ -22,7 +22,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
         let logit = BernoulliLogit(Mixture8);
         let labels = sizes.stream.labels();
         for record in [
-            sizes.rule("implicit_probit", &Implicit(BernoulliLogit(Probit)), labels)?,
+            sizes.rule("implicit_probit", &Implicit(BernoulliLogit(ProbitApproximation)), labels)?,
             sizes.rule("implicit_mixture8", &Implicit(logit), labels)?,
             sizes.rule("explicit", &Explicit(logit), labels)?,
             sizes.rule("ekf", &Linearised::extended_kalman(logit), labels)?,
@@ -69,7 +69,7 @@ pub(in crate::suites) fn per_observation<B: Belief + Clone, R: SiteRule>(
     y: &[f64],
 ) -> Result<f64, BenchError> {
     let mut belief = prior.clone();
-    let mut scratch = Scratch::new(stream.dim());
+    let mut scratch = Scratch::default();
     let mut done = Ok(());
     let elapsed = seconds(|| {
         done = stream
@@ -90,7 +90,7 @@ mod tests {
     fn a_pass_absorbs_every_observation_and_takes_time() {
         let stream = Stream::new(3, 5);
         let prior = DenseGaussian::isotropic(&[0.0; 3], SIGMA0).unwrap();
-        let rule = Implicit(BernoulliLogit(Probit));
+        let rule = Implicit(BernoulliLogit(ProbitApproximation));
         assert!(per_observation(&prior, &rule, &stream, stream.labels()).unwrap() > 0.0);
         // The responses are no labels: the measurement reports what the filter says.
         assert!(matches!(

@@ -14,8 +14,8 @@ use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::mixture::GaussianMixture;
-use crate::objective::{Greedy, Reference, Resting, Single};
-use crate::optimise::{Minimum, Search};
+use crate::objective::{Best, Greedy, Reference, Resting, Single};
+use crate::optimise::Search;
 use crate::target::LogDensity;
 
 /// Evaluations for the first component: it is searched from further away than any other.
@@ -23,6 +23,10 @@ const FIRST_SEARCH: usize = 200;
 
 /// A step of a component's search that gains less, in nats, is its last: far below what a component is worth.
 const SEARCH_TOLERANCE: f64 = 1e-8;
+
+/// A search that others follow takes this part of the points, and the first component's leaves so many nats.
+const FEWER: usize = 4;
+const ROUGH: f64 = 1e-2;
 
 /// Times a first component's covariance is halved: to a quarter of its width.
 const NARROWINGS: usize = 5;
@@ -39,26 +43,36 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         note(info, &proposals);
         let latent = proposals.candidates.first().map(|candidate| candidate.component.latent_dim());
         let Some(latent) = latent else { return Err(BoostError::NoCandidate { tries: info.tries }) };
-        let (z, fresh) = (block::quasi(self.settings.points, latent, seed)?, self.seeds.next());
-        let single = Single { probe: &self.probe, z: &z };
+        let (z, fresh) = (block::quasi(self.points, latent, seed)?, self.seeds.next());
+        let few = block::quasi((self.points / FEWER).max(4 * latent.div_ceil(2) * 2).min(self.points), latent, seed)?;
+        let (single, rough) = (Single { probe: &self.probe, z: &z }, Single { probe: &self.probe, z: &few });
         let search = Search { evaluations: FIRST_SEARCH, tolerance: SEARCH_TOLERANCE };
-        let mut best: Option<(Component, Cloud, f64, f64)> = None;
+        // Each finalist on few points, then the best of them on all; another where that one meets a hole.
+        let mut finalists: Vec<(Component, f64, f64)> = Vec::new();
         for candidate in distinct(&proposals, self.settings.finalists.max(1)) {
             let (component, value) = if self.settings.finalists == 0 {
-                (candidate.component.clone(), single.value(&candidate.component))
+                (candidate.component.clone(), rough.value(&candidate.component))
             } else {
-                let Some((component, found)) = self.found(&single, &candidate.component, search)? else { continue };
-                (component, found.value)
+                let search = Search { tolerance: ROUGH, ..search };
+                let Some(found) = self.found(&rough, &candidate.component, search)? else { continue };
+                (found.component, found.value)
             };
-            let Some((component, cloud)) = self.finite(component, fresh)? else {
-                info.rejected += 1;
-                continue;
-            };
-            if best.as_ref().is_none_or(|(_, _, least, _)| value < *least) {
-                best = Some((component, cloud, value, candidate.least_eigenvalue));
-            }
+            finalists.push((component, value, candidate.least_eigenvalue));
         }
-        let Some((component, cloud, _, least_eigenvalue)) = best else {
+        finalists.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut best: Option<(Component, Cloud, f64)> = None;
+        for (mut component, _, least_eigenvalue) in finalists {
+            if self.settings.finalists > 0 {
+                let Some(found) = self.found(&single, &component, search)? else { continue };
+                component = found.component;
+            }
+            if let Some((component, cloud)) = self.finite(component, fresh)? {
+                best = Some((component, cloud, least_eigenvalue));
+                break;
+            }
+            info.rejected += 1;
+        }
+        let Some((component, cloud, least_eigenvalue)) = best else {
             return Err(BoostError::NoCandidate { tries: info.tries });
         };
         info.alpha = 1.0;
@@ -67,15 +81,10 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     }
 
     /// The best Gaussian near a candidate, narrowed until the search can begin: other points than those it was tried on may meet a hole.
-    fn found(
-        &self,
-        single: &Single<'_, T>,
-        candidate: &Component,
-        search: Search,
-    ) -> Result<Option<(Component, Minimum)>, BoostError> {
+    fn found(&self, single: &Single<'_, T>, candidate: &Component, search: Search) -> Result<Option<Best>, BoostError> {
         let mut from = candidate.clone();
         for _ in 0..NARROWINGS {
-            if let Some(found) = single.pursue(&self.start.source, &from, search)? {
+            if let Some(found) = single.best(&self.start.source, &from, search)? {
                 return Ok(Some(found));
             }
             from = from.widened(0.5)?;
@@ -85,7 +94,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
 
     /// The component with fresh points, narrowed until the target is finite at all of them: a search's own points may have missed a hole.
     fn finite(&self, mut component: Component, seed: u64) -> Result<Option<(Component, Cloud)>, BoostError> {
-        let mut cloud = Cloud::new(&self.probe, &component, self.settings.points, seed)?;
+        let mut cloud = Cloud::new(&self.probe, &component, self.points, seed)?;
         for _ in 0..NARROWINGS {
             if cloud.is_finite() {
                 return Ok(Some((component, cloud)));
@@ -103,7 +112,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
         let wide = q.matched()?.widened(self.settings.dispersion.powi(2))?;
         let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
-        let fine = reference(q, &self.clouds, 2 * self.settings.points);
+        let fine = reference(q, &self.clouds, 2 * self.points);
         let few = reference(q, &self.clouds, 4 * COARSE);
         let scene = Scene {
             probe: &self.probe,
@@ -128,7 +137,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         for candidate in finalists {
             let component = self.improved(q, &fine, candidate, seed, summary.effective_share)?;
             // Fresh points: what was good for the search's own is not counted.
-            let cloud = Cloud::new(&self.probe, &component, self.settings.points, fresh.next())?;
+            let cloud = Cloud::new(&self.probe, &component, self.points, fresh.next())?;
             let Some(found) = trial.line_search(&component, &cloud) else {
                 info.rejected += 1;
                 continue;
@@ -149,7 +158,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         grown = grown.reweighted(&weights::corrective(&grown, &clouds));
         if self.settings.refit == Refit::Each {
             grown = self.refitted(&grown, clouds, self.settings.refit_search);
-            clouds = self.clouds_of(&grown, self.settings.points, &mut fresh)?;
+            clouds = self.clouds_of(&grown, self.points, &mut fresh)?;
         }
         let keep = grown.prune(self.settings.prune);
         info.pruned = keep.iter().filter(|keep| !**keep).count();
@@ -169,12 +178,13 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     ) -> Result<Component, BoostError> {
         let search = Search { evaluations: self.settings.search, tolerance: SEARCH_TOLERANCE };
         let (mut component, mut alpha) = (candidate.component.clone(), candidate.alpha);
-        let mut cloud = Cloud::new(&self.probe, &component, self.settings.points, seed)?;
+        let mut cloud = Cloud::new(&self.probe, &component, self.points, seed)?;
         if self.settings.finalists == 0 {
             return Ok(component);
         }
         if effective_share < NEAR {
-            let greedy = Greedy { probe: &self.probe, q, reference, z: &cloud.z };
+            let few = cloud.z.len().div_ceil(FEWER);
+            let greedy = Greedy { probe: &self.probe, q, reference, z: &cloud.z[..few] };
             if let Some((best, weight, _)) = greedy.minimise(&component, alpha, search) {
                 (component, alpha) = (best, weight);
                 cloud.move_to(&self.probe, &component);

@@ -71,19 +71,3 @@ impl Info {
         }
     }
 }
-
-/// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stop {
-    /// As many components as asked for.
-    Components,
-    /// Several steps running gained too little.
-    Improvement,
-    /// The duality gap is small enough.
-    Gap,
-    /// Many steps for few components: new ones kept replacing old ones ([`STEPS_EACH`](crate::boost::STEPS_EACH)).
-    Steps,
-    /// The observer asked for it.
-    Cancelled,
-}

@@ -40,6 +40,9 @@ const RADIUS: f64 = 3.0;
 /// Local searches are cheap beside averages, but a target without a gradient pays `2d` values a step.
 const LOCAL: Search = Search { evaluations: 40, tolerance: 1e-6 };
 
+/// Factors of the covariances of all first candidates, while each was rejected: down to 10⁻⁴ of their widths.
+const NARROWER: [f64; 5] = [1.0, 1e-2, 1e-4, 1e-6, 1e-8];
+
 /// Points on which candidates are compared.
 pub(crate) const COARSE: usize = 128;
 
@@ -124,17 +127,23 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
         least_eigenvalue: f64::NAN,
     });
     let single = Single { probe, z };
-    for shape in shapes {
-        for scale in &settings.scales {
-            let Some(component) = shape.scaled(*scale, settings.family) else { continue };
-            proposals.tries += 1;
-            let value = single.value(&component);
-            if value.is_finite() {
-                let least_eigenvalue = shape.least_eigenvalue;
-                proposals.candidates.push(Candidate { component, alpha: 1.0, gain: -value, least_eigenvalue });
-            } else {
-                proposals.rejected += 1;
+    for narrower in NARROWER {
+        for shape in &shapes {
+            for scale in &settings.scales {
+                let Some(component) = shape.scaled(narrower * scale, settings.family) else { continue };
+                proposals.tries += 1;
+                let value = single.value(&component);
+                if value.is_finite() {
+                    let least_eigenvalue = shape.least_eigenvalue;
+                    proposals.candidates.push(Candidate { component, alpha: 1.0, gain: -value, least_eigenvalue });
+                } else {
+                    proposals.rejected += 1;
+                }
             }
+        }
+        // A start far broader than where the target is finite: every candidate reaches over its edge.
+        if !proposals.candidates.is_empty() {
+            break;
         }
     }
     sort(&mut proposals);

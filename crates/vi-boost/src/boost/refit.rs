@@ -12,18 +12,23 @@ use crate::optimise::Search;
 use crate::seeds::Seeds;
 use crate::target::LogDensity;
 
-/// A step of the search that gains less, in nats, is its last.
-const REFIT_TOLERANCE: f64 = 1e-10;
+/// A step of the search that gains less than this share of what a step of the run must gain is its last.
+const REFIT_SHARE: f64 = 1e-3;
+const LEAST_TOLERANCE: f64 = 1e-10;
 
 /// The effective share of importance weights above which `q` is near enough to the target that points at rest show all
 /// there is.
 pub(super) const NEAR: f64 = 0.7;
 
+/// Evaluations of the search on moving points that comes before those on points at rest.
+const APPROACH: usize = 80;
+
 /// Times the points of all components are moved to where these went.
 const ROUNDS: usize = 6;
 
-/// A round that gains less, in nats, is the last.
-const ROUND_TOLERANCE: f64 = 1e-8;
+/// A round that gains less than this share of what a step of the run must gain is the last.
+const ROUND_SHARE: f64 = 0.1;
+const LEAST_ROUND: f64 = 1e-8;
 
 impl<T: LogDensity + ?Sized> Boost<'_, T> {
     /// Optimises all components and weights together on `points` points for each; kept only if it lowers the divergence on
@@ -68,10 +73,13 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
 
     /// The joint optimum near `q`, searched on the points of `clouds`.
     pub(super) fn refitted(&self, q: &GaussianMixture, clouds: Vec<Cloud>, evaluations: usize) -> GaussianMixture {
-        let search = Search { evaluations, tolerance: REFIT_TOLERANCE };
+        let enough = self.settings.improvement;
+        let search = Search { evaluations, tolerance: (REFIT_SHARE * enough).max(LEAST_TOLERANCE) };
         let (mut q, mut clouds) = (q.clone(), clouds);
         if summarise(&q, &clouds).effective_share < NEAR {
-            let z: Vec<&[Block]> = clouds.iter().map(|cloud| cloud.z.as_slice()).collect();
+            // Half of the points, and fewer evaluations: near enough is what the points at rest need.
+            let z: Vec<&[Block]> = clouds.iter().map(|cloud| &cloud.z[..cloud.z.len().div_ceil(2)]).collect();
+            let search = Search { evaluations: evaluations.min(APPROACH), ..search };
             if let Some((best, _)) = (Joint { probe: &self.probe, z }).minimise(&q, search) {
                 q = best;
                 self.move_clouds(&mut clouds, &q);
@@ -88,7 +96,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
                 break;
             }
             (q, clouds) = (best, moved);
-            if gain < ROUND_TOLERANCE {
+            if gain < (ROUND_SHARE * enough).max(LEAST_ROUND) {
                 break;
             }
         }

@@ -9,11 +9,11 @@ use crate::points::MOST_POINTS;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Refit {
     /// Never: each component stays as it was found; only weights are re-optimised.
-    #[default]
     Never,
     /// After every component.
     Each,
-    /// Once, when no more components are added.
+    /// Once, when no more components are added: six components then do what sixteen do without.
+    #[default]
     Last,
 }
 
@@ -28,7 +28,9 @@ pub enum Refit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoostSettings {
     pub(crate) components: usize,
-    pub(crate) points: usize,
+    /// `None`: as many as the dimension asks for.
+    points: Option<usize>,
+    most_points: Option<usize>,
     pub(crate) starts: usize,
     pub(crate) scales: Vec<f64>,
     pub(crate) finalists: usize,
@@ -45,25 +47,26 @@ pub struct BoostSettings {
 }
 
 impl Default for BoostSettings {
-    /// At most 16 full components, 1024 points each, 4 starts, covariances ½, 1, 2 and 4 times the inverse Hessian, 2 finalists; no
-    /// refit; 60 evaluations for each search and 200 for a refit; starts from 1.7 times the width of `q` beside the
+    /// At most 6 full components, 1024 points each or as many as the dimension asks for, 4 starts, covariances ½, 1, 2 and 4 times the inverse Hessian, 2 finalists; one
+    /// refit at the end; 60 evaluations for each search and 200 for a refit; starts from 1.7 times the width of `q` beside the
     /// start distribution; components below a weight of 1e-6 are dropped; stops after 3 steps that gain no more than
-    /// 1e-6 nats each.
+    /// 0.001 nats each.
     fn default() -> Self {
         Self {
-            components: 16,
-            points: 1024,
+            components: 6,
+            points: None,
+            most_points: None,
             starts: 4,
             scales: vec![0.5, 1.0, 2.0, 4.0],
             finalists: 2,
             family: Family::Full,
-            refit: Refit::Never,
+            refit: Refit::Last,
             search: 60,
             refit_search: 200,
             polish: 0,
             dispersion: 1.7,
             prune: 1e-6,
-            improvement: 1e-6,
+            improvement: 1e-3,
             patience: 3,
             gap: None,
         }
@@ -71,9 +74,31 @@ impl Default for BoostSettings {
 }
 
 impl BoostSettings {
+    /// Points of each component at first, in `d` dimensions: at least eight for each of the numbers of a full one.
+    pub(crate) fn points_in(&self, d: usize) -> usize {
+        self.points.unwrap_or_else(|| (EACH_NUMBER * d * (d + 3) / 2).next_power_of_two().clamp(LEAST, MOST_POINTS))
+    }
+
+    /// Twice as many components and four times as many points.
+    pub(crate) fn doubled(&self, d: usize) -> Result<Self, BoostError> {
+        let points = (4 * self.points_in(d)).min(MOST_POINTS);
+        self.clone().components(2 * self.components)?.points(points)?.most_points(points)
+    }
+
+    /// Points of each component at most, in `d` dimensions.
+    pub(crate) fn points_up_to(&self, d: usize) -> usize {
+        let own = self.points_in(d);
+        let most = match (self.most_points, self.points) {
+            (Some(most), _) => most,
+            (None, Some(points)) => points,
+            (None, None) => DOUBLINGS * own,
+        };
+        most.clamp(own, MOST_POINTS)
+    }
+
     /// Checks that there are enough points for components of `latent` dimensions.
-    pub(crate) fn check_enough(&self, latent: usize) -> Result<(), BoostError> {
-        check_enough("points", self.points, latent)?;
+    pub(crate) fn check_enough(&self, d: usize, latent: usize) -> Result<(), BoostError> {
+        check_enough("points", self.points_in(d), latent)?;
         if self.polish == 0 { Ok(()) } else { check_enough("polish", self.polish, latent) }
     }
 
@@ -86,7 +111,9 @@ impl BoostSettings {
         Ok(self)
     }
 
-    /// Quasi-random points for each component; the error of the optimum falls nearly as their square. At least 4 for each dimension (and
+    /// Quasi-random points for each component, from beginning to end unless [`most_points`](Self::most_points) says more; the error of the
+    /// optimum falls nearly as their square. Without this, a power of two, at least 1024 and 8 for each of the `d(d+3)/2` numbers of a full component, doubled
+    /// when a run stalls, twice at most. At least 4 for each dimension (and
     /// each column of a low rank), which [`Boost::new`](crate::Boost::new) checks; a full component has `d(d+3)/2` numbers of its own, and where
     /// the target is far from Gaussian a search on fewer than some tens of points for each may find what is good for its points alone: the
     /// improvement then stays far below the [`gap`](crate::Info::gap).
@@ -94,7 +121,16 @@ impl BoostSettings {
     /// # Errors
     /// `Setting` unless even, at least 16 and at most [`MOST_POINTS`].
     pub fn points(mut self, count: usize) -> Result<Self, BoostError> {
-        self.points = checked_points("points", count)?;
+        self.points = Some(checked_points("points", count)?);
+        Ok(self)
+    }
+
+    /// Points for each component up to which they are doubled when steps gain too little though more than 0.02 nats are left, before the run stops.
+    ///
+    /// # Errors
+    /// As [`points`](Self::points).
+    pub fn most_points(mut self, count: usize) -> Result<Self, BoostError> {
+        self.most_points = Some(checked_points("most_points", count)?);
         Ok(self)
     }
 
@@ -209,6 +245,13 @@ impl BoostSettings {
         Ok(self)
     }
 }
+
+/// Points at least where the settings name none, and for each number of a full component.
+const LEAST: usize = 1024;
+const EACH_NUMBER: usize = 8;
+
+/// How many times as many points a stalled run may take where the settings name no number.
+const DOUBLINGS: usize = 4;
 
 fn at_least(name: &'static str, count: usize, least: usize) -> Result<usize, BoostError> {
     if count >= least { Ok(count) } else { Err(setting(name, count as f64, "at least 1")) }

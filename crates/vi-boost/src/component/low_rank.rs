@@ -1,8 +1,9 @@
 //! A diagonal and a few directions.
 
 use vi_linalg::Cholesky;
+use vi_linalg::eigen::eigen;
 use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::{Accum, Mat, MatRef, Par, Side};
+use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 
 use super::Spread;
 use crate::BoostError;
@@ -191,13 +192,12 @@ pub(crate) fn split(covariance: MatRef<'_, f64>, rank: usize) -> Result<(Vec<f64
     let sd: Vec<f64> = (0..d).map(|i| covariance[(i, i)].sqrt()).collect();
     check_positive_entries("standard deviations", &sd)?;
     let correlation = Mat::from_fn(d, d, |i, j| covariance[(i.max(j), i.min(j))] / (sd[i] * sd[j]));
-    let eigen = correlation.self_adjoint_eigen(Side::Lower).map_err(|_| vi_core::Error::NonFinite {
+    let (values, u) = eigen(correlation.as_ref(), Par::Seq).map_err(|_| vi_core::Error::NonFinite {
         argument: "eigenvalues of a correlation",
         index: 0,
         value: f64::NAN,
     })?;
     // Eigenvalues ascend. What a direction exceeds 1 by is what the diagonal cannot hold.
-    let (u, values) = (eigen.U(), eigen.S().column_vector());
     let mut factor = Mat::zeros(d, rank);
     for k in 0..rank.min(d) {
         let column = d - 1 - k;

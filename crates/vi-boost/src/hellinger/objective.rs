@@ -48,6 +48,18 @@ pub(crate) fn remainder(component: &Component, points: &Cloud, root: &Root, shif
     (sum, (squares - sum * sum / n).max(0.0).sqrt())
 }
 
+/// `log⟨√f, √N⟩` from the points of a component with their `log f`; −∞ or NaN where the target is zero at all or not a number at one.
+pub(crate) fn log_affinity(component: &Component, points: &Cloud) -> f64 {
+    let (mut log_n, mut s, mut halves) = (Vec::new(), Block::default(), Vec::with_capacity(points.len()));
+    for (x, log_f) in points.x.iter().zip(&points.log_f) {
+        log_n.resize(x.rows(), 0.0);
+        component.evaluate(x, &mut log_n, &mut s, false);
+        halves.extend(log_f.iter().zip(&log_n).map(|(f, n)| 0.5 * (f - n)));
+    }
+    let largest = halves.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    largest + (halves.iter().map(|half| (half - largest).exp()).sum::<f64>() / points.len() as f64).ln()
+}
+
 impl<T: LogDensity + ?Sized> Residual<'_, T> {
     /// The numerator and its derivative, added to `raw`.
     fn numerator(&self, h: &Component, raw: &mut Raw) -> f64 {

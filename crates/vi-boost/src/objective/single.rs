@@ -1,10 +1,11 @@
 //! One Gaussian.
 
+use super::natural::State;
 use crate::block::Block;
 use crate::chart::Chart;
 use crate::component::{Component, HALF_LN_2PI, Raw};
 use crate::mixture::MOST_REACH;
-use crate::optimise::{Minimum, Search, minimise};
+use crate::optimise::{End, Minimum, Search, minimise};
 use crate::target::Probe;
 use crate::{BoostError, LogDensity};
 
@@ -12,6 +13,16 @@ use crate::{BoostError, LogDensity};
 pub(crate) struct Single<'a, T: ?Sized> {
     pub(crate) probe: &'a Probe<'a, T>,
     pub(crate) z: &'a [Block],
+}
+
+/// The best Gaussian near a start.
+#[derive(Debug, Clone)]
+pub(crate) struct Best {
+    pub(crate) component: Component,
+    pub(crate) value: f64,
+    /// Evaluations of the value with its gradient.
+    pub(crate) evaluations: usize,
+    pub(crate) end: End,
 }
 
 impl<T: LogDensity + ?Sized> Single<'_, T> {
@@ -27,7 +38,7 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
         -entropy(component) - sum / self.points()
     }
 
-    fn points(&self) -> f64 {
+    pub(super) fn points(&self) -> f64 {
         self.z.iter().map(Block::rows).sum::<usize>() as f64
     }
 
@@ -53,43 +64,76 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
         -entropy(&component) - sum / n
     }
 
-    /// The best Gaussian near `start`, of its family.
-    pub(crate) fn minimise(&self, start: &Component, search: Search) -> Option<(Component, Minimum)> {
+    /// L-BFGS in coordinates about `start`.
+    fn minimise(&self, start: &Component, search: Search) -> Option<(Component, Minimum)> {
         let chart = Chart::new(start.clone());
         let found = minimise(&vec![0.0; chart.len()], search, |u, g| self.at(&chart, u, g))?;
         Some((chart.component(&found.x)?, found))
     }
 
-    /// The same for a search that may have no end: one that left `origin` far behind goes on, in coordinates about where it is,
-    /// until that gains nothing or it is beyond anything `origin` can mean.
+    /// The best Gaussian near `start`, of its family; `None` if the target is not finite at its points.
+    ///
+    /// Natural steps while they gain, then L-BFGS in coordinates about where they led, and so on in turns: each turn sees the
+    /// target in the units of the last. A search that left `origin` far behind goes on until it is beyond anything `origin` can mean.
     ///
     /// # Errors
     /// [`BoostError::Improper`].
-    pub(crate) fn pursue(
+    pub(crate) fn best(
         &self,
         origin: &Component,
         start: &Component,
         search: Search,
-    ) -> Result<Option<(Component, Minimum)>, BoostError> {
-        let Some((mut component, mut found)) = self.minimise(start, search) else { return Ok(None) };
-        for _ in 0..PURSUITS {
-            let factor = component.reach(origin);
+    ) -> Result<Option<Best>, BoostError> {
+        let Some(mut here) = State::new(self, start.clone()) else { return Ok(None) };
+        let (mut evaluations, mut left, mut pursuits) = (1, search.evaluations.saturating_sub(1), 0);
+        let mut since = here.value;
+        let end = loop {
+            let before = here.value;
+            // A search that is far away already may be after mass without end: it is not left for being slow.
+            let far = here.component.reach(origin) >= FAR;
+            let resolved = if far { here.rounding() } else { here.resolution() };
+            let tolerance = resolved.max(search.tolerance);
+            let spent = here.descend(self, tolerance, left);
+            (evaluations, left) = (evaluations + spent, left - spent);
+            let factor = here.component.reach(origin);
             if factor > MOST_REACH {
                 return Err(BoostError::Improper { factor });
             }
-            if factor < FAR {
-                break;
+            if here.remains() <= tolerance {
+                break End::Converged;
             }
-            let Some((further, next)) = self.minimise(&component, search) else { break };
-            let (gained, evaluations) = (found.value - next.value, found.evaluations + next.evaluations);
-            (component, found) = (further, Minimum { evaluations, ..next });
-            if found.converged && gained <= search.tolerance {
-                break;
+            if left < 2 {
+                let idle = factor < FAR && since - here.value <= STILL;
+                if idle || pursuits == PURSUITS {
+                    break End::Evaluations;
+                }
+                (left, pursuits, since) = (search.evaluations.max(2), pursuits + 1, here.value);
             }
-        }
-        Ok(Some((component, found)))
+            let turn = Search { evaluations: (left - 1).min(TURN), tolerance: search.tolerance.max(here.rounding()) };
+            let Some((component, found)) = self.minimise(&here.component, turn) else { break End::NoStep };
+            let Some(next) = State::new(self, component) else { break End::NoStep };
+            (evaluations, left) = (evaluations + found.evaluations + 1, left - found.evaluations - 1);
+            if next.value < here.value {
+                here = next;
+            }
+            // A whole turn, in coordinates about where it began and from a cleared memory, that gained nothing.
+            if before - here.value <= tolerance {
+                let stuck = found.end == End::NoStep && here.remains() > UNTOLD && here.remains().is_finite();
+                break if stuck { End::NoStep } else { End::Converged };
+            }
+        };
+        Ok(Some(Best { component: here.component, value: here.value, evaluations, end }))
     }
 }
+
+/// Evaluations of L-BFGS before its coordinates are taken about where it is.
+const TURN: usize = 100;
+
+/// A search without a step ends well where no more than this, in nats, seems to remain.
+const UNTOLD: f64 = 1e-3;
+
+/// A search that gained more than this, in nats, with its last evaluations goes on with as many again.
+const STILL: f64 = 0.01;
 
 /// Times a search goes on.
 const PURSUITS: usize = 50;

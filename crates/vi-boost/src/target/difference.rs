@@ -34,7 +34,7 @@ fn check<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64]) -> Re
 
 /// [`gradient`] where the lengths are known to agree.
 pub(crate) fn gradient_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], out: &mut [f64]) {
-    if target.gradient(theta, out) {
+    if target.value_and_gradient(theta, out).is_some() {
         return;
     }
     let mut at = theta.to_vec();
@@ -118,11 +118,11 @@ fn of_gradient<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64],
         let h = step(f64::EPSILON.cbrt(), theta[j], scale[j]);
         let (up, down) = (theta[j] + h, theta[j] - h);
         at[j] = up;
-        if !target.gradient(&at, &mut above) {
+        if target.value_and_gradient(&at, &mut above).is_none() {
             return false;
         }
         at[j] = down;
-        target.gradient(&at, &mut below);
+        target.value_and_gradient(&at, &mut below);
         at[j] = theta[j];
         for i in 0..d {
             columns[(i, j)] = (above[i] - below[i]) / (up - down);

@@ -143,15 +143,20 @@ impl<L: Likelihood> LogDensity for GlmTarget<L> {
     }
 
     fn gradient(&self, theta: &[f64], out: &mut [f64]) -> bool {
+        self.value_and_gradient(theta, out).is_some()
+    }
+
+    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         let t = self.predictors(theta);
-        self.prior(theta, out);
+        let mut value = self.prior(theta, out);
         for (k, (&y, &t)) in self.y.iter().zip(&t).enumerate() {
+            value += self.likelihood.log_density(y, t);
             let slope = self.likelihood.slope(y, t);
             for (j, out) in out.iter_mut().enumerate() {
                 *out += slope * self.xt[(j, k)];
             }
         }
-        true
+        Some(value)
     }
 
     fn hessian(&self, theta: &[f64], mut out: MatMut<'_, f64>) -> bool {

@@ -133,7 +133,7 @@ fn steps_are_bounded_even_where_each_one_gains() {
     let start = Component::isotropic(&[0.0], 3.0).unwrap();
     let settings = small().components(5).unwrap().prune(0.9).unwrap().improvement(0.0, 1000).unwrap();
     let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
-    assert_eq!(boost.run(go_on).unwrap(), Stop::Steps);
+    assert_eq!(boost.run(go_on).unwrap(), Stop::Iterations);
     assert_eq!(boost.last().unwrap().iteration, 5 * vi_boost::boost::STEPS_EACH);
 }
 

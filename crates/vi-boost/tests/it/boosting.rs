@@ -14,7 +14,8 @@ fn run<T: LogDensity>(target: &T, start: &Component, settings: BoostSettings, se
 }
 
 fn settings(components: usize, points: usize, refit: Refit) -> BoostSettings {
-    BoostSettings::default().components(components).unwrap().points(points).unwrap().refit(refit)
+    let settings = BoostSettings::default().components(components).unwrap().points(points).unwrap();
+    settings.improvement(1e-6, 3).unwrap().refit(refit)
 }
 
 /// What a run says at its end is from points that nothing was chosen by, so the truth is within a few of its errors.
@@ -170,7 +171,7 @@ fn stops_are_told() {
     assert!(boost.last().unwrap().kl() < 1e-6);
     let stops = settings(16, 128, Refit::Never).gap(1e-3).unwrap();
     let mut boost = Boost::new(&target, &start, stops, &mut rng(1)).unwrap();
-    assert_eq!(boost.run(go_on).unwrap(), Stop::Gap);
+    assert_eq!(boost.run(go_on).unwrap(), Stop::Converged);
 }
 
 #[test]
@@ -187,4 +188,44 @@ fn diagonal_and_low_rank_components_boost_too() {
     // The correlation is one direction beside a diagonal: rank one holds it, a diagonal does not.
     let (diagonal, low_rank) = (kl(Family::Diagonal), kl(Family::LowRank { rank: 1 }));
     assert!(low_rank < 1e-3 && diagonal > 0.1, "{low_rank} {diagonal}");
+}
+
+/// A box of half-width 0.1, in which the density has no curvature to tell its size.
+struct Hole;
+
+impl LogDensity for Hole {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn log_density(&self, theta: &[f64]) -> f64 {
+        if theta[0].abs() < 0.1 { 0.0 } else { f64::NEG_INFINITY }
+    }
+}
+
+#[test]
+fn a_target_far_smaller_than_the_start_has_candidates() {
+    let start = Component::isotropic(&[0.0], 10.0).unwrap();
+    for seed in 1..=8 {
+        let (q, info) = run(&Hole, &start, settings(1, 256, Refit::Never), seed);
+        assert!(q.mean()[0].abs() < 0.1 && q.covariance()[(0, 0)] < 0.01 && info.rejected > 0, "seed {seed}: {info:?}");
+    }
+}
+
+#[test]
+fn too_few_points_are_told_or_doubled() {
+    let target = Funnel::new(4, 1.5).unwrap();
+    let start = Component::isotropic(&[0.0; 4], 3.0).unwrap();
+    let settings = |count| BoostSettings::default().components(count).unwrap().points(16).unwrap();
+    let run = |settings: BoostSettings| {
+        let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
+        let stop = boost.run(go_on).unwrap();
+        (stop, divergence::quasi(boost.mixture().unwrap(), &target, 2048, 4, 7).unwrap().effective.value)
+    };
+    // More components than sixteen points can tell the use of.
+    let (stop, few) = run(settings(60));
+    assert_eq!(stop, Stop::Points);
+    // As many components, on points that are doubled when they stall.
+    let (_, more) = run(settings(60).most_points(1024).unwrap());
+    assert!(more < 0.5 * few, "{few} {more}");
 }

@@ -69,9 +69,9 @@ fn a_run_cut_short_goes_on_to_as_many_as_asked_for() {
     let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
     let cut = run.run(|info, _| if info.iteration < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
     assert_eq!(cut.unwrap(), Stop::Cancelled);
-    assert_eq!(run.run(go_on).unwrap(), Stop::Components);
+    assert_eq!(run.run(go_on).unwrap(), Stop::Iterations);
     assert_eq!(run.last().unwrap().iteration, 3);
-    assert_eq!(run.run(go_on).unwrap(), Stop::Components);
+    assert_eq!(run.run(go_on).unwrap(), Stop::Iterations);
     assert_eq!(run.last().unwrap().iteration, 3);
 }
 
@@ -129,4 +129,35 @@ fn the_same_seed_gives_the_same_bits() {
     };
     assert_eq!(once(1), once(1));
     assert_ne!(once(1), once(2));
+}
+
+#[test]
+fn a_target_far_narrower_than_the_start_is_found() {
+    // N(0, 0.03²·I₄) from N(0, 3²·I₄): the start's points see e⁻⁵⁰⁰ of it.
+    let target = GaussianMixture::single(Component::isotropic(&[0.0; 4], 0.03).unwrap());
+    let start = Component::isotropic(&[0.0; 4], 3.0).unwrap();
+    for seed in 1..=4 {
+        let settings = HellingerSettings::new(1, 256, 4, 100).unwrap();
+        let mut run = Hellinger::new(&target, &start, settings, &mut rng(seed)).unwrap();
+        run.run(go_on).unwrap();
+        let q = run.mixture().unwrap();
+        // As for `one_gaussian_is_found_whole`, in units of 0.03.
+        assert!(q.mean().iter().all(|m| m.abs() < 1e-3 * 0.03), "seed {seed}: {:?}", q.mean());
+        assert!((q.covariance()[(0, 0)] / 0.0009 - 1.0).abs() < 1e-3, "seed {seed}");
+    }
+}
+
+#[test]
+fn an_approximation_that_lies_elsewhere_is_an_error() {
+    // A search of one evaluation stays where it began, on a bent ridge that no Gaussian follows.
+    let target = vi_boost::target::Banana::new(30.0, 0.02).unwrap();
+    let start = Component::isotropic(&[0.0; 2], 10.0).unwrap();
+    let settings = HellingerSettings::new(1, 64, 1, 1).unwrap();
+    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    match run.run(go_on) {
+        Err(BoostError::Unreliable { effective_sample_size }) => assert!(effective_sample_size < 10.0),
+        other => panic!("{other:?} {:?}", run.last()),
+    }
+    // What there is may still be looked at.
+    assert!(run.mixture().is_some());
 }

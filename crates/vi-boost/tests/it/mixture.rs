@@ -158,7 +158,10 @@ fn beliefs_become_components_and_back() {
 fn bad_arguments_are_named() {
     let message = |error: BoostError| error.to_string();
     assert!(matches!(Component::full(&[], Mat::zeros(0, 0).as_ref()), Err(BoostError::Core(Error::Empty { .. }))));
-    assert_eq!(message(Component::diagonal(&[0.0], &[0.0]).unwrap_err()), "variances[0] = 0 must be positive");
+    assert_eq!(
+        message(Component::diagonal(&[0.0], &[0.0]).unwrap_err()),
+        "variances[0] = 0 must be positive and finite"
+    );
     assert!(message(Component::full(&[0.0, f64::NAN], Mat::zeros(2, 2).as_ref()).unwrap_err()).starts_with("mean[1]"));
     assert!(Component::full(&[0.0, 0.0], Mat::zeros(2, 2).as_ref()).is_err());
     assert!(Component::low_rank(&[0.0], &[1.0], Mat::zeros(1, 0).as_ref()).is_err());

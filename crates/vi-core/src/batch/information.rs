@@ -5,7 +5,7 @@ use vi_linalg::faer::{Mat, MatRef};
 
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian, factor};
-use crate::error::{check_finite, check_len};
+use crate::check;
 
 /// `N(μ, Λ⁻¹)` with `Λ = LLᵀ` factored: what a pass over the rows asks of `q`.
 #[derive(Debug, Clone)]
@@ -21,9 +21,9 @@ impl InformationGaussian {
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`].
     pub fn new(mean: Vec<f64>, precision: Mat<f64>) -> Result<Self, Error> {
-        check_finite("mean", &mean)?;
-        check_len("rows of the precision", mean.len(), precision.nrows())?;
-        check_len("columns of the precision", mean.len(), precision.ncols())?;
+        check::finite("mean", &mean)?;
+        check::length("rows of the precision", mean.len(), precision.nrows())?;
+        check::length("columns of the precision", mean.len(), precision.ncols())?;
         let cholesky = factor("precision", precision.as_ref())?;
         Ok(Self { mean, precision, cholesky })
     }

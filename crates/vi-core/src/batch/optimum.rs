@@ -5,52 +5,45 @@ use vi_linalg::kernels::{axpy, mirror_lower, quadratic_form, symmetric_mul_vec};
 
 use super::anderson::{Anderson, pack, unpack};
 use super::{InformationGaussian, Statistics};
-use crate::Error;
 use crate::belief::{Belief, DenseGaussian};
-use crate::error::{check_len, check_positive};
+use crate::check;
 use crate::filter::check_rows;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
+use crate::{Error, Stop};
 
-/// When the search stops; checked at construction.
+/// When the search for the [batch optimum](optimum) stops.
+///
+/// ```
+/// use vi_core::batch::BatchSettings;
+/// let tight = BatchSettings { tolerance: 1e-11, ..BatchSettings::default() };
+/// assert!(tight.check().is_ok() && BatchSettings { max_passes: 0, ..tight }.check().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchSettings {
-    tolerance: f64,
-    max_passes: usize,
+    /// A full step that would move the mean by less than this many standard deviations, and each entry of the precision by less than
+    /// this share of its scale, is the last.
+    pub tolerance: f64,
+    /// The largest number of passes over the rows.
+    pub max_passes: usize,
 }
 
 impl Default for BatchSettings {
-    /// Tolerance 1e-9 (see [`new`](Self::new)), at most 200 passes.
+    /// Tolerance 1e-9, at most 200 passes.
     fn default() -> Self {
         Self { tolerance: 1e-9, max_passes: 200 }
     }
 }
 
 impl BatchSettings {
-    /// Stops when a full step would move the mean by less than `tolerance` standard deviations and each entry of the precision
-    /// by less than `tolerance` of its scale, or after `max_passes` over the rows.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `tolerance > 0` and `max_passes ≥ 1`.
-    pub fn new(tolerance: f64, max_passes: usize) -> Result<Self, Error> {
-        check_positive("tolerance", tolerance)?;
-        if max_passes == 0 {
-            return Err(Error::Setting { name: "max_passes", value: 0.0, requirement: "at least 1" });
-        }
-        Ok(Self { tolerance, max_passes })
+    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
+    pub fn check(&self) -> Result<(), Error> {
+        check::positive("tolerance", self.tolerance)?;
+        check::count("max_passes", self.max_passes)
     }
-}
-
-/// Why the search stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The next full step would be below the tolerance.
-    Converged,
-    /// The passes ran out; the best Gaussian so far is returned.
-    MaxPasses,
-    /// No step along Newton's direction raises the bound beyond rounding.
-    Stalled,
 }
 
 /// What the search did.
@@ -83,20 +76,20 @@ impl BatchInfo {
 /// Each pass costs `2nd²` flops in matrix products, `n` expectations and about `2d³`; 10 to 40 passes in the settings of R-VGA's
 /// figures, up to 160 seen on separable data with flat priors. Newton's step
 /// `Λ ← Λ₀ + XᵀHX`, `μ ← μ + Λ⁻¹∇_μB` is accelerated by Anderson's method and, whenever the bound would fall, damped. The bound is exact to the accuracy of
-/// the likelihood's expectations; with the papers' [`Probit`](crate::Probit), whose value and derivatives are not of one
+/// the likelihood's expectations; with the papers' [`ProbitApproximation`](crate::ProbitApproximation), whose value and derivatives are not of one
 /// function, ask another class.
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], [`Error::NotPositiveDefinite`]. Not converging is a [`Stop`].
 ///
 /// ```
-/// use vi_core::{batch, Belief, BernoulliLogit, DenseGaussian, Mixture8};
+/// use vi_core::{Stop, batch, Belief, BernoulliLogit, DenseGaussian, Mixture8};
 /// use vi_linalg::faer::{MatRef, Par};
 /// let x = MatRef::from_row_major_slice(&[1.0, 0.2, 1.0, -1.3, 1.0, 2.1, 1.0, -0.4], 4, 2);
 /// let prior = DenseGaussian::isotropic(&[0.0, 0.0], 3.0)?;
 /// let (best, info) = batch::optimum(
-///     &prior, &prior, x, &[1.0, 0.0, 1.0, 0.0], &BernoulliLogit(Mixture8), batch::BatchSettings::default(), Par::Seq)?;
-/// assert_eq!(info.stop, batch::Stop::Converged);
+///     &prior, &prior, x, &[1.0, 0.0, 1.0, 0.0], &BernoulliLogit(Mixture8), &batch::BatchSettings::default(), Par::Seq)?;
+/// assert_eq!(info.stop, Stop::Converged);
 /// assert!(best.mean()[1] > 0.0);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -106,7 +99,7 @@ pub fn optimum<L: Likelihoods<Row: GaussianExpectation>>(
     x: MatRef<'_, f64>,
     y: &[f64],
     likelihood: &L,
-    settings: BatchSettings,
+    settings: &BatchSettings,
     par: Par,
 ) -> Result<(DenseGaussian, BatchInfo), Error> {
     check_rows(prior.dim(), x, y)?;
@@ -117,14 +110,16 @@ pub fn optimum<L: Likelihoods<Row: GaussianExpectation>>(
 /// [`optimum`] for rows that `statistics` keeps: on several machines it adds what each returns.
 ///
 /// # Errors
-/// [`Error::Dimension`], [`Error::NotPositiveDefinite`], and what `statistics` returns.
+/// [`Error::Dimension`], [`Error::NotPositiveDefinite`], [`Error::Overflow`] for a bound at `start` that is no number, and what
+/// `statistics` returns.
 pub fn optimum_of(
     prior: &DenseGaussian,
     start: &DenseGaussian,
-    settings: BatchSettings,
+    settings: &BatchSettings,
     mut statistics: impl FnMut(&InformationGaussian) -> Result<Statistics, Error>,
 ) -> Result<(DenseGaussian, BatchInfo), Error> {
-    check_len("start", prior.dim(), start.dim())?;
+    settings.check()?;
+    check::length("start", prior.dim(), start.dim())?;
     let d = prior.dim();
     let mut statistics = |q: &InformationGaussian| {
         let sums = statistics(q)?;
@@ -137,9 +132,9 @@ pub fn optimum_of(
     let mut info = BatchInfo {
         passes: 1,
         halvings: 0,
-        bounds: vec![sums.expected_log_likelihood - kl(&q, &prior)?],
+        bounds: vec![check::result("the bound on the log evidence", sums.expected_log_likelihood - kl(&q, &prior)?)?],
         last_step: f64::INFINITY,
-        stop: Stop::MaxPasses,
+        stop: Stop::Iterations,
     };
     let mut accelerated = Anderson::default();
     loop {
@@ -153,7 +148,7 @@ pub fn optimum_of(
         let mut proposal = step.accelerated(&q, &mut accelerated)?;
         let accepted = loop {
             if info.passes >= settings.max_passes {
-                break Err(Stop::MaxPasses);
+                break Err(Stop::Iterations);
             }
             let plain = proposal.is_none();
             if let Some(next) = proposal.take().or_else(|| step.plain(&q, rho).ok()) {
@@ -171,7 +166,7 @@ pub fn optimum_of(
                 accelerated.clear();
             }
             if rho < LEAST_STEP {
-                break Err(Stop::Stalled);
+                break Err(Stop::Improvement);
             }
         };
         match accepted {

@@ -7,7 +7,7 @@ use vi_linalg::kernels::symmetric_rank_r;
 
 use super::InformationGaussian;
 use crate::Error;
-use crate::error::check_len;
+use crate::check;
 use crate::filter::check_rows;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
@@ -97,9 +97,9 @@ impl Statistics {
     /// # Errors
     /// [`Error::Dimension`].
     pub(super) fn check(&self, d: usize) -> Result<(), Error> {
-        check_len("slope of the statistics", d, self.slope.len())?;
-        check_len("rows of the information", d, self.information.nrows())?;
-        check_len("columns of the information", d, self.information.ncols())
+        check::length("slope of the statistics", d, self.slope.len())?;
+        check::length("rows of the information", d, self.information.nrows())?;
+        check::length("columns of the information", d, self.information.ncols())
     }
 
     /// Adds the sums over other rows at the same `q`.

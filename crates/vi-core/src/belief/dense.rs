@@ -1,13 +1,17 @@
 //! A Gaussian with a dense covariance.
 
 use vi_linalg::faer::{Mat, MatRef};
-use vi_linalg::kernels::{axpy, dot, mirror_lower, symmetric_mul_vec, symmetric_rank_one};
+use vi_linalg::kernels::{axpy, dot, mirror_lower, symmetric_mul_vec, symmetric_rank_one, symmetric_scaled_rank_one};
 use vi_linalg::{Cholesky, LinalgError};
 
-use super::{Belief, Projection, check_moved};
-use crate::divergence::finite;
-use crate::error::{check_finite, check_len, check_positive};
-use crate::{Error, Site};
+use super::dense_step::Coefficients;
+use super::{Belief, DenseStep, Projection, check_moved};
+use crate::check;
+use crate::{Error, Row, Site};
+
+/// Roundings of `P`'s entries that the variance along a row must exceed after its update; below 4 steps were seen to leave an
+/// indefinite matrix.
+const ROUNDINGS: f64 = 16.0;
 
 /// The belief `θ ~ N(μ, P)` with a dense covariance `P ∈ ℝᵈˣᵈ`.
 ///
@@ -23,8 +27,7 @@ use crate::{Error, Site};
 /// ```
 /// use vi_core::{Belief, DenseGaussian};
 /// let prior = DenseGaussian::isotropic(&[0.0, 1.0], 2.0)?;
-/// let mut gain = [0.0; 2];
-/// let seen = prior.project(&[3.0, 1.0], &mut gain);
+/// let seen = prior.predict(&[3.0, 1.0])?;
 /// assert_eq!((seen.mean, seen.variance), (1.0, 40.0));
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -48,9 +51,9 @@ impl DenseGaussian {
         if d == 0 {
             return Err(Error::Empty { argument: "mean" });
         }
-        check_finite("mean", mean)?;
-        check_len("covariance rows", d, covariance.nrows())?;
-        check_len("covariance columns", d, covariance.ncols())?;
+        check::finite("mean", mean)?;
+        check::length("covariance rows", d, covariance.nrows())?;
+        check::length("covariance columns", d, covariance.ncols())?;
         check_symmetric("covariance", covariance)?;
         let mut lower = Mat::zeros(d, d);
         for j in 0..d {
@@ -71,9 +74,9 @@ impl DenseGaussian {
         if mean.is_empty() {
             return Err(Error::Empty { argument: "mean" });
         }
-        check_finite("mean", mean)?;
-        check_positive("sigma0", sigma0)?;
-        check_positive("sigma0²", sigma0 * sigma0)?;
+        check::finite("mean", mean)?;
+        check::positive("sigma0", sigma0)?;
+        check::positive("sigma0²", sigma0 * sigma0)?;
         let covariance = Mat::from_fn(mean.len(), mean.len(), |i, j| if i == j { sigma0 * sigma0 } else { 0.0 });
         Ok(Self { mean: mean.to_vec(), covariance })
     }
@@ -111,6 +114,8 @@ impl DenseGaussian {
 }
 
 impl Belief for DenseGaussian {
+    type Step = DenseStep;
+
     fn dim(&self) -> usize {
         self.mean.len()
     }
@@ -119,35 +124,75 @@ impl Belief for DenseGaussian {
         &self.mean
     }
 
-    fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection {
-        symmetric_mul_vec(gain, self.covariance.as_ref(), x);
-        Projection { mean: dot(x, &self.mean), variance: dot(x, gain) }
+    /// Cost `2d²` flops.
+    fn project(&self, x: Row<'_>, fade: f64, step: &mut DenseStep) -> Result<Projection, Error> {
+        let (row, gain) = step.begin(x, self.dim(), fade);
+        symmetric_mul_vec(gain, self.covariance.as_ref(), row);
+        let (mean, variance) = (dot(row, &self.mean), dot(row, gain));
+        step.seen(x, mean, variance)
     }
 
-    /// Refuses, at a cost of `4d` flops, an update after which a variance would not be positive or a number not finite. What
-    /// rounding destroys beyond that is reported by the next projection or factorisation.
-    fn absorb(&mut self, _x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
-        let shrinkage = site.shrinkage(projection.variance);
-        let e = site.gain(projection.variance);
-        check_variances(&self.covariance, |i| shrinkage * gain[i] * gain[i])?;
-        check_moved(&self.mean, e, gain)?;
-        axpy(&mut self.mean, e, gain);
-        symmetric_rank_one(self.covariance.as_mut(), -shrinkage, gain);
-        Ok(())
+    /// Refuses, at a cost of `7d` flops, an update after which a variance would not be positive or a number not finite, and one
+    /// that leaves less variance along `x` than the entries of `P` round to.
+    fn prepare(&self, x: Row<'_>, site: Site, step: &mut DenseStep) -> Result<(), Error> {
+        site.check(step.projection.variance)?;
+        step.site = site;
+        let Coefficients { shift, loss } = step.coefficients();
+        check_resolution(
+            &self.covariance,
+            x,
+            step.projection.variance * step.fade,
+            1.0 + site.curvature * step.projection.variance,
+        )?;
+        check_variances(self.covariance.as_ref(), |i| loss * step.gain[i] * step.gain[i])?;
+        if step.fade < 1.0 {
+            for i in 0..self.dim() {
+                let left = (self.covariance[(i, i)] - loss * step.gain[i] * step.gain[i]) / step.fade;
+                step.note_widest(i, check::result("variance after the update", left)?);
+            }
+        }
+        check_moved(&self.mean, shift, &step.gain)
     }
+
+    /// One pass over the triangle. Cost `d²` flops.
+    fn commit(&mut self, x: Row<'_>, step: &mut DenseStep) {
+        let fade = step.fade;
+        let (_, gain, Coefficients { shift, loss }) = step.parts(x);
+        axpy(&mut self.mean, shift, gain);
+        if fade < 1.0 {
+            symmetric_scaled_rank_one(self.covariance.as_mut(), 1.0 / fade, -loss, gain);
+        } else {
+            symmetric_rank_one(self.covariance.as_mut(), -loss, gain);
+        }
+    }
+}
+
+/// Checks that what a site leaves of `ν = xᵀPx`, `ν/factor`, is more than the rounding of `P`'s entries does to it: each is known to
+/// `ε√(PᵢᵢPⱼⱼ)`, which along `x` comes to about `ε·Σxᵢ²Pᵢᵢ`.
+///
+/// # Errors
+/// [`Error::Unresolved`].
+fn check_resolution(covariance: &Mat<f64>, x: Row<'_>, variance: f64, factor: f64) -> Result<(), Error> {
+    // A site this weak leaves what is there.
+    if factor <= 2.0 {
+        return Ok(());
+    }
+    let mut entries = 0.0;
+    x.for_each(|i, x| entries += x * x * covariance[(i, i)]);
+    if variance / factor > ROUNDINGS * f64::EPSILON * entries { Ok(()) } else { Err(Error::Unresolved { factor }) }
 }
 
 /// Checks that every `P_ii − loss(i)` is positive and finite, and with it every entry of the matrix.
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
-pub(super) fn check_variances(covariance: &Mat<f64>, loss: impl Fn(usize) -> f64) -> Result<(), Error> {
+pub(super) fn check_variances(covariance: MatRef<'_, f64>, loss: impl Fn(usize) -> f64) -> Result<(), Error> {
     for pivot in 0..covariance.nrows() {
         let left = covariance[(pivot, pivot)] - loss(pivot);
         if left <= 0.0 {
             return Err(Error::NotPositiveDefinite { argument: "covariance after the update", pivot });
         }
-        finite("variance after the update", left)?;
+        check::result("variance after the update", left)?;
     }
     Ok(())
 }

@@ -6,8 +6,25 @@ use vi_linalg::kernels::{axpy, dot, symmetric_rank_r};
 
 use super::dense::check_variances;
 use crate::belief::DenseGaussian;
-use crate::error::{check_finite, check_len, check_results};
+use crate::check;
 use crate::{Belief, Error};
+
+/// A site of several directions that is ready to be written.
+#[derive(Debug)]
+pub struct VectorStep {
+    mean: Vec<f64>,
+    shrunk: Mat<f64>,
+    fade: f64,
+    widest: (usize, f64),
+}
+
+impl VectorStep {
+    /// Which coordinate has the largest variance after a step that forgets, and that variance.
+    #[must_use]
+    pub fn widest(&self) -> (usize, f64) {
+        self.widest
+    }
+}
 
 impl DenseGaussian {
     /// Multiplies in a factor of `t = Hθ ∈ ℝᵐ`, `exp(rᵀt − ½tᵀKt)`, given `G = PHᵀ` and what the factor makes of `N = HPHᵀ`:
@@ -42,26 +59,60 @@ impl DenseGaussian {
         shrinkage: MatRef<'_, f64>,
         par: Par,
     ) -> Result<(), Error> {
+        let step = self.prepare_vector(gains, shift, shrinkage, 1.0, par)?;
+        self.commit_vector(gains, &step, par);
+        Ok(())
+    }
+
+    /// All of [`absorb_vector`](Self::absorb_vector) that can fail, for the belief that has forgotten by the factor `fade = λ`,
+    /// `P′ = P/λ`; `gains` are those of `P′`.
+    ///
+    /// # Errors
+    /// As [`absorb_vector`](Self::absorb_vector).
+    pub fn prepare_vector(
+        &self,
+        gains: MatRef<'_, f64>,
+        shift: &[f64],
+        shrinkage: MatRef<'_, f64>,
+        fade: f64,
+        par: Par,
+    ) -> Result<VectorStep, Error> {
         let (d, m) = (self.dim(), shift.len());
-        check_len("rows of gains", d, gains.nrows())?;
-        check_len("columns of gains", m, gains.ncols())?;
-        check_len("rows of shrinkage", m, shrinkage.nrows())?;
-        check_len("columns of shrinkage", m, shrinkage.ncols())?;
-        check_finite("shift", shift)?;
+        check::length("rows of gains", d, gains.nrows())?;
+        check::length("columns of gains", m, gains.ncols())?;
+        check::length("rows of shrinkage", m, shrinkage.nrows())?;
+        check::length("columns of shrinkage", m, shrinkage.ncols())?;
+        check::finite("shift", shift)?;
         let mut shrunk = Mat::<f64>::zeros(d, m);
         matmul(shrunk.as_mut(), Accum::Replace, gains, shrinkage, 1.0, par);
-        let mut moved = vec![0.0; d];
-        for (i, moved) in moved.iter_mut().enumerate() {
-            *moved = (0..m).map(|c| gains[(i, c)] * shift[c]).sum();
+        let mut mean = self.mean().to_vec();
+        for (i, mean) in mean.iter_mut().enumerate() {
+            *mean += (0..m).map(|c| gains[(i, c)] * shift[c]).sum::<f64>();
         }
+        check::results("μ + G·e", mean.iter().copied())?;
+        let loss = |i: usize| (0..m).map(|c| shrunk[(i, c)] * gains[(i, c)]).sum::<f64>();
+        let covariance = self.covariance_lower();
+        check_variances(covariance, |i| fade * loss(i))?;
+        let mut widest = (0, 0.0);
+        if fade < 1.0 {
+            for i in 0..d {
+                let variance = check::result("variance after the update", covariance[(i, i)] / fade - loss(i))?;
+                widest = if variance > widest.1 { (i, variance) } else { widest };
+            }
+        }
+        Ok(VectorStep { mean, shrunk, fade, widest })
+    }
+
+    /// Writes what [`prepare_vector`](Self::prepare_vector) has prepared with the same `gains`; it cannot fail.
+    pub fn commit_vector(&mut self, gains: MatRef<'_, f64>, step: &VectorStep, par: Par) {
         let (mean, covariance) = self.parts_mut();
-        check_results("μ + G·e", mean.iter().zip(&moved).map(|(mean, moved)| mean + moved))?;
-        check_variances(covariance, |i| (0..m).map(|c| shrunk[(i, c)] * gains[(i, c)]).sum())?;
-        for (mean, moved) in mean.iter_mut().zip(&moved) {
-            *mean += moved;
+        mean.copy_from_slice(&step.mean);
+        if step.fade < 1.0 {
+            for j in 0..covariance.ncols() {
+                covariance.col_mut(j).subrows_mut(j, step.mean.len() - j).iter_mut().for_each(|p| *p /= step.fade);
+            }
         }
-        symmetric_rank_r(covariance.as_mut(), -1.0, shrunk.as_ref(), gains, par);
-        Ok(())
+        symmetric_rank_r(covariance.as_mut(), -1.0, step.shrunk.as_ref(), gains, par);
     }
 
     /// `(Hμ, G = PHᵀ)` for `H = I_m ⊗ xᵀ`, whose `m` directions are one row `x` in each of `m` equal blocks of `θ`; the number
@@ -82,9 +133,9 @@ impl DenseGaussian {
     /// ```
     pub fn project_blocks(&self, x: &[f64], means: &mut [f64], gains: &mut Mat<f64>) -> Result<(), Error> {
         let (d, m) = (x.len(), means.len());
-        check_len("belief", d * m, self.dim())?;
-        check_len("rows of gains", d * m, gains.nrows())?;
-        check_len("columns of gains", m, gains.ncols())?;
+        check::length("belief", d * m, self.dim())?;
+        check::length("rows of gains", d * m, gains.nrows())?;
+        check::length("columns of gains", m, gains.ncols())?;
         let covariance = self.covariance_lower();
         for (c, mean) in means.iter_mut().enumerate() {
             *mean = dot(x, &self.mean()[c * d..(c + 1) * d]);

@@ -1,18 +1,23 @@
 //! A Gaussian with a diagonal covariance, for dense and sparse rows.
 
+use std::sync::OnceLock;
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::faer::Mat;
 
 use super::{Belief, DenseGaussian, Projection};
-use crate::divergence::finite;
-use crate::error::{check_finite, check_len, check_positive};
-use crate::filter::StepInfo;
-use crate::{Error, Site, SiteRule, SparseRow};
+use crate::check;
+use crate::{Error, Row, Site};
 
 /// Partial sums of a projection; entry `i` goes to sum `i mod LANES`, so that a sparse row adds the same terms in the
 /// same order as the dense one.
 const LANES: usize = 8;
 
-/// The belief `θ ~ N(μ, P)` with diagonal `P`, kept as its precisions `1/Pᵢ`: `O(d)` memory and work per observation.
+/// A scale below this is multiplied into what it scales: a pass over all weights, after some 35,000 rows at `λ = 0.99`.
+const SMALLEST_SCALE: f64 = 1e-154;
+
+/// The belief `θ ~ N(μ, P)` with diagonal `P`: `O(d)` memory, and work for the entries of a row alone.
 ///
 /// ```text
 /// a = xᵀμ,  ν = Σ xᵢ²Pᵢ;   μᵢ ← μᵢ + e·xᵢPᵢ,   1/Pᵢ ← 1/Pᵢ + h·xᵢ²
@@ -21,18 +26,86 @@ const LANES: usize = 8;
 /// The precision of a site's exact update is diagonal plus `h·xxᵀ`; this belief keeps the diagonal of it (the low-rank
 /// belief of no factors). Rows of one nonzero lose nothing.
 ///
+/// What is kept is the prior and what observations have added to it, each with a scale of its own:
+///
+/// ```text
+/// 1/Pᵢ = α·Λ₀ᵢ + s·eᵢ,    μᵢ = μ₀ᵢ + s·nᵢ·Pᵢ
 /// ```
-/// use vi_core::{Belief, BernoulliLogit, DiagonalGaussian, Implicit, Mixture8, SparseRow};
+///
+/// so that forgetting changes two numbers, `α ← λα` and `s ← λs`, and not `d`. The mean is worked out when it is asked for: the
+/// first call of [`mean`](Belief::mean) after a change costs `d` divisions.
+///
+/// ```
+/// use vi_core::{Belief, BernoulliLogit, DiagonalGaussian, Implicit, Mixture8, filter};
 /// let mut belief = DiagonalGaussian::isotropic(&[0.0; 5], 2.0)?;
-/// let row = SparseRow::new(5, &[1, 4], &[1.0, -2.0])?;
-/// belief.step_sparse(&Implicit(BernoulliLogit(Mixture8)), row, 1.0)?;
+/// let rule = Implicit(BernoulliLogit(Mixture8));
+/// filter::step(&mut belief, &rule, (&[1, 4], &[1.0, -2.0]), 1.0, &mut filter::Scratch::default())?;
 /// assert!(belief.mean()[1] > 0.0 && belief.mean()[4] < 0.0 && belief.mean()[0] == 0.0);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct DiagonalGaussian {
-    mean: Vec<f64>,
-    precisions: Vec<f64>,
+    weights: Vec<Weight>,
+    scales: Scales,
+    /// `μ`, once somebody asks.
+    shown: OnceLock<Vec<f64>>,
+}
+
+/// One coordinate, side by side in memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Weight {
+    prior_mean: f64,
+    prior_precision: f64,
+    /// `e`.
+    excess: f64,
+    /// `n`.
+    shift: f64,
+}
+
+/// `(α, s)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Scales {
+    prior: f64,
+    data: f64,
+}
+
+impl Scales {
+    const ONE: Self = Self { prior: 1.0, data: 1.0 };
+
+    fn faded(self, lambda: f64) -> Self {
+        Self { prior: lambda * self.prior, data: lambda * self.data }
+    }
+}
+
+impl Weight {
+    fn precision(&self, scales: Scales) -> f64 {
+        scales.prior * self.prior_precision + scales.data * self.excess
+    }
+
+    /// `μ − μ₀`, for `inverse = P`.
+    fn deviation(&self, scales: Scales, inverse: f64) -> f64 {
+        scales.data * self.shift * inverse
+    }
+
+    fn mean(&self, scales: Scales) -> f64 {
+        self.prior_mean + self.deviation(scales, 1.0 / self.precision(scales))
+    }
+}
+
+/// Memory of a step of a [`DiagonalGaussian`]: two numbers for each entry of a row.
+#[derive(Debug, Clone)]
+pub struct DiagonalStep {
+    scales: Scales,
+    projection: Projection,
+    site: Site,
+    /// `Pᵢ` of the forgotten belief for each entry of the row.
+    variances: Vec<f64>,
+}
+
+impl Default for DiagonalStep {
+    fn default() -> Self {
+        Self { scales: Scales::ONE, projection: Projection::default(), site: Site::default(), variances: Vec::new() }
+    }
 }
 
 impl DiagonalGaussian {
@@ -42,32 +115,31 @@ impl DiagonalGaussian {
     /// [`Error::Empty`] for `d = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`] with the
     /// index of a variance that is not positive or has no finite inverse.
     pub fn new(mean: &[f64], variances: &[f64]) -> Result<Self, Error> {
-        if mean.is_empty() {
-            return Err(Error::Empty { argument: "mean" });
-        }
-        check_finite("mean", mean)?;
-        check_len("variances", mean.len(), variances.len())?;
-        check_finite("variances", variances)?;
-        let precisions = variances.iter().map(|variance| 1.0 / variance).collect();
-        Self::checked(mean.to_vec(), precisions, "variances")
+        check::length("variances", mean.len(), variances.len())?;
+        check::finite("variances", variances)?;
+        Self::from_precisions(mean, variances.iter().map(|variance| 1.0 / variance), "variances")
     }
 
-    /// The belief `N(mean, diag(1/precisions))`.
+    /// The belief `N(mean, diag(1/precisions))`, as a prior; as many precisions as means.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(crate) fn from_precisions(mean: Vec<f64>, precisions: Vec<f64>) -> Result<Self, Error> {
+    pub(crate) fn from_precisions(
+        mean: &[f64],
+        precisions: impl Iterator<Item = f64>,
+        argument: &'static str,
+    ) -> Result<Self, Error> {
         if mean.is_empty() {
             return Err(Error::Empty { argument: "mean" });
         }
-        check_finite("mean", &mean)?;
-        check_len("precisions", mean.len(), precisions.len())?;
-        Self::checked(mean, precisions, "precisions")
-    }
-
-    fn checked(mean: Vec<f64>, precisions: Vec<f64>, argument: &'static str) -> Result<Self, Error> {
-        match precisions.iter().position(|precision| !(*precision > 0.0 && precision.is_finite())) {
-            None => Ok(Self { mean, precisions }),
+        check::finite("mean", mean)?;
+        let weights: Vec<Weight> = mean
+            .iter()
+            .zip(precisions)
+            .map(|(&prior_mean, prior_precision)| Weight { prior_mean, prior_precision, excess: 0.0, shift: 0.0 })
+            .collect();
+        match weights.iter().position(|weight| !(weight.prior_precision > 0.0 && weight.prior_precision.is_finite())) {
+            None => Ok(Self { weights, scales: Scales::ONE, shown: OnceLock::new() }),
             Some(pivot) => Err(Error::NotPositiveDefinite { argument, pivot }),
         }
     }
@@ -77,116 +149,225 @@ impl DiagonalGaussian {
     /// # Errors
     /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` and its inverse are finite.
     pub fn isotropic(mean: &[f64], sigma0: f64) -> Result<Self, Error> {
-        check_positive("sigma0", sigma0)?;
-        check_positive("sigma0²", sigma0 * sigma0)?;
-        check_positive("1/sigma0²", 1.0 / (sigma0 * sigma0))?;
+        check::positive("sigma0", sigma0)?;
+        check::positive("sigma0²", sigma0 * sigma0)?;
+        check::positive("1/sigma0²", 1.0 / (sigma0 * sigma0))?;
         Self::new(mean, &vec![sigma0 * sigma0; mean.len()])
     }
 
-    /// The precisions `1/Pᵢ`, length `d`.
+    /// The precisions `1/Pᵢ`, length `d` (a new vector).
     #[must_use]
-    pub fn precisions(&self) -> &[f64] {
-        &self.precisions
+    pub fn precisions(&self) -> Vec<f64> {
+        self.weights.iter().map(|weight| weight.precision(self.scales)).collect()
     }
 
     /// The variances `Pᵢ`, length `d` (a new vector).
     #[must_use]
     pub fn variances(&self) -> Vec<f64> {
-        self.precisions.iter().map(|precision| 1.0 / precision).collect()
+        self.weights.iter().map(|weight| 1.0 / weight.precision(self.scales)).collect()
     }
 
     /// `log det P`, natural logarithm. Cost `d` logarithms.
     #[must_use]
     pub fn log_determinant(&self) -> f64 {
-        -self.precisions.iter().map(|precision| precision.ln()).sum::<f64>()
+        -self.weights.iter().map(|weight| weight.precision(self.scales).ln()).sum::<f64>()
     }
 
     /// The same belief with a dense covariance: `d²` numbers.
     #[must_use]
     pub fn to_dense(&self) -> DenseGaussian {
-        let d = self.mean.len();
-        let covariance = Mat::from_fn(d, d, |i, j| if i == j { 1.0 / self.precisions[i] } else { 0.0 });
-        DenseGaussian::from_parts(self.mean.clone(), covariance)
+        let (d, variances) = (self.dim(), self.variances());
+        let covariance = Mat::from_fn(d, d, |i, j| if i == j { variances[i] } else { 0.0 });
+        DenseGaussian::from_parts(self.mean().to_vec(), covariance)
     }
 
-    /// One observation with a sparse row: [`filter::step`](crate::filter::step) at a cost of the row's entries, without scratch.
-    ///
-    /// The posterior and the [`StepInfo`] equal those of the same row written out with zeros, exactly.
+    /// `vᵀΛv` under the precision `Λ = P⁻¹`, for `v` of length `d`.
     ///
     /// # Errors
-    /// [`Error::Dimension`] for a row of another length, [`Error::Label`], [`Error::NegativeVariance`],
-    /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`]; the belief is then as it was, to the bit.
-    pub fn step_sparse<R: SiteRule>(&mut self, rule: &R, row: SparseRow<'_>, y: f64) -> Result<StepInfo, Error> {
-        check_len("row", self.mean.len(), row.dim())?;
-        rule.check_label(y)?;
-        let (mut means, mut variances) = ([0.0; LANES], [0.0; LANES]);
-        for (i, x) in row.entries() {
-            means[i % LANES] += x * self.mean[i];
-            variances[i % LANES] += x * (x / self.precisions[i]);
-        }
-        let projection = Projection::new(sum(means), sum(variances), 0.0)?;
-        let site = rule.site(projection.mean, projection.variance, y)?;
-        site.check(projection.variance)?;
-        let gain = site.gain(projection.variance);
-        self.check_entries(row.entries().map(|(i, x)| (i, x, gain * (x / self.precisions[i]))), site)?;
-        for (i, x) in row.entries() {
-            self.mean[i] += gain * (x / self.precisions[i]);
-            self.precisions[i] += site.curvature * (x * x);
-        }
-        Ok(StepInfo { projection, site })
+    /// [`Error::Dimension`].
+    pub fn quadratic_form(&self, v: &[f64]) -> Result<f64, Error> {
+        check::length("v", self.dim(), v.len())?;
+        Ok(self.weights.iter().zip(v).map(|(weight, v)| weight.precision(self.scales) * v * v).sum())
     }
 
-    /// Checks that every new precision is a positive number, which an overflow or rounding at a strongly negative curvature
-    /// would end, and every new mean a finite one; an entry is `(i, xᵢ, e·xᵢPᵢ)`.
-    fn check_entries(&self, entries: impl Iterator<Item = (usize, f64, f64)>, site: Site) -> Result<(), Error> {
-        for (i, x, change) in entries {
-            let precision = self.precisions[i] + site.curvature * (x * x);
+    /// One draw of `θ ~ N(μ, P)` into `theta` (length `d`). Cost `d` normal variates.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`].
+    pub fn draw<R: Rng + ?Sized>(&self, theta: &mut [f64], rng: &mut R) -> Result<(), Error> {
+        check::length("theta", self.dim(), theta.len())?;
+        for (to, weight) in theta.iter_mut().zip(&self.weights) {
+            let z: f64 = StandardNormal.sample(rng);
+            let inverse = 1.0 / weight.precision(self.scales);
+            *to = weight.prior_mean + weight.deviation(self.scales, inverse) + z * inverse.sqrt();
+        }
+        Ok(())
+    }
+
+    /// The same prior with other means and precisions after it, those of coordinate `i` as `moments(i)` says.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`], [`Error::NonFinite`].
+    pub(crate) fn with_moments(&self, moments: impl Fn(usize) -> (f64, f64)) -> Result<Self, Error> {
+        let scales = Scales { data: 1.0, ..self.scales };
+        let mut next = Self { weights: self.weights.clone(), scales, shown: OnceLock::new() };
+        for (i, weight) in next.weights.iter_mut().enumerate() {
+            let (mean, precision) = moments(i);
             if !(precision > 0.0 && precision.is_finite()) {
                 return Err(Error::NotPositiveDefinite { argument: "precisions", pivot: i });
             }
-            finite("μ + e·Px", self.mean[i] + change)?;
+            if !mean.is_finite() {
+                return Err(Error::NonFinite { argument: "mean", index: i, value: mean });
+            }
+            weight.excess = precision - scales.prior * weight.prior_precision;
+            weight.shift = precision * (mean - weight.prior_mean);
         }
-        Ok(())
+        Ok(next)
+    }
+
+    /// `(μᵢ, 1/Pᵢ)`.
+    pub(crate) fn moments(&self, i: usize) -> (f64, f64) {
+        (self.weights[i].mean(self.scales), self.weights[i].precision(self.scales))
+    }
+
+    /// `P ← P/λ`, in `O(1)` but for the check of every variance.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] with the first variance that overflows.
+    pub(crate) fn fade_by(&mut self, lambda: f64) -> Result<(), Error> {
+        let faded = self.scales.faded(lambda);
+        match self.weights.iter().position(|weight| !(1.0 / weight.precision(faded)).is_finite()) {
+            None => {
+                self.scales = faded;
+                self.settle();
+                Ok(())
+            }
+            Some(index) => Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY }),
+        }
+    }
+
+    /// What is stored: `α`, `s` and, for each coordinate, `[μ₀, Λ₀, e, n]`.
+    pub(crate) fn stored(&self) -> (f64, f64, impl Iterator<Item = [f64; 4]> + '_) {
+        let weights = self.weights.iter().map(|w| [w.prior_mean, w.prior_precision, w.excess, w.shift]);
+        (self.scales.prior, self.scales.data, weights)
+    }
+
+    /// The belief that was [`stored`](Self::stored).
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Setting`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`].
+    pub(crate) fn from_stored(prior: f64, data: f64, stored: &[[f64; 4]]) -> Result<Self, Error> {
+        if stored.is_empty() {
+            return Err(Error::Empty { argument: "mean" });
+        }
+        check::positive("scale of the prior", prior)?;
+        check::positive("scale of the data", data)?;
+        check::finite("weights", stored.as_flattened())?;
+        let weights = stored
+            .iter()
+            .map(|&[prior_mean, prior_precision, excess, shift]| Weight { prior_mean, prior_precision, excess, shift })
+            .collect();
+        let belief = Self { weights, scales: Scales { prior, data }, shown: OnceLock::new() };
+        let bad = |weight: &Weight, scales| {
+            let precision = weight.precision(scales);
+            !(precision > 0.0 && precision.is_finite() && weight.mean(scales).is_finite())
+        };
+        match belief.weights.iter().position(|weight| bad(weight, belief.scales)) {
+            None => Ok(belief),
+            Some(pivot) => Err(Error::NotPositiveDefinite { argument: "precisions", pivot }),
+        }
+    }
+
+    /// After any change: the mean shown is old, and a small scale is multiplied in.
+    fn settle(&mut self) {
+        self.shown.take();
+        if self.scales.data < SMALLEST_SCALE {
+            for weight in &mut self.weights {
+                weight.excess *= self.scales.data;
+                weight.shift *= self.scales.data;
+            }
+            self.scales.data = 1.0;
+        }
+    }
+}
+
+impl PartialEq for DiagonalGaussian {
+    fn eq(&self, other: &Self) -> bool {
+        self.scales == other.scales && self.weights == other.weights
     }
 }
 
 impl Belief for DiagonalGaussian {
+    type Step = DiagonalStep;
+
     fn dim(&self) -> usize {
-        self.mean.len()
+        self.weights.len()
     }
 
+    /// The first call after a change costs `d` divisions and a vector.
     fn mean(&self) -> &[f64] {
-        &self.mean
+        self.shown.get_or_init(|| self.weights.iter().map(|weight| weight.mean(self.scales)).collect())
     }
 
-    /// Cost `5d` flops.
-    fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection {
+    /// Cost one division and `7` flops for each entry of the row.
+    fn project(&self, x: Row<'_>, fade: f64, step: &mut DiagonalStep) -> Result<Projection, Error> {
+        let scales = self.scales.faded(fade);
+        step.scales = scales;
+        step.variances.clear();
         let (mut means, mut variances) = ([0.0; LANES], [0.0; LANES]);
-        let chunks = x.chunks(LANES).zip(gain.chunks_mut(LANES));
-        for ((x, gain), (mean, precisions)) in chunks.zip(self.mean.chunks(LANES).zip(self.precisions.chunks(LANES))) {
-            for k in 0..x.len() {
-                gain[k] = x[k] / precisions[k];
-                means[k] += x[k] * mean[k];
-                variances[k] += x[k] * gain[k];
-            }
-        }
-        Projection { mean: sum(means), variance: sum(variances) }
+        x.for_each(|i, x| {
+            let weight = &self.weights[i];
+            let inverse = 1.0 / weight.precision(scales);
+            step.variances.push(inverse);
+            means[i % LANES] += x * (weight.prior_mean + weight.deviation(scales, inverse));
+            variances[i % LANES] += x * (x * inverse);
+        });
+        step.projection = Projection::new(means.iter().sum(), variances.iter().sum(), 0.0)?;
+        Ok(step.projection)
     }
 
-    /// Cost `10d` flops, half of them to check.
-    fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
-        site.check(projection.variance)?;
-        let e = site.gain(projection.variance);
-        let entries = x.iter().zip(&*gain).enumerate();
-        self.check_entries(entries.map(|(i, (&x, gain))| (i, x, e * gain)), site)?;
-        for i in 0..x.len() {
-            self.mean[i] += e * gain[i];
-            self.precisions[i] += site.curvature * (x[i] * x[i]);
-        }
-        Ok(())
+    /// Checks that every new precision is a positive number, which an overflow or rounding at a strongly negative curvature
+    /// would end, and every new mean a finite one.
+    fn prepare(&self, x: Row<'_>, site: Site, step: &mut DiagonalStep) -> Result<(), Error> {
+        site.check(step.projection.variance)?;
+        step.site = site;
+        let gain = site.gain(step.projection.variance);
+        let (mut found, mut k) = (Ok(()), 0);
+        x.for_each(|i, x| {
+            let weight = &self.weights[i];
+            let (excess, shift) = weight.learned(x, site, gain, step.scales, step.variances[k]);
+            k += 1;
+            let next = Weight { excess, shift, ..*weight };
+            let (precision, mean) = (next.precision(step.scales), next.mean(step.scales));
+            if !(precision > 0.0 && precision.is_finite() && excess.is_finite()) && found.is_ok() {
+                found = Err(Error::NotPositiveDefinite { argument: "precisions", pivot: i });
+            } else if !(mean.is_finite() && shift.is_finite()) && found.is_ok() {
+                found = check::result("μ + e·Px", mean).and_then(|_| check::result("Λμ", shift)).map(drop);
+            }
+        });
+        found
+    }
+
+    fn commit(&mut self, x: Row<'_>, step: &mut DiagonalStep) {
+        let DiagonalStep { scales, projection, site, ref variances } = *step;
+        let gain = site.gain(projection.variance);
+        let mut k = 0;
+        x.for_each(|i, x| {
+            let weight = &mut self.weights[i];
+            (weight.excess, weight.shift) = weight.learned(x, site, gain, scales, variances[k]);
+            k += 1;
+        });
+        self.scales = scales;
+        self.settle();
     }
 }
 
-fn sum(lanes: [f64; LANES]) -> f64 {
-    lanes.iter().sum()
+impl Weight {
+    /// `(e, n)` after the site along a row with entry `x` here, for `inverse = P` before it: with `δ = μ − μ₀`,
+    /// `(Λ + h·x²)(δ + g̃·x·P) = Λδ + g̃·x + h·x²(δ + g̃·x·P)`, where `g̃ = g/(1+hν)`.
+    fn learned(&self, x: f64, site: Site, gain: f64, scales: Scales, inverse: f64) -> (f64, f64) {
+        let square = site.curvature * (x * x);
+        let deviation = self.deviation(scales, inverse) + gain * (x * inverse);
+        (self.excess + square / scales.data, self.shift + (gain * x + square * deviation) / scales.data)
+    }
 }

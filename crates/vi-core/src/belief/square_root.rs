@@ -6,10 +6,11 @@ use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, mirror_lower, product};
 use vi_linalg::{Cholesky, cholesky};
 
-use super::{Belief, DenseGaussian, Projection, check_moved, check_symmetric, factor};
-use crate::error::{check_finite, check_len, check_positive};
-use crate::natural::NaturalParameters;
-use crate::{Error, Site};
+use super::dense_step::Coefficients;
+use super::{Belief, DenseGaussian, DenseStep, Projection, check_moved, check_symmetric, factor};
+use crate::check;
+use crate::theorems::NaturalParameters;
+use crate::{Error, Row, Site};
 
 /// Largest entry of a row of the root: its squares and their sums stay finite.
 const LARGEST: f64 = 1e150;
@@ -28,7 +29,7 @@ const LARGEST: f64 = 1e150;
 /// use vi_core::{filter, Belief, Explicit, GaussianLikelihood, SquareRootGaussian};
 /// let mut belief = SquareRootGaussian::isotropic(&[0.0, 0.0], 1e6)?;
 /// let kalman = Explicit(GaussianLikelihood::new(1.0)?);
-/// let mut scratch = filter::Scratch::new(2);
+/// let mut scratch = filter::Scratch::default();
 /// for (x, y) in [([1.0, 1.0], 3.0), ([1.0, -1.0], 1.0)] {
 ///     filter::step(&mut belief, &kalman, &x, y, &mut scratch)?;
 /// }
@@ -72,9 +73,9 @@ impl SquareRootGaussian {
         if mean.is_empty() {
             return Err(Error::Empty { argument: "mean" });
         }
-        check_finite("mean", mean)?;
-        check_positive("sigma0", sigma0)?;
-        check_positive("sigma0²", sigma0 * sigma0)?;
+        check::finite("mean", mean)?;
+        check::positive("sigma0", sigma0)?;
+        check::positive("sigma0²", sigma0 * sigma0)?;
         let d = mean.len();
         Ok(Self { mean: mean.to_vec(), root: Mat::from_fn(d, d, |i, j| if i == j { 1.0 / sigma0 } else { 0.0 }) })
     }
@@ -110,7 +111,7 @@ impl SquareRootGaussian {
         let cholesky = factor("precision", precision.as_ref())?;
         let mut mean = natural.first.clone();
         cholesky.solve_vec_in_place(&mut mean)?;
-        check_finite("mean", &mean)?;
+        check::finite("mean", &mean)?;
         Ok(Self { mean, root: cholesky.into_factor() })
     }
 
@@ -163,7 +164,7 @@ impl SquareRootGaussian {
     /// # Errors
     /// [`Error::Dimension`].
     pub fn draw<R: rand::Rng + ?Sized>(&self, theta: &mut [f64], rng: &mut R) -> Result<(), Error> {
-        check_len("theta", self.mean.len(), theta.len())?;
+        check::length("theta", self.mean.len(), theta.len())?;
         for z in theta.iter_mut() {
             *z = StandardNormal.sample(rng);
         }
@@ -178,6 +179,8 @@ impl SquareRootGaussian {
 }
 
 impl Belief for SquareRootGaussian {
+    type Step = DenseStep;
+
     fn dim(&self) -> usize {
         self.mean.len()
     }
@@ -187,33 +190,72 @@ impl Belief for SquareRootGaussian {
     }
 
     /// `z = L⁻¹x`, `ν = zᵀz`, which cannot be negative, `Px = L⁻ᵀz`. Cost `2d²` flops.
-    fn project(&self, x: &[f64], gain: &mut [f64]) -> Projection {
-        gain.copy_from_slice(x);
+    fn project(&self, x: Row<'_>, fade: f64, step: &mut DenseStep) -> Result<Projection, Error> {
+        let (row, gain) = step.begin(x, self.dim(), fade);
+        gain.copy_from_slice(row);
         solve_lower(self.root.as_ref(), gain);
         let variance = dot(gain, gain);
         solve_upper(self.root.as_ref(), gain);
-        Projection { mean: dot(x, &self.mean), variance }
+        let mean = dot(row, &self.mean);
+        step.seen(x, mean, variance)
     }
 
-    /// `μ ← μ + e·Px`, then `LLᵀ ← LLᵀ + h·xxᵀ`. Cost `3d²` flops, `4d²` for `h < 0`.
-    fn absorb(&mut self, x: &[f64], projection: Projection, site: Site, gain: &mut [f64]) -> Result<(), Error> {
-        site.check(projection.variance)?;
-        let scale = root_scale(site, projection, x.iter().fold(0.0, |largest, x| f64::max(largest, x.abs())))?;
-        let e = site.gain(projection.variance);
-        check_moved(&self.mean, e, gain)?;
-        axpy(&mut self.mean, e, gain);
-        for (to, x) in gain.iter_mut().zip(x) {
+    fn prepare(&self, x: Row<'_>, site: Site, step: &mut DenseStep) -> Result<(), Error> {
+        site.check(step.projection.variance)?;
+        let mut largest = 0.0;
+        x.for_each(|_, x| largest = f64::max(largest, x.abs()));
+        root_scale(site, step.projection, largest)?;
+        if step.fade < 1.0 {
+            check_fade(self.root.as_ref(), step.fade)?;
+        }
+        step.site = site;
+        check_moved(&self.mean, step.coefficients().shift, &step.gain)
+    }
+
+    /// `L ← √λ·L`, `μ ← μ + e·Px`, then `LLᵀ ← LLᵀ + h·xxᵀ`. Cost `3d²` flops, `4d²` for `h < 0`.
+    fn commit(&mut self, x: Row<'_>, step: &mut DenseStep) {
+        let (fade, curvature) = (step.fade, step.site.curvature);
+        let remainder = 1.0 + curvature * step.projection.variance;
+        let (row, gain, Coefficients { shift, .. }) = step.parts(x);
+        axpy(&mut self.mean, shift, gain);
+        if fade < 1.0 {
+            fade_root(self.root.as_mut(), fade);
+        }
+        let scale = curvature.abs().sqrt();
+        for (to, x) in gain.iter_mut().zip(row) {
             *to = scale * x;
         }
-        if site.curvature >= 0.0 {
-            cholesky::rank_one_update_in_place(self.root.as_mut(), gain)?;
+        if curvature >= 0.0 {
+            let updated = cholesky::rank_one_update_in_place(self.root.as_mut(), gain);
+            debug_assert!(updated.is_ok(), "the scaled row has been checked: {updated:?}");
         } else {
             // 1 + hν is what the downdate leaves, and the site's check found it positive.
             solve_lower(self.root.as_ref(), gain);
-            let remainder = 1.0 + site.curvature * projection.variance;
             cholesky::downdate_whitened_in_place(self.root.as_mut(), gain, remainder);
         }
-        Ok(())
+    }
+}
+
+/// Checks that `√λ·L` is the root of a covariance of finite variances.
+///
+/// # Errors
+/// [`Error::NonFinite`].
+pub(crate) fn check_fade(root: MatRef<'_, f64>, lambda: f64) -> Result<(), Error> {
+    for index in 0..root.nrows() {
+        let faded = root[(index, index)] * lambda.sqrt();
+        if faded * faded == 0.0 {
+            return Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY });
+        }
+    }
+    Ok(())
+}
+
+/// `L ← √λ·L`.
+pub(crate) fn fade_root(root: MatMut<'_, f64>, lambda: f64) {
+    let (mut root, scale) = (root, lambda.sqrt());
+    for j in 0..root.ncols() {
+        let below = root.nrows() - j;
+        root.as_mut().col_mut(j).subrows_mut(j, below).iter_mut().for_each(|value| *value *= scale);
     }
 }
 
@@ -260,8 +302,8 @@ fn check_parts(mean: &[f64], argument: &'static str, matrix: MatRef<'_, f64>) ->
     if mean.is_empty() {
         return Err(Error::Empty { argument: "mean" });
     }
-    check_finite("mean", mean)?;
-    check_len(argument, mean.len(), matrix.nrows())?;
-    check_len(argument, mean.len(), matrix.ncols())?;
+    check::finite("mean", mean)?;
+    check::length(argument, mean.len(), matrix.nrows())?;
+    check::length(argument, mean.len(), matrix.ncols())?;
     check_symmetric(argument, matrix)
 }

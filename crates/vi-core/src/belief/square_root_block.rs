@@ -14,8 +14,7 @@ use vi_linalg::faer::{Accum, ColMut, Mat, MatMut, MatRef, Par};
 use super::square_root::root_scale;
 use super::{Belief, Projection, SquareRootGaussian};
 use crate::block::{BlockBelief, BlockRecursion};
-use crate::divergence::finite;
-use crate::error::check_len;
+use crate::check;
 use crate::filter::check_inputs;
 use crate::{Error, Site, Sites};
 
@@ -184,7 +183,7 @@ impl SquareRootGaussian {
     pub fn from_sites(prior: &Self, x: MatRef<'_, f64>, sites: &Sites, par: Par) -> Result<Self, Error> {
         let d = prior.dim();
         check_inputs(d, x)?;
-        check_len("sites", x.nrows(), sites.len())?;
+        check::length("sites", x.nrows(), sites.len())?;
         let mut belief = prior.clone();
         let (mean, root) = belief.parts_mut();
         let mut panels = RootPanels::new(d, SITE_ROWS.min(x.nrows()));
@@ -235,7 +234,7 @@ fn move_mean(
     solve_lower_in_place(root, shift.as_mut(), par);
     solve_upper_in_place(root, shift.as_mut(), par);
     let shift = shift.as_ref().col(0);
-    mean.iter().zip(shift.iter()).try_for_each(|(mean, shift)| finite("μ + PXw", mean + shift).map(drop))?;
+    mean.iter().zip(shift.iter()).try_for_each(|(mean, shift)| check::result("μ + PXw", mean + shift).map(drop))?;
     for (mean, shift) in mean.iter_mut().zip(shift.iter()) {
         *mean += shift;
     }

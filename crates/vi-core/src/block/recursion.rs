@@ -28,6 +28,7 @@ pub struct BlockRecursion {
     steps: Vec<StepInfo>,
     gains: Vec<f64>,
     shrinkages: Vec<f64>,
+    cancellation: f64,
 }
 
 impl BlockRecursion {
@@ -42,6 +43,7 @@ impl BlockRecursion {
             steps: Vec::with_capacity(b),
             gains: vec![0.0; b],
             shrinkages: vec![0.0; b],
+            cancellation: 0.0,
         }
     }
 
@@ -67,17 +69,20 @@ impl BlockRecursion {
     pub fn resolve(&mut self, mut site: impl FnMut(usize, Projection) -> Result<Site, Error>) -> Result<(), Error> {
         let b = self.len;
         self.steps.clear();
+        self.cancellation = 0.0;
         for t in 0..b {
             self.variances[t] = self.overlaps[(t, t)];
         }
         for t in 0..b {
             // What earlier rows took from T_tt may leave rounding of its first value behind.
             let rounding = 4.0 * b as f64 * f64::EPSILON * self.variances[t].abs();
+            self.note_cancellation(rounding, self.overlaps[(t, t)]);
             let projection =
                 Projection::new(self.means[t], self.overlaps[(t, t)], rounding).map_err(|e| e.at_row(t))?;
             let found = site(t, projection)
                 .and_then(|site| site.check(projection.variance).map(|()| site))
                 .map_err(|e| e.at_row(t))?;
+            self.note_cancellation(rounding, projection.variance / (1.0 + found.curvature * projection.variance));
             self.steps.push(StepInfo { projection, site: found });
             let (gain, shrinkage) = (found.gain(projection.variance), found.shrinkage(projection.variance));
             self.gains[t] = gain;
@@ -95,6 +100,29 @@ impl BlockRecursion {
             }
         }
         Ok(())
+    }
+
+    /// Keeps the largest share that `rounding` is of a variance that is left.
+    fn note_cancellation(&mut self, rounding: f64, left: f64) {
+        if rounding > 0.0 {
+            let share = if left > 0.0 { rounding / left } else { f64::INFINITY };
+            self.cancellation = self.cancellation.max(share);
+        }
+    }
+
+    /// A bound on the relative error of the projected variances, before and after each row's site, that comes from what
+    /// earlier rows of the block took from them; infinite where nothing but rounding was left.
+    ///
+    /// `T` is computed from the belief before the block. Where the block's rows leave little of it, as after a vague prior
+    /// met rows of a large scale, the recursion subtracts nearly equal numbers, which the sequential filter does not do.
+    #[must_use]
+    pub fn cancellation(&self) -> f64 {
+        self.cancellation
+    }
+
+    /// For a block whose rows were absorbed one by one: their steps, in order.
+    pub(crate) fn steps_mut(&mut self) -> &mut Vec<StepInfo> {
+        &mut self.steps
     }
 
     /// What each row saw and did, in order.
@@ -117,9 +145,11 @@ impl BlockRecursion {
 
     /// Writes the unit lower triangular `L_jt = c_t·T_jt` into `out` (`b × b`; only its strict lower triangle).
     pub fn write_coefficients(&self, mut out: MatMut<'_, f64>) {
-        for t in 0..self.len {
-            for j in t + 1..self.len {
-                out[(j, t)] = self.shrinkages[t] * self.overlaps[(j, t)];
+        let b = self.len;
+        for (t, &c) in self.shrinkages[..b].iter().enumerate() {
+            let column = self.overlaps.col(t).subrows(t + 1, b - t - 1);
+            for (to, overlap) in out.as_mut().col_mut(t).subrows_mut(t + 1, b - t - 1).iter_mut().zip(column.iter()) {
+                *to = c * overlap;
             }
         }
     }

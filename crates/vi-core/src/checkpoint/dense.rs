@@ -4,7 +4,7 @@ use super::triangle::TriangleWire;
 use super::{Checkpoint, CheckpointError};
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian};
-use crate::error::check_finite;
+use crate::check;
 
 impl Checkpoint for DenseGaussian {
     const KIND: &'static str = "vi-core/dense";
@@ -13,7 +13,7 @@ impl Checkpoint for DenseGaussian {
 
     /// Cost `d³/3` for the check that the covariance is positive definite.
     fn to_wire(&self) -> Result<TriangleWire, Error> {
-        check_finite("mean", self.mean()).map_err(CheckpointError::contents)?;
+        check::finite("mean", self.mean()).map_err(CheckpointError::contents)?;
         self.cholesky().map_err(CheckpointError::contents)?;
         Ok(TriangleWire::of(self.mean(), self.covariance_lower()))
     }

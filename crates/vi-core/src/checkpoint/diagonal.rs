@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Checkpoint, CheckpointError};
 use crate::Error;
-use crate::belief::{Belief, DiagonalGaussian};
+use crate::belief::DiagonalGaussian;
 
-/// The stored form of a [`DiagonalGaussian`].
+/// The stored form of a [`DiagonalGaussian`]: the scales of prior and data; prior mean, prior precision, added precision and added
+/// shift of each coordinate.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DiagonalWire {
-    mean: Vec<f64>,
-    precisions: Vec<f64>,
+    prior: f64,
+    data: f64,
+    weights: Vec<[f64; 4]>,
 }
 
 impl Checkpoint for DiagonalGaussian {
@@ -19,10 +21,11 @@ impl Checkpoint for DiagonalGaussian {
     type Wire = DiagonalWire;
 
     fn to_wire(&self) -> Result<DiagonalWire, Error> {
-        Ok(DiagonalWire { mean: self.mean().to_vec(), precisions: self.precisions().to_vec() })
+        let (prior, data, weights) = self.stored();
+        Ok(DiagonalWire { prior, data, weights: weights.collect() })
     }
 
     fn from_wire(wire: DiagonalWire) -> Result<Self, Error> {
-        Self::from_precisions(wire.mean, wire.precisions).map_err(CheckpointError::contents)
+        Self::from_stored(wire.prior, wire.data, &wire.weights).map_err(CheckpointError::contents)
     }
 }

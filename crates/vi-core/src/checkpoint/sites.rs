@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Checkpoint, CheckpointError};
-use crate::error::check_finite;
+use crate::check;
 use crate::{Error, Sites};
 
 /// The stored form of [`Sites`]: the natural slopes, then the curvatures.
@@ -19,8 +19,8 @@ impl Checkpoint for Sites {
     type Wire = SitesWire;
 
     fn to_wire(&self) -> Result<SitesWire, Error> {
-        check_finite("slopes", self.slopes()).map_err(CheckpointError::contents)?;
-        check_finite("curvatures", self.curvatures()).map_err(CheckpointError::contents)?;
+        check::finite("slopes", self.slopes()).map_err(CheckpointError::contents)?;
+        check::finite("curvatures", self.curvatures()).map_err(CheckpointError::contents)?;
         Ok(SitesWire { slopes: self.slopes().to_vec(), curvatures: self.curvatures().to_vec() })
     }
 

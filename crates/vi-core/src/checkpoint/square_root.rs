@@ -4,7 +4,7 @@ use super::triangle::TriangleWire;
 use super::{Checkpoint, CheckpointError};
 use crate::Error;
 use crate::belief::{Belief, SquareRootGaussian};
-use crate::error::check_finite;
+use crate::check;
 
 impl Checkpoint for SquareRootGaussian {
     const KIND: &'static str = "vi-core/square-root";
@@ -12,7 +12,7 @@ impl Checkpoint for SquareRootGaussian {
     type Wire = TriangleWire;
 
     fn to_wire(&self) -> Result<TriangleWire, Error> {
-        check_finite("mean", self.mean()).map_err(CheckpointError::contents)?;
+        check::finite("mean", self.mean()).map_err(CheckpointError::contents)?;
         Ok(TriangleWire::of(self.mean(), self.root()))
     }
 

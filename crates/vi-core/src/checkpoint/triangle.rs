@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use vi_linalg::faer::{Mat, MatRef};
 
 use crate::Error;
-use crate::error::{check_finite, check_len};
+use crate::check;
 
 /// The stored form of a belief kept as a mean and a triangle: `d`, the mean, the lower triangle column by column.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,11 +27,11 @@ impl TriangleWire {
         if d == 0 {
             return Err(Error::Empty { argument: "mean" });
         }
-        check_len("mean", usize::try_from(self.dim).unwrap_or(usize::MAX), d)?;
+        check::length("mean", usize::try_from(self.dim).unwrap_or(usize::MAX), d)?;
         // d(d+1)/2 cannot overflow unless the triangle is shorter than that.
-        check_len(argument, d.saturating_mul(d + 1) / 2, self.lower.len())?;
-        check_finite("mean", &self.mean)?;
-        check_finite(argument, &self.lower)?;
+        check::length(argument, d.saturating_mul(d + 1) / 2, self.lower.len())?;
+        check::finite("mean", &self.mean)?;
+        check::finite(argument, &self.lower)?;
         let mut lower = Mat::zeros(d, d);
         let mut entries = self.lower.into_iter();
         for j in 0..d {

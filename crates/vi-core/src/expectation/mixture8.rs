@@ -110,6 +110,10 @@ impl LogisticExpectation for Mixture8 {
         if mean < 1e-3 { Exact.log_sigmoid_mean(a, nu) } else { mean.ln() }
     }
 
+    fn absolute_error(&self) -> Option<f64> {
+        Some(2.1e-9)
+    }
+
     /// From `E s` and its two derivatives while `E s ≥ 0.1`, so the curvature's error stays below 1e-6.
     fn tilted_sigmoid(&self, a: f64, nu: f64) -> Option<Tilted> {
         let LogisticMoments { sigmoid, first, second, .. } = evaluate(a, nu);

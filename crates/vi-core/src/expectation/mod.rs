@@ -2,7 +2,7 @@
 //!
 //! | class | `E s(t)` | error | cost |
 //! |---|---|---|---|
-//! | [`Probit`] | `s(k·a)`, `k = β/√(ν+β²)` (R-VGA eq 58) | up to 0.02 | one exponential |
+//! | [`ProbitApproximation`] | `s(k·a)`, `k = β/√(ν+β²)` (R-VGA eq 58) | up to 0.02 | one exponential |
 //! | [`Mixture8`] | `Σpᵢ·Φ(a/τᵢ)` (Monahan and Stefanski) | 2.1e-9 | eight normal densities as vectors |
 //! | [`Exact`] | quadrature and closed tails | 1e-14, relative | 80 to 320 exponentials |
 
@@ -12,7 +12,7 @@ mod probit;
 
 pub use exact::Exact;
 pub use mixture8::Mixture8;
-pub use probit::{BETA, Probit};
+pub use probit::{BETA, ProbitApproximation};
 
 use crate::Error;
 use crate::implicit::{self, ImplicitRoot};
@@ -50,6 +50,12 @@ pub trait LogisticExpectation: Copy {
     /// `log E s(t)`, in nats, finite in the left tail.
     fn log_sigmoid_mean(&self, a: f64, nu: f64) -> f64;
 
+    /// The largest absolute error of `E s`, which a likelihood of many trials multiplies; `None` for a class that is chosen as an
+    /// approximation.
+    fn absolute_error(&self) -> Option<f64> {
+        None
+    }
+
     /// The tilted density `s(t)·N(t|a, ν)/Z`, where this class knows it as well as its other expectations; `None` leaves it to
     /// [`quadrature::tilted`](crate::quadrature::tilted).
     fn tilted_sigmoid(&self, _a: f64, _nu: f64) -> Option<Tilted> {
@@ -61,7 +67,7 @@ pub trait LogisticExpectation: Copy {
     /// # Errors
     /// [`Error::RootNotFound`] when the search does not end.
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
-        let probit = implicit::probit_root(y, a, nu)?;
+        let probit = implicit::probit_guess(y, a, nu)?;
         implicit::log_concave_root_from(&BernoulliLogit(*self), y, a, nu, (probit.alpha, probit.nu))
     }
 }

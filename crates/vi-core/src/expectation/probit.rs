@@ -12,9 +12,9 @@ pub const BETA: f64 = 1.595_769_121_605_730_7;
 /// (R-VGA eqs 58-59). Off by up to 0.02; use it to reproduce the papers or where every
 /// nanosecond counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Probit;
+pub struct ProbitApproximation;
 
-impl Probit {
+impl ProbitApproximation {
     /// `k = β/√(ν+β²)`, eq 59.
     #[must_use]
     pub fn scale(nu: f64) -> f64 {
@@ -22,7 +22,7 @@ impl Probit {
     }
 }
 
-impl LogisticExpectation for Probit {
+impl LogisticExpectation for ProbitApproximation {
     /// The integral of `E s(t) ≈ Φ(a/√(ν+β²))`, for want of one of `s(ka)`: off by up to 0.06 nats.
     fn softplus(&self, a: f64, nu: f64) -> f64 {
         let tau = (nu + BETA * BETA).sqrt();

@@ -4,53 +4,43 @@ use vi_linalg::faer::{Mat, Par};
 use vi_linalg::{Cholesky, LowRank, SymmetricOperator};
 
 use super::products::{across, factor, over, plus_identity, row_by_row};
-use super::settings::{DiagonalSettings, Outcome};
-use crate::Error;
-use crate::divergence::finite;
-use crate::error::{check_len, check_positive};
+use super::settings::DiagonalSettings;
+use crate::check;
+use crate::low_rank::em::Outcome;
+use crate::{Error, Stop};
 
 /// Falls of the loss in a row that must be small and not larger than the one before: from a small `W₀`, the first iteration
 /// lowers the loss much, the next ones hardly, then ever more.
 const QUIET: usize = 2;
 
-/// When batch EM stops, and how it treats `ψ`; checked at construction.
+/// When batch EM stops, and how it treats `ψ`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EmSettings {
-    tolerance: f64,
-    max_iterations: usize,
-    diagonal: DiagonalSettings,
+    /// EM stops when two iterations in a row lower the loss by no more than `tolerance·d` nats and by less and less.
+    pub tolerance: f64,
+    /// The largest number of iterations.
+    pub max_iterations: usize,
+    /// The form of `Ψ` and its floor.
+    pub diagonal: DiagonalSettings,
 }
 
 impl Default for EmSettings {
-    /// Tolerance 1e-9 (see [`new`](Self::new)), at most 1000 iterations, [`DiagonalSettings::default`].
+    /// Tolerance 1e-9, at most 1000 iterations, [`DiagonalSettings::default`].
     fn default() -> Self {
         Self { tolerance: 1e-9, max_iterations: 1000, diagonal: DiagonalSettings::default() }
     }
 }
 
 impl EmSettings {
-    /// Stops when two iterations in a row lower the loss by no more than `tolerance·d` nats and by less and less, or after
-    /// `max_iterations`.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `tolerance > 0` and `max_iterations ≥ 1`.
-    pub fn new(tolerance: f64, max_iterations: usize, diagonal: DiagonalSettings) -> Result<Self, Error> {
-        check_positive("tolerance", tolerance)?;
-        if max_iterations == 0 {
-            return Err(Error::Setting { name: "max_iterations", value: 0.0, requirement: "at least 1" });
-        }
-        Ok(Self { tolerance, max_iterations, diagonal })
+    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1, and the floor if there is one.
+    pub fn check(&self) -> Result<(), Error> {
+        check::positive("tolerance", self.tolerance)?;
+        check::count("max_iterations", self.max_iterations)?;
+        self.diagonal.check()
     }
-}
-
-/// Why EM stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EmStop {
-    /// The loss falls no further.
-    Converged,
-    /// The iterations ran out; the factor is the best so far.
-    MaxIterations,
 }
 
 /// What EM did.
@@ -62,7 +52,7 @@ pub struct EmInfo {
     /// Entries of `ψ` lifted to the floor, over all iterations.
     pub floored: usize,
     /// Why it stopped.
-    pub stop: EmStop,
+    pub stop: Stop,
 }
 
 impl EmInfo {
@@ -81,29 +71,31 @@ impl EmInfo {
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::Entry`] where `ψ` reaches zero without a floor, [`Error::Overflow`],
-/// [`Error::NotPositiveDefinite`]; the factor is then as it was. Not converging is an [`EmStop`].
+/// [`Error::NotPositiveDefinite`]; the factor is then as it was. Not converging is an [`Stop`].
 ///
 /// ```
+/// use vi_core::Stop;
 /// use rand::SeedableRng;
-/// use vi_core::factor::{self, EmSettings, EmStop};
+/// use vi_core::factor::{self, EmSettings};
 /// use vi_linalg::DenseSymmetric;
 /// use vi_linalg::faer::{Par, mat};
 /// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
 /// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
 /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
 /// let mut c = factor::start_isotropic(3, 1, 1.0, 1e-2, rng)?;
-/// let settings = EmSettings::new(1e-14, 10_000, Default::default())?;
-/// let info = factor::run(&DenseSymmetric::new(s.as_ref()), &mut c, settings, Par::Seq)?;
-/// assert_eq!(info.stop, EmStop::Converged);
+/// let settings = EmSettings { tolerance: 1e-14, max_iterations: 10_000, diagonal: Default::default() };
+/// let info = factor::run(&DenseSymmetric::new(s.as_ref()), &mut c, &settings, Par::Seq)?;
+/// assert_eq!(info.stop, Stop::Converged);
 /// assert!((c.w()[(1, 0)].abs() - 2.0).abs() < 1e-4);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 pub fn run<S: SymmetricOperator + ?Sized>(
     s: &S,
     factor: &mut LowRank,
-    settings: EmSettings,
+    settings: &EmSettings,
     par: Par,
 ) -> Result<EmInfo, Error> {
+    settings.check()?;
     let before = factor.clone();
     iterate(s, factor, settings, par).inspect_err(|_| *factor = before)
 }
@@ -111,10 +103,10 @@ pub fn run<S: SymmetricOperator + ?Sized>(
 fn iterate<S: SymmetricOperator + ?Sized>(
     s: &S,
     factor: &mut LowRank,
-    settings: EmSettings,
+    settings: &EmSettings,
     par: Par,
 ) -> Result<EmInfo, Error> {
-    let mut info = EmInfo { losses: Vec::new(), floored: 0, stop: EmStop::MaxIterations };
+    let mut info = EmInfo { losses: Vec::new(), floored: 0, stop: Stop::Iterations };
     let diagonal = diagonal_of(s, factor, par)?;
     let (mut last_fall, mut quiet) = (0.0, 0);
     for _ in 0..settings.max_iterations {
@@ -126,7 +118,7 @@ fn iterate<S: SymmetricOperator + ?Sized>(
             quiet = if small { quiet + 1 } else { 0 };
             last_fall = fall;
             if quiet == QUIET {
-                info.stop = EmStop::Converged;
+                info.stop = Stop::Converged;
                 return Ok(info);
             }
         }
@@ -228,7 +220,7 @@ pub fn likelihood_step<S: SymmetricOperator + ?Sized>(
 }
 
 fn diagonal_of<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank, par: Par) -> Result<Vec<f64>, Error> {
-    check_len("the factor's rows", s.dim(), factor.dim())?;
+    check::length("the factor's rows", s.dim(), factor.dim())?;
     let mut diagonal = vec![0.0; s.dim()];
     s.diagonal(&mut diagonal, par);
     Ok(diagonal)
@@ -263,7 +255,7 @@ impl Expected {
         let whole: f64 = diagonal.iter().zip(c.psi()).map(|(s, psi)| s / psi).sum();
         let log_psi: f64 = c.psi().iter().map(|psi| psi.ln()).sum();
         let loss = 0.5 * (whole - explained + log_psi + capacitance.log_det() - c.dim() as f64);
-        Ok(Self { v, m, h, loss: finite("the loss", loss)? })
+        Ok(Self { v, m, h, loss: check::result("the loss", loss)? })
     }
 
     /// The M-step: `W⁺ = VH⁻¹M` and `ψ⁺ = diag S − rowsum(VH⁻¹ ∘ V)`, by `Y = VL⁻ᵀ` with `H = LLᵀ`.
@@ -284,10 +276,10 @@ fn remaining(
     explained: impl Iterator<Item = f64>,
     settings: DiagonalSettings,
 ) -> Result<(Vec<f64>, usize), Error> {
-    let mut outcome = Outcome::new(settings);
+    let mut outcome = Outcome::default();
     let entries = diagonal.iter().zip(explained).enumerate();
-    let mut psi: Vec<f64> = entries.map(|(i, (s, explained))| outcome.see(i, s - explained)).collect();
-    let floored = outcome.finish(&mut psi)?;
+    let mut psi: Vec<f64> = entries.map(|(i, (s, explained))| outcome.see(settings, i, s - explained)).collect();
+    let floored = outcome.finish(settings, &mut psi)?;
     Ok((psi, floored))
 }
 

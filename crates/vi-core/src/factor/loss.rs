@@ -6,7 +6,7 @@ use vi_linalg::{Cholesky, LowRank, SymmetricOperator};
 
 use super::em::Expected;
 use crate::Error;
-use crate::divergence::finite;
+use crate::check;
 
 /// `½[tr(C⁻¹S) + log det C − d]`, in nats: the divergence of [`kl`] but for the constant `−½ log det S`.
 ///
@@ -49,5 +49,5 @@ pub fn kl(s: &Cholesky, c: &LowRank, par: Par) -> Result<f64, Error> {
     let zero = vec![0.0; c.dim()];
     // With equal means, KL(N(0, S) ‖ N(0, C)) = KL(N(0, C⁻¹) ‖ N(0, S⁻¹)) (9)-(10).
     let value = kl_of_precisions_to_dense(&zero, &c.factor(par)?, &zero, DenseRoot::Precision(s), par)?;
-    finite("KL(S‖C)", value)
+    check::result("KL(S‖C)", value)
 }

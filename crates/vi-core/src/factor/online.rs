@@ -1,5 +1,7 @@
 //! Online EM for factor analysis (Appendix E): a stochastic approximation of the sufficient statistics.
 
+use serde::{Deserialize, Serialize};
+
 use vi_linalg::LowRank;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -7,13 +9,14 @@ use vi_linalg::kernels::product;
 use vi_linalg::tiles::Tiling;
 
 use super::products::{add_scaled, add_symmetric, column_dot, factor, over, plus_identity};
-use super::settings::{DiagonalSettings, Outcome};
+use super::settings::DiagonalSettings;
 use crate::Error;
-use crate::error::{check_finite, check_len};
+use crate::check;
 use crate::filter::check_stream;
+use crate::low_rank::em::Outcome;
 
 /// What is done with the iterates `(W_t, ψ_t)`; `t` counts observations from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Averaging {
     /// The last iterate.
@@ -34,7 +37,7 @@ pub enum Averaging {
 }
 
 /// How [`OnlineEm`] goes; checked at construction.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OnlineSettings {
     pub(super) exponent: f64,
     pub(super) averaging: Averaging,
@@ -54,10 +57,16 @@ impl OnlineSettings {
     /// # Errors
     /// [`Error::Setting`] for other exponents.
     pub fn new(exponent: f64, averaging: Averaging, diagonal: DiagonalSettings) -> Result<Self, Error> {
-        if !(exponent > 0.5 && exponent <= 1.0) {
-            return Err(Error::Setting { name: "exponent", value: exponent, requirement: "above 1/2 and at most 1" });
+        let settings = Self { exponent, averaging, diagonal };
+        settings.check().map(|()| settings)
+    }
+
+    pub(super) fn check(self) -> Result<(), Error> {
+        if !(self.exponent > 0.5 && self.exponent <= 1.0) {
+            let requirement = "above 1/2 and at most 1";
+            return Err(Error::Setting { name: "exponent", value: self.exponent, requirement });
         }
-        Ok(Self { exponent, averaging, diagonal })
+        self.diagonal.check()
     }
 
     fn step(self, t: usize) -> f64 {
@@ -111,8 +120,8 @@ impl OnlineEm {
     /// [`Error::Dimension`], [`Error::NonFinite`], and [`Error::Entry`] where `ψ` reaches zero without a floor,
     /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the state is then as it was.
     pub fn observe(&mut self, v: &[f64], par: Par) -> Result<(), Error> {
-        check_len("v", self.iterate.dim(), v.len())?;
-        check_finite("v", v)?;
+        check::length("v", self.iterate.dim(), v.len())?;
+        check::finite("v", v)?;
         let (t, gamma) = (self.seen, self.settings.step(self.seen));
         let (d, p) = (self.iterate.dim(), self.iterate.rank());
         let tiling = Tiling::for_width(2 * p);
@@ -156,7 +165,7 @@ impl OnlineEm {
             rows,
             par,
             || (),
-            || Outcome::new(diagonal),
+            Outcome::default,
             |outcome, (), first, (s2, w, s1, psi, v)| {
                 let (mut s2, mut w) = (s2.transpose_mut(), w.transpose_mut());
                 s2 *= 1.0 - gamma;
@@ -166,12 +175,12 @@ impl OnlineEm {
                 vi_linalg::cholesky::solve_in_place(root.factor(), w.as_mut(), Par::Seq);
                 for (i, psi) in psi.iter_mut().enumerate() {
                     s1[i] = (1.0 - gamma) * s1[i] + gamma * v[i] * v[i];
-                    *psi = outcome.see(first + i, s1[i] - column_dot(w.as_ref(), s2.as_ref(), i));
+                    *psi = outcome.see(diagonal, first + i, s1[i] - column_dot(w.as_ref(), s2.as_ref(), i));
                 }
             },
-            Outcome::merge,
+            Outcome::add,
         );
-        let floored = outcome.finish(&mut psi)?;
+        let floored = outcome.finish(diagonal, &mut psi)?;
         let iterate = LowRank::from_row_major(w, p, psi)?;
 
         let iterate = match self.settings.averaging {

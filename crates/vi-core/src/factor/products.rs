@@ -90,12 +90,6 @@ pub(super) fn row_by_row(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Ma
     out
 }
 
-/// The whole of a symmetric matrix known by its lower triangle.
-pub(super) fn mirrored(mut lower: Mat<f64>) -> Mat<f64> {
-    vi_linalg::kernels::mirror_lower(lower.as_mut());
-    lower
-}
-
 /// `A + I`.
 pub(super) fn plus_identity(mut a: Mat<f64>) -> Mat<f64> {
     for i in 0..a.nrows() {

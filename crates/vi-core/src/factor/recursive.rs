@@ -1,5 +1,7 @@
 //! Recursive EM for factor analysis: Algorithm 1.
 
+use serde::{Deserialize, Serialize};
+
 use vi_linalg::LowRank;
 use vi_linalg::faer::{MatRef, Par};
 
@@ -7,11 +9,11 @@ use super::settings::UpdateSettings;
 use super::update::{UpdateScratch, update};
 use super::weights::Weights;
 use crate::Error;
-use crate::error::check_len;
+use crate::check;
 use crate::filter::check_stream;
 
 /// How [`RecursiveEm`] goes; checked at construction. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecursiveSettings {
     pub(super) weights: Weights,
     pub(super) update: UpdateSettings,
@@ -23,8 +25,13 @@ impl RecursiveSettings {
     /// # Errors
     /// [`Error::Setting`] for weights out of their range.
     pub fn new(weights: Weights, update: UpdateSettings) -> Result<Self, Error> {
-        weights.check()?;
-        Ok(Self { weights, update })
+        let settings = Self { weights, update };
+        settings.check().map(|()| settings)
+    }
+
+    pub(super) fn check(self) -> Result<(), Error> {
+        self.weights.check()?;
+        self.update.check()
     }
 }
 
@@ -66,7 +73,7 @@ impl RecursiveEm {
     /// # Errors
     /// Those of [`update`]; the state is then as it was.
     pub fn observe(&mut self, x: &[f64], par: Par) -> Result<(), Error> {
-        check_len("x", self.factor.dim(), x.len())?;
+        check::length("x", self.factor.dim(), x.len())?;
         self.observe_columns(MatRef::from_column_major_slice(x, x.len(), 1), par)
     }
 

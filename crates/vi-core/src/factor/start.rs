@@ -3,11 +3,11 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::LowRank;
+use vi_linalg::check::room;
 use vi_linalg::faer::MatRef;
 
 use crate::Error;
-use crate::divergence::finite;
-use crate::error::check_positive;
+use crate::check;
 
 /// `W₀W₀ᵀ + Ψ₀ ≈ I/σ₀²`, equal in trace: `ψ₀ = (1−ε)/σ₀²`, and columns of `W₀` (`d × p`) in random directions, of length
 /// `√(εd/p)/σ₀` (L-RVGA Appendix D).
@@ -34,7 +34,8 @@ pub fn start_isotropic<R: Rng + ?Sized>(
     epsilon: f64,
     rng: &mut R,
 ) -> Result<LowRank, Error> {
-    check_positive("sigma0", sigma0)?;
+    check::positive("sigma0", sigma0)?;
+    room("W", &[d, p.saturating_add(1)])?;
     start(&vec![sigma0.powi(-2); d], p, epsilon, rng)
 }
 
@@ -76,7 +77,7 @@ fn start<R: Rng + ?Sized>(precisions: &[f64], p: usize, epsilon: f64, rng: &mut 
     if !(epsilon > 0.0 && epsilon < 1.0) {
         return Err(Error::Setting { name: "epsilon", value: epsilon, requirement: "above 0 and below 1" });
     }
-    let trace = finite("the prior's precision", precisions.iter().sum())?;
+    let trace = check::result("the prior's precision", precisions.iter().sum())?;
     let (mut w, psi) = LowRank::diagonal_only(precisions, p)?.into_row_major();
     if p == 0 {
         return Ok(LowRank::from_row_major(w, p, psi)?);
@@ -121,7 +122,7 @@ pub fn guess_sigma0(rows: MatRef<'_, f64>) -> Result<f64, Error> {
     let mean_square = rows.squared_norm_l2() / rows.nrows() as f64;
     let sigma0 = (rows.ncols() as f64 / mean_square).sqrt();
     if sigma0 > 0.0 {
-        finite("sigma0", sigma0)
+        check::result("sigma0", sigma0)
     } else {
         Err(Error::Overflow { quantity: "mean ‖x‖²", value: mean_square })
     }

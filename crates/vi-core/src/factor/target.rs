@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use vi_linalg::SymmetricOperator;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
-use vi_linalg::{SymmetricOperator, check};
 
 use crate::Error;
-use crate::error::check_finite;
+use crate::check;
 
 /// Rows of data multiplied at a time.
 const ROWS: usize = 256;
@@ -37,7 +37,7 @@ impl<'a> SecondMoments<'a> {
         if x.nrows() == 0 {
             return Err(Error::Empty { argument: "x" });
         }
-        check::finite_matrix("x", x)?;
+        vi_linalg::check::finite_matrix("x", x)?;
         Ok(Self(x))
     }
 }
@@ -98,7 +98,7 @@ impl<F: Fn(MatMut<'_, f64>, MatRef<'_, f64>)> ByProducts<F> {
     /// # Errors
     /// [`Error::NonFinite`].
     pub fn new(diagonal: Vec<f64>, multiply: F) -> Result<Self, Error> {
-        check_finite("diagonal", &diagonal)?;
+        check::finite("diagonal", &diagonal)?;
         Ok(Self { diagonal, multiply })
     }
 }

@@ -1,5 +1,7 @@
 //! The weights `α_t`, `β_t` of the recursion.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Error;
 
 /// How the matrix so far and new outer products are weighted: `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ`, `t = 1, 2, …` (28).
@@ -7,7 +9,7 @@ use crate::Error;
 /// For several columns at once, `XXᵀ` in place of `x_tx_tᵀ`, the means count columns, so that a block weighs as its columns one
 /// by one do: `α = (t+1)/(t+1+K)`, `β = 1/(t+1+K)` for [`Mean`](Self::Mean) and `K` columns after `t`.
 /// [`Fading`](Self::Fading) takes the block for one observation.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Weights {
     /// `α_t = t/(t+1)`, `β_t = 1/(t+1)`: the mean of the outer products and of `S₀`, which counts as one of them.

@@ -3,8 +3,8 @@
 use super::Forget;
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian};
-use crate::error::check_finite;
-use crate::natural::NaturalParameters;
+use crate::check;
+use crate::theorems::NaturalParameters;
 
 impl Forget for DenseGaussian {
     type Anchor = NaturalParameters;
@@ -32,7 +32,7 @@ impl Forget for DenseGaussian {
         let mut natural = NaturalParameters::of(self)?;
         natural.mix(anchor, lambda);
         let mixed = natural.to_belief()?;
-        check_finite("mean", mixed.mean())?;
+        check::finite("mean", mixed.mean())?;
         *self = mixed;
         Ok(())
     }

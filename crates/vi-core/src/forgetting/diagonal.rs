@@ -2,7 +2,7 @@
 
 use super::Forget;
 use crate::Error;
-use crate::belief::{Belief, DiagonalGaussian};
+use crate::belief::DiagonalGaussian;
 
 impl Forget for DiagonalGaussian {
     type Anchor = Self;
@@ -12,33 +12,30 @@ impl Forget for DiagonalGaussian {
     }
 
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
-        let faded = self.precisions().iter().map(|precision| precision * lambda).collect();
-        *self = renewed(self.mean().to_vec(), faded)?;
-        Ok(())
+        self.fade_by(lambda)
     }
 
     fn return_towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
-        let (mut mean, mut precisions) = (Vec::with_capacity(self.dim()), Vec::with_capacity(self.dim()));
-        for i in 0..self.dim() {
-            let (own, prior) = (lambda * self.precisions()[i], (1.0 - lambda) * anchor.precisions()[i]);
-            precisions.push(own + prior);
-            mean.push((own * self.mean()[i] + prior * anchor.mean()[i]) / (own + prior));
-        }
-        *self = renewed(mean, precisions)?;
+        *self = renewed(self, |i| {
+            let ((mean, precision), (prior_mean, prior_precision)) = (self.moments(i), anchor.moments(i));
+            let (own, prior) = (lambda * precision, (1.0 - lambda) * prior_precision);
+            ((own * mean + prior * prior_mean) / (own + prior), own + prior)
+        })?;
         Ok(())
     }
 
     fn diffuse(&mut self, q: &[f64]) -> Result<(), Error> {
-        let diffused =
-            self.precisions().iter().zip(q).map(|(precision, q)| precision / (1.0 + q * precision)).collect();
-        *self = renewed(self.mean().to_vec(), diffused)?;
+        *self = renewed(self, |i| {
+            let (mean, precision) = self.moments(i);
+            (mean, precision / (1.0 + q[i] * precision))
+        })?;
         Ok(())
     }
 }
 
 /// A precision that has run to 0 is a variance that has overflowed.
-fn renewed(mean: Vec<f64>, precisions: Vec<f64>) -> Result<DiagonalGaussian, Error> {
-    DiagonalGaussian::from_precisions(mean, precisions).map_err(|error| match error {
+fn renewed(belief: &DiagonalGaussian, moments: impl Fn(usize) -> (f64, f64)) -> Result<DiagonalGaussian, Error> {
+    belief.with_moments(moments).map_err(|error| match error {
         Error::NotPositiveDefinite { pivot, .. } => {
             Error::NonFinite { argument: "variance", index: pivot, value: f64::INFINITY }
         }

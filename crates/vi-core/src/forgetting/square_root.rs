@@ -2,9 +2,9 @@
 
 use super::Forget;
 use crate::Error;
-use crate::belief::{Belief, SquareRootGaussian};
-use crate::error::check_finite;
-use crate::natural::NaturalParameters;
+use crate::belief::{Belief, SquareRootGaussian, check_fade, fade_root};
+use crate::check;
+use crate::theorems::NaturalParameters;
 
 impl Forget for SquareRootGaussian {
     type Anchor = NaturalParameters;
@@ -15,19 +15,8 @@ impl Forget for SquareRootGaussian {
 
     /// `L ← √λ·L`.
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
-        let d = self.dim();
-        let (_, root) = self.parts_mut();
-        for i in 0..d {
-            let faded = root[(i, i)] * lambda.sqrt();
-            if faded * faded == 0.0 {
-                return Err(Error::NonFinite { argument: "variance", index: i, value: f64::INFINITY });
-            }
-        }
-        for j in 0..d {
-            for i in j..d {
-                root[(i, j)] *= lambda.sqrt();
-            }
-        }
+        check_fade(self.root(), lambda)?;
+        fade_root(self.parts_mut().1.as_mut(), lambda);
         Ok(())
     }
 
@@ -44,7 +33,7 @@ impl Forget for SquareRootGaussian {
         let mut dense = self.to_dense();
         dense.diffuse(q)?;
         let diffused = Self::from_dense(&dense)?;
-        check_finite("mean", diffused.mean())?;
+        check::finite("mean", diffused.mean())?;
         *self = diffused;
         Ok(())
     }

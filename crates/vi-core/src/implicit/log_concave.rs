@@ -1,12 +1,14 @@
 //! The implicit step of any log-concave likelihood given by its Gaussian expectations.
 
-use super::ImplicitRoot;
+use super::{ImplicitRoot, check_variance};
 use crate::Error;
 use crate::likelihood::{Expected, GaussianExpectation};
 
 const MAX_NEWTON: usize = 60;
 const MAX_HALVINGS: usize = 20;
 const MAX_BISECTIONS: usize = 200;
+/// A relative change whose square is below rounding.
+const SMALL: f64 = 1e-8;
 
 /// The root of `α = a + ν·E∂`, `ν* = ν/(1+νh)` under `N(α, ν*)`, for a log-concave likelihood.
 ///
@@ -15,13 +17,15 @@ const MAX_BISECTIONS: usize = 200;
 /// which always converges. Typically 4 to 8 expectations with four derivatives.
 ///
 /// # Errors
-/// [`Error::RootNotFound`] when no bracket is found: the likelihood is not log-concave.
+/// [`Error::NegativeVariance`]; [`Error::RootNotFound`] when no bracket is found: the likelihood is not log-concave, or an
+/// argument is NaN.
 pub fn log_concave_root<L: GaussianExpectation>(
     likelihood: &L,
     y: f64,
     a: f64,
     nu: f64,
 ) -> Result<ImplicitRoot, Error> {
+    check_variance(nu)?;
     // The explicit step, whose ν̂ is a fair guess of ν*.
     let (slope, curvature) = likelihood.expected_slope_curvature(y, a, nu);
     let shrunk = nu / (1.0 + nu * curvature.max(0.0));
@@ -39,6 +43,7 @@ pub fn log_concave_root_from<L: GaussianExpectation>(
     nu: f64,
     guess: (f64, f64),
 ) -> Result<ImplicitRoot, Error> {
+    check_variance(nu)?;
     if nu == 0.0 {
         let (gain, curvature) = likelihood.expected_slope_curvature(y, a, 0.0);
         return Ok(ImplicitRoot { alpha: a, nu: 0.0, gain, curvature });
@@ -68,6 +73,15 @@ fn gradient<L: GaussianExpectation>(likelihood: &L, y: f64, a: f64, nu: f64, alp
 }
 
 impl Gradient {
+    /// The slope and the curvature a step away, if both change so little that the change's square is below rounding.
+    fn beside(&self, sigma: f64, d_alpha: f64, d_sigma: f64) -> Option<(f64, f64)> {
+        let Expected { slope, curvature, third, fourth, .. } = self.at;
+        let d_slope = sigma * third * d_sigma - curvature * d_alpha;
+        let d_curvature = -(third * d_alpha + sigma * fourth * d_sigma);
+        let small = d_slope.abs() <= SMALL * slope.abs() && d_curvature.abs() <= SMALL * curvature.abs();
+        small.then_some((slope + d_slope, curvature + d_curvature))
+    }
+
     /// Squared size in the metric of the prior's own Hessian, `(1, 1)/ν`.
     fn merit(&self) -> f64 {
         self.alpha * self.alpha + self.sigma * self.sigma
@@ -75,14 +89,19 @@ impl Gradient {
 
     /// The root, from the point at which this gradient was taken.
     fn finish(&self, a: f64, nu: f64, alpha: f64) -> ImplicitRoot {
-        let information = nu * self.at.curvature;
-        ImplicitRoot {
-            // a + ν·E∂ passes an error of α on with factor ν·h.
-            alpha: if information > 1.0 { alpha } else { a + nu * self.at.slope },
-            nu: nu / (1.0 + information),
-            gain: self.at.slope,
-            curvature: self.at.curvature,
-        }
+        root(a, nu, alpha, (self.at.slope, self.at.curvature))
+    }
+}
+
+/// The root at `α`, where the expected slope and curvature are these.
+fn root(a: f64, nu: f64, alpha: f64, (slope, curvature): (f64, f64)) -> ImplicitRoot {
+    let information = nu * curvature;
+    ImplicitRoot {
+        // a + ν·E∂ passes an error of α on with factor ν·h.
+        alpha: if information > 1.0 { alpha } else { a + nu * slope },
+        nu: nu / (1.0 + information),
+        gain: if information > 1.0 { (alpha - a) / nu } else { slope },
+        curvature,
     }
 }
 
@@ -112,6 +131,9 @@ pub(super) fn newton<L: GaussianExpectation>(
             && here.sigma.abs() <= 4.0 * f64::EPSILON * here.scale_sigma;
         if at_rounding {
             return Some(here.finish(a, nu, alpha));
+        }
+        if converged && let Some(at) = here.beside(sigma, d_alpha, d_sigma) {
+            return Some(root(a, nu, alpha + d_alpha, at));
         }
         // σ stays positive: at most a factor of 4 down at a time.
         let limit = -0.75 * sigma;

@@ -1,7 +1,7 @@
 //! The implicit step of a likelihood that is not log-concave: of several roots the one of lowest objective.
 
-use super::ImplicitRoot;
 use super::log_concave::{log_concave_root_from, newton};
+use super::{ImplicitRoot, check_variance};
 use crate::Error;
 use crate::likelihood::GaussianExpectation;
 use crate::quadrature::modes;
@@ -15,8 +15,9 @@ const MAX_HALVINGS: usize = 30;
 /// `h` may be negative there, but `ν* > 0` always. Exact for one basin; which basins are tried is a search.
 ///
 /// # Errors
-/// [`Error::RootNotFound`] when no descent ends in a root.
+/// [`Error::NegativeVariance`]; [`Error::RootNotFound`] when no descent ends in a root.
 pub fn lowest_root<L: GaussianExpectation>(likelihood: &L, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+    check_variance(nu)?;
     if nu == 0.0 {
         return log_concave_root_from(likelihood, y, a, nu, (a, 0.0));
     }

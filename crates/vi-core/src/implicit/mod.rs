@@ -17,7 +17,18 @@ mod tests;
 
 pub use log_concave::{log_concave_root, log_concave_root_from};
 pub use lowest::lowest_root;
+pub(crate) use probit::probit_guess;
 pub use probit::probit_root;
+
+use crate::Error;
+
+/// Checks that a projected variance is not negative; NaN is left to the search.
+///
+/// # Errors
+/// [`Error::NegativeVariance`].
+pub(crate) fn check_variance(nu: f64) -> Result<(), Error> {
+    if nu < 0.0 { Err(Error::NegativeVariance { value: nu }) } else { Ok(()) }
+}
 
 /// The answer of the implicit step.
 #[derive(Debug, Clone, Copy, PartialEq)]

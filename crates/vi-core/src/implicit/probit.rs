@@ -1,6 +1,6 @@
 //! The implicit step of logistic regression with the papers' expectations (R-VGA eqs 64-72).
 
-use super::ImplicitRoot;
+use super::{ImplicitRoot, check_variance};
 use crate::expectation::BETA;
 use crate::{Error, Site};
 
@@ -20,7 +20,8 @@ const LARGEST: f64 = 1e100;
 /// curvature to about `ε·(1+|z|)`.
 ///
 /// # Errors
-/// [`Error::RootNotFound`] for `|a|` or `ν` beyond 1e100, or if the search does not end (not seen below).
+/// [`Error::NegativeVariance`]; [`Error::RootNotFound`] for `|a|` or `ν` beyond 1e100 or NaN, or if the search does not end (not
+/// seen below).
 ///
 /// ```
 /// let root = vi_core::implicit::probit_root(1.0, -1e4, 1e6)?;
@@ -28,6 +29,21 @@ const LARGEST: f64 = 1e100;
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+    // Newton squares the error: a step of 1e-8 is the last.
+    search(y, a, nu, 1e-8)
+}
+
+/// [`probit_root`] to about 1e-4 in `z`: where a search with other expectations starts.
+///
+/// # Errors
+/// As there.
+pub(crate) fn probit_guess(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
+    search(y, a, nu, 1e-2)
+}
+
+/// The root after the first step in `z` that is no longer than `last`.
+fn search(y: f64, a: f64, nu: f64, last: f64) -> Result<ImplicitRoot, Error> {
+    check_variance(nu)?;
     let sign = if y > 0.5 { 1.0 } else { -1.0 };
     let lost = Error::RootNotFound { mean: a, variance: nu, label: y };
     if !(nu <= LARGEST && a.abs() <= LARGEST) {
@@ -49,8 +65,8 @@ pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
         low = low.max(-reach.max(-2.0 * b));
     }
 
-    let mut z = start(a, nu, w_max).clamp(low, high);
-    let mut w = w_max;
+    let (z, mut w) = start(a, nu, w_max);
+    let mut z = z.clamp(low, high);
     let mut last_step = f64::INFINITY;
     for _ in 0..MAX_ITERATIONS {
         let e = (-z.abs()).exp();
@@ -73,8 +89,9 @@ pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
         }
         let slope = w + z * w_slope;
         let toward = if z >= 0.0 { 1.0 } else { -1.0 };
-        let newton = if needed > 0.5 * z.abs() * w {
-            // The tail falls like e^(−|z|): its logarithm is nearly straight.
+        let newton = if needed > slope.max(0.5 * z.abs() * w) {
+            // The tail falls like e^(−|z|): its logarithm is nearly straight, and so is that of what is needed unless it starts
+            // near 0, where the logarithm's step is a part of |z| however far the root.
             toward * (offered / needed).ln() / (slope / needed + 1.0 / (1.0 + e))
         } else {
             toward * (offered - needed) / (slope + BETA * nu * c)
@@ -83,7 +100,7 @@ pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
         let inside = z + newton >= low && z + newton <= high && newton.abs() <= 0.5 * last_step;
         let step = if inside { newton } else { 0.5 * (low + high) - z };
         let rounding = 4.0 * f64::EPSILON * z.abs();
-        if step.abs() <= rounding.max(1e-8) && inside || high - low <= rounding {
+        if step.abs() <= rounding.max(last) && inside || high - low <= rounding {
             return Ok(finish(sign, a, b, nu, z + step, w + w_slope * step));
         }
         last_step = step.abs();
@@ -94,14 +111,15 @@ pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
 }
 
 /// A first `z`: the explicit step where the prior is moderate, the balance of `ν·s(−z)` with what
-/// `α` lacks where the label contradicts a vague prior.
-fn start(a: f64, nu: f64, w_max: f64) -> f64 {
+/// `α` lacks where the label contradicts a vague prior; and `w` at the explicit step's variance.
+fn start(a: f64, nu: f64, w_max: f64) -> (f64, f64) {
     let k = BETA / w_max;
     let z = k * a;
     let e = (-z.abs()).exp();
     let residual = if z >= 0.0 { e } else { 1.0 } / (1.0 + e);
     let c = k * e / ((1.0 + e) * (1.0 + e));
-    k * (a + nu * residual / (1.0 + nu * c))
+    let shrunk = nu / (1.0 + nu * c);
+    (k * (a + shrunk * residual), (shrunk + BETA * BETA).sqrt())
 }
 
 /// `∂/∂w` of `(w²−β²)(w+B) − νw` at its root, where `ν` can be eliminated: always positive.
@@ -120,7 +138,8 @@ fn positive_root(near: f64, b: f64, nu: f64, w_max: f64) -> f64 {
         // (w−β)(w+β) = νw/(w+B) ≤ νw/B, so w ≤ β + ν/B.
         let next = if slope > 0.0 { w - f / slope } else { w_max.min(BETA + nu / b) };
         let next = next.max(BETA);
-        if (next - w).abs() <= 1e-9 * next {
+        // The error is squared and grows by less than 2.
+        if (next - w).abs() <= 1e-8 * next {
             return next;
         }
         w = next;

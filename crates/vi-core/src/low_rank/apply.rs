@@ -13,8 +13,8 @@ use super::kernels::{Factor, Tile, lower_product};
 use super::look::Looked;
 use super::space::Seen;
 use crate::belief::{Belief, DenseGaussian, Projection};
-use crate::error::{check_finite, check_len};
-use crate::{Error, SparseRow};
+use crate::check;
+use crate::{Error, Row, SparseRow};
 
 impl LowRankGaussian {
     /// `(xᵀμ, xᵀPx)` for a row of length `d`. Cost `2d(p + k)` flops, `k` rows waiting.
@@ -35,9 +35,7 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn predict(&self, x: &[f64], par: Par) -> Result<Projection, Error> {
-        check_len("x", self.dim(), x.len())?;
-        check_finite("x", x)?;
-        Ok(self.see(&self.look(MatRef::from_row_major_slice(x, 1, x.len()), par))?.projection)
+        self.predict_row(x.into(), par)
     }
 
     /// The same for a sparse row, at a cost of `2(p + k)` flops for each entry.
@@ -56,8 +54,13 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn predict_sparse(&self, row: SparseRow<'_>) -> Result<Projection, Error> {
-        check_len("row", self.dim(), row.dim())?;
-        Ok(self.see(&self.look_sparse(row))?.projection)
+        check::length("row", self.dim(), row.dim())?;
+        self.predict_row(row.into(), Par::Seq)
+    }
+
+    fn predict_row(&self, x: Row<'_>, par: Par) -> Result<Projection, Error> {
+        x.check(self.dim())?;
+        self.see(&self.look_along(x, par))?.projection(self.scale)
     }
 
     /// The first of the rows that were looked along, in the space of the waiting ones.
@@ -68,7 +71,7 @@ impl LowRankGaussian {
     /// `μ` with the waiting rows, a new vector.
     pub(super) fn current_mean(&self) -> Vec<f64> {
         let mut mean = self.mean.clone();
-        let m = self.covariance_coefficients(&self.waiting.space.mean_weights());
+        let m = self.mean_weights(&self.waiting.space);
         self.add_scaled(&mut mean, self.waiting.rows.columns(self.mean.len()), &m, Par::Seq);
         mean
     }
@@ -92,7 +95,7 @@ impl LowRankGaussian {
     pub(super) fn write_gain(&self, out: &mut [f64], x: &[f64], seen: &Seen) {
         // Px = P₀(x − X·m), and P₀y = Ψ⁻¹(y − W·M⁻¹WᵀΨ⁻¹y).
         let m = self.waiting.space.covariance_weights(seen);
-        let mut coefficients = self.covariance_coefficients(&m);
+        let mut coefficients = self.covariance_coefficients(&self.waiting.space, &m);
         let mut on_w = seen.wx().to_vec();
         super::space::solve(self.root(), &mut on_w);
         for (j, value) in on_w.iter().enumerate() {
@@ -101,7 +104,7 @@ impl LowRankGaussian {
         out.fill(0.0);
         self.add_scaled(out, self.waiting.rows.columns(x.len()), &coefficients, Par::Seq);
         for ((out, x), psi) in out.iter_mut().zip(x).zip(self.precision.psi()) {
-            *out = x / psi - *out;
+            *out = (x / psi - *out) / self.scale;
         }
     }
 
@@ -121,8 +124,8 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn covariance_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
-        check_len("x", self.dim(), x.len())?;
-        check_finite("x", x)?;
+        check::length("x", self.dim(), x.len())?;
+        check::finite("x", x)?;
         let seen = self.see(&self.look(MatRef::from_row_major_slice(x, 1, x.len()), par))?;
         let mut out = vec![0.0; x.len()];
         self.write_gain(&mut out, x, &seen);
@@ -166,8 +169,9 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn log_determinant(&self) -> Result<f64, Error> {
-        let (_, root) = self.extended()?;
-        let psi: f64 = self.precision.psi().iter().map(|psi| psi.ln()).sum();
+        let this = self.normalised();
+        let (_, root) = this.extended()?;
+        let psi: f64 = this.precision.psi().iter().map(|psi| psi.ln()).sum();
         Ok(-psi - cholesky::log_det(root.as_ref()))
     }
 
@@ -187,6 +191,9 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn variances(&self, par: Par) -> Result<Vec<f64>, Error> {
+        if self.scale != 1.0 {
+            return self.normalised().variances(par);
+        }
         let (roots, root) = self.extended()?;
         let columns = self.waiting.rows.columns(self.mean.len());
         let mut out = vec![0.0; self.mean.len()];
@@ -224,7 +231,7 @@ impl LowRankGaussian {
     /// Cost `4d(p + k)K` flops, `k` rows waiting, and `(d + p + k)K` normal variates: those of `Ψ`, then those of the factor.
     ///
     /// # Errors
-    /// As [`log_determinant`](Self::log_determinant).
+    /// As [`log_determinant`](Self::log_determinant); [`Error::Linalg`] for more draws than memory holds.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -237,8 +244,12 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn draw<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R, par: Par) -> Result<Mat<f64>, Error> {
+        if self.scale != 1.0 {
+            return self.normalised().draw(draws, rng, par);
+        }
         let (roots, root) = self.extended()?;
         let (d, q) = (self.mean.len(), roots.len());
+        vi_linalg::check::room("draws", &[draws, d.max(q), 2])?;
         let mut normal = |rows: usize| Mat::<f64>::from_fn(rows, draws, |_, _| StandardNormal.sample(rng));
         let (mut theta, epsilon) = (normal(d), normal(q));
         let columns = self.waiting.rows.columns(d);
@@ -298,13 +309,16 @@ impl LowRankGaussian {
     #[must_use]
     pub fn precision_lower(&self, par: Par) -> Mat<f64> {
         let d = self.mean.len();
+        if self.scale != 1.0 {
+            return self.normalised().precision_lower(par);
+        }
         let mut lower = self.precision.to_dense_lower(par);
         let columns = self.waiting.rows.columns(d);
         let mut memory = columns.tile_memory(d);
         let x = columns.tile(0, d, &mut memory);
         let h: Vec<f64> = self.waiting.space.curvatures().collect();
         let weighted = Mat::from_fn(x.nrows(), d, |j, i| h[j] * x[(j, i)]);
-        lower_product(lower.as_mut(), x.transpose(), weighted.as_ref());
+        lower_product(lower.as_mut(), x.transpose(), weighted.as_ref(), Par::Seq);
         lower
     }
 

@@ -12,7 +12,7 @@ use super::range::{self, Bounds};
 use super::settings::LowRankSettings;
 use super::waiting::Waiting;
 use crate::Error;
-use crate::error::{check_finite, check_len, check_positive};
+use crate::check;
 
 /// What projections have done since the belief was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,6 +67,10 @@ pub struct LowRankGaussian {
     pub(super) mean: Vec<f64>,
     /// `Ψ + WWᵀ`, without the waiting rows.
     pub(super) precision: LowRank,
+    /// What the precision is multiplied by, that of the waiting rows too: forgetting changes this number alone.
+    pub(super) scale: f64,
+    /// The precision times its scale, once somebody asks.
+    pub(super) shown_precision: OnceLock<Box<LowRank>>,
     /// `WᵀΨ⁻¹W`, lower triangle.
     pub(super) gram: Mat<f64>,
     /// The factor of `M = I + WᵀΨ⁻¹W`.
@@ -92,9 +96,9 @@ impl LowRankGaussian {
         if mean.is_empty() {
             return Err(Error::Empty { argument: "mean" });
         }
-        check_finite("mean", mean)?;
-        check_len("variances", mean.len(), variances.len())?;
-        check_finite("variances", variances)?;
+        check::finite("mean", mean)?;
+        check::length("variances", mean.len(), variances.len())?;
+        check::finite("variances", variances)?;
         let psi: Vec<f64> = variances.iter().map(|variance| 1.0 / variance).collect();
         if let Some(pivot) = psi.iter().position(|psi| !(*psi > 0.0 && psi.is_finite())) {
             return Err(Error::NotPositiveDefinite { argument: "variances", pivot });
@@ -108,9 +112,9 @@ impl LowRankGaussian {
     /// [`Error::Empty`], [`Error::NonFinite`], or [`Error::Setting`] unless `σ₀ > 0` and `σ₀²` and its inverse are finite;
     /// [`Error::Entry`] for a `σ₀²` below 1e-140.
     pub fn isotropic(mean: &[f64], sigma0: f64, settings: LowRankSettings) -> Result<Self, Error> {
-        check_positive("sigma0", sigma0)?;
-        check_positive("sigma0²", sigma0 * sigma0)?;
-        check_positive("1/sigma0²", 1.0 / (sigma0 * sigma0))?;
+        check::positive("sigma0", sigma0)?;
+        check::positive("sigma0²", sigma0 * sigma0)?;
+        check::positive("1/sigma0²", 1.0 / (sigma0 * sigma0))?;
         Self::new(mean, &vec![sigma0 * sigma0; mean.len()], settings)
     }
 
@@ -129,9 +133,9 @@ impl LowRankGaussian {
         if mean.is_empty() {
             return Err(Error::Empty { argument: "mean" });
         }
-        check_finite("mean", mean)?;
-        check_len("psi", mean.len(), psi.len())?;
-        check_len("columns of w", settings.rank(), w.ncols())?;
+        check::finite("mean", mean)?;
+        check::length("psi", mean.len(), psi.len())?;
+        check::length("columns of w", settings.rank(), w.ncols())?;
         Self::from_parts(mean.to_vec(), LowRank::new(w, psi)?, settings)
     }
 
@@ -203,6 +207,8 @@ impl LowRankGaussian {
             bounds,
             begun: bounds.least,
             precision,
+            scale: 1.0,
+            shown_precision: OnceLock::new(),
             waiting: Waiting::default(),
             settings,
             counts: ProjectionCounts::default(),
@@ -237,13 +243,22 @@ impl LowRankGaussian {
     /// `Ψ + WWᵀ` as of the last projection: the precision of the belief when no row waits ([`flush`](Self::flush)).
     #[must_use]
     pub fn precision(&self) -> &LowRank {
-        &self.precision
+        if self.scale == 1.0 {
+            return &self.precision;
+        }
+        self.shown_precision.get_or_init(|| Box::new(self.normalised().into_owned().precision))
     }
 
     /// What projections have done.
     #[must_use]
     pub fn counts(&self) -> ProjectionCounts {
         self.counts
+    }
+
+    /// `M = I + WᵀΨ⁻¹W`, lower triangle.
+    pub(crate) fn capacitance_lower(&self) -> Mat<f64> {
+        let p = self.rank();
+        Mat::from_fn(p, p, |i, j| if i >= j { self.gram[(i, j)] + f64::from(u8::from(i == j)) } else { 0.0 })
     }
 
     /// `L` of `M = LLᵀ`.

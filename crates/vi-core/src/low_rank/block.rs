@@ -31,6 +31,11 @@ impl BlockBelief for LowRankGaussian {
         let looked = self.look(x, par);
         let (means, mut overlaps) = recursion.inputs(x.nrows());
         self.waiting.space.fill_block(self.root(), &looked, means, overlaps.as_mut());
+        if self.scale != 1.0 {
+            for j in 0..x.nrows() {
+                (j..x.nrows()).for_each(|t| overlaps[(t, j)] /= self.scale);
+            }
+        }
         panels.looked = Some(looked);
     }
 

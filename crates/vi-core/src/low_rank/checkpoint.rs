@@ -14,9 +14,9 @@ use super::range::Bounds;
 use super::settings::{LowRankSettings, MeanMoves, Scheme};
 use super::space::{Space, SpaceRow};
 use super::waiting::{Rows, Waiting};
-use crate::checkpoint::{Checkpoint, CheckpointError};
-use crate::error::{check_finite, check_len, check_positive};
-use crate::{Error, SparseRow};
+use crate::check;
+use crate::checkpoint::{Checkpoint, CheckpointError, counted};
+use crate::{Error, Row};
 
 /// The stored form of a [`LowRankGaussian`]: settings, `μ₀`, `ψ`, `W` row by row, `WᵀΨ⁻¹W`, and the rows that wait with what
 /// is known of them.
@@ -31,6 +31,7 @@ pub struct LowRankWire {
     projections: u64,
     lifted: u64,
     begun: f64,
+    scale: f64,
     space: Vec<SpaceRow>,
     rows: RowsWire,
 }
@@ -75,6 +76,7 @@ impl Checkpoint for LowRankGaussian {
             projections: self.counts.projections,
             lifted: self.counts.lifted,
             begun: self.begun,
+            scale: self.scale,
             space: self.waiting.space.rows.clone(),
             rows: match &self.waiting.rows {
                 Rows::Dense(values) => RowsWire::Dense(values.clone()),
@@ -99,8 +101,8 @@ impl Checkpoint for LowRankGaussian {
 impl LowRankGaussian {
     /// Checks what no operation should have spoiled, in `O(d)` beside the factor's `O(dp)`.
     fn check_finite(&self) -> Result<(), Error> {
-        check_finite("mean", &self.mean)?;
-        check_finite("psi", self.precision.psi())?;
+        check::finite("mean", &self.mean)?;
+        check::finite("psi", self.precision.psi())?;
         self.waiting
             .space
             .rows
@@ -116,12 +118,13 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     if d == 0 {
         return Err(Error::Empty { argument: "mean" });
     }
-    check_finite("mean", &wire.mean)?;
-    check_positive("smallest psi", wire.begun)?;
-    check_len("psi", d, wire.psi.len())?;
-    check_len("W", d.saturating_mul(p), wire.w.len())?;
-    check_len("Gram matrix", p * (p + 1) / 2, wire.gram.len())?;
-    check_finite("Gram matrix", &wire.gram)?;
+    check::finite("mean", &wire.mean)?;
+    check::positive("smallest psi", wire.begun)?;
+    check::positive("scale", wire.scale)?;
+    check::length("psi", d, wire.psi.len())?;
+    check::length("W", d.saturating_mul(p), wire.w.len())?;
+    check::length("Gram matrix", p * (p + 1) / 2, wire.gram.len())?;
+    check::finite("Gram matrix", &wire.gram)?;
     let mut gram = Mat::zeros(p, p);
     let mut entries = wire.gram.into_iter();
     for j in 0..p {
@@ -133,16 +136,17 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     let mut rows = Rows::default();
     match wire.rows {
         RowsWire::Dense(values) => {
-            check_len("rows that wait", k.saturating_mul(d), values.len())?;
-            check_finite("rows that wait", &values)?;
+            check::length("rows that wait", k.saturating_mul(d), values.len())?;
+            check::finite("rows that wait", &values)?;
             rows = Rows::Dense(values);
         }
         RowsWire::Sparse(found) => {
-            check_len("rows that wait", k, found.len())?;
+            check::length("rows that wait", k, found.len())?;
             let mut sparse = SparseRows::default();
             for (indices, values) in &found {
                 let indices: Vec<usize> = indices.iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect();
-                sparse.push(SparseRow::new(d, &indices, values)?);
+                Row::from((&indices, values)).check(d)?;
+                sparse.push((&indices, values));
             }
             if k > 0 {
                 rows = Rows::Sparse(sparse);
@@ -156,16 +160,22 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         check_row(row, j, p).map_err(|error| error.at_row(j))?;
     }
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
+    let counts = ProjectionCounts {
+        projections: counted("projections", wire.projections)?,
+        lifted: counted("lifted", wire.lifted)?,
+    };
     Ok(LowRankGaussian {
         mean: wire.mean,
         bounds: Bounds::of(precision.psi()),
         begun: wire.begun,
         precision,
+        scale: wire.scale,
+        shown_precision: OnceLock::new(),
         capacitance: Capacitance::from_gram(gram.clone())?,
         gram,
         waiting: Waiting { space: Space { rows: wire.space }, rows },
         settings,
-        counts: ProjectionCounts { projections: wire.projections, lifted: wire.lifted },
+        counts,
         shown: OnceLock::new(),
     })
 }
@@ -186,13 +196,13 @@ fn settings(scheme: SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
 }
 
 fn check_row(row: &SpaceRow, j: usize, p: usize) -> Result<(), Error> {
-    check_len("WᵀΨ⁻¹x", p, row.wx.len())?;
-    check_len("whitened WᵀΨ⁻¹x", p, row.whitened.len())?;
-    check_len("products with earlier rows", j + 1, row.xx.len())?;
-    check_len("overlaps with earlier rows", j, row.overlaps.len())?;
-    check_finite("site", &[row.slope, row.curvature, row.gain, row.shrinkage])?;
+    check::length("WᵀΨ⁻¹x", p, row.wx.len())?;
+    check::length("whitened WᵀΨ⁻¹x", p, row.whitened.len())?;
+    check::length("products with earlier rows", j + 1, row.xx.len())?;
+    check::length("overlaps with earlier rows", j, row.overlaps.len())?;
+    check::finite("site", &[row.slope, row.curvature, row.gain, row.shrinkage])?;
     for values in [&row.wx, &row.whitened, &row.xx, &row.overlaps] {
-        check_finite("inner products of a row", values)?;
+        check::finite("inner products of a row", values)?;
     }
     Ok(())
 }

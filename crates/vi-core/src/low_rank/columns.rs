@@ -6,7 +6,7 @@ use crate::SparseRow;
 
 /// Rows of which few entries are not zero, one after another.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct SparseRows {
+pub(crate) struct SparseRows {
     /// Where each row begins in the two lists, and at last their length.
     starts: Vec<usize>,
     indices: Vec<usize>,
@@ -14,20 +14,20 @@ pub(super) struct SparseRows {
 }
 
 impl SparseRows {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    pub(super) fn push(&mut self, row: SparseRow<'_>) {
+    pub(crate) fn push(&mut self, (indices, values): (&[usize], &[f64])) {
         if self.starts.is_empty() {
             self.starts.push(0);
         }
-        self.indices.extend_from_slice(row.indices());
-        self.values.extend_from_slice(row.values());
+        self.indices.extend_from_slice(indices);
+        self.values.extend_from_slice(values);
         self.starts.push(self.indices.len());
     }
 
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         if self.starts.len() > 1 {
             self.starts.pop();
             let end = self.starts.last().copied().unwrap_or(0);
@@ -36,14 +36,14 @@ impl SparseRows {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.starts.clear();
         self.indices.clear();
         self.values.clear();
     }
 
     /// Positions and values of row `j`.
-    pub(super) fn row(&self, j: usize) -> (&[usize], &[f64]) {
+    pub(crate) fn row(&self, j: usize) -> (&[usize], &[f64]) {
         let range = self.starts[j]..self.starts[j + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
@@ -51,48 +51,71 @@ impl SparseRows {
 
 /// The rows of a block, `k` of them, as the columns of `X` (`d × k`).
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Columns<'a> {
+pub(crate) enum Columns<'a> {
     /// `k × d`.
     Dense(MatRef<'a, f64>),
     Sparse(&'a SparseRows),
     Listed(&'a [SparseRow<'a>]),
+    /// With one row more.
+    DenseAnd(MatRef<'a, f64>, &'a [f64]),
+    SparseAnd(&'a SparseRows, (&'a [usize], &'a [f64])),
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Dense(x) => x.nrows(),
             Self::Sparse(rows) => rows.len(),
             Self::Listed(rows) => rows.len(),
+            Self::DenseAnd(x, _) => x.nrows() + 1,
+            Self::SparseAnd(rows, _) => rows.len() + 1,
         }
     }
 
     /// Entries to a coordinate, for rows of length `d`: what a tile's height follows from.
-    pub(super) fn width(&self, d: usize) -> usize {
+    pub(crate) fn width(&self, d: usize) -> usize {
         let entries = match self {
-            Self::Dense(x) => return x.nrows(),
+            Self::Dense(_) | Self::DenseAnd(..) => return self.len(),
             Self::Sparse(rows) => rows.indices.len(),
+            Self::SparseAnd(rows, (_, values)) => rows.indices.len() + values.len(),
             Self::Listed(rows) => rows.iter().map(|row| row.indices().len()).sum(),
         };
         entries.div_ceil(d.max(1))
     }
 
     /// Memory that [`tile`](Self::tile) and [`part`](Self::part) want.
-    pub(super) fn tile_memory(&self, _height: usize) -> TileMemory<'a> {
-        let pieces = if matches!(self, Self::Dense(_)) { 0 } else { self.len() };
-        TileMemory { dense: Mat::zeros(0, 0), pieces: Vec::with_capacity(pieces) }
+    pub(crate) fn tile_memory(&self, height: usize) -> TileMemory<'a> {
+        let (pieces, dense) = match self {
+            Self::Dense(_) => (0, Mat::zeros(0, 0)),
+            Self::DenseAnd(..) => (0, Mat::zeros(height, self.len())),
+            _ => (self.len(), Mat::zeros(0, 0)),
+        };
+        TileMemory { dense, pieces: Vec::with_capacity(pieces) }
     }
 
     /// Coordinates `first..first + height` of the rows, as they lie.
-    pub(super) fn part<'t>(&self, first: usize, height: usize, memory: &'t mut TileMemory<'a>) -> Part<'t>
+    pub(crate) fn part<'t>(&self, first: usize, height: usize, memory: &'t mut TileMemory<'a>) -> Part<'t>
     where
         'a: 't,
     {
         memory.pieces.clear();
         match *self {
             Self::Dense(x) => return Part::Dense(x.subcols(first, height)),
+            Self::DenseAnd(x, last) => {
+                let mut tile = memory.dense.as_mut().subrows_mut(0, height);
+                let part = last[first..first + height].iter();
+                tile.as_mut().col_mut(x.nrows()).iter_mut().zip(part).for_each(|(to, from)| *to = *from);
+                for (row, mut to) in x.subcols(first, height).row_iter().zip(tile.col_iter_mut()) {
+                    to.copy_from(row.transpose());
+                }
+                return Part::Dense(memory.dense.as_ref().subrows(0, height).transpose());
+            }
             Self::Sparse(rows) => {
                 memory.pieces.extend((0..rows.len()).filter_map(|j| Piece::cut(j, rows.row(j), first, height)));
+            }
+            Self::SparseAnd(rows, last) => {
+                let all = (0..rows.len()).map(|j| rows.row(j)).chain([last]).enumerate();
+                memory.pieces.extend(all.filter_map(|(j, row)| Piece::cut(j, row, first, height)));
             }
             Self::Listed(rows) => {
                 let entries = rows.iter().map(|row| (row.indices(), row.values())).enumerate();
@@ -103,7 +126,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The same with the zeros (`k × height`).
-    pub(super) fn tile<'t>(&self, first: usize, height: usize, memory: &'t mut TileMemory<'a>) -> MatRef<'t, f64>
+    pub(crate) fn tile<'t>(&self, first: usize, height: usize, memory: &'t mut TileMemory<'a>) -> MatRef<'t, f64>
     where
         'a: 't,
     {
@@ -111,10 +134,13 @@ impl<'a> Columns<'a> {
             return x.subcols(first, height);
         }
         let mut tile = Mat::zeros(height, self.len());
-        if let Part::Sparse { pieces, .. } = self.part(first, height, memory) {
-            for piece in pieces {
-                for (i, value) in piece.entries(first) {
-                    tile[(i, piece.row)] = value;
+        match self.part(first, height, memory) {
+            Part::Dense(part) => tile.copy_from(part.transpose()),
+            Part::Sparse { pieces, .. } => {
+                for piece in pieces {
+                    for (i, value) in piece.entries(first) {
+                        tile[(i, piece.row)] = value;
+                    }
                 }
             }
         }
@@ -125,14 +151,14 @@ impl<'a> Columns<'a> {
 
 /// Memory for the coordinates of a tile.
 #[derive(Debug)]
-pub(super) struct TileMemory<'a> {
+pub(crate) struct TileMemory<'a> {
     dense: Mat<f64>,
     pieces: Vec<Piece<'a>>,
 }
 
 /// What a tile holds of one sparse row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'a> {
+pub(crate) struct Piece<'a> {
     row: usize,
     indices: &'a [usize],
     values: &'a [f64],
@@ -154,7 +180,7 @@ impl<'a> Piece<'a> {
 
 /// The coordinates of a tile, of all rows (`k × r`).
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part<'a> {
+pub(crate) enum Part<'a> {
     Dense(MatRef<'a, f64>),
     Sparse { first: usize, pieces: &'a [Piece<'a>] },
 }
@@ -167,11 +193,11 @@ impl<'a> From<MatRef<'a, f64>> for Part<'a> {
 
 impl Part<'_> {
     /// No row at all.
-    pub(super) const NONE: Self = Self::Sparse { first: 0, pieces: &[] };
+    pub(crate) const NONE: Self = Self::Sparse { first: 0, pieces: &[] };
 }
 
 /// `out ← out + Xc` for `c` of `k × m`; `out` is `r × m`, column after column.
-pub(super) fn add_pieces(out: &mut [f64], r: usize, first: usize, pieces: &[Piece<'_>], c: MatRef<'_, f64>) {
+pub(crate) fn add_pieces(out: &mut [f64], r: usize, first: usize, pieces: &[Piece<'_>], c: MatRef<'_, f64>) {
     for piece in pieces {
         for (out, &c) in out.chunks_exact_mut(r).zip(c.row(piece.row).iter()) {
             piece.entries(first).for_each(|(i, value)| out[i] += c * value);
@@ -180,7 +206,7 @@ pub(super) fn add_pieces(out: &mut [f64], r: usize, first: usize, pieces: &[Piec
 }
 
 /// `sum ← sum + Xᵀy` for `y` of `r × m`, column after column.
-pub(super) fn add_pieces_transposed(sum: MatMut<'_, f64>, r: usize, first: usize, pieces: &[Piece<'_>], y: &[f64]) {
+pub(crate) fn add_pieces_transposed(sum: MatMut<'_, f64>, r: usize, first: usize, pieces: &[Piece<'_>], y: &[f64]) {
     let mut sum = sum;
     for piece in pieces {
         for (sum, y) in sum.as_mut().row_mut(piece.row).iter_mut().zip(y.chunks_exact(r)) {
@@ -190,7 +216,7 @@ pub(super) fn add_pieces_transposed(sum: MatMut<'_, f64>, r: usize, first: usize
 }
 
 /// `out_i ← out_i + Σ_j weights_j·x_ji²`.
-pub(super) fn add_squared_pieces(out: &mut [f64], first: usize, pieces: &[Piece<'_>], weights: &[f64]) {
+pub(crate) fn add_squared_pieces(out: &mut [f64], first: usize, pieces: &[Piece<'_>], weights: &[f64]) {
     for piece in pieces {
         piece.entries(first).for_each(|(i, value)| out[i] += weights[piece.row] * (value * value));
     }

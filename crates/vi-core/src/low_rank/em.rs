@@ -1,69 +1,73 @@
-//! EM steps for `S = α(Ψ + WWᵀ) + XHXᵀ ≈ Ψ₁ + W₁W₁ᵀ`, in two passes over `F = [W X]` each.
+//! Algorithm 1: EM steps for `S = α(Ψ + WWᵀ) + XHXᵀ ≈ Ψ₁ + W₁W₁ᵀ`, in two passes over `F = [W X]` each.
 //!
-//! From the current `(W₁, Ψ₁)`, with `D²` the weights of the columns of `F` (L-RVGA (20)-(21), Algorithm 1):
+//! The low-rank belief and factor analysis of streams ([`factor::update`](crate::factor::update)) both take their steps here. From
+//! the current `(W₁, Ψ₁)`, with `D²` the weights of the columns of `F` (L-RVGA (20)-(21), Algorithm 1):
 //!
 //! ```text
 //! A = Ψ₁⁻¹W₁;   M₁ = I + W₁ᵀA;   G = FᵀA;   N = Aᵀ(αΨ)A;   H = M₁ + GᵀD²G + N = M₁ + AᵀSA = L_H L_Hᵀ
 //! V = SA = F D²G + αΨA;   W₁ ← V H⁻¹M₁;   ψ₁ ← diag S − rowsum((V H⁻¹)∘V)
 //! ```
 //!
-//! What is computed is `U = V·L_H⁻ᵀ`, so that `W₁ ← U·(L_H⁻¹M₁)` and `ψ₁ ← diag S − rowsum(U∘U)`.
+//! What is computed is `U = V·L_H⁻ᵀ`, so that `W₁ ← U·(L_H⁻¹M₁)` and `ψ₁ ← diag S − rowsum(U∘U)`. The first step, which starts from
+//! `(W₁, Ψ₁) = (W, Ψ)`, has a form in which nothing cancels: [`one_loop`](super::one_loop).
 
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+use vi_linalg::kernels::product;
 use vi_linalg::tiles::Tiling;
 use vi_linalg::{LinalgError, cholesky};
 
 use super::columns::{Columns, Part};
 use super::kernels::{Factor, FactorMut, Tile, lower_product, transpose_rows, vectorised};
 use crate::Error;
+use crate::factor::{Diagonal, DiagonalSettings};
 
 /// `S`, seen from the `(W, ψ)` that it is made of.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target<'a> {
+pub(crate) struct Target<'a> {
     /// `X`.
-    pub(super) columns: Columns<'a>,
+    pub(crate) columns: Columns<'a>,
     /// `D²`: `α` for each column of `W`, `h` for each of `X`.
-    pub(super) weights: &'a [f64],
+    pub(crate) weights: &'a [f64],
     /// `α`.
-    pub(super) share: f64,
+    pub(crate) share: f64,
     /// `S ⪰ least·αΨ`.
-    pub(super) least: f64,
+    pub(crate) least: f64,
     /// No more than any `ψ` that the belief began with.
-    pub(super) begun: f64,
+    pub(crate) begun: f64,
 }
 
 impl Target<'_> {
     /// Tiles whose `F`, with twice `W` beside it, the second-level cache holds.
-    pub(super) fn tiling(&self, p: usize) -> Tiling {
+    pub(crate) fn tiling(&self, p: usize) -> Tiling {
         Tiling::for_width(2 * p + self.columns.len())
     }
 }
 
 /// Sums over coordinates that a step needs.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     /// `G = FᵀA`, `q × p`.
-    g: Mat<f64>,
+    pub(crate) g: Mat<f64>,
     /// `W₁ᵀA`, lower triangle.
-    m: Mat<f64>,
+    pub(crate) m: Mat<f64>,
     /// `Aᵀ(αΨ)A`, lower triangle.
     n: Mat<f64>,
 }
 
 impl Sums {
-    pub(super) fn zeros(q: usize, p: usize) -> Self {
+    pub(crate) fn zeros(q: usize, p: usize) -> Self {
         Self { g: Mat::zeros(q, p), m: Mat::zeros(p, p), n: Mat::zeros(p, p) }
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.g += &other.g;
         self.m += &other.m;
         self.n += &other.n;
     }
 
     /// Adds a tile `f` of the target, whose current `(w1, psi1)` are given, `w1` column after column.
-    pub(super) fn add_tile(&mut self, share: f64, f: Tile<'_>, w1: &[f64], psi1: &[f64], memory: &mut EmMemory) {
+    pub(crate) fn add_tile(&mut self, share: f64, f: Tile<'_>, w1: &[f64], psi1: &[f64], memory: &mut EmMemory) {
         let (r, p) = (psi1.len(), self.m.nrows());
         if p == 0 {
             return;
@@ -90,13 +94,13 @@ impl Sums {
         );
         f.add_transposed_mul(self.g.as_mut(), a);
         let [w1, a, b] = [w1, a, b].map(|values| MatRef::from_column_major_slice(values, r, p));
-        lower_product(self.m.as_mut(), w1.transpose(), a);
-        lower_product(self.n.as_mut(), b.transpose(), a);
+        lower_product(self.m.as_mut(), w1.transpose(), a, Par::Seq);
+        lower_product(self.n.as_mut(), b.transpose(), a, Par::Seq);
     }
 }
 
 /// Memory for a tile.
-pub(super) struct EmMemory {
+pub(crate) struct EmMemory {
     a: Vec<f64>,
     b: Vec<f64>,
     first: Vec<f64>,
@@ -105,7 +109,7 @@ pub(super) struct EmMemory {
 }
 
 impl EmMemory {
-    pub(super) fn new(height: usize, p: usize) -> Self {
+    pub(crate) fn new(height: usize, p: usize) -> Self {
         let by_row = || vec![0.0; height];
         let (a, b) = (vec![0.0; height * p], vec![0.0; height * p]);
         Self { a, b, first: by_row(), second: by_row(), whole: by_row() }
@@ -113,7 +117,7 @@ impl EmMemory {
 }
 
 /// The small matrices of a step: everything that a coordinate's row is multiplied with.
-pub(super) struct Maps {
+pub(crate) struct Maps {
     /// `D²G·L_H⁻ᵀ`, `q × p`.
     from_f: Mat<f64>,
     /// `L_H⁻ᵀ`, `p × p`; or `q₁·L_H⁻ᵀ`, `q × p`, for a current factor `F·q₁` that is not stored.
@@ -127,13 +131,13 @@ impl Maps {
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`].
-    pub(super) fn new(sums: &Sums, weights: &[f64]) -> Result<Self, Error> {
+    pub(crate) fn new(sums: &Sums, weights: &[f64]) -> Result<Self, Error> {
         let (q, p) = sums.g.shape();
         let weighted = Mat::from_fn(q, p, |i, j| weights[i] * sums.g[(i, j)]);
         let identity = |i, j| f64::from(u8::from(i == j));
         let mut h =
             Mat::from_fn(p, p, |i, j| if i >= j { identity(i, j) + sums.m[(i, j)] + sums.n[(i, j)] } else { 0.0 });
-        lower_product(h.as_mut(), sums.g.transpose(), weighted.as_ref());
+        lower_product(h.as_mut(), sums.g.transpose(), weighted.as_ref(), Par::Seq);
         factor(h.as_mut(), "EM step of the precision")?;
         let mut from_f = weighted.transpose().to_owned();
         cholesky::solve_lower_in_place(h.as_ref(), from_f.as_mut(), Par::Seq);
@@ -145,52 +149,109 @@ impl Maps {
     }
 
     /// The same for a current factor `F·q₁` that is not stored.
-    pub(super) fn with_start(mut self, q1: MatRef<'_, f64>) -> Self {
-        self.from_current = product(q1, self.from_current.as_ref());
+    pub(crate) fn with_start(mut self, q1: MatRef<'_, f64>) -> Self {
+        self.from_current = product(q1, self.from_current.as_ref(), Par::Seq);
         self
     }
 }
 
-/// What a step does where `ψ` would fall to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Floor {
+/// What a step does with a `ψ` that falls low.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Floor {
     /// Two bounds, and what is below is lifted and counted. In exact arithmetic `1/ψ₁⁺ ≤ 1/(least·αψ) + 1/ψ₁`: what is below is
     /// rounding. And where factor analysis explains a coordinate whole (a Heywood case), each step would halve its `ψ`
     /// for ever: `ψ₁⁺ ≥ min(begun, HEYWOOD·diag S)`.
     Bound,
-    /// It is an error.
-    Refuse,
+    /// As the settings say.
+    Settings(DiagonalSettings),
+}
+
+impl Floor {
+    /// A `ψ` that is not positive is an error.
+    pub(crate) const REFUSE: Self = Self::Settings(DiagonalSettings::free());
 }
 
 /// The least share of a coordinate's precision that is left to `Ψ`, unless the belief began with less.
 const HEYWOOD: f64 = 1e-6;
 
-/// What a step found on its way.
+/// What a pass found on its way; the parts of several tiles add up.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// Entries of `ψ` lifted to their bound.
-    pub(super) lifted: usize,
-    /// First coordinate whose `ψ` is not positive.
-    pub(super) refused: Option<usize>,
+    pub(crate) lifted: usize,
+    /// The sum of `ψ`.
+    sum: f64,
+    /// The first coordinate whose `ψ` is not positive and finite, and that value.
+    refused: Option<(usize, f64)>,
 }
 
 impl Outcome {
-    pub(super) fn add(&mut self, other: Self) {
+    /// Adds what later rows have found.
+    pub(crate) fn add(&mut self, other: Self) {
         self.lifted += other.lifted;
+        self.sum += other.sum;
         self.refused = self.refused.or(other.refused);
+    }
+
+    /// Entry `index` as the settings have it.
+    pub(crate) fn see(&mut self, settings: DiagonalSettings, index: usize, psi: f64) -> f64 {
+        self.sum += psi;
+        match settings.form() {
+            Diagonal::Free => self.kept(settings, index, psi),
+            Diagonal::Isotropic => psi,
+        }
+    }
+
+    fn kept(&mut self, settings: DiagonalSettings, index: usize, psi: f64) -> f64 {
+        if let Some(floor) = settings.floor().filter(|floor| psi < *floor) {
+            self.lifted += 1;
+            return floor;
+        }
+        if !(psi > 0.0 && psi.is_finite()) && self.refused.is_none() {
+            self.refused = Some((index, psi));
+        }
+        psi
+    }
+
+    /// After the last row: an isotropic `ψ` becomes its mean. Returns how many entries the floor has lifted.
+    ///
+    /// # Errors
+    /// [`Error::Entry`] or [`Error::Overflow`] for the first entry that is of no use.
+    pub(crate) fn finish(mut self, settings: DiagonalSettings, psi: &mut [f64]) -> Result<usize, Error> {
+        if settings.form() == Diagonal::Isotropic && !psi.is_empty() {
+            let mean = self.kept(settings, 0, self.sum / psi.len() as f64);
+            psi.fill(mean);
+        }
+        let requirement = "above 0; the diagonal has no floor";
+        match self.refused {
+            None => Ok(self.lifted),
+            Some((index, value)) if value <= 0.0 => Err(Error::Entry { argument: "psi", index, value, requirement }),
+            Some((_, value)) => Err(Error::Overflow { quantity: "psi", value }),
+        }
+    }
+
+    /// How many entries were lifted, where the settings are [`Floor::Bound`] or [`Floor::REFUSE`].
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`], naming the first coordinate whose `ψ` would not be positive.
+    pub(crate) fn proper(self) -> Result<usize, Error> {
+        match self.refused {
+            None => Ok(self.lifted),
+            Some((pivot, _)) => Err(Error::NotPositiveDefinite { argument: "psi after the EM step", pivot }),
+        }
     }
 }
 
 /// Where a tile's current factor comes from.
 #[derive(Clone, Copy)]
-pub(super) enum Current<'a> {
+pub(crate) enum Current<'a> {
     /// `F·q₁`, as the maps have it.
     Start,
     Stored(Factor<'a>),
 }
 
 /// Turns the tile's `psi1` from the current `ψ₁` into the next, and leaves `U` in the memory.
-pub(super) fn advance_psi(
+pub(crate) fn advance_psi(
     target: Target<'_>,
     maps: &Maps,
     f: Tile<'_>,
@@ -236,19 +297,14 @@ pub(super) fn advance_psi(
                 outcome.lifted += usize::from(*value < bound);
                 *psi1 = value.max(bound);
             }
-            Floor::Refuse => {
-                if *value <= 0.0 || value.is_nan() {
-                    outcome.refused = outcome.refused.or(Some(first + i));
-                }
-                *psi1 = *value;
-            }
+            Floor::Settings(settings) => *psi1 = outcome.see(settings, first + i, *value),
         }
     }
     outcome
 }
 
 /// `w ← U·(L_H⁻¹M₁)` after [`advance_psi`].
-pub(super) fn write_factor(maps: &Maps, w: FactorMut<'_>, memory: &EmMemory) {
+pub(crate) fn write_factor(maps: &Maps, w: FactorMut<'_>, memory: &EmMemory) {
     let (p, values) = (maps.to_factor.nrows(), w.values);
     if let Some(r) = values.len().checked_div(p) {
         let u = MatRef::from_column_major_slice(&memory.a[..r * p], r, p);
@@ -257,29 +313,22 @@ pub(super) fn write_factor(maps: &Maps, w: FactorMut<'_>, memory: &EmMemory) {
     }
 }
 
-/// One EM step on a stored `(w1, psi1)` in place, the target's `(w, psi)` being other memory; `w` may have another rank.
-///
-/// # Errors
-/// [`Error::NotPositiveDefinite`], naming the coordinate where `ψ` would not be positive; `(w1, psi1)` is then spoiled.
-pub(super) fn step(
+/// The sums of a step from a stored `(w1, psi1)`, which may be the target's own `(w, psi)`.
+pub(crate) fn sums(
     target: Target<'_>,
     (w, psi): (Factor<'_>, &[f64]),
-    (w1, psi1): (&mut [f64], &mut [f64]),
-    floor: Floor,
+    (w1, psi1): (Factor<'_>, &[f64]),
     par: Par,
-) -> Result<usize, Error> {
-    let d = psi.len();
-    let p = w1.len() / d.max(1);
+) -> Sums {
+    let (d, p) = (psi.len(), w1.rank());
     let columns = target.columns;
-    let q = w.rank() + columns.len();
     let tiling = Tiling::for_width(w.rank() + p + columns.width(d));
     let height = tiling.height().min(d);
-    let memory = || (EmMemory::new(height, p), vec![0.0; height * p], columns.tile_memory(height));
-    let sums = tiling.fold(
-        (w, psi, Factor::new(w1, d), &*psi1),
+    tiling.fold(
+        (w, psi, w1, psi1),
         par,
-        memory,
-        || Sums::zeros(q, p),
+        || (EmMemory::new(height, p), vec![0.0; height * p], columns.tile_memory(height)),
+        || Sums::zeros(w.rank() + columns.len(), p),
         |sums, (memory, by_columns, x), first, (w, psi, w1, psi1)| {
             let by_columns = &mut by_columns[..w1.values.len()];
             transpose_rows(by_columns, w1);
@@ -287,44 +336,52 @@ pub(super) fn step(
             sums.add_tile(target.share, f, by_columns, psi1, memory);
         },
         |left, right| left.add(&right),
-    );
+    )
+}
+
+/// One EM step on a stored `(w1, psi1)` in place, the target's `(w, psi)` being other memory; `w` may have another rank.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`], [`Error::Overflow`]; `(w1, psi1)` is then as it was. What became of `ψ` the caller asks the
+/// outcome.
+pub(crate) fn step(
+    target: Target<'_>,
+    (w, psi): (Factor<'_>, &[f64]),
+    (w1, psi1): (&mut [f64], &mut [f64]),
+    floor: Floor,
+    par: Par,
+) -> Result<Outcome, Error> {
+    let d = psi.len();
+    let p = w1.len() / d.max(1);
+    let columns = target.columns;
+    let sums = sums(target, (w, psi), (Factor::new(w1, d), psi1), par);
     let maps = Maps::new(&sums, target.weights)?;
-    let outcome = tiling.fold(
+    let tiling = Tiling::for_width(w.rank() + p + columns.width(d));
+    let height = tiling.height().min(d);
+    Ok(tiling.fold(
         (w, psi, FactorMut::new(w1, d), psi1),
         par,
-        memory,
+        || (EmMemory::new(height, p), columns.tile_memory(height)),
         Outcome::default,
-        |outcome, (memory, _, x), first, (w, psi, w1, psi1)| {
+        |outcome, (memory, x), first, (w, psi, w1, psi1)| {
             let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
             let current = Current::Stored(w1.as_ref());
             outcome.add(advance_psi(target, &maps, f, current, (psi1, first), floor, memory));
             write_factor(&maps, w1, memory);
         },
         Outcome::add,
-    );
-    match outcome.refused {
-        None => Ok(outcome.lifted),
-        Some(pivot) => Err(Error::NotPositiveDefinite { argument: "psi after the EM step", pivot }),
-    }
-}
-
-/// `a·b` of small matrices, by one thread.
-pub(super) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
-    let mut out = Mat::zeros(a.nrows(), b.ncols());
-    if a.ncols() > 0 {
-        matmul(out.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
-    }
-    out
+    ))
 }
 
 /// Overwrites the lower triangle of `a` by its Cholesky factor.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`] named `argument`, [`Error::Linalg`] for what is not finite.
-pub(super) fn factor(a: MatMut<'_, f64>, argument: &'static str) -> Result<(), Error> {
+/// [`Error::NotPositiveDefinite`] named `argument`, [`Error::Overflow`] for what is not finite.
+pub(crate) fn factor(a: MatMut<'_, f64>, argument: &'static str) -> Result<(), Error> {
     let scratch = cholesky::factor_in_place_scratch(a.nrows(), Par::Seq);
     cholesky::factor_in_place(a, Par::Seq, MemStack::new(&mut MemBuffer::new(scratch))).map_err(|error| match error {
         LinalgError::NotPositiveDefinite { pivot } => Error::NotPositiveDefinite { argument, pivot },
+        LinalgError::NonFinite { value, .. } => Error::Overflow { quantity: argument, value },
         other => Error::Linalg(other),
     })
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::check;
 use crate::checkpoint::{Checkpoint, CheckpointError};
-use crate::error::{check_finite, check_positive};
 use crate::filter::StepInfo;
 use crate::forgetting::{Forget, Forgetting};
 
@@ -25,7 +25,7 @@ use crate::forgetting::{Forget, Forgetting};
 /// use vi_core::{AdaptiveFading, DenseGaussian, Explicit, GaussianLikelihood, filter};
 /// let mut fading = AdaptiveFading::new(20.0, 1.0)?;
 /// let mut belief = DenseGaussian::isotropic(&[0.0], 1.0)?;
-/// let (rule, mut scratch) = (Explicit(GaussianLikelihood::new(0.01)?), filter::Scratch::new(1));
+/// let (rule, mut scratch) = (Explicit(GaussianLikelihood::new(0.01)?), filter::Scratch::default());
 /// for t in 0..200 {
 ///     let level = if t < 100 { 0.0 } else { 5.0 }; // a jump
 ///     fading.apply(&mut belief)?;
@@ -52,7 +52,7 @@ impl AdaptiveFading {
     /// # Errors
     /// [`Error::Setting`] unless `memory ≥ 1` and `largest > 0`, both finite.
     pub fn new(memory: f64, largest: f64) -> Result<Self, Error> {
-        check_positive("largest", largest)?;
+        check::positive("largest", largest)?;
         if !(memory >= 1.0 && memory.is_finite()) {
             return Err(Error::Setting { name: "memory", value: memory, requirement: "finite and at least 1" });
         }
@@ -123,11 +123,11 @@ impl Checkpoint for AdaptiveFading {
     fn from_wire(wire: FadingWire) -> Result<Self, Error> {
         let FadingWire { memory, largest, innovation, uncertainty, seen, inflation } = wire;
         let read = || {
-            check_finite("means", &[innovation, uncertainty])?;
+            check::finite("means", &[innovation, uncertainty])?;
             if !(0.0..=memory).contains(&seen) {
                 return Err(Error::Setting { name: "seen", value: seen, requirement: "between 0 and the memory" });
             }
-            check_positive("inflation", inflation)?;
+            check::positive("inflation", inflation)?;
             Ok(Self { innovation, uncertainty, seen, inflation, ..Self::new(memory, largest)? })
         };
         read().map_err(CheckpointError::contents)

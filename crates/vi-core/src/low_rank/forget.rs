@@ -1,5 +1,7 @@
 //! How a low-rank belief forgets.
 
+use std::borrow::Cow;
+
 use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
@@ -14,33 +16,34 @@ impl Forget for LowRankGaussian {
 
     /// The belief with its waiting rows projected.
     fn anchor(&self) -> Result<Self, Error> {
-        let mut anchor = self.clone();
+        let mut anchor = self.normalised().into_owned();
         anchor.flush(Par::Seq)?;
         Ok(anchor)
     }
 
     /// `W ← √λ·W`, `ψ ← λψ`, waiting rows likewise: exact, nothing is projected. Cost `d(p + 1)` flops, in memory traffic.
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
-        if let Some(index) = self.precision.psi().iter().position(|psi| !(1.0 / (psi * lambda)).is_finite()) {
+        let factor = lambda * self.scale;
+        if let Some(index) = self.precision.psi().iter().position(|psi| !(1.0 / (psi * factor)).is_finite()) {
             return Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY });
         }
-        self.waiting.space.fade(lambda)?;
-        self.scale(lambda, &[]);
-        self.shown.take();
+        self.waiting.space.check_fade(factor)?;
+        self.scale = factor;
+        self.normalise();
         Ok(())
     }
 
     /// The waiting rows are projected first. Where the anchor has `W₀ ≠ 0`, its columns join `W` and are projected too.
     /// Cost `d·p²` flops, and a copy of the belief.
     fn return_towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
-        let mut next = self.clone();
+        let mut next = self.normalised().into_owned();
         next.flush(Par::Seq)?;
         // μ ← μ + P(1−λ)Λ₀(μ₀ − μ) on the new precision.
         let change: Vec<f64> =
             anchor.mean().iter().zip(&next.mean).map(|(to, from)| (1.0 - lambda) * (to - from)).collect();
         let pull = anchor.precision_mul(&change, Par::Seq)?;
         let prior: Vec<f64> = anchor.precision.psi().iter().map(|psi| (1.0 - lambda) * psi).collect();
-        next.scale(lambda, &prior);
+        next.multiply(lambda, &prior);
         let (precision, mean) = (next.precision, next.mean);
         let begun = self.begun.min(anchor.begun);
         let mut next = Self { counts: next.counts, begun, ..Self::from_parts(mean, precision, self.settings)? };
@@ -62,7 +65,7 @@ impl Forget for LowRankGaussian {
         if self.rank() > 0 {
             return Err(Error::Unsupported { operation: "additive noise", belief: "low-rank" });
         }
-        let mut next = self.clone();
+        let mut next = self.normalised().into_owned();
         next.flush(Par::Seq)?;
         let (_, psi) = next.precision.parts_mut();
         for (index, (psi, q)) in psi.iter_mut().zip(q).enumerate() {
@@ -78,8 +81,38 @@ impl Forget for LowRankGaussian {
 }
 
 impl LowRankGaussian {
+    /// The same belief with a scale of 1: a copy unless it has that already. Cost `d(p + 1)` flops for the copy.
+    pub(super) fn normalised(&self) -> Cow<'_, Self> {
+        if self.scale == 1.0 {
+            return Cow::Borrowed(self);
+        }
+        let mut copy = self.clone();
+        copy.normalise();
+        Cow::Owned(copy)
+    }
+
+    /// Multiplies the scale into `W`, `ψ` and the waiting rows. `WᵀΨ⁻¹W` stays as it is.
+    fn normalise(&mut self) {
+        let factor = std::mem::replace(&mut self.scale, 1.0);
+        self.waiting.space.fade(factor);
+        self.multiply(factor, &[]);
+        self.shown.take();
+        self.shown_precision.take();
+    }
+
+    /// Multiplies a small scale in, with no row waiting.
+    pub(super) fn renew_scale(&mut self) {
+        /// Far from where products with it end, and some 4,000 rows away at `λ = 0.99`.
+        const SMALLEST: f64 = 1e-19;
+        self.shown_precision.take();
+        if self.scale < SMALLEST {
+            let factor = std::mem::replace(&mut self.scale, 1.0);
+            self.multiply(factor, &[]);
+        }
+    }
+
     /// `W ← √λ·W`, `ψ ← λψ + prior`; an empty `prior` is 0, and then `WᵀΨ⁻¹W` stays as it is.
-    fn scale(&mut self, lambda: f64, prior: &[f64]) {
+    fn multiply(&mut self, lambda: f64, prior: &[f64]) {
         let (w, psi) = self.precision.parts_mut();
         let root = lambda.sqrt();
         for row in w.row_iter_mut() {
@@ -122,6 +155,9 @@ impl LowRankGaussian {
 
     /// `Λx` with the waiting rows, length `d`.
     pub(super) fn precision_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
+        if self.scale != 1.0 {
+            return self.normalised().precision_mul(x, par);
+        }
         let d = x.len();
         let product = self.precision.mul(MatRef::from_column_major_slice(x, d, 1), par)?;
         let mut out: Vec<f64> = product.col(0).iter().copied().collect();

@@ -18,42 +18,42 @@ const FEW: usize = 4;
 
 /// `W` as stored, row after row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Factor<'a> {
-    pub(super) values: &'a [f64],
+pub(crate) struct Factor<'a> {
+    pub(crate) values: &'a [f64],
     rows: usize,
 }
 
 /// The same to write.
-pub(super) struct FactorMut<'a> {
-    pub(super) values: &'a mut [f64],
+pub(crate) struct FactorMut<'a> {
+    pub(crate) values: &'a mut [f64],
     rows: usize,
 }
 
 impl<'a> Factor<'a> {
-    pub(super) fn new(values: &'a [f64], rows: usize) -> Self {
+    pub(crate) fn new(values: &'a [f64], rows: usize) -> Self {
         Self { values, rows }
     }
 
     /// `p`.
-    pub(super) fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.values.len() / self.rows.max(1)
     }
 
-    pub(super) fn matrix(&self) -> MatRef<'a, f64> {
+    pub(crate) fn matrix(&self) -> MatRef<'a, f64> {
         MatRef::from_row_major_slice(self.values, self.rows, self.rank())
     }
 }
 
 impl<'a> FactorMut<'a> {
-    pub(super) fn new(values: &'a mut [f64], rows: usize) -> Self {
+    pub(crate) fn new(values: &'a mut [f64], rows: usize) -> Self {
         Self { values, rows }
     }
 
-    pub(super) fn reborrow(&mut self) -> FactorMut<'_> {
+    pub(crate) fn reborrow(&mut self) -> FactorMut<'_> {
         FactorMut { values: self.values, rows: self.rows }
     }
 
-    pub(super) fn as_ref(&self) -> Factor<'_> {
+    pub(crate) fn as_ref(&self) -> Factor<'_> {
         Factor { values: self.values, rows: self.rows }
     }
 }
@@ -82,12 +82,12 @@ impl Rows for FactorMut<'_> {
 
 /// What belongs to one tile: `F = [W X]` and `ψ`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tile<'a> {
+pub(crate) struct Tile<'a> {
     /// `r × p`.
-    pub(super) w: Factor<'a>,
+    pub(crate) w: Factor<'a>,
     /// `k × r`.
-    pub(super) x: Part<'a>,
-    pub(super) psi: &'a [f64],
+    pub(crate) x: Part<'a>,
+    pub(crate) psi: &'a [f64],
 }
 
 impl Tile<'_> {
@@ -397,7 +397,7 @@ pub(super) fn add_gram(gram: MatMut<'_, f64>, w: Factor<'_>, psi: &[f64], memory
         ),
     }
     let scaled = MatRef::from_row_major_slice(scaled, r, p);
-    lower_product(gram, scaled.transpose(), scaled);
+    lower_product(gram, scaled.transpose(), scaled, Par::Seq);
 }
 
 /// Row-major to column after column.

@@ -4,10 +4,10 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::tiles::Tiling;
 
 use super::LowRankGaussian;
-use super::columns::{Part, SparseRows};
+use super::columns::Part;
 use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row, vectorised};
 use super::waiting::Rows;
-use crate::SparseRow;
+use crate::Row;
 
 /// What `k` new rows look like: `WᵀΨ⁻¹X` (`p × k`), `x_jᵀΨ⁻¹x` for waiting and new rows, `Xᵀμ₀`.
 #[derive(Debug)]
@@ -80,35 +80,43 @@ impl LowRankGaussian {
                 if k == 1 {
                     own[(0, 0)] += row_dot(x.row(0), y);
                 } else {
-                    lower_product(own, x, MatRef::from_column_major_slice(y, r, k));
+                    lower_product(own, x, MatRef::from_column_major_slice(y, r, k), Par::Seq);
                 }
             },
             |left, right| left.add(&right),
         )
     }
 
+    /// Looks along one row.
+    pub(super) fn look_along(&self, x: Row<'_>, par: Par) -> Looked {
+        match x {
+            Row::Dense(values) => self.look(MatRef::from_row_major_slice(values, 1, values.len()), par),
+            Row::Sparse { positions, values } => self.look_sparse(positions, values),
+        }
+    }
+
     /// Looks along a sparse row: work for its entries alone.
-    pub(super) fn look_sparse(&self, row: SparseRow<'_>) -> Looked {
+    fn look_sparse(&self, positions: &[usize], values: &[f64]) -> Looked {
         let d = self.mean.len();
         let k0 = self.waiting.len();
         let mut looked = Looked::zeros(self.rank(), k0, 1);
         let psi = self.precision.psi();
-        for (i, x) in row.entries() {
+        for (&i, &x) in positions.iter().zip(values) {
             let y = x / psi[i];
             for (to, w) in looked.wx.col_mut(0).iter_mut().zip(self.precision.w_row(i)) {
                 *to += y * w;
             }
             looked.xx[(k0, 0)] += x * y;
             looked.means[(0, 0)] += x * self.mean[i];
-            if let Rows::Dense(values) = &self.waiting.rows {
+            if let Rows::Dense(rows) = &self.waiting.rows {
                 for j in 0..k0 {
-                    looked.xx[(j, 0)] += values[j * d + i] * y;
+                    looked.xx[(j, 0)] += rows[j * d + i] * y;
                 }
             }
         }
         if let Rows::Sparse(rows) = &self.waiting.rows {
             for j in 0..k0 {
-                looked.xx[(j, 0)] = sparse_product(rows, j, row, psi);
+                looked.xx[(j, 0)] = sparse_product(rows.row(j), (positions, values), psi);
             }
         }
         looked
@@ -116,11 +124,10 @@ impl LowRankGaussian {
 }
 
 /// `x_jᵀΨ⁻¹x` of two sparse rows.
-fn sparse_product(rows: &SparseRows, j: usize, row: SparseRow<'_>, psi: &[f64]) -> f64 {
-    let (indices, values) = rows.row(j);
+fn sparse_product((indices, values): (&[usize], &[f64]), row: (&[usize], &[f64]), psi: &[f64]) -> f64 {
     let mut other = indices.iter().zip(values).peekable();
     let mut sum = 0.0;
-    for (i, x) in row.entries() {
+    for (&i, x) in row.0.iter().zip(row.1) {
         while other.next_if(|(index, _)| **index < i).is_some() {}
         if let Some((_, value)) = other.next_if(|(index, _)| **index == i) {
             sum += value * (x / psi[i]);

@@ -1,55 +1,142 @@
-//! Low-rank beliefs of shards: their factors side by side, then one projection.
+//! Low-rank beliefs of shards: their columns beside each other, a bounded number at a time, then a projection.
+
+use std::borrow::Cow;
 
 use vi_linalg::LowRank;
-use vi_linalg::faer::Par;
+use vi_linalg::eigen::eigen;
+use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::LowRankGaussian;
+use super::kernels::lower_product;
 use crate::Error;
 use crate::belief::Belief;
 use crate::merge::Mergeable;
+
+/// Columns that are brought together before a projection: work and memory in their space take cubes and squares of them.
+const COLUMNS: usize = 256;
 
 impl Mergeable for LowRankGaussian {
     const SHARD_KIND: &'static str = "vi-core/low-rank-shard";
 
     /// `ψ = ψ₀ + Σ(ψ_k − ψ₀)`, `W = [W₁ … W_K]` and the rows that wait, a prior's own `W₀` taken off `K − 1` times; the mean
-    /// exactly, `μ = μ₀ + PΣΛ_k(μ_k − μ₀)`; then one projection. Cost `d(Kp)²` flops, memory for the `Kp` columns.
+    /// exactly, `μ = μ₀ + PΣΛ_k(μ_k − μ₀)`; then one projection.
+    ///
+    /// Up to `d = 256` the columns of all shards are gathered as their `d × d` sum: `d²` flops for each column and one projection.
+    /// In more dimensions shards join in groups of at most 256 columns, or as many as one block has, each group projected before
+    /// the next. Either way the cost is linear in `K`.
     fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error> {
-        let (d, shards) = (prior.dim(), parts.len() as f64);
-        let mut psi = prior.precision.psi().to_vec();
+        let normalised: Vec<_> = parts.iter().map(|part| part.normalised()).collect();
+        let parts: Vec<&Self> = normalised.iter().map(Cow::as_ref).collect();
+        let mut prior = prior.normalised().into_owned();
+        prior.flush(Par::Seq)?;
+        let (mean, precision) = (prior.mean.clone(), prior.precision.clone());
+        let mut merged = Self { begun: prior.begun, ..Self::from_parts(mean, precision, prior.settings)? };
+        let mut rest = parts.as_slice();
+        while !rest.is_empty() {
+            let (group, others) = rest.split_at(prior.fitting(rest));
+            merged = merged.with_gains(&prior, group)?;
+            rest = others;
+        }
+        Ok(merged)
+    }
+}
+
+impl LowRankGaussian {
+    /// How many of `parts` are brought in at once, at least one.
+    fn fitting(&self, parts: &[&Self]) -> usize {
+        if self.dim() <= COLUMNS {
+            return parts.len();
+        }
+        // The belief's own columns, and the prior's to be taken off.
+        let mut columns = 2 * self.rank();
+        let fits = parts.iter().take_while(|part| {
+            columns += part.rank() + part.waiting();
+            columns <= COLUMNS
+        });
+        fits.count().max(1)
+    }
+
+    /// This belief, no row waiting, with what `parts` have gained over `prior`:
+    ///
+    /// ```text
+    /// Λ⁺ = Λ + Σ(Λ_k − Λ₀),    μ⁺ = μ + P⁺·Σ(Λ_k(μ_k − μ) − Λ₀(μ₀ − μ))
+    /// ```
+    ///
+    /// before the projection.
+    fn with_gains(&self, prior: &Self, parts: &[&Self]) -> Result<Self, Error> {
+        let d = self.dim();
+        let mut psi = self.precision.psi().to_vec();
         let mut pull = vec![0.0; d];
-        let mut prior_alone = prior.clone();
-        prior_alone.flush(Par::Seq)?;
+        let from_here =
+            |mean: &[f64]| -> Vec<f64> { mean.iter().zip(&self.mean).map(|(to, from)| to - from).collect() };
+        let of_prior = prior.precision_mul(&from_here(&prior.mean), Par::Seq)?;
         for part in parts {
-            for ((psi, own), prior) in psi.iter_mut().zip(part.precision.psi()).zip(prior_alone.precision.psi()) {
+            for ((psi, own), prior) in psi.iter_mut().zip(part.precision.psi()).zip(prior.precision.psi()) {
                 *psi += own - prior;
             }
-            let difference: Vec<f64> =
-                part.mean().iter().zip(prior_alone.mean()).map(|(own, prior)| own - prior).collect();
-            for (pull, own) in pull.iter_mut().zip(part.precision_mul(&difference, Par::Seq)?) {
-                *pull += own;
+            let own = part.precision_mul(&from_here(part.mean()), Par::Seq)?;
+            for ((pull, own), prior) in pull.iter_mut().zip(own).zip(&of_prior) {
+                *pull += own - prior;
             }
         }
         if let Some(pivot) = psi.iter().position(|psi| !(*psi > 0.0 && psi.is_finite())) {
             return Err(Error::NotPositiveDefinite { argument: "psi of the merged precision", pivot });
         }
-        let precision = LowRank::diagonal_only(&psi, prior.rank())?;
-        let mean = prior_alone.mean().to_vec();
-        let mut merged = Self { begun: prior.begun, ..Self::from_parts(mean, precision, prior.settings)? };
-        for part in parts {
-            merged.push_columns(part.precision.w().transpose(), |_| 1.0, Par::Seq)?;
-        }
-        for part in parts {
-            let columns = part.waiting.rows.columns(d);
-            let mut memory = columns.tile_memory(d);
-            let curvatures: Vec<f64> = part.waiting.space.curvatures().collect();
-            merged.push_columns(columns.tile(0, d, &mut memory), |t| curvatures[t], Par::Seq)?;
-        }
-        if prior_alone.precision.w_row_major().iter().any(|w| *w != 0.0) {
-            merged.push_columns(prior_alone.precision.w().transpose(), |_| 1.0 - shards, Par::Seq)?;
+        let precision = LowRank::from_row_major(self.precision.w_row_major().to_vec(), self.rank(), psi)?;
+        let fresh = Self::from_parts(self.mean.clone(), precision, self.settings)?;
+        let mut merged = Self { begun: self.begun, counts: self.counts, ..fresh };
+        let columns: usize = parts.iter().map(|part| part.rank() + part.waiting()).sum();
+        if columns > d && d <= COLUMNS {
+            let mut sum = Mat::zeros(d, d);
+            each_gain(prior, parts, |x, weights| {
+                let weighted = Mat::from_fn(x.nrows(), d, |j, i| weights[j] * x[(j, i)]);
+                lower_product(sum.as_mut(), x.transpose(), weighted.as_ref(), Par::Seq);
+                Ok(())
+            })?;
+            let (weights, rows) = taken_apart(sum, merged.precision.psi())?;
+            merged.push_columns(rows.as_ref(), |j| weights[j], Par::Seq)?;
+        } else {
+            each_gain(prior, parts, |x, weights| merged.push_columns(x, |j| weights[j], Par::Seq))?;
         }
         let change = merged.covariance_mul(&pull, Par::Seq)?;
         merged.shift_mean(&change)?;
         merged.flush(Par::Seq)?;
         Ok(merged)
     }
+}
+
+/// Hands over the columns that `parts` have and `prior` has not, as rows with their weights; what takes away comes last.
+fn each_gain(
+    prior: &LowRankGaussian,
+    parts: &[&LowRankGaussian],
+    mut take: impl FnMut(MatRef<'_, f64>, &[f64]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (d, p) = (prior.dim(), prior.rank());
+    for part in parts {
+        take(part.precision.w().transpose(), &vec![1.0; p])?;
+    }
+    for part in parts {
+        let columns = part.waiting.rows.columns(d);
+        let mut memory = columns.tile_memory(d);
+        let curvatures: Vec<f64> = part.waiting.space.curvatures().collect();
+        take(columns.tile(0, d, &mut memory), &curvatures)?;
+    }
+    if prior.precision.w_row_major().iter().any(|w| *w != 0.0) {
+        take(prior.precision.w().transpose(), &vec![-(parts.len() as f64); p])?;
+    }
+    Ok(())
+}
+
+/// `Σ_j λ_j·x_jx_jᵀ` (lower triangle, `d × d`) as weights `λ` in falling order and rows `x`, by eigenvectors in the metric of `Ψ`.
+fn taken_apart(mut sum: Mat<f64>, psi: &[f64]) -> Result<(Vec<f64>, Mat<f64>), Error> {
+    let d = psi.len();
+    let roots: Vec<f64> = psi.iter().map(|psi| psi.sqrt()).collect();
+    for j in 0..d {
+        for i in j..d {
+            sum[(i, j)] /= roots[i] * roots[j];
+        }
+    }
+    let (mut values, vectors) = eigen(sum.as_ref(), Par::Seq)?;
+    values.reverse();
+    Ok((values, Mat::from_fn(d, d, |j, i| roots[i] * vectors[(i, d - 1 - j)])))
 }

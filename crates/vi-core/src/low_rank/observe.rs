@@ -9,11 +9,12 @@ use super::columns::Columns;
 use super::look::Looked;
 use super::settings::Scheme;
 use super::space::Seen;
+use super::step::{LowRankStep, in_scale};
 use crate::belief::{Belief, Projection};
-use crate::error::{check_finite, check_len, check_results};
+use crate::check;
 use crate::filter::{StepInfo, check_inputs, check_observations};
 use crate::sparse::check_sparse_rows;
-use crate::{Error, Site, SiteRule, SiteRules, SparseRow};
+use crate::{Error, Row, Site, SiteRule, SiteRules, SparseRow};
 
 impl LowRankGaussian {
     /// One observation with a dense row of length `d`.
@@ -25,13 +26,28 @@ impl LowRankGaussian {
     /// # Errors
     /// As [`filter::step`](crate::filter::step) and [`flush`](Self::flush); the belief is then as it was, to the bit.
     pub fn step<R: SiteRule>(&mut self, rule: &R, x: &[f64], y: f64, par: Par) -> Result<StepInfo, Error> {
-        check_len("x", self.dim(), x.len())?;
-        check_finite("x", x)?;
+        self.step_row(rule, x.into(), y, par)
+    }
+
+    fn step_row<R: SiteRule>(&mut self, rule: &R, x: Row<'_>, y: f64, par: Par) -> Result<StepInfo, Error> {
+        x.check(self.dim())?;
         rule.check_label(y)?;
-        let x = MatRef::from_row_major_slice(x, 1, x.len());
-        let seen = self.see(&self.look(x, par))?;
-        let site = rule.site(seen.projection.mean, seen.projection.variance, y)?;
-        self.absorb_seen(x, seen, site, par)
+        if !matches!(self.settings.scheme, Scheme::Blocked { .. }) {
+            let mut memory = Vec::new();
+            let x = x.written_out(self.dim(), &mut memory);
+            let x = MatRef::from_row_major_slice(x, 1, x.len());
+            let seen = self.see(&self.look(x, par))?;
+            let projection = seen.projection(self.scale)?;
+            let site = rule.site(projection.mean, projection.variance, y)?;
+            self.absorb_seen(x, seen, site, par)?;
+            return Ok(StepInfo { projection, site });
+        }
+        let mut step = LowRankStep::default();
+        let projection = self.project_row(x, 1.0, &mut step, par)?;
+        let site = rule.site(projection.mean, projection.variance, y)?;
+        self.prepare_row(x, site, &mut step, par)?;
+        self.commit_row(x, &mut step, par);
+        Ok(StepInfo { projection, site })
     }
 
     /// One observation with a sparse row: `2(p + k)` flops for each entry while `k` rows wait, and the memory of its entries.
@@ -57,30 +73,8 @@ impl LowRankGaussian {
         y: f64,
         par: Par,
     ) -> Result<StepInfo, Error> {
-        check_len("row", self.dim(), row.dim())?;
-        rule.check_label(y)?;
-        let seen = self.see(&self.look_sparse(row))?;
-        let site = rule.site(seen.projection.mean, seen.projection.variance, y)?;
-        if !matches!(self.settings.scheme, Scheme::Blocked { .. }) {
-            let mut x = vec![0.0; row.dim()];
-            for (i, value) in row.entries() {
-                x[i] = value;
-            }
-            return self.absorb_seen(MatRef::from_row_major_slice(&x, 1, x.len()), seen, site, par);
-        }
-        let info = StepInfo { projection: seen.projection, site };
-        let block = self.settings.block();
-        self.waiting.space.push(seen, site, self.bounds)?;
-        let undo = self.waiting.rows.push_sparse(row, block);
-        if self.waiting.len() >= block
-            && let Err(error) = self.flush(par)
-        {
-            self.waiting.rows.undo(undo, row.dim());
-            self.waiting.space.rows.pop();
-            return Err(error);
-        }
-        self.shown.take();
-        Ok(info)
+        check::length("row", self.dim(), row.dim())?;
+        self.step_row(rule, row.into(), y, par)
     }
 
     /// Up to [`room`](Self::room) observations, the rows of `x` (`k × d`) with labels `y` (length `k`): all of them or, on an
@@ -259,24 +253,22 @@ impl LowRankGaussian {
         site: &mut impl FnMut(usize, Projection) -> Result<Site, Error>,
     ) -> Result<StepInfo, Error> {
         let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
-        let projection = seen.projection;
+        let projection = seen.projection(self.scale)?;
         let site = site(t, projection)?;
-        self.waiting.space.push(seen, site, self.bounds)?;
+        self.push(seen, site)?;
         Ok(StepInfo { projection, site })
     }
 
+    /// A row that has been seen enters the space with its site.
+    fn push(&mut self, seen: Seen, site: Site) -> Result<(), Error> {
+        site.check(seen.projection(self.scale)?.variance)?;
+        self.waiting.space.push(seen, in_scale(site, self.scale), self.bounds)
+    }
+
     /// Absorbs a dense row that has been seen.
-    pub(super) fn absorb_seen(
-        &mut self,
-        x: MatRef<'_, f64>,
-        seen: Seen,
-        site: Site,
-        par: Par,
-    ) -> Result<StepInfo, Error> {
-        let info = StepInfo { projection: seen.projection, site };
-        self.waiting.space.push(seen, site, self.bounds)?;
-        self.settle(x, par)?;
-        Ok(info)
+    pub(super) fn absorb_seen(&mut self, x: MatRef<'_, f64>, seen: Seen, site: Site, par: Par) -> Result<(), Error> {
+        self.push(seen, site)?;
+        self.settle(x, par)
     }
 
     /// Adds `XXᵀ` to the precision for a matrix `X` given by its columns, the rows of `x` (`K × d`); the mean stays.
@@ -310,12 +302,25 @@ impl LowRankGaussian {
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Overflow`]; the belief is then as it was.
     pub fn shift_mean(&mut self, change: &[f64]) -> Result<(), Error> {
-        check_len("change", self.dim(), change.len())?;
-        check_finite("change", change)?;
-        check_results("μ + change", self.mean.iter().zip(change).map(|(mean, change)| mean + change))?;
+        check::length("change", self.dim(), change.len())?;
+        check::finite("change", change)?;
+        check::results("μ + change", self.mean.iter().zip(change).map(|(mean, change)| mean + change))?;
         axpy(&mut self.mean, 1.0, change);
         self.shown.take();
         Ok(())
+    }
+
+    /// [`shift_mean`](Self::shift_mean) and [`add_information`](Self::add_information), both or neither.
+    ///
+    /// # Errors
+    /// As both; the belief is then as it was, to the bit.
+    pub(crate) fn move_and_inform(&mut self, change: &[f64], x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        let mean = self.mean.clone();
+        self.shift_mean(change)?;
+        self.add_information(x, par).inspect_err(|_| {
+            self.mean = mean;
+            self.shown.take();
+        })
     }
 
     /// The last rows of the space are those of `x`: projects what is due, or keeps them. An error takes them back.

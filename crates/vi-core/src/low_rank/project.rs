@@ -20,10 +20,10 @@ use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
 use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
 use super::range::Bounds;
 use super::settings::Scheme;
-use super::space::solve;
+use super::space::{Space, solve};
 use super::spectral::{self, SpectralStart};
 use crate::Error;
-use crate::divergence::finite;
+use crate::check;
 
 /// What the last pass sums.
 pub(super) struct Written {
@@ -39,6 +39,38 @@ impl Written {
     pub(super) fn add(&mut self, other: &Self) {
         self.gram += &other.gram;
         self.outcome.add(other.outcome);
+    }
+}
+
+/// A projection that is ready to be written.
+pub(super) struct Plan {
+    /// `D²`.
+    weights: Vec<f64>,
+    start: SpectralStart,
+    /// `m`.
+    shift: Mat<f64>,
+    begun: f64,
+    lifted: usize,
+    way: Way,
+}
+
+/// What follows the spectral start.
+enum Way {
+    Start,
+    OneStep { psi1: Vec<f64>, maps: Maps },
+    Steps { w1: Vec<f64>, psi1: Vec<f64> },
+}
+
+impl Plan {
+    fn target<'a>(&'a self, columns: Columns<'a>) -> Target<'a> {
+        Target { columns, weights: &self.weights, share: 1.0, least: self.start.least, begun: self.begun }
+    }
+
+    /// Whether the new `I + WᵀΨ⁻¹W` may have no factor in floats, for which its largest eigenvalue has to be near `1/(pε)`. The
+    /// step keeps it within a few times that of `Ψ^(−½)SΨ^(−½)`.
+    pub(super) fn may_lose_the_capacitance(&self) -> bool {
+        let largest = self.start.largest;
+        largest.is_nan() || largest > 1e9
     }
 }
 
@@ -80,28 +112,84 @@ impl LowRankGaussian {
 
     /// Projects the rows of the space, whose coordinates are `columns`. The space is left as it is; on an error all is.
     pub(super) fn project(&mut self, columns: Columns<'_>, par: Par) -> Result<(), Error> {
-        let p = self.rank();
-        let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(self.waiting.space.curvatures()).collect();
-        let gram = self.waiting.space.gram(self.gram.as_ref());
+        let space = std::mem::take(&mut self.waiting.space);
+        let projected =
+            self.plan(&space, columns, self.scale, par).and_then(|plan| self.write_plan(&space, columns, &plan, par));
+        self.waiting.space = space;
+        projected
+    }
+
+    /// Everything about the projection of the rows of `space` that can fail, with `scale` as the belief's: one pass over `W`.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub(super) fn plan(&self, space: &Space, columns: Columns<'_>, scale: f64, par: Par) -> Result<Plan, Error> {
+        let (p, d) = (self.rank(), self.mean.len());
+        let weights = space.weights(p);
+        let gram = space.gram(self.gram.as_ref());
         let start = spectral::start(gram.as_ref(), &weights, p)?;
-        let target = Target { columns, weights: &weights, share: 1.0, least: start.least, begun: self.begun };
-        let shift = self.mean_coefficients()?;
+        let shift = self.checked_mean_weights(space)?;
+        let begun = self.begun / scale;
+        let mut plan = Plan { weights, start, shift, begun, lifted: 0, way: Way::Start };
+        let target = plan.target(columns);
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         let inner_loops = match self.settings.scheme {
             Scheme::Blocked { inner_loops, .. } => inner_loops,
             Scheme::OneLoop | Scheme::Recursive { .. } => 0,
         };
-        let written = match inner_loops {
-            0 => self.write_start(target, &start, &shift, par),
-            1 => self.write_one_step(target, &start, &shift, par)?,
-            _ => self.write_steps(target, &start, &shift, inner_loops, par)?,
+        (plan.lifted, plan.way) = match inner_loops {
+            0 => (0, Way::Start),
+            1 => {
+                let mut psi1 = vec![0.0; d];
+                let (sums, lifted) = start_sums(target, &plan.start, (w, psi), &mut psi1, par);
+                let maps = Maps::new(&sums, target.weights)?.with_start(plan.start.q1.as_ref());
+                (lifted, Way::OneStep { psi1, maps })
+            }
+            _ => {
+                let (mut w1, mut psi1) = (vec![0.0; d * p], vec![0.0; d]);
+                let mut lifted = keep_start(target, &plan.start, (w, psi), (&mut w1, &mut psi1), par);
+                for _ in 0..inner_loops {
+                    lifted += em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Bound, par)?.proper()?;
+                }
+                (lifted, Way::Steps { w1, psi1 })
+            }
         };
+        Ok(plan)
+    }
+
+    /// Writes what has been planned for the same rows.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub(super) fn write_plan(
+        &mut self,
+        space: &Space,
+        columns: Columns<'_>,
+        plan: &Plan,
+        par: Par,
+    ) -> Result<(), Error> {
+        debug_assert_eq!(space.len(), columns.len());
+        let target = plan.target(columns);
+        let mut written = match &plan.way {
+            Way::Start => self.write_start(target, &plan.start, &plan.shift, par),
+            Way::OneStep { psi1, maps } => self.write_one_step(target, psi1, maps, &plan.shift, par),
+            Way::Steps { w1, psi1 } => {
+                let gram = self.replace_precision((w1, psi1), columns, &plan.shift, par);
+                Written { gram, outcome: Outcome::default() }
+            }
+        };
+        written.outcome.lifted += plan.lifted;
         self.finish(written)
     }
 
     /// The Gram matrix of the new factor, and what was counted.
+    ///
+    /// # Errors
+    /// [`Error::Linalg`] for a factor so large that `I + WᵀΨ⁻¹W` is not positive definite in floats; the belief is then spoiled.
     pub(super) fn finish(&mut self, written: Written) -> Result<(), Error> {
         self.capacitance = Capacitance::from_gram(written.gram.clone())?;
         self.gram = written.gram;
+        self.renew_scale();
         self.bounds = Bounds::of(self.precision.psi());
         self.counts.projections += 1;
         self.counts.lifted += written.outcome.lifted as u64;
@@ -109,20 +197,25 @@ impl LowRankGaussian {
         Ok(())
     }
 
-    /// `m` with `μ = μ₀ + Ψ⁻¹F·m`: `(−M⁻¹·WᵀΨ⁻¹Xs, s)`.
+    /// `m` with `μ = μ₀ + Ψ⁻¹F·m` for the rows of `space`: `(−M⁻¹·WᵀΨ⁻¹Xs, s)`.
+    pub(super) fn mean_weights(&self, space: &Space) -> Mat<f64> {
+        self.covariance_coefficients(space, &space.mean_weights())
+    }
+
+    /// The same, of floats.
     ///
     /// # Errors
     /// [`Error::Overflow`].
-    pub(super) fn mean_coefficients(&self) -> Result<Mat<f64>, Error> {
-        let m = self.covariance_coefficients(&self.waiting.space.mean_weights());
-        m.col(0).iter().try_for_each(|value| finite("weight of a row in the mean", *value).map(drop))?;
+    pub(super) fn checked_mean_weights(&self, space: &Space) -> Result<Mat<f64>, Error> {
+        let m = self.mean_weights(space);
+        m.col(0).iter().try_for_each(|value| check::result("weight of a row in the mean", *value).map(drop))?;
         Ok(m)
     }
 
     /// `m` with `P₀X·s = Ψ⁻¹F·m`.
-    pub(super) fn covariance_coefficients(&self, s: &[f64]) -> Mat<f64> {
+    pub(super) fn covariance_coefficients(&self, space: &Space, s: &[f64]) -> Mat<f64> {
         let p = self.rank();
-        let mut on_w = self.waiting.space.combine_wx(s, p);
+        let mut on_w = space.combine_wx(s, p);
         solve(self.root(), &mut on_w);
         Mat::from_fn(p + s.len(), 1, |j, _| if j < p { -on_w[j] } else { s[j - p] })
     }
@@ -153,61 +246,31 @@ impl LowRankGaussian {
     }
 
     /// The spectral start and one EM step, `W₁` computed twice and never stored.
-    fn write_one_step(
-        &mut self,
-        target: Target<'_>,
-        start: &SpectralStart,
-        shift: &Mat<f64>,
-        par: Par,
-    ) -> Result<Written, Error> {
+    fn write_one_step(&mut self, target: Target<'_>, psi1: &[f64], maps: &Maps, shift: &Mat<f64>, par: Par) -> Written {
         let (p, d) = (self.rank(), self.mean.len());
-        let mut psi1 = vec![0.0; d];
-        let (w, psi) = self.precision.row_major_mut();
-        let (sums, lifted) = start_sums(target, start, (Factor::new(w, d), psi), &mut psi1, par);
-        let maps = Maps::new(&sums, target.weights)?.with_start(start.q1.as_ref());
         let columns = target.columns;
         let tiling = target.tiling(p);
         let height = tiling.height().min(d);
-        let mut written = tiling.fold(
-            (FactorMut::new(w, d), psi, psi1.as_mut_slice(), self.mean.as_mut_slice()),
+        let (w, psi) = self.precision.row_major_mut();
+        tiling.fold(
+            (FactorMut::new(w, d), psi, psi1, self.mean.as_mut_slice()),
             par,
-            || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], columns.tile_memory(height)),
+            || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], vec![0.0; height], columns.tile_memory(height)),
             || Written::zeros(p),
-            |written, (memory, other, x), first, (mut w, psi, psi1, mean)| {
+            |written, (memory, other, new_psi, x), first, (mut w, psi, psi1, mean)| {
+                let new_psi = &mut new_psi[..psi.len()];
+                new_psi.copy_from_slice(psi1);
                 let f = Tile { w: w.as_ref(), x: columns.part(first, psi.len(), x), psi };
                 f.shift_mean(mean, shift.as_ref(), other);
-                let psi_and_first = (&mut *psi1, first);
-                let found = em::advance_psi(target, &maps, f, Current::Start, psi_and_first, Floor::Bound, memory);
+                let psi_and_first = (&mut *new_psi, first);
+                let found = em::advance_psi(target, maps, f, Current::Start, psi_and_first, Floor::Bound, memory);
                 written.outcome.add(found);
-                em::write_factor(&maps, w.reborrow(), memory);
-                psi.copy_from_slice(psi1);
+                em::write_factor(maps, w.reborrow(), memory);
+                psi.copy_from_slice(new_psi);
                 add_gram(written.gram.as_mut(), w.as_ref(), psi, other);
             },
             |left, right| left.add(&right),
-        );
-        written.outcome.lifted += lifted;
-        Ok(written)
-    }
-
-    /// The spectral start and several EM steps, on a second `(W, ψ)`.
-    fn write_steps(
-        &mut self,
-        target: Target<'_>,
-        start: &SpectralStart,
-        shift: &Mat<f64>,
-        inner_loops: usize,
-        par: Par,
-    ) -> Result<Written, Error> {
-        let (p, d) = (self.rank(), self.mean.len());
-        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
-        let (mut w1, mut psi1) = (vec![0.0; d * p], vec![0.0; d]);
-        let lifted = keep_start(target, start, (w, psi), (&mut w1, &mut psi1), par);
-        let mut outcome = Outcome { lifted, ..Outcome::default() };
-        for _ in 0..inner_loops {
-            outcome.lifted += em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Bound, par)?;
-        }
-        let gram = self.replace_precision((&w1, &psi1), target.columns, shift, par);
-        Ok(Written { gram, outcome })
+        )
     }
 
     /// Moves the mean by `Ψ⁻¹F·shift` on the old `(W, ψ)`, then puts the new ones in their place.

@@ -27,16 +27,16 @@ impl LowRankGaussian {
     ) -> Result<(), Error> {
         let (p, d) = (self.rank(), self.mean.len());
         let columns = Columns::Dense(x);
-        let weights: Vec<f64> = std::iter::repeat_n(1.0, p).chain(self.waiting.space.curvatures()).collect();
+        let weights = self.waiting.space.weights(p);
         let target = Target { columns, weights: &weights, share: 1.0, least: 1.0, begun: 0.0 };
         let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         let (mut w1, mut psi1) = (self.precision.w_row_major().to_vec(), psi.to_vec());
         for _ in 0..inner_loops {
-            em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Refuse, par)?;
+            em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::REFUSE, par)?.proper()?;
         }
         // Fails where the new factor is beyond the range of floats, before anything is written.
         Capacitance::from_gram(weighted_gram(MatRef::from_row_major_slice(&w1, d, p), &psi1, par))?;
-        let mut shift = self.mean_coefficients()?;
+        let mut shift = self.checked_mean_weights(&self.waiting.space)?;
         if mean == MeanMoves::AfterProjection {
             self.check_move_after(x, &psi1)?;
             shift.as_mut().fill(0.0);
@@ -74,7 +74,7 @@ impl LowRankGaussian {
             fresh.overlaps.fill(0.0);
             self.waiting.space.rows.push(fresh);
         }
-        let shift = self.covariance_coefficients(&self.waiting.space.mean_weights());
+        let shift = self.mean_weights(&self.waiting.space);
         let mut mean = std::mem::take(&mut self.mean);
         self.add_scaled(&mut mean, Columns::Dense(x), &shift, par);
         self.mean = mean;

@@ -5,6 +5,9 @@ use crate::Error;
 /// Largest rank and largest block: what is done in their space takes squares of them.
 const LARGEST: usize = 16_384;
 
+/// Most EM steps of a projection: each is a pass over `W`, and they converge in some tens.
+const MOST_LOOPS: usize = 1000;
+
 /// When the mean moves in the [recursion as printed](LowRankSettings::recursive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeanMoves {
@@ -74,11 +77,9 @@ impl LowRankSettings {
     /// ([`with_small_factor`](super::LowRankGaussian::with_small_factor)). For figures beside the other forms.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a rank above 16384 or `inner_loops = 0`.
+    /// [`Error::Setting`] for a rank above 16384, or unless `1 ≤ inner_loops ≤ 1000`.
     pub fn recursive(rank: usize, inner_loops: usize, mean: MeanMoves) -> Result<Self, Error> {
-        if inner_loops == 0 {
-            return Err(Error::Setting { name: "inner_loops", value: 0.0, requirement: "at least 1" });
-        }
+        check_loops(1, inner_loops)?;
         Ok(Self { rank: check_rank(rank)?, scheme: Scheme::Recursive { inner_loops, mean } })
     }
 
@@ -110,11 +111,14 @@ impl LowRankSettings {
     /// from the old `(W, Ψ)` in the [`recursive`](Self::recursive) one, where there is at least one.
     ///
     /// # Errors
-    /// [`Error::Setting`] for `inner_loops = 0` in the recursive form, and for any number in
+    /// [`Error::Setting`] for more than 1000, for `inner_loops = 0` in the recursive form, and for any number in
     /// [`one_loop`](Self::one_loop), which has one.
     pub fn with_inner_loops(self, inner_loops: usize) -> Result<Self, Error> {
         match self.scheme {
-            Scheme::Blocked { block, .. } => Ok(Self { scheme: Scheme::Blocked { block, inner_loops }, ..self }),
+            Scheme::Blocked { block, .. } => {
+                check_loops(0, inner_loops)?;
+                Ok(Self { scheme: Scheme::Blocked { block, inner_loops }, ..self })
+            }
             Scheme::Recursive { mean, .. } => Self::recursive(self.rank, inner_loops, mean),
             Scheme::OneLoop => Err(Error::Setting {
                 name: "inner_loops",
@@ -155,4 +159,16 @@ fn check_rank(rank: usize) -> Result<usize, Error> {
     } else {
         Err(Error::Setting { name: "rank", value: rank as f64, requirement: "at most 16384" })
     }
+}
+
+/// Checks a number of EM steps.
+///
+/// # Errors
+/// [`Error::Setting`].
+pub(crate) fn check_loops(least: usize, inner_loops: usize) -> Result<(), Error> {
+    if (least..=MOST_LOOPS).contains(&inner_loops) {
+        return Ok(());
+    }
+    let requirement = if least == 0 { "at most 1000" } else { "between 1 and 1000" };
+    Err(Error::Setting { name: "inner_loops", value: inner_loops as f64, requirement })
 }

@@ -16,7 +16,7 @@ use vi_linalg::kernels::{axpy, dot};
 
 use super::look::Looked;
 use super::range::{self, Bounds};
-use crate::error::check_results;
+use crate::check;
 use crate::{Error, Projection, Site};
 
 /// What the space knows of one row.
@@ -43,7 +43,7 @@ pub(super) struct SpaceRow {
 /// A row that has been seen and has no site yet.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
-    pub(super) projection: Projection,
+    projection: Projection,
     wx: Vec<f64>,
     whitened: Vec<f64>,
     xx: Vec<f64>,
@@ -130,17 +130,26 @@ impl Space {
     /// # Errors
     /// [`Error::ImproperSite`], [`Error::Overflow`]; the space is then as it was.
     pub(super) fn push(&mut self, seen: Seen, site: Site, psi: Bounds) -> Result<(), Error> {
-        let Seen { projection, xx, .. } = &seen;
-        site.check(projection.variance)?;
-        range::check_added(site.curvature.abs() * xx.last().copied().unwrap_or(0.0), psi)?;
-        // |(Px)ᵢ| ≤ √(ν·Pᵢᵢ)
-        let length = (projection.variance * self.growth() / psi.least).sqrt();
-        range::check_shift(site.gain(projection.variance).abs() * length)?;
+        self.check(&seen, site, psi)?;
         self.add(seen, site);
         Ok(())
     }
 
-    fn add(&mut self, seen: Seen, site: Site) {
+    /// Checks that [`push`](Self::push) would succeed.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub(super) fn check(&self, seen: &Seen, site: Site, psi: Bounds) -> Result<(), Error> {
+        let Seen { projection, xx, .. } = seen;
+        site.check(projection.variance)?;
+        range::check_added(site.curvature.abs() * xx.last().copied().unwrap_or(0.0), psi)?;
+        // |(Px)ᵢ| ≤ √(ν·Pᵢᵢ)
+        let length = (projection.variance * self.growth() / psi.least).sqrt();
+        range::check_shift(site.gain(projection.variance).abs() * length)
+    }
+
+    /// Adds a row with a site that has been [checked](Self::check).
+    pub(super) fn add(&mut self, seen: Seen, site: Site) {
         let Seen { projection, wx, whitened, xx, overlaps } = seen;
         self.rows.push(SpaceRow {
             slope: site.slope,
@@ -184,6 +193,11 @@ impl Space {
         sum
     }
 
+    /// `D²`: 1 for each of `p` columns of `W`, `h` for each row.
+    pub(super) fn weights(&self, p: usize) -> Vec<f64> {
+        std::iter::repeat_n(1.0, p).chain(self.curvatures()).collect()
+    }
+
     /// The curvatures `h`.
     pub(super) fn curvatures(&self) -> impl Iterator<Item = f64> + '_ {
         self.rows.iter().map(|row| row.curvature)
@@ -206,16 +220,21 @@ impl Space {
         full
     }
 
-    /// `Λ ← λΛ` for `Ψ + WWᵀ` and the waiting sites alike: covariances and what is linear in them grow by `1/λ`.
+    /// Checks that products with the waiting rows stay finite in [`fade`](Self::fade).
     ///
     /// # Errors
-    /// [`Error::Overflow`]; the space is then as it was.
-    pub(super) fn fade(&mut self, lambda: f64) -> Result<(), Error> {
+    /// [`Error::Overflow`].
+    pub(super) fn check_fade(&self, lambda: f64) -> Result<(), Error> {
         for row in &self.rows {
             let products = row.xx.iter().chain(&row.overlaps).map(|value| value / lambda);
-            check_results("xᵀΨ⁻¹x of a row that waits", products)?;
-            check_results("WᵀΨ⁻¹x of a row that waits", row.wx.iter().map(|value| value / lambda.sqrt()))?;
+            check::results("xᵀΨ⁻¹x of a row that waits", products)?;
+            check::results("WᵀΨ⁻¹x of a row that waits", row.wx.iter().map(|value| value / lambda.sqrt()))?;
         }
+        Ok(())
+    }
+
+    /// `Λ ← λΛ` for `Ψ + WWᵀ` and the waiting sites alike: covariances and what is linear in them grow by `1/λ`.
+    pub(super) fn fade(&mut self, lambda: f64) {
         for row in &mut self.rows {
             row.slope *= lambda;
             row.curvature *= lambda;
@@ -228,11 +247,18 @@ impl Space {
                 *value /= lambda.sqrt();
             }
         }
-        Ok(())
     }
 }
 
 impl Seen {
+    /// `(a, ν)` where the belief's precision is `scale` times the one of the space.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub(super) fn projection(&self, scale: f64) -> Result<Projection, Error> {
+        Projection::new(self.projection.mean, self.projection.variance / scale, 0.0)
+    }
+
     pub(super) fn wx(&self) -> &[f64] {
         &self.wx
     }

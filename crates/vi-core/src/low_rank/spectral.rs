@@ -1,11 +1,11 @@
 //! The spectral start: the best `W₁W₁ᵀ` inside the span of `F = [W X]`, from `K = FᵀΨ⁻¹F` alone.
 
+use vi_linalg::eigen::eigen;
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::cholesky::llt_pivoting::factor::{cholesky_in_place, cholesky_in_place_scratch};
-use vi_linalg::faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use vi_linalg::faer::{Col, Mat, MatRef, Par, Spec};
+use vi_linalg::faer::{Mat, MatRef, Par, Spec};
+use vi_linalg::kernels::product;
 
-use super::em::product;
 use crate::Error;
 
 /// `W₁ = F·q₁`, and what it leaves.
@@ -14,6 +14,8 @@ pub(super) struct SpectralStart {
     pub(super) q1: Mat<f64>,
     /// `Ψ + FHFᵀ ⪰ least·Ψ`: 1 without negative curvatures.
     pub(super) least: f64,
+    /// The largest eigenvalue of `Ψ^(−½)(FHFᵀ)Ψ^(−½)`.
+    pub(super) largest: f64,
 }
 
 /// The eigenvectors of `Ψ^(−½)(F H Fᵀ)Ψ^(−½)` with the `p` largest eigenvalues, as combinations of the columns of `F`.
@@ -23,7 +25,7 @@ pub(super) struct SpectralStart {
 /// apart first and `CᵀHC` has the eigenvalues. Cost `O((p+k)³)`.
 ///
 /// # Errors
-/// [`Error::Overflow`] when the eigenvalues are not found, [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian.
+/// [`Error::Linalg`] when the eigenvalues are not found, [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian.
 pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<SpectralStart, Error> {
     let q = weights.len();
     if weights.iter().all(|&weight| weight >= 0.0) {
@@ -32,13 +34,13 @@ pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<
         let (values, vectors) = eigen_semidefinite(scaled)?;
         let r = values.len();
         let q1 = Mat::from_fn(q, p, |i, j| if j < r { roots[i] * vectors[(i, r - 1 - j)] } else { 0.0 });
-        return Ok(SpectralStart { q1, least: 1.0 });
+        return Ok(SpectralStart { q1, least: 1.0, largest: values.last().copied().unwrap_or(0.0) });
     }
     let (values, vectors) = eigen_semidefinite(Mat::from_fn(q, q, |i, j| if i >= j { gram[(i, j)] } else { 0.0 }))?;
     let r = values.len();
     let c = Mat::from_fn(q, r, |i, j| vectors[(i, j)] * values[j].sqrt());
     let weighted = Mat::from_fn(q, r, |i, j| weights[i] * c[(i, j)]);
-    let (lambdas, directions) = eigen(product(c.transpose(), weighted.as_ref()).as_ref())?;
+    let (lambdas, directions) = eigen(product(c.transpose(), weighted.as_ref(), Par::Seq).as_ref(), Par::Seq)?;
     let least = 1.0 + lambdas.first().copied().unwrap_or(0.0).min(0.0);
     if least <= 0.0 || least.is_nan() {
         return Err(Error::NotPositiveDefinite { argument: "precision", pivot: 0 });
@@ -48,7 +50,8 @@ pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<
     let top = Mat::from_fn(r, p, |i, j| {
         if j < r && lambdas[r - 1 - j] > 0.0 { directions[(i, r - 1 - j)] * lambdas[r - 1 - j].sqrt() } else { 0.0 }
     });
-    Ok(SpectralStart { q1: product(basis.as_ref(), top.as_ref()), least })
+    let largest = lambdas.last().copied().unwrap_or(0.0);
+    Ok(SpectralStart { q1: product(basis.as_ref(), top.as_ref(), Par::Seq), least, largest })
 }
 
 /// The eigenvalues above rounding, in increasing order, and their eigenvectors, of a semidefinite `a` (lower triangle).
@@ -67,8 +70,8 @@ fn eigen_semidefinite(mut a: Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
         cholesky_in_place(a.as_mut(), &mut order, &mut inverse, Par::Seq, MemStack::new(stack), Spec::default())
             .map_err(|_| Error::Overflow { quantity: "the inner products of the block", value: f64::NAN })?;
     let l = Mat::from_fn(n, found.rank, |i, j| if inverse[i] >= j { a[(inverse[i], j)] } else { 0.0 });
-    let (values, v) = eigen(product(l.transpose(), l.as_ref()).as_ref())?;
-    let mut vectors = product(l.as_ref(), v.as_ref());
+    let (values, v) = eigen(product(l.transpose(), l.as_ref(), Par::Seq).as_ref(), Par::Seq)?;
+    let mut vectors = product(l.as_ref(), v.as_ref(), Par::Seq);
     // LᵀL rounds again: what is below that is rounding too.
     let smallest = n as f64 * f64::EPSILON * values.last().copied().unwrap_or(0.0);
     let dropped = values.iter().take_while(|&&value| value <= smallest).count();
@@ -81,26 +84,6 @@ fn eigen_semidefinite(mut a: Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
     Ok((values[dropped..].to_vec(), vectors.subcols(dropped, values.len() - dropped).to_owned()))
 }
 
-/// Eigenvalues in increasing order and eigenvectors of the lower triangle of `a`.
-pub(super) fn eigen(a: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
-    let n = a.nrows();
-    if n == 0 {
-        return Ok((Vec::new(), Mat::zeros(0, 0)));
-    }
-    let (mut values, mut vectors) = (Col::<f64>::zeros(n), Mat::<f64>::zeros(n, n));
-    let scratch = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
-    self_adjoint_evd(
-        a,
-        values.as_diagonal_mut(),
-        Some(vectors.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Spec::default(),
-    )
-    .map_err(|_| Error::Overflow { quantity: "an eigenvalue of the block", value: f64::NAN })?;
-    Ok((values.iter().copied().collect(), vectors))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +93,7 @@ mod tests {
         let g = Mat::from_fn(n, 2, |i, k| {
             if k == 0 { 1.0 + 1e-17 * i as f64 } else { 10_f64.powf(-(i as f64)) * (i as f64).sin() }
         });
-        product(g.as_ref(), g.transpose())
+        product(g.as_ref(), g.transpose(), Par::Seq)
     }
 
     #[test]
@@ -123,7 +106,7 @@ mod tests {
                 Mat::from_fn(n, n, |i, j| (0..2).map(|k| values[k] * vectors[(i, k)] * vectors[(j, k)]).sum::<f64>());
             let tolerance = 8.0 * n as f64 * f64::EPSILON * values[1];
             assert!((&rebuilt - &a).norm_max() <= tolerance, "{n}: {:e}", (&rebuilt - &a).norm_max());
-            let gram = product(vectors.transpose(), vectors.as_ref());
+            let gram = product(vectors.transpose(), vectors.as_ref(), Par::Seq);
             assert!((gram[(1, 1)] - 1.0).abs() <= 8.0 * n as f64 * f64::EPSILON);
         }
     }

@@ -24,20 +24,20 @@ mod data;
 mod rows;
 mod settings;
 
+use vi_linalg::eigen::eigenvalues;
 use vi_linalg::faer::Par;
 use vi_linalg::kernels::axpy;
 
 use self::aim::Aim;
 use self::data::{Data, SweepSites};
 use super::LowRankGaussian;
-use super::spectral::eigen;
-use crate::Error;
 use crate::belief::Belief;
-use crate::error::check_len;
+use crate::check;
 use crate::likelihood::GaussianExpectation;
+use crate::{Error, Stop};
 
 pub use self::rows::SweepRows;
-pub use self::settings::{SweepInfo, SweepSettings, SweepStop};
+pub use self::settings::{SweepInfo, SweepSettings};
 
 /// `δ` below which sweeping is given up.
 const LEAST_DAMPING: f64 = 1.0 / 1024.0;
@@ -57,7 +57,7 @@ const LEAST_DAMPING_OF_START: f64 = 1.0 / 8.0;
 /// [`Error::Empty`], [`Error::Dimension`] (also for two ranks), [`Error::Row`] with [`Error::NonFinite`], [`Error::Dimension`],
 /// [`Error::Label`] or [`Error::Overflow`], [`Error::Overflow`] and [`Error::Linalg`] for what is beyond the range of floats,
 /// [`Error::NotPositiveDefinite`] where waiting rows cannot be projected; `belief` is then as it was. Not converging is a
-/// [`SweepStop`].
+/// [`Stop`].
 ///
 /// [`SparseRow`]: crate::SparseRow
 ///
@@ -69,7 +69,7 @@ const LEAST_DAMPING_OF_START: f64 = 1.0 / 8.0;
 /// let prior = LowRankGaussian::isotropic(&[0.0; 3], 1.0, LowRankSettings::blocked(1)?.with_block(2)?)?;
 /// let mut belief = prior.clone();
 /// belief.run(&Explicit(noise), x.as_ref(), &y, Par::Seq, |_, _, _| {})?;
-/// let info = low_rank::sweep(&prior, &mut belief, x.as_ref(), &y, &noise, Default::default(), Par::Seq)?;
+/// let info = low_rank::sweep(&prior, &mut belief, x.as_ref(), &y, &noise, &Default::default(), Par::Seq)?;
 /// assert!(info.bounds.is_sorted() && info.bounds.last() > info.bounds.first());
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -79,19 +79,19 @@ pub fn sweep<'a, L: GaussianExpectation>(
     x: impl Into<SweepRows<'a>>,
     y: &[f64],
     likelihood: &L,
-    settings: SweepSettings,
+    settings: &SweepSettings,
     par: Par,
 ) -> Result<SweepInfo, Error> {
+    settings.check()?;
     let rows = x.into();
     rows.check(prior.dim(), y)?;
-    check_len("belief", prior.dim(), belief.dim())?;
-    check_len("rank of the belief", prior.rank(), belief.rank())?;
+    check::length("belief", prior.dim(), belief.dim())?;
+    check::length("rank of the belief", prior.rank(), belief.rank())?;
     for (row, &label) in y.iter().enumerate() {
         likelihood.check_label(label).map_err(|error| error.at_row(row))?;
     }
-    let mut best = belief.clone();
+    let [mut best, mut flushed] = [belief, prior].map(|belief| belief.normalised().into_owned());
     best.flush(par)?;
-    let mut flushed = prior.clone();
     flushed.flush(par)?;
     let prior = flushed.precision.factor(par)?;
     let begun = f64::min(smallest(best.precision.psi()), smallest(prior.matrix().psi()));
@@ -103,18 +103,20 @@ pub fn sweep<'a, L: GaussianExpectation>(
     let mut info = SweepInfo {
         sweeps: 0,
         undone: 0,
+        indefinite: 0,
         restarts: 0,
         bounds: vec![sites.bound],
         mean_iterations: 0,
         mean_unsolved: 0,
         lifted: 0,
-        stop: SweepStop::MaxSweeps,
+        stop: Stop::Iterations,
     };
     while info.sweeps < settings.max_sweeps {
         let Some((mut next, lifted)) = course.precision(&data, &best, &sites, settings.em_steps, begun)? else {
             info.undone += 1;
+            info.indefinite += 1;
             if course.shorten() {
-                info.stop = SweepStop::Indefinite;
+                info.stop = Stop::Improvement;
                 break;
             }
             continue;
@@ -135,7 +137,7 @@ pub fn sweep<'a, L: GaussianExpectation>(
         if gained < -rounding(sites.bound, y.len(), best.dim()) {
             info.undone += 1;
             if course.shorten() {
-                info.stop = SweepStop::Stalled;
+                info.stop = Stop::Improvement;
                 break;
             }
             continue;
@@ -151,7 +153,7 @@ pub fn sweep<'a, L: GaussianExpectation>(
         if !still {
             course.go_on();
         } else if course.settle(idle(&best, settings.tolerance)?) {
-            info.stop = SweepStop::Converged;
+            info.stop = Stop::Converged;
             break;
         }
     }
@@ -174,7 +176,7 @@ fn idle(q: &LowRankGaussian, tolerance: f64) -> Result<bool, Error> {
     if q.rank() == 0 {
         return Ok(false);
     }
-    let (values, _) = eigen(q.gram.as_ref())?;
+    let values = eigenvalues(q.gram.as_ref(), Par::Seq)?;
     let weakest = smallest(&values).max(0.0);
     Ok(0.5 * (weakest - weakest.ln_1p()) <= tolerance)
 }

@@ -4,7 +4,7 @@ use vi_linalg::faer::MatRef;
 
 use super::columns::{Columns, SparseRows};
 use super::space::Space;
-use crate::SparseRow;
+use crate::Row;
 
 /// Rows with their sites, moved into the mean and the site's space but not yet into `(W, ψ)`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,20 +70,23 @@ impl Rows {
         undo
     }
 
-    pub(super) fn push_sparse(&mut self, row: SparseRow<'_>, block: usize) -> Undo {
-        match self {
-            Self::Sparse(rows) => rows.push(row),
-            Self::Dense(values) if values.is_empty() => {
+    /// Appends one row of length `d`.
+    pub(super) fn push(&mut self, x: Row<'_>, d: usize, block: usize) {
+        match (&mut *self, x) {
+            (Self::Sparse(rows), Row::Sparse { positions, values }) => rows.push((positions, values)),
+            (Self::Dense(rows), Row::Sparse { positions, values }) if rows.is_empty() => {
                 let mut rows = SparseRows::default();
-                rows.push(row);
-                return Undo::Restore(std::mem::replace(self, Self::Sparse(rows)));
+                rows.push((positions, values));
+                *self = Self::Sparse(rows);
             }
-            Self::Dense(values) => {
-                reserve(values, 1, row.dim(), block);
-                push_sparse_as_dense(values, (row.indices(), row.values()), row.dim());
+            (Self::Dense(rows), Row::Sparse { positions, values }) => {
+                reserve(rows, 1, d, block);
+                push_sparse_as_dense(rows, (positions, values), d);
+            }
+            (_, Row::Dense(values)) => {
+                let _never_undone = self.push_dense(MatRef::from_row_major_slice(values, 1, d), block);
             }
         }
-        Undo::Pop(1)
     }
 
     /// Takes back what was added last.

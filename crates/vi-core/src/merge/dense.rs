@@ -3,7 +3,7 @@
 use super::Mergeable;
 use crate::Error;
 use crate::belief::DenseGaussian;
-use crate::natural::NaturalParameters;
+use crate::theorems::NaturalParameters;
 
 impl Mergeable for DenseGaussian {
     const SHARD_KIND: &'static str = "vi-core/dense-shard";

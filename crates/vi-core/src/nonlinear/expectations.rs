@@ -8,7 +8,7 @@ use vi_linalg::faer::{Mat, MatRef, Par, Spec};
 use super::root::semidefinite_root;
 use super::{NaturalMap, NonlinearModel, OutputFamily, Sampling};
 use crate::belief::Belief;
-use crate::error::check_finite;
+use crate::check;
 use crate::{Error, LowRankGaussian};
 
 /// What an observation says under a belief `q`, by draws.
@@ -43,7 +43,7 @@ impl Expectations {
                 *point = *value;
             }
             model.map().evaluate(&point, x, &mut eta);
-            check_finite("h(θ, x)", &eta)?;
+            check::finite("h(θ, x)", &eta)?;
             model.family().score(y, &eta, &mut score);
             model.family().covariance(&eta, covariance.as_mut());
             semidefinite_root(&mut covariance)?;
@@ -59,7 +59,7 @@ impl Expectations {
                 *slope += c;
             }
         }
-        check_finite("E[∇log p]", &sum.slope)?;
+        check::finite("E[∇log p]", &sum.slope)?;
         vi_linalg::check::finite_matrix("X", sum.x.as_ref())?;
         if draws * m > d {
             sum.x = triangular(sum.x.transpose().to_owned(), par);

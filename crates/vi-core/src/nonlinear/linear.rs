@@ -5,6 +5,7 @@ use vi_linalg::kernels::dot;
 
 use super::NaturalMap;
 use crate::Error;
+use crate::check;
 
 /// `η_c = xᵀθ_c` with `θ = (θ_0, …, θ_{m−1})`: `d = m` times the length of `x`. An intercept is an input of ones.
 ///
@@ -28,8 +29,8 @@ impl LinearMap {
     /// # Errors
     /// [`Error::Setting`] unless both are positive and `d` fits.
     pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
-        super::settings::check_count("inputs", inputs)?;
-        super::settings::check_count("outputs", outputs)?;
+        check::count("inputs", inputs)?;
+        check::count("outputs", outputs)?;
         super::settings::check_product("inputs", inputs, outputs)?;
         Ok(Self { inputs, outputs })
     }

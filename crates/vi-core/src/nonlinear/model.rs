@@ -4,8 +4,7 @@ use vi_linalg::faer::{MatMut, MatRef};
 
 use super::OutputFamily;
 use crate::Error;
-use crate::divergence::finite;
-use crate::error::{check_finite, check_len};
+use crate::check;
 
 /// The map `η = h(θ, x)` from a parameter `θ ∈ ℝᵈ` and an input `x` to the natural parameter `η ∈ ℝᵐ`, with products by its
 /// derivative.
@@ -50,7 +49,7 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
     /// # Errors
     /// [`Error::Dimension`] if they differ in `m`.
     pub fn new(map: H, family: F) -> Result<Self, Error> {
-        check_len("outputs of the map", family.outputs(), map.outputs())?;
+        check::length("outputs of the map", family.outputs(), map.outputs())?;
         Ok(Self { map, family })
     }
 
@@ -78,8 +77,8 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
     /// [`Error::Dimension`], [`Error::NonFinite`] (also for `h(θ, x)`), those of [`OutputFamily::check_label`], and
     /// [`Error::Overflow`] for a log density beyond the range of floats.
     pub fn log_density(&self, theta: &[f64], x: &[f64], y: &[f64]) -> Result<f64, Error> {
-        check_len("theta", self.dim(), theta.len())?;
-        check_finite("theta", theta)?;
+        check::length("theta", self.dim(), theta.len())?;
+        check::finite("theta", theta)?;
         self.check_observation(x, y)?;
         let mut eta = vec![0.0; self.map.outputs()];
         self.checked_log(theta, x, y, &mut eta)
@@ -88,8 +87,8 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
     /// `log p(y|θ)` of checked arguments; `eta` is scratch.
     fn checked_log(&self, theta: &[f64], x: &[f64], y: &[f64], eta: &mut [f64]) -> Result<f64, Error> {
         self.map.evaluate(theta, x, eta);
-        check_finite("h(θ, x)", eta)?;
-        finite("log p(y|θ)", self.family.log_density(y, eta))
+        check::finite("h(θ, x)", eta)?;
+        check::result("log p(y|θ)", self.family.log_density(y, eta))
     }
 
     /// The log of the predictive density, `log K⁻¹Σ p(y|θ_i)`, over draws `θ_i`, the columns of `draws` (`d × K`).
@@ -108,7 +107,7 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn log_predictive(&self, draws: MatRef<'_, f64>, x: &[f64], y: &[f64]) -> Result<f64, Error> {
-        check_len("rows of draws", self.dim(), draws.nrows())?;
+        check::length("rows of draws", self.dim(), draws.nrows())?;
         if draws.ncols() == 0 {
             return Err(Error::Empty { argument: "draws" });
         }
@@ -120,7 +119,7 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
             for (theta, value) in theta.iter_mut().zip(column.iter()) {
                 *theta = *value;
             }
-            check_finite("draws", &theta)?;
+            check::finite("draws", &theta)?;
             logs.push(self.checked_log(&theta, x, y, &mut eta)?);
         }
         let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -133,10 +132,10 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Label`].
     pub(super) fn check_observation(&self, x: &[f64], y: &[f64]) -> Result<(), Error> {
-        check_len("x", self.map.inputs(), x.len())?;
-        check_finite("x", x)?;
-        check_len("y", self.family.label_len(), y.len())?;
-        check_finite("y", y)?;
+        check::length("x", self.map.inputs(), x.len())?;
+        check::finite("x", x)?;
+        check::length("y", self.family.label_len(), y.len())?;
+        check::finite("y", y)?;
         self.family.check_label(y)
     }
 }

@@ -6,8 +6,9 @@ use vi_linalg::faer::{MatMut, MatRef};
 use vi_linalg::kernels::dot;
 
 use super::NaturalMap;
-use super::settings::{check_count, check_product};
+use super::settings::check_product;
 use crate::Error;
+use crate::check;
 
 /// `η = B·tanh(Ax + a) + b` with `u` hidden units: `θ = (A, a, B, b)`, matrices row by row, `d = u(inputs + 1) + m(u + 1)`.
 ///
@@ -40,11 +41,11 @@ impl OneHiddenLayer {
     /// # Errors
     /// [`Error::Setting`] unless all are positive and `d` fits.
     pub fn new(inputs: usize, units: usize, outputs: usize) -> Result<Self, Error> {
-        check_count("inputs", inputs)?;
-        check_count("units", units)?;
-        check_count("outputs", outputs)?;
-        check_product("inputs", inputs + 1, units)?;
-        check_product("outputs", outputs, units + 1)?;
+        check::count("inputs", inputs)?;
+        check::count("units", units)?;
+        check::count("outputs", outputs)?;
+        check_product("inputs", inputs.saturating_add(1), units)?;
+        check_product("outputs", outputs, units.saturating_add(1))?;
         Ok(Self { inputs, units, outputs })
     }
 
@@ -63,8 +64,8 @@ impl OneHiddenLayer {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn prior_variances(&self, scale: f64) -> Result<Vec<f64>, Error> {
-        crate::error::check_positive("scale", scale)?;
-        crate::error::check_positive("scale²", scale * scale)?;
+        check::positive("scale", scale)?;
+        check::positive("scale²", scale * scale)?;
         let square = scale * scale;
         let parts = [
             (self.units * self.inputs, square / self.inputs as f64),

@@ -1,6 +1,7 @@
 //! How the step of a nonlinear model is taken.
 
 use crate::Error;
+use crate::check;
 
 /// Where the expectations of a step are taken: L-RVGA §4.2.1 and Appendix G.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl NonlinearSettings {
     /// # Errors
     /// [`Error::Setting`] for no draws.
     pub fn new(draws: usize) -> Result<Self, Error> {
-        check_count("draws", draws)?;
+        check::count("draws", draws)?;
         let sampling = if draws.is_multiple_of(2) { Sampling::Antithetic } else { Sampling::Independent };
         Ok(Self { draws, scheme: Scheme::MirrorProx, sampling })
     }
@@ -90,21 +91,13 @@ impl NonlinearSettings {
     }
 }
 
-/// Checks that a count is positive.
-///
-/// # Errors
-/// [`Error::Setting`].
-pub(super) fn check_count(name: &'static str, count: usize) -> Result<(), Error> {
-    if count > 0 { Ok(()) } else { Err(Error::Setting { name, value: 0.0, requirement: "at least 1" }) }
-}
-
 /// Checks that the numbers of a matrix can be counted.
 ///
 /// # Errors
 /// [`Error::Setting`].
 pub(super) fn check_product(name: &'static str, rows: usize, columns: usize) -> Result<(), Error> {
     match rows.checked_mul(columns) {
-        Some(count) if count <= isize::MAX as usize / 64 => Ok(()),
+        Some(count) if vi_linalg::check::room(name, &[count]).is_ok() => Ok(()),
         _ => Err(Error::Setting { name, value: rows as f64, requirement: "such that the parameters fit in memory" }),
     }
 }

@@ -6,7 +6,7 @@ use vi_linalg::faer::{MatRef, Par};
 use super::expectations::{Expectations, draw};
 use super::{NaturalMap, NonlinearModel, NonlinearSettings, OutputFamily, Scheme};
 use crate::belief::Belief;
-use crate::error::check_len;
+use crate::check;
 use crate::{Error, LowRankGaussian};
 
 /// One observation `(x, y)` of a nonlinear model (L-RVGA §4.2.4, with (37) put right):
@@ -35,7 +35,7 @@ pub fn step<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     rng: &mut R,
     par: Par,
 ) -> Result<(), Error> {
-    check_len("parameters of the model", belief.dim(), model.dim())?;
+    check::length("parameters of the model", belief.dim(), model.dim())?;
     model.check_observation(x, y)?;
     let mut expectations = |q: &LowRankGaussian| {
         let theta = draw(q, settings.draws(), settings.sampling(), rng, par)?;
@@ -75,9 +75,7 @@ pub fn step<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
 
 /// `μ ← μ + change`, `P⁻¹ ← P⁻¹ + XXᵀ`.
 fn update(belief: &mut LowRankGaussian, seen: &Expectations, change: &[f64], par: Par) -> Result<(), Error> {
-    crate::error::check_finite("change of the mean", change)?;
-    belief.add_information(seen.x.transpose(), par)?;
-    belief.shift_mean(change)
+    belief.move_and_inform(change, seen.x.transpose(), par)
 }
 
 /// One pass over the rows of `x` (`n × inputs`) with labels `y` (`n × label length`), in order.
@@ -101,7 +99,7 @@ pub fn run<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     if x.nrows() == 0 {
         return Err(Error::Empty { argument: "x" });
     }
-    check_len("rows of y", x.nrows(), y.nrows())?;
+    check::length("rows of y", x.nrows(), y.nrows())?;
     let row = |m: MatRef<'_, f64>, t: usize| -> Vec<f64> { m.row(t).iter().copied().collect() };
     for t in 0..x.nrows() {
         model.check_observation(&row(x, t), &row(y, t)).map_err(|error| error.at_row(t))?;

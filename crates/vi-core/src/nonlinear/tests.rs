@@ -8,7 +8,7 @@ use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 use super::root::semidefinite_root;
 use super::*;
 use crate::belief::Belief;
-use crate::black_box::{self, Gradient, Hessian, LogLikelihood, Nodes, Order2};
+use crate::theorems::black_box::{self, Gradient, Hessian, LogLikelihood, Nodes, Order2};
 use crate::{
     BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, GlmPosterior, Implicit, LowRankGaussian,
     LowRankSettings, MirrorProx, Mixture8, SiteRule, SkipCovariance, filter,
@@ -220,8 +220,7 @@ fn assert_logistic_step(scheme: Scheme, rule: &impl SiteRule) {
     for sampling in [Sampling::Antithetic, Sampling::Independent] {
         for t in 0..3 {
             let (x, y) = (row(&x, t), f64::from(u8::from(t == 1)));
-            let mut gain = vec![0.0; d];
-            let seen = dense.project(&x, &mut gain);
+            let seen = dense.predict(&x).unwrap();
             let site = rule.site(seen.mean, seen.variance, y).unwrap();
             let expected = (site.gain(seen.variance), site.curvature);
 
@@ -423,6 +422,27 @@ fn bad_input_leaves_the_belief_as_it_was() {
     assert!(Categorical::new(1).is_err());
     assert!(LinearMap::new(0, 1).is_err() && LinearMap::new(usize::MAX, 2).is_err());
     assert!(OneHiddenLayer::new(2, 0, 1).is_err());
+    for most in [usize::MAX, usize::MAX / 2, 1 << 61] {
+        assert!(OneHiddenLayer::new(most, 2, 1).is_err() && OneHiddenLayer::new(2, most, 1).is_err());
+        assert!(OneHiddenLayer::new(2, 2, most).is_err() && LinearMap::new(most, 1).is_err());
+    }
+}
+
+/// The mean moves and the columns join, or neither.
+#[test]
+fn a_mean_that_cannot_move_leaves_the_precision() {
+    let mut belief = LowRankGaussian::isotropic(&[1e308, 0.0], 1.0, LowRankSettings::blocked(1).unwrap()).unwrap();
+    let column = mat![[0.0, 1.0]];
+    let error = belief.move_and_inform(&[1e308, 0.0], column.as_ref(), Par::Seq).unwrap_err();
+    assert!(matches!(error, Error::Overflow { quantity: "μ + change", .. }), "{error:?}");
+    assert_eq!((belief.waiting(), belief.mean()), (0, &[1e308, 0.0][..]));
+    // Columns that are refused leave the mean.
+    let column = mat![[0.0, 1e100]];
+    let error = belief.move_and_inform(&[0.0, 1.0], column.as_ref(), Par::Seq).unwrap_err();
+    assert!(matches!(error, Error::Row { row: 0, .. }), "{error:?}");
+    assert_eq!((belief.waiting(), belief.mean()), (0, &[1e308, 0.0][..]));
+    belief.move_and_inform(&[0.0, 1.0], mat![[0.0, 1.0]].as_ref(), Par::Seq).unwrap();
+    assert_eq!((belief.waiting(), belief.mean()), (1, &[1e308, 1.0][..]));
 }
 
 /// `θ·x` beyond the floats is an error, not a density.

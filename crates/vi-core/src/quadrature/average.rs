@@ -1,6 +1,6 @@
 //! The Gaussian mean of a bounded function.
 
-use super::panel::{Room, bisect, kronrod};
+use super::panel::{Budget, Room, bisect, kronrod};
 use super::{NOTHING, check_gaussian};
 use crate::Error;
 use crate::special::normal_density;
@@ -34,8 +34,8 @@ const AT_END: [f64; 15] = [
 const LAST_GAP: f64 = 1.0 - 0.9914553711208126;
 
 /// `E[f(t)]`, `t ~ N(a, ν)`, `ν ≥ 0`, for a bounded monotone function such as a distribution function at a point. A step of any
-/// steepness is found: where it falls between nodes, it shows at the ends of panels. Error below 1e-11 of `E|f|`, 192
-/// evaluations or more.
+/// steepness is found: where it falls between nodes, it shows at the ends of panels. Error below 1e-11 of `E|f|`, 192 to [`MOST_EVALUATIONS`](super::MOST_EVALUATIONS)
+/// evaluations.
 ///
 /// # Errors
 /// [`Error::NonFinite`] or [`Error::NegativeVariance`] for the arguments; [`Error::Quadrature`] when the tolerance is not
@@ -57,9 +57,10 @@ pub fn average(f: impl Fn(f64) -> f64, a: f64, nu: f64) -> Result<f64, Error> {
     // What the tolerance is a share of, before anything is known exactly.
     let crude: f64 = PANELS.iter().map(|&k| whole(k, |x| [normal_density(x) * f(a + sigma * x)])).sum();
     let (mut sum, mut size, mut error) = (0.0, 0.0, 0.0);
+    let mut budget = Budget::new();
     for k in PANELS {
         let (low, high) = (WIDTH * f64::from(k), WIDTH * f64::from(k + 1));
-        bisect(low, high, 1e-14, |low, high, room| {
+        bisect(low, high, 1e-14, &mut budget, |low, high, room| {
             let (mut values, mut count) = ([0.0; 15], 0);
             let panel = kronrod::<1, 1>(low, high, |x| {
                 let value = f(a + sigma * x);

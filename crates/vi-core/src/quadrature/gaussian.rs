@@ -1,6 +1,6 @@
 //! `E[log p(y|t)]` and its derivatives under `t ~ N(a, ν)`.
 
-use super::panel::{Room, bisect, kronrod};
+use super::panel::{Budget, Room, bisect, kronrod};
 use super::{NOTHING, TOLERANCE, check_gaussian, local};
 use crate::Error;
 use crate::likelihood::{Expected, Likelihood};
@@ -215,12 +215,13 @@ struct Totals {
 fn panels(point: &impl Fn(f64) -> [f64; 3], a: f64, sigma: f64, floor: [f64; 3]) -> Result<Sums, Error> {
     let mut totals = Totals { floor, ..Totals::default() };
     let mut ends = [true; 2];
+    let mut budget = Budget::new();
     for k in 0..MOST {
         let (near, far) = (PANEL * f64::from(k), PANEL * f64::from(k + 1));
         for (end, sign) in ends.iter_mut().zip([1.0, -1.0]) {
             if k < ALWAYS || *end {
                 totals.counts = false;
-                stretch(point, a, sigma, (sign, near, far), &mut totals);
+                stretch(point, (a, sigma), (sign, near, far), &mut totals, &mut budget);
                 *end = totals.counts;
             }
         }
@@ -244,13 +245,13 @@ fn panels(point: &impl Fn(f64) -> [f64; 3], a: f64, sigma: f64, floor: [f64; 3])
 /// Adds `sign·[near, far]`, in standard deviations, near ones first: what is small is then measured against what is not.
 fn stretch(
     point: &impl Fn(f64) -> [f64; 3],
-    a: f64,
-    sigma: f64,
+    (a, sigma): (f64, f64),
     (sign, near, far): (f64, f64, f64),
     totals: &mut Totals,
+    budget: &mut Budget,
 ) {
     let narrowest = 1e-12_f64.max(8.0 * f64::EPSILON * a.abs() / sigma);
-    bisect(near, far, narrowest, |near, far, room| {
+    bisect(near, far, narrowest, budget, |near, far, room| {
         // Weighted by the Gaussian, then ∂ and c as they are.
         let panel = kronrod::<7, 3>(near, far, |distance| {
             let x = sign * distance;

@@ -3,11 +3,11 @@
 //! | wanted | by | cost in evaluations of `(log p, ∂, −∂²)` |
 //! |---|---|---|
 //! | [`expected`]: `E[log p]` and derivatives under `t ~ N(a, ν)` | trapezoid rule where smooth, else Gauss-Kronrod panels | 57 to 449, else up to about 2000 |
-//! | [`tilted`]: moments of `p(y\|t)·N(t\|a, ν)/Z`, `log Z` | Gauss-Kronrod panels about each mode | 150 to 1500 |
-//! | [`average`]: the mean of a bounded monotone function | Gauss-Kronrod panels | 192 or more |
+//! | [`tilted`]: moments of `p(y\|t)·N(t\|a, ν)/Z`, `log Z` | for one mode the trapezoid rule about it, else Gauss-Kronrod panels about each mode | 32 to 100, else up to [`MOST_EVALUATIONS`] |
+//! | [`average`]: the mean of a bounded monotone function | Gauss-Kronrod panels | 192 to [`MOST_EVALUATIONS`] |
 //!
 //! Everything is deterministic and to [`TOLERANCE`] (averages to 1e-11) relative to the integral of the integrand's absolute value. What does not
-//! reach it is an [`Error::Quadrature`], never a silent number.
+//! reach it, or not with [`MOST_EVALUATIONS`], is an [`Error::Quadrature`], never a silent number.
 
 mod average;
 mod gaussian;
@@ -17,6 +17,7 @@ mod panel;
 #[cfg(test)]
 mod tests;
 mod tilted;
+mod trapezoid;
 
 pub use average::average;
 pub use gaussian::{expected, expected_slope_curvature};
@@ -24,11 +25,15 @@ pub(crate) use modes::modes;
 pub use tilted::tilted;
 
 use crate::Error;
-use crate::error::check_finite;
+use crate::check;
 use crate::likelihood::{Expected, GaussianExpectation, Likelihood};
 
 /// Relative tolerance of every quadrature: error over the integral of the integrand's absolute value.
 pub const TOLERANCE: f64 = 1e-12;
+
+/// Evaluations of the integrand after which a quadrature gives up: one pass of panels stops before, and no quadrature makes more
+/// than two passes and a search for modes.
+pub const MOST_EVALUATIONS: usize = 20_000;
 
 /// Less than this is nothing: relative precision ends at 1e-308.
 const NOTHING: f64 = 1e-280;
@@ -80,6 +85,14 @@ impl<L: Likelihood> Likelihood for Quadrature<L> {
         self.0.derivatives(y, t)
     }
 
+    fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        self.0.beyond_tangent(y, t, steps, out);
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        self.0.peak(y)
+    }
+
     fn fisher_information(&self, t: f64) -> f64 {
         self.0.fisher_information(t)
     }
@@ -101,7 +114,7 @@ impl<L: Likelihood> GaussianExpectation for Quadrature<L> {
 
 /// Checks that `N(a, ν)` is a Gaussian, a point mass included.
 fn check_gaussian(a: f64, nu: f64) -> Result<(), Error> {
-    check_finite("mean", &[a])?;
-    check_finite("variance", &[nu])?;
+    check::finite("mean", &[a])?;
+    check::finite("variance", &[nu])?;
     if nu < 0.0 { Err(Error::NegativeVariance { value: nu }) } else { Ok(()) }
 }

@@ -37,9 +37,11 @@ pub(crate) fn modes<L: Likelihood + ?Sized>(likelihood: &L, y: f64, a: f64, nu: 
         Ok(Mode { offset, scale })
     };
     if likelihood.is_log_concave() {
-        // The slope falls, so the mode lies where it would be with the slope at a, or nearer.
+        // The slope falls, so the mode lies where it would be with the slope at a, or nearer, and not beyond the likelihood's own.
         let at = likelihood.slope(y, a);
         let far = nu * at;
+        let peak = likelihood.peak(y).map_or(f64::INFINITY, |peak| (peak - a).abs());
+        let far = if far.abs() > peak { peak.copysign(far) } else { far };
         return if far.is_finite() { Ok(vec![mode(far.min(0.0), far.max(0.0))?]) } else { Err(lost(at)) };
     }
     let sigma = nu.sqrt();
@@ -70,7 +72,16 @@ fn climb<L: Likelihood + ?Sized>(
     nu: f64,
     (mut low, mut high): (f64, f64),
 ) -> Option<f64> {
-    let mut offset = if low < 0.0 && high > 0.0 { 0.5 * (low + high) } else { 0.0_f64.clamp(low, high) };
+    // The end where the slope says more of the way: the likelihood's own mode, if the bracket ends there, else a.
+    let steepest = |offset: f64| likelihood.curvature(y, a + offset);
+    let far = if high > 0.0 { high } else { low };
+    let mut offset = if low < 0.0 && high > 0.0 {
+        0.5 * (low + high)
+    } else if steepest(far) > steepest(0.0) {
+        far
+    } else {
+        0.0_f64.clamp(low, high)
+    };
     let mut last_step = high - low;
     for _ in 0..MAX_ITERATIONS {
         let slope = likelihood.slope(y, a + offset) - offset / nu;

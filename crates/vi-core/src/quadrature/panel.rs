@@ -1,5 +1,7 @@
 //! One panel of a quadrature, and the bisection of panels that are not good enough.
 
+use super::MOST_EVALUATIONS;
+
 /// The Gauss-Kronrod pair (7, 15): node, Kronrod's weight, Gauss's weight (0 at Kronrod's own nodes).
 const KRONROD: [(f64, f64, f64); 8] = [
     (0.0, 0.20948214108472782, 0.4179591836734694),
@@ -12,10 +14,24 @@ const KRONROD: [(f64, f64, f64); 8] = [
     (0.9914553711208126, 0.022935322010529224, 0.0),
 ];
 
-/// Panels after which refinement of one integral stops, and its error shows.
-const MOST_PANELS: usize = 4000;
+/// Nodes of a panel and its two ends.
+const EVALUATIONS: usize = 17;
 /// Panels waiting at most: one for each halving.
 const MOST_HALVINGS: usize = 64;
+
+/// The panels that an integral may still take; without any, refinement stops and the error shows.
+pub(super) struct Budget(usize);
+
+impl Budget {
+    /// For [`MOST_EVALUATIONS`] of the integrand.
+    pub(super) fn new() -> Self {
+        Self(MOST_EVALUATIONS / EVALUATIONS)
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0 == 0
+    }
+}
 
 /// Integrals of `N` functions over one panel.
 pub(super) struct Panel<const N: usize, const M: usize> {
@@ -73,17 +89,23 @@ pub(super) enum Room {
 }
 
 /// Offers `[low, high]` to `settle`, then its halves wherever `settle` says no, left to right. With
-/// [`Room::Narrowest`] or [`Room::Exhausted`] the answer is not asked for: `settle` takes the panel as it is.
-pub(super) fn bisect(low: f64, high: f64, narrowest: f64, mut settle: impl FnMut(f64, f64, Room) -> bool) {
+/// [`Room::Narrowest`] or [`Room::Exhausted`] the answer is not asked for: `settle` takes the panel as it is. A budget that is
+/// spent leaves those that wait: at most one for each halving.
+pub(super) fn bisect(
+    low: f64,
+    high: f64,
+    narrowest: f64,
+    budget: &mut Budget,
+    mut settle: impl FnMut(f64, f64, Room) -> bool,
+) {
     let mut waiting = [(low, high); MOST_HALVINGS];
     let mut depth = 1;
-    let mut panels = 0;
     while depth > 0 {
         depth -= 1;
-        panels += 1;
+        budget.0 = budget.0.saturating_sub(1);
         let (low, high) = waiting[depth];
         let middle = 0.5 * (low + high);
-        let room = if panels > MOST_PANELS {
+        let room = if budget.is_spent() {
             Room::Exhausted
         } else if high - low <= narrowest || depth + 2 > MOST_HALVINGS {
             Room::Narrowest
@@ -119,7 +141,7 @@ mod tests {
         let off = (once.value[0] - exact).abs();
         assert!(off > 1e-6 && off <= once.error[0]);
         let mut sum = 0.0;
-        bisect(-1.0, 1.0, 1e-12, |low, high, room| {
+        bisect(-1.0, 1.0, 1e-12, &mut Budget::new(), |low, high, room| {
             let panel = kronrod::<1, 1>(low, high, kink);
             let settled = panel.error[0] <= 1e-15;
             if settled || room != Room::Halve {

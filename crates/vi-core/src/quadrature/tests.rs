@@ -303,3 +303,109 @@ fn the_same_bits_every_time() {
     let (first, second): ((Expected, Tilted), _) = (once(), once());
     assert_eq!(first, second);
 }
+
+/// Counts what a quadrature asks of it.
+struct Counted<L> {
+    likelihood: L,
+    asked: std::cell::Cell<usize>,
+}
+
+impl<L: Likelihood> Likelihood for Counted<L> {
+    fn family(&self) -> &'static str {
+        "counted"
+    }
+
+    fn supports(&self, label: f64) -> bool {
+        self.likelihood.supports(label)
+    }
+
+    fn is_log_concave(&self) -> bool {
+        self.likelihood.is_log_concave()
+    }
+
+    fn log_density(&self, y: f64, t: f64) -> f64 {
+        self.asked.set(self.asked.get() + 1);
+        self.likelihood.log_density(y, t)
+    }
+
+    fn slope(&self, y: f64, t: f64) -> f64 {
+        self.asked.set(self.asked.get() + 1);
+        self.likelihood.slope(y, t)
+    }
+
+    fn curvature(&self, y: f64, t: f64) -> f64 {
+        self.likelihood.curvature(y, t)
+    }
+
+    fn fisher_information(&self, t: f64) -> f64 {
+        self.likelihood.fisher_information(t)
+    }
+}
+
+#[test]
+fn no_quadrature_asks_for_more_than_its_cap() {
+    let logit = BernoulliLogit(Exact);
+    let exponential =
+        |log_concave| Fixture { log_concave, point: |t: f64| [3.0 * t - t.exp(), 3.0 - t.exp(), t.exp()] };
+    let noisy = Fixture { log_concave: true, point: |t: f64| [(1e9 * t).sin(), -t + (1e9 * t).cos(), 1.0] };
+    let mut worst = 0;
+    for a in [0.0, 1.7e308, -1.7e308, 1e300, -1e300, 1e8, -700.0, 3.0] {
+        for nu in [5e-324, 1e-16, 1.0, 1e3, 1e300] {
+            let one = Counted { likelihood: logit, asked: std::cell::Cell::new(0) };
+            let two = Counted { likelihood: exponential(true), asked: std::cell::Cell::new(0) };
+            let three = Counted { likelihood: exponential(false), asked: std::cell::Cell::new(0) };
+            let four = Counted { likelihood: &noisy, asked: std::cell::Cell::new(0) };
+            let _ = (tilted(&one, 1.0, a, nu), tilted(&two, 1.0, a, nu));
+            let _ = (tilted(&three, 1.0, a, nu), tilted(&four, 1.0, a, nu));
+            for count in [one.asked.get(), two.asked.get(), three.asked.get(), four.asked.get()] {
+                worst = worst.max(count);
+            }
+            let calls = std::cell::Cell::new(0);
+            let _ = super::average(
+                |t| {
+                    calls.set(calls.get() + 1);
+                    f64::from(u8::from((1e9 * t).sin() > 0.0))
+                },
+                a,
+                nu,
+            );
+            assert!(calls.get() <= super::MOST_EVALUATIONS + 2000, "{a:e}, {nu:e}: {}", calls.get());
+        }
+    }
+    // Each evaluation is a density and a slope; the search for modes and what waits when the budget is spent come on top.
+    assert!(worst <= 2 * super::MOST_EVALUATIONS + 8000, "{worst}");
+}
+
+#[test]
+fn what_floats_cannot_resolve_is_an_error() {
+    // A variance 19 % off, a log Z of −0.919 for −1.266, without a word.
+    let noise = GaussianLikelihood::new(1e-16).unwrap();
+    for (likelihood, y, a, nu) in [(noise, 1e8, 1e8, 1e-16), (GaussianLikelihood::new(1.0).unwrap(), 1e150, 1e150, 1.0)]
+    {
+        let found = tilted(&likelihood, y, a, nu);
+        assert!(matches!(found, Err(Error::Quadrature { .. })), "{found:?}");
+    }
+    assert!(tilted(&noise, 1e2, 1e2, 1e-6).is_ok());
+}
+
+#[test]
+fn equal_steps_and_panels_find_the_same_moments() {
+    let logit = BernoulliLogit(Exact);
+    // Said not to be log-concave, a likelihood goes by panels.
+    let plain = Fixture {
+        log_concave: false,
+        point: |t: f64| [logit.log_density(1.0, t), logit.slope(1.0, t), logit.curvature(1.0, t)],
+    };
+    for a in [-30.0, -4.0, -0.5, 0.0, 2.0, 12.0] {
+        for nu in [1e-6, 1e-2, 0.3, 2.0, 20.0, 500.0] {
+            let (steps, panels) = (tilted(&logit, 1.0, a, nu).unwrap(), tilted(&plain, 1.0, a, nu).unwrap());
+            let context = format!("{a}, {nu}: {steps:?} {panels:?}");
+            assert!((steps.log_normaliser - panels.log_normaliser).abs() < 1e-11 * (1.0 + a.abs()), "{context}");
+            assert!((steps.slope / panels.slope - 1.0).abs() < 1e-10, "{context}");
+            assert!((steps.variance / panels.variance - 1.0).abs() < 1e-10, "{context}");
+            // Panels take differences of slopes, which round to ε over a width √ν.
+            let rounding = 4.0 * f64::EPSILON / f64::sqrt(nu);
+            assert!((steps.curvature - panels.curvature).abs() < 1e-8 * steps.curvature + rounding, "{context}");
+        }
+    }
+}

@@ -4,64 +4,46 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::kernels::{symmetric_mul_vec, symmetric_rank_r};
 
 use crate::batch::{self, BatchSettings};
-use crate::belief::{Belief, DenseGaussian, factor};
+use crate::belief::{Belief, DenseGaussian, DenseStep, factor};
 use crate::block::{self, BlockBelief, BlockScratch, BlockSettings};
-use crate::error::{check_len, check_positive};
-use crate::filter::check_rows;
+use crate::check;
+use crate::filter::{check_rows, contiguous_row};
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::{Likelihoods, SiteRules};
-use crate::{Error, GlmPosterior, Projection, Site, Sites};
+use crate::{Error, GlmPosterior, Projection, Site, Sites, Stop};
 
 /// A site whose cavity keeps less than this share of the precision along `x` is left as it is, and counted.
 const LEAST_CAVITY: f64 = 1e-8;
 /// Damping below which sweeping is given up for the batch optimiser.
 const LEAST_DAMPING: f64 = 0.1;
 
-/// How far to refine; checked at construction.
+/// How far to [refine].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RefineSettings {
-    tolerance: f64,
-    max_sweeps: usize,
-    block: Option<BlockSettings>,
+    /// Sweeping stops when a sweep changes the bound by less than this, in nats.
+    pub tolerance: f64,
+    /// The largest number of sweeps.
+    pub max_sweeps: usize,
+    /// Rows absorbed together; `None` chooses from `d`.
+    pub block: Option<BlockSettings>,
 }
 
 impl Default for RefineSettings {
-    /// Tolerance 1e-9 nats (see [`new`](Self::new)), at most 50 sweeps, blocks chosen from `d`.
+    /// Tolerance 1e-9 nats, at most 50 sweeps, blocks chosen from `d`.
     fn default() -> Self {
         Self { tolerance: 1e-9, max_sweeps: 50, block: None }
     }
 }
 
 impl RefineSettings {
-    /// Stops when a sweep changes the bound by less than `tolerance` nats, or after `max_sweeps`.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `tolerance > 0` and `max_sweeps ≥ 1`.
-    pub fn new(tolerance: f64, max_sweeps: usize) -> Result<Self, Error> {
-        check_positive("tolerance", tolerance)?;
-        if max_sweeps == 0 {
-            return Err(Error::Setting { name: "max_sweeps", value: 0.0, requirement: "at least 1" });
-        }
-        Ok(Self { tolerance, max_sweeps, block: None })
+    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
+    pub fn check(&self) -> Result<(), Error> {
+        check::positive("tolerance", self.tolerance)?;
+        check::count("max_sweeps", self.max_sweeps)
     }
-
-    /// The same with blocks of a given size.
-    #[must_use]
-    pub fn with_blocks(self, block: BlockSettings) -> Self {
-        Self { block: Some(block), ..self }
-    }
-}
-
-/// Why refinement stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RefineStop {
-    /// A sweep changed the bound by less than the tolerance.
-    Converged,
-    /// The sweeps ran out.
-    MaxSweeps,
-    /// Damped sweeps kept losing the bound; the batch optimiser finished the work.
-    BatchFallback,
 }
 
 /// What refinement did.
@@ -74,10 +56,12 @@ pub struct RefineInfo {
     pub undone: usize,
     /// Site updates skipped for want of a proper cavity, over all sweeps.
     pub skipped: usize,
-    /// The bound on the log evidence before the first sweep and after each kept one, in nats.
+    /// Passes of the batch optimiser, which finishes the work where damped sweeps keep losing the bound; otherwise 0.
+    pub batch_passes: usize,
+    /// The bound on the log evidence before the first sweep, after each kept one and after the batch optimiser, in nats.
     pub bounds: Vec<f64>,
-    /// Why it stopped.
-    pub stop: RefineStop,
+    /// Why it stopped, or why the batch optimiser did.
+    pub stop: Stop,
 }
 
 /// A posterior with the sites it is made of.
@@ -131,7 +115,7 @@ pub fn first_pass<R: SiteRules>(
 /// let prior = DenseGaussian::isotropic(&[0.0, 0.0], 10.0)?;
 /// let logit = BernoulliLogit(Mixture8);
 /// let mut posterior = refine::first_pass(&prior, &Implicit(logit), x, &y, Par::Seq)?;
-/// let info = refine::refine(&prior, &mut posterior, x, &y, &logit, refine::RefineSettings::default(), Par::Seq)?;
+/// let info = refine::refine(&prior, &mut posterior, x, &y, &logit, &refine::RefineSettings::default(), Par::Seq)?;
 /// assert!(info.bounds.last() > info.bounds.first());
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -141,13 +125,14 @@ pub fn refine<L: Likelihoods<Row: GaussianExpectation> + Clone>(
     x: MatRef<'_, f64>,
     y: &[f64],
     likelihood: &L,
-    settings: RefineSettings,
+    settings: &RefineSettings,
     par: Par,
 ) -> Result<RefineInfo, Error> {
+    settings.check()?;
     let d = prior.dim();
     check_rows(d, x, y)?;
-    check_len("belief", d, refinement.belief.dim())?;
-    check_len("sites", y.len(), refinement.sites.len())?;
+    check::length("belief", d, refinement.belief.dim())?;
+    check::length("sites", y.len(), refinement.sites.len())?;
     let posterior = GlmPosterior::new(prior, x, y, likelihood.clone())?;
     let natural_prior = NaturalPrior::new(prior)?;
     let mut scratch = BlockScratch::new(prior, settings.block.unwrap_or_else(|| BlockSettings::for_dim(d)));
@@ -157,8 +142,9 @@ pub fn refine<L: Likelihoods<Row: GaussianExpectation> + Clone>(
         sweeps: 0,
         undone: 0,
         skipped: 0,
+        batch_passes: 0,
         bounds: vec![-posterior.kl(&best.belief, par)?],
-        stop: RefineStop::MaxSweeps,
+        stop: Stop::Iterations,
     };
     let mut damping = 1.0;
     while info.sweeps < settings.max_sweeps {
@@ -188,7 +174,7 @@ pub fn refine<L: Likelihoods<Row: GaussianExpectation> + Clone>(
         info.sweeps += 1;
         info.bounds.push(bound + gained);
         if gained.abs() <= settings.tolerance * damping {
-            info.stop = RefineStop::Converged;
+            info.stop = Stop::Converged;
             break;
         }
     }
@@ -285,14 +271,14 @@ fn batch_fallback<L: Likelihoods<Row: GaussianExpectation>>(
     info: &mut RefineInfo,
     par: Par,
 ) -> Result<Refinement, Error> {
-    let (belief, batch) = batch::optimum(prior, &best.belief, x, y, likelihood, BatchSettings::default(), par)?;
+    let (belief, batch) = batch::optimum(prior, &best.belief, x, y, likelihood, &BatchSettings::default(), par)?;
     info.bounds.push(batch.bound());
-    info.stop = RefineStop::BatchFallback;
+    info.stop = batch.stop;
+    info.batch_passes = batch.passes;
     let mut sites = Sites::default();
-    let mut gain = vec![0.0; belief.dim()];
-    let mut buffer = vec![0.0; belief.dim()];
+    let (mut step, mut buffer) = (DenseStep::default(), Vec::new());
     for (t, &label) in y.iter().enumerate() {
-        let seen = belief.project(crate::filter::contiguous_row(x, t, &mut buffer), &mut gain);
+        let seen = belief.project(contiguous_row(x, t, &mut buffer).into(), 1.0, &mut step)?;
         let (slope, curvature) = likelihood.likelihood_of(t).expected_slope_curvature(label, seen.mean, seen.variance);
         sites.push(&crate::filter::StepInfo { projection: seen, site: Site { slope, curvature } });
     }
@@ -303,7 +289,8 @@ fn batch_fallback<L: Likelihoods<Row: GaussianExpectation>>(
 /// that row. `None` where a row's site leaves no proper cavity. Cost `2nd²`.
 ///
 /// # Errors
-/// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`].
+/// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], among them with [`Error::Overflow`] for a density whose logarithm is no
+/// number.
 ///
 /// ```
 /// use vi_core::{refine, DenseGaussian, Explicit, GaussianLikelihood};
@@ -324,16 +311,17 @@ pub fn leave_one_out<L: Likelihoods<Row: GaussianExpectation>>(
 ) -> Result<Vec<Option<f64>>, Error> {
     let Refinement { belief, sites } = refinement;
     check_rows(belief.dim(), x, y)?;
-    check_len("sites", y.len(), sites.len())?;
+    check::length("sites", y.len(), sites.len())?;
     likelihood.check_labels(y)?;
-    let mut gain = vec![0.0; belief.dim()];
-    let mut buffer = vec![0.0; belief.dim()];
+    let (mut step, mut buffer) = (DenseStep::default(), Vec::new());
     y.iter()
         .enumerate()
         .map(|(t, &label)| {
-            let seen = belief.project(crate::filter::contiguous_row(x, t, &mut buffer), &mut gain);
+            let seen = belief.project(contiguous_row(x, t, &mut buffer).into(), 1.0, &mut step)?;
             let without = cavity(seen, sites.slopes()[t], sites.curvatures()[t]);
-            Ok(without.map(|(mean, variance)| likelihood.likelihood_of(t).log_predictive(label, mean, variance)))
+            let Some((mean, variance)) = without else { return Ok(None) };
+            let log_density = likelihood.likelihood_of(t).log_predictive(label, mean, variance);
+            check::result("log p(y_i|y_−i)", log_density).map(Some).map_err(|error| error.at_row(t))
         })
         .collect()
 }

@@ -9,8 +9,8 @@ use crate::{Error, Site, SiteRule};
 /// finite `(a, ν, y)`.
 ///
 /// ```
-/// use vi_core::{BernoulliLogit, Implicit, Probit, SiteRule};
-/// let rule = Implicit(BernoulliLogit(Probit));
+/// use vi_core::{BernoulliLogit, Implicit, ProbitApproximation, SiteRule};
+/// let rule = Implicit(BernoulliLogit(ProbitApproximation));
 /// let site = rule.site(-3.0, 100.0, 1.0)?;
 /// let new_mean = -3.0 + 100.0 * site.gain(100.0);
 /// assert!(new_mean > 0.0);
@@ -28,6 +28,8 @@ impl<L: GaussianExpectation> SiteRule for Implicit<L> {
     }
 
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        Ok(self.0.implicit_root(y, a, nu)?.site(nu))
+        let site = self.0.implicit_root(y, a, nu)?.site(nu);
+        site.check(nu)?;
+        Ok(site)
     }
 }

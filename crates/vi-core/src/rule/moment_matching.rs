@@ -29,7 +29,8 @@ impl<L: GaussianExpectation> SiteRule for MomentMatching<L> {
     }
 
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let tilted = self.0.tilted(y, a, nu)?;
-        Ok(Site { slope: (1.0 + tilted.curvature * nu) * tilted.slope, curvature: tilted.curvature })
+        let site = self.0.tilted(y, a, nu)?.site(nu);
+        site.check(nu)?;
+        Ok(site)
     }
 }

@@ -1,6 +1,7 @@
 //! The quadratic Kalman filter: the logistic under Jaakkola and Jordan's bound.
 
 use crate::expectation::Mixture8;
+use crate::implicit::check_variance;
 use crate::likelihood::Likelihood;
 use crate::logit::BernoulliLogit;
 use crate::special::jaakkola_jordan;
@@ -32,12 +33,13 @@ impl QuadraticBound {
     /// The bound's free parameter `ξ ≥ 0` at `(a, ν, y)`.
     ///
     /// # Errors
-    /// [`Error::RootNotFound`] if the search for the optimum does not end; not seen for `|a|` and `ν` up to 1e150.
+    /// [`Error::NegativeVariance`]; [`Error::RootNotFound`] if the search for the optimum does not end; not seen for `|a|` and `ν` up to 1e150.
     pub fn xi(self, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
         self.xi_at_weight(1.0, a, nu, y)
     }
 
     fn xi_at_weight(self, weight: f64, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
+        check_variance(nu)?;
         match self {
             Self::Once => Ok(nu.sqrt().hypot(a)),
             Self::Optimal => optimal_xi(a, nu, weight, y),

@@ -1,7 +1,7 @@
 //! WoLF: observations that do not fit what is known lose weight.
 
 use super::weighted::WeightedRule;
-use crate::error::check_positive;
+use crate::check;
 use crate::likelihood::Likelihood;
 use crate::{Error, Site, SiteRule};
 
@@ -64,7 +64,7 @@ impl Weighting {
     }
 
     fn new(residual: Residual, hard: bool, c: f64) -> Result<Self, Error> {
-        check_positive("c", c)?;
+        check::positive("c", c)?;
         Ok(Self { residual, hard, c })
     }
 

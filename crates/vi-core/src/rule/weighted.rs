@@ -1,6 +1,6 @@
 //! Weights of observations: `w·log p(y|t)` in place of `log p(y|t)`.
 
-use crate::error::check_weight;
+use crate::check;
 use crate::implicit::ImplicitRoot;
 use crate::likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 use crate::{BernoulliLogit, Information, Mixture8, quadrature};
@@ -34,7 +34,7 @@ impl<L> Weighted<L> {
     /// # Errors
     /// [`Error::Setting`] unless `weight ≥ 0` and finite.
     pub fn new(likelihood: L, weight: f64) -> Result<Self, Error> {
-        check_weight(weight)?;
+        check::not_negative("weight", weight)?;
         Ok(Self { likelihood, weight })
     }
 
@@ -87,6 +87,17 @@ impl<L: Likelihood> Likelihood for Weighted<L> {
 
     fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
         self.likelihood.derivatives(y, t).map(|x| self.scale(x))
+    }
+
+    fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        self.likelihood.beyond_tangent(y, t, steps, out);
+        for out in out {
+            *out = out.map(|x| self.scale(x));
+        }
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        self.likelihood.peak(y)
     }
 
     fn fisher_information(&self, t: f64) -> f64 {
@@ -171,7 +182,7 @@ pub trait WeightedRule: SiteRule {
     /// # Errors
     /// As [`SiteRule::site`]; [`Error::Setting`] unless `weight ≥ 0` and finite.
     fn weighted_site(&self, weight: f64, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        check_weight(weight)?;
+        check::not_negative("weight", weight)?;
         if weight == 0.0 {
             Ok(Site { slope: 0.0, curvature: 0.0 })
         } else if weight == 1.0 {

@@ -1,14 +1,16 @@
 //! Every entry point names what is wrong and leaves its state to the bit.
 
 use vi_core::batch::InformationGaussian;
-use vi_core::black_box::{LogLikelihood, Nodes, Order0, StepSettings, explicit_step, implicit_step};
 use vi_core::block::{self, BlockScratch, BlockSettings};
-use vi_core::natural::{MeanParameters, NaturalParameters};
-use vi_core::online::OnlineNewton;
+use vi_core::theorems::black_box::{LogLikelihood, Nodes, Order0, StepSettings, explicit_step, implicit_step};
+use vi_core::theorems::{MeanParameters, NaturalParameters};
+use vi_core::theorems::{NaturalGradient, OnlineNewton};
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, GlmPosterior, Implicit, Mixture8,
-    QuadraticBound, Site, SiteRule, ekf, filter, kalman,
+    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, GlmPosterior, Implicit,
+    LowRankGaussian, LowRankSettings, Mixture8, QuadraticBound, Site, SiteRule, batch, ekf, factor, filter, kalman,
+    quadrature, refine,
 };
+use vi_linalg::LinalgError;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 
 use crate::common::{prior, rng, view};
@@ -32,7 +34,7 @@ fn refused(action: impl FnOnce(&mut DenseGaussian) -> Result<(), Error>, expecte
 const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
 
 fn step(belief: &mut DenseGaussian, x: &[f64], y: f64) -> Result<(), Error> {
-    filter::step(belief, &LOGIT, x, y, &mut filter::Scratch::new(2)).map(drop)
+    filter::step(belief, &LOGIT, x, y, &mut filter::Scratch::default()).map(drop)
 }
 
 #[test]
@@ -43,17 +45,17 @@ fn step_refuses_bad_rows_and_labels() {
     refused(|b| step(b, &[1.0, 2.0], 2.0), |e| matches!(e, Error::Label { label: 2.0, .. }));
     refused(|b| step(b, &[1.0, 2.0], -1.0), |e| matches!(e, Error::Label { .. }));
     refused(|b| step(b, &[1.0, 2.0], f64::NAN), |e| matches!(e, Error::NonFinite { argument: "label", .. }));
+    let past = |b: &mut DenseGaussian| {
+        filter::step(b, &LOGIT, (&[0, 2], &[1.0, 2.0]), 1.0, &mut filter::Scratch::default()).map(drop)
+    };
+    refused(past, |e| matches!(e, Error::SparseIndex { position: 1, index: 2, .. }));
     refused(
-        |b| filter::step(b, &LOGIT, &[1.0, 2.0], 1.0, &mut filter::Scratch::new(3)).map(drop),
-        |e| matches!(e, Error::Dimension { argument: "scratch", .. }),
-    );
-    refused(
-        |b| filter::step(b, &QuadraticBound::Once, &[1.0, 2.0], 0.5, &mut filter::Scratch::new(2)).map(drop),
+        |b| filter::step(b, &QuadraticBound::Once, &[1.0, 2.0], 0.5, &mut filter::Scratch::default()).map(drop),
         |e| matches!(e, Error::Label { .. }),
     );
     let linear = Explicit(GaussianLikelihood::new(1.0).unwrap());
     refused(
-        |b| filter::step(b, &linear, &[1.0, 2.0], f64::INFINITY, &mut filter::Scratch::new(2)).map(drop),
+        |b| filter::step(b, &linear, &[1.0, 2.0], f64::INFINITY, &mut filter::Scratch::default()).map(drop),
         |e| matches!(e, Error::NonFinite { argument: "label", .. }),
     );
 }
@@ -262,12 +264,18 @@ fn black_box_steps_refuse_holes_in_the_likelihood() {
     let nodes = Nodes::gauss_hermite(2, 3).unwrap();
     let settings = StepSettings::default();
     let hole = |e: &Error| matches!(e, Error::NonFinite { argument: "log density", .. });
-    refused(|b| implicit_step(b, &Order0(&Hole, &nodes), settings).map(drop), hole);
+    refused(|b| implicit_step(b, &Order0(&Hole, &nodes), &settings).map(drop), hole);
     refused(|b| explicit_step(b, &Order0(&Hole, &nodes)), hole);
     let narrow = Nodes::gauss_hermite(1, 3).unwrap();
     refused(|b| explicit_step(b, &Order0(&Hole, &narrow)), |e| matches!(e, Error::Dimension { argument: "nodes", .. }));
-    assert!(matches!(StepSettings::new(0.0, 3), Err(Error::Setting { name: "tolerance", .. })));
-    assert!(matches!(StepSettings::new(1e-3, 0), Err(Error::Setting { name: "max_iterations", .. })));
+    assert!(matches!(
+        StepSettings { tolerance: 0.0, max_iterations: 3 }.check(),
+        Err(Error::Setting { name: "tolerance", .. })
+    ));
+    assert!(matches!(
+        StepSettings { tolerance: 1e-3, max_iterations: 0 }.check(),
+        Err(Error::Setting { name: "max_iterations", .. })
+    ));
 }
 
 #[test]
@@ -286,4 +294,64 @@ fn online_forms_refuse_bad_derivatives() {
     assert!(matches!(improper.to_belief(), Err(Error::NotPositiveDefinite { .. })));
     let torn = NaturalParameters { first: vec![0.0], second: mat![[-1.0, 0.0], [0.0, -1.0]] };
     assert!(matches!(torn.log_partition(), Err(Error::Dimension { .. })));
+}
+
+#[test]
+fn online_forms_refuse_results_beyond_floating_point() {
+    let start = DenseGaussian::isotropic(&[1.0, 0.0], 1e150).unwrap();
+    let mut newton = OnlineNewton::new(&start).unwrap();
+    let before = newton.clone();
+    let flat = Mat::<f64>::zeros(2, 2);
+    // Q⁻¹∇ℓ = 1e300 · 1e10.
+    assert!(matches!(newton.step(&[0.0, 1e10], flat.as_ref()), Err(Error::Overflow { .. })));
+    assert_eq!((&newton.mean, &newton.hessian), (&before.mean, &before.hessian));
+    let mut gradient = NaturalGradient::new(&start).unwrap();
+    assert!(matches!(gradient.step(&[0.0, 1e10], flat.as_ref()), Err(Error::Overflow { .. })));
+    assert_eq!((gradient.mean, gradient.steps), (before.mean, 0));
+
+    let far = NaturalParameters { first: vec![1e10, 0.0], second: mat![[-1e-300, 0.0], [0.0, -1.0]] };
+    assert!(matches!(far.to_belief(), Err(Error::Overflow { .. })));
+    let far = DenseGaussian::isotropic(&[1e200], 1.0).unwrap();
+    assert!(matches!(MeanParameters::of(&far), Err(Error::Overflow { quantity: "P + μμᵀ", .. })));
+    let mut natural = NaturalParameters::of(&far).unwrap();
+    let before = natural.clone();
+    assert!(matches!(natural.step(&[1e200], &[0.0], mat![[-1e200]].as_ref()), Err(Error::Overflow { .. })));
+    assert_eq!((&natural.first, &natural.second), (&before.first, &before.second));
+    assert!(matches!(natural.log_partition(), Err(Error::Overflow { quantity: "F(η)", .. })));
+}
+
+/// Sizes that no memory holds are refused before any is taken.
+#[test]
+fn sizes_are_checked_before_memory_is_taken() {
+    let rng = &mut rng(34);
+    for most in [1 << 50, usize::MAX / 8, usize::MAX] {
+        for (d, p) in [(3, most), (most, 3), (most, 0)] {
+            let error = factor::start_isotropic(d, p, 1.0, 0.1, rng).unwrap_err();
+            assert!(matches!(error, Error::Linalg(LinalgError::TooLarge { what: "W", .. })), "{d} {p}: {error:?}");
+        }
+        assert!(factor::start_diagonal(&[1.0; 3], most, 0.1, rng).is_err());
+        assert!(Nodes::gauss_hermite(most, 2).is_err() && Nodes::antithetic_draws(2, most, rng).is_err());
+        assert!(LowRankSettings::blocked(most).is_err() && BlockSettings::new(most).is_err());
+        let draws = LowRankGaussian::isotropic(&[0.0; 2], 1.0, LowRankSettings::blocked(1).unwrap()).unwrap();
+        assert!(matches!(draws.draw(most, rng, Par::Seq), Err(Error::Linalg(LinalgError::TooLarge { .. }))));
+    }
+}
+
+/// A label `10¹⁶⁰` standard deviations out has a density whose logarithm is beyond the floats.
+#[test]
+fn densities_beyond_the_floats_are_errors_and_not_infinities() {
+    let x = MatRef::from_row_major_slice(&[1.0, 1.0], 2, 1);
+    let y = [0.0, 1e160];
+    let noise = GaussianLikelihood::new(1.0).unwrap();
+    let prior = DenseGaussian::isotropic(&[0.0], 1.0).unwrap();
+    let seen = refine::first_pass(&prior, &Explicit(noise), x, &y, Par::Seq).unwrap();
+    let alone = refine::leave_one_out(&seen, x, &y, &noise);
+    assert!(
+        matches!(&alone, Err(Error::Row { source, .. }) if matches!(**source, Error::Overflow { .. })),
+        "{alone:?}"
+    );
+    let best = batch::optimum(&prior, &prior, x, &y, &noise, &batch::BatchSettings::default(), Par::Seq);
+    assert!(best.is_err(), "{best:?}");
+    let tilted = quadrature::tilted(&noise, 1e200, 0.0, 0.0);
+    assert!(matches!(tilted, Err(Error::Overflow { .. })), "{tilted:?}");
 }

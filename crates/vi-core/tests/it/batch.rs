@@ -1,9 +1,9 @@
 //! The batch variational optimum: exact where it can be, stationary and unique everywhere.
 
-use vi_core::batch::{BatchSettings, Statistics, Stop, optimum, optimum_of};
+use vi_core::batch::{BatchSettings, Statistics, optimum, optimum_of};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianExpectation, GaussianLikelihood,
-    GlmPosterior, Implicit, Linearised, Mixture8, Probit, QuadraticBound, filter,
+    GlmPosterior, Implicit, Linearised, Mixture8, ProbitApproximation, QuadraticBound, Stop, filter,
 };
 use vi_linalg::faer::{MatRef, Par};
 
@@ -27,7 +27,7 @@ fn linear_optimum_is_the_exact_posterior_and_its_bound_the_evidence() {
     let (inputs, y) = (rows(n, d, &mut rng), rows(n, 1, &mut rng));
     let linear = GaussianLikelihood::new(0.5).unwrap();
     let (best, info) =
-        optimum(&start, &start, view(&inputs, d), &y, &linear, BatchSettings::default(), Par::Seq).unwrap();
+        optimum(&start, &start, view(&inputs, d), &y, &linear, &BatchSettings::default(), Par::Seq).unwrap();
     let mut kalman = start.clone();
     let mut evidence = 0.0;
     filter::run(&mut kalman, &Explicit(linear), view(&inputs, d), &y, |t, _, step| {
@@ -45,20 +45,19 @@ fn optimum_is_stationary_monotone_and_independent_of_the_start() {
     let d = 5;
     let (start, inputs, y) = logistic_problem(60, d, 5.0, 62);
     let x = view(&inputs, d);
-    let tight = BatchSettings::new(1e-11, 300).unwrap();
-    let (best, info) = optimum(&start, &start, x, &y, &LOGIT, tight, Par::Seq).unwrap();
+    let tight = BatchSettings { tolerance: 1e-11, max_passes: 300 };
+    let (best, info) = optimum(&start, &start, x, &y, &LOGIT, &tight, Par::Seq).unwrap();
     assert_eq!(info.stop, Stop::Converged);
     for pair in info.bounds.windows(2) {
         assert!(pair[1] >= pair[0] - 1e-12 * pair[0].abs(), "{pair:?}");
     }
     // Λ = Λ₀ + XᵀHX and Λ₀(μ−μ₀) = Xᵀg, entry by entry.
     let (l0, l) = (start.cholesky().unwrap().inverse(), best.cholesky().unwrap().inverse());
-    let mut gain = vec![0.0; d];
     let sites: Vec<(f64, f64)> = inputs
         .chunks(d)
         .zip(&y)
         .map(|(row, label)| {
-            let seen = best.project(row, &mut gain);
+            let seen = best.predict(row).unwrap();
             LOGIT.expected_slope_curvature(*label, seen.mean, seen.variance)
         })
         .collect();
@@ -73,7 +72,7 @@ fn optimum_is_stationary_monotone_and_independent_of_the_start() {
         }
     }
     let elsewhere = DenseGaussian::isotropic(&[3.0, -2.0, 1.0, 0.0, 4.0], 0.1).unwrap();
-    let (other, _) = optimum(&start, &elsewhere, x, &y, &LOGIT, tight, Par::Seq).unwrap();
+    let (other, _) = optimum(&start, &elsewhere, x, &y, &LOGIT, &tight, Par::Seq).unwrap();
     assert!(difference(&other, &best) < 1e-8);
 }
 
@@ -82,12 +81,12 @@ fn no_filter_and_no_neighbour_is_nearer_to_the_posterior() {
     let d = 3;
     let (start, inputs, y) = logistic_problem(40, d, 4.0, 63);
     let x = view(&inputs, d);
-    let (best, info) = optimum(&start, &start, x, &y, &LOGIT, BatchSettings::default(), Par::Seq).unwrap();
+    let (best, info) = optimum(&start, &start, x, &y, &LOGIT, &BatchSettings::default(), Par::Seq).unwrap();
     let posterior = GlmPosterior::new(&start, x, &y, LOGIT).unwrap();
     let least = posterior.kl(&best, Par::Seq).unwrap();
     assert!((least + info.bound()).abs() < 1e-10 * least.abs(), "the bound is minus the KL at Z = 1");
     let rules: [Box<dyn vi_core::SiteRule>; 4] = [
-        Box::new(Implicit(BernoulliLogit(Probit))),
+        Box::new(Implicit(BernoulliLogit(ProbitApproximation))),
         Box::new(Explicit(LOGIT)),
         Box::new(Linearised::extended_kalman(LOGIT)),
         Box::new(QuadraticBound::Optimal),
@@ -112,10 +111,10 @@ fn shards_reach_the_same_optimum() {
     let d = 6;
     let (start, inputs, y) = logistic_problem(70, d, 3.0, 64);
     let settings = BatchSettings::default();
-    let (whole, _) = optimum(&start, &start, view(&inputs, d), &y, &LOGIT, settings, Par::Seq).unwrap();
+    let (whole, _) = optimum(&start, &start, view(&inputs, d), &y, &LOGIT, &settings, Par::Seq).unwrap();
     for shards in [1, 2, 7] {
         let size = y.len().div_ceil(shards);
-        let (merged, info) = optimum_of(&start, &start, settings, |q| {
+        let (merged, info) = optimum_of(&start, &start, &settings, |q| {
             let mut sum = Statistics::zero(d);
             for (rows, labels) in inputs.chunks(size * d).zip(y.chunks(size)) {
                 sum.add(&Statistics::at(q, view(rows, d), labels, &LOGIT, Par::Seq)?)?;
@@ -137,7 +136,7 @@ fn the_bound_is_below_the_evidence() {
     let y = [1.0, 0.0, 1.0, 0.0];
     let exact = BernoulliLogit(Exact);
     let view = MatRef::from_row_major_slice(&x, 4, 1);
-    let (_, info) = optimum(&start, &start, view, &y, &exact, BatchSettings::default(), Par::Seq).unwrap();
+    let (_, info) = optimum(&start, &start, view, &y, &exact, &BatchSettings::default(), Par::Seq).unwrap();
     let posterior = GlmPosterior::new(&start, view, &y, exact).unwrap();
     let step = 0.01;
     let evidence: f64 =
@@ -149,7 +148,7 @@ fn the_bound_is_below_the_evidence() {
 #[test]
 fn statistics_of_another_dimension_are_refused() {
     let (start, _, _) = logistic_problem(5, 3, 1.0, 66);
-    let answer = optimum_of(&start, &start, BatchSettings::default(), |_| Ok(Statistics::zero(2)));
+    let answer = optimum_of(&start, &start, &BatchSettings::default(), |_| Ok(Statistics::zero(2)));
     assert!(matches!(answer, Err(Error::Dimension { expected: 3, found: 2, .. })));
     let mut torn = Statistics::zero(3);
     torn.information = vi_linalg::faer::Mat::zeros(1, 1);
@@ -160,8 +159,10 @@ fn statistics_of_another_dimension_are_refused() {
 fn bad_input_and_exhaustion_are_told() {
     let d = 3;
     let (start, inputs, y) = logistic_problem(20, d, 3.0, 65);
-    let go = |x: MatRef<'_, f64>, y: &[f64], settings| optimum(&start, &start, x, y, &LOGIT, settings, Par::Seq);
-    let settings = BatchSettings::default();
+    let go = |x: MatRef<'_, f64>, y: &[f64], settings: &BatchSettings| {
+        optimum(&start, &start, x, y, &LOGIT, settings, Par::Seq)
+    };
+    let settings = &BatchSettings::default();
     let mut bad = inputs.clone();
     bad[7] = f64::NAN;
     assert!(matches!(go(view(&bad, d), &y, settings), Err(Error::Row { row: 2, .. })));
@@ -170,8 +171,8 @@ fn bad_input_and_exhaustion_are_told() {
     let mut wrong = y.clone();
     wrong[5] = 0.5;
     assert!(matches!(go(view(&inputs, d), &wrong, settings), Err(Error::Row { row: 5, .. })));
-    let (_, info) = go(view(&inputs, d), &y, BatchSettings::new(1e-9, 2).unwrap()).unwrap();
-    assert_eq!((info.stop, info.passes), (Stop::MaxPasses, 2));
-    assert!(matches!(BatchSettings::new(-1.0, 3), Err(Error::Setting { .. })));
-    assert!(matches!(BatchSettings::new(1e-3, 0), Err(Error::Setting { .. })));
+    let (_, info) = go(view(&inputs, d), &y, &BatchSettings { tolerance: 1e-9, max_passes: 2 }).unwrap();
+    assert_eq!((info.stop, info.passes), (Stop::Iterations, 2));
+    assert!(matches!(BatchSettings { tolerance: -1.0, max_passes: 3 }.check(), Err(Error::Setting { .. })));
+    assert!(matches!(BatchSettings { tolerance: 1e-3, max_passes: 0 }.check(), Err(Error::Setting { .. })));
 }

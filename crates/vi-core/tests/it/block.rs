@@ -1,17 +1,19 @@
 //! The blocked filter is the sequential filter in another order of work.
 
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::{
-    Belief, BernoulliLogit, Error, Explicit, GaussianLikelihood, Implicit, Linearised, MirrorProx, MirrorProxPrinted,
-    Mixture8, Probit, QuadraticBound, SiteRule, SkipCovariance, filter,
+    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, Implicit, Linearised, MirrorProx,
+    MirrorProxPrinted, Mixture8, ProbitApproximation, QuadraticBound, SiteRule, SkipCovariance, SquareRootGaussian,
+    filter,
 };
 use vi_linalg::faer::{MatRef, Par};
 
 use crate::common::{condition, difference, labels, prior, rng, rows, view};
 
 pub(crate) fn rules() -> Vec<(&'static str, Box<dyn SiteRule>)> {
-    let (probit, mixture) = (BernoulliLogit(Probit), BernoulliLogit(Mixture8));
+    let (probit, mixture) = (BernoulliLogit(ProbitApproximation), BernoulliLogit(Mixture8));
     vec![
         ("linear", Box::new(Explicit(GaussianLikelihood::new(0.3).unwrap()))),
         ("implicit probit", Box::new(Implicit(probit))),
@@ -162,4 +164,112 @@ fn a_failure_in_a_later_block_restores_the_belief_of_the_start() {
     assert!(matches!(&error, Error::Row { row: 8, source } if matches!(**source, Error::ImproperSite { .. })));
     assert_eq!((belief.mean(), belief.covariance()), (start.mean(), start.covariance()));
     assert!(matches!(BlockSettings::new(0), Err(Error::Setting { name: "block", .. })));
+}
+
+/// Rows of noise; the last column is of scale `scale` from row `late` on, and zero before.
+fn scaled(n: usize, d: usize, scale: f64, late: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut inputs = rows(n, d, rng);
+    for (t, row) in inputs.chunks_exact_mut(d).enumerate() {
+        row[d - 1] *= if t < late { 0.0 } else { scale };
+    }
+    inputs
+}
+
+/// Checks that blocks end where the loop ends, or fail where it fails.
+///
+/// A block by products may differ by the 1e-6 of its variances that it allows itself, in standard deviations along a row; there are
+/// a few blocks.
+fn assert_blocks_are_the_loop<B: BlockBelief + Clone>(
+    start: &B,
+    rule: &dyn SiteRule,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    context: &str,
+) {
+    let mut sequential = start.clone();
+    let looped = filter::run(&mut sequential, &rule, x, y, |_, _, _| {});
+    for b in [7, 32, 128] {
+        let mut belief = start.clone();
+        let mut scratch = BlockScratch::new(&belief, BlockSettings::new(b).unwrap());
+        let done = block::run(&mut belief, &rule, x, y, &mut scratch, Par::Seq, |_, _, _| {});
+        assert_eq!(done.is_err(), looped.is_err(), "{context}, b = {b}: {done:?}, {looped:?}");
+        for t in 0..x.nrows() {
+            let row: Vec<f64> = x.row(t).iter().copied().collect();
+            let (seen, expected) = (belief.predict(&row).unwrap(), sequential.predict(&row).unwrap());
+            let apart = (seen.mean - expected.mean).abs() / expected.variance.sqrt();
+            assert!(apart <= 1e-5, "{context}, b = {b}, row {t}: {apart:e} standard deviations apart");
+            let ratio = seen.variance / expected.variance;
+            assert!((ratio - 1.0).abs() <= 1e-5, "{context}, b = {b}, row {t}: variances {ratio} apart");
+        }
+    }
+}
+
+#[test]
+fn blocks_are_the_loop_at_every_scale_of_a_column() {
+    let n = 90;
+    let (linear, logit) = (Explicit(GaussianLikelihood::new(1.0).unwrap()), Implicit(BernoulliLogit(Mixture8)));
+    for d in [2, 5, 48] {
+        for late in [0, 50] {
+            for power in 0..=9 {
+                let scale = 10f64.powi(power);
+                let rng = &mut rng(60 + d as u64);
+                let (inputs, y) = (scaled(n, d, scale, late, rng), labels(n, rng));
+                let x = view(&inputs, d);
+                let context = format!("d = {d}, scale {scale:e} from row {late}");
+                let dense = DenseGaussian::isotropic(&vec![0.0; d], 1.0).unwrap();
+                let root = SquareRootGaussian::isotropic(&vec![0.0; d], 1.0).unwrap();
+                for rule in [&linear as &dyn SiteRule, &logit] {
+                    assert_blocks_are_the_loop(&root, rule, x, &y, &format!("root, {context}"));
+                    assert_blocks_are_the_loop(&dense, rule, x, &y, &format!("dense, {context}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_are_the_loop_under_a_vague_prior_on_raw_years() {
+    let (n, d) = (40_usize, 2);
+    let inputs: Vec<f64> = (0..n).flat_map(|t| [1.0, 1980.0 + t as f64]).collect();
+    let y: Vec<f64> = (0..n).map(|t| 0.09 * t as f64 + (t as f64 * 1.7).sin()).collect();
+    for sd in [1.0, 1e2, 1e4, 1e5, 1e6] {
+        let root = SquareRootGaussian::isotropic(&[0.0; 2], sd).unwrap();
+        let rule = Explicit(GaussianLikelihood::new(1.0).unwrap());
+        assert_blocks_are_the_loop(&root, &rule, view(&inputs, d), &y, &format!("prior sd {sd:e}"));
+    }
+}
+
+/// After every step that succeeds the covariance can be factored, and so drawn from, merged and stored; one that fails changes
+/// nothing.
+#[test]
+fn an_accepted_step_leaves_a_covariance_that_factors() {
+    let kalman = |noise: f64| Explicit(GaussianLikelihood::new(noise).unwrap());
+    let first = DenseGaussian::isotropic(&[0.0, 0.0], 2.0).unwrap();
+    let error = filter::step(&mut first.clone(), &kalman(1.0), &[-4.5e7, 2.65e8], 1.0, &mut filter::Scratch::default());
+    assert!(matches!(error, Err(Error::Unresolved { .. })), "{error:?}");
+    let rng = &mut rng(70);
+    let (mut accepted, mut refused) = (0, 0);
+    for _ in 0..600 {
+        let d = rng.random_range(2..6);
+        let mut belief = DenseGaussian::isotropic(&vec![0.0; d], 10f64.powf(rng.random_range(-0.5..1.0))).unwrap();
+        let scale = 10f64.powf(rng.random_range(0.0..9.5));
+        let along: Vec<f64> = rows(1, d, rng).iter().map(|x| scale * x).collect();
+        // Rows near one line, or in all directions.
+        let (near, noise) = (rng.random_bool(0.5), 10f64.powf(rng.random_range(-8.0..0.0)));
+        for _ in 0..20 {
+            let (size, other) = (1.0 + 0.3 * rows(1, 1, rng)[0], rows(1, d, rng));
+            let row = |i: usize| if near { size * along[i] + noise * other[i] } else { scale * other[i] };
+            let x: Vec<f64> = (0..d).map(row).collect();
+            let before = belief.clone();
+            let rule = kalman(10f64.powf(rng.random_range(-1.0..3.0)));
+            if filter::step(&mut belief, &rule, &x, labels(1, rng)[0], &mut filter::Scratch::default()).is_ok() {
+                accepted += 1;
+                assert!(belief.cholesky().is_ok(), "d = {d}, scale {scale:e}, near {near}: {:?}", belief.covariance());
+            } else {
+                refused += 1;
+                assert_eq!((belief.mean(), belief.covariance()), (before.mean(), before.covariance()));
+            }
+        }
+    }
+    assert!(accepted > 6000 && refused > 100, "{accepted}, {refused}");
 }

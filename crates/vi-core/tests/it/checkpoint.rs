@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
-    Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Implicit, Mixture8, Projection, Site,
-    Sites, checkpoint, filter,
+    Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Implicit, Mixture8, Sites, checkpoint,
+    filter,
 };
 use vi_linalg::faer::{Par, mat};
 
@@ -149,7 +149,7 @@ fn going_on_after_reading_is_never_having_stopped() {
 
 /// A filter that chooses its own inputs at random.
 fn explore(belief: &mut DenseGaussian, sites: &mut Sites, rng: &mut ChaCha8Rng, steps: usize) {
-    let mut scratch = filter::Scratch::new(belief.dim());
+    let mut scratch = filter::Scratch::default();
     for _ in 0..steps {
         let x: Vec<f64> = (0..belief.dim()).map(|_| rng.sample(StandardNormal)).collect();
         let y = f64::from(u8::from(rng.random_bool(0.3)));
@@ -314,11 +314,8 @@ fn impossible_contents_are_named() {
 #[test]
 fn a_destroyed_belief_is_not_written() {
     let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
-    let mut gain = [0.0; 2];
-    let seen = belief.project(&[1.0, 1.0], &mut gain);
-    // c = h/(1+hν) = 0.9 takes [[1, 0], [0, 1]] to [[0.1, −0.9], [−0.9, 0.1]].
-    let wrong = Projection { variance: 1.0 / 9.0, ..seen };
-    belief.absorb(&[1.0, 1.0], wrong, Site { slope: 0.0, curvature: 1.0 }, &mut gain).unwrap();
+    // c = 0.9 takes [[1, 0], [0, 1]] to [[0.1, −0.9], [−0.9, 0.1]].
+    belief.absorb_vector(mat![[1.0], [1.0]].as_ref(), &[0.0], mat![[0.9]].as_ref(), Par::Seq).unwrap();
     let mut bytes = Vec::new();
     let error = inner(belief.write_to(&mut bytes)).unwrap_err();
     assert!(matches!(error, CheckpointError::Contents(e) if matches!(*e, Error::NotPositiveDefinite { .. })));

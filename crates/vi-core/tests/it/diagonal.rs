@@ -2,8 +2,8 @@
 
 use rand::RngExt;
 use vi_core::{
-    Belief, BernoulliLogit, DiagonalGaussian, Error, Explicit, GaussianLikelihood, Implicit, Mixture8, Site, SiteRule,
-    SparseRow, filter,
+    Belief, BernoulliLogit, DiagonalGaussian, Error, Explicit, GaussianLikelihood, Implicit, Mixture8, Row, Site,
+    SiteRule, SparseRow, filter,
 };
 
 use crate::block::rules;
@@ -17,7 +17,7 @@ fn start(d: usize, seed: u64) -> DiagonalGaussian {
 }
 
 fn bits(belief: &DiagonalGaussian) -> Vec<u64> {
-    belief.mean().iter().chain(belief.precisions()).map(|value| value.to_bits()).collect()
+    belief.mean().iter().chain(&belief.precisions()).map(|value| value.to_bits()).collect()
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn one_step_by_hand() {
     let mut belief = DiagonalGaussian::new(&[1.0, 0.0], &[4.0, 0.5]).unwrap();
     let kalman = Explicit(GaussianLikelihood::new(0.5).unwrap());
     // a = 1, ν = 4 + 4·½ = 6, h = 2, e = (3·2)/(1 + 12).
-    let info = filter::step(&mut belief, &kalman, &[1.0, -2.0], 4.0, &mut filter::Scratch::new(2)).unwrap();
+    let info = filter::step(&mut belief, &kalman, &[1.0, -2.0], 4.0, &mut filter::Scratch::default()).unwrap();
     assert_eq!((info.projection.mean, info.projection.variance), (1.0, 6.0));
     let e = 6.0 / 13.0;
     assert!((belief.mean()[0] - (1.0 + 4.0 * e)).abs() <= 4.0 * f64::EPSILON);
@@ -64,7 +64,7 @@ fn a_sparse_row_gives_the_bits_of_the_row_with_zeros() {
         for (name, rule) in rules() {
             let mut rng = rng(310 + d as u64);
             let (mut sparse, mut dense) = (start(d, 8), start(d, 8));
-            let mut scratch = filter::Scratch::new(d);
+            let mut scratch = filter::Scratch::default();
             for t in 0..30 {
                 let indices: Vec<usize> = (0..d).filter(|_| rng.random_bool(0.2)).collect();
                 let values = rows(1, indices.len(), &mut rng);
@@ -74,7 +74,7 @@ fn a_sparse_row_gives_the_bits_of_the_row_with_zeros() {
                 }
                 let y = f64::from(t % 2);
                 let row = SparseRow::new(d, &indices, &values).unwrap();
-                let a = sparse.step_sparse(&rule.as_ref(), row, y).unwrap();
+                let a = filter::step(&mut sparse, &rule.as_ref(), row, y, &mut scratch).unwrap();
                 let b = filter::step(&mut dense, &rule.as_ref(), &x, y, &mut scratch).unwrap();
                 assert_eq!(a, b, "{name}");
                 assert_eq!(bits(&sparse), bits(&dense), "{name}, d = {d}");
@@ -90,7 +90,7 @@ fn precisions_gain_the_diagonal_of_each_site() {
     let mut rng = rng(320);
     let (inputs, y) = (rows(n, d, &mut rng), labels(n, &mut rng));
     let mut belief = start(d, 9);
-    let mut expected = belief.precisions().to_vec();
+    let mut expected = belief.precisions();
     let rule = Implicit(BernoulliLogit(Mixture8));
     filter::run(&mut belief, &rule, view(&inputs, d), &y, |t, belief, info| {
         for i in 0..d {
@@ -119,12 +119,13 @@ fn bad_input_leaves_the_bits() {
     let refused = |rule: &dyn SiteRule, x: &[f64], y: f64, expected: fn(&Error) -> bool| {
         let mut belief = start(3, 10);
         let before = bits(&belief);
-        let error = filter::step(&mut belief, &rule, x, y, &mut filter::Scratch::new(3)).unwrap_err();
+        let error = filter::step(&mut belief, &rule, x, y, &mut filter::Scratch::default()).unwrap_err();
         assert!(expected(&error), "{error:?}");
         assert_eq!(bits(&belief), before);
         let indices: Vec<usize> = (0..x.len()).collect();
-        if let Ok(row) = SparseRow::new(x.len(), &indices, x) {
-            assert!(belief.step_sparse(&rule, row, y).is_err());
+        if x.len() == 3 {
+            let row = (&indices, x);
+            assert!(filter::step(&mut belief, &rule, row, y, &mut filter::Scratch::default()).is_err());
             assert_eq!(bits(&belief), before);
         }
     };
@@ -150,15 +151,14 @@ fn bad_input_leaves_the_bits() {
 
 #[test]
 fn sparse_rows_are_checked() {
-    let new = |indices: &[usize], values: &[f64]| SparseRow::new(5, indices, values).map(drop).unwrap_err();
+    let new = |indices: &[usize], values: &[f64]| Row::from((indices, values)).check(5).unwrap_err();
     assert!(matches!(new(&[1, 2], &[1.0]), Error::Dimension { argument: "values", expected: 2, found: 1 }));
     assert!(matches!(new(&[1, 5], &[1.0; 2]), Error::SparseIndex { position: 1, index: 5, .. }));
     assert!(matches!(new(&[1, 1], &[1.0; 2]), Error::SparseIndex { position: 1, index: 1, .. }));
     assert!(matches!(new(&[0, 3, 2], &[1.0; 3]), Error::SparseIndex { position: 2, index: 2, .. }));
     assert!(matches!(new(&[0, 3], &[1.0, f64::INFINITY]), Error::NonFinite { argument: "values", index: 1, .. }));
-    let empty = SparseRow::new(5, &[], &[]).unwrap();
     let mut belief = start(5, 11);
     let before = bits(&belief);
-    belief.step_sparse(&Fixed(1.0), empty, 0.0).unwrap();
+    filter::step(&mut belief, &Fixed(1.0), (&[], &[]), 0.0, &mut filter::Scratch::default()).unwrap();
     assert_eq!(bits(&belief), before);
 }

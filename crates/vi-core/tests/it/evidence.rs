@@ -72,10 +72,10 @@ fn each_term_is_taken_under_the_belief_before() {
     let forgetting = Forgetting::fading(lambda).unwrap();
     let log_p =
         prequential_log_evidence(&start, &Implicit(likelihood), &likelihood, &forgetting, view(&x, d), &y).unwrap();
-    let (mut belief, mut scratch, mut expected) = (start.clone(), filter::Scratch::new(d), 0.0);
+    let (mut belief, mut scratch, mut expected) = (start.clone(), filter::Scratch::default(), 0.0);
     for t in 0..n {
         let row = &x[t * d..(t + 1) * d];
-        let seen = belief.project(row, &mut [0.0; 3]);
+        let seen = belief.predict(row).unwrap();
         expected += likelihood.log_predictive(y[t], seen.mean, seen.variance / lambda);
         forgetting.apply(&mut belief).unwrap();
         filter::step(&mut belief, &Implicit(likelihood), row, y[t], &mut scratch).unwrap();
@@ -190,12 +190,10 @@ fn bad_input_is_refused_at_the_door() {
     assert!(matches!(refused(&x, &[0.0, f64::NAN]), Error::Row { row: 1, .. }));
     assert!(matches!(refused(&[0.0, 1.0, f64::NAN, 1.0], &[0.0, 1.0]), Error::Row { row: 1, .. }));
     assert!(matches!(refused(&[], &[]), Error::Empty { argument: "x" }));
-    let mut scratch = filter::Scratch::new(2);
+    let mut scratch = filter::Scratch::default();
     assert!(matches!(stream.step(&[1.0], 0.0, &mut scratch), Err(Error::Dimension { argument: "x", .. })));
     assert!(matches!(stream.step(&[1.0, f64::NAN], 0.0, &mut scratch), Err(Error::NonFinite { argument: "x", .. })));
     assert!(matches!(stream.step(&[1.0, 1.0], f64::NAN, &mut scratch), Err(Error::NonFinite { .. })));
-    let mut wide = filter::Scratch::new(3);
-    assert!(matches!(stream.step(&[1.0, 1.0], 0.0, &mut wide), Err(Error::Dimension { argument: "scratch", .. })));
     assert_eq!(bits(&stream.belief), bits(&start));
 
     // The likelihood has its own say about labels.
@@ -231,7 +229,7 @@ fn a_failed_step_undoes_its_forgetting() {
     let likelihood = GaussianLikelihood::new(1.0).unwrap();
     let forgetting = Forgetting::fading(0.5).unwrap();
     let mut stream = Candidate { belief: start.clone(), rule: Improper, likelihood, forgetting };
-    let error = stream.step(&[1.0, 0.3], 0.0, &mut filter::Scratch::new(2)).unwrap_err();
+    let error = stream.step(&[1.0, 0.3], 0.0, &mut filter::Scratch::default()).unwrap_err();
     assert!(matches!(error, Error::ImproperSite { .. }));
     assert_eq!(bits(&stream.belief), bits(&start));
 }

@@ -1,7 +1,7 @@
 //! Forgetting against closed forms, and as identities at the ends of its settings.
 
 use vi_core::evidence::Candidate;
-use vi_core::natural::NaturalParameters;
+use vi_core::theorems::NaturalParameters;
 use vi_core::{Belief, DenseGaussian, Error, Explicit, Forgetting, GaussianLikelihood, filter};
 use vi_linalg::faer::mat;
 
@@ -152,7 +152,7 @@ fn a_stream_may_be_cut_anywhere() {
         let together = whole.run(view(&x, d), &y, |_, _, _| {}).unwrap();
         let first = parts.run(view(&x[..11 * d], d), &y[..11], |_, _, _| {}).unwrap();
         let mut rest = 0.0;
-        let mut scratch = filter::Scratch::new(d);
+        let mut scratch = filter::Scratch::default();
         for t in 11..30 {
             rest += parts.step(&x[t * d..(t + 1) * d], y[t], &mut scratch).unwrap();
         }

@@ -3,8 +3,8 @@
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use vi_core::batch::{BatchSettings, optimum};
-use vi_core::hyper::{HyperSettings, HyperStop, Learned, learn_linear, learn_prior_scale};
-use vi_core::{Belief, BernoulliLogit, DenseGaussian, Error, GaussianLikelihood, Mixture8};
+use vi_core::hyper::{HyperSettings, Learned, learn_linear, learn_prior_scale};
+use vi_core::{Belief, BernoulliLogit, DenseGaussian, Error, GaussianLikelihood, Mixture8, Stop};
 use vi_linalg::faer::Par;
 use vi_linalg::kernels::dot;
 
@@ -44,8 +44,8 @@ fn linear_scale_and_noise_are_a_maximum_of_the_evidence() {
     let y: Vec<f64> = predictor.iter().map(|t| t + 0.5 * rng.sample::<f64, _>(StandardNormal)).collect();
     let prior = DenseGaussian::isotropic(&vec![0.0; d], 1.0).unwrap();
     let x = view(&inputs, d);
-    let learned = learn_linear(&prior, x, &y, 1.0, HyperSettings::default(), Par::Seq).unwrap();
-    assert_eq!(learned.info.stop, HyperStop::Converged);
+    let learned = learn_linear(&prior, x, &y, 1.0, &HyperSettings::default(), Par::Seq).unwrap();
+    assert_eq!(learned.info.stop, Stop::Converged);
     assert_stationary(&learned);
     for pair in learned.info.bounds.windows(2) {
         assert!(pair[1] >= pair[0] - 1e-10 * pair[0].abs());
@@ -54,7 +54,7 @@ fn linear_scale_and_noise_are_a_maximum_of_the_evidence() {
     let evidence = |scale: f64, noise: f64| {
         let prior = DenseGaussian::isotropic(&vec![0.0; d], scale).unwrap();
         let linear = GaussianLikelihood::new(noise).unwrap();
-        optimum(&prior, &prior, x, &y, &linear, BatchSettings::default(), Par::Seq).unwrap().1.bound()
+        optimum(&prior, &prior, x, &y, &linear, &BatchSettings::default(), Par::Seq).unwrap().1.bound()
     };
     let best = evidence(learned.info.scale, noise);
     for factor in [0.9, 1.1] {
@@ -76,12 +76,12 @@ fn logistic_scale_is_a_maximum_of_the_bound() {
     let x = view(&inputs, d);
     for first in [0.05, 30.0] {
         let prior = DenseGaussian::isotropic(&vec![0.0; d], first).unwrap();
-        let learned = learn_prior_scale(&prior, x, &y, &logit, HyperSettings::default(), Par::Seq).unwrap();
-        assert_eq!(learned.info.stop, HyperStop::Converged);
+        let learned = learn_prior_scale(&prior, x, &y, &logit, &HyperSettings::default(), Par::Seq).unwrap();
+        assert_eq!(learned.info.stop, Stop::Converged);
         assert_stationary(&learned);
         let bound = |scale: f64| {
             let prior = DenseGaussian::isotropic(&vec![0.0; d], scale).unwrap();
-            optimum(&prior, &prior, x, &y, &logit, BatchSettings::default(), Par::Seq).unwrap().1.bound()
+            optimum(&prior, &prior, x, &y, &logit, &BatchSettings::default(), Par::Seq).unwrap().1.bound()
         };
         let sigma = first * learned.info.scale;
         let best = bound(sigma);
@@ -107,18 +107,18 @@ fn pure_noise_shrinks_the_prior_and_says_so() {
         }
     }
     let prior = DenseGaussian::isotropic(&vec![0.0; d], 1.0).unwrap();
-    let settings = HyperSettings::new(1e-6, 30).unwrap();
-    let learned = learn_linear(&prior, view(&inputs, d), &y, 1.0, settings, Par::Seq).unwrap();
+    let settings = HyperSettings { tolerance: 1e-6, max_rounds: 30 };
+    let learned = learn_linear(&prior, view(&inputs, d), &y, 1.0, &settings, Par::Seq).unwrap();
     assert!(learned.info.scale < 0.3, "{}", learned.info.scale);
-    assert_ne!(learned.info.stop, HyperStop::Converged);
+    assert_ne!(learned.info.stop, Stop::Converged);
 }
 
 #[test]
 fn bad_settings_are_refused() {
     let prior = DenseGaussian::isotropic(&[0.0], 1.0).unwrap();
     let x = view(&[1.0, 2.0], 1);
-    let refused = learn_linear(&prior, x, &[0.0, 1.0], 0.0, HyperSettings::default(), Par::Seq);
+    let refused = learn_linear(&prior, x, &[0.0, 1.0], 0.0, &HyperSettings::default(), Par::Seq);
     assert!(matches!(refused, Err(Error::Setting { name: "noise_variance", .. })));
-    assert!(matches!(HyperSettings::new(0.0, 1), Err(Error::Setting { .. })));
-    assert!(matches!(HyperSettings::new(0.1, 0), Err(Error::Setting { .. })));
+    assert!(matches!(HyperSettings { tolerance: 0.0, max_rounds: 1 }.check(), Err(Error::Setting { .. })));
+    assert!(matches!(HyperSettings { tolerance: 0.1, max_rounds: 0 }.check(), Err(Error::Setting { .. })));
 }

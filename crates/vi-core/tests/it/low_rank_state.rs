@@ -531,3 +531,80 @@ fn adaptive_fading_follows_the_prediction_error() {
     // λ and η say the same.
     assert!((fading.lambda() * (1.0 + fading.eta()) - 1.0).abs() < 1e-15);
 }
+
+/// Shards of eight rows that lie in `span` directions of `d`, merged, beside a dense run over all rows.
+fn merged_and_whole(d: usize, span: usize, rank: usize, shards: usize) -> (DenseGaussian, DenseGaussian) {
+    let mut rng = rng(5);
+    let n = 8 * shards;
+    let directions = rows(span, d, &mut rng);
+    let inside = rows(n, span, &mut rng);
+    let x: Vec<f64> = inside
+        .chunks(span)
+        .flat_map(|row| {
+            let directions = &directions;
+            (0..d).map(move |j| row.iter().enumerate().map(|(k, a)| a * directions[k * d + j]).sum::<f64>())
+        })
+        .collect();
+    let (x, y) = (view(&x, d), rows(1, n, &mut rng));
+    let rule = Explicit(GaussianLikelihood::new(0.5).unwrap());
+    let prior = LowRankGaussian::isotropic(&vec![0.1; d], 1.0, settings(rank, 5)).unwrap();
+    let parts: Vec<_> = (0..shards)
+        .map(|k| {
+            let mut part = prior.clone();
+            part.run(&rule, x.subrows(8 * k, 8), &y[8 * k..8 * k + 8], Par::Seq, |_, _, _| {}).unwrap();
+            ShardPosterior::new(part, &prior, "linear", &Forgetting::none()).unwrap()
+        })
+        .collect();
+    let merged = merge::merge(&prior, &parts).unwrap().into_belief();
+    assert_eq!(merged.waiting(), 0);
+    let mut whole = dense(&prior);
+    filter::run(&mut whole, &rule, x, &y, |_, _, _| {}).unwrap();
+    (dense(&merged), whole)
+}
+
+/// More columns than dimensions are gathered as one matrix; in many dimensions they are projected group by group. Both are exact
+/// where the rank holds all that the rows say.
+#[test]
+fn many_shards_merge_to_the_single_run() {
+    for (d, span, rank, shards) in [(4, 4, 4, 300), (300, 3, 3, 60)] {
+        let (merged, whole) = merged_and_whole(d, span, rank, shards);
+        // Precisions grow to 8·shards·d/σ²; a projection rounds relative to them, and there is one for each 256 columns.
+        let tolerance = 100.0 * f64::EPSILON * (16 * shards * d) as f64;
+        assert!(difference(&merged, &whole) < tolerance, "{d}: {:e} {tolerance:e}", difference(&merged, &whole));
+    }
+}
+
+/// The record of `belief` with another number at byte `place` of its payload, its checksum right.
+fn tampered(belief: &LowRankGaussian, place: usize, value: u64) -> Result<LowRankGaussian, Error> {
+    let mut framed = bytes(belief);
+    let place = 8 + 4 + 24 + 8 + place;
+    framed[place..place + 8].copy_from_slice(&value.to_le_bytes());
+    let end = framed.len() - 8;
+    let crc = crc::Crc::<u64>::new(&crc::CRC_64_XZ).checksum(&framed[..end]);
+    framed[end..].copy_from_slice(&crc.to_le_bytes());
+    LowRankGaussian::read_from(&mut framed.as_slice())
+}
+
+/// Numbers that would cost for ever, or overflow when the next thing is counted.
+#[test]
+fn counts_that_could_not_be_worked_with_are_refused() {
+    let belief = half_way(settings(2, 5), false);
+    let (d, p) = (9, 2);
+    // The scheme is a tag of 4 bytes and two numbers; rank, mean, ψ, W and WᵀΨ⁻¹W follow, each with its length before it.
+    let (inner_loops, projections) = (4 + 8, 4 + 16 + 8 + (8 + 8 * d) * 2 + (8 + 8 * d * p) + (8 + 4 * p * (p + 1)));
+    assert_eq!(tampered(&belief, inner_loops, 7).unwrap().settings().inner_loops(), 7);
+    assert_eq!(tampered(&belief, projections, 7).unwrap().counts().projections, 7);
+    for (place, value, name) in [
+        (inner_loops, 1 << 32, "inner_loops"),
+        (inner_loops, 1001, "inner_loops"),
+        (projections, u64::MAX, "projections"),
+        (projections, 1 << 53, "projections"),
+    ] {
+        match tampered(&belief, place, value).unwrap_err() {
+            Error::Checkpoint(CheckpointError::Contents(what)) => {
+                assert!(matches!(*what, Error::Setting { name: found, .. } if found == name), "{what:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

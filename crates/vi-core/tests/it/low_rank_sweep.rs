@@ -2,10 +2,10 @@
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
-use vi_core::low_rank::{SweepInfo, SweepSettings, SweepStop, sweep};
+use vi_core::low_rank::{SweepInfo, SweepSettings, sweep};
 use vi_core::{
     Belief, BernoulliLogit, Expected, Explicit, GaussianExpectation, GaussianLikelihood, Implicit, Likelihood,
-    LowRankGaussian, LowRankSettings, Mixture8, SiteRule, SparseRow, divergence, filter,
+    LowRankGaussian, LowRankSettings, Mixture8, SiteRule, SparseRow, Stop, divergence, filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 
@@ -60,12 +60,12 @@ fn hard_logistic_sweeps_end_at_the_same_bound_from_every_start() {
             .into_iter()
             .map(|seen| {
                 let mut belief = after(&prior, &Implicit(LOGIT), x, &y, seen);
-                sweep(&prior, &mut belief, x, &y, &LOGIT, SweepSettings::default(), Par::Seq).unwrap()
+                sweep(&prior, &mut belief, x, &y, &LOGIT, &SweepSettings::default(), Par::Seq).unwrap()
             })
             .collect();
         let best = ends.iter().map(last).fold(f64::NEG_INFINITY, f64::max);
         for (info, idle) in ends.iter().zip([false, false, true, true]) {
-            assert!(matches!(info.stop, SweepStop::Converged | SweepStop::MaxSweeps), "{:?}", info.stop);
+            assert!(matches!(info.stop, Stop::Converged | Stop::Iterations), "{:?}", info.stop);
             assert!(info.bounds.is_sorted() && info.undone > 0);
             assert_eq!(info.restarts > 0, idle);
             // From one pass it is hundreds of nats; what is left is EM's slow end, where sweeps ran out.
@@ -91,9 +91,9 @@ fn full_rank_linear_sweeps_reach_the_exact_posterior_from_every_start() {
         filter::run(&mut exact, &Explicit(noise), x, &y, |_, _, _| {}).unwrap();
         for seen in [n, 1, 0] {
             let mut belief = after(&prior, &Explicit(noise), x, &y, seen);
-            let info = sweep(&prior, &mut belief, x, &y, &noise, SweepSettings::default(), Par::Seq).unwrap();
+            let info = sweep(&prior, &mut belief, x, &y, &noise, &SweepSettings::default(), Par::Seq).unwrap();
             let kl = divergence::gaussian_kl(&belief.to_dense(Par::Seq).unwrap(), &exact).unwrap();
-            assert_eq!(info.stop, SweepStop::Converged);
+            assert_eq!(info.stop, Stop::Converged);
             assert!(info.bounds.is_sorted());
             // From a full W the EM steps halve what is missing; a spectral start has all at once.
             let reached = if info.restarts > 0 || seen == n { 1e-11 } else { 1e-4 };
@@ -113,9 +113,9 @@ fn the_end_is_stationary() {
     let w = Mat::from_fn(d, p, |i, j| ((2 * i + 5 * j) as f64).cos());
     let prior = LowRankGaussian::from_precision(&mean, w.as_ref(), &vec![0.8; d], blocked(p)).unwrap();
     let mut belief = after(&prior, &Implicit(LOGIT), x, &y, n);
-    let far = SweepSettings::new(1e-12, 2000).unwrap();
-    let info = sweep(&prior, &mut belief, x, &y, &LOGIT, far, Par::Seq).unwrap();
-    assert_eq!(info.stop, SweepStop::Converged);
+    let far = SweepSettings { tolerance: 1e-12, max_sweeps: 2000, ..SweepSettings::default() };
+    let info = sweep(&prior, &mut belief, x, &y, &LOGIT, &far, Par::Seq).unwrap();
+    assert_eq!(info.stop, Stop::Converged);
     let lower = prior.precision_lower(Par::Seq);
     let mut s = Mat::from_fn(d, d, |i, j| lower[(i.max(j), i.min(j))]);
     let away: Vec<f64> = mean.iter().zip(belief.mean()).map(|(prior, mean)| prior - mean).collect();
@@ -166,13 +166,13 @@ fn sparse_rows_sweep_as_dense_rows_with_zeros() {
         let entries: Vec<(Vec<usize>, Vec<f64>)> = (0..n).map(|t| sparse.entries(t)).collect();
         let listed: Vec<SparseRow<'_>> =
             entries.iter().map(|(indices, values)| SparseRow::new(d, indices, values).unwrap()).collect();
-        let few = SweepSettings::new(1e-6, 5).unwrap();
+        let few = SweepSettings { tolerance: 1e-6, max_sweeps: 5, ..SweepSettings::default() };
         let small = LowRankGaussian::isotropic(&vec![0.0; k], 3.0, blocked(p)).unwrap();
         let large = LowRankGaussian::isotropic(&vec![0.0; d], 3.0, blocked(p)).unwrap();
         let (mut expected, mut belief) = (small.clone(), large.clone());
         let dense = sparse.dense(n);
-        let info = sweep(&small, &mut expected, dense.as_ref(), &y, &LOGIT, few, Par::Seq).unwrap();
-        let found = sweep(&large, &mut belief, listed.as_slice(), &y, &LOGIT, few, Par::Seq).unwrap();
+        let info = sweep(&small, &mut expected, dense.as_ref(), &y, &LOGIT, &few, Par::Seq).unwrap();
+        let found = sweep(&large, &mut belief, listed.as_slice(), &y, &LOGIT, &few, Par::Seq).unwrap();
         assert_eq!((found.sweeps, found.restarts, found.stop), (info.sweeps, info.restarts, info.stop));
         assert!((last(&found) - last(&info)).abs() < 1e-9 * d as f64 / k as f64);
         let mut touched = vec![false; d];
@@ -200,12 +200,12 @@ fn threads_change_no_bit_of_a_sweep() {
     let values: Vec<Vec<f64>> = x.chunks_exact(d).map(|row| indices.iter().map(|&i| 30.0 * row[i]).collect()).collect();
     let listed: Vec<SparseRow<'_>> = values.iter().map(|values| SparseRow::new(d, &indices, values).unwrap()).collect();
     let prior = LowRankGaussian::isotropic(&vec![0.0; d], 2.0, blocked(p)).unwrap();
-    let two = SweepSettings::new(1e-6, 2).unwrap();
+    let two = SweepSettings { tolerance: 1e-6, max_sweeps: 2, ..SweepSettings::default() };
     let column_major = view(&x, d).to_owned();
     for rows in [view(&x, d).into(), SweepRows::Dense(column_major.as_ref()), listed.as_slice().into()] {
         let run = |par| {
             let mut belief = prior.clone();
-            let info = sweep(&prior, &mut belief, rows, &y, &LOGIT, two, par).unwrap();
+            let info = sweep(&prior, &mut belief, rows, &y, &LOGIT, &two, par).unwrap();
             (info, belief.mean().to_vec(), belief.precision().clone())
         };
         let expected = run(Par::Seq);
@@ -260,9 +260,9 @@ fn negative_curvatures_are_swept_and_an_indefinite_posterior_never_converges() {
     let prior = LowRankGaussian::isotropic(&vec![0.2; d], 1.0, blocked(2)).unwrap();
     let mild: Vec<f64> = (0..n).map(|t| if t % 4 == 0 { -0.05 } else { 0.4 }).collect();
     let mut belief = prior.clone();
-    let info = sweep(&prior, &mut belief, x, &mild, &Curved, SweepSettings::default(), Par::Seq).unwrap();
+    let info = sweep(&prior, &mut belief, x, &mild, &Curved, &SweepSettings::default(), Par::Seq).unwrap();
     // EM is slow here: it may not end within a hundred sweeps.
-    assert!(matches!(info.stop, SweepStop::Converged | SweepStop::MaxSweeps), "{info:?}");
+    assert!(matches!(info.stop, Stop::Converged | Stop::Iterations), "{info:?}");
     assert!(info.bounds.is_sorted());
     let mut s = Mat::<f64>::identity(d, d);
     let mut right = Mat::from_fn(d, 1, |_, _| 0.2);
@@ -279,6 +279,6 @@ fn negative_curvatures_are_swept_and_an_indefinite_posterior_never_converges() {
 
     let strong: Vec<f64> = mild.iter().map(|h| -h).collect();
     let mut belief = prior.clone();
-    let info = sweep(&prior, &mut belief, x, &strong, &Curved, SweepSettings::default(), Par::Seq).unwrap();
-    assert!(info.bounds.is_sorted() && info.stop != SweepStop::Converged, "{info:?}");
+    let info = sweep(&prior, &mut belief, x, &strong, &Curved, &SweepSettings::default(), Par::Seq).unwrap();
+    assert!(info.bounds.is_sorted() && info.stop != Stop::Converged, "{info:?}");
 }

@@ -67,7 +67,7 @@ fn one_loop_is_an_em_step_for_either_sign() {
         let mut belief = LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, form).unwrap();
         let mut exact = dense(&mean, &target(&psi, &w, view(&x, d), &[]));
         belief.step(&Given, &x, h, Par::Seq).unwrap();
-        filter::step(&mut exact, &Given, &x, h, &mut filter::Scratch::new(d)).unwrap();
+        filter::step(&mut exact, &Given, &x, h, &mut filter::Scratch::default()).unwrap();
         for (found, expected) in belief.mean().iter().zip(exact.mean()) {
             assert!((found - expected).abs() < ROUNDING, "h = {h}");
         }
@@ -177,7 +177,7 @@ fn adaptive_fading_is_its_formula() {
         let eta = fading.eta();
         fading.apply(&mut belief).unwrap();
         let y = 0.3 * t as f64 + 0.7 * noise;
-        let step = filter::step(&mut belief, &rule, &[1.0], y, &mut filter::Scratch::new(1)).unwrap();
+        let step = filter::step(&mut belief, &rule, &[1.0], y, &mut filter::Scratch::default()).unwrap();
         fading.observe(&step);
         let (g, h) = (step.site.slope, step.site.curvature);
         innovations.push(g * g / h);

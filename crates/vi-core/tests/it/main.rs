@@ -10,6 +10,7 @@ mod common;
 mod diagonal;
 mod divergences;
 mod evidence;
+mod fading_steps;
 mod forgetting;
 mod hyper;
 mod joined;

@@ -55,15 +55,15 @@ fn low_rank_forms() -> Vec<LowRankSettings> {
 
 /// One step with every kind of belief `N(0, σ₀²I)`.
 fn step_everywhere<R: SiteRule>(sigma0: f64, rule: &R, x: [f64; 2], y: f64) {
-    let mut scratch = filter::Scratch::new(2);
+    let mut scratch = filter::Scratch::default();
     let mut step = |b: &mut DenseGaussian| filter::step(b, rule, &x, y, &mut scratch).map(drop);
     overflows(&DenseGaussian::isotropic(&MEAN, sigma0).unwrap(), &mut step);
     let root = SquareRootGaussian::isotropic(&MEAN, sigma0).unwrap();
-    overflows(&root, |b| filter::step(b, rule, &x, y, &mut filter::Scratch::new(2)).map(drop));
+    overflows(&root, |b| filter::step(b, rule, &x, y, &mut filter::Scratch::default()).map(drop));
     let diagonal = DiagonalGaussian::isotropic(&MEAN, sigma0).unwrap();
-    overflows(&diagonal, |b| filter::step(b, rule, &x, y, &mut filter::Scratch::new(2)).map(drop));
+    overflows(&diagonal, |b| filter::step(b, rule, &x, y, &mut filter::Scratch::default()).map(drop));
     let row = SparseRow::new(2, &[0, 1], &x).unwrap();
-    overflows(&diagonal, |b| b.step_sparse(rule, row, y).map(drop));
+    overflows(&diagonal, |b| filter::step(b, rule, row, y, &mut filter::Scratch::default()).map(drop));
     for form in low_rank_forms() {
         let belief = LowRankGaussian::isotropic(&MEAN, sigma0, form).unwrap();
         overflows(&belief, |b| b.step(rule, &x, y, Par::Seq).map(drop));
@@ -94,7 +94,7 @@ fn a_variance_that_overflows_is_refused() {
     // 1 − 1e-12 of the precision 1e-300 goes.
     let rule = Always(Site { slope: 0.0, curvature: -1e-300 * (1.0 - 1e-12) });
     let belief = DenseGaussian::isotropic(&MEAN, 1e150).unwrap();
-    overflows(&belief, |b| filter::step(b, &rule, &[1.0, 0.0], 0.0, &mut filter::Scratch::new(2)).map(drop));
+    overflows(&belief, |b| filter::step(b, &rule, &[1.0, 0.0], 0.0, &mut filter::Scratch::default()).map(drop));
 }
 
 /// Two rows of which the second moves the mean beyond the floats.

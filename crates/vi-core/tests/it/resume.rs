@@ -63,7 +63,7 @@ fn adaptive_fading_goes_on_as_if_it_had_never_stopped() {
         for t in 0..7 {
             fading.apply(belief).unwrap();
             let y = f64::from(t);
-            fading.observe(&filter::step(belief, &rule, &[1.0], y, &mut filter::Scratch::new(1)).unwrap());
+            fading.observe(&filter::step(belief, &rule, &[1.0], y, &mut filter::Scratch::default()).unwrap());
         }
     };
     go_on(&mut fading, &mut belief);

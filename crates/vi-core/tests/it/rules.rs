@@ -3,7 +3,8 @@
 use vi_core::special::{sigmoid, sigmoid_derivative};
 use vi_core::{
     BernoulliLogit, Exact, Explicit, GaussianExpectation, GaussianLikelihood, Implicit, Information, Likelihood,
-    Linearised, MirrorProx, MirrorProxPrinted, Mixture8, Probit, QuadraticBound, Site, SiteRule, SkipCovariance,
+    Linearised, MirrorProx, MirrorProxPrinted, Mixture8, ProbitApproximation, QuadraticBound, Site, SiteRule,
+    SkipCovariance,
 };
 
 const POINTS: [(f64, f64, f64); 6] =
@@ -17,10 +18,10 @@ fn close(a: f64, b: f64) -> bool {
 fn logistic_rules_are_the_printed_formulae() {
     let beta = (8.0 / std::f64::consts::PI).sqrt();
     for (a, nu, y) in POINTS {
-        let ekf = Linearised::extended_kalman(BernoulliLogit(Probit)).site(a, nu, y).unwrap();
+        let ekf = Linearised::extended_kalman(BernoulliLogit(ProbitApproximation)).site(a, nu, y).unwrap();
         assert!(close(ekf.curvature, sigmoid(a) * sigmoid(-a)) && (ekf.slope - (y - sigmoid(a))).abs() < 1e-15);
 
-        let explicit = Explicit(BernoulliLogit(Probit)).site(a, nu, y).unwrap();
+        let explicit = Explicit(BernoulliLogit(ProbitApproximation)).site(a, nu, y).unwrap();
         let k = beta / (nu + beta * beta).sqrt(); // (78)
         assert!(close(explicit.curvature, k * sigmoid_derivative(k * a)));
         assert!((explicit.slope - (y - sigmoid(k * a))).abs() < 1e-15);
@@ -90,7 +91,7 @@ fn the_implicit_step_is_the_best_of_all_rules() {
         let least = objective(a, nu, y, best.0, best.1);
         let logit = BernoulliLogit(Mixture8);
         let rules: [(&str, Box<dyn SiteRule>); 7] = [
-            ("probit", Box::new(Implicit(BernoulliLogit(Probit)))),
+            ("probit", Box::new(Implicit(BernoulliLogit(ProbitApproximation)))),
             ("explicit", Box::new(Explicit(logit))),
             ("ekf", Box::new(Linearised::extended_kalman(logit))),
             ("quadratic", Box::new(QuadraticBound::Optimal)),
@@ -135,7 +136,7 @@ fn only_the_two_named_rules_are_wrong_for_a_linear_model() {
 #[test]
 fn fisher_information_is_the_mean_of_the_observed() {
     for t in [-3.0, 0.0, 0.8, 20.0] {
-        let logit = BernoulliLogit(Probit);
+        let logit = BernoulliLogit(ProbitApproximation);
         let mean = sigmoid(t) * logit.curvature(1.0, t) + sigmoid(-t) * logit.curvature(0.0, t);
         assert!(close(mean, logit.fisher_information(t)));
         let variance = sigmoid(t) * logit.slope(1.0, t).powi(2) + sigmoid(-t) * logit.slope(0.0, t).powi(2);

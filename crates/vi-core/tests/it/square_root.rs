@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use vi_core::block::{self, BlockBelief, BlockRecursion, BlockScratch, BlockSettings};
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, Implicit, Mixture8, Projection, Site,
+    Belief, BernoulliLogit, DenseGaussian, DenseStep, Error, Explicit, GaussianLikelihood, Implicit, Mixture8, Site,
     SiteRule, Sites, SquareRootGaussian, filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par, mat};
@@ -28,7 +28,7 @@ fn one_dimension_by_hand() {
     let mut belief = SquareRootGaussian::new(&[1.0], mat![[4.0]].as_ref()).unwrap();
     assert_eq!(belief.root()[(0, 0)], 0.5);
     // ν = 3²·4 = 36, h = 1/9: P⁻¹ = ¼ + 1, e = ((6 − 3)/9)/(1 + 4), μ = 1 + e·12.
-    let info = filter::step(&mut belief, &kalman(9.0), &[3.0], 6.0, &mut filter::Scratch::new(1)).unwrap();
+    let info = filter::step(&mut belief, &kalman(9.0), &[3.0], 6.0, &mut filter::Scratch::default()).unwrap();
     assert_eq!((info.projection.mean, info.projection.variance), (3.0, 36.0));
     assert!((belief.mean()[0] - 1.8).abs() <= 4.0 * f64::EPSILON);
     assert!((belief.covariance()[(0, 0)] - 0.8).abs() <= 4.0 * f64::EPSILON);
@@ -196,8 +196,7 @@ fn flat_priors_cost_the_root_of_the_condition_number() {
         let mean = variance * y.iter().sum::<f64>();
         let root_condition = sigma0 * (n as f64 * square).sqrt();
         for (form, belief) in [("sequential", sequential), ("blocked", blocked(&start, &kalman(1.0), x, &y, 32))] {
-            let mut gain = vec![0.0; d];
-            let seen = belief.project(&v, &mut gain);
+            let seen = belief.predict(&v).unwrap();
             // Backward error (n + d)ε on L, and a solve with it.
             let tolerance = 8.0 * (n + d) as f64 * f64::EPSILON * root_condition;
             assert!((seen.variance / variance - 1.0).abs() <= tolerance, "{form}, σ₀ = {sigma0:e}");
@@ -208,7 +207,7 @@ fn flat_priors_cost_the_root_of_the_condition_number() {
             let mut across = vec![0.0; d];
             (across[0], across[1]) = (v[1], -v[0]);
             let expected = sigma0 * sigma0 * (v[0] * v[0] + v[1] * v[1]);
-            let error = (belief.project(&across, &mut gain).variance / expected - 1.0).abs();
+            let error = (belief.predict(&across).unwrap().variance / expected - 1.0).abs();
             assert!(error <= tolerance, "{form}, σ₀ = {sigma0:e}: {error:e}");
             assert!(belief.to_dense().mean().iter().all(|m| m.is_finite()));
         }
@@ -223,7 +222,7 @@ fn collinear(n: usize) {
     let (mut dense, mut reported) = (DenseGaussian::isotropic(&vec![0.0; d], 1e3).unwrap(), None);
     let mut root = SquareRootGaussian::isotropic(&vec![0.0; d], 1e3).unwrap();
     let mut precision = Mat::<f64>::from_fn(d, d, |i, j| if i == j { 1e-6 } else { 0.0 });
-    let (rule, mut scratch) = (kalman(1.0), filter::Scratch::new(d));
+    let (rule, mut scratch, mut other) = (kalman(1.0), filter::Scratch::default(), filter::Scratch::default());
     for t in 0..n {
         let scale: f64 = 1.0 + rng.random::<f64>();
         let mut x: Vec<f64> = v.iter().map(|v| scale * v).collect();
@@ -231,7 +230,7 @@ fn collinear(n: usize) {
         let y = scale + rng.sample::<f64, _>(StandardNormal);
         filter::step(&mut root, &rule, &x, y, &mut scratch).unwrap();
         if reported.is_none() {
-            reported = filter::step(&mut dense, &rule, &x, y, &mut scratch).err();
+            reported = filter::step(&mut dense, &rule, &x, y, &mut other).err();
         }
         for j in 0..d {
             for i in j..d {
@@ -255,10 +254,9 @@ fn collinear(n: usize) {
         (Some(error), _) => assert!(matches!(error, Error::NegativeVariance { .. }), "{error:?}"),
         (None, Err(error)) => assert!(matches!(error, Error::NotPositiveDefinite { .. }), "{error:?}"),
         (None, Ok(_)) => {
-            let mut gain = vec![0.0; d];
             for _ in 0..100 {
                 let x: Vec<f64> = (0..d).map(|_| rng.sample(StandardNormal)).collect();
-                assert!(dense.project(&x, &mut gain).variance > 0.0);
+                assert!(dense.predict(&x).unwrap().variance > 0.0);
             }
         }
     }
@@ -288,16 +286,16 @@ fn refused(action: impl FnOnce(&mut SquareRootGaussian) -> Result<(), Error>, ex
 #[test]
 fn bad_rows_and_sites_leave_the_bits() {
     let step = |b: &mut SquareRootGaussian, x: &[f64], y: f64| {
-        filter::step(b, &Implicit(BernoulliLogit(Mixture8)), x, y, &mut filter::Scratch::new(3)).map(drop)
+        filter::step(b, &Implicit(BernoulliLogit(Mixture8)), x, y, &mut filter::Scratch::default()).map(drop)
     };
     refused(|b| step(b, &[1.0], 1.0), |e| matches!(e, Error::Dimension { argument: "x", .. }));
     refused(|b| step(b, &[1.0, f64::NAN, 0.0], 1.0), |e| matches!(e, Error::NonFinite { index: 1, .. }));
     refused(|b| step(b, &[1.0, 1.0, 0.0], 0.5), |e| matches!(e, Error::Label { .. }));
     refused(|b| step(b, &[1e200, 0.0, 0.0], 1.0), |e| matches!(e, Error::Overflow { .. }));
     let absorb = |b: &mut SquareRootGaussian, x: &[f64], curvature: f64| {
-        let mut gain = vec![0.0; 3];
-        let seen = b.project(x, &mut gain);
-        b.absorb(x, seen, Site { slope: 0.1, curvature }, &mut gain)
+        let mut step = DenseStep::default();
+        b.project(x.into(), 1.0, &mut step)?;
+        b.absorb(x.into(), Site { slope: 0.1, curvature }, &mut step)
     };
     let improper = |e: &Error| matches!(e, Error::ImproperSite { .. });
     refused(|b| absorb(b, &[1.0, 2.0, 0.5], -1e9), improper);
@@ -391,8 +389,9 @@ fn impossible_beliefs_are_refused() {
         assert!(matches!(SquareRootGaussian::isotropic(&[0.0], sigma0), Err(Error::Setting { .. })), "{sigma0}");
     }
     assert!(matches!(SquareRootGaussian::isotropic(&[], 1.0), Err(Error::Empty { .. })));
-    let projection = Projection { mean: 0.0, variance: 0.0 };
     let mut belief = SquareRootGaussian::isotropic(&[0.0], 1.0).unwrap();
-    belief.absorb(&[0.0], projection, Site { slope: 1.0, curvature: 1.0 }, &mut [0.0]).unwrap();
+    let mut step = DenseStep::default();
+    assert_eq!(belief.project((&[0.0]).into(), 1.0, &mut step).unwrap().variance, 0.0);
+    belief.absorb((&[0.0]).into(), Site { slope: 1.0, curvature: 1.0 }, &mut step).unwrap();
     assert_eq!((belief.mean()[0], belief.root()[(0, 0)]), (0.0, 1.0));
 }

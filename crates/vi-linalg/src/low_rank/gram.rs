@@ -26,7 +26,7 @@ impl GramScratch {
     pub fn add_tile(&mut self, gram: MatMut<'_, f64>, w: MatRef<'_, f64>, psi: &[f64]) {
         assert_shape("gram", gram.shape(), (w.ncols(), w.ncols()));
         let scaled = self.scale(w, psi);
-        add_lower_product(gram, w.transpose(), scaled.transpose());
+        add_lower_product(gram, w.transpose(), scaled.transpose(), Par::Seq);
     }
 
     /// product ← product + WᵀΨ⁻¹X (p × k), for tiles of W (r × p) and X (r × k) and their ψ. Cost 2rpk flops.

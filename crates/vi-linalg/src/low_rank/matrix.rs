@@ -52,7 +52,7 @@ impl LowRank {
     /// # Errors
     /// Those of [`new`](Self::new), [`LinalgError::TooLarge`].
     pub fn from_row_major(w: Vec<f64>, p: usize, psi: Vec<f64>) -> Result<Self, LinalgError> {
-        check::dimension("elements of W", elements(psi.len(), p)?, w.len())?;
+        check::dimension("elements of W", check::room("W", &[psi.len(), p])?, w.len())?;
         if let Some(k) = w.iter().position(|value| !value.is_finite()) {
             return Err(LinalgError::NonFinite { what: "W", row: k / p, column: k % p, value: w[k] });
         }
@@ -66,7 +66,7 @@ impl LowRank {
     /// [`LinalgError::NonFinite`], [`LinalgError::NotPositive`] for ψ, [`LinalgError::TooLarge`].
     pub fn diagonal_only(psi: &[f64], p: usize) -> Result<Self, LinalgError> {
         check::positive_slice("psi", psi)?;
-        Ok(Self { w: vec![0.0; elements(psi.len(), p)?], psi: psi.to_vec(), p })
+        Ok(Self { w: vec![0.0; check::room("W", &[psi.len(), p])?], psi: psi.to_vec(), p })
     }
 
     /// Dimension d.
@@ -189,13 +189,6 @@ impl LowRank {
 }
 
 /// Elements of a d × p matrix.
-fn elements(d: usize, p: usize) -> Result<usize, LinalgError> {
-    match d.checked_mul(p) {
-        Some(count) if count <= isize::MAX as usize / size_of::<f64>() => Ok(count),
-        _ => Err(LinalgError::TooLarge { what: "W", rows: d, columns: p }),
-    }
-}
-
 impl SymmetricOperator for LowRank {
     fn dim(&self) -> usize {
         self.psi.len()

@@ -1,9 +1,9 @@
 //! Newton's method on `f(z) = −Σ log p(yᵢ|tᵢ) + ½‖z‖²`, `t = Xμ₀ + Az`.
 
-use vi_core::{Error, Likelihood};
+use vi_core::{Error, Likelihood, Stop};
 use vi_linalg::Cholesky;
 
-use super::{LaplaceSettings, LaplaceStatus};
+use super::LaplaceSettings;
 use crate::ModelError;
 use crate::whitened::{Whitened, product, squared_norm};
 
@@ -18,7 +18,7 @@ const QUADRATIC: f64 = 1e-4;
 pub(super) struct Mode {
     pub(super) point: Point,
     pub(super) iterations: usize,
-    pub(super) status: LaplaceStatus,
+    pub(super) stop: Stop,
 }
 
 /// A point `z` and what Newton's method needs to know there.
@@ -111,18 +111,18 @@ pub(super) fn minimise<L: Likelihood>(
         if point.decrement <= settings.tolerance {
             return polished(point, iterations, model, likelihood, y);
         }
-        let status = if last_decrement < QUADRATIC && point.decrement > 0.5 * last_decrement {
-            Some(LaplaceStatus::Stalled)
+        let stop = if last_decrement < QUADRATIC && point.decrement > 0.5 * last_decrement {
+            Some(Stop::Improvement)
         } else if iterations == settings.max_iterations {
-            Some(LaplaceStatus::MaxIterations)
+            Some(Stop::Iterations)
         } else {
             None
         };
-        if let Some(status) = status {
-            return Ok(Mode { point, iterations, status });
+        if let Some(stop) = stop {
+            return Ok(Mode { point, iterations, stop });
         }
         let Some(z) = point.step(model, likelihood, y)? else {
-            return Ok(Mode { point, iterations, status: LaplaceStatus::Stalled });
+            return Ok(Mode { point, iterations, stop: Stop::Improvement });
         };
         last_decrement = point.decrement;
         point = Point::at(model, likelihood, y, z)?;
@@ -138,12 +138,12 @@ fn polished<L: Likelihood>(
     likelihood: &L,
     y: &[f64],
 ) -> Result<Mode, ModelError> {
-    let status = LaplaceStatus::Converged;
+    let stop = Stop::Converged;
     if let Some(z) = point.step(model, likelihood, y)? {
         let next = Point::at(model, likelihood, y, z)?;
         if next.decrement < point.decrement {
-            return Ok(Mode { point: next, iterations: iterations + 1, status });
+            return Ok(Mode { point: next, iterations: iterations + 1, stop });
         }
     }
-    Ok(Mode { point, iterations, status })
+    Ok(Mode { point, iterations, stop })
 }

@@ -1,6 +1,7 @@
 //! Successes among a number of trials, with the logistic link.
 
 use vi_core::expectation::LogisticExpectation;
+use vi_core::quadrature::Quadrature;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Mixture8, quadrature};
 
 use super::logistic_counts::{LogisticCounts, is_count};
@@ -9,7 +10,8 @@ use super::saddle::ln_choose;
 /// `p(y|t) = C(n, y)·s(t)ʸ·s(−t)ⁿ⁻ʸ`: `y` successes in `n` trials, each with probability `s(t)`.
 ///
 /// `M` says how Gaussian expectations of the logistic are taken, as for [`BernoulliLogit`](vi_core::BernoulliLogit):
-/// [`Mixture8`] is off by at most `8.1e-9·n` nats, [`Exact`](vi_core::Exact) by rounding. The predictive density and tilted
+/// [`Mixture8`] is off by at most `8.1e-9·n` nats, [`Exact`](vi_core::Exact) by rounding; where `n` is so large that this would be seen beside the
+/// spread of the counts themselves, both give way to quadrature. The predictive density and tilted
 /// moments are by [`quadrature`]. Log-concave. Rows with their own `n` take a [`PerRow`](vi_core::PerRow).
 ///
 /// ```
@@ -93,6 +95,14 @@ impl<M: LogisticExpectation> Likelihood for Binomial<M> {
         self.without_constant(y).curvature(t)
     }
 
+    fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        self.without_constant(y).beyond_tangent(t, steps, out);
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        self.without_constant(y).peak()
+    }
+
     fn fisher_information(&self, t: f64) -> f64 {
         self.without_constant(0.0).curvature(t)
     }
@@ -100,14 +110,23 @@ impl<M: LogisticExpectation> Likelihood for Binomial<M> {
 
 impl<M: LogisticExpectation> GaussianExpectation for Binomial<M> {
     fn expected_log_density(&self, y: f64, a: f64, nu: f64) -> f64 {
+        if self.without_constant(y).outgrow(&self.method) {
+            return Quadrature(self).expected_log_density(y, a, nu);
+        }
         self.counts(y).expected_log_density(&self.method, a, nu)
     }
 
     fn expected_slope_curvature(&self, y: f64, a: f64, nu: f64) -> (f64, f64) {
+        if self.without_constant(y).outgrow(&self.method) {
+            return Quadrature(self).expected_slope_curvature(y, a, nu);
+        }
         self.without_constant(y).expected_slope_curvature(&self.method, a, nu)
     }
 
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
+        if self.without_constant(y).outgrow(&self.method) {
+            return Quadrature(self).expected(y, a, nu);
+        }
         self.counts(y).expected(&self.method, a, nu)
     }
 

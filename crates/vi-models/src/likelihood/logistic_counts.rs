@@ -5,7 +5,7 @@
 
 use vi_core::Expected;
 use vi_core::expectation::LogisticExpectation;
-use vi_core::special::{sigmoid, sigmoid_derivative, softplus};
+use vi_core::special::{sigmoid, sigmoid_derivative, softplus, softplus_beyond_tangent};
 
 use super::saddle::{binomial_slope, ln_binomial};
 
@@ -47,6 +47,30 @@ impl LogisticCounts {
 
     pub(super) fn curvature(&self, u: f64) -> f64 {
         (self.successes + self.failures) * sigmoid_derivative(u)
+    }
+
+    /// See [`Likelihood::beyond_tangent`](vi_core::Likelihood::beyond_tangent).
+    pub(super) fn beyond_tangent(&self, u: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        let (p, q, trials) = (sigmoid(u), sigmoid(-u), self.successes + self.failures);
+        for (out, &step) in out.iter_mut().zip(steps) {
+            *out = softplus_beyond_tangent(p, q, step).map(|x| -trials * x);
+        }
+    }
+
+    /// The logit `k/f` of success where `log p` is largest; none without trials.
+    pub(super) fn peak(&self) -> Option<f64> {
+        let peak = (self.successes / self.failures).ln();
+        (!peak.is_nan()).then_some(peak)
+    }
+
+    /// Whether the absolute error of `method`, times the number of trials, would be seen: more than a millionth of the standard
+    /// deviation of the slope, or of a unit where that is less. Then expectations are taken by quadrature of `log p` itself, whose
+    /// deviation from its mode has all its digits.
+    pub(super) fn outgrow<M: LogisticExpectation>(&self, method: &M) -> bool {
+        const SEEN: f64 = 1e-6;
+        let trials = self.successes + self.failures;
+        let spread = (self.successes * (self.failures / trials)).sqrt();
+        method.absolute_error().is_some_and(|error| trials * error > SEEN * spread.max(1.0))
     }
 
     /// `E log p` under `u ~ N(a, ν)`.

@@ -32,9 +32,9 @@
 //!
 //! let prior = DenseGaussian::isotropic(&[0.0, 0.0], 1.0)?;
 //! let mut fit = refine::first_pass(&prior, &PerRow(&rules), x.as_ref(), &y, Par::Seq)?;
-//! refine::refine(&prior, &mut fit, x.as_ref(), &y, &PerRow(&rows), Default::default(), Par::Seq)?;
+//! refine::refine(&prior, &mut fit, x.as_ref(), &y, &PerRow(&rows), &Default::default(), Par::Seq)?;
 //! let (best, _) = batch::optimum(
-//!     &prior, &prior, x.as_ref(), &y, &PerRow(&rows), Default::default(), Par::Seq)?;
+//!     &prior, &prior, x.as_ref(), &y, &PerRow(&rows), &Default::default(), Par::Seq)?;
 //! assert!((fit.belief.mean()[1] - best.mean()[1]).abs() < 1e-4);
 //! # Ok::<(), vi_core::Error>(())
 //! ```
@@ -45,7 +45,7 @@ mod negative_binomial;
 mod offset;
 mod poisson;
 mod probit;
-mod saddle;
+pub(crate) mod saddle;
 mod student_t;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Counts that vary more than a Poisson's, with the log link.
 
 use vi_core::expectation::LogisticExpectation;
+use vi_core::quadrature::Quadrature;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Mixture8, quadrature};
 
 use crate::check;
@@ -15,7 +16,8 @@ use super::saddle::ln_choose;
 /// ```
 ///
 /// As `r → ∞` a [`Poisson`](super::Poisson). `M` says how Gaussian expectations of the logistic are taken: [`Mixture8`] is off
-/// by at most `8.1e-9·(y+r)` nats, [`Exact`](vi_core::Exact) by rounding. The predictive density and tilted moments are by
+/// by at most `8.1e-9·(y+r)` nats, [`Exact`](vi_core::Exact) by rounding; where `y+r` is so large that this would be seen beside the
+/// spread of the counts themselves, both give way to quadrature. The predictive density and tilted moments are by
 /// [`quadrature`]. Log-concave in `t`. Rows with their own exposure take a [`PerRow`](vi_core::PerRow).
 ///
 /// ```
@@ -117,6 +119,14 @@ impl<M: LogisticExpectation> Likelihood for NegativeBinomial<M> {
         self.without_constant(y).curvature(t + self.shift)
     }
 
+    fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        self.without_constant(y).beyond_tangent(t + self.shift, steps, out);
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        self.without_constant(y).peak().map(|peak| peak - self.shift)
+    }
+
     /// `(E y + r)·s′(u) = r·s(u)`.
     fn fisher_information(&self, t: f64) -> f64 {
         self.size * vi_core::special::sigmoid(t + self.shift)
@@ -125,14 +135,23 @@ impl<M: LogisticExpectation> Likelihood for NegativeBinomial<M> {
 
 impl<M: LogisticExpectation> GaussianExpectation for NegativeBinomial<M> {
     fn expected_log_density(&self, y: f64, a: f64, nu: f64) -> f64 {
+        if self.without_constant(y).outgrow(&self.method) {
+            return Quadrature(self).expected_log_density(y, a, nu);
+        }
         self.counts(y).expected_log_density(&self.method, a + self.shift, nu)
     }
 
     fn expected_slope_curvature(&self, y: f64, a: f64, nu: f64) -> (f64, f64) {
+        if self.without_constant(y).outgrow(&self.method) {
+            return Quadrature(self).expected_slope_curvature(y, a, nu);
+        }
         self.without_constant(y).expected_slope_curvature(&self.method, a + self.shift, nu)
     }
 
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
+        if self.without_constant(y).outgrow(&self.method) {
+            return Quadrature(self).expected(y, a, nu);
+        }
         self.counts(y).expected(&self.method, a + self.shift, nu)
     }
 

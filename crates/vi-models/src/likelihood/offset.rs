@@ -75,6 +75,14 @@ impl<L: Likelihood> Likelihood for Offset<L> {
         self.likelihood.derivatives(y, t + self.offset)
     }
 
+    fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        self.likelihood.beyond_tangent(y, t + self.offset, steps, out);
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        self.likelihood.peak(y).map(|peak| peak - self.offset)
+    }
+
     fn fisher_information(&self, t: f64) -> f64 {
         self.likelihood.fisher_information(t + self.offset)
     }

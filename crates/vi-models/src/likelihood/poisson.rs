@@ -1,6 +1,7 @@
 //! Counts with the log link.
 
 use vi_core::implicit::ImplicitRoot;
+use vi_core::special::exp_beyond_tangent;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, quadrature};
 
 use crate::check;
@@ -85,6 +86,17 @@ impl Likelihood for Poisson {
 
     fn curvature(&self, _y: f64, t: f64) -> f64 {
         (self.shift + t).exp()
+    }
+
+    fn beyond_tangent(&self, _y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
+        let rate = (self.shift + t).exp();
+        for (out, &step) in out.iter_mut().zip(steps) {
+            *out = exp_beyond_tangent(step).map(|x| -rate * x);
+        }
+    }
+
+    fn peak(&self, y: f64) -> Option<f64> {
+        Some(y.ln() - self.shift)
     }
 
     fn fisher_information(&self, t: f64) -> f64 {

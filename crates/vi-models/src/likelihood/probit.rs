@@ -1,7 +1,7 @@
 //! The Bernoulli likelihood with the probit link.
 
 use vi_core::implicit::{self, ImplicitRoot};
-use vi_core::special::{log_normal_cdf, mills_ratio, normal_cdf, normal_density};
+use vi_core::special::{HALF_LN_2PI, log_normal_cdf, mills_ratio, normal_cdf, normal_density};
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Tilted, quadrature};
 
 /// `p(y=1|t) = Φ(t)`, the standard normal distribution function; `y ∈ {0, 1}`.
@@ -33,9 +33,6 @@ struct Tail {
     q: f64,
     complement: f64,
 }
-
-/// `½·log(2π)`.
-const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
 
 /// Below `−FAR` the continued fraction is taken: differences of `λ` and `−u` lose `u²·ε` by then.
 const FAR: f64 = 5.0;

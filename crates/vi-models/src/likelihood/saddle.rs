@@ -4,8 +4,7 @@
 //! has lost all its digits at 10¹⁵. Stirling's formula takes the large parts out by hand. They come together as a deviance, which
 //! is 0 at the mode.
 
-/// `½·log 2π`.
-const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
+use vi_core::special::{HALF_LN_2PI, exp_beyond_tangent, softplus_beyond_tangent};
 
 /// From here on the terms of Stirling's series that are left out, `1/1188n⁹`, are below the rounding of those that are in.
 const LARGE: f64 = 16.0;
@@ -13,7 +12,7 @@ const LARGE: f64 = 16.0;
 /// `log Γ(n+1) − (n+½)·log n + n − ½·log 2π`, `n > 0`.
 fn stirling_error(n: f64) -> f64 {
     if n < LARGE {
-        return libm::lgamma(n + 1.0) - (n + 0.5) * n.ln() + n - HALF_LN_TAU;
+        return libm::lgamma(n + 1.0) - (n + 0.5) * n.ln() + n - HALF_LN_2PI;
     }
     let inverse = 1.0 / n;
     let square = inverse * inverse;
@@ -22,7 +21,7 @@ fn stirling_error(n: f64) -> f64 {
 
 /// `y·u − e^u − log y!`, `u = shift + t`: the two come apart so that a quadrature over `t` does not see the sum's rounding, which
 /// `y` would multiply.
-pub(super) fn ln_poisson(y: f64, shift: f64, t: f64) -> f64 {
+pub(crate) fn ln_poisson(y: f64, shift: f64, t: f64) -> f64 {
     let u = shift + t;
     if y == 0.0 {
         return -u.exp();
@@ -31,24 +30,12 @@ pub(super) fn ln_poisson(y: f64, shift: f64, t: f64) -> f64 {
         return y * u - libm::lgamma(y + 1.0) - u.exp();
     }
     let ratio = t - (y.ln() - shift); // log of the mean in units of y
-    -y * exp_beyond_line(ratio) - 0.5 * y.ln() - HALF_LN_TAU - stirling_error(y)
-}
-
-/// Below this distance from a mode, differences are taken by their series, five terms of which are all digits.
-const NEAR: f64 = 1e-3;
-
-/// `e^r − 1 − r`.
-fn exp_beyond_line(r: f64) -> f64 {
-    if r.abs() < NEAR {
-        0.5 * r * r * (1.0 + r / 3.0 * (1.0 + r / 4.0 * (1.0 + r / 5.0 * (1.0 + r / 6.0))))
-    } else {
-        r.exp_m1() - r
-    }
+    -y * exp_beyond_tangent(ratio)[0] - 0.5 * y.ln() - HALF_LN_2PI - stirling_error(y)
 }
 
 /// `y − e^u`, the slope of [`ln_poisson`].
-pub(super) fn poisson_slope(y: f64, shift: f64, t: f64) -> f64 {
-    if y < LARGE { y - (shift + t).exp() } else { -y * (t - (y.ln() - shift)).exp_m1() }
+pub(crate) fn poisson_slope(y: f64, shift: f64, t: f64) -> f64 {
+    if y < LARGE { y - (shift + t).exp() } else { -y * exp_beyond_tangent(t - (y.ln() - shift))[1] }
 }
 
 /// `log Γ(k+f+1)/(Γ(k+1)·Γ(f+1))`, `k, f ≥ 0`.
@@ -57,48 +44,30 @@ pub(super) fn ln_choose(k: f64, f: f64) -> f64 {
 }
 
 /// `log C(k+f, k)·s(u)ᵏ·s(−u)ᶠ`, `u = shift + t`, both counts positive.
-pub(super) fn ln_binomial(k: f64, f: f64, shift: f64, t: f64) -> f64 {
+pub(crate) fn ln_binomial(k: f64, f: f64, shift: f64, t: f64) -> f64 {
     at_mode(k, f) - deviance(k, f, t - ((k / f).ln() - shift))
 }
 
 /// [`ln_binomial`] where it is largest, at `s(u) = k/(k+f)`.
 fn at_mode(k: f64, f: f64) -> f64 {
     let n = k + f;
-    stirling_error(n) - stirling_error(k) - stirling_error(f) - 0.5 * (k.ln() + (f / n).ln()) - HALF_LN_TAU
+    stirling_error(n) - stirling_error(k) - stirling_error(f) - 0.5 * (k.ln() + (f / n).ln()) - HALF_LN_2PI
 }
 
 /// `k·s(−u) − f·s(u)`, the slope of [`ln_binomial`], both counts positive.
-pub(super) fn binomial_slope(k: f64, f: f64, shift: f64, t: f64) -> f64 {
-    let from_mode = t - ((k / f).ln() - shift);
-    let (p, delta, sign) = rarer(k, f, from_mode);
-    let slope = if delta < LARGEST_EXPONENT { p * delta.exp_m1() / (1.0 + p * delta.exp_m1()) } else { 1.0 };
-    -sign * (k + f) * (1.0 - p) * slope
+pub(crate) fn binomial_slope(k: f64, f: f64, shift: f64, t: f64) -> f64 {
+    -(k + f) * from_mode(k, f, t - ((k / f).ln() - shift))[1]
 }
 
-/// Above this `e^δ` is all there is of `1 + p(e^δ − 1)`.
-const LARGEST_EXPONENT: f64 = 700.0;
-
-/// `(k+f)·KL(k/(k+f) ‖ s(u))`: with `δ` the distance of `u` from the mode, `n·(log(1 + p(e^δ − 1)) − p·δ)`; near the mode
-/// by the cumulants of a coin.
-fn deviance(k: f64, f: f64, from_mode: f64) -> f64 {
-    let (p, delta, _) = rarer(k, f, from_mode);
-    let q = 1.0 - p;
-    let per_trial = if delta.abs() < NEAR {
-        let (skew, spread) = (q - p, p * q);
-        let higher = 1.0 - 6.0 * spread + skew * (1.0 - 12.0 * spread) * delta / 5.0;
-        0.5 * spread * delta * delta * (1.0 + delta / 3.0 * (skew + delta / 4.0 * higher))
-    } else if delta < LARGEST_EXPONENT {
-        (p * delta.exp_m1()).ln_1p() - p * delta
-    } else {
-        p.ln() + q * delta
-    };
-    (k + f) * per_trial
+/// `(k+f)·KL(k/(k+f) ‖ s(u))`, with `δ` the distance of `u` from the mode.
+fn deviance(k: f64, f: f64, delta: f64) -> f64 {
+    (k + f) * from_mode(k, f, delta)[0]
 }
 
-/// `p`, `δ` and its sign seen from the rarer side, where `p ≤ ½` and nothing cancels.
-fn rarer(k: f64, f: f64, from_mode: f64) -> (f64, f64, f64) {
+/// What softplus is beyond its tangent at the mode, `s(u) = k/(k+f)`.
+fn from_mode(k: f64, f: f64, delta: f64) -> [f64; 2] {
     let n = k + f;
-    if k <= f { (k / n, from_mode, 1.0) } else { (f / n, -from_mode, -1.0) }
+    softplus_beyond_tangent(k / n, f / n, delta)
 }
 
 #[cfg(test)]
@@ -123,20 +92,6 @@ mod tests {
                     near(binomial_slope(y, f, 0.0, u), slope, (y + f) * (1.0 + u.abs()));
                     near(ln_binomial(y, f, 0.0, u), direct - y * fall - f * rise, direct + (y + f) * (1.0 + u.abs()));
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn series_and_closed_forms_meet() {
-        for side in [1.0 - 1e-9, 1.0 + 1e-9, -1.0 + 1e-9, -1.0 - 1e-9] {
-            let r = NEAR * side;
-            // ε·r is left of the closed form.
-            assert!((exp_beyond_line(r) - (r.exp_m1() - r)).abs() < 2.0 * f64::EPSILON * NEAR);
-            for (k, f) in [(1e3, 1e3), (1e2, 9e2), (9e2, 1e2)] {
-                let (p, delta, _) = rarer(k, f, r);
-                let closed = (k + f) * ((p * delta.exp_m1()).ln_1p() - p * delta);
-                assert!((deviance(k, f, r) - closed).abs() < 2.0 * f64::EPSILON * NEAR * (k + f), "{k} {f} {side}");
             }
         }
     }

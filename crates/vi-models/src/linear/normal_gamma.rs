@@ -7,10 +7,8 @@ use vi_core::filter::{self, Scratch, StepInfo};
 use vi_core::{Belief, DenseGaussian, Error, PerRow, Projection, Site, SiteRule};
 use vi_linalg::faer::{MatRef, Par};
 
-use crate::student::ln_gamma_ratio;
-use crate::{Interval, ModelError, Student, check, predict};
-
-const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
+use super::NoisePrecision;
+use crate::{ModelError, Student, check, predict};
 
 /// `τ ~ Gamma(a, b)`, `θ | τ ~ N(μ, V/τ)`, `y | θ, τ ~ N(xᵀθ, 1/τ)`: linear regression whose noise variance `1/τ` is unknown.
 ///
@@ -43,29 +41,20 @@ const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
 #[derive(Debug, Clone)]
 pub struct NormalGamma<B = DenseGaussian> {
     belief: B,
-    shape: f64,
-    rate: f64,
+    noise: NoisePrecision,
 }
 
-/// The Kalman filter's rule with noise variance `1/w`, in units of the noise.
+/// The Kalman filter's rule with noise variance `1/w`, in units of the noise; it refuses an observation that `noise` cannot take.
 #[derive(Debug, Clone, Copy)]
 struct UnitNoise {
     weight: f64,
+    noise: NoisePrecision,
 }
 
 impl UnitNoise {
-    fn new(weight: f64) -> Result<Self, Error> {
-        if weight >= 0.0 && weight.is_finite() {
-            Ok(Self { weight })
-        } else {
-            Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
-        }
-    }
-
-    /// `½wr²/(1+wν)`, what the observation adds to the rate.
-    fn misfit(self, seen: Projection, y: f64) -> f64 {
-        let r = y - seen.mean;
-        0.5 * self.weight * r * (r / (1.0 + self.weight * seen.variance))
+    fn new(weight: f64, noise: NoisePrecision) -> Result<Self, Error> {
+        check::not_negative("weight", weight)?;
+        Ok(Self { weight, noise })
     }
 }
 
@@ -75,10 +64,7 @@ impl SiteRule for UnitNoise {
     }
 
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let misfit = self.misfit(Projection { mean: a, variance: nu }, y);
-        if !misfit.is_finite() {
-            return Err(Error::Overflow { quantity: "½(y−xᵀμ)²/(1+xᵀVx)", value: misfit });
-        }
+        self.noise.learned(self.weight, y - a, nu)?;
         Ok(Site { slope: self.weight * (y - a), curvature: self.weight })
     }
 }
@@ -93,14 +79,14 @@ impl<B: Belief> NormalGamma<B> {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `shape` and `rate` are positive and finite.
     pub fn new(scaled: B, shape: f64, rate: f64) -> Result<Self, ModelError> {
-        check::positive("shape", shape)?;
-        check::positive("rate", rate)?;
-        Ok(Self { belief: scaled, shape, rate })
+        Ok(Self::with_noise(scaled, NoisePrecision::new(shape, rate)?))
     }
 
-    /// From parts that have been checked.
-    pub(super) fn of_checked(belief: B, shape: f64, rate: f64) -> Self {
-        Self { belief, shape, rate }
+    /// The same from what is known of the noise: [`NoisePrecision::reference`] beside vague weights makes the intervals of least
+    /// squares, where a vague `Gamma(a₀, b₀)` makes them too short.
+    #[must_use]
+    pub fn with_noise(scaled: B, noise: NoisePrecision) -> Self {
+        Self { belief: scaled, noise }
     }
 
     /// Dimension `d` of `θ`.
@@ -121,36 +107,10 @@ impl<B: Belief> NormalGamma<B> {
         self.belief.mean()
     }
 
-    /// The shape `a` of the noise precision: half the number of observations, and the prior's.
+    /// What is known of the noise precision `τ`: shape, rate, mean and interval of the noise variance.
     #[must_use]
-    pub fn shape(&self) -> f64 {
-        self.shape
-    }
-
-    /// The rate `b` of the noise precision: half the sum of squared one-step residuals, and the prior's.
-    #[must_use]
-    pub fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// The posterior mean `b/(a−1)` of the noise variance `1/τ`; infinite for `a ≤ 1`.
-    #[must_use]
-    pub fn noise_variance(&self) -> f64 {
-        if self.shape > 1.0 { self.rate / (self.shape - 1.0) } else { f64::INFINITY }
-    }
-
-    /// The central interval of the noise variance `1/τ` that holds `level` of its mass.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
-    pub fn noise_interval(&self, level: f64) -> Result<Interval, ModelError> {
-        check::level(level)?;
-        let tail = 0.5 * (1.0 - level);
-        // 2bτ is χ² with 2a degrees of freedom.
-        Ok(Interval {
-            lower: self.rate / crate::gamma::quantile(self.shape, 1.0 - tail),
-            upper: self.rate / crate::gamma::quantile(self.shape, tail),
-        })
+    pub fn noise(&self) -> NoisePrecision {
+        self.noise
     }
 
     /// Learns from one observation; returns the log of its predictive density before that, in nats: their sum over a stream is
@@ -160,7 +120,7 @@ impl<B: Belief> NormalGamma<B> {
     ///
     /// # Errors
     /// [`ModelError::Core`] with what [`filter::step`] reports and `Overflow`; the model is then as it was, to the bit.
-    pub fn update(&mut self, x: &[f64], y: f64, scratch: &mut Scratch) -> Result<f64, ModelError> {
+    pub fn update(&mut self, x: &[f64], y: f64, scratch: &mut Scratch<B>) -> Result<f64, ModelError> {
         self.update_weighted(x, y, 1.0, scratch)
     }
 
@@ -173,27 +133,19 @@ impl<B: Belief> NormalGamma<B> {
         x: &[f64],
         y: f64,
         weight: f64,
-        scratch: &mut Scratch,
+        scratch: &mut Scratch<B>,
     ) -> Result<f64, ModelError> {
-        let rule = UnitNoise::new(weight)?;
-        let guarded = RateRoom { rule, rate: self.rate };
-        let info = filter::step(&mut self.belief, &guarded, x, y, scratch)?;
-        Ok(self.count(rule, &info, y))
+        let rule = UnitNoise::new(weight, self.noise)?;
+        let info = filter::step(&mut self.belief, &rule, x, y, scratch)?;
+        Ok(self.count(weight, &info, y)?)
     }
 
     /// Moves shape and rate past one step; returns its log predictive density.
-    fn count(&mut self, rule: UnitNoise, info: &StepInfo, y: f64) -> f64 {
-        let (seen, weight) = (info.projection, rule.weight);
-        let misfit = rule.misfit(seen, y);
-        // Γ(a+½w)/Γ(a)·bᵃ/(b+m)^(a+½w)·(1+wν)^(−½)·(2π)^(−½w)
-        let score = ln_gamma_ratio(self.shape, 0.5 * weight)
-            - self.shape * (misfit / self.rate).ln_1p()
-            - 0.5 * weight * (self.rate + misfit).ln()
-            - 0.5 * (weight * seen.variance).ln_1p()
-            - weight * HALF_LN_2PI;
-        self.shape += 0.5 * weight;
-        self.rate += misfit;
-        score
+    fn count(&mut self, weight: f64, info: &StepInfo, y: f64) -> Result<f64, Error> {
+        let (residual, variance) = (y - info.projection.mean, info.projection.variance);
+        let score = self.noise.log_predictive(weight, residual, variance);
+        self.noise = self.noise.learned(weight, residual, variance)?;
+        Ok(score)
     }
 
     /// The predictive distribution of `y` at the row `x` (length `d`). Cost `2d²` flops for a dense belief and `d` numbers.
@@ -213,36 +165,12 @@ impl<B: Belief> NormalGamma<B> {
     }
 
     fn project(&self, x: &[f64]) -> Result<Projection, ModelError> {
-        check::length("x", self.dim(), x.len())?;
-        check::finite("x", x)?;
-        let mut gain = vec![0.0; self.dim()];
-        let seen = self.belief.project(x, &mut gain);
-        let terms: f64 = x.iter().zip(&gain).map(|(x, g)| (x * g).abs()).sum();
-        Ok(Projection::new(seen.mean, seen.variance, self.dim() as f64 * f64::EPSILON * terms)?)
+        Ok(self.belief.predict(x)?)
     }
 
     /// `xᵀθ` with `noise` times the noise of an observation.
     fn student(&self, seen: Projection, noise: f64) -> Result<Student, ModelError> {
-        let scale = (self.rate / self.shape * (noise + seen.variance)).sqrt();
-        Student::new(seen.mean, scale, 2.0 * self.shape)
-    }
-}
-
-/// [`UnitNoise`], refusing an observation that would carry the rate beyond what a float holds.
-#[derive(Debug, Clone, Copy)]
-struct RateRoom {
-    rule: UnitNoise,
-    rate: f64,
-}
-
-impl SiteRule for RateRoom {
-    fn check_label(&self, label: f64) -> Result<(), Error> {
-        self.rule.check_label(label)
-    }
-
-    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let rate = self.rate + self.rule.misfit(Projection { mean: a, variance: nu }, y);
-        if rate.is_finite() { self.rule.site(a, nu, y) } else { Err(Error::Overflow { quantity: "rate", value: rate }) }
+        self.noise.student(seen.mean, noise, seen.variance)
     }
 }
 
@@ -284,7 +212,7 @@ impl<B: BlockBelief + Clone> NormalGamma<B> {
         }
         let weight = |t: usize| weights.map_or(1.0, |weights| weights[t]);
         let rules = (0..y.len())
-            .map(|t| UnitNoise::new(weight(t)).map_err(|error| error.at_row(t)))
+            .map(|t| UnitNoise::new(weight(t), self.noise).map_err(|error| error.at_row(t)))
             .collect::<Result<Vec<_>, _>>()?;
         let mut next = self.clone();
         let mut steps = Vec::with_capacity(y.len());
@@ -294,10 +222,7 @@ impl<B: BlockBelief + Clone> NormalGamma<B> {
         })?;
         let mut total = 0.0;
         for (t, step) in steps.iter().enumerate() {
-            total += next.count(rules[t], step, y[t]);
-            if !next.rate.is_finite() {
-                return Err(Error::Overflow { quantity: "rate", value: next.rate }.at_row(t).into());
-            }
+            total += next.count(rules[t].weight, step, y[t]).map_err(|error| error.at_row(t))?;
         }
         *self = next;
         Ok(total)
@@ -331,9 +256,9 @@ impl NormalGamma<DenseGaussian> {
     pub fn draw<R: Rng + ?Sized>(&self, theta: &mut [f64], rng: &mut R) -> Result<f64, ModelError> {
         check::length("theta", self.dim(), theta.len())?;
         let refused =
-            |_| Error::Setting { name: "shape", value: self.shape, requirement: "one that can be drawn with" };
+            |_| Error::Setting { name: "shape", value: self.noise.shape(), requirement: "one that can be drawn with" };
         let cholesky = self.belief.cholesky()?;
-        let precision = Gamma::new(self.shape, 1.0 / self.rate).map_err(refused)?.sample(rng);
+        let precision = Gamma::new(self.noise.shape(), 1.0 / self.noise.rate()).map_err(refused)?.sample(rng);
         self.belief.draw_with(&cholesky, theta, rng)?;
         for (value, mean) in theta.iter_mut().zip(self.belief.mean()) {
             *value = mean + (*value - mean) / precision.sqrt();

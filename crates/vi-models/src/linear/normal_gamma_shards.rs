@@ -7,15 +7,14 @@ use vi_core::{
     Belief, Checkpoint, CheckpointError, DenseGaussian, DiagonalGaussian, Error, Mergeable, SquareRootGaussian,
 };
 
-use super::NormalGamma;
+use super::{NoisePrecision, NormalGamma};
 use crate::{ModelError, check};
 
 /// The stored form of a [`NormalGamma`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NormalGammaWire<W> {
     belief: W,
-    shape: f64,
-    rate: f64,
+    noise: NoisePrecision,
 }
 
 /// A belief that a [`NormalGamma`] can be saved with and merged in.
@@ -80,12 +79,12 @@ impl<B: NoiseScaled> NormalGamma<B> {
     /// use vi_core::filter::Scratch;
     /// use vi_models::linear::NormalGamma;
     /// let prior = NormalGamma::new(DenseGaussian::isotropic(&[0.0], 10.0)?, 1.0, 1.0)?;
-    /// let (mut one, mut two, mut scratch) = (prior.clone(), prior.clone(), Scratch::new(1));
+    /// let (mut one, mut two, mut scratch) = (prior.clone(), prior.clone(), Scratch::default());
     /// one.update(&[1.0], 2.0, &mut scratch)?;
     /// two.update(&[1.0], 3.0, &mut scratch)?;
     /// let both = NormalGamma::merge(&prior, &[&one, &two])?;
     /// one.update(&[1.0], 3.0, &mut scratch)?;
-    /// assert!((both.rate() - one.rate()).abs() < 1e-13 && both.shape() == one.shape());
+    /// assert!((both.noise().rate() - one.noise().rate()).abs() < 1e-13);
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     pub fn merge(prior: &Self, shards: &[&Self]) -> Result<Self, ModelError> {
@@ -100,10 +99,12 @@ impl<B: NoiseScaled> NormalGamma<B> {
         }
         let beliefs: Vec<&B> = shards.iter().map(|shard| shard.scaled_belief()).collect();
         let belief = B::merge(prior.scaled_belief(), &beliefs)?;
-        let (mut shape, mut rate) = (prior.shape(), prior.rate());
+        let start = prior.noise();
+        let (mut shape, mut rate) = (start.shape(), start.rate());
         for shard in shards {
-            shape += shard.shape() - prior.shape();
-            rate += shard.rate() - prior.rate() + 0.5 * shard.scaled_belief().squared_distance(belief.mean())?;
+            let noise = shard.noise();
+            shape += noise.shape() - start.shape();
+            rate += noise.rate() - start.rate() + 0.5 * shard.scaled_belief().squared_distance(belief.mean())?;
         }
         rate -= 0.5 * (shards.len() as f64 - 1.0) * prior.scaled_belief().squared_distance(belief.mean())?;
         Self::new(belief, shape, rate)
@@ -117,14 +118,14 @@ impl<B: NoiseScaled> Checkpoint for NormalGamma<B> {
 
     fn to_wire(&self) -> Result<Self::Wire, Error> {
         let belief = self.scaled_belief().to_wire()?;
-        Ok(NormalGammaWire { belief, shape: self.shape(), rate: self.rate() })
+        Ok(NormalGammaWire { belief, noise: self.noise() })
     }
 
     fn from_wire(wire: Self::Wire) -> Result<Self, Error> {
         let contents = |error| Error::Checkpoint(CheckpointError::Contents(Box::new(error)));
-        check::positive("shape", wire.shape).map_err(contents)?;
-        check::positive("rate", wire.rate).map_err(contents)?;
-        Ok(Self::of_checked(B::from_wire(wire.belief)?, wire.shape, wire.rate))
+        let belief = B::from_wire(wire.belief)?;
+        wire.noise.check(belief.dim()).map_err(contents)?;
+        Ok(Self::with_noise(belief, wire.noise))
     }
 }
 

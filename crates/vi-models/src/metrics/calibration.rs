@@ -55,7 +55,7 @@ pub fn calibration_curve(
     level: f64,
 ) -> Result<Vec<CalibrationBin>, ModelError> {
     check::probabilities(probabilities, labels)?;
-    check::level(level)?;
+    check::probability("level", level)?;
     let (Binning::EqualWidth(bins) | Binning::EqualMass(bins)) = binning;
     if bins == 0 {
         return Err(Error::Setting { name: "bins", value: 0.0, requirement: "at least 1" }.into());

@@ -37,7 +37,7 @@ pub fn nlpd(log_densities: &[f64]) -> Result<f64, ModelError> {
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn coverage(intervals: &[Interval], targets: &[f64]) -> Result<f64, ModelError> {
-    check::finite("targets", targets)?;
+    check::values("targets", targets)?;
     check::length("intervals", targets.len(), intervals.len())?;
     let held = intervals.iter().zip(targets).filter(|(interval, target)| interval.contains(**target)).count();
     Ok(held as f64 / targets.len() as f64)
@@ -77,14 +77,14 @@ pub fn coverage_curve(
     levels: &[f64],
     mut interval: impl FnMut(usize, f64) -> Result<Interval, ModelError>,
 ) -> Result<Vec<CoverageAt>, ModelError> {
-    check::finite("targets", targets)?;
+    check::values("targets", targets)?;
     if levels.is_empty() {
         return Err(Error::Empty { argument: "levels" }.into());
     }
     levels
         .iter()
         .map(|&level| {
-            check::level(level)?;
+            check::probability("level", level)?;
             let (mut held, mut width) = (0, 0.0);
             for (i, &target) in targets.iter().enumerate() {
                 let interval = interval(i, level)?;

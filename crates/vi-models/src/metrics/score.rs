@@ -104,9 +104,9 @@ pub fn accuracy(probabilities: &[f64], labels: &[f64]) -> Result<f64, ModelError
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn rmse(predictions: &[f64], targets: &[f64]) -> Result<f64, ModelError> {
-    check::finite("predictions", predictions)?;
+    check::values("predictions", predictions)?;
     check::length("targets", predictions.len(), targets.len())?;
-    check::finite("targets", targets)?;
+    check::values("targets", targets)?;
     Ok(mean(predictions.iter().zip(targets).map(|(p, t)| (p - t) * (p - t))).sqrt())
 }
 

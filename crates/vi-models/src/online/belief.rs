@@ -4,10 +4,11 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
-use vi_core::filter::{self, Scratch, StepInfo};
+use vi_core::filter::{self, StepInfo};
 use vi_core::{
-    Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Forgetting, LowRankGaussian, LowRankSettings,
-    Mergeable, PerRow, Projection, SiteRule, SparseRow, SquareRootGaussian,
+    Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forgetting, Health,
+    LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Site, SiteRule,
+    SquareRootGaussian,
 };
 use vi_linalg::faer::{MatRef, Par};
 use vi_linalg::kernels::axpy;
@@ -21,9 +22,8 @@ use vi_linalg::kernels::axpy;
 /// | `LowRank` of rank `r` | `p·r` | some `20p·r` flops, less for sparse rows | up to millions of weights; intervals somewhat narrow |
 /// | `Diagonal` | `p` | entries of the row | many sparse inputs; intervals are too narrow where inputs are correlated |
 ///
-/// The work is that of one prior scale without forgetting. With [`PriorScale::Learned`](super::PriorScale::Learned), the default, or
-/// a [`Memory`](super::Memory) that forgets, each row also copies the model, so that an error can leave it as it was: for a million
-/// weights that is a matter of milliseconds, and [`PriorScale::Given`](super::PriorScale::Given) of microseconds.
+/// The work is that of one prior scale. [`Memory::Fading`](super::Memory::Fading) adds next to nothing to it;
+/// [`Memory::TowardsPrior`](super::Memory::TowardsPrior) rewrites the belief before each row.
 ///
 /// ```
 /// use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
@@ -79,32 +79,62 @@ pub(super) enum AnyBelief {
     Diagonal(DiagonalGaussian),
 }
 
-/// A row in the model's own columns.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum DesignRow<'a> {
-    Dense(&'a [f64]),
-    Sparse(SparseRow<'a>),
+/// Memory of a step of any of them.
+#[derive(Debug, Default)]
+pub(super) struct AnyStep {
+    dense: DenseStep,
+    low_rank: LowRankStep,
+    diagonal: DiagonalStep,
 }
 
-impl<'a> DesignRow<'a> {
-    /// All its entries, in `dense` where they are not already.
-    pub(super) fn written_out(self, dense: &'a mut Vec<f64>) -> &'a [f64] {
-        match self {
-            Self::Dense(row) => row,
-            Self::Sparse(row) => {
-                dense.clear();
-                dense.resize(row.dim(), 0.0);
-                self.for_each(|j, value| dense[j] = value);
-                dense
-            }
+impl AnyStep {
+    /// See [`DenseStep::widest`].
+    pub(super) fn widest(&self) -> (usize, f64) {
+        self.dense.widest()
+    }
+}
+
+/// The belief, whatever its kind, as `$belief` in `$body`; and its part of a step.
+macro_rules! each {
+    ($any:expr, $belief:ident => $body:expr) => {
+        match $any {
+            AnyBelief::Full($belief) => $body,
+            AnyBelief::SquareRoot($belief) => $body,
+            AnyBelief::LowRank($belief) => $body,
+            AnyBelief::Diagonal($belief) => $body,
         }
+    };
+    ($any:expr, $step:expr, ($belief:ident, $part:ident) => $body:expr) => {
+        match ($any, $step) {
+            (AnyBelief::Full($belief), AnyStep { dense: $part, .. }) => $body,
+            (AnyBelief::SquareRoot($belief), AnyStep { dense: $part, .. }) => $body,
+            (AnyBelief::LowRank($belief), AnyStep { low_rank: $part, .. }) => $body,
+            (AnyBelief::Diagonal($belief), AnyStep { diagonal: $part, .. }) => $body,
+        }
+    };
+}
+
+impl Belief for AnyBelief {
+    type Step = AnyStep;
+
+    fn dim(&self) -> usize {
+        each!(self, belief => belief.dim())
     }
 
-    pub(super) fn for_each(self, mut visit: impl FnMut(usize, f64)) {
-        match self {
-            Self::Dense(row) => row.iter().enumerate().for_each(|(j, &value)| visit(j, value)),
-            Self::Sparse(row) => row.indices().iter().zip(row.values()).for_each(|(&j, &value)| visit(j, value)),
-        }
+    fn mean(&self) -> &[f64] {
+        each!(self, belief => belief.mean())
+    }
+
+    fn project(&self, x: Row<'_>, fade: f64, step: &mut AnyStep) -> Result<Projection, Error> {
+        each!(self, step, (belief, part) => belief.project(x, fade, part))
+    }
+
+    fn prepare(&self, x: Row<'_>, site: Site, step: &mut AnyStep) -> Result<(), Error> {
+        each!(self, step, (belief, part) => belief.prepare(x, site, part))
+    }
+
+    fn commit(&mut self, x: Row<'_>, step: &mut AnyStep) {
+        each!(self, step, (belief, part) => belief.commit(x, part));
     }
 }
 
@@ -136,43 +166,6 @@ impl AnyBelief {
         }
     }
 
-    pub(super) fn mean(&self) -> &[f64] {
-        match self {
-            Self::Full(belief) => belief.mean(),
-            Self::SquareRoot(belief) => belief.mean(),
-            Self::LowRank(belief) => belief.mean(),
-            Self::Diagonal(belief) => belief.mean(),
-        }
-    }
-
-    pub(super) fn dim(&self) -> usize {
-        match self {
-            Self::Full(belief) => belief.dim(),
-            Self::SquareRoot(belief) => belief.dim(),
-            Self::LowRank(belief) => belief.dim(),
-            Self::Diagonal(belief) => belief.dim(),
-        }
-    }
-
-    /// One observation.
-    pub(super) fn step<R: SiteRule>(
-        &mut self,
-        rule: &R,
-        row: DesignRow<'_>,
-        y: f64,
-        scratch: &mut Scratch,
-        dense: &mut Vec<f64>,
-    ) -> Result<StepInfo, Error> {
-        match (self, row) {
-            (Self::Diagonal(belief), DesignRow::Sparse(row)) => belief.step_sparse(rule, row, y),
-            (Self::LowRank(belief), DesignRow::Sparse(row)) => belief.step_sparse(rule, row, y, Par::Seq),
-            (Self::LowRank(belief), DesignRow::Dense(row)) => belief.step(rule, row, y, Par::Seq),
-            (Self::Full(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
-            (Self::SquareRoot(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
-            (Self::Diagonal(belief), row) => filter::step(belief, rule, row.written_out(dense), y, scratch),
-        }
-    }
-
     /// Whether many rows at once are cheaper than one by one, for as many as there are.
     pub(super) fn gains_by_blocks(&self, rows: usize) -> bool {
         const FEWEST: usize = 16;
@@ -196,54 +189,16 @@ impl AnyBelief {
         }
     }
 
-    /// `(xᵀμ, xᵀPx)`.
-    pub(super) fn project(&self, row: DesignRow<'_>) -> Result<Projection, Error> {
-        let mut dense = Vec::new();
-        match self {
-            Self::Full(belief) => project(belief, row.written_out(&mut dense)),
-            Self::SquareRoot(belief) => project(belief, row.written_out(&mut dense)),
-            Self::LowRank(belief) => match row {
-                DesignRow::Dense(row) => belief.predict(row, Par::Seq),
-                DesignRow::Sparse(row) => belief.predict_sparse(row),
-            },
-            Self::Diagonal(belief) => match row {
-                DesignRow::Dense(row) => project(belief, row),
-                DesignRow::Sparse(row) => {
-                    let (mut mean, mut variance) = (0.0, 0.0);
-                    row.indices().iter().zip(row.values()).for_each(|(&j, x)| {
-                        mean += x * belief.mean()[j];
-                        variance += x * x / belief.precisions()[j];
-                    });
-                    Projection::new(mean, variance, 0.0)
-                }
-            },
-        }
-    }
-
-    /// `P ← P/λ`.
-    pub(super) fn fade(&mut self, lambda: f64) -> Result<(), Error> {
-        match self {
-            Self::Full(belief) => Forgetting::fading(lambda)?.apply(belief),
-            Self::SquareRoot(belief) => Forgetting::fading(lambda)?.apply(belief),
-            Self::LowRank(belief) => Forgetting::fading(lambda)?.apply(&mut **belief),
-            Self::Diagonal(belief) => Forgetting::fading(lambda)?.apply(belief),
-        }
-    }
-
-    /// Checks that a full covariance which fades has kept the digits of its narrow directions beside the widest; the other kinds
-    /// keep precisions, which fade without harm.
+    /// Checks that a full covariance which fades keeps the digits of its narrow directions beside the widest, which will be `value` at
+    /// `index`; the other kinds keep precisions, which fade without harm.
     ///
     /// # Errors
-    /// `Entry` with a weight whose variance has grown beyond `widest` prior variances of `10⁸`.
-    pub(super) fn check_faded(&self, widest: f64) -> Result<(), Error> {
-        let Self::Full(belief) = self else { return Ok(()) };
-        let covariance = belief.covariance_lower();
-        for index in 0..self.dim() {
-            let value = covariance[(index, index)];
-            if value > HALF_OF_THE_DIGITS * widest {
-                let requirement = "below 1e8 prior variances: no recent input tells this weight, and `Memory::Fading` forgets what did";
-                return Err(Error::Entry { argument: "variances of the weights", index, value, requirement });
-            }
+    /// `Entry` with a weight whose variance would grow beyond `widest` prior variances of `10⁸`.
+    pub(super) fn check_faded(&self, (index, value): (usize, f64), widest: f64) -> Result<(), Error> {
+        if matches!(self, Self::Full(_)) && value > HALF_OF_THE_DIGITS * widest {
+            let requirement =
+                "below 1e8 prior variances: no recent input tells this weight, and `Memory::Fading` forgets what did";
+            return Err(Error::Entry { argument: "variances of the weights", index, value, requirement });
         }
         Ok(())
     }
@@ -283,6 +238,16 @@ impl AnyBelief {
         })
     }
 
+    /// How it stands numerically.
+    pub(super) fn health(&self) -> Health {
+        match self {
+            Self::Full(belief) => belief.health(),
+            Self::SquareRoot(belief) => belief.health(),
+            Self::LowRank(belief) => belief.health(),
+            Self::Diagonal(belief) => belief.health(),
+        }
+    }
+
     /// `vᵀΛv` under the precision `Λ = P⁻¹`.
     pub(super) fn precision_form(&self, v: &[f64]) -> Result<f64, Error> {
         match self {
@@ -297,7 +262,7 @@ impl AnyBelief {
                 let product = projected.precision().mul(MatRef::from_column_major_slice(v, v.len(), 1), Par::Seq)?;
                 Ok(product.col(0).iter().zip(v).map(|(p, v)| p * v).sum())
             }
-            Self::Diagonal(belief) => Ok(belief.precisions().iter().zip(v).map(|(p, v)| p * v * v).sum()),
+            Self::Diagonal(belief) => belief.quadratic_form(v),
         }
     }
 
@@ -322,10 +287,8 @@ impl AnyBelief {
                 }
             }
             Self::Diagonal(belief) => {
-                for (to, precision) in deviation.iter_mut().zip(belief.precisions()) {
-                    let z: f64 = StandardNormal.sample(rng);
-                    *to = z / precision.sqrt();
-                }
+                belief.draw(deviation, rng)?;
+                axpy(deviation, -1.0, belief.mean());
             }
         }
         Ok(())
@@ -381,13 +344,6 @@ fn one_by_one<B: Belief + Clone, R: SiteRule>(
     mut observe: impl FnMut(usize, &StepInfo),
 ) -> Result<(), Error> {
     filter::run(belief, &PerRow(rules), x, y, |t, _, step| observe(t, step))
-}
-
-fn project<B: Belief>(belief: &B, x: &[f64]) -> Result<Projection, Error> {
-    let mut gain = vec![0.0; x.len()];
-    let seen = belief.project(x, &mut gain);
-    let size: f64 = x.iter().zip(&gain).map(|(x, g)| (x * g).abs()).sum();
-    Projection::new(seen.mean, seen.variance, x.len() as f64 * f64::EPSILON * size)
 }
 
 fn merged<B: Mergeable>(prior: &B, parts: &[&AnyBelief], inner: impl Fn(&AnyBelief) -> Option<&B>) -> Result<B, Error> {

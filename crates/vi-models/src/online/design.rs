@@ -1,10 +1,8 @@
 //! From a caller's row to the model's columns: centre, scale, intercept.
 
 use serde::{Deserialize, Serialize};
-use vi_core::{Error, SparseRow};
+use vi_core::{Error, Row};
 
-use super::belief::DesignRow;
-use super::row::Row;
 use super::settings::OnlineSettings;
 use super::target::Target;
 use crate::units::unit;
@@ -21,14 +19,15 @@ use crate::{ModelError, check};
 pub enum Standardise {
     /// Columns are taken as they come.
     Never,
-    /// Column means and standard deviations of the first `rows` rows. Until they are in, each new row lets the model start
-    /// anew from all rows so far, so that it can predict from the first row on; then they are fixed and the rows let go.
+    /// Column means and standard deviations of the first `rows` rows. Until they are in, the model starts anew from all rows so far
+    /// whenever their number has grown by half, so that it can predict from the first row on; then they are fixed and the rows let go.
     ///
-    /// Looping, batching and any mixture of them give the same model. Cost: `rows²/2` further steps, once.
+    /// Looping, batching and any mixture of them give the same model. Cost: some `3·rows` further steps, once.
     FirstRows {
         /// Rows to look at, at least 2.
         rows: usize,
-        /// Whether means are taken off; without that, zeros stay zeros and sparse rows stay sparse.
+        /// Whether means are taken off, for which a model without an intercept could not make up: there they never are. Without centring
+        /// zeros stay zeros and sparse rows stay sparse.
         centre: bool,
     },
     /// Given numbers: column `j` becomes `(x − centres[j])/scales[j]`.
@@ -182,7 +181,11 @@ impl Design {
         match &settings.standardise {
             Standardise::FirstRows { centre, .. } if taken => {
                 check::length("scales", self.inputs, self.scales.len())?;
-                check::length("centres", if *centre { self.inputs } else { 0 }, self.centres.len())?;
+                check::length(
+                    "centres",
+                    if *centre && settings.intercept { self.inputs } else { 0 },
+                    self.centres.len(),
+                )?;
                 check_scales(&self.centres, &self.scales)?;
                 self.target.check()?;
                 match self.constant.iter().find(|&&j| j >= self.inputs) {
@@ -206,7 +209,7 @@ impl Design {
     }
 
     /// The model's row.
-    pub(super) fn write<'a>(&self, row: Row<'_>, space: &'a mut RowSpace) -> Result<DesignRow<'a>, Error> {
+    pub(super) fn write<'a>(&self, row: Row<'_>, space: &'a mut RowSpace) -> Result<Row<'a>, Error> {
         let RowSpace { dense, positions } = space;
         dense.clear();
         match row {
@@ -220,7 +223,8 @@ impl Design {
                     positions.push(self.inputs);
                     dense.push(1.0);
                 }
-                Ok(DesignRow::Sparse(SparseRow::new(self.columns(), positions, dense)?))
+                finite(dense)?;
+                Ok(Row::Sparse { positions, values: dense })
             }
             row => {
                 dense.resize(self.columns(), 0.0);
@@ -234,10 +238,8 @@ impl Design {
                 for (value, scale) in dense.iter_mut().zip(&self.scales) {
                     *value /= scale;
                 }
-                match dense.iter().position(|value| !value.is_finite()) {
-                    None => Ok(DesignRow::Dense(dense)),
-                    Some(index) => Err(Error::Overflow { quantity: "standardised input", value: dense[index] }),
-                }
+                finite(dense)?;
+                Ok(Row::Dense(dense))
             }
         }
     }
@@ -255,6 +257,15 @@ impl Design {
             })
             .collect();
         (intercept, original)
+    }
+}
+
+/// # Errors
+/// `Overflow`.
+fn finite(standardised: &[f64]) -> Result<(), Error> {
+    match standardised.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(Error::Overflow { quantity: "standardised input", value: standardised[index] }),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Weights in the caller's units.
 
+use vi_core::Row;
+
 use super::design::Design;
-use super::row::Row;
+use super::row::check_row;
 use crate::ModelError;
 
 /// Weights of the inputs and the intercept, in the caller's units: a draw from the posterior, or its mean.
@@ -27,7 +29,7 @@ impl Draw {
     /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn score<'a>(&self, row: impl Into<Row<'a>>) -> Result<f64, ModelError> {
         let row = row.into();
-        row.check(self.weights.len())?;
+        check_row(row, self.weights.len())?;
         let mut score = self.intercept;
         row.for_each(|j, value| score += self.weights[j] * value);
         Ok(score)

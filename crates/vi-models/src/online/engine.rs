@@ -4,29 +4,32 @@ mod diagnose;
 mod family;
 mod learn;
 mod one_pass;
+mod place;
 mod scalar;
 mod shards;
+mod start;
 mod stored;
 mod sweeps;
 
-pub(super) use family::{Family, RowWork};
-pub(super) use scalar::{ScalarFamily, check_offset};
+pub(super) use family::{Family, Fitted, RowStep};
+pub(super) use scalar::{FIT_PASSES, FIT_TOLERANCE, ScalarFamily, check_offset, is_score};
 pub(super) use stored::EngineWire;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-use vi_core::Error;
+use vi_core::{Belief, Error, Row};
 
 pub(super) use self::learn::prior_variances;
-use self::learn::{Work, bank, learn};
+use self::learn::{Work, learn};
+use self::place::{bank, moves};
 use super::belief::AnyBelief;
 use super::design::{Design, Standardise};
 use super::info::Diagnosis;
 use super::observation::Observation;
-use super::row::{OwnedRow, Row, Rows};
-use super::settings::{Memory, OnlineSettings};
-use super::target::Target;
+use super::row::{OwnedRow, Rows, check_row};
+use super::settings::OnlineSettings;
 use crate::ModelError;
+use crate::marginal::{log_sum_exp, pick};
 
 /// One belief of the bank.
 #[derive(Debug, Clone)]
@@ -34,8 +37,11 @@ pub(super) struct Member<S> {
     pub(super) prior_scale: f64,
     pub(super) belief: AnyBelief,
     pub(super) state: S,
-    /// Sum of log one-step predictive densities, in nats.
+    /// Log evidence at this prior scale, in nats: the bound of the rows that were fitted together, and the log one-step predictive
+    /// densities of those after.
     pub(super) evidence: f64,
+    /// Log of what the scale stands for; with the evidence, what the member counts.
+    pub(super) log_mass: f64,
 }
 
 /// A row that is kept.
@@ -50,79 +56,91 @@ pub(super) struct Engine<F: Family> {
     pub(super) settings: OnlineSettings,
     pub(super) family: F,
     pub(super) design: Design,
-    /// Whether `design` will not change any more.
+    /// Whether the first rows are in: the design will not change any more, and rows are learned one by one.
     pub(super) fixed: bool,
+    /// By rising prior scale, where it is learned.
     pub(super) members: Vec<Member<F::State>>,
-    /// All rows if they are kept, else those of the warm-up.
+    /// The log evidence of the mixture when the members were placed, in nats.
+    pub(super) base: f64,
+    /// The number of observations at which the members are placed anew.
+    pub(super) next_place: u64,
+    /// All rows if they are kept, else the first ones until there are enough.
     pub(super) rows: Vec<Kept>,
     pub(super) observations: u64,
     /// How many rows there were when the model was refined last.
     pub(super) refined: u64,
     /// Of the posterior as it is, if asked for.
     pub(super) diagnosis: Option<Diagnosis>,
-    work: Work,
+    /// Calls that were refused since the model was made or read.
+    pub(super) refused: u64,
+    work: Work<F::State>,
 }
 
-/// The error itself, where only one row was given.
-fn without_row(error: Error) -> Error {
-    match error {
-        Error::Row { source, .. } => *source,
-        other => other,
-    }
-}
-
-/// Checks that an address space can hold the belief.
+/// Checks that the belief is of a size that a computer may hold, before the memory is asked for.
 ///
 /// # Errors
-/// `Setting`.
-fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -> Result<usize, Error> {
-    const MOST: usize = isize::MAX as usize / size_of::<f64>();
+/// [`ModelError::TooLarge`].
+fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -> Result<usize, ModelError> {
+    /// 64 GiB for one prior scale.
+    const MOST: usize = 1 << 33;
     let columns = inputs.checked_add(usize::from(settings.intercept));
     let weights = columns.and_then(|columns| family.weights(columns));
     let numbers = weights.and_then(|weights| settings.belief.numbers(weights));
     match (weights, numbers) {
         (Some(weights), Some(numbers)) if numbers <= MOST => Ok(weights),
-        _ => {
-            let requirement = "so few that the belief's numbers can be counted";
-            Err(Error::Setting { name: "inputs", value: inputs as f64, requirement })
-        }
+        _ => Err(ModelError::TooLarge { inputs, belief: settings.belief }),
     }
 }
 
 impl<F: Family> Engine<F> {
     pub(super) fn new(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
-        check_size(inputs, &family, &settings)?;
+        let weights = check_size(inputs, &family, &settings)?;
         settings.check(inputs)?;
         family.check(&settings)?;
-        let (design, fixed) = match &settings.standardise {
+        let design = match &settings.standardise {
             Standardise::Fixed { centres, scales } => {
                 let (centres, scales) = (centres.clone(), scales.clone());
-                (Design { centres, scales, ..Design::plain(inputs, settings.intercept) }, true)
+                Design { centres, scales, ..Design::plain(inputs, settings.intercept) }
             }
-            Standardise::FirstRows { .. } => (Design::plain(inputs, settings.intercept), false),
-            Standardise::Never => (Design::plain(inputs, settings.intercept), true),
+            _ => Design::plain(inputs, settings.intercept),
         };
+        let fixed = start::start_rows(&settings, weights) == 0;
         let members = bank(&settings, &family, design.columns())?;
-        let work = Work::new(design.columns());
-        let (rows, diagnosis) = (Vec::new(), None);
-        Ok(Self { settings, family, design, fixed, members, rows, observations: 0, refined: 0, diagnosis, work })
+        Ok(Self {
+            fixed,
+            members,
+            base: 0.0,
+            next_place: Self::first_place(&design, 0),
+            rows: Vec::new(),
+            observations: 0,
+            refined: 0,
+            diagnosis: None,
+            refused: 0,
+            work: Work::default(),
+            settings,
+            family,
+            design,
+        })
+    }
+
+    /// Counts an answer that is an error; all else that a model keeps stays as it was then.
+    pub(super) fn counted<T>(
+        &mut self,
+        learn: impl FnOnce(&mut Self) -> Result<T, ModelError>,
+    ) -> Result<T, ModelError> {
+        learn(self).inspect_err(|_| self.refused = self.refused.saturating_add(1))
     }
 
     /// One row. On an error the model is as it was.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
-        row.check(self.design.inputs)?;
+        check_row(row, self.design.inputs)?;
         self.family.check_observation(&observed)?;
         if !self.fixed {
-            return Ok(self.warm_up(&[(row, observed)]).map_err(without_row)?);
+            return Ok(self.start_with(row, observed)?);
         }
-        if self.members.len() > 1 || self.settings.memory != Memory::Everything {
-            let mut members = self.members.clone();
-            learn(&mut members, &self.settings, &self.family, &self.design, (row, &observed), &mut self.work)?;
-            self.members = members;
-        } else {
-            learn(&mut self.members, &self.settings, &self.family, &self.design, (row, &observed), &mut self.work)?;
-        }
+        learn(&mut self.members, &self.settings, &self.family, &self.design, (row, &observed), &mut self.work)?;
         self.keep(row, observed);
+        self.place();
         Ok(())
     }
 
@@ -133,57 +151,47 @@ impl<F: Family> Engine<F> {
             self.family.check_observation(observed).map_err(|error| error.at_row(i))?;
         }
         let pairs: Vec<(Row<'_>, Observation)> = rows.into_iter().zip(observed.iter().copied()).collect();
-        let first = if self.fixed { 0 } else { (self.warm_up_rows() - self.rows.len()).min(pairs.len()) };
-        let before = (first > 0).then(|| self.clone());
-        let (warm_up, rest) = pairs.split_at(first);
-        if first > 0 {
-            self.warm_up(warm_up)?;
-        }
-        let mut members = self.members.clone();
-        if let Err(error) = self.learn_all(&mut members, rest) {
-            if let Some(before) = before {
-                *self = before;
+        let kept = self.rows.len();
+        let started = self.fixed;
+        let rows_before = if started { Vec::new() } else { self.rows.clone() };
+        let before = (self.members.clone(), self.design.clone(), self.base, self.next_place, self.observations);
+        let diagnosis = self.diagnosis;
+        if let Err(error) = self.learn_pairs(&pairs) {
+            (self.members, self.design, self.base, self.next_place, self.observations) = before;
+            (self.diagnosis, self.fixed) = (diagnosis, started);
+            if started {
+                self.rows.truncate(kept);
+            } else {
+                self.rows = rows_before;
             }
-            return Err(error.shift_row(first).into());
-        }
-        self.members = members;
-        for (row, observed) in rest {
-            self.keep(*row, *observed);
+            return Err(error.into());
         }
         Ok(())
     }
 
-    fn warm_up_rows(&self) -> usize {
-        match self.settings.standardise {
-            Standardise::FirstRows { rows, .. } => rows,
-            _ => 0,
-        }
-    }
-
-    /// Rows that the scales are taken from: the model starts anew with all of them. An error of one of `more` is told of it.
-    fn warm_up(&mut self, more: &[(Row<'_>, Observation)]) -> Result<(), Error> {
-        let Standardise::FirstRows { rows: needed, centre } = self.settings.standardise else {
-            return Ok(());
-        };
-        let seen = self.rows.iter().map(|kept| (kept.row.as_row(), kept.observed));
-        let all: Vec<(Row<'_>, Observation)> = seen.chain(more.iter().copied()).collect();
-        let Design { inputs, intercept, .. } = self.design;
-        let mut design = Design::of_rows(inputs, intercept, centre, all.iter().map(|(row, _)| *row))?;
-        if self.family.standardises_labels() {
-            design.target = Target::of(all.iter().map(|(_, observed)| observed), intercept)?;
-        }
-        let mut members = bank(&self.settings, &self.family, design.columns())?;
-        for (i, (row, observed)) in all.iter().enumerate() {
-            learn(&mut members, &self.settings, &self.family, &design, (*row, observed), &mut self.work)
-                // An earlier row that cannot be learned any more is the work of the new ones together.
-                .map_err(|error| i.checked_sub(self.rows.len()).map_or(error.clone(), |new| error.at_row(new)))?;
-        }
-        self.rows.extend(more.iter().map(|(row, observed)| Kept { row: (*row).into(), observed: *observed }));
-        self.observations = self.observations.saturating_add(more.len() as u64);
-        (self.members, self.design, self.diagnosis) = (members, design, None);
-        self.fixed = self.rows.len() >= needed;
-        if self.fixed && !self.settings.keep_rows {
-            self.rows = Vec::new();
+    /// An error is told of its row and leaves some of the rows before it learned.
+    fn learn_pairs(&mut self, pairs: &[(Row<'_>, Observation)]) -> Result<(), Error> {
+        let mut done = 0;
+        while done < pairs.len() {
+            let (row, observed) = pairs[done];
+            if !self.fixed {
+                self.start_with(row, observed).map_err(|error| error.at_row(done))?;
+                done += 1;
+                continue;
+            }
+            // Up to where the members are placed anew.
+            let free = if moves(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
+            let count = usize::try_from(free).unwrap_or(usize::MAX).clamp(1, pairs.len() - done);
+            let part = &pairs[done..done + count];
+            let mut members = std::mem::take(&mut self.members);
+            let learned = self.learn_all(&mut members, part);
+            self.members = members;
+            learned.map_err(|error| error.shift_row(done))?;
+            for (row, observed) in part {
+                self.keep(*row, *observed);
+            }
+            self.place();
+            done += count;
         }
         Ok(())
     }
@@ -196,33 +204,43 @@ impl<F: Family> Engine<F> {
         }
     }
 
-    /// The member that has predicted best; the first of equals.
+    /// The member that counts most; the first of equals.
     pub(super) fn best(&self) -> &Member<F::State> {
         let mut best = &self.members[0];
         for member in &self.members[1..] {
-            if member.evidence > best.evidence {
+            if member.log_weight() > best.log_weight() {
                 best = member;
             }
         }
         best
     }
 
-    /// Log of the mean of the members' evidences: that of the predictor which averages them, in nats.
+    /// The log evidence with the prior scale averaged over, in nats.
     pub(super) fn evidence(&self) -> f64 {
-        let most = self.best().evidence;
-        if !most.is_finite() {
-            return most;
-        }
-        let sum: f64 = self.members.iter().map(|member| (member.evidence - most).exp()).sum();
-        most + (sum / self.members.len() as f64).ln()
+        self.base + log_sum_exp(self.members.iter().map(Member::log_weight))
     }
 
-    /// A draw of the best member's weights, of its columns; `spread` multiplies the deviation from the mean.
+    /// Posterior mean of the columns' weights.
+    pub(super) fn mean(&self) -> Vec<f64> {
+        let mut mean = vec![0.0; self.best().belief.dim()];
+        for (weight, member) in self.weights().into_iter().zip(&self.members) {
+            mean.iter_mut().zip(member.belief.mean()).for_each(|(mean, own)| *mean += weight * own);
+        }
+        mean
+    }
+
+    /// A member drawn by what it counts.
+    pub(super) fn draw_member<R: Rng + ?Sized>(&self, rng: &mut R) -> &Member<F::State> {
+        &self.members[pick(self.weights().into_iter(), rng)]
+    }
+}
+
+impl<S> Member<S> {
+    /// A draw of the weights of its columns; `spread` multiplies the deviation from the mean.
     pub(super) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, ModelError> {
-        let belief = &self.best().belief;
-        let mut theta = vec![0.0; belief.dim()];
-        belief.draw_deviation(&mut theta, rng)?;
-        for (theta, mean) in theta.iter_mut().zip(belief.mean()) {
+        let mut theta = vec![0.0; self.belief.dim()];
+        self.belief.draw_deviation(&mut theta, rng)?;
+        for (theta, mean) in theta.iter_mut().zip(self.belief.mean()) {
             *theta = mean + spread * *theta;
         }
         Ok(theta)

@@ -65,6 +65,9 @@ impl ScalarFamily for Trials {
 
     const SIZE: Size = Size::Trials;
 
+    /// As for [`Counts`].
+    const MATCHES_MOMENTS: bool = true;
+
     fn initial(&self) {}
 
     fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error> {
@@ -78,7 +81,7 @@ impl ScalarFamily for Counts {
 
     const SIZE: Size = Size::Exposure;
 
-    /// The row's score takes the quadrature that its tilted moments take, and they are a point or two less sure of themselves.
+    /// The row's score and its tilted moments are one integral, and they are a point or two less sure of themselves.
     const MATCHES_MOMENTS: bool = true;
 
     fn initial(&self) {}
@@ -93,6 +96,9 @@ impl ScalarFamily for SpreadCounts {
     type Likelihood = NegativeBinomial<Mixture8>;
 
     const SIZE: Size = Size::Exposure;
+
+    /// As for [`Counts`].
+    const MATCHES_MOMENTS: bool = true;
 
     fn initial(&self) {}
 

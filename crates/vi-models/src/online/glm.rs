@@ -7,9 +7,9 @@ use vi_core::refine::{RefineInfo, RefineSettings};
 use super::engine::{Engine, EngineWire};
 use super::family::GlmFamily;
 use super::observation::Observation;
+use super::predicted::LabelPredicted;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
-use crate::ModelError;
-use crate::predict::CountsPredicted;
+use crate::{Marginal, ModelError};
 
 /// A generalised linear model on a stream, of the family `F`.
 ///
@@ -53,9 +53,9 @@ impl<F: GlmFamily> OnlineGlm<F> {
         &self,
         row: impl Into<Row<'a>>,
         at: Observation,
-    ) -> Result<CountsPredicted<F::Likelihood>, ModelError> {
+    ) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
         let likelihood = self.engine.family.likelihood(at.size(F::SIZE)?)?;
-        Ok(CountsPredicted::new(self.engine.project(row.into(), at.offset)?, likelihood))
+        LabelPredicted::new(&self.engine.project(row.into(), at.offset)?, &likelihood)
     }
 
     /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
@@ -64,7 +64,7 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Ok(Draw::new(&self.engine.design, &self.engine.draw(1.0, rng)?))
+        Ok(Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?))
     }
 }
 

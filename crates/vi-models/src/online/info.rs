@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use vi_core::Health;
+
 use super::belief::BeliefKind;
 use super::engine::{Engine, Family};
 use crate::metrics::Psis;
@@ -12,15 +14,15 @@ use crate::metrics::Psis;
 pub struct OnlineInfo {
     /// Rows learned from.
     pub observations: u64,
-    /// Sum of log one-step predictive densities, in nats.
+    /// The log evidence, in nats; see the model's `evidence`.
     pub evidence: f64,
-    /// Each candidate prior scale and its own evidence.
+    /// Each prior scale that answers now and its share of the answers; the shares sum to 1.
     pub prior_scales: Vec<(f64, f64)>,
-    /// The prior scale that answers now.
+    /// The average of these by their shares, on a logarithmic scale.
     pub prior_scale: f64,
     /// Inputs that showed a single value when scales were taken; they were centred but not scaled.
     pub constant_columns: Vec<usize>,
-    /// Whether scales are still being taken from the first rows.
+    /// Whether the first rows are still being gathered, for scales and the fit that the stream starts from.
     pub warming_up: bool,
     /// PSIS `k̂` of the posterior against the true one, where it was asked for by `diagnose`: see
     /// [`metrics::psis`](crate::metrics::psis). It is the shape of the largest importance ratios and not their size: a posterior
@@ -29,6 +31,11 @@ pub struct OnlineInfo {
     pub k_hat: Option<f64>,
     /// The share of the draws that the reweighted ones are worth, `1/(SΣw²)`: 1 where the posterior is exact. Known as long as `k_hat`.
     pub effective_share: Option<f64>,
+    /// How many digits the belief has left, the worst of the prior scales; see [`vi_core::health`]. With a full covariance this is what
+    /// asking for the info costs: `p³/3` flops for `p` weights.
+    pub health: Health,
+    /// Calls of `update` and `update_batch` that were refused since the model was made or read.
+    pub refused: u64,
     /// What to do next.
     pub advice: Advice,
 }
@@ -39,17 +46,21 @@ pub struct OnlineInfo {
 pub enum Advice {
     /// The posterior is exact.
     Exact,
+    /// Fewer than four digits are left: of inputs that say nearly the same, one should go, or the belief be
+    /// [`BeliefKind::SquareRoot`], or the prior scale be smaller.
+    FewDigits,
     /// Rows are kept, and nobody has asked for a diagnosis.
     Diagnose,
     /// Nothing is known about the quality of the posterior.
     KeepRows,
     /// Correlations between weights are given up.
     NarrowIntervals,
-    /// After one pass reweighting changes next to nothing: the draws are worth at least 90 % of their number.
+    /// After one pass reweighting changes next to nothing: the draws are worth at least 90 % of their number with up to 10 weights,
+    /// and with `d` more `0.9^(d/10)` of it, since shares of the directions multiply.
     OnePassIsEnough,
     /// After one pass they are worth less.
     Sweep,
-    /// After refinement they are worth that; or at least half, and `k̂ ≤ 0.7`, so that reweighting would repair the rest.
+    /// After refinement they are worth that; or at least half (`0.5^(d/10)`), and `k̂ ≤ 0.7`, so that reweighting would repair the rest.
     Good,
     /// After refinement they are worth less.
     Boost,
@@ -59,6 +70,7 @@ impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Exact => "the posterior is exact",
+            Self::FewDigits => "few digits are left: drop inputs that say nearly the same, or keep a square root",
             Self::Diagnose => "rows are kept: diagnose tells how near the posterior is to the true one",
             Self::KeepRows => "no rows are kept: whether one pass is enough cannot be told",
             Self::NarrowIntervals => "intervals are too narrow where inputs are correlated; a full covariance is not",
@@ -73,14 +85,24 @@ impl fmt::Display for Advice {
 /// Above this the largest importance ratios rule the rest (Vehtari et al. 2024).
 const LARGEST_K: f64 = 0.7;
 
-/// The share of draws from which on a posterior counts as near the true one.
+/// The share of draws from which on a posterior of [`FEW`] weights or fewer counts as near the true one.
 const NEAR: f64 = 0.9;
 
-/// The share below which reweighting repairs nothing.
+/// The share below which reweighting repairs nothing in as few.
 const USEFUL: f64 = 0.5;
 
-/// Whether a posterior with such a share and `k̂` is near the true one, or near enough for reweighting to repair the rest.
-pub(crate) fn is_near(share: f64, k_hat: f64) -> bool {
+/// Weights that together may be off by what [`NEAR`] and [`USEFUL`] allow. The log importance ratio adds what each direction is off, and
+/// the share is about `exp(−variance)` of it: the same error in each of `d` directions leaves the `d`-th power of one direction's share.
+const FEW: f64 = 10.0;
+
+/// A share as it would be, each direction being off by as much, were there few weights.
+fn share_of_few(share: f64, weights: usize) -> f64 {
+    share.powf(FEW / (weights as f64).max(FEW))
+}
+
+/// Whether a posterior of so many weights with such a share and `k̂` is near the true one, or near enough for reweighting to repair the rest.
+pub(crate) fn is_near(share: f64, k_hat: f64, weights: usize) -> bool {
+    let share = share_of_few(share, weights);
     share >= NEAR || share >= USEFUL && k_hat <= LARGEST_K
 }
 
@@ -89,12 +111,24 @@ pub(crate) fn is_near(share: f64, k_hat: f64) -> bool {
 pub(super) struct Diagnosis {
     k_hat: f64,
     effective_share: f64,
+    weights: usize,
 }
 
 impl Diagnosis {
-    pub(super) fn of(psis: &Psis) -> Self {
-        Self { k_hat: psis.k_hat, effective_share: psis.effective_draws() / psis.log_weights.len() as f64 }
+    /// Of a posterior of so many weights.
+    pub(super) fn of(psis: &Psis, weights: usize) -> Self {
+        let effective_share = psis.effective_draws() / psis.log_weights.len() as f64;
+        Self { k_hat: psis.k_hat, effective_share, weights }
     }
+}
+
+/// The worst of the members'.
+fn health<F: Family>(engine: &Engine<F>) -> Health {
+    let mut worst = engine.members[0].belief.health();
+    for member in &engine.members[1..] {
+        worst = worst.worse(member.belief.health());
+    }
+    worst
 }
 
 impl OnlineInfo {
@@ -104,11 +138,15 @@ impl OnlineInfo {
             _ if engine.check_kept().is_ok() => Advice::Diagnose,
             _ => Advice::KeepRows,
         };
+        let scales = engine.members.iter().map(|member| member.prior_scale);
+        let prior_scales: Vec<(f64, f64)> = scales.zip(engine.weights()).collect();
         let info = Self {
             observations: engine.observations,
             evidence: engine.evidence(),
-            prior_scales: engine.members.iter().map(|member| (member.prior_scale, member.evidence)).collect(),
-            prior_scale: engine.best().prior_scale,
+            prior_scale: prior_scales.iter().map(|(scale, share)| share * scale.ln()).sum::<f64>().exp(),
+            prior_scales,
+            health: health(engine),
+            refused: engine.refused,
             constant_columns: engine.design.constant.clone(),
             warming_up: !engine.fixed,
             k_hat: None,
@@ -116,17 +154,18 @@ impl OnlineInfo {
             advice,
         };
         match engine.diagnosis {
+            _ if !info.health.is_good() => Self { advice: Advice::FewDigits, ..info },
             Some(diagnosis) => info.with(diagnosis, engine.refined == engine.observations),
             None => info,
         }
     }
 
     fn with(self, diagnosis: Diagnosis, refined: bool) -> Self {
-        let Diagnosis { k_hat, effective_share: share } = diagnosis;
-        let advice = match (share >= NEAR, refined) {
+        let Diagnosis { k_hat, effective_share: share, weights } = diagnosis;
+        let advice = match (share_of_few(share, weights) >= NEAR, refined) {
             (true, false) => Advice::OnePassIsEnough,
             (false, false) => Advice::Sweep,
-            (false, true) if !is_near(share, k_hat) => Advice::Boost,
+            (false, true) if !is_near(share, k_hat, weights) => Advice::Boost,
             (_, true) => Advice::Good,
         };
         Self { k_hat: Some(k_hat), effective_share: Some(share), advice, ..self }
@@ -136,8 +175,25 @@ impl OnlineInfo {
     pub(super) fn of_linear<F: Family>(engine: &Engine<F>) -> Self {
         let info = Self::of(engine);
         match engine.settings.belief {
-            BeliefKind::Full | BeliefKind::SquareRoot => Self { advice: Advice::Exact, ..info },
+            BeliefKind::Full | BeliefKind::SquareRoot if info.health.is_good() => {
+                Self { advice: Advice::Exact, ..info }
+            }
             _ => info,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_near;
+
+    #[test]
+    fn a_share_is_judged_by_what_each_direction_is_off() {
+        for (share, weights, near) in
+            [(0.95, 3, true), (0.8, 3, false), (0.8, 50, true), (0.5, 50, false), (0.15, 200, true)]
+        {
+            assert_eq!(is_near(share, 0.9, weights), near, "{share} {weights}");
+        }
+        assert!(is_near(0.6, 0.5, 4) && !is_near(0.4, 0.5, 4));
     }
 }

@@ -7,11 +7,12 @@ use vi_core::{Error, GaussianLikelihood, Projection};
 
 use super::engine::{Engine, EngineWire, ScalarFamily, check_offset};
 use super::observation::Observation;
-use super::settings::{Memory, PriorScale};
+use super::scale::ScalePrior;
+use super::settings::Memory;
 use super::target::Target;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
-use crate::{Interval, ModelError, Student};
+use crate::{Interval, Marginal, ModelError, Student};
 
 /// `y = offset + intercept + xᵀw + ε`, `ε ~ N(0, σ²/weight)`, `w|σ² ~ N(0, s²σ²I)`, `1/σ² ~ Gamma(a₀, b₀)`.
 ///
@@ -34,6 +35,31 @@ impl ScalarFamily for Linear {
     type Likelihood = GaussianLikelihood;
 
     const STANDARDISES_LABELS: bool = true;
+
+    const EXACT: bool = true;
+
+    fn scale_prior(&self) -> ScalePrior {
+        ScalePrior::NOISE
+    }
+
+    /// `b ← b + ½·quadratic`; `p(labels) ∝ √(|Λ₀|/|Λ|)·b⁻ᵃ`.
+    fn rescale(&self, state: &Noise, log_det: f64, quadratic: f64) -> (f64, Noise) {
+        let rate = (state.rate + 0.5 * quadratic).max(f64::MIN_POSITIVE);
+        (log_det - state.shape * (rate / state.rate).ln(), Noise { shape: state.shape, rate })
+    }
+
+    /// Student-t with `2a` degrees of freedom, squared scale `(b/a)·variance`.
+    fn marginal(&self, parts: &[(f64, Projection, &Noise)]) -> Result<Marginal, ModelError> {
+        let students: Vec<(f64, Student)> = parts
+            .iter()
+            .map(|(weight, seen, Noise { shape, rate })| {
+                // A row of zeros without an intercept has an expectation that is certain: the narrowest there is.
+                let scale = (rate / shape * seen.variance).sqrt().max(f64::MIN_POSITIVE);
+                Ok((*weight, Student::new(seen.mean, scale, 2.0 * shape)?))
+            })
+            .collect::<Result<_, ModelError>>()?;
+        Ok(Marginal::of_students(&students))
+    }
 
     fn initial(&self) -> Noise {
         Noise { shape: self.shape, rate: self.rate }
@@ -106,27 +132,27 @@ fn positive(name: &'static str, value: f64) -> Result<(), Error> {
     }
 }
 
-/// The prediction of a number whose noise is not known: Student-t, from the normal-gamma posterior.
+/// The prediction of a number whose noise is not known: Student-t, from the normal-gamma posterior, averaged over prior scales.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NumberPredicted {
     /// The distribution of a new `y`.
-    pub label: Student,
+    pub label: Marginal,
     /// The distribution of its expectation `offset + intercept + xᵀw`: what more rows would narrow.
-    pub expectation: Student,
+    pub expectation: Marginal,
 }
 
 impl NumberPredicted {
     /// The expected label.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        self.label.location()
+        self.label.mean()
     }
 
     /// Standard deviation of a new label; infinite before the noise has been seen.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
-        self.label.variance().sqrt()
+        self.label.standard_deviation()
     }
 
     /// The central interval that holds a new label with probability `level`.
@@ -135,6 +161,20 @@ impl NumberPredicted {
     /// `Setting` unless `0 < level < 1`.
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         self.label.interval(level)
+    }
+
+    /// The `y` with `P(Y ≤ y) = p`.
+    ///
+    /// # Errors
+    /// `Setting` unless `0 < p < 1`.
+    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        self.label.quantile(p)
+    }
+
+    /// `log p(y)` of a new label, in nats.
+    #[must_use]
+    pub fn log_density(&self, y: f64) -> f64 {
+        self.label.log_density(y)
     }
 }
 
@@ -174,11 +214,10 @@ impl OnlineLinear {
         Self::with_settings(inputs, Self::default_settings(), 1e-2, 1e-4)
     }
 
-    /// The default of all models, but prior scales of 0.3, 3, 30 and an intercept's of 1000, all in units of the noise.
+    /// The default of all models, but an intercept's prior scale of 1000, in units of the noise.
     #[must_use]
     pub fn default_settings() -> OnlineSettings {
-        let prior_scale = PriorScale::Learned(vec![0.3, 3.0, 30.0]);
-        OnlineSettings { prior_scale, intercept_scale: 1e3, ..OnlineSettings::default() }
+        OnlineSettings { intercept_scale: 1e3, ..OnlineSettings::default() }
     }
 
     /// A model of `inputs` columns whose noise has the prior `1/σ² ~ Gamma(shape, rate)`, `rate` in squared units of `y`, or of
@@ -206,17 +245,18 @@ impl OnlineLinear {
         check_offset(offset)?;
         let seen = self.engine.project(row.into(), 0.0)?;
         let Target { centre, scale: unit } = self.engine.design.target;
-        let mean = offset + centre + unit * seen.mean;
-        if !mean.is_finite() {
-            return Err(Error::Overflow { quantity: "the expected label", value: mean }.into());
+        let origin = offset + centre;
+        if let Some(value) = seen.iter().map(|(_, seen)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
+            return Err(Error::Overflow { quantity: "the expected label", value }.into());
         }
-        let Noise { shape, rate } = self.engine.best().state;
-        let student = |variance: f64| {
-            // A row of zeros without an intercept has an expectation that is certain: the narrowest there is.
-            let scale = (unit * (rate / shape * variance).sqrt()).max(f64::MIN_POSITIVE);
-            Student::new(mean, scale, 2.0 * shape)
-        };
-        Ok(NumberPredicted { label: student(1.0 + seen.variance)?, expectation: student(seen.variance)? })
+        let label: Vec<(f64, Projection)> = seen
+            .iter()
+            .map(|(weight, seen)| (*weight, Projection { variance: 1.0 + seen.variance, ..*seen }))
+            .collect();
+        Ok(NumberPredicted {
+            label: self.engine.marginal(&label)?.in_units(origin, unit)?,
+            expectation: self.engine.marginal(&seen)?.in_units(origin, unit)?,
+        })
     }
 
     /// What the model has become.
@@ -225,12 +265,16 @@ impl OnlineLinear {
         OnlineInfo::of_linear(&self.engine)
     }
 
-    /// The posterior of the noise, in the units of `y`, `1/σ² ~ Gamma(shape, rate)`: `(shape, rate)`. `σ²` has the mean `rate/(shape − 1)`.
+    /// The posterior of the noise, in the units of `y`, `1/σ² ~ Gamma(shape, rate)`: `(shape, rate)`. `σ²` has the mean
+    /// `rate/(shape − 1)`; prior scales, which share the shape, are averaged in the rate, so that this mean is right.
     #[must_use]
     pub fn noise(&self) -> (f64, f64) {
-        let Noise { shape, rate } = self.engine.best().state;
         let unit = self.engine.design.target.scale;
-        (shape, rate * unit * unit)
+        let states = self.engine.members.iter().map(|member| &member.state);
+        let average = |of: fn(&Noise) -> f64| {
+            self.engine.weights().into_iter().zip(states.clone()).map(|(weight, state)| weight * of(state)).sum::<f64>()
+        };
+        (average(|noise| noise.shape), average(|noise| noise.rate) * unit * unit)
     }
 
     /// A draw of noise and weights from the posterior, for Thompson sampling: act as if it were the truth.
@@ -238,7 +282,8 @@ impl OnlineLinear {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a noise beyond a float.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        let Noise { shape, rate } = self.engine.best().state;
+        let member = self.engine.draw_member(rng);
+        let Noise { shape, rate } = member.state;
         let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
         let precisions = Gamma::new(shape, 1.0 / rate).map_err(|_| overflow(1.0 / rate))?;
         let precision: f64 = precisions.sample(rng);
@@ -246,7 +291,7 @@ impl OnlineLinear {
         if !deviation.is_finite() {
             return Err(overflow(deviation * deviation).into());
         }
-        Ok(Draw::new(&self.engine.design, &self.engine.draw(deviation, rng)?))
+        Ok(Draw::new(&self.engine.design, &member.draw(deviation, rng)?))
     }
 }
 

@@ -2,15 +2,14 @@
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vi_core::Mixture8;
 use vi_core::refine::{RefineInfo, RefineSettings};
 
 use super::engine::{Engine, EngineWire};
 use super::family::Logit;
 use super::observation::Observation;
+use super::predicted::ProbabilityPredicted;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
-use crate::ModelError;
-use crate::predict::LogisticPrediction;
+use crate::{Marginal, ModelError};
 
 /// Logistic regression on a stream: labels 0 and 1, probabilities with their doubt, nothing to tune.
 ///
@@ -50,7 +49,7 @@ impl OnlineLogistic {
     ///
     /// # Errors
     /// `Dimension`, `NonFinite`, `Entry` (a position).
-    pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<LogisticPrediction, ModelError> {
+    pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<ProbabilityPredicted, ModelError> {
         self.predict_at(row, 0.0)
     }
 
@@ -58,8 +57,8 @@ impl OnlineLogistic {
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
-    pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<LogisticPrediction, ModelError> {
-        Ok(LogisticPrediction::new(self.engine.project(row.into(), offset)?, &Mixture8))
+    pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<ProbabilityPredicted, ModelError> {
+        Ok(ProbabilityPredicted::new(&self.engine.project(row.into(), offset)?))
     }
 
     /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
@@ -68,7 +67,7 @@ impl OnlineLogistic {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Ok(Draw::new(&self.engine.design, &self.engine.draw(1.0, rng)?))
+        Ok(Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?))
     }
 
     /// A draw of the label at `row`.

@@ -14,7 +14,7 @@ macro_rules! front_door {
                 row: impl Into<Row<'a>>,
                 label: impl Into<Observation>,
             ) -> Result<(), ModelError> {
-                self.engine.update(row.into(), label.into())
+                self.engine.counted(|engine| engine.update(row.into(), label.into()))
             }
 
             /// Learns from many rows in their order: the same model as one [`update`](Self::update) for each.
@@ -28,14 +28,14 @@ macro_rules! front_door {
                 labels: &[O],
             ) -> Result<(), ModelError> {
                 let observed: Vec<Observation> = labels.iter().map(|&label| label.into()).collect();
-                self.engine.update_batch(rows.into(), &observed)
+                self.engine.counted(|engine| engine.update_batch(rows.into(), &observed))
             }
 
-            /// Sum of the log one-step predictive densities of all rows so far, in nats: each row scored before it was learned, and
+            /// The log evidence of all rows so far, in nats, the prior scale averaged over: the bound that the fit of the first rows attains
+            /// (their log one-step densities with [`Start::OnePass`](crate::online::Start), at the column scales that all of them gave), and
+            /// the log one-step predictive density of each row after, scored before it was learned and
             /// multiplied by its weight (a softmax model takes `log E[pʷ]` for the density of a row of weight `w`).
             ///
-            /// With a learned prior scale it is that of the predictor which averages the candidates. Hindsight enters in one place:
-            /// rows of the warm-up are scored with the scales that all of them gave, and may score better than they were predicted.
             /// After [`merge`](Self::merge) it is the sum over the shards, each from the prior.
             #[must_use]
             pub fn evidence(&self) -> f64 {
@@ -83,7 +83,23 @@ macro_rules! one_predictor {
             /// Posterior mean of the weights in the units of the inputs, and of the intercept where all inputs are 0.
             #[must_use]
             pub fn weights(&self) -> Draw {
-                Draw::new(&self.engine.design, self.engine.best().belief.mean())
+                Draw::new(&self.engine.design, &self.engine.mean())
+            }
+
+            /// What is believed of the weight of input `j`, in the units of the inputs: mean, standard deviation, interval, quantiles.
+            ///
+            /// # Errors
+            /// `Index` for an input that is not there.
+            pub fn weight(&self, j: usize) -> Result<Marginal, ModelError> {
+                self.engine.weight(j)
+            }
+
+            /// What is believed of the linear predictor where all inputs are 0.
+            ///
+            /// # Errors
+            /// `Overflow`.
+            pub fn intercept(&self) -> Result<Marginal, ModelError> {
+                self.engine.intercept()
             }
         }
     };
@@ -100,7 +116,7 @@ macro_rules! approximate {
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
             /// [`vi_core::refine::refine`]. The model is then as it was.
-            pub fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
+            pub fn refine(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
                 self.engine.refine(settings)
             }
 
@@ -121,7 +137,9 @@ macro_rules! approximate {
                 draws: usize,
                 rng: &mut R,
             ) -> Result<OnlineInfo, ModelError> {
-                self.engine.diagnosis = Some(crate::online::info::Diagnosis::of(&self.engine.psis(draws, rng)?));
+                let psis = self.engine.psis(draws, rng)?;
+                let weights = vi_core::Belief::dim(&self.engine.best().belief);
+                self.engine.diagnosis = Some(crate::online::info::Diagnosis::of(&psis, weights));
                 Ok(self.info())
             }
         }

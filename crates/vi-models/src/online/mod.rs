@@ -1,8 +1,8 @@
 //! The front door: models for streams, in plain slices.
 //!
 //! A model is made with a number of inputs, learns row by row or in batches, and can predict at any time. It sees each row
-//! once. Nothing needs to be tuned: by default it adds an intercept, takes the scale of each input from the first rows, and
-//! runs a few prior scales beside each other, answering with the one that has predicted best.
+//! once. Nothing needs to be tuned: by default it adds an intercept, takes the scale of each input from the first rows, fits those
+//! rows together before it goes row by row, and averages over the prior scale of the weights.
 //!
 //! | to | use |
 //! |---|---|
@@ -12,8 +12,31 @@
 //! | predict one of several classes | [`OnlineSoftmax`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | know whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
+//! | what is believed of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a [`Marginal`](crate::Marginal) |
 //! | follow a world that drifts | [`Memory`] |
 //! | store a model, send it, go on | `serde`; a model read again goes on with the same bits |
+//!
+//! A format must give each float back to the bit for that: with `serde_json` ask for its feature `float_roundtrip`, or the numbers of a model
+//! that was read may differ in the last digit.
+//!
+//! # How far to trust the intervals
+//!
+//! Share (%) of 90 % intervals of the linear predictor at new rows that held the truth, with the defaults: three Gaussian inputs, weights
+//! from `N(0, s²)`, `log s` drawn between those of 0.05 and 5, or `1, −½, ⅓`; 40 data sets for each figure, standard errors 2 to 3 points.
+//!
+//! | model, rows | s = 0.1 | s = 0.5 | s = 2.5 | drawn | fixed |
+//! |---|--:|--:|--:|--:|--:|
+//! | linear, 20; 100 | 91; 92 | 85; 91 | 89; 92 | 92; 90 | 91; 89 |
+//! | logit, 20; 100 | 93; 91 | 91; 92 | 92; 89 | 93; 90 | 90; 91 |
+//! | probit, 20; 100 | 93; 92 | 91; 91 | 95; 87 | 94; 89 | 87; 89 |
+//! | Poisson, 20; 100 | 95; 92 | 94; 89 | | | 85; 92 |
+//! | binomial, 20; 100 | 94; 95 | 91; 92 | 92; 87 | 85; 92 | 88; 90 |
+//! | negative binomial, 20; 100 | 91; 93 | 85; 87 | | | 90; 88 |
+//! | softmax of 3, 20; 100 | 96; 93 | 89; 89 | 89; 93 | 87; | 94; |
+//!
+//! With 30 inputs, 500 rows and `s = 1` a logistic model's weights and predictors are held in 91 and 91 % (20 data sets). `cargo xtask bench
+//! calibration` measures every model at 20 to 2000 rows and 3 to 100 inputs, at 50, 90 and 95 %. Diagonal and low-rank beliefs, and a model
+//! that forgets, promise less: see [`predict`](crate::predict).
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -47,7 +70,10 @@ mod info;
 mod linear;
 mod logistic;
 mod observation;
+mod predicted;
+mod rescale;
 mod row;
+mod scale;
 mod settings;
 mod softmax;
 mod target;
@@ -61,7 +87,9 @@ pub use info::{Advice, OnlineInfo};
 pub use linear::{NumberPredicted, OnlineLinear};
 pub use logistic::OnlineLogistic;
 pub use observation::Observation;
-pub use row::{Row, Rows};
-pub use settings::{Memory, OnlineSettings, PriorScale};
+pub use predicted::{LabelPredicted, ProbabilityPredicted};
+pub use row::Rows;
+pub use settings::{Memory, OnlineSettings, PriorScale, Start};
 pub use softmax::OnlineSoftmax;
+pub use vi_core::Row;
 pub use vi_core::refine::{RefineInfo, RefineSettings};

@@ -1,90 +1,22 @@
 //! Rows as people have them: slices, dense or sparse.
 
-use vi_core::{Error, SparseRow};
+use vi_core::{Error, Row};
 
 use crate::check;
 
-/// One row of inputs, without the intercept: `d` numbers, or the positions and values of those that are not zero.
+/// Checks length, order and finiteness of a row against `d` inputs.
 ///
-/// Made from `&[f64]`, `&[f64; D]`, `&Vec<f64>`, or a pair `(&[usize], &[f64])` of increasing positions and values.
-///
-/// ```
-/// use vi_models::online::Row;
-/// assert_eq!(Row::from(&[0.5, 1.0]), Row::Dense(&[0.5, 1.0]));
-/// let (positions, values) = ([3, 900], [1.0, -2.0]);
-/// assert!(matches!(Row::from((&positions, &values)), Row::Sparse { .. }));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Row<'a> {
-    /// All entries, length `d`.
-    Dense(&'a [f64]),
-    /// Entries that are not zero.
-    Sparse {
-        /// Positions, increasing, each below `d`.
-        positions: &'a [usize],
-        /// The value at each position.
-        values: &'a [f64],
-    },
-}
-
-impl<'a> From<&'a [f64]> for Row<'a> {
-    fn from(values: &'a [f64]) -> Self {
-        Self::Dense(values)
-    }
-}
-
-impl<'a> From<&'a Vec<f64>> for Row<'a> {
-    fn from(values: &'a Vec<f64>) -> Self {
-        Self::Dense(values)
-    }
-}
-
-impl<'a, const D: usize> From<&'a [f64; D]> for Row<'a> {
-    fn from(values: &'a [f64; D]) -> Self {
-        Self::Dense(values)
-    }
-}
-
-impl<'a, P: AsRef<[usize]> + ?Sized, V: AsRef<[f64]> + ?Sized> From<(&'a P, &'a V)> for Row<'a> {
-    fn from((positions, values): (&'a P, &'a V)) -> Self {
-        Self::Sparse { positions: positions.as_ref(), values: values.as_ref() }
-    }
-}
-
-impl Row<'_> {
-    /// Checks length, order and finiteness against `d` inputs.
-    ///
-    /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry`.
-    pub(super) fn check(self, d: usize) -> Result<(), Error> {
-        match self {
-            Self::Dense(values) => {
-                check::length("row", d, values.len())?;
-                match values.iter().position(|value| !value.is_finite()) {
-                    None => Ok(()),
-                    Some(index) => Err(Error::NonFinite { argument: "row", index, value: values[index] }),
-                }
-            }
-            Self::Sparse { positions, values } => match SparseRow::new(d, positions, values) {
-                Ok(_) => Ok(()),
-                // In the caller's words.
-                Err(Error::SparseIndex { position: index, index: value, requirement }) => {
-                    Err(Error::Entry { argument: "positions", index, value: value as f64, requirement })
-                }
-                Err(error) => Err(error),
-            },
+/// # Errors
+/// `Dimension`, `NonFinite`, `Entry`, in the caller's words.
+pub(super) fn check_row(row: Row<'_>, d: usize) -> Result<(), Error> {
+    row.check(d).map_err(|error| match error {
+        Error::SparseIndex { position: index, index: value, requirement } => {
+            Error::Entry { argument: "positions", index, value: value as f64, requirement }
         }
-    }
-
-    /// `(position, value)` of each entry that is given.
-    pub(super) fn for_each(self, mut visit: impl FnMut(usize, f64)) {
-        match self {
-            Self::Dense(values) => values.iter().enumerate().for_each(|(j, &value)| visit(j, value)),
-            Self::Sparse { positions, values } => {
-                positions.iter().zip(values).for_each(|(&j, &value)| visit(j, value));
-            }
-        }
-    }
+        Error::Dimension { argument: "x", expected, found } => Error::Dimension { argument: "row", expected, found },
+        Error::NonFinite { argument: "x", index, value } => Error::NonFinite { argument: "row", index, value },
+        other => other,
+    })
 }
 
 /// Many rows: `n` dense rows end to end, or the three slices of a compressed sparse row matrix.
@@ -170,7 +102,7 @@ impl<'a> Rows<'a> {
                         .collect::<Result<_, _>>()?
                 }
             };
-        rows.iter().enumerate().try_for_each(|(i, row)| row.check(d).map_err(|error| error.at_row(i)))?;
+        rows.iter().enumerate().try_for_each(|(i, row)| check_row(*row, d).map_err(|error| error.at_row(i)))?;
         Ok(rows)
     }
 }

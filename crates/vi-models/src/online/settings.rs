@@ -5,32 +5,44 @@ use vi_core::Error;
 
 use super::belief::BeliefKind;
 use super::design::Standardise;
+use crate::ModelError;
 
-/// Where the prior standard deviation of the weights comes from, in units of standardised columns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Where the prior standard deviation `s` of the weights comes from, in units of standardised columns.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum PriorScale {
     /// This one, positive.
     Given(f64),
-    /// One model for each of these runs beside the others. The one that has predicted best, by the sum of its log one-step
-    /// predictive densities, answers; the work is multiplied by their number, and each row copies the model.
-    Learned(Vec<f64>),
-}
-
-impl Default for PriorScale {
-    /// Learned among 0.1, 0.5, 2.5.
-    fn default() -> Self {
-        Self::Learned(vec![0.1, 0.5, 2.5])
-    }
+    /// One model for each of these; answers are their average, weighted by evidence.
+    Among(Vec<f64>),
+    /// Averaged over, with a wide prior on `log s`. With a full covariance three models stand at the nodes of the three-point Gauss rule
+    /// of `p(log s | data)`, and move to where that density is whenever the rows have doubled; the work is three times that of one scale.
+    /// A diagonal or low-rank belief averages three fixed scales.
+    #[default]
+    Learned,
 }
 
 impl PriorScale {
-    pub(super) fn candidates(&self) -> &[f64] {
+    fn given(&self) -> &[f64] {
         match self {
             Self::Given(scale) => std::slice::from_ref(scale),
-            Self::Learned(scales) => scales,
+            Self::Among(scales) => scales,
+            Self::Learned => &[],
         }
     }
+}
+
+/// How the first rows are learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Start {
+    /// The first rows, 50 or five for each weight, are kept and fitted together, anew whenever their number has grown by half: the
+    /// stream then starts from the best Gaussian of those rows. For full covariances of up to 128 weights that forget nothing;
+    /// elsewhere as [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for each prior scale, once.
+    #[default]
+    Fitted,
+    /// Every row is learned when it comes, and only then.
+    OnePass,
 }
 
 /// What a model forgets before each row, so that it can follow a world that drifts; `λ` in (0, 1) leaves a memory of about
@@ -50,7 +62,7 @@ pub enum Memory {
 }
 
 /// Settings of a front-door model. The default needs no thought: an intercept, inputs standardised by the first 50 rows, the
-/// prior scale learned, a full covariance, nothing forgotten, no rows kept.
+/// prior scale averaged over, the first rows fitted together, a full covariance, nothing forgotten, no rows kept.
 ///
 /// ```
 /// use vi_models::online::{BeliefKind, OnlineSettings, PriorScale};
@@ -75,8 +87,11 @@ pub struct OnlineSettings {
     pub standardise: Standardise,
     /// What is forgotten between rows.
     pub memory: Memory,
-    /// Whether rows, labels and sites are kept, so that the model can be refined and diagnosed: the memory of the data.
+    /// Whether rows and labels are kept, so that the model can be refined and diagnosed: the memory of the data. Only a full covariance
+    /// that forgets nothing can be.
     pub keep_rows: bool,
+    /// How the first rows are learned.
+    pub start: Start,
 }
 
 impl Default for OnlineSettings {
@@ -89,21 +104,31 @@ impl Default for OnlineSettings {
             standardise: Standardise::default(),
             memory: Memory::Everything,
             keep_rows: false,
+            start: Start::Fitted,
         }
     }
 }
 
 impl OnlineSettings {
     /// # Errors
-    /// `Empty`, `Setting`, and those of [`Standardise`].
-    pub(super) fn check(&self, inputs: usize) -> Result<(), Error> {
+    /// `Empty`, `Setting`, and those of [`Standardise`]; [`ModelError::Unsupported`] for rows kept by a model that cannot be refined.
+    pub(super) fn check(&self, inputs: usize) -> Result<(), ModelError> {
+        if self.keep_rows && (self.belief != BeliefKind::Full || self.memory != Memory::Everything) {
+            let what =
+                "refinement or diagnosis, which `keep_rows` is for, but of a full covariance that forgets nothing";
+            return Err(ModelError::Unsupported { what });
+        }
+        Ok(self.check_numbers(inputs)?)
+    }
+
+    fn check_numbers(&self, inputs: usize) -> Result<(), Error> {
         if inputs == 0 && !self.intercept {
             return Err(Error::Empty { argument: "inputs" });
         }
-        if self.prior_scale.candidates().is_empty() {
+        if self.prior_scale == PriorScale::Among(Vec::new()) {
             return Err(Error::Empty { argument: "prior scales" });
         }
-        for &scale in self.prior_scale.candidates() {
+        for &scale in self.prior_scale.given() {
             check_scale("prior scale", scale)?;
         }
         check_scale("intercept_scale", self.intercept_scale)?;
@@ -120,7 +145,7 @@ impl OnlineSettings {
     }
 }
 
-fn check_scale(name: &'static str, value: f64) -> Result<(), Error> {
+pub(super) fn check_scale(name: &'static str, value: f64) -> Result<(), Error> {
     let variance = value * value;
     if value > 0.0 && variance.is_normal() && variance.recip().is_normal() {
         Ok(())

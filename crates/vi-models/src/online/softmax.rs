@@ -2,19 +2,25 @@
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vi_core::{DenseGaussian, Error};
+use vi_core::batch::BatchSettings;
+use vi_core::{Belief, DenseGaussian, Error};
 use vi_linalg::faer::{Mat, MatRef, Par};
 
-use super::belief::{AnyBelief, BeliefKind, DesignRow};
+use super::belief::{AnyBelief, BeliefKind};
 use super::design::RowSpace;
-use super::engine::{Engine, EngineWire, Family, Member, RowWork, prior_variances};
+use super::engine::{
+    Engine, EngineWire, FIT_PASSES, FIT_TOLERANCE, Family, Fitted, Member, RowStep, is_score, prior_variances,
+};
 use super::info::Diagnosis;
 use super::observation::{Observation, Size};
+use super::predicted::average;
+use super::rescale::ScaledWeights;
+use super::row::check_row;
 use super::settings::Memory;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
-use crate::ModelError;
 use crate::metrics::gaussian_psis_of;
 use crate::softmax::{Softmax, SoftmaxPrediction, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
+use crate::{Marginal, ModelError};
 
 /// `p(y=c|x) = softmax(0, η)_c`, `η_c = intercept_c + xᵀw_c` for `c = 1, …, C−1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,40 +89,71 @@ impl Family for Classes {
         Ok(AnyBelief::Full(DenseGaussian::new(&vec![0.0; dim], covariance.as_ref())?))
     }
 
-    fn learn_row(
+    /// The prior of a class relative to class 0 is shared with the others: `D = (I − 11ᵀ/C) ⊗ I`.
+    fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
+        let classes = self.0.classes();
+        ScaledWeights { predictors: classes - 1, columns, scaled, coupling: (classes as f64).recip() }
+    }
+
+    fn fit(
         &self,
-        member: &mut Member<()>,
-        row: DesignRow<'_>,
-        observed: &Observation,
-        work: &mut RowWork,
-    ) -> Result<(), Error> {
-        let x = row.written_out(work.dense());
-        self.learn_block(member, MatRef::from_row_major_slice(x, 1, x.len()), std::slice::from_ref(observed)).map_err(
-            |error| match error {
-                Error::Row { source, .. } => *source,
-                other => other,
-            },
-        )
+        prior: &DenseGaussian,
+        start: &DenseGaussian,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Option<Fitted<()>>, Error> {
+        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
+        let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
+        let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
+        let (belief, info) = self.0.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;
+        Ok(Some((belief, (), info.bound())))
+    }
+
+    fn prepare_row(
+        &self,
+        belief: &AnyBelief,
+        (): &mut (),
+        (row, observed): (Row<'_>, &Observation),
+        fade: f64,
+        step: &mut RowStep,
+    ) -> Result<f64, Error> {
+        let belief = full(belief)?;
+        let prepared = step.vector.get_or_insert_default();
+        let score = self.0.prepare(belief, row, (observed.label, observed.weight), fade, prepared)?;
+        if !is_score(score) {
+            return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
+        }
+        Ok(score)
+    }
+
+    fn commit_row(&self, belief: &mut AnyBelief, _row: Row<'_>, step: &mut RowStep) {
+        if let (AnyBelief::Full(belief), Some(prepared)) = (belief, &mut step.vector) {
+            prepared.commit(belief);
+        }
     }
 
     fn learn_block(&self, member: &mut Member<()>, x: MatRef<'_, f64>, observed: &[Observation]) -> Result<(), Error> {
         let AnyBelief::Full(belief) = &mut member.belief else {
-            return Err(Error::Dimension { argument: "softmax belief", expected: x.ncols(), found: 0 });
+            return full(&member.belief).map(drop);
         };
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
         let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
-        let mut learned = belief.clone();
-        let score = self.0.run(&mut learned, rows, Par::Seq, |_, _, _| {}).map_err(core)?;
-        if score.is_nan() {
-            return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
-        }
-        *belief = learned;
-        member.evidence += score;
+        member.evidence += self.0.run(belief, rows, Par::Seq, |_, _, _| {}).map_err(core)?;
         Ok(())
     }
 
     fn forget(&self, (): &mut (), _memory: Memory) {}
+}
+
+/// # Errors
+/// `Unsupported` for another belief than a full covariance.
+fn full(belief: &AnyBelief) -> Result<&DenseGaussian, Error> {
+    match belief {
+        AnyBelief::Full(belief) => Ok(belief),
+        _ => Err(Error::Unsupported { operation: "several classes", belief: "square-root, low-rank or diagonal" }),
+    }
 }
 
 /// What softmax regression can find wrong with checked rows are errors of the core.
@@ -172,15 +209,12 @@ impl OnlineSoftmax {
     /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<SoftmaxPrediction, ModelError> {
         let row = row.into();
-        row.check(self.engine.design.inputs)?;
+        check_row(row, self.engine.design.inputs)?;
         let (mut space, mut dense) = (RowSpace::default(), Vec::new());
-        let x = self.engine.design.write(row, &mut space)?.written_out(&mut dense);
-        let AnyBelief::Full(belief) = &self.engine.best().belief else {
-            return Err(ModelError::Unsupported {
-                what: "softmax regression with another belief than a full covariance",
-            });
-        };
-        self.engine.family.0.predict(belief, x)
+        let x = self.engine.design.write(row, &mut space)?.written_out(self.engine.design.columns(), &mut dense);
+        let parts = self.engine.weights().into_iter().zip(&self.engine.members);
+        let parts = parts.map(|(weight, member)| Ok((weight, self.engine.family.0.predict(full(&member.belief)?, x)?)));
+        Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?))
     }
 
     /// A draw of the weights of classes `1, …, C−1` relative to class 0, for Thompson sampling.
@@ -188,13 +222,52 @@ impl OnlineSoftmax {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
-        Ok(self.by_class(&self.engine.draw(1.0, rng)?))
+        Ok(self.by_class(&self.engine.draw_member(rng).draw(1.0, rng)?))
     }
 
     /// Posterior mean of the weights of classes `1, …, C−1` relative to class 0, in the units of the inputs.
     #[must_use]
     pub fn weights(&self) -> Vec<Draw> {
-        self.by_class(self.engine.best().belief.mean())
+        self.by_class(&self.engine.mean())
+    }
+
+    /// What is believed of the logit of class `class` (`1, …, C−1`) relative to class 0 at `row`.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`, `Entry` (a position); `Index` for a class that is not there.
+    pub fn predictor<'a>(&self, row: impl Into<Row<'a>>, class: usize) -> Result<Marginal, ModelError> {
+        let row = row.into();
+        check_row(row, self.engine.design.inputs)?;
+        let (mut space, mut dense) = (RowSpace::default(), Vec::new());
+        let x = self.engine.design.write(row, &mut space)?.written_out(self.engine.design.columns(), &mut dense);
+        self.along(class, x)
+    }
+
+    /// What is believed of the weight of input `j` for class `class` (`1, …, C−1`) relative to class 0, in the units of the inputs.
+    ///
+    /// # Errors
+    /// `Index` for a class or an input that is not there.
+    pub fn weight(&self, class: usize, j: usize) -> Result<Marginal, ModelError> {
+        let design = &self.engine.design;
+        if j >= design.inputs {
+            return Err(Error::Index { argument: "inputs", index: j, len: design.inputs }.into());
+        }
+        let mut x = vec![0.0; design.columns()];
+        x[j] = design.scales.get(j).map_or(1.0, |scale| scale.recip());
+        self.along(class, &x)
+    }
+
+    /// Of `xᵀw_class`, `x` in the model's columns.
+    fn along(&self, class: usize, x: &[f64]) -> Result<Marginal, ModelError> {
+        let classes = self.engine.family.0.classes();
+        if class == 0 || class >= classes {
+            return Err(Error::Index { argument: "classes", index: class, len: classes }.into());
+        }
+        let mut row = vec![0.0; x.len() * (classes - 1)];
+        row[(class - 1) * x.len()..class * x.len()].copy_from_slice(x);
+        let project = |(weight, member): (f64, &Member<()>)| Ok((weight, member.belief.predict(&row)?));
+        let seen = self.engine.weights().into_iter().zip(&self.engine.members).map(project);
+        Ok(Marginal::of_gaussians(&seen.collect::<Result<Vec<_>, Error>>()?))
     }
 
     fn by_class(&self, theta: &[f64]) -> Vec<Draw> {
@@ -239,7 +312,8 @@ impl OnlineSoftmax {
             Ok(log_joint)
         };
         let psis = gaussian_psis_of(q, draws, rng, truth)?;
-        self.engine.diagnosis = Some(Diagnosis::of(&psis));
+        let weights = self.engine.best().belief.dim();
+        self.engine.diagnosis = Some(Diagnosis::of(&psis, weights));
         Ok(self.info())
     }
 
@@ -248,30 +322,28 @@ impl OnlineSoftmax {
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`]. The model is then as it was.
-    pub fn refine(&mut self, settings: SoftmaxRefineSettings) -> Result<SoftmaxRefineInfo, ModelError> {
+    pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<SoftmaxRefineInfo, ModelError> {
         self.engine.check_kept()?;
         let (x, observed) = self.engine.design_matrix()?;
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
         let rows = SoftmaxRows::new(x.as_ref(), &labels).with_weights(&weights);
-        let Classes(model) = &self.engine.family;
-        let mut members = self.engine.members.clone();
         let best = self.engine.best().prior_scale;
         let mut best_info = None;
-        for member in &mut members {
-            let prior = self.engine.family.prior(&self.engine.settings, member.prior_scale, x.ncols())?;
-            let AnyBelief::Full(prior) = prior else { continue };
+        self.engine.refine_members(|engine, member| {
+            let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
+            let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
+            let Classes(model) = &engine.family;
             let mut fit = model.first_pass(&prior, rows, Par::Seq)?;
             let info = model.refine(&prior, &mut fit, rows, settings, Par::Seq)?;
             member.belief = AnyBelief::Full(fit.belief);
+            let bound = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
             if member.prior_scale == best {
                 best_info = Some(info);
             }
-        }
-        let info = best_info.ok_or(ModelError::NotKept)?;
-        self.engine.members = members;
-        self.engine.settle();
-        Ok(info)
+            Ok(bound)
+        })?;
+        best_info.ok_or(ModelError::NotKept)
     }
 }
 

@@ -47,7 +47,7 @@ impl Target {
     /// # Errors
     /// `NonFinite`, `Setting`: a stored one is read with suspicion.
     pub(super) fn check(&self) -> Result<(), Error> {
-        crate::check::finite("centre of the labels", &[self.centre])?;
+        crate::check::values("centre of the labels", &[self.centre])?;
         crate::check::positive("scale of the labels", self.scale)
     }
 

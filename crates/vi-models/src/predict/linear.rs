@@ -2,13 +2,12 @@
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
+use vi_core::special::{LN_2PI, normal_cdf};
 use vi_core::{DenseGaussian, GaussianLikelihood, Projection};
 use vi_linalg::faer::MatRef;
 
-use crate::interval::standard_quantile;
 use crate::{Interval, ModelError, check};
-
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
+use vi_core::special::normal_quantile;
 
 /// The prediction of `y = xᵀθ + N(0, σ²)` at one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +44,7 @@ impl LinearPrediction {
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
-    pub fn predictive_interval(&self, level: f64) -> Result<Interval, ModelError> {
+    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         Interval::gaussian(self.mean, self.predictive_variance, level)
     }
 
@@ -53,9 +52,18 @@ impl LinearPrediction {
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
-    pub fn predictive_quantile(&self, p: f64) -> Result<f64, ModelError> {
-        check::probability_inside("p", p)?;
-        Ok(self.mean + standard_quantile(p) * self.predictive_variance.sqrt())
+    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        check::probability("p", p)?;
+        Ok(self.mean + normal_quantile(p) * self.predictive_variance.sqrt())
+    }
+
+    /// `P(Y ≤ y)`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `NonFinite`.
+    pub fn cdf(&self, y: f64) -> Result<f64, ModelError> {
+        check::values("y", &[y])?;
+        Ok(normal_cdf((y - self.mean) / self.predictive_variance.sqrt()))
     }
 
     /// `log p(y)`, in nats.
@@ -84,7 +92,7 @@ impl LinearPrediction {
 /// let belief = DenseGaussian::isotropic(&[1.0], 0.5)?;
 /// let predicted = predict::linear(&belief, GaussianLikelihood::new(2.0)?, mat![[2.0]].as_ref())?;
 /// assert_eq!((predicted[0].mean, predicted[0].variance, predicted[0].predictive_variance), (2.0, 1.0, 3.0));
-/// assert!(predicted[0].predictive_interval(0.9)?.contains(4.8));
+/// assert!(predicted[0].interval(0.9)?.contains(4.8));
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn linear(

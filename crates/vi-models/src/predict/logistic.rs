@@ -3,12 +3,15 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 use vi_core::expectation::LogisticExpectation;
-use vi_core::special::{normal_density, sigmoid};
-use vi_core::{DenseGaussian, Exact, Mixture8, Probit, Projection};
+use vi_core::special::{normal_cdf, normal_density, sigmoid};
+use vi_core::{
+    BernoulliLogit, DenseGaussian, Exact, GaussianExpectation, Likelihood, Mixture8, ProbitApproximation, Projection,
+};
 use vi_linalg::faer::MatRef;
 
-use crate::interval::{standard_quantile, two_sided};
+use crate::interval::two_sided;
 use crate::{Interval, ModelError, check};
+use vi_core::special::normal_quantile;
 
 /// A way to take Gaussian expectations of the logistic that knows the variance of `s(t)` under `t ~ N(a, ν)`.
 pub trait ProbabilityVariance: LogisticExpectation {
@@ -16,7 +19,7 @@ pub trait ProbabilityVariance: LogisticExpectation {
     fn probability_variance(&self, a: f64, nu: f64) -> f64;
 }
 
-impl ProbabilityVariance for Probit {
+impl ProbabilityVariance for ProbitApproximation {
     /// `s(ka)·(1 − s(ka))·(1 − k)` (R-VGA eq 63), to full relative precision.
     fn probability_variance(&self, a: f64, nu: f64) -> f64 {
         let k = Self::scale(nu);
@@ -96,10 +99,10 @@ impl LogisticPrediction {
     /// The prediction from `xᵀθ ~ N(a, ν)`, `ν ≥ 0`; NaN where `a` or `ν` is.
     ///
     /// ```
-    /// use vi_core::{Probit, Projection};
+    /// use vi_core::{ProbitApproximation, Projection};
     /// use vi_models::predict::LogisticPrediction;
     /// let seen = Projection { mean: 2.0, variance: 9.0 };
-    /// let predicted = LogisticPrediction::new(seen, &Probit);
+    /// let predicted = LogisticPrediction::new(seen, &ProbitApproximation);
     /// assert!(0.5 < predicted.probability && predicted.probability < predicted.plug_in);
     /// ```
     #[must_use]
@@ -136,8 +139,31 @@ impl LogisticPrediction {
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        check::probability_inside("p", p)?;
-        Ok(sigmoid(self.projection.mean + standard_quantile(p) * self.projection.variance.sqrt()))
+        check::probability("p", p)?;
+        Ok(sigmoid(self.projection.mean + normal_quantile(p) * self.projection.variance.sqrt()))
+    }
+
+    /// `P(s(xᵀθ) ≤ q)`: `Φ((logit q − a)/√ν)`, exact since `s` increases.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `NonFinite`.
+    pub fn cdf(&self, q: f64) -> Result<f64, ModelError> {
+        check::values("q", &[q])?;
+        if q <= 0.0 || q >= 1.0 {
+            return Ok(f64::from(u8::from(q >= 1.0)));
+        }
+        let (from_mean, sigma) = (q.ln() - (-q).ln_1p() - self.projection.mean, self.projection.variance.sqrt());
+        Ok(if sigma > 0.0 { normal_cdf(from_mean / sigma) } else { f64::from(u8::from(from_mean >= 0.0)) })
+    }
+
+    /// `log p(y)` of a label, in nats: that of [`probability`](Self::probability) for label 1, of its complement for label 0.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Label` or `NonFinite`.
+    pub fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        let logit = BernoulliLogit(Mixture8);
+        logit.check_label(y)?;
+        Ok(logit.log_predictive(y, self.projection.mean, self.projection.variance))
     }
 
     /// One draw of the probability `s(t)`, `t ~ N(a, ν)`: what a draw of the weights would say here.
@@ -170,7 +196,7 @@ impl LogisticPrediction {
 
 /// The predictions of a logistic regression for every row of `x` (`n × d`).
 ///
-/// `method` is [`Probit`] for the paper's (62)-(63), [`Mixture8`] for the integrals to 2e-9, [`Exact`] for them to
+/// `method` is [`ProbitApproximation`] for the paper's (62)-(63), [`Mixture8`] for the integrals to 2e-9, [`Exact`] for them to
 /// rounding. Cost `2nd²` flops and `n` expectations.
 ///
 /// # Errors

@@ -60,7 +60,7 @@ impl RobustPrediction {
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite` or `Quadrature`.
     pub fn cdf(&self, y: f64) -> Result<f64, ModelError> {
-        check::finite("y", &[y])?;
+        check::values("y", &[y])?;
         let noise = Student::new(0.0, self.noise.scale(), self.noise.dof())?;
         Ok(quadrature::average(|t| noise.cdf(y - t), self.projection.mean, self.projection.variance)?)
     }
@@ -70,7 +70,7 @@ impl RobustPrediction {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`, `Quadrature`, `Overflow` for a quantile beyond the floats.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        check::probability_inside("p", p)?;
+        check::probability("p", p)?;
         let centre = self.projection.mean;
         let first = self.projection.variance.sqrt().hypot(self.noise.scale());
         let (mut low, mut high, mut width) = (centre, centre, first);
@@ -105,7 +105,7 @@ impl RobustPrediction {
     /// # Errors
     /// As [`quantile`](Self::quantile).
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
-        check::level(level)?;
+        check::probability("level", level)?;
         let half = self.quantile(0.5 * (1.0 + level))? - self.projection.mean;
         Ok(Interval { lower: self.projection.mean - half, upper: self.projection.mean + half })
     }

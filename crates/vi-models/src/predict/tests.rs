@@ -2,7 +2,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_core::special::{normal_density, sigmoid};
-use vi_core::{Exact, GaussianLikelihood, Mixture8, Probit};
+use vi_core::{Exact, GaussianLikelihood, Mixture8, ProbitApproximation};
 use vi_linalg::faer::mat;
 use vi_linalg::kernels::{mirror_lower, symmetric_rank_r};
 
@@ -38,10 +38,9 @@ fn many_rows_are_seen_as_one_by_one() {
 
     let all = project(&belief, x.as_ref()).unwrap();
     assert_eq!(all.len(), n);
-    let mut gain = vec![0.0; d];
     for (i, all) in all.iter().enumerate() {
         let row: Vec<f64> = x.row(i).iter().copied().collect();
-        let one = belief.project(&row, &mut gain);
+        let one = belief.predict(&row).unwrap();
         // Sums of d and d² terms; ‖P‖ is below (2√d)² + 1.
         let size = row.iter().map(|x| x * x).sum::<f64>();
         let d = d as f64;
@@ -53,8 +52,8 @@ fn many_rows_are_seen_as_one_by_one() {
 #[test]
 fn the_probit_is_the_papers() {
     for (a, nu) in CASES {
-        let predicted = LogisticPrediction::new(seen(a, nu), &Probit);
-        let k = Probit::scale(nu);
+        let predicted = LogisticPrediction::new(seen(a, nu), &ProbitApproximation);
+        let k = ProbitApproximation::scale(nu);
         assert_eq!(predicted.probability, sigmoid(k * a)); // (62)
         // (63); 1 − k as the paper has it rounds by ε.
         let paper = sigmoid(k * a) * sigmoid(-k * a) * (1.0 - k);
@@ -102,7 +101,7 @@ fn averaging_is_less_confident_than_the_plug_in() {
     // (122)
     for (a, nu) in [(-2.0, 0.01), (1.5, 1.0), (0.5, 9.0), (3.0, 400.0), (-6.0, 2.0)] {
         for probability in [
-            LogisticPrediction::new(seen(a, nu), &Probit),
+            LogisticPrediction::new(seen(a, nu), &ProbitApproximation),
             LogisticPrediction::new(seen(a, nu), &Mixture8),
             LogisticPrediction::new(seen(a, nu), &Exact),
         ]
@@ -131,7 +130,7 @@ fn check_symmetry_and_certainty<M: ProbabilityVariance>(method: &M) {
 
 #[test]
 fn classes_are_symmetric_and_a_certain_belief_has_no_variance() {
-    check_symmetry_and_certainty(&Probit);
+    check_symmetry_and_certainty(&ProbitApproximation);
     check_symmetry_and_certainty(&Mixture8);
     check_symmetry_and_certainty(&Exact);
 }
@@ -158,7 +157,7 @@ fn intervals_hold_their_level() {
 
     let prediction = LinearPrediction::new(seen(1.0, 3.0), GaussianLikelihood::new(6.0).unwrap());
     let ratio = |interval: Interval| interval.upper - interval.lower;
-    let noisy = ratio(prediction.predictive_interval(0.5).unwrap());
+    let noisy = ratio(prediction.interval(0.5).unwrap());
     assert!((noisy / ratio(prediction.mean_interval(0.5).unwrap()) - f64::sqrt(3.0)).abs() < 4.0 * f64::EPSILON);
 }
 
@@ -167,7 +166,7 @@ fn bad_input_is_named() {
     let belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
     assert_eq!(project(&belief, Mat::zeros(0, 2).as_ref()), Err(Error::Empty { argument: "x" }.into()));
     let columns = Error::Dimension { argument: "columns of x", expected: 2, found: 1 };
-    assert_eq!(logistic(&belief, Mat::zeros(4, 1).as_ref(), &Probit), Err(columns.into()));
+    assert_eq!(logistic(&belief, Mat::zeros(4, 1).as_ref(), &ProbitApproximation), Err(columns.into()));
     let nan = project(&belief, mat![[0.0, 0.0], [0.0, f64::NAN]].as_ref()).unwrap_err();
     assert!(matches!(nan, ModelError::Core(Error::Row { row: 1, .. })));
     let overflow = project(&belief, mat![[0.0, 0.0], [1e200, 0.0]].as_ref()).unwrap_err();
@@ -176,7 +175,7 @@ fn bad_input_is_named() {
     let late = project(&belief, late.as_ref()).unwrap_err();
     assert_eq!(late, Error::Overflow { quantity: "xᵀPx", value: f64::INFINITY }.at_row(299).into());
     assert!(weights(&belief, 1.5).is_err());
-    assert!(LogisticPrediction::new(seen(0.0, 1.0), &Probit).interval(0.0).is_err());
+    assert!(LogisticPrediction::new(seen(0.0, 1.0), &ProbitApproximation).interval(0.0).is_err());
 }
 
 #[test]
@@ -211,14 +210,14 @@ fn linear_quantiles_densities_and_draws_belong_together() {
     use rand::SeedableRng;
     let predicted =
         LinearPrediction::new(Projection { mean: 1.0, variance: 2.0 }, GaussianLikelihood::new(0.5).unwrap());
-    let interval = predicted.predictive_interval(0.8).unwrap();
-    assert!((predicted.predictive_quantile(0.9).unwrap() - interval.upper).abs() < 1e-14);
-    assert!((predicted.predictive_quantile(0.1).unwrap() - interval.lower).abs() < 1e-14);
+    let interval = predicted.interval(0.8).unwrap();
+    assert!((predicted.quantile(0.9).unwrap() - interval.upper).abs() < 1e-14);
+    assert!((predicted.quantile(0.1).unwrap() - interval.lower).abs() < 1e-14);
     assert!((predicted.log_density(1.0) + 0.5 * (std::f64::consts::TAU * 2.5).ln()).abs() < 1e-15);
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(8);
     let inside = (0..4000).filter(|_| interval.contains(predicted.draw(&mut rng))).count();
     assert!((inside as f64 / 4000.0 - 0.8).abs() < 6.0 * (0.16_f64 / 4000.0).sqrt());
-    assert!(predicted.predictive_quantile(1.0).is_err());
+    assert!(predicted.quantile(1.0).is_err());
 }
 
 #[test]
@@ -229,7 +228,7 @@ fn quantiles_of_the_probability_are_images_of_the_gaussians() {
         for p in [1e-6, 0.05, 0.3, 0.8, 0.999] {
             let q = predicted.quantile(p).unwrap();
             // Φ((logit q − a)/√ν) = p, where q keeps the digits of its logit.
-            let t = a + crate::interval::standard_quantile(p) * nu.sqrt();
+            let t = a + vi_core::special::normal_quantile(p) * nu.sqrt();
             assert_eq!(q, sigmoid(t));
             assert!(q <= predicted.quantile(p + 1e-4).unwrap());
         }

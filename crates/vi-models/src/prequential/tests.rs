@@ -1,5 +1,6 @@
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, Implicit, Linearised, Mixture8, Probit,
+    BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, Implicit, Linearised, Mixture8,
+    ProbitApproximation,
 };
 use vi_linalg::faer::{Mat, mat};
 
@@ -14,13 +15,13 @@ fn stream() -> (Mat<f64>, [f64; 5]) {
 fn scores_the_belief_of_the_moment_before() {
     let (x, y) = stream();
     let prior = DenseGaussian::isotropic(&[0.3, -0.2], 2.0).unwrap();
-    let rule = Implicit(BernoulliLogit(Probit));
+    let rule = Implicit(BernoulliLogit(ProbitApproximation));
     let mut belief = prior.clone();
     let record = run(&mut belief, &rule, &BernoulliLogit(Exact), x.as_ref(), &y).unwrap();
-    let (mut by_hand, mut scratch, mut gain) = (prior, filter::Scratch::new(2), [0.0; 2]);
+    let (mut by_hand, mut scratch) = (prior, filter::Scratch::default());
     for t in 0..5 {
         let row = [x[(t, 0)], x[(t, 1)]];
-        let seen = by_hand.project(&row, &mut gain);
+        let seen = by_hand.predict(&row).unwrap();
         assert_eq!(record.projections[t], seen);
         let loss = -BernoulliLogit(Exact).log_predictive(y[t], seen.mean, seen.variance);
         assert_eq!(record.log_losses[t], loss);
@@ -102,7 +103,7 @@ fn any_model_is_predicted_then_taught() {
 
     let error = evaluate(&mut (), [1.0, f64::NAN], |(), score| Ok(((), *score)), |(), _| Ok(())).unwrap_err();
     assert!(matches!(error, ModelError::Core(Error::Row { row: 1, .. })), "{error}");
-    let teach = |(): &mut (), y: &f64| crate::check::finite("y", &[*y]).map_err(ModelError::from);
+    let teach = |(): &mut (), y: &f64| crate::check::values("y", &[*y]).map_err(ModelError::from);
     let error = evaluate(&mut (), [1.0, 2.0, f64::NAN], |(), _| Ok(((), 0.0)), teach).unwrap_err();
     assert!(matches!(error, ModelError::Core(Error::Row { row: 2, .. })), "{error}");
 }

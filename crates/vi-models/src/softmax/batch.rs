@@ -138,18 +138,18 @@ impl Softmax {
 
     /// The batch variational Gaussian optimum of `rows`, from `start` (the prior, or better a filtered belief), by
     /// [`batch::optimum_of`]. The nodes' curvature is not quite the derivative of their bound, so that the search may end
-    /// [`Stalled`](batch::Stop::Stalled) a little before its tolerance.
+    /// [`Stop::Improvement`] a little before its tolerance.
     ///
     /// Each pass costs `3nD²` and about `3D³`.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row`, `NotPositiveDefinite`. Not converging is a status.
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row`, `NotPositiveDefinite`. Not converging is a [`Stop`].
     pub fn optimum(
         &self,
         prior: &DenseGaussian,
         start: &DenseGaussian,
         rows: SoftmaxRows<'_>,
-        settings: BatchSettings,
+        settings: &BatchSettings,
         par: Par,
     ) -> Result<(DenseGaussian, BatchInfo), ModelError> {
         rows.check(self.classes, vi_core::Belief::dim(prior))?;

@@ -1,9 +1,11 @@
 //! The softmax of Gaussian logits: probabilities, curvature, expected log-likelihood.
 
+use pulp::Arch;
 use vi_core::Error;
+use vi_core::special::exp_nonpositive;
 use vi_linalg::faer::{Mat, MatRef};
 
-use super::nodes::Nodes;
+use super::nodes::{LANES, Nodes};
 
 /// `η ~ N(a, LLᵀ)`, the `m = C−1` logits of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,21 +160,37 @@ impl Moments {
     /// Cost `C²` for each node.
     pub(super) fn at(nodes: &Nodes, logits: &Logits) -> Self {
         let classes = logits.dim() + 1;
-        let mut probabilities = vec![0.0; classes];
-        let mut pairs = Pairs::constant(classes, 0.0);
-        let mut pi = vec![0.0; classes];
-        for (z, weight) in nodes.iter() {
-            softmax_at(logits, z, &mut pi);
-            for i in 0..classes {
-                let first = weight * pi[i];
-                probabilities[i] += first;
-                let row = i * i.saturating_sub(1) / 2;
-                for (pair, pi_j) in pairs.weights[row..].iter_mut().zip(&pi[..i]) {
-                    *pair += first * pi_j;
+        let root: Vec<f64> =
+            (0..logits.dim()).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| logits.root[at]).collect();
+        let mut pi = vec![[0.0; LANES]; classes];
+        let mut first = vec![[0.0; LANES]; classes];
+        let mut second = vec![[0.0; LANES]; classes * (classes - 1) / 2];
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (z, weights) in nodes.blocks() {
+                    softmax_at(&logits.mean, &root, z, &mut pi);
+                    let mut pairs = second.iter_mut();
+                    for i in 0..classes {
+                        let mut weighted = pi[i];
+                        for k in 0..LANES {
+                            weighted[k] *= weights[k];
+                            first[i][k] += weighted[k];
+                        }
+                        for (pi_j, pair) in pi[..i].iter().zip(&mut pairs) {
+                            for k in 0..LANES {
+                                pair[k] += weighted[k] * pi_j[k];
+                            }
+                        }
+                    }
                 }
-            }
+            },
+        );
+        let total = |lanes: &[f64; LANES]| lanes.iter().sum();
+        Self {
+            probabilities: first.iter().map(total).collect(),
+            pairs: Pairs { classes, weights: second.iter().map(total).collect() },
         }
-        Self { probabilities, pairs }
     }
 
     /// `y − n·E π` of the classes but the reference, without cancellation where one class is certain.
@@ -203,10 +221,42 @@ fn log_sum_exp_at(logits: &Logits, z: &[f64], eta: &mut [f64]) -> f64 {
     largest + eta.iter().map(|eta| (eta - largest).exp()).sum::<f64>().ln()
 }
 
-fn softmax_at(logits: &Logits, z: &[f64], pi: &mut [f64]) {
-    let log_sum = log_sum_exp_at(logits, z, pi);
+/// Writes the probabilities of all classes at each of a block of nodes; `root` has the rows of `L` up to the diagonal.
+#[inline(always)]
+#[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
+fn softmax_at(mean: &[f64], root: &[f64], z: &[[f64; LANES]], pi: &mut [[f64; LANES]]) {
+    let mut largest = [0.0_f64; LANES];
+    let mut rest = root;
+    for (i, mean) in mean.iter().enumerate() {
+        let (row, below) = rest.split_at(i + 1);
+        rest = below;
+        let mut eta = [*mean; LANES];
+        for (entry, z) in row.iter().zip(z) {
+            for k in 0..LANES {
+                eta[k] += entry * z[k];
+            }
+        }
+        for k in 0..LANES {
+            largest[k] = if eta[k] > largest[k] { eta[k] } else { largest[k] };
+        }
+        pi[i + 1] = eta;
+    }
+    pi[0] = [0.0; LANES];
+    let mut sum = [0.0; LANES];
+    for pi in &mut *pi {
+        for k in 0..LANES {
+            pi[k] -= largest[k];
+        }
+        *pi = exp_nonpositive(*pi);
+        for k in 0..LANES {
+            sum[k] += pi[k];
+        }
+    }
+    let scale = sum.map(f64::recip);
     for pi in pi {
-        *pi = (*pi - log_sum).exp();
+        for k in 0..LANES {
+            pi[k] *= scale[k];
+        }
     }
 }
 
@@ -230,8 +280,18 @@ pub(super) fn expected_log_density(nodes: &Nodes, logits: &Logits, counts: &Coun
     counts.constant + sum
 }
 
-/// `log E p(y|η)`, in nats, by a sum that cannot underflow.
-pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts) -> f64 {
+/// Probabilities below this may have lost digits to nodes at which they are 0.
+const LEAST_PROBABILITY: f64 = 1e-200;
+
+/// `log E p(y|η)`, in nats: of one class that of its probability, if it is no smaller than a float should be, else a sum that
+/// cannot underflow.
+pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, moments: &Moments) -> f64 {
+    if counts.total == 1.0
+        && let Some(class) = counts.of.iter().position(|&count| count == 1.0)
+        && moments.probabilities[class] > LEAST_PROBABILITY
+    {
+        return counts.constant + moments.probabilities[class].min(1.0).ln();
+    }
     let mut eta = vec![0.0; logits.dim() + 1];
     let logs: Vec<f64> = nodes.iter().map(|(z, w)| w.ln() + log_likelihood_at(logits, z, counts, &mut eta)).collect();
     let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -249,7 +309,8 @@ pub(super) fn probabilities(nodes: &Nodes, logits: &Logits) -> (Vec<f64>, Vec<f6
             (p[c] * rest - moments.pairs.degree(c)).max(0.0)
         })
         .collect();
-    (moments.probabilities, variances)
+    // A sum over nodes rounds.
+    (moments.probabilities.into_iter().map(|p| p.min(1.0)).collect(), variances)
 }
 
 #[cfg(test)]
@@ -322,9 +383,9 @@ mod tests {
                 let expected = logit.expected(y, a, nu);
                 // The grid is cut at 5.6 standard deviations: 1e-8.
                 assert!((moments.slope(&counts)[0] - expected.slope).abs() < 1e-7);
-                assert!((moments.curvature(&counts).matrix()[(0, 0)] - expected.curvature).abs() < 1e-7);
+                assert!((moments.clone().curvature(&counts).matrix()[(0, 0)] - expected.curvature).abs() < 1e-7);
                 assert!((expected_log_density(&nodes, &logits, &counts) - expected.value).abs() < 1e-6);
-                let score = log_predictive(&nodes, &logits, &counts);
+                let score = log_predictive(&nodes, &logits, &counts, &moments);
                 assert!((score - logit.log_predictive(y, a, nu)).abs() < 1e-6);
             }
         }
@@ -335,7 +396,7 @@ mod tests {
         let nodes = Nodes::new(2, 64).unwrap();
         let logits = Logits { mean: vec![-2000.0, 3.0], root: Mat::<f64>::identity(2, 2) };
         let counts = Counts { of: vec![0.0, 1.0, 0.0], total: 1.0, constant: 0.0 };
-        let score = log_predictive(&nodes, &logits, &counts);
+        let score = log_predictive(&nodes, &logits, &counts, &Moments::at(&nodes, &logits));
         assert!(score < -1990.0 && score > -2010.0, "{score}");
         assert_eq!(Moments::at(&nodes, &logits).probabilities[1], 0.0);
         assert!(Moments::at(&nodes, &logits).slope(&counts)[0] > 0.99);

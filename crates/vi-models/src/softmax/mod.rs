@@ -36,12 +36,14 @@ mod batch;
 mod logits;
 mod nodes;
 mod predict;
+mod prepared;
 mod refine;
 mod rows;
 mod site;
 mod step;
 
 pub use predict::SoftmaxPrediction;
+pub(crate) use prepared::PreparedSoftmax;
 pub use refine::{SoftmaxFit, SoftmaxRefineInfo, SoftmaxRefineSettings};
 pub use rows::SoftmaxRows;
 pub use site::SoftmaxRule;

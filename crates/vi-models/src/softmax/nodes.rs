@@ -5,7 +5,7 @@ use vi_core::special::normal_density;
 use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
 
-use crate::interval::standard_quantile;
+use vi_core::special::normal_quantile;
 
 /// Fewest nodes, and nodes for each logit: below that their covariance cannot be made exact.
 const LEAST: usize = 16;
@@ -24,7 +24,13 @@ pub(super) struct Nodes {
     points: Vec<f64>,
     weights: Vec<f64>,
     dim: usize,
+    /// The same, [`LANES`] nodes side by side for each of the `m` numbers, then their weights; what is left of the last block has
+    /// weight 0.
+    blocks: Vec<[f64; LANES]>,
 }
+
+/// Nodes taken together in vectors.
+pub(super) const LANES: usize = 8;
 
 impl Nodes {
     /// At least `count` nodes in `dim` dimensions.
@@ -34,7 +40,21 @@ impl Nodes {
             let requirement = "at least 16, at least 4 for each logit, at most 2^20";
             return Err(Error::Setting { name: "nodes", value: count as f64, requirement });
         }
-        if dim <= 2 { grid(dim, count) } else { kronecker(dim, count.div_ceil(2)) }
+        let mut nodes = if dim <= 2 { grid(dim, count) } else { kronecker(dim, count.div_ceil(2)) }?;
+        for first in (0..nodes.len()).step_by(LANES) {
+            let lanes = |number: &dyn Fn(usize) -> f64| {
+                std::array::from_fn(|k| if first + k < nodes.weights.len() { number(first + k) } else { 0.0 })
+            };
+            let mut block: Vec<[f64; LANES]> = (0..dim).map(|j| lanes(&|s| nodes.points[s * dim + j])).collect();
+            block.push(lanes(&|s| nodes.weights[s]));
+            nodes.blocks.extend(block);
+        }
+        Ok(nodes)
+    }
+
+    /// Blocks of nodes: `m` rows of coordinates and one of weights each.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (&[[f64; LANES]], &[f64; LANES])> {
+        self.blocks.chunks_exact(self.dim + 1).map(|block| (&block[..self.dim], &block[self.dim]))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -70,7 +90,7 @@ impl Nodes {
 fn grid(dim: usize, count: usize) -> Result<Nodes, Error> {
     let side = if dim == 1 { count } else { count.isqrt() };
     let axis: Vec<f64> = (0..side).map(|i| GRID_END * (2.0 * i as f64 / (side - 1) as f64 - 1.0)).collect();
-    let mut nodes = Nodes { points: Vec::new(), weights: Vec::new(), dim };
+    let mut nodes = Nodes { points: Vec::new(), weights: Vec::new(), dim, blocks: Vec::new() };
     for &first in &axis {
         if dim == 1 {
             nodes.points.push(first);
@@ -101,13 +121,13 @@ fn kronecker(dim: usize, half: usize) -> Result<Nodes, Error> {
         for _ in 0..dim {
             alpha /= phi;
             let u = (0.5 + s as f64 * alpha).fract();
-            points.push(standard_quantile(u.clamp(1e-12, 1.0 - 1e-12)));
+            points.push(normal_quantile(u.clamp(1e-12, 1.0 - 1e-12)));
         }
         for i in first..first + dim {
             points.push(-points[i]);
         }
     }
-    Nodes { points, weights: vec![0.5 / half as f64; 2 * half], dim }.whitened()
+    Nodes { points, weights: vec![0.5 / half as f64; 2 * half], dim, blocks: Vec::new() }.whitened()
 }
 
 #[cfg(test)]

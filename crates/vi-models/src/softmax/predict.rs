@@ -38,7 +38,7 @@ impl SoftmaxPrediction {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
     pub fn set(&self, level: f64) -> Result<Vec<usize>, ModelError> {
-        check::level(level)?;
+        check::probability("level", level)?;
         let mut order: Vec<usize> = (0..self.probabilities.len()).collect();
         order.sort_by(|&a, &b| self.probabilities[b].total_cmp(&self.probabilities[a]));
         let mut held = 0.0;

@@ -1,8 +1,7 @@
 //! Sweeps from one pass to the best Gaussian.
 
 use vi_core::batch::{BatchSettings, InformationGaussian};
-use vi_core::refine::RefineStop;
-use vi_core::{Belief, DenseGaussian, Error};
+use vi_core::{Belief, DenseGaussian, Error, Stop};
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::kernels::symmetric_mul_vec;
 
@@ -34,11 +33,13 @@ impl SoftmaxFit {
     }
 }
 
-/// How far to refine; checked at construction.
+/// How far to [refine](Softmax::refine).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftmaxRefineSettings {
-    tolerance: f64,
-    max_sweeps: usize,
+    /// Sweeping stops when a sweep changes the bound by less than this, in nats.
+    pub tolerance: f64,
+    /// The largest number of sweeps.
+    pub max_sweeps: usize,
 }
 
 impl Default for SoftmaxRefineSettings {
@@ -49,16 +50,13 @@ impl Default for SoftmaxRefineSettings {
 }
 
 impl SoftmaxRefineSettings {
-    /// Stops when a sweep changes the bound by less than `tolerance` nats, or after `max_sweeps`.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `tolerance > 0` is finite and `max_sweeps ≥ 1`.
-    pub fn new(tolerance: f64, max_sweeps: usize) -> Result<Self, ModelError> {
-        check::positive("tolerance", tolerance)?;
-        if max_sweeps == 0 {
-            return Err(Error::Setting { name: "max_sweeps", value: 0.0, requirement: "at least 1" }.into());
-        }
-        Ok(Self { tolerance, max_sweeps })
+    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.
+    pub fn check(&self) -> Result<(), ModelError> {
+        check::positive("tolerance", self.tolerance)?;
+        Ok(check::count("max_sweeps", self.max_sweeps)?)
     }
 }
 
@@ -72,10 +70,12 @@ pub struct SoftmaxRefineInfo {
     pub undone: usize,
     /// Sites left as they were because the change would have left no Gaussian, over all sweeps.
     pub skipped: usize,
-    /// The bound before the first sweep and after each kept one, in nats.
+    /// Passes of the batch optimiser, which finishes the work where damped sweeps keep losing the bound; otherwise 0.
+    pub batch_passes: usize,
+    /// The bound before the first sweep, after each kept one and after the batch optimiser, in nats.
     pub bounds: Vec<f64>,
-    /// Why it stopped.
-    pub stop: RefineStop,
+    /// Why it stopped, or why the batch optimiser did.
+    pub stop: Stop,
 }
 
 impl Softmax {
@@ -105,9 +105,10 @@ impl Softmax {
         prior: &DenseGaussian,
         fit: &mut SoftmaxFit,
         rows: SoftmaxRows<'_>,
-        settings: SoftmaxRefineSettings,
+        settings: &SoftmaxRefineSettings,
         par: Par,
     ) -> Result<SoftmaxRefineInfo, ModelError> {
+        settings.check()?;
         rows.check(self.classes, prior.dim())?;
         check::length("belief", prior.dim(), fit.belief.dim())?;
         check::length("sites", rows.len(), fit.sites.len())?;
@@ -117,8 +118,9 @@ impl Softmax {
             sweeps: 0,
             undone: 0,
             skipped: 0,
+            batch_passes: 0,
             bounds: vec![self.bound_of_checked(prior, &best.belief, &rows)?],
-            stop: RefineStop::MaxSweeps,
+            stop: Stop::Iterations,
         };
         let mut damping = 1.0;
         while info.sweeps < settings.max_sweeps {
@@ -149,7 +151,7 @@ impl Softmax {
             info.sweeps += 1;
             info.bounds.push(bound + gained);
             if gained.abs() <= settings.tolerance * damping {
-                info.stop = RefineStop::Converged;
+                info.stop = Stop::Converged;
                 break;
             }
         }
@@ -243,9 +245,10 @@ impl Softmax {
         info: &mut SoftmaxRefineInfo,
         par: Par,
     ) -> Result<SoftmaxFit, ModelError> {
-        let (belief, batch) = self.optimum(prior, &best.belief, *rows, BatchSettings::default(), par)?;
+        let (belief, batch) = self.optimum(prior, &best.belief, *rows, &BatchSettings::default(), par)?;
         info.bounds.push(batch.bound());
-        info.stop = RefineStop::BatchFallback;
+        info.stop = batch.stop;
+        info.batch_passes = batch.passes;
         let mut scratch = SoftmaxScratch::new(self, rows.inputs().ncols());
         let mut sites = Vec::with_capacity(rows.len());
         for t in 0..rows.len() {

@@ -83,7 +83,11 @@ pub(super) fn moved(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>) 
 impl LogitSite {
     /// The site of `counts` under the logits themselves.
     pub(super) fn explicit(nodes: &Nodes, logits: &Logits, counts: &Counts) -> Self {
-        let moments = Moments::at(nodes, logits);
+        Self::of_moments(Moments::at(nodes, logits), logits, counts)
+    }
+
+    /// The same from expectations that are known.
+    fn of_moments(moments: Moments, logits: &Logits, counts: &Counts) -> Self {
         let (gradient, pairs) = (moments.slope(counts), moments.curvature(counts));
         let curvature = pairs.matrix();
         let m = logits.dim();
@@ -92,37 +96,43 @@ impl LogitSite {
         Self { slope, pairs }
     }
 
-    /// The site that `rule` chooses.
+    /// The site that `rule` chooses; `moments` are those under the logits themselves.
     ///
     /// # Errors
     /// [`Error::ImproperSite`] when a number overflows on the way.
-    pub(super) fn choose(rule: SoftmaxRule, nodes: &Nodes, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
+    pub(super) fn choose(
+        rule: SoftmaxRule,
+        nodes: &Nodes,
+        logits: &Logits,
+        counts: &Counts,
+        moments: Moments,
+    ) -> Result<Self, Error> {
         match rule {
-            SoftmaxRule::Explicit => Ok(Self::explicit(nodes, logits, counts)),
+            SoftmaxRule::Explicit => Ok(Self::of_moments(moments, logits, counts)),
             SoftmaxRule::MirrorProx => {
-                let first = Self::predictor(nodes, logits, counts)?;
+                let first = Self::predictor(moments, logits, counts)?;
                 Ok(Self::explicit(nodes, &first.applied(logits)?, counts))
             }
-            SoftmaxRule::Implicit => Self::implicit(nodes, logits, counts),
+            SoftmaxRule::Implicit => Self::implicit(nodes, logits, counts, moments),
             SoftmaxRule::Bohning => Self::bohning(logits, counts),
         }
     }
 
     /// The explicit site, or Böhning's where the nodes are too coarse for it.
-    fn predictor(nodes: &Nodes, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
+    fn predictor(moments: Moments, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
         let widest = (0..logits.dim()).map(|i| logits.variance(i)).fold(0.0, f64::max);
-        if widest > WIDE { Self::bohning(logits, counts) } else { Ok(Self::explicit(nodes, logits, counts)) }
+        if widest > WIDE { Self::bohning(logits, counts) } else { Ok(Self::of_moments(moments, logits, counts)) }
     }
 
     /// `(r, K) ← (1−ρ)(r, K) + ρ(g + Ka*, K)` under the new logits, `ρ` halved until the objective
     /// `KL(N(a*, N*)‖N(a, N)) − E log p` does not rise.
-    fn implicit(nodes: &Nodes, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
+    fn implicit(nodes: &Nodes, logits: &Logits, counts: &Counts, moments: Moments) -> Result<Self, Error> {
         let objective = |site: &Self| -> Result<(Logits, f64), Error> {
             let here = site.applied(logits)?;
             let value = site.divergence(logits)? - expected_log_density(nodes, &here, counts);
             Ok((here, value))
         };
-        let mut site = Self::predictor(nodes, logits, counts)?;
+        let mut site = Self::predictor(moments, logits, counts)?;
         let (mut here, mut value) = objective(&site)?;
         for _ in 0..MAX_ITERATIONS {
             let target = Self::explicit(nodes, &here, counts);

@@ -4,11 +4,14 @@ use vi_core::{Belief, DenseGaussian, Error};
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::kernels::dot;
 
-use super::logits::{Counts, Logits, log_predictive};
+use super::logits::{Counts, Logits, Moments, log_predictive};
 use super::rows::check_class;
 use super::site::LogitSite;
 use super::{Softmax, SoftmaxRows};
 use crate::{ModelError, check};
+
+/// As many of these as can be counted have a finite sum.
+const LARGEST_SCORE: f64 = 1e290;
 
 /// What one step saw.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +50,22 @@ pub(super) fn logits(
     scratch: &mut SoftmaxScratch,
     offset: impl Fn(usize) -> f64,
 ) -> Result<Logits, Error> {
+    faded_logits(belief, scratch, 1.0, offset)
+}
+
+/// The same under the belief that has forgotten by the factor `fade`.
+pub(super) fn faded_logits(
+    belief: &DenseGaussian,
+    scratch: &mut SoftmaxScratch,
+    fade: f64,
+    offset: impl Fn(usize) -> f64,
+) -> Result<Logits, Error> {
     let SoftmaxScratch { means, gains, row } = scratch;
     let (d, m) = (row.len(), means.len());
     belief.project_blocks(row, means, gains)?;
+    if fade < 1.0 {
+        gains.col_iter_mut().for_each(|column| column.iter_mut().for_each(|gain| *gain /= fade));
+    }
     let mut covariance = Mat::<f64>::zeros(m, m);
     let mut rounding = 0.0_f64;
     for j in 0..m {
@@ -102,7 +118,7 @@ impl Softmax {
         check::length("dimension of the belief", x.len() * (self.classes - 1), belief.dim())?;
         check::length("scratch", x.len(), scratch.row.len())?;
         check::length("classes of the scratch", self.classes - 1, scratch.means.len())?;
-        check::finite("x", x)
+        check::values("x", x)
     }
 
     /// A step of the row in `scratch`; an error leaves the belief as it was.
@@ -115,8 +131,13 @@ impl Softmax {
         par: Par,
     ) -> Result<(SoftmaxStep, LogitSite), Error> {
         let logits = logits(belief, scratch, offset)?;
-        let step = SoftmaxStep { log_predictive: log_predictive(&self.nodes, &logits, counts) };
-        let site = LogitSite::choose(self.rule, &self.nodes, &logits, counts)?;
+        let moments = Moments::at(&self.nodes, &logits);
+        let step = SoftmaxStep { log_predictive: log_predictive(&self.nodes, &logits, counts, &moments) };
+        if step.log_predictive.is_nan() || step.log_predictive.abs() > LARGEST_SCORE {
+            let value = step.log_predictive;
+            return Err(Error::NonFinite { argument: "log predictive density", index: 0, value });
+        }
+        let site = LogitSite::choose(self.rule, &self.nodes, &logits, counts, moments)?;
         let absorbed = site.absorb(&logits)?;
         belief.absorb_vector(scratch.gains.as_ref(), &absorbed.shift, absorbed.shrinkage.as_ref(), par)?;
         Ok((step, site))

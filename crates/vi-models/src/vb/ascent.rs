@@ -1,7 +1,8 @@
 //! Coordinate ascent on ℒ: the loop that all fits share, its stopping rules and its extrapolation.
 
-use super::settings::{StopRule, VbInfo, VbSettings, VbStatus};
+use super::settings::{StopRule, VbInfo, VbSettings};
 use crate::ModelError;
+use vi_core::Stop;
 
 /// One iteration of a fit, as a map on the logarithms `θ` of its parameters.
 pub(super) trait Cycle {
@@ -36,7 +37,8 @@ pub(super) struct Ascent<S> {
     /// The parameters that the last iteration started from.
     pub(super) theta: Vec<f64>,
     pub(super) step: Step<S>,
-    pub(super) status: VbStatus,
+    pub(super) stop: Stop,
+    pub(super) authors_rule: bool,
     pub(super) iterations: usize,
     /// ℒ without its constants after each iteration that was kept.
     pub(super) bounds: Vec<f64>,
@@ -50,7 +52,8 @@ impl<S> Ascent<S> {
     /// What the fit says of itself, ℒ with its constants.
     pub(super) fn info(&self, constants: f64, condition: f64, reflections: usize) -> VbInfo {
         VbInfo {
-            status: self.status,
+            stop: self.stop,
+            authors_rule: self.authors_rule,
             iterations: self.iterations,
             bounds: self.bounds.iter().map(|bound| bound + constants).collect(),
             rounding: self.rounding,
@@ -98,19 +101,20 @@ fn by_authors_rule<C: Cycle>(
         let step = cycle.cycle(&theta)?;
         bounds.push(step.bound);
         largest = f64::max(largest, rounding(step.size));
-        let status = if start.pseudo_bound.is_some() && last > step.bound {
-            Some(VbStatus::BoundFell)
+        let stop = if start.pseudo_bound.is_some() && last > step.bound {
+            Some(Stop::Improvement)
         } else if (last - step.bound).abs() < (AUTHORS_TOLERANCE * step.bound).abs() {
-            Some(VbStatus::BoundChange)
+            Some(Stop::Converged)
         } else if bounds.len() >= max_iterations {
-            Some(VbStatus::MaxIterations)
+            Some(Stop::Iterations)
         } else {
             None
         };
-        if let Some(status) = status {
+        if let Some(stop) = stop {
             let last_change = largest_change(&theta, &step.next);
             let iterations = bounds.len();
-            return Ok(Ascent { theta, step, status, iterations, bounds, rounding: largest, last_change, rejected: 0 });
+            let (authors_rule, rounding, rejected) = (true, largest, 0);
+            return Ok(Ascent { theta, step, stop, authors_rule, iterations, bounds, rounding, last_change, rejected });
         }
         last = step.bound;
         theta = step.next;
@@ -128,12 +132,12 @@ fn guarded<C: Cycle>(
     let (mut rejected, mut iterations) = (0, 1);
     // `rho` of a step is taken; `damping` of it where whole ones swing around the optimum.
     let (mut rho, mut damping) = (1.0, 1.0);
-    let mut status = VbStatus::MaxIterations;
+    let mut stop = Stop::Iterations;
     let step = cycle.cycle(&theta)?;
     let mut kept = Kept { rounding: rounding(step.size), bounds: vec![step.bound], theta, step };
     while iterations < max_iterations {
         if let Some(reason) = kept.done(rule) {
-            status = reason;
+            stop = reason;
             break;
         }
         let plain = kept.part_way::<C>(cycle, damping);
@@ -147,7 +151,7 @@ fn guarded<C: Cycle>(
             None if rho == 1.0 => plain,
             None if C::OVERSHOOTS && rho >= SHORTEST => kept.part_way::<C>(cycle, rho * damping),
             None => {
-                status = VbStatus::Rounding;
+                stop = Stop::Improvement;
                 break;
             }
         };
@@ -176,9 +180,10 @@ fn guarded<C: Cycle>(
         }
     }
     let last_change = kept.last_change();
-    let status = kept.done(rule).unwrap_or(status);
+    let stop = kept.done(rule).unwrap_or(stop);
     let Kept { theta, step, bounds, rounding } = kept;
-    Ok(Ascent { theta, step, status, iterations, bounds, rounding, last_change, rejected })
+    let authors_rule = rule == StopRule::Authors;
+    Ok(Ascent { theta, step, stop, authors_rule, iterations, bounds, rounding, last_change, rejected })
 }
 
 /// Where a guarded ascent stands.
@@ -194,13 +199,11 @@ impl<S> Kept<S> {
         largest_change(&self.theta, &self.step.next)
     }
 
-    fn done(&self, rule: StopRule) -> Option<VbStatus> {
+    fn done(&self, rule: StopRule) -> Option<Stop> {
         match rule {
-            StopRule::Parameters { tolerance } => (self.last_change() <= tolerance).then_some(VbStatus::Converged),
+            StopRule::Parameters { tolerance } => (self.last_change() <= tolerance).then_some(Stop::Converged),
             StopRule::Authors => match self.bounds[..] {
-                [.., last, bound] if (last - bound).abs() < (AUTHORS_TOLERANCE * bound).abs() => {
-                    Some(VbStatus::BoundChange)
-                }
+                [.., last, bound] if (last - bound).abs() < (AUTHORS_TOLERANCE * bound).abs() => Some(Stop::Converged),
                 _ => None,
             },
         }

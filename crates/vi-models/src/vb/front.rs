@@ -4,15 +4,19 @@ mod advice;
 mod collinear;
 mod linear;
 mod logit;
+mod posterior;
 mod scaling;
+mod sparse;
 mod stored;
 
 pub use linear::{VbLinear, VbLinearSettings};
 pub use logit::{VbLogit, VbLogitSettings};
+pub use sparse::{VbSparse, VbSparseSettings};
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
+use self::collinear::Collinearity;
 use self::scaling::Scaling;
 use super::VbInfo;
 use crate::online::Draw;
@@ -53,6 +57,20 @@ pub struct FitInfo {
     pub effective_share: Option<f64>,
     /// What to do about it, in a line.
     pub advice: String,
+}
+
+impl FitInfo {
+    fn new(iterations: &VbInfo, design: Collinearity, columns: &Scaling, advice: String) -> Self {
+        Self {
+            iterations: iterations.clone(),
+            design_condition: design.condition,
+            collinear_columns: design.columns,
+            constant_columns: columns.constant.clone(),
+            k_hat: None,
+            effective_share: None,
+            advice,
+        }
+    }
 }
 
 /// An infinite number as nothing: not every format has one.

@@ -57,8 +57,7 @@ impl LinearFit {
     /// The expected noise variance `E[1/τ] = b_N/(a_N−1)`; infinite for `a_N ≤ 1`.
     #[must_use]
     pub fn noise_variance(&self) -> f64 {
-        let Gamma { shape, rate } = self.noise;
-        if shape > 1.0 { rate / (shape - 1.0) } else { f64::INFINITY }
+        self.noise.mean_inverse()
     }
 
     /// `q(α) = Gam(c_N, d_N)` (12), (13), (31), (32): one, or `d` with automatic relevance determination.
@@ -107,19 +106,20 @@ impl LinearFit {
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite`, `Overflow` where numbers
-/// leave the range of floats. Not converging is a [`VbStatus`](super::VbStatus). Constant, collinear and too many columns are no
+/// leave the range of floats. Not converging is a [`Stop`](super::Stop). Constant, collinear and too many columns are no
 /// errors: [`VbInfo::condition`] says how well they are told apart.
 ///
 /// Source: Drugowitsch, *Variational Bayesian inference for linear and logistic regression*, §1.2.
 ///
 /// ```
+/// use vi_core::Stop;
 /// use vi_linalg::faer::{MatRef, Par};
-/// use vi_models::vb::{self, LinearPrior, VbSettings, VbStatus};
+/// use vi_models::vb::{self, LinearPrior, VbSettings};
 ///
 /// let x = MatRef::from_row_major_slice(&[1.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0, 3.0], 4, 2);
 /// let y = [1.1, 2.9, 5.0, 7.1];
 /// let fit = vb::linear(x, &y, LinearPrior::default(), VbSettings::default(), Par::Seq)?;
-/// assert_eq!(fit.info().status, VbStatus::Converged);
+/// assert_eq!(fit.info().stop, Stop::Converged);
 /// assert!((fit.weights().mean()[1] - 2.0).abs() < 0.1);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
@@ -172,7 +172,7 @@ pub fn linear_ard(
     fit(x, y, y.len() as f64, true, prior, settings, par)
 }
 
-fn check_data(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
+pub(super) fn check_data(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
     super::check_rows(x)?;
     check::length("y", x.nrows(), y.len())?;
     match y.iter().position(|y| !y.is_finite()) {

@@ -9,7 +9,6 @@
 //! A Cholesky factor that rounding denies (rows collinear to more digits than there are) is made by reflections of
 //! `[A^½ XᵀH^½]` instead, which never form the product.
 
-mod bands;
 mod condition;
 
 use vi_core::Error;
@@ -20,11 +19,9 @@ use vi_linalg::cholesky::{
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::triangular_inverse::invert_lower_triangular;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
-use vi_linalg::kernels::{axpy, dot};
+use vi_linalg::kernels::{add_lower_product, axpy, dot, lower_mul_mat};
 use vi_linalg::{Cholesky, LinalgError};
 
-pub(super) use self::bands::add_outer_product;
-use self::bands::multiply_lower;
 use super::weights::WeightDistribution;
 use crate::ModelError;
 use crate::whitened::product;
@@ -232,7 +229,7 @@ impl<'a> Ridge<'a> {
                 }
             }
             let tile = self.tile.as_ref().subcols(0, count);
-            add_outer_product(lower.as_mut(), tile, self.par);
+            add_lower_product(lower.as_mut(), tile, tile.transpose(), self.par);
         }
     }
 
@@ -242,7 +239,7 @@ impl<'a> Ridge<'a> {
             if self.gram.is_none() {
                 let mut gram = Mat::zeros(n, n);
                 let rows = self.rows.transposed().transpose();
-                add_outer_product(gram.as_mut(), rows, self.par);
+                add_lower_product(gram.as_mut(), rows, rows.transpose(), self.par);
                 self.gram = Some(gram);
             }
             let roots: Vec<f64> = (0..n).map(|i| (self.weight(i) / alpha).sqrt()).collect();
@@ -259,7 +256,7 @@ impl<'a> Ridge<'a> {
             self.scale();
             self.factor.fill(0.0);
             let scaled = self.scaled.as_ref();
-            add_outer_product(self.factor.as_mut(), scaled, self.par);
+            add_lower_product(self.factor.as_mut(), scaled, scaled.transpose(), self.par);
         }
         for i in 0..n {
             self.factor[(i, i)] += 1.0;
@@ -368,7 +365,7 @@ impl<'a> Ridge<'a> {
         for start in (0..n).step_by(TILE) {
             let count = TILE.min(n - start);
             let rows = self.rows.transposed().subcols(start, count);
-            multiply_lower(self.tile.as_mut().subcols_mut(0, count), self.inverse.as_ref(), rows, self.par);
+            lower_mul_mat(self.tile.as_mut().subcols_mut(0, count), self.inverse.as_ref(), rows, self.par);
             for i in 0..count {
                 a[start + i] = dot(column(rows, i), &self.w);
                 let whitened = column(self.tile.as_ref(), i);
@@ -409,7 +406,7 @@ impl<'a> Ridge<'a> {
             let count = TILE.min(n).min(d - start);
             let columns = self.scaled.as_ref().subcols(start, count);
             let mut whitened = self.tile.as_mut().submatrix_mut(0, 0, n, count);
-            multiply_lower(whitened.as_mut(), self.inverse.as_ref(), columns, self.par);
+            lower_mul_mat(whitened.as_mut(), self.inverse.as_ref(), columns, self.par);
             for j in 0..count {
                 let whitened = column(whitened.as_ref(), j);
                 variances.push(((1.0 - dot(whitened, whitened)) / self.shrinkage.get(start + j)).max(0.0));
@@ -434,7 +431,7 @@ impl<'a> Ridge<'a> {
             self.invert();
             let (n, d) = (self.n(), self.d());
             let mut loss = Mat::zeros(n, d);
-            multiply_lower(loss.as_mut(), self.inverse.as_ref(), self.scaled.as_ref(), self.par);
+            lower_mul_mat(loss.as_mut(), self.inverse.as_ref(), self.scaled.as_ref(), self.par);
             for j in 0..d {
                 let root = self.shrinkage.get(j).sqrt();
                 for loss in column_mut(loss.as_mut(), j) {

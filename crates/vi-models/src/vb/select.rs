@@ -53,7 +53,7 @@ pub fn select<'a>(
     bound: impl FnMut(MatRef<'a, f64>) -> Result<f64, ModelError>,
 ) -> Result<Selection, ModelError> {
     let bounds = designs.into_iter().map(bound).collect::<Result<Vec<f64>, _>>()?;
-    crate::check::finite("designs", &bounds)?;
+    crate::check::values("designs", &bounds)?;
     let mut best = 0;
     for (index, bound) in bounds.iter().enumerate() {
         if *bound > bounds[best] {

@@ -1,7 +1,7 @@
 //! When a fit stops, and what it says of itself.
 
 use serde::{Deserialize, Serialize};
-use vi_core::Error;
+use vi_core::{Error, Stop};
 
 use super::prior::check_positive;
 use crate::ModelError;
@@ -118,30 +118,17 @@ fn check_iterations(max_iterations: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Why a fit stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum VbStatus {
-    /// No parameter changes by more than the tolerance.
-    Converged,
-    /// The authors' rule was met: the bound changed by less than 1e-5 of itself. The parameters may still move.
-    BoundChange,
-    /// The authors' rule for logistic fits: the bound is below the last one, or below the value they start from, which is
-    /// none.
-    BoundFell,
-    /// The iterations ran out.
-    MaxIterations,
-    /// An iteration would lower ℒ by more than the rounding of its terms: the parameters are as good as this problem's
-    /// condition allows, and those before that iteration are returned.
-    Rounding,
-}
-
 /// How a fit went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct VbInfo {
-    /// Why it stopped.
-    pub status: VbStatus,
+    /// Why it stopped. [`Stop::Converged`]: no parameter changes by more than the tolerance; under the authors' rule, the bound
+    /// changed by less than 1e-5 of itself, and parameters may still move. [`Stop::Improvement`]: an iteration would lower ℒ by more than
+    /// the rounding of its terms, and the parameters from before it are returned; under the authors' rule for logistic fits, ℒ is below
+    /// the last one, or below the value they start from, which is no bound.
+    pub stop: Stop,
+    /// Whether the authors' rule ([`VbSettings::authors`]) decided when to stop.
+    pub authors_rule: bool,
     /// Iterations, those that were taken back included.
     pub iterations: usize,
     /// ℒ after each iteration that was kept, in nats, constants included.

@@ -6,12 +6,13 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use vi_core::{DenseGaussian, Projection};
+use vi_linalg::eigen::eigen;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 use vi_linalg::kernels::{dot, mirror_lower, symmetric_rank_r};
 use vi_linalg::{Cholesky, cholesky};
 
-use super::spectrum::eigen;
+use super::no_spectrum;
 use crate::whitened::product;
 use crate::{ModelError, check};
 
@@ -194,8 +195,7 @@ impl WeightDistribution {
                 let t = Mat::from_fn(n, d, |i, j| loss[(i, j)] / roots[j]);
                 let mut gram = Mat::zeros(n, n);
                 symmetric_rank_r(gram.as_mut(), 1.0, t.as_ref(), t.as_ref(), Par::Seq);
-                mirror_lower(gram.as_mut());
-                let (values, vectors) = eigen(gram.as_ref(), Par::Seq)?;
+                let (values, vectors) = eigen(gram.as_ref(), Par::Seq).map_err(no_spectrum)?;
                 let mut along = vectors.transpose() * (&t * &z);
                 for (k, value) in values.iter().enumerate() {
                     let shrink = 1.0 / (1.0 + (1.0 - value).max(0.0).sqrt());

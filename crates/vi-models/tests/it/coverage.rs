@@ -111,7 +111,7 @@ fn measure<L: GaussianExpectation + Copy>(
         filter::run(&mut belief, &MomentMatching(likelihood), x, &data.y, |_, _, _| {}).unwrap();
         matched.add(&belief, &data.theta, &data.next);
         let settings = BatchSettings::default();
-        let (q, _) = batch::optimum(&prior, &belief, x, &data.y, &likelihood, settings, Par::Seq).unwrap();
+        let (q, _) = batch::optimum(&prior, &belief, x, &data.y, &likelihood, &settings, Par::Seq).unwrap();
         best.add(&q, &data.theta, &data.next);
     }
     Coverage { moment_matching: matched.percent(), implicit: implicit.percent(), optimum: best.percent() }
@@ -152,16 +152,17 @@ fn measure_front_door<F: GlmFamily + Clone, L: GaussianExpectation + Copy>(
         let rows: Vec<f64> = (0..8 * d).flat_map(|t| data.x.row(t).iter().copied().collect::<Vec<_>>()).collect();
         model.update_batch(&rows, &data.y).unwrap();
         // What it knows of a weight is what it predicts where that input alone is 1.
-        let along = |row: &[f64]| model.predict(row, Observation::new(0.0)).unwrap().projection;
+        let along = |row: &[f64]| model.predict(row, Observation::new(0.0)).unwrap().predictor;
         let rows = (0..d).map(|j| (0..d).map(|i| f64::from(i == j)).collect::<Vec<_>>());
         let next: Vec<f64> = data.next.row(0).iter().copied().collect();
         for (row, truth) in rows.zip(&data.theta).chain([(next, &predictors(&data.next, &data.theta)[0])]) {
             let seen = along(&row);
-            front.hits += u32::from(Interval::gaussian(seen.mean, seen.variance, LEVEL).unwrap().contains(*truth));
+            front.hits += u32::from(seen.interval(LEVEL).unwrap().contains(*truth));
             front.tries += 1;
         }
         let settings = BatchSettings::default();
-        let (q, _) = batch::optimum(&prior, &prior, data.x.as_ref(), &data.y, &likelihood, settings, Par::Seq).unwrap();
+        let (q, _) =
+            batch::optimum(&prior, &prior, data.x.as_ref(), &data.y, &likelihood, &settings, Par::Seq).unwrap();
         best.add(&q, &data.theta, &data.next);
     }
     (front.percent(), best.percent())

@@ -18,9 +18,9 @@ fn three_ways<L: GaussianExpectation + Copy>(likelihood: L, sigma0: f64, x: MatR
     assert!(matched.cholesky().is_ok(), "{family}");
     let mut fit = refine::first_pass(&prior, &Implicit(likelihood), x, y, Par::Seq).unwrap();
     let first = fit.belief.clone();
-    let info = refine::refine(&prior, &mut fit, x, y, &likelihood, RefineSettings::default(), Par::Seq).unwrap();
+    let info = refine::refine(&prior, &mut fit, x, y, &likelihood, &RefineSettings::default(), Par::Seq).unwrap();
     assert!(info.bounds.last() >= info.bounds.first(), "{family}: {info:?}");
-    let (best, info) = batch::optimum(&prior, &first, x, y, &likelihood, BatchSettings::default(), Par::Seq).unwrap();
+    let (best, info) = batch::optimum(&prior, &first, x, y, &likelihood, &BatchSettings::default(), Par::Seq).unwrap();
     assert!(info.bounds.last() >= info.bounds.first(), "{family}: {info:?}");
     for (refined, best) in fit.belief.mean().iter().zip(best.mean()) {
         // Standard deviations are of order σ₀ in directions that nothing is known of.
@@ -69,7 +69,7 @@ fn a_vague_prior_does_not_stop_counts() {
     let y = [1.0, 3.0, 7.0, 20.0];
     let mut fit = refine::first_pass(&prior, &Implicit(Poisson::default()), x.as_ref(), &y, Par::Seq).unwrap();
     let settings = RefineSettings::default();
-    refine::refine(&prior, &mut fit, x.as_ref(), &y, &Poisson::default(), settings, Par::Seq).unwrap();
+    refine::refine(&prior, &mut fit, x.as_ref(), &y, &Poisson::default(), &settings, Par::Seq).unwrap();
     // The maximum likelihood estimate is near (0.05, 0.98); the posterior's mean a little below, being skew.
     assert!((fit.belief.mean()[1] - 0.98).abs() < 0.2, "{:?}", fit.belief.mean());
 }

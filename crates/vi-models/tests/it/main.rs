@@ -7,6 +7,7 @@ mod coverage;
 mod edges;
 mod expectations;
 mod normal_gamma;
+mod oracle;
 mod softmax;
 mod three_ways;
 mod vb_coverage;

@@ -32,7 +32,7 @@ fn batch_formula(prior: &NormalGamma, x: MatRef<'_, f64>, y: &[f64]) -> (f64, f6
     let cholesky = Cholesky::new(s.as_ref()).unwrap();
     let residuals: Vec<f64> = (0..n).map(|t| y[t] - (0..D).map(|j| x[(t, j)] * prior.mean()[j]).sum::<f64>()).collect();
     let quadratic = cholesky.quadratic_form_inverse(&residuals).unwrap();
-    let (a0, b0, half) = (prior.shape(), prior.rate(), 0.5 * n as f64);
+    let (a0, b0, half) = (prior.noise().shape(), prior.noise().rate(), 0.5 * n as f64);
     let log_evidence = libm::lgamma(a0 + half)
         - libm::lgamma(a0)
         - half * (std::f64::consts::TAU * b0).ln()
@@ -55,7 +55,7 @@ fn one_by_one_and_in_blocks_it_is_the_batch_formula() {
         .unwrap();
 
         let mut looped = prior();
-        let mut scratch = Scratch::new(D);
+        let mut scratch = Scratch::default();
         let mut sum = 0.0;
         for t in 0..n {
             let row: Vec<f64> = x.row(t).iter().copied().collect();
@@ -70,8 +70,8 @@ fn one_by_one_and_in_blocks_it_is_the_batch_formula() {
         // n·ε·κ with condition numbers below 1e4.
         let tolerance = n as f64 * 1e4 * f64::EPSILON;
         for (model, evidence) in [(&looped, sum), (&batch, total)] {
-            assert_eq!(model.shape(), shape);
-            assert!((model.rate() / rate - 1.0).abs() < tolerance);
+            assert_eq!(model.noise().shape(), shape);
+            assert!((model.noise().rate() / rate - 1.0).abs() < tolerance);
             assert!((evidence - log_evidence).abs() < tolerance * (1.0 + log_evidence.abs()), "{n}");
             assert!(difference(model.scaled_belief(), &known.belief) < tolerance);
         }
@@ -89,14 +89,14 @@ fn every_belief_gives_the_same_and_a_diagonal_one_where_inputs_are_orthogonal() 
     let mut root = NormalGamma::new(SquareRootGaussian::from_dense(&dense).unwrap(), 1.0, 1.0).unwrap();
     let first = one.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
     let second = root.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
-    assert!((first - second).abs() < 1e-11 && (one.rate() / root.rate() - 1.0).abs() < 1e-12);
+    assert!((first - second).abs() < 1e-11 && (one.noise().rate() / root.noise().rate() - 1.0).abs() < 1e-12);
 
     let axes: Vec<[f64; D]> = (0..30).map(|t| std::array::from_fn(|j| if t % D == j { 1.5 } else { 0.0 })).collect();
     let mut diagonal = NormalGamma::new(DiagonalGaussian::isotropic(&[0.1, 0.2, 0.3], 2.0).unwrap(), 1.0, 1.0).unwrap();
     let mut full = NormalGamma::new(dense, 1.0, 1.0).unwrap();
-    let mut scratch = Scratch::new(D);
+    let (mut scratch, mut other) = (Scratch::default(), Scratch::default());
     for (row, &y) in axes.iter().zip(&y) {
-        let scores = [diagonal.update(row, y, &mut scratch), full.update(row, y, &mut scratch)].map(Result::unwrap);
+        let scores = [diagonal.update(row, y, &mut scratch), full.update(row, y, &mut other)].map(Result::unwrap);
         assert!((scores[0] - scores[1]).abs() < 1e-12);
     }
 }
@@ -108,15 +108,15 @@ fn weights_are_repetitions() {
     let mut weighted = prior();
     weighted.update_batch_weighted(x.as_ref(), &y, &weights, Par::Seq).unwrap();
     let mut repeated = prior();
-    let mut scratch = Scratch::new(D);
+    let mut scratch = Scratch::default();
     for t in 0..20 {
         let row: Vec<f64> = x.row(t).iter().copied().collect();
         for _ in 0..[0, 1, 2][t % 3] {
             repeated.update(&row, y[t], &mut scratch).unwrap();
         }
     }
-    assert_eq!(weighted.shape(), repeated.shape());
-    assert!((weighted.rate() / repeated.rate() - 1.0).abs() < 1e-12);
+    assert_eq!(weighted.noise().shape(), repeated.noise().shape());
+    assert!((weighted.noise().rate() / repeated.noise().rate() - 1.0).abs() < 1e-12);
     assert!(difference(weighted.scaled_belief(), repeated.scaled_belief()) < 1e-11);
     // Half a weight, twice, is one: the posterior of any order.
     let mut halves = prior();
@@ -125,7 +125,10 @@ fn weights_are_repetitions() {
     }
     let mut whole = prior();
     whole.update(&[1.0, 0.5, 2.0], 3.0, &mut scratch).unwrap();
-    assert!((halves.rate() / whole.rate() - 1.0).abs() < 1e-13 && halves.shape() == whole.shape());
+    assert!(
+        (halves.noise().rate() / whole.noise().rate() - 1.0).abs() < 1e-13
+            && halves.noise().shape() == whole.noise().shape()
+    );
 }
 
 #[test]
@@ -142,12 +145,17 @@ fn shards_merge_to_the_whole() {
         })
         .collect();
     let merged = NormalGamma::merge(&prior(), &shards.iter().collect::<Vec<_>>()).unwrap();
-    assert_eq!(merged.shape(), whole.shape());
-    assert!((merged.rate() / whole.rate() - 1.0).abs() < 1e-11, "{} {}", merged.rate(), whole.rate());
+    assert_eq!(merged.noise().shape(), whole.noise().shape());
+    assert!(
+        (merged.noise().rate() / whole.noise().rate() - 1.0).abs() < 1e-11,
+        "{} {}",
+        merged.noise().rate(),
+        whole.noise().rate()
+    );
     assert!(difference(merged.scaled_belief(), whole.scaled_belief()) < 1e-10);
     let levels = NormalGamma::merge(&prior(), &[&shards[0], &shards[1]]).unwrap();
     let merged = NormalGamma::merge(&prior(), &[&levels, &shards[2]]).unwrap();
-    assert!((merged.rate() / whole.rate() - 1.0).abs() < 1e-11);
+    assert!((merged.noise().rate() / whole.noise().rate() - 1.0).abs() < 1e-11);
 
     assert!(matches!(NormalGamma::<DenseGaussian>::merge(&prior(), &[]), Err(ModelError::Core(Error::Empty { .. }))));
     let other = NormalGamma::new(DenseGaussian::isotropic(&[0.0], 1.0).unwrap(), 1.0, 1.0).unwrap();
@@ -167,13 +175,13 @@ fn saving_loading_and_going_on_gives_the_same_bits() {
     let mut again = NormalGamma::<DenseGaussian>::read_from(&mut bytes.as_slice()).unwrap();
     let text = serde_json::to_string(&model).unwrap();
     let mut from_text: NormalGamma = serde_json::from_str(&text).unwrap();
-    let mut scratch = Scratch::new(D);
+    let mut scratch = Scratch::default();
     for model in [&mut model, &mut again, &mut from_text] {
         model.update(&[0.3, 0.1, -0.7], 0.4, &mut scratch).unwrap();
     }
     for other in [&again, &from_text] {
         assert_eq!(other.mean(), model.mean());
-        assert_eq!((other.shape(), other.rate()), (model.shape(), model.rate()));
+        assert_eq!((other.noise().shape(), other.noise().rate()), (model.noise().shape(), model.noise().rate()));
         assert_eq!(other.scaled_belief().covariance(), model.scaled_belief().covariance());
     }
     // Another belief's bytes, and damaged ones.
@@ -190,7 +198,7 @@ fn intervals_and_draws_hold_what_they_say() {
     let (x, y) = data(50, 12);
     let mut model = prior();
     model.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
-    let (weights, noise) = (model.weights().unwrap(), model.noise_interval(0.9).unwrap());
+    let (weights, noise) = (model.weights().unwrap(), model.noise().interval(0.9).unwrap());
     let mut rng = rng(5);
     let n = 4000;
     let mut inside = [0_usize; D + 1];
@@ -206,7 +214,7 @@ fn intervals_and_draws_hold_what_they_say() {
         // 6 standard errors of a frequency of 0.9.
         assert!((count as f64 / f64::from(n) - 0.9).abs() < 6.0 * (0.09 / f64::from(n)).sqrt(), "{inside:?}");
     }
-    assert!(noise.contains(model.noise_variance()));
+    assert!(noise.contains(model.noise().variance()));
     assert!(model.predict_mean(&[1.0, 0.0, 0.0]).unwrap().scale() < model.predict(&[1.0, 0.0, 0.0]).unwrap().scale());
 }
 
@@ -226,7 +234,7 @@ fn ninety_percent_of_intervals_hold_on_data_from_the_prior() {
         hits[0] += usize::from(model.predict(&row).unwrap().interval(0.9).unwrap().contains(y[8]));
         let j = rng.random_range(0..D);
         hits[1] += usize::from(model.weights().unwrap()[j].interval(0.9).unwrap().contains(theta[j]));
-        hits[2] += usize::from(model.noise_interval(0.9).unwrap().contains(variance));
+        hits[2] += usize::from(model.noise().interval(0.9).unwrap().contains(variance));
     }
     let error = (0.09 / f64::from(repeats)).sqrt();
     for hits in hits {
@@ -240,7 +248,7 @@ fn errors_leave_the_model_as_it_was() {
     let mut model = prior();
     model.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
     let before = serde_json::to_string(&model).unwrap();
-    let mut scratch = Scratch::new(D);
+    let mut scratch = Scratch::default();
     assert!(model.update(&[1.0, 2.0], 1.0, &mut scratch).is_err());
     assert!(model.update(&[1.0, f64::NAN, 0.0], 1.0, &mut scratch).is_err());
     assert!(model.update(&[1.0, 2.0, 0.0], f64::INFINITY, &mut scratch).is_err());

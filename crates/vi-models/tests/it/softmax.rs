@@ -1,10 +1,9 @@
 //! Softmax regression: against the logistic at two classes, three ways on simulated data, at the edges.
 
 use rand::RngExt;
-use vi_core::batch::{BatchSettings, Stop};
-use vi_core::refine::RefineStop;
+use vi_core::batch::BatchSettings;
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, Implicit, MirrorProx, SiteRule, filter, kalman,
+    Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, Implicit, MirrorProx, SiteRule, Stop, filter, kalman,
 };
 use vi_linalg::faer::{Mat, Par, mat};
 use vi_models::ModelError;
@@ -80,7 +79,7 @@ fn the_implicit_rule_finds_the_logistic_root_from_vague_priors() {
                 let (mut belief, mut expected) = (prior.clone(), prior.clone());
                 model.step(&mut belief, &[1.0], y, &mut SoftmaxScratch::new(&model, 1), Par::Seq).unwrap();
                 let rule = Implicit(BernoulliLogit(Exact));
-                filter::step(&mut expected, &rule, &[1.0], y, &mut filter::Scratch::new(1)).unwrap();
+                filter::step(&mut expected, &rule, &[1.0], y, &mut filter::Scratch::default()).unwrap();
                 // The grid's error where the new belief is 10 or more wide.
                 let off = difference(&belief, &expected);
                 assert!(off < 0.02, "a = {a}, σ = {sigma}, y = {y}: {off}");
@@ -111,15 +110,15 @@ fn one_pass_refined_and_optimum_agree_and_find_the_truth() {
     let model = Softmax::new(3).unwrap();
     let prior = model.prior(3, 1.0).unwrap();
     let rows = SoftmaxRows::new(x.as_ref(), &y);
-    let (best, info) = model.optimum(&prior, &prior, rows, BatchSettings::default(), Par::Seq).unwrap();
-    assert!(matches!(info.stop, Stop::Converged | Stop::Stalled), "{info:?}");
+    let (best, info) = model.optimum(&prior, &prior, rows, &BatchSettings::default(), Par::Seq).unwrap();
+    assert!(matches!(info.stop, Stop::Converged | Stop::Improvement), "{info:?}");
     let bound = |q: &DenseGaussian| model.bound(&prior, q, rows).unwrap();
     for (rule, gap) in RULES.iter().zip([0.3, 1.5, 0.3, 5.0]) {
         let mut fit = model.clone().with_rule(*rule).first_pass(&prior, rows, Par::Seq).unwrap();
         assert!(bound(&fit.belief) > bound(&best) - gap, "{rule:?}: {} {}", bound(&fit.belief), bound(&best));
         let settings = SoftmaxRefineSettings::default();
-        let info = model.refine(&prior, &mut fit, rows, settings, Par::Seq).unwrap();
-        assert_eq!(info.stop, RefineStop::Converged, "{info:?}");
+        let info = model.refine(&prior, &mut fit, rows, &settings, Par::Seq).unwrap();
+        assert_eq!(info.stop, Stop::Converged, "{info:?}");
         assert_eq!(info.undone, 0);
         // The nodes' own error: curvatures are not exactly derivatives of the bound.
         assert!((bound(&fit.belief) - bound(&best)).abs() < 1e-4, "{rule:?}");
@@ -174,8 +173,8 @@ fn counts_weights_and_offsets_say_what_repetition_says() {
         for i in 0..6 {
             assert!((fit.belief.mean()[i] + shift[i] - expected.belief.mean()[i]).abs() < 1e-7, "{pass}, {i}");
         }
-        model.refine(&prior, &mut fit, with_offsets, settings, Par::Seq).unwrap();
-        model.refine(&shifted, &mut expected, rows, settings, Par::Seq).unwrap();
+        model.refine(&prior, &mut fit, with_offsets, &settings, Par::Seq).unwrap();
+        model.refine(&shifted, &mut expected, rows, &settings, Par::Seq).unwrap();
     }
     let predicted = model.predict_rows(&fit.belief, x.as_ref(), Some(offsets.as_ref())).unwrap();
     let plain = model.predict_rows(&expected.belief, x.as_ref(), None).unwrap();
@@ -249,7 +248,7 @@ fn importance_sampling_of_the_true_posterior_trusts_the_optimum() {
     let model = Softmax::new(3).unwrap();
     let prior = model.prior(3, 1.0).unwrap();
     let rows = SoftmaxRows::new(x.as_ref(), &y);
-    let (q, _) = model.optimum(&prior, &prior, rows, BatchSettings::default(), Par::Seq).unwrap();
+    let (q, _) = model.optimum(&prior, &prior, rows, &BatchSettings::default(), Par::Seq).unwrap();
     let mut rng = rng(2);
     let log_joint = |theta: &[f64]| model.log_joint(&prior, rows, theta);
     let found = gaussian_psis_of(&q, 4000, &mut rng, log_joint).unwrap();
@@ -286,7 +285,7 @@ fn edges_work() {
         assert!(model.predict(&fit.belief, &[1.0, 1.0, -20.0]).unwrap().probabilities[0] > 0.5, "{rule:?}");
         let zero = model.predict(&fit.belief, &[0.0; 3]).unwrap().probabilities;
         assert!(zero.iter().all(|p| (p - 0.25).abs() < 1e-12));
-        let info = model.refine(&prior, &mut fit, rows, SoftmaxRefineSettings::default(), Par::Seq).unwrap();
+        let info = model.refine(&prior, &mut fit, rows, &SoftmaxRefineSettings::default(), Par::Seq).unwrap();
         assert!(info.bounds.last() >= info.bounds.first(), "{rule:?}: {info:?}");
     }
     // Many classes.

@@ -2,9 +2,9 @@
 
 use rand_distr::{Binomial as BinomialDraw, Distribution, Gamma, Poisson as PoissonDraw};
 use vi_core::block::{self, BlockScratch, BlockSettings};
-use vi_core::refine::{self, RefineSettings, RefineStop};
+use vi_core::refine::{self, RefineSettings};
 use vi_core::{
-    Belief, DenseGaussian, Error, GaussianExpectation, GlmPosterior, Implicit, PerRow, Weighted, batch, filter,
+    Belief, DenseGaussian, Error, GaussianExpectation, GlmPosterior, Implicit, PerRow, Stop, Weighted, batch, filter,
 };
 use vi_linalg::faer::{Mat, Par};
 use vi_models::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
@@ -28,11 +28,12 @@ fn check<L: GaussianExpectation + Copy>(x: &Mat<f64>, y: &[f64], rows: &[L]) {
     assert!(difference(&blocked, &one_by_one) < 300.0 * 1e3 * f64::EPSILON);
 
     let mut refined = refine::first_pass(&prior, &rules, x.as_ref(), y, Par::Seq).unwrap();
-    let info = refine::refine(&prior, &mut refined, x.as_ref(), y, &rows, RefineSettings::default(), Par::Seq).unwrap();
-    assert_eq!(info.stop, RefineStop::Converged);
+    let info =
+        refine::refine(&prior, &mut refined, x.as_ref(), y, &rows, &RefineSettings::default(), Par::Seq).unwrap();
+    assert_eq!(info.stop, Stop::Converged);
     let (best, info) =
-        batch::optimum(&prior, &prior, x.as_ref(), y, &rows, batch::BatchSettings::default(), Par::Seq).unwrap();
-    assert_eq!(info.stop, batch::Stop::Converged);
+        batch::optimum(&prior, &prior, x.as_ref(), y, &rows, &batch::BatchSettings::default(), Par::Seq).unwrap();
+    assert_eq!(info.stop, Stop::Converged);
 
     let posterior = GlmPosterior::new(&prior, x.as_ref(), y, rows).unwrap();
     let kl = |q: &DenseGaussian| posterior.kl(q, Par::Seq).unwrap();
@@ -144,12 +145,12 @@ fn a_bad_row_is_named_and_nothing_changes() {
     assert_eq!(belief.mean(), prior.mean());
     assert!(refine::first_pass(&prior, &PerRow(&rules), x.as_ref(), &y, Par::Seq).is_err());
     let settings = batch::BatchSettings::default();
-    let error = batch::optimum(&prior, &prior, x.as_ref(), &y, &PerRow(&rows), settings, Par::Seq).unwrap_err();
+    let error = batch::optimum(&prior, &prior, x.as_ref(), &y, &PerRow(&rows), &settings, Par::Seq).unwrap_err();
     assert!(matches!(error, Error::Row { row: 17, .. }));
     // Too few of either.
     let error = filter::run(&mut belief, &PerRow(&rules[..9]), x.as_ref(), &y, |_, _, _| {}).unwrap_err();
     assert_eq!(error, Error::Dimension { argument: "rules", expected: 300, found: 9 });
-    let error = batch::optimum(&prior, &prior, x.as_ref(), &y, &PerRow(&rows[..9]), settings, Par::Seq).unwrap_err();
+    let error = batch::optimum(&prior, &prior, x.as_ref(), &y, &PerRow(&rows[..9]), &settings, Par::Seq).unwrap_err();
     assert_eq!(error, Error::Dimension { argument: "likelihoods", expected: 300, found: 9 });
     assert_eq!(belief.mean(), prior.mean());
 }

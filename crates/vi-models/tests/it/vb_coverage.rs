@@ -128,6 +128,70 @@ fn linear_fits_cover_what_they_promise() {
     assert!((futures as f64 / repetitions as f64 - LEVEL).abs() < error, "{futures}");
 }
 
+/// `n`, `d`, weights that are not 0, and the coverage measured with `8000/d` data sets for relevance determination and for the sparse fit: what the
+/// documentation of [`vi_models::vb`] prints.
+const SPARSE: [(usize, usize, usize, f64, f64); 4] =
+    [(30, 20, 4, 0.777, 0.879), (100, 50, 5, 0.823, 0.885), (200, 500, 10, 0.041, 0.891), (200, 500, 50, 0.037, 0.844)];
+
+/// Coverage, root mean square error and mean negative log density of 20 new labels, for `(y, prediction)` of many data sets.
+#[derive(Default)]
+struct Labels {
+    inside: f64,
+    squares: f64,
+    loss: f64,
+    count: f64,
+}
+
+impl Labels {
+    fn add(&mut self, y: f64, predicted: &vb::StudentPrediction) {
+        self.inside += f64::from(u8::from(predicted.interval(LEVEL).unwrap().contains(y)));
+        self.squares += (y - predicted.mean).powi(2);
+        self.loss -= predicted.log_density(y).unwrap();
+        self.count += 1.0;
+    }
+
+    fn coverage(&self) -> f64 {
+        self.inside / self.count
+    }
+
+    fn line(&self) -> String {
+        let rmse = (self.squares / self.count).sqrt();
+        format!("{:.3} | {rmse:.3} | {:.2}", self.coverage(), self.loss / self.count)
+    }
+}
+
+#[test]
+fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
+    const NEW: usize = 20;
+    for (n, d, k, ard_coverage, sparse_coverage) in SPARSE {
+        let repetitions = if slow() { 8000 / d as u64 } else { 12 };
+        let [mut ard, mut sparse] = [Labels::default(), Labels::default()];
+        for seed in 0..repetitions {
+            let mut data = Simulated::new(5000 + seed, n + NEW, d, 1.0, 0.0);
+            data.w[k..].fill(0.0);
+            let noise: Vec<f64> = (0..n + NEW).map(|_| StandardNormal.sample(&mut data.rng)).collect();
+            let y: Vec<f64> = noise.iter().enumerate().map(|(i, noise)| data.mean(i) + noise).collect();
+            let x: Vec<f64> = (0..n + NEW).flat_map(|i| (0..d).map(move |j| (i, j))).map(|at| data.x[at]).collect();
+            let (rows, new) = x.split_at(n * d);
+            let model = vb::VbSparse::fit(rows, d, &y[..n], vb::VbSparseSettings::default()).unwrap();
+            model.predict(new).unwrap().iter().zip(&y[n..]).for_each(|(p, y)| sparse.add(*y, p));
+            if slow() || d < n {
+                let mut settings = vb::VbLinearSettings::default();
+                settings.ard = true;
+                let model = vb::VbLinear::fit(rows, d, &y[..n], settings).unwrap();
+                model.predict(new).unwrap().iter().zip(&y[n..]).for_each(|(p, y)| ard.add(*y, p));
+            }
+        }
+        println!("| {n} | {d} | {k} | {} | {} |", ard.line(), sparse.line());
+        // Labels of one data set share its weights: their standard error is at most that of one label each.
+        let error = |p: f64| 3.0 * (p * (1.0 - p) / repetitions as f64).sqrt();
+        assert!((sparse.coverage() - sparse_coverage).abs() < 0.01 + error(sparse_coverage), "{n} {d} {k}");
+        if ard.count > 0.0 {
+            assert!((ard.coverage() - ard_coverage).abs() < 0.01 + error(ard_coverage.max(0.01)), "{n} {d} {k}");
+        }
+    }
+}
+
 /// `Gam(shape, 1)` for a whole shape.
 fn gamma(rng: &mut ChaCha8Rng, shape: usize) -> f64 {
     (0..shape).map(|_| -(1.0 - rng.random::<f64>()).ln()).sum()

@@ -4,8 +4,8 @@ use vi_core::Error;
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, Probit, Trials};
 use vi_models::online::{
-    Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Rows,
-    Standardise,
+    BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
+    PriorScale, Rows, Standardise, Start,
 };
 
 use crate::{KINDS, bits, numbers, settings, stream};
@@ -54,8 +54,10 @@ fn impossible_settings_are_refused() {
     let bad = [
         OnlineSettings { prior_scale: PriorScale::Given(0.0), ..ok.clone() },
         OnlineSettings { prior_scale: PriorScale::Given(f64::NAN), ..ok.clone() },
-        OnlineSettings { prior_scale: PriorScale::Learned(vec![]), ..ok.clone() },
+        OnlineSettings { prior_scale: PriorScale::Among(vec![]), ..ok.clone() },
         OnlineSettings { intercept_scale: -1.0, ..ok.clone() },
+        OnlineSettings { keep_rows: true, belief: BeliefKind::Diagonal, ..ok.clone() },
+        OnlineSettings { keep_rows: true, memory: Memory::Fading(0.9), ..ok.clone() },
         OnlineSettings { memory: Memory::Fading(1.0), ..ok.clone() },
         OnlineSettings { standardise: Standardise::FirstRows { rows: 1, centre: true }, ..ok.clone() },
         OnlineSettings { standardise: Standardise::Fixed { centres: vec![0.0], scales: vec![1.0, 1.0] }, ..ok.clone() },
@@ -111,7 +113,8 @@ fn an_offset_is_checked_where_it_is_predicted_at() {
     let (plain, shifted) = (linear.predict(&rows[..2]).unwrap(), linear.predict_at(&rows[..2], 2.5).unwrap());
     assert!((shifted.mean() - plain.mean() - 2.5).abs() < 16.0 * f64::EPSILON * (2.5 + plain.mean().abs()));
     let (plain, shifted) = (logistic.predict(&rows[..2]).unwrap(), logistic.predict_at(&rows[..2], 2.5).unwrap());
-    assert_eq!(shifted.projection.mean, plain.projection.mean + 2.5);
+    // The average of three predictors, each moved.
+    assert!((shifted.predictor.mean() - plain.predictor.mean() - 2.5).abs() < 16.0 * f64::EPSILON);
 }
 
 #[test]
@@ -178,8 +181,38 @@ fn sizes_that_no_memory_holds_are_errors() {
     for inputs in [usize::MAX, usize::MAX / 2, 1 << 60] {
         for kind in KINDS {
             let error = OnlineLogistic::with_settings(inputs, settings(kind)).unwrap_err();
-            assert!(matches!(core(error), Error::Setting { name: "inputs", .. }), "{inputs}");
+            assert_eq!(error, ModelError::TooLarge { inputs, belief: kind });
         }
         assert!(OnlineSoftmax::new(inputs, 3).is_err());
     }
+    let error = OnlineLogistic::new(1 << 20).unwrap_err();
+    assert!(error.to_string().contains("BeliefKind::Diagonal or LowRank"), "{error}");
+}
+
+/// A warning comes while the model still works, and what was refused is counted.
+#[test]
+fn the_info_tells_of_digits_and_refusals() {
+    let settings = OnlineSettings {
+        standardise: Standardise::Never,
+        prior_scale: PriorScale::Given(1e5),
+        intercept: false,
+        start: Start::OnePass,
+        ..OnlineSettings::default()
+    };
+    let mut model = OnlineLogistic::with_settings(2, settings.clone()).unwrap();
+    assert!(model.info().health.digits > 15.0 && model.info().refused == 0);
+    // Two inputs that are one: their difference keeps the prior's variance, their sum loses it.
+    for t in 0..200 {
+        let x = f64::from(t % 7) - 3.0;
+        model.update(&[x, x * (1.0 + 1e-7)], f64::from(u8::from(x > 0.5 || t % 11 == 0))).unwrap();
+    }
+    let told = model.info();
+    assert!(told.health.condition > 1e8 && told.health.digits < 8.0, "{told:?}");
+    assert!(model.update(&[f64::NAN, 0.0], 1.0).is_err() && model.update(&[1.0], 1.0).is_err());
+    assert_eq!(model.info().refused, 2);
+    let mut apart = OnlineLogistic::with_settings(2, settings).unwrap();
+    for t in 0..200 {
+        apart.update(&[f64::from(t % 7) - 3.0, f64::from(t % 5) - 2.0], f64::from(t % 2)).unwrap();
+    }
+    assert!(apart.info().health.digits > 14.0, "{:?}", apart.info());
 }

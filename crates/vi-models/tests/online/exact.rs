@@ -146,3 +146,38 @@ fn units_of_the_inputs_do_not_move_a_linear_models_intervals() {
         assert!((p.mean() - q.mean()).abs() < tolerance * p.mean().abs().max(1.0));
     }
 }
+
+#[test]
+fn without_an_intercept_nothing_is_centred() {
+    // y = 2x far from the origin: with x less its mean and no intercept the weight would be what the mean of y leaves, 1 of 290.
+    let settings = OnlineSettings { intercept: false, ..OnlineLinear::default_settings() };
+    let mut model = OnlineLinear::with_settings(1, settings, 1e-2, 1e-4).unwrap();
+    for t in 0..100 {
+        let x = 100.0 + f64::from(t);
+        model.update(&[x], 2.0 * x).unwrap();
+    }
+    // A prior of scale s in noise units takes off a share of σ²/(s²Σx²), far below 1e-6 for labels without noise.
+    assert!((model.weights().weights[0] - 2.0).abs() < 1e-6, "{:?}", model.weights());
+    assert!(model.weight(0).unwrap().interval(0.95).unwrap().contains(2.0));
+}
+
+#[test]
+fn what_is_believed_of_a_weight_is_in_the_callers_units() {
+    let (rows, labels) = numbers(60, 36);
+    let moved: Vec<f64> = rows.chunks(2).flat_map(|x| [1e-3 * x[0] + 4.0, 50.0 * x[1]]).collect();
+    let (mut one, mut two) = (OnlineLinear::new(2).unwrap(), OnlineLinear::new(2).unwrap());
+    one.update_batch(&rows, &labels).unwrap();
+    two.update_batch(&moved, &labels).unwrap();
+    // Rounding of 60 rows 4·10³ standard deviations from the origin.
+    let tolerance = 60.0 * 4e3 * 1e3 * f64::EPSILON;
+    for (j, unit) in [(0, 1e-3), (1, 50.0)] {
+        let (a, b) = (one.weight(j).unwrap(), two.weight(j).unwrap());
+        assert!((b.mean() * unit / a.mean() - 1.0).abs() < tolerance);
+        assert!((b.standard_deviation() * unit / a.standard_deviation() - 1.0).abs() < tolerance);
+        assert!((a.mean() - one.weights().weights[j]).abs() < 16.0 * f64::EPSILON);
+    }
+    let origin = two.intercept().unwrap();
+    assert!((origin.mean() / two.weights().intercept - 1.0).abs() < tolerance);
+    assert!(origin.standard_deviation() > one.intercept().unwrap().standard_deviation() * 1e3);
+    assert!(one.weight(2).is_err());
+}

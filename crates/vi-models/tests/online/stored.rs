@@ -30,19 +30,24 @@ fn damaged_documents_are_errors() {
         ("/design/inputs", serde_json::json!(4)),
         ("/design/scales/1", serde_json::json!(-1.0)),
         ("/members", serde_json::json!([])),
+        ("/members/0/prior_scale", serde_json::json!(-1.0)),
+        ("/members/1/prior_scale", serde_json::json!(1e-9)),
+        ("/members/1/log_mass", serde_json::json!(null)),
         ("/settings/intercept_scale", serde_json::json!(0.0)),
-        ("/members/0/0/Full/mean/2", serde_json::json!(null)),
+        ("/members/0/belief/Full/mean/2", serde_json::json!(null)),
     ] {
         let mut damaged = value.clone();
+        damaged["seal"]["checksum"] = serde_json::Value::Null;
         *damaged.pointer_mut(path).unwrap() = replacement;
         assert!(serde_json::from_value::<OnlineLogistic>(damaged).is_err(), "{path}");
     }
     assert!(serde_json::from_str::<OnlineLogistic>(&text[..text.len() / 2]).is_err());
 }
 
-/// `model` as a document with one value replaced.
+/// `model` as a document with one value replaced and no checksum.
 fn damaged(model: &OnlineLogistic, path: &str, value: serde_json::Value) -> Result<OnlineLogistic, serde_json::Error> {
     let mut document: serde_json::Value = serde_json::from_str(&bits(model)).unwrap();
+    document["seal"]["checksum"] = serde_json::Value::Null;
     *document.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
     serde_json::from_value(document)
 }
@@ -93,4 +98,32 @@ fn documents_that_contradict_themselves_are_errors() {
     let hanging = format!("{}{}{}", &text[..start], 1_u64 << 62, &text[end..]);
     assert!(serde_json::from_str::<OnlineLogistic>(&hanging).is_err());
     assert!(serde_json::from_str::<OnlineLogistic>(&text).is_ok());
+}
+
+/// A document whose numbers were changed behind its back, or that a later version wrote, is not read.
+#[test]
+fn seals_are_compared() {
+    let (rows, labels) = stream(60, 6);
+    let mut model = OnlineLogistic::new(3).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&bits(&model)).unwrap();
+    let changed = |path: &str, to: serde_json::Value| {
+        let mut changed = value.clone();
+        *changed.pointer_mut(path).unwrap() = to;
+        serde_json::from_value::<OnlineLogistic>(changed).map_err(|error| error.to_string())
+    };
+    // One unit in the last place of a mean: nothing else would see it.
+    let path = "/members/0/belief/Full/mean/2";
+    let mean = value.pointer(path).unwrap().as_f64().unwrap();
+    assert!(changed(path, mean.next_up().into()).unwrap_err().contains("checksum"));
+    assert!(changed("/observations", 60.into()).is_ok());
+    assert!(changed("/seal/checksum", "0123456789abcdef".into()).unwrap_err().contains("checksum"));
+    assert!(changed("/seal/checksum", "+".into()).is_err());
+    assert!(changed("/seal/checksum", serde_json::Value::Null).is_ok());
+    assert!(changed("/seal/format", 2.into()).unwrap_err().contains("format version 2; this program reads version 1"));
+    // A later version may hold what this one does not know; its version is what is told.
+    let later = format!("{{\"seal\":{{\"format\":2,\"checksum\":null}},\"news\":1{}", &bits(&model)[1..]);
+    let later = later.replace(",\"news\":1\"seal\"", ",\"news\":1,\"seal\"");
+    let error = serde_json::from_str::<OnlineLogistic>(&later).unwrap_err().to_string();
+    assert!(error.contains("format version 2"), "{error}");
 }

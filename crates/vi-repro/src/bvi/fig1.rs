@@ -2,19 +2,27 @@
 
 use vi_boost::{Family, GaussianMixture, LogDensity, Refit};
 
+use std::sync::Arc;
+
+use super::claims;
 use super::computation;
 use super::grid::Nodes;
 use super::look::{
     GREEDY, GREEDY_LABEL, MEAN_FIELD, MEAN_FIELD_LABEL, PRINTED_BY_STEP, PRINTED_BY_STEP_LABELS, REFITTED,
     REFITTED_LABEL, START, START_LABEL, TRUTH, TRUTH_LABEL,
 };
-use super::runs::{STEPS, Trace, median, ours, printed, single};
+use super::runs::{STEPS, Trace, ours, printed, single};
 use super::toys::{self, Toy};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::Style;
 use crate::plot::{Axis, Figure, Grid, Panel, linspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Claim, Outcome, Shown, Table, cell, median, number};
+
+/// Titles of the figures, by which their studies are shared.
+pub(super) const TAILS: &str = "Fig 1 (a): a heavy-tailed density";
+pub(super) const FOUR: &str = "Fig 1 (b): four modes";
+pub(super) const FIVE: &str = "Fig 1 (c): five modes in the plane";
 
 /// "Run BVI for 50 iterations."
 const ITERATIONS: usize = 50;
@@ -53,7 +61,12 @@ pub(super) struct Study {
 }
 
 impl Study {
-    pub(super) fn new<T: LogDensity>(ctx: &Context, toy: &Toy<T>) -> Result<Self, ReproError> {
+    /// The study of a toy, made once for all items.
+    pub(super) fn shared<T: LogDensity>(ctx: &Context, name: &str, toy: &Toy<T>) -> Result<Arc<Self>, ReproError> {
+        ctx.once(&format!("bvi {name}"), || Self::new(ctx, toy))
+    }
+
+    fn new<T: LogDensity>(ctx: &Context, toy: &Toy<T>) -> Result<Self, ReproError> {
         let seeds = ctx.pick(5, 2);
         ctx.steps(STEPS.len() * seeds + 3);
         let nodes = Nodes::new(&toy.target, toy.log_normaliser, toy.range);
@@ -165,7 +178,7 @@ impl Study {
     }
 
     fn outcome(
-        self,
+        &self,
         figure: Figure,
         densities: Option<Table>,
         words: Words,
@@ -173,8 +186,7 @@ impl Study {
     ) -> Result<Outcome, ReproError> {
         let finals = self.finals();
         let better = finals.iter().filter(|kl| **kl < self.mean_field_kl).count();
-        let checks = vec![Check::counted_over(
-            words.claim,
+        let checks = vec![words.claim.counted_over(
             (better, finals.len()),
             format!(
                 "with b = {}, KL after {} iterations {} (median), mean field {}",
@@ -212,7 +224,7 @@ impl Study {
                 self.refitted.q.len()
             ),
             caption: words.caption.to_owned(),
-            claim: words.paper.to_owned(),
+            quote: words.paper.to_owned(),
             notes: vec![
                 "Divergences are by quadrature. The printed algorithm has n = 1000 and draws of q_t for its starts; α is kept in \
                  [0, 1] and a start that ends at an indefinite Hessian is drawn again. Thin lines are its other runs. The paper \
@@ -220,8 +232,10 @@ impl Study {
                     .to_owned(),
                 words.note.to_owned(),
             ],
-            checks,
-            beyond,
+            claims: checks,
+            findings: vec![],
+            quantities: vec![],
+            promises: beyond,
             shown: self.shown_table(),
             tables,
             figure,
@@ -232,7 +246,7 @@ impl Study {
 /// What is said of a toy.
 #[derive(Clone, Copy)]
 struct Words {
-    claim: &'static str,
+    claim: &'static Claim,
     paper: &'static str,
     caption: &'static str,
     note: &'static str,
@@ -246,8 +260,8 @@ fn line<T: LogDensity>(
     words: Words,
     bound: f64,
 ) -> Result<Outcome, ReproError> {
-    let study = Study::new(ctx, toy)?;
-    let x = linspace(toy.window.0, toy.window.1, 601);
+    let study = Study::shared(ctx, title, toy)?;
+    let x = linspace(toy.window.0, toy.window.1, 301);
     let of = |q: &GaussianMixture| -> Result<Vec<f64>, ReproError> {
         x.iter().map(|x| Ok(q.log_density(&[*x]).map_err(|e| computation("a density", &e))?.exp())).collect()
     };
@@ -261,7 +275,7 @@ fn line<T: LogDensity>(
         ("printed_b0.1", of(&study.printed[1].shown().q)?, study.printed[1].style, study.printed[1].label),
     ];
     let mut plain = Panel::new("Densities", Axis::linear("θ"), Axis::linear("density"));
-    let mut tails = Panel::new("The same, tails", Axis::linear("θ"), Axis::log("density").range(1e-5, 1.0));
+    let mut tails = Panel::new("The same, tails", Axis::linear("θ"), Axis::log("density").floor(1e-5));
     let mut table = vec![("theta", x.as_slice())];
     for (name, values, style, label) in &columns {
         plain = plain.line_marked(&x, values, *style, 0, label);
@@ -278,19 +292,19 @@ fn line<T: LogDensity>(
 pub(super) fn cauchy(ctx: &Context) -> Result<Outcome, ReproError> {
     let toy = toys::cauchy().map_err(|e| computation("the target", &e))?;
     let words = Words {
-        claim: "BVI captures heavy tails: it is closer than mean field",
+        claim: &claims::HEAVY_TAILS,
         paper: "Figure 1 highlights the ability of BVI to capture (a) heavy tails: a Cauchy density 1/(1+(θ/2)²).",
         caption: "Truth, start, mean field, the printed algorithm after its last iteration and ours; α_t and KL_t below.",
         note: "Each wide component reaches a part of the tail; what is left is the tail beyond the widest.",
     };
-    line(ctx, &toy, "Fig 1 (a): a heavy-tailed density", words, 0.002)
+    line(ctx, &toy, TAILS, words, 0.002)
 }
 
 /// Figure 1 (b).
 pub(super) fn mixture4(ctx: &Context) -> Result<Outcome, ReproError> {
     let toy = toys::mixture4().map_err(|e| computation("the target", &e))?;
     let words = Words {
-        claim: "BVI captures multimodality: it is closer than mean field",
+        claim: &claims::MULTIMODALITY,
         paper: "Figure 1 highlights the ability of BVI to capture (b) multimodality: a mixture of four univariate Gaussians \
                 with different locations and scales.",
         caption: "Truth, start, mean field, the printed algorithm after its last iteration and ours; α_t and KL_t below.",
@@ -298,7 +312,7 @@ pub(super) fn mixture4(ctx: &Context) -> Result<Outcome, ReproError> {
                weight, q₁ is gone, and every later start is drawn from that one mode; a step of b = 0.1 keeps enough of q₁ for \
                later starts to reach all four.",
     };
-    line(ctx, &toy, "Fig 1 (b): four modes", words, 1e-4)
+    line(ctx, &toy, FOUR, words, 1e-4)
 }
 
 /// Values of a density at which contours are drawn, relative to its largest.
@@ -307,7 +321,7 @@ const LEVELS: [f64; 5] = [0.8, 0.5, 0.25, 0.1, 0.02];
 /// Figure 1 (c).
 pub(super) fn mixture5(ctx: &Context) -> Result<Outcome, ReproError> {
     let toy = toys::mixture5().map_err(|e| computation("the target", &e))?;
-    let study = Study::new(ctx, &toy)?;
+    let study = Study::shared(ctx, FIVE, &toy)?;
     let axis = linspace(toy.window.0, toy.window.1, ctx.pick(161, 81));
     let outlined = |panel: Panel, q: &GaussianMixture, style: Style, label: &str| -> Result<Panel, ReproError> {
         let mut values = Vec::with_capacity(axis.len() * axis.len());
@@ -330,7 +344,7 @@ pub(super) fn mixture5(ctx: &Context) -> Result<Outcome, ReproError> {
         let printed = &study.printed[k];
         contours(printed.label, &printed.shown().q, printed.style, printed.label)
     };
-    let figure = Figure::new("Fig 1 (c): five modes in the plane")
+    let figure = Figure::new(FIVE)
         .row(360.0, vec![outlined(truth, &toy.target, TRUTH, TRUTH_LABEL)?, as_printed(0)?, as_printed(1)?])
         .row(
             360.0,
@@ -341,7 +355,7 @@ pub(super) fn mixture5(ctx: &Context) -> Result<Outcome, ReproError> {
         )
         .row(330.0, vec![study.alpha_panel(), study.kl_panel()]);
     let words = Words {
-        claim: "BVI captures multivariate distributions: it is closer than mean field",
+        claim: &claims::MULTIVARIATE,
         paper: "Figure 1 highlights the ability of BVI to capture (c) multivariate distributions: a mixture of five bivariate \
                 Gaussians with random means and covariances.",
         caption: "Contours at 0.8, 0.5, 0.25, 0.1 and 0.02 of each density's largest value; α_t and KL_t.",

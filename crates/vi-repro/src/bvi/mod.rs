@@ -1,5 +1,7 @@
 //! Guo, Wang, Fan, Broderick and Dunson, *Boosting variational inference*.
 
+mod alternative;
+pub(crate) mod claims;
 mod fig1;
 mod fig2;
 mod grid;
@@ -8,19 +10,22 @@ mod runs;
 mod summary;
 mod toys;
 
-use crate::item::{Item, Paper};
+use crate::item::{Audience, Item, Paper};
 
 /// The paper and its items.
 pub const PAPER: Paper = Paper {
     id: "bvi",
+    short: "BVI",
     title: "BVI: boosting variational inference",
     source: "F. Guo, X. Wang, K. Fan, T. Broderick, D. B. Dunson, Boosting variational inference, arXiv 1611.05559, 2016",
+    audience: Audience::Readers,
     items: &[
-        Item { id: "fig1a", title: "A heavy-tailed density", run: fig1::cauchy },
-        Item { id: "fig1b", title: "Four modes on a line", run: fig1::mixture4 },
-        Item { id: "fig1c", title: "Five modes in the plane", run: fig1::mixture5 },
-        Item { id: "fig2", title: "Logistic regression on the Nodal data", run: fig2::nodal },
-        Item { id: "kl", title: "Divergences of every method", run: summary::table },
+        Item::new("fig1a", "A heavy-tailed density", "bvi/fig1.rs", fig1::cauchy),
+        Item::new("fig1b", "Four modes on a line", "bvi/fig1.rs", fig1::mixture4),
+        Item::new("fig1c", "Five modes in the plane", "bvi/fig1.rs", fig1::mixture5),
+        Item::new("fig2", "Logistic regression on the Nodal data", "bvi/fig2.rs", fig2::nodal),
+        Item::new("algorithm3", "Algorithm 3: the other direction", "bvi/alternative.rs", alternative::algorithm3),
+        Item::new("kl", "Divergences of every method", "bvi/summary.rs", summary::table),
     ],
 };
 

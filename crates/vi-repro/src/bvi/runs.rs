@@ -26,8 +26,8 @@ impl Trace {
 }
 
 /// Samples of Algorithm 1, and its tolerance.
-const SAMPLES: usize = 1000;
-const EPSILON: f64 = 2e-4;
+pub(super) const SAMPLES: usize = 1000;
+pub(super) const EPSILON: f64 = 2e-4;
 
 /// Initial steps `b` of Algorithm 1. The paper states none, and which of a large and a small one does better depends on the target.
 pub(super) const STEPS: [f64; 2] = [1.0, 0.1];
@@ -73,6 +73,7 @@ pub(super) fn ours<T: LogDensity>(
         .components(components)
         .and_then(|s| s.points(POINTS))
         .and_then(|s| s.polish(polish))
+        .and_then(|s| s.improvement(1e-6, 3))
         .map_err(fail)?
         .refit(refit);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -117,11 +118,4 @@ pub(super) fn single<T: LogDensity>(
     let settings = GaussianSettings::default().family(family).map_err(fail)?;
     let (found, _) = gaussian::fit(target, start, &settings, &mut ChaCha8Rng::seed_from_u64(seed)).map_err(fail)?;
     Ok(GaussianMixture::single(found))
-}
-
-/// Median of several values.
-pub(super) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }

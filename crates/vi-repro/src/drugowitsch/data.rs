@@ -1,28 +1,20 @@
 //! The settings of the published example scripts, drawn with our generator; and least squares, to compare with.
 
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use vi_core::special::sigmoid;
-use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef};
-use vi_models::laplace::{self, LaplaceSettings};
 use vi_models::metrics;
 
 use super::style::computation;
 use crate::error::ReproError;
+pub(super) use crate::streams::generator;
 
 /// A standard normal number by Box and Muller.
 pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (rng.random(), rng.random());
     (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-}
-
-/// The generator of data set `k` of an item; data sets do not depend on how many are drawn.
-pub(super) fn generator(seed: u64, k: usize) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(k as u64);
-    rng
 }
 
 /// `X[i, j] = x_iʲ`.
@@ -102,11 +94,12 @@ pub(super) fn least_squares(x: MatRef<'_, f64>, y: &[f64]) -> Result<Vec<f64>, R
     Ok((0..d).map(|j| w[(j, 0)]).collect())
 }
 
-/// Logistic regression by maximum likelihood: the mode under a prior of deviation 10⁴, which separable classes need.
-pub(super) fn likeliest(x: MatRef<'_, f64>, y: &[f64]) -> Result<Vec<f64>, ReproError> {
-    use vi_core::Belief;
-    let fail = |e: vi_models::ModelError| computation("maximum likelihood", &e);
-    let prior = DenseGaussian::isotropic(&vec![0.0; x.ncols()], 1e4).map_err(|e| fail(e.into()))?;
-    let fit = laplace::fit(&prior, &BernoulliLogit(Mixture8), x, y, &LaplaceSettings::default()).map_err(fail)?;
-    Ok(fit.belief.mean().to_vec())
+/// Fisher's linear discriminant for labels 0 and 1: least squares on −1 and 1, whose sign decides.
+pub(super) fn discriminant(x: MatRef<'_, f64>, y: &[f64]) -> Result<Vec<f64>, ReproError> {
+    least_squares(x, &y.iter().map(|y| 2.0 * y - 1.0).collect::<Vec<_>>())
+}
+
+/// The share of wrong classes of a discriminant's weights.
+pub(super) fn wrong_by(x: MatRef<'_, f64>, y: &[f64], w: &[f64]) -> Result<f64, ReproError> {
+    wrong(&predictors(x, w).iter().map(|t| sigmoid(*t)).collect::<Vec<_>>(), y)
 }

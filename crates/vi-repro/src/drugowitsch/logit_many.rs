@@ -5,6 +5,7 @@ use vi_linalg::faer::Par;
 use vi_models::predict;
 use vi_models::vb::{self, LogitBound, LogitFit, LogitPrior, VbSettings};
 
+use super::claims;
 use super::data::{Sample, generator, wrong};
 use super::style::{Way, computation};
 use crate::error::ReproError;
@@ -110,17 +111,20 @@ pub(super) fn sparse(ctx: &Context) -> Result<Outcome, ReproError> {
              and Jordan’s bound. Above: fitted against true weights of one data set. Below: test errors and log losses of all.",
             sizes.2, sizes.0
         ),
-        claim: "The note motivates relevance determination by such weights: a high precision tells that an input is irrelevant (§2.4).".into(),
+        quote: "The note motivates relevance determination by such weights: a high precision tells that an input is irrelevant (§2.4).".into(),
         notes: vec!["At most 300 iterations.".into()],
-        checks: vec![
-            Check::counted("With relevance determination the test log loss is smaller", (better, count), ""),
-            Check::fact(
-                "The columns ranked first are mostly the informative ones",
-                share > 2.0 * chance,
+        claims: vec![
+            claims::RELEVANT.fact(
+                share > 0.5,
                 format!("{} of the first {informative}, by chance {}", number(share), number(chance)),
             ),
         ],
-        beyond: vec![Check::counted("All rows at once beat one row at a time", (all, count), "log loss")],
+        findings: vec![
+            Check::counted("With relevance determination the test log loss is smaller", (better, count), ""),
+            Check::counted("All rows at once beat one row at a time", (all, count), "log loss"),
+        ],
+        quantities: vec![],
+        promises: vec![],
         shown: Shown {
             head: ["median", "wrong, training", "wrong, test", "test log loss"].map(String::from).to_vec(),
             rows: WAYS

@@ -1,6 +1,7 @@
 //! Drugowitsch, *Variational Bayesian inference for linear and logistic regression*: the examples that accompany the note,
 //! and its models on real data.
 
+pub(crate) mod claims;
 mod data;
 mod linear;
 mod linear_many;
@@ -10,28 +11,61 @@ mod real_data;
 mod selection;
 mod style;
 
-use crate::item::{Item, Paper};
+use crate::item::{Audience, Item, Paper};
 
 /// The paper and its items.
 pub const PAPER: Paper = Paper {
     id: "drugowitsch",
+    short: "VB regression",
     title: "Variational Bayesian linear and logistic regression",
     source: "J. Drugowitsch, Variational Bayesian inference for linear and logistic regression, arXiv:1310.5438, and the examples \
              published with its code",
+    audience: Audience::Readers,
     items: &[
-        Item { id: "linear", title: "Regression: a polynomial with few coefficients", run: linear::example },
-        Item { id: "linear-highdim", title: "Regression in high dimension", run: linear_many::high_dimension },
-        Item { id: "linear-sparse", title: "Regression with sparse weights", run: linear_many::sparse },
-        Item { id: "linear-selection", title: "Regression: model selection by the bound", run: selection::linear },
-        Item { id: "logit", title: "Classification: the bound’s price", run: logit::example },
-        Item { id: "logit-coeff", title: "Classification: recovering coefficients", run: logit::coefficients },
-        Item { id: "logit-sparse", title: "Classification with sparse weights", run: logit_many::sparse },
-        Item { id: "logit-selection", title: "Classification: model selection by the bound", run: selection::logit },
-        Item {
-            id: "breast-cancer",
-            title: "Breast tumours: calibration and prequential loss",
-            run: real_data::breast_cancer,
-        },
-        Item { id: "nodal", title: "Nodal involvement: calibration and prequential loss", run: real_data::nodal },
+        Item::new("linear", "Regression: a polynomial with few coefficients", "drugowitsch/linear.rs", linear::example),
+        Item::new(
+            "linear-highdim",
+            "Regression in high dimension",
+            "drugowitsch/linear_many.rs",
+            linear_many::high_dimension,
+        ),
+        Item::new("linear-sparse", "Regression with sparse weights", "drugowitsch/linear_many.rs", linear_many::sparse),
+        Item::new(
+            "linear-selection",
+            "Regression: model selection by the bound",
+            "drugowitsch/selection.rs",
+            selection::linear,
+        ),
+        Item::new("logit", "Classification: the bound’s price", "drugowitsch/logit.rs", logit::example),
+        Item::new(
+            "logit-coeff",
+            "Classification: recovering coefficients",
+            "drugowitsch/logit.rs",
+            logit::coefficients,
+        ),
+        Item::new(
+            "logit-sparse",
+            "Classification with sparse weights",
+            "drugowitsch/logit_many.rs",
+            logit_many::sparse,
+        ),
+        Item::new(
+            "logit-selection",
+            "Classification: model selection by the bound",
+            "drugowitsch/selection.rs",
+            selection::logit,
+        ),
+        Item::new(
+            "breast-cancer",
+            "Breast tumours: calibration and prequential loss",
+            "drugowitsch/real_data.rs",
+            real_data::breast_cancer,
+        ),
+        Item::new(
+            "nodal",
+            "Nodal involvement: calibration and prequential loss",
+            "drugowitsch/real_data.rs",
+            real_data::nodal,
+        ),
     ],
 };

@@ -1,28 +1,26 @@
 //! Each model on two real data sets: prediction before learning, and calibration.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
 use vi_core::{BernoulliLogit, DenseGaussian, Exact, GaussianExpectation, Implicit, Mixture8, Projection, batch};
 use vi_data::Dataset;
 use vi_linalg::faer::{MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 use vi_models::likelihood::BernoulliProbit;
-use vi_models::metrics::{
-    Binning, CalibrationBin, accuracy, brier_score, calibration_curve, expected_calibration_error,
-};
+use vi_models::metrics::{Binning, CalibrationBin, accuracy, brier_score, expected_calibration_error};
 use vi_models::vb::{self, LogitBound, LogitFit, LogitPrior, VbSettings};
-use vi_models::{Interval, ModelError, predict, prequential};
+use vi_models::{ModelError, predict, prequential};
 
 use super::style::computation;
 use crate::error::ReproError;
 use crate::item::Context;
-use crate::plot::palette::{BLUE, Colour, Dash, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, Style, VERMILLION};
+use crate::plot::palette::{BLUE, Colour, Dash, GREEN, GREY, ORANGE, PURPLE, SKY, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
+use crate::streams::{self, Real};
 
 /// Standard deviation of the prior of every weight, for models that do not learn it.
 const SIGMA0: f64 = 10.0;
-const LEVEL: f64 = 0.95;
 
 /// A model, in the order of tables and legends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +134,7 @@ fn fixed_scale(model: Model, x: MatRef<'_, f64>, y: &[f64]) -> Result<DenseGauss
         return Ok(mode);
     }
     let settings = batch::BatchSettings::default();
-    Ok(batch::optimum(&prior, &mode, x, y, &likelihood, settings, Par::Seq)?.0)
+    Ok(batch::optimum(&prior, &mode, x, y, &likelihood, &settings, Par::Seq)?.0)
 }
 
 fn learnt_scale(model: Model, x: MatRef<'_, f64>, y: &[f64]) -> Result<LogitFit, ModelError> {
@@ -147,22 +145,18 @@ fn learnt_scale(model: Model, x: MatRef<'_, f64>, y: &[f64]) -> Result<LogitFit,
 
 /// All models over several orders of one data set; the first order is that of the file.
 struct Study {
-    orders: Vec<Dataset>,
+    orders: Arc<Vec<Dataset>>,
     /// `runs[m][k]`.
     runs: Vec<Vec<Run>>,
 }
 
 impl Study {
-    fn new(ctx: &Context, data: Dataset) -> Result<Self, ReproError> {
+    fn new(ctx: &Context, data: Real) -> Result<Self, ReproError> {
         let count = ctx.pick(12, 3);
         ctx.steps(count);
-        let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed);
-        let mut orders = vec![data];
-        while orders.len() < count {
-            orders.push(orders[0].shuffled(&mut rng));
-        }
+        let orders = data.orders(ctx, count)?;
         let mut runs: Vec<Vec<Run>> = MODELS.iter().map(|_| Vec::new()).collect();
-        for data in &orders {
+        for data in orders.iter() {
             for (list, model) in runs.iter_mut().zip(MODELS) {
                 list.push(Run::new(model, data)?);
             }
@@ -205,16 +199,8 @@ impl Study {
 
     /// Reliability of the predictions of all orders together, with intervals for one order's worth of them.
     fn reliability(&self, model: Model) -> Result<Vec<CalibrationBin>, ReproError> {
-        let fail = |e| computation("reliability", &e);
         let (p, y) = self.pooled(model);
-        let mut bins = calibration_curve(&p, &y, Binning::EqualWidth(10), LEVEL).map_err(fail)?;
-        for bin in &mut bins {
-            let count = (bin.count as f64 / self.orders.len() as f64).max(1.0).round();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
-            let (ones, count) = ((bin.observed_frequency * count).round() as usize, count as usize);
-            bin.interval = Interval::wilson(ones, count, LEVEL).map_err(fail)?;
-        }
-        Ok(bins)
+        streams::reliability(&p, &y, self.orders.len())
     }
 
     fn loss_panel(&self) -> Panel {
@@ -246,27 +232,7 @@ impl Study {
     }
 
     fn reliability_panel(&self, model: Model) -> Result<Panel, ReproError> {
-        let bins = self.reliability(model)?;
-        let total: f64 = bins.iter().map(|b| b.count as f64).sum();
-        let pick = |f: &dyn Fn(&CalibrationBin) -> f64| bins.iter().map(f).collect::<Vec<f64>>();
-        let (x, y) = (pick(&|b| b.mean_predicted), pick(&|b| b.observed_frequency));
-        let (low, high) = (pick(&|b| b.interval.lower), pick(&|b| b.interval.upper));
-        Ok(Panel::new(
-            model.label(),
-            Axis::linear("predicted probability").range(0.0, 1.0),
-            Axis::linear("observed frequency").range(0.0, 1.0),
-        )
-        .bars(
-            &pick(&|b| b.range.lower),
-            &pick(&|b| b.range.upper),
-            &pick(&|b| b.count as f64 / total),
-            PALE,
-            1.0,
-            "share of the predictions",
-        )
-        .line_marked(&[0.0, 1.0], &[0.0, 1.0], Style::solid(GREY).dash(Dash::Dotted), 0, "perfectly reliable")
-        .spread(&x, &low, &high, Style::solid(model.style().colour).width(1.5), "")
-        .line_marked(&x, &y, model.style(), 1, model.label()))
+        Ok(streams::reliability_panel(model.label(), &self.reliability(model)?, model.style(), model.label()))
     }
 
     fn scores(&self, model: Model) -> Result<[f64; 4], ReproError> {
@@ -320,11 +286,9 @@ impl Study {
             format!("{} and {}", number(self.mean_loss(RvgaLogit)), number(self.mean_loss(Optimum))),
         ));
         for model in [RvgaLogit, Softplus, Quadratic] {
-            let bins = self.reliability(model)?;
-            let good = bins.iter().filter(|b| b.interval.contains(b.mean_predicted)).count();
             checks.push(Check::counted_over(
                 format!("{}: the interval of the observed frequency holds the prediction", model.label()),
-                (good, bins.len()),
+                streams::reliable(&self.reliability(model)?),
                 "",
                 "bins",
             ));
@@ -333,8 +297,8 @@ impl Study {
     }
 }
 
-fn outcome(ctx: &Context, data: Dataset, title: &str, about: &str) -> Result<Outcome, ReproError> {
-    let study = Study::new(ctx, data)?;
+fn outcome(ctx: &Context, data: Real, title: &str) -> Result<Outcome, ReproError> {
+    let (study, about) = (Study::new(ctx, data)?, data.about());
     let (n, d) = (study.orders[0].n(), study.orders[0].d());
     let mut order = MODELS;
     order.sort_by(|a, b| study.mean_loss(*a).total_cmp(&study.mean_loss(*b)));
@@ -352,13 +316,15 @@ fn outcome(ctx: &Context, data: Dataset, title: &str, about: &str) -> Result<Out
              reliability of these predictions; bars are their shares, intervals those of one order.",
             study.orders.len()
         ),
-        claim: "The note shows no real data; held against them is what this library promises of its models.".into(),
+        quote: String::new(),
         notes: vec![format!(
             "n = {n}, d = {d} with the intercept. Streams learn every row; batch models are refitted whenever the rows have grown by a sixth. \
              Models that do not learn their shrinkage have the prior N(0, {SIGMA0}²·I). All predictions are the exact integral under the belief."
         )],
-        checks: Vec::new(),
-        beyond: study.checks()?,
+        claims: Vec::new(),
+        findings: study.checks()?,
+        quantities: vec![],
+        promises: vec![],
         shown: Shown {
             head: ["before learning", "prior scale", "log loss", "Brier score", "accuracy", "calibration error"]
                 .map(String::from)
@@ -389,15 +355,10 @@ fn outcome(ctx: &Context, data: Dataset, title: &str, about: &str) -> Result<Out
 
 /// The Wisconsin breast tumours.
 pub(super) fn breast_cancer(ctx: &Context) -> Result<Outcome, ReproError> {
-    let data =
-        vi_data::breast_cancer().and_then(|d| d.with_intercept()).map_err(|e| computation("breast cancer data", &e))?;
-    let about = "683 breast tumours (Wolberg), nine cytological scores on [−1, 1] and an intercept; 1 is malignant.";
-    outcome(ctx, data, "Breast tumours: predictions before learning", about)
+    outcome(ctx, Real::Tumours, "Breast tumours: predictions before learning")
 }
 
 /// The nodal involvement data.
 pub(super) fn nodal(ctx: &Context) -> Result<Outcome, ReproError> {
-    let data = vi_data::nodal().map_err(|e| computation("nodal data", &e))?;
-    let about = "Nodal involvement in 53 patients with prostate cancer (Brown 1980), five indicators and an intercept.";
-    outcome(ctx, data, "Nodal involvement: predictions before learning", about)
+    outcome(ctx, Real::Nodal, "Nodal involvement: predictions before learning")
 }

@@ -1,16 +1,20 @@
 //! Choosing the degree of a polynomial by ℒ.
 
 use rand::RngExt;
-use vi_linalg::faer::{Mat, Par};
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_models::ModelError;
 use vi_models::vb::{self, LinearPrior, LogitBound, LogitPrior, Selection, VbSettings};
 
-use super::data::{generator, least_squares, likeliest, mean_squared_error, normal, powers, predictors, wrong};
+use super::claims;
+use super::data::{
+    discriminant, generator, least_squares, mean_squared_error, normal, powers, predictors, wrong, wrong_by,
+};
 use super::style::{SECOND, Way, computation};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
+use crate::report::{Check, Claim, Outcome, Quantity, Shown, Table, cell, number, quartiles};
 
 /// Designs compared: 1 to this many coefficients.
 const LARGEST: usize = 10;
@@ -18,14 +22,14 @@ const LARGEST: usize = 10;
 const TRUE: usize = 3;
 const TEST: usize = 300;
 
-/// One data set, ℒ of every design, and the test errors of the best and of maximum likelihood.
+/// One data set, ℒ of every design, and the test errors of the best and of the baseline.
 struct Study {
     points: Vec<f64>,
     y: Vec<f64>,
     w: Vec<f64>,
     converged: Selection,
     authors: Selection,
-    /// Test error of each design by VB, and by maximum likelihood.
+    /// Test error of each design by VB, and by the baseline.
     errors: Vec<(f64, f64)>,
     /// The curve of the selected design on a grid, its interval, and maximum likelihood's with all coefficients.
     curve: Curve,
@@ -113,12 +117,11 @@ fn logit_study(seed: u64, k: usize) -> Result<Study, ReproError> {
         let model = fit(x.as_ref(), VbSettings::default()).map_err(fail)?;
         let predicted = model.predict(rows.as_ref()).map_err(fail)?;
         let probabilities: Vec<f64> = predicted.iter().map(|p| p.probability).collect();
-        // Powers of 5 up to the ninth: the columns of maximum likelihood are brought to one scale.
+        // Powers of 5 up to the ninth: the discriminant's columns are brought to one scale.
         let scale: Vec<f64> = (0..x.ncols()).map(|j| x.col(j).norm_max()).collect();
-        let scaled = Mat::from_fn(x.nrows(), x.ncols(), |i, j| x[(i, j)] / scale[j]);
-        let ml: Vec<f64> = likeliest(scaled.as_ref(), &y)?.iter().zip(&scale).map(|(w, s)| w / s).collect();
-        let plug_in: Vec<f64> = predictors(rows.as_ref(), &ml).iter().map(|t| sigmoid(*t)).collect();
-        errors.push((wrong(&probabilities, &test_y)?, wrong(&plug_in, &test_y)?));
+        let scaled = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(i, j)] / scale[j]);
+        let baseline = discriminant(scaled(x).as_ref(), &y)?;
+        errors.push((wrong(&probabilities, &test_y)?, wrong_by(scaled(&rows).as_ref(), &test_y, &baseline)?));
     }
     let grid = grid();
     let chosen = &designs[converged.best];
@@ -135,7 +138,79 @@ fn logit_study(seed: u64, k: usize) -> Result<Study, ReproError> {
     Ok(Study { points, y, w, converged, authors, errors, curve })
 }
 
+/// ℒ of a fit to some rows.
+type Bound = fn(MatRef<'_, f64>, &[f64], VbSettings) -> Result<f64, ModelError>;
+
+/// The published data of an example: points and answers, and ℒ of each design by the authors' program.
+#[derive(Clone, Copy)]
+struct Published {
+    csv: &'static str,
+    bounds: [f64; LARGEST],
+    fit: Bound,
+}
+
+impl Published {
+    /// ℒ of every design, by convergence and by the authors' rule.
+    fn bounds(&self) -> Result<[Vec<f64>; 2], ReproError> {
+        let fail = |e: csv::Error| computation("published data", &e);
+        let mut rows = csv::Reader::from_reader(self.csv.as_bytes());
+        let rows = rows.deserialize().collect::<Result<Vec<(f64, f64)>, _>>().map_err(fail)?;
+        let (points, y): (Vec<f64>, Vec<f64>) = rows.into_iter().unzip();
+        let by = |settings: VbSettings| {
+            let each = designs(&points).into_iter().map(|x| (self.fit)(x.as_ref(), &y, settings));
+            each.collect::<Result<Vec<f64>, _>>().map_err(|e| computation("a published design", &e))
+        };
+        Ok([by(VbSettings::default())?, by(VbSettings::authors())?])
+    }
+}
+
+const LINEAR: Published = Published {
+    csv: include_str!("../../data/vb-linear-selection.csv"),
+    bounds: [
+        -29.075922140665,
+        -30.706181185294,
+        -20.631564610581,
+        -22.180024849434,
+        -25.674791704165,
+        -30.702095363853,
+        -33.076399861119,
+        -33.713725150617,
+        -36.584867259605,
+        -39.503331992346,
+    ],
+    fit: |x, y, settings| Ok(vb::linear(x, y, LinearPrior::default(), settings, Par::Seq)?.bound()),
+};
+
+const LOGIT: Published = Published {
+    csv: include_str!("../../data/vb-logit-selection.csv"),
+    bounds: [
+        -31.569816825891,
+        -34.233659949094,
+        -14.97811400552,
+        -18.870686816581,
+        -19.394310531934,
+        -22.892470692646,
+        -22.073383498388,
+        -25.7359290661,
+        -30.433148827942,
+        -35.420306931008,
+    ],
+    fit: |x, y, settings| {
+        Ok(vb::logit(x, y, LogitPrior::default(), LogitBound::JaakkolaJordan, settings, Par::Seq)?.bound())
+    },
+};
+
+/// Where the largest value is, as a number of coefficients.
+fn largest_at(values: &[f64]) -> usize {
+    (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b])).map_or(0, |i| i + 1)
+}
+
 struct Words {
+    published: Published,
+    /// Of the published data, of further data, of its predictions.
+    claims: [&'static Claim; 3],
+    /// What [`Study::errors`] holds beside VB's.
+    baseline: Way,
     title: &'static str,
     about: &'static str,
     claim: &'static str,
@@ -166,13 +241,17 @@ fn outcome(
     let chosen: Vec<f64> = studies.iter().map(|s| s.errors[s.converged.best].0).collect();
     let largest: Vec<f64> = studies.iter().map(|s| s.errors[LARGEST - 1].1).collect();
     let better = chosen.iter().zip(&largest).filter(|(one, other)| one < other).count();
+    let decided = chosen.iter().zip(&largest).filter(|(one, other)| one != other).count();
+    let [ours, theirs] = words.published.bounds()?;
     let [chosen_error, largest_error] = [&chosen, &largest].map(|values| number(quartiles(values)[1]));
     let not_below = studies.iter().all(|s| {
         s.converged.bounds.iter().zip(&s.authors.bounds).all(|(ours, theirs)| ours >= &(theirs - 1e-6 * theirs.abs()))
     });
     let degrees: Vec<f64> = (1..=LARGEST).map(|d| d as f64).collect();
-    let mut table =
-        Table::new("", &["data_set", "coefficients", "bound", "bound_authors_rule", "vb_test_error", "ml_test_error"]);
+    let mut table = Table::new(
+        "",
+        &["data_set", "coefficients", "bound", "bound_authors_rule", "vb_test_error", "baseline_test_error"],
+    );
     for (k, s) in studies.iter().enumerate() {
         for d in 0..LARGEST {
             let numbers = [s.converged.bounds[d], s.authors.bounds[d], s.errors[d].0, s.errors[d].1].map(cell);
@@ -216,7 +295,7 @@ fn outcome(
         Axis::linear("coefficients").range(0.5, LARGEST as f64 + 0.5),
         Axis::log(words.error),
     )
-    .line_marked(&degrees, &ml, Way::Ml.style(), 1, Way::Ml.label())
+    .line_marked(&degrees, &ml, words.baseline.style(), 1, words.baseline.label())
     .line_marked(&degrees, &vb, Way::Vb.style(), 1, Way::Vb.label());
     let count_panel = Panel::new(
         format!("Selected by ℒ, {count} data sets"),
@@ -228,35 +307,55 @@ fn outcome(
     Ok(Outcome {
         summary: format!(
             "ℒ picks the true {TRUE} coefficients on {} of the {} data sets whose curvature shows; test error of its choice {chosen_error}, \
-             of maximum likelihood with all {LARGEST} {largest_error} (medians).",
+             of {} with all {LARGEST} {largest_error} (medians).",
             picked(|s| s.converged.best),
-            clear.len()
+            clear.len(),
+            words.baseline.label()
         ),
         caption: words.about.to_owned(),
-        claim: words.claim.to_owned(),
+        quote: words.claim.to_owned(),
         notes: vec![format!(
             "A data set whose quadratic coefficient is below {VISIBLE} in size leaves little to see; the count is over the others."
         )],
-        checks: vec![
-            Check::counted(
-                "The largest ℒ selects the true number of coefficients",
-                (picked(|s| s.converged.best), clear.len()),
-                "iterated to convergence",
+        claims: vec![
+            words.claims[0].fact(
+                largest_at(&ours) == TRUE && largest_at(&theirs) == TRUE,
+                format!(
+                    "largest for {} converged ({}), for {} by the authors’ rule ({})",
+                    largest_at(&ours),
+                    number(ours[TRUE - 1]),
+                    largest_at(&theirs),
+                    number(theirs[TRUE - 1])
+                ),
             ),
-            Check::counted(
-                "It does under the authors’ stopping rule, too",
-                (picked(|s| s.authors.best), clear.len()),
-                "",
-            ),
-            Check::counted(
-                "The selected fit predicts better than maximum likelihood with all coefficients",
-                (better, count),
-                format!("medians {chosen_error} and {largest_error}"),
+            words.claims[1].counted((picked(|s| s.converged.best), clear.len()), "iterated to convergence"),
+            words.claims[2].counted(
+                (better, decided),
+                format!("medians {chosen_error} and {largest_error}, {} ties", count - decided),
             ),
         ],
-        beyond: vec![Check::fact("No design’s ℒ is below that of the authors’ rule", not_below, "up to 1e-6 of it")],
+        findings: vec![],
+        quantities: (0..LARGEST)
+            .map(|d| {
+                Quantity::new(format!("ℒ on the published data, {} coefficients", d + 1))
+                    .authors(number(words.published.bounds[d]))
+                    .printed(number(theirs[d]))
+                    .works(number(ours[d]))
+            })
+            .collect(),
+        promises: vec![
+            Check::below(
+                "By the authors’ rule ℒ of every design is theirs, to 10⁻⁶",
+                "largest difference relative to ℒ on the published data",
+                theirs.iter().zip(words.published.bounds).map(|(a, b)| ((a - b) / b).abs()).fold(0.0, f64::max),
+                1e-6,
+            ),
+            Check::fact("No design’s ℒ is below that of the authors’ rule", not_below, "up to 1e-6 of it"),
+        ],
         shown: Shown {
-            head: ["coefficients", "ℒ (drawn data)", "selected", "VB error", "ML error"].map(String::from).to_vec(),
+            head: ["coefficients", "ℒ (drawn data)", "selected", "VB error", words.baseline.label()]
+                .map(String::from)
+                .to_vec(),
             rows: (0..LARGEST)
                 .map(|d| {
                     let numbers = [number(drawn.converged.bounds[d]), number(counts[d]), number(vb[d]), number(ml[d])];
@@ -277,6 +376,9 @@ pub(super) fn linear(ctx: &Context) -> Result<Outcome, ReproError> {
         ctx,
         linear_study,
         &Words {
+            published: LINEAR,
+            claims: [&claims::PICKS_PUBLISHED, &claims::PICKS, &claims::PREDICTS],
+            baseline: Way::Ml,
             title: "How many coefficients? Ten points of a parabola",
             about: "Ten points of a parabola (coefficients from N(0, 1), x uniform on [−5, 5], noise of variance 1) and polynomials of 1 to 10 \
                 coefficients. Above: the selected fit with 90 % intervals, and ℒ of each design. Below: test errors of the designs, and how \
@@ -295,6 +397,9 @@ pub(super) fn logit(ctx: &Context) -> Result<Outcome, ReproError> {
         ctx,
         logit_study,
         &Words {
+            published: LOGIT,
+            claims: [&claims::LOGIT_PICKS_PUBLISHED, &claims::LOGIT_PICKS, &claims::LOGIT_PREDICTS],
+            baseline: Way::Discriminant,
             title: "How many coefficients? Fifty classes from a parabola",
             about: "Fifty classes with probability σ(parabola) (coefficients from N(0, 1), x uniform on [−5, 5]) and polynomials of 1 to 10 \
                 coefficients under Jaakkola and Jordan’s bound. Above: the selected fit with 90 % intervals of the probability, and ℒ of each design. \

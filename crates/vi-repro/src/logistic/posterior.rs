@@ -42,7 +42,7 @@ pub(crate) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaus
             what: "Laplace".to_owned(),
             message: format!(
                 "stopped {:e} posterior deviations from the mode ({:?})",
-                fit.info.decrement, fit.info.status
+                fit.info.decrement, fit.info.stop
             ),
         });
     }

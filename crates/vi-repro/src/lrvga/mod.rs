@@ -1,5 +1,6 @@
 //! Lambert, Bonnabel and Bach, *The limited-memory recursive variational Gaussian approximation (L-RVGA)*.
 
+pub(crate) mod claims;
 mod covariance;
 mod digits;
 mod factorisers;
@@ -9,6 +10,7 @@ mod mirror_prox;
 mod moons;
 mod network;
 mod networks;
+mod remark;
 mod sampled;
 mod sampled_run;
 mod sampling;
@@ -19,24 +21,27 @@ mod table1;
 mod table2;
 
 use crate::error::ReproError;
-use crate::item::{Item, Paper};
+use crate::item::{Audience, Item, Paper};
 
 /// The paper and its items.
 pub const PAPER: Paper = Paper {
     id: "lrvga",
+    short: "L-RVGA",
     title: "L-RVGA: the limited-memory recursive variational Gaussian approximation",
     source: "M. Lambert, S. Bonnabel, F. Bach, The limited-memory recursive variational Gaussian approximation (L-RVGA), \
              Statistics and Computing 33, 2023",
+    audience: Audience::Readers,
     items: &[
-        Item { id: "fig1", title: "Factorisation of a covariance", run: covariance::fig1 },
-        Item { id: "table1", title: "A covariance in a million dimensions", run: table1::table1 },
-        Item { id: "fig2", title: "Sensitivity to the latent dimension, linear", run: sensitivity::fig2 },
-        Item { id: "fig3", title: "Sensitivity to the latent dimension, logistic", run: sensitivity::fig3 },
-        Item { id: "table2", title: "Linear regression in a million dimensions", run: table2::table2 },
-        Item { id: "table3", title: "Ensemble sampling", run: sampling::table3 },
-        Item { id: "fig4", title: "Expectations by draws", run: sampled::fig4 },
-        Item { id: "fig5", title: "Schemes of one step in two dimensions", run: mirror_prox::fig5 },
-        Item { id: "networks", title: "Beyond the paper: networks in one pass", run: networks::networks },
+        Item::new("fig1", "Factorisation of a covariance", "lrvga/covariance.rs", covariance::fig1),
+        Item::new("table1", "A covariance in a million dimensions", "lrvga/table1.rs", table1::table1).alone(),
+        Item::new("fig2", "Sensitivity to the latent dimension, linear", "lrvga/sensitivity.rs", sensitivity::fig2),
+        Item::new("fig3", "Sensitivity to the latent dimension, logistic", "lrvga/sensitivity.rs", sensitivity::fig3),
+        Item::new("remark1", "Remark 1: uncertainty and process noise", "lrvga/remark.rs", remark::remark1),
+        Item::new("table2", "Linear regression in a million dimensions", "lrvga/table2.rs", table2::table2).alone(),
+        Item::new("table3", "Ensemble sampling", "lrvga/sampling.rs", sampling::table3).alone(),
+        Item::new("fig4", "Expectations by draws", "lrvga/sampled.rs", sampled::fig4),
+        Item::new("fig5", "Schemes of one step in two dimensions", "lrvga/mirror_prox.rs", mirror_prox::fig5),
+        Item::new("networks", "Beyond the paper: networks in one pass", "lrvga/networks.rs", networks::networks),
     ],
 };
 

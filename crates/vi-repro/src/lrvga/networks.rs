@@ -6,7 +6,7 @@ use super::network::Score;
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::Figure;
-use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
+use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles, short};
 
 fn median<T>(all: &[T], of: impl Fn(&T) -> f64) -> f64 {
     quartiles(&all.iter().map(of).collect::<Vec<_>>())[1]
@@ -101,7 +101,7 @@ fn tables(moons: &[Moons], digits: &[Digits]) -> Result<Vec<Table>, ReproError> 
                 push("digits", k, name, 2, twice)?;
             }
             for (t, s) in course.running.iter().enumerate() {
-                let words = [k.to_string(), (t + 1).to_string(), name.to_owned(), cell(s.accuracy), cell(s.log_loss)];
+                let words = [k.to_string(), (t + 1).to_string(), name.to_owned(), short(s.accuracy), short(s.log_loss)];
                 running.push(words.to_vec())?;
             }
         }
@@ -166,7 +166,7 @@ pub(super) fn networks(ctx: &Context) -> Result<Outcome, ReproError> {
             moons::ROWS.0,
             moons::ROWS.1
         ),
-        claim: String::new(),
+        quote: String::new(),
         notes: vec![
             format!(
                 "The general recursion (§4.2.4, mirror-prox corrected) on θ of dimension {} (moons: rank {}, K = {}) and {} (digits: {} \
@@ -188,8 +188,10 @@ pub(super) fn networks(ctx: &Context) -> Result<Outcome, ReproError> {
              what they stand for, and what was learnt on the way is not revised."
                 .into(),
         ],
-        checks: Vec::new(),
-        beyond: checks(&all, &digits),
+        claims: Vec::new(),
+        findings: checks(&all, &digits),
+        quantities: vec![],
+        promises: vec![],
         shown: shown(&all, &digits),
         tables: tables(&all, &digits)?,
         figure: Figure::new("Networks of one hidden layer, learnt row by row")

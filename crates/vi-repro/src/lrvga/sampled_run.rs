@@ -144,7 +144,7 @@ impl Problem<'_> {
 pub(super) fn run(data: &Dataset, sigma0: f64, curve: usize, rng: &mut ChaCha8Rng) -> Result<Run, ReproError> {
     let (x, y, n) = (data.x(), data.y(), data.n());
     let prior = DenseGaussian::isotropic(&[0.0; D], sigma0).map_err(|e| computation("prior", &e))?;
-    let (best, _) = batch::optimum(&prior, &prior, x, y, &LOGIT, batch::BatchSettings::default(), Par::Seq)
+    let (best, _) = batch::optimum(&prior, &prior, x, y, &LOGIT, &batch::BatchSettings::default(), Par::Seq)
         .map_err(|e| computation("batch optimum", &e))?;
     let posterior = GlmPosterior::new(&prior, x, y, LOGIT).map_err(|e| computation("posterior", &e))?;
     let least = posterior.kl(&best, Par::Seq).map_err(|e| computation("divergence", &e))?;
@@ -171,7 +171,7 @@ pub(super) fn run(data: &Dataset, sigma0: f64, curve: usize, rng: &mut ChaCha8Rn
             paths.push(Path { draws: Some(draws), values });
             if way == Way::Ours && draws == 10 {
                 let prior = way.start(sigma0, rng)?;
-                sweep(&prior, &mut belief, x, y, &LOGIT, SweepSettings::default(), Par::Seq)
+                sweep(&prior, &mut belief, x, y, &LOGIT, &SweepSettings::default(), Par::Seq)
                     .map_err(|e| computation("sweeps", &e))?;
                 swept = problem.kl(&belief)?;
             }

@@ -10,7 +10,7 @@ use vi_linalg::faer::Par;
 use super::computation;
 use super::memory::available;
 use crate::error::ReproError;
-use crate::plot::palette::{BLACK, Dash, GREEN, Marker, ORANGE, PURPLE, Style};
+use crate::plot::palette::{BLACK, BLUE, Dash, Marker, ORANGE, PURPLE, Style};
 use crate::report::{Table, cell, number};
 
 /// Bytes of a number.
@@ -30,14 +30,14 @@ pub(super) struct Look {
 pub(super) const PRINTED: Look = Look {
     name: "as printed",
     slug: "as_printed",
-    style: Style::solid(GREEN).dash(Dash::Dashed).marker(Marker::Square),
+    style: Style::solid(ORANGE).dash(Dash::Dashed).marker(Marker::Square),
 };
 /// One inner loop without cancellation.
 pub(super) const ONE: Look =
-    Look { name: "ours: one inner loop in place", slug: "one_loop", style: Style::solid(PURPLE).marker(Marker::Plus) };
+    Look { name: "ours: one inner loop in place", slug: "one_loop", style: Style::solid(BLUE).marker(Marker::Plus) };
 /// Blocks from a spectral start.
 pub(super) const BLOCKS: Look =
-    Look { name: "ours: blocks", slug: "blocked", style: Style::solid(ORANGE).marker(Marker::Diamond) };
+    Look { name: "ours: blocks", slug: "blocked", style: Style::solid(PURPLE).marker(Marker::Diamond) };
 /// What the paper reports.
 pub(super) const PAPER: Look = Look {
     name: "the paper’s laptop",

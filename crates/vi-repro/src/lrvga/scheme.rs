@@ -8,7 +8,7 @@ use vi_data::Dataset;
 
 use crate::error::ReproError;
 use crate::logistic::breakdown;
-use crate::plot::palette::{BLACK, Dash, Marker, Method, ORANGE, Style};
+use crate::plot::palette::{BROWN, Dash, Marker, Method, ORANGE, Style};
 
 /// Where the expectations of a step are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +50,11 @@ impl Scheme {
 
     pub(super) fn style(self) -> Style {
         match self {
-            Self::NaturalGradient => Method::Ekf.style(),
+            Self::NaturalGradient => Method::NaturalGradient.style(),
             Self::Explicit => Method::RvgaExplicit.style(),
             Self::Implicit => Method::RvgaImplicit.style(),
             Self::Printed => Style::solid(ORANGE).dash(Dash::Dashed).marker(Marker::Triangle),
-            Self::SkipCovariance => Style::solid(BLACK).dash(Dash::Dotted).marker(Marker::Cross),
+            Self::SkipCovariance => Style::solid(BROWN).dash(Dash::Dotted).marker(Marker::Cross),
             Self::Corrected => Method::MirrorProx.style().dash(Dash::Solid),
         }
     }

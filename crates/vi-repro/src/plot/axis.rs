@@ -17,13 +17,14 @@ pub struct Axis {
     pub(super) label: String,
     pub(super) scale: Scale,
     pub(super) range: Option<(f64, f64)>,
+    pub(super) floor: Option<f64>,
     pub(super) categories: Vec<String>,
 }
 
 impl Axis {
     /// A linear axis that fits its data.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Linear, range: None, categories: Vec::new() }
+        Self { label: label.into(), scale: Scale::Linear, range: None, floor: None, categories: Vec::new() }
     }
 
     /// A logarithmic axis that fits its positive data.
@@ -35,6 +36,13 @@ impl Axis {
     pub fn categories(label: impl Into<String>, names: Vec<String>) -> Self {
         let top = names.len() as f64 - 0.5;
         Self { range: Some((-0.5, top.max(0.5))), categories: names, ..Self::linear(label) }
+    }
+
+    /// The same axis with smaller values drawn at `floor`, and a note in the panel where there are such values.
+    #[must_use]
+    pub fn floor(mut self, floor: f64) -> Self {
+        self.floor = Some(floor);
+        self
     }
 
     /// The same axis from `lo` to `hi` exactly.
@@ -59,6 +67,8 @@ pub(super) struct Span {
     pub(super) scale: Scale,
     pub(super) lo: f64,
     pub(super) hi: f64,
+    /// Values below are drawn there.
+    pub(super) floor: Option<f64>,
 }
 
 impl Span {
@@ -69,16 +79,16 @@ impl Span {
         panel: &str,
         values: impl Iterator<Item = f64>,
     ) -> Result<Self, ReproError> {
-        let scale = axis.scale;
+        let (scale, floor) = (axis.scale, axis.floor);
         if let Some((lo, hi)) = axis.range {
             let ok = lo < hi && lo.is_finite() && hi.is_finite();
             if !ok || (scale == Scale::Log && lo <= 0.0) {
                 return Err(ReproError::Range { panel: panel.to_owned(), axis: name, lo, hi });
             }
-            return Ok(Self { scale, lo, hi });
+            return Ok(Self { scale, lo, hi, floor });
         }
         let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
-        for v in values {
+        for v in values.map(|v| floor.map_or(v, |floor| v.max(floor))) {
             if v.is_finite() && (scale == Scale::Linear || v > 0.0) {
                 lo = lo.min(v);
                 hi = hi.max(v);
@@ -91,7 +101,7 @@ impl Span {
             Scale::Linear => {
                 let width = hi - lo;
                 let pad = if width > 0.0 { 0.04 * width } else { (0.1 * lo.abs()).max(0.5) };
-                Self { scale, lo: lo - pad, hi: hi + pad }
+                Self { scale, lo: lo - pad, hi: hi + pad, floor }
             }
             Scale::Log => {
                 // At least half a decade, so that a nearly constant curve is not magnified.
@@ -101,6 +111,7 @@ impl Span {
                     scale,
                     lo: (centre - half).exp().max(f64::MIN_POSITIVE),
                     hi: (centre + half).exp().min(f64::MAX),
+                    floor,
                 }
             }
         })
@@ -108,6 +119,7 @@ impl Span {
 
     /// Where `v` falls, 0 at the lower end and 1 at the upper; NaN stays NaN.
     pub(super) fn fraction(&self, v: f64) -> f64 {
+        let v = self.floor.map_or(v, |floor| if v < floor { floor } else { v });
         match self.scale {
             Scale::Linear => (v - self.lo) / (self.hi - self.lo),
             Scale::Log if v <= 0.0 => 0.0,
@@ -243,7 +255,7 @@ mod tests {
     use super::*;
 
     fn span(scale: Scale, lo: f64, hi: f64) -> Span {
-        Span { scale, lo, hi }
+        Span { scale, lo, hi, floor: None }
     }
 
     fn labels(ticks: &[Tick]) -> Vec<&str> {

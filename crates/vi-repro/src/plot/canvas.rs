@@ -1,20 +1,24 @@
-//! Strokes, fills and text in pixels, on the plotters SVG back end.
+//! Strokes, fills, bitmaps and text in pixels, written as SVG.
 //!
-//! The back end rounds coordinates to integers, so everything is drawn ten times too large and the
-//! SVG header scales it down again.
+//! Coordinates are whole tenths of a pixel, lines are relative paths with points dropped where none would see it, and a style
+//! sheet turns ink and paper for a reader whose screen is dark.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::cell::{Cell, RefCell};
+use std::fmt::Write as _;
 
-use super::palette::{Colour, Dash, Marker, Style};
-use crate::error::ReproError;
+use super::bitmap::Bitmap;
+use super::palette::{Colour, Marker, Style};
 
-/// Back-end units per pixel.
+/// SVG units per pixel.
 const UNIT: f64 = 10.0;
-/// The back end divides font sizes by this.
-const FONT_FACTOR: f64 = 1.24;
 const FAMILY: &str = "Helvetica, Arial, DejaVu Sans, sans-serif";
+/// How far in pixels a line may pass a point that is left out of it.
+const SIMPLIFIED: f64 = 0.12;
+/// Ink, paper, grid, reference lines and the darkest hue, for a dark screen.
+const DARK: &str = "@media (prefers-color-scheme:dark){[fill='#000000']{fill:#e8ebee}[stroke='#000000']{stroke:#e8ebee}\
+    [fill='#ffffff']{fill:#1c2127}[stroke='#ffffff']{stroke:#1c2127}[stroke='#e0e0e0']{stroke:#363d45}\
+    [fill='#3c3c3c']{fill:#ccd2d8}[stroke='#3c3c3c']{stroke:#ccd2d8}[fill='#e0e0e0']{fill:#363d45}[fill='#696969']{fill:#9aa4ae}[stroke='#696969']{stroke:#9aa4ae}\
+    [fill='#0072b2']{fill:#3d9fdd}[stroke='#0072b2']{stroke:#3d9fdd}}";
 
 /// A point or a size in pixels, `x` to the right and `y` downwards.
 pub(super) type Px = (f64, f64);
@@ -46,8 +50,21 @@ pub(super) enum Anchor {
     End,
 }
 
-pub(super) struct Canvas<'a> {
-    area: DrawingArea<SVGBackend<'a>, Shift>,
+impl Anchor {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::End => "end",
+        }
+    }
+}
+
+/// The body of an SVG document under construction.
+pub(super) struct Canvas {
+    svg: RefCell<String>,
+    clips: Cell<usize>,
+    kept_ink: Cell<bool>,
 }
 
 fn units(v: f64) -> i32 {
@@ -57,158 +74,212 @@ fn units(v: f64) -> i32 {
     v
 }
 
-fn stroke_units(v: f64) -> u32 {
-    units(v).max(1).unsigned_abs()
-}
-
-fn colour(c: Colour, alpha: f64) -> RGBAColor {
-    RGBColor(c.0, c.1, c.2).mix(alpha.clamp(0.0, 1.0))
+fn opacity(name: &str, alpha: f64) -> String {
+    if alpha >= 1.0 { String::new() } else { format!(" {name}-opacity=\"{:.2}\"", alpha.max(0.0)) }
 }
 
 /// Draws a picture of `width` × `height` pixels and returns the SVG text.
-pub(super) fn render(
-    (width, height): Px,
-    draw: impl FnOnce(&Canvas<'_>) -> Result<(), ReproError>,
-) -> Result<String, ReproError> {
-    let size = (stroke_units(width), stroke_units(height));
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        area.fill(&plotters::style::WHITE).map_err(backend)?;
-        let canvas = Canvas { area };
-        draw(&canvas)?;
-        canvas.area.present().map_err(backend)?;
+pub(super) fn render<E>((width, height): Px, draw: impl FnOnce(&Canvas) -> Result<(), E>) -> Result<String, E> {
+    let canvas = Canvas { svg: RefCell::new(String::new()), clips: Cell::new(0), kept_ink: Cell::new(false) };
+    draw(&canvas)?;
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {} {}\" \
+         font-family=\"{FAMILY}\" fill=\"none\" stroke-linejoin=\"round\">\n<style>{DARK}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
+        units(width),
+        units(height),
+        canvas.svg.into_inner()
+    ))
+}
+
+impl Canvas {
+    fn push(&self, text: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.svg.borrow_mut().write_fmt(text);
     }
-    let from = format!("width=\"{}\" height=\"{}\" viewBox", size.0, size.1);
-    let to = format!("width=\"{width:.0}\" height=\"{height:.0}\" viewBox");
-    Ok(svg.replacen(&from, &to, 1))
-}
 
-fn backend(e: impl std::fmt::Display) -> ReproError {
-    ReproError::Backend(e.to_string())
-}
+    /// From here on the style sheet leaves dark strokes and fills as they are, or turns them again.
+    pub(super) fn keep_ink(&self, kept: bool) {
+        self.kept_ink.set(kept);
+    }
 
-impl Canvas<'_> {
+    /// A colour as text; one that the style sheet does not know where ink is kept.
+    fn hex(&self, c: Colour) -> String {
+        let red = if self.kept_ink.get() { c.0.max(1) } else { c.0 };
+        let red = if self.kept_ink.get() && c.0 == 60 { 61 } else { red };
+        format!("#{red:02x}{:02x}{:02x}", c.1, c.2)
+    }
+
     /// An open line through `points` in the style's colour, width and dash.
-    pub(super) fn line(&self, points: &[Px], style: &Style) -> Result<(), ReproError> {
+    pub(super) fn line(&self, points: &[Px], style: &Style) {
         if points.len() < 2 {
-            return Ok(());
+            return;
         }
-        if style.dash == Dash::Solid {
-            return self.stroke(points, style);
-        }
-        for piece in dashes(points, style.dash.pattern()) {
-            self.stroke(&piece, style)?;
-        }
-        Ok(())
-    }
-
-    fn stroke(&self, points: &[Px], style: &Style) -> Result<(), ReproError> {
-        let path: Vec<(i32, i32)> = points.iter().map(|p| (units(p.0), units(p.1))).collect();
-        let shape = ShapeStyle {
-            color: colour(style.colour, style.alpha),
-            filled: false,
-            stroke_width: stroke_units(style.width),
-        };
-        self.area.draw(&PathElement::new(path, shape)).map_err(backend)
+        let pattern: Vec<String> = style.dash.pattern().iter().map(|v| units(*v).to_string()).collect();
+        let dash =
+            if pattern.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", pattern.join(" ")) };
+        self.push(format_args!(
+            "<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\"{}{dash}/>\n",
+            path(&simplified(points)),
+            self.hex(style.colour),
+            units(style.width).max(1),
+            opacity("stroke", style.alpha)
+        ));
     }
 
     /// A filled polygon.
-    pub(super) fn fill(&self, points: &[Px], c: Colour, alpha: f64) -> Result<(), ReproError> {
+    pub(super) fn fill(&self, points: &[Px], c: Colour, alpha: f64) {
         if points.len() < 3 {
-            return Ok(());
+            return;
         }
-        let path: Vec<(i32, i32)> = points.iter().map(|p| (units(p.0), units(p.1))).collect();
-        self.area.draw(&Polygon::new(path, colour(c, alpha).filled())).map_err(backend)
+        let fill = self.hex(c);
+        self.push(format_args!(
+            "<path d=\"{}z\" fill=\"{fill}\"{}/>\n",
+            path(&simplified(points)),
+            opacity("fill", alpha)
+        ));
     }
 
     /// A filled rectangle.
-    pub(super) fn fill_rect(&self, r: &Rect, c: Colour, alpha: f64) -> Result<(), ReproError> {
-        let corners = [(units(r.left), units(r.top)), (units(r.right), units(r.bottom))];
-        self.area.draw(&Rectangle::new(corners, colour(c, alpha).filled())).map_err(backend)
+    pub(super) fn fill_rect(&self, r: &Rect, c: Colour, alpha: f64) {
+        self.fill(&[(r.left, r.top), (r.right, r.top), (r.right, r.bottom), (r.left, r.bottom)], c, alpha);
     }
 
     /// The outline of a rectangle.
-    pub(super) fn frame(&self, r: &Rect, style: &Style) -> Result<(), ReproError> {
+    pub(super) fn frame(&self, r: &Rect, style: &Style) {
         let corners = [(r.left, r.top), (r.right, r.top), (r.right, r.bottom), (r.left, r.bottom), (r.left, r.top)];
-        self.line(&corners, style)
+        self.line(&corners, style);
     }
 
-    /// One marker of the style, `radius` pixels from centre to edge.
-    pub(super) fn mark(&self, at: Px, style: &Style, radius: f64) -> Result<(), ReproError> {
-        let (x, y) = at;
+    /// A bitmap stretched over `at`, as much of it as lies inside `window`.
+    pub(super) fn image(&self, bitmap: &Bitmap, at: &Rect, window: &Rect) {
+        let id = self.clips.get();
+        self.clips.set(id + 1);
+        let place = |r: &Rect| {
+            let (x, y) = (units(r.left), units(r.top));
+            format!("x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\"", units(r.right) - x, units(r.bottom) - y)
+        };
+        self.push(format_args!(
+            "<clipPath id=\"c{id}\"><rect {}/></clipPath>\n<image {} preserveAspectRatio=\"none\" \
+             clip-path=\"url(#c{id})\" href=\"{}\"/>\n",
+            place(window),
+            place(at),
+            bitmap.data_uri()
+        ));
+    }
+
+    /// Markers of the style at `places`, `radius` pixels from centre to edge.
+    pub(super) fn marks(&self, places: &[Px], style: &Style, radius: f64) {
+        if style.marker == Marker::None || places.is_empty() {
+            return;
+        }
         let r = radius;
-        let (c, a) = (style.colour, style.alpha);
-        let thin = Style::solid(c).width(1.8).alpha(a);
-        match style.marker {
-            Marker::None => Ok(()),
-            Marker::Disc => {
-                self.area.draw(&Circle::new((units(x), units(y)), units(r), colour(c, a).filled())).map_err(backend)
+        if style.marker == Marker::Disc {
+            // A line without length and with round ends is a disc.
+            self.push(format_args!(
+                "<g stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\"{}>",
+                self.hex(style.colour),
+                units(2.0 * r).max(1),
+                opacity("stroke", style.alpha)
+            ));
+            for (x, y) in places {
+                self.push(format_args!("<path d=\"M{} {}h0\"/>", units(*x), units(*y)));
             }
-            Marker::Square => {
-                let s = 0.88 * r;
-                self.fill(&[(x - s, y - s), (x + s, y - s), (x + s, y + s), (x - s, y + s)], c, a)
-            }
-            Marker::Triangle => {
-                let s = 1.2 * r;
-                self.fill(&[(x, y - s), (x + 0.95 * s, y + 0.7 * s), (x - 0.95 * s, y + 0.7 * s)], c, a)
-            }
-            Marker::Diamond => {
-                let s = 1.25 * r;
-                self.fill(&[(x, y - s), (x + s, y), (x, y + s), (x - s, y)], c, a)
-            }
-            Marker::Cross => {
-                self.line(&[(x - r, y - r), (x + r, y + r)], &thin)?;
-                self.line(&[(x - r, y + r), (x + r, y - r)], &thin)
-            }
-            Marker::Plus => {
-                let s = 1.2 * r;
-                self.line(&[(x - s, y), (x + s, y)], &thin)?;
-                self.line(&[(x, y - s), (x, y + s)], &thin)
+            self.push(format_args!("</g>\n"));
+            return;
+        }
+        let outline: Vec<Px> = match style.marker {
+            Marker::Square => [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(scale(0.88 * r)).to_vec(),
+            Marker::Triangle => [(0.0, -1.0), (0.95, 0.7), (-0.95, 0.7)].map(scale(1.2 * r)).to_vec(),
+            Marker::Diamond => [(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)].map(scale(1.25 * r)).to_vec(),
+            _ => Vec::new(),
+        };
+        for (x, y) in places {
+            if outline.is_empty() {
+                let (s, t) = if style.marker == Marker::Plus { (1.2 * r, 0.0) } else { (r, r) };
+                let thin = Style::solid(style.colour).width(1.8).alpha(style.alpha);
+                self.line(&[(x - s, y - t), (x + s, y + t)], &thin);
+                self.line(&[(x - t, y + s), (x + t, y - s)], &thin);
+            } else {
+                let corners: Vec<Px> = outline.iter().map(|(u, v)| (x + u, y + v)).collect();
+                self.fill(&corners, style.colour, style.alpha);
             }
         }
     }
 
     /// Horizontal text, vertically centred on `at`.
-    pub(super) fn text(
-        &self,
-        text: &str,
-        at: Px,
-        size: f64,
-        anchor: Anchor,
-        c: Colour,
-        bold: bool,
-    ) -> Result<(), ReproError> {
-        self.write(text, at, size, anchor, c, bold, FontTransform::None)
+    pub(super) fn text(&self, text: &str, at: Px, size: f64, anchor: Anchor, c: Colour, bold: bool) {
+        self.write(text, at, size, anchor, c, if bold { " font-weight=\"bold\"" } else { "" });
     }
 
     /// Text running upwards, centred on `at`.
-    pub(super) fn text_upwards(&self, text: &str, at: Px, size: f64, c: Colour) -> Result<(), ReproError> {
-        self.write(text, at, size, Anchor::Middle, c, false, FontTransform::Rotate270)
+    pub(super) fn text_upwards(&self, text: &str, at: Px, size: f64, c: Colour) {
+        let turn = format!(" transform=\"rotate(-90 {} {})\"", units(at.0), units(at.1));
+        self.write(text, at, size, Anchor::Middle, c, &turn);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one private place that builds a text style")]
-    fn write(
-        &self,
-        text: &str,
-        at: Px,
-        size: f64,
-        anchor: Anchor,
-        c: Colour,
-        bold: bool,
-        transform: FontTransform,
-    ) -> Result<(), ReproError> {
-        let h = match anchor {
-            Anchor::Start => HPos::Left,
-            Anchor::Middle => HPos::Center,
-            Anchor::End => HPos::Right,
-        };
-        let weight = if bold { FontStyle::Bold } else { FontStyle::Normal };
-        let font = FontDesc::new(FontFamily::Name(FAMILY), size * UNIT * FONT_FACTOR, weight).transform(transform);
-        let ink = colour(c, 1.0);
-        let style = TextStyle::from(font).color(&ink).pos(Pos::new(h, VPos::Center));
-        self.area.draw(&Text::new(text, (units(at.0), units(at.1)), style)).map_err(backend)
+    fn write(&self, text: &str, at: Px, size: f64, anchor: Anchor, c: Colour, more: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        // A third of the size below the middle is the base line of letters centred there.
+        self.push(format_args!(
+            "<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\"{more}>{text}</text>\n",
+            units(at.0),
+            units(at.1 + if more.contains("rotate") { 0.0 } else { 0.35 * size }),
+            units(size),
+            anchor.name(),
+            self.hex(c)
+        ));
     }
+}
+
+fn scale(by: f64) -> impl Fn(Px) -> Px {
+    move |(x, y)| (by * x, by * y)
+}
+
+/// A path through the points, relative from the second on.
+fn path(points: &[Px]) -> String {
+    let mut at = (units(points[0].0), units(points[0].1));
+    let mut out = format!("M{} {}", at.0, at.1);
+    for (i, p) in points[1..].iter().enumerate() {
+        let next = (units(p.0), units(p.1));
+        let _ = write!(out, "{}{} {}", if i == 0 { "l" } else { " " }, next.0 - at.0, next.1 - at.1);
+        at = next;
+    }
+    out
+}
+
+/// The line without the points that it would pass within [`SIMPLIFIED`] pixels anyway (Douglas and Peucker).
+fn simplified(points: &[Px]) -> Vec<Px> {
+    let mut kept = vec![false; points.len()];
+    kept[0] = true;
+    kept[points.len() - 1] = true;
+    let mut open = vec![(0, points.len() - 1)];
+    while let Some((first, last)) = open.pop() {
+        let (mut farthest, mut most) = (first, SIMPLIFIED);
+        for i in first + 1..last {
+            let off = distance(points[i], points[first], points[last]);
+            if off > most {
+                (farthest, most) = (i, off);
+            }
+        }
+        if farthest > first {
+            kept[farthest] = true;
+            open.push((first, farthest));
+            open.push((farthest, last));
+        }
+    }
+    points.iter().zip(kept).filter(|(_, keep)| *keep).map(|(p, _)| *p).collect()
+}
+
+/// Distance of a point from a segment.
+fn distance(p: Px, a: Px, b: Px) -> f64 {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let squared = dx * dx + dy * dy;
+    let t = if squared > 0.0 { (((p.0 - a.0) * dx + (p.1 - a.1) * dy) / squared).clamp(0.0, 1.0) } else { 0.0 };
+    (p.0 - a.0 - t * dx).hypot(p.1 - a.1 - t * dy)
 }
 
 /// Width of `text` in pixels, near enough for laying out legends.
@@ -224,71 +295,78 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
         * size
 }
 
-/// Cuts a line into the strokes of a dash pattern.
-fn dashes(points: &[Px], pattern: &[f64]) -> Vec<Vec<Px>> {
-    let mut pieces = Vec::new();
-    let mut index = 0;
-    let mut left = pattern.first().copied().unwrap_or(f64::INFINITY);
-    let mut piece = vec![points[0]];
-    for pair in points.windows(2) {
-        let (mut from, to) = (pair[0], pair[1]);
-        loop {
-            let length = (to.0 - from.0).hypot(to.1 - from.1);
-            if length.is_nan() || length <= left {
-                left -= length.max(0.0);
-                if index % 2 == 0 {
-                    piece.push(to);
-                }
-                break;
+/// `text` in lines of at most `width` pixels, broken at spaces.
+pub(super) fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if text_width(line, size) + text_width(word, size) + 0.33 * size <= width => {
+                line.push(' ');
+                line.push_str(word);
             }
-            let t = left / length;
-            from = (from.0 + t * (to.0 - from.0), from.1 + t * (to.1 - from.1));
-            if index % 2 == 0 {
-                piece.push(from);
-                pieces.push(std::mem::take(&mut piece));
-            } else {
-                piece.push(from);
-            }
-            index += 1;
-            left = pattern[index % pattern.len()];
+            _ => lines.push(word.to_owned()),
         }
     }
-    if index % 2 == 0 && piece.len() > 1 {
-        pieces.push(piece);
-    }
-    pieces
+    lines
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::palette::BLUE;
     use super::*;
+    use crate::error::ReproError;
 
-    fn length(p: &[Px]) -> f64 {
-        p.windows(2).map(|w| (w[1].0 - w[0].0).hypot(w[1].1 - w[0].1)).sum()
+    fn drawn(draw: impl Fn(&Canvas)) -> String {
+        let drawn: Result<String, ReproError> = render((300.0, 200.0), |c| {
+            draw(c);
+            Ok(())
+        });
+        drawn.unwrap()
     }
 
     #[test]
-    fn dashes_cover_their_share_of_the_line() {
-        // 100 px of pattern 6 on, 4 off is ten whole periods: 60 px of stroke, around a corner too.
-        let line = [(0.0, 0.0), (33.0, 0.0), (33.0, 67.0)];
-        let pieces = dashes(&line, &[6.0, 4.0]);
-        let drawn: f64 = pieces.iter().map(|p| length(p)).sum();
-        assert!((drawn - 60.0).abs() < 1e-9, "{drawn}");
-        assert_eq!(pieces.len(), 10);
+    fn points_on_a_straight_line_are_left_out_and_corners_stay() {
+        let line: Vec<Px> = (0..50).map(|i| (f64::from(i), if i < 25 { 0.0 } else { f64::from(i) - 25.0 })).collect();
+        assert_eq!(simplified(&line), [(0.0, 0.0), (25.0, 0.0), (49.0, 24.0)]);
+        let circle: Vec<Px> = (0..=400)
+            .map(|i| f64::from(i) / 400.0 * std::f64::consts::TAU)
+            .map(|a| (90.0 * a.cos(), 90.0 * a.sin()))
+            .collect();
+        let few = simplified(&circle);
+        assert!(few.len() < 200, "{}", few.len());
+        for p in &circle {
+            let near = few.windows(2).map(|w| distance(*p, w[0], w[1])).fold(f64::INFINITY, f64::min);
+            assert!(near <= SIMPLIFIED);
+        }
     }
 
     #[test]
     fn the_header_is_in_pixels_and_the_view_box_in_units() {
-        let svg = render((300.0, 200.0), |_| Ok(())).unwrap();
+        let svg = drawn(|_| {});
         assert!(svg.contains("width=\"300\" height=\"200\" viewBox=\"0 0 3000 2000\""));
         assert!(svg.trim_end().ends_with("</svg>"));
     }
 
     #[test]
+    fn paths_are_relative_and_end_where_the_line_does() {
+        assert_eq!(path(&[(1.0, 2.0), (1.04, 2.0), (3.0, -1.0)]), "M10 20l0 0 20 -30");
+        let svg = drawn(|c| c.line(&[(0.0, 0.0), (5.0, 5.0)], &Style::solid(BLUE).alpha(0.5)));
+        assert!(
+            svg.contains("d=\"M0 0l50 50\" stroke=\"#0072b2\" stroke-width=\"20\" stroke-opacity=\"0.50\""),
+            "{svg}"
+        );
+    }
+
+    #[test]
     fn markup_in_text_is_escaped() {
-        let svg =
-            render((300.0, 200.0), |c| c.text("a < b & c", (10.0, 10.0), 14.0, Anchor::Start, Colour(0, 0, 0), false))
-                .unwrap();
+        let svg = drawn(|c| c.text("a < b & c", (10.0, 10.0), 14.0, Anchor::Start, Colour(0, 0, 0), false));
         assert!(svg.contains("a &lt; b &amp; c"));
+    }
+
+    #[test]
+    fn long_text_is_broken_at_spaces() {
+        let lines = wrapped("one two three four five six", 10.0, 60.0);
+        assert!(lines.len() > 1 && lines.iter().all(|l| text_width(l, 10.0) <= 60.0));
+        assert_eq!(lines.join(" "), "one two three four five six");
     }
 }

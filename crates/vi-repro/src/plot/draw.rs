@@ -1,19 +1,22 @@
 //! Draws one panel into its rectangle.
 
 use super::axis::{Scale, Span, Tick};
-use super::canvas::{Anchor, Canvas, Px, Rect, text_width};
+use super::bitmap::{Bitmap, CLEAR};
+use super::canvas::{Anchor, Canvas, Px, Rect, text_width, wrapped};
 use super::clip::{clip_line, clip_polygon, inside};
 use super::contour::Grid;
-use super::palette::{BLACK, Colour, GREY, Marker, PALE, Style, WHITE};
+use super::palette::{BLACK, GREY, Marker, PALE, Style};
 use super::panel::{Layer, Panel, Ramp, Shape};
 use crate::error::{ReproError, same_length};
 
 pub(super) const TICK_SIZE: f64 = 12.5;
 pub(super) const LABEL_SIZE: f64 = 14.0;
 pub(super) const TITLE_SIZE: f64 = 15.0;
-/// Colours a heat map is quantised to, so that equal neighbours merge into one rectangle.
-const HEAT_STEPS: f64 = 40.0;
+/// Steps from one end of a heat map's ramp to the other.
+const HEAT_STEPS: u8 = 80;
 const BAR_WIDTH: f64 = 14.0;
+const TITLE_LINE: f64 = 18.0;
+const TICK_LINE: f64 = 13.5;
 
 struct Frame {
     x: Span,
@@ -31,7 +34,7 @@ impl Frame {
 }
 
 /// Draws `panel` with its title, axes and labels inside `outer`.
-pub(super) fn panel(canvas: &Canvas<'_>, panel: &Panel, outer: &Rect) -> Result<(), ReproError> {
+pub(super) fn panel(canvas: &Canvas, panel: &Panel, outer: &Rect) -> Result<(), ReproError> {
     for layer in &panel.layers {
         let (what, lengths) = layer.lengths();
         for n in &lengths {
@@ -44,17 +47,19 @@ pub(super) fn panel(canvas: &Canvas<'_>, panel: &Panel, outer: &Rect) -> Result<
     let height = outer.height();
     let y_most = if panel.y.categories.is_empty() { most((height - 90.0) / 42.0) } else { 2 };
     let y_ticks = ticks(&panel.y.categories, &y, y_most);
-    let widest = y_ticks.iter().map(|t| text_width(&t.label, TICK_SIZE)).fold(0.0, f64::max);
+    let tick_width = |t: &Tick| widest(&wrapped_label(t, &panel.y.categories, outer.width()), TICK_SIZE);
+    let widest_tick = y_ticks.iter().map(tick_width).fold(0.0, f64::max);
     let label_room = if panel.y.label.is_empty() { 6.0 } else { 26.0 };
     let bar_room = if panel.layers.iter().any(|l| matches!(l.shape, Shape::Heat { bar: true, .. })) {
         BAR_WIDTH + 52.0
     } else {
         0.0
     };
+    let title = title(panel, outer);
     let plot = Rect {
-        left: outer.left + label_room + widest.max(24.0) + 12.0,
+        left: outer.left + label_room + widest_tick.max(24.0) + 12.0,
         right: outer.right - 14.0 - bar_room,
-        top: outer.top + if panel.title.is_empty() { 10.0 } else { 32.0 },
+        top: outer.top + 10.0 + TITLE_LINE * title.len() as f64 + if title.is_empty() { 0.0 } else { 4.0 },
         bottom: outer.bottom - if panel.x.label.is_empty() { 28.0 } else { 48.0 },
     };
     if panel.equal && x.scale == Scale::Linear && y.scale == Scale::Linear {
@@ -64,12 +69,35 @@ pub(super) fn panel(canvas: &Canvas<'_>, panel: &Panel, outer: &Rect) -> Result<
     let frame = Frame { x, y, plot };
     let x_ticks = ticks(&panel.x.categories, &x, most(plot.width() / 48.0));
 
-    grid_lines(canvas, &frame, &x_ticks, &y_ticks)?;
+    grid_lines(canvas, &frame, &x_ticks, &y_ticks);
+    // On a bitmap, which stays as it is on a dark screen, ink stays ink.
+    canvas.keep_ink(panel.layers.iter().any(|l| matches!(l.shape, Shape::Heat { .. })));
     for layer in &panel.layers {
-        self::layer(canvas, &frame, layer)?;
+        self::layer(canvas, &frame, layer);
     }
-    axes(canvas, panel, &frame, (&x_ticks, &y_ticks), outer)?;
-    floor_note(canvas, panel, &frame)
+    canvas.keep_ink(false);
+    axes(canvas, panel, &frame, (&x_ticks, &y_ticks), outer);
+    for (i, line) in title.iter().enumerate() {
+        let at = (f64::midpoint(plot.left, plot.right), outer.top + 14.0 + TITLE_LINE * i as f64);
+        canvas.text(line, at, TITLE_SIZE, Anchor::Middle, BLACK, true);
+    }
+    notes(canvas, panel, &frame);
+    Ok(())
+}
+
+/// The title in lines that fit the panel.
+fn title(panel: &Panel, outer: &Rect) -> Vec<String> {
+    // Bold letters are a little wider.
+    wrapped(&panel.title, 1.06 * TITLE_SIZE, outer.width() - 16.0)
+}
+
+fn widest(lines: &[String], size: f64) -> f64 {
+    lines.iter().map(|l| text_width(l, size)).fold(0.0, f64::max)
+}
+
+/// The label of a tick on the y axis; a category's name takes at most a third of the panel's width.
+fn wrapped_label(tick: &Tick, categories: &[String], width: f64) -> Vec<String> {
+    if categories.is_empty() { vec![tick.label.clone()] } else { wrapped(&tick.label, TICK_SIZE, width / 3.0) }
 }
 
 /// The range of the x axis (`horizontal`) or the y axis; a heat map fills its panel.
@@ -115,183 +143,201 @@ fn equalise(x: &mut Span, y: &mut Span, plot: &Rect) {
     }
 }
 
-fn grid_lines(canvas: &Canvas<'_>, f: &Frame, xs: &[Tick], ys: &[Tick]) -> Result<(), ReproError> {
+fn grid_lines(canvas: &Canvas, f: &Frame, xs: &[Tick], ys: &[Tick]) {
     let thin = Style::solid(PALE).width(0.8);
     for t in xs.iter().filter(|t| !t.label.is_empty()) {
         let x = f.at(t.at, f.y.lo).0;
-        canvas.line(&[(x, f.plot.top), (x, f.plot.bottom)], &thin)?;
+        canvas.line(&[(x, f.plot.top), (x, f.plot.bottom)], &thin);
     }
     for t in ys.iter().filter(|t| !t.label.is_empty()) {
         let y = f.at(f.x.lo, t.at).1;
-        canvas.line(&[(f.plot.left, y), (f.plot.right, y)], &thin)?;
+        canvas.line(&[(f.plot.left, y), (f.plot.right, y)], &thin);
     }
-    Ok(())
 }
 
-fn axes(
-    canvas: &Canvas<'_>,
-    panel: &Panel,
-    f: &Frame,
-    (xs, ys): (&[Tick], &[Tick]),
-    outer: &Rect,
-) -> Result<(), ReproError> {
+fn axes(canvas: &Canvas, panel: &Panel, f: &Frame, (xs, ys): (&[Tick], &[Tick]), outer: &Rect) {
     let ink = Style::solid(BLACK).width(1.0);
     let p = &f.plot;
-    canvas.frame(p, &ink)?;
-    for t in xs {
+    canvas.frame(p, &ink);
+    // Names that would run into each other are written on two levels.
+    let crowded = !panel.x.categories.is_empty()
+        && xs.iter().any(|t| text_width(&t.label, TICK_SIZE) > p.width() / xs.len() as f64 - 4.0);
+    for (i, t) in xs.iter().enumerate() {
         let x = f.at(t.at, f.y.lo).0;
         let length = if t.label.is_empty() { 3.0 } else { 5.0 };
-        canvas.line(&[(x, p.bottom), (x, p.bottom + length)], &ink)?;
-        canvas.text(&t.label, (x, p.bottom + 16.0), TICK_SIZE, Anchor::Middle, BLACK, false)?;
+        canvas.line(&[(x, p.bottom), (x, p.bottom + length)], &ink);
+        let lower = if crowded && i % 2 == 1 { TICK_LINE } else { 0.0 };
+        canvas.text(&t.label, (x, p.bottom + 14.0 + lower), TICK_SIZE, Anchor::Middle, BLACK, false);
     }
     for t in ys {
         let y = f.at(f.x.lo, t.at).1;
         let length = if t.label.is_empty() { 3.0 } else { 5.0 };
-        canvas.line(&[(p.left - length, y), (p.left, y)], &ink)?;
-        canvas.text(&t.label, (p.left - 8.0, y), TICK_SIZE, Anchor::End, BLACK, false)?;
+        canvas.line(&[(p.left - length, y), (p.left, y)], &ink);
+        let lines = wrapped_label(t, &panel.y.categories, outer.width());
+        let first = y - TICK_LINE * (lines.len() as f64 - 1.0) / 2.0;
+        for (i, line) in lines.iter().enumerate() {
+            let at = (p.left - 8.0, first + TICK_LINE * i as f64);
+            canvas.text(line, at, TICK_SIZE, Anchor::End, BLACK, false);
+        }
     }
     let (cx, cy) = (f64::midpoint(p.left, p.right), f64::midpoint(p.top, p.bottom));
-    canvas.text(&panel.title, (cx, outer.top + 17.0), TITLE_SIZE, Anchor::Middle, BLACK, true)?;
-    canvas.text(&panel.x.label, (cx, p.bottom + 36.0), LABEL_SIZE, Anchor::Middle, BLACK, false)?;
-    canvas.text_upwards(&panel.y.label, (outer.left + 14.0, cy), LABEL_SIZE, BLACK)
+    canvas.text(&panel.x.label, (cx, p.bottom + 36.0), LABEL_SIZE, Anchor::Middle, BLACK, false);
+    canvas.text_upwards(&panel.y.label, (outer.left + 14.0, cy), LABEL_SIZE, BLACK);
 }
 
-/// Says so when a logarithmic axis had to put values at its floor.
-fn floor_note(canvas: &Canvas<'_>, panel: &Panel, f: &Frame) -> Result<(), ReproError> {
-    let clipped = |span: &Span, horizontal| {
-        span.scale == Scale::Log && panel.layers.iter().any(|l| l.values(horizontal).iter().any(|v| *v <= 0.0))
-    };
-    if clipped(&f.x, true) || clipped(&f.y, false) {
-        let at = (f.plot.left + 8.0, f.plot.bottom - 12.0);
-        canvas.text("values ≤ 0 drawn on the floor", at, 12.0, Anchor::Start, GREY, false)?;
+/// Says what the panel does not show where it is: values at an axis' floor, curves and points beyond its ends.
+fn notes(canvas: &Canvas, panel: &Panel, f: &Frame) {
+    let mut notes = Vec::new();
+    for (span, horizontal) in [(&f.x, true), (&f.y, false)] {
+        let low = |v: &f64| span.floor.map_or(span.scale == Scale::Log && *v <= 0.0, |floor| *v < floor);
+        if panel.layers.iter().any(|l| l.values(horizontal).iter().any(low)) {
+            let floor = span.floor.map_or("0".to_owned(), crate::report::number);
+            let sign = if span.floor.is_some() { "<" } else { "≤" };
+            notes.push(format!("values {sign} {floor} drawn on the floor"));
+        }
     }
-    Ok(())
+    let beyond: usize = panel.layers.iter().map(|l| beyond(l, f)).sum();
+    if beyond > 0 {
+        let what = if beyond == 1 { "value lies" } else { "values lie" };
+        notes.push(format!("{beyond} {what} outside the panel"));
+    }
+    for (i, note) in notes.iter().rev().enumerate() {
+        let at = (f.plot.left + 8.0, f.plot.bottom - 12.0 - 14.0 * i as f64);
+        canvas.text(note, at, 12.0, Anchor::Start, GREY, false);
+    }
 }
 
-fn layer(canvas: &Canvas<'_>, f: &Frame, layer: &Layer) -> Result<(), ReproError> {
+/// How many points of a curve or a scatter lie above or below the panel, or beside it.
+fn beyond(layer: &Layer, f: &Frame) -> usize {
+    let slack = 1e-9;
+    let inside = |t: f64| (-slack..=1.0 + slack).contains(&t);
+    match &layer.shape {
+        Shape::Points { x, y, .. } => {
+            let out = |(x, y): &(&f64, &f64)| {
+                let (u, v) = (f.x.fraction(**x), f.y.fraction(**y));
+                u.is_finite() && v.is_finite() && !(inside(u) && inside(v))
+            };
+            x.iter().zip(y).filter(out).count()
+        }
+        // A curve may be cut along x: there it ends where the axis does.
+        Shape::Line { x, y, .. } => {
+            let out = |(x, y): &(&f64, &f64)| {
+                let v = f.y.fraction(**y);
+                inside(f.x.fraction(**x)) && v.is_finite() && !inside(v)
+            };
+            x.iter().zip(y).filter(out).count()
+        }
+        _ => 0,
+    }
+}
+
+fn layer(canvas: &Canvas, f: &Frame, layer: &Layer) {
     match &layer.shape {
         Shape::Line { x, y, style, marks } => {
             let points: Vec<Px> = x.iter().zip(y).map(|(x, y)| f.at(*x, *y)).collect();
-            polyline(canvas, f, &points, style)?;
+            polyline(canvas, f, &points, style);
             if *marks > 0 && style.marker != Marker::None {
-                for p in points.iter().step_by(*marks).filter(|p| inside(**p, &f.plot)) {
-                    canvas.mark(*p, style, 4.0)?;
-                }
+                let shown: Vec<Px> = points.iter().step_by(*marks).filter(|p| inside(**p, &f.plot)).copied().collect();
+                canvas.marks(&shown, style, 4.0);
             }
-            Ok(())
         }
         Shape::Points { x, y, style, size } => {
-            for p in x.iter().zip(y).map(|(x, y)| f.at(*x, *y)) {
-                if inside(p, &f.plot) {
-                    canvas.mark(p, style, *size)?;
-                }
-            }
-            Ok(())
+            let all = x.iter().zip(y).map(|(x, y)| f.at(*x, *y));
+            canvas.marks(&all.filter(|p| inside(*p, &f.plot)).collect::<Vec<_>>(), style, *size);
         }
         Shape::Band { x, lo, hi, colour, alpha } => {
             let below = x.iter().zip(lo).map(|(x, y)| f.at(*x, *y));
             let above = x.iter().zip(hi).rev().map(|(x, y)| f.at(*x, *y));
             let polygon: Vec<Px> = below.chain(above).collect();
-            canvas.fill(&clip_polygon(&polygon, &f.plot), *colour, *alpha)
+            canvas.fill(&clip_polygon(&polygon, &f.plot), *colour, *alpha);
         }
         Shape::Vertical { at, style } => {
             let x = f.at(*at, f.y.lo).0;
-            polyline(canvas, f, &[(x, f.plot.top), (x, f.plot.bottom)], style)
+            polyline(canvas, f, &[(x, f.plot.top), (x, f.plot.bottom)], style);
         }
         Shape::Horizontal { at, style } => {
             let y = f.at(f.x.lo, *at).1;
-            polyline(canvas, f, &[(f.plot.left, y), (f.plot.right, y)], style)
+            polyline(canvas, f, &[(f.plot.left, y), (f.plot.right, y)], style);
         }
-        Shape::Overlay { lines, style } => lines.iter().try_for_each(|line| {
-            let points: Vec<Px> = line.iter().map(|(x, y)| f.at(*x, *y)).collect();
-            polyline(canvas, f, &points, style)
-        }),
+        Shape::Overlay { lines, style } => {
+            for line in lines {
+                let points: Vec<Px> = line.iter().map(|(x, y)| f.at(*x, *y)).collect();
+                polyline(canvas, f, &points, style);
+            }
+        }
         Shape::Heat { grid, ramp, range, bar } => {
-            heat(canvas, f, grid, ramp, *range)?;
-            if *bar { colour_bar(canvas, f, ramp, *range) } else { Ok(()) }
+            heat(canvas, f, grid, ramp, *range);
+            if *bar {
+                colour_bar(canvas, f, ramp, *range);
+            }
         }
         Shape::Bars { left, right, height, colour, alpha } => {
             for ((l, r), h) in left.iter().zip(right).zip(height) {
                 let (a, b) = (f.at(*l, 0.0), f.at(*r, *h));
                 let corners = [a, (b.0, a.1), b, (a.0, b.1)];
-                canvas.fill(&clip_polygon(&corners, &f.plot), *colour, *alpha)?;
+                canvas.fill(&clip_polygon(&corners, &f.plot), *colour, *alpha);
             }
-            Ok(())
         }
         Shape::Spread { at, lo, hi, style, sideways } => {
             for ((c, lo), hi) in at.iter().zip(lo).zip(hi) {
                 let ends = if *sideways { [f.at(*lo, *c), f.at(*hi, *c)] } else { [f.at(*c, *lo), f.at(*c, *hi)] };
                 let cap = if *sideways { (0.0, 4.0) } else { (4.0, 0.0) };
-                polyline(canvas, f, &ends, style)?;
+                polyline(canvas, f, &ends, style);
                 for e in ends {
-                    let tips = [(e.0 - cap.0, e.1 - cap.1), (e.0 + cap.0, e.1 + cap.1)];
-                    polyline(canvas, f, &tips, style)?;
+                    polyline(canvas, f, &[(e.0 - cap.0, e.1 - cap.1), (e.0 + cap.0, e.1 + cap.1)], style);
                 }
             }
-            Ok(())
         }
         Shape::Text { at, text, colour } => {
             let p = f.at(at.0, at.1);
-            canvas.text(text, p, TICK_SIZE, Anchor::Start, *colour, false)
+            canvas.text(text, p, TICK_SIZE, Anchor::Start, *colour, false);
         }
     }
 }
 
-fn polyline(canvas: &Canvas<'_>, f: &Frame, points: &[Px], style: &Style) -> Result<(), ReproError> {
-    clip_line(points, &f.plot).iter().try_for_each(|piece| canvas.line(piece, style))
+fn polyline(canvas: &Canvas, f: &Frame, points: &[Px], style: &Style) {
+    for piece in clip_line(points, &f.plot) {
+        canvas.line(&piece, style);
+    }
 }
 
-fn heat(canvas: &Canvas<'_>, f: &Frame, grid: &Grid, ramp: &Ramp, (lo, hi): (f64, f64)) -> Result<(), ReproError> {
-    let colour = |v: f64| -> Option<Colour> {
-        let t = ((v - lo) / (hi - lo)).clamp(0.0, 1.0);
-        v.is_finite().then(|| ramp.at((t * HEAT_STEPS).round() / HEAT_STEPS))
+/// The grid as a bitmap, a pixel for each of its points.
+fn heat(canvas: &Canvas, f: &Frame, grid: &Grid, ramp: &Ramp, (lo, hi): (f64, f64)) {
+    let index = |v: f64| {
+        let t = ((v - lo) / (hi - lo)).clamp(0.0, 1.0) * f64::from(HEAT_STEPS);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and HEAT_STEPS")]
+        let step = t.round() as u8;
+        if v.is_finite() { step } else { CLEAR }
     };
-    for j in 0..grid.ys.len() {
-        let (bottom, top) = cell(&grid.ys, j);
-        let mut start = 0;
-        for i in 0..grid.xs.len() {
-            let here = colour(grid.at(i, j));
-            let ends = i + 1 == grid.xs.len() || colour(grid.at(i + 1, j)) != here;
-            if !ends {
-                continue;
-            }
-            let (a, b) = (f.at(cell(&grid.xs, start).0, top), f.at(cell(&grid.xs, i).1, bottom));
-            start = i + 1;
-            // Half a pixel of overlap hides the seams between rectangles.
-            let polygon = [a, (b.0 + 0.5, a.1), (b.0 + 0.5, b.1 + 0.5), (a.0, b.1 + 0.5)];
-            if let Some(c) = here {
-                canvas.fill(&clip_polygon(&polygon, &f.plot), c, 1.0)?;
-            }
-        }
-    }
-    Ok(())
+    let (nx, ny) = (grid.xs.len(), grid.ys.len());
+    let indices = (0..ny).rev().flat_map(|j| (0..nx).map(move |i| (i, j))).map(|(i, j)| index(grid.at(i, j)));
+    let palette = (0..=HEAT_STEPS).map(|step| ramp.at(f64::from(step) / f64::from(HEAT_STEPS))).collect();
+    let bitmap = Bitmap::new(nx, indices.collect(), palette);
+    // Half a cell beyond the outer points.
+    let (left, right) = ends(&grid.xs);
+    let (bottom, top) = ends(&grid.ys);
+    let (a, b) = (f.at(left, top), f.at(right, bottom));
+    canvas.image(&bitmap, &Rect { left: a.0, top: a.1, right: b.0, bottom: b.1 }, &f.plot);
 }
 
-/// Where the cell round grid line `i` begins and ends.
-fn cell(at: &[f64], i: usize) -> (f64, f64) {
-    let before = if i == 0 { at[0] } else { f64::midpoint(at[i - 1], at[i]) };
-    let after = at.get(i + 1).map_or(at[i], |next| f64::midpoint(at[i], *next));
-    (before, after)
+/// Where the cells round evenly spaced points begin and end.
+fn ends(at: &[f64]) -> (f64, f64) {
+    let (first, last) = (at[0], at[at.len() - 1]);
+    let half = (last - first) / (at.len() as f64 - 1.0) / 2.0;
+    (first - half, last + half)
 }
 
-fn colour_bar(canvas: &Canvas<'_>, f: &Frame, ramp: &Ramp, (lo, hi): (f64, f64)) -> Result<(), ReproError> {
+fn colour_bar(canvas: &Canvas, f: &Frame, ramp: &Ramp, (lo, hi): (f64, f64)) {
     let p = &f.plot;
     let bar = Rect { left: p.right + 12.0, right: p.right + 12.0 + BAR_WIDTH, ..*p };
-    canvas.fill_rect(&bar, WHITE, 1.0)?;
-    let mut step = 0.0;
-    while step <= HEAT_STEPS {
-        let (a, b) = (step / (HEAT_STEPS + 1.0), (step + 1.0) / (HEAT_STEPS + 1.0));
-        let stripe = Rect { top: bar.bottom - b * bar.height(), bottom: bar.bottom - a * bar.height() + 0.3, ..bar };
-        canvas.fill_rect(&stripe, ramp.at(step / HEAT_STEPS), 1.0)?;
-        step += 1.0;
-    }
+    let palette = (0..=HEAT_STEPS).map(|step| ramp.at(f64::from(step) / f64::from(HEAT_STEPS))).collect();
+    canvas.image(&Bitmap::new(1, (0..=HEAT_STEPS).rev().collect(), palette), &bar, &bar);
     let ink = Style::solid(BLACK).width(1.0);
-    canvas.frame(&bar, &ink)?;
-    let span = Span { scale: Scale::Linear, lo, hi };
+    canvas.frame(&bar, &ink);
+    let span = Span { scale: Scale::Linear, lo, hi, floor: None };
     for t in span.ticks(6) {
         let y = bar.bottom - span.fraction(t.at) * bar.height();
-        canvas.line(&[(bar.right, y), (bar.right + 4.0, y)], &ink)?;
-        canvas.text(&t.label, (bar.right + 7.0, y), TICK_SIZE, Anchor::Start, BLACK, false)?;
+        canvas.line(&[(bar.right, y), (bar.right + 4.0, y)], &ink);
+        canvas.text(&t.label, (bar.right + 7.0, y), TICK_SIZE, Anchor::Start, BLACK, false);
     }
-    Ok(())
 }

@@ -1,15 +1,45 @@
 //! A picture: rows of panels under one title, over one legend.
 
-use super::canvas::{Anchor, Canvas, Rect, render, text_width};
+use super::canvas::{Anchor, Canvas, Rect, render, text_width, wrapped};
 use super::draw::{LABEL_SIZE, panel};
 use super::palette::BLACK;
 use super::panel::{Key, Panel};
 use crate::error::ReproError;
 
-const WIDTH: f64 = 1080.0;
 const LEGEND_ROW: f64 = 24.0;
 const SAMPLE: f64 = 34.0;
 const GAP: f64 = 26.0;
+const TITLE_SIZE: f64 = 17.0;
+const TITLE_LINE: f64 = 21.0;
+
+/// For which screen a picture is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// 1080 pixels: the panels of a row side by side.
+    Wide,
+    /// 420 pixels: every panel below the one before.
+    Narrow,
+}
+
+impl Layout {
+    const fn width(self) -> f64 {
+        match self {
+            Self::Wide => 1080.0,
+            Self::Narrow => 420.0,
+        }
+    }
+}
+
+/// A drawn picture.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The text of an SVG file.
+    pub svg: String,
+    /// Width in pixels.
+    pub width: f64,
+    /// Height in pixels.
+    pub height: f64,
+}
 
 /// Rows of panels; every label used in them appears once in the legend below.
 #[derive(Clone, Debug)]
@@ -19,7 +49,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A picture 1080 pixels wide with no panels yet.
+    /// A picture with no panels yet.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), rows: Vec::new() }
     }
@@ -31,37 +61,58 @@ impl Figure {
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// The picture, laid out for a wide or a narrow screen.
     ///
     /// # Errors
     /// [`ReproError::NothingToDraw`] for a figure, row or axis without anything finite to show;
-    /// [`ReproError::Length`] for columns of different lengths; [`ReproError::Range`] for an
-    /// impossible axis; [`ReproError::Backend`] if the back end fails.
-    pub fn to_svg(&self) -> Result<String, ReproError> {
+    /// [`ReproError::Length`] for columns of different lengths; [`ReproError::Range`] for an impossible axis.
+    pub fn draw(&self, layout: Layout) -> Result<Picture, ReproError> {
         if self.rows.is_empty() || self.rows.iter().any(|(_, p)| p.is_empty()) {
             return Err(ReproError::NothingToDraw { panel: self.title.clone(), what: "the figure".to_owned() });
         }
-        let keys = self.keys();
-        let legend = legend_rows(&keys);
-        let head = if self.title.is_empty() { 6.0 } else { 36.0 };
+        let width = layout.width();
+        let legend = legend_rows(&self.keys(), width);
+        let title = wrapped(&self.title, 1.06 * TITLE_SIZE, width - 16.0);
+        let head = 9.0 + TITLE_LINE * title.len() as f64;
         let foot = if legend.is_empty() { 6.0 } else { legend.len() as f64 * LEGEND_ROW + 10.0 };
-        let rows: f64 = self.rows.iter().map(|(h, _)| h).sum();
-        let height = head + rows + foot;
-        render((WIDTH, height), |canvas| {
-            let middle = (WIDTH / 2.0, 19.0);
-            canvas.text(&self.title, middle, 17.0, Anchor::Middle, BLACK, true)?;
-            let mut top = head;
-            for (height, panels) in &self.rows {
-                let width = WIDTH / panels.len() as f64;
-                for (i, p) in panels.iter().enumerate() {
-                    let left = i as f64 * width;
-                    let outer = Rect { left, top, right: left + width, bottom: top + height };
-                    panel(canvas, p, &outer)?;
-                }
-                top += height;
+        let places = self.places(layout, head);
+        let height = places.last().map_or(head, |(_, outer)| outer.bottom) + foot;
+        let svg = render((width, height), |canvas| {
+            for (i, line) in title.iter().enumerate() {
+                let at = (width / 2.0, 19.0 + TITLE_LINE * i as f64);
+                canvas.text(line, at, TITLE_SIZE, Anchor::Middle, BLACK, true);
             }
-            draw_legend(canvas, &legend, top + LEGEND_ROW / 2.0)
-        })
+            for (p, outer) in &places {
+                panel(canvas, p, outer)?;
+            }
+            draw_legend(canvas, &legend, width, height - foot + LEGEND_ROW / 2.0);
+            Ok::<_, ReproError>(())
+        })?;
+        Ok(Picture { svg, width, height })
+    }
+
+    /// Where each panel goes, below `top`.
+    fn places(&self, layout: Layout, mut top: f64) -> Vec<(&Panel, Rect)> {
+        let mut places = Vec::new();
+        for (height, panels) in &self.rows {
+            match layout {
+                Layout::Wide => {
+                    let width = layout.width() / panels.len() as f64;
+                    for (i, p) in panels.iter().enumerate() {
+                        let left = i as f64 * width;
+                        places.push((p, Rect { left, top, right: left + width, bottom: top + height }));
+                    }
+                    top += height;
+                }
+                Layout::Narrow => {
+                    for p in panels {
+                        places.push((p, Rect { left: 0.0, top, right: layout.width(), bottom: top + height }));
+                        top += height;
+                    }
+                }
+            }
+        }
+        places
     }
 
     /// Labels in order of first use, each with its sample.
@@ -92,49 +143,51 @@ fn entry_width(label: &str) -> f64 {
     SAMPLE + 8.0 + text_width(label, LABEL_SIZE) + GAP
 }
 
-fn legend_rows(keys: &[(String, Key)]) -> Vec<Vec<(String, Key)>> {
+fn legend_rows(keys: &[(String, Key)], width: f64) -> Vec<Vec<(String, Key)>> {
     let mut rows: Vec<Vec<(String, Key)>> = Vec::new();
     let mut room = 0.0;
     for (label, key) in keys {
-        let width = entry_width(label);
+        let entry = entry_width(label);
         match rows.last_mut() {
-            Some(row) if width <= room => row.push((label.clone(), *key)),
+            Some(row) if entry - GAP <= room => row.push((label.clone(), *key)),
             _ => {
                 rows.push(vec![(label.clone(), *key)]);
-                room = WIDTH - 20.0;
+                room = width - 20.0;
             }
         }
-        room -= width;
+        room -= entry;
     }
     rows
 }
 
-fn draw_legend(canvas: &Canvas<'_>, rows: &[Vec<(String, Key)>], first: f64) -> Result<(), ReproError> {
+fn draw_legend(canvas: &Canvas, rows: &[Vec<(String, Key)>], width: f64, first: f64) {
     for (i, row) in rows.iter().enumerate() {
         let y = first + i as f64 * LEGEND_ROW;
         let total: f64 = row.iter().map(|(l, _)| entry_width(l)).sum::<f64>() - GAP;
-        let mut x = (WIDTH - total) / 2.0;
+        let mut x = ((width - total) / 2.0).max(8.0);
         for (label, key) in row {
-            sample(canvas, key, x, y)?;
+            sample(canvas, key, x, y);
             let at = (x + SAMPLE + 8.0, y);
-            canvas.text(label, at, LABEL_SIZE, Anchor::Start, BLACK, false)?;
+            // A label that is wider than the picture is written smaller.
+            let room = width - at.0 - 6.0;
+            let size = LABEL_SIZE * (room / text_width(label, LABEL_SIZE)).min(1.0);
+            canvas.text(label, at, size, Anchor::Start, BLACK, false);
             x += entry_width(label);
         }
     }
-    Ok(())
 }
 
-fn sample(canvas: &Canvas<'_>, key: &Key, x: f64, y: f64) -> Result<(), ReproError> {
+fn sample(canvas: &Canvas, key: &Key, x: f64, y: f64) {
     let middle = (x + SAMPLE / 2.0, y);
     match key {
         Key::Line(style) => {
-            canvas.line(&[(x, y), (x + SAMPLE, y)], style)?;
-            canvas.mark(middle, style, 4.0)
+            canvas.line(&[(x, y), (x + SAMPLE, y)], style);
+            canvas.marks(&[middle], style, 4.0);
         }
-        Key::Points(style) => canvas.mark(middle, style, 4.5),
+        Key::Points(style) => canvas.marks(&[middle], style, 4.5),
         Key::Fill(colour, alpha) => {
             let r = Rect { left: x + 4.0, right: x + SAMPLE - 4.0, top: y - 6.0, bottom: y + 6.0 };
-            canvas.fill_rect(&r, *colour, *alpha)
+            canvas.fill_rect(&r, *colour, *alpha);
         }
     }
 }
@@ -155,28 +208,52 @@ mod tests {
 
     #[test]
     fn a_figure_draws_titles_ticks_and_one_legend_entry_per_label() {
-        let svg = chart(&[1.0, 0.1, 0.01]).to_svg().unwrap();
-        assert_eq!(svg.matches(">\nEKF\n<").count(), 1);
-        assert_eq!(svg.matches(">\nLaplace (batch)\n<").count(), 1);
-        assert_eq!(svg.matches(">\n0.01\n<").count(), 2);
+        let svg = chart(&[1.0, 0.1, 0.01]).draw(Layout::Wide).unwrap().svg;
+        assert_eq!(svg.matches(">EKF<").count(), 1);
+        assert_eq!(svg.matches(">Laplace (batch)<").count(), 1);
+        assert_eq!(svg.matches(">0.01<").count(), 2);
         assert!(!svg.contains("floor"));
     }
 
     #[test]
     fn non_positive_values_on_a_log_axis_are_clipped_with_a_note() {
-        let svg = chart(&[1.0, 0.0, -2.0, f64::NAN, 0.01]).to_svg().unwrap();
+        let svg = chart(&[1.0, 0.0, -2.0, f64::NAN, 0.01]).draw(Layout::Wide).unwrap().svg;
         assert!(svg.contains("values ≤ 0 drawn on the floor"));
         assert!(!svg.contains("NaN"));
     }
 
     #[test]
+    fn a_narrow_picture_stacks_its_panels_and_says_the_same() {
+        let figure = chart(&[1.0, 0.1, 0.01]);
+        let (wide, narrow) = (figure.draw(Layout::Wide).unwrap(), figure.draw(Layout::Narrow).unwrap());
+        assert_eq!((wide.width, narrow.width), (1080.0, 420.0));
+        assert!(narrow.height > wide.height + 290.0);
+        for text in [">EKF<", ">Laplace (batch)<", ">observations<", ">KL<"] {
+            assert_eq!(wide.svg.contains(text), narrow.svg.contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_outside_an_axis_are_counted_and_a_floor_is_named() {
+        let axis = Axis::linear("v").range(0.0, 1.0);
+        let p =
+            Panel::new("p", Axis::linear("t"), axis).line(&[0.0, 1.0, 2.0], &[0.5, 2.0, 0.2], Method::Ekf.style(), "");
+        let svg = Figure::new("f").row(200.0, vec![p]).draw(Layout::Wide).unwrap().svg;
+        assert!(svg.contains("1 value lies outside the panel"));
+        let axis = Axis::log("v").floor(1e-3);
+        let p = Panel::new("p", Axis::linear("t"), axis).line(&[0.0, 1.0], &[0.5, 1e-7], Method::Ekf.style(), "");
+        let svg = Figure::new("f").row(200.0, vec![p]).draw(Layout::Wide).unwrap().svg;
+        assert!(svg.contains("values &lt; 0.00100 drawn on the floor"), "{svg}");
+    }
+
+    #[test]
     fn nothing_to_draw_is_a_typed_error() {
-        assert!(matches!(Figure::new("f").to_svg(), Err(ReproError::NothingToDraw { .. })));
+        assert!(matches!(Figure::new("f").draw(Layout::Wide), Err(ReproError::NothingToDraw { .. })));
         let empty = Figure::new("f").row(200.0, vec![Panel::new("p", Axis::linear("x"), Axis::linear("y"))]);
-        assert!(matches!(empty.to_svg(), Err(ReproError::NothingToDraw { .. })));
+        assert!(matches!(empty.draw(Layout::Wide), Err(ReproError::NothingToDraw { .. })));
         let p =
             Panel::new("p", Axis::linear("x"), Axis::linear("y")).line(&[1.0, 2.0], &[1.0], Method::Ekf.style(), "");
         let uneven = Figure::new("f").row(200.0, vec![p]);
-        assert!(matches!(uneven.to_svg(), Err(ReproError::Length { .. })));
+        assert!(matches!(uneven.draw(Layout::Wide), Err(ReproError::Length { .. })));
     }
 }

@@ -22,6 +22,8 @@ pub const BLUE: Colour = Colour(0, 114, 178);
 pub const VERMILLION: Colour = Colour(213, 94, 0);
 /// Okabe-Ito reddish purple.
 pub const PURPLE: Colour = Colour(204, 121, 167);
+/// A brown apart from all of them, for the one method more.
+pub const BROWN: Colour = Colour(140, 86, 60);
 /// A neutral grey for truths, contours and reference lines.
 pub const GREY: Colour = Colour(105, 105, 105);
 /// A pale grey for grids.
@@ -29,7 +31,26 @@ pub const PALE: Colour = Colour(224, 224, 224);
 /// Plain white.
 pub const WHITE: Colour = Colour(255, 255, 255);
 
+/// What a colour stands for on every picture of the page.
+pub const LEGEND: &[(Colour, &str)] = &[
+    (BLUE, "the method of the paper, in the form that works"),
+    (SKY, "a variant of it"),
+    (ORANGE, "the same as printed, or by the authors’ rule"),
+    (PURPLE, "what this library adds: sweeps, blocks, refits, tighter bounds"),
+    (GREEN, "another method for streams: extended Kalman filter, natural gradient, online EM"),
+    (BROWN, "quadratic Kalman filter, skip-covariance"),
+    (VERMILLION, "a batch baseline: Laplace, mean field, maximum likelihood, Cholesky sampling"),
+    (BLACK, "the best there is of its kind: batch optimum, exact process, converged EM"),
+    (GREY, "the truth and lines of reference; points of the two classes are dark discs and pale triangles"),
+];
+
 impl Colour {
+    /// Shade `i` of `n` of one colour, from pale to full: for the steps of a number.
+    #[must_use]
+    pub fn shade(self, i: usize, n: usize) -> Self {
+        self.mix(WHITE, 0.62 * (1.0 - (i as f64 + 1.0) / n as f64))
+    }
+
     /// The colour a fraction `t` of the way to `other`; `t` is clamped to `[0, 1]`.
     #[must_use]
     pub fn mix(self, other: Self, t: f64) -> Self {
@@ -241,7 +262,7 @@ impl Method {
             Self::RvgaImplicit => (BLUE, Dash::Solid, Marker::Disc),
             Self::RvgaExplicit => (SKY, Dash::Dashed, Marker::Triangle),
             Self::Ekf => (GREEN, Dash::DashDot, Marker::Square),
-            Self::Qkf => (ORANGE, Dash::Dotted, Marker::Diamond),
+            Self::Qkf => (BROWN, Dash::Dotted, Marker::Diamond),
             Self::Laplace => (VERMILLION, Dash::Long, Marker::None),
             Self::TruePosterior => (GREY, Dash::Solid, Marker::None),
             Self::Map => (BLACK, Dash::Dotted, Marker::Cross),
@@ -249,16 +270,16 @@ impl Method {
             Self::BatchVga => (BLACK, Dash::Long, Marker::None),
             Self::MeanField => (VERMILLION, Dash::Dotted, Marker::Triangle),
             Self::MirrorProx => (PURPLE, Dash::Dashed, Marker::Diamond),
-            Self::NaturalGradient => (BLACK, Dash::DashDot, Marker::Square),
+            Self::NaturalGradient => (GREEN, Dash::Dashed, Marker::Square),
         };
         Style::solid(colour).dash(dash).marker(marker)
     }
 }
 
 /// Style of the points of class 0.
-pub const CLASS_0: Style = Style::solid(BLUE).marker(Marker::Disc);
+pub const CLASS_0: Style = Style::solid(Colour(60, 60, 60)).marker(Marker::Disc);
 /// Style of the points of class 1.
-pub const CLASS_1: Style = Style::solid(ORANGE).marker(Marker::Triangle);
+pub const CLASS_1: Style = Style::solid(Colour(150, 150, 150)).marker(Marker::Triangle);
 
 #[cfg(test)]
 mod tests {

@@ -1,17 +1,21 @@
-//! Numbers, pictures and the page: what is written, and where.
+//! Numbers, pictures and the pages: what is written, and where.
 //!
-//! Each item leaves `PAPER/ITEM.csv` (and further tables), `PAPER/ITEM.svg` and `PAPER/ITEM.json`
-//! under the output folder; `index.html` and `manifest.json` are rebuilt from all records present,
-//! so a run of one item keeps the page of the others.
+//! Each item leaves `PAPER/ITEM.csv` (and further tables), `PAPER/ITEM.svg`, `PAPER/ITEM-narrow.svg` and `PAPER/ITEM.json`
+//! under the output folder; `index.html`, `methods.html` and `manifest.json` are rebuilt from all records present, so a run of
+//! one item keeps the page of the others. An item that was skipped or failed leaves a record that says so.
 
+mod check;
+mod number;
 mod page;
 mod quartiles;
 mod record;
 mod table;
 mod verdict;
 
+pub use check::{Cause, Check, Claim, Correction, Fault, MOST, Otherwise};
+pub use number::number;
 pub use page::rebuild;
-pub use quartiles::quartiles;
-pub use record::{Outcome, Provenance, Record, Shown, read, write};
-pub use table::{Table, cell};
-pub use verdict::{Check, MOST, Verdict, number};
+pub use quartiles::{median, quartiles};
+pub use record::{Outcome, Provenance, Quantity, Record, Shown, State, read, write, write_absent};
+pub use table::{Table, cell, short};
+pub use verdict::{Tally, Verdict};

@@ -16,6 +16,12 @@ pub fn quartiles(values: &[f64]) -> [f64; 3] {
     [at(0.25), at(0.5), at(0.75)]
 }
 
+/// The middle value, as [`quartiles`] has it.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
+    quartiles(values)[1]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,5 +31,6 @@ mod tests {
         assert_eq!(quartiles(&[4.0, 1.0, 2.0, 3.0, 5.0]), [2.0, 3.0, 4.0]);
         assert_eq!(quartiles(&[1.0, f64::INFINITY, f64::INFINITY])[1], f64::INFINITY);
         assert!(quartiles(&[])[1].is_nan());
+        assert_eq!(median(&[5.0, 1.0]), 3.0);
     }
 }

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::check::Check;
 use super::table::Table;
-use super::verdict::{Check, Verdict};
+use super::verdict::Verdict;
 use crate::error::ReproError;
-use crate::plot::Figure;
+use crate::item::{Item, Paper};
+use crate::plot::{Figure, Layout};
 
 /// A small table shown on the page itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +20,57 @@ pub struct Shown {
     pub rows: Vec<Vec<String>>,
 }
 
+/// A number in its four forms; an empty form is one that does not exist.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// What it is, with its unit.
+    pub name: String,
+    /// As the paper prints it.
+    pub paper: String,
+    /// As the authors' program computes it.
+    pub authors: String,
+    /// Ours, by the equations as printed.
+    pub printed: String,
+    /// Ours, by what works.
+    pub works: String,
+}
+
+impl Quantity {
+    /// A quantity with none of its forms yet.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// As the paper prints it.
+    #[must_use]
+    pub fn paper(mut self, text: impl Into<String>) -> Self {
+        self.paper = text.into();
+        self
+    }
+
+    /// As the authors' program computes it.
+    #[must_use]
+    pub fn authors(mut self, text: impl Into<String>) -> Self {
+        self.authors = text.into();
+        self
+    }
+
+    /// Ours, by the equations as printed.
+    #[must_use]
+    pub fn printed(mut self, text: impl Into<String>) -> Self {
+        self.printed = text.into();
+        self
+    }
+
+    /// Ours, by what works.
+    #[must_use]
+    pub fn works(mut self, text: impl Into<String>) -> Self {
+        self.works = text.into();
+        self
+    }
+}
+
 /// What the function of an item returns: numbers, picture, words and checks.
 #[derive(Debug)]
 pub struct Outcome {
@@ -25,14 +78,18 @@ pub struct Outcome {
     pub summary: String,
     /// What the picture shows.
     pub caption: String,
-    /// What the paper claims of it, in the paper's words where they are short.
-    pub claim: String,
+    /// What the paper says of it, in the paper's words where they are short.
+    pub quote: String,
     /// Remarks: settings that differ from the print, conventions, what to look at.
     pub notes: Vec<String>,
-    /// The claim taken apart and held against the numbers.
-    pub checks: Vec<Check>,
-    /// Checks of what this library adds to the paper.
-    pub beyond: Vec<Check>,
+    /// What the paper says, taken apart and held against the numbers.
+    pub claims: Vec<Check>,
+    /// What this library promises of itself; one that does not hold fails the run.
+    pub promises: Vec<Check>,
+    /// What else the numbers say of the methods, promised by nobody.
+    pub findings: Vec<Check>,
+    /// The numbers that stand in print or that the authors' program gives, beside ours.
+    pub quantities: Vec<Quantity>,
     /// The numbers most worth reading.
     pub shown: Shown,
     /// All the numbers, to be written as CSV.
@@ -58,6 +115,28 @@ pub struct Provenance {
     pub seconds: f64,
 }
 
+/// Whether an item was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// It was.
+    Made,
+    /// It was skipped, for this reason.
+    Skipped(String),
+    /// It failed, for this reason.
+    Failed(String),
+}
+
+/// A picture beside the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PictureFile {
+    /// Relative to the page.
+    pub path: String,
+    /// Width in pixels.
+    pub width: f64,
+    /// Height in pixels.
+    pub height: f64,
+}
+
 /// An item as the page needs it, stored beside its picture as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -67,67 +146,114 @@ pub struct Record {
     pub id: String,
     /// Title of the item.
     pub title: String,
+    /// Its source file, from the folder of the sources.
+    pub code: String,
+    /// Whether it was made; if not, all that follows but the provenance is empty.
+    pub state: State,
     /// See [`Outcome::summary`].
     pub summary: String,
     /// See [`Outcome::caption`].
     pub caption: String,
-    /// See [`Outcome::claim`].
-    pub claim: String,
+    /// See [`Outcome::quote`].
+    pub quote: String,
     /// See [`Outcome::notes`].
     pub notes: Vec<String>,
-    /// See [`Outcome::checks`].
-    pub checks: Vec<Check>,
-    /// See [`Outcome::beyond`].
-    pub beyond: Vec<Check>,
-    /// The verdict of the checks of the paper's claim together; of the others where the paper claims nothing.
-    pub verdict: Verdict,
+    /// See [`Outcome::claims`].
+    pub claims: Vec<Check>,
+    /// See [`Outcome::promises`].
+    pub promises: Vec<Check>,
+    /// See [`Outcome::findings`].
+    pub findings: Vec<Check>,
+    /// See [`Outcome::quantities`].
+    pub quantities: Vec<Quantity>,
     /// See [`Outcome::shown`].
     pub shown: Shown,
-    /// The picture, relative to the page.
-    pub picture: String,
+    /// The pictures for a wide and for a narrow screen.
+    pub pictures: Vec<PictureFile>,
     /// The tables, relative to the page.
     pub tables: Vec<String>,
     /// How the item was made.
     pub provenance: Provenance,
 }
 
-/// Writes the tables, then the picture, then the record of an item under `out`.
+impl Record {
+    /// A record without content.
+    fn new(paper: &Paper, item: &Item, state: State, provenance: Provenance) -> Self {
+        Self {
+            paper: paper.id.to_owned(),
+            id: item.id.to_owned(),
+            title: item.title.to_owned(),
+            code: item.code.to_owned(),
+            state,
+            summary: String::new(),
+            caption: String::new(),
+            quote: String::new(),
+            notes: Vec::new(),
+            claims: Vec::new(),
+            promises: Vec::new(),
+            findings: Vec::new(),
+            quantities: Vec::new(),
+            shown: Shown::default(),
+            pictures: Vec::new(),
+            tables: Vec::new(),
+            provenance,
+        }
+    }
+
+    /// The promises of this library that do not hold.
+    pub fn broken(&self) -> impl Iterator<Item = &Check> {
+        self.promises.iter().filter(|p| p.verdict != Verdict::Holds)
+    }
+}
+
+/// Writes the tables, then the pictures, then the record of an item under `out`.
 ///
 /// # Errors
 /// Whatever drawing or writing raises, with the file concerned.
 pub fn write(
     out: &Path,
-    (paper, id, title): (&str, &str, &str),
-    outcome: &Outcome,
+    paper: &Paper,
+    item: &Item,
+    outcome: Outcome,
     provenance: Provenance,
 ) -> Result<Record, ReproError> {
-    let folder = out.join(paper);
+    let folder = out.join(paper.id);
     std::fs::create_dir_all(&folder).map_err(|e| io(&folder, e))?;
-    let mut tables = Vec::new();
+    let mut record = Record::new(paper, item, State::Made, provenance);
     for table in &outcome.tables {
         let gap = if table.suffix.is_empty() { "" } else { "-" };
-        let name = format!("{id}{gap}{}.csv", table.suffix);
+        let name = format!("{}{gap}{}.csv", item.id, table.suffix);
         table.write(&folder.join(&name))?;
-        tables.push(format!("{paper}/{name}"));
+        record.tables.push(format!("{}/{name}", paper.id));
     }
-    write_file(&folder.join(format!("{id}.svg")), &outcome.figure.to_svg()?)?;
-    let record = Record {
-        paper: paper.to_owned(),
-        id: id.to_owned(),
-        title: title.to_owned(),
-        summary: outcome.summary.clone(),
-        caption: outcome.caption.clone(),
-        claim: outcome.claim.clone(),
-        notes: outcome.notes.clone(),
-        verdict: Verdict::of(if outcome.checks.is_empty() { &outcome.beyond } else { &outcome.checks }),
-        checks: outcome.checks.clone(),
-        beyond: outcome.beyond.clone(),
-        shown: outcome.shown.clone(),
-        picture: format!("{paper}/{id}.svg"),
-        tables,
-        provenance,
-    };
-    write_json(&folder.join(format!("{id}.json")), &record)?;
+    for (layout, suffix) in [(Layout::Wide, ""), (Layout::Narrow, "-narrow")] {
+        let picture = outcome.figure.draw(layout)?;
+        let name = format!("{}{suffix}.svg", item.id);
+        write_file(&folder.join(&name), &picture.svg)?;
+        let path = format!("{}/{name}", paper.id);
+        record.pictures.push(PictureFile { path, width: picture.width, height: picture.height });
+    }
+    let Outcome { summary, caption, quote, notes, claims, promises, findings, quantities, shown, .. } = outcome;
+    let record = Record { summary, caption, quote, notes, claims, promises, findings, quantities, shown, ..record };
+    write_json(&folder.join(format!("{}.json", item.id)), &record)?;
+    Ok(record)
+}
+
+/// Writes the record of an item that was skipped or failed: the page says so in its place.
+///
+/// # Errors
+/// [`ReproError::Io`] or [`ReproError::Json`] with the file concerned.
+pub fn write_absent(
+    out: &Path,
+    paper: &Paper,
+    item: &Item,
+    state: State,
+    provenance: Provenance,
+) -> Result<Record, ReproError> {
+    let folder = out.join(paper.id);
+    std::fs::create_dir_all(&folder).map_err(|e| io(&folder, e))?;
+    let record = Record::new(paper, item, state, provenance);
+    write_json(&folder.join(format!("{}.json", item.id)), &record)?;
     Ok(record)
 }
 

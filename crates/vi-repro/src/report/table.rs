@@ -69,6 +69,13 @@ pub fn cell(v: f64) -> String {
     if v != 0.0 && !(1e-4..1e15).contains(&size) { format!("{v:e}") } else { format!("{v}") }
 }
 
+/// A number to six digits: for the many cells of a picture's grid.
+#[must_use]
+pub fn short(v: f64) -> String {
+    let text = format!("{v:.5e}");
+    text.parse().map_or(text, cell)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +85,11 @@ mod tests {
         for v in [0.1, -1.0 / 3.0, 1e-300, 6.02e23, f64::MIN_POSITIVE, 0.0, 12345.678] {
             assert_eq!(cell(v).parse::<f64>().unwrap().to_bits(), v.to_bits());
         }
+    }
+
+    #[test]
+    fn short_cells_keep_six_digits() {
+        assert_eq!([1.0 / 3.0, 123_456.789, -2e-9].map(short), ["0.333333", "123457", "-2e-9"]);
     }
 
     #[test]

@@ -1,15 +1,13 @@
-//! Verdicts, computed from numbers.
+//! Verdicts, and how many of each there are.
 
 use serde::{Deserialize, Serialize};
 
-use crate::plot::superscript;
-
-/// What the numbers say about a claim.
+/// What the numbers say about a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// The numbers agree with the claim.
+    /// The numbers agree with it.
     Holds,
-    /// They agree in part: on some data sets, or with some of the claims.
+    /// They agree with it in part: on some data sets, and neither on most nor on few.
     Partly,
     /// They contradict it.
     DoesNotHold,
@@ -20,109 +18,43 @@ impl Verdict {
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
-            Self::Holds => "Holds",
-            Self::Partly => "Partly",
-            Self::DoesNotHold => "Does not hold",
+            Self::Holds => "holds",
+            Self::Partly => "partly",
+            Self::DoesNotHold => "does not hold",
         }
     }
+}
 
-    /// The verdict of several checks together: the common one, or [`Verdict::Partly`] when they differ.
-    ///
-    /// No checks at all show nothing, so they cannot hold.
+/// How many sentences hold, hold partly and do not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Verdicts [`Verdict::Holds`].
+    pub holds: usize,
+    /// Verdicts [`Verdict::Partly`].
+    pub partly: usize,
+    /// Verdicts [`Verdict::DoesNotHold`].
+    pub fails: usize,
+}
+
+impl Tally {
+    /// Counts verdicts.
+    pub fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Self {
+        let mut tally = Self::default();
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Holds => tally.holds += 1,
+                Verdict::Partly => tally.partly += 1,
+                Verdict::DoesNotHold => tally.fails += 1,
+            }
+        }
+        tally
+    }
+
+    /// All together.
     #[must_use]
-    pub fn of(checks: &[Check]) -> Self {
-        let Some(first) = checks.first() else {
-            return Self::DoesNotHold;
-        };
-        if checks.iter().all(|c| c.verdict == first.verdict) { first.verdict } else { Self::Partly }
+    pub const fn total(self) -> usize {
+        self.holds + self.partly + self.fails
     }
-}
-
-/// One claim, the numbers it was held against, and what they say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// The claim, in a sentence.
-    pub claim: String,
-    /// The numbers, in a sentence.
-    pub numbers: String,
-    /// What the numbers say.
-    pub verdict: Verdict,
-}
-
-/// Share of data sets from which a claim about "generally" or "most of the time" holds.
-pub const MOST: f64 = 0.8;
-
-impl Check {
-    /// A claim that is either true or not.
-    pub fn fact(claim: impl Into<String>, holds: bool, numbers: impl Into<String>) -> Self {
-        Self {
-            claim: claim.into(),
-            numbers: numbers.into(),
-            verdict: if holds { Verdict::Holds } else { Verdict::DoesNotHold },
-        }
-    }
-
-    /// A claim that `value` is below `bound`; false when either is NaN.
-    pub fn below(claim: impl Into<String>, what: &str, value: f64, bound: f64) -> Self {
-        let numbers = format!("{what}: {}, bound {}", number(value), number(bound));
-        Self::fact(claim, value < bound, numbers)
-    }
-
-    /// A claim counted over data sets: it holds from a share of [`MOST`], and does not at or below
-    /// `1 − MOST`.
-    pub fn counted(claim: impl Into<String>, count: (usize, usize), numbers: impl Into<String>) -> Self {
-        Self::counted_over(claim, count, numbers, "data sets")
-    }
-
-    /// The same counted over something else, named in the plural.
-    pub fn counted_over(
-        claim: impl Into<String>,
-        (hits, total): (usize, usize),
-        numbers: impl Into<String>,
-        over: &str,
-    ) -> Self {
-        let share = if total == 0 { 0.0 } else { hits as f64 / total as f64 };
-        let verdict = if share >= MOST {
-            Verdict::Holds
-        } else if 1.0 - share >= MOST {
-            Verdict::DoesNotHold
-        } else {
-            Verdict::Partly
-        };
-        let numbers: String = numbers.into();
-        let gap = if numbers.is_empty() { "" } else { "; " };
-        Self { claim: claim.into(), numbers: format!("{numbers}{gap}true on {hits} of {total} {over}"), verdict }
-    }
-}
-
-/// A number for people: four significant digits, powers of ten where they read better.
-#[must_use]
-pub fn number(v: f64) -> String {
-    if v == 0.0 {
-        return "0".to_owned();
-    }
-    if v.is_nan() {
-        return "not a number".to_owned();
-    }
-    let sign = if v < 0.0 { "−" } else { "" };
-    let size = v.abs();
-    if size.is_infinite() {
-        return format!("{sign}∞");
-    }
-    if (1e-3..1e5).contains(&size) {
-        let decimals = match size {
-            s if s >= 1e3 => 0,
-            s if s >= 1e2 => 1,
-            s if s >= 1e1 => 2,
-            s if s >= 1.0 => 3,
-            s if s >= 0.1 => 4,
-            _ => 5,
-        };
-        return format!("{sign}{size:.decimals$}");
-    }
-    let text = format!("{size:.2e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    format!("{sign}{mantissa}·10{}", superscript(exponent))
 }
 
 #[cfg(test)]
@@ -130,37 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_holds_fails_or_is_mixed() {
-        let v = |hits| Check::counted("c", (hits, 20), "").verdict;
-        assert_eq!(v(20), Verdict::Holds);
-        assert_eq!(v(16), Verdict::Holds);
-        assert_eq!(v(15), Verdict::Partly);
-        assert_eq!(v(5), Verdict::Partly);
-        assert_eq!(v(4), Verdict::DoesNotHold);
-        assert_eq!(Check::counted("c", (0, 0), "").verdict, Verdict::DoesNotHold);
-    }
-
-    #[test]
-    fn verdicts_combine() {
-        let yes = Check::fact("a", true, "");
-        let no = Check::fact("b", false, "");
-        assert_eq!(Verdict::of(&[yes.clone(), yes.clone()]), Verdict::Holds);
-        assert_eq!(Verdict::of(&[yes.clone(), no.clone()]), Verdict::Partly);
-        assert_eq!(Verdict::of(&[no.clone(), no]), Verdict::DoesNotHold);
-        assert_eq!(Verdict::of(&[]), Verdict::DoesNotHold);
-    }
-
-    #[test]
-    fn nan_is_below_nothing() {
-        assert_eq!(Check::below("c", "v", f64::NAN, 1.0).verdict, Verdict::DoesNotHold);
-    }
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!(number(0.10643835), "0.1064");
-        assert_eq!(number(62_223.485), "62223");
-        assert_eq!(number(-31.79), "−31.79");
-        assert_eq!(number(1.2e-9), "1.20·10⁻⁹");
-        assert_eq!(number(f64::INFINITY), "∞");
+    fn verdicts_are_counted() {
+        let tally = Tally::of([Verdict::Holds, Verdict::DoesNotHold, Verdict::Holds, Verdict::Partly]);
+        assert_eq!(tally, Tally { holds: 2, partly: 1, fails: 1 });
+        assert_eq!((tally.total(), Tally::of([]).total()), (4, 0));
     }
 }

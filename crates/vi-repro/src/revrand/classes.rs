@@ -11,10 +11,11 @@ use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::Bernoulli;
 use vi_revrand::metrics::error_rate;
 
+use super::claims;
 use super::scores::median;
 use crate::error::ReproError;
 use crate::item::Context;
-use crate::plot::palette::{BLACK, BLUE, Dash, GREEN, Marker, ORANGE, Style, WHITE};
+use crate::plot::palette::{BLUE, CLASS_0, CLASS_1, Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, Ramp, linspace};
 use crate::report::{Check, Outcome, Shown, Table, cell, number};
 
@@ -119,21 +120,23 @@ pub(super) fn classes(ctx: &Context) -> Result<Outcome, ReproError> {
             "{TRAINING} labelled points, the predictive probability of the GLM with {PAIRS} pairs of random features with a length scale for each \
              input, its line at ½ and the true one."
         ),
-        claim: "USPS digits 3 against 5: GLM log loss 0.1138, error 0.0207; logistic regression 0.1734, 0.0362.".into(),
+        quote: "USPS digits 3 against 5: GLM log loss 0.1138, error 0.0207; logistic regression 0.1734, 0.0362.".into(),
         notes: vec![
             "The digits may not be shipped: these are drawn, so the best possible scores are known. Logistic regression is the same model on \
              the inputs and a 1."
                 .into(),
         ],
-        checks: vec![
-            Check::counted(
-                "The GLM’s log loss and error are below logistic regression’s",
-                (better, count),
-                format!("log loss {} against {}", number(model.0), number(line.0)),
-            ),
-            Check::below("Its log loss is near that of the true probabilities", "log loss above it", model.0 - truth.0, 0.06),
+        claims: vec![
+            claims::OVER_LOGISTIC.counted((better, count), format!("log loss {} against {}", number(model.0), number(line.0))),
         ],
-        beyond: Vec::new(),
+        findings: vec![Check::below(
+            "Its log loss is near that of the true probabilities",
+            "log loss above it",
+            model.0 - truth.0,
+            0.06,
+        )],
+        quantities: vec![],
+        promises: Vec::new(),
         shown: Shown {
             head: ["model", "log loss", "error rate"].map(String::from).to_vec(),
             rows: MODELS.iter().zip([truth, model, line]).map(|(name, (loss, error))| vec![(*name).to_owned(), number(loss), number(error)]).collect(),
@@ -172,10 +175,10 @@ fn figure(ctx: &Context) -> Result<Figure, ReproError> {
     let panel =
         Panel::new("Predictive probability of class 1", Axis::linear("first input"), Axis::linear("second input"))
             .equal_scales()
-            .heat(&grid, Ramp { low: ORANGE, middle: WHITE, high: BLUE }, (0.0, 1.0), true)
-            .contours(&grid, &[0.5], Style::solid(BLACK).width(1.6), "GLM at ½")
-            .contours(&truth, &[0.5], Style::solid(GREEN).dash(Dash::Dashed).width(1.6), "truth at ½")
-            .points(&ones.0, &ones.1, Style::solid(BLUE.mix(BLACK, 0.4)).marker(Marker::Disc), 2.2, "class 1")
-            .points(&zeros.0, &zeros.1, Style::solid(ORANGE.mix(BLACK, 0.4)).marker(Marker::Cross), 2.2, "class 0");
+            .heat(&grid, Ramp::PROBABILITY, (0.0, 1.0), true)
+            .contours(&grid, &[0.5], Style::solid(BLUE).width(2.2), "GLM at ½")
+            .contours(&truth, &[0.5], Style::solid(GREY).dash(Dash::Dashed).width(1.6), "truth at ½")
+            .points(&ones.0, &ones.1, CLASS_1, 2.6, "class 1")
+            .points(&zeros.0, &zeros.1, CLASS_0, 2.2, "class 0");
     Ok(Figure::new("Two classes").row(520.0, vec![panel]))
 }

@@ -17,7 +17,7 @@ use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{BLUE, Colour, Dash, GREEN, GREY, Marker, ORANGE, PURPLE, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, number, short};
 
 const SETTINGS: [(&str, Setting); 3] = [
     ("d = 10, N = 200, σ₀ = 10", Setting { n: 200, d: 10, s: 0.6, c: 0.0, sigma0: 10.0, mu0_norm: 0.0 }),
@@ -69,8 +69,8 @@ fn log_densities(belief: &DenseGaussian, data: &Dataset) -> Result<Vec<f64>, Rep
 /// A fitted posterior with its sites.
 fn fit(prior: &DenseGaussian, data: &Dataset) -> Result<Refinement, ReproError> {
     let mut fitted = first_pass(prior, data)?;
-    let settings = RefineSettings::new(1e-9, 200).map_err(|e| computation("refinement", &e))?;
-    refine::refine(prior, &mut fitted, data.x(), data.y(), &LOGIT, settings, Par::Seq)
+    let settings = RefineSettings { tolerance: 1e-9, max_sweeps: 200, ..RefineSettings::default() };
+    refine::refine(prior, &mut fitted, data.x(), data.y(), &LOGIT, &settings, Par::Seq)
         .map_err(|e| computation("refinement", &e))?;
     Ok(fitted)
 }
@@ -99,13 +99,13 @@ fn refits(
     count: usize,
 ) -> Result<(Vec<usize>, Vec<f64>), ReproError> {
     let fail = |e| computation("refit", &e);
-    let settings = BatchSettings::new(1e-8, 300).map_err(fail)?;
+    let settings = BatchSettings { tolerance: 1e-8, max_passes: 300 };
     let chosen: Vec<usize> = (0..data.n()).step_by(data.n().div_ceil(count)).collect();
     let mut out = Vec::new();
     for &row in &chosen {
         let others = rows(data, |i| i != row)?;
         let (belief, _) =
-            batch::optimum(prior, &fitted.belief, others.x(), others.y(), &LOGIT, settings, Par::Seq).map_err(fail)?;
+            batch::optimum(prior, &fitted.belief, others.x(), others.y(), &LOGIT, &settings, Par::Seq).map_err(fail)?;
         out.extend(log_densities(&belief, &rows(data, |i| i == row)?)?);
     }
     Ok((chosen, out))
@@ -298,11 +298,11 @@ pub(super) fn leave_one_out(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut beyond = Vec::new();
     for ((refitted, study), over) in &studies {
         for ((row, cavity), refit) in refitted.rows.iter().zip(&refitted.cavity).zip(&refitted.refit) {
-            table.push(vec![study.name.clone(), row.to_string(), cell(*cavity), cell(*refit)])?;
+            table.push(vec![study.name.clone(), row.to_string(), short(*cavity), short(*refit)])?;
         }
         for s in &study.strips {
             for (unit, value) in s.values.iter().enumerate() {
-                means.push(vec![study.name.clone(), s.kind.0.to_owned(), unit.to_string(), cell(*value)])?;
+                means.push(vec![study.name.clone(), s.kind.0.to_owned(), unit.to_string(), short(*value)])?;
             }
         }
         beyond.push(refitted.check(&study.name));
@@ -325,7 +325,7 @@ pub(super) fn leave_one_out(ctx: &Context) -> Result<Outcome, ReproError> {
              each data set, and held out are {FRESH} fresh rows of the same classes; for the tumours the means are over \
              rows, and held out is by {FOLDS} folds."
         ),
-        claim: String::new(),
+        quote: String::new(),
         notes: vec![
             "After refinement every observation has a site of two numbers. Taking it out of the posterior leaves the cavity; \
              the other sites stay as they are, which is the only difference from a refit. The cavities of all rows together \
@@ -338,8 +338,10 @@ pub(super) fn leave_one_out(ctx: &Context) -> Result<Outcome, ReproError> {
              the tumours tells that from what the cavities get wrong."
                 .into(),
         ],
-        checks: vec![],
-        beyond,
+        claims: vec![],
+        findings: beyond,
+        quantities: vec![],
+        promises: vec![],
         shown: Shown {
             head: head.map(String::from).to_vec(),
             rows: studies.iter().map(|((_, s), _)| s.row()).collect(),

@@ -154,8 +154,8 @@ mod tests {
         let data = Dataset::new(rows.collect(), y, None).unwrap();
         let prior = prior(3, 1.0, 1.5).unwrap();
         let found = mean_field(&prior, &data).unwrap();
-        let settings = BatchSettings::new(1e-11, 300).unwrap();
-        let (best, _) = optimum(&prior, &prior, data.x(), data.y(), &LOGIT, settings, Par::Seq).unwrap();
+        let settings = BatchSettings { tolerance: 1e-11, max_passes: 300 };
+        let (best, _) = optimum(&prior, &prior, data.x(), data.y(), &LOGIT, &settings, Par::Seq).unwrap();
         let (p, q) = (found.covariance(), best.covariance());
         for j in 0..3 {
             // Both stop within 1e-8 standard deviations.
@@ -181,7 +181,7 @@ mod tests {
             }
         }
         let settings = BatchSettings::default();
-        let (best, _) = optimum(&prior, &prior, data.x(), data.y(), &LOGIT, settings, Par::Seq).unwrap();
+        let (best, _) = optimum(&prior, &prior, data.x(), data.y(), &LOGIT, &settings, Par::Seq).unwrap();
         assert!(kl(&best) < least);
     }
 }

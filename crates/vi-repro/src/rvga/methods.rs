@@ -1,7 +1,8 @@
 //! The filters the paper compares, run over a data set, and how far each is from the posterior.
 
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, Explicit, Implicit, Linearised, Probit, QuadraticBound, SiteRule, filter,
+    BernoulliLogit, DenseGaussian, Error, Explicit, Implicit, Linearised, ProbitApproximation, QuadraticBound,
+    SiteRule, filter,
 };
 use vi_data::Dataset;
 
@@ -25,7 +26,7 @@ pub(super) fn follow(
     data: &Dataset,
     observe: &mut dyn FnMut(usize, &DenseGaussian, &filter::StepInfo),
 ) -> Result<Option<String>, ReproError> {
-    let logit = BernoulliLogit(Probit);
+    let logit = BernoulliLogit(ProbitApproximation);
     let outcome = match method {
         Method::RvgaImplicit => pass(&Implicit(logit), prior, data, observe),
         Method::RvgaExplicit => pass(&Explicit(logit), prior, data, observe),

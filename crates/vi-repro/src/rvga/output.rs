@@ -1,11 +1,12 @@
 //! Appendix 9.4: what the beliefs predict for unseen inputs (Figure 11).
 
 use vi_core::special::sigmoid;
-use vi_core::{DenseGaussian, Probit};
+use vi_core::{DenseGaussian, ProbitApproximation};
 use vi_data::Dataset;
 use vi_linalg::faer::MatRef;
 use vi_models::predict::{self, LogisticPrediction};
 
+use super::claims;
 use super::methods::{FILTERS, Path};
 use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::{Finals, Setting};
@@ -18,7 +19,7 @@ use crate::plot::palette::Method::{
 };
 use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, Ramp, linspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, number, short};
 
 const SETTING: Setting = Setting { n: 300, d: 2, s: 5.0, c: 2.0, sigma0: 10.0, mu0_norm: 0.0 };
 const LEVELS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
@@ -40,7 +41,7 @@ impl Unseen {
 
     fn predict(&self, belief: &DenseGaussian) -> Result<Vec<LogisticPrediction>, ReproError> {
         let x = MatRef::from_row_major_slice(&self.rows, self.rows.len() / 2, 2);
-        predict::logistic(belief, x, &Probit).map_err(|e| computation("prediction", &e))
+        predict::logistic(belief, x, &ProbitApproximation).map_err(|e| computation("prediction", &e))
     }
 
     /// `E s(xᵀθ)` under the true posterior, from its grid.
@@ -141,11 +142,18 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut table = Table::new("", &columns);
     for (i, x) in unseen.rows.chunks_exact(2).enumerate() {
         let p = drawn.p.iter().map(|p| p[i]).chain([truth[i]]);
-        table.push(x.iter().copied().chain(p).map(cell).collect())?;
+        table.push(x.iter().copied().chain(p).map(short).collect())?;
     }
     let distance = |m: Method| of(m).iter().zip(&truth).map(|(a, b)| (a - b).abs()).sum::<f64>() / truth.len() as f64;
     let mut beyond = refined::checks(&[("", &finals)], "data sets", false);
     beyond.push(optimum_predicts_best(&distance));
+    let own = |m: Method| confidence(of(m));
+    let modest = all.iter().all(|p| p.less_confident);
+    beyond.push(Check::fact(
+        "The averaged prediction is nowhere more confident than the plug-in one (122)",
+        modest,
+        "every input of the grid, all methods, all data sets",
+    ));
     let between = |f: &dyn Fn(&Predicted) -> bool| (all.iter().filter(|p| f(p)).count(), all.len());
     let c = |m: Method| number(drawn.confidence(m));
     let rvga = |p: &Predicted| p.confidence(RvgaImplicit);
@@ -161,7 +169,7 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
                   the data. Refined belief and batch optimum, on the right, are not in the paper; one panel averages over \
                   the true posterior."
             .into(),
-        claim: "On this separable data-set, the Laplace give low probabilities prediction for the unseen inputs whereas \
+        quote: "On this separable data-set, the Laplace give low probabilities prediction for the unseen inputs whereas \
                 the QKF tends to predict with high probabilities. The R-VGA gives prediction probabilities between both \
                 of them. The Bayesian prediction is less confident than the MAP based approach (122)."
             .into(),
@@ -171,22 +179,17 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
                 .into(),
             refined::NOTE.to_owned(),
         ],
-        beyond,
-        checks: vec![
-            Check::counted(
-                "Laplace is the least confident of Laplace, R-VGA and QKF",
-                between(&|p| p.confidence(Laplace) < rvga(p).min(p.confidence(Qkf))),
-                format!("confidence {} Laplace, {} R-VGA implicit, {} QKF", c(Laplace), c(RvgaImplicit), c(Qkf)),
+        findings: vec![],
+        quantities: vec![],
+        promises: beyond,
+        claims: vec![
+            claims::LAPLACE_CAUTIOUS.fact(
+                own(Laplace) < confidence(&truth) && own(Qkf) > confidence(&truth),
+                format!("confidence on the data drawn: {} Laplace, {} QKF, {} the posterior itself", c(Laplace), c(Qkf), number(confidence(&truth))),
             ),
-            Check::counted(
-                "R-VGA lies between Laplace and the QKF",
+            claims::BETWEEN.counted(
                 between(&|p| p.confidence(Laplace) < rvga(p) && rvga(p) < p.confidence(Qkf)),
-                "",
-            ),
-            Check::counted(
-                "The averaged prediction is nowhere more confident than the plug-in one (122)",
-                between(&|p| p.less_confident),
-                "every input of the grid, all methods",
+                format!("confidence {} Laplace, {} R-VGA implicit, {} QKF", c(Laplace), c(RvgaImplicit), c(Qkf)),
             ),
         ],
         shown: Shown {

@@ -5,8 +5,8 @@ use std::time::Instant;
 use vi_core::batch::{self, BatchSettings};
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Exact, GlmPosterior, Implicit, Linearised, Mixture8, Probit, QuadraticBound,
-    SiteRule, filter,
+    BernoulliLogit, DenseGaussian, Exact, GlmPosterior, Implicit, Linearised, Mixture8, ProbitApproximation,
+    QuadraticBound, SiteRule, filter,
 };
 use vi_data::Dataset;
 use vi_linalg::faer::Par;
@@ -96,10 +96,10 @@ impl<'a> Track<'a> {
     fn enter_optimum(&mut self, how: &'static str, warm: bool) -> Result<(), ReproError> {
         let (prior, data) = (self.prior, self.data);
         for passes in LOOKS {
-            let settings = BatchSettings::new(1e-9, passes).map_err(|e| computation("optimum", &e))?;
+            let settings = BatchSettings { tolerance: 1e-9, max_passes: passes };
             let gap = self.enter(BatchVga, how, passes, move || {
                 let start = if warm { first_pass(prior, data)?.belief } else { prior.clone() };
-                batch::optimum(prior, &start, data.x(), data.y(), &LOGIT, settings, Par::Seq)
+                batch::optimum(prior, &start, data.x(), data.y(), &LOGIT, &settings, Par::Seq)
                     .map(|(belief, _)| belief)
                     .map_err(|e| computation("optimum", &e))
             })?;
@@ -127,13 +127,13 @@ impl<'a> Track<'a> {
 impl Race {
     fn new(ctx: &Context, name: String, setting: Setting) -> Result<Self, ReproError> {
         let (prior, data) = (setting.prior()?, setting.data(ctx.seed, 0)?);
-        let tight = BatchSettings::new(1e-11, 500).map_err(|e| computation("optimum", &e))?;
+        let tight = BatchSettings { tolerance: 1e-11, max_passes: 500 };
         let start = first_pass(&prior, &data)?.belief;
-        let (best, _) = batch::optimum(&prior, &start, data.x(), data.y(), &LOGIT, tight, Par::Seq)
+        let (best, _) = batch::optimum(&prior, &start, data.x(), data.y(), &LOGIT, &tight, Par::Seq)
             .map_err(|e| computation("optimum", &e))?;
         let posterior = mixture_posterior(&prior, &data)?;
         let least = posterior.kl(&best, Par::Seq).map_err(|e| computation("KL", &e))?;
-        let (paper, ours) = (BernoulliLogit(Probit), Implicit(LOGIT));
+        let (paper, ours) = (BernoulliLogit(ProbitApproximation), Implicit(LOGIT));
         let (implicit, linearised) = (Implicit(paper), Linearised::extended_kalman(paper));
         let refine = |sweeps: usize| -> Result<DenseGaussian, ReproError> {
             let mut refinement = first_pass(&prior, &data)?;
@@ -309,7 +309,7 @@ pub(super) fn refinement(ctx: &Context) -> Result<Outcome, ReproError> {
              the first pass includes the time of that.",
             BASE.d, BASE.n, BASE.s, BASE.c
         ),
-        claim: String::new(),
+        quote: String::new(),
         notes: vec![
             format!(
                 "Wall time is that of this machine, one thread, the least of {} rounds, and the only number here that the \
@@ -324,8 +324,10 @@ pub(super) fn refinement(ctx: &Context) -> Result<Outcome, ReproError> {
              together."
                 .into(),
         ],
-        checks: vec![],
-        beyond: checks(&races),
+        claims: vec![],
+        findings: checks(&races)[2..].to_vec(),
+        quantities: vec![],
+        promises: checks(&races)[..2].to_vec(),
         shown: Shown { head: std::iter::once("method".to_owned()).chain(heads).collect(), rows: rows.collect() },
         tables: vec![table],
         figure: Figure::new("From one pass to the best Gaussian: d = 100, N = 500")

@@ -59,9 +59,9 @@ impl Refined {
         let belief = sweep(&mut refinement, SHOWN_AFTER)?;
         let start = sweep(&mut refinement, SWEEPS - SHOWN_AFTER)?;
 
-        let settings = BatchSettings::new(1e-10, 300).map_err(fail)?;
+        let settings = BatchSettings { tolerance: 1e-10, max_passes: 300 };
         let (optimum, info) =
-            batch::optimum(prior, &start, data.x(), data.y(), &LOGIT, settings, Par::Seq).map_err(fail)?;
+            batch::optimum(prior, &start, data.x(), data.y(), &LOGIT, &settings, Par::Seq).map_err(fail)?;
         // The optimum's bound as the sweeps compute theirs, so that rounding is alike.
         let least = mixture_posterior(prior, data)?.kl(&optimum, Par::Seq).map_err(fail)?;
         let mut remarks = Vec::new();
@@ -92,8 +92,8 @@ pub(super) fn refine_by(
     data: &Dataset,
     sweeps: usize,
 ) -> Result<refine::RefineInfo, ReproError> {
-    RefineSettings::new(f64::MIN_POSITIVE, sweeps)
-        .and_then(|s| refine::refine(prior, refinement, data.x(), data.y(), &LOGIT, s, Par::Seq))
+    let settings = RefineSettings { tolerance: f64::MIN_POSITIVE, max_sweeps: sweeps, ..RefineSettings::default() };
+    refine::refine(prior, refinement, data.x(), data.y(), &LOGIT, &settings, Par::Seq)
         .map_err(|e| computation("refinement", &e))
 }
 

@@ -1,7 +1,5 @@
 //! The same setting on many data sets, so that a verdict does not hang on one draw.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use vi_core::DenseGaussian;
 use vi_data::Dataset;
 use vi_data::synthetic::{Normalisation, TwoClassesSettings};
@@ -12,6 +10,7 @@ use super::shared::computation;
 use crate::error::ReproError;
 use crate::logistic::{Planar, Posterior, laplace, moments};
 use crate::plot::palette::Method;
+use crate::streams::generator;
 
 /// A setting of §6.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +32,7 @@ impl Setting {
     /// Data set `k` of the setting; `k` picks a stream of the generator, so data sets do not depend on
     /// how many are drawn.
     pub(super) fn data(&self, seed: u64, k: usize) -> Result<Dataset, ReproError> {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(k as u64);
+        let mut rng = generator(seed, k);
         let settings =
             TwoClassesSettings { n: self.n, d: self.d, s: self.s, c: self.c, normalisation: Normalisation::AsRun };
         let drawn = settings.draw(&mut rng).map_err(|e| computation("data", &e))?;

@@ -11,7 +11,7 @@ use crate::item::Context;
 use crate::logistic::{MASS, Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
 use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Marker, Method, Style, WHITE};
 use crate::plot::{Axis, Panel};
-use crate::report::{Check, Shown, Table, cell, number, quartiles};
+use crate::report::{Check, Quantity, Shown, Table, cell, number, quartiles};
 
 /// Everything computed for one of the figures.
 pub(super) struct Run {
@@ -29,6 +29,9 @@ pub(super) struct Run {
     window: Window,
     resolution: usize,
 }
+
+/// The final KL of each method by the authors' program, on the stored data sets.
+const AUTHORS: &str = include_str!("../../data/rvga-authors.csv");
 
 /// How many times wider than the posterior's own a window may become to show a belief.
 const WIDEST: f64 = 5.0;
@@ -66,19 +69,6 @@ impl Run {
         self.finals[0].of(method)
     }
 
-    /// A check of `claim` counted over the data sets, with two methods' numbers on the stored one.
-    pub(super) fn versus(&self, claim: &str, a: Method, b: Method, holds: impl Fn(f64, f64) -> bool) -> Check {
-        let count = super::replicate::count(&self.finals, |f| holds(f.of(a), f.of(b)));
-        let numbers =
-            format!("KL {} for {}, {} for {}", number(self.stored(a)), a.label(), number(self.stored(b)), b.label());
-        Check::counted(claim, count, numbers)
-    }
-
-    /// A check that `a` ends closer to the posterior than `b`.
-    pub(super) fn closer(&self, a: Method, b: Method) -> Check {
-        self.versus(&format!("{} ends closer to the posterior than {}", a.label(), b.label()), a, b, |a, b| a < b)
-    }
-
     /// The methods in order of their divergence on the stored data set, and who wins against Laplace.
     pub(super) fn summary(&self) -> String {
         let mut order = COMPARED;
@@ -97,6 +87,28 @@ impl Run {
             number(refined::gap_shown(&self.finals[0].gaps)),
             refined::SHOWN_AFTER
         )
+    }
+
+    /// The final KL of the paper's methods, by the authors' program and by ours.
+    pub(super) fn quantities(&self, figure: u32) -> Result<Vec<Quantity>, ReproError> {
+        let fail = |e: csv::Error| computation("the authors’ numbers", &e);
+        let mut theirs = Vec::new();
+        for row in csv::Reader::from_reader(AUTHORS.as_bytes()).deserialize() {
+            let row: (u32, String, f64) = row.map_err(fail)?;
+            theirs.push(row);
+        }
+        let authors = |m: Method| theirs.iter().find(|(f, slug, _)| *f == figure && slug == m.slug()).map(|row| row.2);
+        let mut out: Vec<Quantity> = COMPARED
+            .iter()
+            .map(|m| {
+                let quantity = Quantity::new(format!("final KL, {}", m.label())).printed(number(self.stored(*m)));
+                quantity.authors(authors(*m).map_or(String::new(), number))
+            })
+            .collect();
+        for m in [Method::Refinement, Method::BatchVga] {
+            out.push(Quantity::new(format!("final KL, {}", refined::label(m))).works(number(self.stored(m))));
+        }
+        Ok(out)
     }
 
     /// The numbers most worth reading.

@@ -29,7 +29,7 @@ impl TryFrom<CentresWire> for Centres {
 
     fn try_from(wire: CentresWire) -> Result<Self, RevrandError> {
         wire.scales.check(wire.centres.ncols())?;
-        check::count("centres", wire.centres.nrows())?;
+        check::not_empty("centres", wire.centres.nrows())?;
         Ok(Self { centres: wire.centres, scales: wire.scales })
     }
 }
@@ -43,7 +43,7 @@ impl From<Centres> for CentresWire {
 impl Centres {
     fn new(centres: MatRef<'_, f64>, length_scale: LengthScale) -> Result<Self, RevrandError> {
         let scales = Scales::new(centres.ncols(), length_scale)?;
-        check::count("centres", centres.nrows())?;
+        check::not_empty("centres", centres.nrows())?;
         check::matrix("centres", centres)?;
         Ok(Self { centres: centres.to_owned(), scales })
     }

@@ -42,7 +42,7 @@ impl Part {
     }
 
     fn on(self, columns: &[usize]) -> Result<Self, RevrandError> {
-        check::count("columns", columns.len())?;
+        check::not_empty("columns", columns.len())?;
         if let Some(inputs) = self.basis.inputs() {
             check::length("columns", inputs, columns.len())?;
         }
@@ -50,7 +50,7 @@ impl Part {
     }
 
     fn with(self, variance: f64, bound: Bound) -> Result<Self, RevrandError> {
-        check::positive("prior variance", &[variance])?;
+        check::positive_entries("prior variance", &[variance])?;
         if bound.lower() < 0.0 {
             return Err(RevrandError::Bounds { lower: bound.lower(), upper: bound.upper() });
         }
@@ -174,7 +174,7 @@ impl Composed {
     /// # Errors
     /// `Empty`.
     pub fn new(parts: Vec<Part>) -> Result<Self, RevrandError> {
-        check::count("parts", parts.len())?;
+        check::not_empty("parts", parts.len())?;
         Ok(Self { parts })
     }
 
@@ -331,7 +331,7 @@ impl Basis for Composed {
     }
 
     fn check_rows(&self, x: MatRef<'_, f64>) -> Result<(), RevrandError> {
-        check::count("x", x.nrows())?;
+        check::not_empty("x", x.nrows())?;
         for part in &self.parts {
             part.check_inputs(x.ncols())?;
         }

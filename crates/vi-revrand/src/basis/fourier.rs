@@ -70,7 +70,7 @@ impl RandomFourier {
         rng: &mut impl Rng,
     ) -> Result<Self, RevrandError> {
         let scales = Scales::new(inputs, length_scale)?;
-        check::count("pairs", pairs)?;
+        check::not_empty("pairs", pairs)?;
         check::room("pairs", &[pairs, inputs.max(2)])?;
         Ok(Self { kernel, frequencies: kernel.frequencies(inputs, pairs, rng), scales })
     }
@@ -90,7 +90,7 @@ impl RandomFourier {
         rng: &mut impl Rng,
     ) -> Result<Self, RevrandError> {
         let scales = Scales::new(inputs, length_scale)?;
-        check::count("pairs", pairs)?;
+        check::not_empty("pairs", pairs)?;
         check::room("pairs", &[pairs, inputs.max(2)])?;
         if kernel == Kernel::LaplaceProduct {
             let (features, requirement) = ("orthogonal", "isotropic kernels");
@@ -109,7 +109,7 @@ impl RandomFourier {
         length_scale: LengthScale,
     ) -> Result<Self, RevrandError> {
         let scales = Scales::new(frequencies.nrows(), length_scale)?;
-        check::count("frequencies", frequencies.ncols())?;
+        check::not_empty("frequencies", frequencies.ncols())?;
         check::matrix("frequencies", frequencies.as_ref())?;
         Ok(Self { kernel, frequencies, scales })
     }
@@ -148,7 +148,7 @@ impl TryFrom<FourierWire> for RandomFourier {
 
     fn try_from(wire: FourierWire) -> Result<Self, RevrandError> {
         wire.scales.check(wire.frequencies.nrows())?;
-        check::count("frequencies", wire.frequencies.ncols())?;
+        check::not_empty("frequencies", wire.frequencies.ncols())?;
         Ok(Self { kernel: wire.kernel, frequencies: wire.frequencies, scales: wire.scales })
     }
 }

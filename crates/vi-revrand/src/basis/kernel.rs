@@ -67,14 +67,14 @@ impl Kernel {
     /// # Ok::<(), vi_revrand::RevrandError>(())
     /// ```
     pub fn value(&self, x: &[f64], other: &[f64], length_scales: &[f64]) -> Result<f64, RevrandError> {
-        check::count("x", x.len())?;
+        check::not_empty("x", x.len())?;
         check::length("the other point", x.len(), other.len())?;
         if length_scales.len() != 1 {
             check::length("length scales", x.len(), length_scales.len())?;
         }
         check::finite("x", x)?;
         check::finite("the other point", other)?;
-        check::positive("length scales", length_scales)?;
+        check::positive_entries("length scales", length_scales)?;
         let scales = length_scales.iter().cycle();
         let differences = x.iter().zip(other).zip(scales).map(|((a, b), l)| (a - b) / l);
         if *self == Self::LaplaceProduct {

@@ -39,12 +39,12 @@ impl Scales {
 
     /// Checks what a constructor or a reader was given.
     pub(crate) fn check(&self, inputs: usize) -> Result<(), RevrandError> {
-        check::count("inputs", inputs)?;
+        check::not_empty("inputs", inputs)?;
         check::length("inputs of the length scales", inputs, self.inputs)?;
         if let LengthScale::PerInput(values) = &self.start {
             check::length("length scales", inputs, values.len())?;
         }
-        check::positive("length scales", self.values())?;
+        check::positive_entries("length scales", self.values())?;
         let (lower, upper) = (self.bound.lower(), self.bound.upper());
         if lower < 0.0 {
             return Err(RevrandError::Bounds { lower, upper });

@@ -88,8 +88,8 @@ impl Polynomial {
     /// # Errors
     /// `Empty` when either is 0.
     pub fn new(inputs: usize, degree: usize) -> Result<Self, RevrandError> {
-        check::count("inputs", inputs)?;
-        check::count("degree", degree)?;
+        check::not_empty("inputs", inputs)?;
+        check::not_empty("degree", degree)?;
         // The number of features must be a number.
         match inputs.checked_mul(degree).and_then(|width| width.checked_add(1)) {
             Some(_) => Ok(Self { inputs, degree, intercept: false }),

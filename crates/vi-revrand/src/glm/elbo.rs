@@ -54,7 +54,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Overflow` for a bound beyond floats; `Setting` for fewer than 2 draws, or more than memory holds.
     pub fn elbo<R: Rng + ?Sized>(&self, rows: Rows<'_>, draws: usize, rng: &mut R) -> Result<Elbo, RevrandError> {
         rows.check(&self.basis, &self.likelihood)?;
-        check::count("y", rows.len())?;
+        check::not_empty("y", rows.len())?;
         if draws < 2 {
             return Err(
                 vi_core::Error::Setting { name: "draws", value: draws as f64, requirement: "at least 2" }.into()
@@ -102,7 +102,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         }
         let terms = terms.ok_or(vi_core::Error::Empty { argument: "y" })?;
         let monte_carlo = stratified(&log_joint, draws);
-        check::computed("the bound", &[terms.value(), monte_carlo.value, monte_carlo.standard_error])?;
+        check::results("the bound", [terms.value(), monte_carlo.value, monte_carlo.standard_error].into_iter())?;
         Ok(Elbo { terms, entropy_offset: q.entropy_offset(), monte_carlo })
     }
 

@@ -1,15 +1,13 @@
 //! Jensen's bound of the mixture's entropy, and its gradient.
 
 use std::f64::consts::LN_2;
+use vi_core::special::LN_2PI;
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Mixture;
 use super::mixture::log_sum_exp;
 use crate::lanes;
-
-/// `log(2π)`.
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// What the bound needs besides its arguments: `log N(mₖ | mⱼ, Cₖ + Cⱼ)` and its weights (`K × K` each).
 #[derive(Debug, Clone, Default)]

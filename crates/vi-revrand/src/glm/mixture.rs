@@ -3,13 +3,11 @@
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
+use vi_core::special::HALF_LN_2PI;
 use vi_linalg::faer::MatRef;
 
 use super::entropy;
 use crate::{RevrandError, check};
-
-/// `½·log(2π)`.
-const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
 
 /// `q(w) = 1/K·Σₖ N(w | mₖ, diag Cₖ)` over `D` weights (report (20), where the product should be a sum).
 ///
@@ -111,7 +109,7 @@ impl Mixture {
         };
         let logs: Vec<f64> = (0..self.components).map(component).collect();
         let log = log_sum_exp(&logs) - (self.components as f64).ln();
-        check::computed("the posterior's log density", &[log])?;
+        check::result("the posterior's log density", log)?;
         Ok(log)
     }
 
@@ -171,12 +169,12 @@ impl TryFrom<Stored> for Mixture {
     type Error = RevrandError;
 
     fn try_from(Stored { dimension, components, means, variances }: Stored) -> Result<Self, RevrandError> {
-        check::count("weights", dimension)?;
-        check::count("components", components)?;
+        check::not_empty("weights", dimension)?;
+        check::not_empty("components", components)?;
         check::length("means", dimension.saturating_mul(components), means.len())?;
         check::length("variances", means.len(), variances.len())?;
         check::finite("means", &means)?;
-        check::positive("variances", &variances)?;
+        check::positive_entries("variances", &variances)?;
         Ok(Self { dimension, components, means, variances })
     }
 }

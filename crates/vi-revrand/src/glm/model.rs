@@ -73,7 +73,7 @@ impl Known {
     fn start(basis: &impl Basis, likelihood: &impl GlmLikelihood, components: usize) -> Result<Self, RevrandError> {
         let regularisers = basis.regularisers();
         let dimension = basis.width();
-        check::count("features", dimension)?;
+        check::not_empty("features", dimension)?;
         // Means and variances; the entropy compares all pairs.
         let numbers = check::room("components", &[components, dimension, 2])? / 2;
         check::room("components", &[components, components])?;
@@ -114,7 +114,7 @@ impl Known {
 
     /// Checks that the posterior just read is one.
     fn check_posterior(&self) -> Result<(), RevrandError> {
-        check::computed("a mean of the weights", self.posterior.means())?;
+        check::results("a mean of the weights", self.posterior.means().iter().copied())?;
         match self.posterior.variances().iter().find(|c| !(**c > 0.0 && c.is_finite())) {
             None => Ok(()),
             Some(&value) => Err(vi_core::Error::Overflow { quantity: "a variance of the weights", value }.into()),
@@ -163,7 +163,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             }
         }
         free[2 * weights..].copy_from_slice(&known.free_hyper());
-        check::computed("the start", &free)?;
+        check::results("the start", free.iter().copied())?;
         known.read(&free);
         known.check_posterior()?;
         let descent = Descent::new(settings.descent(), free.len())?;

@@ -109,12 +109,12 @@ pub fn objective<L: GlmLikelihood>(
 ) -> Result<(Terms, Gradient), RevrandError> {
     let (n, d, k) = (batch.y.len(), q.dimension(), q.components());
     expectation.check()?;
-    check::count("y", n)?;
+    check::not_empty("y", n)?;
     check::length("rows of the features", n, batch.features.nrows())?;
     check::length("columns of the features", d, batch.features.ncols())?;
     check::matrix("features", batch.features)?;
     check_labels(batch.y, batch.trials, likelihood)?;
-    check::positive("prior variances", prior.variances)?;
+    check::positive_entries("prior variances", prior.variances)?;
     check::length("parts of the prior", prior.variances.len(), prior.parts.len())?;
     let mut covered = 0;
     for part in prior.parts {
@@ -136,9 +136,9 @@ pub fn objective<L: GlmLikelihood>(
     let labels = Labels { y: batch.y, trials: batch.trials.unwrap_or(&ones) };
     let phi = kernels::rows(batch.features);
     let terms = work.evaluate((&phi, labels), q, prior, likelihood, batch.magnification, normals);
-    check::computed("the objective", &[terms.value()])?;
+    check::result("the objective", terms.value())?;
     for part in [&work.means, &work.variances, &work.regularisers, &work.likelihood, &work.by_features] {
-        check::computed("the gradient of the objective", part)?;
+        check::results("the gradient of the objective", part.iter().copied())?;
     }
     let gradient = Gradient {
         means: Mat::from_fn(d, k, |i, j| work.means[j * d + i]),
@@ -174,7 +174,7 @@ pub(super) struct Workspace {
 impl Workspace {
     pub(super) fn new(expectation: Expectation, (k, d, regularisers, parameters): Sizes) -> Self {
         let rule = match expectation {
-            Expectation::Quadrature { nodes } => super::expectation::gauss_hermite(nodes),
+            Expectation::Quadrature { nodes } => vi_core::special::gauss_hermite(nodes),
             _ => Vec::new(),
         };
         Self {

@@ -1,12 +1,10 @@
 //! The prior `N(0, λ_part·I)` on each part of the weights, averaged over the posterior.
 
+use vi_core::special::LN_2PI;
 use vi_linalg::kernels::{axpy, dot};
 
 use super::{Mixture, Prior};
 use crate::lanes;
-
-/// `log(2π)`.
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// `1/K·Σₖ E_{N(mₖ, Cₖ)} log N(w | 0, Λ)`, exact; adds its gradient in means and variances (`D·K` each) and sets that in the
 /// prior variances `λ` (one a part).

@@ -1,6 +1,7 @@
 //! Training: batches, steps, and where the data come from.
 
 use std::fmt;
+use vi_core::Stop;
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -12,7 +13,7 @@ use super::{Batch, Glm, Prior, Rows, kernels};
 use crate::RevrandError;
 use crate::basis::{Basis, check_features};
 use crate::likelihood::GlmLikelihood;
-use crate::sgd::{Permutations, Run, Status};
+use crate::sgd::{Permutations, Run};
 
 /// Features that stay are computed once for all rows when they take no more than this: 256 MiB.
 const MOST_KEPT: usize = 1 << 25;
@@ -102,11 +103,11 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             if value.is_finite() {
                 trace.push(value);
             }
-            if let Some(status) = ended {
-                return Ok(Run { status, trace });
+            if let Some(stop) = ended {
+                return Ok(Run { stop, trace });
             }
         }
-        Ok(Run { status: Status::MostSteps, trace })
+        Ok(Run { stop: Stop::Iterations, trace })
     }
 
     /// The features of all rows, row by row, if nothing that they depend on is learned and they are not too many.
@@ -137,7 +138,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     }
 
     /// Trains on batches as an iterator hands them out, one step for each; `total` is the number of rows that all the data have. Ends when
-    /// there are no more ([`Status::NoMoreBatches`]), or after [`GlmSettings::steps`](super::GlmSettings::steps), or early.
+    /// there are no more ([`Stop::Cancelled`]), or after [`GlmSettings::steps`](super::GlmSettings::steps), or early.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -180,17 +181,17 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             if value.is_finite() {
                 trace.push(value);
             }
-            if let Some(status) = ended {
-                return Ok(Run { status, trace });
+            if let Some(stop) = ended {
+                return Ok(Run { stop, trace });
             }
             taken = batches + 1;
         }
-        let status = if taken < self.settings.steps { Status::NoMoreBatches } else { Status::MostSteps };
-        Ok(Run { status, trace })
+        let stop = if taken < self.settings.steps { Stop::Cancelled } else { Stop::Iterations };
+        Ok(Run { stop, trace })
     }
 
     /// One step on one batch, of data that have `total` rows in all. Returns the objective before the step, estimated from the batch, and
-    /// whether training should end: after [`Status::Diverged`] the parameters are the last at which the objective was finite.
+    /// whether training should end: after [`Stop::Diverged`] the parameters are the last at which the objective was finite.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -222,7 +223,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         total: usize,
         rng: &mut R,
         scratch: &mut GlmScratch,
-    ) -> Result<(f64, Option<Status>), RevrandError> {
+    ) -> Result<(f64, Option<Stop>), RevrandError> {
         rows.check(&self.basis, &self.likelihood)?;
         if rows.len() > total {
             let requirement = "at most the total number of rows";
@@ -247,7 +248,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         magnification: f64,
         rng: &mut R,
         scratch: &mut GlmScratch,
-    ) -> Result<(f64, Option<Status>), RevrandError> {
+    ) -> Result<(f64, Option<Stop>), RevrandError> {
         let (m, d, k) = (y.len(), self.known.posterior.dimension(), self.settings.components);
         let expectation = self.settings.expectation;
         let learns_basis = self.learns_basis();

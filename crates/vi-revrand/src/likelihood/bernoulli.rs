@@ -1,14 +1,16 @@
 //! Two classes.
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 use serde::{Deserialize, Serialize};
-use vi_core::special::{log_sigmoid, sigmoid, sigmoid_derivative};
+use vi_core::special::{sigmoid, sigmoid_derivative};
+use vi_core::{BernoulliLogit, Likelihood, Mixture8};
+use vi_models::predict::CountPrediction;
 
 use super::GlmLikelihood;
 use crate::RevrandError;
 use crate::lanes;
 
-/// `p(y = 1) = s(f)`, labels 0 and 1.
+/// `p(y = 1) = s(f)`, labels 0 and 1: [`BernoulliLogit`], many predictors at once.
 ///
 /// ```
 /// use vi_revrand::likelihood::{Bernoulli, GlmLikelihood};
@@ -18,9 +20,11 @@ use crate::lanes;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bernoulli;
 
+const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
+
 impl GlmLikelihood for Bernoulli {
     fn family(&self) -> &'static str {
-        "Bernoulli (labels 0 and 1)"
+        LOGIT.family()
     }
 
     fn is_discrete(&self) -> bool {
@@ -28,17 +32,16 @@ impl GlmLikelihood for Bernoulli {
     }
 
     fn supports(&self, y: f64, _: f64) -> bool {
-        y == 0.0 || y == 1.0
+        LOGIT.supports(y)
     }
 
     fn log_density(&self, y: f64, _: f64, f: f64) -> f64 {
-        log_sigmoid(if y == 1.0 { f } else { -f })
+        LOGIT.log_density(y, f)
     }
 
-    fn derivatives(&self, y: f64, trials: f64, f: f64) -> [f64; 4] {
-        let slope = if y == 1.0 { sigmoid(-f) } else { -sigmoid(f) };
-        let variance = sigmoid_derivative(f);
-        [self.log_density(y, trials, f), slope, -variance, variance * (0.5 * f).tanh()]
+    fn derivatives(&self, y: f64, _: f64, f: f64) -> [f64; 4] {
+        let [value, slope, curvature] = LOGIT.derivatives(y, f);
+        [value, slope, -curvature, curvature * (0.5 * f).tanh()]
     }
 
     fn sums_and_slopes(&self, y: &[f64], _: &[f64], f: &[f64], sums: &mut [f64], slopes: &mut [f64]) {
@@ -59,16 +62,10 @@ impl GlmLikelihood for Bernoulli {
     }
 
     fn cdf(&self, y: f64, _: f64, f: f64) -> f64 {
-        if y < 0.0 {
-            0.0
-        } else if y < 1.0 {
-            sigmoid(-f)
-        } else {
-            1.0
-        }
+        if y < 0.0 { 0.0 } else { LOGIT.cdf(y, f) }
     }
 
     fn sample(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
-        Ok(f64::from(u8::from(rng.random::<f64>() < sigmoid(f))))
+        Ok(LOGIT.draw(f, rng)?)
     }
 }

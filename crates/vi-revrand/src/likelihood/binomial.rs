@@ -1,11 +1,13 @@
 //! Successes out of several trials.
 
 use rand::Rng;
-use rand_distr::Distribution;
 use serde::{Deserialize, Serialize};
-use vi_core::special::{sigmoid, sigmoid_derivative, softplus};
+use vi_core::Likelihood;
+use vi_core::special::{sigmoid, sigmoid_derivative};
+use vi_models::likelihood::Binomial as Successes;
+use vi_models::predict::CountPrediction;
 
-use super::{GlmLikelihood, counts};
+use super::GlmLikelihood;
 use crate::RevrandError;
 
 /// `y` successes out of `trials`, each of probability `s(f)`. The number of trials comes with each observation.
@@ -33,30 +35,18 @@ impl GlmLikelihood for Binomial {
     }
 
     fn supports(&self, y: f64, trials: f64) -> bool {
-        counts::is_count(y) && counts::is_count(trials) && trials >= 1.0 && y <= trials
+        trials >= 1.0 && Successes::new(trials).is_ok_and(|successes| successes.supports(y))
     }
 
-    /// The deviance form (Loader 2000): with `f̂ = logit(y/n)` and `Δ = f − f̂`,
-    /// `log p = log p(y|f̂) − n·[log(1 + p̂·(e^Δ − 1)) − p̂·Δ]`, so that nothing large cancels near the mode.
     fn log_density(&self, y: f64, trials: f64, f: f64) -> f64 {
-        let failures = trials - y;
-        if y == 0.0 {
-            return -trials * softplus(f);
-        }
-        if failures == 0.0 {
-            return -trials * softplus(-f);
-        }
-        let delta = f - (y / failures).ln();
-        // Successes and failures may change places. Near the mode the rarer one has less to cancel, far from it e^Δ must not overflow.
-        let by_failures = if delta.abs() < 1.0 { failures < y } else { delta > 0.0 };
-        let (share, delta) = if by_failures { (failures / trials, -delta) } else { (y / trials, delta) };
-        counts::binomial_mode(y, trials) - trials * ((share * delta.exp_m1()).ln_1p() - share * delta)
+        Successes::new(trials).map_or(f64::NAN, |successes| successes.log_density(y, f))
     }
 
     fn derivatives(&self, y: f64, trials: f64, f: f64) -> [f64; 4] {
-        let variance = trials * sigmoid_derivative(f);
-        let slope = y * sigmoid(-f) - (trials - y) * sigmoid(f);
-        [self.log_density(y, trials, f), slope, -variance, variance * (0.5 * f).tanh()]
+        Successes::new(trials).map_or([f64::NAN; 4], |successes| {
+            let [value, slope, curvature] = successes.derivatives(y, f);
+            [value, slope, -curvature, curvature * (0.5 * f).tanh()]
+        })
     }
 
     fn mean(&self, trials: f64, f: f64) -> f64 {
@@ -68,20 +58,10 @@ impl GlmLikelihood for Binomial {
     }
 
     fn cdf(&self, y: f64, trials: f64, f: f64) -> f64 {
-        let y = y.floor();
-        if y < 0.0 {
-            0.0
-        } else if y >= trials {
-            1.0
-        } else {
-            counts::binomial_cdf(y, trials, sigmoid(f), sigmoid(-f), self.log_density(y, trials, f))
-        }
+        if y < 0.0 { 0.0 } else { Successes::new(trials).map_or(f64::NAN, |successes| successes.cdf(y.floor(), f)) }
     }
 
     fn sample(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a count")]
-        let n = trials as u64;
-        let overflow = |_| vi_core::Error::Overflow { quantity: "a binomial draw's trials", value: trials };
-        Ok(rand_distr::Binomial::new(n, sigmoid(f)).map_err(overflow)?.sample(rng) as f64)
+        Ok(Successes::new(trials)?.draw(f, rng)?)
     }
 }

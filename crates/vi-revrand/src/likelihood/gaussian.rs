@@ -3,14 +3,11 @@
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
-use vi_core::special::normal_cdf;
+use vi_core::special::{HALF_LN_2PI, normal_cdf};
 
 use super::GlmLikelihood;
 use crate::RevrandError;
 use crate::basis::{Bound, Parameter};
-
-/// `½·log(2π)`.
-const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
 
 /// `y = f + noise`, `noise ~ N(0, σ²)`; the parameter `γ` is the variance `σ²`.
 ///

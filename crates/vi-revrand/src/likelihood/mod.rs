@@ -8,12 +8,11 @@
 //! | [`Poisson`] with [`Rate::Exponential`] | 0, 1, … | `e^f` | |
 //! | [`Poisson`] with [`Rate::Softplus`] | 0, 1, … | `log(1 + e^f)` | |
 //!
-//! Every quantity keeps its digits in both tails: where the published library subtracts nearly equal numbers, a form without that
-//! difference stands here.
+//! Densities, distribution functions and draws are those of [`vi_models::likelihood`]; what is added here is what gradients of a
+//! mixture need: a third derivative, derivatives by `γ`, and many predictors at once.
 
 mod bernoulli;
 mod binomial;
-mod counts;
 mod gaussian;
 mod poisson;
 #[cfg(test)]

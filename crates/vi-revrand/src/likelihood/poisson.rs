@@ -1,11 +1,13 @@
 //! Counts without an upper end.
 
 use rand::Rng;
-use rand_distr::Distribution;
 use serde::{Deserialize, Serialize};
+use vi_core::Likelihood;
 use vi_core::special::{sigmoid, sigmoid_derivative, softplus};
+use vi_models::likelihood::Poisson as Counts;
+use vi_models::predict::CountPrediction;
 
-use super::{GlmLikelihood, counts};
+use super::GlmLikelihood;
 use crate::RevrandError;
 
 /// How a predictor becomes a rate.
@@ -32,10 +34,8 @@ pub struct Poisson(
     pub Rate,
 );
 
-/// The rate `g` and what its derivatives are made of.
+/// The rate `g = log(1 + e^f)` and what its derivatives are made of.
 struct Softplus {
-    /// `g = log(1 + e^f)`.
-    rate: f64,
     /// `log g`.
     log_rate: f64,
     /// `ρ = g′/g`.
@@ -50,7 +50,7 @@ impl Softplus {
             let rate = softplus(f);
             let relative_slope = sigmoid(f) / rate;
             let difference = sigmoid(-f) - relative_slope;
-            return Self { rate, log_rate: rate.ln(), relative_slope, difference };
+            return Self { log_rate: rate.ln(), relative_slope, difference };
         }
         let e = f.exp();
         let rate = e.ln_1p();
@@ -59,7 +59,7 @@ impl Softplus {
         let relative_slope = 1.0 / ((1.0 + e) * ratio);
         // s(−f) − ρ = −s(−f)·(e − log(1+e))/log(1+e).
         let difference = if e > SMALL { -sigmoid(-f) * excess(e) / rate } else { -0.5 * e * (1.0 - e * 7.0 / 6.0) };
-        Self { rate, log_rate: f + ratio.ln(), relative_slope, difference }
+        Self { log_rate: f + ratio.ln(), relative_slope, difference }
     }
 }
 
@@ -79,14 +79,11 @@ fn excess(e: f64) -> f64 {
 }
 
 impl Poisson {
-    /// `(g, log g)`.
-    fn rate(self, f: f64) -> (f64, f64) {
+    /// `log g`: the predictor of the same counts under the exponential rate.
+    fn log_rate(self, f: f64) -> f64 {
         match self.0 {
-            Rate::Exponential => (f.exp(), f),
-            Rate::Softplus => {
-                let Softplus { rate, log_rate, .. } = Softplus::at(f);
-                (rate, log_rate)
-            }
+            Rate::Exponential => f,
+            Rate::Softplus => Softplus::at(f).log_rate,
         }
     }
 }
@@ -101,25 +98,25 @@ impl GlmLikelihood for Poisson {
     }
 
     fn supports(&self, y: f64, _: f64) -> bool {
-        counts::is_count(y)
+        Counts::default().supports(y)
     }
 
     fn log_density(&self, y: f64, _: f64, f: f64) -> f64 {
-        let (rate, log_rate) = self.rate(f);
-        counts::poisson_log_mass(y, rate, log_rate)
+        Counts::default().log_density(y, self.log_rate(f))
     }
 
     fn derivatives(&self, y: f64, _: f64, f: f64) -> [f64; 4] {
+        let counts = Counts::default();
         match self.0 {
             Rate::Exponential => {
-                let rate = f.exp();
-                [counts::poisson_log_mass(y, rate, f), y - rate, -rate, -rate]
+                let [value, slope, curvature] = counts.derivatives(y, f);
+                [value, slope, -curvature, -curvature]
             }
             Rate::Softplus => {
-                let Softplus { rate, log_rate, relative_slope: rho, difference: u } = Softplus::at(f);
+                let Softplus { log_rate, relative_slope: rho, difference: u } = Softplus::at(f);
                 let (s, s1) = (sigmoid(f), sigmoid_derivative(f));
                 [
-                    counts::poisson_log_mass(y, rate, log_rate),
+                    counts.log_density(y, log_rate),
                     y * rho - s,
                     y * rho * u - s1,
                     // u′ = −s′ − ρu, and s″ = s′·(s(−f) − s(f)).
@@ -130,37 +127,30 @@ impl GlmLikelihood for Poisson {
     }
 
     fn mean(&self, _: f64, f: f64) -> f64 {
-        self.rate(f).0
+        match self.0 {
+            Rate::Exponential => f.exp(),
+            Rate::Softplus => softplus(f),
+        }
     }
 
-    fn variance(&self, _: f64, f: f64) -> f64 {
-        self.rate(f).0
+    fn variance(&self, trials: f64, f: f64) -> f64 {
+        self.mean(trials, f)
     }
 
     fn cdf(&self, y: f64, _: f64, f: f64) -> f64 {
-        let y = y.floor();
-        if y < 0.0 {
-            return 0.0;
-        }
-        let (rate, log_rate) = self.rate(f);
-        counts::poisson_cdf(y, rate, counts::poisson_log_mass(y, rate, log_rate))
+        if y < 0.0 { 0.0 } else { Counts::default().cdf(y.floor(), self.log_rate(f)) }
     }
 
     fn sample(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
-        let (rate, _) = self.rate(f);
-        if rate < f64::MIN_POSITIVE {
-            return Ok(0.0);
-        }
-        let overflow = |_| vi_core::Error::Overflow { quantity: "a Poisson draw's rate", value: rate };
-        Ok(rand_distr::Poisson::new(rate).map_err(overflow)?.sample(rng))
+        Ok(Counts::default().draw(self.log_rate(f), rng)?)
     }
 
     /// `e^(a + v/2)` and `E + E²·(e^v − 1)` for the exponential rate.
     fn closed_moments(&self, _: f64, a: f64, v: f64) -> Option<[f64; 2]> {
         match self.0 {
             Rate::Exponential => {
-                let mean = (a + 0.5 * v).exp();
-                Some([mean, mean + mean * mean * v.exp_m1()])
+                let (mean, variance) = Counts::default().predictive_moments(a, v);
+                Some([mean, variance])
             }
             Rate::Softplus => None,
         }

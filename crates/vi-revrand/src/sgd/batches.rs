@@ -33,7 +33,7 @@ impl Permutations {
     /// # Errors
     /// `Empty` for no rows; `Setting` unless `1 ≤ batch ≤ rows`, and for more rows than memory has indices for.
     pub fn new(rows: usize, batch: usize) -> Result<Self, RevrandError> {
-        check::count("rows", rows)?;
+        check::not_empty("rows", rows)?;
         check::room("rows", &[rows])?;
         if batch == 0 || batch > rows {
             let requirement = "at least 1 and at most the number of rows";

@@ -1,6 +1,7 @@
 //! The loop: evaluate, look, step.
 
 use serde::{Deserialize, Serialize};
+use vi_core::Stop;
 
 use super::smooth::Smoothed;
 use super::{Bounds, EarlyStop, Updater, UpdaterState};
@@ -17,25 +18,11 @@ pub struct DescentSettings {
     pub stop: Option<EarlyStop>,
 }
 
-/// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Status {
-    /// All steps were taken.
-    MostSteps,
-    /// The source of batches had no more.
-    NoMoreBatches,
-    /// The smoothed objective stopped falling.
-    Settled,
-    /// The objective or its gradient was not finite, or a step led beyond floats. The parameters are the last at which objective and
-    /// gradient were finite, and what the update rule remembers is from before it stepped away from there.
-    Diverged,
-}
-
 /// What a run did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Why it ended.
-    pub status: Status,
+    pub stop: Stop,
     /// The objective at each step's parameters, before the step.
     pub trace: Vec<f64>,
 }
@@ -108,48 +95,42 @@ impl Descent {
 
     /// One step from `x`, where the objective is `value` and its gradient `gradient`; `None` to go on.
     ///
-    /// After [`Status::Diverged`] `x` is the last point at which both were finite, or as it was if there was none;
-    /// after [`Status::Settled`] it is where the objective was last evaluated. What of `gradient` would push `x` out of the
+    /// After [`Stop::Diverged`] `x` is the last point at which both were finite, or as it was if there was none;
+    /// after [`Stop::Improvement`] it is where the objective was last evaluated. What of `gradient` would push `x` out of the
     /// bounds is set to 0.
     #[track_caller]
-    pub fn step(&mut self, x: &mut [f64], value: f64, gradient: &mut [f64]) -> Option<Status> {
+    pub fn step(&mut self, x: &mut [f64], value: f64, gradient: &mut [f64]) -> Option<Stop> {
         if !(value.is_finite() && lanes::all_finite(gradient)) {
             return Some(self.back(x));
         }
-        self.keep(x);
-        if let Some(stop) = &self.settings.stop
-            && self.smoothed.push(stop, value)
+        let Self { settings, state, smoothed, good } = self;
+        let good = good.get_or_insert_with(|| Good { x: x.to_vec(), state: state.clone() });
+        good.x.copy_from_slice(x);
+        if let Some(stop) = &settings.stop
+            && smoothed.push(stop, value)
         {
-            return Some(Status::Settled);
+            good.state.copy_from(state);
+            return Some(Stop::Improvement);
         }
-        if let Some(bounds) = &self.settings.bounds {
+        if let Some(bounds) = &settings.bounds {
             bounds.project(x, gradient);
         }
-        self.state.step(&self.settings.updater, x, gradient);
+        // The state of now becomes the good one, and the next is written over the one before it: nothing is copied.
+        std::mem::swap(state, &mut good.state);
+        state.advance(&good.state, &settings.updater, x, gradient);
         if let Some(bounds) = &self.settings.bounds {
             bounds.clip(x);
         }
         if lanes::all_finite(x) && self.state.is_finite() { None } else { Some(self.back(x)) }
     }
 
-    /// Notes that objective and gradient are finite at `x`.
-    fn keep(&mut self, x: &[f64]) {
-        match &mut self.good {
-            Some(good) => {
-                good.x.copy_from_slice(x);
-                good.state.copy_from(&self.state);
-            }
-            None => self.good = Some(Good { x: x.to_vec(), state: self.state.clone() }),
-        }
-    }
-
     /// Takes back what led to where the objective is not finite.
-    fn back(&mut self, x: &mut [f64]) -> Status {
+    fn back(&mut self, x: &mut [f64]) -> Stop {
         if let Some(good) = &self.good {
             x.copy_from_slice(&good.x);
             self.state.copy_from(&good.state);
         }
-        Status::Diverged
+        Stop::Diverged
     }
 }
 
@@ -202,9 +183,9 @@ pub fn minimise(
         if value.is_finite() {
             trace.push(value);
         }
-        if let Some(status) = ended {
-            return Ok(Run { status, trace });
+        if let Some(stop) = ended {
+            return Ok(Run { stop, trace });
         }
     }
-    Ok(Run { status: Status::MostSteps, trace })
+    Ok(Run { stop: Stop::Iterations, trace })
 }

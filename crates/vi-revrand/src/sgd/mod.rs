@@ -4,7 +4,8 @@
 //! [`minimise`] is the loop around it for a function of one's own.
 //!
 //! ```
-//! use vi_revrand::sgd::{Descent, DescentSettings, Status, Updater, minimise};
+//! use vi_core::Stop;
+//! use vi_revrand::sgd::{Descent, DescentSettings, Updater, minimise};
 //!
 //! // f(x) = ½(x₀ − 3)² + ½(x₁ + 1)².
 //! let objective = |x: &[f64], gradient: &mut [f64]| {
@@ -15,7 +16,7 @@
 //! let mut x = vec![0.0, 0.0];
 //! let mut descent = Descent::new(settings, 2)?;
 //! let run = minimise(&mut descent, &mut x, 300, objective)?;
-//! assert_eq!(run.status, Status::MostSteps);
+//! assert_eq!(run.stop, Stop::Iterations);
 //! assert!((x[0] - 3.0).abs() < 1e-12 && (x[1] + 1.0).abs() < 1e-12);
 //! # Ok::<(), vi_revrand::RevrandError>(())
 //! ```
@@ -36,6 +37,6 @@ mod updater;
 
 pub use batches::Permutations;
 pub use bounds::Bounds;
-pub use descent::{Descent, DescentSettings, Run, Status, minimise};
+pub use descent::{Descent, DescentSettings, Run, minimise};
 pub use smooth::EarlyStop;
 pub use updater::{Updater, UpdaterState};

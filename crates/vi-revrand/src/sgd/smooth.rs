@@ -10,7 +10,8 @@ use crate::RevrandError;
 /// row have not brought the lowest mean down by more than `tolerance`, relative to its size.
 ///
 /// ```
-/// use vi_revrand::sgd::{Descent, DescentSettings, EarlyStop, Status, Updater, minimise};
+/// use vi_core::Stop;
+/// use vi_revrand::sgd::{Descent, DescentSettings, EarlyStop, Updater, minimise};
 /// let stop = Some(EarlyStop::new(10, 3, 1e-3)?);
 /// let settings = DescentSettings { updater: Updater::plain(0.5)?, stop, ..DescentSettings::default() };
 /// let mut x = [4.0];
@@ -18,7 +19,7 @@ use crate::RevrandError;
 ///     gradient[0] = x[0];
 ///     Ok(1.0 + 0.5 * x[0] * x[0])
 /// })?;
-/// assert_eq!((run.status, run.trace.len()), (Status::Settled, 50));
+/// assert_eq!((run.stop, run.trace.len()), (Stop::Improvement, 50));
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

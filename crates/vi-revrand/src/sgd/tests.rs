@@ -1,5 +1,6 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use vi_core::Stop;
 
 use super::*;
 use crate::RevrandError;
@@ -37,7 +38,7 @@ fn every_rule_finds_the_minimum() {
     for updater in rules() {
         let mut x = vec![-1.0, 0.5, 2.0];
         let run = run(DescentSettings { updater, ..DescentSettings::default() }, &mut x, 3000);
-        assert_eq!((run.status, run.trace.len()), (Status::MostSteps, 3000));
+        assert_eq!((run.stop, run.trace.len()), (Stop::Iterations, 3000));
         // AdaDelta's steps do not shrink below √ε of its own.
         assert!(x.iter().all(|x| (x - 1.0).abs() < 0.02), "{updater:?}: {x:?}");
         assert!(run.trace[2999] < 1e-3 * run.trace[0]);
@@ -97,14 +98,14 @@ fn divergence_keeps_the_last_finite_parameters() {
         Descent::new(DescentSettings { updater: Updater::plain(3.0).unwrap(), ..Default::default() }, 1).unwrap();
     let mut x = vec![2.0];
     let run = minimise(&mut descent, &mut x, 5000, |x, gradient| Ok(bowl(x, gradient))).unwrap();
-    assert_eq!(run.status, Status::Diverged);
+    assert_eq!(run.stop, Stop::Diverged);
     let mut gradient = [0.0];
     assert!(bowl(&x, &mut gradient).is_finite() && x[0].abs() > 1e150);
     // An objective that is NaN from the start leaves x alone.
     let mut descent = Descent::new(DescentSettings::default(), 1).unwrap();
     let mut x = vec![2.0];
     let run = minimise(&mut descent, &mut x, 10, |_, _| Ok(f64::NAN)).unwrap();
-    assert_eq!((run.status, run.trace.len(), x), (Status::Diverged, 0, vec![2.0]));
+    assert_eq!((run.stop, run.trace.len(), x), (Stop::Diverged, 0, vec![2.0]));
     // So does a gradient of which one entry is infinite.
     for place in [0, 40] {
         let mut descent = Descent::new(DescentSettings::default(), 41).unwrap();
@@ -118,7 +119,7 @@ fn divergence_keeps_the_last_finite_parameters() {
             }
             Ok(value)
         });
-        assert_eq!(run.unwrap().status, Status::Diverged);
+        assert_eq!(run.unwrap().stop, Stop::Diverged);
         assert!(x.iter().all(|x| x.is_finite() && *x < 2.0));
     }
 }
@@ -137,7 +138,7 @@ fn gradients_whose_squares_overflow_are_no_silent_standstill() {
         let run = minimise(&mut descent, &mut x, 1, storm).unwrap();
         // Only a rule without squares can take the step.
         let squares = serde_json::to_string(&updater).unwrap().contains("Ada");
-        assert_eq!(run.status, if squares { Status::Diverged } else { Status::MostSteps }, "{updater:?}");
+        assert_eq!(run.stop, if squares { Stop::Diverged } else { Stop::Iterations }, "{updater:?}");
         if squares {
             assert_eq!((descent.steps(), &x), (before.steps(), &at));
             // What is stored can be read and goes on as if there had been no storm.
@@ -164,7 +165,7 @@ fn divergence_takes_the_state_back_to_where_the_parameters_go() {
             calls += 1;
             Ok(if calls == 3 { f64::INFINITY } else { bowl(x, gradient) })
         });
-        assert_eq!(run.unwrap().status, Status::Diverged);
+        assert_eq!(run.unwrap().stop, Stop::Diverged);
         let mut expected = Descent::new(descent.settings().clone(), 2).unwrap();
         let mut y = vec![3.0, -2.0];
         minimise(&mut expected, &mut y, 1, |x, gradient| Ok(bowl(x, gradient))).unwrap();
@@ -197,7 +198,7 @@ fn early_stop_waits_for_windows_without_a_fall() {
     let mut x = vec![0.0];
     let settings = DescentSettings { updater: Updater::plain(0.5).unwrap(), stop, ..DescentSettings::default() };
     let run = run(settings.clone(), &mut x, 1000);
-    assert_eq!(run.status, Status::Settled);
+    assert_eq!(run.stop, Stop::Improvement);
     // The mean falls from window to window by 2²⁰ until it is 0, which takes some fifty windows; then three without a fall.
     assert_eq!(run.trace.len() % 10, 0);
     assert!(run.trace.len() < 1000 && x[0] == 1.0);

@@ -211,19 +211,26 @@ impl UpdaterState {
         self.second.copy_from_slice(&other.second);
     }
 
-    /// One step of `updater` on `x`; lengths must agree.
+    /// One step of `updater` on `x`; lengths must agree. Cost `O(n)`, with a copy of the state.
     #[track_caller]
     pub fn step(&mut self, updater: &Updater, x: &mut [f64], gradient: &[f64]) {
+        let before = self.clone();
+        self.advance(&before, updater, x, gradient);
+    }
+
+    /// The state one step of `updater` on `x` after `before`, whatever it was.
+    #[track_caller]
+    pub(super) fn advance(&mut self, before: &Self, updater: &Updater, x: &mut [f64], gradient: &[f64]) {
         let n = self.first.len();
         assert!(
-            x.len() == n && gradient.len() == n,
+            before.first.len() == n && x.len() == n && gradient.len() == n,
             "{} parameters, {} gradients, state of {n}",
             x.len(),
             gradient.len()
         );
-        self.steps += 1;
-        let (first, second) = (self.first.as_mut_slice(), self.second.as_mut_slice());
-        Arch::new().dispatch(Step { rule: updater.0, steps: self.steps as f64, x, gradient, first, second });
+        self.steps = before.steps + 1;
+        let (from, to) = ([&before.first[..], &before.second], [&mut self.first[..], &mut self.second]);
+        Arch::new().dispatch(Step { rule: updater.0, steps: self.steps as f64, x, gradient, from, to });
     }
 }
 
@@ -234,8 +241,9 @@ struct Step<'a> {
     steps: f64,
     x: &'a mut [f64],
     gradient: &'a [f64],
-    first: &'a mut [f64],
-    second: &'a mut [f64],
+    /// `first` and `second` before the step, and after it.
+    from: [&'a [f64]; 2],
+    to: [&'a mut [f64]; 2],
 }
 
 impl WithSimd for Step<'_> {
@@ -243,32 +251,38 @@ impl WithSimd for Step<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { rule, steps, x, gradient, first, second } = self;
+        let Self { rule, steps, x, gradient, from, to } = self;
         let n = x.len();
-        let (g, first, second) = (&gradient[..n], &mut first[..n], &mut second[..n]);
+        let [old_first, old_second] = from.map(|state| &state[..n]);
+        let [first, second] = to.map(|state| &mut state[..n]);
+        let g = &gradient[..n];
         match rule {
             Rule::Plain { rate } => {
+                first.copy_from_slice(old_first);
+                second.copy_from_slice(old_second);
                 for i in 0..n {
                     x[i] -= rate * g[i];
                 }
             }
             Rule::Momentum { rate, decay } => {
+                second.copy_from_slice(old_second);
                 for i in 0..n {
-                    first[i] = decay * first[i] - rate * g[i];
+                    first[i] = decay * old_first[i] - rate * g[i];
                     x[i] += first[i];
                 }
             }
             Rule::AdaGrad { rate, epsilon } => {
+                second.copy_from_slice(old_second);
                 for i in 0..n {
-                    first[i] += g[i] * g[i];
+                    first[i] = old_first[i] + g[i] * g[i];
                     x[i] -= rate * g[i] / (epsilon + first[i].sqrt());
                 }
             }
             Rule::AdaDelta { decay, epsilon } => {
                 for i in 0..n {
-                    first[i] = decay * first[i] + (1.0 - decay) * g[i] * g[i];
-                    let delta = -g[i] * ((second[i] + epsilon) / (first[i] + epsilon)).sqrt();
-                    second[i] = decay * second[i] + (1.0 - decay) * delta * delta;
+                    first[i] = decay * old_first[i] + (1.0 - decay) * g[i] * g[i];
+                    let delta = -g[i] * ((old_second[i] + epsilon) / (first[i] + epsilon)).sqrt();
+                    second[i] = decay * old_second[i] + (1.0 - decay) * delta * delta;
                     x[i] += delta;
                 }
             }
@@ -276,8 +290,8 @@ impl WithSimd for Step<'_> {
                 let unbiased_mean = rate / (1.0 - decay_mean.powf(steps));
                 let unbiased_square = 1.0 / (1.0 - decay_square.powf(steps));
                 for i in 0..n {
-                    first[i] = decay_mean.mul_add(first[i], (1.0 - decay_mean) * g[i]);
-                    second[i] = decay_square.mul_add(second[i], (1.0 - decay_square) * g[i] * g[i]);
+                    first[i] = decay_mean.mul_add(old_first[i], (1.0 - decay_mean) * g[i]);
+                    second[i] = decay_square.mul_add(old_second[i], (1.0 - decay_square) * g[i] * g[i]);
                     x[i] -= unbiased_mean * first[i] / ((unbiased_square * second[i]).sqrt() + epsilon);
                 }
             }

@@ -1,6 +1,7 @@
 //! The log marginal likelihood (13) and its gradient.
 
 use vi_core::Error;
+use vi_core::special::LN_2PI;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 use vi_linalg::kernels::{dot, symmetric_rank_r};
@@ -9,8 +10,6 @@ use vi_linalg::{Cholesky, cholesky};
 use super::{Hyperparameters, check_data};
 use crate::basis::check_features;
 use crate::{Basis, RevrandError};
-
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// The rounding error of the log marginal likelihood, in nats, at which it is refused.
 const LOST: f64 = 0.1;

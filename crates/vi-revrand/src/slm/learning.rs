@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use vi_core::Error;
+use vi_core::{Error, Stop};
 use vi_linalg::faer::{MatRef, Par};
 
 use super::evidence::evidence_of_checked;
@@ -11,24 +11,12 @@ use super::{Hyperparameters, Slm, SlmSettings, check_data};
 use crate::basis::{Bound, Parameter};
 use crate::{Basis, RevrandError};
 
-/// Why a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SlmStatus {
-    /// No derivative is above the tolerance.
-    Converged,
-    /// The steps ran out first.
-    MaxIterations,
-    /// No step raises the log marginal likelihood beyond its rounding, and a derivative is still above the tolerance.
-    Stalled,
-}
-
 /// How learning went.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SlmInfo {
     /// Why the best search ended.
-    pub status: SlmStatus,
+    pub stop: Stop,
     /// Its steps.
     pub iterations: usize,
     /// Evaluations of the log marginal likelihood and its gradient, over all starts.
@@ -117,7 +105,7 @@ impl Unknowns {
 /// Those of [`evidence`](super::evidence()) for the data and at the first start; `Entry` for labels so small that their squares
 /// underflow. A step to
 /// where the likelihood is beyond floats is no error, it is made shorter; not converging is no error:
-/// [`SlmInfo::status`] says so.
+/// [`SlmInfo::stop`] says so.
 pub fn learn<B: Basis>(
     basis: B,
     x: MatRef<'_, f64>,
@@ -161,8 +149,8 @@ pub fn learn<B: Basis>(
         return Err(Error::Overflow { quantity: "the gradient at the start", value: f64::INFINITY }.into());
     };
     let hyper = unknowns.hyperparameters(&best.point);
-    let Found { status, iterations, gradient, .. } = best;
-    let info = SlmInfo { status, iterations, evaluations, gradient, ends };
+    let Found { stop, iterations, gradient, .. } = best;
+    let info = SlmInfo { stop, iterations, evaluations, gradient, ends };
     Ok(SlmFit { model: Slm::new(basis, hyper, x, y, par)?, info })
 }
 

@@ -1,6 +1,7 @@
 //! The posterior over the weights, and what it predicts.
 
 use serde::{Deserialize, Serialize};
+use vi_core::special::LN_2PI;
 use vi_core::{Error, GaussianLikelihood, Projection};
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::kernels::dot;
@@ -11,8 +12,6 @@ use super::evidence::{Solved, factor, product, scaled};
 use super::{Hyperparameters, check_data};
 use crate::basis::{Composed, wire};
 use crate::{Basis, RevrandError, check};
-
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// Rows that are predicted at once.
 const TILE: usize = 256;

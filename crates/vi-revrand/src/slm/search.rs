@@ -4,12 +4,11 @@
 //! value ends the round, and a new round starts from the best point seen, until a round gains nothing.
 
 use std::cell::RefCell;
+use vi_core::Stop;
 
 use argmin::core::{ArgminError, CostFunction, Error, Executor, Gradient, State};
 use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
-
-use super::SlmStatus;
 
 /// Pairs of steps and gradient changes that are kept.
 const MEMORY: usize = 10;
@@ -32,7 +31,7 @@ pub(super) struct Found {
     pub(super) gradient: f64,
     pub(super) iterations: usize,
     pub(super) evaluations: usize,
-    pub(super) status: SlmStatus,
+    pub(super) stop: Stop,
 }
 
 /// A point with its value and gradient.
@@ -151,16 +150,16 @@ pub(super) fn maximise(
     let memory = RefCell::new(Memory { last: first.clone(), best: first, evaluations: 1, idle: 0, limit });
 
     let (mut iterations, mut length) = (0, 1.0);
-    let status = loop {
+    let stop = loop {
         let from = memory.borrow().best.clone();
         if from.converged(tolerance) {
-            break SlmStatus::Converged;
+            break Stop::Converged;
         }
         if iterations >= max_iterations || memory.borrow().evaluations >= limit {
-            break SlmStatus::MaxIterations;
+            break Stop::Iterations;
         }
         if length < SHORTEST {
-            break SlmStatus::Stalled;
+            break Stop::Improvement;
         }
         memory.borrow_mut().idle = 0;
         // L-BFGS begins with a step of `scale` times the gradient.
@@ -171,7 +170,7 @@ pub(super) fn maximise(
     };
     let Memory { best, evaluations, .. } = memory.into_inner();
     let gradient = best.largest();
-    Some(Found { point: best.point, value: best.value, gradient, iterations, evaluations, status })
+    Some(Found { point: best.point, value: best.value, gradient, iterations, evaluations, stop })
 }
 
 /// One run of L-BFGS, and how many steps it took. What it found is in the memory, also when it failed.
@@ -204,7 +203,7 @@ mod tests {
             Some((-(a * a + 100.0 * b * b), vec![2.0 * a + 400.0 * u[0] * b, -200.0 * b]))
         };
         let found = maximise(&[-1.2, 1.0], &objective, 1e-9, 500).unwrap();
-        assert_eq!(found.status, SlmStatus::Converged);
+        assert_eq!(found.stop, Stop::Converged);
         // The gradient's tolerance over the smallest curvature, 0.4.
         assert!((found.point[0] - 1.0).abs() < 1e-8 && (found.point[1] - 1.0).abs() < 1e-8);
         assert!(found.iterations < 60, "{}", found.iterations);
@@ -219,7 +218,7 @@ mod tests {
         };
         for start in [-3.0, 0.5, 0.9999] {
             let found = maximise(&[start], &objective, 1e-9, 500).unwrap();
-            assert_eq!(found.status, SlmStatus::Converged, "from {start}");
+            assert_eq!(found.stop, Stop::Converged, "from {start}");
             assert!((found.point[0] - 0.99).abs() < 1e-9);
         }
         assert!(maximise(&[1.0], &objective, 1e-9, 500).is_none());
@@ -229,7 +228,7 @@ mod tests {
     fn a_wrong_gradient_stalls_and_nothing_worse() {
         let objective = |u: &[f64]| Some((-u[0] * u[0], vec![2.0 * u[0]]));
         let found = maximise(&[1.0], &objective, 1e-9, 500).unwrap();
-        assert_eq!(found.status, SlmStatus::Stalled);
+        assert_eq!(found.stop, Stop::Improvement);
         assert!(found.value >= -1.0);
         let nowhere = |u: &[f64]| Some((-u[0].abs(), vec![f64::NAN]));
         assert!(maximise(&[1.0], &nowhere, 1e-9, 500).is_none());
@@ -239,7 +238,7 @@ mod tests {
     fn the_limit_of_steps_is_kept() {
         let objective = |u: &[f64]| Some((-(-u[0]).exp(), vec![(-u[0]).exp()]));
         let found = maximise(&[0.0], &objective, 1e-300, 7).unwrap();
-        assert_eq!(found.status, SlmStatus::MaxIterations);
+        assert_eq!(found.stop, Stop::Iterations);
         assert!(found.iterations <= 7 && found.value > -1.0);
     }
 }

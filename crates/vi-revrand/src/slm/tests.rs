@@ -1,6 +1,6 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use vi_core::{Error, checkpoint};
+use vi_core::{Error, Stop, checkpoint};
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, Par, mat};
 
@@ -141,7 +141,7 @@ fn learning_finds_a_stationary_point_above_the_start() {
         let (basis, (x, y)) = (basis(pairs), data(n));
         let settings = SlmSettings::default().with_noise_variance(0.5).unwrap().with_starts(3, 1.0).unwrap();
         let fit = learn(basis.clone(), x.as_ref(), &y, &settings, &mut rng(3), Par::Seq).unwrap();
-        assert_eq!(fit.info.status, SlmStatus::Converged);
+        assert_eq!(fit.info.stop, Stop::Converged);
         assert_eq!(fit.info.ends.len(), 3);
         let start = evidence(&basis, &Hyperparameters::start(&basis, 0.5), x.as_ref(), &y, Par::Seq).unwrap().value;
         let learned = fit.model.log_marginal_likelihood();
@@ -209,7 +209,7 @@ fn huge_and_tiny_labels_are_no_trouble() {
     let (evidence, hyper) = (plain.model.log_marginal_likelihood(), plain.model.hyperparameters());
     for scale in [1e-140, 1e-80, 1e-8, 1e8, 1e80, 1e150] {
         let fit = learned(scale).unwrap();
-        assert_eq!(fit.info.status, SlmStatus::Converged, "{scale:e}: {:?}", fit.info);
+        assert_eq!(fit.info.stop, Stop::Converged, "{scale:e}: {:?}", fit.info);
         // A density in units of `scale`. The search ends where derivatives are below 1e-6 of the evidence, 10⁴ nats at the far scales;
         // what that leaves of the evidence is a square, what it leaves of the parameters is not.
         let gap = fit.model.log_marginal_likelihood() + 30.0 * scale.ln() - evidence;

@@ -137,7 +137,7 @@ fn batch_em_names_a_coordinate_without_variance() {
     assert!(matches!(found, Err(Error::Entry { argument: "psi", index: 1, value: 0.0, .. })), "{found:?}");
     assert_eq!(c, before);
     let floor = DiagonalSettings::default().with_floor(1e-9).unwrap();
-    let info = run(&s, &mut c, EmSettings::new(1e-9, 50, floor).unwrap(), Par::Seq).unwrap();
+    let info = run(&s, &mut c, &EmSettings { tolerance: 1e-9, max_iterations: 50, diagonal: floor }, Par::Seq).unwrap();
     assert_eq!(info.floored, info.iterations());
     assert_eq!(c.psi()[1], 1e-9);
 }
@@ -181,8 +181,14 @@ fn settings_are_checked() {
         let found = OnlineSettings::new(exponent, Averaging::Off, free);
         assert!(matches!(found, Err(Error::Setting { name: "exponent", .. })));
     }
-    assert!(matches!(EmSettings::new(0.0, 1, free), Err(Error::Setting { name: "tolerance", .. })));
-    assert!(matches!(EmSettings::new(1.0, 0, free), Err(Error::Setting { name: "max_iterations", .. })));
+    assert!(matches!(
+        EmSettings { tolerance: 0.0, max_iterations: 1, diagonal: free }.check(),
+        Err(Error::Setting { name: "tolerance", .. })
+    ));
+    assert!(matches!(
+        EmSettings { tolerance: 1.0, max_iterations: 0, diagonal: free }.check(),
+        Err(Error::Setting { name: "max_iterations", .. })
+    ));
 }
 
 /// A bad row is found before the first is seen, a row that fails takes back those before it.
@@ -226,7 +232,7 @@ fn batch_em_that_fails_late_leaves_the_factor() {
     .unwrap();
     let mut c = factor(2, 1, &mut rng(10));
     let before = c.clone();
-    let error = run(&failing, &mut c, EmSettings::default(), Par::Seq).unwrap_err();
+    let error = run(&failing, &mut c, &EmSettings::default(), Par::Seq).unwrap_err();
     assert!(matches!(error, Error::Overflow { .. }), "{error:?}");
     assert_eq!((c, calls.get()), (before, 4));
 }

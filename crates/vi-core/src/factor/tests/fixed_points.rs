@@ -1,11 +1,12 @@
 //! Where EM and the likelihood's equations come to rest, and their limits without noise (Appendix B).
 
+use crate::Stop;
 use vi_linalg::faer::{Mat, Par, Side};
 use vi_linalg::{Cholesky, DenseSymmetric, LowRank};
 
 use super::{covariance, dense, distance, factor, normal, rng};
 use crate::factor::{
-    Diagonal, DiagonalSettings, EmSettings, EmStop, likelihood_factor, likelihood_step, run, start_isotropic, step,
+    Diagonal, DiagonalSettings, EmSettings, likelihood_factor, likelihood_step, run, start_isotropic, step,
 };
 
 /// EM's steps shrink by a factor of up to about 0.99 in these cases: what is left after a step of 1e-13 is 1e-11.
@@ -71,9 +72,10 @@ fn principal_components_have_their_closed_form() {
         &w * w.transpose()
     };
     let mut c = start_isotropic(d, p, 1.0, 1e-2, &mut rng(4)).unwrap();
-    let settings = EmSettings::new(1e-16, 100_000, DiagonalSettings::new(Diagonal::Isotropic)).unwrap();
-    let info = run(&DenseSymmetric::new(s.as_ref()), &mut c, settings, Par::Seq).unwrap();
-    assert_eq!(info.stop, EmStop::Converged);
+    let settings =
+        EmSettings { tolerance: 1e-16, max_iterations: 100_000, diagonal: DiagonalSettings::new(Diagonal::Isotropic) };
+    let info = run(&DenseSymmetric::new(s.as_ref()), &mut c, &settings, Par::Seq).unwrap();
+    assert_eq!(info.stop, Stop::Converged);
     let eigen = s.self_adjoint_eigen(Side::Lower).unwrap();
     let (values, vectors) = (eigen.S().column_vector(), eigen.U());
     let sigma2 = (0..d - p).map(|i| values[i]).sum::<f64>() / (d - p) as f64;
@@ -174,8 +176,8 @@ fn em_lowers_the_loss_and_leaves_the_slow_start() {
     let s = nearly_of_form(10, 3, 6);
     // W₀ of size 1e-7: the loss hardly falls for some iterations.
     let mut c = start_isotropic(10, 3, 1.0, 1e-13, &mut rng(7)).unwrap();
-    let info = run(&DenseSymmetric::new(s.as_ref()), &mut c, EmSettings::default(), Par::Seq).unwrap();
-    assert_eq!(info.stop, EmStop::Converged);
+    let info = run(&DenseSymmetric::new(s.as_ref()), &mut c, &EmSettings::default(), Par::Seq).unwrap();
+    assert_eq!(info.stop, Stop::Converged);
     assert_eq!(info.losses.len(), info.iterations() + 1);
     assert!(info.losses.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12));
     let plateau = info.losses.windows(2).any(|pair| (0.0..1e-9).contains(&(pair[0] - pair[1])));

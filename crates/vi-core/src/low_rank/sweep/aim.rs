@@ -59,12 +59,12 @@ impl<'a> Aim<'a> {
         let weights: Vec<f64> = std::iter::repeat_n(1.0, self.own.rank()).chain(self.weights.iter().copied()).collect();
         let target = Target { columns: self.rows.columns(), weights: &weights, share: 1.0, least: 1.0, begun };
         // A negative curvature may leave less than Ψ_T, and then a ψ that falls to nothing says that T is indefinite.
-        let floor = if self.weights.iter().all(|h| *h >= 0.0) { Floor::Bound } else { Floor::Refuse };
+        let floor = if self.weights.iter().all(|h| *h >= 0.0) { Floor::Bound } else { Floor::REFUSE };
         let own = (Factor::new(self.own.w_row_major(), d), self.own.psi());
         let (mut w, mut psi) = start.into_row_major();
         let mut lifted = 0;
         for _ in 0..steps {
-            lifted += em::step(target, own, (&mut w, &mut psi), floor, self.par)?;
+            lifted += em::step(target, own, (&mut w, &mut psi), floor, self.par)?.proper()?;
         }
         Ok((LowRank::from_row_major(w, p, psi)?, lifted))
     }

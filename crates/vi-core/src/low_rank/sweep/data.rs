@@ -74,7 +74,7 @@ impl Data<'_> {
         mean: &[f64],
         sites: &SweepSites,
         near: &LowRankGaussian,
-        settings: SweepSettings,
+        settings: &SweepSettings,
     ) -> Result<MeanStep, Error> {
         let difference: Vec<f64> = self.prior_mean.iter().zip(mean).map(|(prior, mean)| prior - mean).collect();
         let mut gradient = vec![0.0; mean.len()];
@@ -105,7 +105,7 @@ impl Data<'_> {
         near: &LowRankGaussian,
         curvatures: &[f64],
         b: Vec<f64>,
-        settings: SweepSettings,
+        settings: &SweepSettings,
     ) -> Result<MeanStep, Error> {
         let d = b.len();
         let preconditioner = near.precision.factor_with(near.capacitance.clone())?;

@@ -1,16 +1,21 @@
 //! How far sweeps go, and what they did.
 
-use crate::Error;
-use crate::error::check_positive;
+use crate::check;
+use crate::{Error, Stop};
 
-/// How far to sweep; checked at construction.
+/// How far to [sweep](super::sweep).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SweepSettings {
-    pub(super) tolerance: f64,
-    pub(super) max_sweeps: usize,
-    pub(super) em_steps: usize,
-    pub(super) mean_tolerance: f64,
-    pub(super) max_mean_iterations: usize,
+    /// Sweeping stops when a sweep gains less than this, in nats (`δ·tolerance` where it is damped).
+    pub tolerance: f64,
+    /// The largest number of sweeps.
+    pub max_sweeps: usize,
+    /// EM steps in a sweep.
+    pub em_steps: usize,
+    /// Conjugate gradients for the mean stop when the preconditioned residual is this share of the first one.
+    pub mean_tolerance: f64,
+    /// The largest number of iterations of conjugate gradients for one mean.
+    pub max_mean_iterations: usize,
 }
 
 impl Default for SweepSettings {
@@ -21,54 +26,17 @@ impl Default for SweepSettings {
 }
 
 impl SweepSettings {
-    /// Stops when a sweep gains less than `tolerance` nats (`δ·tolerance` where it is damped), or after `max_sweeps`.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `tolerance > 0` and `max_sweeps ≥ 1`.
-    pub fn new(tolerance: f64, max_sweeps: usize) -> Result<Self, Error> {
-        check_positive("tolerance", tolerance)?;
-        check_count("max_sweeps", max_sweeps)?;
-        Ok(Self { tolerance, max_sweeps, ..Self::default() })
+    /// [`Error::Setting`] unless tolerances are positive and finite and counts at least 1.
+    pub fn check(&self) -> Result<(), Error> {
+        check::positive("tolerance", self.tolerance)?;
+        check::count("max_sweeps", self.max_sweeps)?;
+        check::count("em_steps", self.em_steps)?;
+        check::positive("mean_tolerance", self.mean_tolerance)?;
+        check::count("max_mean_iterations", self.max_mean_iterations)
     }
-
-    /// The same with another number of EM steps in a sweep.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] unless `em_steps ≥ 1`.
-    pub fn with_em_steps(self, em_steps: usize) -> Result<Self, Error> {
-        check_count("em_steps", em_steps)?;
-        Ok(Self { em_steps, ..self })
-    }
-
-    /// The same with conjugate gradients stopped when the preconditioned residual is `tolerance` times the first one, or after
-    /// `max_iterations`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] unless `tolerance > 0` and `max_iterations ≥ 1`.
-    pub fn with_mean(self, tolerance: f64, max_iterations: usize) -> Result<Self, Error> {
-        check_positive("mean_tolerance", tolerance)?;
-        check_count("max_mean_iterations", max_iterations)?;
-        Ok(Self { mean_tolerance: tolerance, max_mean_iterations: max_iterations, ..self })
-    }
-}
-
-fn check_count(name: &'static str, count: usize) -> Result<(), Error> {
-    if count == 0 { Err(Error::Setting { name, value: 0.0, requirement: "at least 1" }) } else { Ok(()) }
-}
-
-/// Why the sweeps stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SweepStop {
-    /// A sweep gained less than the tolerance, and where a direction of `W` carries less than that, a spectral start gained no
-    /// more.
-    Converged,
-    /// The sweeps ran out.
-    MaxSweeps,
-    /// Damped a thousandfold, the next sweep still loses the bound.
-    Stalled,
-    /// Damped a thousandfold, there is still no Gaussian to go to: curvatures are negative, or beyond the range of floats.
-    Indefinite,
 }
 
 /// What the sweeps did.
@@ -79,6 +47,8 @@ pub struct SweepInfo {
     pub sweeps: usize,
     /// Sweeps undone because the bound fell or there was no Gaussian; each halves `δ`.
     pub undone: usize,
+    /// Those of them that led to no Gaussian: curvatures are negative, or beyond the range of floats.
+    pub indefinite: usize,
     /// Sweeps kept that began from a spectral start.
     pub restarts: usize,
     /// The bound on the log evidence before the first sweep and after each kept one, in nats: never falling.
@@ -89,6 +59,8 @@ pub struct SweepInfo {
     pub mean_unsolved: usize,
     /// Entries of `ψ` lifted to the bound of an EM step, over all sweeps.
     pub lifted: usize,
-    /// Why it stopped.
-    pub stop: SweepStop,
+    /// Why it stopped. [`Stop::Converged`]: a sweep gained less than the tolerance, and where a direction of `W` carries less
+    /// than that, a spectral start gained no more. [`Stop::Improvement`]: damped a thousandfold, the next sweep still loses the
+    /// bound, or leads to no Gaussian.
+    pub stop: Stop,
 }

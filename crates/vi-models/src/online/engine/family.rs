@@ -4,14 +4,19 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vi_core::Error;
-use vi_core::filter::Scratch;
+use vi_core::{Belief, DenseGaussian, Error, Row};
 use vi_linalg::faer::MatRef;
 
 use super::Member;
 use crate::ModelError;
-use crate::online::belief::{AnyBelief, DesignRow};
+use crate::online::belief::{AnyBelief, AnyStep};
+use crate::online::rescale::ScaledWeights;
+use crate::online::scale::ScalePrior;
 use crate::online::{Memory, Observation, OnlineSettings};
+use crate::softmax::PreparedSoftmax;
+
+/// Belief, state and log evidence of rows that were fitted together.
+pub(crate) type Fitted<S> = (DenseGaussian, S, f64);
 
 /// How a family learns from a row of the model's columns, and what it learns beside the weights.
 pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
@@ -43,14 +48,44 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// The belief before any row, for one prior scale.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error>;
 
-    /// Scores a row, then learns it. On an error the member is as it was.
-    fn learn_row(
+    /// What is believed of the prior scale before any row.
+    fn scale_prior(&self) -> ScalePrior {
+        ScalePrior::PREDICTOR
+    }
+
+    /// Which weights have the prior scale: in each predictor the first `scaled` of `columns`.
+    fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights;
+
+    /// What a change of the prior scale, `log_det` and `quadratic` of [`ScaleChange`](crate::online::rescale::ScaleChange), adds to the
+    /// log evidence, and the state after it.
+    fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
+        (log_det - 0.5 * quadratic, state.clone())
+    }
+
+    /// The best Gaussian of all rows of `x` together, from `start`, with the state and the log evidence or the bound that it attains.
+    /// `None` where there is no affordable one.
+    fn fit(
         &self,
-        member: &mut Member<Self::State>,
-        row: DesignRow<'_>,
-        observed: &Observation,
-        work: &mut RowWork,
-    ) -> Result<(), Error>;
+        prior: &DenseGaussian,
+        start: &DenseGaussian,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Option<Fitted<Self::State>>, Error>;
+
+    /// Scores a row under `belief` after fading by `fade`, and prepares to learn it; `state` is moved on. Returns the score in nats.
+    fn prepare_row(
+        &self,
+        belief: &AnyBelief,
+        state: &mut Self::State,
+        row: (Row<'_>, &Observation),
+        fade: f64,
+        step: &mut RowStep,
+    ) -> Result<f64, Error>;
+
+    /// Learns the row that was prepared last with this `step`.
+    fn commit_row(&self, belief: &mut AnyBelief, row: Row<'_>, step: &mut RowStep) {
+        belief.commit(row, &mut step.belief);
+    }
 
     /// Whether [`learn_block`](Self::learn_block) is the cheaper way for so many rows.
     fn takes_blocks(&self, _member: &Member<Self::State>, _rows: usize) -> bool {
@@ -74,20 +109,17 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     }
 }
 
-/// Memory of one row, used again from row to row; holds no state.
-#[derive(Debug, Clone)]
-pub(crate) struct RowWork {
-    pub(super) scratch: Scratch,
-    pub(super) dense: Vec<f64>,
+/// Memory of one row for one member, used again from row to row.
+#[derive(Debug, Default)]
+pub(crate) struct RowStep {
+    pub(in crate::online) belief: AnyStep,
+    /// Of a family whose rows see several directions at once.
+    pub(in crate::online) vector: Option<PreparedSoftmax>,
 }
 
-impl RowWork {
-    pub(super) fn new(columns: usize) -> Self {
-        Self { scratch: Scratch::new(columns), dense: Vec::new() }
-    }
-
-    /// Memory to write a sparse row out in.
-    pub(in crate::online) fn dense(&mut self) -> &mut Vec<f64> {
-        &mut self.dense
+impl RowStep {
+    /// Which weight has the largest variance after a step that forgets, and that variance; known for a full covariance.
+    pub(super) fn widest(&self) -> (usize, f64) {
+        self.vector.as_ref().and_then(PreparedSoftmax::widest).unwrap_or(self.belief.widest())
     }
 }

@@ -3,8 +3,9 @@
 use vi_core::Error;
 use vi_linalg::faer::MatRef;
 
-use super::family::{Family, RowWork};
+use super::family::{Family, RowStep};
 use super::{Engine, Member};
+use crate::online::belief::AnyBelief;
 use crate::online::design::{Design, RowSpace};
 use crate::online::{Memory, Observation, OnlineSettings, Row};
 
@@ -12,33 +13,38 @@ use crate::online::{Memory, Observation, OnlineSettings, Row};
 const ROWS_AT_ONCE: usize = 1024;
 
 /// Memory used again from row to row; holds no state.
-#[derive(Debug, Clone)]
-pub(super) struct Work {
+#[derive(Debug)]
+pub(super) struct Work<S> {
     space: RowSpace,
-    row: RowWork,
+    steps: Vec<MemberStep<S>>,
 }
 
-impl Work {
-    pub(super) fn new(columns: usize) -> Self {
-        Self { space: RowSpace::default(), row: RowWork::new(columns) }
+/// What a member will be after a row.
+#[derive(Debug)]
+struct MemberStep<S> {
+    row: RowStep,
+    /// The belief returned towards its prior.
+    forgotten: Option<AnyBelief>,
+    state: Option<S>,
+    score: f64,
+}
+
+impl<S> Default for Work<S> {
+    fn default() -> Self {
+        Self { space: RowSpace::default(), steps: Vec::new() }
     }
 }
 
-/// The members before any row.
-pub(super) fn bank<F: Family>(
-    settings: &OnlineSettings,
-    family: &F,
-    columns: usize,
-) -> Result<Vec<Member<F::State>>, Error> {
-    settings
-        .prior_scale
-        .candidates()
-        .iter()
-        .map(|&prior_scale| {
-            let belief = family.prior(settings, prior_scale, columns)?;
-            Ok(Member { prior_scale, belief, state: family.initial(), evidence: 0.0 })
-        })
-        .collect()
+impl<S> Clone for Work<S> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl<S> Default for MemberStep<S> {
+    fn default() -> Self {
+        Self { row: RowStep::default(), forgotten: None, state: None, score: 0.0 }
+    }
 }
 
 /// Squared prior scales of the columns: `s²`, and the intercept's own.
@@ -50,34 +56,65 @@ pub(in crate::online) fn prior_variances(settings: &OnlineSettings, prior_scale:
     variances
 }
 
-/// One row for every member. An error may leave all members but a single one changed, which is then as it was unless it forgets.
+/// One row for every member: prepared for all, then written for all. On an error every member is as it was.
 pub(super) fn learn<F: Family>(
     members: &mut [Member<F::State>],
     settings: &OnlineSettings,
     family: &F,
     design: &Design,
     (row, observed): (Row<'_>, &Observation),
-    work: &mut Work,
+    work: &mut Work<F::State>,
 ) -> Result<(), Error> {
     let row = design.write(row, &mut work.space)?;
     let jacobian = design.target.log_jacobian(observed);
     let observed = &design.target.apply(observed)?;
-    for member in members {
-        match settings.memory {
-            Memory::Everything => {}
-            Memory::Fading(lambda) => member.belief.fade(lambda)?,
-            Memory::TowardsPrior(lambda) => {
-                let prior = family.prior(settings, member.prior_scale, design.columns())?;
-                member.belief.return_towards(&prior, lambda)?;
-            }
-        }
-        family.forget(&mut member.state, settings.memory);
-        family.learn_row(member, row, observed, &mut work.row)?;
-        if let Memory::Fading(_) = settings.memory {
-            member.belief.check_faded(member.prior_scale.max(settings.intercept_scale).powi(2))?;
-        }
-        member.evidence -= jacobian;
+    work.steps.resize_with(members.len(), MemberStep::default);
+    for (member, step) in members.iter().zip(&mut work.steps) {
+        prepare(member, settings, family, design, (row, observed), step)?;
     }
+    for (member, step) in members.iter_mut().zip(&mut work.steps) {
+        if let Some(forgotten) = step.forgotten.take() {
+            member.belief = forgotten;
+        }
+        family.commit_row(&mut member.belief, row, &mut step.row);
+        if let Some(state) = step.state.take() {
+            member.state = state;
+        }
+        member.evidence += step.score - jacobian;
+    }
+    Ok(())
+}
+
+/// Forgets, scores and prepares one row of the model's columns for one member.
+fn prepare<F: Family>(
+    member: &Member<F::State>,
+    settings: &OnlineSettings,
+    family: &F,
+    design: &Design,
+    (row, observed): (Row<'_>, &Observation),
+    step: &mut MemberStep<F::State>,
+) -> Result<(), Error> {
+    let mut state = member.state.clone();
+    family.forget(&mut state, settings.memory);
+    let mut fade = 1.0;
+    step.forgotten = None;
+    match settings.memory {
+        Memory::Everything => {}
+        Memory::Fading(lambda) => fade = lambda,
+        Memory::TowardsPrior(lambda) => {
+            let prior = family.prior(settings, member.prior_scale, design.columns())?;
+            let mut forgotten = member.belief.clone();
+            forgotten.return_towards(&prior, lambda)?;
+            step.forgotten = Some(forgotten);
+        }
+    }
+    let belief = step.forgotten.as_ref().unwrap_or(&member.belief);
+    step.score = family.prepare_row(belief, &mut state, (row, observed), fade, &mut step.row)?;
+    if fade < 1.0 {
+        let widest = member.prior_scale.max(settings.intercept_scale).powi(2);
+        belief.check_faded(step.row.widest(), widest)?;
+    }
+    step.state = Some(state);
     Ok(())
 }
 

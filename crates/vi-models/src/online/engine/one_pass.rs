@@ -1,19 +1,23 @@
 //! The rule of one pass.
 
-use vi_core::{Error, GaussianExpectation, Implicit, MomentMatching, Site, SiteRule};
+use std::cell::Cell;
+
+use vi_core::{Error, GaussianExpectation, Implicit, Site, SiteRule};
 
 use super::scalar::ScalarFamily;
 
 /// Which Gaussian is kept after a row, as the family chooses.
 pub(super) enum OnePass<L> {
     Implicit(Implicit<L>),
-    MomentMatching(MomentMatching<L>),
+    /// [`MomentMatching`](vi_core::MomentMatching), which remembers the normaliser of the density whose moments it took: the row's
+    /// score is the same integral.
+    MomentMatching(L, Cell<Option<f64>>),
 }
 
 impl<L> OnePass<L> {
     pub(super) fn of<F: ScalarFamily>(likelihood: L) -> Self {
         if F::MATCHES_MOMENTS {
-            Self::MomentMatching(MomentMatching(likelihood))
+            Self::MomentMatching(likelihood, Cell::new(None))
         } else {
             Self::Implicit(Implicit(likelihood))
         }
@@ -21,7 +25,15 @@ impl<L> OnePass<L> {
 
     pub(super) fn likelihood(&self) -> &L {
         match self {
-            Self::Implicit(Implicit(likelihood)) | Self::MomentMatching(MomentMatching(likelihood)) => likelihood,
+            Self::Implicit(Implicit(likelihood)) | Self::MomentMatching(likelihood, _) => likelihood,
+        }
+    }
+
+    /// `log E p(y|t)` in nats, if the site that was asked for last took it.
+    pub(super) fn log_normaliser(&self) -> Option<f64> {
+        match self {
+            Self::Implicit(_) => None,
+            Self::MomentMatching(_, remembered) => remembered.get(),
         }
     }
 }
@@ -34,7 +46,13 @@ impl<L: GaussianExpectation> SiteRule for OnePass<L> {
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
         match self {
             Self::Implicit(rule) => rule.site(a, nu, y),
-            Self::MomentMatching(rule) => rule.site(a, nu, y),
+            Self::MomentMatching(likelihood, remembered) => {
+                let tilted = likelihood.tilted(y, a, nu)?;
+                remembered.set(Some(tilted.log_normaliser));
+                let site = tilted.site(nu);
+                site.check(nu)?;
+                Ok(site)
+            }
         }
     }
 }

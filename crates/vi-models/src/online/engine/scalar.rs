@@ -1,24 +1,35 @@
 //! Families that see a row only through `t = offset + xᵀθ`.
 
-use std::cell::Cell;
 use std::fmt::Debug;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use vi_core::batch::{self, BatchSettings};
 use vi_core::filter::StepInfo;
-use vi_core::{Error, GaussianExpectation, Likelihood, Projection, Site, SiteRule, Weighted};
-use vi_linalg::faer::MatRef;
+use vi_core::{Belief, DenseGaussian, Error, GaussianExpectation, Likelihood, PerRow, Projection, SiteRule, Weighted};
+use vi_linalg::faer::{MatRef, Par};
 
-use super::family::{Family, RowWork};
+use super::family::{Family, Fitted, RowStep};
 use super::learn::prior_variances;
 use super::one_pass::OnePass;
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::likelihood::Offset;
-use crate::online::belief::{AnyBelief, DesignRow};
+use crate::marginal::Marginal;
+use crate::online::belief::{AnyBelief, AnyStep};
 use crate::online::design::RowSpace;
 use crate::online::observation::Size;
+use crate::online::rescale::ScaledWeights;
+use crate::online::row::check_row;
+use crate::online::scale::ScalePrior;
+use crate::online::target::Target;
 use crate::online::{Memory, Observation, OnlineSettings, Row};
+
+/// A fit of the first rows ends when a step is shorter than this many posterior standard deviations: little beside what those rows leave open.
+pub(in crate::online) const FIT_TOLERANCE: f64 = 1e-3;
+
+/// Passes over the first rows at most; separable rows under a wide prior take the most.
+pub(in crate::online) const FIT_PASSES: usize = 60;
 
 /// The likelihood of one row.
 pub(super) type RowLikelihood<F> = Weighted<Offset<<F as ScalarFamily>::Likelihood>>;
@@ -39,6 +50,27 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
 
     /// Whether labels are numbers in some unit, which the first rows may tell.
     const STANDARDISES_LABELS: bool = false;
+
+    /// Whether a pass over rows is exact.
+    const EXACT: bool = false;
+
+    /// What is believed of the prior scale before any row.
+    #[doc(hidden)]
+    fn scale_prior(&self) -> ScalePrior {
+        ScalePrior::PREDICTOR
+    }
+
+    /// See [`Family::rescale`].
+    #[doc(hidden)]
+    fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
+        (log_det - 0.5 * quadratic, state.clone())
+    }
+
+    /// What is believed of a number that the members see as `(weight, projection, state)`.
+    #[doc(hidden)]
+    fn marginal(&self, parts: &[(f64, Projection, &Self::State)]) -> Result<Marginal, ModelError> {
+        Ok(Marginal::of_gaussians(&parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect::<Vec<_>>()))
+    }
 
     /// The state before any row.
     fn initial(&self) -> Self::State;
@@ -122,19 +154,55 @@ impl<F: ScalarFamily> Family for F {
         AnyBelief::prior(settings.belief, &prior_variances(settings, prior_scale, columns))
     }
 
-    fn learn_row(
+    fn scale_prior(&self) -> ScalePrior {
+        ScalarFamily::scale_prior(self)
+    }
+
+    fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
+        ScaledWeights { predictors: 1, columns, scaled, coupling: 0.0 }
+    }
+
+    fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
+        ScalarFamily::rescale(self, state, log_det, quadratic)
+    }
+
+    fn fit(
         &self,
-        member: &mut Member<Self::State>,
-        row: DesignRow<'_>,
-        observed: &Observation,
-        RowWork { scratch, dense }: &mut RowWork,
-    ) -> Result<(), Error> {
+        prior: &DenseGaussian,
+        start: &DenseGaussian,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Option<Fitted<Self::State>>, Error> {
+        if F::EXACT {
+            let (belief, state) = (AnyBelief::Full(prior.clone()), ScalarFamily::initial(self));
+            let mut member = Member { prior_scale: 1.0, belief, state, evidence: 0.0, log_mass: 0.0 };
+            self.learn_block(&mut member, x, observed)?;
+            let Member { belief: AnyBelief::Full(belief), state, evidence, .. } = member else { return Ok(None) };
+            return Ok(Some((belief, state, evidence)));
+        }
+        let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+        let likelihoods: Vec<RowLikelihood<F>> =
+            observed.iter().map(|observed| row_likelihood(self, observed)).collect::<Result<_, _>>()?;
+        let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
+        let (belief, info) = batch::optimum(prior, start, x, &y, &PerRow(&likelihoods), &settings, Par::Seq)?;
+        Ok(Some((belief, ScalarFamily::initial(self), info.bound())))
+    }
+
+    fn prepare_row(
+        &self,
+        belief: &AnyBelief,
+        state: &mut Self::State,
+        (row, observed): (Row<'_>, &Observation),
+        fade: f64,
+        step: &mut RowStep,
+    ) -> Result<f64, Error> {
         let rule = OnePass::of::<F>(row_likelihood(self, observed)?);
-        let scored = Scored { rule: &rule, family: self, state: &member.state, observed, score: Cell::new(0.0) };
-        let step = member.belief.step(&scored, row, observed.label, scratch, dense)?;
-        member.evidence += scored.score.get();
-        self.learn(&mut member.state, observed, step.projection);
-        Ok(())
+        let seen = belief.project(row, fade, &mut step.belief)?;
+        let site = rule.site(seen.mean, seen.variance, observed.label)?;
+        let score = score(self, state, &rule, observed, seen)?;
+        belief.prepare(row, site, &mut step.belief)?;
+        self.learn(state, observed, seen);
+        Ok(score)
     }
 
     fn takes_blocks(&self, member: &Member<Self::State>, rows: usize) -> bool {
@@ -154,7 +222,7 @@ impl<F: ScalarFamily> Family for F {
         }
         let mut failed = None;
         belief.run(&rules, x, &y, |t: usize, step: &StepInfo| {
-            match score(self, state, rules[t].likelihood(), &observed[t], step.projection) {
+            match score(self, state, &rules[t], &observed[t], step.projection) {
                 Ok(score) => {
                     *evidence += score;
                     self.learn(state, &observed[t], step.projection);
@@ -175,17 +243,51 @@ impl<F: ScalarFamily> Family for F {
 }
 
 impl<F: ScalarFamily> Engine<F> {
-    /// `(xᵀμ, xᵀPx)` of the best member, the offset added.
-    pub(in crate::online) fn project(&self, row: Row<'_>, offset: f64) -> Result<Projection, ModelError> {
-        row.check(self.design.inputs)?;
+    /// `(weight, xᵀμ + offset, xᵀPx)` of each member, the weights summing to 1.
+    pub(in crate::online) fn project(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
+        check_row(row, self.design.inputs)?;
         check_offset(offset)?;
         let mut space = RowSpace::default();
-        let seen = self.best().belief.project(self.design.write(row, &mut space)?)?;
-        let mean = seen.mean + offset;
-        if !mean.is_finite() {
-            return Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into());
+        self.seen_along(self.design.write(row, &mut space)?, offset)
+    }
+
+    fn seen_along(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
+        let see = |(weight, member): (f64, &Member<_>)| {
+            let seen = member.belief.project(row, 1.0, &mut AnyStep::default())?;
+            let mean = seen.mean + offset;
+            if !mean.is_finite() {
+                return Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into());
+            }
+            Ok((weight, Projection { mean, variance: seen.variance }))
+        };
+        self.weights().into_iter().zip(&self.members).map(see).collect()
+    }
+
+    /// What is believed of a number, in the units of the model's labels.
+    pub(in crate::online) fn marginal(&self, seen: &[(f64, Projection)]) -> Result<Marginal, ModelError> {
+        let parts: Vec<_> =
+            seen.iter().zip(&self.members).map(|((weight, seen), member)| (*weight, *seen, &member.state)).collect();
+        self.family.marginal(&parts)
+    }
+
+    /// What is believed of the weight of input `j`, in the caller's units.
+    pub(in crate::online) fn weight(&self, j: usize) -> Result<Marginal, ModelError> {
+        let inputs = self.design.inputs;
+        if j >= inputs {
+            return Err(Error::Index { argument: "inputs", index: j, len: inputs }.into());
         }
-        Ok(Projection { mean, variance: seen.variance })
+        let value = self.design.scales.get(j).map_or(1.0, |scale| scale.recip());
+        let row = Row::Sparse { positions: std::slice::from_ref(&j), values: std::slice::from_ref(&value) };
+        let seen = self.seen_along(row, 0.0)?;
+        self.marginal(&seen)?.in_units(0.0, self.design.target.scale)
+    }
+
+    /// What is believed of the linear predictor where all inputs are 0, in the caller's units.
+    pub(in crate::online) fn intercept(&self) -> Result<Marginal, ModelError> {
+        let Target { centre, scale } = self.design.target;
+        let origin = vec![0.0; self.design.inputs];
+        let seen = self.project(Row::Dense(&origin), 0.0)?;
+        self.marginal(&seen)?.in_units(centre, scale)
     }
 }
 
@@ -197,14 +299,14 @@ pub(in crate::online) fn check_offset(offset: f64) -> Result<(), Error> {
     }
 }
 
-/// `weight·log p(y | earlier rows)`.
+/// `weight·log p(y | earlier rows)`, after the rule has been asked for the row's site.
 ///
 /// # Errors
-/// What the family finds; `NonFinite` for a density that is not a number.
+/// What the family finds; `NonFinite` for a density that is 0 or infinite in floats: no later row could mend the sum.
 fn score<F: ScalarFamily>(
     family: &F,
     state: &<F as ScalarFamily>::State,
-    likelihood: &RowLikelihood<F>,
+    rule: &OnePass<RowLikelihood<F>>,
     observed: &Observation,
     seen: Projection,
 ) -> Result<f64, Error> {
@@ -212,8 +314,13 @@ fn score<F: ScalarFamily>(
         return Ok(0.0);
     }
     family.check_step(observed, seen)?;
-    let score = observed.weight * family.log_predictive(state, likelihood.likelihood(), observed.label, seen);
-    if score.is_nan() {
+    let likelihood = rule.likelihood().likelihood();
+    let score = match rule.log_normaliser() {
+        // A weight is inside the integral, where the score has it outside.
+        Some(log_normaliser) if observed.weight == 1.0 => log_normaliser,
+        _ => observed.weight * family.log_predictive(state, likelihood, observed.label, seen),
+    };
+    if !is_score(score) {
         // A quadrature that failed says how.
         likelihood.tilted(observed.label, seen.mean, seen.variance)?;
         return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
@@ -221,23 +328,7 @@ fn score<F: ScalarFamily>(
     Ok(score)
 }
 
-/// The rule of a row, which scores the row when it is asked for the site: an error then comes before anything has changed.
-struct Scored<'a, F: ScalarFamily> {
-    rule: &'a OnePass<RowLikelihood<F>>,
-    family: &'a F,
-    state: &'a <F as ScalarFamily>::State,
-    observed: &'a Observation,
-    score: Cell<f64>,
-}
-
-impl<F: ScalarFamily> SiteRule for Scored<'_, F> {
-    fn check_label(&self, label: f64) -> Result<(), Error> {
-        self.rule.check_label(label)
-    }
-
-    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let seen = Projection { mean: a, variance: nu };
-        self.score.set(score(self.family, self.state, self.rule.likelihood(), self.observed, seen)?);
-        self.rule.site(a, nu, y)
-    }
+/// Whether as many of them as can be counted have a finite sum.
+pub(in crate::online) fn is_score(score: f64) -> bool {
+    score.abs() <= 1e290
 }

@@ -1,13 +1,13 @@
 //! Posteriors of shards brought together.
 
-use vi_core::Error;
+use vi_core::{Belief, Error};
 
 use super::family::Family;
-use super::learn::bank;
+use super::place::{moved, normalise};
 use super::{Engine, Member};
 use crate::ModelError;
-use crate::online::Memory;
 use crate::online::belief::AnyBelief;
+use crate::online::{Memory, Standardise};
 
 impl<F: Family> Engine<F> {
     /// Brings in the posteriors of shards that started from the same settings.
@@ -15,28 +15,52 @@ impl<F: Family> Engine<F> {
         for (k, other) in others.iter().enumerate() {
             self.check_merge(other).map_err(|what| ModelError::Unlike { shard: k, what })?;
         }
-        let priors = bank(&self.settings, &self.family, self.design.columns())?;
+        let shards: Vec<Vec<Member<F::State>>> =
+            others.iter().map(|other| other.members_at(&self.members)).collect::<Result<_, _>>()?;
         let mut members = Vec::with_capacity(self.members.len());
-        for (m, prior) in priors.iter().enumerate() {
+        for (m, own) in self.members.iter().enumerate() {
+            let prior = self.family.prior(&self.settings, own.prior_scale, self.design.columns())?;
             let parts: Vec<&Member<F::State>> =
-                std::iter::once(&self.members[m]).chain(others.iter().map(|other| &other.members[m])).collect();
+                std::iter::once(own).chain(shards.iter().map(|shard| &shard[m])).collect();
             let beliefs: Vec<&AnyBelief> = parts.iter().map(|part| &part.belief).collect();
-            let belief = AnyBelief::merge(&prior.belief, &beliefs)?;
-            let spread = spread(&prior.belief, &beliefs, belief.mean())?;
+            let belief = AnyBelief::merge(&prior, &beliefs)?;
+            let spread = spread(&prior, &beliefs, belief.mean())?;
             let states: Vec<&F::State> = parts.iter().map(|part| &part.state).collect();
             members.push(Member {
-                prior_scale: prior.prior_scale,
+                prior_scale: own.prior_scale,
                 belief,
                 state: self.family.merge(&states, spread),
                 evidence: parts.iter().map(|part| part.evidence).sum(),
+                log_mass: own.log_mass,
             });
+        }
+        let evidence = self.evidence() + others.iter().map(|other| other.evidence()).sum::<f64>();
+        if normalise(&mut members).is_some() {
+            self.base = evidence;
         }
         (self.members, self.diagnosis) = (members, None);
         for other in others {
             self.observations = self.observations.saturating_add(other.observations);
             self.rows.extend(other.rows.iter().cloned());
         }
+        self.fixed = true;
+        if !self.settings.keep_rows {
+            self.rows = Vec::new();
+        }
+        // The scale's posterior is narrower than each shard's.
+        self.next_place = self.observations;
+        self.place();
         Ok(())
+    }
+
+    /// Its members as they would be at the prior scales of `targets`.
+    fn members_at(&self, targets: &[Member<F::State>]) -> Result<Vec<Member<F::State>>, Error> {
+        let same = |(own, target): (&Member<_>, &Member<_>)| own.prior_scale == target.prior_scale;
+        if self.members.len() == targets.len() && self.members.iter().zip(targets).all(same) {
+            return Ok(self.members.clone());
+        }
+        let scales: Vec<f64> = targets.iter().map(|target| target.prior_scale).collect();
+        moved(&self.family, &self.members, &self.design, &scales)
     }
 
     fn check_merge(&self, other: &Self) -> Result<(), &'static str> {
@@ -44,7 +68,7 @@ impl<F: Family> Engine<F> {
             Err("settings")
         } else if self.family != other.family {
             Err("family")
-        } else if !(self.fixed && other.fixed) {
+        } else if matches!(self.settings.standardise, Standardise::FirstRows { .. }) && !(self.fixed && other.fixed) {
             Err("scales, which one of the two is still taking from its first rows")
         } else if self.design != other.design {
             Err("number of inputs or standardisation (merge needs Standardise::Fixed or Never)")

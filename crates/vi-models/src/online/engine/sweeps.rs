@@ -5,47 +5,71 @@ use vi_core::{Error, Implicit, PerRow};
 use vi_linalg::faer::{Mat, Par};
 
 use super::family::Family;
+use super::place::normalise;
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihood};
-use super::{Engine, Kept};
+use super::start::columns_of;
+use super::{Engine, Member};
 use crate::ModelError;
 use crate::online::belief::AnyBelief;
-use crate::online::design::RowSpace;
 use crate::online::{BeliefKind, Memory, Observation, OnlineSettings};
 
 impl<F: ScalarFamily> Engine<F> {
-    /// Sweeps over the kept rows, for every member from its prior. Returns what was done for the best.
-    pub(in crate::online) fn refine(&mut self, settings: RefineSettings) -> Result<RefineInfo, ModelError> {
+    /// Sweeps over the kept rows, for every member from its prior. Returns what was done for the one that counts most.
+    pub(in crate::online) fn refine(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
         self.check_kept()?;
         let (x, observed) = self.design_matrix()?;
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let likelihoods: Vec<RowLikelihood<F>> =
             observed.iter().map(|observed| row_likelihood(&self.family, observed)).collect::<Result<_, _>>()?;
         let rules: Vec<_> = likelihoods.iter().map(Implicit).collect();
-        let mut members = self.members.clone();
         let best = self.best().prior_scale;
         let mut best_info = None;
-        for member in &mut members {
-            let prior = self.family.prior(&self.settings, member.prior_scale, self.design.columns())?;
-            let AnyBelief::Full(prior) = prior else { continue };
+        let rows = PerRow(&likelihoods);
+        self.refine_members(|engine, member| {
+            let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
+            let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
             let mut refinement = refine::first_pass(&prior, &PerRow(&rules), x.as_ref(), &y, Par::Seq)?;
-            let rows = PerRow(&likelihoods);
             let info = refine::refine(&prior, &mut refinement, x.as_ref(), &y, &rows, settings, Par::Seq)?;
             member.belief = AnyBelief::Full(refinement.belief);
+            let bound = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
             if member.prior_scale == best {
                 best_info = Some(info);
             }
-        }
-        let info = best_info.ok_or(ModelError::NotKept)?;
-        self.members = members;
-        self.settle();
-        Ok(info)
+            Ok(bound)
+        })?;
+        best_info.ok_or(ModelError::NotKept)
     }
 }
 
 impl<F: Family> Engine<F> {
+    /// Refines every member by `refine`, which returns the bound on its log evidence. On an error the model is as it was.
+    ///
+    /// The members weigh by their bounds from then on; the evidence stays that of the predictions as they were made.
+    pub(in crate::online) fn refine_members(
+        &mut self,
+        mut refine: impl FnMut(&Self, &mut Member<F::State>) -> Result<f64, ModelError>,
+    ) -> Result<(), ModelError> {
+        let mut members = self.members.clone();
+        let evidence = self.evidence();
+        let mut gained = Vec::with_capacity(members.len());
+        for member in &mut members {
+            gained.push(refine(self, member)? - member.evidence);
+        }
+        members.iter_mut().zip(&gained).for_each(|(member, gained)| member.evidence += gained);
+        if normalise(&mut members).is_some() {
+            self.base = evidence;
+        }
+        self.members = members;
+        self.settle();
+        Ok(())
+    }
+
     /// After a refinement: the rows so far are learned for good, with the scales that were taken from them.
     pub(in crate::online) fn settle(&mut self) {
-        self.fixed = true;
+        if !self.fixed {
+            self.fixed = true;
+            self.next_place = Self::first_place(&self.design, self.observations);
+        }
         self.refined = self.observations;
         self.diagnosis = None;
     }
@@ -65,11 +89,6 @@ impl<F: Family> Engine<F> {
 
     /// The kept rows as the model's columns (`n × p`), and what was observed at each.
     pub(in crate::online) fn design_matrix(&self) -> Result<(Mat<f64>, Vec<Observation>), Error> {
-        let mut x = Mat::zeros(self.rows.len(), self.design.columns());
-        let mut space = RowSpace::default();
-        for (i, Kept { row, .. }) in self.rows.iter().enumerate() {
-            self.design.write(row.as_row(), &mut space)?.for_each(|j, value| x[(i, j)] = value);
-        }
-        Ok((x, self.rows.iter().map(|kept| kept.observed).collect()))
+        columns_of(&self.design, &self.rows)
     }
 }

@@ -1,34 +1,79 @@
 //! One line on what to do.
 
-use super::super::{VbInfo, VbStatus};
+use super::super::VbInfo;
 use super::collinear::{COLLINEAR, Collinearity};
 use crate::online::is_near;
+use vi_core::Stop;
 
+/// Weights for each observation beyond which relevance determination is too sure of itself.
+const MANY: f64 = 0.2;
+/// Weights for each observation beyond which a sparse fit is too sure of itself.
+const DENSE: f64 = 0.3;
 /// No more columns than these are named.
 const NAMED: usize = 8;
 
-/// Of a logistic fit that nobody has asked about.
+/// What an undisturbed fit says.
+pub(super) const NOTHING: &str = "Converged: nothing to do.";
+/// What a logistic fit says before it is diagnosed.
 pub(super) const UNDIAGNOSED: &str = "Converged: `diagnose` tells whether the posterior is Gaussian enough.";
 const NEAR: &str = "Converged, and the posterior is near the true one.";
 const FAR: &str = "Converged, but the posterior is not Gaussian: single weights may be far from what it says.";
 
 /// The line for a diagnosed fit; one that tells of something worse stays.
-pub(super) fn after_diagnosis(line: &mut String, share: f64, k_hat: f64) {
+pub(super) fn after_diagnosis(line: &mut String, share: f64, k_hat: f64, weights: usize) {
     if [UNDIAGNOSED, NEAR, FAR].contains(&line.as_str()) {
-        *line = String::from(if is_near(share, k_hat) { NEAR } else { FAR });
+        *line = String::from(if is_near(share, k_hat, weights) { NEAR } else { FAR });
     }
 }
 
-/// What every fit may need; nothing where all is well.
-pub(super) fn general(info: &VbInfo, design: &Collinearity, rows: usize, columns: usize, ard: bool) -> Option<String> {
-    match info.status {
-        VbStatus::MaxIterations => Some(format!(
+/// The line for a fit with relevance determination that has used up many of its observations; `None` where it has not.
+///
+/// `determined` is the number of weights that the data, not the shrinkage, determine.
+pub(super) fn relevance(determined: f64, observations: f64) -> Option<String> {
+    (determined > MANY * observations).then(|| {
+        format!(
+            "Converged, but {determined:.0} weights are determined by {observations} observations: intervals are too short; \
+             `VbSparse` has better ones."
+        )
+    })
+}
+
+/// The line for a sparse fit; `None` where all is well. `weights` is the expected number of weights that are not 0.
+pub(super) fn sparse(info: &VbInfo, weights: f64, observations: f64) -> Option<String> {
+    stopped(info).or_else(|| {
+        (weights > DENSE * observations).then(|| {
+            format!(
+                "Converged, but {weights:.0} weights for {observations} observations are not few: intervals are somewhat short; \
+                 compare with `VbLinear`."
+            )
+        })
+    })
+}
+
+/// What a fit says that was stopped early; `None` for one that converged.
+fn stopped(info: &VbInfo) -> Option<String> {
+    match info.stop {
+        Stop::Iterations => Some(format!(
             "Stopped after {} iterations with parameters still moving by {:.0e}: allow more, or a larger tolerance.",
             info.iterations, info.last_change
         )),
-        VbStatus::BoundChange | VbStatus::BoundFell => {
+        _ if info.authors_rule => {
             Some("Stopped by the authors' rule, which can be nats short: use a tolerance on the parameters.".to_owned())
         }
+        _ => None,
+    }
+}
+
+/// What every fit may need; nothing where all is well. `finder` names what to try where columns are more than rows.
+pub(super) fn general(
+    info: &VbInfo,
+    design: &Collinearity,
+    rows: usize,
+    columns: usize,
+    ard: bool,
+    finder: &str,
+) -> Option<String> {
+    stopped(info).or_else(|| match info {
         _ if !design.columns.is_empty() => {
             let named: Vec<String> = design.columns.iter().take(NAMED).map(ToString::to_string).collect();
             let more = if design.columns.len() > NAMED { ", …" } else { "" };
@@ -43,8 +88,8 @@ pub(super) fn general(info: &VbInfo, design: &Collinearity, rows: usize, columns
             info.condition
         )),
         _ if columns > rows && !ard => {
-            Some("More columns than rows: relevance determination (`ard`) may find the few that matter.".to_owned())
+            Some(format!("More columns than rows: {finder} may find the few that matter."))
         }
         _ => None,
-    }
+    })
 }

@@ -1,11 +1,12 @@
 //! Which columns cannot be told apart.
 
 use vi_core::Error;
+use vi_linalg::eigen::{eigen, eigenvalues};
 use vi_linalg::faer::{Mat, MatRef, Par};
-use vi_linalg::kernels::{mirror_lower, symmetric_rank_r};
+use vi_linalg::kernels::symmetric_rank_r;
 
 use crate::units::unit;
-use crate::vb::spectrum::{eigen, eigenvalues};
+use crate::vb::no_spectrum;
 
 /// A condition number at which half of the digits are gone.
 pub(super) const COLLINEAR: f64 = 1e8;
@@ -48,13 +49,12 @@ impl Collinearity {
         let mut gram = Mat::zeros(d, d);
         let across = directions.as_ref().transpose();
         symmetric_rank_r(gram.as_mut(), 1.0, across, across, Par::Seq);
-        mirror_lower(gram.as_mut());
-        let values = eigenvalues(gram.as_ref(), Par::Seq)?;
+        let values = eigenvalues(gram.as_ref(), Par::Seq).map_err(no_spectrum)?;
         let (least, most) = (values[0], values[d - 1]);
         // Below that an eigenvalue is the rounding of 0.
         let condition = if least > d as f64 * f64::EPSILON * most { most / least } else { f64::INFINITY };
         let columns = if condition > COLLINEAR {
-            let (values, vectors) = eigen(gram.as_ref(), Par::Seq)?;
+            let (values, vectors) = eigen(gram.as_ref(), Par::Seq).map_err(no_spectrum)?;
             let unseen = values.iter().filter(|value| **value * COLLINEAR < most).count();
             let share = |k: usize| (0..unseen).map(|v| vectors[(k, v)] * vectors[(k, v)]).sum::<f64>();
             let shares: Vec<f64> = (0..d).map(share).collect();

@@ -1,18 +1,16 @@
 //! Linear regression on plain slices.
 
 use rand::Rng;
-use rand_distr::{Distribution, Gamma, StandardNormal};
 use serde::{Deserialize, Serialize};
-use vi_core::Error;
-use vi_linalg::faer::{MatRef, Par};
+use vi_linalg::faer::Par;
 
 use super::super::linear::{LinearFit, StudentPrediction, fit};
 use super::super::{LinearPrior, Relevance, VbSettings};
-use super::collinear::Collinearity;
-use super::scaling::{Scaling, rows};
-use super::{Coefficients, FitInfo, advice, drawn};
+use super::posterior::LinearPosterior;
+use super::scaling::{ScaledRegression, Scaling};
+use super::{Coefficients, FitInfo, advice};
+use crate::ModelError;
 use crate::online::Draw;
-use crate::{ModelError, check};
 
 /// How [`VbLinear`] fits; start from [`default`](Self::default).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -78,40 +76,16 @@ impl VbLinear {
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite`, `Overflow`,
     /// `NotPositiveDefinite`.
     pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: VbLinearSettings) -> Result<Self, ModelError> {
-        let x = rows(x, columns)?;
-        let n = x.nrows();
-        check::length("y", n, y.len())?;
-        if let Some(row) = y.iter().position(|y| !y.is_finite()) {
-            return Err(Error::NonFinite { argument: "y", index: row, value: y[row] }.at_row(row).into());
-        }
         let VbLinearSettings { ard, intercept, standardise, prior, stop } = settings;
-        let scaling = Scaling::of(x, intercept, standardise)?;
-        let column = MatRef::from_column_major_slice(y, n, 1);
-        let target = Scaling::of(column, intercept, standardise)?;
-        let square = target.scales[0] * target.scales[0];
-        if !square.is_normal() {
-            return Err(Error::Overflow { quantity: "the variance of y", value: square }.into());
-        }
-        let scaled = scaling.apply(x, false)?;
-        let labels: Vec<f64> = target.apply(column, false)?.col(0).iter().copied().collect();
-        // A flat intercept takes one observation's worth of noise with it.
-        let observations = if intercept { (n - 1) as f64 } else { n as f64 };
-        let fit = fit(scaled.as_ref(), &labels, observations, ard, prior, stop, Par::Seq)?;
-        // Centred rows sum to 0.
-        let rank = if intercept { n - 1 } else { n };
-        let design = Collinearity::of(scaled.as_ref(), rank, &scaling.constant)?;
-        let line = advice::general(fit.info(), &design, n, columns, ard);
-        let advice = line.unwrap_or_else(|| "Converged: nothing to do.".to_owned());
-        let info = FitInfo {
-            iterations: fit.info().clone(),
-            design_condition: design.condition,
-            collinear_columns: design.columns,
-            constant_columns: scaling.constant.clone(),
-            k_hat: None,
-            effective_share: None,
-            advice,
-        };
-        let model = Self { settings, rows: n, scaling, target, fit, info };
+        let data = ScaledRegression::new(x, columns, y, intercept, standardise)?;
+        let fit = fit(data.x.as_ref(), &data.y, data.observations as f64, ard, prior, stop, Par::Seq)?;
+        let design = data.collinearity()?;
+        let line = advice::general(fit.info(), &design, y.len(), columns, ard, "`VbSparse`");
+        let determined = || fit.relevance().iter().map(|column| column.determined).sum();
+        let line = line.or_else(|| ard.then(|| advice::relevance(determined(), data.observations as f64)).flatten());
+        let advice = line.unwrap_or_else(|| advice::NOTHING.to_owned());
+        let info = FitInfo::new(fit.info(), design, &data.columns, advice);
+        let model = Self { settings, rows: y.len(), scaling: data.columns, target: data.target, fit, info };
         model.coefficients().check(model.fit.noise_variance().is_finite())?;
         Ok(model)
     }
@@ -121,38 +95,13 @@ impl VbLinear {
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
     pub fn predict(&self, x: &[f64]) -> Result<Vec<StudentPrediction>, ModelError> {
-        let scaled = self.scaling.apply(rows(x, self.scaling.scales.len())?, false)?;
-        let scale = self.target.scales[0];
-        // The intercept's own variance, in units of the noise's.
-        let intercept = if self.settings.intercept { 1.0 / self.rows as f64 } else { 0.0 };
-        let noise = 1.0 / self.fit.noise().mean();
-        let mut predicted = self.fit.predict(scaled.as_ref())?;
-        for (row, prediction) in predicted.iter_mut().enumerate() {
-            prediction.mean = self.target.centres[0] + scale * prediction.mean;
-            prediction.squared_scale = scale * scale * (prediction.squared_scale + intercept * noise);
-            prediction.weight_squared_scale = scale * scale * (prediction.weight_squared_scale + intercept * noise);
-            for value in [prediction.mean, prediction.squared_scale] {
-                if !value.is_finite() {
-                    return Err(Error::Overflow { quantity: "a prediction of y", value }.at_row(row).into());
-                }
-            }
-        }
-        Ok(predicted)
+        self.posterior().predict(x)
     }
 
     /// The weights in the units of the data.
     #[must_use]
     pub fn coefficients(&self) -> Coefficients {
-        let scale = self.target.scales[0];
-        let weights = self.fit.weights();
-        let of = |values: &[f64]| -> Vec<f64> {
-            values.iter().zip(&self.scaling.scales).map(|(value, column)| value * (scale / column)).collect()
-        };
-        let deviations: Vec<f64> =
-            weights.variances().iter().map(|variance| (variance * self.fit.noise_variance()).sqrt()).collect();
-        let means = of(weights.mean());
-        let shift: f64 = means.iter().zip(&self.scaling.centres).map(|(mean, centre)| mean * centre).sum();
-        Coefficients { intercept: self.target.centres[0] - shift, standard_deviations: of(&deviations), weights: means }
+        self.posterior().coefficients()
     }
 
     /// A draw of noise and weights from the posterior, in the units of the data: act as if it were the truth. The draw of the noise is not
@@ -179,7 +128,7 @@ impl VbLinear {
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        self.draw(self.fit.weights().draw_deviations(1, rng)?.col(0).iter(), rng)
+        self.posterior().sample(rng)
     }
 
     /// Many draws, as [`sample`](Self::sample) makes one. Cost `d²` flops a draw for `d` columns, or, with no more rows than columns,
@@ -200,33 +149,17 @@ impl VbLinear {
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
-        let deviations = self.fit.weights().draw_deviations(draws, rng)?;
-        deviations.col_iter().map(|deviation| self.draw(deviation.iter(), rng)).collect()
+        self.posterior().samples(draws, rng)
     }
 
-    /// The draw whose weights deviate so, in units of the noise.
-    fn draw<'a, R: Rng + ?Sized>(
-        &self,
-        deviation: impl Iterator<Item = &'a f64>,
-        rng: &mut R,
-    ) -> Result<Draw, ModelError> {
-        let noise = self.fit.noise();
-        let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
-        let precisions = Gamma::new(noise.shape, 1.0 / noise.rate).map_err(|_| overflow(1.0 / noise.rate))?;
-        let precision: f64 = precisions.sample(rng);
-        let sigma = precision.recip().sqrt();
-        if !sigma.is_finite() {
-            return Err(overflow(sigma * sigma).into());
+    fn posterior(&self) -> LinearPosterior<'_> {
+        LinearPosterior {
+            weights: self.fit.weights(),
+            noise: self.fit.noise(),
+            columns: &self.scaling,
+            target: &self.target,
+            intercept_variance: if self.settings.intercept { 1.0 / self.rows as f64 } else { 0.0 },
         }
-        let scale = self.target.scales[0];
-        let means = self.fit.weights().mean();
-        let weights = means.iter().zip(deviation).map(|(mean, deviation)| mean + sigma * deviation);
-        let mut centre = self.target.centres[0];
-        if self.settings.intercept {
-            let z: f64 = StandardNormal.sample(rng);
-            centre += scale * sigma * z / (self.rows as f64).sqrt();
-        }
-        Ok(drawn(centre, scale, weights, &self.scaling)?)
     }
 
     /// The columns by relevance, the most relevant first.

@@ -100,22 +100,15 @@ impl VbLogit {
         let found = Collinearity::of(scaled.as_ref(), x.nrows(), &constant)?;
         let inputs = found.columns.iter().filter_map(|j| j.checked_sub(first)).collect();
         let design = Collinearity { columns: inputs, ..found };
-        let advice = advice::general(fit.info(), &design, x.nrows(), columns, ard).unwrap_or_else(|| match bound {
-            LogitBound::JaakkolaJordan => {
-                "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
-                    .to_owned()
-            }
-            LogitBound::Softplus => advice::UNDIAGNOSED.to_owned(),
-        });
-        let info = FitInfo {
-            iterations: fit.info().clone(),
-            design_condition: design.condition,
-            collinear_columns: design.columns,
-            constant_columns: scaling.constant.clone(),
-            k_hat: None,
-            effective_share: None,
-            advice,
-        };
+        let advice = advice::general(fit.info(), &design, x.nrows(), columns, ard, "relevance determination (`ard`)")
+            .unwrap_or_else(|| match bound {
+                LogitBound::JaakkolaJordan => {
+                    "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
+                        .to_owned()
+                }
+                LogitBound::Softplus => advice::UNDIAGNOSED.to_owned(),
+            });
+        let info = FitInfo::new(fit.info(), design, &scaling, advice);
         let model = Self { settings, scaling, fit, info };
         model.coefficients().check(true)?;
         Ok(model)
@@ -170,7 +163,7 @@ impl VbLogit {
         let share = psis.effective_draws() / draws as f64;
         self.info.k_hat = Some(psis.k_hat);
         self.info.effective_share = Some(share);
-        advice::after_diagnosis(&mut self.info.advice, share, psis.k_hat);
+        advice::after_diagnosis(&mut self.info.advice, share, psis.k_hat, shrinkage.len());
         Ok(psis)
     }
 

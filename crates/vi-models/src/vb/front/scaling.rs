@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::Error;
 use vi_linalg::faer::{Mat, MatRef};
 
+use super::collinear::Collinearity;
 use crate::units::unit;
 use crate::{ModelError, check};
 
@@ -27,6 +28,52 @@ pub(super) fn rows(x: &[f64], columns: usize) -> Result<MatRef<'_, f64>, ModelEr
     let rows = MatRef::from_row_major_slice(x, n, columns);
     check::rows(columns, rows)?;
     Ok(rows)
+}
+
+/// Rows and numbers to be fitted, brought to one scale.
+pub(super) struct ScaledRegression {
+    pub(super) x: Mat<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) columns: Scaling,
+    pub(super) target: Scaling,
+    /// What the rows count as: a flat intercept takes one observation's worth of noise with it.
+    pub(super) observations: usize,
+}
+
+impl ScaledRegression {
+    /// Centred if there is an intercept, brought to unit scale if `standardise`.
+    ///
+    /// # Errors
+    /// `Setting` (`columns = 0`), `Empty`, `Dimension`, `Row` with `NonFinite` or `Overflow`, `Overflow`.
+    pub(super) fn new(
+        x: &[f64],
+        columns: usize,
+        y: &[f64],
+        intercept: bool,
+        standardise: bool,
+    ) -> Result<Self, ModelError> {
+        let x = rows(x, columns)?;
+        let n = x.nrows();
+        check::length("y", n, y.len())?;
+        if let Some(row) = y.iter().position(|y| !y.is_finite()) {
+            return Err(Error::NonFinite { argument: "y", index: row, value: y[row] }.at_row(row).into());
+        }
+        let columns = Scaling::of(x, intercept, standardise)?;
+        let column = MatRef::from_column_major_slice(y, n, 1);
+        let target = Scaling::of(column, intercept, standardise)?;
+        let square = target.scales[0] * target.scales[0];
+        if !square.is_normal() {
+            return Err(Error::Overflow { quantity: "the variance of y", value: square }.into());
+        }
+        let y = target.apply(column, false)?.col(0).iter().copied().collect();
+        let observations = n - usize::from(intercept);
+        Ok(Self { x: columns.apply(x, false)?, y, columns, target, observations })
+    }
+
+    /// Which columns cannot be told apart; centred rows sum to 0.
+    pub(super) fn collinearity(&self) -> Result<Collinearity, Error> {
+        Collinearity::of(self.x.as_ref(), self.observations, &self.columns.constant)
+    }
 }
 
 impl Scaling {
@@ -67,8 +114,8 @@ impl Scaling {
     pub(super) fn check(&self, columns: usize) -> Result<(), Error> {
         check::length("centres", columns, self.centres.len())?;
         check::length("scales", columns, self.scales.len())?;
-        check::finite("centres", &self.centres)?;
-        check::finite("scales", &self.scales)?;
+        check::values("centres", &self.centres)?;
+        check::values("scales", &self.scales)?;
         match self.scales.iter().position(|scale| *scale <= 0.0) {
             None => Ok(()),
             Some(index) => {

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::scaling::Scaling;
-use super::{FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
-use crate::vb::{LinearFit, LogitFit};
+use super::{FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
+use crate::vb::{LinearFit, LogitFit, SparseFit};
 use crate::{ModelError, check};
 
 #[derive(Deserialize)]
@@ -27,6 +27,28 @@ impl TryFrom<StoredLinear> for VbLinear {
         target.check(1)?;
         check::positive("rows", rows as f64)?;
         check::length("shrinkage", if settings.ard { columns } else { 1 }, fit.shrinkage().len())?;
+        Ok(Self { settings, rows, scaling, target, fit, info })
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct StoredSparse {
+    settings: VbSparseSettings,
+    rows: usize,
+    scaling: Scaling,
+    target: Scaling,
+    fit: SparseFit,
+    info: FitInfo,
+}
+
+impl TryFrom<StoredSparse> for VbSparse {
+    type Error = ModelError;
+
+    fn try_from(stored: StoredSparse) -> Result<Self, ModelError> {
+        let StoredSparse { settings, rows, scaling, target, fit, info } = stored;
+        scaling.check(fit.weights().dim())?;
+        target.check(1)?;
+        check::positive("rows", rows as f64)?;
         Ok(Self { settings, rows, scaling, target, fit, info })
     }
 }

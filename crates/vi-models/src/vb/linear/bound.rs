@@ -2,10 +2,9 @@
 
 use libm::lgamma;
 use serde::{Deserialize, Serialize};
+pub(super) use vi_core::special::LN_2PI;
 
 use super::super::gamma::Gamma;
-
-pub(super) const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// What ℒ is made of after an iteration, for `n` observations.
 pub(super) struct Ingredients<'a> {

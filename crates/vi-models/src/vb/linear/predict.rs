@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use vi_linalg::faer::MatRef;
 
 use super::LinearFit;
+use crate::vb::{Gamma, WeightDistribution};
 use crate::{Interval, ModelError, Student};
 
 /// The predictive density of `y` at one row: Student's t with mean `xᵀw_N`, precision `(1+xᵀV_Nx)⁻¹·a_N/b_N` and `2a_N`
@@ -22,6 +23,22 @@ pub struct StudentPrediction {
 }
 
 impl StudentPrediction {
+    /// (23) at every row of `x`, for weights `N(w, V/τ)` with `τ ~ noise`.
+    pub(in crate::vb) fn of(
+        weights: &WeightDistribution,
+        noise: Gamma,
+        x: MatRef<'_, f64>,
+    ) -> Result<Vec<Self>, ModelError> {
+        let squared_scale = noise.rate / noise.shape;
+        let prediction = |mean, variance: f64| Self {
+            mean,
+            squared_scale: (1.0 + variance) * squared_scale,
+            weight_squared_scale: variance * squared_scale,
+            degrees: 2.0 * noise.shape,
+        };
+        Ok(weights.project(x)?.into_iter().map(|seen| prediction(seen.mean, seen.variance)).collect())
+    }
+
     /// The note's precision `(1+xᵀV_Nx)⁻¹·a_N/b_N`.
     #[must_use]
     pub fn precision(&self) -> f64 {
@@ -91,17 +108,9 @@ impl LinearFit {
     /// The predictive densities at every row of `x` (`m × d`). Cost `md²` or `2mnd` flops.
     ///
     /// # Errors
-    /// Those of [`WeightDistribution::project`](super::WeightDistribution::project).
+    /// Those of [`WeightDistribution::project`].
     pub fn predict(&self, x: MatRef<'_, f64>) -> Result<Vec<StudentPrediction>, ModelError> {
-        let (a, b) = (self.noise.shape, self.noise.rate);
-        let seen = self.weights.project(x)?;
-        let prediction = |mean, variance: f64| StudentPrediction {
-            mean,
-            squared_scale: (1.0 + variance) * b / a,
-            weight_squared_scale: variance * b / a,
-            degrees: 2.0 * a,
-        };
-        Ok(seen.into_iter().map(|seen| prediction(seen.mean, seen.variance)).collect())
+        StudentPrediction::of(&self.weights, self.noise, x)
     }
 
     /// The central interval of each weight, a Student's t with `2a_N` degrees of freedom. Length `d`.
@@ -109,13 +118,19 @@ impl LinearFit {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
     pub fn weight_intervals(&self, level: f64) -> Result<Vec<Interval>, ModelError> {
-        let (a, b) = (self.noise.shape, self.noise.rate);
-        let t = two_sided(level, 2.0 * a)?;
+        self.weights.intervals(self.noise, level)
+    }
+}
+
+impl WeightDistribution {
+    /// The central interval of each weight, `V` being in units of a noise variance with `1/σ² ~ noise`.
+    pub(in crate::vb) fn intervals(&self, noise: Gamma, level: f64) -> Result<Vec<Interval>, ModelError> {
+        let t = two_sided(level, 2.0 * noise.shape)?;
         let interval = |(mean, variance): (&f64, f64)| {
-            let half = t * (variance * b / a).sqrt();
+            let half = t * (variance * noise.rate / noise.shape).sqrt();
             Interval { lower: mean - half, upper: mean + half }
         };
-        Ok(self.weights.mean().iter().zip(self.weights.variances()).map(interval).collect())
+        Ok(self.mean().iter().zip(self.variances()).map(interval).collect())
     }
 }
 

@@ -1,15 +1,15 @@
 //! The rows of a linear model, as few as hold all that a fit can ask of them.
 
 use vi_core::Error;
+use vi_linalg::eigen::eigen;
 use vi_linalg::faer::diag::Diag;
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
 use vi_linalg::faer::linalg::svd::{self, ComputeSvdVectors};
 use vi_linalg::faer::{Mat, MatRef, Par, Spec};
-use vi_linalg::kernels::mirror_lower;
+use vi_linalg::kernels::add_lower_product;
 
-use super::super::ridge::add_outer_product;
-use super::super::spectrum::eigen;
+use super::super::no_spectrum;
 use crate::ModelError;
 use crate::whitened::product;
 
@@ -62,13 +62,12 @@ impl<'a> Rows<'a> {
         self.triangle.is_none()
     }
 
-    /// `XXᵀ`, where all rows were kept. Cost `n²d` flops.
+    /// `XXᵀ` (lower triangle), where all rows were kept. Cost `n²d` flops.
     pub(super) fn gram(&self, par: Par) -> Option<Mat<f64>> {
         self.few().then(|| {
             let (x, m) = (self.x(), self.x().nrows());
             let mut gram = Mat::zeros(m, m);
-            add_outer_product(gram.as_mut(), x, par);
-            mirror_lower(gram.as_mut());
+            add_lower_product(gram.as_mut(), x, x.transpose(), par);
             gram
         })
     }
@@ -77,7 +76,7 @@ impl<'a> Rows<'a> {
     pub(super) fn spectrum(&self, gram: Option<&Mat<f64>>, par: Par) -> Result<Spectrum, ModelError> {
         let (x, m) = (self.x(), self.x().nrows());
         let (values, left) = if let Some(gram) = gram {
-            eigen(gram.as_ref(), par)?
+            eigen(gram.as_ref(), par).map_err(no_spectrum)?
         } else {
             let (mut left, mut values) = (Mat::zeros(m, m), Diag::zeros(m));
             let (none, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);

@@ -27,7 +27,7 @@ impl TryFrom<Stored> for LinearFit {
         if shrinkage.len() != 1 {
             check::length("shrinkage", weights.dim(), shrinkage.len())?;
         }
-        check::finite("bound", &[bound])?;
+        check::values("bound", &[bound])?;
         Ok(Self { weights, prior, noise, shrinkage, terms, bound, info })
     }
 }

@@ -1,10 +1,10 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use vi_core::Stop;
 use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
 
-use super::super::VbStatus;
 use super::*;
 
 fn normal(rng: &mut ChaCha8Rng) -> f64 {
@@ -108,8 +108,8 @@ fn a_fixed_point_satisfies_its_equations_and_the_authors_stop_below_it() {
         let converged = fits(&x, &y, prior, VbSettings::new(1e-10, 20_000).unwrap());
         let authors = fits(&x, &y, prior, VbSettings::authors());
         for (fit, authors) in converged.iter().zip(&authors) {
-            assert_eq!(fit.info().status, VbStatus::Converged, "{n} {d}");
-            assert_eq!(authors.info().status, VbStatus::BoundChange);
+            assert_eq!(fit.info().stop, Stop::Converged, "{n} {d}");
+            assert_eq!(authors.info().stop, Stop::Converged);
             assert!(fit.bound() >= authors.bound());
             // (13), (32) at the answer itself.
             let tau = fit.noise().mean();

@@ -1,10 +1,9 @@
 //! ℒ of the logistic model by its terms.
 
 use serde::{Deserialize, Serialize};
+use vi_core::special::LN_2PI;
 
 use super::{End, Model};
-
-const LN_2PI: f64 = 1.837_877_066_409_345_5;
 
 /// ℒ of a logistic fit by its terms (56), in nats.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! One row at a time (note §2.5.1).
 
 use vi_core::special::{jaakkola_jordan, log_sigmoid};
-use vi_core::{Belief, DenseGaussian, Projection, Site};
+use vi_core::{Belief, DenseGaussian, DenseStep, Projection, Row, Site};
 use vi_linalg::faer::MatRef;
 
 use super::super::settings::{StopRule, VbSettings};
@@ -105,15 +105,14 @@ pub fn logit_incremental(x: MatRef<'_, f64>, y: &[f64], settings: VbSettings) ->
         xi: Vec::with_capacity(y.len()),
         max_iterations: 0,
     };
-    let mut gain = vec![0.0; x.ncols()];
+    let mut memory = DenseStep::default();
     for (j, &y) in y.iter().enumerate() {
         let row: Vec<f64> = x.row(j).iter().copied().collect();
-        let seen = fit.belief.project(&row, &mut gain);
-        let rounding = d * f64::EPSILON * row.iter().zip(&gain).map(|(x, gain)| (x * gain).abs()).sum::<f64>();
-        let seen = Projection::new(seen.mean, seen.variance, rounding).map_err(|error| error.at_row(j))?;
+        let row = Row::Dense(&row);
+        let seen = fit.belief.project(row, 1.0, &mut memory).map_err(|error| error.at_row(j))?;
         let before = (fit.energy, fit.log_det);
         let step = Step::optimal(seen, y - 0.5, before, settings);
-        fit.belief.absorb(&row, seen, step.site(seen), &mut gain).map_err(|error| error.at_row(j))?;
+        fit.belief.absorb(row, step.site(seen), &mut memory).map_err(|error| error.at_row(j))?;
         fit.energy = step.energy;
         fit.log_det = step.log_det;
         fit.log_evidence += step.bound - 0.5 * (before.0 + before.1);

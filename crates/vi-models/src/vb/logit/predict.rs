@@ -102,7 +102,7 @@ impl LogitFit {
         self.predict_by(x, &Mixture8)
     }
 
-    /// The predictions by another method: [`Probit`](vi_core::Probit) for the one-term formula, [`Exact`](vi_core::Exact) for the
+    /// The predictions by another method: [`ProbitApproximation`](vi_core::ProbitApproximation) for the one-term formula, [`Exact`](vi_core::Exact) for the
     /// integral to rounding.
     ///
     /// # Errors

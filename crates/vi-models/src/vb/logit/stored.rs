@@ -26,7 +26,7 @@ impl TryFrom<Stored> for LogitFit {
         let Stored { weights, prior, bound_kind, grouping, shrinkage, xi, terms, bound, info } = stored;
         check::length("shrinkage", grouping.sizes(weights.dim()).len(), shrinkage.len())?;
         shrinkage.iter().try_for_each(|alpha| alpha.check())?;
-        check::finite("bound", &[bound])?;
+        check::values("bound", &[bound])?;
         Ok(Self { weights, prior, bound_kind, grouping, shrinkage, xi, terms, bound, info })
     }
 }

@@ -48,8 +48,8 @@ impl TryFrom<Stored> for WeightDistribution {
     fn try_from(stored: Stored) -> Result<Self, ModelError> {
         let Stored { mean, log_det, energy, form } = stored;
         let d = mean.len();
-        check::finite("mean", &mean)?;
-        check::finite("log_det and energy", &[log_det, energy])?;
+        check::values("mean", &mean)?;
+        check::values("log_det and energy", &[log_det, energy])?;
         let form = match form {
             StoredForm::Primal { factor } => {
                 check::length("factor", d * (d + 1) / 2, factor.len())?;
@@ -64,8 +64,8 @@ impl TryFrom<Stored> for WeightDistribution {
             }
             StoredForm::Dual { variances, loss } => {
                 check::length("variances", d, variances.len())?;
-                check::finite("variances", &variances)?;
-                check::finite("loss", &loss)?;
+                check::values("variances", &variances)?;
+                check::values("loss", &loss)?;
                 if let Some(index) = variances.iter().position(|&variance| variance <= 0.0) {
                     let requirement = "positive";
                     return Err(

@@ -68,8 +68,8 @@ impl FastFoodDraws {
     /// `Empty`, [`RevrandError::Kernel`] for a kernel that is not isotropic, `Setting` for more pairs or inputs than memory
     /// holds.
     pub fn new(kernel: Kernel, inputs: usize, pairs: usize, rng: &mut impl Rng) -> Result<Self, RevrandError> {
-        check::count("inputs", inputs)?;
-        check::count("pairs", pairs)?;
+        check::not_empty("inputs", inputs)?;
+        check::not_empty("pairs", pairs)?;
         if kernel == Kernel::LaplaceProduct {
             let (features, requirement) = ("FastFood", "isotropic kernels");
             return Err(RevrandError::Kernel { features, requirement, kernel: kernel.name() });
@@ -128,7 +128,7 @@ impl FastFoodDraws {
         if !size.is_power_of_two() {
             return Err(Error::Setting { name: "size", value: size as f64, requirement: "a power of two" }.into());
         }
-        check::count("signs", signs.len())?;
+        check::not_empty("signs", signs.len())?;
         check::length("signs", signs.len().next_multiple_of(size), signs.len())?;
         check::length("normals", signs.len(), normals.len())?;
         check::length("permutation", signs.len(), permutation.len())?;
@@ -166,7 +166,7 @@ impl FastFoodDraws {
 
     /// Checks that `inputs` are what the blocks are made for.
     pub(super) fn check_inputs(&self, inputs: usize) -> Result<(), RevrandError> {
-        check::count("inputs", inputs)?;
+        check::not_empty("inputs", inputs)?;
         match inputs.checked_next_power_of_two() {
             Some(padded) => Ok(check::length("padded inputs", self.size, padded)?),
             None => Err(Error::Setting { name: "inputs", value: inputs as f64, requirement: "small enough" }.into()),

@@ -5,13 +5,11 @@
 //! in means, variances and features follow from these by two products. [`Expectation::Weights`] draws the weights themselves.
 
 mod local;
-mod nodes;
 mod weights;
 
 use serde::{Deserialize, Serialize};
 
 pub(super) use local::{Labels, Local, Moments};
-pub(super) use nodes::gauss_hermite;
 pub(super) use weights::{Component, Draws};
 
 use crate::{RevrandError, check};

@@ -1,6 +1,6 @@
 //! Averages of smooth functions over a Gaussian.
 
-use crate::RevrandError;
+use crate::{RevrandError, check};
 
 /// Beyond this many standard deviations there is less than 1e-20 of the mass.
 const REACH: f64 = 9.5;
@@ -37,7 +37,7 @@ pub(super) fn probability(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64
 fn trapezoid(quantity: &'static str, a: f64, v: f64, least: f64, g: impl Fn(f64) -> f64) -> Result<f64, RevrandError> {
     let root = v.sqrt();
     if root == 0.0 {
-        return finite(quantity, g(a));
+        return Ok(check::result(quantity, g(a))?);
     }
     let term = |z: f64| {
         let value = vi_core::special::normal_density(z) * g(a + root * z);
@@ -63,7 +63,7 @@ fn trapezoid(quantity: &'static str, a: f64, v: f64, least: f64, g: impl Fn(f64)
             sum = plus(sum, plus(term(z), term(-z)));
         }
         let [value, size] = sum.map(|sum| sum * step);
-        finite(quantity, value)?;
+        check::result(quantity, value)?;
         error = (value - value_before).abs() / size.max(least);
         let only_rounding = error <= ROUNDING && error >= error_before;
         if error <= TOLERANCE || only_rounding || size < f64::MIN_POSITIVE {
@@ -71,8 +71,4 @@ fn trapezoid(quantity: &'static str, a: f64, v: f64, least: f64, g: impl Fn(f64)
         }
     }
     Err(vi_core::Error::Quadrature { quantity, mean: a, variance: v, relative_error: error }.into())
-}
-
-pub(super) fn finite(quantity: &'static str, value: f64) -> Result<f64, RevrandError> {
-    if value.is_finite() { Ok(value) } else { Err(vi_core::Error::Overflow { quantity, value }.into()) }
 }

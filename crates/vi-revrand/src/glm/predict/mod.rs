@@ -175,7 +175,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
     /// # Errors
     /// `Setting` unless `0 < p < 1`; `Row` with `Quadrature` or `Overflow`.
     pub fn quantiles(&self, p: f64, par: Par) -> Result<Vec<f64>, RevrandError> {
-        quantile::check("p", p)?;
+        check::probability("p", p)?;
         self.each_row(par, |row, _| row.quantile(p))
     }
 
@@ -184,7 +184,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
     /// # Errors
     /// `Setting` unless `0 < level < 1`; `Row` with `Quadrature` or `Overflow`.
     pub fn intervals(&self, level: f64, par: Par) -> Result<Vec<Interval>, RevrandError> {
-        quantile::check("level", level)?;
+        check::probability("level", level)?;
         self.each_row(par, |row, _| row.interval(level))
     }
 

@@ -6,20 +6,8 @@ use crate::likelihood::GlmLikelihood;
 
 /// Doublings of a bracket before it is given up.
 const MOST_DOUBLINGS: usize = 1100;
-/// Counts beyond are no quantiles: the next are not all floats.
+/// The largest count that is returned as a quantile; floats above it skip whole numbers.
 const LARGEST: f64 = 1e15;
-
-/// Checks a probability.
-///
-/// # Errors
-/// `Setting`.
-pub(super) fn check(name: &'static str, value: f64) -> Result<(), RevrandError> {
-    if value > 0.0 && value < 1.0 {
-        Ok(())
-    } else {
-        Err(vi_core::Error::Setting { name, value, requirement: "between 0 and 1, both excluded" }.into())
-    }
-}
 
 /// The smallest `y` with `P(Y ≤ y) ≥ p`: to the next float for continuous labels, exactly for counts.
 ///

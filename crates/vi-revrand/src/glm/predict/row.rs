@@ -5,11 +5,11 @@ use rand_distr::StandardNormal;
 use vi_core::{Likelihood, quadrature};
 use vi_models::Interval;
 
-use super::integrate::{average, finite, probability};
+use super::integrate::{average, probability};
 use super::quantile;
-use crate::RevrandError;
 use crate::glm::mixture::log_sum_exp;
 use crate::likelihood::GlmLikelihood;
+use crate::{RevrandError, check};
 
 /// The predictive distribution of one label, `p(y) = 1/K·Σₖ ∫p(y|f)·N(f|aₖ, vₖ) df` (report (23)).
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +64,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
             Some([mean, _]) => Ok(mean),
             None => average(quantity, a, v, |f| self.likelihood.mean(self.trials, f)),
         })?;
-        finite(quantity, mean)
+        Ok(check::result(quantity, mean)?)
     }
 
     /// `Var[y] = E[Var(y|f)] + Var(E[y|f])`.
@@ -80,7 +80,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
                 self.likelihood.variance(self.trials, f) + distance * distance
             }),
         })?;
-        finite(quantity, variance)
+        Ok(check::result(quantity, variance)?)
     }
 
     /// `Var(E[y|f])`: the variance without that of a label whose predictor is known.
@@ -90,7 +90,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
     pub fn variance_of_mean(&self) -> Result<f64, RevrandError> {
         let (quantity, centre) = ("the variance of the conditional mean", self.mean()?);
         let squared = |f| (self.likelihood.mean(self.trials, f) - centre).powi(2);
-        finite(quantity, self.over_components(|a, v| average(quantity, a, v, squared))?)
+        Ok(check::result(quantity, self.over_components(|a, v| average(quantity, a, v, squared))?)?)
     }
 
     /// `log p(y)`: the logarithm of the mean density, not the mean of its logarithm.
@@ -141,7 +141,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
     /// # Errors
     /// `Setting` unless `0 < p < 1`; `Quadrature`, `Overflow`.
     pub fn quantile(&self, p: f64) -> Result<f64, RevrandError> {
-        quantile::check("p", p)?;
+        check::probability("p", p)?;
         quantile::quantile(self, p)
     }
 
@@ -150,7 +150,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
     /// # Errors
     /// `Setting` unless `0 < level < 1`; `Quadrature`, `Overflow`.
     pub fn interval(&self, level: f64) -> Result<Interval, RevrandError> {
-        quantile::check("level", level)?;
+        check::probability("level", level)?;
         let outside = 0.5 * (1.0 - level);
         Ok(Interval { lower: quantile::quantile(self, outside)?, upper: quantile::quantile(self, 1.0 - outside)? })
     }

@@ -2,7 +2,7 @@
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use vi_core::Error;
+use vi_core::{Error, Stop};
 use vi_linalg::faer::{Mat, mat};
 
 use super::super::*;
@@ -10,7 +10,7 @@ use super::{small, toy};
 use crate::RevrandError;
 use crate::basis::{Basis, Linear, OnPart, Polynomial, RandomFourier};
 use crate::likelihood::{Bernoulli, Binomial, Gaussian, GlmLikelihood, Poisson, Rate};
-use crate::sgd::{Permutations, Status};
+use crate::sgd::Permutations;
 use crate::slm::SlmSettings;
 
 fn rng() -> ChaCha8Rng {
@@ -116,7 +116,7 @@ fn batches_larger_than_the_data_and_impossible_settings_are_named() {
     let mut model = Glm::new(basis, Bernoulli, GlmSettings { steps: most, ..settings() }, &mut rng()).unwrap();
     let batch = Batch::new(x.clone(), vec![1.0, 0.0, 1.0]);
     let run = model.fit_batches((0..3).map(|_| Ok::<_, String>(batch.clone())), 9, &mut rng()).unwrap();
-    assert_eq!((run.status, run.trace.len()), (Status::NoMoreBatches, 3));
+    assert_eq!((run.stop, run.trace.len()), (Stop::Cancelled, 3));
     setting(model.elbo(rows, most, &mut rng()).unwrap_err(), "draws");
     let predicted = model.predict(x.as_ref(), None, vi_linalg::faer::Par::Seq).unwrap();
     setting(predicted.samples(most, &mut rng()).unwrap_err(), "draws");

@@ -1,12 +1,13 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use vi_core::Stop;
 use vi_linalg::faer::{Mat, Par};
 
 use super::super::*;
 use super::{small, toy};
 use crate::basis::{Linear, RandomFourier};
 use crate::likelihood::{Gaussian, Poisson, Rate};
-use crate::sgd::{EarlyStop, Status, Updater};
+use crate::sgd::{EarlyStop, Updater};
 
 #[test]
 fn one_gaussian_component_on_orthogonal_features_finds_the_exact_posterior() {
@@ -66,7 +67,7 @@ fn training_raises_the_bound_by_every_expectation_and_rule() {
         let before = model.elbo(rows, 20, rng).unwrap();
         let run = model.fit(rows, rng).unwrap();
         let after = model.elbo(rows, 20, rng).unwrap();
-        assert_eq!((run.status, run.trace.len()), (Status::MostSteps, 800));
+        assert_eq!((run.stop, run.trace.len()), (Stop::Iterations, 800));
         assert!(after.terms.value() > before.terms.value() + 20.0, "{expectation:?}");
         assert!(after.monte_carlo.value > before.monte_carlo.value + 20.0);
         // Jensen's bound of the entropy is below it.
@@ -139,7 +140,7 @@ fn a_model_that_diverges_stands_at_the_last_good_point_and_goes_on() {
     let mut model = Glm::new(Linear::new(1).unwrap(), Poisson(Rate::Exponential), settings, rng).unwrap();
     let start = model.clone();
     let run = model.fit(rows, &mut ChaCha8Rng::seed_from_u64(2)).unwrap();
-    assert_eq!(run.status, Status::Diverged);
+    assert_eq!(run.stop, Stop::Diverged);
     assert!(!run.trace.is_empty() && run.trace.iter().all(|value| value.is_finite()));
     // As many steps as there are finite objectives but the last, which was stepped away from.
     let steps = run.trace.len() - 1;
@@ -156,7 +157,7 @@ fn a_model_that_diverges_stands_at_the_last_good_point_and_goes_on() {
     assert_eq!(again, model);
     let careful = GlmSettings { updater: Updater::plain(1e-7).unwrap(), ..model.settings().clone() };
     let mut again = again.with_settings(careful).unwrap();
-    assert_eq!(again.fit(rows, rng).unwrap().status, Status::MostSteps);
+    assert_eq!(again.fit(rows, rng).unwrap().stop, Stop::Iterations);
     assert_ne!(again.free, model.free);
 }
 
@@ -171,7 +172,7 @@ fn a_gradient_whose_square_overflows_leaves_the_model_and_says_so() {
     let mut model = Glm::new(basis, Poisson(Rate::Exponential), settings, rng).unwrap();
     let before = model.clone();
     let run = model.fit(Rows::new(x.as_ref(), &y), rng).unwrap();
-    assert_eq!((run.status, run.trace.len(), model.steps()), (Status::Diverged, 1, 0), "{:?}", run.trace);
+    assert_eq!((run.stop, run.trace.len(), model.steps()), (Stop::Diverged, 1, 0), "{:?}", run.trace);
     assert_eq!(model.free, before.free);
     let text = serde_json::to_string(&model).unwrap();
     assert_eq!(serde_json::from_str::<Glm<Linear, Poisson>>(&text).unwrap(), model);
@@ -202,7 +203,7 @@ fn early_stop_ends_training_and_a_stored_model_takes_single_steps() {
     let stop = Some(EarlyStop::new(50, 3, 1e-3).unwrap());
     let mut model = small(rng, GlmSettings { stop, steps: 100_000, ..GlmSettings::default() });
     let run = model.fit(rows, rng).unwrap();
-    assert_eq!(run.status, Status::Settled);
+    assert_eq!(run.stop, Stop::Improvement);
     assert_eq!(run.trace.len() % 50, 0);
     let mut again: Glm<RandomFourier, Gaussian> =
         serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();

@@ -1,0 +1,99 @@
+//! Other people's methods, from their papers, on the same targets.
+
+mod advi;
+mod batch_match;
+mod isotropic;
+mod pathfinder;
+
+pub use advi::full_rank_advi;
+pub use batch_match::batch_and_match;
+pub use isotropic::isotropic_mixture;
+pub use pathfinder::{multi_path, pathfinder};
+
+use std::cell::Cell;
+
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_boost::LogDensity;
+use vi_linalg::faer::{Mat, MatRef};
+
+use super::Free;
+
+/// A target that counts.
+pub struct Counted<'a> {
+    target: &'a Free,
+    evaluations: Cell<u64>,
+}
+
+impl<'a> Counted<'a> {
+    /// With no evaluations yet.
+    #[must_use]
+    pub fn new(target: &'a Free) -> Self {
+        Self { target, evaluations: Cell::new(0) }
+    }
+
+    /// Points at which the target was asked for, with or without its gradient.
+    #[must_use]
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations.get()
+    }
+
+    fn dim(&self) -> usize {
+        self.target.dim()
+    }
+
+    fn value(&self, theta: &[f64]) -> f64 {
+        self.evaluations.set(self.evaluations.get() + 1);
+        self.target.log_density(theta)
+    }
+
+    /// The value, and the gradient into `out`; −∞ where either is not finite.
+    fn gradient(&self, theta: &[f64], out: &mut [f64]) -> f64 {
+        self.evaluations.set(self.evaluations.get() + 1);
+        match self.target.value_and_gradient(theta, out) {
+            Some(value) if value.is_finite() && out.iter().all(|g| g.is_finite()) => value,
+            _ => f64::NEG_INFINITY,
+        }
+    }
+}
+
+fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    (0..n).map(|_| StandardNormal.sample(rng)).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// `μ + L·z`, `L` lower triangular.
+fn mapped(mean: &[f64], l: MatRef<'_, f64>, z: &[f64]) -> Vec<f64> {
+    (0..mean.len()).map(|i| mean[i] + (0..=i).map(|j| l[(i, j)] * z[j]).sum::<f64>()).collect()
+}
+
+fn draws(n: usize, mean: &[f64], l: MatRef<'_, f64>, rng: &mut ChaCha8Rng) -> Mat<f64> {
+    let rows: Vec<Vec<f64>> = (0..n).map(|_| mapped(mean, l, &normals(mean.len(), rng))).collect();
+    Mat::from_fn(n, mean.len(), |i, j| rows[i][j])
+}
+
+/// Adam (Kingma and Ba 2015) upwards.
+struct Adam {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    steps: i32,
+}
+
+impl Adam {
+    fn new(n: usize) -> Self {
+        Self { first: vec![0.0; n], second: vec![0.0; n], steps: 0 }
+    }
+
+    fn step(&mut self, x: &mut [f64], gradient: &[f64], rate: f64) {
+        self.steps += 1;
+        let (a, b) = (1.0 - 0.9_f64.powi(self.steps), 1.0 - 0.999_f64.powi(self.steps));
+        for i in 0..x.len() {
+            self.first[i] = 0.9 * self.first[i] + 0.1 * gradient[i];
+            self.second[i] = 0.999 * self.second[i] + 0.001 * gradient[i] * gradient[i];
+            x[i] += rate * self.first[i] / a / ((self.second[i] / b).sqrt() + 1e-8);
+        }
+    }
+}

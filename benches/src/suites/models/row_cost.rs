@@ -1,0 +1,126 @@
+//! What one row of `OnlineLogistic::update` costs: one prior scale given; the default, which learns the scale; one scale that fades.
+//!
+//! The three are timed in turns on the same rows, after the rows that the default takes its scales from. The baseline of the
+//! default and of the fading model is the model of one scale.
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_models::ModelError;
+use vi_models::online::{BeliefKind, Memory, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
+
+use super::Effort;
+use crate::BenchError;
+use crate::measure::{Comparison, Spread, seconds};
+use crate::record::{Record, Report, Target, Unit};
+use crate::stream::Stream;
+
+/// Inputs of the full belief, and rows that are timed.
+const FULL: [(usize, usize); 5] = [(10, 20_000), (30, 10_000), (100, 3000), (300, 600), (1000, 120)];
+const SPARSE_INPUTS: usize = 1 << 20;
+const ENTRIES: usize = 40;
+/// Rows that are not timed: at least those that the default fits together, five for each of up to 128 weights.
+fn warm_up(d: usize) -> usize {
+    if d < 128 { (5 * (d + 1)).max(50) + 14 } else { 64 }
+}
+
+const ONE: &str = "one scale";
+/// How much more than one scale the default and a fading model may cost.
+const DEFAULT: f64 = 3.3;
+const FADING: f64 = 1.2;
+
+pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
+    for (d, n) in FULL {
+        let n = effort.choose(n, n / 4);
+        let stream = Stream::new(d, warm_up(d) + n);
+        let rows: Vec<Vec<f64>> = (0..stream.len()).map(|t| stream.inputs().row(t).iter().copied().collect()).collect();
+        let limit = (d == 10).then_some(0.6e-6);
+        measure(
+            report,
+            effort,
+            &format!("full_d{d}"),
+            (d, OnlineSettings::default()),
+            [limit, None],
+            |model, t| model.update(&rows[t], stream.labels()[t]),
+            n,
+        )?;
+    }
+    for (name, belief, n, limit) in [
+        ("diagonal", BeliefKind::Diagonal, 20_000, Some(3e-6)),
+        ("low_rank10", BeliefKind::LowRank { rank: 10 }, 256, None),
+    ] {
+        let n = effort.choose(n, n / 4);
+        let rng = &mut ChaCha8Rng::seed_from_u64(0);
+        let rows: Vec<(Vec<usize>, Vec<f64>, f64)> = (0..warm_up(SPARSE_INPUTS) + n)
+            .map(|_| {
+                let mut positions: Vec<usize> = (0..ENTRIES).map(|_| rng.random_range(0..SPARSE_INPUTS)).collect();
+                positions.sort_unstable();
+                positions.dedup();
+                let values = positions.iter().map(|_| rng.random::<f64>() - 0.5).collect();
+                (positions, values, f64::from(u8::from(rng.random::<bool>())))
+            })
+            .collect();
+        let settings = OnlineSettings { belief, standardise: Standardise::Never, ..OnlineSettings::default() };
+        let name = format!("{name}_d2e20_nnz{ENTRIES}");
+        measure(
+            report,
+            effort,
+            &name,
+            (SPARSE_INPUTS, settings),
+            [limit, limit],
+            |model, t| {
+                let (positions, values, label) = &rows[t];
+                model.update((positions, values), *label)
+            },
+            n,
+        )?;
+    }
+    Ok(())
+}
+
+/// Times the three forms of a model in turns; `limits` are those of one scale and of the fading one, in seconds.
+fn measure(
+    report: &mut Report,
+    effort: Effort,
+    name: &str,
+    (inputs, settings): (usize, OnlineSettings),
+    limits: [Option<f64>; 2],
+    update: impl Fn(&mut OnlineLogistic, usize) -> Result<(), ModelError>,
+    n: usize,
+) -> Result<(), BenchError> {
+    eprintln!("models/row/{name}");
+    let one = OnlineSettings { prior_scale: PriorScale::Given(0.5), ..settings.clone() };
+    let fading = OnlineSettings { memory: Memory::Fading(0.999), ..one.clone() };
+    let run = |settings: &OnlineSettings| -> Result<f64, ModelError> {
+        let mut model = OnlineLogistic::with_settings(inputs, settings.clone())?;
+        let first = warm_up(inputs);
+        (0..first).try_for_each(|t| update(&mut model, t))?;
+        let mut done = Ok(());
+        let elapsed = seconds(|| done = (first..first + n).try_for_each(|t| update(&mut model, t)));
+        done.map(|()| elapsed / n as f64)
+    };
+    let forms = [&one, &settings, &fading];
+    let mut samples = [const { Vec::new() }; 3];
+    for _ in 0..effort.choose(5, 3) {
+        for (form, samples) in forms.iter().zip(&mut samples) {
+            samples.push(run(form)?);
+        }
+    }
+    let against_one = |of: &[f64]| {
+        let ratios: Vec<f64> = samples[0].iter().zip(of).map(|(one, other)| one / other).collect();
+        Comparison { ours: Spread::of(of), baseline: Spread::of(&samples[0]), ratio: Spread::of(&ratios) }
+    };
+    let below = |record: Record, limit: Option<f64>| match limit {
+        Some(limit) => record.target(Target::Below(limit)),
+        None => record,
+    };
+    let alone = Record::alone(format!("models/row/{name}/one"), Spread::of(&samples[0]), Unit::Seconds);
+    report.push(below(alone, limits[0]));
+    for (form, samples, most, limit) in
+        [("default", &samples[1], DEFAULT, None), ("fading", &samples[2], FADING, limits[1])]
+    {
+        let record = Record::compared(format!("models/row/{name}/{form}"), against_one(samples), ONE);
+        report.push(below(record.target(Target::RatioAtLeast(1.0 / most)), limit));
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! A posterior in one call: no start distribution, no settings.
+//!
+//! | step | what | file |
+//! |---|---|---|
+//! | 1 | modes from several starting points by L-BFGS, each with the curvature there (Laplace) | `fit/start` |
+//! | 2 | from each the best Gaussian on few points; the best of them on many | `fit/start` |
+//! | 3 | [`Boost`] from that Gaussian, places for further components from one that spans all of them | |
+//! | 4 | a [`Diagnosis`] on fresh draws; where it finds much left, boosting goes on with more points and components | `fit/diagnosis` |
+
+mod diagnosis;
+mod start;
+
+pub use diagnosis::{Diagnosis, Verdict};
+
+use std::ops::ControlFlow;
+
+use rand::{Rng, RngExt};
+use vi_core::{Stop, psis};
+use vi_linalg::faer::{Mat, MatRef};
+
+use self::start::Region;
+use crate::boost::{Boost, BoostSettings, Info};
+use crate::component::Component;
+use crate::error::{check_len, setting};
+use crate::mixture::GaussianMixture;
+use crate::seeds::Seeds;
+use crate::{BoostError, LogDensity};
+
+/// Settings of [`fit`](fit()); each checked when it is given.
+///
+/// ```
+/// use vi_boost::{BoostSettings, FitSettings};
+/// let settings = FitSettings::default().starts(4)?.boost(BoostSettings::default().components(3)?);
+/// assert!(FitSettings::default().draws(10).is_err());
+/// # Ok::<(), vi_boost::BoostError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitSettings {
+    boost: BoostSettings,
+    starts: usize,
+    draws: usize,
+    rounds: usize,
+}
+
+impl Default for FitSettings {
+    /// [`BoostSettings::default`], 8 starting points, 4000 draws for the diagnosis, one more round of boosting where it finds much left.
+    fn default() -> Self {
+        Self { boost: BoostSettings::default(), starts: 8, draws: 4000, rounds: 1 }
+    }
+}
+
+impl FitSettings {
+    /// How the mixture is grown.
+    #[must_use]
+    pub fn boost(mut self, settings: BoostSettings) -> Self {
+        self.boost = settings;
+        self
+    }
+
+    /// Starting points from which a mode is sought: 0, and others uniform on `[−2, 2]ᵈ`.
+    ///
+    /// # Errors
+    /// `Setting` unless at least 1.
+    pub fn starts(mut self, count: usize) -> Result<Self, BoostError> {
+        if count == 0 {
+            return Err(setting("starts", 0.0, "at least 1"));
+        }
+        self.starts = count;
+        Ok(self)
+    }
+
+    /// Draws of the mixture on which it is diagnosed.
+    ///
+    /// # Errors
+    /// `Setting` unless at least 100.
+    pub fn draws(mut self, count: usize) -> Result<Self, BoostError> {
+        if count < 100 {
+            return Err(setting("draws", count as f64, "at least 100"));
+        }
+        self.draws = count;
+        Ok(self)
+    }
+
+    /// Times boosting may go on, with twice as many components and four times as many points, while the diagnosis is not good.
+    #[must_use]
+    pub fn rounds(mut self, count: usize) -> Self {
+        self.rounds = count;
+        self
+    }
+}
+
+/// A posterior as a mixture, with what is known of its errors.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Fit {
+    /// The mixture.
+    pub mixture: GaussianMixture,
+    /// The best single Gaussian, from which it was grown.
+    pub gaussian: Component,
+    /// How good it is, on draws that nothing was chosen by.
+    pub diagnosis: Diagnosis,
+    /// What the last step of boosting said.
+    pub info: Info,
+    /// Why boosting ended.
+    pub stop: Stop,
+    /// Different modes found from the starting points: places further apart than three standard deviations.
+    pub modes: usize,
+    /// Rounds of boosting.
+    pub rounds: usize,
+    /// Points at which the target was asked for, with or without its gradient.
+    pub evaluations: u64,
+}
+
+/// The posterior of `target` as a Gaussian mixture: one call, no start distribution.
+///
+/// Coordinates should be such that a typical one is of order one to a few hundred away from 0; constrained parameters go through
+/// [`Constrained`](crate::transform::Constrained). Costs some 10⁵ evaluations of the target for a posterior in ten dimensions, with its gradient where it
+/// has one.
+///
+/// # Errors
+/// [`BoostError::NoStart`] where the target is finite at none of the starting points; [`BoostError::Improper`] where it has no finite integral;
+/// [`BoostError::TargetValue`] where it is NaN or +∞ at a draw of the result.
+///
+/// ```
+/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+/// use vi_boost::{FitSettings, Verdict, fit, target::Banana};
+/// let target = Banana::new(1.5, 0.5)?;
+/// let found = fit(&target, &FitSettings::default(), &mut ChaCha8Rng::seed_from_u64(1))?;
+/// assert_eq!(found.diagnosis.verdict, Verdict::Good);
+/// let draws = found.mixture.draw(1000, &mut ChaCha8Rng::seed_from_u64(2));
+/// assert_eq!(draws.shape(), (1000, 2));
+/// # Ok::<(), vi_boost::BoostError>(())
+/// ```
+pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
+    target: &T,
+    settings: &FitSettings,
+    rng: &mut R,
+) -> Result<Fit, BoostError> {
+    let mut seeds = Seeds::new(rng.random());
+    let mut region = Region::find(target, settings.starts, &mut seeds)?;
+    let mut evaluations = region.evaluations;
+    let mut boost_settings = settings.boost.clone();
+    let mut q = GaussianMixture::single(region.gaussian.clone());
+    let mut rounds = 0;
+    loop {
+        rounds += 1;
+        let mut rng = seeds.generator();
+        let mut boost = Boost::from_mixture(target, q, &region.wide, boost_settings.clone(), &mut rng)?;
+        let stop = boost.run(|_, _| ControlFlow::Continue(()))?;
+        let (Some(grown), Some(info)) = (boost.mixture(), boost.last()) else {
+            return Err(BoostError::NoCandidate { tries: 0 });
+        };
+        let (grown, info) = (grown.clone(), *info);
+        evaluations += info.evaluations + settings.draws as u64;
+        let diagnosis = Diagnosis::of(&grown, target, settings.draws, info.gap, &mut rng)?;
+        if diagnosis.verdict == Verdict::Good || rounds > settings.rounds {
+            return Ok(Fit {
+                mixture: grown,
+                gaussian: region.gaussian,
+                diagnosis,
+                info,
+                stop,
+                modes: region.modes,
+                rounds,
+                evaluations,
+            });
+        }
+        region.widen(&grown)?;
+        boost_settings = boost_settings.doubled(target.dim())?;
+        q = grown;
+    }
+}
+
+impl Fit {
+    /// `n` draws by importance resampling: of `4n` draws of the mixture, drawn again with replacement by their Pareto-smoothed weights `f/q`
+    /// (Vehtari, Simpson, Gelman, Yao and Gabry 2024). Worth it where the verdict is [`Verdict::Fair`]; where it is [`Verdict::Good`] the weights only add noise.
+    ///
+    /// # Errors
+    /// [`BoostError::Core`] with `Dimension`, `Setting` for fewer than 25 draws; [`BoostError::TargetValue`], [`BoostError::Core`] with `NonFinite` where the target
+    /// is zero at every draw.
+    pub fn resample<T: LogDensity + ?Sized, R: Rng + ?Sized>(
+        &self,
+        target: &T,
+        n: usize,
+        rng: &mut R,
+    ) -> Result<Mat<f64>, BoostError> {
+        if n < LEAST_RESAMPLED {
+            return Err(setting("n", n as f64, "at least 25"));
+        }
+        let draws = self.mixture.draw(4 * n, rng);
+        let ratios = diagnosis::log_ratios(&self.mixture, target, draws.as_ref())?;
+        let weights = psis::psis(&ratios)?.log_weights;
+        // Systematic resampling: each draw comes as often as its weight asks for, give or take one.
+        let offset: f64 = rng.random();
+        let (mut chosen, mut sum) = (Vec::with_capacity(n), 0.0);
+        for (i, log) in weights.iter().enumerate() {
+            sum += log.exp() * n as f64;
+            while chosen.len() < n && sum > chosen.len() as f64 + offset {
+                chosen.push(i);
+            }
+        }
+        chosen.resize(n, weights.len() - 1);
+        Ok(Mat::from_fn(n, draws.ncols(), |i, j| draws[(chosen[i], j)]))
+    }
+}
+
+const LEAST_RESAMPLED: usize = 25;
+
+/// What draws say of one number.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub sd: f64,
+    /// The quantiles at 0.05, 0.5 and 0.95.
+    pub quantiles: [f64; 3],
+}
+
+/// Mean, standard deviation and quantiles of each column of `draws` (`n × p`), say those that
+/// [`Parameters::constrain_draws`](crate::transform::Parameters::constrain_draws) returns; `names` has length `p`. Cost `p·n·log n`.
+///
+/// # Errors
+/// [`BoostError::Core`] with `Dimension`, or `Empty` for no draws.
+///
+/// ```
+/// use vi_boost::summarise;
+/// use vi_linalg::faer::mat;
+/// let summary = summarise(&["x".to_owned()], mat![[1.0], [3.0], [2.0]].as_ref())?;
+/// assert_eq!((summary[0].mean, summary[0].quantiles[1]), (2.0, 2.0));
+/// # Ok::<(), vi_boost::BoostError>(())
+/// ```
+pub fn summarise(names: &[String], draws: MatRef<'_, f64>) -> Result<Vec<Summary>, BoostError> {
+    check_len("names", draws.ncols(), names.len())?;
+    let n = draws.nrows();
+    if n == 0 {
+        return Err(vi_core::Error::Empty { argument: "draws" }.into());
+    }
+    let one = |(j, name): (usize, &String)| {
+        let mut column: Vec<f64> = (0..n).map(|i| draws[(i, j)]).collect();
+        column.sort_by(f64::total_cmp);
+        let mean = column.iter().sum::<f64>() / n as f64;
+        let square = column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n.max(2).saturating_sub(1) as f64;
+        let quantile = |twentieth: usize| column[(twentieth * n / 20).min(n - 1)];
+        let quantiles = [quantile(1), quantile(10), quantile(19)];
+        Summary { name: name.clone(), mean, sd: square.sqrt(), quantiles }
+    };
+    Ok(names.iter().enumerate().map(one).collect())
+}

@@ -1,0 +1,213 @@
+//! Where the mass is: modes, the Gaussians about them, and a wide one that spans them all.
+
+use vi_linalg::Cholesky;
+use vi_linalg::eigen::eigen;
+use vi_linalg::faer::{Mat, Par};
+
+use crate::BoostError;
+use crate::block::{self, Block};
+use crate::component::Component;
+use crate::mixture::GaussianMixture;
+use crate::objective::{Best, Single};
+use crate::optimise::{Search, minimise};
+use crate::seeds::Seeds;
+use crate::target::{Faults, LogDensity, Probe};
+
+/// What the starting points led to.
+pub(super) struct Region {
+    /// The best Gaussian.
+    pub(super) gaussian: Component,
+    /// A Gaussian that spans the best ones of all modes, twice as wide.
+    pub(super) wide: Component,
+    pub(super) modes: usize,
+    pub(super) evaluations: u64,
+}
+
+/// Half the width of the cube that starting points are uniform on, as in Stan.
+const HALF_WIDTH: f64 = 2.0;
+
+/// Times the cube is halved for a starting point where the target is not finite.
+const HALVINGS: usize = 8;
+
+/// A search for a mode; exactness is for the Gaussian.
+const MODE: Search = Search { evaluations: 300, tolerance: 1e-3 };
+
+/// Points on which the Gaussians of all modes are compared, and those of the best one, for each dimension and at least.
+const COARSE: (usize, usize) = (16, 128);
+const FINE: (usize, usize) = (32, 1024);
+
+/// Searches for a Gaussian.
+const ROUGH: Search = Search { evaluations: 100, tolerance: 1e-2 };
+const BEST: Search = Search { evaluations: 200, tolerance: 1e-6 };
+
+/// Times a Gaussian is narrowed to half its width until the target is finite at its points.
+const NARROWINGS: usize = 12;
+
+/// Modes nearer than this, in standard deviations of the better one, are one.
+const APART: f64 = 3.0;
+
+/// A mode whose Gaussian is worse than the best by more nats than this holds no mass to speak of.
+const HOPELESS: f64 = 12.0;
+
+/// How many times as wide the spanning Gaussian is.
+const WIDER: f64 = 2.0;
+
+impl Region {
+    /// # Errors
+    /// `NoStart` where the target is finite nowhere, `Improper`.
+    pub(super) fn find<T: LogDensity + ?Sized>(
+        target: &T,
+        starts: usize,
+        seeds: &mut Seeds,
+    ) -> Result<Self, BoostError> {
+        let d = target.dim();
+        if d == 0 {
+            return Err(vi_core::Error::Empty { argument: "theta" }.into());
+        }
+        let probe = Probe::new(target, vec![1.0; d])?;
+        let (mut tried, mut peaks): (Vec<f64>, Vec<Component>) = (Vec::new(), Vec::new());
+        for k in 0..starts {
+            let Some(from) = starting_point(&probe, k, seeds, &mut tried) else { continue };
+            if let Some(peak) = laplace(&probe, &from) {
+                peaks.push(peak);
+            }
+        }
+        if peaks.is_empty() {
+            let Faults { zero, nan, infinite } = Faults::of(&tried);
+            return Err(BoostError::NoStart { points: tried.len(), zero, nan, infinite });
+        }
+        let (mut found, mut improper): (Vec<Best>, Option<BoostError>) = (Vec::new(), None);
+        for peak in distinct(peaks) {
+            match gaussian(&probe, &peak, COARSE, ROUGH, seeds.next()) {
+                Ok(Some(best)) => found.push(best),
+                Ok(None) => {}
+                Err(error) => improper = Some(error),
+            }
+        }
+        found.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let least = found.first().map_or(f64::NAN, |best| best.value);
+        found.retain(|best| best.value <= least + HOPELESS);
+        let mut kept: Vec<Component> = Vec::new();
+        let mut first: Option<Component> = None;
+        for best in found {
+            if first.is_none() {
+                // The best of them, on more points; the next where these meet a hole.
+                match gaussian(&probe, &best.component, FINE, BEST, seeds.next()) {
+                    Ok(Some(best)) => {
+                        kept.push(best.component.clone());
+                        first = Some(best.component);
+                    }
+                    Ok(None) => {}
+                    Err(error) => improper = Some(error),
+                }
+            } else if kept.iter().all(|other| distance(&best.component, other) > APART) {
+                kept.push(best.component);
+            }
+        }
+        let Some(gaussian) = first else {
+            return Err(improper.unwrap_or(BoostError::NoCandidate { tries: starts }));
+        };
+        let share = vec![(1.0 / kept.len() as f64).ln(); kept.len()];
+        let modes = kept.len();
+        let wide = GaussianMixture::from_parts(kept, share).matched()?.widened(WIDER * WIDER)?;
+        Ok(Self { gaussian, wide, modes, evaluations: probe.evaluations() })
+    }
+
+    /// Takes in what a mixture has come to span.
+    pub(super) fn widen(&mut self, q: &GaussianMixture) -> Result<(), BoostError> {
+        let both = [q.matched()?.widened(WIDER * WIDER)?, self.wide.clone()];
+        self.wide = GaussianMixture::from_parts(both.to_vec(), vec![0.5_f64.ln(); 2]).matched()?;
+        Ok(())
+    }
+}
+
+/// 0 first, then points uniform on a cube, halved while the target is not finite there.
+fn starting_point<T: LogDensity + ?Sized>(
+    probe: &Probe<'_, T>,
+    k: usize,
+    seeds: &mut Seeds,
+    tried: &mut Vec<f64>,
+) -> Option<Vec<f64>> {
+    let direction: Vec<f64> =
+        (0..probe.dim()).map(|_| if k == 0 { 0.0 } else { HALF_WIDTH * (2.0 * seeds.uniform() - 1.0) }).collect();
+    for halving in 0..HALVINGS {
+        let size = 0.5_f64.powi(i32::try_from(halving).unwrap_or(0));
+        let point: Vec<f64> = direction.iter().map(|x| size * x).collect();
+        let mut value = [0.0];
+        probe.values(&Block::point(&point), &mut value);
+        tried.push(value[0]);
+        if value[0].is_finite() {
+            return Some(point);
+        }
+        if k == 0 {
+            break;
+        }
+    }
+    None
+}
+
+/// The Gaussian of Laplace's method at the mode near `from`; where the target is not concave there, with the curvature's size.
+fn laplace<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]) -> Option<Component> {
+    let mut by = Block::default();
+    let found = minimise(from, MODE, |x, gradient| {
+        let mut value = [0.0];
+        probe.values_and_gradients(&Block::point(x), &mut value, &mut by);
+        for (j, gradient) in gradient.iter_mut().enumerate() {
+            *gradient = -by.col(j)[0];
+        }
+        -value[0]
+    })?;
+    let precision = probe.hessian(&found.x);
+    let d = found.x.len();
+    let precision = Mat::from_fn(d, d, |i, j| -precision[(i, j)]);
+    if !precision.as_ref().norm_max().is_finite() {
+        return Component::isotropic(&found.x, 1.0).ok();
+    }
+    let own = Cholesky::new(precision.as_ref())
+        .ok()
+        .and_then(|factor| Component::full(&found.x, factor.inverse().as_ref()).ok());
+    own.or_else(|| {
+        let (values, vectors) = eigen(precision.as_ref(), Par::Seq).ok()?;
+        // A flat or rising direction gets a standard deviation of one.
+        let scaled =
+            Mat::from_fn(d, d, |i, k| vectors[(i, k)] / if values[k].abs() > 1e-8 { values[k].abs() } else { 1.0 });
+        Component::full(&found.x, (scaled * vectors.transpose()).as_ref()).ok()
+    })
+}
+
+/// Peaks that are not the same place.
+fn distinct(peaks: Vec<Component>) -> Vec<Component> {
+    let mut kept: Vec<Component> = Vec::new();
+    for peak in peaks {
+        if kept.iter().all(|other| distance(&peak, other) > 0.1) {
+            kept.push(peak);
+        }
+    }
+    kept
+}
+
+/// The largest distance of two means over a coordinate, in standard deviations of `to`.
+fn distance(from: &Component, to: &Component) -> f64 {
+    let covariance = to.covariance();
+    (0..to.dim()).map(|j| (from.mean[j] - to.mean[j]).abs() / covariance[(j, j)].sqrt()).fold(0.0, f64::max)
+}
+
+/// The best Gaussian near `from`, on `(each, least)` points.
+fn gaussian<T: LogDensity + ?Sized>(
+    probe: &Probe<'_, T>,
+    from: &Component,
+    (each, least): (usize, usize),
+    search: Search,
+    seed: u64,
+) -> Result<Option<Best>, BoostError> {
+    let z = block::quasi((each * from.dim()).max(least).min(crate::points::MOST_POINTS), from.dim(), seed)?;
+    let single = Single { probe, z: &z };
+    let mut from = from.clone();
+    for _ in 0..NARROWINGS {
+        if let Some(best) = single.best(&from, &from, search)? {
+            return Ok(Some(best));
+        }
+        from = from.widened(0.25)?;
+    }
+    Ok(None)
+}

@@ -1,0 +1,81 @@
+//! What a dense and a square-root belief keep from looking along a row to writing the step.
+
+use super::Projection;
+use crate::{Error, Row, Site};
+
+/// Memory of a step of a [`DenseGaussian`](super::DenseGaussian) or a [`SquareRootGaussian`](super::SquareRootGaussian): `d` numbers,
+/// `2d` where rows come sparse, taken at the first row.
+#[derive(Debug, Clone, Default)]
+pub struct DenseStep {
+    /// A sparse row with its zeros.
+    row: Vec<f64>,
+    /// `Px` of the belief before it forgets.
+    pub(super) gain: Vec<f64>,
+    /// `λ`.
+    pub(super) fade: f64,
+    pub(super) projection: Projection,
+    pub(super) site: Site,
+    /// The largest variance of one coordinate after the step, and which; known where the step forgets.
+    widest: (usize, f64),
+}
+
+impl DenseStep {
+    /// The row with all its entries, and the memory for `Px`.
+    pub(super) fn begin<'a>(&'a mut self, x: Row<'a>, d: usize, fade: f64) -> (&'a [f64], &'a mut [f64]) {
+        self.fade = fade;
+        self.gain.resize(d, 0.0);
+        (x.written_out(d, &mut self.row), &mut self.gain)
+    }
+
+    /// Keeps what has been seen along `x`; `variance` is `xᵀPx` before forgetting.
+    ///
+    /// # Errors
+    /// As [`Projection::new`].
+    pub(super) fn seen(&mut self, x: Row<'_>, mean: f64, variance: f64) -> Result<Projection, Error> {
+        let rounding = if variance < 0.0 {
+            // A zero row, or one that the belief is certain of, may round to just below 0.
+            let mut terms = 0.0;
+            x.for_each(|j, x| terms += (x * self.gain[j]).abs());
+            self.gain.len() as f64 * f64::EPSILON * terms
+        } else {
+            0.0
+        };
+        self.projection = Projection::new(mean, variance / self.fade, rounding / self.fade)?;
+        Ok(self.projection)
+    }
+
+    /// The row that [`begin`](Self::begin) was given, `Px`, and what was prepared.
+    pub(super) fn parts<'a>(&'a mut self, x: Row<'a>) -> (&'a [f64], &'a mut [f64], Coefficients) {
+        let coefficients = self.coefficients();
+        let row = match x {
+            Row::Dense(values) => values,
+            Row::Sparse { .. } => &self.row,
+        };
+        (row, &mut self.gain, coefficients)
+    }
+
+    /// The step in terms of `Px` before forgetting: `μ ← μ + shift·Px`, `P ← (P − loss·(Px)(Px)ᵀ)/λ`.
+    pub(super) fn coefficients(&self) -> Coefficients {
+        let (variance, fade) = (self.projection.variance, self.fade);
+        Coefficients { shift: self.site.gain(variance) / fade, loss: self.site.shrinkage(variance) / fade }
+    }
+
+    pub(super) fn note_widest(&mut self, coordinate: usize, variance: f64) {
+        if variance > self.widest.1 || coordinate == 0 {
+            self.widest = (coordinate, variance);
+        }
+    }
+
+    /// Which coordinate of a dense belief has the largest variance after a step that forgets, and that variance.
+    #[must_use]
+    pub fn widest(&self) -> (usize, f64) {
+        self.widest
+    }
+}
+
+/// See [`DenseStep::coefficients`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Coefficients {
+    pub(super) shift: f64,
+    pub(super) loss: f64,
+}

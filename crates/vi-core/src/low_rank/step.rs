@@ -1,0 +1,197 @@
+//! The low-rank belief among the others: look along a row, prepare what can fail, write.
+
+use std::fmt;
+
+use vi_linalg::faer::{MatRef, Par};
+
+use super::LowRankGaussian;
+use super::columns::{Columns, SparseRows};
+use super::project::Plan;
+use super::settings::Scheme;
+use super::space::{Seen, Space};
+use super::waiting::Rows;
+use crate::belief::{Belief, Projection};
+use crate::forgetting::Forget;
+use crate::{Error, Row, Site};
+
+/// Memory of a step of a [`LowRankGaussian`]: what has been seen along a row, and for the row that fills a block the projection,
+/// ready to be written.
+#[derive(Default)]
+pub struct LowRankStep {
+    seen: Option<Seen>,
+    projection: Projection,
+    /// `λ`, and the belief's scale after it.
+    fade: f64,
+    scale: f64,
+    prepared: Prepared,
+    /// A sparse row with its zeros, where it meets dense ones.
+    row: Vec<f64>,
+}
+
+#[derive(Default)]
+enum Prepared {
+    #[default]
+    Nothing,
+    /// The row joins those that wait.
+    Waits(Seen, Site),
+    /// The row is the last of its block: the rows with it, and the projection of them.
+    Fills(Box<(Space, Option<Rows>, Plan)>),
+    /// The belief after the step, for the forms that rewrite all of it at each row.
+    Whole(Box<LowRankGaussian>),
+}
+
+impl fmt::Debug for LowRankStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LowRankStep").field("seen", &self.seen).finish_non_exhaustive()
+    }
+}
+
+impl Belief for LowRankGaussian {
+    type Step = LowRankStep;
+
+    fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// With rows waiting, the first call after a change costs `2d(p + k)` flops and a vector.
+    fn mean(&self) -> &[f64] {
+        if self.waiting.len() == 0 { &self.mean } else { self.shown.get_or_init(|| self.current_mean()) }
+    }
+
+    /// Cost `2d(p + k)` flops, `k` rows waiting; for a sparse row its entries stand for `d`.
+    fn project(&self, x: Row<'_>, fade: f64, step: &mut LowRankStep) -> Result<Projection, Error> {
+        self.project_row(x, fade, step, Par::Seq)
+    }
+
+    /// In the blocked form the row that fills a block also pays for most of the [projection](Self::flush). The forms that project
+    /// row by row take a copy of the belief.
+    fn prepare(&self, x: Row<'_>, site: Site, step: &mut LowRankStep) -> Result<(), Error> {
+        self.prepare_row(x, site, step, Par::Seq)
+    }
+
+    fn commit(&mut self, x: Row<'_>, step: &mut LowRankStep) {
+        self.commit_row(x, step, Par::Seq);
+    }
+}
+
+impl LowRankGaussian {
+    pub(super) fn project_row(
+        &self,
+        x: Row<'_>,
+        fade: f64,
+        step: &mut LowRankStep,
+        par: Par,
+    ) -> Result<Projection, Error> {
+        let seen = self.see(&self.look_along(x, par))?;
+        (step.fade, step.scale) = (fade, fade * self.scale);
+        step.projection = seen.projection(step.scale)?;
+        step.seen = Some(seen);
+        Ok(step.projection)
+    }
+
+    pub(super) fn prepare_row(&self, x: Row<'_>, site: Site, step: &mut LowRankStep, par: Par) -> Result<(), Error> {
+        step.prepared = Prepared::Nothing;
+        let Some(seen) = step.seen.take() else { return Ok(()) };
+        let Scheme::Blocked { block, .. } = self.settings.scheme else {
+            step.prepared = Prepared::Whole(Box::new(self.stepped(x, site, step, par)?));
+            return Ok(());
+        };
+        site.check(step.projection.variance)?;
+        let site = in_scale(site, step.scale);
+        self.waiting.space.check(&seen, site, self.bounds)?;
+        if self.waiting.len() + 1 < block {
+            step.prepared = Prepared::Waits(seen, site);
+            return Ok(());
+        }
+        let mut space = self.waiting.space.clone();
+        space.add(seen, site);
+        let joined = self.waiting.rows.joined_by(x);
+        let columns = filled(&self.waiting.rows, joined.as_ref(), x, self.mean.len(), &mut step.row);
+        let plan = self.plan(&space, columns, step.scale, par)?;
+        if plan.may_lose_the_capacitance() {
+            // Numbers this large may leave I + WᵀΨ⁻¹W without a factor: it is found out on a copy.
+            let mut whole = self.clone();
+            whole.scale = step.scale;
+            whole.write_plan(&space, columns, &plan, par)?;
+            whole.waiting.clear();
+            step.prepared = Prepared::Whole(Box::new(whole));
+        } else {
+            step.prepared = Prepared::Fills(Box::new((space, joined, plan)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn commit_row(&mut self, x: Row<'_>, step: &mut LowRankStep, par: Par) {
+        match std::mem::take(&mut step.prepared) {
+            Prepared::Nothing => return,
+            Prepared::Waits(seen, site) => {
+                self.scale = step.scale;
+                self.waiting.space.add(seen, site);
+                let (block, d) = (self.settings.block(), self.mean.len());
+                self.waiting.rows.push(x, d, block);
+            }
+            Prepared::Fills(ready) => {
+                let (space, joined, plan) = *ready;
+                self.scale = step.scale;
+                let rows = std::mem::take(&mut self.waiting.rows);
+                let columns = filled(&rows, joined.as_ref(), x, self.mean.len(), &mut step.row);
+                let written = self.write_plan(&space, columns, &plan, par);
+                debug_assert!(written.is_ok(), "the plan's size was checked: {written:?}");
+                self.waiting.rows = rows;
+                self.waiting.clear();
+            }
+            Prepared::Whole(whole) => *self = *whole,
+        }
+        self.shown.take();
+    }
+
+    /// The belief after a step of a form that projects row by row.
+    fn stepped(&self, x: Row<'_>, site: Site, step: &mut LowRankStep, par: Par) -> Result<Self, Error> {
+        let mut next = self.clone();
+        if step.fade < 1.0 {
+            next.fade(step.fade)?;
+        }
+        let x = x.written_out(self.mean.len(), &mut step.row);
+        let x = MatRef::from_row_major_slice(x, 1, x.len());
+        let seen = next.see(&next.look(x, par))?;
+        next.absorb_seen(x, seen, site, par)?;
+        Ok(next)
+    }
+}
+
+/// A site in terms of a belief whose precision is multiplied by `scale` afterwards.
+pub(super) fn in_scale(site: Site, scale: f64) -> Site {
+    Site { slope: site.slope / scale, curvature: site.curvature / scale }
+}
+
+/// The rows that wait, and the one that fills their block.
+fn filled<'a>(rows: &'a Rows, joined: Option<&'a Rows>, x: Row<'a>, d: usize, memory: &'a mut Vec<f64>) -> Columns<'a> {
+    match (joined, rows, x) {
+        (Some(rows), _, _) => rows.columns(d),
+        (None, Rows::Sparse(rows), Row::Sparse { positions, values }) => Columns::SparseAnd(rows, (positions, values)),
+        (None, Rows::Sparse(rows), Row::Dense(_)) => Columns::Sparse(rows),
+        (None, Rows::Dense(values), x) => {
+            let rows = MatRef::from_row_major_slice(values, values.len() / d, d);
+            Columns::DenseAnd(rows, x.written_out(d, memory))
+        }
+    }
+}
+
+impl Rows {
+    /// All rows with `x`, where they have to change their form to be together.
+    fn joined_by(&self, x: Row<'_>) -> Option<Rows> {
+        match (self, x) {
+            (Self::Sparse(_), Row::Dense(values)) => {
+                let mut rows = self.clone();
+                let _kept = rows.push_dense(MatRef::from_row_major_slice(values, 1, values.len()), 1);
+                Some(rows)
+            }
+            (Self::Dense(rows), Row::Sparse { positions, values }) if rows.is_empty() => {
+                let mut sparse = SparseRows::default();
+                sparse.push((positions, values));
+                Some(Self::Sparse(sparse))
+            }
+            _ => None,
+        }
+    }
+}

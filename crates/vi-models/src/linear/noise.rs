@@ -1,0 +1,188 @@
+//! What a stream of linear observations says of their noise: the two numbers of a normal-gamma posterior.
+
+use serde::{Deserialize, Serialize};
+use vi_core::Error;
+use vi_core::special::HALF_LN_2PI;
+
+use crate::student::ln_gamma_ratio;
+use crate::{Interval, ModelError, Student, check};
+
+/// What is known of the noise precision of a linear model: `τ ~ Gamma(a, b)` with shape `a` and rate `b`.
+///
+/// One observation of weight `w`, with residual `r = y − xᵀμ` and variance `ν = xᵀVx` in units of the noise, moves it by
+///
+/// ```text
+/// a ← a + ½w        b ← b + ½wr²/(1 + wν)
+/// ```
+///
+/// ```
+/// use vi_models::linear::NoisePrecision;
+/// let noise = NoisePrecision::new(1.0, 1.0)?.learned(1.0, 2.0, 1.0)?;
+/// assert_eq!((noise.shape(), noise.rate()), (1.5, 2.0));
+/// assert_eq!(noise.variance(), 4.0);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NoisePrecision {
+    shape: f64,
+    rate: f64,
+}
+
+impl NoisePrecision {
+    /// `Gamma(shape, rate)`: a prior guess `s²` of the noise variance that is worth `m` observations is `a = m/2`, `b = m·s²/2`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless both are positive and finite.
+    pub fn new(shape: f64, rate: f64) -> Result<Self, ModelError> {
+        check::positive("shape", shape)?;
+        check::positive("rate", rate)?;
+        Ok(Self { shape, rate })
+    }
+
+    /// The reference prior for `d` weights, `a = −d/2`, `b = 0`: with vague weights, `n` observations leave the shape
+    /// `(n − d)/2` and half the residual sum of squares, as least squares does.
+    ///
+    /// A small proper prior instead (`a → 0`) leaves `n/2`, and intervals that are too short where `n` is not far above `d`. There
+    /// is no predictive distribution before [`is_proper`](Self::is_proper), from about `d + 1` observations on.
+    ///
+    /// ```
+    /// use vi_models::linear::NoisePrecision;
+    /// let mut noise = NoisePrecision::reference(1);
+    /// for residual in [3.0, 1.0, -1.0] {
+    ///     noise = noise.learned(1.0, residual, 0.0)?;
+    /// }
+    /// assert_eq!((noise.shape(), noise.rate()), (1.0, 5.5));
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    #[must_use]
+    pub fn reference(d: usize) -> Self {
+        Self { shape: -0.5 * d as f64, rate: 0.0 }
+    }
+
+    /// Checks what was stored beside `d` weights.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a shape below the [reference](Self::reference)'s, or a rate that is negative; [`Error::NonFinite`].
+    pub(super) fn check(self, d: usize) -> Result<(), Error> {
+        check::values("shape and rate", &[self.shape, self.rate])?;
+        if self.shape < -0.5 * d as f64 {
+            return Err(Error::Setting { name: "shape", value: self.shape, requirement: "at least −d/2" });
+        }
+        check::not_negative("rate", self.rate)
+    }
+
+    /// The shape `a`: half the number of observations, and the prior's.
+    #[must_use]
+    pub fn shape(self) -> f64 {
+        self.shape
+    }
+
+    /// The rate `b`: half the sum of squared one-step residuals, and the prior's.
+    #[must_use]
+    pub fn rate(self) -> f64 {
+        self.rate
+    }
+
+    /// Whether it is a distribution: shape and rate are positive.
+    #[must_use]
+    pub fn is_proper(self) -> bool {
+        self.shape > 0.0 && self.rate > 0.0
+    }
+
+    /// The mean `b/(a−1)` of the noise variance `1/τ`; infinite for `a ≤ 1`.
+    #[must_use]
+    pub fn variance(self) -> f64 {
+        if self.shape > 1.0 { self.rate / (self.shape - 1.0) } else { f64::INFINITY }
+    }
+
+    /// The central interval of the noise variance `1/τ` that holds `level` of its mass.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`, or before the distribution [is one](Self::is_proper).
+    pub fn interval(self, level: f64) -> Result<Interval, ModelError> {
+        check::probability("level", level)?;
+        check::positive("shape", self.shape)?;
+        let tail = 0.5 * (1.0 - level);
+        // 2bτ is χ² with 2a degrees of freedom.
+        Ok(Interval {
+            lower: self.rate / crate::gamma::quantile(self.shape, 1.0 - tail),
+            upper: self.rate / crate::gamma::quantile(self.shape, tail),
+        })
+    }
+
+    /// What is known after an observation of weight `w` with residual `r`, of a predictor with variance `ν` in units of the noise.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] for a rate beyond what a float holds.
+    pub fn learned(self, weight: f64, residual: f64, variance: f64) -> Result<Self, Error> {
+        let rate = check::result("rate", self.rate + misfit(weight, residual, variance))?;
+        Ok(Self { shape: self.shape + 0.5 * weight, rate })
+    }
+
+    /// The log predictive density of such an observation before it is learned, `log E[p(y|θ,τ)ʷ]` in nats; 0 before the
+    /// distribution [is one](Self::is_proper), so that a stream's sum is conditional on its first observations.
+    ///
+    /// ```text
+    /// Γ(a+½w)/Γ(a)·bᵃ/(b+m)^(a+½w)·(1+wν)^(−½)·(2π)^(−½w),   m = ½wr²/(1 + wν)
+    /// ```
+    #[must_use]
+    pub fn log_predictive(self, weight: f64, residual: f64, variance: f64) -> f64 {
+        if !self.is_proper() {
+            return 0.0;
+        }
+        let misfit = misfit(weight, residual, variance);
+        ln_gamma_ratio(self.shape, 0.5 * weight)
+            - self.shape * (misfit / self.rate).ln_1p()
+            - 0.5 * weight * (self.rate + misfit).ln()
+            - 0.5 * (weight * variance).ln_1p()
+            - weight * HALF_LN_2PI
+    }
+
+    /// The distribution of `location` with `noise` times the noise of an observation, the predictor having variance `ν` in units of the
+    /// noise: Student-t with `2a` degrees of freedom and scale `√(b/a·(noise + ν))`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `NonFinite`, or `Setting` before the distribution [is one](Self::is_proper) and for a scale of 0.
+    pub fn student(self, location: f64, noise: f64, variance: f64) -> Result<Student, ModelError> {
+        check::positive("shape", self.shape)?;
+        Student::new(location, (self.rate / self.shape * (noise + variance)).sqrt(), 2.0 * self.shape)
+    }
+}
+
+/// `½wr²/(1+wν)`, what an observation adds to the rate.
+fn misfit(weight: f64, residual: f64, variance: f64) -> f64 {
+    0.5 * weight * residual * (residual / (1.0 + weight * variance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_prior_leaves_what_least_squares_does() {
+        // A line of no slope: y about its mean, by the recursion of a vague constant.
+        let y = [1.0_f64, 4.0, 2.5, 3.5, 0.5];
+        let (mut noise, mut mean, mut variance) = (NoisePrecision::reference(1), 0.0, 1e12);
+        for y in y {
+            noise = noise.learned(1.0, y - mean, variance).unwrap();
+            mean += variance * (y - mean) / (1.0 + variance);
+            variance /= 1.0 + variance;
+        }
+        let average = y.iter().sum::<f64>() / 5.0;
+        let squares: f64 = y.iter().map(|y| (y - average).powi(2)).sum();
+        assert_eq!(noise.shape(), 2.0);
+        // The prior of the constant is worth 1e-12 of an observation; the sum of its digits' loss ε·10¹².
+        assert!((noise.rate() - 0.5 * squares).abs() < 1e-3);
+        assert_eq!(noise.student(mean, 1.0, variance).unwrap().dof(), 4.0);
+    }
+
+    #[test]
+    fn an_improper_distribution_predicts_nothing() {
+        let start = NoisePrecision::reference(3);
+        assert!(!start.is_proper() && start.variance().is_infinite());
+        assert!(start.student(0.0, 1.0, 1.0).is_err() && start.interval(0.5).is_err());
+        assert_eq!(start.log_predictive(1.0, 2.0, 3.0), 0.0);
+        assert!(start.learned(1.0, 1e200, 0.0).is_err());
+        assert!(NoisePrecision::new(0.0, 1.0).is_err() && NoisePrecision { shape: -2.0, rate: 1.0 }.check(3).is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! Where the prior scales of the members stand, and what each counts in the answers.
+
+use vi_core::Error;
+
+use super::family::Family;
+use super::{Engine, Member};
+use crate::marginal::log_sum_exp;
+use crate::online::belief::{AnyBelief, BeliefKind};
+use crate::online::design::Design;
+use crate::online::rescale::{ScaleChange, ScaledWeights, Spectrum, rescaled};
+use crate::online::scale::{ScalePrior, Scales, nodes};
+use crate::online::{OnlineSettings, PriorScale};
+
+/// Weights beyond which a decomposition every doubling of the rows costs more than the rows.
+const ROWS_PER_WEIGHT: u64 = 4;
+
+/// Whether the scales of a model may move as its rows come: that takes a covariance, whose prior can be changed.
+pub(super) fn moves(settings: &OnlineSettings) -> bool {
+    settings.prior_scale == PriorScale::Learned && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
+}
+
+impl<S> Member<S> {
+    /// Log of what it counts among the members, up to a number that they share.
+    pub(in crate::online) fn log_weight(&self) -> f64 {
+        self.log_mass + self.evidence
+    }
+}
+
+/// Makes the members' weights sum to 1 and returns what they summed to, in nats; nothing where that is not finite.
+pub(super) fn normalise<S>(members: &mut [Member<S>]) -> Option<f64> {
+    let total = log_sum_exp(members.iter().map(Member::log_weight));
+    if !total.is_finite() {
+        return None;
+    }
+    for member in members {
+        member.log_mass -= total;
+    }
+    Some(total)
+}
+
+/// The members before any row.
+pub(super) fn bank<F: Family>(
+    settings: &OnlineSettings,
+    family: &F,
+    columns: usize,
+) -> Result<Vec<Member<F::State>>, Error> {
+    let equal = |scales: &[f64]| scales.iter().map(|&scale| (scale, 1.0 / scales.len() as f64)).collect();
+    let scales: Vec<(f64, f64)> = match &settings.prior_scale {
+        PriorScale::Given(scale) => vec![(*scale, 1.0)],
+        PriorScale::Among(scales) => equal(scales),
+        PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
+        // No covariance whose prior could be changed: fixed scales, a spread apart.
+        PriorScale::Learned => {
+            let ScalePrior { centre, spread, .. } = family.scale_prior();
+            equal(&[-1.0, 0.0, 1.0].map(|z: f64| centre * (z * spread).exp()))
+        }
+    };
+    let member = |(prior_scale, weight): (f64, f64)| {
+        let belief = family.prior(settings, prior_scale, columns)?;
+        Ok(Member { prior_scale, belief, state: family.initial(), evidence: 0.0, log_mass: weight.ln() })
+    };
+    scales.into_iter().map(member).collect()
+}
+
+/// The log evidence by prior scale as the members know it: each changes its own prior, exactly for a linear model, and between two
+/// members the two answers are mixed in proportion of `log s`.
+struct Curve<'a, F: Family> {
+    family: &'a F,
+    members: &'a [Member<F::State>],
+    spectra: Vec<Spectrum>,
+}
+
+impl<'a, F: Family> Curve<'a, F> {
+    /// `members` by rising scale. `None` if a belief keeps no covariance.
+    fn new(family: &'a F, members: &'a [Member<F::State>], weights: ScaledWeights) -> Result<Option<Self>, Error> {
+        let spectra: Option<Vec<Spectrum>> =
+            members.iter().map(|m| Spectrum::of(&m.belief, weights, m.prior_scale)).collect::<Result<_, _>>()?;
+        Ok(spectra.map(|spectra| Self { family, members, spectra }))
+    }
+
+    fn change(&self, k: usize, scale: f64) -> (f64, F::State) {
+        let ScaleChange { log_det, quadratic } = self.spectra[k].change(scale);
+        self.family.rescale(&self.members[k].state, log_det, quadratic)
+    }
+
+    fn by(&self, k: usize, scale: f64) -> f64 {
+        self.members[k].evidence + self.change(k, scale).0
+    }
+
+    fn at(&self, scale: f64) -> f64 {
+        let above = self.members.partition_point(|member| member.prior_scale < scale);
+        let last = self.members.len() - 1;
+        if above == 0 || above > last {
+            return self.by(above.min(last), scale);
+        }
+        let below = above - 1;
+        let (low, high) = (self.members[below].prior_scale.ln(), self.members[above].prior_scale.ln());
+        let part = (scale.ln() - low) / (high - low);
+        (1.0 - part) * self.by(below, scale) + part * self.by(above, scale)
+    }
+
+    /// The member that would stand at `scale`.
+    fn member(&self, scale: f64, weights: ScaledWeights) -> Result<Member<F::State>, Error> {
+        let k = self.nearest(scale);
+        let near = &self.members[k];
+        let belief = rescaled(&near.belief, weights, near.prior_scale, scale)?.ok_or_else(no_covariance)?;
+        let (gained, state) = self.change(k, scale);
+        Ok(Member { prior_scale: scale, belief, state, evidence: near.evidence + gained, log_mass: near.log_mass })
+    }
+
+    fn nearest(&self, scale: f64) -> usize {
+        let distance = |k: &usize| (self.members[*k].prior_scale / scale).ln().abs();
+        (0..self.members.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
+    }
+}
+
+/// Members at new scales, and the log evidence with the scale averaged over, in nats.
+type Placed<S> = (Vec<Member<S>>, f64);
+
+/// Members at the nodes of the scale's posterior, each from the nearest of `members` by a change of prior, and the log evidence
+/// with the scale averaged over. `None` where beliefs keep no covariance. Cost: some `9d³` flops for each of `members`.
+pub(super) fn placed<F: Family>(
+    family: &F,
+    members: &[Member<F::State>],
+    design: &Design,
+) -> Result<Option<Placed<F::State>>, Error> {
+    let weights = family.scaled_weights(design.columns(), design.inputs);
+    let Some(curve) = Curve::new(family, members, weights)? else { return Ok(None) };
+    let Scales { nodes, log_evidence } = nodes(&family.scale_prior(), |scale| curve.at(scale))?;
+    let mut placed = Vec::with_capacity(nodes.len());
+    for (scale, weight) in nodes {
+        let member = curve.member(scale, weights)?;
+        placed.push(Member { log_mass: weight.ln() - member.evidence, ..member });
+    }
+    Ok(Some((placed, log_evidence)))
+}
+
+/// Members at these scales, each from the nearest of `members` by a change of prior.
+///
+/// # Errors
+/// [`Error::Setting`] for beliefs that keep no covariance.
+pub(super) fn moved<F: Family>(
+    family: &F,
+    members: &[Member<F::State>],
+    design: &Design,
+    scales: &[f64],
+) -> Result<Vec<Member<F::State>>, Error> {
+    let weights = family.scaled_weights(design.columns(), design.inputs);
+    let Some(curve) = Curve::new(family, members, weights)? else { return Err(no_covariance()) };
+    scales.iter().map(|&scale| curve.member(scale, weights)).collect()
+}
+
+fn no_covariance() -> Error {
+    Error::Setting {
+        name: "prior scale",
+        value: f64::NAN,
+        requirement: "the same in every part, where no covariance is kept",
+    }
+}
+
+impl<F: Family> Engine<F> {
+    /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time. A posterior that cannot
+    /// be decomposed keeps its members, which are right where they are.
+    pub(super) fn place(&mut self) {
+        if self.observations < self.next_place || !moves(&self.settings) || !self.fixed {
+            return;
+        }
+        self.next_place = self.observations.saturating_mul(2);
+        let evidence = self.evidence();
+        if let Ok(Some((members, _))) = placed(&self.family, &self.members, &self.design)
+            && evidence.is_finite()
+        {
+            (self.members, self.base) = (members, evidence);
+        }
+    }
+
+    /// When the members move next: no sooner than a row's cost pays for it.
+    pub(super) fn first_place(design: &Design, observations: u64) -> u64 {
+        observations.saturating_mul(2).max(ROWS_PER_WEIGHT * design.columns() as u64).max(2)
+    }
+
+    /// What each member counts in the answers; the sum is 1.
+    pub(in crate::online) fn weights(&self) -> Vec<f64> {
+        let most = self.best().log_weight();
+        if self.members.len() == 1 || !most.is_finite() {
+            let share = 1.0 / self.members.len() as f64;
+            return vec![share; self.members.len()];
+        }
+        let weights: Vec<f64> = self.members.iter().map(|member| (member.log_weight() - most).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| weight / total).collect()
+    }
+}
+
+/// A copy of `belief` as `kind` keeps it.
+pub(super) fn kept_as(kind: BeliefKind, belief: vi_core::DenseGaussian) -> Result<AnyBelief, Error> {
+    Ok(match kind {
+        BeliefKind::SquareRoot => AnyBelief::SquareRoot(vi_core::SquareRootGaussian::from_dense(&belief)?),
+        _ => AnyBelief::Full(belief),
+    })
+}

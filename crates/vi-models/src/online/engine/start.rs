@@ -1,0 +1,210 @@
+//! The first rows: they tell the scales of the columns, and are fitted together before the stream goes row by row.
+//!
+//! One pass from a wide prior is far off at first and never recovers all of it. So the first rows are kept and the posterior is the
+//! best Gaussian of all of them, found anew whenever their number has grown by half; from there one pass loses next to nothing
+//! (valid intervals from such a start: arXiv 2604.27442).
+
+use vi_core::{DenseGaussian, Error};
+use vi_linalg::faer::Mat;
+
+use super::family::Family;
+use super::learn::learn;
+use super::place::{bank, kept_as, moves, normalise, placed};
+use super::scalar::is_score;
+use super::{Engine, Kept, Member};
+use crate::online::belief::{AnyBelief, BeliefKind};
+use crate::online::design::{Design, RowSpace, Standardise};
+use crate::online::target::Target;
+use crate::online::{Memory, Observation, OnlineSettings, Row, Start};
+
+/// Rows for each weight that are fitted together.
+const ROWS_PER_WEIGHT: usize = 5;
+
+/// Rows that are fitted together at least.
+const FEWEST: usize = 50;
+
+/// Weights beyond which a fit costs more than it gains: its passes take `n·d² + d³`.
+const WIDEST: usize = 128;
+
+/// Scales that differ by less than this factor have all but the same sites: one is fitted, the others change its prior.
+const ALIKE: f64 = 1.4;
+
+/// Whether the first rows are fitted together.
+fn fits(settings: &OnlineSettings, weights: usize) -> bool {
+    settings.start == Start::Fitted
+        && settings.memory == Memory::Everything
+        && weights <= WIDEST
+        && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
+}
+
+/// Rows that are kept at the start.
+pub(super) fn start_rows(settings: &OnlineSettings, weights: usize) -> usize {
+    let scales = scale_rows(settings);
+    if fits(settings, weights) { scales.max(FEWEST).max(ROWS_PER_WEIGHT * weights) } else { scales }
+}
+
+/// Rows that the scales of the columns are taken from.
+fn scale_rows(settings: &OnlineSettings) -> usize {
+    match settings.standardise {
+        Standardise::FirstRows { rows, .. } => rows,
+        _ => 0,
+    }
+}
+
+/// Whether everything is fitted anew at the `n`-th of `last` rows: 1, 2, 3, 4, 6, 9, 13, 19, …, and the last.
+fn is_due(n: usize, last: usize) -> bool {
+    let mut at = 1;
+    while at < n {
+        at += (at / 2).max(1);
+    }
+    // A fit just before the last would be for nothing.
+    n == last || (at == n && 5 * n < 4 * last)
+}
+
+impl<F: Family> Engine<F> {
+    pub(super) fn start_rows(&self) -> usize {
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        start_rows(&self.settings, weights)
+    }
+
+    /// One of the first rows. On an error the model is as it was.
+    pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation) -> Result<(), Error> {
+        let last = self.start_rows();
+        self.rows.push(Kept { row: row.into(), observed });
+        let n = self.rows.len();
+        // A row that the scales of the columns so far cannot take may be one for scales that know it.
+        let learned = !is_due(n, last) && self.learn_one(row, &observed).is_ok();
+        let learned = if learned { Ok(()) } else { self.refit() };
+        if let Err(error) = learned {
+            self.rows.pop();
+            return Err(error);
+        }
+        self.diagnosis = None;
+        self.observations = self.observations.saturating_add(1);
+        if n == last {
+            self.fixed = true;
+            self.next_place = Self::first_place(&self.design, self.observations);
+            if !self.settings.keep_rows {
+                self.rows = Vec::new();
+            }
+        }
+        Ok(())
+    }
+
+    fn learn_one(&mut self, row: Row<'_>, observed: &Observation) -> Result<(), Error> {
+        learn(&mut self.members, &self.settings, &self.family, &self.design, (row, observed), &mut self.work)
+    }
+
+    /// All kept rows anew, the scales of the columns first.
+    fn refit(&mut self) -> Result<(), Error> {
+        let design = match self.settings.standardise {
+            Standardise::FirstRows { rows, centre } if self.rows.len() <= rows => Some(self.taken(centre)?),
+            _ => None,
+        };
+        let anew = design.is_some();
+        let design = design.unwrap_or_else(|| self.design.clone());
+        let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
+        let fitted = if fits(&self.settings, weights) { self.fitted(&design, anew).ok().flatten() } else { None };
+        let mut members = match fitted {
+            Some(members) => members,
+            // One pass, where there is no fit, or none for such rows.
+            None => self.passed(&design)?,
+        };
+        let placed = if moves(&self.settings) && weights <= WIDEST {
+            placed(&self.family, &members, &design).ok().flatten()
+        } else {
+            None
+        };
+        if let Some((members, log_evidence)) = placed {
+            (self.members, self.base) = (members, log_evidence);
+        } else {
+            let shares = bank(&self.settings, &self.family, 1)?;
+            members.iter_mut().zip(shares).for_each(|(member, share)| member.log_mass = share.log_mass);
+            self.base = normalise(&mut members).unwrap_or(f64::NEG_INFINITY);
+            self.members = members;
+        }
+        self.design = design;
+        Ok(())
+    }
+
+    fn taken(&self, centre: bool) -> Result<Design, Error> {
+        let Design { inputs, intercept, .. } = self.design;
+        let rows = self.rows.iter().map(|kept| kept.row.as_row());
+        let mut design = Design::of_rows(inputs, intercept, centre && intercept, rows)?;
+        if self.family.standardises_labels() {
+            design.target = Target::of(self.rows.iter().map(|kept| &kept.observed), intercept)?;
+        }
+        Ok(design)
+    }
+
+    /// The members of all kept rows, from the prior one by one.
+    fn passed(&mut self, design: &Design) -> Result<Vec<Member<F::State>>, Error> {
+        let mut members = bank(&self.settings, &self.family, design.columns())?;
+        for kept in &self.rows {
+            let row = (kept.row.as_row(), &kept.observed);
+            learn(&mut members, &self.settings, &self.family, design, row, &mut self.work)?;
+        }
+        Ok(members)
+    }
+
+    /// The members as best Gaussians of all kept rows, the log bounds their evidence. `None` where the family has no fit.
+    fn fitted(&self, design: &Design, anew: bool) -> Result<Option<Vec<Member<F::State>>>, Error> {
+        let (x, observed) = columns_of(design, &self.rows)?;
+        let observed: Vec<Observation> =
+            observed.iter().map(|observed| design.target.apply(observed)).collect::<Result<_, _>>()?;
+        let jacobian: f64 = self.rows.iter().map(|kept| design.target.log_jacobian(&kept.observed)).sum();
+        let settings = OnlineSettings { belief: BeliefKind::Full, ..self.settings.clone() };
+        let last = self.members.len() - 1;
+        let alike =
+            moves(&self.settings) && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+        let chosen = if alike { &self.members[last / 2..=last / 2] } else { &self.members[..] };
+        let mut members: Vec<Member<F::State>> = Vec::with_capacity(chosen.len());
+        for member in chosen {
+            let AnyBelief::Full(prior) = self.family.prior(&settings, member.prior_scale, design.columns())? else {
+                return Ok(None);
+            };
+            let start: DenseGaussian = match &member.belief {
+                _ if anew => prior.clone(),
+                AnyBelief::Full(belief) => belief.clone(),
+                AnyBelief::SquareRoot(belief) => belief.to_dense(),
+                _ => return Ok(None),
+            };
+            let Some((belief, state, evidence)) = self.family.fit(&prior, &start, x.as_ref(), &observed)? else {
+                return Ok(None);
+            };
+            if !is_score(evidence) {
+                return Err(Error::NonFinite { argument: "log evidence of the first rows", index: 0, value: evidence });
+            }
+            members.push(Member {
+                prior_scale: member.prior_scale,
+                belief: kept_as(self.settings.belief, belief)?,
+                state,
+                evidence: evidence - jacobian,
+                log_mass: 0.0,
+            });
+        }
+        Ok(Some(members))
+    }
+}
+
+/// Rows as the columns of a design (`n × p`), and what was observed at each.
+pub(super) fn columns_of(design: &Design, rows: &[Kept]) -> Result<(Mat<f64>, Vec<Observation>), Error> {
+    let mut x = Mat::zeros(rows.len(), design.columns());
+    let mut space = RowSpace::default();
+    for (i, Kept { row, .. }) in rows.iter().enumerate() {
+        design.write(row.as_row(), &mut space)?.for_each(|j, value| x[(i, j)] = value);
+    }
+    Ok((x, rows.iter().map(|kept| kept.observed).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_due;
+
+    #[test]
+    fn fits_grow_by_half_and_end_with_the_last_row() {
+        let due: Vec<usize> = (1..=50).filter(|&n| is_due(n, 50)).collect();
+        assert_eq!(due, [1, 2, 3, 4, 6, 9, 13, 19, 28, 50]);
+        assert!(is_due(2, 2) && !is_due(5, 50));
+    }
+}

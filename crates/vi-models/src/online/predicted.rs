@@ -1,0 +1,182 @@
+//! Predictions of models that average prior scales.
+
+use rand::{Rng, RngExt};
+use vi_core::special::sigmoid;
+use vi_core::{Mixture8, Projection};
+
+use crate::marginal::pick;
+use crate::predict::{CountPrediction, CountsPredicted, LogisticPrediction, Mixture, Predictive};
+use crate::softmax::SoftmaxPrediction;
+use crate::{Interval, Marginal, ModelError, check};
+
+/// The prediction of a label 0 or 1 by a logistic regression.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ProbabilityPredicted {
+    /// What is believed of the log odds `t = offset + intercept + xᵀw`.
+    pub predictor: Marginal,
+    /// `E s(t)`, the probability of label 1.
+    pub probability: f64,
+    /// `Var s(t)`, how much of it is doubt about the weights.
+    pub variance: f64,
+    /// `s(E t)`, what the mean of the weights alone would say; further from ½ than [`probability`](Self::probability).
+    pub plug_in: f64,
+}
+
+impl ProbabilityPredicted {
+    pub(super) fn new(seen: &[(f64, Projection)]) -> Self {
+        let parts: Vec<(f64, LogisticPrediction)> =
+            seen.iter().map(|(weight, seen)| (*weight, LogisticPrediction::new(*seen, &Mixture8))).collect();
+        let predictor = Marginal::of_gaussians(seen);
+        let (probability, variance) =
+            moments(parts.iter().map(|(weight, part)| (*weight, part.probability, part.variance)));
+        Self { plug_in: sigmoid(predictor.mean()), predictor, probability: probability.clamp(0.0, 1.0), variance }
+    }
+
+    /// The probability `q` with `P(s(t) ≤ q) = p`: `s` of the quantile of the log odds, since `s` increases.
+    ///
+    /// # Errors
+    /// `Setting` unless `0 < p < 1`.
+    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        Ok(sigmoid(self.predictor.quantile(p)?))
+    }
+
+    /// The central interval that holds `s(t)` with probability `level`.
+    ///
+    /// # Errors
+    /// `Setting` unless `0 < level < 1`.
+    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        let Interval { lower, upper } = self.predictor.interval(level)?;
+        Ok(Interval { lower: sigmoid(lower), upper: sigmoid(upper) })
+    }
+
+    /// `log p(y)` of a label 0 or 1, in nats.
+    ///
+    /// # Errors
+    /// [`ModelError::BinaryLabel`].
+    pub fn log_density(&self, label: f64) -> Result<f64, ModelError> {
+        check::binary(&[label])?;
+        Ok(if label == 1.0 { self.probability.ln() } else { (-self.probability).ln_1p() })
+    }
+
+    /// One draw of the probability `s(t)`: what a draw of the weights would say here.
+    ///
+    /// # Errors
+    /// As [`Marginal::draw`].
+    pub fn draw_probability<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
+        Ok(sigmoid(self.predictor.draw(rng)?))
+    }
+
+    /// One draw of the label: 1 with the predictive [`probability`](Self::probability), else 0.
+    pub fn draw_label<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        f64::from(rng.random::<f64>() < self.probability)
+    }
+}
+
+/// Mean and variance of a mixture from `(weight, mean, variance)` of its parts.
+fn moments(parts: impl Iterator<Item = (f64, f64, f64)> + Clone) -> (f64, f64) {
+    let mean: f64 = parts.clone().map(|(weight, mean, _)| weight * mean).sum();
+    // An infinite mean has no deviations.
+    let spread = |own: f64| if own.is_finite() && mean.is_finite() { (own - mean) * (own - mean) } else { 0.0 };
+    (mean, parts.map(|(weight, own, variance)| weight * (variance + spread(own))).sum())
+}
+
+/// The prediction of a class or a count.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LabelPredicted<L> {
+    /// What is believed of the predictor `t = offset + intercept + xᵀw`.
+    pub predictor: Marginal,
+    /// `E[y]`.
+    pub mean: f64,
+    /// `Var[y]`: what the label's own chance and the doubt about the weights make together.
+    pub variance: f64,
+    label: Mixture<CountsPredicted<L>>,
+}
+
+impl<L: CountPrediction + Clone> LabelPredicted<L> {
+    pub(super) fn new(seen: &[(f64, Projection)], likelihood: &L) -> Result<Self, ModelError> {
+        let (weights, parts): (Vec<f64>, Vec<CountsPredicted<L>>) =
+            seen.iter().map(|(weight, seen)| (*weight, CountsPredicted::new(*seen, likelihood.clone()))).unzip();
+        let label = Mixture::new(parts, weights)?;
+        Ok(Self { predictor: Marginal::of_gaussians(seen), mean: label.mean(), variance: label.variance(), label })
+    }
+
+    /// `log p(y)` in nats, the doubt about the weights averaged over.
+    ///
+    /// # Errors
+    /// `Label`, `NonFinite`, `Quadrature`.
+    pub fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        self.label.log_density(y)
+    }
+
+    /// `P(Y ≤ y)`; see [`CountsPredicted::cdf`].
+    ///
+    /// # Errors
+    /// `NonFinite`, `Quadrature`.
+    pub fn cdf(&self, y: f64) -> Result<f64, ModelError> {
+        self.label.cdf(y)
+    }
+
+    /// The smallest label `y` with `P(Y ≤ y) ≥ p`.
+    ///
+    /// # Errors
+    /// `Setting` unless `0 < p < 1`; `Overflow` for a quantile beyond 2⁵³; `Quadrature`.
+    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        self.label.quantile(p)
+    }
+
+    /// The central interval of labels: it holds at least `level` of the mass, more where labels are few.
+    ///
+    /// # Errors
+    /// As [`quantile`](Self::quantile).
+    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        self.label.interval(level)
+    }
+
+    /// A draw of the label.
+    ///
+    /// # Errors
+    /// `Overflow` for a mean beyond what a generator of counts can take.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
+        self.label.components()[pick(self.label.weights().iter().copied(), rng)].draw(rng)
+    }
+}
+
+/// The average of predictions of the class.
+pub(super) fn average(parts: &[(f64, SoftmaxPrediction)]) -> SoftmaxPrediction {
+    let classes = parts.first().map_or(0, |(_, part)| part.probabilities.len());
+    let of =
+        |c: usize| moments(parts.iter().map(move |(weight, part)| (*weight, part.probabilities[c], part.variances[c])));
+    let (probabilities, variances) = (0..classes).map(of).unzip();
+    SoftmaxPrediction { probabilities, variances }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEEN: [(f64, Projection); 2] =
+        [(0.25, Projection { mean: 1.0, variance: 0.2 }), (0.75, Projection { mean: 0.2, variance: 1.5 })];
+
+    #[test]
+    fn a_probability_is_the_average_of_its_draws() {
+        use rand::SeedableRng;
+        let predicted = ProbabilityPredicted::new(&SEEN);
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(2);
+        let n = 40_000;
+        let draws: Vec<f64> = (0..n).map(|_| predicted.draw_probability(&mut rng).unwrap()).collect();
+        let mean = draws.iter().sum::<f64>() / f64::from(n);
+        let variance = draws.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / f64::from(n);
+        // 6 standard errors; of the variance below (1/4)/√n, as probabilities are within [0, 1].
+        assert!((mean - predicted.probability).abs() < 6.0 * (predicted.variance / f64::from(n)).sqrt());
+        assert!((variance - predicted.variance).abs() < 6.0 * 0.25 / f64::from(n).sqrt());
+        let inside = predicted.interval(0.9).unwrap();
+        let share = draws.iter().filter(|p| inside.contains(**p)).count() as f64 / f64::from(n);
+        assert!((share - 0.9).abs() < 6.0 * (0.09 / f64::from(n)).sqrt());
+        assert!(
+            (predicted.log_density(1.0).unwrap().exp() + predicted.log_density(0.0).unwrap().exp() - 1.0).abs() < 1e-15
+        );
+        assert!(predicted.log_density(0.5).is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! What every prediction can be asked, in the same words.
+
+use super::{CountPrediction, CountsPredicted, LinearPrediction, LogisticPrediction, RobustPrediction};
+use crate::{Interval, ModelError, Student, check};
+
+/// A predictive distribution.
+///
+/// [`log_density`](Self::log_density) is of the label. The other questions are about the predicted quantity: the label itself for
+/// numbers and counts, the probability of label 1 for a [`LogisticPrediction`].
+///
+/// ```
+/// use vi_core::{GaussianLikelihood, Projection};
+/// use vi_models::predict::{LinearPrediction, Predictive};
+/// let seen = Projection { mean: 1.0, variance: 3.0 };
+/// let predicted = LinearPrediction::new(seen, GaussianLikelihood::new(1.0)?);
+/// assert_eq!(Predictive::variance(&predicted), 4.0);
+/// assert_eq!(predicted.cdf(1.0)?, 0.5);
+/// assert!((predicted.quantile(0.975)? - predicted.interval(0.95)?.upper).abs() < 1e-12);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+pub trait Predictive {
+    /// The mean of the predicted quantity.
+    fn mean(&self) -> f64;
+
+    /// Its variance.
+    fn variance(&self) -> f64;
+
+    /// Whether it is a whole number.
+    fn is_discrete(&self) -> bool;
+
+    /// `log p(y)` of a label, in nats, the doubt about the weights averaged over.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Label` or `NonFinite` for the label, `Quadrature`.
+    fn log_density(&self, y: f64) -> Result<f64, ModelError>;
+
+    /// The probability that the predicted quantity is at most `value`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `NonFinite` for the value, `Quadrature`.
+    fn cdf(&self, value: f64) -> Result<f64, ModelError>;
+
+    /// The smallest value that the predicted quantity does not exceed with probability `p`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`, `Overflow` for a quantile beyond the floats, `Quadrature`.
+    fn quantile(&self, p: f64) -> Result<f64, ModelError>;
+
+    /// The central interval that holds the predicted quantity with probability `level`, at least that for whole numbers.
+    ///
+    /// # Errors
+    /// As [`quantile`](Self::quantile).
+    fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        check::probability("level", level)?;
+        let tail = 0.5 * (1.0 - level);
+        Ok(Interval { lower: self.quantile(tail)?, upper: self.quantile(1.0 - tail)? })
+    }
+}
+
+impl<L: CountPrediction> Predictive for CountsPredicted<L> {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        true
+    }
+
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        CountsPredicted::log_density(self, y)
+    }
+
+    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
+        CountsPredicted::cdf(self, value)
+    }
+
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        CountsPredicted::quantile(self, p)
+    }
+}
+
+impl Predictive for LinearPrediction {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    #[allow(clippy::misnamed_getters, reason = "the field `variance` is that of the expectation")]
+    fn variance(&self) -> f64 {
+        self.predictive_variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        check::values("y", &[y])?;
+        Ok(LinearPrediction::log_density(self, y))
+    }
+
+    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
+        LinearPrediction::cdf(self, value)
+    }
+
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        LinearPrediction::quantile(self, p)
+    }
+}
+
+impl Predictive for LogisticPrediction {
+    fn mean(&self) -> f64 {
+        self.probability
+    }
+
+    fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        LogisticPrediction::log_density(self, y)
+    }
+
+    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
+        LogisticPrediction::cdf(self, value)
+    }
+
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        LogisticPrediction::quantile(self, p)
+    }
+}
+
+impl Predictive for RobustPrediction {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        RobustPrediction::log_density(self, y)
+    }
+
+    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
+        RobustPrediction::cdf(self, value)
+    }
+
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        RobustPrediction::quantile(self, p)
+    }
+}
+
+impl Predictive for Student {
+    fn mean(&self) -> f64 {
+        Student::mean(self)
+    }
+
+    fn variance(&self) -> f64 {
+        Student::variance(self)
+    }
+
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        check::values("y", &[y])?;
+        Ok(Student::log_density(self, y))
+    }
+
+    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
+        check::values("y", &[value])?;
+        Ok(Student::cdf(self, value))
+    }
+
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        Student::quantile(self, p)
+    }
+}

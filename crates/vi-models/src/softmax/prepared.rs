@@ -1,0 +1,62 @@
+//! A row of a softmax regression between being prepared and being learned.
+
+use vi_core::{DenseGaussian, Error, Row, VectorStep};
+use vi_linalg::faer::Par;
+
+use super::Softmax;
+use super::logits::{Counts, Moments, log_predictive};
+use super::site::LogitSite;
+use super::step::{SoftmaxScratch, faded_logits};
+
+/// Memory of a row, and what is prepared in it.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedSoftmax {
+    scratch: Option<SoftmaxScratch>,
+    step: Option<VectorStep>,
+}
+
+impl Softmax {
+    /// Prepares the step along `x` of a class and a weight that have been checked, for the belief that has forgotten by the factor
+    /// `fade`. Returns the log predictive density, in nats.
+    ///
+    /// # Errors
+    /// As [`step`](Softmax::step).
+    pub(crate) fn prepare(
+        &self,
+        belief: &DenseGaussian,
+        x: Row<'_>,
+        (label, weight): (f64, f64),
+        fade: f64,
+        memory: &mut PreparedSoftmax,
+    ) -> Result<f64, Error> {
+        let d = belief.covariance_lower().nrows() / (self.classes - 1);
+        let scratch = match &mut memory.scratch {
+            Some(scratch) if scratch.row.len() == d => scratch,
+            stale => stale.insert(SoftmaxScratch::new(self, d)),
+        };
+        scratch.row.fill(0.0);
+        x.for_each(|j, value| scratch.row[j] = value);
+        let counts = Counts::of_class(self.classes, label, weight);
+        let logits = faded_logits(belief, scratch, fade, |_| 0.0)?;
+        let moments = Moments::at(&self.nodes, &logits);
+        let score = log_predictive(&self.nodes, &logits, &counts, &moments);
+        let absorbed = LogitSite::choose(self.rule, &self.nodes, &logits, &counts, moments)?.absorb(&logits)?;
+        let (gains, shrinkage) = (scratch.gains.as_ref(), absorbed.shrinkage.as_ref());
+        memory.step = Some(belief.prepare_vector(gains, &absorbed.shift, shrinkage, fade, Par::Seq)?);
+        Ok(score)
+    }
+}
+
+impl PreparedSoftmax {
+    /// Writes what was prepared last.
+    pub(crate) fn commit(&mut self, belief: &mut DenseGaussian) {
+        if let (Some(scratch), Some(step)) = (&self.scratch, self.step.take()) {
+            belief.commit_vector(scratch.gains.as_ref(), &step, Par::Seq);
+        }
+    }
+
+    /// Which weight has the largest variance after a step that forgets, and that variance.
+    pub(crate) fn widest(&self) -> Option<(usize, f64)> {
+        self.step.as_ref().map(VectorStep::widest)
+    }
+}

@@ -1,0 +1,158 @@
+//! Linear regression of which few columns matter, on plain slices.
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use vi_linalg::faer::Par;
+
+use super::posterior::LinearPosterior;
+use super::scaling::{ScaledRegression, Scaling};
+use super::{Coefficients, FitInfo, advice};
+use crate::ModelError;
+use crate::online::Draw;
+use crate::vb::sparse::{SparseFit, fit};
+use crate::vb::{LinearPrior, StudentPrediction, VbSettings};
+
+/// How [`VbSparse`] fits; start from [`default`](Self::default).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct VbSparseSettings {
+    /// An intercept with a flat prior, integrated out exactly: predictions do not depend on where 0 is.
+    pub intercept: bool,
+    /// Columns and `y` brought to unit scale first, so that one slab serves all columns.
+    pub standardise: bool,
+    /// The prior of the noise, `a₀` and `b₀`; the shrinkage's `c₀` and `d₀` are not used.
+    pub prior: LinearPrior,
+    /// When to stop: a tolerance on the weights, in standard errors.
+    pub stop: VbSettings,
+}
+
+impl Default for VbSparseSettings {
+    /// An intercept, standardised, the vague prior of the noise, iterated to convergence.
+    fn default() -> Self {
+        Self { intercept: true, standardise: true, prior: LinearPrior::default(), stop: VbSettings::default() }
+    }
+}
+
+/// A linear regression with unknown noise that finds the few columns that matter, fitted to rows in a plain slice.
+///
+/// For many columns, also more than rows: each weight is 0 or not (see [`linear_sparse`](super::super::linear_sparse)). Where all columns matter
+/// a little, [`VbLinear`](super::VbLinear) predicts better.
+///
+/// ```
+/// use vi_models::vb::{VbSparse, VbSparseSettings};
+///
+/// // 12 rows of 20 columns; y ≈ 5 + 2·x₇.
+/// let x: Vec<f64> = (0..12 * 20).map(|k| ((k * k + 3 * k) as f64).sin()).collect();
+/// let y: Vec<f64> = (0..12).map(|i| 5.0 + 2.0 * x[20 * i + 7] + 0.05 * (i as f64).cos()).collect();
+/// let model = VbSparse::fit(&x, 20, &y, VbSparseSettings::default())?;
+/// assert!(model.inclusion()[7] > 0.9);
+/// assert!((model.coefficients().weights[7] - 2.0).abs() < 0.2);
+/// let predicted = model.predict(&x[..20])?;
+/// assert!(predicted[0].interval(0.9)?.contains(y[0]));
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "super::stored::StoredSparse")]
+pub struct VbSparse {
+    pub(super) settings: VbSparseSettings,
+    pub(super) rows: usize,
+    pub(super) scaling: Scaling,
+    pub(super) target: Scaling,
+    pub(super) fit: SparseFit,
+    pub(super) info: FitInfo,
+}
+
+impl VbSparse {
+    /// Fits `y` (length `n`) to the rows of `x`: `n` rows of `columns` numbers, one after another.
+    ///
+    /// Cost that of [`linear_sparse`](super::super::linear_sparse), a copy of the rows, and the eigenvalues of the columns' Gram matrix for
+    /// [`FitInfo`].
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` (`columns = 0`, the authors' rule to stop), `Empty`, `Dimension` (length of `x` or `y`), `Row` with
+    /// `NonFinite`, `Overflow`, `NotPositiveDefinite`.
+    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: VbSparseSettings) -> Result<Self, ModelError> {
+        let VbSparseSettings { intercept, standardise, prior, stop } = settings;
+        let data = ScaledRegression::new(x, columns, y, intercept, standardise)?;
+        let observations = data.observations as f64;
+        let fit = fit(data.x.as_ref(), &data.y, observations, prior, stop, Par::Seq)?;
+        let design = data.collinearity()?;
+        let line = advice::sparse(fit.info(), fit.inclusion().iter().sum(), observations);
+        let advice = line.unwrap_or_else(|| advice::NOTHING.to_owned());
+        let info = FitInfo::new(fit.info(), design, &data.columns, advice);
+        let model = Self { settings, rows: y.len(), scaling: data.columns, target: data.target, fit, info };
+        model.coefficients().check(model.fit.noise().mean_inverse().is_finite())?;
+        Ok(model)
+    }
+
+    /// The predictive density at every row of `x`, rows one after another: mean, variance, intervals, in the units of `y`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
+    pub fn predict(&self, x: &[f64]) -> Result<Vec<StudentPrediction>, ModelError> {
+        self.posterior().predict(x)
+    }
+
+    /// The weights in the units of the data.
+    #[must_use]
+    pub fn coefficients(&self) -> Coefficients {
+        self.posterior().coefficients()
+    }
+
+    /// The probability of each column that its weight is not 0.
+    #[must_use]
+    pub fn inclusion(&self) -> &[f64] {
+        self.fit.inclusion()
+    }
+
+    /// Draws of noise and weights from the posterior, in the units of the data: act as if each were the truth.
+    ///
+    /// The weights of a draw are those of the Gaussian `N(w_N, V_N/τ)`, small and not 0 where a column is out. Cost `d²` flops a draw, or, with
+    /// fewer than half as many rows as columns, `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Overflow` for a noise or a weight beyond a float.
+    ///
+    /// ```
+    /// use rand::SeedableRng;
+    /// use vi_models::vb::{VbSparse, VbSparseSettings};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// let y = [23.1, 25.9, 29.0, 32.2, 34.8, 38.1];
+    /// let model = VbSparse::fit(&x, 1, &y, VbSparseSettings::default())?;
+    /// let draws = model.samples(1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+    /// let mean = draws.iter().map(|draw| draw.weights[0]).sum::<f64>() / 1000.0;
+    /// assert!((mean - model.coefficients().weights[0]).abs() < 0.02);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
+        self.posterior().samples(draws, rng)
+    }
+
+    fn posterior(&self) -> LinearPosterior<'_> {
+        LinearPosterior {
+            weights: self.fit.weights(),
+            noise: self.fit.noise(),
+            columns: &self.scaling,
+            target: &self.target,
+            intercept_variance: if self.settings.intercept { 1.0 / self.rows as f64 } else { 0.0 },
+        }
+    }
+
+    /// The fit to the scaled rows.
+    #[must_use]
+    pub fn scaled_fit(&self) -> &SparseFit {
+        &self.fit
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> VbSparseSettings {
+        self.settings
+    }
+
+    /// How the fit went, and a line of advice.
+    #[must_use]
+    pub fn info(&self) -> &FitInfo {
+        &self.info
+    }
+}

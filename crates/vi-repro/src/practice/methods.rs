@@ -1,0 +1,196 @@
+//! The methods compared: each fits some rows and gives the probability of class 1 for others.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_boost::target::GlmTarget;
+use vi_boost::{Boost, BoostSettings, Component, Refit};
+use vi_core::batch::{self, BatchSettings};
+use vi_core::refine::{self, RefineSettings};
+use vi_core::{BernoulliLogit, DenseGaussian, Exact, Implicit, Mixture8, filter};
+use vi_data::Dataset;
+use vi_linalg::faer::Par;
+use vi_models::laplace::{self, LaplaceSettings};
+use vi_models::online::OnlineLogistic;
+use vi_models::predict;
+use vi_models::vb::{self, LogitBound, LogitPrior, VbSettings};
+use vi_revrand::Kernel;
+use vi_revrand::basis::{LengthScale, Linear, RandomFourier};
+use vi_revrand::glm::{Glm, GlmSettings, Rows};
+use vi_revrand::likelihood::Bernoulli;
+
+use crate::error::ReproError;
+use crate::plot::palette::{BLACK, BLUE, BROWN, Colour, GREEN, ORANGE, PURPLE, SKY, VERMILLION};
+
+/// A method, in the order of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    FrontDoor,
+    OnePass,
+    Blocks,
+    Sweeps,
+    Optimum,
+    Laplace,
+    Quadratic,
+    Softplus,
+    Relevance,
+    Boosting,
+    Features,
+}
+
+/// Standard deviation of the prior where a method does not learn it.
+pub(super) const SIGMA0: f64 = 10.0;
+const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
+const SWEEPS: usize = 3;
+/// Pairs of random features.
+const PAIRS: usize = 50;
+/// Components of the boosted mixture.
+const COMPONENTS: usize = 3;
+
+impl Method {
+    pub(super) const ALL: [Self; 11] = [
+        Self::FrontDoor,
+        Self::OnePass,
+        Self::Blocks,
+        Self::Sweeps,
+        Self::Optimum,
+        Self::Laplace,
+        Self::Quadratic,
+        Self::Softplus,
+        Self::Relevance,
+        Self::Boosting,
+        Self::Features,
+    ];
+
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::FrontDoor => "front door, row by row",
+            Self::OnePass => "one pass",
+            Self::Blocks => "one pass in blocks",
+            Self::Sweeps => "blocks and three sweeps",
+            Self::Optimum => "batch variational Gaussian",
+            Self::Laplace => "Laplace",
+            Self::Quadratic => "VB, quadratic bound",
+            Self::Softplus => "VB, softplus bound",
+            Self::Relevance => "VB, relevance determination",
+            Self::Boosting => "boosting, three components",
+            Self::Features => "GLM on random features",
+        }
+    }
+
+    /// What it is for, in a line.
+    pub(super) fn when(self) -> &'static str {
+        match self {
+            Self::FrontDoor => "rows that arrive one by one; scales and prior are learned",
+            Self::OnePass => "rows that arrive one by one and cannot be kept; the prior is known",
+            Self::Blocks => "the same in batches, or many weights",
+            Self::Sweeps => "rows that can be kept: removes the one-pass error",
+            Self::Optimum => "a reference: the best Gaussian for a known prior",
+            Self::Laplace => "a quick look at a posterior that is nearly Gaussian",
+            Self::Quadratic => "the shrinkage is unknown; intervals come out short",
+            Self::Softplus => "the shrinkage is unknown",
+            Self::Relevance => "most inputs are believed to be irrelevant",
+            Self::Boosting => "few weights and a posterior that is not Gaussian",
+            Self::Features => "the boundary between the classes is not a plane",
+        }
+    }
+
+    pub(super) fn colour(self) -> Colour {
+        match self {
+            Self::OnePass | Self::FrontDoor => BLUE,
+            Self::Blocks => SKY,
+            Self::Sweeps => PURPLE,
+            Self::Optimum => BLACK,
+            Self::Laplace => VERMILLION,
+            Self::Quadratic => ORANGE,
+            Self::Softplus | Self::Relevance => GREEN,
+            Self::Boosting | Self::Features => BROWN,
+        }
+    }
+
+    /// Whether its cost lets it run on so many weights here.
+    pub(super) fn runs_on(self, d: usize) -> bool {
+        self != Self::Boosting || d < 10
+    }
+
+    /// Fits the rows of `train` and predicts those of `test`.
+    pub(super) fn predict(self, train: &Dataset, test: &Dataset, seed: u64) -> Result<Vec<f64>, ReproError> {
+        let fail = |e: &dyn std::fmt::Display| ReproError::computation(self.label(), &e);
+        let (x, y, d) = (train.x(), train.y(), train.d());
+        let prior = DenseGaussian::isotropic(&vec![0.0; d], SIGMA0).map_err(|e| fail(&e))?;
+        let by = |belief: &DenseGaussian| -> Result<Vec<f64>, ReproError> {
+            let predicted = predict::logistic(belief, test.x(), &Exact).map_err(|e| fail(&e))?;
+            Ok(predicted.iter().map(|p| p.probability).collect())
+        };
+        match self {
+            Self::FrontDoor => {
+                let mut model = OnlineLogistic::new(d).map_err(|e| fail(&e))?;
+                for (x, y) in train.observations() {
+                    model.update(x, y).map_err(|e| fail(&e))?;
+                }
+                let one = |(x, _): (&[f64], f64)| Ok(model.predict(x).map_err(|e| fail(&e))?.probability);
+                test.observations().map(one).collect()
+            }
+            Self::OnePass => {
+                let mut belief = prior.clone();
+                filter::run(&mut belief, &Implicit(LOGIT), x, y, |_, _, _| {}).map_err(|e| fail(&e))?;
+                by(&belief)
+            }
+            Self::Blocks => {
+                let pass = refine::first_pass(&prior, &Implicit(LOGIT), x, y, Par::Seq).map_err(|e| fail(&e))?;
+                by(&pass.belief)
+            }
+            Self::Sweeps => {
+                let mut pass = refine::first_pass(&prior, &Implicit(LOGIT), x, y, Par::Seq).map_err(|e| fail(&e))?;
+                let settings =
+                    RefineSettings { tolerance: f64::MIN_POSITIVE, max_sweeps: SWEEPS, ..RefineSettings::default() };
+                refine::refine(&prior, &mut pass, x, y, &LOGIT, &settings, Par::Seq).map_err(|e| fail(&e))?;
+                by(&pass.belief)
+            }
+            Self::Optimum => {
+                let settings = BatchSettings::default();
+                let best = batch::optimum(&prior, &prior, x, y, &LOGIT, &settings, Par::Seq).map_err(|e| fail(&e))?;
+                by(&best.0)
+            }
+            Self::Laplace => {
+                let fit = laplace::fit(&prior, &LOGIT, x, y, &LaplaceSettings::default()).map_err(|e| fail(&e))?;
+                by(&fit.belief)
+            }
+            Self::Quadratic | Self::Softplus | Self::Relevance => {
+                let bound = if self == Self::Quadratic { LogitBound::JaakkolaJordan } else { LogitBound::Softplus };
+                let fit = if self == Self::Relevance { vb::logit_ard } else { vb::logit };
+                let settings = VbSettings::new(1e-6, 500).map_err(|e| fail(&e))?;
+                let fit = fit(x, y, LogitPrior::default(), bound, settings, Par::Seq).map_err(|e| fail(&e))?;
+                let predicted = fit.predict_by(test.x(), &Exact).map_err(|e| fail(&e))?;
+                Ok(predicted.iter().map(|p| p.probability).collect())
+            }
+            Self::Boosting => {
+                let target = GlmTarget::new(&prior, x, y, LOGIT).map_err(|e| fail(&e))?;
+                let start = Component::isotropic(&vec![0.0; d], SIGMA0).map_err(|e| fail(&e))?;
+                let settings =
+                    BoostSettings::default().components(COMPONENTS).map_err(|e| fail(&e))?.refit(Refit::Each);
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                let mut boost = Boost::new(&target, &start, settings, &mut rng).map_err(|e| fail(&e))?;
+                boost.run(|_, _| std::ops::ControlFlow::Continue(())).map_err(|e| fail(&e))?;
+                let mixture = boost.mixture().ok_or_else(|| fail(&"no component"))?;
+                let mut mean = vec![0.0; test.n()];
+                for (component, weight) in mixture.components().iter().zip(mixture.weights()) {
+                    let each = by(&component.to_belief().map_err(|e| fail(&e))?)?;
+                    for (sum, p) in mean.iter_mut().zip(each) {
+                        *sum += weight * p;
+                    }
+                }
+                Ok(mean)
+            }
+            Self::Features => {
+                let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+                let scale = LengthScale::Shared((d as f64).sqrt());
+                let waves = RandomFourier::new(Kernel::Rbf, d, PAIRS, scale, rng).map_err(|e| fail(&e))?;
+                let basis = Linear::new(d).map_err(|e| fail(&e))? + waves;
+                let mut model = Glm::new(basis, Bernoulli, GlmSettings::default(), rng).map_err(|e| fail(&e))?;
+                model.fit(Rows::new(x, y), rng).map_err(|e| fail(&e))?;
+                let predicted = model.predict(test.x(), None, Par::Seq).map_err(|e| fail(&e))?;
+                predicted.means(Par::Seq).map_err(|e| fail(&e))
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! One data set: every method on the same folds, held-out log loss against time.
+
+use std::time::Instant;
+
+use vi_data::Dataset;
+use vi_data::synthetic::{Normalisation, TwoClassesSettings};
+use vi_models::metrics;
+
+use super::methods::{Method, SIGMA0};
+use crate::error::ReproError;
+use crate::item::Context;
+use crate::plot::palette::{GREY, Marker, Style};
+use crate::plot::{Axis, Figure, Panel};
+use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::streams::{Real, generator};
+
+const FOLDS: usize = 10;
+
+/// A method's held-out losses, row by row, and the least time of a fit.
+struct Scored {
+    method: Method,
+    losses: Vec<f64>,
+    right: f64,
+    seconds: f64,
+}
+
+impl Scored {
+    fn loss(&self) -> f64 {
+        self.losses.iter().sum::<f64>() / self.losses.len() as f64
+    }
+}
+
+/// Mean difference of two methods' losses over rows, and its standard error.
+fn difference(a: &Scored, b: &Scored) -> (f64, f64) {
+    let n = a.losses.len() as f64;
+    let off: Vec<f64> = a.losses.iter().zip(&b.losses).map(|(a, b)| a - b).collect();
+    let mean = off.iter().sum::<f64>() / n;
+    (mean, (off.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0) / n).sqrt())
+}
+
+fn rows(data: &Dataset, keep: impl Fn(usize) -> bool) -> Result<Dataset, ReproError> {
+    let kept = || data.observations().enumerate().filter(|(i, _)| keep(*i)).map(|(_, o)| o);
+    let x = kept().flat_map(|(x, _)| x.iter().copied()).collect();
+    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).map_err(|e| ReproError::computation("rows", &e))
+}
+
+fn study(ctx: &Context, data: &Dataset) -> Result<Vec<Scored>, ReproError> {
+    let used: Vec<Method> = Method::ALL.into_iter().filter(|m| m.runs_on(data.d())).collect();
+    let folds = ctx.pick(FOLDS, 3);
+    ctx.steps(used.len());
+    let mut out = Vec::new();
+    for method in used {
+        let (mut p, mut y, mut seconds) = (Vec::new(), Vec::new(), f64::INFINITY);
+        for fold in 0..folds {
+            let (train, test) = (rows(data, |i| i % folds != fold)?, rows(data, |i| i % folds == fold)?);
+            let begun = Instant::now();
+            p.extend(method.predict(&train, &test, ctx.seed)?);
+            seconds = seconds.min(begun.elapsed().as_secs_f64());
+            y.extend_from_slice(test.y());
+        }
+        let fail = |e| ReproError::computation("scores", &e);
+        let losses = metrics::log_losses(&p, &y).map_err(fail)?;
+        out.push(Scored { method, losses, right: metrics::accuracy(&p, &y).map_err(fail)?, seconds });
+        ctx.step(method.label());
+    }
+    Ok(out)
+}
+
+#[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
+fn outcome(ctx: &Context, data: &Dataset, about: &str) -> Result<Outcome, ReproError> {
+    let all = study(ctx, data)?;
+    let least = |of: &dyn Fn(&&Scored) -> f64, among: &[&Scored]| -> Option<usize> {
+        (0..among.len()).min_by(|a, b| of(&among[*a]).total_cmp(&of(&among[*b])))
+    };
+    let refs: Vec<&Scored> = all.iter().collect();
+    let nothing = || ReproError::Computation { what: "methods".to_owned(), message: "none ran".to_owned() };
+    let best = refs[least(&|s| s.loss(), &refs).ok_or_else(nothing)?];
+    // As good as the best, as far as the rows tell.
+    let level: Vec<&Scored> = all
+        .iter()
+        .filter(|s| {
+            let (off, error) = difference(s, best);
+            off <= 2.0 * error
+        })
+        .collect();
+    let cheapest = level[least(&|s| s.seconds, &level).ok_or_else(nothing)?];
+    let fastest = refs[least(&|s| s.seconds, &refs).ok_or_else(nothing)?];
+    let of = |m: Method| all.iter().find(|s| s.method == m);
+    let mut findings = Vec::new();
+    let mut against = |claim: &str, a: Method, b: Method| {
+        if let (Some(a), Some(b)) = (of(a), of(b)) {
+            let (off, error) = difference(a, b);
+            findings.push(Check::fact(
+                claim,
+                off < -2.0 * error,
+                format!(
+                    "{} against {}, difference {} ± {}",
+                    number(a.loss()),
+                    number(b.loss()),
+                    number(off),
+                    number(error)
+                ),
+            ));
+        }
+    };
+    against(
+        "Learning the prior scale predicts better than a prior of deviation 10 (beyond two standard errors)",
+        Method::Softplus,
+        Method::Optimum,
+    );
+    against("Three sweeps predict better than the pass before them", Method::Sweeps, Method::Blocks);
+    against("The best Gaussian predicts better than Laplace’s", Method::Optimum, Method::Laplace);
+    against("Three components predict better than one Gaussian", Method::Boosting, Method::Optimum);
+    against("Random features predict better than the inputs alone", Method::Features, Method::Softplus);
+    let mut table =
+        Table::new("", &["method", "seconds", "log_loss", "share_right", "log_loss_above_best", "standard_error"]);
+    let mut shown = Vec::new();
+    for s in &all {
+        let (off, error) = difference(s, best);
+        let numbers = [s.seconds, s.loss(), s.right, off, error].map(cell);
+        table.push([vec![s.method.label().to_owned()], numbers.to_vec()].concat())?;
+        shown.push(vec![
+            s.method.label().to_owned(),
+            number(1e3 * s.seconds),
+            number(s.loss()),
+            if s.method == best.method { "best".to_owned() } else { format!("{} ± {}", number(off), number(error)) },
+            number(s.right),
+            s.method.when().to_owned(),
+        ]);
+    }
+    let mut panel =
+        Panel::new("Held-out log loss against the time of a fit", Axis::log("milliseconds"), Axis::log("nats per row"))
+            .horizontal(f64::ln(2.0), Style::solid(GREY), "a fair coin");
+    let markers = [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Plus, Marker::Cross];
+    let names = all.iter().rev().map(|s| s.method.label().to_owned()).collect();
+    let mut strip = Panel::new(
+        "Log loss above the best, two standard errors",
+        Axis::linear("nats per row"),
+        Axis::categories("", names),
+    );
+    for (i, s) in all.iter().enumerate() {
+        let style = Style::solid(s.method.colour()).marker(markers[i % markers.len()]);
+        panel = panel.points(&[1e3 * s.seconds], &[s.loss()], style, 6.0, s.method.label());
+        let (off, error) = difference(s, best);
+        let at = (all.len() - 1 - i) as f64;
+        strip = strip.spread_sideways(&[at], &[off - 2.0 * error], &[off + 2.0 * error], style.width(1.8), "").points(
+            &[off],
+            &[at],
+            style,
+            5.0,
+            "",
+        );
+    }
+    Ok(Outcome {
+        summary: format!(
+            "Best: {} ({} nats a row, {} ms). As good within two standard errors and cheapest: {} ({} ms). Fastest: {} ({} ms, {} nats).",
+            best.method.label(),
+            number(best.loss()),
+            number(1e3 * best.seconds),
+            cheapest.method.label(),
+            number(1e3 * cheapest.seconds),
+            fastest.method.label(),
+            number(1e3 * fastest.seconds),
+            number(fastest.loss())
+        ),
+        caption: format!(
+            "{about} Left: mean held-out log loss of {} folds against the time of one fit with its predictions. Right: how far each method is \
+             from the best, row by row on the same folds.",
+            ctx.pick(FOLDS, 3)
+        ),
+        quote: String::new(),
+        notes: vec![format!(
+            "Methods that do not learn their prior have N(0, {SIGMA0}²·I): the front door, VB and the GLM learn it. Times are the least over \
+             the folds, one thread. Defaults of the library throughout; boosting has three components refitted at each step."
+        )],
+        claims: vec![],
+        promises: vec![],
+        findings,
+        quantities: vec![],
+        shown: Shown {
+            head: ["", "ms", "log loss", "above the best", "share right", "when"].map(String::from).to_vec(),
+            rows: shown,
+        },
+        tables: vec![table],
+        figure: Figure::new("Accuracy against cost").row(400.0, vec![panel, strip]),
+    })
+}
+
+/// Breast tumours.
+pub(super) fn tumours(ctx: &Context) -> Result<Outcome, ReproError> {
+    let orders = Real::Tumours.orders(ctx, 2)?;
+    outcome(ctx, &orders[1], Real::Tumours.about())
+}
+
+/// Nodal involvement.
+pub(super) fn nodal(ctx: &Context) -> Result<Outcome, ReproError> {
+    let orders = Real::Nodal.orders(ctx, 2)?;
+    outcome(ctx, &orders[1], Real::Nodal.about())
+}
+
+/// Many weights.
+pub(super) fn many(ctx: &Context) -> Result<Outcome, ReproError> {
+    let (n, d) = (ctx.pick(2000, 500), ctx.pick(100, 40));
+    let settings = TwoClassesSettings { n, d, s: 0.3, c: 1.0, normalisation: Normalisation::AsRun };
+    let drawn = settings.draw(&mut generator(ctx.seed, 0)).map_err(|e| ReproError::computation("data", &e))?;
+    outcome(ctx, &drawn.data, &format!("Two Gaussian classes in {d} dimensions, {n} rows."))
+}

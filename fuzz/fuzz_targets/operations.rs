@@ -1,0 +1,8 @@
+//! Random operations on random front-door models.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let Err(finding) = vi_tests::hostile::operations(data) {
+        panic!("{finding}");
+    }
+});

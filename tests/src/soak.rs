@@ -1,0 +1,138 @@
+//! A learning process that is killed at random and goes on: nothing lost, nothing counted twice, the same bits as one that nobody
+//! killed.
+//!
+//! [`work`] is the process: it takes rows of a [stream](stream) that drifts, has outliers, bursts, collinear and quiet inputs, rare
+//! labels and bad rows, teaches them to models of every belief and memory, and keeps its [state](state) in a file. The program `soak` kills
+//! and restarts it, and compares what is left with a twin.
+
+pub mod state;
+pub mod stream;
+
+use std::io;
+use std::path::Path;
+
+use state::{Learner, State};
+use vi_models::online::{BeliefKind, Memory, Observation, OnlineSettings, PriorScale, Row, Standardise};
+
+use crate::hostile::{AnyModel, Finding};
+use stream::{INPUTS, Stream};
+
+/// Rows between two states on disk.
+const ROWS_APART: u64 = 20;
+
+/// Good rows refused in a row by which a model counts as stuck.
+const STUCK: u64 = 200;
+
+/// The models of a run: a name, a family of [`AnyModel`] and settings for each.
+#[must_use]
+pub fn models() -> Vec<(String, usize, OnlineSettings)> {
+    let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
+    let memories = [Memory::Everything, Memory::Fading(0.98), Memory::TowardsPrior(0.98)];
+    let mut models = Vec::new();
+    for belief in beliefs {
+        for memory in memories {
+            for (family, name) in [(0, "logistic"), (1, "linear"), (5, "counts")] {
+                let settings = OnlineSettings {
+                    belief,
+                    memory,
+                    prior_scale: PriorScale::Among(vec![0.3, 3.0]),
+                    standardise: Standardise::FirstRows { rows: 20, centre: true },
+                    ..OnlineSettings::default()
+                };
+                models.push((format!("{name} {belief:?} {memory:?}"), family, settings));
+            }
+        }
+    }
+    models
+}
+
+/// Learns until `rows` rows have passed, or until `stop` says so after a state was written. With a folder, it starts from the
+/// state in it and writes one every twenty rows.
+///
+/// # Errors
+/// What reading or writing says; a [`Finding`] for a number that is not finite or a model that refuses all rows.
+pub fn work(folder: Option<&Path>, seed: u64, rows: u64, stop: impl Fn() -> bool) -> Result<State, SoakError> {
+    let mut state = match folder.map(State::read).transpose()?.flatten() {
+        Some(state) => state,
+        None => State::start(seed)?,
+    };
+    let mut learners = state.learners()?;
+    let mut stream = Stream::new(state.seed);
+    while state.passed < rows {
+        let row = stream.row(state.passed);
+        for (learner, model) in state.counts.iter_mut().zip(&mut learners) {
+            learn(learner, model, &row)?;
+        }
+        state.passed += 1;
+        if state.passed.is_multiple_of(ROWS_APART) || state.passed == rows {
+            for (counts, model) in state.counts.iter().zip(&learners) {
+                check(counts, model, state.passed)?;
+            }
+            state.keep(&learners)?;
+            if let Some(folder) = folder {
+                state.write(folder)?;
+            }
+            if stop() {
+                break;
+            }
+        }
+    }
+    Ok(state)
+}
+
+fn learn(counts: &mut Learner, model: &mut AnyModel, row: &stream::StreamRow) -> Result<(), Finding> {
+    let observed = Observation::new(row.label(model));
+    match model.update(Row::from(&row.x), observed) {
+        Ok(()) => {
+            counts.learned += 1;
+            counts.refused_running = 0;
+        }
+        Err(error) => {
+            counts.refused += 1;
+            if row.is_good() {
+                counts.refused_good += 1;
+                counts.refused_running += 1;
+            }
+            if counts.refused_running >= STUCK {
+                return Err(Finding::new(format!("{} refuses {STUCK} good rows running: {error}", counts.name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every row was learned or refused, once, and every number is finite.
+fn check(counts: &Learner, model: &AnyModel, passed: u64) -> Result<(), Finding> {
+    if counts.learned + counts.refused != passed || model.observations() != counts.learned {
+        let seen = model.observations();
+        return Err(Finding::new(format!("{}: {passed} rows passed, {seen} in the model, {counts:?}", counts.name)));
+    }
+    let mut numbers = model.told();
+    if let Ok(predicted) = model.predict(Row::from(&vec![0.1; INPUTS]), Observation::new(0.0), 0.0) {
+        numbers.extend(predicted);
+    }
+    match numbers.iter().find(|(_, value)| !value.is_finite()) {
+        None => Ok(()),
+        Some((name, value)) => Err(Finding::new(format!("{}: {name} is {value}", counts.name))),
+    }
+}
+
+/// Why a run ended badly.
+#[derive(Debug, thiserror::Error)]
+pub enum SoakError {
+    /// Something that must not be.
+    #[error(transparent)]
+    Finding(#[from] Finding),
+    /// A state could not be read or written.
+    #[error("the state of the run: {0}")]
+    State(#[from] vi_core::Error),
+    /// A model could not be stored or read.
+    #[error("a model of the run: {0}")]
+    Document(#[from] serde_json::Error),
+    /// A model could not be made.
+    #[error(transparent)]
+    Model(#[from] vi_models::ModelError),
+    /// A file could not be read or written.
+    #[error("a file of the run: {0}")]
+    Io(#[from] io::Error),
+}
