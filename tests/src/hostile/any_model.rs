@@ -143,12 +143,12 @@ impl AnyModel {
             Self::Linear(model) => {
                 let seen = model.predict_at(row, offset)?;
                 let interval = seen.interval(0.9)?;
-                Ok(vec![
-                    ("mean", seen.mean()),
-                    ("sd", seen.standard_deviation()),
-                    ("lower", interval.lower),
-                    ("upper", interval.upper),
-                ])
+                let mut numbers = vec![("mean", seen.mean()), ("lower", interval.lower), ("upper", interval.upper)];
+                // A Student distribution of at most two degrees of freedom, 2a, has no finite variance.
+                if model.noise().0 > 1.0 {
+                    numbers.push(("sd", seen.standard_deviation()));
+                }
+                Ok(numbers)
             }
             Self::Logit(model) => label!(model.predict(row, at)?),
             Self::Probit(model) => label!(model.predict(row, at)?),

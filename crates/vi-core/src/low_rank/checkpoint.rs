@@ -10,7 +10,7 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::belief::ProjectionCounts;
 use super::columns::SparseRows;
-use super::range::Bounds;
+use super::range::{self, Bounds};
 use super::settings::{LowRankSettings, MeanMoves, Scheme};
 use super::space::{Space, SpaceRow};
 use super::waiting::{Rows, Waiting};
@@ -160,13 +160,24 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         check_row(row, j, p).map_err(|error| error.at_row(j))?;
     }
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
+    let bounds = Bounds::of(precision.psi());
+    for (j, row) in wire.space.iter().enumerate() {
+        let own = match &rows {
+            Rows::Dense(values) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
+            Rows::Sparse(rows) => {
+                let (positions, values) = rows.row(j);
+                own_product(values.iter().zip(positions.iter().map(|&i| &precision.psi()[i])))
+            }
+        };
+        check_own(row, own, d, bounds).map_err(|error| error.at_row(j))?;
+    }
     let counts = ProjectionCounts {
         projections: counted("projections", wire.projections)?,
         lifted: counted("lifted", wire.lifted)?,
     };
     Ok(LowRankGaussian {
         mean: wire.mean,
-        bounds: Bounds::of(precision.psi()),
+        bounds,
         begun: wire.begun,
         precision,
         scale: wire.scale,
@@ -205,4 +216,25 @@ fn check_row(row: &SpaceRow, j: usize, p: usize) -> Result<(), Error> {
         check::finite("inner products of a row", values)?;
     }
     Ok(())
+}
+
+/// `xᵀΨ⁻¹x` of entries with their `ψ`.
+fn own_product<'a>(entries: impl Iterator<Item = (&'a f64, &'a f64)>) -> f64 {
+    entries.map(|(x, psi)| x * (x / psi)).sum()
+}
+
+/// Checks that a row is the one its products are of, and that its site keeps the precision in range.
+fn check_own(row: &SpaceRow, own: f64, d: usize, psi: Bounds) -> Result<(), Error> {
+    let stored = row.xx.last().copied().unwrap_or(0.0);
+    // All terms are positive: two orders of summation differ by at most d roundings each.
+    let rounding = 4.0 * (d + 8) as f64 * f64::EPSILON * stored.abs() + d as f64 * f64::MIN_POSITIVE;
+    if (own - stored).abs() <= rounding {
+        range::check_added(row.curvature.abs() * stored, psi)
+    } else {
+        Err(Error::Setting {
+            name: "xᵀΨ⁻¹x of a buffered row",
+            value: stored,
+            requirement: "the product of the stored row",
+        })
+    }
 }
