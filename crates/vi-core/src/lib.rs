@@ -30,6 +30,8 @@
 //! | `α`, `ν*` | [`implicit::ImplicitRoot`] | scalars | R-VGA (69)-(70) |
 //! | `s`, `β` | [`special::sigmoid`], `√(8/π)` | | R-VGA §5 |
 
+#![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
+
 pub mod batch;
 mod belief;
 pub mod block;

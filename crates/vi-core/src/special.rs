@@ -2,7 +2,10 @@
 
 mod gamma;
 mod hermite;
+pub mod lanes;
 mod quantile;
+
+use pulp::{Simd, WithSimd};
 
 pub use gamma::digamma;
 pub use hermite::gauss_hermite;
@@ -145,70 +148,9 @@ pub fn log_normal_cdf(u: f64) -> f64 {
 /// ```
 #[must_use]
 pub fn mills_ratio(u: f64) -> f64 {
-    let [ratio] = mills_ratios([u.abs()]);
+    let ratio = lanes::mills_ratio(pulp::Scalar::new(), u.abs());
     if u < 0.0 { normal_density(u).recip() - ratio } else { ratio }
 }
-
-/// [`mills_ratio`] of `N` arguments, a loop over the lanes at each step so that they run as vectors.
-///
-/// `(u+4)·R(u)` is so smooth in `(u−4)/(u+4) ∈ [−1, 1]` that one polynomial serves (Shepherd and
-/// Laframboise 1981 do so for erfc).
-#[inline(always)]
-#[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
-pub(crate) fn mills_ratios<const N: usize>(u: [f64; N]) -> [f64; N] {
-    // R(u) = 1/u long before: infinity would give 0·∞ below.
-    let u = u.map(|u| if u < 1e300 { u } else { 1e300 });
-    let scale = u.map(|u| 1.0 / (u + 4.0));
-    let mut z = [0.0; N];
-    for i in 0..N {
-        z[i] = (u[i] - 4.0) * scale[i];
-    }
-    let mut sum = horner(&MILLS, z);
-    for i in 0..N {
-        sum[i] *= scale[i];
-    }
-    sum
-}
-
-/// `Σ_j coefficients[j]·zʲ` in every lane.
-#[inline(always)]
-#[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
-fn horner<const N: usize>(coefficients: &[f64], z: [f64; N]) -> [f64; N] {
-    let mut sum = [0.0; N];
-    for &coefficient in coefficients.iter().rev() {
-        for i in 0..N {
-            sum[i] = sum[i] * z[i] + coefficient;
-        }
-    }
-    sum
-}
-
-/// Coefficients of `(u+4)·R(u)` in `((u−4)/(u+4))^j`: Chebyshev interpolation at 60 digits, degree 22.
-const MILLS: [f64; 23] = [
-    1.8932190633084853,
-    -1.5237709108199855,
-    0.9704095548675924,
-    -0.4675409629981585,
-    0.15139176231205376,
-    -0.018900450866100364,
-    -0.008722295263838522,
-    0.004087855732516909,
-    0.0003342444896278021,
-    -0.0005792696390945318,
-    -4.7824148557878045e-06,
-    8.8097066448958e-05,
-    1.7929254081847195e-06,
-    -1.4846708706118606e-05,
-    -1.5696678628944616e-06,
-    2.5745450687200353e-06,
-    6.673466387680481e-07,
-    -4.068738380935788e-07,
-    -2.0027585806454338e-07,
-    4.915081730923273e-08,
-    4.144971738484859e-08,
-    -3.2199692790143122e-09,
-    -4.446108100174536e-09,
-];
 
 /// `(Σ e^x, Σ e^x·Φ(u))` over 16 pairs, `x ≤ 0`, in vectors.
 ///
@@ -218,85 +160,35 @@ const MILLS: [f64; 23] = [
 /// ```
 #[must_use]
 pub fn sums_of_exp_and_cdf(x: &[f64; 16], u: &[f64; 16]) -> (f64, f64) {
-    pulp::Arch::new().dispatch(
+    struct Sums<'a>(&'a [f64; 16], &'a [f64; 16]);
+
+    impl WithSimd for Sums<'_> {
+        type Output = (f64, f64);
+
         #[inline(always)]
-        || {
-            let e = exp_nonpositive(*x);
-            let tail = exp_nonpositive(u.map(|u| -0.5 * u * u));
-            let ratio = mills_ratios(u.map(f64::abs));
-            let (mut total, mut below) = (0.0, 0.0);
-            for i in 0..16 {
-                let tail = INV_SQRT_2PI * tail[i] * ratio[i];
-                total += e[i];
-                below += e[i] * if u[i] < 0.0 { tail } else { 1.0 - tail };
+        fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
+            let splat = |value| simd.splat_f64s(value);
+            let (mut total, mut below) = (splat(0.0), splat(0.0));
+            for (x, u) in S::as_simd_f64s(self.0).0.iter().zip(S::as_simd_f64s(self.1).0) {
+                let e = lanes::exp(simd, *x);
+                let density = lanes::exp(simd, simd.mul_f64s(splat(-0.5), simd.mul_f64s(*u, *u)));
+                let ratio = lanes::mills_ratio(simd, simd.abs_f64s(*u));
+                let tail = simd.mul_f64s(splat(INV_SQRT_2PI), simd.mul_f64s(density, ratio));
+                let left = simd.less_than_f64s(*u, splat(0.0));
+                let cdf = simd.select_f64s(left, tail, simd.sub_f64s(splat(1.0), tail));
+                total = simd.add_f64s(total, e);
+                below = simd.mul_add_e_f64s(e, cdf, below);
             }
-            (total, below)
-        },
-    )
-}
-
-/// `e^x` for `x ≤ 0` in every lane, to 2 ulp; 0 below −708, where floats lose digits. Runs as vectors inside the caller's SIMD
-/// dispatch.
-///
-/// ```
-/// let [one, small] = vi_core::special::exp_nonpositive([0.0, -2.0]);
-/// assert!(one == 1.0 && (small / (-2.0_f64).exp() - 1.0).abs() < 1e-15);
-/// ```
-#[must_use]
-#[inline(always)]
-#[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
-pub fn exp_nonpositive<const N: usize>(x: [f64; N]) -> [f64; N] {
-    // Adding 1.5·2⁵² rounds to the nearest integer and leaves it in the low bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
-    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    let kept = x.map(|x| if x >= -708.0 { 1.0 } else { 0.0 });
-    let x = x.map(|x| if x > -708.0 { x } else { -708.0 });
-    let shifted = x.map(|x| x * std::f64::consts::LOG2_E + ROUND);
-    let mut r = [0.0; N];
-    for i in 0..N {
-        let n = shifted[i] - ROUND;
-        r[i] = (x[i] - n * LN_2_HIGH) - n * LN_2_LOW;
+            (simd.reduce_sum_f64s(total), simd.reduce_sum_f64s(below))
+        }
     }
-    let mut sum = horner(&INV_FACTORIALS, r);
-    for i in 0..N {
-        sum[i] *= kept[i] * f64::from_bits(shifted[i].to_bits().wrapping_add(1023) << 52);
-    }
-    sum
-}
 
-/// `1/j!`; with `|r| ≤ ½·ln 2` the next term is below 5e-18.
-const INV_FACTORIALS: [f64; 14] = [
-    1.0,
-    1.0,
-    1.0 / 2.0,
-    1.0 / 6.0,
-    1.0 / 24.0,
-    1.0 / 120.0,
-    1.0 / 720.0,
-    1.0 / 5_040.0,
-    1.0 / 40_320.0,
-    1.0 / 362_880.0,
-    1.0 / 3_628_800.0,
-    1.0 / 39_916_800.0,
-    1.0 / 479_001_600.0,
-    1.0 / 6_227_020_800.0,
-];
+    pulp::Arch::new().dispatch(Sums(x, u))
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exp_agrees_with_the_standard_library() {
-        for i in 0..=70_800 {
-            let x = -f64::from(i) * 0.01;
-            let exact = x.exp();
-            let [ours] = exp_nonpositive([x]);
-            assert!((ours - exact).abs() <= 2.0 * f64::EPSILON * exact, "x = {x}");
-        }
-        assert_eq!(exp_nonpositive([f64::NEG_INFINITY, -709.0, 0.0]), [0.0, 0.0, 1.0]);
-    }
 
     #[test]
     fn mills_ratio_agrees_with_erfc_and_with_its_asymptotic_series() {

@@ -45,6 +45,8 @@
 //! | `E s(t)`, `Var s(t)` | [`predict::LogisticPrediction`] | scalars | R-VGA (62)-(63) |
 //! | `s(a)` | [`predict::LogisticPrediction::plug_in`] | scalar | R-VGA (122) |
 
+#![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
+
 mod check;
 mod error;
 mod gamma;

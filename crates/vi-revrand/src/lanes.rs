@@ -5,68 +5,28 @@
 //! compiled for the wider vectors.
 
 use pulp::{Arch, Simd, WithSimd};
+use vi_core::special::lanes;
 
-/// Beyond these [`exp`] is 0, or infinite.
-const SMALLEST: f64 = -708.0;
-const LARGEST: f64 = 709.0;
 /// Numbers between ½ and 1 of which the product stays above underflow.
 const FACTORS: usize = 1000;
 /// Numbers of which [`log_product`] takes one logarithm.
 const CHUNK: usize = 32;
 
-/// `1/j!`; with `|r| ≤ ½·ln 2` the next term is below 5e-18.
-const INVERSE_FACTORIALS: [f64; 14] = [
-    1.0,
-    1.0,
-    1.0 / 2.0,
-    1.0 / 6.0,
-    1.0 / 24.0,
-    1.0 / 120.0,
-    1.0 / 720.0,
-    1.0 / 5_040.0,
-    1.0 / 40_320.0,
-    1.0 / 362_880.0,
-    1.0 / 3_628_800.0,
-    1.0 / 39_916_800.0,
-    1.0 / 479_001_600.0,
-    1.0 / 6_227_020_800.0,
-];
-
 /// `out_i ← exp(x_i)` to 2 ulp; 0 below −708 and infinite above 709.
 pub(crate) fn exp(x: &[f64], out: &mut [f64]) {
-    struct Exp<'a>(&'a [f64], &'a mut [f64]);
+    struct Exp<'a>(&'a mut [f64]);
 
     impl WithSimd for Exp<'_> {
         type Output = ();
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) {
-            for (out, x) in self.1.iter_mut().zip(self.0) {
-                let inside = exp_inside(x.clamp(SMALLEST, LARGEST));
-                let low = if *x < SMALLEST { 0.0 } else { inside };
-                *out = if *x > LARGEST { f64::INFINITY } else { low };
-            }
+        fn with_simd<S: Simd>(self, simd: S) {
+            lanes::map(simd, self.0, |x| lanes::exp(simd, x));
         }
     }
 
-    Arch::new().dispatch(Exp(x, out));
-}
-
-/// `e^x` for `−708 ≤ x ≤ 709`.
-#[inline(always)]
-fn exp_inside(x: f64) -> f64 {
-    // Adding 1.5·2⁵² rounds to the nearest integer and leaves it in the low bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
-    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
-    let n = shifted - ROUND;
-    let r = (-n).mul_add(LN_2_LOW, (-n).mul_add(LN_2_HIGH, x));
-    let mut sum = INVERSE_FACTORIALS[13];
-    for j in (0..13).rev() {
-        sum = sum.mul_add(r, INVERSE_FACTORIALS[j]);
-    }
-    sum * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
+    out.copy_from_slice(x);
+    Arch::new().dispatch(Exp(out));
 }
 
 /// `Σ softplus(t_i)` with `t_i = sign·f_i`, and `slopes_i ← −sign·s(t_i)`; `sign` is 1 or −1.
@@ -89,13 +49,18 @@ impl WithSimd for Slopes<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { sign, f, out } = self;
-        for (slope, f) in out.iter_mut().zip(f) {
-            let t = sign * f;
-            let e = exp_inside((-t.abs()).max(SMALLEST));
-            *slope = -sign * (if t >= 0.0 { 1.0 } else { e }) / (1.0 + e);
-        }
+        out.copy_from_slice(f);
+        let (one, minus) = (simd.splat_f64s(1.0), simd.splat_f64s(-sign));
+        lanes::map(simd, out, |f| {
+            // −t
+            let opposite = simd.mul_f64s(minus, f);
+            // Floats lose digits below e^(−708).
+            let e = lanes::exp(simd, simd.max_f64s(simd.neg_f64s(simd.abs_f64s(opposite)), simd.splat_f64s(-708.0)));
+            let above = simd.select_f64s(simd.greater_than_f64s(opposite, simd.splat_f64s(0.0)), e, one);
+            simd.div_f64s(simd.mul_f64s(minus, above), simd.add_f64s(one, e))
+        });
     }
 }
 

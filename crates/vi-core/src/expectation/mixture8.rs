@@ -1,10 +1,10 @@
 //! The logistic as a mixture of eight probits (Monahan and Stefanski 1989).
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::{Exact, LogisticExpectation, LogisticMoments};
 use crate::likelihood::Tilted;
-use crate::special::{INV_SQRT_2PI, exp_nonpositive, mills_ratios};
+use crate::special::{INV_SQRT_2PI, lanes};
 
 /// Weights `pᵢ` of `s(t) ≈ Σpᵢ·Φ(sᵢt)`.
 const P: [f64; 8] = [
@@ -44,50 +44,62 @@ const S: [f64; 8] = [
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mixture8;
 
-#[inline(always)]
-#[allow(clippy::inline_always)] // has to be compiled inside the SIMD dispatch
-fn sums(a: f64, nu: f64) -> LogisticMoments {
-    let mut tau = [0.0; 8];
-    let mut inverse = [0.0; 8];
-    let mut u = [0.0; 8];
-    for i in 0..8 {
-        tau[i] = (nu + 1.0 / (S[i] * S[i])).sqrt();
-        inverse[i] = 1.0 / tau[i];
-        // Beyond 38 the density is 0: a bound far outside keeps u² finite.
-        u[i] = (a * inverse[i]).clamp(-1e100, 1e100);
+/// `1/sᵢ²`.
+const INVERSE_SQUARES: [f64; 8] = {
+    let mut values = [0.0; 8];
+    let mut i = 0;
+    while i < 8 {
+        values[i] = 1.0 / (S[i] * S[i]);
+        i += 1;
     }
-    let exponential = exp_nonpositive(u.map(|u| -0.5 * u * u));
-    let ratio = mills_ratios(u.map(f64::abs));
-    let mut tail = [0.0; 8];
-    let mut spread = [0.0; 8];
-    let mut first = [0.0; 8];
-    let mut second = [0.0; 8];
-    let mut third = [0.0; 8];
-    for i in 0..8 {
-        let density = P[i] * INV_SQRT_2PI * exponential[i];
-        tail[i] = density * ratio[i];
-        spread[i] = tau[i] * density;
-        first[i] = density * inverse[i];
-        second[i] = -u[i] * first[i] * inverse[i];
-        third[i] = (u[i] * u[i] - 1.0) * first[i] * (inverse[i] * inverse[i]);
-    }
-    // All uᵢ have the sign of a; 1 − tail keeps E s within [0, 1] though the pᵢ sum to 1 + 1e-15.
-    let tail: f64 = tail.iter().sum();
-    let sigmoid = if a < 0.0 { tail } else { 1.0 - tail };
-    LogisticMoments {
-        softplus: a * sigmoid + spread.iter().sum::<f64>(),
-        sigmoid,
-        first: first.iter().sum(),
-        second: second.iter().sum(),
-        third: third.iter().sum(),
+    values
+};
+
+struct Sums {
+    a: f64,
+    nu: f64,
+}
+
+impl WithSimd for Sums {
+    type Output = LogisticMoments;
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, simd: V) -> LogisticMoments {
+        let Self { a, nu } = self;
+        let splat = |value| simd.splat_f64s(value);
+        let mul = |x, y| simd.mul_f64s(x, y);
+        let zero = splat(0.0);
+        let (mut tail, mut spread, mut first, mut second, mut third) = (zero, zero, zero, zero, zero);
+        for (p, s) in V::as_simd_f64s(&P).0.iter().zip(V::as_simd_f64s(&INVERSE_SQUARES).0) {
+            let tau = simd.sqrt_f64s(simd.add_f64s(splat(nu), *s));
+            let inverse = simd.div_f64s(splat(1.0), tau);
+            // Beyond 38 the density is 0: a bound far outside keeps u² finite.
+            let u = simd.min_f64s(simd.max_f64s(mul(splat(a), inverse), splat(-1e100)), splat(1e100));
+            let square = mul(u, u);
+            let density = mul(mul(*p, splat(INV_SQRT_2PI)), lanes::exp(simd, mul(splat(-0.5), square)));
+            let ratio = lanes::mills_ratio(simd, simd.abs_f64s(u));
+            let slope = mul(density, inverse);
+            tail = simd.mul_add_e_f64s(density, ratio, tail);
+            spread = simd.mul_add_e_f64s(tau, density, spread);
+            first = simd.add_f64s(first, slope);
+            second = simd.sub_f64s(second, mul(mul(u, slope), inverse));
+            third = simd.add_f64s(third, mul(mul(simd.sub_f64s(square, splat(1.0)), slope), mul(inverse, inverse)));
+        }
+        // All uᵢ have the sign of a; 1 − tail keeps E s within [0, 1] though the pᵢ sum to 1 + 1e-15.
+        let tail = simd.reduce_sum_f64s(tail);
+        let sigmoid = if a < 0.0 { tail } else { 1.0 - tail };
+        LogisticMoments {
+            softplus: a * sigmoid + simd.reduce_sum_f64s(spread),
+            sigmoid,
+            first: simd.reduce_sum_f64s(first),
+            second: simd.reduce_sum_f64s(second),
+            third: simd.reduce_sum_f64s(third),
+        }
     }
 }
 
 fn evaluate(a: f64, nu: f64) -> LogisticMoments {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || sums(a, nu),
-    )
+    Arch::new().dispatch(Sums { a, nu })
 }
 
 impl LogisticExpectation for Mixture8 {

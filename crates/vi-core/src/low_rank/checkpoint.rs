@@ -16,7 +16,7 @@ use super::space::{Space, SpaceRow};
 use super::waiting::{Rows, Waiting};
 use crate::check;
 use crate::checkpoint::{Checkpoint, CheckpointError, counted};
-use crate::{Error, Row};
+use crate::{Belief, Error, Row};
 
 /// The stored form of a [`LowRankGaussian`]: settings, `μ₀`, `ψ`, `W` row by row, `WᵀΨ⁻¹W`, and the rows that wait with what
 /// is known of them.
@@ -161,21 +161,22 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     }
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
     let bounds = Bounds::of(precision.psi());
+    let product = |j| match &rows {
+        Rows::Dense(values) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
+        Rows::Sparse(rows) => {
+            let (positions, values) = rows.row(j);
+            own_product(values.iter().zip(positions.iter().map(|&i| &precision.psi()[i])))
+        }
+    };
     for (j, row) in wire.space.iter().enumerate() {
-        let own = match &rows {
-            Rows::Dense(values) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
-            Rows::Sparse(rows) => {
-                let (positions, values) = rows.row(j);
-                own_product(values.iter().zip(positions.iter().map(|&i| &precision.psi()[i])))
-            }
-        };
-        check_own(row, own, d, bounds).map_err(|error| error.at_row(j))?;
+        check_own(row, product(j), d, bounds).map_err(|error| error.at_row(j))?;
     }
+    check_sizes(&wire.space, &gram)?;
     let counts = ProjectionCounts {
         projections: counted("projections", wire.projections)?,
         lifted: counted("lifted", wire.lifted)?,
     };
-    Ok(LowRankGaussian {
+    let belief = LowRankGaussian {
         mean: wire.mean,
         bounds,
         begun: wire.begun,
@@ -188,7 +189,9 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         settings,
         counts,
         shown: OnceLock::new(),
-    })
+    };
+    check::finite("mean with the buffered rows", belief.mean())?;
+    Ok(belief)
 }
 
 fn settings(scheme: SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
@@ -225,7 +228,7 @@ fn own_product<'a>(entries: impl Iterator<Item = (&'a f64, &'a f64)>) -> f64 {
 
 /// Checks that a row is the one its products are of, and that its site keeps the precision in range.
 fn check_own(row: &SpaceRow, own: f64, d: usize, psi: Bounds) -> Result<(), Error> {
-    let stored = row.xx.last().copied().unwrap_or(0.0);
+    let stored = row.own();
     // All terms are positive: two orders of summation differ by at most d roundings each.
     let rounding = 4.0 * (d + 8) as f64 * f64::EPSILON * stored.abs() + d as f64 * f64::MIN_POSITIVE;
     if (own - stored).abs() <= rounding {
@@ -237,4 +240,33 @@ fn check_own(row: &SpaceRow, own: f64, d: usize, psi: Bounds) -> Result<(), Erro
             requirement: "the product of the stored row",
         })
     }
+}
+
+/// Checks by the Cauchy-Schwarz inequality that what is known of the rows can be so; a factor of 2 is left for rounding.
+fn check_sizes(rows: &[SpaceRow], gram: &Mat<f64>) -> Result<(), Error> {
+    let mut growth = 1.0;
+    for (j, row) in rows.iter().enumerate() {
+        let length = row.own().sqrt();
+        let at_most = |argument, values: &[f64], bound: &dyn Fn(usize) -> f64| match values
+            .iter()
+            .enumerate()
+            .find(|(i, value)| value.abs() > 2.0 * bound(*i))
+        {
+            None => Ok(()),
+            Some((index, &value)) => {
+                Err(Error::Entry { argument, index, value, requirement: "at most the product of the two lengths" }
+                    .at_row(j))
+            }
+        };
+        at_most("WᵀΨ⁻¹x", &row.wx, &|i| gram[(i, i)].sqrt() * length)?;
+        at_most("whitened WᵀΨ⁻¹x", &row.whitened, &|_| length)?;
+        at_most("products with earlier rows", &row.xx, &|i| rows[i].own().sqrt() * length)?;
+        at_most("overlaps with earlier rows", &row.overlaps, &|i| growth * rows[i].own().sqrt() * length)?;
+        // c/h = 1/(1 + hν) with 0 ≤ ν ≤ xᵀΨ⁻¹x times the growth of the covariance; e = g·c/h.
+        let stretch = if row.curvature < 0.0 { row.shrinkage / row.curvature } else { 1.0 };
+        at_most("shrinkage", &[row.shrinkage], &|_| stretch * row.curvature.abs())?;
+        at_most("gain", &[row.gain], &|_| stretch * row.slope.abs())?;
+        growth *= stretch;
+    }
+    Ok(())
 }

@@ -40,6 +40,13 @@ pub(super) struct SpaceRow {
     pub(super) overlaps: Vec<f64>,
 }
 
+impl SpaceRow {
+    /// `xᵀΨ⁻¹x`.
+    pub(super) fn own(&self) -> f64 {
+        self.xx.last().copied().unwrap_or(0.0)
+    }
+}
+
 /// A row that has been seen and has no site yet.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {

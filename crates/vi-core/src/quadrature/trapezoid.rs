@@ -1,11 +1,11 @@
 //! The tilted density of a log-concave likelihood by equal steps about its mode.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::modes::Mode;
 use super::tilted::Sums;
 use crate::likelihood::Likelihood;
-use crate::special::exp_nonpositive;
+use crate::special::lanes;
 
 /// First step, in widths of the mode. On a Gaussian twice that is off by `2e^(−2π²)`, 5e-9, itself by 1e-34.
 const STEP: f64 = 0.5;
@@ -84,24 +84,39 @@ fn add(
     beyond: &[[f64; 2]; BLOCK],
     (lean, nu): (f64, f64),
 ) -> f64 {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let mut exponent = [0.0; BLOCK];
-            for i in 0..BLOCK {
-                exponent[i] = beyond[i][0] + (lean - 0.5 * (delta[i] / nu)) * delta[i];
+    let mut e = [0.0; BLOCK];
+    for i in 0..BLOCK {
+        e[i] = beyond[i][0] + (lean - 0.5 * (delta[i] / nu)) * delta[i];
+    }
+    let last = e[BLOCK - 1];
+    Arch::new().dispatch(Terms { odd, even, u, beyond, e: &mut e });
+    last
+}
+
+/// Adds the terms of a block, whose exponents are in `e`.
+struct Terms<'a> {
+    odd: &'a mut [f64; 5],
+    even: &'a mut [f64; 5],
+    u: &'a [f64; BLOCK],
+    beyond: &'a [[f64; 2]; BLOCK],
+    e: &'a mut [f64; BLOCK],
+}
+
+impl WithSimd for Terms<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { odd, even, u, beyond, e } = self;
+        lanes::map(simd, e, |x| lanes::exp(simd, simd.min_f64s(x, simd.splat_f64s(0.0))));
+        for i in 0..BLOCK {
+            let terms = [e[i], e[i] * u[i], e[i] * u[i] * u[i], e[i] * beyond[i][1], e[i] * beyond[i][1] * u[i]];
+            let sums = if i % 2 == 0 { &mut *odd } else { &mut *even };
+            for (sum, term) in sums.iter_mut().zip(terms) {
+                *sum += term;
             }
-            let e = exp_nonpositive(exponent.map(|x| x.min(0.0)));
-            for i in 0..BLOCK {
-                let terms = [e[i], e[i] * u[i], e[i] * u[i] * u[i], e[i] * beyond[i][1], e[i] * beyond[i][1] * u[i]];
-                let sums = if i % 2 == 0 { &mut *odd } else { &mut *even };
-                for (sum, term) in sums.iter_mut().zip(terms) {
-                    *sum += term;
-                }
-            }
-            exponent[BLOCK - 1]
-        },
-    )
+        }
+    }
 }
 
 /// Whether mass, mean, variance and covariance with the slope are the same by both rules.

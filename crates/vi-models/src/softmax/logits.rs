@@ -1,8 +1,8 @@
 //! The softmax of Gaussian logits: probabilities, curvature, expected log-likelihood.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use vi_core::Error;
-use vi_core::special::exp_nonpositive;
+use vi_core::special::lanes;
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::nodes::{LANES, Nodes};
@@ -165,27 +165,8 @@ impl Moments {
         let mut pi = vec![[0.0; LANES]; classes];
         let mut first = vec![[0.0; LANES]; classes];
         let mut second = vec![[0.0; LANES]; classes * (classes - 1) / 2];
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (z, weights) in nodes.blocks() {
-                    softmax_at(&logits.mean, &root, z, &mut pi);
-                    let mut pairs = second.iter_mut();
-                    for i in 0..classes {
-                        let mut weighted = pi[i];
-                        for k in 0..LANES {
-                            weighted[k] *= weights[k];
-                            first[i][k] += weighted[k];
-                        }
-                        for (pi_j, pair) in pi[..i].iter().zip(&mut pairs) {
-                            for k in 0..LANES {
-                                pair[k] += weighted[k] * pi_j[k];
-                            }
-                        }
-                    }
-                }
-            },
-        );
+        let (mean, root) = (logits.mean.as_slice(), root.as_slice());
+        Arch::new().dispatch(AddNodes { nodes, mean, root, pi: &mut pi, first: &mut first, second: &mut second });
         let total = |lanes: &[f64; LANES]| lanes.iter().sum();
         Self {
             probabilities: first.iter().map(total).collect(),
@@ -221,10 +202,45 @@ fn log_sum_exp_at(logits: &Logits, z: &[f64], eta: &mut [f64]) -> f64 {
     largest + eta.iter().map(|eta| (eta - largest).exp()).sum::<f64>().ln()
 }
 
-/// Writes the probabilities of all classes at each of a block of nodes; `root` has the rows of `L` up to the diagonal.
+/// Adds `w·π_i` and `w·π_iπ_j` over all nodes; `root` has the rows of `L` up to the diagonal.
+struct AddNodes<'a> {
+    nodes: &'a Nodes,
+    mean: &'a [f64],
+    root: &'a [f64],
+    /// Memory for the probabilities at a block of nodes.
+    pi: &'a mut [[f64; LANES]],
+    first: &'a mut [[f64; LANES]],
+    second: &'a mut [[f64; LANES]],
+}
+
+impl WithSimd for AddNodes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { nodes, mean, root, pi, first, second } = self;
+        for (z, weights) in nodes.blocks() {
+            softmax_at(simd, mean, root, z, pi);
+            let mut pairs = second.iter_mut();
+            for i in 0..pi.len() {
+                let mut weighted = pi[i];
+                for k in 0..LANES {
+                    weighted[k] *= weights[k];
+                    first[i][k] += weighted[k];
+                }
+                for (pi_j, pair) in pi[..i].iter().zip(&mut pairs) {
+                    for k in 0..LANES {
+                        pair[k] += weighted[k] * pi_j[k];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes the probabilities of all classes at each of a block of nodes.
 #[inline(always)]
-#[allow(clippy::inline_always)] // has to be compiled inside the caller's SIMD dispatch
-fn softmax_at(mean: &[f64], root: &[f64], z: &[[f64; LANES]], pi: &mut [[f64; LANES]]) {
+fn softmax_at<S: Simd>(simd: S, mean: &[f64], root: &[f64], z: &[[f64; LANES]], pi: &mut [[f64; LANES]]) {
     let mut largest = [0.0_f64; LANES];
     let mut rest = root;
     for (i, mean) in mean.iter().enumerate() {
@@ -247,7 +263,7 @@ fn softmax_at(mean: &[f64], root: &[f64], z: &[[f64; LANES]], pi: &mut [[f64; LA
         for k in 0..LANES {
             pi[k] -= largest[k];
         }
-        *pi = exp_nonpositive(*pi);
+        lanes::map(simd, pi, |x| lanes::exp(simd, x));
         for k in 0..LANES {
             sum[k] += pi[k];
         }
