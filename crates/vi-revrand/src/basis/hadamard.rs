@@ -1,6 +1,6 @@
 //! The Walsh-Hadamard transform in `n log n`.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use vi_core::Error;
 
 use crate::RevrandError;
@@ -49,10 +49,18 @@ pub fn sequency_order(n: usize) -> Result<Vec<usize>, RevrandError> {
 
 /// The transforms of `lanes` vectors at once, stored one beside the other: `y[i·lanes + r]` is entry `i` of vector `r`.
 pub(super) fn transform(y: &mut [f64], lanes: usize) {
-    Arch::new().dispatch(
+    struct Transform<'a>(&'a mut [f64], usize);
+
+    impl WithSimd for Transform<'_> {
+        type Output = ();
+
         #[inline(always)]
-        || transform_inline(y, lanes),
-    );
+        fn with_simd<S: Simd>(self, _: S) {
+            transform_inline(self.0, self.1);
+        }
+    }
+
+    Arch::new().dispatch(Transform(y, lanes));
 }
 
 /// [`transform`] for a caller that has chosen the vector instructions. Two levels at a time, so that the vectors are read

@@ -1,6 +1,6 @@
 //! The product of sparse matrices that stands for a matrix of random frequencies.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -201,10 +201,7 @@ impl FastFoodDraws {
             let x = x.subrows(first, rows);
             let mut tile = out.as_mut().subrows_mut(first, rows);
             let angles = tile.as_mut().subcols_mut(0, self.pairs());
-            Arch::new().dispatch(
-                #[inline(always)]
-                || self.angles(x, inverse, angles, &mut scratch),
-            );
+            Arch::new().dispatch(Angles { product: self, x, inverse, out: angles, scratch: &mut scratch });
             then(x, tile);
             first += rows;
         }
@@ -258,10 +255,7 @@ impl FastFoodDraws {
         while first < x.nrows() {
             let rows = lanes.min(x.nrows() - first);
             let (x, s) = (x.subrows(first, rows), s.subrows(first, rows));
-            Arch::new().dispatch(
-                #[inline(always)]
-                || self.add_adjoint(x, s, &mut sums, &mut scratch),
-            );
+            Arch::new().dispatch(Adjoint { product: self, x, s, sums: &mut sums, scratch: &mut scratch });
             first += rows;
         }
         for (i, sum) in sums.into_iter().enumerate() {
@@ -309,5 +303,40 @@ impl FastFoodDraws {
         let mut w = Mat::zeros(inputs, self.pairs());
         self.by_tiles(unit.as_ref(), &vec![1.0; inputs], w.as_mut(), |_, _| ());
         w
+    }
+}
+/// The angles of a few rows.
+struct Angles<'a> {
+    product: &'a FastFoodDraws,
+    x: MatRef<'a, f64>,
+    inverse: &'a [f64],
+    out: MatMut<'a, f64>,
+    scratch: &'a mut [f64],
+}
+
+impl WithSimd for Angles<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.product.angles(self.x, self.inverse, self.out, self.scratch);
+    }
+}
+
+/// The transposed product for a few rows.
+struct Adjoint<'a> {
+    product: &'a FastFoodDraws,
+    x: MatRef<'a, f64>,
+    s: MatRef<'a, f64>,
+    sums: &'a mut [f64],
+    scratch: &'a mut [f64],
+}
+
+impl WithSimd for Adjoint<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.product.add_adjoint(self.x, self.s, self.sums, self.scratch);
     }
 }
