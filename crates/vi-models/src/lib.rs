@@ -1,7 +1,22 @@
 //! Bayesian regression and classification: batch posteriors, predictions and how good they were.
 //!
-//! Fit a belief (exactly, by Laplace's approximation, or with a filter of [`vi_core`]), predict with it, score the
-//! predictions. All of it for a Gaussian belief over the weights `θ` of a model that sees a row only through `xᵀθ`.
+//! [`online`] is the front door: a model learns row by row or in batches, can be asked at any time, and needs no tuning.
+//!
+//! ```
+//! use vi_models::online::OnlineLogistic;
+//!
+//! let mut model = OnlineLogistic::new(2)?;
+//! for (x, y) in [([0.2, 3.1], 1.0), ([1.3, -0.2], 0.0), ([0.4, 2.2], 1.0), ([1.1, 0.3], 0.0)] {
+//!     model.update(&x, y)?;
+//! }
+//! let seen = model.predict(&[0.3, 2.8])?;
+//! let ninety = seen.interval(0.9)?;
+//! assert!(seen.probability > 0.5 && ninety.lower < seen.probability && seen.probability < ninety.upper);
+//! # Ok::<(), vi_models::ModelError>(())
+//! ```
+//!
+//! Behind it stand the pieces: fit a belief exactly, by Laplace's approximation or with a filter of [`vi_core`], predict with it,
+//! score the predictions. All of it is for a Gaussian belief over the weights `θ` of a model that sees a row only through `xᵀθ`.
 //!
 //! ```
 //! use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
@@ -24,6 +39,7 @@
 //! | to | see |
 //! |---|---|
 //! | learn from a stream with nothing to tune, in plain slices | [`online`] |
+//! | fit a table at once, with a prior scale for each column or weights that are mostly zero | [`vb`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
 //! | the same on a stream, with unknown noise | [`linear::NormalGamma`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
