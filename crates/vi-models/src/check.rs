@@ -1,7 +1,7 @@
 //! Checks of probabilities and labels, beside those of [`vi_core::check`].
 
 use vi_core::Error;
-pub(crate) use vi_core::check::{count, length, not_negative, positive, probability, result, rows, values};
+pub(crate) use vi_core::check::{count, length, not_negative, positive, probability, result, results, rows, values};
 
 use crate::ModelError;
 

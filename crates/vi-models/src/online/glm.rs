@@ -9,7 +9,7 @@ use super::family::GlmFamily;
 use super::observation::Observation;
 use super::predicted::LabelPredicted;
 use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
-use crate::{Marginal, ModelError};
+use crate::{Marginal, ModelError, check};
 
 /// A generalised linear model on a stream, of the family `F`.
 ///
@@ -56,6 +56,20 @@ impl<F: GlmFamily> OnlineGlm<F> {
     ) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
         let likelihood = self.engine.family.likelihood(at.size(F::SIZE)?)?;
         LabelPredicted::new(&self.engine.project(row.into(), at.offset)?, &likelihood)
+    }
+
+    /// [`predict`](Self::predict) at each of many rows, each with its own offset and trials or exposure.
+    ///
+    /// # Errors
+    /// Those of `predict`, told of the row; `Dimension` for another number of `at` than of rows.
+    pub fn predict_batch<'a>(
+        &self,
+        rows: impl Into<Rows<'a>>,
+        at: &[Observation],
+    ) -> Result<Vec<LabelPredicted<F::Likelihood>>, ModelError> {
+        let rows = rows.into().split(self.engine.design.inputs)?;
+        check::length("observations", rows.len(), at.len())?;
+        rows.into_iter().zip(at).map(|(row, at)| self.predict(row, *at)).collect()
     }
 
     /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw

@@ -297,3 +297,4 @@ impl OnlineLinear {
 
 front_door!(OnlineLinear, Linear);
 one_predictor!(OnlineLinear);
+predicts_batches!(OnlineLinear, NumberPredicted);

@@ -104,4 +104,5 @@ impl OnlineLogistic {
 
 front_door!(OnlineLogistic, Logit);
 one_predictor!(OnlineLogistic);
+predicts_batches!(OnlineLogistic, ProbabilityPredicted);
 approximate!(OnlineLogistic);

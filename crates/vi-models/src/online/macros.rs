@@ -94,6 +94,24 @@ macro_rules! one_predictor {
                 self.engine.weight(j)
             }
 
+            /// What is believed of `Σ c_j·w_j`, a combination of the weights in the units of the inputs: a contrast, or what a change of
+            /// the inputs by `c` does to the linear predictor. Cost as a prediction.
+            ///
+            /// # Errors
+            /// `Dimension`, `NonFinite`, `Entry` (a position) for `c`; `Overflow`.
+            pub fn combination<'a>(&self, c: impl Into<Row<'a>>) -> Result<Marginal, ModelError> {
+                self.engine.combination(c.into())
+            }
+
+            /// The posterior covariance of the weights of inputs `j` and `k`, in the units of the inputs; the variance where they are the
+            /// same. Cost as two predictions.
+            ///
+            /// # Errors
+            /// `Index` for an input that is not there; `Overflow` where the variances are infinite.
+            pub fn covariance(&self, j: usize, k: usize) -> Result<f64, ModelError> {
+                self.engine.covariance(j, k)
+            }
+
             /// What is believed of the linear predictor where all inputs are 0.
             ///
             /// # Errors
@@ -141,6 +159,22 @@ macro_rules! approximate {
                 let weights = vi_core::Belief::dim(&self.engine.best().belief);
                 self.engine.diagnosis = Some(crate::online::info::Diagnosis::of(&psis, weights));
                 Ok(self.info())
+            }
+        }
+    };
+}
+
+/// Implements predictions of many rows for models whose `predict` takes a row alone and answers with `$predicted`.
+macro_rules! predicts_batches {
+    ($model:ident, $predicted:ty) => {
+        impl $model {
+            /// [`predict`](Self::predict) at each of many rows; none for no rows.
+            ///
+            /// # Errors
+            /// Those of `predict`, told of the row.
+            pub fn predict_batch<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<$predicted>, ModelError> {
+                let rows = rows.into().split(self.engine.design.inputs)?;
+                rows.into_iter().map(|row| self.predict(row)).collect()
             }
         }
     };

@@ -56,6 +56,18 @@ impl<'a, const D: usize> From<&'a [f64; D]> for Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
+    /// All rows one by one, each checked against `d` inputs; none for none.
+    ///
+    /// # Errors
+    /// As [`checked`](Self::checked).
+    pub(super) fn split(self, d: usize) -> Result<Vec<Row<'a>>, Error> {
+        let n = match self {
+            Self::Dense(values) => values.len().div_ceil(d.max(1)),
+            Self::Sparse { starts, .. } => starts.len().saturating_sub(1),
+        };
+        if n == 0 { Ok(Vec::new()) } else { self.checked(n, d) }
+    }
+
     /// The `n` rows one by one, each checked against `d` inputs.
     ///
     /// # Errors

@@ -347,4 +347,5 @@ impl OnlineSoftmax {
     }
 }
 
+predicts_batches!(OnlineSoftmax, SoftmaxPrediction);
 front_door!(OnlineSoftmax, Classes);

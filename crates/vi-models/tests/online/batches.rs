@@ -3,9 +3,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_models::ModelError;
 use vi_models::online::family::Counts;
 use vi_models::online::{OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise};
+use vi_models::{CoreError, ModelError};
 
 use crate::{KINDS, bits, numbers, settings, stream};
 
@@ -114,4 +114,23 @@ fn linear_and_count_batches_are_loops_to_the_bit_and_survive_storage() {
         }
         assert_eq!(serde_json::to_string(&looped).unwrap(), serde_json::to_string(&batched).unwrap(), "{kind:?}");
     }
+}
+
+#[test]
+fn predictions_of_many_rows_are_those_of_each() {
+    let (rows, labels) = stream(40, 91);
+    let mut model = OnlineLogistic::new(3).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    let many = model.predict_batch(&rows).unwrap();
+    assert_eq!(many.len(), 40);
+    for (x, seen) in rows.chunks(3).zip(&many) {
+        assert_eq!(*seen, model.predict(x).unwrap());
+    }
+    assert!(model.predict_batch(&[]).unwrap().is_empty());
+    // 119 numbers are not rows of 3; a number that is none is told of its row.
+    assert!(model.predict_batch(&rows[1..]).is_err());
+    let mut spoiled = rows.clone();
+    spoiled[5] = f64::NAN;
+    let error = model.predict_batch(&spoiled).unwrap_err();
+    assert!(matches!(error, ModelError::Core(CoreError::Row { row: 1, .. })), "{error}");
 }

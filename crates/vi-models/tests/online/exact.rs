@@ -181,3 +181,48 @@ fn what_is_believed_of_a_weight_is_in_the_callers_units() {
     assert!(origin.standard_deviation() > one.intercept().unwrap().standard_deviation() * 1e3);
     assert!(one.weight(2).is_err());
 }
+
+#[test]
+fn combinations_of_weights_have_the_conjugate_covariance() {
+    let (rows, labels) = numbers(40, 37);
+    let (scale, units) = (2.0, [0.5, 4.0]);
+    let settings = OnlineSettings {
+        prior_scale: PriorScale::Given(scale),
+        intercept: false,
+        standardise: Standardise::Fixed { centres: vec![0.0; 2], scales: units.to_vec() },
+        ..OnlineLinear::default_settings()
+    };
+    let mut model = OnlineLinear::with_settings(2, settings, 1.5, 0.7).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    // Λ = I/s² + ZᵀZ with z = x/unit; Cov(w) = E σ²·Λ⁻¹ with each weight divided by its unit.
+    let mut precision = [1.0 / (scale * scale), 0.0, 1.0 / (scale * scale)];
+    for x in rows.chunks(2) {
+        let z = [x[0] / units[0], x[1] / units[1]];
+        precision[0] += z[0] * z[0];
+        precision[1] += z[0] * z[1];
+        precision[2] += z[1] * z[1];
+    }
+    let determinant = precision[0] * precision[2] - precision[1] * precision[1];
+    let (shape, rate) = model.noise();
+    let noise = rate / (shape - 1.0);
+    let expected = |j: usize, k: usize| {
+        let inverse = match (j, k) {
+            (0, 0) => precision[2],
+            (1, 1) => precision[0],
+            _ => -precision[1],
+        };
+        noise * inverse / determinant / (units[j] * units[k])
+    };
+    // Rounding of 40 updates at a condition of about 100; the covariance is a difference of sums of the variances.
+    let tolerance = 40.0 * 100.0 * f64::EPSILON * (expected(0, 0) + expected(1, 1));
+    for (j, k) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let found = model.covariance(j, k).unwrap();
+        assert!((found - expected(j, k)).abs() < tolerance, "{j}, {k}: {found} {}", expected(j, k));
+    }
+    let both = model.combination(&[1.0, -3.0]).unwrap();
+    let variance = expected(0, 0) - 6.0 * expected(0, 1) + 9.0 * expected(1, 1);
+    assert!((both.variance() - variance).abs() < 10.0 * tolerance);
+    let weights = model.weights().weights;
+    assert!((both.mean() - (weights[0] - 3.0 * weights[1])).abs() < 16.0 * f64::EPSILON * (1.0 + both.mean().abs()));
+    assert!(model.covariance(0, 2).is_err() && model.combination(&[1.0]).is_err());
+}

@@ -13,7 +13,6 @@ use super::family::{Family, Fitted, RowStep};
 use super::learn::prior_variances;
 use super::one_pass::OnePass;
 use super::{Engine, Member};
-use crate::ModelError;
 use crate::likelihood::Offset;
 use crate::marginal::Marginal;
 use crate::online::belief::{AnyBelief, AnyStep};
@@ -24,6 +23,7 @@ use crate::online::row::check_row;
 use crate::online::scale::ScalePrior;
 use crate::online::target::Target;
 use crate::online::{Memory, Observation, OnlineSettings, Row};
+use crate::{ModelError, check};
 
 /// A fit of the first rows ends when a step is shorter than this many posterior standard deviations: little beside what those rows leave open.
 pub(in crate::online) const FIT_TOLERANCE: f64 = 1e-3;
@@ -276,10 +276,38 @@ impl<F: ScalarFamily> Engine<F> {
         if j >= inputs {
             return Err(Error::Index { argument: "inputs", index: j, len: inputs }.into());
         }
-        let value = self.design.scales.get(j).map_or(1.0, |scale| scale.recip());
-        let row = Row::Sparse { positions: std::slice::from_ref(&j), values: std::slice::from_ref(&value) };
-        let seen = self.seen_along(row, 0.0)?;
+        self.combination(Row::Sparse { positions: &[j], values: &[1.0] })
+    }
+
+    /// What is believed of `cᵀw`, in the caller's units.
+    pub(in crate::online) fn combination(&self, c: Row<'_>) -> Result<Marginal, ModelError> {
+        check_row(c, self.design.inputs)?;
+        let (mut positions, mut values) = (Vec::new(), Vec::new());
+        c.for_each(|j, value| {
+            positions.push(j);
+            values.push(value / self.design.scales.get(j).copied().unwrap_or(1.0));
+        });
+        check::results("coefficient in the model's units", values.iter().copied())?;
+        let seen = self.seen_along(Row::Sparse { positions: &positions, values: &values }, 0.0)?;
         self.marginal(&seen)?.in_units(0.0, self.design.target.scale)
+    }
+
+    /// `Cov(w_j, w_k)`, in the caller's units: `¼Var(w_j + w_k) − ¼Var(w_j − w_k)`.
+    pub(in crate::online) fn covariance(&self, j: usize, k: usize) -> Result<f64, ModelError> {
+        let (own, _) = (self.weight(j)?.variance(), self.weight(k)?);
+        if j == k {
+            return Ok(own);
+        }
+        let positions = [j.min(k), j.max(k)];
+        let variance = |sign: f64| -> Result<f64, ModelError> {
+            Ok(self.combination(Row::Sparse { positions: &positions, values: &[1.0, sign] })?.variance())
+        };
+        let value = 0.25 * variance(1.0)? - 0.25 * variance(-1.0)?;
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(Error::Overflow { quantity: "covariance of two weights", value }.into())
+        }
     }
 
     /// What is believed of the linear predictor where all inputs are 0, in the caller's units.
