@@ -61,6 +61,22 @@ pub enum ModelError {
         /// The belief asked for.
         belief: crate::online::BeliefKind,
     },
+    /// Two inputs have the same name.
+    #[error("names[{index}] = {name:?} is the name of an earlier input")]
+    Name {
+        /// Position of the second.
+        index: usize,
+        /// The name.
+        name: String,
+    },
+    /// The entry of a row that belongs to a named input is wrong.
+    #[error("{source} (input {name:?})")]
+    Input {
+        /// The input's name.
+        name: String,
+        /// What is wrong.
+        source: vi_core::Error,
+    },
     /// A combination of settings that there is no code for.
     #[error("there is no {what}")]
     Unsupported {

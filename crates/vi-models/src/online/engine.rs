@@ -133,7 +133,7 @@ impl<F: Family> Engine<F> {
 
     /// One row. On an error the model is as it was.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
-        check_row(row, self.design.inputs)?;
+        check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
         self.family.check_observation(&observed)?;
         if !self.fixed {
             return Ok(self.start_with(row, observed)?);
@@ -146,7 +146,7 @@ impl<F: Family> Engine<F> {
 
     /// Many rows, as if one by one. On an error the model is as it was before the first.
     pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
-        let rows = rows.checked(observed.len(), self.design.inputs)?;
+        let rows = rows.checked(observed.len(), self.design.inputs).map_err(|error| self.named(error))?;
         for (i, observed) in observed.iter().enumerate() {
             self.family.check_observation(observed).map_err(|error| error.at_row(i))?;
         }

@@ -8,7 +8,7 @@ use super::engine::{Engine, EngineWire};
 use super::family::GlmFamily;
 use super::observation::Observation;
 use super::predicted::LabelPredicted;
-use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError, check};
 
 /// A generalised linear model on a stream, of the family `F`.

@@ -10,7 +10,7 @@ use super::observation::Observation;
 use super::scale::ScalePrior;
 use super::settings::Memory;
 use super::target::Target;
-use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
 use crate::{Interval, Marginal, ModelError, Student};
 

@@ -8,7 +8,7 @@ use super::engine::{Engine, EngineWire};
 use super::family::Logit;
 use super::observation::Observation;
 use super::predicted::ProbabilityPredicted;
-use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError};
 
 /// Logistic regression on a stream: labels 0 and 1, probabilities with their doubt, nothing to tune.

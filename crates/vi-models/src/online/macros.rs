@@ -94,6 +94,23 @@ macro_rules! one_predictor {
                 self.engine.weight(j)
             }
 
+            /// What is believed of each weight, in the units of the inputs and under their names (`names` in
+            /// [`OnlineSettings`](crate::online::OnlineSettings)); the intercept comes first. Cost as a prediction for each.
+            ///
+            /// # Errors
+            /// `Overflow`.
+            pub fn coefficients(&self) -> Result<Vec<Coefficient>, ModelError> {
+                let design = &self.engine.design;
+                let mut found = Vec::with_capacity(design.columns());
+                if design.intercept {
+                    found.push(Coefficient { name: "intercept".into(), belief: self.intercept()? });
+                }
+                for j in 0..design.inputs {
+                    found.push(Coefficient { name: self.engine.name(j), belief: self.weight(j)? });
+                }
+                Ok(found)
+            }
+
             /// What is believed of `Σ c_j·w_j`, a combination of the weights in the units of the inputs: a contrast, or what a change of
             /// the inputs by `c` does to the linear predictor. Cost as a prediction.
             ///

@@ -12,7 +12,10 @@
 //! | predict one of several classes | [`OnlineSoftmax`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | know whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
+//! | what is believed of the weights, by name | `coefficients()`; `names` in [`OnlineSettings`] |
 //! | what is believed of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a [`Marginal`](crate::Marginal) |
+//! | compare weights | `combination(c)`, `covariance(j, k)` |
+//! | predict many rows | `predict_batch` |
 //! | follow a world that drifts | [`Memory`] |
 //! | store a model, send it, go on | `serde`; a model read again goes on with the same bits |
 //!
@@ -61,6 +64,7 @@
 mod macros;
 
 mod belief;
+mod coefficient;
 mod design;
 mod draw;
 mod engine;
@@ -79,6 +83,7 @@ mod softmax;
 mod target;
 
 pub use belief::BeliefKind;
+pub use coefficient::Coefficient;
 pub use design::Standardise;
 pub use draw::Draw;
 pub use glm::OnlineGlm;

@@ -1,5 +1,7 @@
 //! What a front-door model can be told; all of it has a default.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
@@ -62,7 +64,7 @@ pub enum Memory {
 }
 
 /// Settings of a front-door model. The default needs no thought: an intercept, inputs standardised by the first 50 rows, the
-/// prior scale averaged over, the first rows fitted together, a full covariance, nothing forgotten, no rows kept.
+/// prior scale averaged over, the first rows fitted together, a full covariance, nothing forgotten, no rows kept, inputs without names.
 ///
 /// ```
 /// use vi_models::online::{BeliefKind, OnlineSettings, PriorScale};
@@ -92,6 +94,8 @@ pub struct OnlineSettings {
     pub keep_rows: bool,
     /// How the first rows are learned.
     pub start: Start,
+    /// What the inputs are called, in coefficients and errors: none, or one name for each, all different.
+    pub names: Vec<String>,
 }
 
 impl Default for OnlineSettings {
@@ -105,20 +109,35 @@ impl Default for OnlineSettings {
             memory: Memory::Everything,
             keep_rows: false,
             start: Start::Fitted,
+            names: Vec::new(),
         }
     }
 }
 
 impl OnlineSettings {
     /// # Errors
-    /// `Empty`, `Setting`, and those of [`Standardise`]; [`ModelError::Unsupported`] for rows kept by a model that cannot be refined.
+    /// `Empty`, `Setting`, `Dimension`, and those of [`Standardise`]; [`ModelError::Unsupported`] for rows kept by a model that cannot
+    /// be refined; [`ModelError::Name`] for a name that is there twice.
     pub(super) fn check(&self, inputs: usize) -> Result<(), ModelError> {
         if self.keep_rows && (self.belief != BeliefKind::Full || self.memory != Memory::Everything) {
             let what =
                 "refinement or diagnosis, which `keep_rows` is for, but of a full covariance that forgets nothing";
             return Err(ModelError::Unsupported { what });
         }
+        self.check_names(inputs)?;
         Ok(self.check_numbers(inputs)?)
+    }
+
+    fn check_names(&self, inputs: usize) -> Result<(), ModelError> {
+        if self.names.is_empty() {
+            return Ok(());
+        }
+        crate::check::length("names", inputs, self.names.len())?;
+        let mut seen = HashSet::new();
+        match self.names.iter().position(|name| !seen.insert(name)) {
+            None => Ok(()),
+            Some(index) => Err(ModelError::Name { index, name: self.names[index].clone() }),
+        }
     }
 
     fn check_numbers(&self, inputs: usize) -> Result<(), Error> {

@@ -17,7 +17,7 @@ use super::predicted::average;
 use super::rescale::ScaledWeights;
 use super::row::check_row;
 use super::settings::Memory;
-use super::{Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::metrics::gaussian_psis_of;
 use crate::softmax::{Softmax, SoftmaxPrediction, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
 use crate::{Marginal, ModelError};
@@ -209,7 +209,7 @@ impl OnlineSoftmax {
     /// `Dimension`, `NonFinite`, `Entry` (a position).
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<SoftmaxPrediction, ModelError> {
         let row = row.into();
-        check_row(row, self.engine.design.inputs)?;
+        check_row(row, self.engine.design.inputs).map_err(|error| self.engine.named(error))?;
         let (mut space, mut dense) = (RowSpace::default(), Vec::new());
         let x = self.engine.design.write(row, &mut space)?.written_out(self.engine.design.columns(), &mut dense);
         let parts = self.engine.weights().into_iter().zip(&self.engine.members);
@@ -237,7 +237,7 @@ impl OnlineSoftmax {
     /// `Dimension`, `NonFinite`, `Entry` (a position); `Index` for a class that is not there.
     pub fn predictor<'a>(&self, row: impl Into<Row<'a>>, class: usize) -> Result<Marginal, ModelError> {
         let row = row.into();
-        check_row(row, self.engine.design.inputs)?;
+        check_row(row, self.engine.design.inputs).map_err(|error| self.engine.named(error))?;
         let (mut space, mut dense) = (RowSpace::default(), Vec::new());
         let x = self.engine.design.write(row, &mut space)?.written_out(self.engine.design.columns(), &mut dense);
         self.along(class, x)
@@ -255,6 +255,24 @@ impl OnlineSoftmax {
         let mut x = vec![0.0; design.columns()];
         x[j] = design.scales.get(j).map_or(1.0, |scale| scale.recip());
         self.along(class, &x)
+    }
+
+    /// What is believed of each weight of class `class` (`1, …, C−1`) relative to class 0, in the units of the inputs and under their
+    /// names; the intercept comes first.
+    ///
+    /// # Errors
+    /// `Index` for a class that is not there.
+    pub fn coefficients(&self, class: usize) -> Result<Vec<Coefficient>, ModelError> {
+        let design = &self.engine.design;
+        let mut found = Vec::with_capacity(design.columns());
+        if design.intercept {
+            let belief = self.predictor(&vec![0.0; design.inputs], class)?;
+            found.push(Coefficient { name: "intercept".into(), belief });
+        }
+        for j in 0..design.inputs {
+            found.push(Coefficient { name: self.engine.name(j), belief: self.weight(class, j)? });
+        }
+        Ok(found)
     }
 
     /// Of `xᵀw_class`, `x` in the model's columns.

@@ -216,3 +216,34 @@ fn the_info_tells_of_digits_and_refusals() {
     }
     assert!(apart.info().health.digits > 14.0, "{:?}", apart.info());
 }
+
+#[test]
+fn inputs_are_called_by_their_names() {
+    let names = vec!["age".to_owned(), "dose".to_owned()];
+    let settings = OnlineSettings { names: names.clone(), ..OnlineSettings::default() };
+    let mut model = OnlineLogistic::with_settings(2, settings.clone()).unwrap();
+    let (rows, labels) = crate::numbers(60, 5);
+    let labels: Vec<f64> = labels.iter().map(|y| f64::from(u8::from(*y > 5.0))).collect();
+    model.update_batch(&rows, &labels).unwrap();
+    let found = model.coefficients().unwrap();
+    let called: Vec<&str> = found.iter().map(|coefficient| coefficient.name.as_str()).collect();
+    assert_eq!(called, ["intercept", "age", "dose"]);
+    assert_eq!(found[0].belief, model.intercept().unwrap());
+    assert_eq!(found[2].belief, model.weight(1).unwrap());
+    // An error about an entry says whose it is, and what stores the model keeps the names.
+    let error = model.update(&[1.0, f64::NAN], 1.0).unwrap_err();
+    assert_eq!(error.to_string(), "row[1] is not finite: NaN (input \"dose\")");
+    let error = model.predict(&[f64::INFINITY, 0.0]).unwrap_err();
+    assert!(matches!(error, ModelError::Input { ref name, .. } if name == "age"), "{error}");
+    let read: OnlineLogistic = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
+    assert_eq!(read.settings().names, names);
+
+    let plain = OnlineLogistic::new(1).unwrap().coefficients().unwrap();
+    assert_eq!(plain[1].name, "x0");
+    let twice = OnlineSettings { names: vec!["age".to_owned(); 2], ..settings.clone() };
+    assert_eq!(
+        OnlineLogistic::with_settings(2, twice).unwrap_err(),
+        ModelError::Name { index: 1, name: "age".to_owned() }
+    );
+    assert!(OnlineLogistic::with_settings(3, settings).is_err());
+}

@@ -245,7 +245,7 @@ impl<F: ScalarFamily> Family for F {
 impl<F: ScalarFamily> Engine<F> {
     /// `(weight, xᵀμ + offset, xᵀPx)` of each member, the weights summing to 1.
     pub(in crate::online) fn project(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
-        check_row(row, self.design.inputs)?;
+        check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
         check_offset(offset)?;
         let mut space = RowSpace::default();
         self.seen_along(self.design.write(row, &mut space)?, offset)
