@@ -12,14 +12,16 @@ mod any_model;
 mod bytes;
 mod documents;
 pub mod examples;
+mod fits;
 mod operations;
 mod records;
 
 pub use any_model::{AnyModel, Numbers};
 pub use bytes::Bytes;
 pub use documents::document;
+pub use fits::AnyFit;
 pub use operations::{operations, settings};
-pub use records::{KINDS, Raw, record, use_record};
+pub use records::{KINDS, Raw, read_error, record, use_record};
 
 use vi_core::{BernoulliLogit, Error, Exact, Implicit, Mixture8, MomentMatching, ProbitApproximation, SiteRule};
 use vi_data::{CsvSettings, read_csv};

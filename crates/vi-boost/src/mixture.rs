@@ -24,7 +24,7 @@ use crate::error::{check_finite, check_len};
 /// let right = Component::diagonal(&[2.0], &[1.0])?;
 /// let q = GaussianMixture::new(vec![left, right], &[0.25, 0.75])?;
 /// assert_eq!(q.mean(), [1.0]);
-/// assert!((q.covariance()[(0, 0)] - 4.0).abs() < 1e-14);
+/// assert!((q.covariance()?[(0, 0)] - 4.0).abs() < 1e-14);
 /// assert!(q.log_density(&[2.0])? > q.log_density(&[-2.0])?);
 /// # Ok::<(), vi_boost::BoostError>(())
 /// ```

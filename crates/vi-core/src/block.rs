@@ -17,7 +17,7 @@ use crate::{Belief, Error};
 /// Below this dimension a block's products are too short to be worth a second thread.
 const THREADS_FROM: usize = 500;
 
-/// The threads that a block of a belief of dimension `d` is shared between. They change no bit of the result.
+/// The threads that a block of a dense belief of dimension `d` is shared between. They change no bit of the result.
 pub(crate) fn threads(d: usize, par: Par) -> Par {
     if d < THREADS_FROM { Par::Seq } else { par }
 }

@@ -111,6 +111,18 @@ pub enum Error {
         /// What the precision along the row would be multiplied by, `1 + hν`.
         factor: f64,
     },
+    /// Posteriors of shards that hold too few rows each for the form of their beliefs.
+    #[error(
+        "a merge of diagonal beliefs of so few rows each would leave the weights {deviations:.1} posterior standard deviations, \
+         {:.0} % of their way, nearer to the prior than one pass: give each shard more rows, hand the posterior of one shard to the \
+         next, or take a full or square-root belief", 100.0 * share
+    )]
+    ThinShards {
+        /// How far the weights would stay back, in posterior standard deviations.
+        deviations: f64,
+        /// The share of their way from the prior's mean.
+        share: f64,
+    },
     /// A result is beyond what a float holds.
     #[error("{quantity} = {value:e} is beyond the range of floating-point numbers")]
     Overflow {

@@ -7,10 +7,17 @@
 //! Exact for linear models with a known noise variance, where the sites depend on no belief. For all other models it is
 //! an approximation: each shard chose its sites knowing nothing of the others, so the result depends on the sharding,
 //! and differs from one pass over all the data as that pass differs under another order.
+//!
+//! Diagonal beliefs are not exact even for linear models: each shard starts anew on what one pass would have finished, and
+//! many shards of few rows each leave the weights near the prior. [`pull`] tells how far, from the number of rows; the models of
+//! `vi-models`, which know that number, refuse such merges ([`Error::ThinShards`]). [`merge`] does not know it and goes ahead.
 
 mod dense;
 mod diagonal;
+mod pull;
 mod square_root;
+
+pub use pull::{Part, Pull, pull};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +36,11 @@ pub trait Mergeable: Belief + Checkpoint + Clone {
     /// [`Error::NotPositiveDefinite`] when the result is not a Gaussian, which only rounding or negative curvatures can
     /// bring about.
     fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error>;
+
+    /// What [`merge`](Self::merge) loses against one pass over all rows, where this form of belief loses anything: see [`pull()`].
+    fn pull(_prior: &Self, _merged: &Self, _parts: &[Part<'_, Self>]) -> Pull {
+        Pull::default()
+    }
 }
 
 /// The posterior of one shard, and where it comes from: the fingerprints of its prior and of its settings.

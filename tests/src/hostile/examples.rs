@@ -12,9 +12,15 @@ use vi_core::{
     LowRankGaussian, LowRankSettings, Mixture8, ShardPosterior, Sites, SquareRootGaussian, filter,
 };
 use vi_linalg::faer::{Mat, Par};
+use vi_models::linear::NormalGamma;
 use vi_models::online::{BeliefKind, Observation, OnlineSettings, PriorScale, Row, Standardise, Start};
+use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
+use vi_revrand::basis::{Kernel, LengthScale, Linear, RandomFourier};
+use vi_revrand::glm::{Glm, GlmSettings, Rows};
+use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
+use vi_revrand::slm::{Hyperparameters, Slm};
 
-use super::AnyModel;
+use super::{AnyFit, AnyModel};
 
 /// What any of the crates may say.
 pub type Failure = Box<dyn std::error::Error>;
@@ -38,6 +44,10 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
     let recursion = RecursiveSettings::new(Weights::Mean, UpdateSettings::new(1, floor)?)?;
     let mut recursive = RecursiveEm::new(start.clone(), recursion);
     let mut online = OnlineEm::new(start, EmSettings::new(0.7, Averaging::Off, floor)?);
+    let mut gamma = NormalGamma::new(dense.clone(), 1.0, 0.5)?;
+    let mut gamma_root = NormalGamma::new(root.clone(), 1.0, 0.5)?;
+    let mut gamma_parts = NormalGamma::new(diagonal.clone(), 1.0, 0.5)?;
+    let start_root = root.clone();
     let mut scratch = filter::Scratch::default();
     for t in 0..7 {
         let x = [1.0, f64::from(t).sin(), f64::from(t % 3)];
@@ -46,6 +56,9 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         fading.observe(&step);
         filter::step(&mut root, &LOGIT, &x, y, &mut filter::Scratch::default())?;
         filter::step(&mut parts, &LOGIT, &x, y, &mut filter::Scratch::default())?;
+        gamma.update(&x, x[1] - x[2], &mut scratch)?;
+        gamma_root.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
+        gamma_parts.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
         factors.step(&LOGIT, &x, y, Par::Seq)?;
         recursive.observe(&x, Par::Seq)?;
         online.observe(&x, Par::Seq)?;
@@ -69,6 +82,10 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         (9, bytes(&ShardPosterior::new(parts, &diagonal, "example", &Forgetting::none())?)?),
         (10, bytes(&ShardPosterior::new(factors, &low, "example", &Forgetting::none())?)?),
         (11, bytes(&mixture)?),
+        (12, bytes(&ShardPosterior::new(root, &start_root, "example", &Forgetting::none())?)?),
+        (13, bytes(&gamma)?),
+        (14, bytes(&gamma_root)?),
+        (15, bytes(&gamma_parts)?),
     ])
 }
 
@@ -76,6 +93,34 @@ fn bytes<C: Checkpoint>(state: &C) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     state.write_to(&mut bytes)?;
     Ok(bytes)
+}
+
+/// A fit of every kind of [`AnyFit`], with a name.
+///
+/// # Errors
+/// None that can be.
+pub fn fits() -> Result<Vec<(&'static str, AnyFit)>, Failure> {
+    let x: Vec<f64> = (0..24).map(|i| f64::from(i * 37 % 24) / 8.0 - 1.5).collect();
+    let rows = Mat::from_fn(12, 2, |i, j| x[2 * i + j]);
+    let numbers: Vec<f64> = x.chunks(2).map(|x| x[0] - 0.5 * x[1] + 0.1 * (3.0 * x[0]).sin()).collect();
+    let classes: Vec<f64> = numbers.iter().map(|y| f64::from(u8::from(*y > 0.2))).collect();
+    let hyper = Hyperparameters { noise_variance: 0.1, prior_variances: vec![2.0, 1.0], theta: vec![0.7] };
+    let rng = &mut ChaCha8Rng::seed_from_u64(5);
+    let waves = RandomFourier::new(Kernel::Rbf, 2, 2, LengthScale::Shared(0.7), rng)?;
+    let sum = Linear::with_intercept(2)? + waves;
+    let settings = GlmSettings { components: 2, steps: 20, ..GlmSettings::default() };
+    let mut counts = Glm::new(Linear::with_intercept(2)?, Poisson(Rate::Exponential), settings.clone(), rng)?;
+    let mut labels = Glm::new(Linear::with_intercept(2)?, Bernoulli, settings, rng)?;
+    counts.fit(Rows::new(rows.as_ref(), &classes), rng)?;
+    labels.fit(Rows::new(rows.as_ref(), &classes), rng)?;
+    Ok(vec![
+        ("vb-linear", AnyFit::VbLinear(VbLinear::fit(&x, 2, &numbers, VbLinearSettings::default())?)),
+        ("vb-sparse", AnyFit::VbSparse(VbSparse::fit(&x, 2, &numbers, VbSparseSettings::default())?)),
+        ("vb-logit", AnyFit::VbLogit(VbLogit::fit(&x, 2, &classes, VbLogitSettings::default())?)),
+        ("slm", AnyFit::Slm(Box::new(Slm::new(sum, hyper, rows.as_ref(), &numbers, Par::Seq)?))),
+        ("glm-counts", AnyFit::GlmCounts(Box::new(counts))),
+        ("glm-classes", AnyFit::GlmClasses(Box::new(labels))),
+    ])
 }
 
 /// A model of every family and kind of belief that go together, with a name, after `rows` rows.

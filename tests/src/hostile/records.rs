@@ -8,11 +8,12 @@ use vi_core::{
     LowRankGaussian, Mixture8, ShardPosterior, Sites, SquareRootGaussian, checkpoint, filter,
 };
 use vi_linalg::faer::Par;
+use vi_models::linear::{NoiseScaled, NormalGamma};
 
 use super::{Bytes, Finding, ensure};
 
 /// The kinds of records, in the order of [`record`]'s first byte.
-pub const KINDS: [&str; 12] = [
+pub const KINDS: [&str; 16] = [
     DenseGaussian::KIND,
     SquareRootGaussian::KIND,
     DiagonalGaussian::KIND,
@@ -25,6 +26,10 @@ pub const KINDS: [&str; 12] = [
     <ShardPosterior<DiagonalGaussian> as Checkpoint>::KIND,
     <ShardPosterior<LowRankGaussian> as Checkpoint>::KIND,
     GaussianMixture::KIND,
+    <ShardPosterior<SquareRootGaussian> as Checkpoint>::KIND,
+    <NormalGamma<DenseGaussian> as Checkpoint>::KIND,
+    <NormalGamma<SquareRootGaussian> as Checkpoint>::KIND,
+    <NormalGamma<DiagonalGaussian> as Checkpoint>::KIND,
 ];
 
 /// Bytes that are written as they are: a payload of any content in a right frame.
@@ -78,10 +83,40 @@ pub fn use_record(kind: usize, bytes: &[u8]) -> Result<bool, Finding> {
         8 => used(bytes, |shard: &mut ShardPosterior<DenseGaussian>| finite("mean", shard.belief().mean())),
         9 => used(bytes, |shard: &mut ShardPosterior<DiagonalGaussian>| finite("mean", shard.belief().mean())),
         10 => used(bytes, |shard: &mut ShardPosterior<LowRankGaussian>| finite("mean", shard.belief().mean())),
+        12 => used(bytes, |shard: &mut ShardPosterior<SquareRootGaussian>| finite("mean", shard.belief().mean())),
+        13 => used(bytes, normal_gamma::<DenseGaussian>),
+        14 => used(bytes, normal_gamma::<SquareRootGaussian>),
+        15 => used(bytes, normal_gamma::<DiagonalGaussian>),
         _ => used(bytes, |mixture: &mut GaussianMixture| match mixture.log_density(&vec![0.0; mixture.dim()]) {
             Ok(value) => ensure(!value.is_nan(), || "a log density is NaN".to_owned()),
             Err(_) => Ok(()),
         }),
+    }
+}
+
+/// Why a record of kind `KINDS[kind]` cannot be read, if it cannot.
+#[must_use]
+pub fn read_error(kind: usize, bytes: &[u8]) -> Option<Error> {
+    fn of<C: Checkpoint>(mut bytes: &[u8]) -> Option<Error> {
+        C::read_within(&mut bytes, 1 << 24).err()
+    }
+    match kind {
+        0 => of::<DenseGaussian>(bytes),
+        1 => of::<SquareRootGaussian>(bytes),
+        2 => of::<DiagonalGaussian>(bytes),
+        3 => of::<LowRankGaussian>(bytes),
+        4 => of::<Sites>(bytes),
+        5 => of::<AdaptiveFading>(bytes),
+        6 => of::<RecursiveEm>(bytes),
+        7 => of::<OnlineEm>(bytes),
+        8 => of::<ShardPosterior<DenseGaussian>>(bytes),
+        9 => of::<ShardPosterior<DiagonalGaussian>>(bytes),
+        10 => of::<ShardPosterior<LowRankGaussian>>(bytes),
+        12 => of::<ShardPosterior<SquareRootGaussian>>(bytes),
+        13 => of::<NormalGamma<DenseGaussian>>(bytes),
+        14 => of::<NormalGamma<SquareRootGaussian>>(bytes),
+        15 => of::<NormalGamma<DiagonalGaussian>>(bytes),
+        _ => of::<GaussianMixture>(bytes),
     }
 }
 
@@ -116,6 +151,19 @@ fn low_rank(belief: &mut LowRankGaussian) -> Result<(), Finding> {
     }
     after(&belief.step(&LOGIT, &x, 1.0, Par::Seq).map(drop), belief)?;
     after(&belief.flush(Par::Seq), belief)
+}
+
+/// One observation of a number.
+fn normal_gamma<B: NoiseScaled>(model: &mut NormalGamma<B>) -> Result<(), Finding> {
+    let x = vec![0.5; model.dim()];
+    let done = model.update(&x, 1.0, &mut filter::Scratch::default());
+    finite("shape and rate", &[model.noise().shape(), model.noise().rate()])?;
+    match done {
+        Ok(_) => model
+            .write_to(&mut Vec::new())
+            .map_err(|error| Finding::new(format!("a normal-gamma model learned and was not written: {error}"))),
+        Err(_) => Ok(()),
+    }
 }
 
 /// After a success the state can be written.

@@ -277,7 +277,7 @@ fn check_boosted(
         ("greedy_16", &sixteen, tolerance::BOOST_GREEDY_MOMENTS),
         ("refitted_3", three, tolerance::BOOST_REFITTED_MOMENTS),
     ] {
-        let (m, s) = (q.mean(), q.covariance());
+        let (m, s) = (q.mean(), q.covariance()?);
         let sd = |j: usize| covariance[(j, j)].sqrt();
         let rows = (0..d).map(|j| (format!("[{j}]"), (m[j] - mean[j]).abs() / sd(j)));
         report.compare_worst(&format!("{name}/mean"), rows, of_mean);

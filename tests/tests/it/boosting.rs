@@ -79,7 +79,7 @@ impl Nodal {
 
     /// Largest errors of the means, in posterior standard deviations, and of the standard deviations, relative.
     fn moments(&self, q: &GaussianMixture) -> (f64, f64) {
-        let (mean, covariance) = (q.mean(), q.covariance());
+        let (mean, covariance) = (q.mean(), q.covariance().unwrap());
         let worst = |error: &dyn Fn(usize) -> f64| (0..6).map(error).fold(0.0, f64::max);
         (
             worst(&|j| (mean[j] - self.mean[j]).abs() / self.sd[j]),

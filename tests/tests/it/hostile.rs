@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use vi_core::checkpoint;
-use vi_tests::hostile::{self, AnyModel, Finding, KINDS, Raw, examples};
+use vi_tests::hostile::{self, AnyFit, AnyModel, Finding, KINDS, Raw, examples};
 
 /// Header of a record: magic, version, kind, length.
 const HEADER: usize = 8 + 4 + 24 + 8;
@@ -45,6 +45,10 @@ fn stored_forms() -> Vec<(&'static str, String, Vec<u8>)> {
         let start = [u8::try_from(model.family()).unwrap()];
         forms.push(("document", format!("v1-{name}"), [&start[..], model.text().unwrap().as_bytes()].concat()));
     }
+    for (name, fit) in examples::fits().unwrap() {
+        let start = [u8::try_from(AnyModel::FAMILIES + fit.kind()).unwrap()];
+        forms.push(("document", format!("v1-{name}"), [&start[..], fit.text().unwrap().as_bytes()].concat()));
+    }
     forms
 }
 
@@ -66,7 +70,11 @@ fn stored_forms_of_each_version_are_read() {
         } else {
             // Read, and written as it was.
             let text = std::str::from_utf8(&kept[head..]).unwrap();
-            assert_eq!(AnyModel::read(usize::from(kept[0]), text).unwrap().text().unwrap(), text, "{name}");
+            let again = match usize::from(kept[0]).checked_sub(AnyModel::FAMILIES) {
+                Some(kind) => AnyFit::read(kind, text).unwrap().text().unwrap(),
+                None => AnyModel::read(usize::from(kept[0]), text).unwrap().text().unwrap(),
+            };
+            assert_eq!(again, text, "{name}");
         }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn shapes<T: LogDensity + ?Sized>(
     proposals: &mut Proposals,
 ) -> Vec<Shape> {
     let mut shapes = Vec::new();
-    let fallback = q.map_or_else(|| wide.covariance(), GaussianMixture::covariance);
+    let fallback = q.and_then(|q| q.covariance().ok()).unwrap_or_else(|| wide.covariance());
     for place in places {
         let Some(peak) = peak(probe, q, &Ball::new(place, wide, RADIUS), LOCAL) else {
             proposals.rejected += 1;

@@ -1,5 +1,6 @@
 //! Mean and covariance.
 
+use vi_core::Error;
 use vi_linalg::faer::Mat;
 
 use super::GaussianMixture;
@@ -20,10 +21,12 @@ impl GaussianMixture {
     }
 
     /// `Cov_q θ = Σ_k w_k(Σ_k + (μ_k−m)(μ_k−m)ᵀ)` with `m` the mean; full and symmetric. Cost `K·d³`.
-    #[must_use]
-    pub fn covariance(&self) -> Mat<f64> {
+    ///
+    /// # Errors
+    /// [`BoostError::Core`] with `Overflow` for components so far apart, or so wide, that squares are beyond the floats.
+    pub fn covariance(&self) -> Result<Mat<f64>, BoostError> {
         let (d, mean) = (self.dim(), self.mean());
-        let mut sum = Mat::zeros(d, d);
+        let mut sum = Mat::<f64>::zeros(d, d);
         for (component, weight) in self.components.iter().zip(self.weights()) {
             let own = component.covariance();
             let shift: Vec<f64> = component.mean().iter().zip(&mean).map(|(a, b)| a - b).collect();
@@ -33,12 +36,17 @@ impl GaussianMixture {
                 }
             }
         }
-        sum
+        for j in 0..d {
+            if let Some(i) = (0..d).find(|&i| !sum[(i, j)].is_finite()) {
+                return Err(Error::Overflow { quantity: "a covariance of the mixture", value: sum[(i, j)] }.into());
+            }
+        }
+        Ok(sum)
     }
 
     /// The Gaussian with the mixture's moments; without correlations where rounding leaves no positive definite covariance.
     pub(crate) fn matched(&self) -> Result<Component, BoostError> {
-        let (mean, covariance) = (self.mean(), self.covariance());
+        let (mean, covariance) = (self.mean(), self.covariance()?);
         Component::full(&mean, covariance.as_ref()).or_else(|_| {
             let variances: Vec<f64> = (0..mean.len()).map(|j| covariance[(j, j)]).collect();
             Component::diagonal(&mean, &variances)

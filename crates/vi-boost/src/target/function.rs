@@ -10,7 +10,7 @@ use super::LogDensity;
 /// use vi_boost::{FitSettings, fit};
 /// let target = Function::new(2, |theta: &[f64]| -0.5 * (theta[0].powi(2) + (theta[1] - theta[0]).powi(2)));
 /// let found = fit(&target, &FitSettings::default(), &mut ChaCha8Rng::seed_from_u64(1))?;
-/// assert!((found.mixture.covariance()[(1, 1)] - 2.0).abs() < 1e-3);
+/// assert!((found.mixture.covariance()?[(1, 1)] - 2.0).abs() < 1e-3);
 /// # Ok::<(), vi_boost::BoostError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! A target as the algorithms see it: on blocks, with derivatives always, evaluations counted.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use vi_linalg::faer::Mat;
 
@@ -34,14 +34,15 @@ impl Faults {
 pub(crate) struct Probe<'a, T: ?Sized> {
     target: &'a T,
     scale: Vec<f64>,
-    evaluations: Cell<u64>,
+    /// Counted through a shared reference; it orders nothing.
+    evaluations: AtomicU64,
 }
 
 impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     /// `scale` is a standard deviation for each coordinate.
     pub(crate) fn new(target: &'a T, scale: Vec<f64>) -> Result<Self, BoostError> {
         check_len("dimension of the start", target.dim(), scale.len())?;
-        Ok(Self { target, scale, evaluations: Cell::new(0) })
+        Ok(Self { target, scale, evaluations: AtomicU64::new(0) })
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -54,7 +55,7 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
 
     /// Points at which the log-density was asked for.
     pub(crate) fn evaluations(&self) -> u64 {
-        self.evaluations.get()
+        self.evaluations.load(Ordering::Relaxed)
     }
 
     /// [`divergence::quasi`] of the target.
@@ -70,7 +71,7 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     }
 
     fn count(&self, points: usize) {
-        self.evaluations.set(self.evaluations.get() + points as u64);
+        self.evaluations.fetch_add(points as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn values(&self, x: &Block, values: &mut [f64]) {

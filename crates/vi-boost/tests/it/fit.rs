@@ -73,7 +73,7 @@ fn draws_resampled_by_importance_are_the_targets() {
         sum += draws[(i, 1)];
     }
     let mean = q.mixture.mean()[1];
-    let sd = q.mixture.covariance()[(1, 1)].sqrt();
+    let sd = q.mixture.covariance().unwrap()[(1, 1)].sqrt();
     // A mixture within 0.03 nats is within √(2·0.03) standard deviations of the target's mean; draws bring 1/√n each.
     assert!((sum / n as f64 - mean).abs() < sd * (0.06_f64.sqrt() + 6.0 / (n as f64).sqrt()));
     assert!(q.resample(&target, 24, &mut rng(5)).is_err());

@@ -93,7 +93,7 @@ fn many_points_are_evaluated_as_one_by_one() {
 fn moments_are_those_of_the_draws() {
     let (q, n) = (mixture(), 40_000);
     let draws = q.draw(n, &mut rng(2));
-    let (mean, covariance) = (q.mean(), q.covariance());
+    let (mean, covariance) = (q.mean(), q.covariance().unwrap());
     for j in 0..3 {
         let average = (0..n).map(|i| draws[(i, j)]).sum::<f64>() / n as f64;
         // 6σ/√N.
@@ -133,8 +133,8 @@ fn a_joint_density_is_marginal_times_conditional() {
 fn a_marginal_has_the_moments_of_its_coordinates() {
     let q = mixture();
     let marginal = q.marginal(&[2, 0]).unwrap();
-    let (mean, covariance) = (q.mean(), q.covariance());
-    let found = marginal.covariance();
+    let (mean, covariance) = (q.mean(), q.covariance().unwrap());
+    let found = marginal.covariance().unwrap();
     for (a, &i) in [2, 0].iter().enumerate() {
         assert!((marginal.mean()[a] - mean[i]).abs() < 1e-15);
         for (b, &j) in [2, 0].iter().enumerate() {
@@ -181,4 +181,13 @@ fn bad_arguments_are_named() {
     assert!(q.log_density(&[0.0]).is_err());
     let points = MatRef::from_row_major_slice(&[0.0, f64::INFINITY, 0.0], 1, 3);
     assert!(q.log_densities(points, &mut [0.0]).is_err());
+}
+
+#[test]
+fn a_covariance_beyond_the_floats_is_an_error() {
+    let far = |at: f64| Component::diagonal(&[at, 0.0], &[1.0, 1.0]).unwrap();
+    let q = GaussianMixture::new(vec![far(1e200), far(-1e200)], &[0.5, 0.5]).unwrap();
+    let error = q.covariance().unwrap_err();
+    assert!(matches!(error, BoostError::Core(Error::Overflow { .. })), "{error}");
+    assert_eq!(q.mean(), [0.0, 0.0]);
 }

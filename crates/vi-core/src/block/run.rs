@@ -72,7 +72,8 @@ pub struct BlockInfo {
 ///
 /// `observe(first, belief, steps)` is called after each block with the index of its first row. Cost `3nd² + 4nbd` flops for a
 /// dense belief, in matrix products, and one copy of the belief. A block whose rows leave little of the belief's variance along
-/// them, six digits less than rounding, is taken row by row: its products would lose what is left.
+/// them, six digits less than rounding, is taken row by row: its products would lose what is left. Threads change no bit of a dense
+/// belief, and the rounding of a square root.
 ///
 /// # Errors
 /// As [`filter::run`](crate::filter::run); [`Error::Dimension`] when `scratch` is of another dimension. On any error the

@@ -1,6 +1,6 @@
 //! Diagonal beliefs of shards, in `O(d)` for each.
 
-use super::Mergeable;
+use super::{Mergeable, Part, Pull, pull};
 use crate::Error;
 use crate::belief::DiagonalGaussian;
 
@@ -18,5 +18,9 @@ impl Mergeable for DiagonalGaussian {
             }
             (shift / precision, precision)
         })
+    }
+
+    fn pull(prior: &Self, merged: &Self, parts: &[Part<'_, Self>]) -> Pull {
+        pull(prior, merged, parts)
     }
 }

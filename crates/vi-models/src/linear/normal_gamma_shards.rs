@@ -3,6 +3,7 @@
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::merge::Part;
 use vi_core::{
     Belief, Checkpoint, CheckpointError, DenseGaussian, DiagonalGaussian, Error, Mergeable, SquareRootGaussian,
 };
@@ -68,10 +69,11 @@ impl<B: NoiseScaled> NormalGamma<B> {
     /// b = b₀ + Σ[b_k − b₀ + ½(μ−μ_k)ᵀΛ_k(μ−μ_k)] − ½(K−1)·(μ−μ₀)ᵀΛ₀(μ−μ₀)
     /// ```
     ///
-    /// Cost `K·d³` for dense beliefs.
+    /// Cost `K·d³` for dense beliefs. Diagonal beliefs are an approximation that needs many rows in each shard: see
+    /// [`vi_core::merge::pull()`]; what went through a merge before counts as one shard of all its rows.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Empty` for no shards, `Shard` with `Dimension`, `NotPositiveDefinite`, or `Setting` when shape
+    /// [`ModelError::Core`] with `Empty` for no shards, `ThinShards` for diagonal beliefs of too few rows each, `Shard` with `Dimension`, `NotPositiveDefinite`, or `Setting` when shape
     /// or rate come out not positive: the shards did not start from `prior`.
     ///
     /// ```
@@ -100,12 +102,24 @@ impl<B: NoiseScaled> NormalGamma<B> {
         let beliefs: Vec<&B> = shards.iter().map(|shard| shard.scaled_belief()).collect();
         let belief = B::merge(prior.scaled_belief(), &beliefs)?;
         let start = prior.noise();
+        let parts: Vec<Part<'_, B>> = shards
+            .iter()
+            .map(|shard| Part {
+                belief: shard.scaled_belief(),
+                rows: 2.0 * (shard.noise().shape() - start.shape()),
+                runs: 1.0,
+            })
+            .collect();
+        let pull = B::pull(prior.scaled_belief(), &belief, &parts);
         let (mut shape, mut rate) = (start.shape(), start.rate());
         for shard in shards {
             let noise = shard.noise();
             shape += noise.shape() - start.shape();
             rate += noise.rate() - start.rate() + 0.5 * shard.scaled_belief().squared_distance(belief.mean())?;
         }
+        // The noise as the shards saw it, without what they disagree about.
+        let seen: f64 = shards.iter().map(|shard| shard.noise().rate() - start.rate()).sum();
+        pull.in_units_of((start.rate() + seen) / shape).check()?;
         rate -= 0.5 * (shards.len() as f64 - 1.0) * prior.scaled_belief().squared_distance(belief.mean())?;
         Self::new(belief, shape, rate)
     }

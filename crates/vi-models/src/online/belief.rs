@@ -5,6 +5,7 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::filter::{self, StepInfo};
+use vi_core::merge::{Part, Pull, pull};
 use vi_core::{
     Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forgetting, Health,
     LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Site, SiteRule,
@@ -236,6 +237,20 @@ impl AnyBelief {
                 _ => None,
             })?),
         })
+    }
+
+    /// What [`merge`](Self::merge) made `merged` lose, each of `parts` with its rows and runs.
+    pub(super) fn pull(prior: &Self, merged: &Self, parts: &[Part<'_, Self>]) -> Pull {
+        match (prior, merged) {
+            (Self::Diagonal(prior), Self::Diagonal(merged)) => {
+                let diagonal = parts.iter().filter_map(|&Part { belief, rows, runs }| match belief {
+                    Self::Diagonal(belief) => Some(Part { belief, rows, runs }),
+                    _ => None,
+                });
+                pull(prior, merged, &diagonal.collect::<Vec<_>>())
+            }
+            _ => Pull::default(),
+        }
     }
 
     /// How it stands numerically.

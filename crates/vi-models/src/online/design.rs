@@ -34,7 +34,7 @@ pub enum Standardise {
     Fixed {
         /// One for each input, finite.
         centres: Vec<f64>,
-        /// One for each input, positive.
+        /// One for each input, at least 1e-304.
         scales: Vec<f64>,
     },
 }
@@ -65,14 +65,17 @@ impl Standardise {
     }
 }
 
+/// The least scale of a column: weights of columns of scale 1 reach 10⁴ before those in the units of a smaller one are beyond the floats.
+const LEAST_SCALE: f64 = 1e-304;
+
 fn check_scales(centres: &[f64], scales: &[f64]) -> Result<(), Error> {
     if let Some(index) = centres.iter().position(|centre| !centre.is_finite()) {
         return Err(Error::NonFinite { argument: "centres", index, value: centres[index] });
     }
-    match scales.iter().position(|scale| !(*scale > 0.0 && scale.is_finite())) {
+    match scales.iter().position(|scale| !(*scale >= LEAST_SCALE && scale.is_finite())) {
         None => Ok(()),
         Some(index) => {
-            let requirement = "positive and finite";
+            let requirement = "positive, at least 1e-304, and finite";
             Err(Error::Entry { argument: "scales", index, value: scales[index], requirement })
         }
     }
@@ -88,7 +91,8 @@ pub(super) struct Design {
     pub(super) centres: Vec<f64>,
     /// Empty where nothing is divided.
     pub(super) scales: Vec<f64>,
-    /// Columns that showed only one value when scales were taken; they keep scale 1.
+    /// Columns that showed only one value when scales were taken, or values too near one another for a float to hold their weight; they
+    /// keep scale 1.
     pub(super) constant: Vec<usize>,
     pub(super) target: Target,
 }
@@ -164,6 +168,20 @@ impl Design {
         centres.iter_mut().zip(&units).for_each(|(centre, unit)| *centre *= unit);
         let centres = if centre { centres } else { Vec::new() };
         Ok(Self { centres, scales, constant, ..Self::plain(inputs, intercept) })
+    }
+
+    /// Takes columns for constant whose weights would be no floats in the units of inputs and label: those of a scale below
+    /// 1e-304 times the label's.
+    pub(super) fn without_tiny_columns(mut self) -> Self {
+        let least = LEAST_SCALE * self.target.scale.max(1.0);
+        for j in 0..self.scales.len() {
+            if self.scales[j] < least && !self.constant.contains(&j) {
+                self.scales[j] = 1.0;
+                self.constant.push(j);
+            }
+        }
+        self.constant.sort_unstable();
+        self
     }
 
     /// Number of columns.

@@ -67,6 +67,8 @@ pub(super) struct Engine<F: Family> {
     /// All rows if they are kept, else the first ones until there are enough.
     pub(super) rows: Vec<Kept>,
     pub(super) observations: u64,
+    /// Runs from the prior that its rows were learned in: 1, and more after a merge.
+    pub(super) runs: u64,
     /// How many rows there were when the model was refined last.
     pub(super) refined: u64,
     /// Of the posterior as it is, if asked for.
@@ -113,6 +115,7 @@ impl<F: Family> Engine<F> {
             next_place: Self::first_place(&design, 0),
             rows: Vec::new(),
             observations: 0,
+            runs: 1,
             refined: 0,
             diagnosis: None,
             refused: 0,

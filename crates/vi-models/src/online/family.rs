@@ -1,6 +1,7 @@
 //! The families of [`OnlineGlm`](super::OnlineGlm).
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{BernoulliLogit, Error, Mixture8};
 
 use super::engine::ScalarFamily;
@@ -12,19 +13,19 @@ use crate::predict::CountPrediction;
 pub trait GlmFamily: ScalarFamily<State = (), Likelihood: CountPrediction> {}
 
 /// Labels 0 and 1, `p(y=1) = s(t)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logit;
 
 /// Labels 0 and 1, `p(y=1) = Φ(t)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probit;
 
 /// Successes among [`trials`](super::Observation::trials), each with probability `s(t)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trials;
 
 /// Counts with mean and variance `m = exposure·eᵗ`; see [`exposure`](super::Observation::exposure).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts;
 
 /// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`.
@@ -33,6 +34,30 @@ pub struct SpreadCounts {
     /// The size `r > 0`; large for little spread beyond Poisson's.
     pub size: f64,
 }
+
+/// Stores families without settings by their names: a document of one is not read as another.
+macro_rules! stored_by_name {
+    ($($family:ident),*) => {$(
+        impl Serialize for $family {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(stringify!($family))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $family {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let found = String::deserialize(deserializer)?;
+                if found == stringify!($family) {
+                    Ok(Self)
+                } else {
+                    Err(D::Error::custom(format_args!("a model of the family {found}, not {}", stringify!($family))))
+                }
+            }
+        }
+    )*};
+}
+
+stored_by_name!(Logit, Probit, Trials, Counts);
 
 impl ScalarFamily for Logit {
     type State = ();

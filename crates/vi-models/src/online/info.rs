@@ -20,7 +20,7 @@ pub struct OnlineInfo {
     pub prior_scales: Vec<(f64, f64)>,
     /// The average of these by their shares, on a logarithmic scale.
     pub prior_scale: f64,
-    /// Inputs that showed a single value when scales were taken; they were centred but not scaled.
+    /// Inputs that showed a single value when scales were taken, or one of a size below 1e-304; they were centred but not scaled.
     pub constant_columns: Vec<usize>,
     /// Whether the first rows are still being gathered, for scales and the fit that the stream starts from.
     pub warming_up: bool,

@@ -112,6 +112,10 @@ impl ScalarFamily for Linear {
         }
     }
 
+    fn noise_variance(&self, state: &Noise) -> f64 {
+        state.rate / state.shape
+    }
+
     /// `a = a₀ + Σ(a_k − a₀)`, `b = b₀ + Σ(b_k − b₀) + ½·spread`.
     fn merge(&self, states: &[&Noise], spread: f64) -> Noise {
         let mut merged = self.initial();

@@ -47,7 +47,8 @@ macro_rules! front_door {
             /// shard costs some `p³` flops for `p` weights.
             ///
             /// # Errors
-            /// [`ModelError::Unlike`] naming the shard and what differs; `NotPositiveDefinite`. The model is then as it was.
+            /// [`ModelError::Unlike`] naming the shard and what differs; `NotPositiveDefinite`; `ThinShards` where diagonal beliefs of too few
+            /// rows each would leave the weights near the prior, see [`vi_core::merge::pull()`]. The model is then as it was.
             pub fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {
                 let others: Vec<_> = others.iter().map(|other| &other.engine).collect();
                 self.engine.merge(&others)

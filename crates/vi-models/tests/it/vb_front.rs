@@ -130,7 +130,15 @@ fn saved_and_read_models_predict_the_same_bits() {
 fn a_damaged_store_is_an_error() {
     let x = rows(5, 10, 2);
     let model = VbLinear::fit(&x, 2, &numbers(&x, 2), VbLinearSettings::default()).unwrap();
-    let stored: serde_json::Value = serde_json::to_value(&model).unwrap();
+    let mut stored: serde_json::Value = serde_json::to_value(&model).unwrap();
+    *stored.pointer_mut("/fit/weights/mean/0").unwrap() = serde_json::json!(1.0);
+    let error = serde_json::from_value::<VbLinear>(stored.clone()).unwrap_err().to_string();
+    assert!(error.contains("checksum"), "{error}");
+    stored["seal"]["format"] = serde_json::json!(2);
+    let error = serde_json::from_value::<VbLinear>(stored.clone()).unwrap_err().to_string();
+    assert!(error.contains("version 2"), "{error}");
+    // The other checks alone.
+    stored["seal"] = serde_json::json!({ "format": 1, "checksum": null });
     let damage = |path: &str, value: serde_json::Value| {
         let mut damaged = stored.clone();
         *damaged.pointer_mut(path).unwrap() = value;
@@ -153,7 +161,8 @@ fn a_damaged_store_is_an_error() {
     assert!(damage("/rows", serde_json::json!(0)).is_err());
 
     let model = VbLogit::fit(&x, 2, &classes(&x, 2), VbLogitSettings::default()).unwrap();
-    let stored = serde_json::to_value(&model).unwrap();
+    let mut stored = serde_json::to_value(&model).unwrap();
+    stored["seal"]["checksum"] = serde_json::Value::Null;
     for (path, value) in [
         ("/scaling/centres", empty.clone()),
         ("/scaling/scales/0", serde_json::json!(-2.0)),

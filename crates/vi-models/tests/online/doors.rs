@@ -1,5 +1,6 @@
 //! What is refused, and that nothing has changed then.
 
+use rand_chacha::rand_core::SeedableRng;
 use vi_core::Error;
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, Probit, Trials};
@@ -174,6 +175,32 @@ fn inputs_of_any_size_are_scaled_and_errors_blame_the_new_row() {
         // Rounding of each product by the unit and of 80 updates.
         assert!((p.probability - q.probability).abs() < 80.0 * 16.0 * f64::EPSILON, "{unit:e}");
     }
+}
+
+/// A column whose weight no float holds counts as constant; nothing that is read is infinite.
+#[test]
+fn a_column_of_the_smallest_floats_is_constant() {
+    let (rows, labels) = stream(80, 71);
+    let tiny: Vec<f64> = rows.chunks(3).flat_map(|x| [x[0], x[1] * 1e-310, x[2]]).collect();
+    let numbers: Vec<f64> = rows.chunks(3).map(|x| 1e150 * (x[0] + x[2])).collect();
+    let mut logistic = OnlineLogistic::new(3).unwrap();
+    logistic.update_batch(&tiny, &labels).unwrap();
+    let mut linear = OnlineLinear::new(3).unwrap();
+    linear.update_batch(&tiny, &numbers).unwrap();
+    let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(3);
+    let (drawn, seen) = (logistic.sample(rng).unwrap(), linear.sample(rng).unwrap());
+    for draw in [logistic.weights(), drawn, linear.weights(), seen] {
+        assert!(draw.weights.iter().chain([&draw.intercept]).all(|weight| weight.is_finite()), "{draw:?}");
+        assert!(draw.score(&tiny[..3]).unwrap().is_finite(), "{draw:?}");
+    }
+    assert_eq!((logistic.info().constant_columns, linear.info().constant_columns), (vec![1], vec![1]));
+    assert!(logistic.weight(1).unwrap().mean().is_finite());
+
+    let scales = vec![1.0, 1e-310, 1.0];
+    let given = Standardise::Fixed { centres: vec![0.0; 3], scales };
+    let settings = OnlineSettings { standardise: given, ..OnlineSettings::default() };
+    let error = core(OnlineLogistic::with_settings(3, settings).unwrap_err());
+    assert!(matches!(error, Error::Entry { argument: "scales", index: 1, .. }), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Linear models: the conjugate posterior.
 
-use vi_models::ModelError;
 use vi_models::online::{BeliefKind, Observation, OnlineLinear, OnlineSettings, PriorScale, Standardise};
+use vi_models::{CoreError, ModelError};
 
 use crate::numbers;
 
@@ -225,4 +225,74 @@ fn combinations_of_weights_have_the_conjugate_covariance() {
     let weights = model.weights().weights;
     assert!((both.mean() - (weights[0] - 3.0 * weights[1])).abs() < 16.0 * f64::EPSILON * (1.0 + both.mean().abs()));
     assert!(model.covariance(0, 2).is_err() && model.combination(&[1.0]).is_err());
+}
+
+/// `n` rows of `d` numbers without correlations, every weight 1, and a little noise.
+fn ones(d: usize, n: usize) -> (Vec<f64>, Vec<f64>) {
+    // Multiples of the roots of primes modulo 1.
+    let primes = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0];
+    let number = |t: usize, j: usize| ((t as f64 + 1.0) * f64::sqrt(primes[j]) * 7.3).rem_euclid(1.0) * 3.4 - 1.7;
+    let rows: Vec<f64> = (0..n).flat_map(|t| (0..d).map(move |j| number(t, j))).collect();
+    let labels = rows.chunks(d).enumerate().map(|(t, x)| x.iter().sum::<f64>() + 0.1 * number(t, d)).collect();
+    (rows, labels)
+}
+
+/// A hundred shards of three rows: the weights would stay where the prior has them. With a full covariance the same shards
+/// are the whole.
+#[test]
+fn many_small_diagonal_shards_are_refused_and_full_ones_are_the_whole() {
+    let (d, n, count) = (8, 3, 100);
+    let (rows, labels) = ones(d, n * count);
+    let made = |belief| {
+        let settings = OnlineSettings {
+            belief,
+            prior_scale: PriorScale::Given(10.0),
+            intercept: false,
+            standardise: Standardise::Never,
+            ..OnlineLinear::default_settings()
+        };
+        OnlineLinear::with_settings(d, settings, 1e-2, 1e-4).unwrap()
+    };
+    let learned = |belief, n: usize| -> Vec<OnlineLinear> {
+        let each = rows.chunks(n * d).zip(labels.chunks(n));
+        each.map(|(rows, labels)| {
+            let mut model = made(belief);
+            model.update_batch(rows, labels).unwrap();
+            model
+        })
+        .collect()
+    };
+    let merged = |mut shards: Vec<OnlineLinear>| {
+        let others = shards.split_off(1);
+        let first = &mut shards[0];
+        let before = serde_json::to_string(first).unwrap();
+        let answer = first.merge(&others.iter().collect::<Vec<_>>());
+        assert!(answer.is_ok() || serde_json::to_string(first).unwrap() == before);
+        answer.map(|()| first.clone())
+    };
+    let refused = merged(learned(BeliefKind::Diagonal, n)).unwrap_err();
+    let ModelError::Core(CoreError::ThinShards { deviations, share }) = refused else { panic!("{refused}") };
+    assert!(deviations > 10.0 && (0.2..1.0).contains(&share), "{deviations} {share}");
+    let text = refused.to_string();
+    assert!(text.contains("more rows") && text.contains("full or square-root"), "{text}");
+
+    // One after another is no way around it, and a document remembers.
+    let shards = learned(BeliefKind::Diagonal, n);
+    let mut model = made(BeliefKind::Diagonal);
+    let stopped = shards.iter().position(|shard| {
+        model = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
+        model.merge(&[shard]).is_err()
+    });
+    assert!(stopped.is_some_and(|at| at < 20), "{stopped:?}");
+
+    // Full shards are exact, and diagonal ones of enough rows near enough.
+    let mut whole = made(BeliefKind::Full);
+    whole.update_batch(&rows, &labels).unwrap();
+    let full = merged(learned(BeliefKind::Full, n)).unwrap();
+    for (a, b) in full.weights().weights.iter().zip(whole.weights().weights) {
+        // 100 inversions of matrices of condition 1e5 at most.
+        assert!((a - b).abs() < 100.0 * 1e5 * f64::EPSILON, "{a} {b}");
+    }
+    let long = learned(BeliefKind::Diagonal, n * count);
+    assert!(merged(long).is_ok());
 }

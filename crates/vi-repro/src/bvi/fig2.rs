@@ -70,6 +70,7 @@ pub(super) struct Answer {
     slug: &'static str,
     style: Style,
     q: GaussianMixture,
+    covariance: Mat<f64>,
     pub(super) kl: Estimate,
     /// Largest error of a mean, in posterior standard deviations.
     mean_error: f64,
@@ -127,7 +128,8 @@ impl Study {
         ctx.step(REFITTED_LABEL);
         let mut answers = Vec::new();
         for (label, slug, style, q) in found {
-            let (mean, covariance) = (q.mean(), q.covariance());
+            let mean = q.mean();
+            let covariance = q.covariance().map_err(|e| computation("a covariance", &e))?;
             // One Gaussian's divergence is a sum of one-dimensional integrals; a mixture's is sampled.
             let kl = if q.weights().iter().filter(|w| **w > 1e-12).count() == 1 {
                 let gaussian = DenseGaussian::new(&mean, covariance.as_ref()).map_err(core)?;
@@ -150,6 +152,7 @@ impl Study {
                 sd_error: worst(&|j| (covariance[(j, j)].sqrt() / truth.sd(j) - 1.0).abs()),
                 covariance_error: worst(&|i| (0..i).map(|j| pair(i, j)).fold(0.0, f64::max)),
                 q,
+                covariance,
             });
         }
         Ok(Self { truth, answers })
@@ -167,7 +170,7 @@ impl Study {
         let mut panel = Panel::new(title, Axis::linear("truth").range(low, high), Axis::linear("estimate"))
             .line_marked(&[low, high], &[low, high], Style::solid(GREY).dash(Dash::Dotted), 0, "estimate = truth");
         for answer in &self.answers {
-            let values = pick(&answer.q.mean(), &answer.q.covariance());
+            let values = pick(&answer.q.mean(), &answer.covariance);
             panel = panel.points(&truth, &values, answer.style, 4.5, answer.label);
         }
         panel
@@ -178,17 +181,17 @@ impl Study {
             "",
             &["quantity", "i", "j", "truth", "printed", "mean_field", "full_rank", "greedy", "refitted"],
         );
-        let mut push = |quantity: &str, i: usize, j: usize, truth: f64, value: &dyn Fn(&GaussianMixture) -> f64| {
+        let mut push = |quantity: &str, i: usize, j: usize, truth: f64, value: &dyn Fn(&Answer) -> f64| {
             let mut row = vec![quantity.to_owned(), i.to_string(), j.to_string(), cell(truth)];
-            row.extend(self.answers.iter().map(|answer| cell(value(&answer.q))));
+            row.extend(self.answers.iter().map(|answer| cell(value(answer))));
             table.push(row)
         };
         for i in 0..D {
-            push("mean", i, 0, self.truth.mean[i], &|q| q.mean()[i])?;
+            push("mean", i, 0, self.truth.mean[i], &|answer| answer.q.mean()[i])?;
         }
         for i in 0..D {
             for j in 0..=i {
-                push("covariance", i, j, self.truth.covariance[(i, j)], &|q| q.covariance()[(i, j)])?;
+                push("covariance", i, j, self.truth.covariance[(i, j)], &|answer| answer.covariance[(i, j)])?;
             }
         }
         Ok(table)
@@ -217,13 +220,13 @@ pub(super) fn nodal(ctx: &Context) -> Result<Outcome, ReproError> {
     let study = Study::shared(ctx)?;
     let (printed, mean_field) = (study.of("printed"), study.of("mean_field"));
     let (greedy, refitted, full_rank) = (study.of("greedy"), study.of("refitted"), study.of("full_rank"));
-    let variance = |answer: &Answer, i: usize| answer.q.covariance()[(i, i)];
+    let variance = |answer: &Answer, i: usize| answer.covariance[(i, i)];
     let closer = |i: usize| {
         let truth = study.truth.covariance[(i, i)];
         (variance(printed, i) - truth).abs() < (variance(mean_field, i) - truth).abs()
     };
     let pairs: Vec<(usize, usize)> = (0..D).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
-    let estimate = printed.q.covariance();
+    let estimate = &printed.covariance;
     let nearer = pairs.iter().filter(|(i, j)| {
         let truth = study.truth.covariance[(*i, *j)];
         (estimate[(*i, *j)] - truth).abs() < truth.abs()

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use vi_core::checkpoint::Seal;
 
 use super::{GlmSettings, Mixture, Prior};
 use crate::basis::{Basis, Bound};
@@ -37,9 +39,11 @@ use crate::{RevrandError, check, lanes};
 /// assert!(predicted.iter().zip(&y).all(|(p, y)| (p - y).abs() < 0.3));
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Stored<B, L>")]
-#[serde(bound(deserialize = "B: Basis + Deserialize<'de>, L: GlmLikelihood + Deserialize<'de>"))]
+#[serde(bound(
+    deserialize = "B: Basis + Serialize + Deserialize<'de>, L: GlmLikelihood + Serialize + Deserialize<'de>"
+))]
 pub struct Glm<B, L> {
     pub(super) basis: B,
     pub(super) likelihood: L,
@@ -50,7 +54,6 @@ pub struct Glm<B, L> {
     /// Fixed draws, once made; empty before.
     pub(super) normals: Vec<f64>,
     /// Follows from `free`.
-    #[serde(skip_serializing)]
     pub(super) known: Known,
 }
 
@@ -253,8 +256,10 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
 }
 
 /// The stored form.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Stored<B, L> {
+    seal: Seal,
     basis: B,
     likelihood: L,
     settings: GlmSettings,
@@ -263,11 +268,28 @@ struct Stored<B, L> {
     normals: Vec<f64>,
 }
 
-impl<B: Basis, L: GlmLikelihood> TryFrom<Stored<B, L>> for Glm<B, L> {
+impl<B: Serialize, L: Serialize> Serialize for Glm<B, L> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stored = Stored {
+            seal: Seal::default(),
+            basis: &self.basis,
+            likelihood: &self.likelihood,
+            settings: self.settings.clone(),
+            descent: self.descent.clone(),
+            free: self.free.clone(),
+            normals: self.normals.clone(),
+        };
+        stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
+        stored.serialize(serializer)
+    }
+}
+
+impl<B: Basis + Serialize, L: GlmLikelihood + Serialize> TryFrom<Stored<B, L>> for Glm<B, L> {
     type Error = RevrandError;
 
-    fn try_from(stored: Stored<B, L>) -> Result<Self, RevrandError> {
-        let Stored { basis, mut likelihood, settings, descent, free, normals } = stored;
+    fn try_from(mut stored: Stored<B, L>) -> Result<Self, RevrandError> {
+        std::mem::take(&mut stored.seal).check(&stored)?;
+        let Stored { basis, mut likelihood, settings, descent, free, normals, .. } = stored;
         settings.check()?;
         let mut known = Known::start(&basis, &likelihood, settings.components)?;
         settings.check_room(basis.width())?;

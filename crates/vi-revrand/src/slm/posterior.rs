@@ -1,6 +1,8 @@
 //! The posterior over the weights, and what it predicts.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use vi_core::checkpoint::Seal;
 use vi_core::special::LN_2PI;
 use vi_core::{Error, GaussianLikelihood, Projection};
 use vi_linalg::faer::{Mat, MatRef, Par};
@@ -34,9 +36,9 @@ const TILE: usize = 256;
 /// assert!(at.predictive_variance > 1e-4);
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "SlmWire<B>", into = "SlmWire<B>")]
-#[serde(bound(serialize = "B: Basis + Clone + Serialize", deserialize = "B: Basis + Deserialize<'de>"))]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "SlmWire<B>")]
+#[serde(bound(deserialize = "B: Basis + Serialize + Deserialize<'de>"))]
 pub struct Slm<B = Composed> {
     basis: B,
     hyper: Hyperparameters,
@@ -51,7 +53,9 @@ pub struct Slm<B = Composed> {
 
 /// The stored form; `√λ` follows from the rest.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SlmWire<B> {
+    seal: Seal,
     basis: B,
     hyper: Hyperparameters,
     z: Vec<f64>,
@@ -60,11 +64,12 @@ struct SlmWire<B> {
     log_marginal_likelihood: f64,
 }
 
-impl<B: Basis> TryFrom<SlmWire<B>> for Slm<B> {
+impl<B: Basis + Serialize> TryFrom<SlmWire<B>> for Slm<B> {
     type Error = RevrandError;
 
-    fn try_from(wire: SlmWire<B>) -> Result<Self, RevrandError> {
-        let SlmWire { basis, hyper, z, factor, log_marginal_likelihood } = wire;
+    fn try_from(mut wire: SlmWire<B>) -> Result<Self, RevrandError> {
+        std::mem::take(&mut wire.seal).check(&wire)?;
+        let SlmWire { basis, hyper, z, factor, log_marginal_likelihood, .. } = wire;
         let roots = hyper.checked_roots(&basis)?;
         check::length("z", roots.len(), z.len())?;
         check::finite("z", &z)?;
@@ -74,10 +79,18 @@ impl<B: Basis> TryFrom<SlmWire<B>> for Slm<B> {
     }
 }
 
-impl<B> From<Slm<B>> for SlmWire<B> {
-    fn from(model: Slm<B>) -> Self {
-        let Slm { basis, hyper, z, factor, log_marginal_likelihood, .. } = model;
-        Self { basis, hyper, z, factor: factor.into_factor(), log_marginal_likelihood }
+impl<B: Serialize> Serialize for Slm<B> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut wire = SlmWire {
+            seal: Seal::default(),
+            basis: &self.basis,
+            hyper: self.hyper.clone(),
+            z: self.z.clone(),
+            factor: self.factor.factor().to_owned(),
+            log_marginal_likelihood: self.log_marginal_likelihood,
+        };
+        wire.seal = Seal::of(&wire).map_err(S::Error::custom)?;
+        wire.serialize(serializer)
     }
 }
 

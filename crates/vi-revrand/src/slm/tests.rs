@@ -234,9 +234,15 @@ fn stored_models_predict_the_same_bits() {
     assert_eq!(again.predict(x.as_ref(), Par::Seq), model.predict(x.as_ref(), Par::Seq));
     let text = serde_json::to_string(&model).unwrap();
     assert_eq!(serde_json::from_str::<Slm>(&text).unwrap(), model);
-    let tampered = text.replacen("\"noise_variance\":0.2", "\"noise_variance\":-0.2", 1);
-    assert_ne!(tampered, text);
-    assert!(serde_json::from_str::<Slm>(&tampered).is_err());
+    let changed = text.replacen("\"noise_variance\":0.2", "\"noise_variance\":0.25", 1);
+    let error = serde_json::from_str::<Slm>(&changed).unwrap_err().to_string();
+    assert!(error.contains("checksum"), "{error}");
+    // Without the checksum on the other checks alone.
+    let mut value = serde_json::to_value(&model).unwrap();
+    value["seal"]["checksum"] = serde_json::Value::Null;
+    assert_eq!(serde_json::from_value::<Slm>(value.clone()).unwrap(), model);
+    *value.pointer_mut("/hyper/noise_variance").unwrap() = serde_json::json!(-0.2);
+    assert!(serde_json::from_value::<Slm>(value).is_err());
 }
 
 #[test]

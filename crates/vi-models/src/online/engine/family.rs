@@ -103,6 +103,11 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// Forgets what is beside the weights.
     fn forget(&self, _state: &mut Self::State, _memory: Memory) {}
 
+    /// The variance in whose units a belief's covariance is: 1, or the noise's where that is learned.
+    fn noise_variance(&self, _state: &Self::State) -> f64 {
+        1.0
+    }
+
     /// Brings the states of shards together; `spread = Σ_k μ_kᵀΛ_kμ_k − μᵀΛμ`, the prior mean being 0.
     fn merge(&self, _states: &[&Self::State], _spread: f64) -> Self::State {
         self.initial()

@@ -113,6 +113,11 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     /// Forgets what is beside the weights.
     fn forget(&self, _state: &mut Self::State, _memory: Memory) {}
 
+    /// See [`Family::noise_variance`].
+    fn noise_variance(&self, _state: &Self::State) -> f64 {
+        1.0
+    }
+
     /// Brings the states of shards together; see [`Family::merge`].
     fn merge(&self, _states: &[&Self::State], _spread: f64) -> Self::State {
         self.initial()
@@ -235,6 +240,10 @@ impl<F: ScalarFamily> Family for F {
 
     fn forget(&self, state: &mut Self::State, memory: Memory) {
         ScalarFamily::forget(self, state, memory);
+    }
+
+    fn noise_variance(&self, state: &Self::State) -> f64 {
+        ScalarFamily::noise_variance(self, state)
     }
 
     fn merge(&self, states: &[&Self::State], spread: f64) -> Self::State {

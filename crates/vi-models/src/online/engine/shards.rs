@@ -1,5 +1,6 @@
 //! Posteriors of shards brought together.
 
+use vi_core::merge::{Part, Pull};
 use vi_core::{Belief, Error};
 
 use super::family::Family;
@@ -17,7 +18,9 @@ impl<F: Family> Engine<F> {
         }
         let shards: Vec<Vec<Member<F::State>>> =
             others.iter().map(|other| other.members_at(&self.members)).collect::<Result<_, _>>()?;
+        let engines = || std::iter::once(&*self).chain(others.iter().copied());
         let mut members = Vec::with_capacity(self.members.len());
+        let mut pulls = Vec::with_capacity(self.members.len());
         for (m, own) in self.members.iter().enumerate() {
             let prior = self.family.prior(&self.settings, own.prior_scale, self.design.columns())?;
             let parts: Vec<&Member<F::State>> =
@@ -26,6 +29,14 @@ impl<F: Family> Engine<F> {
             let belief = AnyBelief::merge(&prior, &beliefs)?;
             let spread = spread(&prior, &beliefs, belief.mean())?;
             let states: Vec<&F::State> = parts.iter().map(|part| &part.state).collect();
+            let counted: Vec<Part<'_, AnyBelief>> = beliefs
+                .iter()
+                .zip(engines())
+                .map(|(&belief, of)| Part { belief, rows: of.observations as f64, runs: of.runs as f64 })
+                .collect();
+            // The noise as the shards saw it: what they disagree about is what is asked for.
+            let noise = self.family.noise_variance(&self.family.merge(&states, 0.0));
+            pulls.push(AnyBelief::pull(&prior, &belief, &counted).in_units_of(noise));
             members.push(Member {
                 prior_scale: own.prior_scale,
                 belief,
@@ -34,11 +45,14 @@ impl<F: Family> Engine<F> {
                 log_mass: own.log_mass,
             });
         }
+        check_pulls(&members, &pulls)?;
+        let runs =
+            engines().filter(|of| of.observations > 0).fold(0, |sum: u64, of| sum.saturating_add(of.runs)).max(1);
         let evidence = self.evidence() + others.iter().map(|other| other.evidence()).sum::<f64>();
         if normalise(&mut members).is_some() {
             self.base = evidence;
         }
-        (self.members, self.diagnosis) = (members, None);
+        (self.members, self.runs, self.diagnosis) = (members, runs, None);
         for other in others {
             self.observations = self.observations.saturating_add(other.observations);
             self.rows.extend(other.rows.iter().cloned());
@@ -78,6 +92,20 @@ impl<F: Family> Engine<F> {
             Ok(())
         }
     }
+}
+
+/// Refuses a merge that leaves the answers near the prior: those of the prior scale that counts most.
+///
+/// # Errors
+/// [`Error::ThinShards`].
+fn check_pulls<S>(members: &[Member<S>], pulls: &[Pull]) -> Result<(), Error> {
+    let mut most = (f64::NEG_INFINITY, Pull::default());
+    for (member, pull) in members.iter().zip(pulls) {
+        if member.log_weight() > most.0 {
+            most = (member.log_weight(), *pull);
+        }
+    }
+    most.1.check()
 }
 
 /// `Σ_k μ_kᵀΛ_kμ_k − μᵀΛμ = Σ_k (μ_k−μ)ᵀΛ_k(μ_k−μ) − (K−1)·μᵀΛ₀μ`, for `Λ = Λ₀ + Σ(Λ_k−Λ₀)`, `Λμ = ΣΛ_kμ_k`.

@@ -134,7 +134,7 @@ impl<F: Family> Engine<F> {
         if self.family.standardises_labels() {
             design.target = Target::of(self.rows.iter().map(|kept| &kept.observed), intercept)?;
         }
-        Ok(design)
+        Ok(design.without_tiny_columns())
     }
 
     /// The members of all kept rows, from the prior one by one.

@@ -31,6 +31,18 @@ pub(in crate::online) struct EngineWire<F: Family> {
     rows: Vec<Kept>,
     observations: u64,
     refined: u64,
+    /// Left out where it is 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    runs: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_one(runs: &u64) -> bool {
+    *runs == 1
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -68,6 +80,7 @@ impl<F: Family> Engine<F> {
             rows: self.rows.clone(),
             observations: self.observations,
             refined: self.refined,
+            runs: self.runs,
         };
         wire.seal = Seal::of(&wire)?;
         Ok(wire)
@@ -75,7 +88,7 @@ impl<F: Family> Engine<F> {
 
     pub(in crate::online) fn from_wire(mut wire: EngineWire<F>) -> Result<Self, ModelError> {
         std::mem::take(&mut wire.seal).check(&wire)?;
-        let (observations, refined) = (wire.observations, wire.refined);
+        let (observations, refined, runs) = (wire.observations, wire.refined, wire.runs);
         let EngineWire { settings, family, design, fixed, members, base, next_place, rows, .. } = wire;
         let weights = check_size(design.inputs, &family, &settings)?;
         settings.check(design.inputs)?;
@@ -87,6 +100,9 @@ impl<F: Family> Engine<F> {
         check_rows(&settings, weights, fixed, rows.len(), observations, refined)?;
         check_scales(&settings, &bank_scales(&settings, &family)?, &members)?;
         finite("base of the evidence", base)?;
+        if runs == 0 || runs > observations.max(1) {
+            return Err(ModelError::Unlike { shard: 0, what: "number of merged runs" });
+        }
         let members = members
             .into_iter()
             .map(|MemberWire { prior_scale, belief, state, evidence, log_mass }| {
@@ -116,6 +132,7 @@ impl<F: Family> Engine<F> {
             next_place,
             rows,
             observations,
+            runs,
             refined,
             diagnosis: None,
             refused: 0,

@@ -56,7 +56,7 @@ impl Default for VbLinearSettings {
 /// println!("{}", model.info().advice);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "super::stored::StoredLinear")]
 pub struct VbLinear {
     pub(super) settings: VbLinearSettings,

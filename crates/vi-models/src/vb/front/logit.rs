@@ -70,7 +70,7 @@ impl VbLogitSettings {
 /// println!("{}", model.info().advice);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "super::stored::StoredLogit")]
 pub struct VbLogit {
     pub(super) settings: VbLogitSettings,

@@ -51,7 +51,7 @@ impl Default for VbSparseSettings {
 /// assert!(predicted[0].interval(0.9)?.contains(y[0]));
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "super::stored::StoredSparse")]
 pub struct VbSparse {
     pub(super) settings: VbSparseSettings,

@@ -1,14 +1,18 @@
-//! The stored forms of the front door's models, checked when read.
+//! The stored forms of the front door's models, sealed, and checked when read.
 
-use serde::Deserialize;
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use vi_core::checkpoint::Seal;
 
 use super::scaling::Scaling;
 use super::{FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
 use crate::vb::{LinearFit, LogitFit, SparseFit};
 use crate::{ModelError, check};
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct StoredLinear {
+    seal: Seal,
     settings: VbLinearSettings,
     rows: usize,
     scaling: Scaling,
@@ -20,8 +24,9 @@ pub(super) struct StoredLinear {
 impl TryFrom<StoredLinear> for VbLinear {
     type Error = ModelError;
 
-    fn try_from(stored: StoredLinear) -> Result<Self, ModelError> {
-        let StoredLinear { settings, rows, scaling, target, fit, info } = stored;
+    fn try_from(mut stored: StoredLinear) -> Result<Self, ModelError> {
+        std::mem::take(&mut stored.seal).check(&stored)?;
+        let StoredLinear { settings, rows, scaling, target, fit, info, .. } = stored;
         let columns = fit.weights().dim();
         scaling.check(columns)?;
         target.check(1)?;
@@ -31,8 +36,10 @@ impl TryFrom<StoredLinear> for VbLinear {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct StoredSparse {
+    seal: Seal,
     settings: VbSparseSettings,
     rows: usize,
     scaling: Scaling,
@@ -44,8 +51,9 @@ pub(super) struct StoredSparse {
 impl TryFrom<StoredSparse> for VbSparse {
     type Error = ModelError;
 
-    fn try_from(stored: StoredSparse) -> Result<Self, ModelError> {
-        let StoredSparse { settings, rows, scaling, target, fit, info } = stored;
+    fn try_from(mut stored: StoredSparse) -> Result<Self, ModelError> {
+        std::mem::take(&mut stored.seal).check(&stored)?;
+        let StoredSparse { settings, rows, scaling, target, fit, info, .. } = stored;
         scaling.check(fit.weights().dim())?;
         target.check(1)?;
         check::positive("rows", rows as f64)?;
@@ -53,8 +61,10 @@ impl TryFrom<StoredSparse> for VbSparse {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct StoredLogit {
+    seal: Seal,
     settings: VbLogitSettings,
     scaling: Scaling,
     fit: LogitFit,
@@ -64,8 +74,9 @@ pub(super) struct StoredLogit {
 impl TryFrom<StoredLogit> for VbLogit {
     type Error = ModelError;
 
-    fn try_from(stored: StoredLogit) -> Result<Self, ModelError> {
-        let StoredLogit { settings, scaling, fit, info } = stored;
+    fn try_from(mut stored: StoredLogit) -> Result<Self, ModelError> {
+        std::mem::take(&mut stored.seal).check(&stored)?;
+        let StoredLogit { settings, scaling, fit, info, .. } = stored;
         let columns = scaling.scales.len();
         scaling.check(columns)?;
         check::length("weights", columns + usize::from(settings.intercept), fit.weights().dim())?;
@@ -73,5 +84,51 @@ impl TryFrom<StoredLogit> for VbLogit {
             return Err(ModelError::Unlike { shard: 0, what: "fit and its settings" });
         }
         Ok(Self { settings, scaling, fit, info })
+    }
+}
+
+impl Serialize for VbLinear {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stored = StoredLinear {
+            seal: Seal::default(),
+            settings: self.settings,
+            rows: self.rows,
+            scaling: self.scaling.clone(),
+            target: self.target.clone(),
+            fit: self.fit.clone(),
+            info: self.info.clone(),
+        };
+        stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
+        stored.serialize(serializer)
+    }
+}
+
+impl Serialize for VbSparse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stored = StoredSparse {
+            seal: Seal::default(),
+            settings: self.settings,
+            rows: self.rows,
+            scaling: self.scaling.clone(),
+            target: self.target.clone(),
+            fit: self.fit.clone(),
+            info: self.info.clone(),
+        };
+        stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
+        stored.serialize(serializer)
+    }
+}
+
+impl Serialize for VbLogit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stored = StoredLogit {
+            seal: Seal::default(),
+            settings: self.settings,
+            scaling: self.scaling.clone(),
+            fit: self.fit.clone(),
+            info: self.info.clone(),
+        };
+        stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
+        stored.serialize(serializer)
     }
 }

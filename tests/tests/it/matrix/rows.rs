@@ -1,0 +1,370 @@
+//! Rows and labels.
+
+use std::fmt::Debug;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_core::batch::{self, BatchSettings};
+use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
+use vi_core::factor::{OnlineEm, OnlineSettings as EmSettings, RecursiveEm, RecursiveSettings, start_isotropic};
+use vi_core::hyper::{self, HyperSettings};
+use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
+use vi_core::refine::{self, RefineSettings};
+use vi_core::{
+    Belief, BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, GaussianLikelihood, GlmPosterior, Implicit,
+    LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, filter, kalman,
+};
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_models::laplace::{self, LaplaceSettings};
+use vi_models::linear::{self, NoiseScaled, NormalGamma};
+use vi_models::online::{Observation, OnlineSettings, Rows};
+use vi_models::prequential;
+use vi_models::softmax::{Softmax, SoftmaxRows, SoftmaxScratch};
+use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
+use vi_revrand::basis::{Basis, Linear};
+use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
+use vi_revrand::slm::{Hyperparameters, Slm};
+use vi_revrand::{Glm, GlmSettings};
+use vi_tests::hostile::AnyModel;
+
+use super::{Table, called};
+
+const HEAD: [&str; 7] =
+    ["NaN in a row", "∞ in a row", "NaN label", "label outside", "columns", "labels ≠ rows", "no rows"];
+
+/// Rows of numbers one after another, and their labels.
+struct Input {
+    x: Vec<f64>,
+    d: usize,
+    y: Vec<f64>,
+}
+
+impl Input {
+    /// Three rows of two numbers with labels that every family has.
+    fn good() -> Self {
+        Self { x: vec![1.0, 0.5, -0.3, 1.2, 0.7, -1.1], d: 2, y: vec![1.0, 0.0, 1.0] }
+    }
+
+    /// The kind `HEAD[kind]` of bad input, in row 1 where it is of a row; `outside` is a label that the family has not.
+    fn bad(kind: usize, outside: f64) -> Self {
+        let mut input = Self::good();
+        match kind {
+            0 => input.x[2] = f64::NAN,
+            1 => input.x[3] = f64::NEG_INFINITY,
+            2 => input.y[1] = f64::NAN,
+            3 => input.y[1] = outside,
+            4 => (input.d, input.x) = (3, vec![0.5; 9]),
+            5 => input.y.push(1.0),
+            _ => (input.x, input.y) = (Vec::new(), Vec::new()),
+        }
+        input
+    }
+
+    fn x(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.x, self.x.len() / self.d, self.d)
+    }
+
+    fn row(&self) -> &[f64] {
+        &self.x[self.d..2 * self.d]
+    }
+
+    fn label(&self) -> f64 {
+        self.y[1]
+    }
+}
+
+/// Which kinds an entry has.
+#[derive(Clone, Copy)]
+enum Takes {
+    /// Many rows with labels.
+    Rows,
+    /// Many rows with labels, any finite number.
+    RowsOfNumbers,
+    /// The same, and none at all is nothing to learn.
+    BatchOfNumbers,
+    /// One row with a label.
+    Row,
+    /// One row with any finite number.
+    RowOfNumber,
+    /// Many rows without labels.
+    Inputs,
+    /// One row without a label.
+    OneInput,
+}
+
+impl Takes {
+    fn kinds(self) -> &'static [usize] {
+        match self {
+            Self::Rows => &[0, 1, 2, 3, 4, 5, 6],
+            Self::RowsOfNumbers => &[0, 1, 2, 4, 5, 6],
+            Self::BatchOfNumbers => &[0, 1, 2, 4, 5],
+            Self::Row => &[0, 1, 2, 3, 4],
+            Self::RowOfNumber => &[0, 1, 2, 4],
+            Self::Inputs => &[0, 1, 4, 6],
+            Self::OneInput => &[0, 1, 4],
+        }
+    }
+}
+
+#[derive(Default)]
+struct Entries(Vec<(String, Vec<Option<String>>)>);
+
+impl Entries {
+    /// Calls with each kind of bad input and a fresh copy of `state`, which `shown` tells to the bit.
+    fn ask<S: Clone, T, E: Debug>(
+        &mut self,
+        name: &str,
+        takes: Takes,
+        (state, outside): (&S, f64),
+        shown: impl Fn(&S) -> Vec<u8>,
+        call: impl Fn(&mut S, &Input) -> Result<T, E>,
+    ) {
+        let before = shown(state);
+        let good = call(&mut state.clone(), &Input::good());
+        assert!(good.is_ok(), "{name}: {:?}", good.err());
+        let mut cells = vec![None; HEAD.len()];
+        for &kind in takes.kinds() {
+            let mut changed = state.clone();
+            let answer = call(&mut changed, &Input::bad(kind, outside));
+            assert!(shown(&changed) == before, "{name}, {}: changed", HEAD[kind]);
+            match answer {
+                Ok(_) => panic!("{name}, {}: taken", HEAD[kind]),
+                Err(error) => cells[kind] = Some(called(&error)),
+            }
+        }
+        self.0.push((name.to_owned(), cells));
+    }
+}
+
+fn bytes<C: Checkpoint>(state: &C) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    state.write_to(&mut bytes).unwrap();
+    bytes
+}
+
+fn nothing<S>(_: &S) -> Vec<u8> {
+    Vec::new()
+}
+
+const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
+
+fn filters<B: Belief + Checkpoint + Clone>(entries: &mut Entries, name: &str, prior: &B) {
+    let mut seen = prior.clone();
+    filter::step(&mut seen, &LOGIT, &[1.0, 2.0], 1.0, &mut filter::Scratch::default()).unwrap();
+    entries.ask(&format!("filter::step, {name}"), Takes::Row, (&seen, 2.0), bytes, |belief, input| {
+        filter::step(belief, &LOGIT, input.row(), input.label(), &mut filter::Scratch::default())
+    });
+    entries.ask(&format!("filter::run, {name}"), Takes::Rows, (&seen, 2.0), bytes, |belief, input| {
+        filter::run(belief, &LOGIT, input.x(), &input.y, |_, _, _| {})
+    });
+}
+
+fn blocks<B: BlockBelief + Checkpoint + Clone>(entries: &mut Entries, name: &str, prior: &B) {
+    entries.ask(&format!("block::run, {name}"), Takes::Rows, (prior, 2.0), bytes, |belief, input| {
+        let mut scratch = BlockScratch::new(belief, BlockSettings::new(2).unwrap());
+        block::run(belief, &LOGIT, input.x(), &input.y, &mut scratch, Par::Seq, |_, _, _| {})
+    });
+}
+
+fn core(entries: &mut Entries) {
+    let prior = DenseGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap();
+    let root = SquareRootGaussian::from_dense(&prior).unwrap();
+    let diagonal = DiagonalGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap();
+    filters(entries, "dense", &prior);
+    filters(entries, "square root", &root);
+    filters(entries, "diagonal", &diagonal);
+    blocks(entries, "dense", &prior);
+    blocks(entries, "square root", &root);
+    let low = LowRankGaussian::isotropic(&[0.1, -0.2], 2.0, LowRankSettings::blocked(1).unwrap()).unwrap();
+    entries.ask("LowRankGaussian::step", Takes::Row, (&low, 2.0), bytes, |belief, input| {
+        belief.step(&LOGIT, input.row(), input.label(), Par::Seq)
+    });
+    entries.ask("LowRankGaussian::run", Takes::Rows, (&low, 2.0), bytes, |belief, input| {
+        belief.run(&LOGIT, input.x(), &input.y, Par::Seq, |_, _, _| {})
+    });
+    entries.ask("LowRankGaussian::predict", Takes::OneInput, (&low, 2.0), bytes, |belief, input| {
+        belief.predict(input.row(), Par::Seq)
+    });
+    entries.ask("kalman::update", Takes::RowOfNumber, (&prior, 0.0), bytes, |belief, input| {
+        let (h, r) = (MatRef::from_row_major_slice(input.row(), 1, input.d), Mat::<f64>::identity(1, 1));
+        kalman::update(belief, h, &[input.label()], r.as_ref(), Par::Seq)
+    });
+    let logit = BernoulliLogit(Mixture8);
+    entries.ask("refine::first_pass", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
+        refine::first_pass(prior, &LOGIT, input.x(), &input.y, Par::Seq)
+    });
+    let good = Input::good();
+    let found = refine::first_pass(&prior, &LOGIT, good.x(), &good.y, Par::Seq).unwrap();
+    entries.ask(
+        "refine::refine",
+        Takes::Rows,
+        (&found, 2.0),
+        |found| bytes(&found.belief),
+        |found, input| refine::refine(&prior, found, input.x(), &input.y, &logit, &RefineSettings::default(), Par::Seq),
+    );
+    entries.ask(
+        "refine::leave_one_out",
+        Takes::Rows,
+        (&found, 2.0),
+        |found| bytes(&found.belief),
+        |found, input| refine::leave_one_out(found, input.x(), &input.y, &logit),
+    );
+    entries.ask("batch::optimum", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
+        batch::optimum(prior, prior, input.x(), &input.y, &logit, &BatchSettings::default(), Par::Seq)
+    });
+    entries.ask("hyper::learn_prior_scale", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
+        hyper::learn_prior_scale(prior, input.x(), &input.y, &logit, &HyperSettings::default(), Par::Seq)
+    });
+    entries.ask("hyper::learn_linear", Takes::RowsOfNumbers, (&prior, 0.0), bytes, |prior, input| {
+        hyper::learn_linear(prior, input.x(), &input.y, 0.5, &HyperSettings::default(), Par::Seq)
+    });
+    entries.ask("GlmPosterior::new", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
+        GlmPosterior::new(prior, input.x(), &input.y, logit).map(drop)
+    });
+    let start = start_isotropic(2, 1, 1.0, 0.1, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
+    let recursive = RecursiveEm::new(start.clone(), RecursiveSettings::default());
+    entries.ask("RecursiveEm::observe", Takes::OneInput, (&recursive, 0.0), bytes, |em, input| {
+        em.observe(input.row(), Par::Seq)
+    });
+    entries.ask("RecursiveEm::run", Takes::Inputs, (&recursive, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
+    let online = OnlineEm::new(start, EmSettings::default());
+    entries.ask("OnlineEm::observe", Takes::OneInput, (&online, 0.0), bytes, |em, input| {
+        em.observe(input.row(), Par::Seq)
+    });
+    entries.ask("OnlineEm::run", Takes::Inputs, (&online, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
+    let model = NonlinearModel::new(LinearMap::new(2, 1).unwrap(), Categorical::new(2).unwrap()).unwrap();
+    entries.ask("nonlinear::step", Takes::Row, (&low, 2.0), bytes, |belief, input| {
+        let (rng, settings) = (&mut ChaCha8Rng::seed_from_u64(1), NonlinearSettings::new(2).unwrap());
+        nonlinear::step(belief, &model, input.row(), &[input.label()], settings, rng, Par::Seq)
+    });
+}
+
+fn noise_scaled<B: NoiseScaled>(entries: &mut Entries, name: &str, prior: B) {
+    let model = NormalGamma::new(prior, 1.0, 0.5).unwrap();
+    entries.ask(&format!("NormalGamma::update, {name}"), Takes::RowOfNumber, (&model, 0.0), bytes, |model, input| {
+        model.update(input.row(), input.label(), &mut filter::Scratch::default())
+    });
+    entries.ask(&format!("NormalGamma::predict, {name}"), Takes::OneInput, (&model, 0.0), bytes, |model, input| {
+        model.predict(input.row())
+    });
+}
+
+fn models(entries: &mut Entries) {
+    let prior = DenseGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap();
+    noise_scaled(entries, "dense", prior.clone());
+    noise_scaled(entries, "square root", SquareRootGaussian::from_dense(&prior).unwrap());
+    noise_scaled(entries, "diagonal", DiagonalGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap());
+    let gamma = NormalGamma::new(prior.clone(), 1.0, 0.5).unwrap();
+    entries.ask("NormalGamma::update_batch", Takes::BatchOfNumbers, (&gamma, 0.0), bytes, |model, input| {
+        model.update_batch(input.x(), &input.y, Par::Seq)
+    });
+    let logit = BernoulliLogit(Mixture8);
+    entries.ask("laplace::fit", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
+        laplace::fit(prior, &logit, input.x(), &input.y, &LaplaceSettings::default())
+    });
+    entries.ask("prequential::run", Takes::Rows, (&prior, 2.0), bytes, |belief, input| {
+        prequential::run(belief, &LOGIT, &logit, input.x(), &input.y)
+    });
+    entries.ask("linear::fit", Takes::RowsOfNumbers, (&prior, 0.0), bytes, |prior, input| {
+        linear::fit(prior, GaussianLikelihood::new(0.5).unwrap(), input.x(), &input.y)
+    });
+    let (softmax, wide) = (Softmax::new(3).unwrap(), DenseGaussian::isotropic(&[0.0; 4], 1.0).unwrap());
+    entries.ask("Softmax::step", Takes::Row, (&wide, 3.0), bytes, |belief, input| {
+        softmax.step(belief, input.row(), input.label(), &mut SoftmaxScratch::new(&softmax, 2), Par::Seq)
+    });
+    entries.ask("Softmax::run", Takes::Rows, (&wide, 3.0), bytes, |belief, input| {
+        softmax.run(belief, SoftmaxRows::new(input.x(), &input.y), Par::Seq, |_, _, _| {})
+    });
+    entries.ask("Softmax::first_pass", Takes::Rows, (&wide, 3.0), bytes, |prior, input| {
+        softmax.first_pass(prior, SoftmaxRows::new(input.x(), &input.y), Par::Seq)
+    });
+    entries.ask("VbLinear::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
+        VbLinear::fit(&input.x, 2, &input.y, VbLinearSettings::default()).map(drop)
+    });
+    entries.ask("VbSparse::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
+        VbSparse::fit(&input.x, 2, &input.y, VbSparseSettings::default()).map(drop)
+    });
+    entries.ask("VbLogit::fit", Takes::Rows, (&(), 2.0), nothing, |(), input| {
+        VbLogit::fit(&input.x, 2, &input.y, VbLogitSettings::default()).map(drop)
+    });
+}
+
+/// Names of [`AnyModel`]'s families and a label that each has not.
+const FAMILIES: [(&str, Option<f64>); AnyModel::FAMILIES] = [
+    ("OnlineLogistic", Some(2.0)),
+    ("OnlineLinear", None),
+    ("OnlineGlm<Logit>", Some(2.0)),
+    ("OnlineGlm<Probit>", Some(-1.0)),
+    ("OnlineGlm<Trials>", Some(0.5)),
+    ("OnlineGlm<Counts>", Some(-1.0)),
+    ("OnlineGlm<SpreadCounts>", Some(1.5)),
+    ("OnlineSoftmax", Some(3.0)),
+];
+
+fn front_door(entries: &mut Entries) {
+    for (family, (name, outside)) in FAMILIES.into_iter().enumerate() {
+        let mut model = AnyModel::new(family, 2, OnlineSettings::default()).unwrap();
+        let good = Input::good();
+        for (row, &label) in good.x.chunks(2).zip(&good.y) {
+            model.update(Row::from(row), Observation::new(label)).unwrap();
+        }
+        let text = |model: &AnyModel| model.text().unwrap().into_bytes();
+        let (one, many, outside) = match outside {
+            Some(outside) => (Takes::Row, Takes::Rows, outside),
+            None => (Takes::RowOfNumber, Takes::RowsOfNumbers, 0.0),
+        };
+        entries.ask(&format!("{name}::update"), one, (&model, outside), text, |model, input| {
+            model.update(Row::from(input.row()), Observation::new(input.label()))
+        });
+        entries.ask(&format!("{name}::update_batch"), many, (&model, outside), text, |model, input| {
+            let observed: Vec<Observation> = input.y.iter().map(|&label| Observation::new(label)).collect();
+            model.update_batch(Rows::from(&input.x), &observed)
+        });
+        entries.ask(&format!("{name}::predict"), Takes::OneInput, (&model, outside), text, |model, input| {
+            model.predict(Row::from(input.row()), Observation::new(1.0), 0.0)
+        });
+    }
+}
+
+fn random_features(entries: &mut Entries) {
+    let basis = Linear::with_intercept(2).unwrap();
+    entries.ask("Basis::features", Takes::Inputs, (&(), 0.0), nothing, |(), input| {
+        basis.features(&[], input.x(), Par::Seq).map(drop)
+    });
+    let hyper = Hyperparameters { noise_variance: 0.1, prior_variances: vec![2.0], theta: vec![] };
+    entries.ask("Slm::new", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
+        Slm::new(basis.clone(), hyper.clone(), input.x(), &input.y, Par::Seq).map(drop)
+    });
+    let good = Input::good();
+    let slm = Slm::new(basis.clone(), hyper.clone(), good.x(), &good.y, Par::Seq).unwrap();
+    entries.ask("Slm::predict", Takes::Inputs, (&(), 0.0), nothing, |(), input| {
+        slm.predict(input.x(), Par::Seq).map(drop)
+    });
+    let rng = &mut ChaCha8Rng::seed_from_u64(1);
+    let settings = GlmSettings { steps: 2, batch: 2, ..GlmSettings::default() };
+    let counts = Glm::new(basis.clone(), Poisson(Rate::Exponential), settings.clone(), rng).unwrap();
+    let text = |model: &Glm<Linear, Poisson>| serde_json::to_vec(model).unwrap();
+    entries.ask("Glm::fit, counts", Takes::Rows, (&counts, -1.0), text, |model, input| {
+        let rows = vi_revrand::glm::Rows::new(input.x(), &input.y);
+        model.fit(rows, &mut ChaCha8Rng::seed_from_u64(2)).map(drop)
+    });
+    let labels = Glm::new(basis, Bernoulli, settings, rng).unwrap();
+    let text = |model: &Glm<Linear, Bernoulli>| serde_json::to_vec(model).unwrap();
+    entries.ask("Glm::fit, classes", Takes::Rows, (&labels, 2.0), text, |model, input| {
+        let rows = vi_revrand::glm::Rows::new(input.x(), &input.y);
+        model.fit(rows, &mut ChaCha8Rng::seed_from_u64(2)).map(drop)
+    });
+    entries.ask("Glm::predict", Takes::Inputs, (&labels, 2.0), text, |model, input| {
+        model.predict(input.x(), None, Par::Seq).map(drop)
+    });
+}
+
+pub(super) fn table() -> Table {
+    let mut entries = Entries::default();
+    core(&mut entries);
+    models(&mut entries);
+    front_door(&mut entries);
+    random_features(&mut entries);
+    let words = "Three rows of two numbers with labels; what is bad is in the second of them.";
+    Table { title: "Rows and labels", words, head: &HEAD, lines: entries.0 }
+}

@@ -1,0 +1,136 @@
+//! Priors and settings.
+
+use std::fmt::Debug;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_boost::{Component, GaussianMixture};
+use vi_core::block::BlockSettings;
+use vi_core::factor::start_isotropic;
+use vi_core::{
+    AdaptiveFading, DenseGaussian, DiagonalGaussian, Forgetting, GaussianLikelihood, LowRankGaussian, LowRankSettings,
+    Sites, SquareRootGaussian, implicit, quadrature,
+};
+use vi_linalg::faer::{Mat, MatRef};
+use vi_models::likelihood::{Binomial, NegativeBinomial, Poisson, StudentT};
+use vi_models::linear::NormalGamma;
+use vi_models::online::{Memory, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
+use vi_models::{Student, metrics};
+use vi_revrand::basis::{Kernel, LengthScale, RandomFourier};
+use vi_revrand::likelihood::Gaussian;
+
+use super::{Table, called};
+
+const HEAD: [&str; 4] = ["NaN", "∞", "−1", "0"];
+const VALUES: [f64; 4] = [f64::NAN, f64::INFINITY, -1.0, 0.0];
+
+#[derive(Default)]
+struct Entries(Vec<(String, Vec<Option<String>>)>);
+
+impl Entries {
+    /// What is said of each of the `VALUES` that `bad` names.
+    fn ask<T, E: Debug>(&mut self, name: &str, bad: &[usize], call: impl Fn(f64) -> Result<T, E>) {
+        assert!(call(0.5).is_ok(), "{name}: {:?}", call(0.5).err());
+        let answer = |kind: usize| match call(VALUES[kind]) {
+            Ok(_) => panic!("{name}, {}: taken", HEAD[kind]),
+            Err(error) => called(&error),
+        };
+        let cells = (0..HEAD.len()).map(|kind| bad.contains(&kind).then(|| answer(kind))).collect();
+        self.0.push((name.to_owned(), cells));
+    }
+}
+
+const ALL: &[usize] = &[0, 1, 2, 3];
+const NOT_FINITE: &[usize] = &[0, 1];
+const NEGATIVE: &[usize] = &[0, 1, 2];
+
+fn square(value: f64) -> Mat<f64> {
+    Mat::from_fn(2, 2, |i, j| if i == j { value } else { 0.0 })
+}
+
+fn online(settings: OnlineSettings) -> Result<OnlineLogistic, vi_models::ModelError> {
+    OnlineLogistic::with_settings(2, settings)
+}
+
+fn beliefs(entries: &mut Entries) {
+    let form = || LowRankSettings::blocked(1).unwrap();
+    entries.ask("DenseGaussian::isotropic: σ₀", ALL, |s| DenseGaussian::isotropic(&[0.0; 2], s));
+    entries.ask("DenseGaussian::isotropic: mean", NOT_FINITE, |m| DenseGaussian::isotropic(&[0.0, m], 1.0));
+    entries.ask("DenseGaussian::new: covariance", ALL, |v| DenseGaussian::new(&[0.0; 2], square(v).as_ref()));
+    entries.ask("SquareRootGaussian::isotropic: σ₀", ALL, |s| SquareRootGaussian::isotropic(&[0.0; 2], s));
+    entries.ask("DiagonalGaussian::isotropic: σ₀", ALL, |s| DiagonalGaussian::isotropic(&[0.0; 2], s));
+    entries.ask("LowRankGaussian::isotropic: σ₀", ALL, |s| LowRankGaussian::isotropic(&[0.0; 2], s, form()));
+    entries.ask("LowRankGaussian::new: variances", ALL, |v| LowRankGaussian::new(&[0.0; 2], &[1.0, v], form()));
+    entries.ask("GaussianLikelihood::new: variance", ALL, GaussianLikelihood::new);
+    entries.ask("Forgetting::fading: λ", ALL, Forgetting::<DenseGaussian>::fading);
+    entries.ask("AdaptiveFading::new: window", ALL, |w| AdaptiveFading::new(40.0 * w, 1.0));
+    entries.ask("Sites::new: slope", NOT_FINITE, |s| Sites::new(vec![s], vec![1.0]));
+    entries.ask("BlockSettings::new: rows", &[3], |rows| BlockSettings::new((2.0 * rows) as usize));
+    let rng = || ChaCha8Rng::seed_from_u64(1);
+    entries.ask("factor::start_isotropic: size", ALL, |s| start_isotropic(3, 1, s, 0.1, &mut rng()));
+    entries.ask("implicit::probit_root: ν", NEGATIVE, |nu| implicit::probit_root(1.0, 0.3, nu));
+    let logit = vi_core::BernoulliLogit(vi_core::Exact);
+    entries.ask("quadrature::tilted: ν", NEGATIVE, |nu| quadrature::tilted(&logit, 1.0, 0.3, nu));
+}
+
+fn models(entries: &mut Entries) {
+    let prior = DenseGaussian::isotropic(&[0.0; 2], 1.0).unwrap();
+    entries.ask("NormalGamma::new: shape", ALL, |a| NormalGamma::new(prior.clone(), a, 1.0));
+    entries.ask("NormalGamma::new: rate", ALL, |b| NormalGamma::new(prior.clone(), 1.0, b));
+    entries.ask("Poisson::new: exposure", ALL, Poisson::new);
+    entries.ask("NegativeBinomial::new: size", ALL, NegativeBinomial::new);
+    entries.ask("Binomial::new: trials", ALL, |n| Binomial::new(2.0 * n));
+    entries.ask("StudentT::new: degrees of freedom", ALL, |nu| StudentT::new(nu, 1.0));
+    entries.ask("Student::new: scale", ALL, |scale| Student::new(0.0, scale, 3.0));
+    entries.ask("metrics::brier_score: probability", NEGATIVE, |p| metrics::brier_score(&[0.2, p], &[0.0, 1.0]));
+    entries.ask("OnlineLinear::with_settings: shape", ALL, |a| {
+        OnlineLinear::with_settings(2, OnlineSettings::default(), a, 1.0)
+    });
+    entries.ask("OnlineSettings: prior scale", ALL, |s| {
+        online(OnlineSettings { prior_scale: PriorScale::Given(s), ..OnlineSettings::default() })
+    });
+    entries.ask("OnlineSettings: prior scales", ALL, |s| {
+        online(OnlineSettings { prior_scale: PriorScale::Among(vec![1.0, s]), ..OnlineSettings::default() })
+    });
+    entries.ask("OnlineSettings: intercept scale", ALL, |s| {
+        online(OnlineSettings { intercept_scale: s, ..OnlineSettings::default() })
+    });
+    entries.ask("OnlineSettings: memory", ALL, |m| {
+        online(OnlineSettings { memory: Memory::Fading(m), ..OnlineSettings::default() })
+    });
+    entries.ask("Standardise::Fixed: scales", ALL, |s| {
+        let standardise = Standardise::Fixed { centres: vec![0.0; 2], scales: vec![1.0, s] };
+        online(OnlineSettings { standardise, ..OnlineSettings::default() })
+    });
+    entries.ask("Standardise::Fixed: centres", NOT_FINITE, |c| {
+        let standardise = Standardise::Fixed { centres: vec![0.0, c], scales: vec![1.0; 2] };
+        online(OnlineSettings { standardise, ..OnlineSettings::default() })
+    });
+}
+
+fn mixtures_and_features(entries: &mut Entries) {
+    entries.ask("Component::full: covariance", ALL, |v| Component::full(&[0.0; 2], square(v).as_ref()));
+    entries.ask("Component::diagonal: variances", ALL, |v| Component::diagonal(&[0.0; 2], &[1.0, v]));
+    entries.ask("Component::diagonal: mean", NOT_FINITE, |m| Component::diagonal(&[0.0, m], &[1.0; 2]));
+    entries.ask("Component::isotropic: σ", ALL, |s| Component::isotropic(&[0.0; 2], s));
+    entries.ask("Component::low_rank: factor", NOT_FINITE, |v| {
+        Component::low_rank(&[0.0; 2], &[1.0; 2], MatRef::from_column_major_slice(&[1.0, v], 2, 1))
+    });
+    let one = || Component::diagonal(&[0.0], &[1.0]).unwrap();
+    entries.ask("GaussianMixture::new: weights", ALL, |w| GaussianMixture::new(vec![one(), one()], &[w, 0.5]));
+    let mixture = GaussianMixture::single(one());
+    entries.ask("GaussianMixture::log_density: point", NOT_FINITE, |x| mixture.log_density(&[x]));
+    entries.ask("likelihood::Gaussian::new: variance", ALL, Gaussian::new);
+    entries.ask("RandomFourier::new: length scale", ALL, |l| {
+        RandomFourier::new(Kernel::Rbf, 2, 3, LengthScale::Shared(l), &mut ChaCha8Rng::seed_from_u64(1))
+    });
+}
+
+pub(super) fn table() -> Table {
+    let mut entries = Entries::default();
+    beliefs(&mut entries);
+    models(&mut entries);
+    mixtures_and_features(&mut entries);
+    let words = "Priors, settings and single numbers. An empty cell: the value is a possible one.";
+    Table { title: "Priors and settings", words, head: &HEAD, lines: entries.0 }
+}
