@@ -1,16 +1,24 @@
 //! How a dense belief forgets.
 
-use super::Forget;
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, Par};
+use vi_linalg::kernels::{add_lower_product, symmetric_mul_vec};
+
+use super::{Forget, LARGEST_VARIANCE};
 use crate::Error;
-use crate::belief::{Belief, DenseGaussian};
+use crate::belief::{Belief, DenseGaussian, SquareRootGaussian, factor};
 use crate::check;
-use crate::theorems::NaturalParameters;
 
 impl Forget for DenseGaussian {
-    type Anchor = NaturalParameters;
+    type Anchor = SquareRootGaussian;
 
-    fn anchor(&self) -> Result<NaturalParameters, Error> {
-        NaturalParameters::of(self)
+    fn anchor(&self) -> Result<SquareRootGaussian, Error> {
+        SquareRootGaussian::from_dense(self)
+    }
+
+    fn can_fade(&self, lambda: f64) -> bool {
+        let p = self.covariance_lower();
+        (0..self.dim()).all(|i| p[(i, i)] <= LARGEST_VARIANCE * lambda)
     }
 
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
@@ -28,12 +36,33 @@ impl Forget for DenseGaussian {
         Ok(())
     }
 
-    fn return_towards(&mut self, anchor: &NaturalParameters, lambda: f64) -> Result<(), Error> {
-        let mut natural = NaturalParameters::of(self)?;
-        natural.mix(anchor, lambda);
-        let mixed = natural.to_belief()?;
-        check::finite("mean", mixed.mean())?;
-        *self = mixed;
+    /// With `P = LLᵀ`: `P ← L(λI + (1−λ)LᵀΛ₀L)⁻¹Lᵀ`. Where the belief is narrower than the prior everywhere, the eigenvalues of what is
+    /// inverted lie within `[λ, 1]`, so that collinear inputs cost no digits. Cost about `4d³`, and `d³` more for a prior that is not
+    /// diagonal.
+    fn return_towards(&mut self, anchor: &SquareRootGaussian, lambda: f64) -> Result<(), Error> {
+        let d = self.dim();
+        let root = self.cholesky()?.into_factor();
+        let lower = Mat::from_fn(d, d, |i, j| if i >= j { root[(i, j)] } else { 0.0 });
+        let whitened = whitened_by(anchor, &lower);
+        let mut inner = Mat::<f64>::zeros(d, d);
+        add_lower_product(inner.as_mut(), whitened.transpose(), whitened.as_ref(), Par::Seq);
+        let inner = Mat::from_fn(d, d, |i, j| {
+            let own = if i == j { lambda } else { 0.0 };
+            if i >= j { own + (1.0 - lambda) * inner[(i, j)] } else { 0.0 }
+        });
+        let inner = factor("covariance in units of the prior", inner.as_ref())?;
+        let mut half = lower.transpose().to_owned();
+        vi_linalg::cholesky::solve_lower_in_place(inner.factor(), half.as_mut(), Par::Seq);
+        let mut covariance = Mat::<f64>::zeros(d, d);
+        add_lower_product(covariance.as_mut(), half.transpose(), half.as_ref(), Par::Seq);
+        for i in 0..d {
+            check_variance(i, covariance[(i, i)])?;
+        }
+        let mut moved = vec![0.0; d];
+        symmetric_mul_vec(&mut moved, covariance.as_ref(), &pull(anchor, self.mean(), 1.0 - lambda));
+        let mean: Vec<f64> = self.mean().iter().zip(&moved).map(|(mean, moved)| mean + moved).collect();
+        check::finite("mean", &mean)?;
+        *self = Self::from_parts(mean, covariance);
         Ok(())
     }
 
@@ -47,6 +76,31 @@ impl Forget for DenseGaussian {
         }
         Ok(())
     }
+}
+
+/// `L₀ᵀL` for `Λ₀ = L₀L₀ᵀ`, `L` lower triangular with zeros above.
+fn whitened_by(anchor: &SquareRootGaussian, lower: &Mat<f64>) -> Mat<f64> {
+    let (d, root) = (lower.nrows(), anchor.root());
+    if (0..d).all(|j| (j + 1..d).all(|i| root[(i, j)] == 0.0)) {
+        return Mat::from_fn(d, d, |i, j| root[(i, i)] * lower[(i, j)]);
+    }
+    let upper = Mat::from_fn(d, d, |i, j| if i <= j { root[(j, i)] } else { 0.0 });
+    let mut out = Mat::zeros(d, d);
+    matmul(out.as_mut(), Accum::Replace, upper.as_ref(), lower.as_ref(), 1.0, Par::Seq);
+    out
+}
+
+/// `share·Λ₀(μ₀ − μ)`. Cost `2d²`.
+pub(super) fn pull(anchor: &SquareRootGaussian, mean: &[f64], share: f64) -> Vec<f64> {
+    let (d, root) = (mean.len(), anchor.root());
+    let mut out = vec![0.0; d];
+    for j in 0..d {
+        let along: f64 = (j..d).map(|i| root[(i, j)] * (anchor.mean()[i] - mean[i])).sum();
+        for i in j..d {
+            out[i] += share * along * root[(i, j)];
+        }
+    }
+    out
 }
 
 fn check_variance(index: usize, value: f64) -> Result<(), Error> {

@@ -28,6 +28,7 @@ impl<F: Family> Engine<F> {
             let states: Vec<&F::State> = parts.iter().map(|part| &part.state).collect();
             members.push(Member {
                 prior_scale: own.prior_scale,
+                lambda: own.lambda,
                 belief,
                 state: self.family.merge(&states, spread),
                 evidence: parts.iter().map(|part| part.evidence).sum(),

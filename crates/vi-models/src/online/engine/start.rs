@@ -7,15 +7,16 @@
 use vi_core::{DenseGaussian, Error};
 use vi_linalg::faer::Mat;
 
+use super::drift::{Drift, spread};
 use super::family::Family;
-use super::learn::learn;
-use super::place::{bank, kept_as, moves, normalise, placed};
+use super::learn::{age, learn};
+use super::place::{bank, kept_as, moved, moves, normalise, placed};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::{Design, RowSpace, Standardise};
 use crate::online::target::Target;
-use crate::online::{Memory, Observation, OnlineSettings, Row, Start};
+use crate::online::{Memory, Observation, OnlineSettings, PriorScale, Row, Start};
 
 /// Rows for each weight that are fitted together.
 const ROWS_PER_WEIGHT: usize = 5;
@@ -32,14 +33,16 @@ const ALIKE: f64 = 1.4;
 /// Whether the first rows are fitted together.
 fn fits(settings: &OnlineSettings, weights: usize) -> bool {
     settings.start == Start::Fitted
-        && settings.memory == Memory::Everything
+        && matches!(settings.memory, Memory::Everything | Memory::Learned)
         && weights <= WIDEST
         && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
 }
 
 /// Rows that are kept at the start.
 pub(super) fn start_rows(settings: &OnlineSettings, weights: usize) -> usize {
-    let scales = scale_rows(settings);
+    // One prior scale is chosen for all memories.
+    let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
+    let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
     if fits(settings, weights) { scales.max(FEWEST).max(ROWS_PER_WEIGHT * weights) } else { scales }
 }
 
@@ -73,7 +76,7 @@ impl<F: Family> Engine<F> {
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
         // A row that the scales of the columns so far cannot take may be one for scales that know it.
-        let learned = !is_due(n, last) && self.learn_one(row, &observed).is_ok();
+        let learned = !is_due(n, last) && self.learn_one(row, &observed, n as u64).is_ok();
         let learned = if learned { Ok(()) } else { self.refit() };
         if let Err(error) = learned {
             self.rows.pop();
@@ -87,12 +90,34 @@ impl<F: Family> Engine<F> {
             if !self.settings.keep_rows {
                 self.rows = Vec::new();
             }
+            self.start_memories();
         }
         Ok(())
     }
 
-    fn learn_one(&mut self, row: Row<'_>, observed: &Observation) -> Result<(), Error> {
-        learn(&mut self.members, &self.settings, &self.family, &self.design, (row, observed), &mut self.work)
+    /// After the first rows, if memories are averaged over: one belief becomes one for each memory, at the scale that is the average, or
+    /// the best where scales cannot move.
+    pub(super) fn start_memories(&mut self) {
+        if self.settings.memory != Memory::Learned || !self.fixed {
+            return;
+        }
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        let log_scale: f64 =
+            self.weights().iter().zip(&self.members).map(|(weight, member)| weight * member.prior_scale.ln()).sum();
+        let average = if moves(&self.settings) && weights <= WIDEST {
+            moved(&self.family, &self.members, &self.design, &[log_scale.exp()]).ok().and_then(|mut one| one.pop())
+        } else {
+            None
+        };
+        self.base = self.evidence();
+        self.members = spread(average.as_ref().unwrap_or(self.best()));
+    }
+
+    fn learn_one(&mut self, row: Row<'_>, observed: &Observation, n: u64) -> Result<(), Error> {
+        learn(&mut self.members, &self.family, &self.design, (row, observed), &mut self.work)?;
+        let Self { members, settings, family, design, base, drift, work, .. } = self;
+        age(members, settings, family, design, (base, drift), n, work);
+        Ok(())
     }
 
     /// All kept rows anew, the scales of the columns first.
@@ -140,10 +165,14 @@ impl<F: Family> Engine<F> {
     /// The members of all kept rows, from the prior one by one.
     fn passed(&mut self, design: &Design) -> Result<Vec<Member<F::State>>, Error> {
         let mut members = bank(&self.settings, &self.family, design.columns())?;
-        for kept in &self.rows {
+        let Self { settings, family, rows, work, .. } = self;
+        let (mut base, mut drift) = (0.0, Drift::default());
+        for (kept, n) in rows.iter().zip(1..) {
             let row = (kept.row.as_row(), &kept.observed);
-            learn(&mut members, &self.settings, &self.family, design, row, &mut self.work)?;
+            learn(&mut members, family, design, row, work)?;
+            age(&mut members, settings, family, design, (&mut base, &mut drift), n, work);
         }
+        self.drift = drift;
         Ok(members)
     }
 
@@ -177,6 +206,7 @@ impl<F: Family> Engine<F> {
             }
             members.push(Member {
                 prior_scale: member.prior_scale,
+                lambda: member.lambda,
                 belief: kept_as(self.settings.belief, belief)?,
                 state,
                 evidence: evidence - jacobian,
