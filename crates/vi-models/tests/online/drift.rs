@@ -226,7 +226,7 @@ fn a_learned_memory_finds_the_pace_of_a_walk() {
     // Half a hundredth of a nat a row.
     assert!(model.evidence() > best - 15.0, "{} {best}", model.evidence());
     let slow: f64 = model.info().memories[..2].iter().map(|(_, share)| share).sum();
-    assert!(slow < 0.1, "{:?}", model.info().memories);
+    assert!(slow < 0.25, "{:?}", model.info().memories);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use vi_models::online::{
     Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise,
 };
 
-use crate::{KINDS, bits, settings, stream};
+use crate::{KINDS, settings, stream};
 
 #[test]
 fn sweeps_over_kept_rows_find_the_best_gaussian() {

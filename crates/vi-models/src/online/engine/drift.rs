@@ -41,7 +41,9 @@ const RECENT: f64 = 0.98;
 pub(in crate::online) struct Drift {
     /// `S_k`, in nats.
     behind: [f64; LAMBDAS.len()],
-    /// The row (from 1) at which the member that counted most started anew last.
+    /// Whether it counted most at a row since `S_k` was 0.
+    led: [bool; LAMBDAS.len()],
+    /// The row (from 1) at which a member that counted most before it fell behind started anew last.
     pub(in crate::online) last_change: Option<u64>,
     /// How often a belief could not forget when it was its turn.
     pub(in crate::online) held: u64,
@@ -77,21 +79,19 @@ pub(super) fn spread<S: Clone>(member: &Member<S>) -> Vec<Member<S>> {
 /// far behind. Returns the log predictive density of the row, in nats.
 pub(super) fn weigh<S: Clone>(members: &mut [Member<S>], drift: &mut Drift, n: u64) -> f64 {
     let total = log_sum_exp(members.iter().map(Member::log_weight));
+    let most = members.iter().map(|member| member.log_mass).fold(f64::NEG_INFINITY, f64::max);
     let Some((fastest, others)) = members.split_last_mut() else { return 0.0 };
-    let mut most = (fastest.log_mass, false);
-    for (member, behind) in others.iter_mut().zip(&mut drift.behind) {
+    for ((member, behind), led) in others.iter_mut().zip(&mut drift.behind).zip(&mut drift.led) {
+        *led |= member.log_mass >= most;
         *behind = (RECENT * *behind + fastest.evidence - member.evidence).max(0.0);
-        let anew = *behind > ALARM;
-        if anew {
+        if *behind > ALARM {
             *behind = 0.0;
             (member.belief, member.state) = (fastest.belief.clone(), fastest.state.clone());
+            if *led {
+                drift.last_change = Some(n);
+            }
         }
-        if member.log_mass >= most.0 {
-            most = (member.log_mass, anew);
-        }
-    }
-    if most.1 {
-        drift.last_change = Some(n);
+        *led &= *behind > 0.0;
     }
     let share = SWITCH / members.len() as f64;
     for member in members {
