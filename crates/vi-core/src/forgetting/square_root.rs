@@ -1,6 +1,6 @@
 //! How a square-root belief forgets.
 
-use vi_linalg::cholesky::{panel_update_in_place, panel_update_scratch, solve_in_place};
+use vi_linalg::cholesky::{panel_update_in_place, panel_update_scratch, rank_one_update_in_place, solve_in_place};
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::{Mat, MatMut, Par};
 
@@ -29,8 +29,10 @@ impl Forget for SquareRootGaussian {
         Ok(())
     }
 
-    /// The columns of `√(1−λ)·L₀` join `√λ·L` by rotations: positive definite by construction. Cost `2d³`.
+    /// The columns of `√(1−λ)·L₀` join `√λ·L` by rotations: positive definite by construction. Cost `d³` to `2d³`.
     fn return_towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
+        /// Where panels become the faster way.
+        const NARROW: usize = 64;
         let d = self.dim();
         let mut next = self.clone();
         let mut moved = pull(anchor, self.mean(), 1.0 - lambda);
@@ -38,8 +40,17 @@ impl Forget for SquareRootGaussian {
         fade_root(root.as_mut(), lambda);
         let share = (1.0 - lambda).sqrt();
         let prior = Mat::from_fn(d, d, |i, j| if i >= j { share * anchor.root()[(i, j)] } else { 0.0 });
-        let mut memory = MemBuffer::new(panel_update_scratch(d, d));
-        panel_update_in_place(root.as_mut(), prior.as_ref(), Par::Seq, MemStack::new(&mut memory))?;
+        if d <= NARROW {
+            // Column j begins at row j.
+            let mut column = vec![0.0; d];
+            for j in 0..d {
+                (0..d).for_each(|i| column[i] = prior[(i, j)]);
+                rank_one_update_in_place(root.as_mut(), &mut column)?;
+            }
+        } else {
+            let mut memory = MemBuffer::new(panel_update_scratch(d, d));
+            panel_update_in_place(root.as_mut(), prior.as_ref(), Par::Seq, MemStack::new(&mut memory))?;
+        }
         solve_in_place(root.as_ref(), MatMut::from_column_major_slice_mut(&mut moved, d, 1), Par::Seq);
         mean.iter_mut().zip(&moved).for_each(|(mean, moved)| *mean += moved);
         check::finite("mean", mean)?;

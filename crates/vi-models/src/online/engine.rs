@@ -21,8 +21,8 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 use vi_core::{Belief, Error, Row};
 
-pub(super) use self::learn::prior_variances;
 use self::drift::Drift;
+pub(super) use self::learn::prior_variances;
 use self::learn::{Work, age, learn};
 use self::place::{bank, stays_placed};
 use super::belief::AnyBelief;
@@ -191,7 +191,8 @@ impl<F: Family> Engine<F> {
                 continue;
             }
             // Up to where the members are placed anew.
-            let free = if stays_placed(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
+            let free =
+                if stays_placed(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
             let count = usize::try_from(free).unwrap_or(usize::MAX).clamp(1, pairs.len() - done);
             let part = &pairs[done..done + count];
             let mut members = std::mem::take(&mut self.members);

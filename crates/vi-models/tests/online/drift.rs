@@ -6,7 +6,8 @@ use rand_distr::StandardNormal;
 use vi_models::ModelError;
 use vi_models::online::family::Counts;
 use vi_models::online::{
-    BeliefKind, Memory, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Standardise, Start,
+    BeliefKind, Memory, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale,
+    Standardise, Start,
 };
 
 use crate::{KINDS, bits, numbers, stream};
@@ -81,7 +82,10 @@ fn no_variance_passes_the_prior_s_and_no_row_is_refused() {
                     for j in 0..3 {
                         let variance = model.weight(j).unwrap().variance();
                         // Rounding of the returns; a projection to rank 2 keeps each variance to its own rounding.
-                        assert!(variance > 0.0 && variance <= 2.25 * (1.0 + 1e-9), "{kind:?} {lambda} {t} {j} {variance}");
+                        assert!(
+                            variance > 0.0 && variance <= 2.25 * (1.0 + 1e-9),
+                            "{kind:?} {lambda} {t} {j} {variance}"
+                        );
                     }
                 }
             }
@@ -155,7 +159,8 @@ fn the_evidence_is_that_of_the_predictions() {
             // The evidence is a sum of hundreds of nats; probabilities are expectations by a rule of 8 terms both times.
             assert!((classes.evidence() - before - told).abs() < 1e-11, "{memory:?}");
         }
-        let mut linear = OnlineLinear::with_settings(2, OnlineSettings { intercept_scale: 1e3, ..settings }, 0.01, 1e-4).unwrap();
+        let mut linear =
+            OnlineLinear::with_settings(2, OnlineSettings { intercept_scale: 1e3, ..settings }, 0.01, 1e-4).unwrap();
         linear.update_batch(&inputs[..200], &y[..100]).unwrap();
         for (x, &y) in inputs.chunks(2).zip(&y).skip(100) {
             let (before, told) = (linear.evidence(), linear.predict(x).unwrap().log_density(y));

@@ -10,11 +10,11 @@
 //! A member with a long memory would still need that long to forget a world that is gone. It is compared with the one that forgets fastest,
 //!
 //! ```text
-//! S_k ← max(0, ρ·S_k + log p_fast(y) − log p_k(y))
+//! S_k ← max(0, ρ·S_k + min(1, log p_fast(y) − log p_k(y)))
 //! ```
 //!
-//! and starts anew from it when `S_k` passes 8 nats: a cumulative sum (Page 1954) that itself forgets, so that small steady differences,
-//! which the weights take care of, raise no alarm. What the fastest believes is the prior and the last few rows: a run that begins at the
+//! and starts anew from it when `S_k` passes 10 nats: a cumulative sum (Page 1954) that itself forgets, so that small steady differences,
+//! which the weights take care of, raise no alarm, and in which one label far out counts for no more than a nat. What the fastest believes is the prior and the last few rows: a run that begins at the
 //! change, as in Bayesian online change-point methods (Adams and MacKay 2007).
 
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,10 @@ pub(super) const LAMBDAS: [f64; 5] = [1.0, 0.9995, 0.998, 0.99, 0.95];
 const SWITCH: f64 = 2e-3;
 
 /// `S_k` above which a member starts anew, in nats.
-const ALARM: f64 = 8.0;
+const ALARM: f64 = 10.0;
+
+/// What one row adds to `S_k` at most, in nats.
+const MOST_AT_ONCE: f64 = 1.0;
 
 /// `ρ`: some 50 rows, two to three times the fastest memory.
 const RECENT: f64 = 0.98;
@@ -57,7 +60,12 @@ impl Drift {
     pub(super) fn check(&self, observations: u64) -> Result<(), Error> {
         if let Some(index) = self.behind.iter().position(|nats| !(*nats >= 0.0 && *nats <= ALARM)) {
             let requirement = "between 0 and the alarm";
-            return Err(Error::Entry { argument: "lags of the memories", index, value: self.behind[index], requirement });
+            return Err(Error::Entry {
+                argument: "lags of the memories",
+                index,
+                value: self.behind[index],
+                requirement,
+            });
         }
         match self.last_change {
             Some(row) if row > observations => {
@@ -83,7 +91,7 @@ pub(super) fn weigh<S: Clone>(members: &mut [Member<S>], drift: &mut Drift, n: u
     let Some((fastest, others)) = members.split_last_mut() else { return 0.0 };
     for ((member, behind), led) in others.iter_mut().zip(&mut drift.behind).zip(&mut drift.led) {
         *led |= member.log_mass >= most;
-        *behind = (RECENT * *behind + fastest.evidence - member.evidence).max(0.0);
+        *behind = (RECENT * *behind + (fastest.evidence - member.evidence).min(MOST_AT_ONCE)).max(0.0);
         if *behind > ALARM {
             *behind = 0.0;
             (member.belief, member.state) = (fastest.belief.clone(), fastest.state.clone());

@@ -27,6 +27,9 @@ const FEWEST: usize = 50;
 /// Weights beyond which a fit costs more than it gains: its passes take `n·d² + d³`.
 const WIDEST: usize = 128;
 
+/// How much wider the prior of models with several memories is than that which their first rows tell.
+const WIDER: f64 = 4.0;
+
 /// Scales that differ by less than this factor have all but the same sites: one is fitted, the others change its prior.
 const ALIKE: f64 = 1.4;
 
@@ -87,30 +90,40 @@ impl<F: Family> Engine<F> {
         if n == last {
             self.fixed = true;
             self.next_place = Self::first_place(&self.design, self.observations);
+            self.start_memories();
             if !self.settings.keep_rows {
                 self.rows = Vec::new();
             }
-            self.start_memories();
         }
         Ok(())
     }
 
-    /// After the first rows, if memories are averaged over: one belief becomes one for each memory, at the scale that is the average, or
-    /// the best where scales cannot move.
+    /// After the first rows, if memories are averaged over: one belief becomes one for each memory.
     pub(super) fn start_memories(&mut self) {
         if self.settings.memory != Memory::Learned || !self.fixed {
             return;
         }
+        let (base, best) = (self.evidence(), self.best().clone());
+        let wide = if self.settings.prior_scale == PriorScale::Learned { self.widened().ok().flatten() } else { None };
+        (self.base, self.members) = (base, spread(&wide.unwrap_or(best)));
+    }
+
+    /// A member of the first rows whose scale is several times the average: the scale of weights that stand still is too narrow for a
+    /// prior that pulls back whatever is forgotten. A change of prior where that can be done, a pass over the rows where not.
+    fn widened(&mut self) -> Result<Option<Member<F::State>>, Error> {
+        let weighted = self.weights().into_iter().zip(&self.members);
+        let told = weighted.map(|(weight, member)| weight * member.prior_scale.ln()).sum::<f64>().exp();
+        let scale = (WIDER * told).max(self.family.scale_prior().centre);
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        let log_scale: f64 =
-            self.weights().iter().zip(&self.members).map(|(weight, member)| weight * member.prior_scale.ln()).sum();
-        let average = if moves(&self.settings) && weights <= WIDEST {
-            moved(&self.family, &self.members, &self.design, &[log_scale.exp()]).ok().and_then(|mut one| one.pop())
-        } else {
-            None
-        };
-        self.base = self.evidence();
-        self.members = spread(average.as_ref().unwrap_or(self.best()));
+        if moves(&self.settings) && weights <= WIDEST {
+            return Ok(moved(&self.family, &self.members, &self.design, &[scale])?.pop());
+        }
+        let given = OnlineSettings { prior_scale: PriorScale::Given(scale), ..self.settings.clone() };
+        let mut members = bank(&given, &self.family, self.design.columns())?;
+        for kept in &self.rows {
+            learn(&mut members, &self.family, &self.design, (kept.row.as_row(), &kept.observed), &mut self.work)?;
+        }
+        Ok(members.pop())
     }
 
     fn learn_one(&mut self, row: Row<'_>, observed: &Observation, n: u64) -> Result<(), Error> {

@@ -11,11 +11,11 @@ use super::place::{bank, moves};
 use super::start::start_rows;
 use super::{Engine, Kept, Member, check_size};
 use crate::ModelError;
-use crate::online::{Memory, OnlineSettings};
 use crate::online::belief::{AnyBelief, BeliefWire};
 use crate::online::design::Design;
 use crate::online::row::check_row;
 use crate::online::target::Target;
+use crate::online::{Memory, OnlineSettings, PriorScale};
 
 /// The stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -149,7 +149,7 @@ fn check_members<S>(
         }
         let scale = members[0].prior_scale;
         super::super::settings::check_scale("prior scale", scale)?;
-        let known = moves(settings) || first.contains(&scale);
+        let known = settings.prior_scale == PriorScale::Learned || first.contains(&scale);
         return if known && members.iter().all(|member| member.prior_scale == scale) { Ok(()) } else { unlike };
     }
     if members.iter().any(|member| member.lambda != settings.memory.lambda()) {
