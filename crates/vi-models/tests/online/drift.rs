@@ -217,9 +217,9 @@ fn a_learned_memory_follows_a_change_at_once() {
         let hand = learned(Memory::Fading(lambda), &jump);
         assert!(model.evidence() > hand.evidence() + 10.0, "{lambda}: {} {}", model.evidence(), hand.evidence());
     }
-    // What stays is of the thousand rows since.
+    // What stays is of the thousand rows since, 0.03 wide, and of shorter memories with small shares.
     let weight = model.weight(0).unwrap();
-    assert!((weight.mean() + 1.0).abs() < 0.15 && weight.standard_deviation() < 0.06, "{weight:?}");
+    assert!((weight.mean() + 1.0).abs() < 0.15 && weight.standard_deviation() < 0.08, "{weight:?}");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn stored_memories_are_read_with_suspicion() {
         ("/members/2/lambda", serde_json::json!(0.5)),
         ("/members/2/prior_scale", serde_json::json!(7.0)),
         ("/drift/behind/1", serde_json::json!(-1.0)),
-        ("/drift/behind/1", serde_json::json!(9.0)),
+        ("/drift/behind/1", serde_json::json!(10.5)),
         ("/drift/last_change", serde_json::json!(121)),
     ] {
         let mut damaged: serde_json::Value = serde_json::from_str(&text).unwrap();
