@@ -3,6 +3,7 @@
 mod boost;
 mod calibration;
 mod dense;
+mod drift;
 mod lrvga;
 mod models;
 mod posteriors;
@@ -30,6 +31,7 @@ pub const SUITES: &[Suite] = &[
     lrvga::SUITE,
     revrand::SUITE,
     models::SUITE,
+    drift::SUITE,
     boost::SUITE,
     calibration::SUITE,
     posteriors::SUITE,

@@ -27,7 +27,7 @@ const STUCK: u64 = 200;
 #[must_use]
 pub fn models() -> Vec<(String, usize, OnlineSettings)> {
     let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
-    let memories = [Memory::Everything, Memory::Fading(0.98), Memory::TowardsPrior(0.98)];
+    let memories = [Memory::Everything, Memory::Fading(0.98), Memory::Learned];
     let mut models = Vec::new();
     for belief in beliefs {
         for memory in memories {

@@ -13,7 +13,7 @@ use vi_linalg::faer::MatRef;
 use crate::check;
 use crate::filter::{Scratch, StepInfo, check_rows, contiguous_row};
 use crate::likelihood::GaussianExpectation;
-use crate::{Error, Forget, Forgetting, Row, SiteRule};
+use crate::{Belief, Error, Forget, Forgetting, Row, Site, SiteRule};
 
 /// All that is to be compared: a belief, how it learns, how it predicts, how it forgets.
 ///
@@ -109,27 +109,52 @@ fn advance_scored<B: Forget + Clone, R: SiteRule, L: GaussianExpectation>(
     y: f64,
     step: &mut B::Step,
 ) -> Result<(StepInfo, f64), Error> {
-    let mut prepare = |belief: &B, fade| {
+    let mut prepare = |belief: &B, fade: f64, held| {
         let projection = belief.project(x, fade, step)?;
         let score = likelihood.log_predictive(y, projection.mean, projection.variance);
         if score.is_nan() {
             return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
         }
         let site = rule.site(projection.mean, projection.variance, y)?;
-        belief.prepare(x, site, step)?;
-        Ok((StepInfo { projection, site }, score))
+        let mut info = StepInfo { projection, site, held };
+        match belief.prepare(x, site, step) {
+            Err(Error::Unresolved { .. }) if forgetting.fade_factor().is_some_and(|lambda| lambda < 1.0) => {
+                (info.site, info.held) = (resolved(belief, x, site, projection.variance, step)?, true);
+            }
+            prepared => prepared?,
+        }
+        Ok((info, score))
     };
     let done;
-    if let Some(fade) = forgetting.fade_factor() {
-        done = prepare(belief, fade)?;
+    if let Some(lambda) = forgetting.fade_factor() {
+        let held = lambda < 1.0 && !belief.can_fade(lambda);
+        done = prepare(belief, if held { 1.0 } else { lambda }, held)?;
     } else {
         let mut forgotten = belief.clone();
         forgetting.apply(&mut forgotten)?;
-        done = prepare(&forgotten, 1.0)?;
+        done = prepare(&forgotten, 1.0, false)?;
         *belief = forgotten;
     }
     belief.commit(x, step);
     Ok(done)
+}
+
+/// Prepares as much of `site` as the belief's digits resolve along a direction that has faded for long: the mean moves as far, the
+/// variance falls by a factor of 10⁸, or of 2 where even that is too much. The next rows along it do the rest.
+///
+/// # Errors
+/// As [`Belief::prepare`].
+fn resolved<B: Belief>(belief: &B, x: Row<'_>, site: Site, variance: f64, step: &mut B::Step) -> Result<Site, Error> {
+    let weaker = |factor: f64| Site { slope: factor * site.gain(variance), curvature: (factor - 1.0) / variance };
+    let most = weaker(1e8);
+    match belief.prepare(x, most, step) {
+        Err(Error::Unresolved { .. }) => {
+            let least = weaker(2.0);
+            belief.prepare(x, least, step)?;
+            Ok(least)
+        }
+        prepared => prepared.map(|()| most),
+    }
 }
 
 /// The one-step predictive log evidence of a stream, `Σ log E[p(y_t|t)]` in nats; the prior is left alone.
@@ -166,7 +191,7 @@ where
 
 /// The log evidence of each of a bank of candidates, in one pass over the data; the candidates are left alone.
 ///
-/// A candidate that breaks down on the way (fading until a variance overflows, say) has its error in its place and the
+/// A candidate that breaks down on the way (noise until a variance overflows, say) has its error in its place and the
 /// others go on. Memory: a copy of every belief.
 ///
 /// # Errors

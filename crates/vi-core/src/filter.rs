@@ -15,6 +15,16 @@ pub struct StepInfo {
     pub projection: Projection,
     /// The site that was absorbed.
     pub site: Site,
+    /// Whether the belief could not take all of the step: [fading](crate::Forgetting::fading) was held before it, or the site was made
+    /// weaker than the rule's, along a direction that had faded beyond what the belief's digits resolve.
+    pub held: bool,
+}
+
+impl StepInfo {
+    /// A step of which nothing was held back.
+    pub(crate) fn whole(projection: Projection, site: Site) -> Self {
+        Self { projection, site, held: false }
+    }
 }
 
 /// Memory of one step of a belief `B`, owned by the caller; it grows with the first row and serves beliefs of any dimension.
@@ -82,7 +92,7 @@ pub(crate) fn advance<B: Belief>(
     let projection = belief.project(x, 1.0, step)?;
     let site = site(projection.mean, projection.variance)?;
     belief.absorb(x, site, step)?;
-    Ok(StepInfo { projection, site })
+    Ok(StepInfo::whole(projection, site))
 }
 
 /// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), in order.

@@ -16,6 +16,9 @@ mod square_root;
 use crate::check;
 use crate::{Belief, Error};
 
+/// Variances beyond which nothing fades any more: products of two are floats.
+const LARGEST_VARIANCE: f64 = 1e150;
+
 /// A belief that can forget. The arguments have been checked: [`Forgetting`] sees to that.
 ///
 /// On an error the belief must be as it was, to the bit.
@@ -28,6 +31,10 @@ pub trait Forget: Belief {
     /// # Errors
     /// [`Error::NotPositiveDefinite`].
     fn anchor(&self) -> Result<Self::Anchor, Error>;
+
+    /// Whether the belief `P/λ` is one that later rows can be learned by: its variances stay far from the largest float. It costs no
+    /// more than a row.
+    fn can_fade(&self, lambda: f64) -> bool;
 
     /// `P ← P/λ`, for `0 < λ < 1`.
     ///
@@ -79,7 +86,9 @@ impl<B: Forget> Forgetting<B> {
 
     /// Fading memory, `P ← P/λ`, `λ ∈ (0, 1]`. Cost `d²/2` a step for a dense belief.
     ///
-    /// Directions that no observation visits grow without bound, as `λ⁻ᵗ`; [`towards`](Self::towards) does not do that.
+    /// Directions that no observation visits grow as `λ⁻ᵗ`, until a variance is beyond 10¹⁵⁰, or for a low-rank belief 10¹² times
+    /// that of the prior: then fading is held, and [`apply`](Self::apply) and [`StepInfo::held`](crate::filter::StepInfo) say so. [`towards`](Self::towards) stays
+    /// bounded by the prior.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -90,7 +99,8 @@ impl<B: Forget> Forgetting<B> {
 
     /// Return to a prior `N(μ₀, Λ₀⁻¹)`, `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, `λ ∈ (0, 1]`.
     ///
-    /// Cost `2d³` a step for a dense belief, against `3d²` for an observation.
+    /// Variances never exceed the prior's. Cost `d³` to `4d³` a step for a dense belief, against `3d²` for an observation: do it once for
+    /// many rows, with `λᵐ` for `m` of them.
     ///
     /// # Errors
     /// [`Error::Setting`], [`Error::NotPositiveDefinite`] for the prior.
@@ -125,22 +135,25 @@ impl<B: Forget> Forgetting<B> {
         }
     }
 
-    /// Lets `belief` forget for one step; where [`is_none`](Self::is_none), its bits stay.
+    /// Lets `belief` forget for one step; where [`is_none`](Self::is_none), its bits stay. Returns `false` where
+    /// [fading](Self::fading) was held, and the belief is as it was.
     ///
     /// # Errors
     /// [`Error::Dimension`] for a `q` or prior of another dimension, and as [`Forget`]'s methods; the belief is then as
     /// it was.
-    pub fn apply(&self, belief: &mut B) -> Result<(), Error> {
+    pub fn apply(&self, belief: &mut B) -> Result<bool, Error> {
         self.check_dim(belief.dim())?;
         if self.is_none() {
-            return Ok(());
+            return Ok(true);
         }
         match &self.0 {
-            Strategy::Nothing => Ok(()),
-            Strategy::Fading { lambda } => belief.fade(*lambda),
-            Strategy::Towards { anchor, lambda, .. } => belief.return_towards(anchor, *lambda),
-            Strategy::Noise { q } => belief.diffuse(q),
+            Strategy::Nothing => {}
+            Strategy::Fading { lambda } if !belief.can_fade(*lambda) => return Ok(false),
+            Strategy::Fading { lambda } => belief.fade(*lambda)?,
+            Strategy::Towards { anchor, lambda, .. } => belief.return_towards(anchor, *lambda)?,
+            Strategy::Noise { q } => belief.diffuse(q)?,
         }
+        Ok(true)
     }
 
     /// The factor `λ` of a forgetting that is part of a step ([`Belief::project`]): 1 for none, `λ` for fading. `None` for what

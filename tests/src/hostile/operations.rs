@@ -24,7 +24,7 @@ pub fn settings(bytes: &mut Bytes<'_>, d: usize) -> OnlineSettings {
     };
     let memory = match bytes.below(6) {
         0 => Memory::Fading(0.9),
-        1 => Memory::TowardsPrior(0.9),
+        1 => Memory::Learned,
         2 => Memory::Fading(bytes.number()),
         _ => Memory::Everything,
     };

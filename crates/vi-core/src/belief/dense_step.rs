@@ -15,8 +15,6 @@ pub struct DenseStep {
     pub(super) fade: f64,
     pub(super) projection: Projection,
     pub(super) site: Site,
-    /// The largest variance of one coordinate after the step, and which; known where the step forgets.
-    widest: (usize, f64),
 }
 
 impl DenseStep {
@@ -58,18 +56,6 @@ impl DenseStep {
     pub(super) fn coefficients(&self) -> Coefficients {
         let (variance, fade) = (self.projection.variance, self.fade);
         Coefficients { shift: self.site.gain(variance) / fade, loss: self.site.shrinkage(variance) / fade }
-    }
-
-    pub(super) fn note_widest(&mut self, coordinate: usize, variance: f64) {
-        if variance > self.widest.1 || coordinate == 0 {
-            self.widest = (coordinate, variance);
-        }
-    }
-
-    /// Which coordinate of a dense belief has the largest variance after a step that forgets, and that variance.
-    #[must_use]
-    pub fn widest(&self) -> (usize, f64) {
-        self.widest
     }
 }
 

@@ -15,15 +15,6 @@ pub struct VectorStep {
     mean: Vec<f64>,
     shrunk: Mat<f64>,
     fade: f64,
-    widest: (usize, f64),
-}
-
-impl VectorStep {
-    /// Which coordinate has the largest variance after a step that forgets, and that variance.
-    #[must_use]
-    pub fn widest(&self) -> (usize, f64) {
-        self.widest
-    }
 }
 
 impl DenseGaussian {
@@ -93,14 +84,10 @@ impl DenseGaussian {
         let loss = |i: usize| (0..m).map(|c| shrunk[(i, c)] * gains[(i, c)]).sum::<f64>();
         let covariance = self.covariance_lower();
         check_variances(covariance, |i| fade * loss(i))?;
-        let mut widest = (0, 0.0);
         if fade < 1.0 {
-            for i in 0..d {
-                let variance = check::result("variance after the update", covariance[(i, i)] / fade - loss(i))?;
-                widest = if variance > widest.1 { (i, variance) } else { widest };
-            }
+            check::results("variance after the update", (0..d).map(|i| covariance[(i, i)] / fade - loss(i)))?;
         }
-        Ok(VectorStep { mean, shrunk, fade, widest })
+        Ok(VectorStep { mean, shrunk, fade })
     }
 
     /// Writes what [`prepare_vector`](Self::prepare_vector) has prepared with the same `gains`; it cannot fail.

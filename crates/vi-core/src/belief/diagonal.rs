@@ -246,6 +246,37 @@ impl DiagonalGaussian {
         }
     }
 
+    /// `α`.
+    pub(crate) fn prior_left(&self) -> f64 {
+        self.scales.prior
+    }
+
+    /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀` for the prior that the belief was made with, `0 < λ ≤ 1`: as
+    /// [`Forgetting::towards`](crate::Forgetting::towards), in `O(1)`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    ///
+    /// ```
+    /// use vi_core::{Belief, DiagonalGaussian, Explicit, GaussianLikelihood, filter};
+    /// let mut belief = DiagonalGaussian::isotropic(&[0.0], 1.0)?;
+    /// let rule = Explicit(GaussianLikelihood::new(1.0)?);
+    /// filter::step(&mut belief, &rule, &[1.0], 3.0, &mut filter::Scratch::default())?;
+    /// belief.return_to_start(0.5)?;
+    /// // Λ = ½·2 + ½·1, Λμ = ½·3.
+    /// assert_eq!((belief.precisions()[0], belief.mean()[0]), (1.5, 1.0));
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn return_to_start(&mut self, lambda: f64) -> Result<(), Error> {
+        if !(lambda > 0.0 && lambda <= 1.0) {
+            return Err(Error::Setting { name: "lambda", value: lambda, requirement: "above 0 and at most 1" });
+        }
+        let Scales { prior, data } = self.scales;
+        self.scales = Scales { prior: lambda * prior + (1.0 - lambda), data: lambda * data };
+        self.settle();
+        Ok(())
+    }
+
     /// What is stored: `α`, `s` and, for each coordinate, `[μ₀, Λ₀, e, n]`.
     pub(crate) fn stored(&self) -> (f64, f64, impl Iterator<Item = [f64; 4]> + '_) {
         let weights = self.weights.iter().map(|w| [w.prior_mean, w.prior_precision, w.excess, w.shift]);

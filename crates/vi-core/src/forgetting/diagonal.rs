@@ -1,6 +1,6 @@
 //! How a diagonal belief forgets, in `O(d)`.
 
-use super::Forget;
+use super::{Forget, LARGEST_VARIANCE};
 use crate::Error;
 use crate::belief::DiagonalGaussian;
 
@@ -9,6 +9,11 @@ impl Forget for DiagonalGaussian {
 
     fn anchor(&self) -> Result<Self, Error> {
         Ok(self.clone())
+    }
+
+    /// By what is left of the prior: one comparison.
+    fn can_fade(&self, lambda: f64) -> bool {
+        self.prior_left() * lambda >= 1.0 / LARGEST_VARIANCE
     }
 
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {

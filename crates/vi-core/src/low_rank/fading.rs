@@ -87,14 +87,14 @@ impl AdaptiveFading {
         1.0 / (1.0 + self.eta())
     }
 
-    /// Lets `belief` forget for one step: `P ← P/λ`.
+    /// Lets `belief` forget for one step: `P ← P/λ`, unless [fading is held](Forgetting::fading).
     ///
     /// # Errors
     /// As [`Forget::fade`].
     pub fn apply<B: Forget>(&mut self, belief: &mut B) -> Result<(), Error> {
         let eta = self.eta();
-        Forgetting::fading(1.0 / (1.0 + eta))?.apply(belief)?;
-        self.inflation = 1.0 + eta;
+        let faded = Forgetting::fading(1.0 / (1.0 + eta))?.apply(belief)?;
+        self.inflation = if faded { 1.0 + eta } else { 1.0 };
         Ok(())
     }
 }

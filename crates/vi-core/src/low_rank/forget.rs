@@ -21,6 +21,13 @@ impl Forget for LowRankGaussian {
         Ok(anchor)
     }
 
+    /// As long as the smallest `ψ` is not below 10⁻¹² of the smallest that the belief began with: the covariance along a row that comes
+    /// after such a silence is a difference of numbers that much larger.
+    fn can_fade(&self, lambda: f64) -> bool {
+        const LEAST_LEFT: f64 = 1e-12;
+        self.bounds.least * self.scale * lambda >= LEAST_LEFT * self.begun
+    }
+
     /// `W ← √λ·W`, `ψ ← λψ`, waiting rows likewise: exact, nothing is projected. Cost `d(p + 1)` flops, in memory traffic.
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
         let factor = lambda * self.scale;

@@ -40,14 +40,14 @@ impl LowRankGaussian {
             let projection = seen.projection(self.scale)?;
             let site = rule.site(projection.mean, projection.variance, y)?;
             self.absorb_seen(x, seen, site, par)?;
-            return Ok(StepInfo { projection, site });
+            return Ok(StepInfo::whole(projection, site));
         }
         let mut step = LowRankStep::default();
         let projection = self.project_row(x, 1.0, &mut step, par)?;
         let site = rule.site(projection.mean, projection.variance, y)?;
         self.prepare_row(x, site, &mut step, par)?;
         self.commit_row(x, &mut step, par);
-        Ok(StepInfo { projection, site })
+        Ok(StepInfo::whole(projection, site))
     }
 
     /// One observation with a sparse row: `2(p + k)` flops for each entry while `k` rows wait, and the memory of its entries.
@@ -256,7 +256,7 @@ impl LowRankGaussian {
         let projection = seen.projection(self.scale)?;
         let site = site(t, projection)?;
         self.push(seen, site)?;
-        Ok(StepInfo { projection, site })
+        Ok(StepInfo::whole(projection, site))
     }
 
     /// A row that has been seen enters the space with its site.

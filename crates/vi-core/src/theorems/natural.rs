@@ -124,16 +124,6 @@ impl NaturalParameters {
         Ok(())
     }
 
-    /// `η ← λη + (1−λ)η′`, of one dimension.
-    pub(crate) fn mix(&mut self, other: &Self, lambda: f64) {
-        for j in 0..self.first.len() {
-            self.first[j] = lambda * self.first[j] + (1.0 - lambda) * other.first[j];
-            for i in 0..self.first.len() {
-                self.second[(i, j)] = lambda * self.second[(i, j)] + (1.0 - lambda) * other.second[(i, j)];
-            }
-        }
-    }
-
     /// `η ← η + (η′ − η₀)`, of one dimension.
     pub(crate) fn add_gain(&mut self, part: &Self, start: &Self) {
         for j in 0..self.first.len() {

@@ -161,8 +161,8 @@ fn a_bank_is_its_candidates_one_by_one() {
     let (x, y) = (rows(n, d, &mut rng), rows(n, 1, &mut rng));
     let bank = [
         linear(&start, 0.5, Forgetting::none()),
-        // 25 steps of 1e-20 overflow.
-        linear(&start, 0.5, Forgetting::fading(1e-20).unwrap()),
+        // Beside a variance of 1e307 no digit of the others is left.
+        linear(&start, 0.5, Forgetting::noise(&[1e307; 3]).unwrap()),
         linear(&start, 2.0, Forgetting::towards(&start, 0.9).unwrap()),
     ];
     let scores = compare(&bank, view(&x, d), &y).unwrap();

@@ -2,7 +2,7 @@
 
 use vi_core::evidence::Candidate;
 use vi_core::theorems::NaturalParameters;
-use vi_core::{Belief, DenseGaussian, Error, Explicit, Forgetting, GaussianLikelihood, filter};
+use vi_core::{Belief, DenseGaussian, Error, Explicit, Forget, Forgetting, GaussianLikelihood, filter};
 use vi_linalg::faer::mat;
 
 use crate::bad_input::bits;
@@ -193,8 +193,10 @@ fn forgetting_that_fails_leaves_the_belief() {
     assert!(matches!(zeros, Error::Dimension { argument: "q", .. }));
     let other = refused(Forgetting::towards(&wide, 0.5).unwrap());
     assert!(matches!(other, Error::Dimension { argument: "prior of the forgetting", expected: 2, found: 3 }));
-    let overflow = refused(Forgetting::fading(1e-308 / 4.0).unwrap());
-    assert!(matches!(overflow, Error::NonFinite { argument: "variance", .. }));
+    let mut held = start.clone();
+    assert!(!Forgetting::fading(1e-308 / 4.0).unwrap().apply(&mut held).unwrap());
+    assert_eq!(bits(&held), bits(&start));
+    assert!(matches!(held.fade(1e-308 / 4.0), Err(Error::NonFinite { argument: "variance", .. })));
 
     let vast = DenseGaussian::new(&[0.0; 2], mat![[1.0, 0.0], [0.0, 1e308]].as_ref()).unwrap();
     let mut belief = vast.clone();

@@ -19,6 +19,7 @@ mod low_rank_state;
 mod low_rank_sweep;
 mod low_rank_twins;
 mod merge;
+mod quiet;
 mod range;
 mod refine;
 mod resume;

@@ -7,7 +7,7 @@ use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::filter::{self, StepInfo};
 use vi_core::merge::{Part, Pull, pull};
 use vi_core::{
-    Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forgetting, Health,
+    Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forget, Health,
     LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Site, SiteRule,
     SquareRootGaussian,
 };
@@ -23,8 +23,7 @@ use vi_linalg::kernels::axpy;
 /// | `LowRank` of rank `r` | `p·r` | some `20p·r` flops, less for sparse rows | up to millions of weights; intervals somewhat narrow |
 /// | `Diagonal` | `p` | entries of the row | many sparse inputs; intervals are too narrow where inputs are correlated |
 ///
-/// The work is that of one prior scale. [`Memory::Fading`](super::Memory::Fading) adds next to nothing to it;
-/// [`Memory::TowardsPrior`](super::Memory::TowardsPrior) rewrites the belief before each row.
+/// The work is that of one prior scale. [`Memory::Fading`](super::Memory::Fading) at most doubles it, and costs a diagonal nothing.
 ///
 /// ```
 /// use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
@@ -68,9 +67,6 @@ impl BeliefKind {
     }
 }
 
-/// A ratio of variances beyond which the smaller has fewer than half of its digits.
-const HALF_OF_THE_DIGITS: f64 = 1e8;
-
 /// A belief of one of the kinds.
 #[derive(Debug, Clone)]
 pub(super) enum AnyBelief {
@@ -88,11 +84,13 @@ pub(super) struct AnyStep {
     diagonal: DiagonalStep,
 }
 
-impl AnyStep {
-    /// See [`DenseStep::widest`].
-    pub(super) fn widest(&self) -> (usize, f64) {
-        self.dense.widest()
-    }
+/// The prior that a belief returns to, in the form that its kind mixes in.
+#[derive(Debug, Clone)]
+pub(super) enum AnyAnchor {
+    Root(SquareRootGaussian),
+    LowRank(Box<LowRankGaussian>),
+    /// A diagonal belief remembers its prior.
+    Own,
 }
 
 /// The belief, whatever its kind, as `$belief` in `$body`; and its part of a step.
@@ -190,29 +188,23 @@ impl AnyBelief {
         }
     }
 
-    /// Checks that a full covariance which fades keeps the digits of its narrow directions beside the widest, which will be `value` at
-    /// `index`; the other kinds keep precisions, which fade without harm.
-    ///
-    /// # Errors
-    /// `Entry` with a weight whose variance would grow beyond `widest` prior variances of `10⁸`.
-    pub(super) fn check_faded(&self, (index, value): (usize, f64), widest: f64) -> Result<(), Error> {
-        if matches!(self, Self::Full(_)) && value > HALF_OF_THE_DIGITS * widest {
-            let requirement =
-                "below 1e8 prior variances: no recent input tells this weight, and `Memory::Fading` forgets what did";
-            return Err(Error::Entry { argument: "variances of the weights", index, value, requirement });
-        }
-        Ok(())
+    /// This prior as what a belief of its kind returns to. Cost `d³/3` with a full covariance.
+    pub(super) fn anchor(&self) -> Result<AnyAnchor, Error> {
+        Ok(match self {
+            Self::Full(prior) => AnyAnchor::Root(prior.anchor()?),
+            Self::SquareRoot(prior) => AnyAnchor::Root(prior.anchor()?),
+            Self::LowRank(prior) => AnyAnchor::LowRank(Box::new(prior.anchor()?)),
+            Self::Diagonal(_) => AnyAnchor::Own,
+        })
     }
 
-    /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ` likewise.
-    pub(super) fn return_towards(&mut self, prior: &Self, lambda: f64) -> Result<(), Error> {
-        match (self, prior) {
-            (Self::Full(belief), Self::Full(prior)) => Forgetting::towards(prior, lambda)?.apply(belief),
-            (Self::SquareRoot(belief), Self::SquareRoot(prior)) => Forgetting::towards(prior, lambda)?.apply(belief),
-            (Self::LowRank(belief), Self::LowRank(prior)) => {
-                Forgetting::towards(&**prior, lambda)?.apply(&mut **belief)
-            }
-            (Self::Diagonal(belief), Self::Diagonal(prior)) => Forgetting::towards(prior, lambda)?.apply(belief),
+    /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ` likewise. On an error the belief is as it was.
+    pub(super) fn return_towards(&mut self, anchor: &AnyAnchor, lambda: f64) -> Result<(), Error> {
+        match (self, anchor) {
+            (Self::Full(belief), AnyAnchor::Root(prior)) => belief.return_towards(prior, lambda),
+            (Self::SquareRoot(belief), AnyAnchor::Root(prior)) => belief.return_towards(prior, lambda),
+            (Self::LowRank(belief), AnyAnchor::LowRank(prior)) => belief.return_towards(prior, lambda),
+            (Self::Diagonal(belief), AnyAnchor::Own) => belief.return_to_start(lambda),
             _ => Err(other_kind()),
         }
     }

@@ -1,7 +1,9 @@
 //! The machine behind the front-door models: design, bank of beliefs, evidence, kept rows.
 
 mod diagnose;
+mod drift;
 mod family;
+mod forget;
 mod learn;
 mod one_pass;
 mod place;
@@ -19,9 +21,10 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 use vi_core::{Belief, Error, Row};
 
+use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
-use self::learn::{Work, learn};
-use self::place::{bank, moves};
+use self::learn::{Work, age, learn};
+use self::place::{bank, stays_placed};
 use super::belief::AnyBelief;
 use super::design::{Design, Standardise};
 use super::info::Diagnosis;
@@ -35,6 +38,8 @@ use crate::marginal::{log_sum_exp, pick};
 #[derive(Debug, Clone)]
 pub(super) struct Member<S> {
     pub(super) prior_scale: f64,
+    /// What a row's weight is multiplied by when the next comes; 1 where nothing is forgotten.
+    pub(super) lambda: f64,
     pub(super) belief: AnyBelief,
     pub(super) state: S,
     /// Log evidence at this prior scale, in nats: the bound of the rows that were fitted together, and the log one-step predictive
@@ -60,8 +65,9 @@ pub(super) struct Engine<F: Family> {
     pub(super) fixed: bool,
     /// By rising prior scale, where it is learned.
     pub(super) members: Vec<Member<F::State>>,
-    /// The log evidence of the mixture when the members were placed, in nats.
+    /// The log evidence of the mixture when the members were placed, in nats; of all rows where memories are averaged over.
     pub(super) base: f64,
+    pub(super) drift: Drift,
     /// The number of observations at which the members are placed anew.
     pub(super) next_place: u64,
     /// All rows if they are kept, else the first ones until there are enough.
@@ -108,10 +114,11 @@ impl<F: Family> Engine<F> {
         };
         let fixed = start::start_rows(&settings, weights) == 0;
         let members = bank(&settings, &family, design.columns())?;
-        Ok(Self {
+        let mut engine = Self {
             fixed,
             members,
             base: 0.0,
+            drift: Drift::default(),
             next_place: Self::first_place(&design, 0),
             rows: Vec::new(),
             observations: 0,
@@ -123,7 +130,9 @@ impl<F: Family> Engine<F> {
             settings,
             family,
             design,
-        })
+        };
+        engine.start_memories();
+        Ok(engine)
     }
 
     /// Counts an answer that is an error; all else that a model keeps stays as it was then.
@@ -141,8 +150,10 @@ impl<F: Family> Engine<F> {
         if !self.fixed {
             return Ok(self.start_with(row, observed)?);
         }
-        learn(&mut self.members, &self.settings, &self.family, &self.design, (row, &observed), &mut self.work)?;
+        learn(&mut self.members, &self.family, &self.design, (row, &observed), &mut self.work)?;
         self.keep(row, observed);
+        let Self { members, settings, family, design, base, drift, observations, work, .. } = self;
+        age(members, settings, family, design, (base, drift), *observations, work);
         self.place();
         Ok(())
     }
@@ -158,10 +169,10 @@ impl<F: Family> Engine<F> {
         let started = self.fixed;
         let rows_before = if started { Vec::new() } else { self.rows.clone() };
         let before = (self.members.clone(), self.design.clone(), self.base, self.next_place, self.observations);
-        let diagnosis = self.diagnosis;
+        let (diagnosis, drift) = (self.diagnosis, self.drift.clone());
         if let Err(error) = self.learn_pairs(&pairs) {
             (self.members, self.design, self.base, self.next_place, self.observations) = before;
-            (self.diagnosis, self.fixed) = (diagnosis, started);
+            (self.diagnosis, self.fixed, self.drift) = (diagnosis, started, drift);
             if started {
                 self.rows.truncate(kept);
             } else {
@@ -183,7 +194,8 @@ impl<F: Family> Engine<F> {
                 continue;
             }
             // Up to where the members are placed anew.
-            let free = if moves(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
+            let free =
+                if stays_placed(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
             let count = usize::try_from(free).unwrap_or(usize::MAX).clamp(1, pairs.len() - done);
             let part = &pairs[done..done + count];
             let mut members = std::mem::take(&mut self.members);

@@ -5,7 +5,7 @@ use std::fmt;
 use vi_core::Health;
 
 use super::belief::BeliefKind;
-use super::engine::{Engine, Family};
+use super::engine::{Engine, Family, Member};
 use crate::metrics::Psis;
 
 /// The state of a model, for people.
@@ -20,6 +20,14 @@ pub struct OnlineInfo {
     pub prior_scales: Vec<(f64, f64)>,
     /// The average of these by their shares, on a logarithmic scale.
     pub prior_scale: f64,
+    /// Each memory that answers now, as the `λ` by which a row weighs less with every later one (1 forgets nothing), and its share of
+    /// the answers; the shares sum to 1. See [`Memory`](super::Memory).
+    pub memories: Vec<(f64, f64)>,
+    /// The row (from 1) at which an abrupt change was seen last, by a model whose memory is learned.
+    pub last_change: Option<u64>,
+    /// How often a belief could not forget when it was its turn, since rounding had left it no longer positive definite; it kept
+    /// all it knew.
+    pub forgetting_held: u64,
     /// Inputs that showed a single value when scales were taken, or one of a size below 1e-304; they were centred but not scaled.
     pub constant_columns: Vec<usize>,
     /// Whether the first rows are still being gathered, for scales and the fit that the stream starts from.
@@ -131,6 +139,19 @@ fn health<F: Family>(engine: &Engine<F>) -> Health {
     worst
 }
 
+/// What each value that `of` finds at the members counts in the answers.
+fn shares<F: Family>(engine: &Engine<F>, of: impl Fn(&Member<F::State>) -> f64) -> Vec<(f64, f64)> {
+    let mut shares: Vec<(f64, f64)> = Vec::new();
+    for (member, weight) in engine.members.iter().zip(engine.weights()) {
+        let value = of(member);
+        match shares.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, share)) => *share += weight,
+            None => shares.push((value, weight)),
+        }
+    }
+    shares
+}
+
 impl OnlineInfo {
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Self {
         let advice = match engine.settings.belief {
@@ -138,13 +159,15 @@ impl OnlineInfo {
             _ if engine.check_kept().is_ok() => Advice::Diagnose,
             _ => Advice::KeepRows,
         };
-        let scales = engine.members.iter().map(|member| member.prior_scale);
-        let prior_scales: Vec<(f64, f64)> = scales.zip(engine.weights()).collect();
+        let prior_scales = shares(engine, |member| member.prior_scale);
         let info = Self {
             observations: engine.observations,
             evidence: engine.evidence(),
             prior_scale: prior_scales.iter().map(|(scale, share)| share * scale.ln()).sum::<f64>().exp(),
             prior_scales,
+            memories: shares(engine, |member| member.lambda),
+            last_change: engine.drift.last_change,
+            forgetting_held: engine.drift.held,
             health: health(engine),
             refused: engine.refused,
             constant_columns: engine.design.constant.clone(),

@@ -8,7 +8,6 @@ use vi_core::{Error, GaussianLikelihood, Projection};
 use super::engine::{Engine, EngineWire, ScalarFamily, check_offset};
 use super::observation::Observation;
 use super::scale::ScalePrior;
-use super::settings::Memory;
 use super::target::Target;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
@@ -105,11 +104,10 @@ impl ScalarFamily for Linear {
         state.rate += 0.5 * observed.weight * error * error / (1.0 + observed.weight * seen.variance);
     }
 
-    fn forget(&self, state: &mut Noise, memory: Memory) {
-        if let Memory::Fading(lambda) | Memory::TowardsPrior(lambda) = memory {
-            state.shape = lambda * state.shape + (1.0 - lambda) * self.shape;
-            state.rate = lambda * state.rate + (1.0 - lambda) * self.rate;
-        }
+    /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀`.
+    fn forget(&self, state: &mut Noise, lambda: f64) {
+        state.shape = lambda * state.shape + (1.0 - lambda) * self.shape;
+        state.rate = lambda * state.rate + (1.0 - lambda) * self.rate;
     }
 
     fn noise_variance(&self, state: &Noise) -> f64 {

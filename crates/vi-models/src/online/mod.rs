@@ -16,7 +16,7 @@
 //! | what is believed of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a [`Marginal`](crate::Marginal) |
 //! | compare weights | `combination(c)`, `covariance(j, k)` |
 //! | predict many rows | `predict_batch` |
-//! | follow a world that drifts | [`Memory`] |
+//! | follow a world that drifts, at a pace that nobody knows | [`Memory::Learned`]; see [`Memory`] for the others |
 //! | store a model, send it, go on | `serde`; a model read again goes on with the same bits |
 //!
 //! A format must give each float back to the bit for that: with `serde_json` ask for its feature `float_roundtrip`, or the numbers of a model

@@ -16,7 +16,6 @@ use super::observation::{Observation, Size};
 use super::predicted::average;
 use super::rescale::ScaledWeights;
 use super::row::check_row;
-use super::settings::Memory;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::metrics::gaussian_psis_of;
 use crate::softmax::{Softmax, SoftmaxPrediction, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
@@ -115,12 +114,11 @@ impl Family for Classes {
         belief: &AnyBelief,
         (): &mut (),
         (row, observed): (Row<'_>, &Observation),
-        fade: f64,
         step: &mut RowStep,
     ) -> Result<f64, Error> {
         let belief = full(belief)?;
         let prepared = step.vector.get_or_insert_default();
-        let score = self.0.prepare(belief, row, (observed.label, observed.weight), fade, prepared)?;
+        let score = self.0.prepare(belief, row, (observed.label, observed.weight), prepared)?;
         if !is_score(score) {
             return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
         }
@@ -143,8 +141,6 @@ impl Family for Classes {
         member.evidence += self.0.run(belief, rows, Par::Seq, |_, _, _| {}).map_err(core)?;
         Ok(())
     }
-
-    fn forget(&self, (): &mut (), _memory: Memory) {}
 }
 
 /// # Errors

@@ -6,7 +6,7 @@ use vi_linalg::faer::Par;
 use super::Softmax;
 use super::logits::{Counts, Moments, log_predictive};
 use super::site::LogitSite;
-use super::step::{SoftmaxScratch, faded_logits};
+use super::step::{SoftmaxScratch, logits};
 
 /// Memory of a row, and what is prepared in it.
 #[derive(Debug, Default)]
@@ -16,8 +16,7 @@ pub(crate) struct PreparedSoftmax {
 }
 
 impl Softmax {
-    /// Prepares the step along `x` of a class and a weight that have been checked, for the belief that has forgotten by the factor
-    /// `fade`. Returns the log predictive density, in nats.
+    /// Prepares the step along `x` of a class and a weight that have been checked. Returns the log predictive density, in nats.
     ///
     /// # Errors
     /// As [`step`](Softmax::step).
@@ -26,7 +25,6 @@ impl Softmax {
         belief: &DenseGaussian,
         x: Row<'_>,
         (label, weight): (f64, f64),
-        fade: f64,
         memory: &mut PreparedSoftmax,
     ) -> Result<f64, Error> {
         let d = belief.covariance_lower().nrows() / (self.classes - 1);
@@ -37,12 +35,12 @@ impl Softmax {
         scratch.row.fill(0.0);
         x.for_each(|j, value| scratch.row[j] = value);
         let counts = Counts::of_class(self.classes, label, weight);
-        let logits = faded_logits(belief, scratch, fade, |_| 0.0)?;
+        let logits = logits(belief, scratch, |_| 0.0)?;
         let moments = Moments::at(&self.nodes, &logits);
         let score = log_predictive(&self.nodes, &logits, &counts, &moments);
         let absorbed = LogitSite::choose(self.rule, &self.nodes, &logits, &counts, moments)?.absorb(&logits)?;
         let (gains, shrinkage) = (scratch.gains.as_ref(), absorbed.shrinkage.as_ref());
-        memory.step = Some(belief.prepare_vector(gains, &absorbed.shift, shrinkage, fade, Par::Seq)?);
+        memory.step = Some(belief.prepare_vector(gains, &absorbed.shift, shrinkage, 1.0, Par::Seq)?);
         Ok(score)
     }
 }
@@ -53,10 +51,5 @@ impl PreparedSoftmax {
         if let (Some(scratch), Some(step)) = (&self.scratch, self.step.take()) {
             belief.commit_vector(scratch.gains.as_ref(), &step, Par::Seq);
         }
-    }
-
-    /// Which weight has the largest variance after a step that forgets, and that variance.
-    pub(crate) fn widest(&self) -> Option<(usize, f64)> {
-        self.step.as_ref().map(VectorStep::widest)
     }
 }

@@ -50,22 +50,9 @@ pub(super) fn logits(
     scratch: &mut SoftmaxScratch,
     offset: impl Fn(usize) -> f64,
 ) -> Result<Logits, Error> {
-    faded_logits(belief, scratch, 1.0, offset)
-}
-
-/// The same under the belief that has forgotten by the factor `fade`.
-pub(super) fn faded_logits(
-    belief: &DenseGaussian,
-    scratch: &mut SoftmaxScratch,
-    fade: f64,
-    offset: impl Fn(usize) -> f64,
-) -> Result<Logits, Error> {
     let SoftmaxScratch { means, gains, row } = scratch;
     let (d, m) = (row.len(), means.len());
     belief.project_blocks(row, means, gains)?;
-    if fade < 1.0 {
-        gains.col_iter_mut().for_each(|column| column.iter_mut().for_each(|gain| *gain /= fade));
-    }
     let mut covariance = Mat::<f64>::zeros(m, m);
     let mut rounding = 0.0_f64;
     for j in 0..m {

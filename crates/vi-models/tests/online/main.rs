@@ -4,6 +4,7 @@
 
 mod batches;
 mod doors;
+mod drift;
 mod exact;
 mod families;
 mod learning;

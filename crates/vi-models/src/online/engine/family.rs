@@ -12,7 +12,7 @@ use crate::ModelError;
 use crate::online::belief::{AnyBelief, AnyStep};
 use crate::online::rescale::ScaledWeights;
 use crate::online::scale::ScalePrior;
-use crate::online::{Memory, Observation, OnlineSettings};
+use crate::online::{Observation, OnlineSettings};
 use crate::softmax::PreparedSoftmax;
 
 /// Belief, state and log evidence of rows that were fitted together.
@@ -72,13 +72,12 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error>;
 
-    /// Scores a row under `belief` after fading by `fade`, and prepares to learn it; `state` is moved on. Returns the score in nats.
+    /// Scores a row under `belief`, and prepares to learn it; `state` is moved on. Returns the score in nats.
     fn prepare_row(
         &self,
         belief: &AnyBelief,
         state: &mut Self::State,
         row: (Row<'_>, &Observation),
-        fade: f64,
         step: &mut RowStep,
     ) -> Result<f64, Error>;
 
@@ -100,8 +99,8 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         observed: &[Observation],
     ) -> Result<(), Error>;
 
-    /// Forgets what is beside the weights.
-    fn forget(&self, _state: &mut Self::State, _memory: Memory) {}
+    /// Forgets what is beside the weights: what they have told loses the factor `lambda`.
+    fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
 
     /// The variance in whose units a belief's covariance is: 1, or the noise's where that is learned.
     fn noise_variance(&self, _state: &Self::State) -> f64 {
@@ -120,11 +119,4 @@ pub(crate) struct RowStep {
     pub(in crate::online) belief: AnyStep,
     /// Of a family whose rows see several directions at once.
     pub(in crate::online) vector: Option<PreparedSoftmax>,
-}
-
-impl RowStep {
-    /// Which weight has the largest variance after a step that forgets, and that variance; known for a full covariance.
-    pub(super) fn widest(&self) -> (usize, f64) {
-        self.vector.as_ref().and_then(PreparedSoftmax::widest).unwrap_or(self.belief.widest())
-    }
 }

@@ -1,11 +1,12 @@
-//! Forget, predict, learn: one row, or many by blocks.
+//! Predict, learn, forget: one row, or many by blocks.
 
 use vi_core::Error;
 use vi_linalg::faer::MatRef;
 
+use super::drift::{Drift, weigh};
 use super::family::{Family, RowStep};
+use super::forget::{Anchors, forget, rows_between};
 use super::{Engine, Member};
-use crate::online::belief::AnyBelief;
 use crate::online::design::{Design, RowSpace};
 use crate::online::{Memory, Observation, OnlineSettings, Row};
 
@@ -17,21 +18,20 @@ const ROWS_AT_ONCE: usize = 1024;
 pub(super) struct Work<S> {
     space: RowSpace,
     steps: Vec<MemberStep<S>>,
+    anchors: Anchors,
 }
 
 /// What a member will be after a row.
 #[derive(Debug)]
 struct MemberStep<S> {
     row: RowStep,
-    /// The belief returned towards its prior.
-    forgotten: Option<AnyBelief>,
     state: Option<S>,
     score: f64,
 }
 
 impl<S> Default for Work<S> {
     fn default() -> Self {
-        Self { space: RowSpace::default(), steps: Vec::new() }
+        Self { space: RowSpace::default(), steps: Vec::new(), anchors: Anchors::new() }
     }
 }
 
@@ -43,7 +43,7 @@ impl<S> Clone for Work<S> {
 
 impl<S> Default for MemberStep<S> {
     fn default() -> Self {
-        Self { row: RowStep::default(), forgotten: None, state: None, score: 0.0 }
+        Self { row: RowStep::default(), state: None, score: 0.0 }
     }
 }
 
@@ -59,7 +59,6 @@ pub(in crate::online) fn prior_variances(settings: &OnlineSettings, prior_scale:
 /// One row for every member: prepared for all, then written for all. On an error every member is as it was.
 pub(super) fn learn<F: Family>(
     members: &mut [Member<F::State>],
-    settings: &OnlineSettings,
     family: &F,
     design: &Design,
     (row, observed): (Row<'_>, &Observation),
@@ -70,12 +69,11 @@ pub(super) fn learn<F: Family>(
     let observed = &design.target.apply(observed)?;
     work.steps.resize_with(members.len(), MemberStep::default);
     for (member, step) in members.iter().zip(&mut work.steps) {
-        prepare(member, settings, family, design, (row, observed), step)?;
+        let mut state = member.state.clone();
+        step.score = family.prepare_row(&member.belief, &mut state, (row, observed), &mut step.row)?;
+        step.state = Some(state);
     }
     for (member, step) in members.iter_mut().zip(&mut work.steps) {
-        if let Some(forgotten) = step.forgotten.take() {
-            member.belief = forgotten;
-        }
         family.commit_row(&mut member.belief, row, &mut step.row);
         if let Some(state) = step.state.take() {
             member.state = state;
@@ -85,37 +83,21 @@ pub(super) fn learn<F: Family>(
     Ok(())
 }
 
-/// Forgets, scores and prepares one row of the model's columns for one member.
-fn prepare<F: Family>(
-    member: &Member<F::State>,
+/// What time does after row `n` (from 1) was learned: memories are weighed, and what is old is forgotten. It cannot fail.
+pub(super) fn age<F: Family>(
+    members: &mut [Member<F::State>],
     settings: &OnlineSettings,
     family: &F,
     design: &Design,
-    (row, observed): (Row<'_>, &Observation),
-    step: &mut MemberStep<F::State>,
-) -> Result<(), Error> {
-    let mut state = member.state.clone();
-    family.forget(&mut state, settings.memory);
-    let mut fade = 1.0;
-    step.forgotten = None;
-    match settings.memory {
-        Memory::Everything => {}
-        Memory::Fading(lambda) => fade = lambda,
-        Memory::TowardsPrior(lambda) => {
-            let prior = family.prior(settings, member.prior_scale, design.columns())?;
-            let mut forgotten = member.belief.clone();
-            forgotten.return_towards(&prior, lambda)?;
-            step.forgotten = Some(forgotten);
-        }
+    (base, drift): (&mut f64, &mut Drift),
+    n: u64,
+    work: &mut Work<F::State>,
+) {
+    if settings.memory == Memory::Learned && members.iter().any(|member| member.lambda < 1.0) {
+        *base += weigh(members, drift, n);
     }
-    let belief = step.forgotten.as_ref().unwrap_or(&member.belief);
-    step.score = family.prepare_row(belief, &mut state, (row, observed), fade, &mut step.row)?;
-    if fade < 1.0 {
-        let widest = member.prior_scale.max(settings.intercept_scale).powi(2);
-        belief.check_faded(step.row.widest(), widest)?;
-    }
-    step.state = Some(state);
-    Ok(())
+    let held = forget(members, settings, family, design.columns(), n, &mut work.anchors);
+    drift.held = drift.held.saturating_add(held);
 }
 
 impl<F: Family> Engine<F> {
@@ -125,17 +107,30 @@ impl<F: Family> Engine<F> {
         members: &mut [Member<F::State>],
         rows: &[(Row<'_>, Observation)],
     ) -> Result<(), Error> {
-        let Self { settings, family, design, work, .. } = self;
-        let blocks = members.iter().any(|member| family.takes_blocks(member, rows.len()));
-        if !blocks || settings.memory != Memory::Everything {
-            return rows.iter().enumerate().try_for_each(|(i, (row, observed))| {
-                learn(members, settings, family, design, (*row, observed), work).map_err(|error| error.at_row(i))
-            });
-        }
+        let Self { settings, family, design, work, base, drift, observations, .. } = self;
         let columns = design.columns();
-        let mut x = vec![0.0; ROWS_AT_ONCE.min(rows.len()) * columns];
-        for (chunk, part) in rows.chunks(ROWS_AT_ONCE).enumerate() {
-            let first = chunk * ROWS_AT_ONCE;
+        // Rows between two times at which something is forgotten.
+        let between = match settings.memory {
+            Memory::Everything => u64::MAX,
+            Memory::Fading(lambda) => {
+                rows_between(settings.belief, family.weights(columns).unwrap_or(usize::MAX), lambda)
+            }
+            Memory::Learned => 1,
+        };
+        let together = rows.len().min(usize::try_from(between).unwrap_or(usize::MAX));
+        if !members.iter().any(|member| family.takes_blocks(member, together)) {
+            for (i, (row, observed)) in rows.iter().enumerate() {
+                learn(members, family, design, (*row, observed), work).map_err(|error| error.at_row(i))?;
+                age(members, settings, family, design, (&mut *base, &mut *drift), *observations + i as u64 + 1, work);
+            }
+            return Ok(());
+        }
+        let mut x = vec![0.0; ROWS_AT_ONCE.min(together) * columns];
+        let mut first = 0;
+        while first < rows.len() {
+            let n = *observations + first as u64;
+            let until = usize::try_from(between - n % between).unwrap_or(usize::MAX);
+            let part = &rows[first..rows.len().min(first.saturating_add(until.min(ROWS_AT_ONCE)))];
             let x = &mut x[..part.len() * columns];
             x.fill(0.0);
             for (i, (row, _)) in part.iter().enumerate() {
@@ -152,6 +147,8 @@ impl<F: Family> Engine<F> {
                 family.learn_block(member, x, &observed).map_err(|error| error.shift_row(first))?;
                 member.evidence -= jacobian;
             }
+            first += part.len();
+            age(members, settings, family, design, (&mut *base, &mut *drift), n + part.len() as u64, work);
         }
         Ok(())
     }

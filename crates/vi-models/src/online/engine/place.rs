@@ -9,7 +9,7 @@ use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::Design;
 use crate::online::rescale::{ScaleChange, ScaledWeights, Spectrum, rescaled};
 use crate::online::scale::{ScalePrior, Scales, nodes};
-use crate::online::{OnlineSettings, PriorScale};
+use crate::online::{Memory, OnlineSettings, PriorScale};
 
 /// Weights beyond which a decomposition every doubling of the rows costs more than the rows.
 const ROWS_PER_WEIGHT: u64 = 4;
@@ -17,6 +17,11 @@ const ROWS_PER_WEIGHT: u64 = 4;
 /// Whether the scales of a model may move as its rows come: that takes a covariance, whose prior can be changed.
 pub(super) fn moves(settings: &OnlineSettings) -> bool {
     settings.prior_scale == PriorScale::Learned && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
+}
+
+/// Whether they move for good, and not only until one is chosen for all memories.
+pub(super) fn stays_placed(settings: &OnlineSettings) -> bool {
+    moves(settings) && settings.memory != Memory::Learned
 }
 
 impl<S> Member<S> {
@@ -57,7 +62,8 @@ pub(super) fn bank<F: Family>(
     };
     let member = |(prior_scale, weight): (f64, f64)| {
         let belief = family.prior(settings, prior_scale, columns)?;
-        Ok(Member { prior_scale, belief, state: family.initial(), evidence: 0.0, log_mass: weight.ln() })
+        let (state, lambda) = (family.initial(), settings.memory.lambda());
+        Ok(Member { prior_scale, lambda, belief, state, evidence: 0.0, log_mass: weight.ln() })
     };
     scales.into_iter().map(member).collect()
 }
@@ -105,7 +111,8 @@ impl<'a, F: Family> Curve<'a, F> {
         let near = &self.members[k];
         let belief = rescaled(&near.belief, weights, near.prior_scale, scale)?.ok_or_else(no_covariance)?;
         let (gained, state) = self.change(k, scale);
-        Ok(Member { prior_scale: scale, belief, state, evidence: near.evidence + gained, log_mass: near.log_mass })
+        let (evidence, log_mass) = (near.evidence + gained, near.log_mass);
+        Ok(Member { prior_scale: scale, lambda: near.lambda, belief, state, evidence, log_mass })
     }
 
     fn nearest(&self, scale: f64) -> usize {
@@ -162,7 +169,7 @@ impl<F: Family> Engine<F> {
     /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time. A posterior that cannot
     /// be decomposed keeps its members, which are right where they are.
     pub(super) fn place(&mut self) {
-        if self.observations < self.next_place || !moves(&self.settings) || !self.fixed {
+        if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
         }
         self.next_place = self.observations.saturating_mul(2);

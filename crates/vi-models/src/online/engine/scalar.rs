@@ -22,7 +22,7 @@ use crate::online::rescale::ScaledWeights;
 use crate::online::row::check_row;
 use crate::online::scale::ScalePrior;
 use crate::online::target::Target;
-use crate::online::{Memory, Observation, OnlineSettings, Row};
+use crate::online::{Observation, OnlineSettings, Row};
 use crate::{ModelError, check};
 
 /// A fit of the first rows ends when a step is shorter than this many posterior standard deviations: little beside what those rows leave open.
@@ -110,8 +110,8 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     /// Learns what is beside the weights.
     fn learn(&self, _state: &mut Self::State, _observed: &Observation, _seen: Projection) {}
 
-    /// Forgets what is beside the weights.
-    fn forget(&self, _state: &mut Self::State, _memory: Memory) {}
+    /// Forgets what is beside the weights: what they have told loses the factor `lambda`.
+    fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
 
     /// See [`Family::noise_variance`].
     fn noise_variance(&self, _state: &Self::State) -> f64 {
@@ -180,7 +180,7 @@ impl<F: ScalarFamily> Family for F {
     ) -> Result<Option<Fitted<Self::State>>, Error> {
         if F::EXACT {
             let (belief, state) = (AnyBelief::Full(prior.clone()), ScalarFamily::initial(self));
-            let mut member = Member { prior_scale: 1.0, belief, state, evidence: 0.0, log_mass: 0.0 };
+            let mut member = Member { prior_scale: 1.0, lambda: 1.0, belief, state, evidence: 0.0, log_mass: 0.0 };
             self.learn_block(&mut member, x, observed)?;
             let Member { belief: AnyBelief::Full(belief), state, evidence, .. } = member else { return Ok(None) };
             return Ok(Some((belief, state, evidence)));
@@ -198,11 +198,10 @@ impl<F: ScalarFamily> Family for F {
         belief: &AnyBelief,
         state: &mut Self::State,
         (row, observed): (Row<'_>, &Observation),
-        fade: f64,
         step: &mut RowStep,
     ) -> Result<f64, Error> {
         let rule = OnePass::of::<F>(row_likelihood(self, observed)?);
-        let seen = belief.project(row, fade, &mut step.belief)?;
+        let seen = belief.project(row, 1.0, &mut step.belief)?;
         let site = rule.site(seen.mean, seen.variance, observed.label)?;
         let score = score(self, state, &rule, observed, seen)?;
         belief.prepare(row, site, &mut step.belief)?;
@@ -238,8 +237,8 @@ impl<F: ScalarFamily> Family for F {
         failed.map_or(Ok(()), Err)
     }
 
-    fn forget(&self, state: &mut Self::State, memory: Memory) {
-        ScalarFamily::forget(self, state, memory);
+    fn forget(&self, state: &mut Self::State, lambda: f64) {
+        ScalarFamily::forget(self, state, lambda);
     }
 
     fn noise_variance(&self, state: &Self::State) -> f64 {

@@ -39,6 +39,7 @@ impl<F: Family> Engine<F> {
             pulls.push(AnyBelief::pull(&prior, &belief, &counted).in_units_of(noise));
             members.push(Member {
                 prior_scale: own.prior_scale,
+                lambda: own.lambda,
                 belief,
                 state: self.family.merge(&states, spread),
                 evidence: parts.iter().map(|part| part.evidence).sum(),

@@ -7,18 +7,19 @@
 use vi_core::{DenseGaussian, Error};
 use vi_linalg::faer::Mat;
 
+use super::drift::{Drift, spread};
 use super::family::Family;
-use super::learn::learn;
-use super::place::{bank, kept_as, moves, normalise, placed};
+use super::learn::{age, learn};
+use super::place::{bank, kept_as, moved, moves, normalise, placed};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::{Design, RowSpace, Standardise};
 use crate::online::target::Target;
-use crate::online::{Memory, Observation, OnlineSettings, Row, Start};
+use crate::online::{Memory, Observation, OnlineSettings, PriorScale, Row, Start};
 
 /// Rows for each weight that are fitted together.
-const ROWS_PER_WEIGHT: usize = 5;
+const ROWS_PER_WEIGHT: usize = 20;
 
 /// Rows that are fitted together at least.
 const FEWEST: usize = 50;
@@ -26,20 +27,25 @@ const FEWEST: usize = 50;
 /// Weights beyond which a fit costs more than it gains: its passes take `n·d² + d³`.
 const WIDEST: usize = 128;
 
+/// How much wider the prior of models with several memories is than that which their first rows tell.
+const WIDER: f64 = 4.0;
+
 /// Scales that differ by less than this factor have all but the same sites: one is fitted, the others change its prior.
 const ALIKE: f64 = 1.4;
 
 /// Whether the first rows are fitted together.
 fn fits(settings: &OnlineSettings, weights: usize) -> bool {
     settings.start == Start::Fitted
-        && settings.memory == Memory::Everything
+        && matches!(settings.memory, Memory::Everything | Memory::Learned)
         && weights <= WIDEST
         && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
 }
 
 /// Rows that are kept at the start.
 pub(super) fn start_rows(settings: &OnlineSettings, weights: usize) -> usize {
-    let scales = scale_rows(settings);
+    // One prior scale is chosen for all memories.
+    let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
+    let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
     if fits(settings, weights) { scales.max(FEWEST).max(ROWS_PER_WEIGHT * weights) } else { scales }
 }
 
@@ -73,7 +79,7 @@ impl<F: Family> Engine<F> {
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
         // A row that the scales of the columns so far cannot take may be one for scales that know it.
-        let learned = !is_due(n, last) && self.learn_one(row, &observed).is_ok();
+        let learned = !is_due(n, last) && self.learn_one(row, &observed, n as u64).is_ok();
         let learned = if learned { Ok(()) } else { self.refit() };
         if let Err(error) = learned {
             self.rows.pop();
@@ -84,6 +90,7 @@ impl<F: Family> Engine<F> {
         if n == last {
             self.fixed = true;
             self.next_place = Self::first_place(&self.design, self.observations);
+            self.start_memories();
             if !self.settings.keep_rows {
                 self.rows = Vec::new();
             }
@@ -91,8 +98,39 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    fn learn_one(&mut self, row: Row<'_>, observed: &Observation) -> Result<(), Error> {
-        learn(&mut self.members, &self.settings, &self.family, &self.design, (row, observed), &mut self.work)
+    /// After the first rows, if memories are averaged over: one belief becomes one for each memory.
+    pub(super) fn start_memories(&mut self) {
+        if self.settings.memory != Memory::Learned || !self.fixed {
+            return;
+        }
+        let (base, best) = (self.evidence(), self.best().clone());
+        let wide = if self.settings.prior_scale == PriorScale::Learned { self.widened().ok().flatten() } else { None };
+        (self.base, self.members) = (base, spread(&wide.unwrap_or(best)));
+    }
+
+    /// A member of the first rows whose scale is several times the average: the scale of weights that stand still is too narrow for a
+    /// prior that pulls back whatever is forgotten. A change of prior where that can be done, a pass over the rows where not.
+    fn widened(&mut self) -> Result<Option<Member<F::State>>, Error> {
+        let weighted = self.weights().into_iter().zip(&self.members);
+        let told = weighted.map(|(weight, member)| weight * member.prior_scale.ln()).sum::<f64>().exp();
+        let scale = (WIDER * told).max(self.family.scale_prior().centre);
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        if moves(&self.settings) && weights <= WIDEST {
+            return Ok(moved(&self.family, &self.members, &self.design, &[scale])?.pop());
+        }
+        let given = OnlineSettings { prior_scale: PriorScale::Given(scale), ..self.settings.clone() };
+        let mut members = bank(&given, &self.family, self.design.columns())?;
+        for kept in &self.rows {
+            learn(&mut members, &self.family, &self.design, (kept.row.as_row(), &kept.observed), &mut self.work)?;
+        }
+        Ok(members.pop())
+    }
+
+    fn learn_one(&mut self, row: Row<'_>, observed: &Observation, n: u64) -> Result<(), Error> {
+        learn(&mut self.members, &self.family, &self.design, (row, observed), &mut self.work)?;
+        let Self { members, settings, family, design, base, drift, work, .. } = self;
+        age(members, settings, family, design, (base, drift), n, work);
+        Ok(())
     }
 
     /// All kept rows anew, the scales of the columns first.
@@ -140,10 +178,14 @@ impl<F: Family> Engine<F> {
     /// The members of all kept rows, from the prior one by one.
     fn passed(&mut self, design: &Design) -> Result<Vec<Member<F::State>>, Error> {
         let mut members = bank(&self.settings, &self.family, design.columns())?;
-        for kept in &self.rows {
+        let Self { settings, family, rows, work, .. } = self;
+        let (mut base, mut drift) = (0.0, Drift::default());
+        for (kept, n) in rows.iter().zip(1..) {
             let row = (kept.row.as_row(), &kept.observed);
-            learn(&mut members, &self.settings, &self.family, design, row, &mut self.work)?;
+            learn(&mut members, family, design, row, work)?;
+            age(&mut members, settings, family, design, (&mut base, &mut drift), n, work);
         }
+        self.drift = drift;
         Ok(members)
     }
 
@@ -177,6 +219,7 @@ impl<F: Family> Engine<F> {
             }
             members.push(Member {
                 prior_scale: member.prior_scale,
+                lambda: member.lambda,
                 belief: kept_as(self.settings.belief, belief)?,
                 state,
                 evidence: evidence - jacobian,

@@ -4,17 +4,18 @@ use serde::{Deserialize, Serialize};
 use vi_core::checkpoint::Seal;
 use vi_core::{Belief, Error};
 
+use super::drift::{Drift, LAMBDAS};
 use super::family::Family;
 use super::learn::Work;
 use super::place::{bank, moves};
 use super::start::start_rows;
 use super::{Engine, Kept, Member, check_size};
 use crate::ModelError;
-use crate::online::OnlineSettings;
 use crate::online::belief::{AnyBelief, BeliefWire};
 use crate::online::design::Design;
 use crate::online::row::check_row;
 use crate::online::target::Target;
+use crate::online::{Memory, OnlineSettings, PriorScale};
 
 /// The stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,6 +28,7 @@ pub(in crate::online) struct EngineWire<F: Family> {
     fixed: bool,
     members: Vec<MemberWire<F::State>>,
     base: f64,
+    drift: Drift,
     next_place: u64,
     rows: Vec<Kept>,
     observations: u64,
@@ -48,6 +50,7 @@ fn is_one(runs: &u64) -> bool {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct MemberWire<S> {
     prior_scale: f64,
+    lambda: f64,
     belief: BeliefWire,
     state: S,
     evidence: f64,
@@ -68,6 +71,7 @@ impl<F: Family> Engine<F> {
                 .map(|member| {
                     Ok(MemberWire {
                         prior_scale: member.prior_scale,
+                        lambda: member.lambda,
                         belief: member.belief.to_wire()?,
                         state: member.state.clone(),
                         evidence: member.evidence,
@@ -76,6 +80,7 @@ impl<F: Family> Engine<F> {
                 })
                 .collect::<Result<_, Error>>()?,
             base: self.base,
+            drift: self.drift.clone(),
             next_place: self.next_place,
             rows: self.rows.clone(),
             observations: self.observations,
@@ -89,7 +94,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn from_wire(mut wire: EngineWire<F>) -> Result<Self, ModelError> {
         std::mem::take(&mut wire.seal).check(&wire)?;
         let (observations, refined, runs) = (wire.observations, wire.refined, wire.runs);
-        let EngineWire { settings, family, design, fixed, members, base, next_place, rows, .. } = wire;
+        let EngineWire { settings, family, design, fixed, members, base, drift, next_place, rows, .. } = wire;
         let weights = check_size(design.inputs, &family, &settings)?;
         settings.check(design.inputs)?;
         family.check(&settings)?;
@@ -98,14 +103,15 @@ impl<F: Family> Engine<F> {
             return Err(ModelError::Unlike { shard: 0, what: "scale of the labels, which this family has not" });
         }
         check_rows(&settings, weights, fixed, rows.len(), observations, refined)?;
-        check_scales(&settings, &bank_scales(&settings, &family)?, &members)?;
+        check_members(&settings, fixed, &bank_scales(&settings, &family)?, &members)?;
+        drift.check(observations)?;
         finite("base of the evidence", base)?;
         if runs == 0 || runs > observations.max(1) {
             return Err(ModelError::Unlike { shard: 0, what: "number of merged runs" });
         }
         let members = members
             .into_iter()
-            .map(|MemberWire { prior_scale, belief, state, evidence, log_mass }| {
+            .map(|MemberWire { prior_scale, lambda, belief, state, evidence, log_mass }| {
                 let belief = AnyBelief::from_wire(belief)?;
                 crate::check::length("weights", weights, belief.dim())?;
                 if !belief.is(settings.belief) {
@@ -114,7 +120,7 @@ impl<F: Family> Engine<F> {
                 family.check_state(&state)?;
                 finite("evidence", evidence)?;
                 finite("mass of a prior scale", log_mass)?;
-                Ok(Member { prior_scale, belief, state, evidence, log_mass })
+                Ok(Member { prior_scale, lambda, belief, state, evidence, log_mass })
             })
             .collect::<Result<Vec<_>, ModelError>>()?;
         for (i, kept) in rows.iter().enumerate() {
@@ -129,6 +135,7 @@ impl<F: Family> Engine<F> {
             fixed,
             members,
             base,
+            drift,
             next_place,
             rows,
             observations,
@@ -143,6 +150,29 @@ impl<F: Family> Engine<F> {
 
 fn bank_scales<F: Family>(settings: &OnlineSettings, family: &F) -> Result<Vec<f64>, Error> {
     Ok(bank(settings, family, 1)?.iter().map(|member| member.prior_scale).collect())
+}
+
+/// Checks that the members have memories and stand at scales that the settings lead to.
+fn check_members<S>(
+    settings: &OnlineSettings,
+    fixed: bool,
+    first: &[f64],
+    members: &[MemberWire<S>],
+) -> Result<(), ModelError> {
+    let unlike = Err(ModelError::Unlike { shard: 0, what: "memories and their settings" });
+    if settings.memory == Memory::Learned && fixed {
+        if !members.iter().map(|member| member.lambda).eq(LAMBDAS) {
+            return unlike;
+        }
+        let scale = members[0].prior_scale;
+        super::super::settings::check_scale("prior scale", scale)?;
+        let known = settings.prior_scale == PriorScale::Learned || first.contains(&scale);
+        return if known && members.iter().all(|member| member.prior_scale == scale) { Ok(()) } else { unlike };
+    }
+    if members.iter().any(|member| member.lambda != settings.memory.lambda()) {
+        return unlike;
+    }
+    check_scales(settings, first, members)
 }
 
 /// Checks that the members stand at scales that the settings lead to.

@@ -1,0 +1,131 @@
+//! Inputs that fall silent while everything fades: the belief stays one that rows can be learned by.
+
+use proptest::prelude::*;
+use vi_core::evidence::Candidate;
+use vi_core::{
+    Belief, DenseGaussian, DiagonalGaussian, Explicit, Forget, Forgetting, GaussianLikelihood, LowRankGaussian,
+    LowRankSettings, SquareRootGaussian, filter,
+};
+
+/// Learns `n` rows of which the second input is silent but for the first 20 and the last 60, and the third always; returns how many
+/// steps were held.
+fn learn<B: Forget + Clone>(start: B, lambda: f64, n: usize) -> usize {
+    let noise = GaussianLikelihood::new(1.0).unwrap();
+    let forgetting = Forgetting::fading(lambda).unwrap();
+    let mut stream = Candidate { belief: start, rule: Explicit(noise), likelihood: noise, forgetting };
+    let mut held = 0;
+    let mut scratch = filter::Scratch::default();
+    for t in 0..n {
+        let second = if t < 20 || t + 60 >= n { (t as f64).cos() } else { 0.0 };
+        let x = [1.0 + 0.5 * (t as f64).sin(), second, 0.0];
+        let y = 2.0 * x[0] - x[1];
+        let before = stream.belief.clone();
+        let score = stream.step(&x, y, &mut scratch).unwrap_or_else(|error| panic!("row {t}: {error}"));
+        assert!(score.is_finite(), "row {t}");
+        let mut again = before;
+        held += usize::from(!stream.forgetting.apply(&mut again).unwrap());
+    }
+    for x in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, 1.0, 0.0]] {
+        let seen = stream.belief.predict(&x).unwrap();
+        // Sixty rows without noise have told both again; those that the digits could not take whole leave less.
+        assert!((seen.mean - (2.0 * x[0] - x[1])).abs() < 0.5, "{x:?} {seen:?}");
+        assert!(seen.variance >= 0.0 && seen.variance < 10.0, "{x:?} {seen:?}");
+    }
+    assert!(stream.belief.predict(&[0.0, 0.0, 1.0]).unwrap().variance.is_finite());
+    held
+}
+
+#[test]
+fn a_square_root_fades_until_it_would_leave_the_floats() {
+    assert!(learn(SquareRootGaussian::isotropic(&[0.0; 3], 1.0).unwrap(), 0.9, 8_000) > 0);
+}
+
+#[test]
+fn a_diagonal_fades_until_it_would_leave_the_floats() {
+    assert!(learn(DiagonalGaussian::isotropic(&[0.0; 3], 1.0).unwrap(), 0.99, 80_000) > 0);
+}
+
+#[test]
+fn a_dense_covariance_fades_until_it_would_leave_the_floats() {
+    let start = DenseGaussian::isotropic(&[0.0; 3], 1.0).unwrap();
+    assert!(learn(start.clone(), 0.9, 8_000) > 0);
+    assert!(learn(start.clone(), 0.5, 1_000) > 0);
+    assert_eq!(learn(start, 0.99, 2_000), 0);
+}
+
+#[test]
+fn a_low_rank_belief_fades_until_its_digits_end() {
+    for form in [
+        LowRankSettings::blocked(2).unwrap(),
+        LowRankSettings::blocked(2).unwrap().with_block(5).unwrap(),
+        LowRankSettings::one_loop(2).unwrap(),
+    ] {
+        let start = LowRankGaussian::isotropic(&[0.0; 3], 1.0, form).unwrap();
+        for (lambda, n) in [(0.5, 600), (0.9, 3000), (0.99, 6000)] {
+            learn(start.clone(), lambda, n);
+        }
+    }
+}
+
+#[test]
+fn a_diagonal_returns_to_its_start_in_one_step() {
+    let start = DiagonalGaussian::new(&[1.0, -2.0, 0.5], &[2.0, 0.5, 1.0]).unwrap();
+    let (mut by_scales, mut by_mixing) = (start.clone(), start.clone());
+    let towards = Forgetting::towards(&start, 0.9).unwrap();
+    let rule = Explicit(GaussianLikelihood::new(0.4).unwrap());
+    let mut scratch = filter::Scratch::default();
+    for t in 0..200 {
+        let x = [(f64::from(t)).sin(), 0.3, f64::from(t % 3)];
+        for belief in [&mut by_scales, &mut by_mixing] {
+            filter::step(belief, &rule, &x, f64::from(t % 5), &mut scratch).unwrap();
+        }
+        by_scales.return_to_start(0.9).unwrap();
+        towards.apply(&mut by_mixing).unwrap();
+    }
+    for i in 0..3 {
+        let (a, b) = (by_scales.precisions()[i], by_mixing.precisions()[i]);
+        // What is forgotten takes its roundings with it: ten rows of a few.
+        assert!((a / b - 1.0).abs() < 200.0 * f64::EPSILON, "{a} {b}");
+        assert!((by_scales.mean()[i] - by_mixing.mean()[i]).abs() < 1e4 * f64::EPSILON);
+    }
+    assert!(by_scales.return_to_start(0.0).is_err() && by_scales.return_to_start(f64::NAN).is_err());
+}
+
+proptest! {
+    /// However rows come, what returns towards the prior is nowhere wider than it, and all beliefs of full rank agree.
+    #[test]
+    fn returns_are_bounded_by_the_prior(
+        rows in prop::collection::vec((prop::array::uniform3(-3.0..3.0_f64), -5.0..5.0_f64, 0..3_usize), 1..60),
+        lambda in 0.3..1.0_f64,
+    ) {
+        let variances = [4.0, 0.25, 1.0];
+        let prior = DiagonalGaussian::new(&[0.5, 0.0, -1.0], &variances).unwrap().to_dense();
+        let root = SquareRootGaussian::from_dense(&prior).unwrap();
+        let low = LowRankGaussian::new(prior.mean(), &variances, LowRankSettings::one_loop(3).unwrap()).unwrap();
+        let rule = Explicit(GaussianLikelihood::new(0.5).unwrap());
+        let (mut dense, mut square, mut factors) = (prior.clone(), root.clone(), low.clone());
+        let (mut a, mut b, mut c) = (filter::Scratch::default(), filter::Scratch::default(), filter::Scratch::default());
+        for (x, y, quiet) in &rows {
+            let mut x = *x;
+            x[*quiet] = 0.0;
+            filter::step(&mut dense, &rule, &x, *y, &mut a).unwrap();
+            filter::step(&mut square, &rule, &x, *y, &mut b).unwrap();
+            filter::step(&mut factors, &rule, &x, *y, &mut c).unwrap();
+            Forgetting::towards(&prior, lambda).unwrap().apply(&mut dense).unwrap();
+            Forgetting::towards(&root, lambda).unwrap().apply(&mut square).unwrap();
+            Forgetting::towards(&low, lambda).unwrap().apply(&mut factors).unwrap();
+        }
+        // Sixty steps and returns at a condition of some 10⁴.
+        let tolerance = 60.0 * 1e4 * f64::EPSILON;
+        for along in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, -1.0, 0.5], [0.2, 2.0, -1.0]] {
+            let widest: f64 = along.iter().zip(variances).map(|(x, v)| x * x * v).sum();
+            let seen = dense.predict(&along).unwrap();
+            prop_assert!(seen.variance > 0.0 && seen.variance <= widest * (1.0 + tolerance));
+            let twin = square.predict(&along).unwrap();
+            prop_assert!((twin.variance / seen.variance - 1.0).abs() < tolerance);
+            prop_assert!((twin.mean - seen.mean).abs() < tolerance * (1.0 + seen.mean.abs()));
+            let bounded = factors.predict(&along, vi_linalg::faer::Par::Seq).unwrap();
+            prop_assert!(bounded.variance > 0.0 && bounded.variance <= widest * (1.0 + 1e-9));
+        }
+    }
+}
