@@ -44,6 +44,9 @@ struct MemberWire<S> {
 
 impl<F: Family> Engine<F> {
     pub(in crate::online) fn to_wire(&self) -> Result<EngineWire<F>, Error> {
+        if self.mixed {
+            return Err(Error::Unsupported { operation: "storing", belief: "mixture that a model answers from" });
+        }
         let mut wire = EngineWire {
             seal: Seal::default(),
             settings: self.settings.clone(),
@@ -119,6 +122,7 @@ impl<F: Family> Engine<F> {
             refined,
             diagnosis: None,
             refused: 0,
+            mixed: false,
             work,
         })
     }
