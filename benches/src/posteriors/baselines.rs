@@ -75,24 +75,50 @@ fn draws(n: usize, mean: &[f64], l: MatRef<'_, f64>, rng: &mut ChaCha8Rng) -> Ma
     Mat::from_fn(n, mean.len(), |i, j| rows[i][j])
 }
 
+/// Draws on which Gaussians are compared by their bounds: the same for all.
+const COMPARED: usize = 1000;
+
+/// Of Gaussians by mean and factor, the one with the largest bound `E_q log f + H(q)`; one at whose draws the target is not finite comes last.
+fn best_by_bound(target: &Counted<'_>, runs: Vec<(Vec<f64>, Mat<f64>)>, rng: &mut ChaCha8Rng) -> (Vec<f64>, Mat<f64>) {
+    let d = target.dim();
+    let z: Vec<Vec<f64>> = (0..COMPARED).map(|_| normals(d, rng)).collect();
+    let bound = |(mean, l): &(Vec<f64>, Mat<f64>)| {
+        let entropy: f64 = (0..d).map(|j| l[(j, j)].ln()).sum();
+        let sum: f64 = z.iter().map(|z| target.value(&mapped(mean, l.as_ref(), z))).sum();
+        let bound = entropy + sum / COMPARED as f64;
+        if bound.is_nan() { f64::NEG_INFINITY } else { bound }
+    };
+    let start = (vec![f64::NAN; d], Mat::zeros(d, d));
+    let mut best = (f64::NEG_INFINITY, start);
+    for run in runs {
+        let own = bound(&run);
+        if own > best.0 || best.1.0[0].is_nan() {
+            best = (own, run);
+        }
+    }
+    best.1
+}
+
 /// Adam (Kingma and Ba 2015) upwards.
 struct Adam {
     first: Vec<f64>,
     second: Vec<f64>,
+    /// What the average of squared slopes keeps from step to step.
+    keeps: f64,
     steps: i32,
 }
 
 impl Adam {
-    fn new(n: usize) -> Self {
-        Self { first: vec![0.0; n], second: vec![0.0; n], steps: 0 }
+    fn new(n: usize, keeps: f64) -> Self {
+        Self { first: vec![0.0; n], second: vec![0.0; n], keeps, steps: 0 }
     }
 
     fn step(&mut self, x: &mut [f64], gradient: &[f64], rate: f64) {
         self.steps += 1;
-        let (a, b) = (1.0 - 0.9_f64.powi(self.steps), 1.0 - 0.999_f64.powi(self.steps));
+        let (a, b) = (1.0 - 0.9_f64.powi(self.steps), 1.0 - self.keeps.powi(self.steps));
         for i in 0..x.len() {
             self.first[i] = 0.9 * self.first[i] + 0.1 * gradient[i];
-            self.second[i] = 0.999 * self.second[i] + 0.001 * gradient[i] * gradient[i];
+            self.second[i] = self.keeps * self.second[i] + (1.0 - self.keeps) * gradient[i] * gradient[i];
             x[i] += rate * self.first[i] / a / ((self.second[i] / b).sqrt() + 1e-8);
         }
     }

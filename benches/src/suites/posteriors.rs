@@ -74,10 +74,12 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
     let starts = &[3.0, 1.0, 10.0][..effort.choose(3, 1)];
     for case in cases()? {
         for method in METHODS {
-            for &sd in &starts[..if method.startless { 1 } else { starts.len() }] {
-                let start = if method.startless { String::new() } else { format!("/s{sd}") };
-                let name = format!("posteriors/{}/{}{start}", case.name, method.name);
-                let record = measured(&case, method, sd, name)?;
+            // A method without a start has seeds instead.
+            for (k, &sd) in starts.iter().enumerate() {
+                let (seed, of) =
+                    if method.startless { (1 + k as u64, format!("seed{}", 1 + k)) } else { (1, format!("s{sd}")) };
+                let name = format!("posteriors/{}/{}/{of}", case.name, method.name);
+                let record = measured(&case, method, (sd, seed), name)?;
                 eprintln!("{} {:.3} {}", record.name, record.value, record.note.as_deref().unwrap_or_default());
                 report.push(record);
             }
@@ -87,8 +89,8 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
 }
 
 /// The distance of one run, with everything else about it in the note.
-fn measured(case: &Case, method: &Method, sd: f64, name: String) -> Result<Record, BenchError> {
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+fn measured(case: &Case, method: &Method, (sd, seed): (f64, u64), name: String) -> Result<Record, BenchError> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut outcome = Err(String::new());
     let elapsed = seconds(|| outcome = (method.run)(case, sd, &mut rng));
     let record = match outcome {
@@ -175,7 +177,7 @@ fn paths(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> 
 
 fn advi(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
     let target = Counted::new(&case.target);
-    let (mean, factor) = full_rank_advi(&target, sd, 20_000, rng);
+    let (mean, factor) = full_rank_advi(&target, sd, 10_000, rng);
     said(Outcome::gaussian(&mean, &factor, target.evaluations(), rng))
 }
 
@@ -193,8 +195,8 @@ fn isotropic(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, Stri
 
 #[cfg(test)]
 mod tests {
+    use vi_boost::LogDensity;
     use vi_boost::target::difference;
-    use vi_boost::{Boost, LogDensity};
 
     use super::*;
 
@@ -248,20 +250,12 @@ mod tests {
 
     #[test]
     fn a_near_gaussian_posterior_is_met() {
-        let case = cases().unwrap().into_iter().find(|case| case.name == "arK").unwrap();
-        for method in METHODS.iter().filter(|method| ["gaussian", "batch_match"].contains(&method.name)) {
-            let record = measured(&case, method, 1.0, method.name.to_owned()).unwrap();
-            // The floor of 10,000 draws on either side is 0.03; a Gaussian's skewness adds a little.
-            assert!(record.value < 0.1, "{record:?}");
+        for case in cases().unwrap().iter().filter(|case| ["arK", "nes1980"].contains(&case.name)) {
+            for method in METHODS.iter().filter(|method| ["gaussian", "batch_match", "advi"].contains(&method.name)) {
+                let record = measured(case, method, (1.0, 1), format!("{} by {}", case.name, method.name)).unwrap();
+                // The floor of 10,000 draws on either side is 0.03; a Gaussian's skewness adds a little.
+                assert!(record.value < 0.1, "{record:?}");
+            }
         }
-        assert!(
-            Boost::new(
-                &case.target,
-                &start(&case, 1.0).unwrap(),
-                BoostSettings::default(),
-                &mut ChaCha8Rng::seed_from_u64(1)
-            )
-            .is_ok()
-        );
     }
 }

@@ -72,6 +72,8 @@ pub struct Boost<'a, T: ?Sized> {
     q: Option<GaussianMixture>,
     clouds: Vec<Cloud>,
     summary: Option<Summary>,
+    /// The objective on the points of the last search, at its end.
+    promised: Option<f64>,
     iteration: usize,
     idle: usize,
     last: Option<Info>,
@@ -87,6 +89,9 @@ const LEAST_POINTS: usize = 256;
 
 /// A run that stalls with this divergence left, in nats, needs more points than it has.
 const STALLED: f64 = 0.02;
+
+/// Standard errors beyond which a difference is one.
+const NOISE: f64 = 3.0;
 
 /// Points of the start distribution, and of the widened `q` in each step.
 const POOL: usize = 512;
@@ -125,6 +130,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             q: None,
             clouds: Vec::new(),
             summary: None,
+            promised: None,
             iteration: 0,
             idle: 0,
             last: None,
@@ -224,7 +230,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     ///
     /// [`Stop::Iterations`]: as many components as asked for, or [`STEPS_EACH`] times as many steps, new components having replaced
     /// old ones. [`Stop::Converged`]: the duality gap is small enough. [`Stop::Improvement`]: several steps running gained too
-    /// little. [`Stop::Points`]: so they did though more than 0.02 nats are left, with as many points as the settings allow.
+    /// little. [`Stop::Points`]: so they did though more than 0.02 nats are left at the end, or what the run's own points promised is more
+    /// than that from what fresh ones show, with as many points as the settings allow.
     /// [`Stop::Cancelled`]: `on_step` said `Break`.
     ///
     /// # Errors
@@ -261,14 +268,43 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
                 break Stop::Iterations;
             }
         };
-        if self.settings.refit == Refit::Last {
-            self.refit(self.points, self.settings.refit_search)?;
+        self.finish()?;
+        // What the search's own points promised and fresh ones do not show is worth more of them, where the caller has named how many.
+        let may = self.settings.most_points.is_some() && self.settings.refit != Refit::Never;
+        while may && self.is_unkept() && self.double_points()? {
+            self.finish()?;
         }
-        if self.settings.refit != Refit::Never && self.settings.polish > 0 {
-            self.refit(self.settings.polish, self.settings.refit_search)?;
+        Ok(self.told(stop))
+    }
+
+    /// The last refits, and estimates on fresh points.
+    fn finish(&mut self) -> Result<(), BoostError> {
+        self.promised = self.summary.as_ref().map(|summary| summary.objective.value);
+        if self.settings.refit != Refit::Never {
+            if self.settings.refit == Refit::Last {
+                self.refit(self.points, self.settings.refit_search)?;
+            }
+            if self.settings.polish > 0 {
+                self.refit(self.settings.polish, self.settings.refit_search)?;
+            }
         }
-        self.assess()?;
-        Ok(stop)
+        self.assess()
+    }
+
+    /// Whether the last search's own points promised a lower divergence than fresh ones show, by more than is let pass and noise explains.
+    fn is_unkept(&self) -> bool {
+        let (Some(promised), Some(info)) = (self.promised, &self.last) else { return false };
+        info.objective.value - promised > STALLED + NOISE * info.objective.standard_error
+    }
+
+    /// Why the run stopped, by what fresh points say of where it ended.
+    fn told(&self, stop: Stop) -> Stop {
+        let is_good = self.last.as_ref().is_some_and(|info| info.kl() <= STALLED);
+        match stop {
+            Stop::Points if is_good => Stop::Improvement,
+            Stop::Iterations | Stop::Improvement if self.is_unkept() => Stop::Points,
+            stop => stop,
+        }
     }
 
     /// Twice as many points for every component, where the settings allow it and the target is finite at them; says whether it did.

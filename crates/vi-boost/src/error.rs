@@ -57,10 +57,14 @@ pub enum BoostError {
         factor: f64,
     },
     /// The approximation's points, weighted by the target's density over its own, are worth hardly any: it lies elsewhere than the target.
-    #[error("only {effective_sample_size:.1} effective points: the approximation lies elsewhere than the target")]
+    #[error(
+        "only {effective_sample_size:.1} effective points, {left:.2} nats left: the approximation lies elsewhere than the target"
+    )]
     Unreliable {
         /// `(Σv)²/Σv²` of the weights.
         effective_sample_size: f64,
+        /// The divergence that is left, in nats, as far as these points show it.
+        left: f64,
     },
     /// A block of parameters that cannot be had.
     #[error("the block of parameters `{name}` {problem}")]

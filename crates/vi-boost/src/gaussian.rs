@@ -7,8 +7,9 @@ use vi_core::Stop;
 use crate::BoostError;
 use crate::block;
 use crate::boost::{check_enough, checked_points};
-use crate::component::{Component, Family};
+use crate::component::{Component, Family, HALF_LN_2PI};
 use crate::error::{check_len, check_positive_entries, setting};
+use crate::modes::{APART, distance, laplace};
 use crate::objective::{Best, Single};
 use crate::optimise::{End, Search};
 use crate::target::{Faults, LogDensity, Probe, fault};
@@ -32,7 +33,7 @@ impl Default for GaussianSettings {
 impl GaussianSettings {
     /// Settings for a Gaussian of `family` on `points` quasi-random points: at most `evaluations` of the bound with its gradient,
     /// each at all points, until no more than `tolerance` nats remain to be gained, or what the points can resolve if that is more:
-    /// the rounding of the bound, and 10⁻⁵ of what choosing the Gaussian by these very points is worth. A search whose last evaluations still gained a hundredth of a nat, or that is then more
+    /// the rounding of the bound, and 10⁻⁵ of what choosing the Gaussian by these very points is worth. A search that is then more
     /// than ten standard deviations of its start away, or ten times as wide, goes on as many times again as it takes to tell a target without
     /// a finite integral, at most fifty.
     ///
@@ -70,7 +71,10 @@ pub struct GaussianInfo {
     pub target_evaluations: u64,
     /// Times the start was narrowed to half its width because the target was zero, NaN or +∞ at some of its points; what lies beyond was not seen.
     pub narrowed: usize,
-    /// Why it ended.
+    /// By how many nats, where it is more than one, Laplace's method at another mode promises a higher bound: the Gaussian is then in a minor mode, and
+    /// [`fit`](crate::fit()) or a start there does better. `None` is no proof that there is none: modes are sought from the best points of the start alone.
+    pub elsewhere: Option<f64>,
+    /// Why the search for the best Gaussian of its own mode ended.
     pub stop: Stop,
 }
 
@@ -80,7 +84,7 @@ pub struct GaussianInfo {
 /// search takes natural gradient steps (Khan and Rue 2023), each checked to raise the bound, and L-BFGS in coordinates about where they
 /// end, in turns: it is indifferent to the scale and correlation of the target. It begins on an eighth of the points. Each
 /// evaluation costs the target's value and gradient at all points and `O(nd²)`. A target of several modes has several answers: the one
-/// downhill from `start` comes out. Where the target is not finite at some point of `start`, the search begins from a narrower one, about its mean
+/// downhill from `start` comes out, which may be a minor mode; [`GaussianInfo::elsewhere`] tells of a better one that it came by. Where the target is not finite at some point of `start`, the search begins from a narrower one, about its mean
 /// or about the best of its points. A target without a finite integral is told where the bound has no end; with tails of `1/|θ|` it ends, and
 /// some Gaussian comes out.
 ///
@@ -130,6 +134,7 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     let Some((found, times)) = nearby(&single, &start, &from, search)? else {
         return Err(no_start(&probe, &start, &z));
     };
+    let elsewhere = elsewhere(&single, &start, &found);
     let stop = match found.end {
         End::Converged => Stop::Converged,
         End::Evaluations => Stop::Iterations,
@@ -140,6 +145,7 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
         evaluations: spent + found.evaluations,
         target_evaluations: probe.evaluations(),
         narrowed: narrowed + times,
+        elsewhere,
         stop,
     };
     Ok((found.component, info))
@@ -177,7 +183,7 @@ fn narrowing<T: LogDensity + ?Sized>(
     start: &Component,
     search: Search,
 ) -> Result<Option<(Best, usize)>, BoostError> {
-    let centres = std::iter::once(start.mean.clone()).chain(best_point(single, start));
+    let centres = std::iter::once(start.mean.clone()).chain(best_points(single, start, 1));
     for mean in centres {
         let mut from = Component { mean, scale: start.scale.clone() };
         for times in 0..NARROWINGS {
@@ -190,23 +196,45 @@ fn narrowing<T: LogDensity + ?Sized>(
     Ok(None)
 }
 
-/// The point of `start` with the largest finite log-density.
-fn best_point<T: LogDensity + ?Sized>(single: &Single<'_, T>, start: &Component) -> Option<Vec<f64>> {
+/// The `count` points of `start` with the largest finite log-densities, the largest first.
+fn best_points<T: LogDensity + ?Sized>(single: &Single<'_, T>, start: &Component, count: usize) -> Vec<Vec<f64>> {
     let (mut x, mut values) = (block::Block::default(), Vec::new());
-    let mut best: Option<(f64, Vec<f64>)> = None;
+    let mut best: Vec<(f64, Vec<f64>)> = Vec::new();
     for z in single.z {
         start.map(z, &mut x);
         values.resize(x.rows(), 0.0);
         single.probe.values(&x, &mut values);
-        for (i, value) in values.iter().enumerate() {
-            if value.is_finite() && best.as_ref().is_none_or(|(most, _)| value > most) {
-                let mut at = vec![0.0; x.columns()];
-                x.row(i, &mut at);
-                best = Some((*value, at));
-            }
+        for (i, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
+            let mut at = vec![0.0; x.columns()];
+            x.row(i, &mut at);
+            best.push((*value, at));
+        }
+        best.sort_by(|a, b| b.0.total_cmp(&a.0));
+        best.truncate(count);
+    }
+    best.into_iter().map(|(_, at)| at).collect()
+}
+
+/// Points of the start from which other modes are sought.
+const OTHERS: usize = 4;
+
+/// Nats by which another mode must promise more: Laplace's method is off by tenths on a mode that is not Gaussian.
+const PROMISING: f64 = 1.0;
+
+/// By how much another mode promises a higher bound than `found`, where it is worth telling.
+fn elsewhere<T: LogDensity + ?Sized>(single: &Single<'_, T>, start: &Component, found: &Best) -> Option<f64> {
+    let d = start.dim() as f64;
+    let mut most = PROMISING;
+    for point in best_points(single, start, OTHERS) {
+        let Some(peak) = laplace(single.probe, &point) else { continue };
+        let mut value = [0.0];
+        single.probe.values(&block::Block::point(peak.mean()), &mut value);
+        let promise = value[0] + 0.5 * peak.log_det() + d * HALF_LN_2PI + found.value;
+        if promise.is_finite() && promise > most && distance(&peak, &found.component) > APART {
+            most = promise;
         }
     }
-    best.map(|(_, at)| at)
+    (most > PROMISING).then_some(most)
 }
 
 /// Why a search from `start` could not begin.

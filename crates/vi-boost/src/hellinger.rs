@@ -14,6 +14,7 @@
 mod objective;
 mod overlap;
 mod root;
+mod seen;
 
 use std::ops::ControlFlow;
 
@@ -24,9 +25,10 @@ use vi_linalg::faer::Mat;
 use self::objective::{Residual, ResidualAtRest, log_affinity, remainder};
 use self::overlap::{Overlap, product};
 use self::root::Root;
+use self::seen::{fresh, seen};
 use crate::BoostError;
 use crate::block;
-use crate::boost::cloud::{Cloud, Summary, summarise};
+use crate::boost::cloud::Cloud;
 use crate::boost::pool::{Pool, choose, missing};
 use crate::boost::propose::{COARSE, Proposals, shapes};
 use crate::boost::{Info, check_enough, checked_points};
@@ -138,6 +140,9 @@ const TOLERANCE: f64 = 1e-8;
 /// With fewer effective points than this a mixture is no approximation.
 const LEAST_EFFECTIVE: f64 = 10.0;
 
+/// Nor with more of Rényi's divergence left than this, in nats: the overlap `(∫√(qp))²` with the target is then below 0.37.
+const MOST_LEFT: f64 = 1.0;
+
 /// Components of a smaller share of the norm are dropped.
 const LEAST_LAMBDA: f64 = 1e-4;
 
@@ -186,7 +191,8 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
     }
 
     /// What the last step did. Its objective is `−2·log⟨√f, ḡ⟩`, above `−log Z` by Rényi's divergence of order ½; its
-    /// evidence and effective sample size are those of `f/m` on the points it has, those of `m = Σ_k λ_k²·N_k/Σ_k λ_k²`. There is no gap.
+    /// evidence and effective sample size are those of `f/m` on the points it has, those of `m = Σ_k λ_k²·N_k/Σ_k λ_k²`; after [`run`](Self::run) all three are
+    /// from fresh draws of `q`. There is no gap.
     #[must_use]
     pub fn last(&self) -> Option<&Info> {
         self.last.as_ref()
@@ -287,8 +293,8 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
     /// gain too little ([`Stop::Improvement`]), or `on_step` says `Break` ([`Stop::Cancelled`]).
     ///
     /// # Errors
-    /// As [`step`](Self::step); [`BoostError::Unreliable`] where the importance weights `f/q` leave fewer than 10 effective points at the end: the
-    /// mixture, which stays, is then no approximation of the target.
+    /// As [`step`](Self::step); [`BoostError::Unreliable`] where the importance weights `f/q` leave fewer than 10 effective points at the end, of as many fresh draws of `q` as a
+    /// component has points, or leave more than one nat: the mixture, which stays, is then no approximation of the target.
     pub fn run(
         &mut self,
         mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
@@ -307,12 +313,26 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
                 break Stop::Improvement;
             }
         };
-        match self.last.map(|info| info.effective_sample_size) {
-            Some(effective_sample_size) if effective_sample_size < LEAST_EFFECTIVE => {
-                Err(BoostError::Unreliable { effective_sample_size })
+        self.assess()?;
+        match self.last {
+            Some(info) if info.effective_sample_size < LEAST_EFFECTIVE || info.kl() > MOST_LEFT => {
+                let (effective_sample_size, left) = (info.effective_sample_size, info.kl());
+                Err(BoostError::Unreliable { effective_sample_size, left })
             }
             _ => Ok(stop),
         }
+    }
+
+    /// Replaces what [`last`](Self::last) says of objective, evidence and effective sample size by what fresh draws of `q` say.
+    fn assess(&mut self) -> Result<(), BoostError> {
+        let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
+        let found = fresh(q, &self.probe, self.settings.points, &mut self.seeds.generator())?;
+        info.effective_sample_size = found.effective_share * found.points as f64;
+        if info.effective_sample_size > 0.0 {
+            (info.objective, info.log_evidence) = (found.objective, found.log_evidence);
+        }
+        info.evaluations = self.probe.evaluations();
+        Ok(())
     }
 
     /// The component near a candidate that has most of what is left of `√f`, with its objective on fresh points.
@@ -404,14 +424,6 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         self.q = Some(q);
         Ok(())
     }
-}
-
-/// Averages of `f/m` and `log(m/f)` over the points of `m`, the components by the squares of their `λ`.
-fn seen(root: &Root, clouds: &[Cloud]) -> Summary {
-    let total: f64 = root.lambda.iter().map(|lambda| lambda * lambda).sum();
-    let weights: Vec<f64> = root.lambda.iter().map(|lambda| lambda * lambda / total).collect();
-    let logs = weights.iter().map(|weight| weight.ln()).collect();
-    summarise(&GaussianMixture::from_parts(root.components.clone(), logs), clouds)
 }
 
 /// `‖Σ_k λ_k·g_k‖ = √(λᵀZλ)`, from the lower triangle.

@@ -39,6 +39,8 @@
 //! * [`gaussian::fit`] is the best single Gaussian, whatever the scales and correlations.
 //! * [`hellinger`]: Campbell and Li's boosting of square roots, which heavy tails cannot harm.
 //! * [`printed`]: the algorithms of Guo et al. as printed, to be compared with.
+//! * [`GaussianMixture::beliefs`]: the way back to a front-door model of `vi-models`, whose `posterior()` is a target and whose `mixture` answers from
+//!   what was found.
 //! * [`transform`]: constrained parameters; [`divergence`]: how far a mixture is from its target, with errors.
 //!
 //! | symbol | name in code | shape | source |
@@ -70,6 +72,7 @@ pub mod gaussian;
 pub mod hellinger;
 mod local;
 mod mixture;
+mod modes;
 mod objective;
 mod optimise;
 pub mod points;

@@ -9,6 +9,7 @@ pub(crate) use density::{Scratch, log_sum_exp, responsibilities};
 pub(crate) use moments::MOST_REACH;
 
 use rand::{Rng, RngExt};
+use vi_core::DenseGaussian;
 use vi_linalg::faer::Mat;
 
 use crate::BoostError;
@@ -123,6 +124,16 @@ impl GaussianMixture {
     #[must_use]
     pub fn components(&self) -> &[Component] {
         &self.components
+    }
+
+    /// Weights and components as beliefs of `vi-core`, in which form a model answers from them
+    /// (`vi_models::online::OnlineLogistic::mixture`, say). Components of weight 0 are left out. Cost `K·d³`.
+    ///
+    /// # Errors
+    /// As [`Component::to_belief`].
+    pub fn beliefs(&self) -> Result<Vec<(f64, DenseGaussian)>, BoostError> {
+        let parts = self.weights().into_iter().zip(&self.components).filter(|(weight, _)| *weight > 0.0);
+        parts.map(|(weight, component)| Ok((weight, component.to_belief()?))).collect()
     }
 
     /// `w`, which sum to 1 up to rounding.

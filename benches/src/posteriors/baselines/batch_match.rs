@@ -5,9 +5,12 @@ use vi_linalg::Cholesky;
 use vi_linalg::eigen::eigen;
 use vi_linalg::faer::{Mat, Par};
 
-use super::{Counted, mapped, normals};
+use super::{Counted, best_by_bound, mapped, normals};
 
-/// Mean and factor after `steps` steps of `batch` draws from `N(0, sd²I)`, with the paper's rate `λ_t = B·d/(t+1)`. A step whose covariance is not
+/// The rates `λ_t = B·d/(t+1)^a` that are tried: the paper's for Gaussian targets, `a = 0`, its for others, `a = 1`, and one between.
+const POWERS: [f64; 3] = [0.0, 0.5, 1.0];
+
+/// Mean and factor after `steps` steps of `batch` draws from `N(0, sd²I)`, the best of three rates by its bound. A step whose covariance is not
 /// positive definite, or at no draw of which the target is finite, is left out.
 #[must_use]
 pub fn batch_and_match(
@@ -15,6 +18,17 @@ pub fn batch_and_match(
     sd: f64,
     steps: usize,
     batch: usize,
+    rng: &mut ChaCha8Rng,
+) -> (Vec<f64>, Mat<f64>) {
+    let runs = POWERS.iter().map(|power| run(target, sd, (steps, batch), *power, rng)).collect();
+    best_by_bound(target, runs, rng)
+}
+
+fn run(
+    target: &Counted<'_>,
+    sd: f64,
+    (steps, batch): (usize, usize),
+    power: f64,
     rng: &mut ChaCha8Rng,
 ) -> (Vec<f64>, Mat<f64>) {
     let d = target.dim();
@@ -33,7 +47,7 @@ pub fn batch_and_match(
         if points.is_empty() {
             continue;
         }
-        let lambda = (batch * d) as f64 / (step + 1) as f64;
+        let lambda = (batch * d) as f64 / ((step + 1) as f64).powf(power);
         let (z, c) = moments(&points);
         let (g, gamma) = moments(&slopes);
         let share = lambda / (1.0 + lambda);

@@ -22,7 +22,7 @@ pub fn isotropic_mixture(
     for k in 0..components {
         x[k * (d + 1) + d] = sd.ln();
     }
-    let mut adam = Adam::new(size);
+    let mut adam = Adam::new(size, 0.999);
     let (mut gradient, mut slope) = (vec![0.0; size], vec![0.0; d]);
     for step in 0..steps {
         gradient.fill(0.0);

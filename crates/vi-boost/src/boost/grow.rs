@@ -157,7 +157,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let mut grown = q.with(component, alpha);
         grown = grown.reweighted(&weights::corrective(&grown, &clouds));
         if self.settings.refit == Refit::Each {
-            grown = self.refitted(&grown, clouds, self.settings.refit_search);
+            grown = self.refitted(&grown, clouds, self.settings.refit_search).0;
             clouds = self.clouds_of(&grown, self.points, &mut fresh)?;
         }
         let keep = grown.prune(self.settings.prune);

@@ -44,7 +44,8 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         }
         let mut seeds = self.seeds.branch();
         let clouds = self.clouds_of(&q, points, &mut seeds)?;
-        let mut refitted = self.refitted(&q, clouds, evaluations);
+        let (mut refitted, promised) = self.refitted(&q, clouds, evaluations);
+        self.promised = Some(promised);
         let pruned = refitted.prune(self.settings.prune).iter().filter(|keep| !**keep).count();
         refitted.check_reach(&self.start.source)?;
         // Fresh points on both sides: what was good for the search's own is not counted.
@@ -72,7 +73,13 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     }
 
     /// The joint optimum near `q`, searched on the points of `clouds`.
-    pub(super) fn refitted(&self, q: &GaussianMixture, clouds: Vec<Cloud>, evaluations: usize) -> GaussianMixture {
+    /// Returns it with its objective on these points.
+    pub(super) fn refitted(
+        &self,
+        q: &GaussianMixture,
+        clouds: Vec<Cloud>,
+        evaluations: usize,
+    ) -> (GaussianMixture, f64) {
         let enough = self.settings.improvement;
         let search = Search { evaluations, tolerance: (REFIT_SHARE * enough).max(LEAST_TOLERANCE) };
         let (mut q, mut clouds) = (q.clone(), clouds);
@@ -100,7 +107,8 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
                 break;
             }
         }
-        q
+        let promised = summarise(&q, &clouds).objective.value;
+        (q, promised)
     }
 
     fn move_clouds(&self, clouds: &mut [Cloud], q: &GaussianMixture) {

@@ -30,7 +30,7 @@ pub struct BoostSettings {
     pub(crate) components: usize,
     /// `None`: as many as the dimension asks for.
     points: Option<usize>,
-    most_points: Option<usize>,
+    pub(crate) most_points: Option<usize>,
     pub(crate) starts: usize,
     pub(crate) scales: Vec<f64>,
     pub(crate) finalists: usize,
@@ -125,7 +125,8 @@ impl BoostSettings {
         Ok(self)
     }
 
-    /// Points for each component up to which they are doubled when steps gain too little though more than 0.02 nats are left, before the run stops.
+    /// Points for each component up to which they are doubled when steps gain too little though more than 0.02 nats are left, before the run stops, and
+    /// after the last refit while its own points promise more than fresh ones show.
     ///
     /// # Errors
     /// As [`points`](Self::points).

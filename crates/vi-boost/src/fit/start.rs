@@ -1,15 +1,12 @@
 //! Where the mass is: modes, the Gaussians about them, and a wide one that spans them all.
 
-use vi_linalg::Cholesky;
-use vi_linalg::eigen::eigen;
-use vi_linalg::faer::{Mat, Par};
-
 use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 use crate::mixture::GaussianMixture;
+use crate::modes::{APART, distance, distinct, laplace};
 use crate::objective::{Best, Single};
-use crate::optimise::{Search, minimise};
+use crate::optimise::Search;
 use crate::seeds::Seeds;
 use crate::target::{Faults, LogDensity, Probe};
 
@@ -29,9 +26,6 @@ const HALF_WIDTH: f64 = 2.0;
 /// Times the cube is halved for a starting point where the target is not finite.
 const HALVINGS: usize = 8;
 
-/// A search for a mode; exactness is for the Gaussian.
-const MODE: Search = Search { evaluations: 300, tolerance: 1e-3 };
-
 /// Points on which the Gaussians of all modes are compared, and those of the best one, for each dimension and at least.
 const COARSE: (usize, usize) = (16, 128);
 const FINE: (usize, usize) = (32, 1024);
@@ -42,9 +36,6 @@ const BEST: Search = Search { evaluations: 200, tolerance: 1e-6 };
 
 /// Times a Gaussian is narrowed to half its width until the target is finite at its points.
 const NARROWINGS: usize = 12;
-
-/// Modes nearer than this, in standard deviations of the better one, are one.
-const APART: f64 = 3.0;
 
 /// A mode whose Gaussian is worse than the best by more nats than this holds no mass to speak of.
 const HOPELESS: f64 = 12.0;
@@ -144,52 +135,6 @@ fn starting_point<T: LogDensity + ?Sized>(
         }
     }
     None
-}
-
-/// The Gaussian of Laplace's method at the mode near `from`; where the target is not concave there, with the curvature's size.
-fn laplace<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]) -> Option<Component> {
-    let mut by = Block::default();
-    let found = minimise(from, MODE, |x, gradient| {
-        let mut value = [0.0];
-        probe.values_and_gradients(&Block::point(x), &mut value, &mut by);
-        for (j, gradient) in gradient.iter_mut().enumerate() {
-            *gradient = -by.col(j)[0];
-        }
-        -value[0]
-    })?;
-    let precision = probe.hessian(&found.x);
-    let d = found.x.len();
-    let precision = Mat::from_fn(d, d, |i, j| -precision[(i, j)]);
-    if !precision.as_ref().norm_max().is_finite() {
-        return Component::isotropic(&found.x, 1.0).ok();
-    }
-    let own = Cholesky::new(precision.as_ref())
-        .ok()
-        .and_then(|factor| Component::full(&found.x, factor.inverse().as_ref()).ok());
-    own.or_else(|| {
-        let (values, vectors) = eigen(precision.as_ref(), Par::Seq).ok()?;
-        // A flat or rising direction gets a standard deviation of one.
-        let scaled =
-            Mat::from_fn(d, d, |i, k| vectors[(i, k)] / if values[k].abs() > 1e-8 { values[k].abs() } else { 1.0 });
-        Component::full(&found.x, (scaled * vectors.transpose()).as_ref()).ok()
-    })
-}
-
-/// Peaks that are not the same place.
-fn distinct(peaks: Vec<Component>) -> Vec<Component> {
-    let mut kept: Vec<Component> = Vec::new();
-    for peak in peaks {
-        if kept.iter().all(|other| distance(&peak, other) > 0.1) {
-            kept.push(peak);
-        }
-    }
-    kept
-}
-
-/// The largest distance of two means over a coordinate, in standard deviations of `to`.
-fn distance(from: &Component, to: &Component) -> f64 {
-    let covariance = to.covariance();
-    (0..to.dim()).map(|j| (from.mean[j] - to.mean[j]).abs() / covariance[(j, j)].sqrt()).fold(0.0, f64::max)
 }
 
 /// The best Gaussian near `from`, on `(each, least)` points.

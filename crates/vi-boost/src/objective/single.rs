@@ -86,7 +86,6 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
     ) -> Result<Option<Best>, BoostError> {
         let Some(mut here) = State::new(self, start.clone()) else { return Ok(None) };
         let (mut evaluations, mut left, mut pursuits) = (1, search.evaluations.saturating_sub(1), 0);
-        let mut since = here.value;
         let end = loop {
             let before = here.value;
             // A search that is far away already may be after mass without end: it is not left for being slow.
@@ -103,11 +102,10 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
                 break End::Converged;
             }
             if left < 2 {
-                let idle = factor < FAR && since - here.value <= STILL;
-                if idle || pursuits == PURSUITS {
+                if factor < FAR || pursuits == PURSUITS {
                     break End::Evaluations;
                 }
-                (left, pursuits, since) = (search.evaluations.max(2), pursuits + 1, here.value);
+                (left, pursuits) = (search.evaluations.max(2), pursuits + 1);
             }
             let turn = Search { evaluations: (left - 1).min(TURN), tolerance: search.tolerance.max(here.rounding()) };
             let Some((component, found)) = self.minimise(&here.component, turn) else { break End::NoStep };
@@ -132,10 +130,7 @@ const TURN: usize = 100;
 /// A search without a step ends well where no more than this, in nats, seems to remain.
 const UNTOLD: f64 = 1e-3;
 
-/// A search that gained more than this, in nats, with its last evaluations goes on with as many again.
-const STILL: f64 = 0.01;
-
-/// Times a search goes on.
+/// Times a search that is far away goes on with as many evaluations again.
 const PURSUITS: usize = 50;
 
 /// Standard deviations of the start, or times as wide, beyond which a search may be after mass without

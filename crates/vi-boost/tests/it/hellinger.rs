@@ -155,9 +155,33 @@ fn an_approximation_that_lies_elsewhere_is_an_error() {
     let settings = HellingerSettings::new(1, 64, 1, 1).unwrap();
     let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
     match run.run(go_on) {
-        Err(BoostError::Unreliable { effective_sample_size }) => assert!(effective_sample_size < 10.0),
+        Err(BoostError::Unreliable { effective_sample_size, .. }) => assert!(effective_sample_size < 10.0),
         other => panic!("{other:?} {:?}", run.last()),
     }
     // What there is may still be looked at.
     assert!(run.mixture().is_some());
+}
+
+#[test]
+fn an_approximation_that_misses_most_of_the_target_is_an_error_however_many_points_are_effective() {
+    // A funnel whose neck and mouth a search of two evaluations knows nothing of.
+    let target = vi_boost::target::Funnel::new(6, 3.0).unwrap();
+    let start = Component::isotropic(&[0.0; 6], 1.0).unwrap();
+    let mut told = 0;
+    for seed in 1..=8 {
+        let settings = HellingerSettings::new(1, 1024, 1, 2).unwrap();
+        let mut run = Hellinger::new(&target, &start, settings, &mut rng(seed)).unwrap();
+        match run.run(go_on) {
+            Err(BoostError::Unreliable { left, effective_sample_size }) => {
+                assert!(left > 1.0 || effective_sample_size < 10.0, "seed {seed}: {left} {effective_sample_size}");
+                told += usize::from(left > 1.0 && effective_sample_size >= 10.0);
+            }
+            Ok(_) => {
+                let info = run.last().unwrap();
+                assert!(info.kl() <= 1.0 && info.effective_sample_size >= 10.0, "seed {seed}: {info:?}");
+            }
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(told > 0);
 }

@@ -234,3 +234,23 @@ fn nothing_is_gained_by_fitting_again() {
         assert!(more < 0.01, "logistic, seed {seed}, d = {d}: {more}");
     }
 }
+
+#[test]
+fn a_better_mode_is_told() {
+    let part = |mean: f64| Component::isotropic(&[mean, 0.0], 0.5).unwrap();
+    let target = GaussianMixture::new(vec![part(-4.0), part(4.0)], &[0.1, 0.9]).unwrap();
+    let fitted = |mean: f64, sd: f64| {
+        let start = Component::isotropic(&[mean, 0.0], sd).unwrap();
+        fit(&target, &start, &GaussianSettings::default(), &mut rng(1)).unwrap()
+    };
+    // A start that leads to the left mode and sees the right one.
+    let (q, info) = fitted(-4.0, 2.0);
+    let gain = info.elsewhere.unwrap();
+    assert!((q.mean()[0] + 4.0).abs() < 0.1 && info.stop == Stop::Converged, "{:?} {info:?}", q.mean());
+    // Both modes are Gaussian: Laplace's method is exact, and the search for a mode ends within 1e-3 nats of it.
+    assert!((gain - 9.0_f64.ln()).abs() < 0.01, "{gain}");
+    assert_eq!(fitted(4.0, 2.0).1.elsewhere, None);
+    let start = Component::isotropic(&[0.0; 2], 3.0).unwrap();
+    let (_, info) = fit(&crate::common::logistic(), &start, &GaussianSettings::default(), &mut rng(1)).unwrap();
+    assert_eq!(info.elsewhere, None);
+}

@@ -5,6 +5,7 @@ mod drift;
 mod family;
 mod forget;
 mod learn;
+mod mixed;
 mod one_pass;
 mod place;
 mod scalar;
@@ -24,6 +25,7 @@ use vi_core::{Belief, Error, Row};
 use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
 use self::learn::{Work, age, learn};
+pub(super) use self::place::moves;
 use self::place::{bank, stays_placed};
 use super::belief::AnyBelief;
 use super::design::{Design, Standardise};
@@ -81,6 +83,8 @@ pub(super) struct Engine<F: Family> {
     pub(super) diagnosis: Option<Diagnosis>,
     /// Calls that were refused since the model was made or read.
     pub(super) refused: u64,
+    /// Whether the members are a mixture that the rows did not lead to, row by row: it answers and does not learn.
+    pub(super) mixed: bool,
     work: Work<F::State>,
 }
 
@@ -126,6 +130,7 @@ impl<F: Family> Engine<F> {
             refined: 0,
             diagnosis: None,
             refused: 0,
+            mixed: false,
             work: Work::default(),
             settings,
             family,
@@ -145,6 +150,7 @@ impl<F: Family> Engine<F> {
 
     /// One row. On an error the model is as it was.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
+        self.check_learns()?;
         check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
         self.family.check_observation(&observed)?;
         if !self.fixed {
@@ -160,6 +166,7 @@ impl<F: Family> Engine<F> {
 
     /// Many rows, as if one by one. On an error the model is as it was before the first.
     pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
+        self.check_learns()?;
         let rows = rows.checked(observed.len(), self.design.inputs).map_err(|error| self.named(error))?;
         for (i, observed) in observed.iter().enumerate() {
             self.family.check_observation(observed).map_err(|error| error.at_row(i))?;

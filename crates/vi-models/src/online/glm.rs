@@ -7,6 +7,7 @@ use vi_core::refine::{RefineInfo, RefineSettings};
 use super::engine::{Engine, EngineWire};
 use super::family::GlmFamily;
 use super::observation::Observation;
+use super::posterior::Posterior;
 use super::predicted::LabelPredicted;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError, check};
@@ -85,3 +86,4 @@ impl<F: GlmFamily> OnlineGlm<F> {
 front_door!(OnlineGlm<F: GlmFamily>, F);
 one_predictor!(OnlineGlm<F: GlmFamily>);
 approximate!(OnlineGlm<F: GlmFamily>);
+posterior!(OnlineGlm<F: GlmFamily>);

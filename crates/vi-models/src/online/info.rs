@@ -70,8 +70,10 @@ pub enum Advice {
     Sweep,
     /// After refinement they are worth that; or at least half (`0.5^(d/10)`), and `k̂ ≤ 0.7`, so that reweighting would repair the rest.
     Good,
-    /// After refinement they are worth less.
+    /// After refinement they are worth less: `posterior()` hands the true one to `vi-boost`, and `mixture` answers from what it finds.
     Boost,
+    /// The model answers from a mixture, which who found it has diagnosed.
+    Mixture,
 }
 
 impl fmt::Display for Advice {
@@ -86,6 +88,7 @@ impl fmt::Display for Advice {
             Self::Sweep => "one pass is not enough: refine",
             Self::Good => "the refined posterior is near the true one",
             Self::Boost => "the posterior is not Gaussian: boost",
+            Self::Mixture => "the model answers from a mixture and does not learn",
         })
     }
 }
@@ -156,6 +159,7 @@ impl OnlineInfo {
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Self {
         let advice = match engine.settings.belief {
             BeliefKind::LowRank { .. } | BeliefKind::Diagonal => Advice::NarrowIntervals,
+            _ if engine.mixed => Advice::Mixture,
             _ if engine.check_kept().is_ok() => Advice::Diagnose,
             _ => Advice::KeepRows,
         };

@@ -197,3 +197,34 @@ macro_rules! predicts_batches {
         }
     };
 }
+
+/// Implements the road to another method for the posterior and back.
+macro_rules! posterior {
+    ($model:ident $(<$generic:ident: $bound:ident>)?) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// The posterior of the rows so far as a log-density with its gradient, for methods that know no Gaussian: `vi_boost::fit` takes it as it is.
+            /// Worth it where [`diagnose`](Self::diagnose) after [`refine`](Self::refine) advises [`Advice::Boost`](crate::online::Advice). Copies the rows.
+            ///
+            /// # Errors
+            /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance.
+            pub fn posterior(&self) -> Result<Posterior, ModelError> {
+                Posterior::of(&self.engine)
+            }
+
+            /// The model that answers from a mixture of Gaussians found for its [`posterior`](Self::posterior), as weights and parts in the coordinates of that density:
+            /// `predict`, `sample` and `weight` average over the parts. Where only the one-dimensional averages of the mixture enter, answers are exact for it. It does
+            /// not learn, nor is it refined, merged or stored: this model is all that, and can be boosted again after more rows.
+            ///
+            /// # Errors
+            /// [`ModelError::Unlike`] where `posterior` is of another model or fewer rows; `Empty`, `Dimension`, `Entry` (a weight that is not positive),
+            /// `Setting` for weights that do not sum to 1.
+            pub fn mixture(
+                &self,
+                posterior: &Posterior,
+                parts: &[(f64, vi_core::DenseGaussian)],
+            ) -> Result<Self, ModelError> {
+                Ok(Self { engine: self.engine.answering(posterior, parts)? })
+            }
+        }
+    };
+}

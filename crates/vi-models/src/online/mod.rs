@@ -13,6 +13,7 @@
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | know whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
 //! | what is believed of the weights, by name | `coefficients()`; `names` in [`OnlineSettings`] |
+//! | a posterior that no Gaussian fits | `posterior()`, a [`LogDensity`](vi_core::LogDensity) for `vi-boost`; `mixture` answers from what it found |
 //! | what is believed of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a [`Marginal`](crate::Marginal) |
 //! | compare weights | `combination(c)`, `covariance(j, k)` |
 //! | predict many rows | `predict_batch` |
@@ -74,6 +75,7 @@ mod info;
 mod linear;
 mod logistic;
 mod observation;
+mod posterior;
 mod predicted;
 mod rescale;
 mod row;
@@ -92,6 +94,7 @@ pub use info::{Advice, OnlineInfo};
 pub use linear::{NumberPredicted, OnlineLinear};
 pub use logistic::OnlineLogistic;
 pub use observation::Observation;
+pub use posterior::Posterior;
 pub use predicted::{LabelPredicted, ProbabilityPredicted};
 pub use row::Rows;
 pub use settings::{Memory, OnlineSettings, PriorScale, Start};

@@ -30,7 +30,8 @@ pub(crate) struct ScaledWeights {
 }
 
 impl ScaledWeights {
-    fn positions(self) -> impl Iterator<Item = usize> + Clone {
+    /// Where the scaled weights stand among all.
+    pub(super) fn positions(self) -> impl Iterator<Item = usize> + Clone {
         (0..self.predictors).flat_map(move |block| (0..self.scaled).map(move |j| block * self.columns + j))
     }
 

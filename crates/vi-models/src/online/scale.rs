@@ -34,7 +34,7 @@ impl ScalePrior {
     /// For weights in units of the noise.
     pub(super) const NOISE: Self = Self { centre: 2.0, spread: 2.0, lowest: 0.01, highest: 1e5 };
 
-    fn log_density(&self, u: f64) -> f64 {
+    pub(super) fn log_density(&self, u: f64) -> f64 {
         let z = self.standardised(u);
         -0.5 * z * z - self.spread.ln() - HALF_LN_2PI
     }
@@ -44,7 +44,7 @@ impl ScalePrior {
     }
 
     /// The Gaussian's mass between the two scales.
-    fn mass(&self) -> f64 {
+    pub(super) fn mass(&self) -> f64 {
         let [low, high] = [self.lowest, self.highest].map(|s| normal_cdf(self.standardised(s.ln())));
         high - low
     }

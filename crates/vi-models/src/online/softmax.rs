@@ -1,5 +1,7 @@
 //! More than two classes, one row at a time.
 
+use std::sync::Arc;
+
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::batch::BatchSettings;
@@ -13,6 +15,7 @@ use super::engine::{
 };
 use super::info::Diagnosis;
 use super::observation::{Observation, Size};
+use super::posterior::{OneClass, Posterior, RowDensities};
 use super::predicted::average;
 use super::rescale::ScaledWeights;
 use super::row::check_row;
@@ -107,6 +110,12 @@ impl Family for Classes {
         let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
         let (belief, info) = self.0.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;
         Ok(Some((belief, (), info.bound())))
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked classes")]
+    fn row_densities(&self, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
+        let rows = observed.iter().map(|observed| (observed.label as usize, observed.weight)).collect();
+        Ok(Arc::new(OneClass { classes: self.0.classes(), rows }))
     }
 
     fn prepare_row(
@@ -363,3 +372,4 @@ impl OnlineSoftmax {
 
 predicts_batches!(OnlineSoftmax, SoftmaxPrediction);
 front_door!(OnlineSoftmax, Classes);
+posterior!(OnlineSoftmax);

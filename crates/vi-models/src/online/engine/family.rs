@@ -1,6 +1,7 @@
 //! What a family of models adds to the machine.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,6 +11,7 @@ use vi_linalg::faer::MatRef;
 use super::Member;
 use crate::ModelError;
 use crate::online::belief::{AnyBelief, AnyStep};
+use crate::online::posterior::RowDensities;
 use crate::online::rescale::ScaledWeights;
 use crate::online::scale::ScalePrior;
 use crate::online::{Observation, OnlineSettings};
@@ -71,6 +73,9 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error>;
+
+    /// What rows with these observations say of the weights.
+    fn row_densities(&self, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error>;
 
     /// Scores a row under `belief`, and prepares to learn it; `state` is moved on. Returns the score in nats.
     fn prepare_row(

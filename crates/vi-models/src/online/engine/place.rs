@@ -15,7 +15,7 @@ use crate::online::{Memory, OnlineSettings, PriorScale};
 const ROWS_PER_WEIGHT: u64 = 4;
 
 /// Whether the scales of a model may move as its rows come: that takes a covariance, whose prior can be changed.
-pub(super) fn moves(settings: &OnlineSettings) -> bool {
+pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
     settings.prior_scale == PriorScale::Learned && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
 }
 

@@ -1,6 +1,7 @@
 //! Families that see a row only through `t = offset + xᵀθ`.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +19,7 @@ use crate::marginal::Marginal;
 use crate::online::belief::{AnyBelief, AnyStep};
 use crate::online::design::RowSpace;
 use crate::online::observation::Size;
+use crate::online::posterior::{OnePredictor, RowDensities};
 use crate::online::rescale::ScaledWeights;
 use crate::online::row::check_row;
 use crate::online::scale::ScalePrior;
@@ -40,7 +42,7 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     type State: Clone + Debug + Serialize + DeserializeOwned;
 
     /// `p(y|t)`.
-    type Likelihood: GaussianExpectation + Clone + Debug;
+    type Likelihood: GaussianExpectation + Clone + Debug + Send + Sync + 'static;
 
     /// What a row brings beside label, offset and weight.
     const SIZE: Size = Size::None;
@@ -191,6 +193,12 @@ impl<F: ScalarFamily> Family for F {
         let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
         let (belief, info) = batch::optimum(prior, start, x, &y, &PerRow(&likelihoods), &settings, Par::Seq)?;
         Ok(Some((belief, ScalarFamily::initial(self), info.bound())))
+    }
+
+    fn row_densities(&self, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
+        let y = observed.iter().map(|observed| observed.label).collect();
+        let likelihoods = observed.iter().map(|observed| row_likelihood(self, observed)).collect::<Result<_, _>>()?;
+        Ok(Arc::new(OnePredictor::<RowLikelihood<F>> { y, likelihoods }))
     }
 
     fn prepare_row(

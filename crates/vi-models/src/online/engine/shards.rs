@@ -79,7 +79,9 @@ impl<F: Family> Engine<F> {
     }
 
     fn check_merge(&self, other: &Self) -> Result<(), &'static str> {
-        if self.settings != other.settings {
+        if self.mixed || other.mixed {
+            Err("its posterior, a mixture that does not learn")
+        } else if self.settings != other.settings {
             Err("settings")
         } else if self.family != other.family {
             Err("family")

@@ -59,6 +59,9 @@ struct MemberWire<S> {
 
 impl<F: Family> Engine<F> {
     pub(in crate::online) fn to_wire(&self) -> Result<EngineWire<F>, Error> {
+        if self.mixed {
+            return Err(Error::Unsupported { operation: "storing", belief: "mixture that a model answers from" });
+        }
         let mut wire = EngineWire {
             seal: Seal::default(),
             settings: self.settings.clone(),
@@ -143,6 +146,7 @@ impl<F: Family> Engine<F> {
             refined,
             diagnosis: None,
             refused: 0,
+            mixed: false,
             work,
         })
     }

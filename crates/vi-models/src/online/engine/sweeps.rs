@@ -77,8 +77,9 @@ impl<F: Family> Engine<F> {
     /// Whether all rows are there and the posterior is a full Gaussian of them.
     ///
     /// # Errors
-    /// [`ModelError::NotKept`].
+    /// [`ModelError::NotKept`]; [`ModelError::Unsupported`] for one that answers from a mixture.
     pub(in crate::online) fn check_kept(&self) -> Result<(), ModelError> {
+        self.check_learns()?;
         let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;
         if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything {
             Ok(())

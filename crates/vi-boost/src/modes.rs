@@ -1,0 +1,62 @@
+//! Modes of a target, and Laplace's method at them.
+
+use vi_linalg::Cholesky;
+use vi_linalg::eigen::eigen;
+use vi_linalg::faer::{Mat, Par};
+
+use crate::block::Block;
+use crate::component::Component;
+use crate::optimise::{Search, minimise};
+use crate::target::{LogDensity, Probe};
+
+/// A search for a mode; exactness is for the Gaussian.
+const MODE: Search = Search { evaluations: 300, tolerance: 1e-3 };
+
+/// Modes nearer than this, in standard deviations of the better one, are one.
+pub(crate) const APART: f64 = 3.0;
+
+/// The Gaussian of Laplace's method at the mode near `from`; where the target is not concave there, with the curvature's size.
+pub(crate) fn laplace<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]) -> Option<Component> {
+    let mut by = Block::default();
+    let found = minimise(from, MODE, |x, gradient| {
+        let mut value = [0.0];
+        probe.values_and_gradients(&Block::point(x), &mut value, &mut by);
+        for (j, gradient) in gradient.iter_mut().enumerate() {
+            *gradient = -by.col(j)[0];
+        }
+        -value[0]
+    })?;
+    let precision = probe.hessian(&found.x);
+    let d = found.x.len();
+    let precision = Mat::from_fn(d, d, |i, j| -precision[(i, j)]);
+    if !precision.as_ref().norm_max().is_finite() {
+        return Component::isotropic(&found.x, 1.0).ok();
+    }
+    let own = Cholesky::new(precision.as_ref())
+        .ok()
+        .and_then(|factor| Component::full(&found.x, factor.inverse().as_ref()).ok());
+    own.or_else(|| {
+        let (values, vectors) = eigen(precision.as_ref(), Par::Seq).ok()?;
+        // A flat or rising direction gets a standard deviation of one.
+        let scaled =
+            Mat::from_fn(d, d, |i, k| vectors[(i, k)] / if values[k].abs() > 1e-8 { values[k].abs() } else { 1.0 });
+        Component::full(&found.x, (scaled * vectors.transpose()).as_ref()).ok()
+    })
+}
+
+/// Peaks that are not the same place.
+pub(crate) fn distinct(peaks: Vec<Component>) -> Vec<Component> {
+    let mut kept: Vec<Component> = Vec::new();
+    for peak in peaks {
+        if kept.iter().all(|other| distance(&peak, other) > 0.1) {
+            kept.push(peak);
+        }
+    }
+    kept
+}
+
+/// The largest distance of two means over a coordinate, in standard deviations of `to`.
+pub(crate) fn distance(from: &Component, to: &Component) -> f64 {
+    let covariance = to.covariance();
+    (0..to.dim()).map(|j| (from.mean[j] - to.mean[j]).abs() / covariance[(j, j)].sqrt()).fold(0.0, f64::max)
+}

@@ -1,0 +1,126 @@
+//! A density known up to a constant, by its logarithm and what derivatives it has.
+
+use vi_linalg::faer::{MatMut, MatRef};
+
+/// An unnormalised density `f(θ)`, `θ ∈ ℝᵈ`, by its logarithm in nats.
+///
+/// A value of −∞ means that the density is zero there. NaN and +∞ are mistakes of the target; algorithms name them
+/// in an error where they cannot go round them. Every `theta` and `out` that an algorithm hands over has the length
+/// [`dim`](Self::dim) says, every matrix of points as many columns; called with another, a target may panic, the ready-made ones do.
+///
+/// Only [`log_density`](Self::log_density) has to be written. A gradient of one's own makes runs `2d` times as cheap and exact: write
+/// [`value_and_gradient`](Self::value_and_gradient) where value and gradient share their work, [`gradient`](Self::gradient) otherwise. Where
+/// there is neither, an algorithm takes central differences.
+///
+/// ```
+/// use vi_core::LogDensity;
+/// use vi_linalg::faer::mat;
+/// struct Laplace;
+/// impl LogDensity for Laplace {
+///     fn dim(&self) -> usize {
+///         1
+///     }
+///     fn log_density(&self, theta: &[f64]) -> f64 {
+///         -theta[0].abs()
+///     }
+/// }
+/// let mut values = [0.0; 2];
+/// Laplace.log_densities(mat![[2.0], [-1.0]].as_ref(), &mut values);
+/// assert_eq!(values, [-2.0, -1.0]);
+/// assert_eq!(Laplace.value_and_gradient(&[2.0], &mut [0.0]), None);
+/// ```
+pub trait LogDensity {
+    /// Dimension `d`.
+    fn dim(&self) -> usize;
+
+    /// `log f(θ)`, in nats, up to a constant; `theta` has length `d`.
+    fn log_density(&self, theta: &[f64]) -> f64;
+
+    /// `∇log f(θ)` into `out` (length `d`); `false`, and nothing written, if the target has no gradient.
+    fn gradient(&self, _theta: &[f64], _out: &mut [f64]) -> bool {
+        false
+    }
+
+    /// `log f(θ)`, and `∇log f(θ)` into `out` (length `d`), together: most targets compute one on the way to the other. `None` if the target
+    /// has no gradient; what is in `out` then means nothing. The algorithms call this or the batch method, never
+    /// [`gradient`](Self::gradient).
+    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+        self.gradient(theta, out).then(|| self.log_density(theta))
+    }
+
+    /// `∇²log f(θ)` into `out` (`d × d`, full); `false`, and nothing written, if the target has no Hessian.
+    fn hessian(&self, _theta: &[f64], _out: MatMut<'_, f64>) -> bool {
+        false
+    }
+
+    /// `log f` at each row of `points` (`n × d`) into `values` (`n`). Worth overriding where many points at once are
+    /// cheaper than one by one.
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        let mut theta = vec![0.0; self.dim()];
+        for (i, value) in values.iter_mut().enumerate() {
+            copy_row(points, i, &mut theta);
+            *value = self.log_density(&theta);
+        }
+    }
+
+    /// `log f` and `∇log f` at each row of `points` into `values` (`n`) and `gradients` (`n × d`); `false` if the target
+    /// has no gradient, and what is written then means nothing.
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+    ) -> bool {
+        let (mut theta, mut gradient) = (vec![0.0; self.dim()], vec![0.0; self.dim()]);
+        for i in 0..points.nrows() {
+            copy_row(points, i, &mut theta);
+            let Some(value) = self.value_and_gradient(&theta, &mut gradient) else { return false };
+            values[i] = value;
+            for (j, value) in gradient.iter().enumerate() {
+                gradients[(i, j)] = *value;
+            }
+        }
+        true
+    }
+}
+
+fn copy_row(points: MatRef<'_, f64>, i: usize, theta: &mut [f64]) {
+    for (j, value) in theta.iter_mut().enumerate() {
+        *value = points[(i, j)];
+    }
+}
+
+impl<T: LogDensity + ?Sized> LogDensity for &T {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn log_density(&self, theta: &[f64]) -> f64 {
+        (**self).log_density(theta)
+    }
+
+    fn gradient(&self, theta: &[f64], out: &mut [f64]) -> bool {
+        (**self).gradient(theta, out)
+    }
+
+    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+        (**self).value_and_gradient(theta, out)
+    }
+
+    fn hessian(&self, theta: &[f64], out: MatMut<'_, f64>) -> bool {
+        (**self).hessian(theta, out)
+    }
+
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        (**self).log_densities(points, values);
+    }
+
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        gradients: MatMut<'_, f64>,
+    ) -> bool {
+        (**self).log_densities_and_gradients(points, values, gradients)
+    }
+}

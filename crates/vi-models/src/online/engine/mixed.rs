@@ -1,0 +1,53 @@
+//! A model that answers from a mixture which some other method found for its posterior.
+
+use vi_core::DenseGaussian;
+
+use super::family::Family;
+use super::{Engine, Member};
+use crate::ModelError;
+use crate::online::belief::AnyBelief;
+use crate::online::posterior::Posterior;
+
+impl<F: Family> Engine<F> {
+    /// The same model with `parts`, weights and Gaussians over its columns' weights, in place of its own posterior; the rows are let go.
+    ///
+    /// # Errors
+    /// See [`Posterior::check_mixture`].
+    pub(in crate::online) fn answering(
+        &self,
+        posterior: &Posterior,
+        parts: &[(f64, DenseGaussian)],
+    ) -> Result<Self, ModelError> {
+        posterior.check_mixture(self, parts)?;
+        let prior_scale = self.best().prior_scale;
+        let member = |(weight, belief): &(f64, DenseGaussian)| Member {
+            prior_scale,
+            lambda: 1.0,
+            belief: AnyBelief::Full(belief.clone()),
+            state: self.family.initial(),
+            evidence: 0.0,
+            log_mass: weight.ln(),
+        };
+        Ok(Self {
+            members: parts.iter().map(member).collect(),
+            base: self.evidence(),
+            rows: Vec::new(),
+            diagnosis: None,
+            fixed: true,
+            mixed: true,
+            ..self.clone()
+        })
+    }
+
+    /// Whether rows can be learned.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] for a model that answers from a mixture.
+    pub(in crate::online) fn check_learns(&self) -> Result<(), ModelError> {
+        if self.mixed {
+            let what = "learning, refinement or diagnosis of a model that answers from a mixture: the model it came from learns on";
+            return Err(ModelError::Unsupported { what });
+        }
+        Ok(())
+    }
+}

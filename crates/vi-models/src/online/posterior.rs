@@ -1,0 +1,227 @@
+//! The posterior of a front-door model as a density, for methods that know no Gaussian.
+
+mod prior;
+mod rows;
+
+use std::sync::Arc;
+
+use vi_core::{Belief, DenseGaussian, Error, LogDensity};
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
+
+use self::prior::Prior;
+pub(super) use self::rows::{OneClass, OnePredictor, RowDensities};
+use super::Draw;
+use super::design::Design;
+use super::engine::{Engine, Family};
+use crate::{ModelError, check};
+
+/// The posterior of the weights of a model that keeps its rows, as a log-density with its gradient: what the Gaussian of the model approximates.
+///
+/// ```text
+/// f(θ) = Π_i p(y_i | θ)^(w_i) · ∫ p(s)·N(θ | 0, s²D) ds
+/// ```
+///
+/// `θ` are weights of standardised columns, the intercept last, one class after the other for a softmax model: numbers of order one, which [`in_units`](Self::in_units)
+/// brings to the caller's units. The prior scale `s` is given, or averaged over as the model does. A mixture of Gaussians that some method
+/// found for `f` answers through the model's `mixture`. Cost of `m` points and `n` rows of `p` columns: `4nmp` flops and `nm` derivatives.
+///
+/// ```
+/// use vi_core::LogDensity;
+/// use vi_models::online::{OnlineLogistic, OnlineSettings};
+/// let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+/// let mut model = OnlineLogistic::with_settings(1, settings)?;
+/// for (x, y) in [(0.2, 0.0), (1.3, 1.0), (0.4, 0.0), (1.1, 1.0)] {
+///     model.update(&[x], y)?;
+/// }
+/// let posterior = model.posterior()?;
+/// assert_eq!((posterior.dim(), posterior.names()), (2, vec!["weight 0".to_owned(), "intercept".to_owned()]));
+/// assert!(posterior.log_density(&[2.0, 0.0]) > posterior.log_density(&[-2.0, 0.0]));
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Posterior {
+    /// Rows as columns of the model, `n × p`.
+    x: Mat<f64>,
+    rows: Arc<dyn RowDensities>,
+    prior: Prior,
+    design: Design,
+    observations: u64,
+}
+
+/// Predictors that are held at once: 256 KiB.
+const SLAB: usize = 1 << 15;
+
+impl Posterior {
+    /// # Errors
+    /// [`ModelError::NotKept`].
+    pub(super) fn of<F: Family>(engine: &Engine<F>) -> Result<Self, ModelError> {
+        engine.check_kept()?;
+        let (x, observed) = engine.design_matrix()?;
+        let rows = engine.family.row_densities(&observed)?;
+        let (design, observations) = (engine.design.clone(), engine.observations);
+        Ok(Self { x, rows, prior: Prior::of(engine)?, design, observations })
+    }
+
+    /// What the columns of [`in_units`](Self::in_units) are: `weight j` for each input and `intercept`, of a softmax model for each class after
+    /// the first.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let of = |class: usize| {
+            let prefix = if self.rows.predictors() == 1 { String::new() } else { format!("class {} ", class + 1) };
+            let weights = (0..self.design.inputs).map(move |j| format!("weight {j}")).chain(["intercept".to_owned()]);
+            weights.map(move |name| format!("{prefix}{name}"))
+        };
+        (0..self.rows.predictors()).flat_map(of).collect()
+    }
+
+    /// Draws of `θ` (`n × p`) in the caller's units: the columns that [`names`](Self::names) tells, the intercept being the predictor where all inputs
+    /// are 0.
+    ///
+    /// # Errors
+    /// `Dimension`.
+    pub fn in_units(&self, draws: MatRef<'_, f64>) -> Result<Mat<f64>, ModelError> {
+        check::length("columns of the draws", self.dim(), draws.ncols())?;
+        let (p, inputs) = (self.design.columns(), self.design.inputs);
+        let mut out = Mat::zeros(draws.nrows(), self.rows.predictors() * (inputs + 1));
+        let mut columns = vec![0.0; p];
+        for i in 0..draws.nrows() {
+            for class in 0..self.rows.predictors() {
+                for (j, value) in columns.iter_mut().enumerate() {
+                    *value = draws[(i, class * p + j)];
+                }
+                let Draw { intercept, weights } = Draw::new(&self.design, &columns);
+                for (j, value) in weights.into_iter().chain([intercept]).enumerate() {
+                    out[(i, class * (inputs + 1) + j)] = value;
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Values at a slab of points, and gradients where asked for.
+    fn slab(&self, points: MatRef<'_, f64>, values: &mut [f64], gradients: Option<MatMut<'_, f64>>) {
+        let (m, n, p, k) = (points.nrows(), self.x.nrows(), self.x.ncols(), self.rows.predictors());
+        // The predictors of class c at point i and row t, in column c·n + t.
+        let mut eta = Mat::<f64>::zeros(m, k * n);
+        for c in 0..k {
+            let own = eta.as_mut().subcols_mut(c * n, n);
+            matmul(own, Accum::Replace, points.subcols(c * p, p), self.x.transpose(), 1.0, Par::Seq);
+        }
+        let (mut by_fixed, mut by_scaled) = (Mat::<f64>::zeros(m, k * p), Mat::<f64>::zeros(m, k * p));
+        matmul(by_fixed.as_mut(), Accum::Replace, points, self.prior.fixed.as_ref(), 1.0, Par::Seq);
+        matmul(by_scaled.as_mut(), Accum::Replace, points, self.prior.scaled.as_ref(), 1.0, Par::Seq);
+        let (mut seen, mut slope) = (vec![0.0; k], vec![0.0; k]);
+        let mut precisions = vec![0.0; m];
+        for (i, value) in values.iter_mut().enumerate() {
+            let form = |by: &Mat<f64>| (0..k * p).map(|j| by[(i, j)] * points[(i, j)]).sum::<f64>();
+            (*value, precisions[i]) = self.prior.at(form(&by_fixed), form(&by_scaled));
+            for t in 0..n {
+                seen.iter_mut().enumerate().for_each(|(c, seen)| *seen = eta[(i, c * n + t)]);
+                *value += self.rows.evaluate(t, &seen, &mut slope);
+                slope.iter().enumerate().for_each(|(c, slope)| eta[(i, c * n + t)] = *slope);
+            }
+        }
+        let Some(mut gradients) = gradients else { return };
+        for c in 0..k {
+            let own = gradients.as_mut().subcols_mut(c * p, p);
+            matmul(own, Accum::Replace, eta.as_ref().subcols(c * n, n), self.x.as_ref(), 1.0, Par::Seq);
+        }
+        for j in 0..k * p {
+            for (i, precision) in precisions.iter().enumerate() {
+                gradients[(i, j)] -= by_fixed[(i, j)] + precision * by_scaled[(i, j)];
+            }
+        }
+    }
+
+    /// Whether it is of the rows that an engine has, as columns that the engine sees.
+    fn is_of<F: Family>(&self, engine: &Engine<F>) -> bool {
+        self.observations == engine.observations && self.design == engine.design && self.x.nrows() == engine.rows.len()
+    }
+
+    /// Checks that `parts` are a mixture over the weights of an engine whose posterior this is.
+    ///
+    /// # Errors
+    /// [`ModelError::Unlike`]; `Empty`, `Dimension`, `Entry` (a weight), `Setting` (their sum).
+    pub(super) fn check_mixture<F: Family>(
+        &self,
+        engine: &Engine<F>,
+        parts: &[(f64, DenseGaussian)],
+    ) -> Result<(), ModelError> {
+        if !self.is_of(engine) {
+            return Err(ModelError::Unlike { shard: 0, what: "the rows that its posterior is of" });
+        }
+        if parts.is_empty() {
+            return Err(Error::Empty { argument: "parts" }.into());
+        }
+        for (index, (weight, part)) in parts.iter().enumerate() {
+            check::length("part of the mixture", self.dim(), part.dim())?;
+            if !(*weight > 0.0 && weight.is_finite()) {
+                let requirement = "positive and finite";
+                return Err(
+                    Error::Entry { argument: "weights of the parts", index, value: *weight, requirement }.into()
+                );
+            }
+        }
+        let value: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        if (value - 1.0).abs() > SUM_TOLERANCE {
+            return Err(Error::Setting { name: "sum of the weights", value, requirement: "1" }.into());
+        }
+        Ok(())
+    }
+}
+
+/// How far from 1 weights may sum: what writing them with ten digits loses.
+const SUM_TOLERANCE: f64 = 1e-8;
+
+impl LogDensity for Posterior {
+    fn dim(&self) -> usize {
+        self.rows.predictors() * self.design.columns()
+    }
+
+    fn log_density(&self, theta: &[f64]) -> f64 {
+        let mut value = [f64::NAN];
+        self.log_densities(MatRef::from_row_major_slice(theta, 1, theta.len()), &mut value);
+        value[0]
+    }
+
+    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+        let (mut value, d) = ([f64::NAN], theta.len());
+        let gradient = MatMut::from_row_major_slice_mut(out, 1, d);
+        self.slab(MatRef::from_row_major_slice(theta, 1, d), &mut value, Some(gradient));
+        Some(value[0])
+    }
+
+    fn gradient(&self, theta: &[f64], out: &mut [f64]) -> bool {
+        self.value_and_gradient(theta, out).is_some()
+    }
+
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        let step = self.slab_len();
+        for (k, values) in values.chunks_mut(step).enumerate() {
+            self.slab(points.subrows(k * step, values.len()), values, None);
+        }
+    }
+
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+    ) -> bool {
+        let step = self.slab_len();
+        for (k, values) in values.chunks_mut(step).enumerate() {
+            let points = points.subrows(k * step, values.len());
+            let gradients = gradients.as_mut().subrows_mut(k * step, values.len());
+            self.slab(points, values, Some(gradients));
+        }
+        true
+    }
+}
+
+impl Posterior {
+    /// Points that share a slab.
+    fn slab_len(&self) -> usize {
+        (SLAB / (self.rows.predictors() * self.x.nrows()).max(1)).clamp(8, 1024)
+    }
+}
