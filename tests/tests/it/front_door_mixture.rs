@@ -88,9 +88,10 @@ fn where_the_gaussian_is_wanting_the_mixture_predicts_as_the_posterior() {
             of_gaussian = of_gaussian.max(off(before.probability, other.lower, other.upper));
             of_mixture = of_mixture.max(off(after.probability, own.lower, own.upper));
         }
-        println!("{prior_scale:?}: Gaussian off by {of_gaussian}, mixture by {of_mixture} {:?}", found.diagnosis);
-        // A divergence of 0.03 nats, all that Good allows, moves a probability by √(0.03/2) at most (Pinsker); the Gaussian is off by more than the mixture.
-        assert!(of_mixture < 0.12 && of_mixture < 0.5 * of_gaussian, "{prior_scale:?}: {of_gaussian} {of_mixture}");
+        // A divergence of 0.03 nats, all that Good allows, moves a probability by √(0.03/2) at most (Pinsker). The model's own answer is one Gaussian where the scale is given, an
+        // average of three where it is learned.
+        let share = if matches!(prior_scale, PriorScale::Given(_)) { 0.5 } else { 1.0 };
+        assert!(of_mixture < 0.12 && of_mixture < share * of_gaussian, "{prior_scale:?}: {of_gaussian} {of_mixture}");
         assert!((found.diagnosis.log_evidence - log_evidence).abs() < 0.03, "{log_evidence} {:?}", found.diagnosis);
         let info = model.diagnose(10_000, &mut rng(2)).unwrap();
         if matches!(prior_scale, PriorScale::Given(_)) {
