@@ -46,7 +46,8 @@ fn document(
     for end in 0..text.len() {
         assert!(refused(&text[..end]).is_some(), "{name}, cut at {end}");
     }
-    let number = text.rfind(|c: char| c.is_ascii_digit()).unwrap();
+    // The first decimal of a number: the last may not reach its bits.
+    let number = text.rfind('.').unwrap() + 1;
     let digit = if &text[number..=number] == "5" { "6" } else { "5" };
     let changed = format!("{}{digit}{}", &text[..number], &text[number + 1..]);
     let later = text.replacen("\"format\":1", "\"format\":2", 1);
