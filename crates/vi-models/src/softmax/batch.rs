@@ -138,12 +138,12 @@ impl Softmax {
 
     /// The batch variational Gaussian optimum of `rows`, from `start` (the prior, or better a filtered belief), by
     /// [`batch::optimum_of`]. The nodes' curvature is not quite the derivative of their bound, so that the search may end
-    /// [`Stop::Improvement`] a little before its tolerance.
+    /// [`Stop::Improvement`](crate::Stop::Improvement) a little before its tolerance.
     ///
     /// Each pass costs `3nD²` and about `3D³`.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row`, `NotPositiveDefinite`. Not converging is a [`Stop`].
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row`, `NotPositiveDefinite`. Not converging is a [`Stop`](crate::Stop).
     pub fn optimum(
         &self,
         prior: &DenseGaussian,

@@ -106,7 +106,7 @@ impl LinearFit {
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite`, `Overflow` where numbers
-/// leave the range of floats. Not converging is a [`Stop`](super::Stop). Constant, collinear and too many columns are no
+/// leave the range of floats. Not converging is a [`Stop`](crate::Stop). Constant, collinear and too many columns are no
 /// errors: [`VbInfo::condition`] says how well they are told apart.
 ///
 /// Source: Drugowitsch, *Variational Bayesian inference for linear and logistic regression*, §1.2.

@@ -209,7 +209,7 @@ impl LogitFit {
 /// # Errors
 /// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite` or `Label`, `Overflow` where
 /// numbers leave the range of floats, `NotPositiveDefinite` where rounding leaves no posterior covariance. Not converging is a
-/// [`Stop`](super::Stop). Separable classes, constant, collinear and too many columns are no errors.
+/// [`Stop`](crate::Stop). Separable classes, constant, collinear and too many columns are no errors.
 ///
 /// Source: Drugowitsch, *Variational Bayesian inference for linear and logistic regression*, §2.2.
 ///
