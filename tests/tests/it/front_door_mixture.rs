@@ -151,7 +151,7 @@ fn gradients_are_those_of_differences() {
     check_gradient(&votes.posterior().unwrap());
     let posterior = kinds.posterior().unwrap();
     check_gradient(&posterior);
-    assert_eq!(posterior.names()[3], "class 2 weight 0");
+    assert_eq!(posterior.names()[3], "class 2 x0");
     // A mixture of one part answers as that Gaussian: here the model's own, at one prior scale.
     let mut kinds = OnlineSoftmax::with_settings(2, 3, keeping(PriorScale::Given(1.0))).unwrap();
     for i in 0..20 {

@@ -171,7 +171,7 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     for (j, row) in wire.space.iter().enumerate() {
         check_own(row, product(j), d, bounds).map_err(|error| error.at_row(j))?;
     }
-    check_sizes(&wire.space, &gram)?;
+    check_sizes(&wire.space, &gram, d)?;
     let counts = ProjectionCounts {
         projections: counted("projections", wire.projections)?,
         lifted: counted("lifted", wire.lifted)?,
@@ -243,10 +243,12 @@ fn check_own(row: &SpaceRow, own: f64, d: usize, psi: Bounds) -> Result<(), Erro
 }
 
 /// Checks by the Cauchy-Schwarz inequality that what is known of the rows can be so; a factor of 2 is left for rounding.
-fn check_sizes(rows: &[SpaceRow], gram: &Mat<f64>) -> Result<(), Error> {
+fn check_sizes(rows: &[SpaceRow], gram: &Mat<f64>, d: usize) -> Result<(), Error> {
+    // Each of d terms of a square may have been lost below the floats.
+    let root = |square: f64| (square + d as f64 * f64::MIN_POSITIVE).sqrt();
     let mut growth = 1.0;
     for (j, row) in rows.iter().enumerate() {
-        let length = row.own().sqrt();
+        let length = root(row.own());
         let at_most = |argument, values: &[f64], bound: &dyn Fn(usize) -> f64| match values
             .iter()
             .enumerate()
@@ -258,10 +260,10 @@ fn check_sizes(rows: &[SpaceRow], gram: &Mat<f64>) -> Result<(), Error> {
                     .at_row(j))
             }
         };
-        at_most("WᵀΨ⁻¹x", &row.wx, &|i| gram[(i, i)].sqrt() * length)?;
+        at_most("WᵀΨ⁻¹x", &row.wx, &|i| root(gram[(i, i)]) * length)?;
         at_most("whitened WᵀΨ⁻¹x", &row.whitened, &|_| length)?;
-        at_most("products with earlier rows", &row.xx, &|i| rows[i].own().sqrt() * length)?;
-        at_most("overlaps with earlier rows", &row.overlaps, &|i| growth * rows[i].own().sqrt() * length)?;
+        at_most("products with earlier rows", &row.xx, &|i| root(rows[i].own()) * length)?;
+        at_most("overlaps with earlier rows", &row.overlaps, &|i| growth * root(rows[i].own()) * length)?;
         // c/h = 1/(1 + hν) with 0 ≤ ν ≤ xᵀΨ⁻¹x times the growth of the covariance; e = g·c/h.
         let stretch = if row.curvature < 0.0 { row.shrinkage / row.curvature } else { 1.0 };
         at_most("shrinkage", &[row.shrinkage], &|_| stretch * row.curvature.abs())?;

@@ -35,7 +35,7 @@ use crate::{ModelError, check};
 ///     model.update(&[x], y)?;
 /// }
 /// let posterior = model.posterior()?;
-/// assert_eq!((posterior.dim(), posterior.names()), (2, vec!["weight 0".to_owned(), "intercept".to_owned()]));
+/// assert_eq!((posterior.dim(), posterior.names()), (2, vec!["x0".to_owned(), "intercept".to_owned()]));
 /// assert!(posterior.log_density(&[2.0, 0.0]) > posterior.log_density(&[-2.0, 0.0]));
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
@@ -46,6 +46,8 @@ pub struct Posterior {
     rows: Arc<dyn RowDensities>,
     prior: Prior,
     design: Design,
+    /// Of the inputs.
+    names: Vec<String>,
     observations: u64,
 }
 
@@ -60,17 +62,18 @@ impl Posterior {
         let (x, observed) = engine.design_matrix()?;
         let rows = engine.family.row_densities(&observed)?;
         let (design, observations) = (engine.design.clone(), engine.observations);
-        Ok(Self { x, rows, prior: Prior::of(engine)?, design, observations })
+        let names = (0..design.inputs).map(|j| engine.name(j)).collect();
+        Ok(Self { x, rows, prior: Prior::of(engine)?, design, names, observations })
     }
 
-    /// What the columns of [`in_units`](Self::in_units) are: `weight j` for each input and `intercept`, of a softmax model for each class after
-    /// the first.
+    /// What the columns of [`in_units`](Self::in_units) are: the name of each input (`x0`, `x1` and so on where it has none) and `intercept`, of a softmax
+    /// model for each class after the first.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let of = |class: usize| {
             let prefix = if self.rows.predictors() == 1 { String::new() } else { format!("class {} ", class + 1) };
-            let weights = (0..self.design.inputs).map(move |j| format!("weight {j}")).chain(["intercept".to_owned()]);
-            weights.map(move |name| format!("{prefix}{name}"))
+            let names = self.names.iter().map(String::as_str).chain(["intercept"]);
+            names.map(move |name| format!("{prefix}{name}"))
         };
         (0..self.rows.predictors()).flat_map(of).collect()
     }

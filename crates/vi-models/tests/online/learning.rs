@@ -6,7 +6,7 @@ use rand_distr::StandardNormal;
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::{
-    Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise,
+    Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise, Start,
 };
 
 use crate::{KINDS, settings, stream};
@@ -14,7 +14,13 @@ use crate::{KINDS, settings, stream};
 #[test]
 fn sweeps_over_kept_rows_find_the_best_gaussian() {
     let (rows, labels) = stream(500, 21);
-    let settings = OnlineSettings { keep_rows: true, prior_scale: PriorScale::Given(2.5), ..OnlineSettings::default() };
+    let fitted = OnlineSettings { keep_rows: true, prior_scale: PriorScale::Given(2.5), ..OnlineSettings::default() };
+    // From the best Gaussian of the first rows one pass goes on well; without it, it does not.
+    let mut started = OnlineLogistic::with_settings(3, fitted.clone()).unwrap();
+    started.update_batch(&rows, &labels).unwrap();
+    let advice = started.diagnose(10_000, &mut ChaCha8Rng::seed_from_u64(22)).unwrap().advice;
+    assert_eq!(advice, Advice::OnePassIsEnough);
+    let settings = OnlineSettings { start: Start::OnePass, ..fitted };
     let mut model = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
     model.update_batch(&rows, &labels).unwrap();
     let mut reversed = OnlineLogistic::with_settings(3, settings).unwrap();
