@@ -333,16 +333,16 @@ fn random_features(entries: &mut Entries) {
     });
     let hyper = Hyperparameters { noise_variance: 0.1, prior_variances: vec![2.0], theta: vec![] };
     entries.ask("Slm::new", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
-        Slm::new(basis.clone(), hyper.clone(), input.x(), &input.y, Par::Seq).map(drop)
+        Slm::new(basis, hyper.clone(), input.x(), &input.y, Par::Seq).map(drop)
     });
     let good = Input::good();
-    let slm = Slm::new(basis.clone(), hyper.clone(), good.x(), &good.y, Par::Seq).unwrap();
+    let slm = Slm::new(basis, hyper.clone(), good.x(), &good.y, Par::Seq).unwrap();
     entries.ask("Slm::predict", Takes::Inputs, (&(), 0.0), nothing, |(), input| {
         slm.predict(input.x(), Par::Seq).map(drop)
     });
     let rng = &mut ChaCha8Rng::seed_from_u64(1);
     let settings = GlmSettings { steps: 2, batch: 2, ..GlmSettings::default() };
-    let counts = Glm::new(basis.clone(), Poisson(Rate::Exponential), settings.clone(), rng).unwrap();
+    let counts = Glm::new(basis, Poisson(Rate::Exponential), settings.clone(), rng).unwrap();
     let text = |model: &Glm<Linear, Poisson>| serde_json::to_vec(model).unwrap();
     entries.ask("Glm::fit, counts", Takes::Rows, (&counts, -1.0), text, |model, input| {
         let rows = vi_revrand::glm::Rows::new(input.x(), &input.y);

@@ -63,7 +63,8 @@ fn beliefs(entries: &mut Entries) {
     entries.ask("Forgetting::fading: λ", ALL, Forgetting::<DenseGaussian>::fading);
     entries.ask("AdaptiveFading::new: window", ALL, |w| AdaptiveFading::new(40.0 * w, 1.0));
     entries.ask("Sites::new: slope", NOT_FINITE, |s| Sites::new(vec![s], vec![1.0]));
-    entries.ask("BlockSettings::new: rows", &[3], |rows| BlockSettings::new((2.0 * rows) as usize));
+    let size = |rows: f64| if rows == f64::INFINITY { usize::MAX } else { 2 * usize::from(rows > 0.0) };
+    entries.ask("BlockSettings::new: rows", &[3], |rows| BlockSettings::new(size(rows)));
     let rng = || ChaCha8Rng::seed_from_u64(1);
     entries.ask("factor::start_isotropic: size", ALL, |s| start_isotropic(3, 1, s, 0.1, &mut rng()));
     entries.ask("implicit::probit_root: ν", NEGATIVE, |nu| implicit::probit_root(1.0, 0.3, nu));
