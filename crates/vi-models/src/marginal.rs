@@ -58,6 +58,13 @@ impl Part {
         }
     }
 
+    fn deviation(&self) -> f64 {
+        match self {
+            Self::Gaussian { deviation, .. } => *deviation,
+            Self::Student(part) => part.standard_deviation(),
+        }
+    }
+
     fn log_density(&self, t: f64) -> f64 {
         match *self {
             Self::Gaussian { mean, deviation } if deviation > 0.0 => {
@@ -104,7 +111,8 @@ impl Marginal {
     fn average(&self, of: impl Fn(&Part) -> f64) -> f64 {
         match self.parts.as_slice() {
             [(_, part)] => of(part),
-            parts => parts.iter().map(|(weight, part)| weight * of(part)).sum(),
+            // A part that counts for nothing may have an infinite variance.
+            parts => parts.iter().filter(|(weight, _)| *weight > 0.0).map(|(weight, part)| weight * of(part)).sum(),
         }
     }
 
@@ -121,10 +129,18 @@ impl Marginal {
         self.average(|part| part.variance() + (part.centre() - mean).powi(2))
     }
 
-    /// The square root of the variance.
+    /// The square root of the variance; finite where it is, though its square may not be.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
-        self.variance().sqrt()
+        let mean = self.mean();
+        let counted = || self.parts.iter().filter(|(weight, _)| *weight > 0.0);
+        let unit = counted().map(|(_, part)| part.deviation().max((part.centre() - mean).abs())).fold(0.0, f64::max);
+        if unit == 0.0 || !unit.is_finite() {
+            return unit;
+        }
+        let square = |value: f64| (value / unit).powi(2);
+        let of = |part: &Part| square(part.deviation()) + square(part.centre() - mean);
+        unit * counted().map(|(weight, part)| weight * of(part)).sum::<f64>().sqrt()
     }
 
     /// `log p(t)` in nats.
@@ -142,18 +158,18 @@ impl Marginal {
     /// The `t` with `P(T ≤ t) = p`: of one part in closed form, of several by Newton's method in the bracket of their own quantiles.
     ///
     /// # Errors
-    /// `Setting` unless `0 < p < 1`.
+    /// `Setting` unless `0 < p < 1`; `Overflow` for a quantile beyond the floats.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
         if let [(_, part)] = self.parts.as_slice() {
-            return part.quantile(p);
+            return Ok(check::result("quantile", part.quantile(p)?)?);
         }
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for (_, part) in &self.parts {
-            let quantile = part.quantile(p)?;
+            let quantile = check::result("quantile", part.quantile(p)?)?;
             (low, high) = (low.min(quantile), high.max(quantile));
         }
-        let mut t = 0.5 * (low + high);
+        let mut t = 0.5 * low + 0.5 * high;
         for _ in 0..MAX_STEPS {
             let excess = self.cdf(t) - p;
             if excess > 0.0 {
@@ -162,7 +178,7 @@ impl Marginal {
                 low = t;
             }
             let newton = t - excess / self.log_density(t).exp();
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+            let next = if newton > low && newton < high { newton } else { 0.5 * low + 0.5 * high };
             let settled = (next - t).abs() <= 2.0 * f64::EPSILON * t.abs().max(f64::MIN_POSITIVE);
             t = next;
             if settled {
@@ -179,7 +195,9 @@ impl Marginal {
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
         if let [(_, Part::Student(part))] = self.parts.as_slice() {
-            return part.interval(level);
+            let found = part.interval(level)?;
+            check::results("bound of an interval", [found.lower, found.upper].into_iter())?;
+            return Ok(found);
         }
         let tail = 0.5 * (1.0 - level);
         Ok(Interval { lower: self.quantile(tail)?, upper: self.quantile(1.0 - tail)? })

@@ -70,6 +70,12 @@ impl Student {
         if self.dof > 2.0 { self.scale * self.scale * (self.dof / (self.dof - 2.0)) } else { f64::INFINITY }
     }
 
+    /// The standard deviation, `s√(k/(k−2))` for `k > 2`, infinite otherwise.
+    #[must_use]
+    pub fn standard_deviation(&self) -> f64 {
+        if self.dof > 2.0 { self.scale * (self.dof / (self.dof - 2.0)).sqrt() } else { f64::INFINITY }
+    }
+
     /// `log p(y)`, in nats.
     #[must_use]
     pub fn log_density(&self, y: f64) -> f64 {

@@ -4,7 +4,7 @@ use vi_core::Row;
 
 use super::design::Design;
 use super::row::check_row;
-use crate::ModelError;
+use crate::{ModelError, check};
 
 /// Weights of the inputs and the intercept, in the caller's units: a draw from the posterior, or its mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,15 @@ impl Draw {
     pub(super) fn new(design: &Design, columns: &[f64]) -> Self {
         let (intercept, weights) = design.original_units(columns);
         Self { intercept, weights }
+    }
+
+    /// The same, if every number of it is a float.
+    ///
+    /// # Errors
+    /// `Overflow`.
+    pub(super) fn finite(self) -> Result<Self, ModelError> {
+        check::results("drawn weight", self.weights.iter().chain([&self.intercept]).copied())?;
+        Ok(self)
     }
 
     /// The linear predictor `intercept + xᵀw` at `row`.

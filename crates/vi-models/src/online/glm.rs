@@ -49,7 +49,8 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// The distribution of the label at `row`; of `at`, the offset and the trials or exposure count, label and weight do not.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry` (a position); `Setting` for trials, exposure or offset.
+    /// `Dimension`, `NonFinite`, `Entry` (a position); `Setting` for trials, exposure or offset; `Overflow` for a mean or a variance of the
+    /// label beyond the floats.
     pub fn predict<'a>(
         &self,
         row: impl Into<Row<'a>>,
@@ -77,9 +78,9 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
     ///
     /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
+    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Ok(Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?))
+        Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
     }
 }
 

@@ -11,7 +11,7 @@ use super::scale::ScalePrior;
 use super::target::Target;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
-use crate::{Interval, Marginal, ModelError, Student};
+use crate::{Interval, Marginal, ModelError, Student, check};
 
 /// `y = offset + intercept + xᵀw + ε`, `ε ~ N(0, σ²/weight)`, `w|σ² ~ N(0, s²σ²I)`, `1/σ² ~ Gamma(a₀, b₀)`.
 ///
@@ -234,7 +234,7 @@ impl OnlineLinear {
     /// The distribution of the label at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry` (a position).
+    /// `Dimension`, `NonFinite`, `Entry` (a position); `Overflow` for a prediction beyond the floats.
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<NumberPredicted, ModelError> {
         self.predict_at(row, 0.0)
     }
@@ -255,10 +255,11 @@ impl OnlineLinear {
             .iter()
             .map(|(weight, seen)| (*weight, Projection { variance: 1.0 + seen.variance, ..*seen }))
             .collect();
-        Ok(NumberPredicted {
-            label: self.engine.marginal(&label)?.in_units(origin, unit)?,
-            expectation: self.engine.marginal(&seen)?.in_units(origin, unit)?,
-        })
+        let label = self.engine.marginal(&label)?.in_units(origin, unit)?;
+        if self.noise().0 > 1.0 {
+            check::result("standard deviation of the label", label.standard_deviation())?;
+        }
+        Ok(NumberPredicted { label, expectation: self.engine.marginal(&seen)?.in_units(origin, unit)? })
     }
 
     /// What the model has become.
@@ -293,7 +294,7 @@ impl OnlineLinear {
         if !deviation.is_finite() {
             return Err(overflow(deviation * deviation).into());
         }
-        Ok(Draw::new(&self.engine.design, &member.draw(deviation, rng)?))
+        Draw::new(&self.engine.design, &member.draw(deviation, rng)?).finite()
     }
 }
 

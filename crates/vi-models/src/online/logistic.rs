@@ -66,9 +66,9 @@ impl OnlineLogistic {
     /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
     ///
     /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
+    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Ok(Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?))
+        Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
     }
 
     /// A draw of the label at `row`.

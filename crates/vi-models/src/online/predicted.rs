@@ -99,7 +99,9 @@ impl<L: CountPrediction + Clone> LabelPredicted<L> {
         let (weights, parts): (Vec<f64>, Vec<CountsPredicted<L>>) =
             seen.iter().map(|(weight, seen)| (*weight, CountsPredicted::new(*seen, likelihood.clone()))).unzip();
         let label = Mixture::new(parts, weights)?;
-        Ok(Self { predictor: Marginal::of_gaussians(seen), mean: label.mean(), variance: label.variance(), label })
+        let mean = check::result("expected label", label.mean())?;
+        let variance = check::result("variance of the label", label.variance())?;
+        Ok(Self { predictor: Marginal::of_gaussians(seen), mean, variance, label })
     }
 
     /// `log p(y)` in nats, the doubt about the weights averaged over.

@@ -227,7 +227,7 @@ impl OnlineSoftmax {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
-        Ok(self.by_class(&self.engine.draw_member(rng).draw(1.0, rng)?))
+        self.by_class(&self.engine.draw_member(rng).draw(1.0, rng)?).into_iter().map(Draw::finite).collect()
     }
 
     /// Posterior mean of the weights of classes `1, …, C−1` relative to class 0, in the units of the inputs.

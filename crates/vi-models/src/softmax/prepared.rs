@@ -40,7 +40,9 @@ impl Softmax {
         let score = log_predictive(&self.nodes, &logits, &counts, &moments);
         let absorbed = LogitSite::choose(self.rule, &self.nodes, &logits, &counts, moments)?.absorb(&logits)?;
         let (gains, shrinkage) = (scratch.gains.as_ref(), absorbed.shrinkage.as_ref());
-        memory.step = Some(belief.prepare_vector(gains, &absorbed.shift, shrinkage, 1.0, Par::Seq)?);
+        let step = belief.prepare_vector(gains, &absorbed.shift, shrinkage, 1.0, Par::Seq)?;
+        belief.check_vector(gains, &step, absorbed.factor, Par::Seq)?;
+        memory.step = Some(step);
         Ok(score)
     }
 }

@@ -126,7 +126,10 @@ impl Softmax {
         }
         let site = LogitSite::choose(self.rule, &self.nodes, &logits, counts, moments)?;
         let absorbed = site.absorb(&logits)?;
-        belief.absorb_vector(scratch.gains.as_ref(), &absorbed.shift, absorbed.shrinkage.as_ref(), par)?;
+        let gains = scratch.gains.as_ref();
+        let prepared = belief.prepare_vector(gains, &absorbed.shift, absorbed.shrinkage.as_ref(), 1.0, par)?;
+        belief.check_vector(gains, &prepared, absorbed.factor, par)?;
+        belief.commit_vector(gains, &prepared, par);
         Ok((step, site))
     }
 

@@ -27,6 +27,9 @@ impl<F: Family> Engine<F> {
                 std::iter::once(own).chain(shards.iter().map(|shard| &shard[m])).collect();
             let beliefs: Vec<&AnyBelief> = parts.iter().map(|part| &part.belief).collect();
             let belief = AnyBelief::merge(&prior, &beliefs)?;
+            if let AnyBelief::Full(merged) = &belief {
+                merged.cholesky()?;
+            }
             let spread = spread(&prior, &beliefs, belief.mean())?;
             let states: Vec<&F::State> = parts.iter().map(|part| &part.state).collect();
             let counted: Vec<Part<'_, AnyBelief>> = beliefs

@@ -217,6 +217,8 @@ impl<F: Family> Engine<F> {
             if !is_score(evidence) {
                 return Err(Error::NonFinite { argument: "log evidence of the first rows", index: 0, value: evidence });
             }
+            // A flat prior under separable rows may leave less than the digits hold.
+            belief.cholesky()?;
             members.push(Member {
                 prior_scale: member.prior_scale,
                 lambda: member.lambda,
