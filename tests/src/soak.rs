@@ -1,8 +1,8 @@
 //! A learning process that is killed at random and goes on: nothing lost, nothing counted twice, the same bits as one that nobody
 //! killed.
 //!
-//! [`work`] is the process: it takes rows of a [stream](stream) that drifts, has outliers, bursts, collinear and quiet inputs, rare
-//! labels and bad rows, teaches them to models of every belief and memory, and keeps its [state](state) in a file. The program `soak` kills
+//! [`work`] is the process: it takes rows of a [stream] that drifts, has outliers, bursts, collinear and quiet inputs, rare
+//! labels and bad rows, teaches them to models of every belief and memory, and keeps its [state] in a file. The program `soak` kills
 //! and restarts it, and compares what is left with a twin.
 
 pub mod state;
