@@ -237,7 +237,9 @@ fn outcome(
     let clear: Vec<&Study> = studies.iter().filter(|s| s.w[2].abs() >= VISIBLE).collect();
     // Drawn is the first clear one.
     let drawn = clear.first().copied().unwrap_or(&studies[0]);
-    let picked = |by: fn(&Study) -> usize| clear.iter().filter(|s| by(s) + 1 == TRUE).count();
+    let is_true = |s: &&Study| s.converged.best + 1 == TRUE;
+    let picked = studies.iter().filter(is_true).count();
+    let picked_clear = clear.iter().copied().filter(is_true).count();
     let chosen: Vec<f64> = studies.iter().map(|s| s.errors[s.converged.best].0).collect();
     let largest: Vec<f64> = studies.iter().map(|s| s.errors[LARGEST - 1].1).collect();
     let better = chosen.iter().zip(&largest).filter(|(one, other)| one < other).count();
@@ -306,16 +308,16 @@ fn outcome(
     .vertical(TRUE as f64, Way::Truth.style(), Way::Truth.label());
     Ok(Outcome {
         summary: format!(
-            "ℒ picks the true {TRUE} coefficients on {} of the {} data sets whose curvature shows; test error of its choice {chosen_error}, \
-             of {} with all {LARGEST} {largest_error} (medians).",
-            picked(|s| s.converged.best),
-            clear.len(),
+            "ℒ picks the true {TRUE} coefficients on {picked} of {count} data sets; test error of its choice {chosen_error}, of {} with all \
+             {LARGEST} {largest_error} (medians).",
             words.baseline.label()
         ),
         caption: words.about.to_owned(),
         quote: words.claim.to_owned(),
         notes: vec![format!(
-            "A data set whose quadratic coefficient is below {VISIBLE} in size leaves little to see; the count is over the others."
+            "A data set whose quadratic coefficient is below {VISIBLE} in size leaves little to see: of the {} others ℒ picks {TRUE} on \
+             {picked_clear}. The claim is counted over all.",
+            clear.len()
         )],
         claims: vec![
             words.claims[0].fact(
@@ -328,7 +330,7 @@ fn outcome(
                     number(theirs[TRUE - 1])
                 ),
             ),
-            words.claims[1].counted((picked(|s| s.converged.best), clear.len()), "iterated to convergence"),
+            words.claims[1].counted((picked, count), "iterated to convergence"),
             words.claims[2].counted(
                 (better, decided),
                 format!("medians {chosen_error} and {largest_error}, {} ties", count - decided),

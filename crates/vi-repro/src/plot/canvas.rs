@@ -118,13 +118,27 @@ impl Canvas {
         let pattern: Vec<String> = style.dash.pattern().iter().map(|v| units(*v).to_string()).collect();
         let dash =
             if pattern.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", pattern.join(" ")) };
-        self.push(format_args!(
-            "<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\"{}{dash}/>\n",
-            path(&simplified(points)),
+        let look = format!(
+            "stroke=\"{}\" stroke-width=\"{}\"{}{dash}",
             self.hex(style.colour),
             units(style.width).max(1),
             opacity("stroke", style.alpha)
-        ));
+        );
+        self.stroke(&path(&simplified(points)), &look, style.alpha >= 1.0);
+    }
+
+    /// A stroke along the path `d`; it joins the last one where that looks alike and neither lets anything shine through.
+    fn stroke(&self, d: &str, look: &str, opaque: bool) {
+        let end = format!("\" {look}/>\n");
+        let mut svg = self.svg.borrow_mut();
+        if opaque && svg.ends_with(&end) {
+            let kept = svg.len() - end.len();
+            svg.truncate(kept);
+        } else {
+            svg.push_str("<path d=\"");
+        }
+        svg.push_str(d);
+        svg.push_str(&end);
     }
 
     /// A filled polygon.
@@ -176,16 +190,19 @@ impl Canvas {
         let r = radius;
         if style.marker == Marker::Disc {
             // A line without length and with round ends is a disc.
-            self.push(format_args!(
-                "<g stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\"{}>",
+            let look = format!(
+                "stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\"{}",
                 self.hex(style.colour),
                 units(2.0 * r).max(1),
                 opacity("stroke", style.alpha)
-            ));
-            for (x, y) in places {
-                self.push(format_args!("<path d=\"M{} {}h0\"/>", units(*x), units(*y)));
+            );
+            let discs = places.iter().map(|(x, y)| format!("M{} {}h0", units(*x), units(*y)));
+            if style.alpha >= 1.0 {
+                self.stroke(&discs.collect::<String>(), &look, true);
+            } else {
+                let each: String = discs.map(|d| format!("<path d=\"{d}\"/>")).collect();
+                self.push(format_args!("<g {look}>{each}</g>\n"));
             }
-            self.push(format_args!("</g>\n"));
             return;
         }
         let outline: Vec<Px> = match style.marker {
@@ -239,16 +256,23 @@ fn scale(by: f64) -> impl Fn(Px) -> Px {
     move |(x, y)| (by * x, by * y)
 }
 
-/// A path through the points, relative from the second on.
+/// A path through the points, relative from the second on; a minus separates numbers as a space does.
 fn path(points: &[Px]) -> String {
     let mut at = (units(points[0].0), units(points[0].1));
     let mut out = format!("M{} {}", at.0, at.1);
     for (i, p) in points[1..].iter().enumerate() {
         let next = (units(p.0), units(p.1));
-        let _ = write!(out, "{}{} {}", if i == 0 { "l" } else { " " }, next.0 - at.0, next.1 - at.1);
+        let (dx, dy) = (next.0 - at.0, next.1 - at.1);
+        let before = if i == 0 { "l" } else { between(dx) };
+        let _ = write!(out, "{before}{dx}{}{dy}", between(dy));
         at = next;
     }
     out
+}
+
+/// What must stand between a number and `next`.
+const fn between(next: i32) -> &'static str {
+    if next < 0 { "" } else { " " }
 }
 
 /// The line without the points that it would pass within [`SIMPLIFIED`] pixels anyway (Douglas and Peucker).
@@ -349,12 +373,31 @@ mod tests {
 
     #[test]
     fn paths_are_relative_and_end_where_the_line_does() {
-        assert_eq!(path(&[(1.0, 2.0), (1.04, 2.0), (3.0, -1.0)]), "M10 20l0 0 20 -30");
+        assert_eq!(path(&[(1.0, 2.0), (1.04, 2.0), (3.0, -1.0)]), "M10 20l0 0 20-30");
         let svg = drawn(|c| c.line(&[(0.0, 0.0), (5.0, 5.0)], &Style::solid(BLUE).alpha(0.5)));
         assert!(
             svg.contains("d=\"M0 0l50 50\" stroke=\"#0072b2\" stroke-width=\"20\" stroke-opacity=\"0.50\""),
             "{svg}"
         );
+    }
+
+    #[test]
+    fn strokes_that_look_alike_are_one_path_unless_they_let_shine_through() {
+        let count = |alpha: f64, other: f64| {
+            let svg = drawn(|c| {
+                let style = Style::solid(BLUE).alpha(alpha).marker(Marker::Disc);
+                c.line(&[(0.0, 0.0), (5.0, 5.0)], &style);
+                c.line(&[(7.0, 0.0), (9.0, 5.0)], &style.width(other));
+                c.marks(&[(1.0, 1.0), (2.0, 2.0)], &style, 3.0);
+            });
+            (svg.matches("<path").count(), svg)
+        };
+        let width = Style::solid(BLUE).width;
+        let (all, svg) = count(1.0, width);
+        assert_eq!(all, 2, "{svg}");
+        assert!(svg.contains("d=\"M0 0l50 50M70 0l20 50\"") && svg.contains("d=\"M10 10h0M20 20h0\""), "{svg}");
+        assert_eq!(count(1.0, 2.0 * width).0, 3);
+        assert_eq!(count(0.5, width).0, 4);
     }
 
     #[test]

@@ -17,6 +17,10 @@ const HEAT_STEPS: u8 = 80;
 const BAR_WIDTH: f64 = 14.0;
 const TITLE_LINE: f64 = 18.0;
 const TICK_LINE: f64 = 13.5;
+const LABEL_LINE: f64 = 16.0;
+/// How much wider than [`text_width`] says letters may be in a reader's font: bold ones, and plain ones.
+pub(super) const BOLD: f64 = 1.2;
+const PLAIN: f64 = 1.1;
 
 struct Frame {
     x: Span,
@@ -56,11 +60,12 @@ pub(super) fn panel(canvas: &Canvas, panel: &Panel, outer: &Rect) -> Result<(), 
         0.0
     };
     let title = title(panel, outer);
+    let x_label = wrapped(&panel.x.label, PLAIN * LABEL_SIZE, outer.width() - 16.0);
     let plot = Rect {
         left: outer.left + label_room + widest_tick.max(24.0) + 12.0,
         right: outer.right - 14.0 - bar_room,
         top: outer.top + 10.0 + TITLE_LINE * title.len() as f64 + if title.is_empty() { 0.0 } else { 4.0 },
-        bottom: outer.bottom - if panel.x.label.is_empty() { 28.0 } else { 48.0 },
+        bottom: outer.bottom - if x_label.is_empty() { 28.0 } else { 32.0 + LABEL_LINE * x_label.len() as f64 },
     };
     if panel.equal && x.scale == Scale::Linear && y.scale == Scale::Linear {
         equalise(&mut x, &mut y, &plot);
@@ -77,9 +82,14 @@ pub(super) fn panel(canvas: &Canvas, panel: &Panel, outer: &Rect) -> Result<(), 
     }
     canvas.keep_ink(false);
     axes(canvas, panel, &frame, (&x_ticks, &y_ticks), outer);
+    let middle = f64::midpoint(plot.left, plot.right);
     for (i, line) in title.iter().enumerate() {
-        let at = (f64::midpoint(plot.left, plot.right), outer.top + 14.0 + TITLE_LINE * i as f64);
+        let at = (centred(line, BOLD * TITLE_SIZE, middle, outer), outer.top + 14.0 + TITLE_LINE * i as f64);
         canvas.text(line, at, TITLE_SIZE, Anchor::Middle, BLACK, true);
+    }
+    for (i, line) in x_label.iter().enumerate() {
+        let at = (centred(line, PLAIN * LABEL_SIZE, middle, outer), plot.bottom + 36.0 + LABEL_LINE * i as f64);
+        canvas.text(line, at, LABEL_SIZE, Anchor::Middle, BLACK, false);
     }
     notes(canvas, panel, &frame);
     Ok(())
@@ -87,8 +97,13 @@ pub(super) fn panel(canvas: &Canvas, panel: &Panel, outer: &Rect) -> Result<(), 
 
 /// The title in lines that fit the panel.
 fn title(panel: &Panel, outer: &Rect) -> Vec<String> {
-    // Bold letters are a little wider.
-    wrapped(&panel.title, 1.06 * TITLE_SIZE, outer.width() - 16.0)
+    wrapped(&panel.title, BOLD * TITLE_SIZE, outer.width() - 16.0)
+}
+
+/// Where the middle of a line of text goes: to `middle`, or as near as it stays inside `outer`.
+fn centred(line: &str, size: f64, middle: f64, outer: &Rect) -> f64 {
+    let half = text_width(line, size) / 2.0 + 4.0;
+    middle.min(outer.right - half).max(outer.left + half)
 }
 
 fn widest(lines: &[String], size: f64) -> f64 {
@@ -167,7 +182,8 @@ fn axes(canvas: &Canvas, panel: &Panel, f: &Frame, (xs, ys): (&[Tick], &[Tick]),
         let length = if t.label.is_empty() { 3.0 } else { 5.0 };
         canvas.line(&[(x, p.bottom), (x, p.bottom + length)], &ink);
         let lower = if crowded && i % 2 == 1 { TICK_LINE } else { 0.0 };
-        canvas.text(&t.label, (x, p.bottom + 14.0 + lower), TICK_SIZE, Anchor::Middle, BLACK, false);
+        let at = (centred(&t.label, PLAIN * TICK_SIZE, x, outer), p.bottom + 14.0 + lower);
+        canvas.text(&t.label, at, TICK_SIZE, Anchor::Middle, BLACK, false);
     }
     for t in ys {
         let y = f.at(f.x.lo, t.at).1;
@@ -180,8 +196,7 @@ fn axes(canvas: &Canvas, panel: &Panel, f: &Frame, (xs, ys): (&[Tick], &[Tick]),
             canvas.text(line, at, TICK_SIZE, Anchor::End, BLACK, false);
         }
     }
-    let (cx, cy) = (f64::midpoint(p.left, p.right), f64::midpoint(p.top, p.bottom));
-    canvas.text(&panel.x.label, (cx, p.bottom + 36.0), LABEL_SIZE, Anchor::Middle, BLACK, false);
+    let cy = f64::midpoint(p.top, p.bottom);
     canvas.text_upwards(&panel.y.label, (outer.left + 14.0, cy), LABEL_SIZE, BLACK);
 }
 
@@ -332,6 +347,8 @@ fn colour_bar(canvas: &Canvas, f: &Frame, ramp: &Ramp, (lo, hi): (f64, f64)) {
     let bar = Rect { left: p.right + 12.0, right: p.right + 12.0 + BAR_WIDTH, ..*p };
     let palette = (0..=HEAT_STEPS).map(|step| ramp.at(f64::from(step) / f64::from(HEAT_STEPS))).collect();
     canvas.image(&Bitmap::new(1, (0..=HEAT_STEPS).rev().collect(), palette), &bar, &bar);
+    // Beside the bitmap, ink turns with the paper again.
+    canvas.keep_ink(false);
     let ink = Style::solid(BLACK).width(1.0);
     canvas.frame(&bar, &ink);
     let span = Span { scale: Scale::Linear, lo, hi, floor: None };
@@ -340,4 +357,5 @@ fn colour_bar(canvas: &Canvas, f: &Frame, ramp: &Ramp, (lo, hi): (f64, f64)) {
         canvas.line(&[(bar.right, y), (bar.right + 4.0, y)], &ink);
         canvas.text(&t.label, (bar.right + 7.0, y), TICK_SIZE, Anchor::Start, BLACK, false);
     }
+    canvas.keep_ink(true);
 }

@@ -1,7 +1,7 @@
 //! A picture: rows of panels under one title, over one legend.
 
 use super::canvas::{Anchor, Canvas, Rect, render, text_width, wrapped};
-use super::draw::{LABEL_SIZE, panel};
+use super::draw::{BOLD, LABEL_SIZE, panel};
 use super::palette::BLACK;
 use super::panel::{Key, Panel};
 use crate::error::ReproError;
@@ -72,7 +72,7 @@ impl Figure {
         }
         let width = layout.width();
         let legend = legend_rows(&self.keys(), width);
-        let title = wrapped(&self.title, 1.06 * TITLE_SIZE, width - 16.0);
+        let title = wrapped(&self.title, BOLD * TITLE_SIZE, width - 16.0);
         let head = 9.0 + TITLE_LINE * title.len() as f64;
         let foot = if legend.is_empty() { 6.0 } else { legend.len() as f64 * LEGEND_ROW + 10.0 };
         let places = self.places(layout, head);
@@ -195,7 +195,9 @@ fn sample(canvas: &Canvas, key: &Key, x: f64, y: f64) {
 #[cfg(test)]
 mod tests {
     use super::super::axis::Axis;
-    use super::super::palette::Method;
+    use super::super::contour::Grid;
+    use super::super::palette::{Method, Style};
+    use super::super::panel::Ramp;
     use super::*;
 
     fn chart(y: &[f64]) -> Figure {
@@ -244,6 +246,28 @@ mod tests {
         let p = Panel::new("p", Axis::linear("t"), axis).line(&[0.0, 1.0], &[0.5, 1e-7], Method::Ekf.style(), "");
         let svg = Figure::new("f").row(200.0, vec![p]).draw(Layout::Wide).unwrap().svg;
         assert!(svg.contains("values &lt; 0.00100 drawn on the floor"), "{svg}");
+    }
+
+    #[test]
+    fn long_titles_and_labels_are_broken_into_lines_that_fit() {
+        let words = "A name of many words that no narrow screen can hold in a line";
+        let p = Panel::new(words, Axis::linear(words), Axis::linear("v"));
+        let p = p.line(&[0.0, 1.0], &[0.5, 0.7], Method::Ekf.style(), "");
+        let figure = Figure::new(words).row(300.0, vec![p]);
+        let svg = figure.draw(Layout::Narrow).unwrap().svg;
+        assert!(!svg.contains(words));
+        assert_eq!((svg.matches(">A name").count(), svg.matches("a line<").count()), (3, 3), "{svg}");
+        assert_eq!(figure.draw(Layout::Wide).unwrap().svg.matches(words).count(), 3);
+    }
+
+    #[test]
+    fn ink_beside_a_heat_map_turns_on_a_dark_screen() {
+        let grid = Grid { xs: vec![0.0, 1.0], ys: vec![0.0, 1.0], values: vec![0.0, 0.3, 0.6, 1.0] };
+        let p = Panel::new("p", Axis::linear("x"), Axis::linear("y")).heat(&grid, Ramp::PROBABILITY, (0.0, 1.0), true);
+        let p = p.line(&[0.0, 1.0], &[0.0, 1.0], Style::solid(BLACK), "");
+        let svg = Figure::new("f").row(300.0, vec![p]).draw(Layout::Wide).unwrap().svg;
+        assert_eq!(svg.matches("#010000").count(), 1, "{svg}");
+        assert!(svg.contains("fill=\"#000000\">0.4<"), "{svg}");
     }
 
     #[test]
