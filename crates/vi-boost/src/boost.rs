@@ -225,7 +225,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.last = Some(*info);
     }
 
-    /// Steps until a setting or `on_step` stops it, then the last refit and estimates on fresh points for [`last`](Self::last).
+    /// Steps until a setting or `on_step` stops it, then the last refit and estimates on fresh points for [`last`](Self::last); more steps where the refit went
+    /// to a better mode and left half of the components behind.
     /// `on_step` sees every step with the mixture as it then is; after `Break` that mixture stays in [`mixture`](Self::mixture).
     ///
     /// [`Stop::Iterations`]: as many components as asked for, or [`STEPS_EACH`] times as many steps, new components having replaced
@@ -240,11 +241,35 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         &mut self,
         mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
     ) -> Result<Stop, BoostError> {
-        let d = self.probe.dim();
         let mut left = self.settings.components.saturating_mul(STEPS_EACH);
         let stop = loop {
-            if self.q.as_ref().is_some_and(|q| q.len() >= self.settings.components) {
-                break Stop::Iterations;
+            let stop = self.grow(&mut left, &mut on_step)?;
+            if stop == Stop::Cancelled {
+                return Ok(stop);
+            }
+            self.finish()?;
+            if stop != Stop::Iterations || left == 0 || !self.is_depleted() {
+                break stop;
+            }
+        };
+        // What the search's own points promised and fresh ones do not show is worth more of them, where the caller has named how many.
+        let may = self.settings.most_points.is_some() && self.settings.refit != Refit::Never;
+        while may && self.is_unkept() && self.double_points()? {
+            self.finish()?;
+        }
+        Ok(self.told(stop))
+    }
+
+    /// Steps, `left` of them at most, until a setting or `on_step` stops them.
+    fn grow(
+        &mut self,
+        left: &mut usize,
+        mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
+    ) -> Result<Stop, BoostError> {
+        let d = self.probe.dim();
+        loop {
+            if self.q.as_ref().is_some_and(|q| q.len() >= self.settings.components) || *left == 0 {
+                return Ok(Stop::Iterations);
             }
             let info = self.step()?;
             if let Some(q) = &self.q
@@ -254,27 +279,25 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             }
             if self.idle >= self.settings.patience {
                 if info.kl() <= STALLED {
-                    break Stop::Improvement;
+                    return Ok(Stop::Improvement);
                 }
                 if !self.double_points()? {
-                    break if self.points < self.settings.points_up_to(d) { Stop::Improvement } else { Stop::Points };
+                    let all = self.points >= self.settings.points_up_to(d);
+                    return Ok(if all { Stop::Points } else { Stop::Improvement });
                 }
             }
             if self.settings.gap.is_some_and(|gap| info.gap <= gap) {
-                break Stop::Converged;
+                return Ok(Stop::Converged);
             }
-            left -= 1;
-            if left == 0 {
-                break Stop::Iterations;
-            }
-        };
-        self.finish()?;
-        // What the search's own points promised and fresh ones do not show is worth more of them, where the caller has named how many.
-        let may = self.settings.most_points.is_some() && self.settings.refit != Refit::Never;
-        while may && self.is_unkept() && self.double_points()? {
-            self.finish()?;
+            *left -= 1;
         }
-        Ok(self.told(stop))
+    }
+
+    /// Whether the last refit dropped half of the components or more with much left to gain: it moved the mixture to a better mode, where what was grown
+    /// elsewhere has no weight.
+    fn is_depleted(&self) -> bool {
+        let few = self.q.as_ref().is_some_and(|q| 2 * q.len() <= self.settings.components);
+        few && self.last.as_ref().is_some_and(|info| info.kl() > STALLED)
     }
 
     /// The last refits, and estimates on fresh points.

@@ -71,8 +71,9 @@ pub struct GaussianInfo {
     pub target_evaluations: u64,
     /// Times the start was narrowed to half its width because the target was zero, NaN or +∞ at some of its points; what lies beyond was not seen.
     pub narrowed: usize,
-    /// By how many nats, where it is more than one, Laplace's method at another mode promises a higher bound: the Gaussian is then in a minor mode, and
-    /// [`fit`](crate::fit()) or a start there does better. `None` is no proof that there is none: modes are sought from the best points of the start alone.
+    /// By how many nats the Gaussian is better than the one downhill from the start, where that lay in a minor mode and another was taken: one at which
+    /// Laplace's method promised more than one nat more. `None` is no proof that there is no better mode: they are sought from the best points of the start
+    /// alone, and [`fit`](crate::fit()) seeks further.
     pub elsewhere: Option<f64>,
     /// Why the search for the best Gaussian of its own mode ended.
     pub stop: Stop,
@@ -84,7 +85,7 @@ pub struct GaussianInfo {
 /// search takes natural gradient steps (Khan and Rue 2023), each checked to raise the bound, and L-BFGS in coordinates about where they
 /// end, in turns: it is indifferent to the scale and correlation of the target. It begins on an eighth of the points. Each
 /// evaluation costs the target's value and gradient at all points and `O(nd²)`. A target of several modes has several answers: the one
-/// downhill from `start` comes out, which may be a minor mode; [`GaussianInfo::elsewhere`] tells of a better one that it came by. Where the target is not finite at some point of `start`, the search begins from a narrower one, about its mean
+/// downhill from `start`, or that of a better mode near the best of its points ([`GaussianInfo::elsewhere`]), which takes a second search as long as the first. Where the target is not finite at some point of `start`, the search begins from a narrower one, about its mean
 /// or about the best of its points. A target without a finite integral is told where the bound has no end; with tails of `1/|θ|` it ends, and
 /// some Gaussian comes out.
 ///
@@ -131,10 +132,14 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     }
     let single = Single { probe: &probe, z: &z };
     let search = Search { evaluations: search.evaluations.saturating_sub(spent).max(1), ..search };
-    let Some((found, times)) = nearby(&single, &start, &from, search)? else {
+    let Some((mut found, times)) = nearby(&single, &start, &from, search)? else {
         return Err(no_start(&probe, &start, &z));
     };
-    let elsewhere = elsewhere(&single, &start, &found);
+    let mut elsewhere = None;
+    if let Some(other) = better_mode(&single, &start, &found, search) {
+        elsewhere = Some(found.value - other.value);
+        found = Best { evaluations: found.evaluations + other.evaluations, ..other };
+    }
     let stop = match found.end {
         End::Converged => Stop::Converged,
         End::Evaluations => Stop::Iterations,
@@ -218,23 +223,31 @@ fn best_points<T: LogDensity + ?Sized>(single: &Single<'_, T>, start: &Component
 /// Points of the start from which other modes are sought.
 const OTHERS: usize = 4;
 
-/// Nats by which another mode must promise more: Laplace's method is off by tenths on a mode that is not Gaussian.
+/// Nats by which another mode must promise more to be worth a search: Laplace's method is off by tenths on a mode that is not Gaussian.
 const PROMISING: f64 = 1.0;
 
-/// By how much another mode promises a higher bound than `found`, where it is worth telling.
-fn elsewhere<T: LogDensity + ?Sized>(single: &Single<'_, T>, start: &Component, found: &Best) -> Option<f64> {
+/// The best Gaussian of the mode that promises most, where that is well above `found` and is kept.
+fn better_mode<T: LogDensity + ?Sized>(
+    single: &Single<'_, T>,
+    start: &Component,
+    found: &Best,
+    search: Search,
+) -> Option<Best> {
     let d = start.dim() as f64;
-    let mut most = PROMISING;
+    let (mut most, mut best) = (PROMISING, None);
     for point in best_points(single, start, OTHERS) {
         let Some(peak) = laplace(single.probe, &point) else { continue };
         let mut value = [0.0];
         single.probe.values(&block::Block::point(peak.mean()), &mut value);
         let promise = value[0] + 0.5 * peak.log_det() + d * HALF_LN_2PI + found.value;
         if promise.is_finite() && promise > most && distance(&peak, &found.component) > APART {
-            most = promise;
+            (most, best) = (promise, Some(peak));
         }
     }
-    (most > PROMISING).then_some(most)
+    let from = best?.as_family(start.family()).ok()?;
+    // A mode where the search fails, or falls behind, is none.
+    let (other, _) = nearby(single, start, &from, search).ok()??;
+    (other.value < found.value).then_some(other)
 }
 
 /// Why a search from `start` could not begin.

@@ -105,6 +105,13 @@ pub(crate) fn missing(pools: &[&Pool], q: Option<&GaussianMixture>, log_evidence
         .collect()
 }
 
+/// The `count` places of most mass, the first of them first.
+pub(crate) fn foremost(places: &[Place], count: usize) -> Vec<Vec<f64>> {
+    let mut order: Vec<&Place> = places.iter().collect();
+    order.sort_by(|a, b| b.mass.total_cmp(&a.mass));
+    order.into_iter().take(count).map(|place| place.at.clone()).collect()
+}
+
 /// `count` different places: the one of most mass, then by systematic resampling with offset `u ∈ [0, 1)`.
 pub(crate) fn choose(places: &[Place], count: usize, u: f64) -> Vec<Vec<f64>> {
     let total: f64 = places.iter().map(|place| place.mass).sum();
@@ -130,4 +137,18 @@ pub(crate) fn choose(places: &[Place], count: usize, u: f64) -> Vec<Vec<f64>> {
     chosen.extend(rest.into_iter().step_by(stride));
     chosen.truncate(count);
     chosen.into_iter().map(|index| places[index].at.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_foremost_places_are_those_of_most_mass() {
+        let places: Vec<Place> =
+            [0.2, 0.5, 0.0, 0.3].iter().map(|mass| Place { at: vec![10.0 * mass], mass: *mass }).collect();
+        assert_eq!(foremost(&places, 2), [[5.0], [3.0]]);
+        assert_eq!(foremost(&places, 9).len(), 4);
+        assert!(foremost(&[], 3).is_empty());
+    }
 }

@@ -4,12 +4,13 @@ use vi_linalg::faer::Mat;
 
 use super::cloud::Cloud;
 use super::line::{Found, Line};
-use super::pool::{Pool, choose, missing};
+use super::pool::{Pool, choose, foremost, missing};
 use super::settings::BoostSettings;
 use crate::block::Block;
 use crate::component::{Component, Family};
 use crate::local::{Ball, inverse, least_eigenvalue, peak};
 use crate::mixture::{GaussianMixture, Scratch};
+use crate::modes::{distinct, laplace};
 use crate::objective::{Reference, Single};
 use crate::optimise::Search;
 use crate::target::{LogDensity, Probe};
@@ -116,8 +117,14 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
     u: f64,
 ) -> Proposals {
     let mut proposals = Proposals { gap: f64::NAN, ..Proposals::default() };
-    let places = choose(&missing(&[pool], None, f64::NAN), settings.starts, u);
+    let found = missing(&[pool], None, f64::NAN);
+    let places = choose(&found, settings.starts, u);
     let mut shapes = shapes(probe, None, &pool.source, &places, &mut proposals);
+    // Searches that nothing holds near their places lead to modes that those in balls do not reach.
+    let from = foremost(&found, 2 * settings.starts);
+    for mode in distinct(from.iter().filter_map(|place| laplace(probe, place)).collect()) {
+        shapes.push(Shape { at: mode.mean().to_vec(), covariance: mode.covariance(), least_eigenvalue: f64::NAN });
+    }
     if let Some(at) = places.first() {
         shapes.push(Shape { at: at.clone(), covariance: pool.source.covariance(), least_eigenvalue: f64::NAN });
     }
