@@ -200,7 +200,10 @@ impl Canvas {
             if style.alpha >= 1.0 {
                 self.stroke(&discs.collect::<String>(), &look, true);
             } else {
-                let each: String = discs.map(|d| format!("<path d=\"{d}\"/>")).collect();
+                let mut each = String::new();
+                for d in discs {
+                    let _ = write!(each, "<path d=\"{d}\"/>");
+                }
                 self.push(format_args!("<g {look}>{each}</g>\n"));
             }
             return;
