@@ -6,6 +6,7 @@
 //! hold or miss together.
 
 mod cells;
+mod data;
 mod models;
 mod table;
 

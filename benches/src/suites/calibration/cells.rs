@@ -19,49 +19,61 @@ pub(super) const NEW_ROWS: usize = 10;
 /// Counts beyond `e^(6·3)` are no counts: the predictor's standard deviation at most.
 const WIDEST_COUNTS: f64 = 2.0;
 
+/// Scales between which one is drawn.
+const DRAWN: (f64, f64) = (0.05, 5.0);
+
+/// The scale of weights under which classes all but never overlap.
+const SEPARABLE: f64 = 8.0;
+
 /// How the true weights come about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Truth {
     /// `N(0, s²)`.
     Scale(f64),
-    /// `N(0, s²)`, `log s` uniform between the logarithms of 0.05 and 5.
+    /// `N(0, s²)`, `log s` uniform between the logarithms of 0.05 and 5; for counts, of what leaves the predictor a deviation of 2.
     Drawn,
     /// `1, −½, ⅓, −¼, …`.
     Fixed,
+    /// `N(0, 8²)`: classes that all but never overlap.
+    Separable,
+    /// `N(0, ½²)` at first, and a step from `N(0, WALK²)` of each weight before every row; asked is what they are after the last.
+    Drift,
 }
 
+/// Standard deviation of a weight's step in a world that drifts.
+const WALK: f64 = 0.02;
+
 impl Truth {
-    pub(super) const ALL: [Self; 5] = [Self::Scale(0.1), Self::Scale(0.5), Self::Scale(2.5), Self::Drawn, Self::Fixed];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Drawn, Self::Scale(0.1), Self::Scale(0.5), Self::Scale(2.5), Self::Fixed, Self::Separable, Self::Drift];
+
+    /// Standard deviation of what is added to each weight before a row.
+    pub(super) fn walk(self) -> f64 {
+        if self == Self::Drift { WALK } else { 0.0 }
+    }
 
     pub(super) fn name(self) -> String {
         match self {
             Self::Scale(s) => format!("s{s}"),
             Self::Drawn => "drawn".to_owned(),
             Self::Fixed => "fixed".to_owned(),
+            Self::Separable => "separable".to_owned(),
+            Self::Drift => "drift".to_owned(),
         }
     }
 
     /// The largest standard deviation of a predictor of `d` inputs that is to be expected.
     fn spread(self, d: usize) -> f64 {
-        match self {
-            Self::Scale(s) => s * (d as f64).sqrt(),
-            Self::Drawn => 5.0 * (d as f64).sqrt(),
-            Self::Fixed => 1.3,
-        }
-    }
-
-    pub(super) fn weights<R: Rng>(self, d: usize, rng: &mut R) -> Vec<f64> {
-        let mut normals = |s: f64| (0..d).map(|_| s * rng.sample::<f64, _>(StandardNormal)).collect();
-        match self {
-            Self::Scale(s) => normals(s),
-            Self::Drawn => {
-                let (low, high) = (0.05_f64.ln(), 5.0_f64.ln());
-                let u: f64 = rng.random();
-                let s = (low + (high - low) * u).exp();
-                (0..d).map(|_| s * rng.sample::<f64, _>(StandardNormal)).collect()
-            }
-            Self::Fixed => (0..d).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } / (j + 1) as f64).collect(),
-        }
+        let each = match self {
+            Self::Scale(s) => s,
+            // As wide as counts allow.
+            Self::Drawn => return 0.0,
+            Self::Fixed => return 1.3,
+            Self::Separable => SEPARABLE,
+            // After 2000 rows.
+            Self::Drift => (0.25 + 2000.0 * WALK * WALK).sqrt(),
+        };
+        each * (d as f64).sqrt()
     }
 }
 
@@ -76,6 +88,24 @@ pub(super) struct Cell {
 }
 
 impl Cell {
+    /// The true weights before the first row.
+    pub(super) fn weights<R: Rng>(&self, rng: &mut R) -> Vec<f64> {
+        let d = self.inputs;
+        let normals = |s: f64, rng: &mut R| (0..d).map(|_| s * rng.sample::<f64, _>(StandardNormal)).collect();
+        match self.truth {
+            Truth::Scale(s) => normals(s, rng),
+            Truth::Separable => normals(SEPARABLE, rng),
+            Truth::Drift => normals(0.5, rng),
+            Truth::Drawn => {
+                let widest = if self.model.counts() { WIDEST_COUNTS / (d as f64).sqrt() } else { DRAWN.1 };
+                let (low, high) = (DRAWN.0.ln(), widest.ln());
+                let u: f64 = rng.random();
+                normals((low + (high - low) * u).exp(), rng)
+            }
+            Truth::Fixed => (0..d).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } / (j + 1) as f64).collect(),
+        }
+    }
+
     pub(super) fn name(&self) -> String {
         format!("{}/d{}/n{}/{}", self.model.name(), self.inputs, self.rows, self.truth.name())
     }
@@ -122,7 +152,10 @@ pub(super) fn cells(effort: Effort) -> Vec<Cell> {
         for model in Model::ALL {
             for rows in ROWS.into_iter().filter(|&n| n <= most_rows) {
                 for truth in Truth::ALL {
-                    if model.counts() && truth.spread(inputs) > WIDEST_COUNTS || !model.affords(inputs, rows) {
+                    if model.counts() && truth.spread(inputs) > WIDEST_COUNTS
+                        || !model.takes(truth)
+                        || !model.affords(inputs, rows)
+                    {
                         continue;
                     }
                     let asked = match effort {
@@ -130,8 +163,8 @@ pub(super) fn cells(effort: Effort) -> Vec<Cell> {
                         Effort::Full => 400,
                         Effort::Replications(replications) => replications,
                     };
-                    // The weights of one replication are as many tries.
-                    let replications = (asked * 10 / inputs.max(10)).max(2);
+                    // The weights of one replication are as many tries, and many rows cost what they tell.
+                    let replications = (asked * 10 / inputs.max(10) * 500 / rows.max(500)).max(2);
                     cells.push(Cell { model, inputs, rows, truth, replications });
                 }
             }

@@ -1,15 +1,16 @@
-//! The models, each learning rows as a user would with the defaults.
+//! The models, each learning rows as a user would with the defaults; `Memory::Learned` where the world drifts.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Binomial, Distribution, Gamma, Poisson, StandardNormal};
 use vi_core::special::{normal_cdf, sigmoid};
+use vi_models::ModelError;
 use vi_models::online::family::{Counts, GlmFamily, Probit, SpreadCounts, Trials};
-use vi_models::online::{Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSoftmax};
+use vi_models::online::{Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax};
 use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
-use vi_models::{Marginal, ModelError};
 
 use super::Places;
-use super::cells::{Cell, NEW_ROWS};
+use super::cells::{Cell, Truth};
+use super::data::{Drawn, place};
 
 /// Trials of a binomial label.
 const TRIALS: u64 = 10;
@@ -31,43 +32,6 @@ pub(super) enum Model {
     Softmax,
     VbLinear { ard: bool },
     VbLogit { ard: bool },
-}
-
-/// Weights, rows end to end, and new rows.
-struct Drawn {
-    theta: Vec<f64>,
-    rows: Vec<f64>,
-    new: Vec<f64>,
-}
-
-impl Drawn {
-    fn new<R: Rng>(cell: &Cell, rng: &mut R) -> Self {
-        let d = cell.inputs;
-        let theta = cell.truth.weights(d, rng);
-        let mut normals = |n: usize| (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
-        Self { theta, rows: normals(cell.rows), new: normals(NEW_ROWS) }
-    }
-
-    fn predictors<'a>(&'a self, rows: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
-        let d = self.theta.len();
-        rows.chunks(d).map(|x| x.iter().zip(&self.theta).map(|(x, w)| x * w).sum())
-    }
-
-    /// Places from what is believed of each weight, and of the predictor at a row.
-    fn places(
-        &self,
-        weight: impl Fn(usize) -> Result<Marginal, ModelError>,
-        predictor: impl Fn(&[f64]) -> Result<Marginal, ModelError>,
-    ) -> Result<Places, ModelError> {
-        let weights = self.theta.iter().enumerate().map(|(j, truth)| Ok(weight(j)?.cdf(*truth)));
-        let predictors =
-            self.new.chunks(self.theta.len()).zip(self.predictors(&self.new)).map(|(x, t)| Ok(predictor(x)?.cdf(t)));
-        Ok(Places {
-            weights: weights.collect::<Result<_, ModelError>>()?,
-            predictors: predictors.collect::<Result<_, ModelError>>()?,
-            labels: Vec::new(),
-        })
-    }
 }
 
 impl Model {
@@ -106,6 +70,17 @@ impl Model {
         matches!(self, Self::Poisson | Self::NegativeBinomial)
     }
 
+    /// Whether the truth can be asked of it: drift of models that forget, separable labels of those that have classes.
+    pub(super) fn takes(self, truth: Truth) -> bool {
+        let batch = matches!(self, Self::VbLinear { .. } | Self::VbLogit { .. });
+        let classes = matches!(self, Self::Logit | Self::Probit | Self::Softmax | Self::VbLogit { .. });
+        match truth {
+            Truth::Drift => !batch,
+            Truth::Separable => classes,
+            _ => true,
+        }
+    }
+
     /// Whether a replication ends in about a second.
     pub(super) fn affords(self, inputs: usize, rows: usize) -> bool {
         match self {
@@ -118,23 +93,33 @@ impl Model {
     pub(super) fn replicate<R: Rng>(self, cell: &Cell, rng: &mut R) -> Result<Places, ModelError> {
         let drawn = Drawn::new(cell, rng);
         match self {
-            Self::Linear => linear(&drawn, rng),
-            Self::Logit => logit(&drawn, rng),
-            Self::Probit => glm(&drawn, Probit, rng, |t, rng| Ok(coin(normal_cdf(t), rng).into())),
-            Self::Poisson => glm(&drawn, Counts, rng, |t, rng| Ok(poisson(t.exp(), rng)?.into())),
-            Self::Binomial => glm(&drawn, Trials, rng, |t, rng| {
-                let counts = Binomial::new(TRIALS, sigmoid(t)).map_err(|_| undrawable(t))?;
-                Ok(Observation::new(counts.sample(rng) as f64).trials(TRIALS as f64))
-            }),
-            Self::NegativeBinomial => glm(&drawn, SpreadCounts { size: SIZE }, rng, |t, rng| {
-                let rates = Gamma::new(SIZE, t.exp() / SIZE).map_err(|_| undrawable(t))?;
-                Ok(poisson(rates.sample(rng), rng)?.into())
-            }),
-            Self::Softmax => softmax(&drawn, cell, rng),
+            Self::Linear => linear(cell, &drawn, rng),
+            Self::Logit => logit(cell, &drawn, rng),
+            Self::Probit => glm(cell, &drawn, Probit, Observation::new, rng, |t, rng| Ok(coin(normal_cdf(t), rng))),
+            Self::Poisson => glm(cell, &drawn, Counts, Observation::new, rng, |t, rng| poisson(t.exp(), rng)),
+            Self::Binomial => {
+                let observe = |y| Observation::new(y).trials(TRIALS as f64);
+                glm(cell, &drawn, Trials, observe, rng, |t, rng| {
+                    let counts = Binomial::new(TRIALS, sigmoid(t)).map_err(|_| undrawable(t))?;
+                    Ok(counts.sample(rng) as f64)
+                })
+            }
+            Self::NegativeBinomial => {
+                glm(cell, &drawn, SpreadCounts { size: SIZE }, Observation::new, rng, |t, rng| {
+                    let rates = Gamma::new(SIZE, t.exp() / SIZE).map_err(|_| undrawable(t))?;
+                    poisson(rates.sample(rng), rng)
+                })
+            }
+            Self::Softmax => softmax(cell, &drawn, rng),
             Self::VbLinear { ard } => vb_linear(&drawn, ard, rng),
             Self::VbLogit { ard } => vb_logit(&drawn, ard, rng),
         }
     }
+}
+
+fn settings(cell: &Cell, defaults: OnlineSettings) -> OnlineSettings {
+    let memory = if cell.truth == Truth::Drift { Memory::Learned } else { defaults.memory };
+    OnlineSettings { memory, ..defaults }
 }
 
 fn coin<R: Rng>(p: f64, rng: &mut R) -> f64 {
@@ -153,122 +138,148 @@ fn undrawable(value: f64) -> ModelError {
 }
 
 /// Noise of standard deviation 1.
-fn noisy<R: Rng>(drawn: &Drawn, rows: &[f64], rng: &mut R) -> Vec<f64> {
-    drawn.predictors(rows).map(|t| t + rng.sample::<f64, _>(StandardNormal)).collect()
+fn noisy<R: Rng>(predictors: &[f64], rng: &mut R) -> Vec<f64> {
+    predictors.iter().map(|t| t + rng.sample::<f64, _>(StandardNormal)).collect()
 }
 
-fn linear<R: Rng>(drawn: &Drawn, rng: &mut R) -> Result<Places, ModelError> {
-    let d = drawn.theta.len();
-    let mut model = OnlineLinear::new(d)?;
-    model.update_batch(&drawn.rows, &noisy(drawn, &drawn.rows, rng))?;
+fn coins<R: Rng>(predictors: &[f64], rng: &mut R) -> Vec<f64> {
+    predictors.iter().map(|t| coin(sigmoid(*t), rng)).collect()
+}
+
+/// Where a label 0 or 1 lies that is drawn with `truth` and predicted with `predicted`.
+fn coin_place<R: Rng>(truth: f64, predicted: f64, rng: &mut R) -> f64 {
+    if coin(truth, rng) == 1.0 { place(1.0 - predicted, 1.0, rng) } else { place(0.0, 1.0 - predicted, rng) }
+}
+
+fn linear<R: Rng>(cell: &Cell, drawn: &Drawn, rng: &mut R) -> Result<Places, ModelError> {
+    let settings = settings(cell, OnlineLinear::default_settings());
+    let mut model = OnlineLinear::with_settings(cell.inputs, settings, 1e-2, 1e-4)?;
+    model.update_batch(&drawn.rows, &noisy(&drawn.predictors, rng))?;
     let mut places = drawn.places(|j| model.weight(j), |x| Ok(model.predict(x)?.expectation))?;
-    for (x, y) in drawn.new.chunks(d).zip(noisy(drawn, &drawn.new, rng)) {
+    for ((x, _), y) in drawn.new_rows().zip(noisy(&drawn.new_predictors, rng)) {
         places.labels.push(model.predict(x)?.label.cdf(y));
     }
     Ok(places)
 }
 
-fn logit<R: Rng>(drawn: &Drawn, rng: &mut R) -> Result<Places, ModelError> {
-    let labels: Vec<f64> = drawn.predictors(&drawn.rows).map(|t| coin(sigmoid(t), rng)).collect();
-    let mut model = OnlineLogistic::new(drawn.theta.len())?;
-    model.update_batch(&drawn.rows, &labels)?;
-    drawn.places(|j| model.weight(j), |x| Ok(model.predict(x)?.predictor))
-}
-
-fn glm<F: GlmFamily, R: Rng>(
-    drawn: &Drawn,
-    family: F,
-    rng: &mut R,
-    label: impl Fn(f64, &mut R) -> Result<Observation, ModelError>,
-) -> Result<Places, ModelError> {
-    let labels: Vec<Observation> = drawn.predictors(&drawn.rows).map(|t| label(t, rng)).collect::<Result<_, _>>()?;
-    let mut model = OnlineGlm::new(drawn.theta.len(), family)?;
-    model.update_batch(&drawn.rows, &labels)?;
-    drawn.places(|j| model.weight(j), |x| Ok(model.predict(x, Observation::new(0.0))?.predictor))
-}
-
-/// The weights of class 1 are those of the cell, and each other class has its own of the same make; class 0 too, so that what is
-/// known is a difference.
-fn softmax<R: Rng>(drawn: &Drawn, cell: &Cell, rng: &mut R) -> Result<Places, ModelError> {
-    let d = cell.inputs;
-    let mut classes: Vec<Drawn> = Vec::new();
-    for _ in 1..CLASSES {
-        let theta = cell.truth.weights(d, rng);
-        classes.push(Drawn { theta, rows: Vec::new(), new: drawn.new.clone() });
-    }
-    let base = classes.pop().map_or(Vec::new(), |class| class.theta);
-    let mut relative = vec![drawn.theta.clone()];
-    relative.extend(classes.into_iter().map(|class| class.theta));
-    for theta in &mut relative {
-        theta.iter_mut().zip(&base).for_each(|(own, base)| *own -= base);
-    }
-    let labels: Vec<f64> = drawn
-        .rows
-        .chunks(d)
-        .map(|x| {
-            let odds = relative.iter().map(|theta| x.iter().zip(theta).map(|(x, w)| x * w).sum::<f64>());
-            let logits: Vec<f64> = std::iter::once(0.0).chain(odds).collect();
-            let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let masses: Vec<f64> = logits.iter().map(|logit| (logit - top).exp()).collect();
-            let mut left = rng.random::<f64>() * masses.iter().sum::<f64>();
-            let chosen = masses.iter().position(|mass| {
-                left -= mass;
-                left < 0.0
-            });
-            chosen.unwrap_or(CLASSES - 1) as f64
-        })
-        .collect();
-    let mut model = OnlineSoftmax::new(d, CLASSES)?;
-    model.update_batch(&drawn.rows, &labels)?;
-    let mut places = Places::default();
-    for (c, theta) in relative.into_iter().enumerate() {
-        let class = Drawn { theta, rows: Vec::new(), new: drawn.new.clone() };
-        let of = class.places(|j| model.weight(c + 1, j), |x| model.predictor(x, c + 1))?;
-        places.weights.extend(of.weights);
-        places.predictors.extend(of.predictors);
+fn logit<R: Rng>(cell: &Cell, drawn: &Drawn, rng: &mut R) -> Result<Places, ModelError> {
+    let mut model = OnlineLogistic::with_settings(cell.inputs, settings(cell, OnlineSettings::default()))?;
+    model.update_batch(&drawn.rows, &coins(&drawn.predictors, rng))?;
+    let mut places = drawn.places(|j| model.weight(j), |x| Ok(model.predict(x)?.predictor))?;
+    for (x, truth) in drawn.new_rows() {
+        places.labels.push(coin_place(sigmoid(truth), model.predict(x)?.probability, rng));
     }
     Ok(places)
 }
 
+fn glm<F: GlmFamily, R: Rng>(
+    cell: &Cell,
+    drawn: &Drawn,
+    family: F,
+    observe: impl Fn(f64) -> Observation,
+    rng: &mut R,
+    label: impl Fn(f64, &mut R) -> Result<f64, ModelError>,
+) -> Result<Places, ModelError> {
+    let labels = drawn.predictors.iter().map(|t| Ok(observe(label(*t, rng)?)));
+    let labels: Vec<Observation> = labels.collect::<Result<_, ModelError>>()?;
+    let mut model = OnlineGlm::with_settings(cell.inputs, family, settings(cell, OnlineSettings::default()))?;
+    model.update_batch(&drawn.rows, &labels)?;
+    let at = |x: &[f64]| model.predict(x, observe(0.0));
+    let mut places = drawn.places(|j| model.weight(j), |x| Ok(at(x)?.predictor))?;
+    for (x, truth) in drawn.new_rows() {
+        let (predicted, y) = (at(x)?, label(truth, rng)?);
+        places.labels.push(place(predicted.cdf(y - 1.0)?, predicted.cdf(y)?, rng));
+    }
+    Ok(places)
+}
+
+/// The weights of class 1 are those of the cell, and each other class has its own of the same make; class 0 too, so that what is
+/// known is a difference.
+fn softmax<R: Rng>(cell: &Cell, first: &Drawn, rng: &mut R) -> Result<Places, ModelError> {
+    let base = first.again(cell, rng);
+    let others: Vec<Drawn> = (2..CLASSES).map(|_| first.again(cell, rng).relative_to(&base)).collect();
+    let first = first.again(cell, rng).relative_to(&base);
+    let classes: Vec<&Drawn> = std::iter::once(&first).chain(&others).collect();
+    let mut draw = |of: fn(&Drawn) -> &[f64]| -> Vec<f64> {
+        (0..of(&first).len())
+            .map(|i| {
+                let logits: Vec<f64> = std::iter::once(0.0).chain(classes.iter().map(|class| of(class)[i])).collect();
+                class_of(&logits, rng)
+            })
+            .collect()
+    };
+    let labels = draw(|class| &class.predictors);
+    let new = draw(|class| &class.new_predictors);
+    let mut model = OnlineSoftmax::with_settings(cell.inputs, CLASSES, settings(cell, OnlineSettings::default()))?;
+    model.update_batch(&first.rows, &labels)?;
+    let mut places = Places::default();
+    for (class, c) in classes.iter().zip(1..) {
+        let of = class.places(|j| model.weight(c, j), |x| model.predictor(x, c))?;
+        places.weights.extend(of.weights);
+        places.predictors.extend(of.predictors);
+    }
+    for ((x, _), y) in first.new_rows().zip(new) {
+        let probabilities = model.predict(x)?.probabilities;
+        let below: f64 = probabilities.iter().zip(0..).filter(|(_, c)| f64::from(*c) < y).map(|(p, _)| p).sum();
+        let upto: f64 = probabilities.iter().zip(0..).filter(|(_, c)| f64::from(*c) <= y).map(|(p, _)| p).sum();
+        places.labels.push(place(below, upto, rng));
+    }
+    Ok(places)
+}
+
+/// A class drawn from the softmax of its logits.
+fn class_of<R: Rng>(logits: &[f64], rng: &mut R) -> f64 {
+    let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let masses: Vec<f64> = logits.iter().map(|logit| (logit - top).exp()).collect();
+    let mut left = rng.random::<f64>() * masses.iter().sum::<f64>();
+    let chosen = masses.iter().position(|mass| {
+        left -= mass;
+        left < 0.0
+    });
+    chosen.unwrap_or(logits.len() - 1) as f64
+}
+
+/// Where the truth lies in a Gaussian belief of it.
+fn gaussian(mean: f64, deviation: f64, truth: f64) -> f64 {
+    normal_cdf((truth - mean) / deviation)
+}
+
 fn vb_linear<R: Rng>(drawn: &Drawn, ard: bool, rng: &mut R) -> Result<Places, ModelError> {
-    let d = drawn.theta.len();
-    let labels = noisy(drawn, &drawn.rows, rng);
+    let labels = noisy(&drawn.predictors, rng);
     let mut settings = VbLinearSettings::default();
     settings.ard = ard;
-    let model = VbLinear::fit(&drawn.rows, d, &labels, settings)?;
+    let model = VbLinear::fit(&drawn.rows, drawn.theta.len(), &labels, settings)?;
     let coefficients = model.coefficients();
     let at_rows = model.predict(&drawn.new)?;
-    let gaussian = |mean: f64, deviation: f64, truth: f64| normal_cdf((truth - mean) / deviation);
     let weights = drawn.theta.iter().enumerate();
-    let predictors = drawn.predictors(&drawn.new).zip(&at_rows);
-    let labels = noisy(drawn, &drawn.new, rng).into_iter().zip(&at_rows);
+    let predictors = drawn.new_predictors.iter().zip(&at_rows);
+    let labels = noisy(&drawn.new_predictors, rng).into_iter().zip(&at_rows);
     Ok(Places {
         weights: weights
             .map(|(j, truth)| gaussian(coefficients.weights[j], coefficients.standard_deviations[j], *truth))
             .collect(),
-        predictors: predictors.map(|(truth, at)| gaussian(at.mean, at.weight_variance().sqrt(), truth)).collect(),
+        predictors: predictors.map(|(truth, at)| gaussian(at.mean, at.weight_variance().sqrt(), *truth)).collect(),
         labels: labels.map(|(y, at)| Ok(at.distribution()?.cdf(y))).collect::<Result<_, ModelError>>()?,
     })
 }
 
 fn vb_logit<R: Rng>(drawn: &Drawn, ard: bool, rng: &mut R) -> Result<Places, ModelError> {
-    let d = drawn.theta.len();
-    let labels: Vec<f64> = drawn.predictors(&drawn.rows).map(|t| coin(sigmoid(t), rng)).collect();
+    let labels = coins(&drawn.predictors, rng);
     let mut settings = VbLogitSettings::default();
     settings.ard = ard;
-    let model = VbLogit::fit(&drawn.rows, d, &labels, settings)?;
+    let model = VbLogit::fit(&drawn.rows, drawn.theta.len(), &labels, settings)?;
     let coefficients = model.coefficients();
-    let gaussian = |mean: f64, deviation: f64, truth: f64| normal_cdf((truth - mean) / deviation);
-    let weights = drawn.theta.iter().enumerate();
     let at_rows = model.predict(&drawn.new)?;
-    let predictors = drawn.predictors(&drawn.new).zip(&at_rows);
+    let weights = drawn.theta.iter().enumerate();
+    let predictors = drawn.new_predictors.iter().zip(&at_rows);
+    let labels = drawn.new_predictors.iter().zip(&at_rows);
     Ok(Places {
         weights: weights
             .map(|(j, truth)| gaussian(coefficients.weights[j], coefficients.standard_deviations[j], *truth))
             .collect(),
         predictors: predictors
-            .map(|(truth, at)| gaussian(at.projection.mean, at.projection.variance.sqrt(), truth))
+            .map(|(truth, at)| gaussian(at.projection.mean, at.projection.variance.sqrt(), *truth))
             .collect(),
-        labels: Vec::new(),
+        labels: labels.map(|(truth, at)| coin_place(sigmoid(*truth), at.probability, rng)).collect(),
     })
 }

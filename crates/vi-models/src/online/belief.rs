@@ -14,6 +14,8 @@ use vi_core::{
 use vi_linalg::faer::{MatRef, Par};
 use vi_linalg::kernels::axpy;
 
+use super::apart::Apart;
+
 /// How the posterior over the `p` weights (inputs and intercept) is kept.
 ///
 /// | kind | memory | work for a row | for |
@@ -74,6 +76,8 @@ pub(super) enum AnyBelief {
     SquareRoot(SquareRootGaussian),
     LowRank(Box<LowRankGaussian>),
     Diagonal(DiagonalGaussian),
+    /// One for each of several predictors, independent of each other.
+    Apart(Box<Apart>),
 }
 
 /// Memory of a step of any of them.
@@ -101,14 +105,16 @@ macro_rules! each {
             AnyBelief::SquareRoot($belief) => $body,
             AnyBelief::LowRank($belief) => $body,
             AnyBelief::Diagonal($belief) => $body,
+            AnyBelief::Apart($belief) => $body,
         }
     };
-    ($any:expr, $step:expr, ($belief:ident, $part:ident) => $body:expr) => {
+    ($any:expr, $step:expr, ($belief:ident, $part:ident) => $body:expr, $apart:ident => $other:expr) => {
         match ($any, $step) {
             (AnyBelief::Full($belief), AnyStep { dense: $part, .. }) => $body,
             (AnyBelief::SquareRoot($belief), AnyStep { dense: $part, .. }) => $body,
             (AnyBelief::LowRank($belief), AnyStep { low_rank: $part, .. }) => $body,
             (AnyBelief::Diagonal($belief), AnyStep { diagonal: $part, .. }) => $body,
+            (AnyBelief::Apart($apart), _) => $other,
         }
     };
 }
@@ -125,15 +131,19 @@ impl Belief for AnyBelief {
     }
 
     fn project(&self, x: Row<'_>, fade: f64, step: &mut AnyStep) -> Result<Projection, Error> {
-        each!(self, step, (belief, part) => belief.project(x, fade, part))
+        each!(self, step, (belief, part) => belief.project(x, fade, part), apart => apart.project(x))
     }
 
+    /// Parts of predictors are prepared one by one, by the family that sees them.
     fn prepare(&self, x: Row<'_>, site: Site, step: &mut AnyStep) -> Result<(), Error> {
-        each!(self, step, (belief, part) => belief.prepare(x, site, part))
+        each!(self, step, (belief, part) => belief.prepare(x, site, part), _apart => Err(Error::Unsupported {
+            operation: "one site",
+            belief: "one for each class",
+        }))
     }
 
     fn commit(&mut self, x: Row<'_>, step: &mut AnyStep) {
-        each!(self, step, (belief, part) => belief.commit(x, part));
+        each!(self, step, (belief, part) => belief.commit(x, part), _apart => ());
     }
 }
 
@@ -155,6 +165,7 @@ impl AnyBelief {
     /// Whether it is kept as [`prior`](Self::prior) keeps a belief of this kind.
     pub(super) fn is(&self, kind: BeliefKind) -> bool {
         match (self, kind) {
+            (Self::Apart(belief), kind) => belief.is(kind),
             (Self::LowRank(belief), BeliefKind::LowRank { rank }) => {
                 LowRankSettings::blocked(rank).is_ok_and(|settings| settings == belief.settings())
             }
@@ -185,6 +196,7 @@ impl AnyBelief {
             Self::SquareRoot(belief) => run_blocks(belief, rules, x, y, observe),
             Self::LowRank(belief) => one_by_one(&mut **belief, rules, x, y, observe),
             Self::Diagonal(belief) => one_by_one(belief, rules, x, y, observe),
+            Self::Apart(_) => Err(Error::Unsupported { operation: "one site", belief: "one for each class" }),
         }
     }
 
@@ -195,6 +207,8 @@ impl AnyBelief {
             Self::SquareRoot(prior) => AnyAnchor::Root(prior.anchor()?),
             Self::LowRank(prior) => AnyAnchor::LowRank(Box::new(prior.anchor()?)),
             Self::Diagonal(_) => AnyAnchor::Own,
+            // All parts have the same.
+            Self::Apart(prior) => prior.parts[0].anchor()?,
         })
     }
 
@@ -205,6 +219,7 @@ impl AnyBelief {
             (Self::SquareRoot(belief), AnyAnchor::Root(prior)) => belief.return_towards(prior, lambda),
             (Self::LowRank(belief), AnyAnchor::LowRank(prior)) => belief.return_towards(prior, lambda),
             (Self::Diagonal(belief), AnyAnchor::Own) => belief.return_to_start(lambda),
+            (Self::Apart(belief), prior) => belief.return_towards(prior, lambda),
             _ => Err(other_kind()),
         }
     }
@@ -228,6 +243,16 @@ impl AnyBelief {
                 Self::Diagonal(belief) => Some(belief),
                 _ => None,
             })?),
+            Self::Apart(prior) => {
+                let mut others = Vec::with_capacity(parts.len());
+                for part in parts {
+                    match part {
+                        Self::Apart(part) if part.parts.len() == prior.parts.len() => others.push(&**part),
+                        _ => return Err(other_kind()),
+                    }
+                }
+                Self::Apart(Box::new(Apart::merge(prior, &others)?))
+            }
         })
     }
 
@@ -241,6 +266,13 @@ impl AnyBelief {
                 });
                 pull(prior, merged, &diagonal.collect::<Vec<_>>())
             }
+            (Self::Apart(prior), Self::Apart(merged)) => prior.pull(|c| {
+                let of = parts.iter().filter_map(|&Part { belief, rows, runs }| match belief {
+                    Self::Apart(belief) => Some(Part { belief: &belief.parts[c], rows, runs }),
+                    _ => None,
+                });
+                Self::pull(&prior.parts[c], &merged.parts[c], &of.collect::<Vec<_>>())
+            }),
             _ => Pull::default(),
         }
     }
@@ -252,6 +284,7 @@ impl AnyBelief {
             Self::SquareRoot(belief) => belief.health(),
             Self::LowRank(belief) => belief.health(),
             Self::Diagonal(belief) => belief.health(),
+            Self::Apart(belief) => belief.health(),
         }
     }
 
@@ -270,6 +303,7 @@ impl AnyBelief {
                 Ok(product.col(0).iter().zip(v).map(|(p, v)| p * v).sum())
             }
             Self::Diagonal(belief) => belief.quadratic_form(v),
+            Self::Apart(belief) => belief.precision_form(v),
         }
     }
 
@@ -297,6 +331,7 @@ impl AnyBelief {
                 belief.draw(deviation, rng)?;
                 axpy(deviation, -1.0, belief.mean());
             }
+            Self::Apart(belief) => belief.draw_deviation(deviation, rng)?,
         }
         Ok(())
     }
@@ -307,6 +342,7 @@ impl AnyBelief {
             Self::SquareRoot(belief) => BeliefWire::SquareRoot(belief.to_wire()?),
             Self::LowRank(belief) => BeliefWire::LowRank(belief.to_wire()?),
             Self::Diagonal(belief) => BeliefWire::Diagonal(belief.to_wire()?),
+            Self::Apart(belief) => BeliefWire::Apart(belief.to_wire()?),
         })
     }
 
@@ -316,6 +352,7 @@ impl AnyBelief {
             BeliefWire::SquareRoot(wire) => Self::SquareRoot(SquareRootGaussian::from_wire(wire)?),
             BeliefWire::LowRank(wire) => Self::LowRank(Box::new(LowRankGaussian::from_wire(wire)?)),
             BeliefWire::Diagonal(wire) => Self::Diagonal(DiagonalGaussian::from_wire(wire)?),
+            BeliefWire::Apart(wire) => Self::Apart(Box::new(Apart::from_wire(wire)?)),
         })
     }
 }
@@ -327,6 +364,7 @@ pub(super) enum BeliefWire {
     SquareRoot(<SquareRootGaussian as Checkpoint>::Wire),
     LowRank(<LowRankGaussian as Checkpoint>::Wire),
     Diagonal(<DiagonalGaussian as Checkpoint>::Wire),
+    Apart(Vec<BeliefWire>),
 }
 
 fn run_blocks<B: BlockBelief + Clone, R: SiteRule>(

@@ -15,7 +15,7 @@ mod stored;
 mod sweeps;
 
 pub(super) use family::{Family, Fitted, RowStep};
-pub(super) use scalar::{FIT_PASSES, FIT_TOLERANCE, ScalarFamily, check_offset, is_score};
+pub(super) use scalar::{FIT_PASSES, FIT_TOLERANCE, ScalarFamily, check_offset, is_score, row_likelihood};
 pub(super) use stored::EngineWire;
 
 use rand::Rng;
@@ -51,6 +51,15 @@ pub(super) struct Member<S> {
     pub(super) log_mass: f64,
 }
 
+/// How often a model went on by a second way because the first failed; the answers then are those of the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Fallbacks {
+    /// Fits of the first rows together; the rows were learned one by one instead.
+    pub(super) fits: u64,
+    /// Moves of the prior scales; the members stayed where they were.
+    pub(super) places: u64,
+}
+
 /// A row that is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
@@ -83,6 +92,8 @@ pub(super) struct Engine<F: Family> {
     pub(super) diagnosis: Option<Diagnosis>,
     /// Calls that were refused since the model was made or read.
     pub(super) refused: u64,
+    /// What went another way than it should since the model was made or read.
+    pub(super) fallbacks: Fallbacks,
     /// Whether the members are a mixture that the rows did not lead to, row by row: it answers and does not learn.
     pub(super) mixed: bool,
     work: Work<F::State>,
@@ -97,7 +108,7 @@ fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -
     const MOST: usize = 1 << 33;
     let columns = inputs.checked_add(usize::from(settings.intercept));
     let weights = columns.and_then(|columns| family.weights(columns));
-    let numbers = weights.and_then(|weights| settings.belief.numbers(weights));
+    let numbers = columns.and_then(|columns| family.numbers(settings.belief, columns));
     match (weights, numbers) {
         (Some(weights), Some(numbers)) if numbers <= MOST => Ok(weights),
         _ => Err(ModelError::TooLarge { inputs, belief: settings.belief }),
@@ -116,7 +127,7 @@ impl<F: Family> Engine<F> {
             }
             _ => Design::plain(inputs, settings.intercept),
         };
-        let fixed = start::start_rows(&settings, weights) == 0;
+        let fixed = start::start_rows(&settings, &family, weights) == 0;
         let members = bank(&settings, &family, design.columns())?;
         let mut engine = Self {
             fixed,
@@ -130,6 +141,7 @@ impl<F: Family> Engine<F> {
             refined: 0,
             diagnosis: None,
             refused: 0,
+            fallbacks: Fallbacks::default(),
             mixed: false,
             work: Work::default(),
             settings,

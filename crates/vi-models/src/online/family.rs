@@ -6,11 +6,12 @@ use vi_core::{BernoulliLogit, Error, Mixture8};
 
 use super::engine::ScalarFamily;
 use super::observation::Size;
+pub use super::spread::LearnedSpread;
 use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson};
 use crate::predict::CountPrediction;
 
 /// A family of labels that [`OnlineGlm`](super::OnlineGlm) can learn.
-pub trait GlmFamily: ScalarFamily<State = (), Likelihood: CountPrediction> {}
+pub trait GlmFamily: ScalarFamily<Likelihood: CountPrediction> {}
 
 /// Labels 0 and 1, `p(y=1) = s(t)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub struct Trials;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts;
 
-/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`.
+/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`, the size given; [`LearnedSpread`] learns it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SpreadCounts {
     /// The size `r > 0`; large for little spread beyond Poisson's.
@@ -57,7 +58,7 @@ macro_rules! stored_by_name {
     )*};
 }
 
-stored_by_name!(Logit, Probit, Trials, Counts);
+stored_by_name!(Logit, Probit, Trials, Counts, LearnedSpread);
 
 impl ScalarFamily for Logit {
     type State = ();
@@ -65,7 +66,7 @@ impl ScalarFamily for Logit {
 
     fn initial(&self) {}
 
-    fn likelihood(&self, _size: f64) -> Result<Self::Likelihood, Error> {
+    fn likelihood(&self, (): &(), _size: f64) -> Result<Self::Likelihood, Error> {
         Ok(BernoulliLogit(Mixture8))
     }
 }
@@ -79,7 +80,7 @@ impl ScalarFamily for Probit {
 
     fn initial(&self) {}
 
-    fn likelihood(&self, _size: f64) -> Result<Self::Likelihood, Error> {
+    fn likelihood(&self, (): &(), _size: f64) -> Result<Self::Likelihood, Error> {
         Ok(BernoulliProbit)
     }
 }
@@ -95,7 +96,7 @@ impl ScalarFamily for Trials {
 
     fn initial(&self) {}
 
-    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error> {
+    fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {
         Binomial::new(size)
     }
 }
@@ -111,7 +112,7 @@ impl ScalarFamily for Counts {
 
     fn initial(&self) {}
 
-    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error> {
+    fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {
         Poisson::new(size)
     }
 }
@@ -131,7 +132,7 @@ impl ScalarFamily for SpreadCounts {
         NegativeBinomial::new(self.size).map(drop)
     }
 
-    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error> {
+    fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {
         NegativeBinomial::new(self.size)?.with_exposure(size)
     }
 }

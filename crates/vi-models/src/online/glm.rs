@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
 
 use super::engine::{Engine, EngineWire};
-use super::family::GlmFamily;
+use super::family::{GlmFamily, LearnedSpread};
 use super::observation::Observation;
 use super::posterior::Posterior;
 use super::predicted::LabelPredicted;
@@ -56,8 +56,13 @@ impl<F: GlmFamily> OnlineGlm<F> {
         row: impl Into<Row<'a>>,
         at: Observation,
     ) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
-        let likelihood = self.engine.family.likelihood(at.size(F::SIZE)?)?;
-        LabelPredicted::new(&self.engine.project(row.into(), at.offset)?, &likelihood)
+        let (size, seen) = (at.size(F::SIZE)?, self.engine.project(row.into(), at.offset)?);
+        let mut parts = Vec::with_capacity(seen.len());
+        for ((weight, seen), member) in seen.iter().zip(&self.engine.members) {
+            let likelihoods = self.engine.family.likelihoods(&member.state, size)?;
+            parts.extend(likelihoods.into_iter().map(|(share, likelihood)| (weight * share, *seen, likelihood)));
+        }
+        LabelPredicted::new(&seen, parts)
     }
 
     /// [`predict`](Self::predict) at each of many rows, each with its own offset and trials or exposure.
@@ -81,6 +86,15 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
+    }
+}
+
+impl OnlineGlm<LearnedSpread> {
+    /// What is believed of the logarithm of the size: labels have the variance `m + m²/size` about their mean `m`.
+    #[must_use]
+    pub fn log_size(&self) -> Marginal {
+        let sizes = self.engine.weights().into_iter().zip(&self.engine.members);
+        Marginal::of_gaussians(&sizes.map(|(weight, member)| (weight, member.state.projection())).collect::<Vec<_>>())
     }
 }
 

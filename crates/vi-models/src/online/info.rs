@@ -28,6 +28,11 @@ pub struct OnlineInfo {
     /// How often a belief could not forget when it was its turn, since rounding had left it no longer positive definite; it kept
     /// all it knew.
     pub forgetting_held: u64,
+    /// How often a fit of the first rows together failed since the model was made or read, so that these rows were learned one by one: intervals
+    /// are then those of [`Start::OnePass`](super::Start).
+    pub failed_fits: u64,
+    /// How often the prior scales could not be moved to where the rows put them, since the model was made or read, and stayed where they were.
+    pub failed_moves: u64,
     /// Inputs that showed a single value when scales were taken, or one of a size below 1e-304; they were centred but not scaled.
     pub constant_columns: Vec<usize>,
     /// Whether the first rows are still being gathered, for scales and the fit that the stream starts from.
@@ -174,6 +179,8 @@ impl OnlineInfo {
             forgetting_held: engine.drift.held,
             health: health(engine),
             refused: engine.refused,
+            failed_fits: engine.fallbacks.fits,
+            failed_moves: engine.fallbacks.places,
             constant_columns: engine.design.constant.clone(),
             warming_up: !engine.fixed,
             k_hat: None,

@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, Gamma};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vi_core::{Error, GaussianLikelihood, Projection};
+use vi_core::{Error, GaussianLikelihood, Projection, Site};
 
 use super::engine::{Engine, EngineWire, ScalarFamily, check_offset};
 use super::observation::Observation;
@@ -74,7 +74,7 @@ impl ScalarFamily for Linear {
         positive("rate of the noise", state.rate)
     }
 
-    fn likelihood(&self, _size: f64) -> Result<GaussianLikelihood, Error> {
+    fn likelihood(&self, _state: &Noise, _size: f64) -> Result<GaussianLikelihood, Error> {
         GaussianLikelihood::new(1.0)
     }
 
@@ -98,10 +98,11 @@ impl ScalarFamily for Linear {
     }
 
     /// `a ← a + ½·weight`, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, the belief as before the row.
-    fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection) {
+    fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
         let error = observed.label - observed.offset - seen.mean;
         state.shape += 0.5 * observed.weight;
         state.rate += 0.5 * observed.weight * error * error / (1.0 + observed.weight * seen.variance);
+        Ok(0.0)
     }
 
     /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀`.

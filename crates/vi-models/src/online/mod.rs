@@ -68,7 +68,9 @@
 #[macro_use]
 mod macros;
 
+mod apart;
 mod belief;
+mod classes;
 mod coefficient;
 mod design;
 mod draw;
@@ -86,6 +88,7 @@ mod row;
 mod scale;
 mod settings;
 mod softmax;
+mod spread;
 mod target;
 
 pub use belief::BeliefKind;

@@ -60,7 +60,7 @@ impl Posterior {
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Result<Self, ModelError> {
         engine.check_kept()?;
         let (x, observed) = engine.design_matrix()?;
-        let rows = engine.family.row_densities(&observed)?;
+        let rows = engine.family.row_densities(&engine.best().state, &observed)?;
         let (design, observations) = (engine.design.clone(), engine.observations);
         let names = (0..design.inputs).map(|j| engine.name(j)).collect();
         Ok(Self { x, rows, prior: Prior::of(engine)?, design, names, observations })

@@ -94,10 +94,13 @@ pub struct LabelPredicted<L> {
     label: Mixture<CountsPredicted<L>>,
 }
 
-impl<L: CountPrediction + Clone> LabelPredicted<L> {
-    pub(super) fn new(seen: &[(f64, Projection)], likelihood: &L) -> Result<Self, ModelError> {
-        let (weights, parts): (Vec<f64>, Vec<CountsPredicted<L>>) =
-            seen.iter().map(|(weight, seen)| (*weight, CountsPredicted::new(*seen, likelihood.clone()))).unzip();
+impl<L: CountPrediction> LabelPredicted<L> {
+    /// From what the members see, and `(weight, what is seen, likelihood)` of what labels average over.
+    pub(super) fn new(seen: &[(f64, Projection)], parts: Vec<(f64, Projection, L)>) -> Result<Self, ModelError> {
+        let (weights, parts): (Vec<f64>, Vec<CountsPredicted<L>>) = parts
+            .into_iter()
+            .map(|(weight, seen, likelihood)| (weight, CountsPredicted::new(seen, likelihood)))
+            .unzip();
         let label = Mixture::new(parts, weights)?;
         let mean = check::result("expected label", label.mean())?;
         let variance = check::result("variance of the label", label.variance())?;

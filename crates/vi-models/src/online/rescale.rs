@@ -14,6 +14,7 @@ use vi_core::{Belief, DenseGaussian, Error, SquareRootGaussian};
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef, Par};
 
+use super::apart::Apart;
 use super::belief::AnyBelief;
 
 /// Which weights have the learned prior scale, and the shape `D` of their prior precision `D/s²`.
@@ -85,6 +86,16 @@ impl Spectrum {
     /// # Errors
     /// `NotPositiveDefinite`, and what the eigenvalue iteration finds.
     pub(super) fn of(belief: &AnyBelief, weights: ScaledWeights, scale: f64) -> Result<Option<Self>, Error> {
+        if let AnyBelief::Apart(belief) = belief {
+            let one = ScaledWeights { predictors: 1, ..weights };
+            let mut all = Self { scale, precisions: Vec::new(), squares: Vec::new() };
+            for part in &belief.parts {
+                let Some(own) = Self::of(part, one, scale)? else { return Ok(None) };
+                all.precisions.extend(own.precisions);
+                all.squares.extend(own.squares);
+            }
+            return Ok(Some(all));
+        }
         let Some(dense) = full(belief) else { return Ok(None) };
         let positions: Vec<usize> = weights.positions().collect();
         let covariance = dense.covariance();
@@ -131,7 +142,7 @@ fn full(belief: &AnyBelief) -> Option<DenseGaussian> {
     match belief {
         AnyBelief::Full(belief) => Some(belief.clone()),
         AnyBelief::SquareRoot(belief) => Some(belief.to_dense()),
-        AnyBelief::LowRank(_) | AnyBelief::Diagonal(_) => None,
+        AnyBelief::LowRank(_) | AnyBelief::Diagonal(_) | AnyBelief::Apart(_) => None,
     }
 }
 
@@ -145,6 +156,12 @@ pub(super) fn rescaled(
     from: f64,
     to: f64,
 ) -> Result<Option<AnyBelief>, Error> {
+    if let AnyBelief::Apart(belief) = belief {
+        let one = ScaledWeights { predictors: 1, ..weights };
+        let parts: Option<Vec<AnyBelief>> =
+            belief.parts.iter().map(|part| rescaled(part, one, from, to)).collect::<Result<_, _>>()?;
+        return Ok(parts.map(|parts| AnyBelief::Apart(Box::new(Apart::of(parts)))));
+    }
     let Some(dense) = full(belief) else { return Ok(None) };
     let delta = (to * to).recip() - (from * from).recip();
     let mut precision = dense.cholesky()?.inverse();

@@ -1,173 +1,23 @@
 //! More than two classes, one row at a time.
 
-use std::sync::Arc;
-
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vi_core::batch::BatchSettings;
-use vi_core::{Belief, DenseGaussian, Error};
-use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_core::{Belief, Error};
+use vi_linalg::faer::Par;
 
-use super::belief::{AnyBelief, BeliefKind};
+use super::belief::AnyBelief;
+use super::classes::{Classes, Form, not_joint, predicted_apart};
 use super::design::RowSpace;
-use super::engine::{
-    Engine, EngineWire, FIT_PASSES, FIT_TOLERANCE, Family, Fitted, Member, RowStep, is_score, prior_variances,
-};
+use super::engine::{Engine, EngineWire, Family, Member};
 use super::info::Diagnosis;
-use super::observation::{Observation, Size};
-use super::posterior::{OneClass, Posterior, RowDensities};
+use super::observation::Observation;
+use super::posterior::Posterior;
 use super::predicted::average;
-use super::rescale::ScaledWeights;
 use super::row::check_row;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::metrics::gaussian_psis_of;
-use crate::softmax::{Softmax, SoftmaxPrediction, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
+use crate::softmax::{SoftmaxPrediction, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
 use crate::{Marginal, ModelError};
-
-/// `p(y=c|x) = softmax(0, η)_c`, `η_c = intercept_c + xᵀw_c` for `c = 1, …, C−1`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "usize", into = "usize")]
-pub(super) struct Classes(Softmax);
-
-impl TryFrom<usize> for Classes {
-    type Error = ModelError;
-
-    fn try_from(classes: usize) -> Result<Self, ModelError> {
-        Softmax::new(classes).map(Self)
-    }
-}
-
-impl From<Classes> for usize {
-    fn from(Classes(model): Classes) -> Self {
-        model.classes()
-    }
-}
-
-impl Family for Classes {
-    type State = ();
-
-    fn initial(&self) {}
-
-    fn check(&self, settings: &OnlineSettings) -> Result<(), ModelError> {
-        if settings.belief == BeliefKind::Full {
-            Ok(())
-        } else {
-            Err(ModelError::Unsupported { what: "softmax regression with another belief than a full covariance" })
-        }
-    }
-
-    fn check_state(&self, (): &()) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
-        observed.size(Size::None)?;
-        let Observation { label, offset, weight, .. } = *observed;
-        if !(label >= 0.0 && label.fract() == 0.0 && label < self.0.classes() as f64) {
-            return Err(Error::Label { label, family: "softmax (classes 0 to C − 1)" });
-        }
-        if offset != 0.0 {
-            return Err(Error::Setting { name: "offset", value: offset, requirement: "0 for a softmax regression" });
-        }
-        if weight >= 0.0 && weight.is_finite() {
-            Ok(())
-        } else {
-            Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
-        }
-    }
-
-    fn weights(&self, columns: usize) -> Option<usize> {
-        columns.checked_mul(self.0.classes() - 1)
-    }
-
-    /// All classes alike: weights `N(0, v)` for each of the `C`, seen relative to class 0.
-    fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
-        let variances = prior_variances(settings, prior_scale, columns);
-        let dim = columns * (self.0.classes() - 1);
-        let covariance = Mat::from_fn(dim, dim, |i, j| {
-            let shared = if i % columns == j % columns { variances[i % columns] } else { 0.0 };
-            if i == j { 2.0 * shared } else { shared }
-        });
-        Ok(AnyBelief::Full(DenseGaussian::new(&vec![0.0; dim], covariance.as_ref())?))
-    }
-
-    /// The prior of a class relative to class 0 is shared with the others: `D = (I − 11ᵀ/C) ⊗ I`.
-    fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
-        let classes = self.0.classes();
-        ScaledWeights { predictors: classes - 1, columns, scaled, coupling: (classes as f64).recip() }
-    }
-
-    fn fit(
-        &self,
-        prior: &DenseGaussian,
-        start: &DenseGaussian,
-        x: MatRef<'_, f64>,
-        observed: &[Observation],
-    ) -> Result<Option<Fitted<()>>, Error> {
-        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
-        let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
-        let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
-        let (belief, info) = self.0.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;
-        Ok(Some((belief, (), info.bound())))
-    }
-
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked classes")]
-    fn row_densities(&self, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
-        let rows = observed.iter().map(|observed| (observed.label as usize, observed.weight)).collect();
-        Ok(Arc::new(OneClass { classes: self.0.classes(), rows }))
-    }
-
-    fn prepare_row(
-        &self,
-        belief: &AnyBelief,
-        (): &mut (),
-        (row, observed): (Row<'_>, &Observation),
-        step: &mut RowStep,
-    ) -> Result<f64, Error> {
-        let belief = full(belief)?;
-        let prepared = step.vector.get_or_insert_default();
-        let score = self.0.prepare(belief, row, (observed.label, observed.weight), prepared)?;
-        if !is_score(score) {
-            return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
-        }
-        Ok(score)
-    }
-
-    fn commit_row(&self, belief: &mut AnyBelief, _row: Row<'_>, step: &mut RowStep) {
-        if let (AnyBelief::Full(belief), Some(prepared)) = (belief, &mut step.vector) {
-            prepared.commit(belief);
-        }
-    }
-
-    fn learn_block(&self, member: &mut Member<()>, x: MatRef<'_, f64>, observed: &[Observation]) -> Result<(), Error> {
-        let AnyBelief::Full(belief) = &mut member.belief else {
-            return full(&member.belief).map(drop);
-        };
-        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
-        let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
-        member.evidence += self.0.run(belief, rows, Par::Seq, |_, _, _| {}).map_err(core)?;
-        Ok(())
-    }
-}
-
-/// # Errors
-/// `Unsupported` for another belief than a full covariance.
-fn full(belief: &AnyBelief) -> Result<&DenseGaussian, Error> {
-    match belief {
-        AnyBelief::Full(belief) => Ok(belief),
-        _ => Err(Error::Unsupported { operation: "several classes", belief: "square-root, low-rank or diagonal" }),
-    }
-}
-
-/// What softmax regression can find wrong with checked rows are errors of the core.
-fn core(error: ModelError) -> Error {
-    match error {
-        ModelError::Core(error) => error,
-        _ => Error::NonFinite { argument: "softmax site", index: 0, value: f64::NAN },
-    }
-}
 
 /// Softmax regression on a stream: labels `0, 1, …, C−1`, a probability for each class with its doubt.
 ///
@@ -205,7 +55,30 @@ impl OnlineSoftmax {
     /// `Setting`, `Empty` and `Dimension` for settings that cannot be; [`ModelError::Unsupported`] for another belief than a
     /// full covariance.
     pub fn with_settings(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
-        Ok(Self { engine: Engine::new(inputs, Classes(Softmax::new(classes)?), settings)? })
+        Ok(Self { engine: Engine::new(inputs, Classes::new(classes, false)?, settings)? })
+    }
+
+    /// A model for many classes: each of the `C` has a belief of its own, of any kind, independent of the others', so that memory and work
+    /// grow as `C` and not as `C²`; a row costs `C` steps of a model of two classes, and `256·C` exponentials. What is lost is how
+    /// weights of different classes go together; nothing is kept, refined or fitted at the start. Each row's bound is the tightest of
+    /// Knowles and Minka (2011), "Non-conjugate variational message passing for multinomial and binary regression".
+    ///
+    /// ```
+    /// use vi_models::online::{BeliefKind, OnlineSettings, OnlineSoftmax};
+    /// let settings = OnlineSettings { belief: BeliefKind::Diagonal, ..OnlineSettings::default() };
+    /// let mut model = OnlineSoftmax::by_class(1, 3, settings)?;
+    /// for t in 0..90 {
+    ///     let x = f64::from(t % 9) - 4.0;
+    ///     model.update(&[x], if x < -1.0 { 0.0 } else if x < 1.5 { 1.0 } else { 2.0 })?;
+    /// }
+    /// assert_eq!(model.predict(&[3.5])?.most_probable(), 2);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Setting`, `Empty` and `Dimension` for settings that cannot be; [`ModelError::Unsupported`] for settings that keep rows.
+    pub fn by_class(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
+        Ok(Self { engine: Engine::new(inputs, Classes::new(classes, true)?, settings)? })
     }
 
     /// The predictive probability of each class at `row`.
@@ -216,9 +89,18 @@ impl OnlineSoftmax {
         let row = row.into();
         check_row(row, self.engine.design.inputs).map_err(|error| self.engine.named(error))?;
         let (mut space, mut dense) = (RowSpace::default(), Vec::new());
-        let x = self.engine.design.write(row, &mut space)?.written_out(self.engine.design.columns(), &mut dense);
+        let row = self.engine.design.write(row, &mut space)?;
+        let family = &self.engine.family;
         let parts = self.engine.weights().into_iter().zip(&self.engine.members);
-        let parts = parts.map(|(weight, member)| Ok((weight, self.engine.family.0.predict(full(&member.belief)?, x)?)));
+        if let Form::Apart(nodes) = &family.form {
+            let parts = parts.map(|(weight, member)| Ok((weight, predicted_apart(nodes, &member.belief, row)?)));
+            return Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?));
+        }
+        let x = row.written_out(self.engine.design.columns(), &mut dense);
+        let parts = parts.map(|(weight, member)| match &member.belief {
+            AnyBelief::Full(belief) => Ok((weight, family.joint()?.predict(belief, x)?)),
+            _ => Err(not_joint().into()),
+        });
         Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?))
     }
 
@@ -227,13 +109,13 @@ impl OnlineSoftmax {
     /// # Errors
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
-        self.by_class(&self.engine.draw_member(rng).draw(1.0, rng)?).into_iter().map(Draw::finite).collect()
+        self.relative(&self.engine.draw_member(rng).draw(1.0, rng)?).into_iter().map(Draw::finite).collect()
     }
 
     /// Posterior mean of the weights of classes `1, …, C−1` relative to class 0, in the units of the inputs.
     #[must_use]
     pub fn weights(&self) -> Vec<Draw> {
-        self.by_class(&self.engine.mean())
+        self.relative(&self.engine.mean())
     }
 
     /// What is believed of the logit of class `class` (`1, …, C−1`) relative to class 0 at `row`.
@@ -282,22 +164,30 @@ impl OnlineSoftmax {
 
     /// Of `xᵀw_class`, `x` in the model's columns.
     fn along(&self, class: usize, x: &[f64]) -> Result<Marginal, ModelError> {
-        let classes = self.engine.family.0.classes();
+        let classes = self.engine.family.classes();
         if class == 0 || class >= classes {
             return Err(Error::Index { argument: "classes", index: class, len: classes }.into());
         }
-        let mut row = vec![0.0; x.len() * (classes - 1)];
-        row[(class - 1) * x.len()..class * x.len()].copy_from_slice(x);
+        let mut row = vec![0.0; x.len() * self.engine.family.predictors()];
+        if self.engine.family.is_joint() {
+            row[(class - 1) * x.len()..class * x.len()].copy_from_slice(x);
+        } else {
+            row[class * x.len()..(class + 1) * x.len()].copy_from_slice(x);
+            row[..x.len()].iter_mut().zip(x).for_each(|(own, x)| *own = -x);
+        }
         let project = |(weight, member): (f64, &Member<()>)| Ok((weight, member.belief.predict(&row)?));
         let seen = self.engine.weights().into_iter().zip(&self.engine.members).map(project);
         Ok(Marginal::of_gaussians(&seen.collect::<Result<Vec<_>, Error>>()?))
     }
 
-    fn by_class(&self, theta: &[f64]) -> Vec<Draw> {
-        theta
-            .chunks(self.engine.design.columns().max(1))
-            .map(|columns| Draw::new(&self.engine.design, columns))
-            .collect()
+    fn relative(&self, theta: &[f64]) -> Vec<Draw> {
+        let mut classes = theta.chunks(self.engine.design.columns().max(1));
+        if self.engine.family.is_joint() {
+            return classes.map(|columns| Draw::new(&self.engine.design, columns)).collect();
+        }
+        let base = classes.next().unwrap_or_default();
+        let less_base = |own: &[f64]| own.iter().zip(base).map(|(own, base)| own - base).collect::<Vec<f64>>();
+        classes.map(|own| Draw::new(&self.engine.design, &less_base(own))).collect()
     }
 
     /// What the model has become.
@@ -356,7 +246,7 @@ impl OnlineSoftmax {
         self.engine.refine_members(|engine, member| {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
-            let Classes(model) = &engine.family;
+            let model = engine.family.joint()?;
             let mut fit = model.first_pass(&prior, rows, Par::Seq)?;
             let info = model.refine(&prior, &mut fit, rows, settings, Par::Seq)?;
             member.belief = AnyBelief::Full(fit.belief);

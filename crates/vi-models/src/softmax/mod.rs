@@ -33,6 +33,7 @@
 //! ```
 
 mod batch;
+mod heads;
 mod logits;
 mod nodes;
 mod predict;
@@ -42,6 +43,7 @@ mod rows;
 mod site;
 mod step;
 
+pub(crate) use heads::{HeadNodes, sites as head_sites};
 pub use predict::SoftmaxPrediction;
 pub(crate) use prepared::PreparedSoftmax;
 pub use refine::{SoftmaxFit, SoftmaxRefineInfo, SoftmaxRefineSettings};

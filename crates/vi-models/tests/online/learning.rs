@@ -248,3 +248,21 @@ fn a_sparse_prediction_is_that_of_the_row_written_out() {
         assert!((dense.variance() / sparse.variance() - 1.0).abs() < 256.0 * f64::EPSILON, "{kind:?}");
     }
 }
+
+#[test]
+fn ordinary_rows_are_fitted_and_scales_moved_without_a_failure() {
+    let (rows, labels) = stream(300, 77);
+    let mut model = OnlineLogistic::new(3).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    assert_eq!((model.info().failed_fits, model.info().failed_moves), (0, 0));
+    let separable: Vec<f64> = rows.chunks(3).map(|x| f64::from(u8::from(x[0] > 0.0))).collect();
+    for scale in [1e12, 1e60, 1e150] {
+    let settings = OnlineSettings { prior_scale: PriorScale::Given(scale), ..OnlineSettings::default() };
+    let mut flat = OnlineLogistic::with_settings(3, settings).unwrap();
+    let mut refused = 0;
+    for (x, y) in rows.chunks(3).zip(&separable) {
+        refused += u32::from(flat.update(x, *y).is_err());
+    }
+    eprintln!("{scale} {refused} {:?}", flat.info());
+    }
+}

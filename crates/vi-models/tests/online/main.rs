@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod batches;
+mod by_class;
 mod doors;
 mod drift;
 mod exact;
 mod families;
 mod learning;
+mod spread;
 mod stored;
 
 use rand::{RngExt, SeedableRng};

@@ -5,7 +5,7 @@ use vi_core::{GlmPosterior, PerRow};
 
 use super::Engine;
 use super::family::Family;
-use super::scalar::{RowLikelihood, ScalarFamily, row_likelihood};
+use super::scalar::{ScalarFamily, row_likelihoods};
 use crate::ModelError;
 use crate::metrics::{Psis, gaussian_psis};
 use crate::online::belief::AnyBelief;
@@ -16,9 +16,8 @@ impl<F: ScalarFamily> Engine<F> {
         self.check_kept()?;
         let (x, observed) = self.design_matrix()?;
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let likelihoods: Vec<RowLikelihood<F>> =
-            observed.iter().map(|observed| row_likelihood(&self.family, observed)).collect::<Result<_, _>>()?;
         let best = self.best();
+        let likelihoods = row_likelihoods(&self.family, &best.state, &observed)?;
         let prior = self.family.prior(&self.settings, best.prior_scale, x.ncols())?;
         let (AnyBelief::Full(prior), AnyBelief::Full(q)) = (prior, &best.belief) else {
             return Err(ModelError::NotKept);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vi_core::{Belief, DenseGaussian, Error, Row};
+use vi_core::{Belief, DenseGaussian, Error, Projection, Row, Site};
 use vi_linalg::faer::MatRef;
 
 use super::Member;
 use crate::ModelError;
-use crate::online::belief::{AnyBelief, AnyStep};
+use crate::online::belief::{AnyBelief, AnyStep, BeliefKind};
 use crate::online::posterior::RowDensities;
 use crate::online::rescale::ScaledWeights;
 use crate::online::scale::ScalePrior;
@@ -47,6 +47,16 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         Some(columns)
     }
 
+    /// How many numbers a belief over so many columns keeps; none where they cannot be counted.
+    fn numbers(&self, kind: BeliefKind, columns: usize) -> Option<usize> {
+        kind.numbers(self.weights(columns)?)
+    }
+
+    /// Whether the belief is one over all weights, so that the first rows can be fitted together and kept ones refined.
+    fn is_joint(&self) -> bool {
+        true
+    }
+
     /// The belief before any row, for one prior scale.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error>;
 
@@ -74,8 +84,8 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error>;
 
-    /// What rows with these observations say of the weights.
-    fn row_densities(&self, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error>;
+    /// What rows with these observations say of the weights, by what is known beside them.
+    fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error>;
 
     /// Scores a row under `belief`, and prepares to learn it; `state` is moved on. Returns the score in nats.
     fn prepare_row(
@@ -124,4 +134,8 @@ pub(crate) struct RowStep {
     pub(in crate::online) belief: AnyStep,
     /// Of a family whose rows see several directions at once.
     pub(in crate::online) vector: Option<PreparedSoftmax>,
+    /// Of one whose predictors are independent: what they see, their sites, and a step for each.
+    pub(in crate::online) seen: Vec<Projection>,
+    pub(in crate::online) sites: Vec<Site>,
+    pub(in crate::online) parts: Vec<AnyStep>,
 }

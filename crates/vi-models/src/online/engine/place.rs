@@ -167,17 +167,16 @@ fn no_covariance() -> Error {
 
 impl<F: Family> Engine<F> {
     /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time. A posterior that cannot
-    /// be decomposed keeps its members, which are right where they are.
+    /// be decomposed keeps its members, which are right where they are, and is counted.
     pub(super) fn place(&mut self) {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
         }
         self.next_place = self.observations.saturating_mul(2);
         let evidence = self.evidence();
-        if let Ok(Some((members, _))) = placed(&self.family, &self.members, &self.design)
-            && evidence.is_finite()
-        {
-            (self.members, self.base) = (members, evidence);
+        match placed(&self.family, &self.members, &self.design) {
+            Ok(Some((members, _))) if evidence.is_finite() => (self.members, self.base) = (members, evidence),
+            _ => self.fallbacks.places += 1,
         }
     }
 

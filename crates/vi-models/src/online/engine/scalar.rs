@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vi_core::batch::{self, BatchSettings};
 use vi_core::filter::StepInfo;
-use vi_core::{Belief, DenseGaussian, Error, GaussianExpectation, Likelihood, PerRow, Projection, SiteRule, Weighted};
+use vi_core::{
+    Belief, DenseGaussian, Error, GaussianExpectation, Likelihood, PerRow, Projection, Site, SiteRule, Weighted,
+};
 use vi_linalg::faer::{MatRef, Par};
 
 use super::family::{Family, Fitted, RowStep};
@@ -56,6 +58,12 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     /// Whether a pass over rows is exact.
     const EXACT: bool = false;
 
+    /// Whether what is beside the weights changes the likelihood of the next row, so that rows are never taken together.
+    const BY_ROWS: bool = false;
+
+    /// Fits of the weights to the first rows, with what is beside them learned anew after each; 0 where nothing is.
+    const ROUNDS: usize = 0;
+
     /// What is believed of the prior scale before any row.
     #[doc(hidden)]
     fn scale_prior(&self) -> ScalePrior {
@@ -87,8 +95,13 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         Ok(())
     }
 
-    /// The likelihood of a row with `size` trials, or of that exposure.
-    fn likelihood(&self, size: f64) -> Result<Self::Likelihood, Error>;
+    /// The likelihood of a row with `size` trials, or of that exposure, by the best of what is known beside the weights.
+    fn likelihood(&self, state: &Self::State, size: f64) -> Result<Self::Likelihood, Error>;
+
+    /// Likelihoods that predictions average over, with their weights.
+    fn likelihoods(&self, state: &Self::State, size: f64) -> Result<Vec<(f64, Self::Likelihood)>, Error> {
+        Ok(vec![(1.0, self.likelihood(state, size)?)])
+    }
 
     /// `log p(y | earlier rows)` in nats, from what the belief sees along the row.
     fn log_predictive(
@@ -109,8 +122,34 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         Ok(())
     }
 
-    /// Learns what is beside the weights.
-    fn learn(&self, _state: &mut Self::State, _observed: &Observation, _seen: Projection) {}
+    /// Learns what is beside the weights from a row that was `seen` before its `site` was taken. Returns what this adds to the row's
+    /// score, in nats.
+    ///
+    /// # Errors
+    /// What floats cannot hold.
+    fn learn(
+        &self,
+        _state: &mut Self::State,
+        _observed: &Observation,
+        _seen: Projection,
+        _site: Site,
+    ) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+
+    /// What is beside the weights from all first rows, each `seen` by the weights that were fitted to them `at` some state, and what
+    /// averaging over it adds to the bound, in nats.
+    ///
+    /// # Errors
+    /// What floats cannot hold.
+    fn fit_state(
+        &self,
+        _at: &Self::State,
+        _observed: &[Observation],
+        _seen: &[Projection],
+    ) -> Result<(Self::State, f64), Error> {
+        Ok((self.initial(), 0.0))
+    }
 
     /// Forgets what is beside the weights: what they have told loses the factor `lambda`.
     fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
@@ -130,8 +169,22 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
 ///
 /// # Errors
 /// What is wrong with size, offset or weight.
-pub(super) fn row_likelihood<F: ScalarFamily>(family: &F, observed: &Observation) -> Result<RowLikelihood<F>, Error> {
-    Weighted::new(Offset::new(family.likelihood(observed.size(F::SIZE)?)?, observed.offset)?, observed.weight)
+pub(in crate::online) fn row_likelihood<F: ScalarFamily>(
+    family: &F,
+    state: &<F as ScalarFamily>::State,
+    observed: &Observation,
+) -> Result<RowLikelihood<F>, Error> {
+    let likelihood = family.likelihood(state, observed.size(F::SIZE)?)?;
+    Weighted::new(Offset::new(likelihood, observed.offset)?, observed.weight)
+}
+
+/// The same for many rows.
+pub(super) fn row_likelihoods<F: ScalarFamily>(
+    family: &F,
+    state: &<F as ScalarFamily>::State,
+    observed: &[Observation],
+) -> Result<Vec<RowLikelihood<F>>, Error> {
+    observed.iter().map(|observed| row_likelihood(family, state, observed)).collect()
 }
 
 impl<F: ScalarFamily> Family for F {
@@ -154,7 +207,7 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
-        row_likelihood(self, observed)?.check_label(observed.label)
+        row_likelihood(self, &ScalarFamily::initial(self), observed)?.check_label(observed.label)
     }
 
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
@@ -188,16 +241,31 @@ impl<F: ScalarFamily> Family for F {
             return Ok(Some((belief, state, evidence)));
         }
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let likelihoods: Vec<RowLikelihood<F>> =
-            observed.iter().map(|observed| row_likelihood(self, observed)).collect::<Result<_, _>>()?;
         let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
-        let (belief, info) = batch::optimum(prior, start, x, &y, &PerRow(&likelihoods), &settings, Par::Seq)?;
-        Ok(Some((belief, ScalarFamily::initial(self), info.bound())))
+        let fit = |start: &DenseGaussian, state: &Self::State| {
+            let likelihoods = row_likelihoods(self, state, observed)?;
+            batch::optimum(prior, start, x, &y, &PerRow(&likelihoods), &settings, Par::Seq)
+        };
+        let mut state = ScalarFamily::initial(self);
+        let (mut belief, info) = fit(start, &state)?;
+        let mut bound = info.bound();
+        for round in 1..=F::ROUNDS {
+            let seen = seen_along_rows(&belief, x)?;
+            let (learned, gained) = self.fit_state(&state, observed, &seen)?;
+            state = learned;
+            if round == F::ROUNDS {
+                bound += gained;
+            } else {
+                let (next, info) = fit(&belief, &state)?;
+                (belief, bound) = (next, info.bound());
+            }
+        }
+        Ok(Some((belief, state, bound)))
     }
 
-    fn row_densities(&self, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
+    fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
         let y = observed.iter().map(|observed| observed.label).collect();
-        let likelihoods = observed.iter().map(|observed| row_likelihood(self, observed)).collect::<Result<_, _>>()?;
+        let likelihoods = row_likelihoods(self, state, observed)?;
         Ok(Arc::new(OnePredictor::<RowLikelihood<F>> { y, likelihoods }))
     }
 
@@ -208,17 +276,16 @@ impl<F: ScalarFamily> Family for F {
         (row, observed): (Row<'_>, &Observation),
         step: &mut RowStep,
     ) -> Result<f64, Error> {
-        let rule = OnePass::of::<F>(row_likelihood(self, observed)?);
+        let rule = OnePass::of::<F>(row_likelihood(self, state, observed)?);
         let seen = belief.project(row, 1.0, &mut step.belief)?;
         let site = rule.site(seen.mean, seen.variance, observed.label)?;
         let score = score(self, state, &rule, observed, seen)?;
         belief.prepare(row, site, &mut step.belief)?;
-        self.learn(state, observed, seen);
-        Ok(score)
+        Ok(score + self.learn(state, observed, seen, site)?)
     }
 
     fn takes_blocks(&self, member: &Member<Self::State>, rows: usize) -> bool {
-        member.belief.gains_by_blocks(rows)
+        !F::BY_ROWS && member.belief.gains_by_blocks(rows)
     }
 
     fn learn_block(
@@ -230,15 +297,15 @@ impl<F: ScalarFamily> Family for F {
         let (mut y, mut rules) = (Vec::with_capacity(observed.len()), Vec::with_capacity(observed.len()));
         for (i, observed) in observed.iter().enumerate() {
             y.push(observed.label);
-            rules.push(OnePass::of::<F>(row_likelihood(self, observed).map_err(|error| error.at_row(i))?));
+            rules.push(OnePass::of::<F>(row_likelihood(self, state, observed).map_err(|error| error.at_row(i))?));
         }
         let mut failed = None;
         belief.run(&rules, x, &y, |t: usize, step: &StepInfo| {
-            match score(self, state, &rules[t], &observed[t], step.projection) {
-                Ok(score) => {
-                    *evidence += score;
-                    self.learn(state, &observed[t], step.projection);
-                }
+            let (observed, seen) = (&observed[t], step.projection);
+            let learned = score(self, state, &rules[t], observed, seen)
+                .and_then(|score| Ok(score + self.learn(state, observed, seen, step.site)?));
+            match learned {
+                Ok(score) => *evidence += score,
                 Err(error) => failed = failed.take().or(Some(error.at_row(t))),
             }
         })?;
@@ -256,6 +323,17 @@ impl<F: ScalarFamily> Family for F {
     fn merge(&self, states: &[&Self::State], spread: f64) -> Self::State {
         ScalarFamily::merge(self, states, spread)
     }
+}
+
+/// What `belief` sees along each row of `x`.
+fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Projection>, Error> {
+    let mut row = vec![0.0; x.ncols()];
+    (0..x.nrows())
+        .map(|t| {
+            row.iter_mut().enumerate().for_each(|(j, value)| *value = x[(t, j)]);
+            belief.predict(&row)
+        })
+        .collect()
 }
 
 impl<F: ScalarFamily> Engine<F> {

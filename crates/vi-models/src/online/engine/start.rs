@@ -34,19 +34,20 @@ const WIDER: f64 = 4.0;
 const ALIKE: f64 = 1.4;
 
 /// Whether the first rows are fitted together.
-fn fits(settings: &OnlineSettings, weights: usize) -> bool {
+fn fits<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> bool {
     settings.start == Start::Fitted
+        && family.is_joint()
         && matches!(settings.memory, Memory::Everything | Memory::Learned)
         && weights <= WIDEST
         && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
 }
 
 /// Rows that are kept at the start.
-pub(super) fn start_rows(settings: &OnlineSettings, weights: usize) -> usize {
+pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> usize {
     // One prior scale is chosen for all memories.
     let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
     let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
-    if fits(settings, weights) { scales.max(FEWEST).max(ROWS_PER_WEIGHT * weights) } else { scales }
+    if fits(settings, family, weights) { scales.max(FEWEST).max(ROWS_PER_WEIGHT * weights) } else { scales }
 }
 
 /// Rows that the scales of the columns are taken from.
@@ -70,7 +71,7 @@ fn is_due(n: usize, last: usize) -> bool {
 impl<F: Family> Engine<F> {
     pub(super) fn start_rows(&self) -> usize {
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        start_rows(&self.settings, weights)
+        start_rows(&self.settings, &self.family, weights)
     }
 
     /// One of the first rows. On an error the model is as it was.
@@ -104,7 +105,9 @@ impl<F: Family> Engine<F> {
             return;
         }
         let (base, best) = (self.evidence(), self.best().clone());
-        let wide = if self.settings.prior_scale == PriorScale::Learned { self.widened().ok().flatten() } else { None };
+        let wide = if self.settings.prior_scale == PriorScale::Learned { self.widened() } else { Ok(None) };
+        self.fallbacks.places += u64::from(wide.is_err());
+        let wide = wide.ok().flatten();
         (self.base, self.members) = (base, spread(&wide.unwrap_or(best)));
     }
 
@@ -142,14 +145,22 @@ impl<F: Family> Engine<F> {
         let anew = design.is_some();
         let design = design.unwrap_or_else(|| self.design.clone());
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
-        let fitted = if fits(&self.settings, weights) { self.fitted(&design, anew).ok().flatten() } else { None };
+        let fitted = if fits(&self.settings, &self.family, weights) {
+            let fitted = self.fitted(&design, anew);
+            self.fallbacks.fits += u64::from(fitted.is_err());
+            fitted.ok().flatten()
+        } else {
+            None
+        };
         let mut members = match fitted {
             Some(members) => members,
             // One pass, where there is no fit, or none for such rows.
             None => self.passed(&design)?,
         };
         let placed = if moves(&self.settings) && weights <= WIDEST {
-            placed(&self.family, &members, &design).ok().flatten()
+            let placed = placed(&self.family, &members, &design);
+            self.fallbacks.places += u64::from(placed.is_err());
+            placed.ok().flatten()
         } else {
             None
         };

@@ -9,7 +9,7 @@ use super::family::Family;
 use super::learn::Work;
 use super::place::{bank, moves};
 use super::start::start_rows;
-use super::{Engine, Kept, Member, check_size};
+use super::{Engine, Fallbacks, Kept, Member, check_size};
 use crate::ModelError;
 use crate::online::belief::{AnyBelief, BeliefWire};
 use crate::online::design::Design;
@@ -105,7 +105,7 @@ impl<F: Family> Engine<F> {
         if !family.standardises_labels() && design.target != Target::default() {
             return Err(ModelError::Unlike { shard: 0, what: "scale of the labels, which this family has not" });
         }
-        check_rows(&settings, weights, fixed, rows.len(), observations, refined)?;
+        check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
         check_members(&settings, fixed, &bank_scales(&settings, &family)?, &members)?;
         drift.check(observations)?;
         finite("base of the evidence", base)?;
@@ -146,6 +146,7 @@ impl<F: Family> Engine<F> {
             refined,
             diagnosis: None,
             refused: 0,
+            fallbacks: Fallbacks::default(),
             mixed: false,
             work,
         })
@@ -202,15 +203,15 @@ fn finite(argument: &'static str, value: f64) -> Result<(), Error> {
 }
 
 /// Checks that so many rows are kept as the settings keep after so many observations.
-fn check_rows(
-    settings: &OnlineSettings,
+fn check_rows<F: Family>(
+    (settings, family): (&OnlineSettings, &F),
     weights: usize,
     fixed: bool,
     rows: usize,
     observations: u64,
     refined: u64,
 ) -> Result<(), ModelError> {
-    let open = rows < start_rows(settings, weights);
+    let open = rows < start_rows(settings, family, weights);
     let kept = if !fixed || settings.keep_rows { observations } else { 0 };
     if (!fixed && !open) || rows as u64 != kept || refined > observations {
         return Err(ModelError::Unlike { shard: 0, what: "number of kept rows" });

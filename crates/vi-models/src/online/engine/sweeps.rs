@@ -6,7 +6,7 @@ use vi_linalg::faer::{Mat, Par};
 
 use super::family::Family;
 use super::place::normalise;
-use super::scalar::{RowLikelihood, ScalarFamily, row_likelihood};
+use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
 use super::start::columns_of;
 use super::{Engine, Member};
 use crate::ModelError;
@@ -19,16 +19,15 @@ impl<F: ScalarFamily> Engine<F> {
         self.check_kept()?;
         let (x, observed) = self.design_matrix()?;
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let likelihoods: Vec<RowLikelihood<F>> =
-            observed.iter().map(|observed| row_likelihood(&self.family, observed)).collect::<Result<_, _>>()?;
-        let rules: Vec<_> = likelihoods.iter().map(Implicit).collect();
         let best = self.best().prior_scale;
         let mut best_info = None;
-        let rows = PerRow(&likelihoods);
         self.refine_members(|engine, member| {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
+            let likelihoods: Vec<RowLikelihood<F>> = row_likelihoods(&engine.family, &member.state, &observed)?;
+            let rules: Vec<_> = likelihoods.iter().map(Implicit).collect();
             let mut refinement = refine::first_pass(&prior, &PerRow(&rules), x.as_ref(), &y, Par::Seq)?;
+            let rows = PerRow(&likelihoods);
             let info = refine::refine(&prior, &mut refinement, x.as_ref(), &y, &rows, settings, Par::Seq)?;
             member.belief = AnyBelief::Full(refinement.belief);
             let bound = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
@@ -81,7 +80,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn check_kept(&self) -> Result<(), ModelError> {
         self.check_learns()?;
         let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;
-        if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything {
+        if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything && self.family.is_joint() {
             Ok(())
         } else {
             Err(ModelError::NotKept)

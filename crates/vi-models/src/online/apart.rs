@@ -1,0 +1,134 @@
+//! Beliefs over the weights of several predictors that are independent of each other.
+
+use std::sync::OnceLock;
+
+use rand::Rng;
+use vi_core::merge::Pull;
+use vi_core::{Belief, Error, Health, Projection, Row};
+
+use super::belief::{AnyAnchor, AnyBelief, AnyStep, BeliefKind, BeliefWire};
+
+/// One belief for each predictor, all of one kind and over as many weights.
+#[derive(Debug, Clone)]
+pub(super) struct Apart {
+    pub(super) parts: Vec<AnyBelief>,
+    /// The means end to end, once they are asked for.
+    mean: OnceLock<Vec<f64>>,
+}
+
+impl Apart {
+    /// `count` times the same.
+    pub(super) fn prior(kind: BeliefKind, variances: &[f64], count: usize) -> Result<Self, Error> {
+        Ok(Self::of(vec![AnyBelief::prior(kind, variances)?; count]))
+    }
+
+    pub(super) fn of(parts: Vec<AnyBelief>) -> Self {
+        Self { parts, mean: OnceLock::new() }
+    }
+
+    /// Writes what was prepared for each part.
+    pub(super) fn commit(&mut self, row: Row<'_>, steps: &mut [AnyStep]) {
+        for (part, step) in self.parts.iter_mut().zip(steps) {
+            part.commit(row, step);
+        }
+        self.mean = OnceLock::new();
+    }
+
+    pub(super) fn dim(&self) -> usize {
+        self.parts.iter().map(Belief::dim).sum()
+    }
+
+    pub(super) fn mean(&self) -> &[f64] {
+        self.mean.get_or_init(|| self.parts.iter().flat_map(|part| part.mean().iter().copied()).collect())
+    }
+
+    /// What is believed of a row over all weights: means and variances of the parts add.
+    pub(super) fn project(&self, x: Row<'_>) -> Result<Projection, Error> {
+        let columns = self.parts.first().map_or(1, Belief::dim).max(1);
+        let mut entries: Vec<(Vec<usize>, Vec<f64>)> = vec![Default::default(); self.parts.len()];
+        x.for_each(|j, value| {
+            if let Some((positions, values)) = entries.get_mut(j / columns)
+                && value != 0.0
+            {
+                positions.push(j % columns);
+                values.push(value);
+            }
+        });
+        let mut total = Projection { mean: 0.0, variance: 0.0 };
+        for (part, (positions, values)) in self.parts.iter().zip(&entries) {
+            if !positions.is_empty() {
+                let seen = part.project(Row::Sparse { positions, values }, 1.0, &mut AnyStep::default())?;
+                total = Projection { mean: total.mean + seen.mean, variance: total.variance + seen.variance };
+            }
+        }
+        Ok(total)
+    }
+
+    pub(super) fn is(&self, kind: BeliefKind) -> bool {
+        !self.parts.is_empty() && self.parts.iter().all(|part| part.is(kind))
+    }
+
+    /// On an error the parts are as they were.
+    pub(super) fn return_towards(&mut self, prior: &AnyAnchor, lambda: f64) -> Result<(), Error> {
+        let mut parts = self.parts.clone();
+        parts.iter_mut().try_for_each(|part| part.return_towards(prior, lambda))?;
+        *self = Self::of(parts);
+        Ok(())
+    }
+
+    pub(super) fn merge(prior: &Self, others: &[&Self]) -> Result<Self, Error> {
+        let part = |c: usize| {
+            let beliefs: Vec<&AnyBelief> = others.iter().map(|other| &other.parts[c]).collect();
+            AnyBelief::merge(&prior.parts[c], &beliefs)
+        };
+        Ok(Self::of((0..prior.parts.len()).map(part).collect::<Result<_, _>>()?))
+    }
+
+    /// The worst of the parts' pulls.
+    pub(super) fn pull(&self, of: impl Fn(usize) -> Pull) -> Pull {
+        (0..self.parts.len())
+            .map(of)
+            .fold(Pull::default(), |worst, pull| if pull.deviations > worst.deviations { pull } else { worst })
+    }
+
+    pub(super) fn health(&self) -> Health {
+        let mut worst = self.parts[0].health();
+        for part in &self.parts[1..] {
+            worst = worst.worse(part.health());
+        }
+        worst
+    }
+
+    pub(super) fn precision_form(&self, v: &[f64]) -> Result<f64, Error> {
+        let mut total = 0.0;
+        for (part, v) in self.parts.iter().zip(v.chunks(v.len() / self.parts.len())) {
+            total += part.precision_form(v)?;
+        }
+        Ok(total)
+    }
+
+    pub(super) fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
+        let columns = deviation.len() / self.parts.len();
+        self.parts.iter().zip(deviation.chunks_mut(columns)).try_for_each(|(part, to)| part.draw_deviation(to, rng))
+    }
+
+    pub(super) fn to_wire(&self) -> Result<Vec<BeliefWire>, Error> {
+        self.parts.iter().map(AnyBelief::to_wire).collect()
+    }
+
+    /// # Errors
+    /// `Empty` for none, `Dimension` for parts over different numbers of weights, those of a part.
+    pub(super) fn from_wire(wire: Vec<BeliefWire>) -> Result<Self, Error> {
+        let parts = wire.into_iter().map(AnyBelief::from_wire).collect::<Result<Vec<_>, _>>()?;
+        let Some(columns) = parts.first().map(Belief::dim) else {
+            return Err(Error::Empty { argument: "parts of a belief" });
+        };
+        for part in &parts {
+            if matches!(part, AnyBelief::Apart(_)) {
+                return Err(Error::Unsupported { operation: "parts of parts", belief: "one for each class" });
+            }
+            vi_core::check::length("weights of a part", columns, part.dim())?;
+        }
+        Ok(Self::of(parts))
+    }
+}

@@ -1,0 +1,265 @@
+//! What softmax regression adds to the machine: classes with one belief over all their weights, or one for each class.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use vi_core::batch::BatchSettings;
+use vi_core::{Belief, DenseGaussian, Error};
+use vi_linalg::faer::{Mat, MatRef, Par};
+
+use super::apart::Apart;
+use super::belief::{AnyBelief, AnyStep, BeliefKind};
+use super::engine::{FIT_PASSES, FIT_TOLERANCE, Family, Fitted, Member, RowStep, is_score, prior_variances};
+use super::observation::{Observation, Size};
+use super::posterior::{OneClass, RowDensities};
+use super::rescale::ScaledWeights;
+use super::{OnlineSettings, Row};
+use crate::ModelError;
+use crate::softmax::{HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRows, head_sites};
+
+/// `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "ClassesWire", into = "ClassesWire")]
+pub(super) struct Classes {
+    pub(super) form: Form,
+}
+
+/// How the weights of the classes are believed together.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Form {
+    /// One Gaussian over the weights of `C−1` classes relative to class 0.
+    Joint(Softmax),
+    /// One for each of the `C` classes, independent of each other.
+    Apart(HeadNodes),
+}
+
+/// The stored form.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClassesWire {
+    classes: usize,
+    apart: bool,
+}
+
+impl Classes {
+    pub(super) fn new(classes: usize, apart: bool) -> Result<Self, ModelError> {
+        let joint = Softmax::new(classes)?;
+        Ok(Self { form: if apart { Form::Apart(HeadNodes::new(classes)) } else { Form::Joint(joint) } })
+    }
+
+    pub(super) fn classes(&self) -> usize {
+        match &self.form {
+            Form::Joint(model) => model.classes(),
+            Form::Apart(nodes) => nodes.classes(),
+        }
+    }
+
+    /// How many predictors have weights of their own.
+    pub(super) fn predictors(&self) -> usize {
+        self.classes() - usize::from(self.is_joint())
+    }
+
+    /// # Errors
+    /// `Unsupported` for classes that are apart.
+    pub(super) fn joint(&self) -> Result<&Softmax, Error> {
+        match &self.form {
+            Form::Joint(model) => Ok(model),
+            Form::Apart(_) => Err(not_joint()),
+        }
+    }
+}
+
+/// The prediction of classes that are independent of each other.
+pub(super) fn predicted_apart(
+    nodes: &HeadNodes,
+    belief: &AnyBelief,
+    row: Row<'_>,
+) -> Result<SoftmaxPrediction, ModelError> {
+    let AnyBelief::Apart(belief) = belief else { return Err(not_joint().into()) };
+    let seen = belief.parts.iter().map(|part| part.project(row, 1.0, &mut AnyStep::default()));
+    let seen = seen.collect::<Result<Vec<_>, Error>>()?;
+    let moments = nodes.moments(&seen, 0, 1.0);
+    Ok(SoftmaxPrediction { probabilities: moments.probabilities, variances: moments.variances })
+}
+
+pub(super) fn not_joint() -> Error {
+    Error::Unsupported { operation: "several classes at once", belief: "one for each class" }
+}
+
+impl TryFrom<ClassesWire> for Classes {
+    type Error = ModelError;
+
+    fn try_from(wire: ClassesWire) -> Result<Self, ModelError> {
+        Self::new(wire.classes, wire.apart)
+    }
+}
+
+impl From<Classes> for ClassesWire {
+    fn from(family: Classes) -> Self {
+        Self { classes: family.classes(), apart: !family.is_joint() }
+    }
+}
+
+impl Family for Classes {
+    type State = ();
+
+    fn initial(&self) {}
+
+    fn check(&self, settings: &OnlineSettings) -> Result<(), ModelError> {
+        if !self.is_joint() && settings.keep_rows {
+            let what = "refinement or diagnosis, which `keep_rows` is for, but of one covariance over all classes";
+            return Err(ModelError::Unsupported { what });
+        }
+        if self.is_joint() && settings.belief != BeliefKind::Full {
+            let what = "one belief over all classes that is not a full covariance: `by_class` has one for each";
+            return Err(ModelError::Unsupported { what });
+        }
+        Ok(())
+    }
+
+    fn check_state(&self, (): &()) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
+        observed.size(Size::None)?;
+        let Observation { label, offset, weight, .. } = *observed;
+        if !(label >= 0.0 && label.fract() == 0.0 && label < self.classes() as f64) {
+            return Err(Error::Label { label, family: "softmax (classes 0 to C − 1)" });
+        }
+        if offset != 0.0 {
+            return Err(Error::Setting { name: "offset", value: offset, requirement: "0 for a softmax regression" });
+        }
+        if weight >= 0.0 && weight.is_finite() {
+            Ok(())
+        } else {
+            Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
+        }
+    }
+
+    fn is_joint(&self) -> bool {
+        matches!(self.form, Form::Joint(_))
+    }
+
+    fn weights(&self, columns: usize) -> Option<usize> {
+        columns.checked_mul(self.predictors())
+    }
+
+    fn numbers(&self, kind: BeliefKind, columns: usize) -> Option<usize> {
+        match self.form {
+            Form::Joint(_) => kind.numbers(self.weights(columns)?),
+            Form::Apart(_) => kind.numbers(columns)?.checked_mul(self.predictors()),
+        }
+    }
+
+    /// All classes alike: weights `N(0, v)` for each of the `C`; of a joint belief seen relative to class 0.
+    fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
+        let variances = prior_variances(settings, prior_scale, columns);
+        if !self.is_joint() {
+            return Ok(AnyBelief::Apart(Box::new(Apart::prior(settings.belief, &variances, self.classes())?)));
+        }
+        let dim = columns * self.predictors();
+        let covariance = Mat::from_fn(dim, dim, |i, j| {
+            let shared = if i % columns == j % columns { variances[i % columns] } else { 0.0 };
+            if i == j { 2.0 * shared } else { shared }
+        });
+        Ok(AnyBelief::Full(DenseGaussian::new(&vec![0.0; dim], covariance.as_ref())?))
+    }
+
+    /// The prior of a class relative to class 0 is shared with the others: `D = (I − 11ᵀ/C) ⊗ I`.
+    fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
+        let coupling = if self.is_joint() { (self.classes() as f64).recip() } else { 0.0 };
+        ScaledWeights { predictors: self.predictors(), columns, scaled, coupling }
+    }
+
+    fn fit(
+        &self,
+        prior: &DenseGaussian,
+        start: &DenseGaussian,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Option<Fitted<()>>, Error> {
+        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
+        let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
+        let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
+        let (belief, info) = self.joint()?.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;
+        Ok(Some((belief, (), info.bound())))
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked classes")]
+    fn row_densities(&self, (): &(), observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
+        let rows = observed.iter().map(|observed| (observed.label as usize, observed.weight)).collect();
+        Ok(Arc::new(OneClass { classes: self.classes(), rows }))
+    }
+
+    fn prepare_row(
+        &self,
+        belief: &AnyBelief,
+        (): &mut (),
+        (row, observed): (Row<'_>, &Observation),
+        step: &mut RowStep,
+    ) -> Result<f64, Error> {
+        let score = match (&self.form, belief) {
+            (Form::Joint(model), AnyBelief::Full(belief)) => {
+                let prepared = step.vector.get_or_insert_default();
+                model.prepare(belief, row, (observed.label, observed.weight), prepared)?
+            }
+            (Form::Apart(nodes), AnyBelief::Apart(belief)) => prepare_apart(nodes, belief, (row, observed), step)?,
+            _ => return Err(not_joint()),
+        };
+        if !is_score(score) {
+            return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
+        }
+        Ok(score)
+    }
+
+    fn commit_row(&self, belief: &mut AnyBelief, row: Row<'_>, step: &mut RowStep) {
+        match (belief, &mut step.vector) {
+            (AnyBelief::Full(belief), Some(prepared)) => prepared.commit(belief),
+            (AnyBelief::Apart(belief), _) => belief.commit(row, &mut step.parts),
+            _ => (),
+        }
+    }
+
+    fn learn_block(&self, member: &mut Member<()>, x: MatRef<'_, f64>, observed: &[Observation]) -> Result<(), Error> {
+        let model = self.joint()?;
+        let AnyBelief::Full(belief) = &mut member.belief else { return Err(not_joint()) };
+        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
+        let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
+        member.evidence += model.run(belief, rows, Par::Seq, |_, _, _| {}).map_err(core)?;
+        Ok(())
+    }
+}
+
+/// Scores a row under classes that are independent of each other, and prepares a step for each.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
+fn prepare_apart(
+    nodes: &HeadNodes,
+    belief: &Apart,
+    (row, observed): (Row<'_>, &Observation),
+    RowStep { seen, sites, parts, .. }: &mut RowStep,
+) -> Result<f64, Error> {
+    let class = observed.label as usize;
+    parts.resize_with(belief.parts.len(), AnyStep::default);
+    seen.clear();
+    for (part, step) in belief.parts.iter().zip(&mut *parts) {
+        seen.push(part.project(row, 1.0, step)?);
+    }
+    let score = nodes.moments(seen, class, observed.weight).log_predictive;
+    head_sites(seen, class, observed.weight, sites);
+    for (((part, step), site), seen) in belief.parts.iter().zip(parts).zip(sites).zip(seen) {
+        site.check(seen.variance)?;
+        part.prepare(row, *site, step)?;
+    }
+    Ok(score)
+}
+
+/// What softmax regression can find wrong with checked rows are errors of the core.
+fn core(error: ModelError) -> Error {
+    match error {
+        ModelError::Core(error) => error,
+        _ => Error::NonFinite { argument: "softmax site", index: 0, value: f64::NAN },
+    }
+}

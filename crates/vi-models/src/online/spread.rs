@@ -1,0 +1,255 @@
+//! Counts whose spread beyond a Poisson's is learned too.
+//!
+//! The size `r` of a negative binomial has `u = log r ~ N(m, v)` beside the weights. A row with what the weights now say of its predictor,
+//! `t | y ~ N(a, ν)` at the size `r̂ = eᵐ`, has the likelihood
+//!
+//! ```text
+//! p(y | u) / p(y | log r̂) = E_{t|y}[ NB(y | t, eᵘ) / NB(y | t, r̂) ],
+//! ```
+//!
+//! and `N(m, v)` becomes the Gaussian with the moments of `N(m, v)·p(y | u)` (assumed density filtering), both integrals by the rule of
+//! Gauss and Hermite. Predictions average over three sizes.
+
+use serde::{Deserialize, Serialize};
+use vi_core::special::HALF_LN_2PI;
+use vi_core::{Error, GaussianExpectation, Likelihood, Mixture8, Projection, Site};
+
+use super::engine::{ScalarFamily, row_likelihood};
+use super::family::GlmFamily;
+use super::observation::{Observation, Size};
+use crate::likelihood::NegativeBinomial;
+use crate::marginal::log_sum_exp;
+
+/// `log r` before any row: sizes between 0.1 and 200, mostly.
+const BEFORE: SizeBelief = SizeBelief { mean: 1.5, variance: 4.0 };
+
+/// `|log r|` beyond which a size makes no more difference.
+const FARTHEST: f64 = 16.0;
+
+/// `(node, weight)` of the rule of Gauss and Hermite for `N(0, 1)`: for `u`, and for a row's predictor and the sizes that predictions
+/// average over.
+const FIVE: [(f64, f64); 5] = [
+    (-2.856_970_013_872_806, 0.011_257_411_327_720_69),
+    (-1.355_626_179_974_266, 0.222_075_922_005_612_6),
+    (0.0, 8.0 / 15.0),
+    (1.355_626_179_974_266, 0.222_075_922_005_612_6),
+    (2.856_970_013_872_806, 0.011_257_411_327_720_69),
+];
+const THREE: [(f64, f64); 3] = [(-1.732_050_807_568_877_2, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
+
+/// Values of `u` at which the first rows are looked at, over their whole range and then about the best.
+const LOOKS: usize = 17;
+
+/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`, the size learned with the weights: no number is needed.
+///
+/// The size has the prior `log size ~ N(1.5, 2²)`. See [`OnlineGlm::log_size`](super::OnlineGlm::log_size). A row costs some three times what it
+/// does under a size that is given, [`SpreadCounts`](super::family::SpreadCounts).
+///
+/// ```
+/// use vi_models::online::{Observation, OnlineGlm, family::LearnedSpread};
+/// let mut visits = OnlineGlm::new(1, LearnedSpread)?;
+/// for t in 0..200 {
+///     let count = [0.0, 9.0, 1.0, 4.0, 0.0][t % 5];
+///     visits.update(&[t as f64 % 3.0], count)?;
+/// }
+/// // Mean 2.8 and variance 11.8: a size near 2.8²/(11.8 − 2.8).
+/// let size = visits.log_size().interval(0.9)?;
+/// assert!(size.lower < f64::ln(0.9) && f64::ln(0.9) < size.upper);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LearnedSpread;
+
+/// `log r ~ N(mean, variance)`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeBelief {
+    pub(super) mean: f64,
+    pub(super) variance: f64,
+}
+
+impl SizeBelief {
+    fn at(u: f64) -> Self {
+        Self { mean: u, variance: 0.0 }
+    }
+
+    /// As a number seen through a Gaussian.
+    pub(super) fn projection(self) -> Projection {
+        Projection { mean: self.mean, variance: self.variance }
+    }
+
+    fn size(self) -> f64 {
+        self.mean.clamp(-FARTHEST, FARTHEST).exp()
+    }
+
+    /// `(weight, u)`, the weights summing to 1.
+    fn nodes<const K: usize>(self, rule: [(f64, f64); K]) -> impl Iterator<Item = (f64, f64)> {
+        let deviation = self.variance.sqrt();
+        rule.into_iter().map(move |(z, weight)| (weight, self.mean + deviation * z))
+    }
+
+    /// The Gaussian with the moments of `(log mass, u)`, no wider than the prior, and the log of the whole mass.
+    fn of(masses: &[(f64, f64)]) -> (Self, f64) {
+        let total = log_sum_exp(masses.iter().map(|(log, _)| *log));
+        let share = |log: f64| (log - total).exp();
+        let mean: f64 = masses.iter().map(|(log, u)| share(*log) * u).sum();
+        let variance: f64 = masses.iter().map(|(log, u)| share(*log) * (u - mean) * (u - mean)).sum();
+        (Self { mean, variance: variance.min(BEFORE.variance) }, total)
+    }
+
+    /// Precision, and precision times mean.
+    fn natural(self) -> (f64, f64) {
+        (self.variance.recip(), self.mean / self.variance)
+    }
+
+    fn from_natural((precision, product): (f64, f64)) -> Self {
+        let precision = precision.max(BEFORE.variance.recip());
+        Self { mean: product / precision, variance: precision.recip() }
+    }
+}
+
+impl ScalarFamily for LearnedSpread {
+    type State = SizeBelief;
+    type Likelihood = NegativeBinomial<Mixture8>;
+
+    const SIZE: Size = Size::Exposure;
+
+    const MATCHES_MOMENTS: bool = true;
+
+    const BY_ROWS: bool = true;
+
+    const ROUNDS: usize = 3;
+
+    fn initial(&self) -> SizeBelief {
+        BEFORE
+    }
+
+    fn check_state(&self, state: &SizeBelief) -> Result<(), Error> {
+        let SizeBelief { mean, variance } = *state;
+        if !mean.is_finite() {
+            return Err(Error::Setting { name: "mean of the log size", value: mean, requirement: "finite" });
+        }
+        if !(variance > 0.0 && variance <= BEFORE.variance) {
+            let requirement = "positive, and at most the prior's";
+            return Err(Error::Setting { name: "variance of the log size", value: variance, requirement });
+        }
+        Ok(())
+    }
+
+    fn likelihood(&self, state: &SizeBelief, size: f64) -> Result<Self::Likelihood, Error> {
+        NegativeBinomial::new(state.size())?.with_exposure(size)
+    }
+
+    fn likelihoods(&self, state: &SizeBelief, size: f64) -> Result<Vec<(f64, Self::Likelihood)>, Error> {
+        state.nodes(THREE).map(|(weight, u)| Ok((weight, self.likelihood(&SizeBelief::at(u), size)?))).collect()
+    }
+
+    /// One row of assumed density filtering; the predictive density at `r̂` is multiplied by `E_u[p(y|u)]/p(y|log r̂)`.
+    fn learn(
+        &self,
+        state: &mut SizeBelief,
+        observed: &Observation,
+        seen: Projection,
+        site: Site,
+    ) -> Result<f64, Error> {
+        if observed.weight == 0.0 {
+            return Ok(0.0);
+        }
+        let left = 1.0 + site.curvature * seen.variance;
+        let after =
+            Projection { mean: seen.mean + seen.variance * site.gain(seen.variance), variance: seen.variance / left };
+        let y = observed.label;
+        let own = row_likelihood(self, state, observed)?;
+        let deviation = after.variance.sqrt();
+        let predictors = THREE.map(|(z, weight)| {
+            let t = after.mean + deviation * z;
+            (weight.ln() - own.log_density(y, t), t)
+        });
+        let mut masses = Vec::with_capacity(FIVE.len());
+        for (weight, u) in state.nodes(FIVE) {
+            let other = row_likelihood(self, &SizeBelief::at(u), observed)?;
+            let ratio = log_sum_exp(predictors.iter().map(|(log, t)| log + other.log_density(y, *t)));
+            masses.push((weight.ln() + ratio, u));
+        }
+        let (learned, gained) = SizeBelief::of(&masses);
+        self.check_state(&learned)?;
+        *state = learned;
+        Ok(gained)
+    }
+
+    /// Precision and its product with the mean return towards the prior's.
+    fn forget(&self, state: &mut SizeBelief, lambda: f64) {
+        let (own, before) = (state.natural(), BEFORE.natural());
+        let faded = |own: f64, before: f64| lambda * own + (1.0 - lambda) * before;
+        *state = SizeBelief::from_natural((faded(own.0, before.0), faded(own.1, before.1)));
+    }
+
+    /// The prior times what the shards have gained over it.
+    fn merge(&self, states: &[&SizeBelief], _spread: f64) -> SizeBelief {
+        let before = BEFORE.natural();
+        let mut merged = before;
+        for state in states {
+            let own = state.natural();
+            merged = (merged.0 + own.0 - before.0, merged.1 + own.1 - before.1);
+        }
+        SizeBelief::from_natural(merged)
+    }
+
+    /// `log p(u)·Π_i exp E_q log p(y_i|t_i, u)` on a grid, and its moments: coordinate ascent in the bound.
+    fn fit_state(
+        &self,
+        at: &SizeBelief,
+        observed: &[Observation],
+        seen: &[Projection],
+    ) -> Result<(SizeBelief, f64), Error> {
+        let rows = |u: f64| -> Result<f64, Error> {
+            let mut sum = 0.0;
+            for (observed, seen) in observed.iter().zip(seen) {
+                let likelihood = row_likelihood(self, &SizeBelief::at(u), observed)?;
+                sum += likelihood.expected_log_density(observed.label, seen.mean, seen.variance);
+            }
+            Ok(sum)
+        };
+        let log_prior =
+            |u: f64| -0.5 * (u - BEFORE.mean).powi(2) / BEFORE.variance - 0.5 * BEFORE.variance.ln() - HALF_LN_2PI;
+        let deviation = BEFORE.variance.sqrt();
+        let (mut low, mut high) = (BEFORE.mean - 4.0 * deviation, BEFORE.mean + 4.0 * deviation);
+        let mut masses = Vec::new();
+        for _ in 0..2 {
+            let step = (high - low) / (LOOKS - 1) as f64;
+            masses.clear();
+            for i in 0..LOOKS {
+                let u = low + step * i as f64;
+                masses.push((rows(u)? + log_prior(u) + step.ln(), u));
+            }
+            let (found, _) = SizeBelief::of(&masses);
+            // A grid that is coarser than the density says only where it is.
+            let width = found.variance.sqrt().max(0.5 * step);
+            (low, high) = (found.mean - 4.0 * width, found.mean + 4.0 * width);
+        }
+        let (state, total) = SizeBelief::of(&masses);
+        self.check_state(&state)?;
+        Ok((state, total - rows(at.mean)?))
+    }
+}
+
+impl GlmFamily for LearnedSpread {}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIVE, THREE};
+
+    #[test]
+    fn rules_are_those_of_gauss_and_hermite() {
+        fn agrees<const K: usize>(rule: [(f64, f64); K]) {
+            let mut expected = vi_core::special::gauss_hermite(K);
+            expected.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for ((z, weight), (node, of)) in rule.into_iter().zip(expected) {
+                // Rounding of the eigenvalues.
+                assert!((z - node).abs() < 1e-14 && (weight - of).abs() < 1e-14, "{z} {weight}");
+            }
+        }
+        agrees(THREE);
+        agrees(FIVE);
+    }
+}
