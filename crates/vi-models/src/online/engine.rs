@@ -16,6 +16,7 @@ mod sweeps;
 
 pub(super) use family::{Family, Fitted, RowStep};
 pub(super) use scalar::{FIT_PASSES, FIT_TOLERANCE, ScalarFamily, check_offset, is_score, row_likelihood};
+pub(super) use start::WIDEST;
 pub(super) use stored::EngineWire;
 
 use rand::Rng;

@@ -9,7 +9,9 @@
 //! | predict a probability | [`OnlineLogistic`] |
 //! | predict a number, the noise unknown | [`OnlineLinear`] |
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
+//! | predict a count that varies more than a Poisson's, by how much nobody knows | [`OnlineGlm`] with [`family::LearnedSpread`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
+//! | predict one of many classes, or keep less than a full covariance of them | [`OnlineSoftmax::by_class`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | know whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
 //! | what is believed of the weights, by name | `coefficients()`; `names` in [`OnlineSettings`] |

@@ -5,10 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{Belief, Error};
 use vi_linalg::faer::Par;
 
-use super::belief::AnyBelief;
+use super::belief::{AnyBelief, BeliefKind};
 use super::classes::{Classes, Form, not_joint, predicted_apart};
 use super::design::RowSpace;
-use super::engine::{Engine, EngineWire, Family, Member};
+use super::engine::{Engine, EngineWire, Family, Member, WIDEST};
 use super::info::Diagnosis;
 use super::observation::Observation;
 use super::posterior::Posterior;
@@ -21,8 +21,9 @@ use crate::{Marginal, ModelError};
 
 /// Softmax regression on a stream: labels `0, 1, …, C−1`, a probability for each class with its doubt.
 ///
-/// A full covariance over the weights of `C−1` classes: with `p` columns a row costs some `2((C−1)p)²` flops and a pass over
-/// 256 nodes. See [`softmax`](crate::softmax).
+/// Up to 128 weights there is one belief over the weights of `C−1` classes: with `p` columns a row costs some `2((C−1)p)²` flops and a
+/// pass over 256 nodes. Beyond, each class has a belief of its own ([`by_class`](Self::by_class)), at `3Cp²` flops a row. See
+/// [`softmax`](crate::softmax).
 ///
 /// ```
 /// use vi_models::online::OnlineSoftmax;
@@ -49,12 +50,28 @@ impl OnlineSoftmax {
         Self::with_settings(inputs, classes, OnlineSettings::default())
     }
 
-    /// A model of `inputs` columns and `classes = C` classes.
+    /// A model of `inputs` columns and `classes = C` classes: [`joint`](Self::joint) with up to 128 weights, with settings that keep rows,
+    /// or with another belief than a full covariance, else [`by_class`](Self::by_class).
+    ///
+    /// # Errors
+    /// Those of the one that it is.
+    pub fn with_settings(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
+        let columns = inputs.saturating_add(usize::from(settings.intercept));
+        let wide = columns.saturating_mul(classes.saturating_sub(1)) > WIDEST;
+        if wide && settings.belief == BeliefKind::Full && !settings.keep_rows {
+            Self::by_class(inputs, classes, settings)
+        } else {
+            Self::joint(inputs, classes, settings)
+        }
+    }
+
+    /// A model with one belief over the weights of all classes, which knows how weights of different classes go together: the first rows of
+    /// up to 128 weights are fitted together, and kept rows can be refined.
     ///
     /// # Errors
     /// `Setting`, `Empty` and `Dimension` for settings that cannot be; [`ModelError::Unsupported`] for another belief than a
     /// full covariance.
-    pub fn with_settings(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
+    pub fn joint(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Classes::new(classes, false)?, settings)? })
     }
 

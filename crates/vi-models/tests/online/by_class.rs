@@ -30,8 +30,7 @@ fn classified(n: usize, classes: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a class")]
 fn log_loss(model: &OnlineSoftmax, rows: &[f64], labels: &[f64]) -> f64 {
-    let scores =
-        rows.chunks(D).zip(labels).map(|(x, y)| -model.predict(x).unwrap().probabilities[*y as usize].ln());
+    let scores = rows.chunks(D).zip(labels).map(|(x, y)| -model.predict(x).unwrap().probabilities[*y as usize].ln());
     scores.sum::<f64>() / labels.len() as f64
 }
 
@@ -45,7 +44,7 @@ fn independent_classes_predict_all_but_as_well_as_one_belief_over_all() {
             model.update_batch(&rows[..D * learn], &labels[..learn]).unwrap();
             log_loss(&model, &rows[D * learn..], &labels[learn..])
         };
-        joint_loss += loss(OnlineSoftmax::new(D, 5).unwrap()) / 4.0;
+        joint_loss += loss(OnlineSoftmax::joint(D, 5, OnlineSettings::default()).unwrap()) / 4.0;
         apart_loss += loss(OnlineSoftmax::by_class(D, 5, OnlineSettings::default()).unwrap()) / 4.0;
     }
     // Five classes guessed at are 1.6 nats; a hundredth of that.
@@ -140,4 +139,17 @@ fn what_classes_apart_cannot_do_is_refused() {
         *damaged.pointer_mut(path).unwrap() = value;
         assert!(serde_json::from_value::<OnlineSoftmax>(damaged).is_err(), "{path}");
     }
+}
+
+#[test]
+fn many_weights_are_believed_by_class_unless_rows_are_kept() {
+    let apart = |model: Result<OnlineSoftmax, ModelError>| {
+        serde_json::to_value(model.unwrap()).unwrap()["family"]["apart"].as_bool().unwrap()
+    };
+    let kept = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+    // 64 · 2 = 128 weights, 65 · 2, and few.
+    assert!(!apart(OnlineSoftmax::new(63, 3)) && apart(OnlineSoftmax::new(64, 3)) && !apart(OnlineSoftmax::new(3, 3)));
+    assert!(!apart(OnlineSoftmax::with_settings(64, 3, kept)));
+    assert!(!apart(OnlineSoftmax::joint(64, 3, OnlineSettings::default())));
+    assert!(apart(OnlineSoftmax::by_class(3, 3, OnlineSettings::default())));
 }

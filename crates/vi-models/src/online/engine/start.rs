@@ -25,7 +25,7 @@ const ROWS_PER_WEIGHT: usize = 20;
 const FEWEST: usize = 50;
 
 /// Weights beyond which a fit costs more than it gains: its passes take `n·d² + d³`.
-const WIDEST: usize = 128;
+pub(in crate::online) const WIDEST: usize = 128;
 
 /// How much wider the prior of models with several memories is than that which their first rows tell.
 const WIDER: f64 = 4.0;
