@@ -40,7 +40,9 @@ impl Drawn {
         let mut predictors = Vec::with_capacity(cell.rows);
         for x in rows.chunks(cell.inputs) {
             if walk > 0.0 {
-                theta.iter_mut().for_each(|w| *w += walk * rng.sample::<f64, _>(StandardNormal));
+                for w in &mut theta {
+                    *w += walk * rng.sample::<f64, _>(StandardNormal);
+                }
             }
             predictors.push(dot(x, &theta));
         }

@@ -80,6 +80,9 @@ impl OnlineSoftmax {
     /// weights of different classes go together; nothing is kept, refined or fitted at the start. Each row's bound is the tightest of
     /// Knowles and Minka (2011), "Non-conjugate variational message passing for multinomial and binary regression".
     ///
+    /// Intervals promise more than they hold: those of 90 % of log odds hold 86 % with 10 classes, 20 inputs and 1000 rows, 78 % with 5
+    /// classes, 10 inputs and 500 rows, where a joint belief holds 91 % (30 data sets each, standard errors 1 to 2 points).
+    ///
     /// ```
     /// use vi_models::online::{BeliefKind, OnlineSettings, OnlineSoftmax};
     /// let settings = OnlineSettings { belief: BeliefKind::Diagonal, ..OnlineSettings::default() };

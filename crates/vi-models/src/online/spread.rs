@@ -43,7 +43,7 @@ const LOOKS: usize = 17;
 
 /// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`, the size learned with the weights: no number is needed.
 ///
-/// The size has the prior `log size ~ N(1.5, 2²)`. See [`OnlineGlm::log_size`](super::OnlineGlm::log_size). A row costs some three times what it
+/// The size has the prior `log size ~ N(1.5, 2²)`. See [`OnlineGlm::log_size`](super::OnlineGlm::log_size). A row costs some four times what it
 /// does under a size that is given, [`SpreadCounts`](super::family::SpreadCounts).
 ///
 /// ```

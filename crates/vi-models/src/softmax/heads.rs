@@ -70,7 +70,9 @@ fn alphas(seen: &[Projection], class: usize, weight: f64) -> Vec<f64> {
         (-sum.ln(), slope / sum)
     });
     let sum: f64 = alpha.iter().sum();
-    alpha.iter_mut().for_each(|alpha| *alpha /= sum);
+    for alpha in &mut alpha {
+        *alpha /= sum;
+    }
     alpha
 }
 
