@@ -250,11 +250,11 @@ impl OnlineSoftmax {
         Ok(self.info())
     }
 
-    /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`]. Scales that are still
+    /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`](crate::softmax::Softmax::refine). Scales that are still
     /// being taken from the first rows are fixed as they are.
     ///
     /// # Errors
-    /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`]. The model is then as it was.
+    /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`](crate::softmax::Softmax::refine). The model is then as it was.
     pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<SoftmaxRefineInfo, ModelError> {
         self.engine.check_kept()?;
         let (x, observed) = self.engine.design_matrix()?;
