@@ -53,9 +53,9 @@ const LOOKS: usize = 17;
 ///     let count = [0.0, 9.0, 1.0, 4.0, 0.0][t % 5];
 ///     visits.update(&[t as f64 % 3.0], count)?;
 /// }
-/// // Mean 2.8 and variance 11.8: a size near 2.8²/(11.8 − 2.8).
-/// let size = visits.log_size().interval(0.9)?;
-/// assert!(size.lower < f64::ln(0.9) && f64::ln(0.9) < size.upper);
+/// // Mean 2.8 and variance 11.8: a size near 2.8²/(11.8 − 2.8) = 0.9.
+/// let size = visits.log_size().mean().exp();
+/// assert!(0.4 < size && size < 1.8, "{size}");
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
