@@ -1,8 +1,8 @@
 //! Runs of the limited-memory filter as the paper prints it, from a stored start.
 
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Explicit, GaussianExpectation, Implicit, Linearised, LowRankGaussian,
-    LowRankSettings, MeanMoves, ProbitApproximation, SiteRule,
+    Belief, BernoulliLogit, DenseGaussian, Explicit, GaussianBelief, GaussianExpectation, Implicit, Linearised,
+    LowRankGaussian, LowRankSettings, MeanMoves, ProbitApproximation, SiteRule,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::kernels::dot;
@@ -208,7 +208,7 @@ struct Point<'a, F> {
 impl<F: Fn(&DenseGaussian) -> Result<f64, CaseError>> Point<'_, F> {
     fn check(&self, node: &Node<'_>, belief: &LowRankGaussian, report: &mut Report) -> Result<(), CaseError> {
         let d = belief.dim();
-        let dense = belief.to_dense(Par::Seq)?;
+        let dense = belief.to_dense()?;
         let mean = match node.find("final_mean") {
             Some(mean) => mean,
             None => node.get("mean")?,
@@ -228,7 +228,7 @@ impl<F: Fn(&DenseGaussian) -> Result<f64, CaseError>> Point<'_, F> {
         report.compare("precision", compare::matrices(ours.as_ref(), stored.as_ref()), self.tolerance);
         if let Some(kl) = stored_kl {
             let settings = LowRankSettings::blocked(belief.rank())?;
-            let stored = LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, settings)?.to_dense(Par::Seq)?;
+            let stored = LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, settings)?.to_dense()?;
             let error = compare::scaled((self.divergence)(&stored)?, kl, kl_scale(kl));
             report.compare("kl_of_stored", error, tolerance::KL_OF_STORED);
         }

@@ -5,6 +5,7 @@ mod dense_block;
 mod dense_step;
 mod dense_vector;
 mod diagonal;
+mod gaussian;
 mod square_root;
 mod square_root_block;
 
@@ -14,6 +15,7 @@ pub use dense_block::DensePanels;
 pub use dense_step::DenseStep;
 pub use dense_vector::VectorStep;
 pub use diagonal::{DiagonalGaussian, DiagonalStep};
+pub use gaussian::GaussianBelief;
 pub use square_root::SquareRootGaussian;
 pub(crate) use square_root::{check_fade, fade_root};
 pub use square_root_block::RootPanels;

@@ -8,7 +8,7 @@ mod recursion;
 mod run;
 
 pub use recursion::BlockRecursion;
-pub use run::{BlockInfo, BlockScratch, BlockSettings, run, run_weighted};
+pub use run::{BlockInfo, BlockScratch, BlockSettings, run};
 
 use vi_linalg::faer::{MatRef, Par};
 

@@ -68,8 +68,9 @@ pub fn positive_entries(argument: &'static str, values: &[f64]) -> Result<(), Er
 /// # Errors
 /// [`Error::Row`] with [`Error::NonFinite`] for the first, by rows, that is not.
 pub fn matrix(argument: &'static str, a: MatRef<'_, f64>) -> Result<(), Error> {
-    // By columns, as matrices mostly lie in memory; what is found is then sought by rows.
-    if a.col_iter().all(|column| column.iter().all(|value| value.is_finite())) {
+    // In the order in which they lie in memory; what is found is then sought by rows.
+    let lines = if a.col_stride() == 1 { a.transpose() } else { a };
+    if lines.col_iter().all(|line| line.iter().all(|value| value.is_finite())) {
         return Ok(());
     }
     for (row, values) in a.row_iter().enumerate() {

@@ -141,16 +141,6 @@ pub enum Error {
         /// Projected variance `ν`.
         variance: f64,
     },
-    /// An index of a sparse row is out of place.
-    #[error("indices[{position}] = {index} must be {requirement}")]
-    SparseIndex {
-        /// Position in the row's indices.
-        position: usize,
-        /// The index found there.
-        index: usize,
-        /// What it must be, in words.
-        requirement: &'static str,
-    },
     /// The implicit step was not found.
     #[error("no implicit step was found from mean {mean:e}, variance {variance:e}, label {label:e}")]
     RootNotFound {

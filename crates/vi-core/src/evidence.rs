@@ -11,8 +11,9 @@
 use vi_linalg::faer::MatRef;
 
 use crate::check;
-use crate::filter::{Scratch, StepInfo, check_rows, contiguous_row};
+use crate::filter::{Scratch, StepInfo};
 use crate::likelihood::GaussianExpectation;
+use crate::rows::{Rows, contiguous_row};
 use crate::{Belief, Error, Forget, Forgetting, Row, Site, SiteRule};
 
 /// All that is to be compared: a belief, how it learns, how it predicts, how it forgets.
@@ -65,7 +66,7 @@ impl<B: Forget + Clone, R: SiteRule, L: GaussianExpectation> Candidate<B, R, L> 
         y: &[f64],
         mut observe: impl FnMut(usize, &B, &StepInfo),
     ) -> Result<f64, Error> {
-        check_rows(self.belief.dim(), x, y)?;
+        Rows::from(x).labelled(self.belief.dim(), y)?;
         self.check(y)?;
         let mut belief = self.belief.clone();
         let Scratch { mut step, mut row } = Scratch::<B>::default();
@@ -229,7 +230,7 @@ where
     let Some(first) = bank.first() else {
         return Err(Error::Empty { argument: "bank" });
     };
-    check_rows(first.belief.dim(), x, y)?;
+    Rows::from(x).labelled(first.belief.dim(), y)?;
     for candidate in bank {
         check::length("dimension of a candidate's belief", first.belief.dim(), candidate.belief.dim())?;
         candidate.check(y)?;

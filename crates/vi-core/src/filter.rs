@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use vi_linalg::faer::MatRef;
-
-use crate::check;
-use crate::{Belief, Error, Projection, Row, Site, SiteRule, SiteRules, WeightedRule};
+use crate::rows::CheckedRows;
+use crate::{Belief, Error, Projection, Row, Rows, Site, SiteRule, SiteRules};
 
 /// What one step saw and did.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,7 +55,7 @@ impl<B: Belief> fmt::Debug for Scratch<B> {
 /// `x` is a row of length `d`, dense or sparse. Cost `3d²` flops for a dense belief.
 ///
 /// # Errors
-/// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::SparseIndex`], [`Error::Label`], [`Error::NegativeVariance`],
+/// [`Error::Dimension`], [`Error::NonFinite`] (in `x`), [`Error::Entry`] (in a sparse row's positions), [`Error::Label`], [`Error::NegativeVariance`],
 /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`]; the belief is then as it was, to the bit.
 ///
 /// ```
@@ -95,12 +93,12 @@ pub(crate) fn advance<B: Belief>(
     Ok(StepInfo::whole(projection, site))
 }
 
-/// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), in order.
+/// One pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order.
 ///
-/// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)).
+/// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)); with [`Weighted`](crate::Weighted) rules observations count more or less.
 /// `observe(t, belief, info)` is called after observation `t` (from 0) with the new belief: trajectories,
-/// prequential scores, progress. Rows that are contiguous in memory (`MatRef::from_row_major_slice`) are not
-/// copied. Cost `3nd²` flops for a dense belief, plus one copy of the belief.
+/// prequential scores, progress. Only the rows of a matrix that does not hold them in one piece are
+/// copied, one at a time. Cost `3nd²` flops for a dense belief, plus one copy of the belief.
 ///
 /// # Errors
 /// As [`step`], told of the row by [`Error::Row`]; [`Error::Empty`] for `n = 0`; [`Error::Dimension`] also for another
@@ -118,60 +116,19 @@ pub(crate) fn advance<B: Belief>(
 /// assert!((belief.mean()[1] - 2.0).abs() < 1e-3);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn run<B: Belief + Clone, R: SiteRules>(
+pub fn run<'a, B: Belief + Clone, R: SiteRules>(
     belief: &mut B,
     rule: &R,
-    x: MatRef<'_, f64>,
+    x: impl Into<Rows<'a>>,
     y: &[f64],
-    observe: impl FnMut(usize, &B, &StepInfo),
-) -> Result<(), Error> {
-    check_observations(belief.dim(), rule, x, y)?;
-    pass(belief, x, |t, a, nu| rule.rule_of(t).site(a, nu, y[t]), observe)
-}
-
-/// As [`run`], with observation `t` counted `weights[t]` times: its log-likelihood is multiplied by that. Weight 0 leaves it
-/// out, weight 1 is [`run`] to the bit.
-///
-/// # Errors
-/// As [`run`]; [`Error::Dimension`] for another number of weights, [`Error::Row`] with [`Error::Setting`] for a weight that is
-/// negative or not finite.
-///
-/// ```
-/// use vi_core::{filter, Belief, DenseGaussian, Explicit, GaussianLikelihood};
-/// use vi_linalg::faer::mat;
-/// let kalman = Explicit(GaussianLikelihood::new(0.5)?);
-/// let x = mat![[1.0, 0.3], [0.2, 1.0]];
-/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0)?;
-/// filter::run_weighted(&mut belief, &kalman, x.as_ref(), &[1.0, 40.0], &[1.0, 0.0], |_, _, _| {})?;
-/// assert!(belief.mean()[1] < 1.0);
-/// # Ok::<(), vi_core::Error>(())
-/// ```
-pub fn run_weighted<B: Belief + Clone, R: WeightedRule>(
-    belief: &mut B,
-    rule: &R,
-    x: MatRef<'_, f64>,
-    y: &[f64],
-    weights: &[f64],
-    observe: impl FnMut(usize, &B, &StepInfo),
-) -> Result<(), Error> {
-    check_observations(belief.dim(), rule, x, y)?;
-    check_weights(y.len(), weights)?;
-    pass(belief, x, |t, a, nu| rule.weighted_site(weights[t], a, nu, y[t]), observe)
-}
-
-/// A pass over checked observations; `site` answers to `(t, a, ν)`. On an error the belief is as it was.
-fn pass<B: Belief + Clone>(
-    belief: &mut B,
-    x: MatRef<'_, f64>,
-    site: impl Fn(usize, f64, f64) -> Result<Site, Error>,
     mut observe: impl FnMut(usize, &B, &StepInfo),
 ) -> Result<(), Error> {
+    let rows = check_observations(belief.dim(), rule, x, y)?;
     let before = belief.clone();
     let mut scratch = Scratch::<B>::default();
-    for t in 0..x.nrows() {
+    for t in 0..rows.len() {
         let Scratch { step, row } = &mut scratch;
-        let x_t = contiguous_row(x, t, row);
-        match advance(belief, x_t.into(), step, |a, nu| site(t, a, nu)) {
+        match advance(belief, rows.row(t, row), step, |a, nu| rule.rule_of(t).site(a, nu, y[t])) {
             Ok(info) => observe(t, belief, &info),
             Err(error) => {
                 *belief = before;
@@ -182,77 +139,17 @@ fn pass<B: Belief + Clone>(
     Ok(())
 }
 
-/// Row `t` of `x` as a slice: in place where it is contiguous, else copied into `buffer`.
-pub(crate) fn contiguous_row<'a>(x: MatRef<'a, f64>, t: usize, buffer: &'a mut Vec<f64>) -> &'a [f64] {
-    if let Some(row) = x.row(t).try_as_row_major() {
-        return row.as_slice();
-    }
-    buffer.clear();
-    buffer.extend(x.row(t).iter());
-    buffer
-}
-
 /// Checks observations and their labels.
 ///
 /// # Errors
-/// As [`check_rows`]; [`Error::Row`] with what the rule says of a label.
-pub(crate) fn check_observations<R: SiteRules>(d: usize, rule: &R, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
-    check_rows(d, x, y)?;
-    rule.check_labels(y)
-}
-
-/// Checks the weights of `n` observations.
-///
-/// # Errors
-/// [`Error::Dimension`], [`Error::Row`] with [`Error::Setting`].
-pub(crate) fn check_weights(n: usize, weights: &[f64]) -> Result<(), Error> {
-    check::length("weights", n, weights.len())?;
-    weights
-        .iter()
-        .enumerate()
-        .try_for_each(|(t, &weight)| check::not_negative("weight", weight).map_err(|error| error.at_row(t)))
-}
-
-/// Checks the shapes and the finiteness of a set of observations.
-///
-/// # Errors
-/// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`].
-pub(crate) fn check_rows(d: usize, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
-    if x.nrows() == 0 {
-        return Err(Error::Empty { argument: "x" });
-    }
-    check::length("columns of x", d, x.ncols())?;
-    check::length("y", x.nrows(), y.len())?;
-    check_inputs(d, x)
-}
-
-/// Checks rows that come without labels.
-///
-/// # Errors
-/// [`Error::Empty`], and as [`check_inputs`].
-pub(crate) fn check_stream(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
-    if x.nrows() == 0 {
-        return Err(Error::Empty { argument: "x" });
-    }
-    check_inputs(d, x)
-}
-
-/// Checks the width and the finiteness of a set of rows, which may be empty.
-///
-/// # Errors
-/// [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`].
-pub(crate) fn check_inputs(d: usize, x: MatRef<'_, f64>) -> Result<(), Error> {
-    check::length("columns of x", d, x.ncols())?;
-    for t in 0..x.nrows() {
-        if let Some(row) = x.row(t).try_as_row_major() {
-            check::finite("x", row.as_slice()).map_err(|error| error.at_row(t))?;
-            continue;
-        }
-        for (index, &value) in x.row(t).iter().enumerate() {
-            if !value.is_finite() {
-                return Err(Error::NonFinite { argument: "x", index, value }.at_row(t));
-            }
-        }
-    }
-    Ok(())
+/// As [`Rows::check`]; [`Error::Dimension`] for another number of labels, [`Error::Row`] with what the rule says of a label.
+pub(crate) fn check_observations<'a, R: SiteRules>(
+    d: usize,
+    rule: &R,
+    x: impl Into<Rows<'a>>,
+    y: &[f64],
+) -> Result<CheckedRows<'a>, Error> {
+    let rows = x.into().labelled(d, y)?;
+    rule.check_labels(y)?;
+    Ok(rows)
 }

@@ -23,7 +23,7 @@ const LARGEST_VARIANCE: f64 = 1e150;
 ///
 /// On an error the belief must be as it was, to the bit.
 pub trait Forget: Belief {
-    /// The prior in the form that [`return_towards`](Self::return_towards) mixes in.
+    /// The prior in the form that [`towards`](Self::towards) mixes in.
     type Anchor: Clone + std::fmt::Debug;
 
     /// This belief as an anchor.
@@ -46,7 +46,7 @@ pub trait Forget: Belief {
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::NonFinite`] for a mean that overflows.
-    fn return_towards(&mut self, anchor: &Self::Anchor, lambda: f64) -> Result<(), Error>;
+    fn towards(&mut self, anchor: &Self::Anchor, lambda: f64) -> Result<(), Error>;
 
     /// `P ← P + diag(q)`, `q` of length `d`, finite, not negative, not all 0.
     ///
@@ -150,7 +150,7 @@ impl<B: Forget> Forgetting<B> {
             Strategy::Nothing => {}
             Strategy::Fading { lambda } if !belief.can_fade(*lambda) => return Ok(false),
             Strategy::Fading { lambda } => belief.fade(*lambda)?,
-            Strategy::Towards { anchor, lambda, .. } => belief.return_towards(anchor, *lambda)?,
+            Strategy::Towards { anchor, lambda, .. } => belief.towards(anchor, *lambda)?,
             Strategy::Noise { q } => belief.diffuse(q)?,
         }
         Ok(true)

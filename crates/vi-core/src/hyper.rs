@@ -5,9 +5,9 @@ use vi_linalg::faer::{MatRef, Par};
 use crate::batch::{self, BatchSettings};
 use crate::belief::{Belief, DenseGaussian, DenseStep};
 use crate::check;
-use crate::filter::contiguous_row;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
+use crate::rows::contiguous_row;
 use crate::{Error, GaussianLikelihood, Stop};
 
 /// When learning stops.

@@ -63,17 +63,17 @@ pub mod psis;
 pub mod quadrature;
 pub mod refine;
 mod row;
+mod rows;
 mod rule;
 mod site;
 mod sites;
-mod sparse;
 pub mod special;
 mod stop;
 pub mod theorems;
 
 pub use belief::{
-    Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, Projection, RootPanels,
-    SquareRootGaussian, VectorStep,
+    Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection,
+    RootPanels, SquareRootGaussian, VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;
@@ -91,11 +91,11 @@ pub use merge::{Mergeable, ShardPosterior};
 pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;
 pub use row::Row;
+pub use rows::Rows;
 pub use rule::{
     Explicit, Implicit, Information, Kalman, Linearised, MirrorProx, MirrorProxPrinted, MomentMatching, QuadraticBound,
     Robust, SkipCovariance, Weighted, WeightedRule, Weighting,
 };
 pub use site::{Site, SiteRule};
 pub use sites::Sites;
-pub use sparse::SparseRow;
 pub use stop::Stop;

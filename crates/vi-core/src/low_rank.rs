@@ -38,4 +38,4 @@ pub use fading::{AdaptiveFading, FadingWire};
 pub(crate) use settings::check_loops;
 pub use settings::{LowRankSettings, MeanMoves};
 pub use step::LowRankStep;
-pub use sweep::{SweepInfo, SweepRows, SweepSettings, sweep};
+pub use sweep::{SweepInfo, SweepSettings, sweep};

@@ -33,7 +33,7 @@
 //! let settings = NonlinearSettings::new(20)?;
 //! nonlinear::run(&mut belief, &model, x.as_ref(), classes.as_ref(), settings, &mut rng, Par::Seq, |_, _| {})?;
 //!
-//! let draws = belief.draw(200, &mut rng, Par::Seq)?;
+//! let draws = belief.draws(200, &mut rng, Par::Seq)?;
 //! let probability = model.log_predictive(draws.as_ref(), &[1.0, 0.0], &[0.0])?.exp();
 //! assert!(probability > 0.5);
 //! # Ok::<(), vi_core::Error>(())

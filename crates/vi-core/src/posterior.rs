@@ -9,9 +9,9 @@ use crate::Error;
 use crate::belief::{Belief, DenseGaussian, Projection};
 use crate::check;
 use crate::divergence::{Estimate, cross_entropy, log_density_with};
-use crate::filter::{check_rows, contiguous_row};
 use crate::likelihood::{GaussianExpectation, Likelihood};
 use crate::per_row::Likelihoods;
+use crate::rows::{Rows, contiguous_row};
 use vi_linalg::kernels::dot;
 
 /// The unnormalised posterior `p̃(θ) = p₀(θ)·Π_i p(y_i | x_iᵀθ)` of `n` observations, with a normalised Gaussian prior.
@@ -44,7 +44,7 @@ impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
     /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`] or [`Error::Label`],
     /// [`Error::NotPositiveDefinite`] for the prior.
     pub fn new(prior: &'a DenseGaussian, x: MatRef<'a, f64>, y: &'a [f64], likelihood: L) -> Result<Self, Error> {
-        check_rows(prior.dim(), x, y)?;
+        Rows::from(x).labelled(prior.dim(), y)?;
         likelihood.check_labels(y)?;
         Ok(Self { prior, prior_cholesky: prior.cholesky()?, x, y, likelihood })
     }

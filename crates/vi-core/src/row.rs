@@ -56,7 +56,7 @@ impl<'a> Row<'a> {
     /// Checks that this is a row of length `d` made of finite numbers. Cost: one look at each entry that is given.
     ///
     /// # Errors
-    /// [`Error::Dimension`] for a dense row of another length or for other numbers of positions and values, [`Error::SparseIndex`]
+    /// [`Error::Dimension`] for a dense row of another length or for other numbers of positions and values, [`Error::Entry`]
     /// with the place of the first position that is not below `d` or not above the one before, [`Error::NonFinite`].
     pub fn check(self, d: usize) -> Result<(), Error> {
         match self {
@@ -65,13 +65,17 @@ impl<'a> Row<'a> {
                 check::finite("x", values)
             }
             Self::Sparse { positions, values } => {
+                let entry = |index, position: usize, requirement| {
+                    let value = position as f64;
+                    Error::Entry { argument: "positions", index, value, requirement }
+                };
                 check::length("values", positions.len(), values.len())?;
                 for (position, &index) in positions.iter().enumerate() {
                     if index >= d {
-                        return Err(Error::SparseIndex { position, index, requirement: "below the dimension" });
+                        return Err(entry(position, index, "below the dimension"));
                     }
                     if position > 0 && index <= positions[position - 1] {
-                        return Err(Error::SparseIndex { position, index, requirement: "above the index before it" });
+                        return Err(entry(position, index, "above the position before it"));
                     }
                 }
                 check::finite("values", values)

@@ -1,7 +1,8 @@
 //! Limited-memory linear regression: the exact posterior, and the recursion as printed (L-RVGA §3.2, (25)-(28)).
 
 use vi_core::{
-    Belief, DenseGaussian, DiagonalGaussian, Explicit, GaussianLikelihood, Kalman, MeanMoves, divergence, filter,
+    Belief, DenseGaussian, DiagonalGaussian, Explicit, GaussianBelief, GaussianLikelihood, Kalman, MeanMoves,
+    divergence, filter,
 };
 use vi_linalg::faer::Mat;
 
@@ -43,7 +44,7 @@ fn read(root: &Node<'_>) -> Result<Linear, CaseError> {
         Some(diagonal) => {
             let diagonal = if diagonal.is_array() { diagonal.vector_of(d)? } else { vec![diagonal.number()?; d] };
             let variances: Vec<f64> = diagonal.iter().map(|precision| 1.0 / precision).collect();
-            DiagonalGaussian::new(&mean, &variances)?.to_dense()
+            DiagonalGaussian::new(&mean, &variances)?.to_dense()?
         }
         None if root.find("prior_cov").is_some() => problem::prior(root, root, d)?,
         None => DenseGaussian::isotropic(&mean, root.get("parameters")?.get("sigma0")?.number()?)?,

@@ -4,8 +4,8 @@ use std::fs;
 
 use vi_core::low_rank::{SweepSettings, sweep};
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, GaussianLikelihood, GlmPosterior, Implicit, Kalman,
-    LowRankGaussian, LowRankSettings, Mixture8, Stop, divergence, factor, filter,
+    Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, GaussianBelief, GaussianLikelihood, GlmPosterior, Implicit,
+    Kalman, LowRankGaussian, LowRankSettings, Mixture8, Stop, divergence, factor, filter,
 };
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::{Cholesky, DenseSymmetric};
@@ -54,7 +54,7 @@ fn blocked_is_nearer_to_the_exact_posterior_than_the_printed_recursion() {
     let (data, rule, exact) = linear();
     for (p, limit) in [(1, 12.6), (2, 10.3), (10, 3.7), (50, 1e-10)] {
         let belief = one_pass(&data, rule, LowRankSettings::blocked(p).unwrap());
-        let kl = divergence::gaussian_kl(&belief.to_dense(Par::Seq).unwrap(), &exact).unwrap();
+        let kl = divergence::gaussian_kl(&belief.to_dense().unwrap(), &exact).unwrap();
         let (_, printed) = data.printed.iter().find(|(rank, _)| *rank == p).unwrap();
         assert!(kl <= limit && kl < *printed, "p = {p}: {kl}, printed {printed}");
     }
@@ -84,7 +84,7 @@ fn sweeps_reach_the_best_factor_analysis_of_a_linear_model() {
     let info = sweep(&prior, &mut belief.clone(), x, &data.y, &noise, &one, Par::Seq).unwrap();
     assert_eq!((info.stop, info.sweeps), (Stop::Iterations, 1));
     let info = sweep(&prior, &mut belief, x, &data.y, &noise, &SweepSettings::default(), Par::Seq).unwrap();
-    let kl = divergence::gaussian_kl(&belief.to_dense(Par::Seq).unwrap(), &exact).unwrap();
+    let kl = divergence::gaussian_kl(&belief.to_dense().unwrap(), &exact).unwrap();
     assert_eq!(info.stop, Stop::Converged);
     assert_eq!((info.undone, info.mean_unsolved), (0, 0));
     assert!(info.bounds.is_sorted(), "{:?}", info.bounds);
@@ -92,7 +92,7 @@ fn sweeps_reach_the_best_factor_analysis_of_a_linear_model() {
     assert!(kl <= best + 1e-4, "{kl} against {best}");
     // The bound is the log evidence less the divergence.
     let gained = info.bounds.last().unwrap() - info.bounds[0];
-    let before = divergence::gaussian_kl(&one_pass(&data, rule, settings).to_dense(Par::Seq).unwrap(), &exact).unwrap();
+    let before = divergence::gaussian_kl(&one_pass(&data, rule, settings).to_dense().unwrap(), &exact).unwrap();
     assert!((before - kl - gained).abs() < 1e-9 * before);
 }
 
@@ -111,13 +111,13 @@ fn logistic_blocked_excess_is_less_than_the_printed_recursions() {
         let prior = LowRankGaussian::isotropic(&vec![0.0; d], 4.0, settings).unwrap();
         let mut belief = prior.clone();
         belief.run(&rule, x, &data.y, Par::Seq, |_, _, _| {}).unwrap();
-        let blocked = posterior.kl(&belief.to_dense(Par::Seq).unwrap(), Par::Seq).unwrap();
+        let blocked = posterior.kl(&belief.to_dense().unwrap(), Par::Seq).unwrap();
         assert!(blocked - dense < 0.6 * (printed - dense), "p = {p}: {blocked}, printed {printed}, dense {dense}");
         // Sweeps: below one dense pass, and the bound falls as the divergence does.
         belief.flush(Par::Seq).unwrap();
-        let before = posterior.kl(&belief.to_dense(Par::Seq).unwrap(), Par::Seq).unwrap();
+        let before = posterior.kl(&belief.to_dense().unwrap(), Par::Seq).unwrap();
         let info = sweep(&prior, &mut belief, x, &data.y, &exact, &SweepSettings::default(), Par::Seq).unwrap();
-        let after = posterior.kl(&belief.to_dense(Par::Seq).unwrap(), Par::Seq).unwrap();
+        let after = posterior.kl(&belief.to_dense().unwrap(), Par::Seq).unwrap();
         let gained = info.bounds.last().unwrap() - info.bounds[0];
         assert_eq!(info.stop, Stop::Converged);
         assert!((before - after - gained).abs() < 1e-8 * before);
@@ -128,7 +128,7 @@ fn logistic_blocked_excess_is_less_than_the_printed_recursions() {
 #[test]
 fn one_loop_and_recursion_agree_with_each_other_from_a_small_factor() {
     let (data, rule, exact) = linear();
-    let kl = |belief: &LowRankGaussian| divergence::gaussian_kl(&belief.to_dense(Par::Seq).unwrap(), &exact).unwrap();
+    let kl = |belief: &LowRankGaussian| divergence::gaussian_kl(&belief.to_dense().unwrap(), &exact).unwrap();
     let d = data.x.ncols();
     let mut rng = <rand_chacha::ChaCha8Rng as rand_chacha::rand_core::SeedableRng>::seed_from_u64(3);
     let one_loop = LowRankSettings::one_loop(10).unwrap();

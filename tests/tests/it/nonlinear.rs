@@ -15,7 +15,7 @@ fn held_out<H: NaturalMap>(
     data: &Dataset,
     rows: std::ops::Range<usize>,
 ) -> (f64, f64) {
-    let draws = belief.draw(100, &mut ChaCha8Rng::seed_from_u64(99), Par::Seq).unwrap();
+    let draws = belief.draws(100, &mut ChaCha8Rng::seed_from_u64(99), Par::Seq).unwrap();
     let (mut right, mut log) = (0.0, 0.0);
     for t in rows.clone() {
         let logs: Vec<f64> = (0..model.family().classes())

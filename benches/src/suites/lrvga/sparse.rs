@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, SparseRow};
+use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
 use vi_linalg::faer::Par;
 
 use super::Effort;
@@ -46,7 +46,7 @@ fn measure(p: usize, blocks: usize) -> Result<(Spread, Spread), BenchError> {
         let mut done = Ok(());
         let mut observe = |rows: &[(Vec<usize>, Vec<f64>)]| -> Result<(), BenchError> {
             for (indices, values) in rows {
-                belief.step_sparse(&rule, SparseRow::new(DIM, indices, values)?, 1.0, Par::rayon(0))?;
+                belief.step(&rule, (indices, values), 1.0, Par::rayon(0))?;
             }
             Ok(())
         };

@@ -7,9 +7,9 @@ use super::anderson::{Anderson, pack, unpack};
 use super::{InformationGaussian, Statistics};
 use crate::belief::{Belief, DenseGaussian};
 use crate::check;
-use crate::filter::check_rows;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
+use crate::rows::Rows;
 use crate::{Error, Stop};
 
 /// When the search for the [batch optimum](optimum) stops.
@@ -70,7 +70,7 @@ impl BatchInfo {
     }
 }
 
-/// The variational Gaussian optimum of `n` rows, from `start` (the prior, or better a filtered belief); `likelihood` is one
+/// The variational Gaussian optimum of the `n` rows `x`, dense or sparse, from `start` (the prior, or better a filtered belief); `likelihood` is one
 /// for all rows or one for each ([`PerRow`](crate::PerRow)).
 ///
 /// Each pass costs `2nd²` flops in matrix products, `n` expectations and about `2d³`; 10 to 40 passes in the settings of R-VGA's
@@ -93,18 +93,18 @@ impl BatchInfo {
 /// assert!(best.mean()[1] > 0.0);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn optimum<L: Likelihoods<Row: GaussianExpectation>>(
+pub fn optimum<'a, L: Likelihoods<Row: GaussianExpectation>>(
     prior: &DenseGaussian,
     start: &DenseGaussian,
-    x: MatRef<'_, f64>,
+    x: impl Into<Rows<'a>>,
     y: &[f64],
     likelihood: &L,
     settings: &BatchSettings,
     par: Par,
 ) -> Result<(DenseGaussian, BatchInfo), Error> {
-    check_rows(prior.dim(), x, y)?;
+    let rows = x.into().labelled(prior.dim(), y)?;
     likelihood.check_labels(y)?;
-    optimum_of(prior, start, settings, |q| Ok(Statistics::of_checked(q, x, y, likelihood, par)))
+    optimum_of(prior, start, settings, |q| Ok(Statistics::of_checked(q, rows, y, likelihood, par)))
 }
 
 /// [`optimum`] for rows that `statistics` keeps: on several machines it adds what each returns.

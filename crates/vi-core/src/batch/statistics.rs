@@ -8,9 +8,9 @@ use vi_linalg::kernels::symmetric_rank_r;
 use super::InformationGaussian;
 use crate::Error;
 use crate::check;
-use crate::filter::check_rows;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
+use crate::rows::{CheckedRows, Rows};
 
 /// Rows handled together: `Z = L⁻¹Xᵀ` of a tile stays in cache beside the factor's panels.
 const TILE: usize = 256;
@@ -35,40 +35,41 @@ impl Statistics {
         Self { rows: 0, expected_log_likelihood: 0.0, slope: vec![0.0; d], information: Mat::zeros(d, d) }
     }
 
-    /// The sums over the rows of `x` (`n × d`) with labels `y`, at `q`. Cost `2nd²` flops in matrix products and `n`
+    /// The sums over the rows `x` (`n` of length `d`) with labels `y`, at `q`. Cost `2nd²` flops in matrix products and `n`
     /// expectations.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`].
-    pub fn at<L: Likelihoods<Row: GaussianExpectation>>(
+    pub fn at<'a, L: Likelihoods<Row: GaussianExpectation>>(
         q: &InformationGaussian,
-        x: MatRef<'_, f64>,
+        x: impl Into<Rows<'a>>,
         y: &[f64],
         likelihood: &L,
         par: Par,
     ) -> Result<Self, Error> {
-        check_rows(q.dim(), x, y)?;
+        let rows = x.into().labelled(q.dim(), y)?;
         likelihood.check_labels(y)?;
-        Ok(Self::of_checked(q, x, y, likelihood, par))
+        Ok(Self::of_checked(q, rows, y, likelihood, par))
     }
 
     /// As [`at`](Self::at), for rows that have been checked.
     pub(super) fn of_checked<L: Likelihoods<Row: GaussianExpectation>>(
         q: &InformationGaussian,
-        x: MatRef<'_, f64>,
+        x: CheckedRows<'_>,
         y: &[f64],
         likelihood: &L,
         par: Par,
     ) -> Self {
-        let (n, d) = (x.nrows(), x.ncols());
+        let (n, d) = (x.len(), q.dim());
         let mut sums = Self { rows: n, ..Self::zero(d) };
         let mut z_tile = Mat::<f64>::zeros(d, TILE.min(n));
         let mut scaled_tile = Mat::<f64>::zeros(d, TILE.min(n));
         let mut means = vec![0.0; TILE.min(n)];
         let mut slopes = vec![0.0; TILE.min(n)];
+        let mut memory = Vec::new();
         for first in (0..n).step_by(TILE) {
             let b = TILE.min(n - first);
-            let rows = x.subrows(first, b);
+            let rows = x.written_out(first, b, d, &mut memory);
             let mut z = z_tile.as_mut().submatrix_mut(0, 0, d, b);
             z.copy_from(rows.transpose());
             solve_lower_in_place(q.cholesky().factor(), z.as_mut(), par); // ν_i = ‖L⁻¹x_i‖²

@@ -2,11 +2,7 @@
 
 use std::sync::OnceLock;
 
-use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
-use vi_linalg::faer::Mat;
-
-use super::{Belief, DenseGaussian, Projection};
+use super::{Belief, Projection};
 use crate::check;
 use crate::{Error, Row, Site};
 
@@ -165,43 +161,6 @@ impl DiagonalGaussian {
     #[must_use]
     pub fn variances(&self) -> Vec<f64> {
         self.weights.iter().map(|weight| 1.0 / weight.precision(self.scales)).collect()
-    }
-
-    /// `log det P`, natural logarithm. Cost `d` logarithms.
-    #[must_use]
-    pub fn log_determinant(&self) -> f64 {
-        -self.weights.iter().map(|weight| weight.precision(self.scales).ln()).sum::<f64>()
-    }
-
-    /// The same belief with a dense covariance: `d²` numbers.
-    #[must_use]
-    pub fn to_dense(&self) -> DenseGaussian {
-        let (d, variances) = (self.dim(), self.variances());
-        let covariance = Mat::from_fn(d, d, |i, j| if i == j { variances[i] } else { 0.0 });
-        DenseGaussian::from_parts(self.mean().to_vec(), covariance)
-    }
-
-    /// `vᵀΛv` under the precision `Λ = P⁻¹`, for `v` of length `d`.
-    ///
-    /// # Errors
-    /// [`Error::Dimension`].
-    pub fn quadratic_form(&self, v: &[f64]) -> Result<f64, Error> {
-        check::length("v", self.dim(), v.len())?;
-        Ok(self.weights.iter().zip(v).map(|(weight, v)| weight.precision(self.scales) * v * v).sum())
-    }
-
-    /// One draw of `θ ~ N(μ, P)` into `theta` (length `d`). Cost `d` normal variates.
-    ///
-    /// # Errors
-    /// [`Error::Dimension`].
-    pub fn draw<R: Rng + ?Sized>(&self, theta: &mut [f64], rng: &mut R) -> Result<(), Error> {
-        check::length("theta", self.dim(), theta.len())?;
-        for (to, weight) in theta.iter_mut().zip(&self.weights) {
-            let z: f64 = StandardNormal.sample(rng);
-            let inverse = 1.0 / weight.precision(self.scales);
-            *to = weight.prior_mean + weight.deviation(self.scales, inverse) + z * inverse.sqrt();
-        }
-        Ok(())
     }
 
     /// The same prior with other means and precisions after it, those of coordinate `i` as `moments(i)` says.

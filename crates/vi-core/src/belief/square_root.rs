@@ -1,6 +1,5 @@
 //! A Gaussian kept by a square root of its precision.
 
-use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, mirror_lower, product};
@@ -125,12 +124,6 @@ impl SquareRootGaussian {
         Ok(Self { mean: belief.mean().to_vec(), root })
     }
 
-    /// The same belief with a dense covariance. Cost `2d³/3`.
-    #[must_use]
-    pub fn to_dense(&self) -> DenseGaussian {
-        DenseGaussian::from_parts(self.mean.clone(), self.covariance_lower())
-    }
-
     /// The covariance `P = L⁻ᵀL⁻¹`, full and symmetric, for output. Cost `2d³/3`.
     #[must_use]
     pub fn covariance(&self) -> Mat<f64> {
@@ -139,7 +132,7 @@ impl SquareRootGaussian {
         full
     }
 
-    fn covariance_lower(&self) -> Mat<f64> {
+    pub(super) fn covariance_lower(&self) -> Mat<f64> {
         let d = self.mean.len();
         let mut lower = Mat::zeros(d, d);
         let mut memory = MemBuffer::new(cholesky::inverse_scratch(d, Par::Seq));
@@ -153,24 +146,9 @@ impl SquareRootGaussian {
         self.root.as_ref()
     }
 
-    /// `log det P = −2 Σ log L_jj`, natural logarithm. Cost `d` logarithms.
-    #[must_use]
-    pub fn log_determinant(&self) -> f64 {
-        -cholesky::log_det(self.root.as_ref())
-    }
-
-    /// One draw of `θ ~ N(μ, P)` into `theta` (length `d`), by `μ + L⁻ᵀz`. Cost `d²`.
-    ///
-    /// # Errors
-    /// [`Error::Dimension`].
-    pub fn draw<R: rand::Rng + ?Sized>(&self, theta: &mut [f64], rng: &mut R) -> Result<(), Error> {
-        check::length("theta", self.mean.len(), theta.len())?;
-        for z in theta.iter_mut() {
-            *z = StandardNormal.sample(rng);
-        }
-        solve_upper(self.root.as_ref(), theta);
-        axpy(theta, 1.0, &self.mean);
-        Ok(())
+    /// `x ← L⁻ᵀx`.
+    pub(super) fn solve_upper(&self, x: &mut [f64]) {
+        solve_upper(self.root.as_ref(), x);
     }
 
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<f64>, &mut Mat<f64>) {

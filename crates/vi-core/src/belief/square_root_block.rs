@@ -15,7 +15,6 @@ use super::square_root::root_scale;
 use super::{Belief, Projection, SquareRootGaussian};
 use crate::block::{BlockBelief, BlockRecursion};
 use crate::check;
-use crate::filter::check_inputs;
 use crate::{Error, Site, Sites};
 
 /// Rows added at a time when a root is built from sites.
@@ -182,7 +181,8 @@ impl SquareRootGaussian {
     /// ```
     pub fn from_sites(prior: &Self, x: MatRef<'_, f64>, sites: &Sites, par: Par) -> Result<Self, Error> {
         let d = prior.dim();
-        check_inputs(d, x)?;
+        check::length("columns of x", d, x.ncols())?;
+        check::matrix("x", x)?;
         check::length("sites", x.nrows(), sites.len())?;
         let mut belief = prior.clone();
         let (mean, root) = belief.parts_mut();

@@ -4,8 +4,9 @@ use vi_linalg::faer::{MatRef, Par};
 
 use super::{BlockBelief, BlockRecursion};
 use crate::check;
-use crate::filter::{self, StepInfo, advance, check_observations, check_weights, contiguous_row};
-use crate::{Error, Site, SiteRule, SiteRules, WeightedRule};
+use crate::filter::{self, StepInfo, advance, check_observations};
+use crate::rows::contiguous_row;
+use crate::{Error, Site, SiteRule, SiteRules};
 
 /// The largest [cancellation](BlockRecursion::cancellation) at which a block is absorbed by products: what it may differ by from
 /// the sequential filter, in standard deviations, is about that.
@@ -98,49 +99,16 @@ pub fn run<B: BlockBelief + Clone, R: SiteRules>(
     y: &[f64],
     scratch: &mut BlockScratch<B>,
     par: Par,
-    observe: impl FnMut(usize, &B, &[StepInfo]),
-) -> Result<BlockInfo, Error> {
-    check_observations(belief.dim(), rule, x, y)?;
-    pass(belief, x, scratch, par, |t, a, nu| rule.rule_of(t).site(a, nu, y[t]), observe)
-}
-
-/// As [`run`], with observation `t` counted `weights[t]` times; the same posterior as
-/// [`filter::run_weighted`](crate::filter::run_weighted) to rounding.
-///
-/// # Errors
-/// As [`run`] and [`filter::run_weighted`](crate::filter::run_weighted).
-#[allow(clippy::too_many_arguments)] // what `run` takes, and the weights
-pub fn run_weighted<B: BlockBelief + Clone, R: WeightedRule>(
-    belief: &mut B,
-    rule: &R,
-    x: MatRef<'_, f64>,
-    y: &[f64],
-    weights: &[f64],
-    scratch: &mut BlockScratch<B>,
-    par: Par,
-    observe: impl FnMut(usize, &B, &[StepInfo]),
-) -> Result<BlockInfo, Error> {
-    check_observations(belief.dim(), rule, x, y)?;
-    check_weights(y.len(), weights)?;
-    pass(belief, x, scratch, par, |t, a, nu| rule.weighted_site(weights[t], a, nu, y[t]), observe)
-}
-
-/// A pass over checked observations; `site` answers to `(t, a, ν)`. On an error the belief is as it was.
-fn pass<B: BlockBelief + Clone>(
-    belief: &mut B,
-    x: MatRef<'_, f64>,
-    scratch: &mut BlockScratch<B>,
-    par: Par,
-    site: impl Fn(usize, f64, f64) -> Result<Site, Error>,
     mut observe: impl FnMut(usize, &B, &[StepInfo]),
 ) -> Result<BlockInfo, Error> {
+    check_observations(belief.dim(), rule, x, y)?;
     check::length("scratch", belief.dim(), scratch.dim)?;
     let before = belief.clone();
     let block = scratch.recursion.capacity();
     let mut info = BlockInfo { blocks: 0 };
     for first in (0..x.nrows()).step_by(block) {
         let rows = x.subrows(first, block.min(x.nrows() - first));
-        let site = |t: usize, a: f64, nu: f64| site(first + t, a, nu);
+        let site = |t: usize, a: f64, nu: f64| rule.rule_of(first + t).site(a, nu, y[first + t]);
         if let Err(error) = absorb(belief, rows, &site, scratch, par) {
             *belief = before;
             return Err(error.shift_row(first));

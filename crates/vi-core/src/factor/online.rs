@@ -12,7 +12,6 @@ use super::products::{add_scaled, add_symmetric, column_dot, factor, over, plus_
 use super::settings::DiagonalSettings;
 use crate::Error;
 use crate::check;
-use crate::filter::check_stream;
 use crate::low_rank::em::Outcome;
 
 /// What is done with the iterates `(W_t, ψ_t)`; `t` counts observations from 0.
@@ -207,7 +206,7 @@ impl OnlineEm {
     /// # Errors
     /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], [`Error::Row`] at the first row that fails; the state is then as it was.
     pub fn run(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        check_stream(self.iterate.dim(), x)?;
+        check::rows(self.iterate.dim(), x)?;
         let mut moved = self.clone();
         let mut row = vec![0.0; x.ncols()];
         for t in 0..x.nrows() {

@@ -10,7 +10,6 @@ use super::update::{UpdateScratch, update};
 use super::weights::Weights;
 use crate::Error;
 use crate::check;
-use crate::filter::check_stream;
 
 /// How [`RecursiveEm`] goes; checked at construction. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -112,7 +111,7 @@ impl RecursiveEm {
     /// # Errors
     /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], [`Error::Row`] at the first row that fails; the state is then as it was.
     pub fn run(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        check_stream(self.factor.dim(), x)?;
+        check::rows(self.factor.dim(), x)?;
         let mut moved = self.clone();
         for (t, row) in x.row_iter().enumerate() {
             moved.observe_columns(row.transpose().as_mat(), par).map_err(|error| error.at_row(t))?;

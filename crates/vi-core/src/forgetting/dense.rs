@@ -39,7 +39,7 @@ impl Forget for DenseGaussian {
     /// The prior comes back as `d` observations, the columns of its root, each with the information `1−λ`: after fading by `λ` none of
     /// them takes more than that share of a variance, so that no digits are lost. For many weights by matrix products:
     /// with `P = LLᵀ`, `P ← L(λI + (1−λ)LᵀΛ₀L)⁻¹Lᵀ`. Cost `d³` for a diagonal prior, `3d³` for another, or about `4d³`.
-    fn return_towards(&mut self, anchor: &SquareRootGaussian, lambda: f64) -> Result<(), Error> {
+    fn towards(&mut self, anchor: &SquareRootGaussian, lambda: f64) -> Result<(), Error> {
         /// Where products become the faster way.
         const NARROW: usize = 64;
         let next =

@@ -20,7 +20,7 @@ impl Forget for DiagonalGaussian {
         self.fade_by(lambda)
     }
 
-    fn return_towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
+    fn towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
         *self = renewed(self, |i| {
             let ((mean, precision), (prior_mean, prior_precision)) = (self.moments(i), anchor.moments(i));
             let (own, prior) = (lambda * precision, (1.0 - lambda) * prior_precision);

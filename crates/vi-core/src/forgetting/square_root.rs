@@ -7,7 +7,7 @@ use vi_linalg::faer::{Mat, MatMut, Par};
 use super::dense::pull;
 use super::{Forget, LARGEST_VARIANCE};
 use crate::Error;
-use crate::belief::{Belief, SquareRootGaussian, check_fade, fade_root};
+use crate::belief::{Belief, GaussianBelief, SquareRootGaussian, check_fade, fade_root};
 use crate::check;
 
 impl Forget for SquareRootGaussian {
@@ -30,7 +30,7 @@ impl Forget for SquareRootGaussian {
     }
 
     /// The columns of `√(1−λ)·L₀` join `√λ·L` by rotations: positive definite by construction. Cost `d³` to `2d³`.
-    fn return_towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
+    fn towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
         /// Where panels become the faster way.
         const NARROW: usize = 64;
         let d = self.dim();
@@ -60,7 +60,7 @@ impl Forget for SquareRootGaussian {
 
     /// Through the covariance: `4d³/3`.
     fn diffuse(&mut self, q: &[f64]) -> Result<(), Error> {
-        let mut dense = self.to_dense();
+        let mut dense = self.to_dense()?;
         dense.diffuse(q)?;
         let diffused = Self::from_dense(&dense)?;
         check::finite("mean", diffused.mean())?;

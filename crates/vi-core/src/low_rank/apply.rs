@@ -4,6 +4,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::cholesky;
 use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::kernels::dot;
 use vi_linalg::tiles::Tiling;
 
 use super::LowRankGaussian;
@@ -12,53 +13,30 @@ use super::em::factor;
 use super::kernels::{Factor, Tile, lower_product};
 use super::look::Looked;
 use super::space::Seen;
-use crate::belief::{Belief, DenseGaussian, Projection};
+use crate::belief::{Belief, DenseGaussian, GaussianBelief, Projection};
 use crate::check;
-use crate::{Error, Row, SparseRow};
+use crate::{Error, Row};
 
 impl LowRankGaussian {
-    /// `(xᵀμ, xᵀPx)` for a row of length `d`. Cost `2d(p + k)` flops, `k` rows waiting.
+    /// `(xᵀμ, xᵀPx)` for a row of length `d`, dense or sparse. Cost `2(p + k)` flops for each entry, `k` rows waiting.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NegativeVariance`], [`Error::Overflow`].
+    /// As [`Row::check`]; [`Error::NegativeVariance`], [`Error::Overflow`].
     ///
     /// ```
     /// use vi_core::{Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
     /// use vi_linalg::faer::Par;
-    /// let mut belief = LowRankGaussian::isotropic(&[0.0, 0.0], 2.0, LowRankSettings::blocked(1)?)?;
-    /// let x = [3.0, 4.0];
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 3], 2.0, LowRankSettings::blocked(1)?)?;
+    /// let x = [3.0, 0.0, 4.0];
     /// assert_eq!(belief.predict(&x, Par::Seq)?.variance, 100.0);
     /// // A measurement with noise of variance 1 leaves 100/101 of it, whether it has been projected or waits.
     /// belief.step(&Explicit(GaussianLikelihood::new(1.0)?), &x, 10.0, Par::Seq)?;
-    /// let seen = belief.predict(&x, Par::Seq)?;
+    /// let seen = belief.predict((&[0, 2], &[3.0, 4.0]), Par::Seq)?;
     /// assert!((seen.mean - 1000.0 / 101.0).abs() < 1e-12 && (seen.variance - 100.0 / 101.0).abs() < 1e-12);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
-    pub fn predict(&self, x: &[f64], par: Par) -> Result<Projection, Error> {
-        self.predict_row(x.into(), par)
-    }
-
-    /// The same for a sparse row, at a cost of `2(p + k)` flops for each entry.
-    ///
-    /// # Errors
-    /// As [`predict`](Self::predict).
-    ///
-    /// ```
-    /// use vi_core::{LowRankGaussian, LowRankSettings, SparseRow};
-    /// use vi_linalg::faer::{Par, mat};
-    /// let w = mat![[1.0], [0.0], [1.0]];
-    /// let belief = LowRankGaussian::from_precision(&[1.0, 2.0, 3.0], w.as_ref(), &[1.0; 3], LowRankSettings::blocked(1)?)?;
-    /// let sparse = belief.predict_sparse(SparseRow::new(3, &[0, 2], &[1.0, -1.0])?)?;
-    /// let dense = belief.predict(&[1.0, 0.0, -1.0], Par::Seq)?;
-    /// assert!((sparse.mean - dense.mean).abs() < 1e-14 && (sparse.variance - dense.variance).abs() < 1e-14);
-    /// # Ok::<(), vi_core::Error>(())
-    /// ```
-    pub fn predict_sparse(&self, row: SparseRow<'_>) -> Result<Projection, Error> {
-        check::length("row", self.dim(), row.dim())?;
-        self.predict_row(row.into(), Par::Seq)
-    }
-
-    fn predict_row(&self, x: Row<'_>, par: Par) -> Result<Projection, Error> {
+    pub fn predict<'a>(&self, x: impl Into<Row<'a>>, par: Par) -> Result<Projection, Error> {
+        let x = x.into();
         x.check(self.dim())?;
         self.see(&self.look_along(x, par))?.projection(self.scale)
     }
@@ -154,32 +132,11 @@ impl LowRankGaussian {
         Ok((roots, root))
     }
 
-    /// `log det P`, natural logarithm. Cost `d` logarithms and `(p + k)³/3` flops, `k` rows waiting.
-    ///
-    /// # Errors
-    /// [`Error::ImproperSite`] while a row of negative curvature waits: [`flush`](Self::flush) first.
-    ///
-    /// ```
-    /// use vi_core::{LowRankGaussian, LowRankSettings};
-    /// use vi_linalg::faer::mat;
-    /// // P⁻¹ = I + wwᵀ with w = (1, 1): P = I − wwᵀ/3.
-    /// let w = mat![[1.0], [1.0]];
-    /// let belief = LowRankGaussian::from_precision(&[0.0; 2], w.as_ref(), &[1.0; 2], LowRankSettings::blocked(1)?)?;
-    /// assert!((belief.log_determinant()? + f64::ln(3.0)).abs() < 1e-15);
-    /// # Ok::<(), vi_core::Error>(())
-    /// ```
-    pub fn log_determinant(&self) -> Result<f64, Error> {
-        let this = self.normalised();
-        let (_, root) = this.extended()?;
-        let psi: f64 = this.precision.psi().iter().map(|psi| psi.ln()).sum();
-        Ok(-psi - cholesky::log_det(root.as_ref()))
-    }
-
     /// The variances `P_ii`, length `d`. Cost `d(p + k)²` flops, `k` rows waiting.
     ///
     /// # Errors
-    /// As [`log_determinant`](Self::log_determinant); [`Error::NotPositiveDefinite`] with the coordinate where rounding left
-    /// nothing.
+    /// [`Error::ImproperSite`] while a row of negative curvature waits: [`flush`](Self::flush) first; [`Error::NotPositiveDefinite`] with
+    /// the coordinate where rounding left nothing.
     ///
     /// ```
     /// use vi_core::{LowRankGaussian, LowRankSettings};
@@ -231,21 +188,30 @@ impl LowRankGaussian {
     /// Cost `4d(p + k)K` flops, `k` rows waiting, and `(d + p + k)K` normal variates: those of `Ψ`, then those of the factor.
     ///
     /// # Errors
-    /// As [`log_determinant`](Self::log_determinant); [`Error::Linalg`] for more draws than memory holds.
+    /// [`Error::ImproperSite`] while a row of negative curvature waits: [`flush`](Self::flush) first; [`Error::Linalg`] for more draws than memory holds.
     ///
     /// ```
     /// use rand::SeedableRng;
     /// use vi_core::{LowRankGaussian, LowRankSettings};
     /// use vi_linalg::faer::Par;
     /// let belief = LowRankGaussian::isotropic(&[5.0; 3], 0.1, LowRankSettings::blocked(2)?)?;
-    /// let draws = belief.draw(10, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1), Par::Seq)?;
+    /// let draws = belief.draws(10, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1), Par::Seq)?;
     /// assert_eq!(draws.shape(), (3, 10));
     /// assert!((draws[(0, 0)] - 5.0).abs() < 1.0);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
-    pub fn draw<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R, par: Par) -> Result<Mat<f64>, Error> {
+    pub fn draws<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R, par: Par) -> Result<Mat<f64>, Error> {
+        let mut theta = self.deviations(draws, rng, par)?;
+        for draw in theta.col_iter_mut() {
+            draw.iter_mut().zip(self.mean()).for_each(|(theta, mean)| *theta += mean);
+        }
+        Ok(theta)
+    }
+
+    /// [`draws`](Self::draws) of `θ − μ`.
+    fn deviations<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R, par: Par) -> Result<Mat<f64>, Error> {
         if self.scale != 1.0 {
-            return self.normalised().draw(draws, rng, par);
+            return self.normalised().deviations(draws, rng, par);
         }
         let (roots, root) = self.extended()?;
         let (d, q) = (self.mean.len(), roots.len());
@@ -286,18 +252,17 @@ impl LowRankGaussian {
                 c[(i, j)] *= scale;
             }
         }
-        let mean = self.mean();
         tiling.for_each(
-            (w, psi, mean, theta.as_mut()),
+            (w, psi, theta.as_mut()),
             par,
             || (vec![0.0; height * draws], columns.tile_memory(height)),
-            |(scratch, memory), first, (w, psi, mean, mut theta)| {
+            |(scratch, memory), first, (w, psi, mut theta)| {
                 let r = psi.len();
                 let shift = &mut scratch[..r * draws];
                 Tile { w, x: columns.part(first, r, memory), psi }.mul(shift, c.as_ref());
                 for j in 0..draws {
                     for i in 0..r {
-                        theta[(i, j)] += mean[i] + shift[j * r + i] / psi[i];
+                        theta[(i, j)] += shift[j * r + i] / psi[i];
                     }
                 }
             },
@@ -321,13 +286,32 @@ impl LowRankGaussian {
         lower_product(lower.as_mut(), x.transpose(), weighted.as_ref(), Par::Seq);
         lower
     }
+}
 
-    /// The same belief with a dense covariance. Cost `d³`.
-    ///
-    /// # Errors
-    /// [`Error::NotPositiveDefinite`].
-    pub fn to_dense(&self, par: Par) -> Result<DenseGaussian, Error> {
-        let precision = crate::belief::factor("precision", self.precision_lower(par).as_ref())?;
+impl GaussianBelief for LowRankGaussian {
+    /// As [`draws`](Self::draws).
+    fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
+        check::length("theta", self.dim(), deviation.len())?;
+        let drawn = self.deviations(1, rng, Par::Seq)?;
+        deviation.iter_mut().zip(drawn.col(0).iter()).for_each(|(to, drawn)| *to = *drawn);
+        Ok(())
+    }
+
+    fn quadratic_form(&self, v: &[f64]) -> Result<f64, Error> {
+        check::length("v", self.dim(), v.len())?;
+        Ok(dot(&self.precision_mul(v, Par::Seq)?, v))
+    }
+
+    /// While a row of negative curvature waits it is an error: [`flush`](LowRankGaussian::flush) first.
+    fn log_det(&self) -> Result<f64, Error> {
+        let this = self.normalised();
+        let (_, root) = this.extended()?;
+        let psi: f64 = this.precision.psi().iter().map(|psi| psi.ln()).sum();
+        Ok(-psi - cholesky::log_det(root.as_ref()))
+    }
+
+    fn to_dense(&self) -> Result<DenseGaussian, Error> {
+        let precision = crate::belief::factor("precision", self.precision_lower(Par::Seq).as_ref())?;
         Ok(DenseGaussian::from_parts(self.mean().to_vec(), precision.inverse()))
     }
 }

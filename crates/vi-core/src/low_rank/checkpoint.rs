@@ -9,11 +9,11 @@ use vi_linalg::low_rank::Capacitance;
 
 use super::LowRankGaussian;
 use super::belief::ProjectionCounts;
-use super::columns::SparseRows;
+use super::columns::SparseBuffer;
 use super::range::{self, Bounds};
 use super::settings::{LowRankSettings, MeanMoves, Scheme};
 use super::space::{Space, SpaceRow};
-use super::waiting::{Rows, Waiting};
+use super::waiting::{Waiting, WaitingRows};
 use crate::check;
 use crate::checkpoint::{Checkpoint, CheckpointError, counted};
 use crate::{Belief, Error, Row};
@@ -79,12 +79,12 @@ impl Checkpoint for LowRankGaussian {
             scale: self.scale,
             space: self.waiting.space.rows.clone(),
             rows: match &self.waiting.rows {
-                Rows::Dense(values) => RowsWire::Dense(values.clone()),
-                Rows::Sparse(rows) if rows.len() == 0 => RowsWire::Dense(Vec::new()),
-                Rows::Sparse(rows) => RowsWire::Sparse(
+                WaitingRows::Dense(values) => RowsWire::Dense(values.clone()),
+                WaitingRows::Sparse(rows) if rows.len() == 0 => RowsWire::Dense(Vec::new()),
+                WaitingRows::Sparse(rows) => RowsWire::Sparse(
                     (0..rows.len())
                         .map(|j| {
-                            let (indices, values) = rows.row(j);
+                            let (indices, values) = rows.rows().pieces(j);
                             (indices.iter().map(|&i| i as u64).collect(), values.to_vec())
                         })
                         .collect(),
@@ -133,23 +133,23 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         }
     }
     let k = wire.space.len();
-    let mut rows = Rows::default();
+    let mut rows = WaitingRows::default();
     match wire.rows {
         RowsWire::Dense(values) => {
             check::length("rows that wait", k.saturating_mul(d), values.len())?;
             check::finite("rows that wait", &values)?;
-            rows = Rows::Dense(values);
+            rows = WaitingRows::Dense(values);
         }
         RowsWire::Sparse(found) => {
             check::length("rows that wait", k, found.len())?;
-            let mut sparse = SparseRows::default();
+            let mut sparse = SparseBuffer::default();
             for (indices, values) in &found {
                 let indices: Vec<usize> = indices.iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect();
                 Row::from((&indices, values)).check(d)?;
                 sparse.push((&indices, values));
             }
             if k > 0 {
-                rows = Rows::Sparse(sparse);
+                rows = WaitingRows::Sparse(sparse);
             }
         }
     }
@@ -162,9 +162,9 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
     let bounds = Bounds::of(precision.psi());
     let product = |j| match &rows {
-        Rows::Dense(values) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
-        Rows::Sparse(rows) => {
-            let (positions, values) = rows.row(j);
+        WaitingRows::Dense(values) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
+        WaitingRows::Sparse(rows) => {
+            let (positions, values) = rows.rows().pieces(j);
             own_product(values.iter().zip(positions.iter().map(|&i| &precision.psi()[i])))
         }
     };

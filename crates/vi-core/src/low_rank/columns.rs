@@ -2,50 +2,48 @@
 
 use vi_linalg::faer::{Mat, MatMut, MatRef};
 
-use crate::SparseRow;
+use crate::rows::SparseRows;
 
-/// Rows of which few entries are not zero, one after another.
+/// Compressed sparse rows to which rows are added.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct SparseRows {
+pub(crate) struct SparseBuffer {
     /// Where each row begins in the two lists, and at last their length.
     starts: Vec<usize>,
-    indices: Vec<usize>,
+    positions: Vec<usize>,
     values: Vec<f64>,
 }
 
-impl SparseRows {
+impl SparseBuffer {
     pub(crate) fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    pub(crate) fn push(&mut self, (indices, values): (&[usize], &[f64])) {
+    pub(crate) fn push(&mut self, (positions, values): (&[usize], &[f64])) {
         if self.starts.is_empty() {
             self.starts.push(0);
         }
-        self.indices.extend_from_slice(indices);
+        self.positions.extend_from_slice(positions);
         self.values.extend_from_slice(values);
-        self.starts.push(self.indices.len());
+        self.starts.push(self.positions.len());
     }
 
     pub(crate) fn pop(&mut self) {
         if self.starts.len() > 1 {
             self.starts.pop();
             let end = self.starts.last().copied().unwrap_or(0);
-            self.indices.truncate(end);
+            self.positions.truncate(end);
             self.values.truncate(end);
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.starts.clear();
-        self.indices.clear();
+        self.positions.clear();
         self.values.clear();
     }
 
-    /// Positions and values of row `j`.
-    pub(crate) fn row(&self, j: usize) -> (&[usize], &[f64]) {
-        let range = self.starts[j]..self.starts[j + 1];
-        (&self.indices[range.clone()], &self.values[range])
+    pub(crate) fn rows(&self) -> SparseRows<'_> {
+        SparseRows { starts: &self.starts, positions: &self.positions, values: &self.values }
     }
 }
 
@@ -54,11 +52,10 @@ impl SparseRows {
 pub(crate) enum Columns<'a> {
     /// `k × d`.
     Dense(MatRef<'a, f64>),
-    Sparse(&'a SparseRows),
-    Listed(&'a [SparseRow<'a>]),
+    Sparse(SparseRows<'a>),
     /// With one row more.
     DenseAnd(MatRef<'a, f64>, &'a [f64]),
-    SparseAnd(&'a SparseRows, (&'a [usize], &'a [f64])),
+    SparseAnd(SparseRows<'a>, (&'a [usize], &'a [f64])),
 }
 
 impl<'a> Columns<'a> {
@@ -66,7 +63,6 @@ impl<'a> Columns<'a> {
         match self {
             Self::Dense(x) => x.nrows(),
             Self::Sparse(rows) => rows.len(),
-            Self::Listed(rows) => rows.len(),
             Self::DenseAnd(x, _) => x.nrows() + 1,
             Self::SparseAnd(rows, _) => rows.len() + 1,
         }
@@ -76,9 +72,8 @@ impl<'a> Columns<'a> {
     pub(crate) fn width(&self, d: usize) -> usize {
         let entries = match self {
             Self::Dense(_) | Self::DenseAnd(..) => return self.len(),
-            Self::Sparse(rows) => rows.indices.len(),
-            Self::SparseAnd(rows, (_, values)) => rows.indices.len() + values.len(),
-            Self::Listed(rows) => rows.iter().map(|row| row.indices().len()).sum(),
+            Self::Sparse(rows) => rows.entries(),
+            Self::SparseAnd(rows, (_, values)) => rows.entries() + values.len(),
         };
         entries.div_ceil(d.max(1))
     }
@@ -111,15 +106,11 @@ impl<'a> Columns<'a> {
                 return Part::Dense(memory.dense.as_ref().subrows(0, height).transpose());
             }
             Self::Sparse(rows) => {
-                memory.pieces.extend((0..rows.len()).filter_map(|j| Piece::cut(j, rows.row(j), first, height)));
+                memory.pieces.extend((0..rows.len()).filter_map(|j| Piece::cut(j, rows.pieces(j), first, height)));
             }
             Self::SparseAnd(rows, last) => {
-                let all = (0..rows.len()).map(|j| rows.row(j)).chain([last]).enumerate();
+                let all = (0..rows.len()).map(|j| rows.pieces(j)).chain([last]).enumerate();
                 memory.pieces.extend(all.filter_map(|(j, row)| Piece::cut(j, row, first, height)));
-            }
-            Self::Listed(rows) => {
-                let entries = rows.iter().map(|row| (row.indices(), row.values())).enumerate();
-                memory.pieces.extend(entries.filter_map(|(j, row)| Piece::cut(j, row, first, height)));
             }
         }
         Part::Sparse { first, pieces: &memory.pieces }

@@ -42,7 +42,7 @@ impl Forget for LowRankGaussian {
 
     /// The waiting rows are projected first. Where the anchor has `W₀ ≠ 0`, its columns join `W` and are projected too.
     /// Cost `d·p²` flops, and a copy of the belief.
-    fn return_towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
+    fn towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
         let mut next = self.normalised().into_owned();
         next.flush(Par::Seq)?;
         // μ ← μ + P(1−λ)Λ₀(μ₀ − μ) on the new precision.

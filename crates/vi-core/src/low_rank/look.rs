@@ -6,7 +6,7 @@ use vi_linalg::tiles::Tiling;
 use super::LowRankGaussian;
 use super::columns::Part;
 use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row, vectorised};
-use super::waiting::Rows;
+use super::waiting::WaitingRows;
 use crate::Row;
 
 /// What `k` new rows look like: `WᵀΨ⁻¹X` (`p × k`), `x_jᵀΨ⁻¹x` for waiting and new rows, `Xᵀμ₀`.
@@ -108,15 +108,15 @@ impl LowRankGaussian {
             }
             looked.xx[(k0, 0)] += x * y;
             looked.means[(0, 0)] += x * self.mean[i];
-            if let Rows::Dense(rows) = &self.waiting.rows {
+            if let WaitingRows::Dense(rows) = &self.waiting.rows {
                 for j in 0..k0 {
                     looked.xx[(j, 0)] += rows[j * d + i] * y;
                 }
             }
         }
-        if let Rows::Sparse(rows) = &self.waiting.rows {
+        if let WaitingRows::Sparse(rows) = &self.waiting.rows {
             for j in 0..k0 {
-                looked.xx[(j, 0)] = sparse_product(rows.row(j), (positions, values), psi);
+                looked.xx[(j, 0)] = sparse_product(rows.rows().pieces(j), (positions, values), psi);
             }
         }
         looked

@@ -12,24 +12,39 @@ use super::space::Seen;
 use super::step::{LowRankStep, in_scale};
 use crate::belief::{Belief, Projection};
 use crate::check;
-use crate::filter::{StepInfo, check_inputs, check_observations};
-use crate::sparse::check_sparse_rows;
-use crate::{Error, Row, Site, SiteRule, SiteRules, SparseRow};
+use crate::filter::{StepInfo, check_observations};
+use crate::rows::CheckedRows;
+use crate::{Error, Row, Rows, Site, SiteRule, SiteRules};
 
 impl LowRankGaussian {
-    /// One observation with a dense row of length `d`.
+    /// One observation with a row of length `d`, dense or sparse.
     ///
     /// The same as [`filter::step`](crate::filter::step) in one pass over `W` instead of three, and by several threads.
-    /// Cost `2d(p + k)` flops while `k` rows wait; the row that fills the block pays for the [projection](Self::flush). In the
-    /// forms that project row by row, see [`LowRankSettings`](super::LowRankSettings).
+    /// Cost `2(p + k)` flops for each entry while `k` rows wait, which a sparse row's entries alone take up; the row that fills the
+    /// block pays for the [projection](Self::flush). In the forms that project row by row, see
+    /// [`LowRankSettings`](super::LowRankSettings). Rows of both kinds may come in any order; where they meet in one block, the sparse
+    /// ones are written out.
     ///
     /// # Errors
     /// As [`filter::step`](crate::filter::step) and [`flush`](Self::flush); the belief is then as it was, to the bit.
-    pub fn step<R: SiteRule>(&mut self, rule: &R, x: &[f64], y: f64, par: Par) -> Result<StepInfo, Error> {
-        self.step_row(rule, x.into(), y, par)
-    }
-
-    fn step_row<R: SiteRule>(&mut self, rule: &R, x: Row<'_>, y: f64, par: Par) -> Result<StepInfo, Error> {
+    ///
+    /// ```
+    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
+    /// use vi_linalg::faer::Par;
+    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 100_000], 1.0, LowRankSettings::blocked(10)?)?;
+    /// let row = (&[17, 40_000], &[1.0, -1.0]);
+    /// belief.step(&Explicit(GaussianLikelihood::new(1.0)?), row, 3.0, Par::Seq)?;
+    /// assert!((belief.mean()[17] - 1.0).abs() < 1e-15 && (belief.mean()[40_000] + 1.0).abs() < 1e-15);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn step<'a, R: SiteRule>(
+        &mut self,
+        rule: &R,
+        x: impl Into<Row<'a>>,
+        y: f64,
+        par: Par,
+    ) -> Result<StepInfo, Error> {
+        let x = x.into();
         x.check(self.dim())?;
         rule.check_label(y)?;
         if !matches!(self.settings.scheme, Scheme::Blocked { .. }) {
@@ -48,33 +63,6 @@ impl LowRankGaussian {
         self.prepare_row(x, site, &mut step, par)?;
         self.commit_row(x, &mut step, par);
         Ok(StepInfo::whole(projection, site))
-    }
-
-    /// One observation with a sparse row: `2(p + k)` flops for each entry while `k` rows wait, and the memory of its entries.
-    ///
-    /// Rows of both kinds may come in any order; where they meet in one block, the sparse ones are written out.
-    ///
-    /// # Errors
-    /// [`Error::Dimension`] for a row of another length, else as [`step`](Self::step).
-    ///
-    /// ```
-    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, SparseRow};
-    /// use vi_linalg::faer::Par;
-    /// let mut belief = LowRankGaussian::isotropic(&[0.0; 100_000], 1.0, LowRankSettings::blocked(10)?)?;
-    /// let row = SparseRow::new(100_000, &[17, 40_000], &[1.0, -1.0])?;
-    /// belief.step_sparse(&Explicit(GaussianLikelihood::new(1.0)?), row, 3.0, Par::Seq)?;
-    /// assert!((belief.mean()[17] - 1.0).abs() < 1e-15 && (belief.mean()[40_000] + 1.0).abs() < 1e-15);
-    /// # Ok::<(), vi_core::Error>(())
-    /// ```
-    pub fn step_sparse<R: SiteRule>(
-        &mut self,
-        rule: &R,
-        row: SparseRow<'_>,
-        y: f64,
-        par: Par,
-    ) -> Result<StepInfo, Error> {
-        check::length("row", self.dim(), row.dim())?;
-        self.step_row(rule, row.into(), y, par)
     }
 
     /// Up to [`room`](Self::room) observations, the rows of `x` (`k × d`) with labels `y` (length `k`): all of them or, on an
@@ -119,48 +107,8 @@ impl LowRankGaussian {
         self.absorb_rows(x, |t, seen| rule.site(seen.mean, seen.variance, y[t]), par)
     }
 
-    /// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), block by block; rows that do not fill the last
-    /// block wait.
-    ///
-    /// `observe(first, belief, steps)` is called after each part with the index of its first row. Takes a copy of the belief,
-    /// so that an error can leave it as it was; for a belief that fills memory use [`step_block`](Self::step_block).
-    ///
-    /// # Errors
-    /// As [`step_block`](Self::step_block).
-    ///
-    /// ```
-    /// use vi_core::{Belief, BernoulliLogit, Implicit, LowRankGaussian, LowRankSettings, Mixture8};
-    /// use vi_linalg::faer::{MatRef, Par};
-    /// let x = MatRef::from_row_major_slice(&[1.0, 0.2, 1.0, -1.3, 1.0, 2.1, 1.0, -0.4], 4, 2);
-    /// let mut belief = LowRankGaussian::isotropic(&[0.0, 0.0], 3.0, LowRankSettings::blocked(1)?)?;
-    /// belief.run(&Implicit(BernoulliLogit(Mixture8)), x, &[1.0, 0.0, 1.0, 0.0], Par::Seq, |_, _, _| {})?;
-    /// assert!(belief.mean()[1] > 0.0);
-    /// # Ok::<(), vi_core::Error>(())
-    /// ```
-    pub fn run<R: SiteRule>(
-        &mut self,
-        rule: &R,
-        x: MatRef<'_, f64>,
-        y: &[f64],
-        par: Par,
-        mut observe: impl FnMut(usize, &Self, &[StepInfo]),
-    ) -> Result<(), Error> {
-        check_observations(self.dim(), rule, x, y)?;
-        let mut belief = self.clone();
-        let mut first = 0;
-        while first < x.nrows() {
-            let k = belief.room().min(x.nrows() - first);
-            let site = |t, seen: Projection| rule.site(seen.mean, seen.variance, y[first + t]);
-            let steps = belief.absorb_rows(x.subrows(first, k), site, par).map_err(|error| error.shift_row(first))?;
-            observe(first, &belief, &steps);
-            first += k;
-        }
-        *self = belief;
-        Ok(())
-    }
-
-    /// One pass over the sparse rows `x` (`n` of length `d`) with labels `y` (length `n`), in order: [`step_sparse`] for each,
-    /// to the bit. Rows that do not fill the last block wait.
+    /// One pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order; rows that do not fill the
+    /// last block wait.
     ///
     /// ```text
     /// a_t = x_tᵀμ, ν_t = x_tᵀPx_t
@@ -168,44 +116,57 @@ impl LowRankGaussian {
     /// μ ← μ + g_t/(1 + h_tν_t)·Px_t, P⁻¹ ← P⁻¹ + h_t·x_t x_tᵀ
     /// ```
     ///
-    /// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)). `observe(t, belief, info)` is called after
-    /// observation `t` (from 0) with the new belief. Cost: that of [`step_sparse`], `2(p + k)` flops for each entry while `k`
-    /// rows wait and a [projection](Self::flush) for each full block, plus one copy of the belief, so that an error can leave
-    /// it as it was. For a belief that fills memory loop over [`step_sparse`], which takes none.
-    ///
-    /// [`step_sparse`]: Self::step_sparse
+    /// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)). `observe(first, belief, steps)` is called after each part
+    /// with the index of its first row; a part is a block of dense rows, or one sparse row. Cost: `2(p + k)` flops for each entry
+    /// that is given while `k` rows wait and a [projection](Self::flush) for each full block, plus one copy of the belief, so that an error
+    /// can leave it as it was. For a belief that fills memory loop over [`step_block`](Self::step_block) or [`step`](Self::step), which
+    /// take none.
     ///
     /// # Errors
-    /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`] for another number of labels or rules, [`Error::Row`] with what
-    /// [`step_sparse`] reports. All rows and labels are checked before the first update, and on any error the belief is as it
-    /// was before the call.
+    /// As [`Rows::check`]; [`Error::Dimension`] for another number of labels or rules, [`Error::Row`] with what [`step`](Self::step) reports. All
+    /// rows and labels are checked before the first update, and on any error the belief is as it was before the call.
     ///
     /// ```
-    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, SparseRow};
+    /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, Rows};
     /// use vi_linalg::faer::Par;
     /// // Player 4 beat player 70 by 3 points, who beat player 900 by 2; the other 997 have not played.
-    /// let games = [SparseRow::new(1000, &[4, 70], &[1.0, -1.0])?, SparseRow::new(1000, &[70, 900], &[1.0, -1.0])?];
+    /// let games = Rows::Sparse { starts: &[0, 2, 4], positions: &[4, 70, 70, 900], values: &[1.0, -1.0, 1.0, -1.0] };
     /// let mut strengths = LowRankGaussian::isotropic(&[0.0; 1000], 10.0, LowRankSettings::blocked(5)?)?;
     /// let rule = Explicit(GaussianLikelihood::new(1.0)?);
-    /// strengths.run_sparse(&rule, &games, &[3.0, 2.0], Par::Seq, |_, _, _| {})?;
-    /// let final_match = strengths.predict_sparse(SparseRow::new(1000, &[4, 900], &[1.0, -1.0])?)?;
+    /// strengths.run(&rule, games, &[3.0, 2.0], Par::Seq, |_, _, _| {})?;
+    /// let final_match = strengths.predict((&[4, 900], &[1.0, -1.0]), Par::Seq)?;
     /// assert!((final_match.mean - 5.0).abs() < 0.1 && strengths.mean()[5] == 0.0);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
-    pub fn run_sparse<R: SiteRules>(
+    pub fn run<'a, R: SiteRules>(
         &mut self,
         rule: &R,
-        x: &[SparseRow<'_>],
+        x: impl Into<Rows<'a>>,
         y: &[f64],
         par: Par,
-        mut observe: impl FnMut(usize, &Self, &StepInfo),
+        mut observe: impl FnMut(usize, &Self, &[StepInfo]),
     ) -> Result<(), Error> {
-        check_sparse_rows(self.dim(), x, y)?;
-        rule.check_labels(y)?;
+        let rows = check_observations(self.dim(), rule, x, y)?;
         let mut belief = self.clone();
-        for (t, (row, &y)) in x.iter().zip(y).enumerate() {
-            let info = belief.step_sparse(rule.rule_of(t), *row, y, par).map_err(|error| error.at_row(t))?;
-            observe(t, &belief, &info);
+        match rows {
+            CheckedRows::Dense(x) => {
+                let mut first = 0;
+                while first < x.nrows() {
+                    let k = belief.room().min(x.nrows() - first);
+                    let site =
+                        |t, seen: Projection| rule.rule_of(first + t).site(seen.mean, seen.variance, y[first + t]);
+                    let absorbed = belief.absorb_rows(x.subrows(first, k), site, par);
+                    let steps = absorbed.map_err(|error| error.shift_row(first))?;
+                    observe(first, &belief, &steps);
+                    first += k;
+                }
+            }
+            CheckedRows::Sparse(rows) => {
+                for (t, &y) in y.iter().enumerate() {
+                    let info = belief.step(rule.rule_of(t), rows.row(t), y, par).map_err(|error| error.at_row(t))?;
+                    observe(t, &belief, &[info]);
+                }
+            }
         }
         *self = belief;
         Ok(())
@@ -290,10 +251,7 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn add_information(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        if x.nrows() == 0 {
-            return Err(Error::Empty { argument: "x" });
-        }
-        check_inputs(self.dim(), x)?;
+        check::rows(self.dim(), x)?;
         self.absorb_rows(x, |_, _| Ok(Site { slope: 0.0, curvature: 1.0 }), par).map(|_| ())
     }
 

@@ -5,11 +5,11 @@ use std::fmt;
 use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
-use super::columns::{Columns, SparseRows};
+use super::columns::{Columns, SparseBuffer};
 use super::project::Plan;
 use super::settings::Scheme;
 use super::space::{Seen, Space};
-use super::waiting::Rows;
+use super::waiting::WaitingRows;
 use crate::belief::{Belief, Projection};
 use crate::forgetting::Forget;
 use crate::{Error, Row, Site};
@@ -35,7 +35,7 @@ enum Prepared {
     /// The row joins those that wait.
     Waits(Seen, Site),
     /// The row is the last of its block: the rows with it, and the projection of them.
-    Fills(Box<(Space, Option<Rows>, Plan)>),
+    Fills(Box<(Space, Option<WaitingRows>, Plan)>),
     /// The belief after the step, for the forms that rewrite all of it at each row.
     Whole(Box<LowRankGaussian>),
 }
@@ -165,21 +165,29 @@ pub(super) fn in_scale(site: Site, scale: f64) -> Site {
 }
 
 /// The rows that wait, and the one that fills their block.
-fn filled<'a>(rows: &'a Rows, joined: Option<&'a Rows>, x: Row<'a>, d: usize, memory: &'a mut Vec<f64>) -> Columns<'a> {
+fn filled<'a>(
+    rows: &'a WaitingRows,
+    joined: Option<&'a WaitingRows>,
+    x: Row<'a>,
+    d: usize,
+    memory: &'a mut Vec<f64>,
+) -> Columns<'a> {
     match (joined, rows, x) {
         (Some(rows), _, _) => rows.columns(d),
-        (None, Rows::Sparse(rows), Row::Sparse { positions, values }) => Columns::SparseAnd(rows, (positions, values)),
-        (None, Rows::Sparse(rows), Row::Dense(_)) => Columns::Sparse(rows),
-        (None, Rows::Dense(values), x) => {
+        (None, WaitingRows::Sparse(rows), Row::Sparse { positions, values }) => {
+            Columns::SparseAnd(rows.rows(), (positions, values))
+        }
+        (None, WaitingRows::Sparse(rows), Row::Dense(_)) => Columns::Sparse(rows.rows()),
+        (None, WaitingRows::Dense(values), x) => {
             let rows = MatRef::from_row_major_slice(values, values.len() / d, d);
             Columns::DenseAnd(rows, x.written_out(d, memory))
         }
     }
 }
 
-impl Rows {
+impl WaitingRows {
     /// All rows with `x`, where they have to change their form to be together.
-    fn joined_by(&self, x: Row<'_>) -> Option<Rows> {
+    fn joined_by(&self, x: Row<'_>) -> Option<WaitingRows> {
         match (self, x) {
             (Self::Sparse(_), Row::Dense(values)) => {
                 let mut rows = self.clone();
@@ -187,7 +195,7 @@ impl Rows {
                 Some(rows)
             }
             (Self::Dense(rows), Row::Sparse { positions, values }) if rows.is_empty() => {
-                let mut sparse = SparseRows::default();
+                let mut sparse = SparseBuffer::default();
                 sparse.push((positions, values));
                 Some(Self::Sparse(sparse))
             }

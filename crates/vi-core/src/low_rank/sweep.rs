@@ -30,13 +30,13 @@ use vi_linalg::kernels::axpy;
 
 use self::aim::Aim;
 use self::data::{Data, SweepSites};
+use self::rows::SweepRows;
 use super::LowRankGaussian;
 use crate::belief::Belief;
 use crate::check;
 use crate::likelihood::GaussianExpectation;
-use crate::{Error, Stop};
+use crate::{Error, Rows, Stop};
 
-pub use self::rows::SweepRows;
 pub use self::settings::{SweepInfo, SweepSettings};
 
 /// `δ` below which sweeping is given up.
@@ -44,7 +44,7 @@ const LEAST_DAMPING: f64 = 1.0 / 1024.0;
 /// `δ` below which a spectral start is given up: there it is next to where the belief is, but for the idle direction.
 const LEAST_DAMPING_OF_START: f64 = 1.0 / 8.0;
 
-/// Sweeps over rows with labels `y` until the bound stands still; `x` is a matrix (`n × d`) or a slice of [`SparseRow`]s.
+/// Sweeps over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` until the bound stands still.
 ///
 /// `prior` is what the pass that made `belief` started from; `belief` may be that pass, one over other rows, or the prior
 /// itself. Rows that wait in either are projected first. Expectations want [`Mixture8`](crate::Mixture8) or better.
@@ -58,8 +58,6 @@ const LEAST_DAMPING_OF_START: f64 = 1.0 / 8.0;
 /// [`Error::Label`] or [`Error::Overflow`], [`Error::Overflow`] and [`Error::Linalg`] for what is beyond the range of floats,
 /// [`Error::NotPositiveDefinite`] where waiting rows cannot be projected; `belief` is then as it was. Not converging is a
 /// [`Stop`].
-///
-/// [`SparseRow`]: crate::SparseRow
 ///
 /// ```
 /// use vi_core::{Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, low_rank};
@@ -76,15 +74,14 @@ const LEAST_DAMPING_OF_START: f64 = 1.0 / 8.0;
 pub fn sweep<'a, L: GaussianExpectation>(
     prior: &LowRankGaussian,
     belief: &mut LowRankGaussian,
-    x: impl Into<SweepRows<'a>>,
+    x: impl Into<Rows<'a>>,
     y: &[f64],
     likelihood: &L,
     settings: &SweepSettings,
     par: Par,
 ) -> Result<SweepInfo, Error> {
     settings.check()?;
-    let rows = x.into();
-    rows.check(prior.dim(), y)?;
+    let rows = SweepRows(x.into().labelled(prior.dim(), y)?);
     check::length("belief", prior.dim(), belief.dim())?;
     check::length("rank of the belief", prior.rank(), belief.rank())?;
     for (row, &label) in y.iter().enumerate() {

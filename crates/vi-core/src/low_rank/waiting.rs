@@ -2,23 +2,23 @@
 
 use vi_linalg::faer::MatRef;
 
-use super::columns::{Columns, SparseRows};
+use super::columns::{Columns, SparseBuffer};
 use super::space::Space;
 use crate::Row;
 
-/// Rows with their sites, moved into the mean and the site's space but not yet into `(W, ψ)`.
+/// WaitingRows with their sites, moved into the mean and the site's space but not yet into `(W, ψ)`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Waiting {
     pub(super) space: Space,
-    pub(super) rows: Rows,
+    pub(super) rows: WaitingRows,
 }
 
 /// All of one kind; a dense row among sparse ones makes them all dense.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Rows {
+pub(super) enum WaitingRows {
     /// One after another, `d` numbers each.
     Dense(Vec<f64>),
-    Sparse(SparseRows),
+    Sparse(SparseBuffer),
 }
 
 /// How to take back rows that were added.
@@ -28,21 +28,21 @@ pub(super) enum Undo {
     /// The last so many.
     Pop(usize),
     /// The rows have changed their kind; these they were.
-    Restore(Rows),
+    Restore(WaitingRows),
 }
 
-impl Default for Rows {
+impl Default for WaitingRows {
     fn default() -> Self {
         Self::Dense(Vec::new())
     }
 }
 
-impl Rows {
+impl WaitingRows {
     /// As columns of `X`; `d` is the length of a row.
     pub(super) fn columns(&self, d: usize) -> Columns<'_> {
         match self {
             Self::Dense(values) => Columns::Dense(MatRef::from_row_major_slice(values, values.len() / d, d)),
-            Self::Sparse(rows) => Columns::Sparse(rows),
+            Self::Sparse(rows) => Columns::Sparse(rows.rows()),
         }
     }
 
@@ -54,7 +54,7 @@ impl Rows {
             let mut values = Vec::new();
             reserve(&mut values, sparse.len(), d, block);
             for j in 0..sparse.len() {
-                push_sparse_as_dense(&mut values, sparse.row(j), d);
+                push_sparse_as_dense(&mut values, sparse.rows().pieces(j), d);
             }
             undo = Undo::Restore(std::mem::replace(self, Self::Dense(values)));
         }
@@ -75,7 +75,7 @@ impl Rows {
         match (&mut *self, x) {
             (Self::Sparse(rows), Row::Sparse { positions, values }) => rows.push((positions, values)),
             (Self::Dense(rows), Row::Sparse { positions, values }) if rows.is_empty() => {
-                let mut rows = SparseRows::default();
+                let mut rows = SparseBuffer::default();
                 rows.push((positions, values));
                 *self = Self::Sparse(rows);
             }

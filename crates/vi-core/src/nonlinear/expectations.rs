@@ -91,9 +91,9 @@ pub(super) fn draw<R: Rng + ?Sized>(
     par: Par,
 ) -> Result<Mat<f64>, Error> {
     match sampling {
-        Sampling::Independent => belief.draw(draws, rng, par),
+        Sampling::Independent => belief.draws(draws, rng, par),
         Sampling::Antithetic => {
-            let half = belief.draw(draws / 2, rng, par)?;
+            let half = belief.draws(draws / 2, rng, par)?;
             let mean = belief.mean();
             Ok(Mat::from_fn(half.nrows(), draws, |i, k| {
                 let value = half[(i, k / 2)];

@@ -7,7 +7,7 @@ use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 
 use super::root::semidefinite_root;
 use super::*;
-use crate::belief::Belief;
+use crate::belief::{Belief, GaussianBelief};
 use crate::theorems::black_box::{self, Gradient, Hessian, LogLikelihood, Nodes, Order2};
 use crate::{
     BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, GlmPosterior, Implicit, LowRankGaussian,
@@ -191,7 +191,7 @@ fn a_linear_model_is_the_kalman_filter() {
         let labels = MatRef::from_column_major_slice(&y, n, 1);
         let how = settings(6, scheme);
         run(&mut belief, &model, x.as_ref(), labels, how, &mut rng(1), Par::Seq, |_, _| {}).unwrap();
-        let found = belief.to_dense(Par::Seq).unwrap();
+        let found = belief.to_dense().unwrap();
         // Pairs of draws leave no sampling error in what is linear: rounding of n steps at a condition number below 1e3.
         let tolerance = 1e3 * n as f64 * f64::EPSILON;
         let error = (found.covariance() - kalman.covariance()).norm_max();
@@ -270,7 +270,7 @@ fn a_pass_of_logistic_regression_is_as_close_as_the_closed_form() {
         let labels = MatRef::from_column_major_slice(&y, n, 1);
         run(&mut belief, &model, x.as_ref(), labels, settings(draws, Scheme::MirrorProx), rng, Par::Seq, |_, _| {})
             .unwrap();
-        let sampled = kl(&belief.to_dense(Par::Seq).unwrap());
+        let sampled = kl(&belief.to_dense().unwrap());
         // What sampling loses falls as 1/K; here it is under 2 % of the way from the prior at K = 10.
         let share = (sampled - best) / (from - best);
         assert!(share < 0.2 / draws as f64, "K = {draws}: {sampled} against {best}, from {from}: {share}");

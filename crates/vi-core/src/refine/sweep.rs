@@ -7,9 +7,9 @@ use crate::batch::{self, BatchSettings};
 use crate::belief::{Belief, DenseGaussian, DenseStep, factor};
 use crate::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use crate::check;
-use crate::filter::{check_rows, contiguous_row};
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::{Likelihoods, SiteRules};
+use crate::rows::{Rows, contiguous_row};
 use crate::{Error, GlmPosterior, Projection, Site, Sites, Stop};
 
 /// A site whose cavity keeps less than this share of the precision along `x` is left as it is, and counted.
@@ -130,7 +130,7 @@ pub fn refine<L: Likelihoods<Row: GaussianExpectation> + Clone>(
 ) -> Result<RefineInfo, Error> {
     settings.check()?;
     let d = prior.dim();
-    check_rows(d, x, y)?;
+    Rows::from(x).labelled(d, y)?;
     check::length("belief", d, refinement.belief.dim())?;
     check::length("sites", y.len(), refinement.sites.len())?;
     let posterior = GlmPosterior::new(prior, x, y, likelihood.clone())?;
@@ -310,7 +310,7 @@ pub fn leave_one_out<L: Likelihoods<Row: GaussianExpectation>>(
     likelihood: &L,
 ) -> Result<Vec<Option<f64>>, Error> {
     let Refinement { belief, sites } = refinement;
-    check_rows(belief.dim(), x, y)?;
+    Rows::from(x).labelled(belief.dim(), y)?;
     check::length("sites", y.len(), sites.len())?;
     likelihood.check_labels(y)?;
     let (mut step, mut buffer) = (DenseStep::default(), Vec::new());

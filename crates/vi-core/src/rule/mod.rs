@@ -15,7 +15,7 @@
 //!
 //! With [`GaussianLikelihood`](crate::GaussianLikelihood), all but the last two are the Kalman filter.
 //!
-//! Each is a [`WeightedRule`]: observations may have weights ([`filter::run_weighted`](crate::filter::run_weighted)), and
+//! Each is a [`WeightedRule`]: observations may have weights ([`Weighted`]), and
 //! [`Robust`] takes weight from those that do not fit.
 
 mod explicit;

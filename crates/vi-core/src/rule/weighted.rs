@@ -9,7 +9,7 @@ use crate::{
     SiteRule, SkipCovariance,
 };
 
-/// A likelihood raised to a power: `w·log p(y|t)` and so all derivatives and expectations.
+/// A likelihood raised to a power, `w·log p(y|t)` and so all derivatives and expectations; or a [`WeightedRule`] for such an observation.
 ///
 /// Weight 2 says that the observation was made twice, 0 that it was not. `p^w` is not normalised over `y`, and
 /// `log_predictive` is `log E[p^w]`.
@@ -22,30 +22,42 @@ use crate::{
 /// assert!(Weighted::new(noise, -1.0).is_err());
 /// # Ok::<(), vi_core::Error>(())
 /// ```
+///
+/// A pass in which the second observation is left out:
+///
+/// ```
+/// use vi_core::{filter, Belief, DenseGaussian, Explicit, GaussianLikelihood, PerRow, Weighted};
+/// let kalman = Explicit(GaussianLikelihood::new(0.5)?);
+/// let rules = [Weighted::new(&kalman, 1.0)?, Weighted::new(&kalman, 0.0)?];
+/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0)?;
+/// filter::run(&mut belief, &PerRow(&rules), &[1.0, 0.3, 0.2, 1.0], &[1.0, 40.0], |_, _, _| {})?;
+/// assert!(belief.mean()[1] < 1.0);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighted<L> {
-    likelihood: L,
+    inner: L,
     weight: f64,
 }
 
 impl<L> Weighted<L> {
-    /// `likelihood` to the power of `weight`.
+    /// A likelihood to the power of `weight`, or a rule that takes it so.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `weight ≥ 0` and finite.
-    pub fn new(likelihood: L, weight: f64) -> Result<Self, Error> {
+    pub fn new(inner: L, weight: f64) -> Result<Self, Error> {
         check::not_negative("weight", weight)?;
-        Ok(Self { likelihood, weight })
+        Ok(Self { inner, weight })
     }
 
     /// `likelihood` to the power of a weight that has been checked.
-    pub(crate) fn of_checked(likelihood: L, weight: f64) -> Self {
-        Self { likelihood, weight }
+    pub(crate) fn of_checked(inner: L, weight: f64) -> Self {
+        Self { inner, weight }
     }
 
-    /// The likelihood itself.
-    pub fn likelihood(&self) -> &L {
-        &self.likelihood
+    /// The likelihood or the rule itself, of weight 1.
+    pub fn inner(&self) -> &L {
+        &self.inner
     }
 
     /// The weight.
@@ -62,61 +74,61 @@ impl<L> Weighted<L> {
 
 impl<L: Likelihood> Likelihood for Weighted<L> {
     fn family(&self) -> &'static str {
-        self.likelihood.family()
+        self.inner.family()
     }
 
     fn supports(&self, label: f64) -> bool {
-        self.likelihood.supports(label)
+        self.inner.supports(label)
     }
 
     fn is_log_concave(&self) -> bool {
-        self.likelihood.is_log_concave()
+        self.inner.is_log_concave()
     }
 
     fn log_density(&self, y: f64, t: f64) -> f64 {
-        self.scale(self.likelihood.log_density(y, t))
+        self.scale(self.inner.log_density(y, t))
     }
 
     fn slope(&self, y: f64, t: f64) -> f64 {
-        self.scale(self.likelihood.slope(y, t))
+        self.scale(self.inner.slope(y, t))
     }
 
     fn curvature(&self, y: f64, t: f64) -> f64 {
-        self.scale(self.likelihood.curvature(y, t))
+        self.scale(self.inner.curvature(y, t))
     }
 
     fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
-        self.likelihood.derivatives(y, t).map(|x| self.scale(x))
+        self.inner.derivatives(y, t).map(|x| self.scale(x))
     }
 
     fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
-        self.likelihood.beyond_tangent(y, t, steps, out);
+        self.inner.beyond_tangent(y, t, steps, out);
         for out in out {
             *out = out.map(|x| self.scale(x));
         }
     }
 
     fn peak(&self, y: f64) -> Option<f64> {
-        self.likelihood.peak(y)
+        self.inner.peak(y)
     }
 
     fn fisher_information(&self, t: f64) -> f64 {
-        self.scale(self.likelihood.fisher_information(t))
+        self.scale(self.inner.fisher_information(t))
     }
 }
 
 impl<L: GaussianExpectation> GaussianExpectation for Weighted<L> {
     fn expected_log_density(&self, y: f64, a: f64, nu: f64) -> f64 {
-        self.scale(self.likelihood.expected_log_density(y, a, nu))
+        self.scale(self.inner.expected_log_density(y, a, nu))
     }
 
     fn expected_slope_curvature(&self, y: f64, a: f64, nu: f64) -> (f64, f64) {
-        let (slope, curvature) = self.likelihood.expected_slope_curvature(y, a, nu);
+        let (slope, curvature) = self.inner.expected_slope_curvature(y, a, nu);
         (self.scale(slope), self.scale(curvature))
     }
 
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
-        let Expected { value, slope, curvature, third, fourth } = self.likelihood.expected(y, a, nu);
+        let Expected { value, slope, curvature, third, fourth } = self.inner.expected(y, a, nu);
         Expected {
             value: self.scale(value),
             slope: self.scale(slope),
@@ -134,7 +146,7 @@ impl<L: GaussianExpectation> GaussianExpectation for Weighted<L> {
         if self.weight == 0.0 {
             Ok(Tilted { log_normaliser: 0.0, slope: 0.0, curvature: 0.0, variance: nu })
         } else if self.weight == 1.0 {
-            self.likelihood.tilted(y, a, nu)
+            self.inner.tilted(y, a, nu)
         } else {
             quadrature::tilted(self, y, a, nu)
         }
@@ -144,14 +156,14 @@ impl<L: GaussianExpectation> GaussianExpectation for Weighted<L> {
         if self.weight == 0.0 {
             Ok(ImplicitRoot { alpha: a, nu, gain: 0.0, curvature: 0.0 })
         } else if self.weight == 1.0 {
-            self.likelihood.implicit_root(y, a, nu)
+            self.inner.implicit_root(y, a, nu)
         } else {
-            self.likelihood.weighted_implicit_root(self.weight, y, a, nu)
+            self.inner.weighted_implicit_root(self.weight, y, a, nu)
         }
     }
 
     fn weighted_implicit_root(&self, weight: f64, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
-        Weighted::of_checked(&self.likelihood, weight * self.weight).implicit_root(y, a, nu)
+        Weighted::of_checked(&self.inner, weight * self.weight).implicit_root(y, a, nu)
     }
 }
 
@@ -203,7 +215,7 @@ macro_rules! weighted_rule {
             }
 
             fn reweighted_site(&self, weight: f64, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-                $rule(Weighted { likelihood: &self.0, weight }).site(a, nu, y)
+                $rule(Weighted { inner: &self.0, weight }).site(a, nu, y)
             }
         }
     )*};
@@ -220,7 +232,7 @@ impl<L: Likelihood> WeightedRule for Linearised<L> {
 
     fn reweighted_site(&self, weight: f64, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
         let information: Information = self.information;
-        Linearised { likelihood: Weighted { likelihood: &self.likelihood, weight }, information }.site(a, nu, y)
+        Linearised { likelihood: Weighted { inner: &self.likelihood, weight }, information }.site(a, nu, y)
     }
 }
 
@@ -233,6 +245,16 @@ impl WeightedRule for QuadraticBound {
 
     fn reweighted_site(&self, weight: f64, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
         self.site_at_weight(weight, a, nu, y)
+    }
+}
+
+impl<R: WeightedRule> SiteRule for Weighted<R> {
+    fn check_label(&self, label: f64) -> Result<(), Error> {
+        self.inner.check_label(label)
+    }
+
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        self.inner.weighted_site(self.weight, a, nu, y)
     }
 }
 

@@ -48,7 +48,7 @@ fn step_refuses_bad_rows_and_labels() {
     let past = |b: &mut DenseGaussian| {
         filter::step(b, &LOGIT, (&[0, 2], &[1.0, 2.0]), 1.0, &mut filter::Scratch::default()).map(drop)
     };
-    refused(past, |e| matches!(e, Error::SparseIndex { position: 1, index: 2, .. }));
+    refused(past, |e| matches!(e, Error::Entry { argument: "positions", index: 1, value: 2.0, .. }));
     refused(
         |b| filter::step(b, &QuadraticBound::Once, &[1.0, 2.0], 0.5, &mut filter::Scratch::default()).map(drop),
         |e| matches!(e, Error::Label { .. }),
@@ -333,7 +333,7 @@ fn sizes_are_checked_before_memory_is_taken() {
         assert!(Nodes::gauss_hermite(most, 2).is_err() && Nodes::antithetic_draws(2, most, rng).is_err());
         assert!(LowRankSettings::blocked(most).is_err() && BlockSettings::new(most).is_err());
         let draws = LowRankGaussian::isotropic(&[0.0; 2], 1.0, LowRankSettings::blocked(1).unwrap()).unwrap();
-        assert!(matches!(draws.draw(most, rng, Par::Seq), Err(Error::Linalg(LinalgError::TooLarge { .. }))));
+        assert!(matches!(draws.draws(most, rng, Par::Seq), Err(Error::Linalg(LinalgError::TooLarge { .. }))));
     }
 }
 

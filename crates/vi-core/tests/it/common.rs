@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_core::{Belief, DenseGaussian};
+use vi_core::{Belief, DenseGaussian, Rows};
 use vi_linalg::faer::{Mat, MatRef};
 
 pub(crate) fn rng(seed: u64) -> ChaCha8Rng {
@@ -50,4 +50,28 @@ pub(crate) fn difference(a: &DenseGaussian, b: &DenseGaussian) -> f64 {
 pub(crate) fn condition(belief: &DenseGaussian) -> f64 {
     let values = belief.covariance().self_adjoint_eigenvalues(vi_linalg::faer::Side::Lower).unwrap();
     values[values.len() - 1] / values[0]
+}
+
+/// Compressed sparse rows from the entries of each.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct SparseTable {
+    starts: Vec<usize>,
+    positions: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl SparseTable {
+    pub(crate) fn new<'a>(entries: impl IntoIterator<Item = (&'a [usize], &'a [f64])>) -> Self {
+        let mut table = Self { starts: vec![0], ..Self::default() };
+        for (positions, values) in entries {
+            table.positions.extend_from_slice(positions);
+            table.values.extend_from_slice(values);
+            table.starts.push(table.positions.len());
+        }
+        table
+    }
+
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows::Sparse { starts: &self.starts, positions: &self.positions, values: &self.values }
+    }
 }

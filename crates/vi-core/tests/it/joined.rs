@@ -2,7 +2,8 @@
 
 use vi_core::{
     Belief, BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Explicit, Forget, Forgetting,
-    GaussianLikelihood, Implicit, Mergeable, Mixture8, ShardPosterior, SiteRule, SquareRootGaussian, filter, merge,
+    GaussianBelief, GaussianLikelihood, Implicit, Mergeable, Mixture8, ShardPosterior, SiteRule, SquareRootGaussian,
+    filter, merge,
 };
 
 use crate::common::{condition, difference, labels, prior, rng, rows, view};
@@ -73,14 +74,14 @@ fn forgetting_is_that_of_the_dense_belief() {
     // A few conversions between covariance and precision.
     let tolerance = 1e3 * f64::EPSILON * condition(&now) * condition(&first);
     for (root, dense) in roots.iter().zip(&dense) {
-        assert!(difference(&root.to_dense(), dense) < tolerance);
+        assert!(difference(&root.to_dense().unwrap(), dense) < tolerance);
     }
 
     let (first, now) = (
         DiagonalGaussian::new(&[0.5, -1.0, 2.0], &[4.0, 1.0, 9.0]).unwrap(),
         DiagonalGaussian::new(&[1.0, 0.3, -0.2], &[0.5, 0.1, 2.0]).unwrap(),
     );
-    let (dense_first, dense_now) = (first.to_dense(), now.to_dense());
+    let (dense_first, dense_now) = (first.to_dense().unwrap(), now.to_dense().unwrap());
     let pairs = [
         (forgotten(&now, &Forgetting::fading(0.8).unwrap()), forgotten(&dense_now, &Forgetting::fading(0.8).unwrap())),
         (
@@ -93,7 +94,7 @@ fn forgetting_is_that_of_the_dense_belief() {
         ),
     ];
     for (diagonal, dense) in &pairs {
-        assert!(difference(&diagonal.to_dense(), dense) < 100.0 * f64::EPSILON);
+        assert!(difference(&diagonal.to_dense().unwrap(), dense) < 100.0 * f64::EPSILON);
     }
 }
 
@@ -115,17 +116,17 @@ fn shards_of_a_linear_model_merge_to_the_single_run() {
     let (inputs, y) = (rows(n, d, &mut rng), rows(n, 1, &mut rng));
     let kalman = Explicit(GaussianLikelihood::new(0.5).unwrap());
     let root = SquareRootGaussian::from_dense(&start).unwrap();
-    let single = run(&root, &kalman, &inputs, &y).to_dense();
+    let single = run(&root, &kalman, &inputs, &y).to_dense().unwrap();
     let tolerance = 10.0 * n as f64 * f64::EPSILON * condition(&start) * condition(&single);
     for shards in [1, 2, 7] {
-        assert!(difference(&merged(&root, &kalman, &inputs, &y, shards).to_dense(), &single) < tolerance);
+        assert!(difference(&merged(&root, &kalman, &inputs, &y, shards).to_dense().unwrap(), &single) < tolerance);
     }
     // Rows of one nonzero keep a diagonal posterior diagonal, so its merge is exact too.
     let diagonal = DiagonalGaussian::new(&[0.3, -0.1, 0.0, 1.0], &[1.0, 2.0, 0.5, 4.0]).unwrap();
     let sparse: Vec<f64> = (0..n * d).map(|k| if k % d == (k / d) % d { 1.0 + k as f64 * 0.01 } else { 0.0 }).collect();
-    let single = run(&diagonal, &kalman, &sparse, &y).to_dense();
+    let single = run(&diagonal, &kalman, &sparse, &y).to_dense().unwrap();
     for shards in [1, 2, 7] {
-        let error = difference(&merged(&diagonal, &kalman, &sparse, &y, shards).to_dense(), &single);
+        let error = difference(&merged(&diagonal, &kalman, &sparse, &y, shards).to_dense().unwrap(), &single);
         assert!(error < 100.0 * n as f64 * f64::EPSILON, "{error:e}");
     }
 }

@@ -1,8 +1,9 @@
 //! The low-rank belief against its dense twins.
 
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Explicit, Forget, GaussianLikelihood, Implicit, Kalman,
-    LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, SiteRule, SparseRow, SquareRootGaussian, block, filter,
+    Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Explicit, Forget, GaussianBelief, GaussianLikelihood,
+    Implicit, Kalman, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, SiteRule, SquareRootGaussian, block,
+    filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 
@@ -23,7 +24,7 @@ fn prior(d: usize) -> (Vec<f64>, Vec<f64>) {
 
 fn dense_prior(d: usize) -> DenseGaussian {
     let (mean, variances) = prior(d);
-    DiagonalGaussian::new(&mean, &variances).unwrap().to_dense()
+    DiagonalGaussian::new(&mean, &variances).unwrap().to_dense().unwrap()
 }
 
 fn low_rank_prior(d: usize, settings: LowRankSettings) -> LowRankGaussian {
@@ -50,7 +51,7 @@ fn one_by_one<R: SiteRule>(mut belief: LowRankGaussian, rule: &R, x: MatRef<'_, 
 
 /// Largest difference in standard deviations and correlations.
 fn apart(a: &LowRankGaussian, b: &LowRankGaussian) -> f64 {
-    difference(&a.to_dense(Par::Seq).unwrap(), &b.to_dense(Par::Seq).unwrap())
+    difference(&a.to_dense().unwrap(), &b.to_dense().unwrap())
 }
 
 /// A few hundred roundings of numbers whose condition is below 1e3.
@@ -67,7 +68,7 @@ fn waiting_rows_and_full_rank_are_the_dense_filter() {
     for (rank, block) in [(0, 64), (3, 64), (7, 5), (9, 1), (7, 64), (20, 40)] {
         for inner_loops in [0, 1, 3] {
             let belief = all(low_rank_prior(d, blocked(rank, block, inner_loops)), &logit(), view(&x, d), &y);
-            let off = difference(&belief.to_dense(Par::Seq).unwrap(), &exact);
+            let off = difference(&belief.to_dense().unwrap(), &exact);
             assert!(off < ROUNDING, "p = {rank}, b = {block}, {inner_loops} loops: {off:e}");
         }
     }
@@ -123,7 +124,7 @@ fn predictions_variances_and_products_include_the_waiting_rows() {
     let (x, y) = (rows(n, d, &mut rng), labels(n, &mut rng));
     let belief = all(low_rank_prior(d, blocked(3, 10, 1)), &logit(), view(&x, d), &y);
     assert_eq!(belief.waiting(), 9);
-    let dense = belief.to_dense(Par::Seq).unwrap();
+    let dense = belief.to_dense().unwrap();
     let row = rows(1, d, &mut rng);
     let expected = dense.predict(&row).unwrap();
     let (predicted, projected) = (belief.predict(&row, Par::Seq).unwrap(), Belief::predict(&belief, &row).unwrap());
@@ -139,7 +140,7 @@ fn predictions_variances_and_products_include_the_waiting_rows() {
         assert!((variances[i] / covariance[(i, i)] - 1.0).abs() < 1e-12, "{i}");
     }
     let log_det = dense.cholesky().unwrap().log_det();
-    assert!((belief.log_determinant().unwrap() - log_det).abs() < 1e-11);
+    assert!((belief.log_det().unwrap() - log_det).abs() < 1e-11);
 }
 
 /// `p = 0` with blocks of one row is the diagonal belief.
@@ -173,14 +174,14 @@ fn full_rank_linear_is_kalman() {
         // The square-root filter: a covariance loses digits of its own where the prior is flat.
         let mut exact = SquareRootGaussian::isotropic(&vec![0.0; d], sigma0).unwrap();
         filter::run(&mut exact, &kalman(), view(&x, d), &y, |_, _, _| {}).unwrap();
-        let exact = exact.to_dense();
+        let exact = exact.to_dense().unwrap();
         let condition = sigma0 * sigma0 * view(&x, d).squared_norm_l2() / 0.8;
         let tolerance = if sigma0 <= 10.0 { 1e-10 } else { f64::EPSILON * condition };
         for inner_loops in [0, 1] {
             let start = LowRankGaussian::isotropic(&vec![0.0; d], sigma0, blocked(d, 40, inner_loops)).unwrap();
             let mut belief = all(start, &kalman(), view(&x, d), &y);
             belief.flush(Par::Seq).unwrap();
-            let off = difference(&belief.to_dense(Par::Seq).unwrap(), &exact);
+            let off = difference(&belief.to_dense().unwrap(), &exact);
             assert!(off <= tolerance, "σ₀ = {sigma0}, {inner_loops} loops: {off:e}");
         }
     }
@@ -307,11 +308,11 @@ fn sparse_rows_are_dense_rows_with_zeros() {
                 let row: Vec<f64> = dense.row(t).iter().copied().collect();
                 if t % every == 0 {
                     let entries: Vec<f64> = indices[t].iter().map(|&i| row[i]).collect();
-                    let sparse = SparseRow::new(d, &indices[t], &entries).unwrap();
-                    let seen = belief.predict_sparse(sparse).unwrap();
+                    let sparse = (&indices[t], &entries);
+                    let seen = belief.predict(sparse, Par::Seq).unwrap();
                     let dense = belief.predict(&row, Par::Seq).unwrap();
                     assert!((seen.variance - dense.variance).abs() <= 1e-13 * (1.0 + dense.variance));
-                    belief.step_sparse(&logit(), sparse, y[t], Par::Seq).unwrap();
+                    belief.step(&logit(), sparse, y[t], Par::Seq).unwrap();
                 } else {
                     belief.step(&logit(), &row, y[t], Par::Seq).unwrap();
                 }
@@ -329,23 +330,23 @@ fn forgetting_is_the_dense_one() {
     let (x, y) = (rows(n, d, &mut rng), rows(1, n, &mut rng));
     let mut belief = all(low_rank_prior(d, blocked(8, 10, 1)), &kalman(), view(&x, d), &y);
     assert_eq!(belief.waiting(), 3);
-    let mut dense = belief.to_dense(Par::Seq).unwrap();
+    let mut dense = belief.to_dense().unwrap();
     belief.fade(0.7).unwrap();
     dense.fade(0.7).unwrap();
-    assert!(difference(&belief.to_dense(Par::Seq).unwrap(), &dense) < ROUNDING);
+    assert!(difference(&belief.to_dense().unwrap(), &dense) < ROUNDING);
     // The space of the waiting rows has followed.
     let more = rows(4, d, &mut rng);
     belief = one_by_one(belief, &kalman(), view(&more, d), &y[..4]);
     filter::run(&mut dense, &kalman(), view(&more, d), &y[..4], |_, _, _| {}).unwrap();
-    assert!(difference(&belief.to_dense(Par::Seq).unwrap(), &dense) < ROUNDING);
+    assert!(difference(&belief.to_dense().unwrap(), &dense) < ROUNDING);
 
     let other = all(low_rank_prior(d, blocked(8, 2, 1)), &kalman(), view(&x, d).subrows(0, 2), &[1.0, 2.0]);
     for anchor in [low_rank_prior(d, blocked(8, 10, 1)), other] {
         let (mut belief, mut dense) = (belief.clone(), dense.clone());
-        let dense_anchor = anchor.to_dense(Par::Seq).unwrap().anchor().unwrap();
-        belief.return_towards(&anchor.anchor().unwrap(), 0.6).unwrap();
-        dense.return_towards(&dense_anchor, 0.6).unwrap();
-        assert!(difference(&belief.to_dense(Par::Seq).unwrap(), &dense) < ROUNDING);
+        let dense_anchor = anchor.to_dense().unwrap().anchor().unwrap();
+        belief.towards(&anchor.anchor().unwrap(), 0.6).unwrap();
+        dense.towards(&dense_anchor, 0.6).unwrap();
+        assert!(difference(&belief.to_dense().unwrap(), &dense) < ROUNDING);
     }
 }
 

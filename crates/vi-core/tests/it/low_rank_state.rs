@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use vi_core::{
     AdaptiveFading, Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Explicit, Forget,
-    Forgetting, GaussianLikelihood, Implicit, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, PerRow,
-    ShardPosterior, Site, SiteRule, SparseRow, filter, merge,
+    Forgetting, GaussianBelief, GaussianLikelihood, Implicit, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8,
+    PerRow, ShardPosterior, Site, SiteRule, filter, merge,
 };
 use vi_linalg::faer::{Mat, Par};
 
-use crate::common::{difference, labels, rng, rows, view};
+use crate::common::{SparseTable, difference, labels, rng, rows, view};
 
 const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
 
@@ -28,7 +28,7 @@ fn bytes(belief: &LowRankGaussian) -> Vec<u8> {
 }
 
 fn dense(belief: &LowRankGaussian) -> DenseGaussian {
-    belief.to_dense(Par::Seq).unwrap()
+    belief.to_dense().unwrap()
 }
 
 /// A belief with rows that wait, of either kind, and data to go on with.
@@ -40,8 +40,7 @@ fn half_way(settings: LowRankSettings, sparse: bool) -> LowRankGaussian {
     for t in 0..n {
         if sparse {
             let indices = [t % 4, 4 + t % 5];
-            let row = SparseRow::new(d, &indices, &x[2 * t..2 * t + 2]).unwrap();
-            belief.step_sparse(&LOGIT, row, y[t], Par::Seq).unwrap();
+            belief.step(&LOGIT, (&indices, &x[2 * t..2 * t + 2]), y[t], Par::Seq).unwrap();
         } else {
             belief.step(&LOGIT, &x[d * t..d * (t + 1)], y[t], Par::Seq).unwrap();
         }
@@ -149,7 +148,7 @@ fn draws_have_the_beliefs_moments() {
     let belief = half_way(settings(2, 10), false);
     assert_eq!(belief.waiting(), 3);
     let n = 40_000;
-    let draws = belief.draw(n, &mut rng(4), Par::Seq).unwrap();
+    let draws = belief.draws(n, &mut rng(4), Par::Seq).unwrap();
     let exact = dense(&belief);
     let (covariance, d) = (exact.covariance(), exact.dim());
     let mean: Vec<f64> = (0..d).map(|i| draws.row(i).iter().sum::<f64>() / n as f64).collect();
@@ -211,9 +210,9 @@ fn negative_curvatures_are_projected_too() {
     let mut belief = start(settings(3, 30));
     let (row, zero) = (vec![0.3; d], 0.0);
     belief.step(&Alternating, &row, zero, Par::Seq).unwrap();
-    assert!(matches!(belief.draw(1, &mut rng, Par::Seq), Err(Error::ImproperSite { .. })));
+    assert!(matches!(belief.draws(1, &mut rng, Par::Seq), Err(Error::ImproperSite { .. })));
     belief.flush(Par::Seq).unwrap();
-    belief.draw(1, &mut rng, Par::Seq).unwrap();
+    belief.draws(1, &mut rng, Par::Seq).unwrap();
 
     let mut one_loop = start(LowRankSettings::one_loop(3).unwrap());
     one_loop.run(&Alternating, x, &y, Par::Seq, |_, _, _| {}).unwrap();
@@ -287,11 +286,15 @@ fn bad_rows_and_labels_are_refused() {
             |b| b.add_information(Mat::<f64>::zeros(0, 9).as_ref(), Par::Seq),
             |e| matches!(e, Error::Empty { argument: "x" }),
         );
-        let sparse = SparseRow::new(8, &[1], &[1.0]).unwrap();
         refused(
             form,
-            |b| b.step_sparse(&LOGIT, sparse, 1.0, Par::Seq).map(drop),
-            |e| matches!(e, Error::Dimension { argument: "row", .. }),
+            |b| b.step(&LOGIT, (&[1, 9], &[1.0, 1.0]), 1.0, Par::Seq).map(drop),
+            |e| matches!(e, Error::Entry { argument: "positions", index: 1, .. }),
+        );
+        refused(
+            form,
+            |b| b.step(&LOGIT, (&[3, 3], &[1.0, 1.0]), 1.0, Par::Seq).map(drop),
+            |e| matches!(e, Error::Entry { argument: "positions", index: 1, .. }),
         );
         refused(form, |b| b.shift_mean(&holed), |e| matches!(e, Error::NonFinite { argument: "change", index: 4, .. }));
         refused(form, |b| b.diffuse(&good), |e| matches!(e, Error::Unsupported { .. }));
@@ -304,19 +307,17 @@ fn bad_rows_and_labels_are_refused() {
         |b| b.step_block(&LOGIT, many.as_ref(), &[1.0; 6], Par::Seq).map(drop),
         |e| matches!(e, Error::Dimension { argument: "rows of x", expected: 1, found: 6 }),
     );
-    assert!(matches!(SparseRow::new(9, &[3, 3], &[1.0, 1.0]), Err(Error::SparseIndex { position: 1, .. })));
-    assert!(matches!(SparseRow::new(9, &[3, 9], &[1.0, 1.0]), Err(Error::SparseIndex { position: 1, .. })));
 }
 
 /// One pass is the loop to the bit: rows of no, one and several entries, after rows that wait, with a rule for each row.
 #[test]
 fn a_sparse_pass_is_its_steps() {
-    let (d, n) = (9, 23);
+    let n = 23;
     let mut rng = rng(8);
     let (values, y) = (rows(n, 3, &mut rng), labels(n, &mut rng));
     let indices: Vec<[usize; 3]> = (0..n).map(|t| [t % 3, 3 + t % 2, 5 + t % 4]).collect();
-    let x: Vec<SparseRow<'_>> =
-        (0..n).map(|t| SparseRow::new(d, &indices[t][..t % 4], &values[3 * t..3 * t + t % 4]).unwrap()).collect();
+    let x: Vec<(&[usize], &[f64])> = (0..n).map(|t| (&indices[t][..t % 4], &values[3 * t..3 * t + t % 4])).collect();
+    let table = SparseTable::new(x.iter().copied());
     let rules: Vec<_> = (0..n).map(|t| Explicit(GaussianLikelihood::new(0.5 + t as f64).unwrap())).collect();
     let forms = [
         settings(2, 5),
@@ -331,19 +332,20 @@ fn a_sparse_pass_is_its_steps() {
             let start = half_way(form, sparse);
             let [mut pass, mut loops] = [start.clone(), start.clone()];
             let mut seen = Vec::new();
-            pass.run_sparse(&LOGIT, &x, &y, Par::Seq, |t, b, info| seen.push((t, b.waiting(), *info))).unwrap();
+            pass.run(&LOGIT, table.rows(), &y, Par::Seq, |t, b, steps| seen.push((t, b.waiting(), steps.to_vec())))
+                .unwrap();
             for t in 0..n {
-                let info = loops.step_sparse(&LOGIT, x[t], y[t], Par::Seq).unwrap();
-                assert_eq!(seen[t], (t, loops.waiting(), info));
+                let info = loops.step(&LOGIT, (x[t].0, x[t].1), y[t], Par::Seq).unwrap();
+                assert_eq!(seen[t], (t, loops.waiting(), vec![info]));
             }
             assert_eq!(seen.len(), n);
             assert_eq!(bytes(&pass), bytes(&loops), "{form:?}");
             assert_eq!(pass.mean(), loops.mean());
 
             let [mut pass, mut loops] = [start.clone(), start];
-            pass.run_sparse(&PerRow(&rules), &x, &y, Par::Seq, |_, _, _| {}).unwrap();
+            pass.run(&PerRow(&rules), table.rows(), &y, Par::Seq, |_, _, _| {}).unwrap();
             for t in 0..n {
-                loops.step_sparse(&rules[t], x[t], y[t], Par::Seq).unwrap();
+                loops.step(&rules[t], (x[t].0, x[t].1), y[t], Par::Seq).unwrap();
             }
             assert_eq!(bytes(&pass), bytes(&loops), "{form:?}");
         }
@@ -353,36 +355,45 @@ fn a_sparse_pass_is_its_steps() {
 /// What is wrong in a late row is found before the first update, and what fails there leaves nothing of the rows before.
 #[test]
 fn a_sparse_pass_that_fails_leaves_the_belief_alone() {
-    let good = SparseRow::new(9, &[2, 5], &[0.4, -1.0]).unwrap();
-    let narrow = SparseRow::new(8, &[2], &[1.0]).unwrap();
-    let pass = |x: Vec<SparseRow<'static>>, y: Vec<f64>| {
+    let good: (&[usize], &[f64]) = (&[2, 5], &[0.4, -1.0]);
+    let beyond: (&[usize], &[f64]) = (&[2, 9], &[1.0, 1.0]);
+    let holed: (&[usize], &[f64]) = (&[2], &[f64::NAN]);
+    let pass = |x: &[(&'static [usize], &'static [f64])], y: Vec<f64>| {
+        let table = SparseTable::new(x.iter().copied());
         move |b: &mut LowRankGaussian| {
-            b.run_sparse(&LOGIT, &x, &y, Par::Seq, |_, _, _| panic!("updated before checked"))
+            b.run(&LOGIT, table.rows(), &y, Par::Seq, |_, _, _| panic!("updated before checked"))
         }
     };
     for form in [settings(2, 64), settings(2, 15), settings(2, 2), LowRankSettings::one_loop(2).unwrap()] {
-        refused(form, pass(vec![], vec![]), |e| matches!(e, Error::Empty { argument: "x" }));
-        refused(form, pass(vec![good; 3], vec![1.0; 2]), |e| {
+        refused(form, pass(&[], vec![]), |e| matches!(e, Error::Empty { argument: "x" }));
+        refused(form, pass(&[good; 3], vec![1.0; 2]), |e| {
             matches!(e, Error::Dimension { argument: "y", expected: 3, found: 2 })
         });
-        refused(form, pass(vec![good, good, narrow], vec![1.0; 3]), |e| {
+        refused(form, pass(&[good, good, beyond], vec![1.0; 3]), |e| {
             matches!(e, Error::Row { row: 2, source }
-                if matches!(**source, Error::Dimension { argument: "row", expected: 9, found: 8 }))
+                if matches!(**source, Error::Entry { argument: "positions", index: 1, value: 9.0, .. }))
+        });
+        refused(form, pass(&[good, holed, good], vec![1.0; 3]), |e| {
+            matches!(e, Error::Row { row: 1, source }
+                if matches!(**source, Error::NonFinite { argument: "values", index: 0, .. }))
         });
         refused(
             form,
-            pass(vec![good; 3], vec![1.0, 0.0, 0.5]),
+            pass(&[good; 3], vec![1.0, 0.0, 0.5]),
             |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::Label { label: 0.5, .. })),
         );
         let rules = [LOGIT; 2];
         refused(
             form,
-            |b| b.run_sparse(&PerRow(&rules), &[good; 3], &[1.0; 3], Par::Seq, |_, _, _| {}),
+            |b| b.run(&PerRow(&rules), SparseTable::new([good; 3]).rows(), &[1.0; 3], Par::Seq, |_, _, _| {}),
             |e| matches!(e, Error::Dimension { argument: "rules", expected: 3, found: 2 }),
         );
         refused(
             form,
-            |b| b.run_sparse(&FailsLate(std::cell::Cell::new(0)), &[good; 4], &[0.0; 4], Par::Seq, |_, _, _| {}),
+            |b| {
+                let table = SparseTable::new([good; 4]);
+                b.run(&FailsLate(std::cell::Cell::new(0)), table.rows(), &[0.0; 4], Par::Seq, |_, _, _| {})
+            },
             |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::ImproperSite { .. })),
         );
     }

@@ -4,12 +4,12 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use vi_core::low_rank::{SweepInfo, SweepSettings, sweep};
 use vi_core::{
-    Belief, BernoulliLogit, Expected, Explicit, GaussianExpectation, GaussianLikelihood, Implicit, Likelihood,
-    LowRankGaussian, LowRankSettings, Mixture8, SiteRule, SparseRow, Stop, divergence, filter,
+    Belief, BernoulliLogit, Expected, Explicit, GaussianBelief, GaussianExpectation, GaussianLikelihood, Implicit,
+    Likelihood, LowRankGaussian, LowRankSettings, Mixture8, SiteRule, Stop, divergence, filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 
-use crate::common::{rng, rows, view};
+use crate::common::{SparseTable, rng, rows, view};
 
 const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
 
@@ -87,12 +87,12 @@ fn full_rank_linear_sweeps_reach_the_exact_posterior_from_every_start() {
     for columns in [0, 2, d] {
         let w = Mat::from_fn(d, d, |i, j| if j < columns { ((i + 3 * j) as f64).sin() } else { 0.0 });
         let prior = LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, blocked(d)).unwrap();
-        let mut exact = prior.to_dense(Par::Seq).unwrap();
+        let mut exact = prior.to_dense().unwrap();
         filter::run(&mut exact, &Explicit(noise), x, &y, |_, _, _| {}).unwrap();
         for seen in [n, 1, 0] {
             let mut belief = after(&prior, &Explicit(noise), x, &y, seen);
             let info = sweep(&prior, &mut belief, x, &y, &noise, &SweepSettings::default(), Par::Seq).unwrap();
-            let kl = divergence::gaussian_kl(&belief.to_dense(Par::Seq).unwrap(), &exact).unwrap();
+            let kl = divergence::gaussian_kl(&belief.to_dense().unwrap(), &exact).unwrap();
             assert_eq!(info.stop, Stop::Converged);
             assert!(info.bounds.is_sorted());
             // From a full W the EM steps halve what is missing; a spectral start has all at once.
@@ -164,15 +164,14 @@ fn sparse_rows_sweep_as_dense_rows_with_zeros() {
     for d in [k, 120_000] {
         let sparse = Sparse { indices: (0..k).map(|i| i * (d / k)).collect(), x: rows(n, k, &mut rng) };
         let entries: Vec<(Vec<usize>, Vec<f64>)> = (0..n).map(|t| sparse.entries(t)).collect();
-        let listed: Vec<SparseRow<'_>> =
-            entries.iter().map(|(indices, values)| SparseRow::new(d, indices, values).unwrap()).collect();
+        let listed = SparseTable::new(entries.iter().map(|(indices, values)| (&indices[..], &values[..])));
         let few = SweepSettings { tolerance: 1e-6, max_sweeps: 5, ..SweepSettings::default() };
         let small = LowRankGaussian::isotropic(&vec![0.0; k], 3.0, blocked(p)).unwrap();
         let large = LowRankGaussian::isotropic(&vec![0.0; d], 3.0, blocked(p)).unwrap();
         let (mut expected, mut belief) = (small.clone(), large.clone());
         let dense = sparse.dense(n);
         let info = sweep(&small, &mut expected, dense.as_ref(), &y, &LOGIT, &few, Par::Seq).unwrap();
-        let found = sweep(&large, &mut belief, listed.as_slice(), &y, &LOGIT, &few, Par::Seq).unwrap();
+        let found = sweep(&large, &mut belief, listed.rows(), &y, &LOGIT, &few, Par::Seq).unwrap();
         assert_eq!((found.sweeps, found.restarts, found.stop), (info.sweeps, info.restarts, info.stop));
         assert!((last(&found) - last(&info)).abs() < 1e-9 * d as f64 / k as f64);
         let mut touched = vec![false; d];
@@ -190,19 +189,17 @@ fn sparse_rows_sweep_as_dense_rows_with_zeros() {
 #[cfg(feature = "rayon")]
 #[test]
 fn threads_change_no_bit_of_a_sweep() {
-    use vi_core::low_rank::SweepRows;
-
     let (d, n, p) = (9000, 100, 3);
     let mut rng = rng(5);
     let (x, y) = (rows(n, d, &mut rng), crate::common::labels(n, &mut rng));
     let x: Vec<f64> = x.into_iter().map(|x| x / (d as f64).sqrt()).collect();
     let indices: Vec<usize> = (0..d).step_by(90).collect();
     let values: Vec<Vec<f64>> = x.chunks_exact(d).map(|row| indices.iter().map(|&i| 30.0 * row[i]).collect()).collect();
-    let listed: Vec<SparseRow<'_>> = values.iter().map(|values| SparseRow::new(d, &indices, values).unwrap()).collect();
+    let listed = SparseTable::new(values.iter().map(|values| (&indices[..], &values[..])));
     let prior = LowRankGaussian::isotropic(&vec![0.0; d], 2.0, blocked(p)).unwrap();
     let two = SweepSettings { tolerance: 1e-6, max_sweeps: 2, ..SweepSettings::default() };
     let column_major = view(&x, d).to_owned();
-    for rows in [view(&x, d).into(), SweepRows::Dense(column_major.as_ref()), listed.as_slice().into()] {
+    for rows in [view(&x, d).into(), (&column_major).into(), listed.rows()] {
         let run = |par| {
             let mut belief = prior.clone();
             let info = sweep(&prior, &mut belief, rows, &y, &LOGIT, &two, par).unwrap();

@@ -2,7 +2,7 @@
 
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
-    AdaptiveFading, Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Error, Exact, Explicit,
+    AdaptiveFading, Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Error, Exact, Explicit, GaussianBelief,
     GaussianLikelihood, Implicit, Linearised, LowRankGaussian, LowRankSettings, MirrorProx, MirrorProxPrinted,
     Mixture8, MomentMatching, QuadraticBound, Site, SiteRule, SkipCovariance, filter,
 };
@@ -116,7 +116,7 @@ fn blocks_see_the_rows_that_wait() {
     let (x, (mean, psi)) = (rows(n, d, &mut rng), diagonal(d));
     let y: Vec<f64> = (0..n).map(|t| if t % 3 == 1 { -0.01 } else { 0.3 }).collect();
     let variances: Vec<f64> = psi.iter().map(|psi| 1.0 / psi).collect();
-    let mut exact = DiagonalGaussian::new(&mean, &variances).unwrap().to_dense();
+    let mut exact = DiagonalGaussian::new(&mean, &variances).unwrap().to_dense().unwrap();
     filter::run(&mut exact, &Given, view(&x, d), &y, |_, _, _| {}).unwrap();
     let form = LowRankSettings::blocked(2).unwrap();
     let mut belief = LowRankGaussian::new(&mean, &variances, form).unwrap();
@@ -127,7 +127,7 @@ fn blocks_see_the_rows_that_wait() {
     let rest = view(&x, d).subrows(4, n - 4);
     block::run(&mut belief, &Given, rest, &y[4..], &mut scratch, Par::Seq, |_, _, _| {}).unwrap();
     assert_eq!(belief.waiting(), n);
-    let far = difference(&belief.to_dense(Par::Seq).unwrap(), &exact);
+    let far = difference(&belief.to_dense().unwrap(), &exact);
     assert!(far < ROUNDING, "{far:e}");
 }
 
@@ -157,7 +157,7 @@ fn every_rule_is_the_dense_filters() {
         {
             let mut belief = LowRankGaussian::isotropic(&[0.1; 5], 1.5, form).unwrap();
             belief.run(&rule, view(&x, d), &y, Par::Seq, |_, _, _| {}).unwrap();
-            let far = difference(&belief.to_dense(Par::Seq).unwrap(), &exact);
+            let far = difference(&belief.to_dense().unwrap(), &exact);
             assert!(far < ROUNDING, "{name}, {form:?}: {far:e}");
         }
     }

@@ -23,6 +23,7 @@ mod quiet;
 mod range;
 mod refine;
 mod resume;
+mod rows;
 mod rules;
 mod square_root;
 mod theorems;

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use vi_core::evidence::Candidate;
 use vi_core::{
-    Belief, DenseGaussian, DiagonalGaussian, Explicit, Forget, Forgetting, GaussianLikelihood, LowRankGaussian,
-    LowRankSettings, SquareRootGaussian, filter,
+    Belief, DenseGaussian, DiagonalGaussian, Explicit, Forget, Forgetting, GaussianBelief, GaussianLikelihood,
+    LowRankGaussian, LowRankSettings, SquareRootGaussian, filter,
 };
 
 /// Learns `n` rows of which the second input is silent but for the first 20 and the last 60, and the third always; returns how many
@@ -99,7 +99,7 @@ proptest! {
         lambda in 0.3..1.0_f64,
     ) {
         let variances = [4.0, 0.25, 1.0];
-        let prior = DiagonalGaussian::new(&[0.5, 0.0, -1.0], &variances).unwrap().to_dense();
+        let prior = DiagonalGaussian::new(&[0.5, 0.0, -1.0], &variances).unwrap().to_dense().unwrap();
         let root = SquareRootGaussian::from_dense(&prior).unwrap();
         let low = LowRankGaussian::new(prior.mean(), &variances, LowRankSettings::one_loop(3).unwrap()).unwrap();
         let rule = Explicit(GaussianLikelihood::new(0.5).unwrap());

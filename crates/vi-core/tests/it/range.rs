@@ -3,7 +3,7 @@
 use vi_core::block::{BlockBelief, BlockRecursion};
 use vi_core::{
     Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Explicit, Forget, GaussianLikelihood, LowRankGaussian,
-    LowRankSettings, MeanMoves, Site, SiteRule, SparseRow, SquareRootGaussian, filter, kalman,
+    LowRankSettings, MeanMoves, Site, SiteRule, SquareRootGaussian, filter, kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par, mat};
 
@@ -62,12 +62,12 @@ fn step_everywhere<R: SiteRule>(sigma0: f64, rule: &R, x: [f64; 2], y: f64) {
     overflows(&root, |b| filter::step(b, rule, &x, y, &mut filter::Scratch::default()).map(drop));
     let diagonal = DiagonalGaussian::isotropic(&MEAN, sigma0).unwrap();
     overflows(&diagonal, |b| filter::step(b, rule, &x, y, &mut filter::Scratch::default()).map(drop));
-    let row = SparseRow::new(2, &[0, 1], &x).unwrap();
+    let row = (&[0, 1], &x);
     overflows(&diagonal, |b| filter::step(b, rule, row, y, &mut filter::Scratch::default()).map(drop));
     for form in low_rank_forms() {
         let belief = LowRankGaussian::isotropic(&MEAN, sigma0, form).unwrap();
         overflows(&belief, |b| b.step(rule, &x, y, Par::Seq).map(drop));
-        overflows(&belief, |b| b.step_sparse(rule, row, y, Par::Seq).map(drop));
+        overflows(&belief, |b| b.step(rule, row, y, Par::Seq).map(drop));
         let x = MatRef::from_row_major_slice(&x, 1, 2);
         overflows(&belief, |b| b.step_block(rule, x, &[y], Par::Seq).map(drop));
     }
@@ -189,15 +189,15 @@ fn rows_keep_their_form_when_the_projection_fails() {
         };
     for t in 1..20 {
         let values = [0.3, -0.7, 0.1 * f64::from(t)];
-        let sparse = SparseRow::new(5, &[0, 2, 3], &values).unwrap();
+        let sparse = (&[0, 2, 3], &values);
         let mut waiting = start.clone();
-        if waiting.step_sparse(&AllBut, sparse, 1.0, Par::Seq).is_err() {
+        if waiting.step(&AllBut, sparse, 1.0, Par::Seq).is_err() {
             continue;
         }
         attempt(0, &waiting, &|b| b.step(&AllBut, &[0.0, 1.0, 0.0, 0.0, 0.0], 0.0, Par::Seq).map(drop));
-        let other = SparseRow::new(5, &[1], &[1.0]).unwrap();
-        attempt(1, &waiting, &|b| b.step_sparse(&AllBut, other, 0.0, Par::Seq).map(drop));
-        attempt(2, &single, &|b| b.step_sparse(&AllBut, sparse, 1.0, Par::Seq).map(drop));
+        let other = (&[1], &[1.0]);
+        attempt(1, &waiting, &|b| b.step(&AllBut, other, 0.0, Par::Seq).map(drop));
+        attempt(2, &single, &|b| b.step(&AllBut, sparse, 1.0, Par::Seq).map(drop));
     }
     assert!(refused.iter().all(|count| *count > 0), "{refused:?}");
 }

@@ -4,8 +4,8 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use vi_core::block::{self, BlockBelief, BlockRecursion, BlockScratch, BlockSettings};
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, DenseStep, Error, Explicit, GaussianLikelihood, Implicit, Mixture8, Site,
-    SiteRule, Sites, SquareRootGaussian, filter,
+    Belief, BernoulliLogit, DenseGaussian, DenseStep, Error, Explicit, GaussianBelief, GaussianLikelihood, Implicit,
+    Mixture8, Site, SiteRule, Sites, SquareRootGaussian, filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par, mat};
 
@@ -32,7 +32,7 @@ fn one_dimension_by_hand() {
     assert_eq!((info.projection.mean, info.projection.variance), (3.0, 36.0));
     assert!((belief.mean()[0] - 1.8).abs() <= 4.0 * f64::EPSILON);
     assert!((belief.covariance()[(0, 0)] - 0.8).abs() <= 4.0 * f64::EPSILON);
-    assert!((belief.log_determinant() - 0.8_f64.ln()).abs() <= 4.0 * f64::EPSILON);
+    assert!((belief.log_det().unwrap() - 0.8_f64.ln()).abs() <= 4.0 * f64::EPSILON);
 }
 
 #[test]
@@ -51,11 +51,11 @@ fn dense_and_square_root_sequential_and_blocked_agree_for_every_rule() {
             filter::run(&mut sequential, &rule.as_ref(), x, &y, |_, _, _| {}).unwrap();
             // Each of n steps rounds the projected variance; κ of the prior and the posterior's contraction.
             let tolerance = 8.0 * n as f64 * f64::EPSILON * condition(&dense) * condition(&sequential_dense);
-            let error = difference(&sequential.to_dense(), &sequential_dense);
+            let error = difference(&sequential.to_dense().unwrap(), &sequential_dense);
             assert!(error <= tolerance, "{name}, d = {d}: {error:e} > {tolerance:e}");
             for b in [1, 2, 7, 16, 50, 64] {
                 let belief = blocked(&root, rule.as_ref(), x, &y, b);
-                let error = difference(&belief.to_dense(), &sequential_dense);
+                let error = difference(&belief.to_dense().unwrap(), &sequential_dense);
                 assert!(error <= tolerance, "{name}, d = {d}, b = {b}: {error:e} > {tolerance:e}");
             }
         }
@@ -77,16 +77,16 @@ fn conversions_go_round() {
             SquareRootGaussian::new(dense.mean(), covariance.as_ref()).unwrap(),
             SquareRootGaussian::from_precision(dense.mean(), precision.as_ref()).unwrap(),
         ] {
-            assert!(difference(&root.to_dense(), &dense) <= tolerance, "d = {d}");
-            assert!((root.log_determinant() - cholesky.log_det()).abs() <= d as f64 * tolerance, "d = {d}");
+            assert!(difference(&root.to_dense().unwrap(), &dense) <= tolerance, "d = {d}");
+            assert!((root.log_det().unwrap() - cholesky.log_det()).abs() <= d as f64 * tolerance, "d = {d}");
             assert!((0..d).all(|j| root.root()[(j, j)] > 0.0));
-            let again = SquareRootGaussian::from_dense(&root.to_dense()).unwrap();
-            assert!(difference(&again.to_dense(), &dense) <= 2.0 * tolerance, "d = {d}");
+            let again = SquareRootGaussian::from_dense(&root.to_dense().unwrap()).unwrap();
+            assert!(difference(&again.to_dense().unwrap(), &dense) <= 2.0 * tolerance, "d = {d}");
             let full = root.covariance();
             assert_eq!(full, full.transpose());
         }
         let (a, b) = (SquareRootGaussian::isotropic(dense.mean(), 0.7), DenseGaussian::isotropic(dense.mean(), 0.7));
-        assert!(difference(&a.unwrap().to_dense(), &b.unwrap()) <= 4.0 * f64::EPSILON);
+        assert!(difference(&a.unwrap().to_dense().unwrap(), &b.unwrap()) <= 4.0 * f64::EPSILON);
     }
 }
 
@@ -147,17 +147,17 @@ fn negative_curvatures_agree_with_the_dense_belief() {
         filter::run(&mut sequential, &Mixed, x, &y, |_, _, _| {}).unwrap();
         // A downdate by 1 + hν ≥ 0.6 loses at most 1/0.6 of its digits beside the n steps' rounding.
         let tolerance = 16.0 * n as f64 * f64::EPSILON * condition(&dense) * condition(&reference);
-        let error = difference(&sequential.to_dense(), &reference);
+        let error = difference(&sequential.to_dense().unwrap(), &reference);
         assert!(error <= tolerance, "d = {d}: {error:e} > {tolerance:e}");
         for b in [1, 3, 16, 40] {
-            let error = difference(&blocked(&root, &Mixed, x, &y, b).to_dense(), &reference);
+            let error = difference(&blocked(&root, &Mixed, x, &y, b).to_dense().unwrap(), &reference);
             assert!(error <= tolerance, "d = {d}, b = {b}: {error:e} > {tolerance:e}");
         }
         // The same sites at once.
         let slopes = infos.iter().map(|info| info.site.natural_slope(info.projection.mean)).collect();
         let sites = Sites::new(slopes, infos.iter().map(|info| info.site.curvature).collect()).unwrap();
         let built = SquareRootGaussian::from_sites(&root, x, &sites, Par::Seq).unwrap();
-        let error = difference(&built.to_dense(), &reference);
+        let error = difference(&built.to_dense().unwrap(), &reference);
         assert!(error <= tolerance, "d = {d}, from sites: {error:e} > {tolerance:e}");
     }
 }
@@ -173,9 +173,9 @@ fn sites_in_many_blocks_are_those_of_the_filter() {
     let rule = Implicit(BernoulliLogit(Mixture8));
     filter::run(&mut filtered, &rule, x, &y, |_, _, info| sites.push(info)).unwrap();
     let built = SquareRootGaussian::from_sites(&root, x, &sites, Par::Seq).unwrap();
-    let filtered = filtered.to_dense();
-    let tolerance = 8.0 * n as f64 * f64::EPSILON * condition(&filtered) * condition(&root.to_dense());
-    assert!(difference(&built.to_dense(), &filtered) <= tolerance);
+    let filtered = filtered.to_dense().unwrap();
+    let tolerance = 8.0 * n as f64 * f64::EPSILON * condition(&filtered) * condition(&root.to_dense().unwrap());
+    assert!(difference(&built.to_dense().unwrap(), &filtered) <= tolerance);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn flat_priors_cost_the_root_of_the_condition_number() {
             let expected = sigma0 * sigma0 * (v[0] * v[0] + v[1] * v[1]);
             let error = (belief.predict(&across).unwrap().variance / expected - 1.0).abs();
             assert!(error <= tolerance, "{form}, σ₀ = {sigma0:e}: {error:e}");
-            assert!(belief.to_dense().mean().iter().all(|m| m.is_finite()));
+            assert!(belief.to_dense().unwrap().mean().iter().all(|m| m.is_finite()));
         }
     }
 }

@@ -3,7 +3,7 @@
 use vi_core::quadrature::Quadrature;
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianExpectation, GaussianLikelihood, Implicit,
-    Likelihood, Linearised, MirrorProx, Mixture8, MomentMatching, QuadraticBound, Robust, SiteRule, Weighted,
+    Likelihood, Linearised, MirrorProx, Mixture8, MomentMatching, PerRow, QuadraticBound, Robust, SiteRule, Weighted,
     WeightedRule, Weighting, block, filter,
 };
 use vi_linalg::faer::Par;
@@ -12,6 +12,11 @@ use crate::common::{difference, labels, prior, rng, rows, view};
 
 const POINTS: [(f64, f64, f64); 5] =
     [(0.3, 1.7, 1.0), (-2.0, 0.4, 1.0), (4.0, 9.0, 0.0), (0.0, 25.0, 1.0), (-6.0, 1e-3, 0.0)];
+
+/// The rule for each weight.
+fn weighted<'a, R>(rule: &'a R, weights: &[f64]) -> Vec<Weighted<&'a R>> {
+    weights.iter().map(|weight| Weighted::new(rule, *weight).unwrap()).collect()
+}
 
 fn close(a: f64, b: f64, relative: f64) -> bool {
     (a - b).abs() <= relative * a.abs().max(b.abs())
@@ -87,12 +92,12 @@ fn weight_two_is_two_observations_of_a_linear_model() {
         assert!(difference(&belief, &twice) < 1e-10);
     };
     let (x, y) = (view(&x, d), &y[..]);
-    check(&|b| filter::run_weighted(b, &Explicit(noise), x, y, &weights, |_, _, _| {}).unwrap());
-    check(&|b| filter::run_weighted(b, &Implicit(noise), x, y, &weights, |_, _, _| {}).unwrap());
-    check(&|b| filter::run_weighted(b, &MirrorProx(noise), x, y, &weights, |_, _, _| {}).unwrap());
-    check(&|b| filter::run_weighted(b, &MomentMatching(noise), x, y, &weights, |_, _, _| {}).unwrap());
+    check(&|b| filter::run(b, &PerRow(&weighted(&Explicit(noise), &weights)), x, y, |_, _, _| {}).unwrap());
+    check(&|b| filter::run(b, &PerRow(&weighted(&Implicit(noise), &weights)), x, y, |_, _, _| {}).unwrap());
+    check(&|b| filter::run(b, &PerRow(&weighted(&MirrorProx(noise), &weights)), x, y, |_, _, _| {}).unwrap());
+    check(&|b| filter::run(b, &PerRow(&weighted(&MomentMatching(noise), &weights)), x, y, |_, _, _| {}).unwrap());
     check(&|b| {
-        filter::run_weighted(b, &Linearised::extended_kalman(noise), x, y, &weights, |_, _, _| {}).unwrap();
+        filter::run(b, &PerRow(&weighted(&Linearised::extended_kalman(noise), &weights)), x, y, |_, _, _| {}).unwrap();
     });
 }
 
@@ -105,8 +110,8 @@ fn weights_one_and_zero_are_the_run_and_nothing_to_the_bit() {
     let rule = Implicit(BernoulliLogit(Mixture8));
     let (mut plain, mut ones, mut zeros) = (start.clone(), start.clone(), start.clone());
     filter::run(&mut plain, &rule, view(&x, d), &y, |_, _, _| {}).unwrap();
-    filter::run_weighted(&mut ones, &rule, view(&x, d), &y, &[1.0; 9], |_, _, _| {}).unwrap();
-    filter::run_weighted(&mut zeros, &rule, view(&x, d), &y, &[0.0; 9], |_, _, _| {}).unwrap();
+    filter::run(&mut ones, &PerRow(&weighted(&rule, &[1.0; 9])), view(&x, d), &y, |_, _, _| {}).unwrap();
+    filter::run(&mut zeros, &PerRow(&weighted(&rule, &[0.0; 9])), view(&x, d), &y, |_, _, _| {}).unwrap();
     assert_eq!(plain.mean(), ones.mean());
     assert_eq!(plain.covariance(), ones.covariance());
     assert_eq!(start.mean(), zeros.mean());
@@ -122,9 +127,18 @@ fn blocks_take_weights_as_single_steps_do() {
     let start = prior(d, 2.0, &mut rng);
     for rule in [QuadraticBound::Once, QuadraticBound::Optimal] {
         let (mut one, mut many) = (start.clone(), start.clone());
-        filter::run_weighted(&mut one, &rule, view(&x, d), &y, &weights, |_, _, _| {}).unwrap();
+        filter::run(&mut one, &PerRow(&weighted(&rule, &weights)), view(&x, d), &y, |_, _, _| {}).unwrap();
         let mut scratch = block::BlockScratch::new(&many, block::BlockSettings::new(16).unwrap());
-        block::run_weighted(&mut many, &rule, view(&x, d), &y, &weights, &mut scratch, Par::Seq, |_, _, _| {}).unwrap();
+        block::run(
+            &mut many,
+            &PerRow(&weighted(&rule, &weights)),
+            view(&x, d),
+            &y,
+            &mut scratch,
+            Par::Seq,
+            |_, _, _| {},
+        )
+        .unwrap();
         assert!(difference(&one, &many) < 1e-12); // 16·n·ε·κ of the belief, κ near 10
     }
 }
@@ -146,18 +160,18 @@ fn bad_weights_are_named_and_change_nothing() {
     let rule = Implicit(BernoulliLogit(Mixture8));
     let start = prior(2, 1.0, &mut rng(1));
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
-        let mut belief = start.clone();
-        let error = filter::run_weighted(&mut belief, &rule, view(&x, 2), &y, &[1.0, bad], |_, _, _| {}).unwrap_err();
-        let Error::Row { row: 1, source } = error else { panic!("{error}") };
-        assert!(matches!(*source, Error::Setting { name: "weight", .. }));
-        assert_eq!((belief.mean(), belief.covariance()), (start.mean(), start.covariance()));
         assert!(matches!(rule.weighted_site(bad, 0.0, 1.0, 1.0), Err(Error::Setting { name: "weight", .. })));
-        assert!(matches!(Weighted::new(BernoulliLogit(Mixture8), bad), Err(Error::Setting { .. })));
+        assert!(matches!(Weighted::new(BernoulliLogit(Mixture8), bad), Err(Error::Setting { name: "weight", .. })));
+        assert!(matches!(Weighted::new(&rule, bad), Err(Error::Setting { name: "weight", .. })));
         assert!(matches!(Weighting::mahalanobis(bad), Err(Error::Setting { name: "c", .. })));
     }
     let mut belief = start.clone();
-    let error = filter::run_weighted(&mut belief, &rule, view(&x, 2), &y, &[1.0], |_, _, _| {}).unwrap_err();
-    assert_eq!(error, Error::Dimension { argument: "weights", expected: 2, found: 1 });
+    let one = weighted(&rule, &[1.0]);
+    let error = filter::run(&mut belief, &PerRow(&one), view(&x, 2), &y, |_, _, _| {}).unwrap_err();
+    assert_eq!(error, Error::Dimension { argument: "rules", expected: 2, found: 1 });
+    let error = filter::run(&mut belief, &PerRow(&weighted(&rule, &[1.0; 2])), view(&x, 2), &[1.0, 0.5], |_, _, _| {});
+    assert!(matches!(error, Err(Error::Row { row: 1, .. })));
+    assert_eq!((belief.mean(), belief.covariance()), (start.mean(), start.covariance()));
     assert!(matches!(Weighting::threshold(0.0), Err(Error::Setting { .. })));
 }
 

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use rand::Rng;
 use vi_core::merge::Pull;
-use vi_core::{Belief, Error, Health, Projection, Row};
+use vi_core::{Belief, DenseGaussian, Error, GaussianBelief, Health, Projection, Row, check};
+use vi_linalg::faer::Mat;
 
 use super::belief::{AnyAnchor, AnyBelief, AnyStep, BeliefKind, BeliefWire};
 
@@ -44,7 +45,7 @@ impl Apart {
 
     /// What is believed of a row over all weights: means and variances of the parts add.
     pub(super) fn project(&self, x: Row<'_>) -> Result<Projection, Error> {
-        let columns = self.parts.first().map_or(1, Belief::dim).max(1);
+        let columns = self.columns();
         let mut entries: Vec<(Vec<usize>, Vec<f64>)> = vec![Default::default(); self.parts.len()];
         x.for_each(|j, value| {
             if let Some((positions, values)) = entries.get_mut(j / columns)
@@ -69,9 +70,9 @@ impl Apart {
     }
 
     /// On an error the parts are as they were.
-    pub(super) fn return_towards(&mut self, prior: &AnyAnchor, lambda: f64) -> Result<(), Error> {
+    pub(super) fn towards(&mut self, prior: &AnyAnchor, lambda: f64) -> Result<(), Error> {
         let mut parts = self.parts.clone();
-        parts.iter_mut().try_for_each(|part| part.return_towards(prior, lambda))?;
+        parts.iter_mut().try_for_each(|part| part.towards(prior, lambda))?;
         *self = Self::of(parts);
         Ok(())
     }
@@ -99,17 +100,34 @@ impl Apart {
         worst
     }
 
-    pub(super) fn precision_form(&self, v: &[f64]) -> Result<f64, Error> {
-        let mut total = 0.0;
-        for (part, v) in self.parts.iter().zip(v.chunks(v.len() / self.parts.len())) {
-            total += part.precision_form(v)?;
-        }
-        Ok(total)
+    /// Weights of each part.
+    fn columns(&self) -> usize {
+        self.parts.first().map_or(1, Belief::dim).max(1)
+    }
+
+    pub(super) fn quadratic_form(&self, v: &[f64]) -> Result<f64, Error> {
+        check::length("v", self.dim(), v.len())?;
+        self.parts.iter().zip(v.chunks(self.columns())).map(|(part, v)| part.quadratic_form(v)).sum()
     }
 
     pub(super) fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
-        let columns = deviation.len() / self.parts.len();
-        self.parts.iter().zip(deviation.chunks_mut(columns)).try_for_each(|(part, to)| part.draw_deviation(to, rng))
+        check::length("theta", self.dim(), deviation.len())?;
+        let parts = deviation.chunks_mut(self.columns());
+        self.parts.iter().zip(parts).try_for_each(|(part, to)| part.draw_deviation(to, rng))
+    }
+
+    pub(super) fn log_det(&self) -> Result<f64, Error> {
+        self.parts.iter().map(GaussianBelief::log_det).sum()
+    }
+
+    /// The covariances of the parts along the diagonal.
+    pub(super) fn to_dense(&self) -> Result<DenseGaussian, Error> {
+        let (d, columns) = (self.dim(), self.columns());
+        let mut covariance = Mat::zeros(d, d);
+        for (c, part) in self.parts.iter().enumerate() {
+            covariance.as_mut().submatrix_mut(c * columns, c * columns, columns, columns).copy_from(part.to_dense()?.covariance());
+        }
+        DenseGaussian::new(self.mean(), covariance.as_ref())
     }
 
     pub(super) fn to_wire(&self) -> Result<Vec<BeliefWire>, Error> {
@@ -127,7 +145,7 @@ impl Apart {
             if matches!(part, AnyBelief::Apart(_)) {
                 return Err(Error::Unsupported { operation: "parts of parts", belief: "one for each class" });
             }
-            vi_core::check::length("weights of a part", columns, part.dim())?;
+            check::length("weights of a part", columns, part.dim())?;
         }
         Ok(Self::of(parts))
     }

@@ -1,18 +1,16 @@
 //! The beliefs a front-door model can keep, behind one type.
 
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::filter::{self, StepInfo};
 use vi_core::merge::{Part, Pull, pull};
 use vi_core::{
-    Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forget, Health,
-    LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Site, SiteRule,
+    Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forget, GaussianBelief,
+    Health, LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Site, SiteRule,
     SquareRootGaussian,
 };
 use vi_linalg::faer::{MatRef, Par};
-use vi_linalg::kernels::axpy;
 
 use super::apart::Apart;
 
@@ -147,14 +145,32 @@ impl Belief for AnyBelief {
     }
 }
 
+impl GaussianBelief for AnyBelief {
+    fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
+        each!(self, belief => belief.draw_deviation(deviation, rng))
+    }
+
+    fn quadratic_form(&self, v: &[f64]) -> Result<f64, Error> {
+        each!(self, belief => belief.quadratic_form(v))
+    }
+
+    fn log_det(&self) -> Result<f64, Error> {
+        each!(self, belief => belief.log_det())
+    }
+
+    fn to_dense(&self) -> Result<DenseGaussian, Error> {
+        each!(self, belief => belief.to_dense())
+    }
+}
+
 impl AnyBelief {
     /// `N(0, diag(variances))`, `variances` positive.
     pub(super) fn prior(kind: BeliefKind, variances: &[f64]) -> Result<Self, Error> {
         let mean = vec![0.0; variances.len()];
         let diagonal = DiagonalGaussian::new(&mean, variances)?;
         Ok(match kind {
-            BeliefKind::Full => Self::Full(diagonal.to_dense()),
-            BeliefKind::SquareRoot => Self::SquareRoot(SquareRootGaussian::from_dense(&diagonal.to_dense())?),
+            BeliefKind::Full => Self::Full(diagonal.to_dense()?),
+            BeliefKind::SquareRoot => Self::SquareRoot(SquareRootGaussian::from_dense(&diagonal.to_dense()?)?),
             BeliefKind::LowRank { rank } => {
                 Self::LowRank(Box::new(LowRankGaussian::new(&mean, variances, LowRankSettings::blocked(rank)?)?))
             }
@@ -213,14 +229,22 @@ impl AnyBelief {
     }
 
     /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ` likewise. On an error the belief is as it was.
-    pub(super) fn return_towards(&mut self, anchor: &AnyAnchor, lambda: f64) -> Result<(), Error> {
+    pub(super) fn towards(&mut self, anchor: &AnyAnchor, lambda: f64) -> Result<(), Error> {
         match (self, anchor) {
-            (Self::Full(belief), AnyAnchor::Root(prior)) => belief.return_towards(prior, lambda),
-            (Self::SquareRoot(belief), AnyAnchor::Root(prior)) => belief.return_towards(prior, lambda),
-            (Self::LowRank(belief), AnyAnchor::LowRank(prior)) => belief.return_towards(prior, lambda),
+            (Self::Full(belief), AnyAnchor::Root(prior)) => belief.towards(prior, lambda),
+            (Self::SquareRoot(belief), AnyAnchor::Root(prior)) => belief.towards(prior, lambda),
+            (Self::LowRank(belief), AnyAnchor::LowRank(prior)) => belief.towards(prior, lambda),
             (Self::Diagonal(belief), AnyAnchor::Own) => belief.return_to_start(lambda),
-            (Self::Apart(belief), prior) => belief.return_towards(prior, lambda),
+            (Self::Apart(belief), prior) => belief.towards(prior, lambda),
             _ => Err(other_kind()),
+        }
+    }
+
+    /// The same belief with its full covariance, if it keeps one in whatever form.
+    pub(super) fn full(&self) -> Result<Option<DenseGaussian>, Error> {
+        match self {
+            Self::Full(_) | Self::SquareRoot(_) => self.to_dense().map(Some),
+            Self::LowRank(_) | Self::Diagonal(_) | Self::Apart(_) => Ok(None),
         }
     }
 
@@ -279,61 +303,7 @@ impl AnyBelief {
 
     /// How it stands numerically.
     pub(super) fn health(&self) -> Health {
-        match self {
-            Self::Full(belief) => belief.health(),
-            Self::SquareRoot(belief) => belief.health(),
-            Self::LowRank(belief) => belief.health(),
-            Self::Diagonal(belief) => belief.health(),
-            Self::Apart(belief) => belief.health(),
-        }
-    }
-
-    /// `vᵀΛv` under the precision `Λ = P⁻¹`.
-    pub(super) fn precision_form(&self, v: &[f64]) -> Result<f64, Error> {
-        match self {
-            Self::Full(belief) => Ok(belief.cholesky()?.quadratic_form_inverse(v)?),
-            Self::SquareRoot(belief) => {
-                let root = belief.root();
-                Ok((0..v.len()).map(|j| (j..v.len()).map(|i| root[(i, j)] * v[i]).sum::<f64>().powi(2)).sum())
-            }
-            Self::LowRank(belief) => {
-                let mut projected = (**belief).clone();
-                projected.flush(Par::Seq)?;
-                let product = projected.precision().mul(MatRef::from_column_major_slice(v, v.len(), 1), Par::Seq)?;
-                Ok(product.col(0).iter().zip(v).map(|(p, v)| p * v).sum())
-            }
-            Self::Diagonal(belief) => belief.quadratic_form(v),
-            Self::Apart(belief) => belief.precision_form(v),
-        }
-    }
-
-    /// A draw of `θ − μ`, `θ ~ N(μ, P)`, into `deviation`.
-    pub(super) fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
-        match self {
-            Self::Full(belief) => {
-                let z: Vec<f64> = deviation.iter().map(|_| StandardNormal.sample(rng)).collect();
-                let factor = belief.cholesky()?;
-                for (i, to) in deviation.iter_mut().enumerate() {
-                    *to = (0..=i).map(|j| factor.factor()[(i, j)] * z[j]).sum();
-                }
-            }
-            Self::SquareRoot(belief) => {
-                belief.draw(deviation, rng)?;
-                axpy(deviation, -1.0, belief.mean());
-            }
-            Self::LowRank(belief) => {
-                let draw = belief.draw(1, rng, Par::Seq)?;
-                for ((to, theta), mean) in deviation.iter_mut().zip(draw.col(0).iter()).zip(belief.mean()) {
-                    *to = theta - mean;
-                }
-            }
-            Self::Diagonal(belief) => {
-                belief.draw(deviation, rng)?;
-                axpy(deviation, -1.0, belief.mean());
-            }
-            Self::Apart(belief) => belief.draw_deviation(deviation, rng)?,
-        }
-        Ok(())
+        each!(self, belief => belief.health())
     }
 
     pub(super) fn to_wire(&self) -> Result<BeliefWire, Error> {

@@ -21,7 +21,7 @@ pub(super) use stored::EngineWire;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-use vi_core::{Belief, Error, Row};
+use vi_core::{Belief, Error, GaussianBelief, Row, Rows};
 
 use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
@@ -32,7 +32,7 @@ use super::belief::AnyBelief;
 use super::design::{Design, Standardise};
 use super::info::Diagnosis;
 use super::observation::Observation;
-use super::row::{OwnedRow, Rows, check_row};
+use super::row::{OwnedRow, check_row, split, split_all};
 use super::settings::OnlineSettings;
 use crate::ModelError;
 use crate::marginal::{log_sum_exp, pick};
@@ -177,10 +177,20 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
+    /// The checked rows one by one; `memory` is for those that do not lie in one piece.
+    pub(super) fn rows<'m, 'a: 'm>(
+        &self,
+        rows: Rows<'a>,
+        memory: &'m mut Vec<f64>,
+    ) -> Result<Vec<Row<'m>>, ModelError> {
+        split_all(rows, self.design.inputs, memory).map_err(|error| self.named(error))
+    }
+
     /// Many rows, as if one by one. On an error the model is as it was before the first.
     pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
         self.check_learns()?;
-        let rows = rows.checked(observed.len(), self.design.inputs).map_err(|error| self.named(error))?;
+        let mut memory = Vec::new();
+        let rows = split(rows, observed.len(), self.design.inputs, &mut memory).map_err(|error| self.named(error))?;
         for (i, observed) in observed.iter().enumerate() {
             self.family.check_observation(observed).map_err(|error| error.at_row(i))?;
         }

@@ -74,7 +74,8 @@ impl<F: GlmFamily> OnlineGlm<F> {
         rows: impl Into<Rows<'a>>,
         at: &[Observation],
     ) -> Result<Vec<LabelPredicted<F::Likelihood>>, ModelError> {
-        let rows = rows.into().split(self.engine.design.inputs)?;
+        let mut memory = Vec::new();
+        let rows = self.engine.rows(rows.into(), &mut memory)?;
         check::length("observations", rows.len(), at.len())?;
         rows.into_iter().zip(at).map(|(row, at)| self.predict(row, *at)).collect()
     }

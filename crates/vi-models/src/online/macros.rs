@@ -191,8 +191,8 @@ macro_rules! predicts_batches {
             /// # Errors
             /// Those of `predict`, told of the row.
             pub fn predict_batch<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<$predicted>, ModelError> {
-                let rows = rows.into().split(self.engine.design.inputs)?;
-                rows.into_iter().map(|row| self.predict(row)).collect()
+                let mut memory = Vec::new();
+                self.engine.rows(rows.into(), &mut memory)?.into_iter().map(|row| self.predict(row)).collect()
             }
         }
     };

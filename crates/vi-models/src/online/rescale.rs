@@ -96,7 +96,7 @@ impl Spectrum {
             }
             return Ok(Some(all));
         }
-        let Some(dense) = full(belief) else { return Ok(None) };
+        let Some(dense) = belief.full()? else { return Ok(None) };
         let positions: Vec<usize> = weights.positions().collect();
         let covariance = dense.covariance();
         let d = positions.len();
@@ -138,14 +138,6 @@ impl Spectrum {
     }
 }
 
-fn full(belief: &AnyBelief) -> Option<DenseGaussian> {
-    match belief {
-        AnyBelief::Full(belief) => Some(belief.clone()),
-        AnyBelief::SquareRoot(belief) => Some(belief.to_dense()),
-        AnyBelief::LowRank(_) | AnyBelief::Diagonal(_) | AnyBelief::Apart(_) => None,
-    }
-}
-
 /// The belief had its prior scale been `to` and not `from`. Cost about `3d³` flops; none for a belief that keeps no full covariance.
 ///
 /// # Errors
@@ -162,7 +154,7 @@ pub(super) fn rescaled(
             belief.parts.iter().map(|part| rescaled(part, one, from, to)).collect::<Result<_, _>>()?;
         return Ok(parts.map(|parts| AnyBelief::Apart(Box::new(Apart::of(parts)))));
     }
-    let Some(dense) = full(belief) else { return Ok(None) };
+    let Some(dense) = belief.full()? else { return Ok(None) };
     let delta = (to * to).recip() - (from * from).recip();
     let mut precision = dense.cholesky()?.inverse();
     let mut natural = dense.mean().to_vec();

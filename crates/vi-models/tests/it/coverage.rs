@@ -8,8 +8,8 @@ use rand_distr::{Distribution, Poisson as PoissonDraw};
 use vi_core::batch::{self, BatchSettings};
 use vi_core::special::{normal_cdf, sigmoid};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, DiagonalGaussian, Explicit, GaussianExpectation, GaussianLikelihood, Implicit,
-    LowRankGaussian, LowRankSettings, Mixture8, MomentMatching, QuadraticBound, filter,
+    BernoulliLogit, DenseGaussian, DiagonalGaussian, Explicit, GaussianBelief, GaussianExpectation, GaussianLikelihood,
+    Implicit, LowRankGaussian, LowRankSettings, Mixture8, MomentMatching, QuadraticBound, filter,
 };
 use vi_linalg::faer::{Mat, Par};
 use vi_models::likelihood::{BernoulliProbit, Poisson};
@@ -238,10 +238,10 @@ fn bounds_diagonals_and_low_ranks_hold_less() {
         }
         let mut belief = DiagonalGaussian::isotropic(&mean, 1.0).unwrap();
         filter::run(&mut belief, &Implicit(logit), x, &data.y, |_, _, _| {}).unwrap();
-        diagonal.add(&belief.to_dense(), &data.theta, &data.next);
+        diagonal.add(&belief.to_dense().unwrap(), &data.theta, &data.next);
         let mut belief = LowRankGaussian::isotropic(&mean, 1.0, LowRankSettings::blocked(1).unwrap()).unwrap();
         belief.run(&Implicit(logit), x, &data.y, Par::Seq, |_, _, _| {}).unwrap();
-        low.add(&belief.to_dense(Par::Seq).unwrap(), &data.theta, &data.next);
+        low.add(&belief.to_dense().unwrap(), &data.theta, &data.next);
     }
     for (name, tally) in [
         ("full covariance", full),

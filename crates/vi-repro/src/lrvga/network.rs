@@ -63,7 +63,7 @@ impl Network {
 impl Classifier for Network {
     fn predict(&mut self, rows: &[&[f64]]) -> Result<Vec<Vec<f64>>, ReproError> {
         let fail = |e| computation("prediction", &e);
-        let draws = self.belief.draw(PREDICTION_DRAWS, &mut self.rng, Par::Seq).map_err(fail)?;
+        let draws = self.belief.draws(PREDICTION_DRAWS, &mut self.rng, Par::Seq).map_err(fail)?;
         let (map, family) = (self.model.map(), self.model.family());
         let mut probabilities = vec![vec![0.0; family.classes()]; rows.len()];
         let mut eta = vec![0.0; map.outputs()];

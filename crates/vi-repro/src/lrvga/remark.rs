@@ -1,8 +1,8 @@
 //! Remark 1: what a low latent dimension does to the uncertainty, and what process noise does about it.
 
 use vi_core::{
-    AdaptiveFading, Belief, DenseGaussian, Explicit, GaussianLikelihood, Kalman, LowRankGaussian, LowRankSettings,
-    MeanMoves, filter,
+    AdaptiveFading, Belief, DenseGaussian, Explicit, GaussianBelief, GaussianLikelihood, Kalman, LowRankGaussian,
+    LowRankSettings, MeanMoves, filter,
 };
 use vi_data::synthetic::{LinearData, LinearSettings, Normalisation};
 use vi_linalg::faer::Par;
@@ -81,7 +81,7 @@ impl Way {
             }
             fading.observe(&belief.step(&rule, x, y, Par::Seq).map_err(fail)?);
         }
-        belief.to_dense(Par::Seq).map_err(fail)
+        belief.to_dense().map_err(fail)
     }
 }
 

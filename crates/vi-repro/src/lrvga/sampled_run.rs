@@ -4,8 +4,8 @@ use rand_chacha::ChaCha8Rng;
 use vi_core::low_rank::{SweepSettings, sweep};
 use vi_core::nonlinear::{self, LinearMap, NonlinearModel, NonlinearSettings, Sampling, Scalar, Scheme};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, GlmPosterior, Implicit, LowRankGaussian, LowRankSettings, MeanMoves, MirrorProx,
-    MirrorProxPrinted, Mixture8, SiteRule, SkipCovariance, batch, filter,
+    BernoulliLogit, DenseGaussian, GaussianBelief, GlmPosterior, Implicit, LowRankGaussian, LowRankSettings, MeanMoves,
+    MirrorProx, MirrorProxPrinted, Mixture8, SiteRule, SkipCovariance, batch, filter,
 };
 use vi_data::Dataset;
 use vi_linalg::faer::{MatRef, Par};
@@ -106,7 +106,7 @@ impl Problem<'_> {
     }
 
     fn kl(&self, belief: &LowRankGaussian) -> Result<f64, ReproError> {
-        self.dense_kl(&belief.to_dense(Par::Seq).map_err(|e| computation("dense form", &e))?)
+        self.dense_kl(&belief.to_dense().map_err(|e| computation("dense form", &e))?)
     }
 
     fn judged(&self, seen: &[LowRankGaussian]) -> Result<Vec<f64>, ReproError> {

@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_core::low_rank::{SweepSettings, sweep};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Explicit, GaussianExpectation, GaussianLikelihood, GlmPosterior, Implicit,
-    LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, SiteRule, batch, divergence, filter,
+    BernoulliLogit, DenseGaussian, Explicit, GaussianBelief, GaussianExpectation, GaussianLikelihood, GlmPosterior,
+    Implicit, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, SiteRule, batch, divergence, filter,
 };
 use vi_data::Dataset;
 use vi_data::synthetic::{LinearSettings, Normalisation, TwoClassesSettings};
@@ -79,8 +79,7 @@ impl<L: GaussianExpectation> Problem<'_, L> {
         let (x, y) = (self.data.x(), self.data.y());
         let marks: Vec<usize> = (0..y.len()).filter(|t| (t + 1) % (y.len() / 30).max(1) == 0).collect();
         let (mean, variances) = (vec![0.0; D], vec![self.sigma0 * self.sigma0; D]);
-        let judged =
-            |belief: &LowRankGaussian| kl(&belief.to_dense(Par::Seq).map_err(|e| computation("dense form", &e))?);
+        let judged = |belief: &LowRankGaussian| kl(&belief.to_dense().map_err(|e| computation("dense form", &e))?);
         let mut all = Vec::new();
         for rank in RANKS {
             let moves = match self.start {

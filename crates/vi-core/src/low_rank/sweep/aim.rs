@@ -8,6 +8,7 @@ use crate::Error;
 use crate::low_rank::em::{self, Floor, Target};
 use crate::low_rank::kernels::Factor;
 use crate::low_rank::{LowRankGaussian, LowRankSettings};
+use crate::rows::CheckedRows;
 
 /// `T = Ψ_T + W_T W_Tᵀ + XᵀH_T X`.
 pub(super) struct Aim<'a> {
@@ -42,7 +43,7 @@ impl<'a> Aim<'a> {
         let psi = self.own.psi();
         let diagonal = LowRank::diagonal_only(psi, p)?;
         let mut start = LowRankGaussian::from_parts(vec![0.0; psi.len()], diagonal, LowRankSettings::blocked(p)?)?;
-        SweepRows::Dense(self.own.w().transpose()).push(&mut start, |_| 1.0, self.par)?;
+        SweepRows(CheckedRows::Dense(self.own.w().transpose())).push(&mut start, |_| 1.0, self.par)?;
         // A row of negative curvature takes away, which is no direction to start with; the EM steps see it.
         self.rows.push(&mut start, |t| self.weights[t].max(0.0), self.par)?;
         start.flush(self.par)?;

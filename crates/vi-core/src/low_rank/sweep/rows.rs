@@ -6,72 +6,36 @@ use vi_linalg::kernels::{axpy, dot};
 use vi_linalg::tiles::Tiling;
 
 use crate::belief::Projection;
-use crate::filter::check_rows;
 use crate::low_rank::LowRankGaussian;
 use crate::low_rank::columns::{Columns, Part};
 use crate::low_rank::kernels::{Factor, Tile, row_dot, scale_row};
 use crate::low_rank::space::solve_lower;
-use crate::sparse::check_sparse_rows;
-use crate::{Error, Site, SiteRule, SparseRow};
+use crate::rows::CheckedRows;
+use crate::{Error, Site, SiteRule};
 
 /// Rows seen at a time.
 const ROWS: usize = 1024;
 /// Sparse rows for a thread at a time.
 const SPARSE_ROWS: usize = 64;
 
-/// The rows of [`sweep()`](super::sweep()): both kinds give the same posterior, to rounding.
+/// Checked rows, and what sweeps ask of them: both kinds give the same posterior, to rounding.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum SweepRows<'a> {
-    /// `n × d`.
-    Dense(MatRef<'a, f64>),
-    /// `n` rows of length `d`.
-    Sparse(&'a [SparseRow<'a>]),
-}
-
-impl<'a> From<MatRef<'a, f64>> for SweepRows<'a> {
-    fn from(x: MatRef<'a, f64>) -> Self {
-        Self::Dense(x)
-    }
-}
-
-impl<'a> From<&'a [SparseRow<'a>]> for SweepRows<'a> {
-    fn from(rows: &'a [SparseRow<'a>]) -> Self {
-        Self::Sparse(rows)
-    }
-}
+pub(super) struct SweepRows<'a>(pub(super) CheckedRows<'a>);
 
 impl<'a> SweepRows<'a> {
-    /// `n`.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Dense(x) => x.nrows(),
-            Self::Sparse(rows) => rows.len(),
-        }
-    }
-
     pub(super) fn columns(&self) -> Columns<'a> {
-        match *self {
-            Self::Dense(x) => Columns::Dense(x),
-            Self::Sparse(rows) => Columns::Listed(rows),
-        }
-    }
-
-    /// # Errors
-    /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`] or [`Error::Dimension`].
-    pub(super) fn check(&self, d: usize, y: &[f64]) -> Result<(), Error> {
-        match self {
-            Self::Dense(x) => check_rows(d, *x, y),
-            Self::Sparse(rows) => check_sparse_rows(d, rows, y),
+        match self.0 {
+            CheckedRows::Dense(x) => Columns::Dense(x),
+            CheckedRows::Sparse(rows) => Columns::Sparse(rows),
         }
     }
 
     /// `Xv`.
     pub(super) fn along(&self, v: &[f64], par: Par) -> Vec<f64> {
-        let n = self.len();
+        let n = self.0.len();
         let mut out = vec![0.0; n];
-        match *self {
-            Self::Dense(x) => {
+        match self.0 {
+            CheckedRows::Dense(x) => {
                 out = Tiling::for_width(n).fold(
                     v,
                     par,
@@ -85,13 +49,13 @@ impl<'a> SweepRows<'a> {
                     |left, right| axpy(left, 1.0, &right),
                 );
             }
-            Self::Sparse(rows) => Tiling::of_height(SPARSE_ROWS).for_each(
-                (rows, out.as_mut_slice()),
+            CheckedRows::Sparse(rows) => Tiling::of_height(SPARSE_ROWS).for_each(
+                out.as_mut_slice(),
                 par,
                 || (),
-                |(), _, (rows, out)| {
-                    for (out, row) in out.iter_mut().zip(rows) {
-                        *out = row.entries().map(|(i, value)| value * v[i]).sum();
+                |(), first, out| {
+                    for (t, out) in out.iter_mut().enumerate() {
+                        rows.row(first + t).for_each(|i, value| *out += value * v[i]);
                     }
                 },
             ),
@@ -101,8 +65,8 @@ impl<'a> SweepRows<'a> {
 
     /// `out ← out + Xᵀu`.
     pub(super) fn add_combination(&self, out: &mut [f64], u: &[f64], par: Par) {
-        match *self {
-            Self::Dense(x) => Tiling::for_width(u.len()).for_each(
+        match self.0 {
+            CheckedRows::Dense(x) => Tiling::for_width(u.len()).for_each(
                 out,
                 par,
                 || (),
@@ -113,9 +77,9 @@ impl<'a> SweepRows<'a> {
                     matmul(out, Accum::Add, x.subcols(first, r).transpose(), u, 1.0, Par::Seq);
                 },
             ),
-            Self::Sparse(rows) => {
-                for (row, u) in rows.iter().zip(u) {
-                    row.entries().for_each(|(i, value)| out[i] += u * value);
+            CheckedRows::Sparse(rows) => {
+                for (t, u) in u.iter().enumerate() {
+                    rows.row(t).for_each(|i, value| out[i] += u * value);
                 }
             }
         }
@@ -131,17 +95,19 @@ impl<'a> SweepRows<'a> {
         par: Par,
         mut seen: impl FnMut(usize, Projection) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let n = self.len();
+        let n = self.0.len();
         for first in (0..n).step_by(ROWS) {
             let count = ROWS.min(n - first);
-            let projections = match self {
-                Self::Dense(x) => q.project_rows(x.subrows(first, count), par),
-                Self::Sparse(rows) => Tiling::of_height(SPARSE_ROWS / 8).fold(
-                    &rows[first..first + count],
+            let projections = match self.0 {
+                CheckedRows::Dense(x) => q.project_rows(x.subrows(first, count), par),
+                CheckedRows::Sparse(rows) => Tiling::of_height(SPARSE_ROWS / 8).fold(
+                    &rows.starts[first..first + count],
                     par,
                     || (),
                     Vec::new,
-                    |out, (), _, rows| out.extend(rows.iter().map(|row| q.predict_sparse(*row))),
+                    |out, (), at, part| {
+                        out.extend((0..part.len()).map(|t| q.predict(rows.row(first + at + t), Par::Seq)));
+                    },
                     Extend::extend,
                 ),
             };
@@ -158,8 +124,8 @@ impl<'a> SweepRows<'a> {
     /// As [`LowRankGaussian::step`]; the belief is then spoiled.
     pub(super) fn push(&self, belief: &mut LowRankGaussian, h: impl Fn(usize) -> f64, par: Par) -> Result<(), Error> {
         let site = |t| Site { slope: 0.0, curvature: h(t) };
-        match self {
-            Self::Dense(x) => {
+        match self.0 {
+            CheckedRows::Dense(x) => {
                 let mut first = 0;
                 while first < x.nrows() {
                     let k = belief.room().min(x.nrows() - first);
@@ -167,9 +133,9 @@ impl<'a> SweepRows<'a> {
                     first += k;
                 }
             }
-            Self::Sparse(rows) => {
-                for (t, row) in rows.iter().enumerate() {
-                    belief.step_sparse(&Known(site(t)), *row, 0.0, par)?;
+            CheckedRows::Sparse(rows) => {
+                for t in 0..rows.len() {
+                    belief.step(&Known(site(t)), rows.row(t), 0.0, par)?;
                 }
             }
         }

@@ -56,7 +56,7 @@ pub(super) fn forget<F: Family>(
             *anchor = prior.ok().map(|prior| (scale, prior));
         }
         match anchor {
-            Some((_, prior)) if member.belief.return_towards(prior, lambda).is_ok() => {
+            Some((_, prior)) if member.belief.towards(prior, lambda).is_ok() => {
                 family.forget(&mut member.state, lambda);
             }
             _ => held += 1,

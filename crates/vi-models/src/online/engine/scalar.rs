@@ -436,7 +436,7 @@ fn score<F: ScalarFamily>(
         return Ok(0.0);
     }
     family.check_step(observed, seen)?;
-    let likelihood = rule.likelihood().likelihood();
+    let likelihood = rule.likelihood().inner();
     let score = match rule.log_normaliser() {
         // A weight is inside the integral, where the score has it outside.
         Some(log_normaliser) if observed.weight == 1.0 => log_normaliser,

@@ -1,7 +1,7 @@
 //! Posteriors of shards brought together.
 
 use vi_core::merge::{Part, Pull};
-use vi_core::{Belief, Error};
+use vi_core::{Belief, Error, GaussianBelief};
 
 use super::family::Family;
 use super::place::{moved, normalise};
@@ -116,10 +116,10 @@ fn check_pulls<S>(members: &[Member<S>], pulls: &[Pull]) -> Result<(), Error> {
 
 /// `Σ_k μ_kᵀΛ_kμ_k − μᵀΛμ = Σ_k (μ_k−μ)ᵀΛ_k(μ_k−μ) − (K−1)·μᵀΛ₀μ`, for `Λ = Λ₀ + Σ(Λ_k−Λ₀)`, `Λμ = ΣΛ_kμ_k`.
 fn spread(prior: &AnyBelief, parts: &[&AnyBelief], mean: &[f64]) -> Result<f64, Error> {
-    let mut total = -((parts.len() - 1) as f64) * prior.precision_form(mean)?;
+    let mut total = -((parts.len() - 1) as f64) * prior.quadratic_form(mean)?;
     for part in parts {
         let deviation: Vec<f64> = part.mean().iter().zip(mean).map(|(a, b)| a - b).collect();
-        total += part.precision_form(&deviation)?;
+        total += part.quadratic_form(&deviation)?;
     }
     Ok(total)
 }

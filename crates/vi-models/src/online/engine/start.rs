@@ -4,7 +4,7 @@
 //! best Gaussian of all of them, found anew whenever their number has grown by half; from there one pass loses next to nothing
 //! (valid intervals from such a start: arXiv 2604.27442).
 
-use vi_core::{DenseGaussian, Error};
+use vi_core::Error;
 use vi_linalg::faer::Mat;
 
 use super::drift::{Drift, spread};
@@ -216,12 +216,8 @@ impl<F: Family> Engine<F> {
             let AnyBelief::Full(prior) = self.family.prior(&settings, member.prior_scale, design.columns())? else {
                 return Ok(None);
             };
-            let start: DenseGaussian = match &member.belief {
-                _ if anew => prior.clone(),
-                AnyBelief::Full(belief) => belief.clone(),
-                AnyBelief::SquareRoot(belief) => belief.to_dense(),
-                _ => return Ok(None),
-            };
+            let start = if anew { Some(prior.clone()) } else { member.belief.full()? };
+            let Some(start) = start else { return Ok(None) };
             let Some((belief, state, evidence)) = self.family.fit(&prior, &start, x.as_ref(), &observed)? else {
                 return Ok(None);
             };
