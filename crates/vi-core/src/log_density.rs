@@ -84,6 +84,21 @@ pub trait LogDensity {
     }
 }
 
+/// Takes the rows of `points` (`n × d`) by slabs of at most `step`, each with its values and, where there are any, its gradients: for targets that
+/// see many points at once and want what they keep of them to stay in the cache.
+pub fn by_slabs(
+    (points, step): (MatRef<'_, f64>, usize),
+    values: &mut [f64],
+    mut gradients: Option<MatMut<'_, f64>>,
+    mut slab: impl FnMut(MatRef<'_, f64>, &mut [f64], Option<MatMut<'_, f64>>),
+) {
+    for (k, values) in values.chunks_mut(step.max(1)).enumerate() {
+        let (first, count) = (k * step.max(1), values.len());
+        let gradients = gradients.as_mut().map(|gradients| gradients.as_mut().subrows_mut(first, count));
+        slab(points.subrows(first, count), values, gradients);
+    }
+}
+
 fn copy_row(points: MatRef<'_, f64>, i: usize, theta: &mut [f64]) {
     for (j, value) in theta.iter_mut().enumerate() {
         *value = points[(i, j)];

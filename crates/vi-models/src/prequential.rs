@@ -1,8 +1,7 @@
 //! Predict, then learn: every observation of a stream scored before it is used.
 
 use vi_core::expectation::LogisticExpectation;
-use vi_core::{Belief, Error, GaussianExpectation, Likelihoods, Projection, SiteRules, filter};
-use vi_linalg::faer::MatRef;
+use vi_core::{Error, Forget, GaussianExpectation, Learner, Likelihoods, Projection, Rows, SiteRules};
 
 use crate::ModelError;
 
@@ -38,43 +37,37 @@ impl Prequential {
     }
 }
 
-/// Runs a filter over the rows of `x` (`n × d`) with labels `y`, in order, and scores each label by `likelihood` under the
-/// belief that has not seen it yet. Both are one for all rows, or one for each ([`PerRow`](vi_core::PerRow)).
+/// Takes a learner over the rows `x` (`n` of length `d`) with labels `y`, in order, and keeps how it saw each before it learned it, and what that lost.
 ///
-/// Rule and likelihood are separate: all rules can be scored by the same exact predictive probability, whatever
-/// approximation they learn with. Cost that of [`filter::run`] and one expectation per observation.
+/// Rule and likelihood of a learner are separate: all rules can be scored by the same exact predictive probability, whatever
+/// approximation they learn with. Cost that of [`Learner::run`].
 ///
 /// # Errors
-/// Those of [`filter::run`], and `Row` with `Label` for a label outside `likelihood`'s support; `belief` is then as it was.
+/// Those of [`Learner::run`]; the learner is then as it was.
 ///
 /// ```
-/// use vi_core::{BernoulliLogit, DenseGaussian, Exact, Implicit, Mixture8};
+/// use vi_core::{BernoulliLogit, DenseGaussian, Exact, Implicit, Learner, Mixture8};
 /// use vi_linalg::faer::mat;
 /// use vi_models::prequential;
 ///
 /// let x = mat![[1.0, 2.0], [1.0, -1.0], [1.0, 1.5], [1.0, -2.0]];
 /// let y = [1.0, 0.0, 1.0, 0.0];
-/// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 2.0)?;
-/// let rule = Implicit(BernoulliLogit(Mixture8));
-/// let record = prequential::run(&mut belief, &rule, &BernoulliLogit(Exact), x.as_ref(), &y)?;
+/// let prior = DenseGaussian::isotropic(&[0.0, 0.0], 2.0)?;
+/// let mut learner = Learner::new(prior, Implicit(BernoulliLogit(Mixture8)), BernoulliLogit(Exact));
+/// let record = prequential::run(&mut learner, &x, &y)?;
 /// assert!((record.log_losses[0] - f64::ln(2.0)).abs() < 1e-12); // nothing learnt yet
 /// assert!(record.log_losses[3] < 0.5);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
-pub fn run<B: Belief + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>>(
-    belief: &mut B,
-    rule: &R,
-    likelihood: &L,
-    x: MatRef<'_, f64>,
+pub fn run<'a, B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>>(
+    learner: &mut Learner<B, R, L>,
+    x: impl Into<Rows<'a>>,
     y: &[f64],
 ) -> Result<Prequential, ModelError> {
-    likelihood.check_labels(y)?;
     let mut record = Prequential { projections: Vec::with_capacity(y.len()), log_losses: Vec::with_capacity(y.len()) };
-    filter::run(belief, rule, x, y, |t, _, info| {
-        let seen = info.projection;
-        record.projections.push(seen);
-        let log_density = likelihood.likelihood_of(t).log_predictive(y[t], seen.mean, seen.variance);
-        record.log_losses.push(-log_density);
+    learner.run(x, y, |_, _, scored| {
+        record.projections.push(scored.step.projection);
+        record.log_losses.push(-scored.log_density);
     })?;
     Ok(record)
 }

@@ -1,6 +1,6 @@
 //! Posteriors of generalised linear models.
 
-use vi_core::{Belief, DenseGaussian, Error, Likelihood};
+use vi_core::{Belief, DenseGaussian, Error, Likelihood, by_slabs};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::{Cholesky, kernels};
@@ -174,24 +174,20 @@ impl<L: Likelihood> LogDensity for GlmTarget<L> {
     }
 
     fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
-        let step = self.slab_len();
-        for (k, values) in values.chunks_mut(step).enumerate() {
-            self.slab(points.subrows(k * step, values.len()), values, None);
-        }
+        by_slabs((points, self.slab_len()), values, None, |points, values, gradients| {
+            self.slab(points, values, gradients)
+        });
     }
 
     fn log_densities_and_gradients(
         &self,
         points: MatRef<'_, f64>,
         values: &mut [f64],
-        mut gradients: MatMut<'_, f64>,
+        gradients: MatMut<'_, f64>,
     ) -> bool {
-        let step = self.slab_len();
-        for (k, values) in values.chunks_mut(step).enumerate() {
-            let points = points.subrows(k * step, values.len());
-            let gradients = gradients.as_mut().subrows_mut(k * step, values.len());
-            self.slab(points, values, Some(gradients));
-        }
+        by_slabs((points, self.slab_len()), values, Some(gradients), |points, values, gradients| {
+            self.slab(points, values, gradients);
+        });
         true
     }
 }

@@ -3,10 +3,10 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_core::evidence::{Candidate, compare, prequential_log_evidence};
+use vi_core::evidence::compare;
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Explicit, Forgetting, GaussianExpectation, GaussianLikelihood,
-    Implicit, Mixture8, filter,
+    Implicit, Learner, Mixture8, PerRow, filter,
 };
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef};
@@ -14,11 +14,11 @@ use vi_linalg::faer::{Mat, MatRef};
 use crate::bad_input::bits;
 use crate::common::{condition, labels, prior, rng, rows, view};
 
-type Linear = Candidate<DenseGaussian, Explicit<GaussianLikelihood>, GaussianLikelihood>;
+type Linear = Learner<DenseGaussian, Explicit<GaussianLikelihood>, GaussianLikelihood>;
 
 fn linear(belief: &DenseGaussian, noise_variance: f64, forgetting: Forgetting<DenseGaussian>) -> Linear {
     let likelihood = GaussianLikelihood::new(noise_variance).unwrap();
-    Candidate { belief: belief.clone(), rule: Explicit(likelihood), likelihood, forgetting }
+    Learner::new(belief.clone(), Explicit(likelihood), likelihood).with_forgetting(forgetting)
 }
 
 /// `log N(y | Xμ₀, C)` with `C_st = x_sᵀ(P₀ + min(s,t)·Q)x_t + σ²[s = t]`, counting from 1, and the condition of `C`.
@@ -50,10 +50,9 @@ fn for_linear_models_it_is_the_log_evidence() {
     let start = prior(d, 2.0, &mut rng);
     let (x, y) = (rows(n, d, &mut rng), rows(n, 1, &mut rng));
     for q in [[0.0; 3], [0.2, 0.0, 0.7]] {
-        let stream = linear(&start, noise, Forgetting::noise(&q).unwrap());
-        let log_p =
-            prequential_log_evidence(&start, &stream.rule, &stream.likelihood, &stream.forgetting, view(&x, d), &y)
-                .unwrap();
+        let mut stream = linear(&start, noise, Forgetting::noise(&q).unwrap());
+        let log_p = stream.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+        assert_eq!(log_p, stream.evidence);
         let (exact, kappa) = exact_log_evidence(&start, &q, noise, view(&x, d), &y);
         // n terms, each with the rounding of a solve against C or P.
         let tolerance = 4.0 * n as f64 * f64::EPSILON * kappa.max(condition(&start)) * exact.abs();
@@ -70,8 +69,9 @@ fn each_term_is_taken_under_the_belief_before() {
     let (x, y) = (rows(n, d, &mut rng), labels(n, &mut rng));
     let (likelihood, lambda) = (BernoulliLogit(Mixture8), 0.9);
     let forgetting = Forgetting::fading(lambda).unwrap();
-    let log_p =
-        prequential_log_evidence(&start, &Implicit(likelihood), &likelihood, &forgetting, view(&x, d), &y).unwrap();
+    let mut stream = Learner::new(start.clone(), Implicit(likelihood), likelihood).with_forgetting(forgetting.clone());
+    stream.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+    let log_p = stream.evidence;
     let (mut belief, mut scratch, mut expected) = (start.clone(), filter::Scratch::default(), 0.0);
     for t in 0..n {
         let row = &x[t * d..(t + 1) * d];
@@ -154,7 +154,7 @@ fn evidence_finds_the_noise_and_the_prior_scale() {
 }
 
 #[test]
-fn a_bank_is_its_candidates_one_by_one() {
+fn a_bank_is_its_learners_one_by_one() {
     let mut rng = rng(75);
     let (n, d) = (25, 3);
     let start = prior(d, 2.0, &mut rng);
@@ -166,10 +166,10 @@ fn a_bank_is_its_candidates_one_by_one() {
         linear(&start, 2.0, Forgetting::towards(&start, 0.9).unwrap()),
     ];
     let scores = compare(&bank, view(&x, d), &y).unwrap();
-    for (candidate, score) in bank.iter().zip(&scores) {
-        let mut alone = candidate.clone();
+    for (learner, score) in bank.iter().zip(&scores) {
+        let mut alone = learner.clone();
         assert_eq!(&alone.run(view(&x, d), &y, |_, _, _| {}), score);
-        assert_eq!(bits(&candidate.belief), bits(&start));
+        assert_eq!(bits(&learner.belief), bits(&start));
         assert_eq!(score.is_err(), bits(&alone.belief) == bits(&start));
     }
     assert!(scores[0].is_ok() && scores[2].is_ok());
@@ -199,8 +199,8 @@ fn bad_input_is_refused_at_the_door() {
     // The likelihood has its own say about labels.
     let logit = BernoulliLogit(Mixture8);
     let rule = Explicit(GaussianLikelihood::new(1.0).unwrap());
-    let none = Forgetting::none();
-    let error = prequential_log_evidence(&start, &rule, &logit, &none, view(&x, 2), &[1.0, 0.5]).unwrap_err();
+    let mut other = Learner::new(start.clone(), rule, logit);
+    let error = other.run(view(&x, 2), &[1.0, 0.5], |_, _, _| {}).unwrap_err();
     assert!(matches!(error, Error::Row { row: 1, source } if matches!(*source, Error::Label { label: 0.5, .. })));
 
     let empty: [Linear; 0] = [];
@@ -228,8 +228,46 @@ fn a_failed_step_undoes_its_forgetting() {
     let start = prior(2, 1.0, &mut rng(77));
     let likelihood = GaussianLikelihood::new(1.0).unwrap();
     let forgetting = Forgetting::fading(0.5).unwrap();
-    let mut stream = Candidate { belief: start.clone(), rule: Improper, likelihood, forgetting };
+    let mut stream = Learner::new(start.clone(), Improper, likelihood).with_forgetting(forgetting);
     let error = stream.step(&[1.0, 0.3], 0.0, &mut filter::Scratch::default()).unwrap_err();
     assert!(matches!(error, Error::ImproperSite { .. }));
     assert_eq!(bits(&stream.belief), bits(&start));
+}
+
+#[test]
+fn a_learner_forgets_predicts_and_scores_as_it_says() {
+    let mut rng = rng(78);
+    let (n, d) = (12, 3);
+    let start = prior(d, 2.0, &mut rng);
+    let (x, y) = (rows(n, d, &mut rng), rows(n, 1, &mut rng));
+    let noises: Vec<GaussianLikelihood> = (0..n).map(|t| GaussianLikelihood::new(0.2 + t as f64).unwrap()).collect();
+    let rules: Vec<_> = noises.iter().map(|noise| Explicit(*noise)).collect();
+    for forgetting in [
+        Forgetting::none(),
+        Forgetting::fading(0.8).unwrap(),
+        Forgetting::towards(&start, 0.8).unwrap(),
+        Forgetting::noise(&[0.1, 0.0, 0.3]).unwrap(),
+    ] {
+        let mut whole =
+            Learner::new(start.clone(), PerRow(&rules), PerRow(&noises)).with_forgetting(forgetting.clone());
+        let gained = whole.run(view(&x, d), &y, |_, _, _| {}).unwrap();
+        // One row at a time, each with its own rule.
+        let (mut belief, mut evidence) = (start.clone(), 0.0);
+        for t in 0..n {
+            let row = &x[t * d..(t + 1) * d];
+            let mut one = Learner::new(belief, rules[t], noises[t]).with_forgetting(forgetting.clone());
+            let seen = one.predict(row).unwrap();
+            let scored = one.step(row, y[t], &mut filter::Scratch::default()).unwrap();
+            assert_eq!(scored.step.projection, seen);
+            assert_eq!(scored.log_density, noises[t].log_predictive(y[t], seen.mean, seen.variance));
+            assert_eq!(one.evidence, scored.log_density);
+            (belief, evidence) = (one.belief, evidence + scored.log_density);
+        }
+        assert_eq!(bits(&whole.belief), bits(&belief));
+        assert_eq!((whole.evidence, gained), (evidence, evidence));
+    }
+    let short = Learner::new(start.clone(), PerRow(&rules[..2]), PerRow(&noises)).run(view(&x, d), &y, |_, _, _| {});
+    assert!(matches!(short, Err(Error::Dimension { argument: "rules", expected: 12, found: 2 })));
+    let short = Learner::new(start, PerRow(&rules), PerRow(&noises[..2])).run(view(&x, d), &y, |_, _, _| {});
+    assert!(matches!(short, Err(Error::Dimension { argument: "likelihoods", expected: 12, found: 2 })));
 }

@@ -1,8 +1,7 @@
 //! Forgetting against closed forms, and as identities at the ends of its settings.
 
-use vi_core::evidence::Candidate;
 use vi_core::theorems::NaturalParameters;
-use vi_core::{Belief, DenseGaussian, Error, Explicit, Forget, Forgetting, GaussianLikelihood, filter};
+use vi_core::{Belief, DenseGaussian, Error, Explicit, Forget, Forgetting, GaussianLikelihood, Learner, filter};
 use vi_linalg::faer::mat;
 
 use crate::bad_input::bits;
@@ -14,10 +13,10 @@ fn kalman(noise_variance: f64) -> Explicit<GaussianLikelihood> {
 
 fn candidate(belief: &DenseGaussian, forgetting: Forgetting<DenseGaussian>) -> LinearStream {
     let rule = kalman(0.7);
-    Candidate { belief: belief.clone(), rule, likelihood: rule.0, forgetting }
+    Learner::new(belief.clone(), rule, rule.0).with_forgetting(forgetting)
 }
 
-type LinearStream = Candidate<DenseGaussian, Explicit<GaussianLikelihood>, GaussianLikelihood>;
+type LinearStream = Learner<DenseGaussian, Explicit<GaussianLikelihood>, GaussianLikelihood>;
 
 /// Least squares with weight `weight(t)` on observation `t` and `prior_weight` on the prior.
 fn weighted(
@@ -154,7 +153,7 @@ fn a_stream_may_be_cut_anywhere() {
         let mut rest = 0.0;
         let mut scratch = filter::Scratch::default();
         for t in 11..30 {
-            rest += parts.step(&x[t * d..(t + 1) * d], y[t], &mut scratch).unwrap();
+            rest += parts.step(&x[t * d..(t + 1) * d], y[t], &mut scratch).unwrap().log_density;
         }
         assert_eq!(bits(&parts.belief), bits(&whole.belief));
         // The same 30 numbers, added in another order.

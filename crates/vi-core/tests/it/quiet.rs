@@ -1,9 +1,8 @@
 //! Inputs that fall silent while everything fades: the belief stays one that rows can be learned by.
 
 use proptest::prelude::*;
-use vi_core::evidence::Candidate;
 use vi_core::{
-    Belief, DenseGaussian, DiagonalGaussian, Explicit, Forget, Forgetting, GaussianBelief, GaussianLikelihood,
+    Belief, DenseGaussian, DiagonalGaussian, Explicit, Forget, Forgetting, GaussianBelief, GaussianLikelihood, Learner,
     LowRankGaussian, LowRankSettings, SquareRootGaussian, filter,
 };
 
@@ -12,7 +11,7 @@ use vi_core::{
 fn learn<B: Forget + Clone>(start: B, lambda: f64, n: usize) -> usize {
     let noise = GaussianLikelihood::new(1.0).unwrap();
     let forgetting = Forgetting::fading(lambda).unwrap();
-    let mut stream = Candidate { belief: start, rule: Explicit(noise), likelihood: noise, forgetting };
+    let mut stream = Learner::new(start, Explicit(noise), noise).with_forgetting(forgetting);
     let mut held = 0;
     let mut scratch = filter::Scratch::default();
     for t in 0..n {
@@ -20,7 +19,8 @@ fn learn<B: Forget + Clone>(start: B, lambda: f64, n: usize) -> usize {
         let x = [1.0 + 0.5 * (t as f64).sin(), second, 0.0];
         let y = 2.0 * x[0] - x[1];
         let before = stream.belief.clone();
-        let score = stream.step(&x, y, &mut scratch).unwrap_or_else(|error| panic!("row {t}: {error}"));
+        let scored = stream.step(&x, y, &mut scratch).unwrap_or_else(|error| panic!("row {t}: {error}"));
+        let score = scored.log_density;
         assert!(score.is_finite(), "row {t}");
         let mut again = before;
         held += usize::from(!stream.forgetting.apply(&mut again).unwrap());

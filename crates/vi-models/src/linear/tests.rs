@@ -47,15 +47,15 @@ fn equals_the_kalman_filter_and_its_predictive_densities() {
     let noise = GaussianLikelihood::new(0.3).unwrap();
     for (d, n) in [(1, 1), (1, 40), (5, 3), (5, 5), (20, 100), (40, 7), (17, 16)] {
         let (prior, x, y) = problem(d, n);
-        let mut belief = prior.clone();
         let kalman: Kalman = Explicit(noise);
-        let record = prequential::run(&mut belief, &kalman, &noise, x.as_ref(), &y).unwrap();
+        let mut learner = vi_core::Learner::new(prior.clone(), kalman, noise);
+        let record = prequential::run(&mut learner, x.as_ref(), &y).unwrap();
         let fitted = fit(&prior, noise, x.as_ref(), &y).unwrap();
         // n steps, each rounding by ε times what it works on: prior variances up to 5, means up to ‖x‖‖y‖-ish,
         // and κ(P₀⁻¹ + XᵀX/σ²) up to about 3(n+d)/σ².
         let condition = 3.0 * (n + d) as f64 / 0.3;
         let tolerance = f64::EPSILON * condition * 10.0 * (n as f64).sqrt();
-        assert!(max_difference(&fitted.belief, &belief) < tolerance, "d = {d}, n = {n}");
+        assert!(max_difference(&fitted.belief, &learner.belief) < tolerance, "d = {d}, n = {n}");
         let size = record.log_losses.iter().map(|loss| loss.abs()).sum::<f64>();
         assert!((fitted.log_evidence - record.log_evidence()).abs() < tolerance * size, "d = {d}, n = {n}");
     }

@@ -5,7 +5,7 @@ mod rows;
 
 use std::sync::Arc;
 
-use vi_core::{Belief, DenseGaussian, Error, LogDensity};
+use vi_core::{Belief, DenseGaussian, Error, LogDensity, by_slabs};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 
@@ -200,24 +200,20 @@ impl LogDensity for Posterior {
     }
 
     fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
-        let step = self.slab_len();
-        for (k, values) in values.chunks_mut(step).enumerate() {
-            self.slab(points.subrows(k * step, values.len()), values, None);
-        }
+        by_slabs((points, self.slab_len()), values, None, |points, values, gradients| {
+            self.slab(points, values, gradients)
+        });
     }
 
     fn log_densities_and_gradients(
         &self,
         points: MatRef<'_, f64>,
         values: &mut [f64],
-        mut gradients: MatMut<'_, f64>,
+        gradients: MatMut<'_, f64>,
     ) -> bool {
-        let step = self.slab_len();
-        for (k, values) in values.chunks_mut(step).enumerate() {
-            let points = points.subrows(k * step, values.len());
-            let gradients = gradients.as_mut().subrows_mut(k * step, values.len());
-            self.slab(points, values, Some(gradients));
-        }
+        by_slabs((points, self.slab_len()), values, Some(gradients), |points, values, gradients| {
+            self.slab(points, values, gradients);
+        });
         true
     }
 }

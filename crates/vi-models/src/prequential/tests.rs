@@ -1,6 +1,6 @@
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, Implicit, Linearised, Mixture8,
-    ProbitApproximation,
+    Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, Implicit, Linearised, Mixture8,
+    ProbitApproximation, filter,
 };
 use vi_linalg::faer::{Mat, mat};
 
@@ -16,8 +16,8 @@ fn scores_the_belief_of_the_moment_before() {
     let (x, y) = stream();
     let prior = DenseGaussian::isotropic(&[0.3, -0.2], 2.0).unwrap();
     let rule = Implicit(BernoulliLogit(ProbitApproximation));
-    let mut belief = prior.clone();
-    let record = run(&mut belief, &rule, &BernoulliLogit(Exact), x.as_ref(), &y).unwrap();
+    let mut learner = Learner::new(prior.clone(), rule, BernoulliLogit(Exact));
+    let record = run(&mut learner, x.as_ref(), &y).unwrap();
     let (mut by_hand, mut scratch) = (prior, filter::Scratch::default());
     for t in 0..5 {
         let row = [x[(t, 0)], x[(t, 1)]];
@@ -27,15 +27,15 @@ fn scores_the_belief_of_the_moment_before() {
         assert_eq!(record.log_losses[t], loss);
         filter::step(&mut by_hand, &rule, &row, y[t], &mut scratch).unwrap();
     }
-    assert_eq!(belief.mean(), by_hand.mean());
+    assert_eq!(learner.belief.mean(), by_hand.mean());
 }
 
 #[test]
 fn losses_are_those_of_the_probabilities() {
     let (x, y) = stream();
-    let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 3.0).unwrap();
+    let prior = DenseGaussian::isotropic(&[0.0, 0.0], 3.0).unwrap();
     let rule = Linearised::extended_kalman(BernoulliLogit(Mixture8));
-    let record = run(&mut belief, &rule, &BernoulliLogit(Exact), x.as_ref(), &y).unwrap();
+    let record = run(&mut Learner::new(prior, rule, BernoulliLogit(Exact)), x.as_ref(), &y).unwrap();
     let losses = metrics::log_losses(&record.probabilities(&Exact), &y).unwrap();
     for (from_log, from_probability) in record.log_losses.iter().zip(&losses) {
         // log(1 − p) near p = 0.9 enlarges p's 1e-14 tenfold.
@@ -53,8 +53,7 @@ fn a_linear_stream_adds_up_to_its_evidence() {
     let (x, y) = stream();
     let noise = GaussianLikelihood::new(0.5).unwrap();
     let prior = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
-    let mut belief = prior.clone();
-    let record = run(&mut belief, &Explicit(noise), &noise, x.as_ref(), &y).unwrap();
+    let record = run(&mut Learner::new(prior.clone(), Explicit(noise), noise), x.as_ref(), &y).unwrap();
     let batch = linear::fit(&prior, noise, x.as_ref(), &y).unwrap();
     // Five densities; κ below 1 + ‖X‖²/σ², about 30.
     assert!((record.log_evidence() - batch.log_evidence).abs() < 5.0 * 30.0 * f64::EPSILON * batch.log_evidence.abs());
@@ -63,18 +62,22 @@ fn a_linear_stream_adds_up_to_its_evidence() {
 #[test]
 fn bad_input_leaves_the_belief_alone() {
     let (x, mut y) = stream();
-    let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
+    let prior = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
     let noise = GaussianLikelihood::new(0.5).unwrap();
     y[3] = 0.5;
     // The rule would take the label, the score cannot.
-    let error = run(&mut belief, &Explicit(noise), &BernoulliLogit(Exact), x.as_ref(), &y).unwrap_err();
+    let mut classes = Learner::new(prior.clone(), Explicit(noise), BernoulliLogit(Exact));
+    let error = run(&mut classes, x.as_ref(), &y).unwrap_err();
     assert!(matches!(error, ModelError::Core(Error::Row { row: 3, .. })), "{error}");
-    let short = run(&mut belief, &Explicit(noise), &noise, x.as_ref(), &y[..4]).unwrap_err();
+    let mut learner = Learner::new(prior, Explicit(noise), noise);
+    let short = run(&mut learner, x.as_ref(), &y[..4]).unwrap_err();
     assert_eq!(short, Error::Dimension { argument: "y", expected: 5, found: 4 }.into());
-    let empty = run(&mut belief, &Explicit(noise), &noise, Mat::zeros(0, 2).as_ref(), &[]).unwrap_err();
+    let empty = run(&mut learner, Mat::zeros(0, 2).as_ref(), &[]).unwrap_err();
     assert_eq!(empty, Error::Empty { argument: "x" }.into());
-    assert_eq!(belief.mean(), [0.0, 0.0]);
-    assert_eq!(belief.covariance(), Mat::<f64>::identity(2, 2));
+    for belief in [classes.belief, learner.belief] {
+        assert_eq!(belief.mean(), [0.0, 0.0]);
+        assert_eq!(belief.covariance(), Mat::<f64>::identity(2, 2));
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use vi_core::{BernoulliLogit, DenseGaussian, Exact, GaussianExpectation, Implicit, Mixture8, Projection, batch};
+use vi_core::{
+    BernoulliLogit, DenseGaussian, Exact, GaussianExpectation, Implicit, Learner, Mixture8, Projection, batch,
+};
 use vi_data::Dataset;
 use vi_linalg::faer::{MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
@@ -97,13 +99,14 @@ fn prior(d: usize) -> Result<DenseGaussian, ModelError> {
 }
 
 fn streamed(model: Model, data: &Dataset) -> Result<Vec<f64>, ModelError> {
-    let mut belief = prior(data.d())?;
+    let prior = prior(data.d())?;
     if model == RvgaLogit {
-        let rule = Implicit(BernoulliLogit(Mixture8));
-        let record = prequential::run(&mut belief, &rule, &BernoulliLogit(Exact), data.x(), data.y())?;
+        let mut learner = Learner::new(prior, Implicit(BernoulliLogit(Mixture8)), BernoulliLogit(Exact));
+        let record = prequential::run(&mut learner, data.x(), data.y())?;
         return Ok(record.probabilities(&Exact));
     }
-    let record = prequential::run(&mut belief, &Implicit(BernoulliProbit), &BernoulliProbit, data.x(), data.y())?;
+    let mut learner = Learner::new(prior, Implicit(BernoulliProbit), BernoulliProbit);
+    let record = prequential::run(&mut learner, data.x(), data.y())?;
     let of_one = |seen: &Projection| BernoulliProbit.log_predictive(1.0, seen.mean, seen.variance).exp();
     Ok(record.projections.iter().map(of_one).collect())
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use vi_core::special::softplus;
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, Implicit, Linearised, ProbitApproximation, QuadraticBound,
-    SiteRule,
+    Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, Implicit, Learner, Linearised, ProbitApproximation,
+    QuadraticBound, SiteRule,
 };
 use vi_data::Dataset;
 use vi_models::metrics::{Binning, CalibrationBin, accuracy, brier_score, expected_calibration_error};
@@ -42,16 +42,20 @@ struct Pass {
 
 impl Pass {
     fn new(method: Method, prior: &DenseGaussian, data: &Dataset) -> Result<Self, ReproError> {
-        fn go<R: SiteRule>(rule: &R, belief: &mut DenseGaussian, data: &Dataset) -> Result<Prequential, ModelError> {
-            prequential::run(belief, rule, &BernoulliLogit(Exact), data.x(), data.y())
+        fn go<R: SiteRule>(
+            rule: R,
+            prior: &DenseGaussian,
+            data: &Dataset,
+        ) -> Result<(Prequential, DenseGaussian), ModelError> {
+            let mut learner = Learner::new(prior.clone(), rule, BernoulliLogit(Exact));
+            Ok((prequential::run(&mut learner, data.x(), data.y())?, learner.belief))
         }
         let logit = BernoulliLogit(ProbitApproximation);
-        let mut belief = prior.clone();
-        let record = match method {
-            Method::RvgaExplicit => go(&Explicit(logit), &mut belief, data),
-            Method::Ekf => go(&Linearised::extended_kalman(logit), &mut belief, data),
-            Method::Qkf => go(&QuadraticBound::Once, &mut belief, data),
-            _ => go(&Implicit(logit), &mut belief, data),
+        let (record, belief) = match method {
+            Method::RvgaExplicit => go(Explicit(logit), prior, data),
+            Method::Ekf => go(Linearised::extended_kalman(logit), prior, data),
+            Method::Qkf => go(QuadraticBound::Once, prior, data),
+            _ => go(Implicit(logit), prior, data),
         }
         .map_err(|e| computation(method.label(), &e))?;
         let kl = Posterior::new(prior, data)?.kl(&belief)?;

@@ -12,7 +12,7 @@ use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, Nonlinear
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
     Belief, BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, GaussianLikelihood, GlmPosterior, Implicit,
-    LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, filter, kalman,
+    Learner, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, filter, kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
@@ -263,7 +263,10 @@ fn models(entries: &mut Entries) {
         laplace::fit(prior, &logit, input.x(), &input.y, &LaplaceSettings::default())
     });
     entries.ask("prequential::run", Takes::Rows, (&prior, 2.0), bytes, |belief, input| {
-        prequential::run(belief, &LOGIT, &logit, input.x(), &input.y)
+        let mut learner = Learner::new(belief.clone(), LOGIT, logit);
+        let answer = prequential::run(&mut learner, input.x(), &input.y);
+        *belief = learner.belief;
+        answer
     });
     entries.ask("linear::fit", Takes::RowsOfNumbers, (&prior, 0.0), bytes, |prior, input| {
         linear::fit(prior, GaussianLikelihood::new(0.5).unwrap(), input.x(), &input.y)

@@ -57,7 +57,7 @@ impl Default for VbLinearSettings {
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "super::stored::StoredLinear")]
+#[serde(try_from = "super::stored::StoredNumber<VbLinearSettings, LinearFit>")]
 pub struct VbLinear {
     pub(super) settings: VbLinearSettings,
     pub(super) rows: usize,

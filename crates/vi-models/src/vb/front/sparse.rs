@@ -52,7 +52,7 @@ impl Default for VbSparseSettings {
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "super::stored::StoredSparse")]
+#[serde(try_from = "super::stored::StoredNumber<VbSparseSettings, SparseFit>")]
 pub struct VbSparse {
     pub(super) settings: VbSparseSettings,
     pub(super) rows: usize,

@@ -2,6 +2,7 @@
 
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
+use vi_core::Error;
 use vi_core::checkpoint::Seal;
 
 use super::scaling::Scaling;
@@ -9,57 +10,71 @@ use super::{FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSpa
 use crate::vb::{LinearFit, LogitFit, SparseFit};
 use crate::{ModelError, check};
 
+/// A model of numbers: what the linear fits keep, each with settings `S` and a fit `F` of its own.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StoredLinear {
+pub(super) struct StoredNumber<S, F> {
     seal: Seal,
-    settings: VbLinearSettings,
+    settings: S,
     rows: usize,
     scaling: Scaling,
     target: Scaling,
-    fit: LinearFit,
+    fit: F,
     info: FitInfo,
 }
 
-impl TryFrom<StoredLinear> for VbLinear {
+impl<S: Serialize, F: Serialize> StoredNumber<S, F> {
+    fn sealed(mut self) -> Result<Self, Error> {
+        self.seal = Seal::of(&self)?;
+        Ok(self)
+    }
+
+    /// The same without its seal, after a check of it and of all but the fit, which is of `columns` weights.
+    fn opened(mut self, columns: usize) -> Result<Self, ModelError> {
+        std::mem::take(&mut self.seal).check(&self)?;
+        self.scaling.check(columns)?;
+        self.target.check(1)?;
+        check::positive("rows", self.rows as f64)?;
+        Ok(self)
+    }
+}
+
+impl TryFrom<StoredNumber<VbLinearSettings, LinearFit>> for VbLinear {
     type Error = ModelError;
 
-    fn try_from(mut stored: StoredLinear) -> Result<Self, ModelError> {
-        std::mem::take(&mut stored.seal).check(&stored)?;
-        let StoredLinear { settings, rows, scaling, target, fit, info, .. } = stored;
-        let columns = fit.weights().dim();
-        scaling.check(columns)?;
-        target.check(1)?;
-        check::positive("rows", rows as f64)?;
+    fn try_from(stored: StoredNumber<VbLinearSettings, LinearFit>) -> Result<Self, ModelError> {
+        let columns = stored.fit.weights().dim();
+        let StoredNumber { settings, rows, scaling, target, fit, info, .. } = stored.opened(columns)?;
         check::length("shrinkage", if settings.ard { columns } else { 1 }, fit.shrinkage().len())?;
         Ok(Self { settings, rows, scaling, target, fit, info })
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StoredSparse {
-    seal: Seal,
-    settings: VbSparseSettings,
-    rows: usize,
-    scaling: Scaling,
-    target: Scaling,
-    fit: SparseFit,
-    info: FitInfo,
-}
-
-impl TryFrom<StoredSparse> for VbSparse {
+impl TryFrom<StoredNumber<VbSparseSettings, SparseFit>> for VbSparse {
     type Error = ModelError;
 
-    fn try_from(mut stored: StoredSparse) -> Result<Self, ModelError> {
-        std::mem::take(&mut stored.seal).check(&stored)?;
-        let StoredSparse { settings, rows, scaling, target, fit, info, .. } = stored;
-        scaling.check(fit.weights().dim())?;
-        target.check(1)?;
-        check::positive("rows", rows as f64)?;
+    fn try_from(stored: StoredNumber<VbSparseSettings, SparseFit>) -> Result<Self, ModelError> {
+        let columns = stored.fit.weights().dim();
+        let StoredNumber { settings, rows, scaling, target, fit, info, .. } = stored.opened(columns)?;
         Ok(Self { settings, rows, scaling, target, fit, info })
     }
 }
+
+/// Stores a model of numbers.
+macro_rules! stores_number {
+    ($model:ident) => {
+        impl Serialize for $model {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let Self { settings, rows, scaling, target, fit, info } = self.clone();
+                let stored = StoredNumber { seal: Seal::default(), settings, rows, scaling, target, fit, info };
+                stored.sealed().map_err(S::Error::custom)?.serialize(serializer)
+            }
+        }
+    };
+}
+
+stores_number!(VbLinear);
+stores_number!(VbSparse);
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,38 +99,6 @@ impl TryFrom<StoredLogit> for VbLogit {
             return Err(ModelError::Unlike { shard: 0, what: "fit and its settings" });
         }
         Ok(Self { settings, scaling, fit, info })
-    }
-}
-
-impl Serialize for VbLinear {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut stored = StoredLinear {
-            seal: Seal::default(),
-            settings: self.settings,
-            rows: self.rows,
-            scaling: self.scaling.clone(),
-            target: self.target.clone(),
-            fit: self.fit.clone(),
-            info: self.info.clone(),
-        };
-        stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
-        stored.serialize(serializer)
-    }
-}
-
-impl Serialize for VbSparse {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut stored = StoredSparse {
-            seal: Seal::default(),
-            settings: self.settings,
-            rows: self.rows,
-            scaling: self.scaling.clone(),
-            target: self.target.clone(),
-            fit: self.fit.clone(),
-            info: self.info.clone(),
-        };
-        stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
-        stored.serialize(serializer)
     }
 }
 
