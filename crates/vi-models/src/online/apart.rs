@@ -125,7 +125,10 @@ impl Apart {
         let (d, columns) = (self.dim(), self.columns());
         let mut covariance = Mat::zeros(d, d);
         for (c, part) in self.parts.iter().enumerate() {
-            covariance.as_mut().submatrix_mut(c * columns, c * columns, columns, columns).copy_from(part.to_dense()?.covariance());
+            covariance
+                .as_mut()
+                .submatrix_mut(c * columns, c * columns, columns, columns)
+                .copy_from(part.to_dense()?.covariance());
         }
         DenseGaussian::new(self.mean(), covariance.as_ref())
     }
