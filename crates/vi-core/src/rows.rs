@@ -1,6 +1,6 @@
 //! Many rows of inputs: dense, one after another or in a matrix of any layout, or compressed sparse rows.
 
-use vi_linalg::faer::{Mat, MatRef};
+use vi_linalg::faer::{Mat, MatRef, RowRef};
 
 use crate::check;
 use crate::{Error, Row};
@@ -117,7 +117,7 @@ impl<'a> Rows<'a> {
             (0..n).map(|t| Some(Row::Dense(matrix.row(t).try_as_row_major()?.as_slice()))).collect();
         Ok(in_place.unwrap_or_else(|| {
             memory.clear();
-            memory.extend(matrix.row_iter().flat_map(|row| row.iter()));
+            memory.extend(matrix.row_iter().flat_map(RowRef::iter));
             (0..n).map(|t| Row::Dense(&memory[t * d..(t + 1) * d])).collect()
         }))
     }
@@ -127,7 +127,7 @@ impl<'a> Rows<'a> {
         check::not_empty("x", n)?;
         let matrix = match self {
             Self::Dense(values) => {
-                check::length("x", n.checked_mul(d).unwrap_or(usize::MAX), values.len())?;
+                check::length("x", n.saturating_mul(d), values.len())?;
                 MatRef::from_row_major_slice(values, n, d)
             }
             Self::Matrix(matrix) => matrix,

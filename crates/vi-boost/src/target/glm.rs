@@ -175,7 +175,7 @@ impl<L: Likelihood> LogDensity for GlmTarget<L> {
 
     fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
         by_slabs((points, self.slab_len()), values, None, |points, values, gradients| {
-            self.slab(points, values, gradients)
+            self.slab(points, values, gradients);
         });
     }
 

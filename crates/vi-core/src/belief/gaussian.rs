@@ -73,7 +73,9 @@ pub trait GaussianBelief: Belief {
 /// Checks the length of `theta` and fills it with standard normal numbers.
 fn fill_standard<R: Rng + ?Sized>(d: usize, theta: &mut [f64], rng: &mut R) -> Result<(), Error> {
     check::length("theta", d, theta.len())?;
-    theta.iter_mut().for_each(|z| *z = StandardNormal.sample(rng));
+    for z in theta {
+        *z = StandardNormal.sample(rng);
+    }
     Ok(())
 }
 

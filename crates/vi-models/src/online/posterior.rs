@@ -201,7 +201,7 @@ impl LogDensity for Posterior {
 
     fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
         by_slabs((points, self.slab_len()), values, None, |points, values, gradients| {
-            self.slab(points, values, gradients)
+            self.slab(points, values, gradients);
         });
     }
 

@@ -1,0 +1,176 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+
+/// Models with honest uncertainty from files, in one pass, with nothing to tune.
+#[derive(Debug, Parser)]
+#[command(name = "rvi", version, about, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Learn a model from a file; every row is predicted before it is learned, so the scores are honest.
+    Fit(Fit),
+    /// Learn more rows into a stored model.
+    Update(Update),
+    /// Predict every row of a file, with an interval.
+    Predict(Predict),
+    /// Score a stored model on a file with known targets.
+    Evaluate(Evaluate),
+    /// Say what a stored model is and what it believes.
+    Inspect(Inspect),
+}
+
+/// What to read, and how.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct Input {
+    /// A file, or `-` for standard input: CSV or TSV (the delimiter is found), JSON lines, all also as gzip.
+    pub(crate) data: PathBuf,
+    /// The first line holds data; columns are then called x1, x2, …
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// What separates the fields (one character; `\t` for a tab) instead of what the first line suggests.
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) delimiter: Option<String>,
+    /// Leave out rows that cannot be read, and count them, instead of stopping at the first.
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Fit {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The column to predict.
+    #[arg(short, long, value_name = "COLUMN")]
+    pub(crate) target: String,
+    /// Where to store the model.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What the target is; by default its values tell.
+    #[arg(long, value_enum, default_value_t = Family::Auto)]
+    pub(crate) family: Family,
+    /// Columns to leave out.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Columns to take as text even though they hold numbers (codes, years).
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) text: Vec<String>,
+    /// The classes of the target, where the first rows do not show all of them; of two the second is the one whose probability is told.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) classes: Vec<String>,
+    /// Texts of more levels than this are hashed into as many columns.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..))]
+    pub(crate) levels: u16,
+    /// Records from which columns' kinds are taken.
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) sniff: u32,
+    /// What is forgotten: `nothing`, `learned` (the data tell how fast the world drifts), or a factor between 0 and 1 for each row.
+    #[arg(long, value_name = "HOW", default_value = "nothing")]
+    pub(crate) forget: String,
+    /// Store the model after every so many rows; run again with `--continue` it goes on from there.
+    #[arg(long, value_name = "ROWS", requires = "output")]
+    pub(crate) checkpoint: Option<u64>,
+    /// Go on with the stored model where it stopped in the same file.
+    #[arg(long = "continue", requires = "output")]
+    pub(crate) go_on: bool,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Update {
+    /// The stored model.
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where to store the result; by default where the model was.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Predict {
+    /// The stored model.
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where to write; by default to standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// How to write.
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    pub(crate) format: Format,
+    /// How much each interval holds.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
+    pub(crate) level: f64,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Evaluate {
+    /// The stored model.
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print the scores as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Inspect {
+    /// The stored model.
+    pub(crate) model: PathBuf,
+    /// Print the model card as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How many coefficients to print, the surest first.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+}
+
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Family {
+    /// 0 and 1 or two words: classes; more words: classes; numbers: a number.
+    Auto,
+    /// A number with noise of unknown size.
+    Number,
+    /// Two or more classes.
+    Classes,
+    /// A count: 0, 1, 2, …
+    Count,
+}
+
+/// How predictions are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Csv,
+    Jsonl,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("a share between 0 and 1, both excluded".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,88 @@
+//! `rvi fit` and `rvi update`: learn a file.
+
+use std::time::Instant;
+
+use csv::StringRecord;
+use vi_models::online::Memory;
+
+use crate::args::{Fit, Update};
+use crate::document::Document;
+use crate::error::CliError;
+use crate::learn::learn;
+use crate::model::Model;
+use crate::report::{self, Pass};
+use crate::schema::{InferSettings, infer};
+use crate::source::Source;
+use crate::target::Target;
+
+pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
+    let begun = Instant::now();
+    let mut source = Source::open(&args.input)?;
+    let (mut document, first) = match &args.output {
+        Some(path) if args.go_on && path.exists() => {
+            let document = Document::open(path)?;
+            let mut record = StringRecord::new();
+            while source.place().row < document.read && source.next(&mut record)? {}
+            (document, Vec::new())
+        }
+        _ => begin(args, &mut source)?,
+    };
+    let before = document.scores.rows;
+    learn(&mut document, &mut source, first, |document| match (&args.output, args.checkpoint) {
+        (Some(path), Some(every)) if document.read.is_multiple_of(every.max(1)) => document.save(path),
+        _ => Ok(()),
+    })?;
+    if let Some(path) = &args.output {
+        document.save(path)?;
+    }
+    let learned = document.scores.rows - before;
+    let pass = Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
+    report::fitted(&document, &pass, args.output.as_deref(), args.json)
+}
+
+/// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
+fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, StringRecord)>), CliError> {
+    let target = source.position(&args.target)?;
+    let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
+    let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
+    let mut first = Vec::new();
+    let mut record = StringRecord::new();
+    while first.len() < args.sniff as usize && source.next(&mut record)? {
+        first.push((source.place().row, record.clone()));
+    }
+    if first.is_empty() {
+        return Err(CliError::Empty { path: source.path().to_owned() });
+    }
+    let records: Vec<StringRecord> = first.iter().map(|(_, record)| record.clone()).collect();
+    let settings = InferSettings { target, ignore: &ignore, text: &text, levels: usize::from(args.levels) };
+    let schema = infer(source.columns(), &records, &settings)?;
+    let target = Target::infer(&args.target, target, &records, args.family, &args.classes)?;
+    let model = Model::new(&target.kind, schema.names(), memory(&args.forget)?)?;
+    Ok((Document::new(target, schema, model), first))
+}
+
+fn memory(text: &str) -> Result<Memory, CliError> {
+    match (text, text.parse::<f64>()) {
+        ("nothing", _) => Ok(Memory::Everything),
+        ("learned", _) => Ok(Memory::Learned),
+        (_, Ok(lambda)) if lambda > 0.0 && lambda < 1.0 => Ok(Memory::Fading(lambda)),
+        _ => {
+            let what = "`nothing`, `learned`, or a factor between 0 and 1, both excluded".to_owned();
+            Err(CliError::Option { option: "forget", value: text.to_owned(), what })
+        }
+    }
+}
+
+pub(super) fn update(args: &Update) -> Result<(), CliError> {
+    let begun = Instant::now();
+    let mut document = Document::open(&args.model)?;
+    let mut source = Source::open(&args.input)?;
+    let before = document.scores.rows;
+    document.read = 0;
+    learn(&mut document, &mut source, Vec::new(), |_| Ok(()))?;
+    let output = args.output.as_deref().unwrap_or(&args.model);
+    document.save(output)?;
+    let learned = document.scores.rows - before;
+    let pass = Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
+    report::fitted(&document, &pass, Some(output), args.json)
+}

@@ -1,0 +1,130 @@
+//! What went wrong, in one line that says where and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use vi_models::ModelError;
+
+/// The error of a command.
+#[derive(Debug, Error)]
+pub(crate) enum CliError {
+    /// A file that cannot be opened, read or written.
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    /// A file without a record.
+    #[error("{}: there is no row in it", path.display())]
+    Empty { path: PathBuf },
+    /// A record of another number of fields than there are columns.
+    #[error("{place}: {found} fields where {expected} were expected (`--skip-bad` leaves such rows out)")]
+    Ragged { place: Place, expected: usize, found: usize },
+    /// A line that is no record.
+    #[error("{place}: {what} (`--skip-bad` leaves such rows out)")]
+    Record { place: Place, what: String },
+    /// A field that is not what its column holds.
+    #[error("{place}, column `{column}`: `{text}` is not {expected} (`--skip-bad` leaves such rows out{hint})")]
+    Field { place: Place, column: String, text: String, expected: &'static str, hint: &'static str },
+    /// A column that is named and not there.
+    #[error("{}: there is no column `{wanted}`{}", path.display(), nearest(wanted, columns))]
+    Column { path: PathBuf, wanted: String, columns: Vec<String> },
+    /// Two columns of one name.
+    #[error("{}: two columns are called `{name}`", path.display())]
+    Twice { path: PathBuf, name: String },
+    /// A target that cannot be learned.
+    #[error("column `{column}`: {what}")]
+    Target { column: String, what: String },
+    /// No input is left.
+    #[error("no column is left to predict from: {why}")]
+    NoInputs { why: String },
+    /// A model file that is none.
+    #[error("{}: {what}", path.display())]
+    Document { path: PathBuf, what: String },
+    /// An option that cannot be.
+    #[error("`--{option} {value}`: {what}")]
+    Option { option: &'static str, value: String, what: String },
+    /// The model refuses.
+    #[error("{place}: {source}")]
+    Model { place: Place, source: ModelError },
+    /// The model refuses, not at a row.
+    #[error(transparent)]
+    Whole(#[from] ModelError),
+}
+
+/// A row of a file, the first line of data being row 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) row: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, row {}", self.path.display(), self.row)
+    }
+}
+
+impl CliError {
+    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.to_owned(), source }
+    }
+
+    /// The same error of another row.
+    pub(crate) fn at_row(mut self, found: u64) -> Self {
+        if let Self::Ragged { place, .. }
+        | Self::Record { place, .. }
+        | Self::Field { place, .. }
+        | Self::Model { place, .. } = &mut self
+        {
+            place.row = found;
+        }
+        self
+    }
+
+    /// Whether a row is at fault, which `--skip-bad` may leave out.
+    pub(crate) fn is_of_a_row(&self) -> bool {
+        matches!(self, Self::Ragged { .. } | Self::Record { .. } | Self::Field { .. } | Self::Model { .. })
+    }
+
+    /// Whether the reader of the output has gone away, which is no failure.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::File { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// `; did you mean …?` where a column's name is near what was wanted.
+fn nearest(wanted: &str, columns: &[String]) -> String {
+    let near = columns.iter().map(|column| (distance(wanted, column), column)).min();
+    match near {
+        Some((steps, column)) if steps <= wanted.chars().count().max(3) / 2 => format!("; did you mean `{column}`?"),
+        _ => format!("; there are {}", columns.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Edits (Levenshtein, without regard to case) from one name to another.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.chars().enumerate() {
+            let cost = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.chars().count()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_offered() {
+        let columns = ["dep_delay".to_owned(), "arr_delay".to_owned(), "carrier".to_owned()];
+        assert_eq!(nearest("arr_dleay", &columns), "; did you mean `arr_delay`?");
+        assert_eq!(nearest("Carrier", &columns), "; did you mean `carrier`?");
+        assert!(nearest("weather", &columns).starts_with("; there are `dep_delay`"));
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

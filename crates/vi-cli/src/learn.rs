@@ -1,0 +1,113 @@
+//! The pass over a file: encode, predict, score, learn.
+
+use csv::StringRecord;
+
+use crate::document::Document;
+use crate::error::CliError;
+use crate::model::{Model, Prediction};
+use crate::schema::{Encoded, Schema};
+use crate::source::Source;
+use crate::target::{Target, TargetKind};
+
+/// What turns the records of a source into rows of a model.
+pub(crate) struct Reader<'a> {
+    schema: &'a Schema,
+    places: Vec<usize>,
+    encoded: Encoded,
+    width: usize,
+    sparse: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// # Errors
+    /// A column of the model that the source does not have.
+    pub(crate) fn new(schema: &'a Schema, model: &Model, source: &Source) -> Result<Self, CliError> {
+        let places = schema.places(source)?;
+        Ok(Self { schema, places, encoded: Encoded::default(), width: schema.width(), sparse: model.is_sparse() })
+    }
+
+    /// # Errors
+    /// A field that is not what its column holds.
+    fn row(&mut self, record: &StringRecord, source: &Source) -> Result<vi_core::Row<'_>, CliError> {
+        self.encoded.write(self.schema, &self.places, record, source)?;
+        Ok(self.encoded.row(self.width, self.sparse))
+    }
+
+    /// # Errors
+    /// A field that is not what its column holds; what the model refuses.
+    pub(crate) fn predict(
+        &mut self,
+        model: &Model,
+        record: &StringRecord,
+        source: &Source,
+    ) -> Result<Prediction, CliError> {
+        let row = self.row(record, source)?;
+        model.predict(row).map_err(|error| CliError::Model { place: source.place(), source: error })
+    }
+
+    /// Numbers that were missing so far.
+    pub(crate) fn imputed(&self) -> u64 {
+        self.encoded.imputed
+    }
+}
+
+/// How many classes a target has; 0 for numbers.
+pub(crate) fn classes(target: &Target) -> usize {
+    match &target.kind {
+        TargetKind::Classes(classes) => classes.len(),
+        TargetKind::Number | TargetKind::Count => 0,
+    }
+}
+
+/// Learns records, each predicted and scored before: those of `first`, which the source has read already, and then all that follow. `each` is called
+/// after every record.
+///
+/// # Errors
+/// A record that cannot be read or learned, unless such are left out; what `each` returns.
+pub(crate) fn learn(
+    document: &mut Document,
+    source: &mut Source,
+    first: Vec<(u64, StringRecord)>,
+    mut each: impl FnMut(&Document) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let schema = document.schema.clone();
+    let mut reader = Reader::new(&schema, &document.model, source)?;
+    let label = source.position(&document.target.column)?;
+    let before = document.imputed;
+    let mut first = first.into_iter();
+    let mut record = StringRecord::new();
+    loop {
+        let row = if let Some((row, known)) = first.next() {
+            record = known;
+            row
+        } else if source.next(&mut record)? {
+            source.place().row
+        } else {
+            return Ok(());
+        };
+        if let Err(error) = learn_one(document, source, &mut reader, &record, label) {
+            source.forgive(error.at_row(row))?;
+        }
+        document.read = row;
+        document.imputed = before + reader.imputed();
+        each(document)?;
+    }
+}
+
+fn learn_one(
+    document: &mut Document,
+    source: &Source,
+    reader: &mut Reader<'_>,
+    record: &StringRecord,
+    label: usize,
+) -> Result<(), CliError> {
+    let Some(label) = document.target.read(record.get(label).unwrap_or_default(), source)? else {
+        document.unlabelled += 1;
+        return Ok(());
+    };
+    let refused = |error| CliError::Model { place: source.place(), source: error };
+    let row = reader.row(record, source)?;
+    let predicted = document.model.predict(row).map_err(refused)?;
+    document.model.update(row, label).map_err(refused)?;
+    document.scores.add(&predicted, label, classes(&document.target)).map_err(refused)
+}

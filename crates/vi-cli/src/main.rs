@@ -1,0 +1,45 @@
+//! `rvi`: models with honest uncertainty from files, in one pass.
+//!
+//! ```text
+//! rvi fit flights.csv --target arr_delay -o flights.rvi     learn, score on the way, store
+//! rvi predict flights.rvi tomorrow.csv                      mean and interval for every row
+//! rvi evaluate flights.rvi held-out.csv                     log loss, coverage, calibration
+//! rvi update flights.rvi january.csv                        learn more rows
+//! rvi inspect flights.rvi                                   what it is and what it believes
+//! ```
+//!
+//! The command reads [`source`]s (CSV, TSV, JSON lines; gzip; standard input) record by record, turns them into numbers by a [`schema`] that it takes from
+//! the first records, and feeds a [`model`] of `vi_models::online`, whose document it stores with the schema ([`document`]).
+//!
+//! Exit codes: 0, done; 1, the data or the model do not allow what was asked for (one line on standard error says what, where, and what to
+//! do); 2, the command line cannot be read.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
+
+mod args;
+mod commands;
+mod document;
+mod error;
+mod learn;
+mod model;
+mod report;
+mod schema;
+mod scores;
+mod source;
+mod target;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    match commands::run(&args.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rvi: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

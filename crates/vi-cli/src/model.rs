@@ -1,0 +1,195 @@
+//! The model behind a target, and what it predicts.
+
+use serde::{Deserialize, Serialize};
+use vi_core::Row;
+use vi_models::online::family::Counts;
+use vi_models::online::{
+    BeliefKind, Coefficient, LabelPredicted, Memory, NumberPredicted, OnlineGlm, OnlineInfo, OnlineLinear,
+    OnlineLogistic, OnlineSettings, OnlineSoftmax, ProbabilityPredicted, Standardise,
+};
+use vi_models::softmax::SoftmaxPrediction;
+use vi_models::{Interval, ModelError};
+
+use crate::target::TargetKind;
+
+/// Inputs beyond which a full covariance costs too much for a file of many rows: 1 ms a row and 8 MB at 1000.
+const WIDE: usize = 400;
+/// Columns of the factor that wide models keep.
+const RANK: usize = 10;
+
+/// A model of `vi_models::online`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Model {
+    Number(OnlineLinear),
+    Count(OnlineGlm<Counts>),
+    Two(OnlineLogistic),
+    Classes(OnlineSoftmax),
+}
+
+/// What is predicted at a row.
+#[derive(Debug)]
+pub(crate) enum Prediction {
+    Number(NumberPredicted),
+    Count(LabelPredicted<vi_models::likelihood::Poisson>),
+    Two(ProbabilityPredicted),
+    Classes(SoftmaxPrediction),
+}
+
+impl Model {
+    /// A model with nothing learned, of inputs with these names.
+    ///
+    /// # Errors
+    /// Settings that no model of this kind takes.
+    pub(crate) fn new(target: &TargetKind, names: Vec<String>, memory: Memory) -> Result<Self, ModelError> {
+        let inputs = names.len();
+        let wide = inputs > WIDE;
+        let belief = if wide { BeliefKind::LowRank { rank: RANK } } else { BeliefKind::Full };
+        let mut settings = OnlineSettings { names, memory, belief, ..OnlineSettings::default() };
+        if let Standardise::FirstRows { centre, .. } = &mut settings.standardise {
+            *centre = !wide;
+        }
+        Ok(match target {
+            TargetKind::Number => Self::Number(OnlineLinear::with_settings(inputs, settings, 1.0, 1.0)?),
+            TargetKind::Count => Self::Count(OnlineGlm::with_settings(inputs, Counts, settings)?),
+            TargetKind::Classes(classes) if classes.len() == 2 => {
+                Self::Two(OnlineLogistic::with_settings(inputs, settings)?)
+            }
+            TargetKind::Classes(classes) => {
+                Self::Classes(OnlineSoftmax::with_settings(inputs, classes.len(), settings)?)
+            }
+        })
+    }
+
+    /// Whether it learns the label that `target` reads.
+    pub(crate) fn is_of(&self, target: &TargetKind, inputs: usize) -> bool {
+        let kind = match (self, target) {
+            (Self::Number(_), TargetKind::Number) | (Self::Count(_), TargetKind::Count) => true,
+            (Self::Two(_), TargetKind::Classes(classes)) => classes.len() == 2,
+            (Self::Classes(_), TargetKind::Classes(classes)) => classes.len() > 2,
+            _ => false,
+        };
+        kind && self.settings().names.len() == inputs
+    }
+
+    pub(crate) fn settings(&self) -> &OnlineSettings {
+        match self {
+            Self::Number(model) => model.settings(),
+            Self::Count(model) => model.settings(),
+            Self::Two(model) => model.settings(),
+            Self::Classes(model) => model.settings(),
+        }
+    }
+
+    /// Whether rows are given by their entries.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.settings().belief != BeliefKind::Full
+    }
+
+    pub(crate) fn update(&mut self, row: Row<'_>, label: f64) -> Result<(), ModelError> {
+        match self {
+            Self::Number(model) => model.update(row, label),
+            Self::Count(model) => model.update(row, label),
+            Self::Two(model) => model.update(row, label),
+            Self::Classes(model) => model.update(row, label),
+        }
+    }
+
+    pub(crate) fn predict(&self, row: Row<'_>) -> Result<Prediction, ModelError> {
+        Ok(match self {
+            Self::Number(model) => Prediction::Number(model.predict(row)?),
+            Self::Count(model) => Prediction::Count(model.predict(row, vi_models::online::Observation::new(0.0))?),
+            Self::Two(model) => Prediction::Two(model.predict(row)?),
+            Self::Classes(model) => Prediction::Classes(model.predict(row)?),
+        })
+    }
+
+    pub(crate) fn info(&self) -> OnlineInfo {
+        match self {
+            Self::Number(model) => model.info(),
+            Self::Count(model) => model.info(),
+            Self::Two(model) => model.info(),
+            Self::Classes(model) => model.info(),
+        }
+    }
+
+    /// The coefficients of each linear predictor: one, or one for each class but the first.
+    pub(crate) fn coefficients(&self) -> Result<Vec<Vec<Coefficient>>, ModelError> {
+        Ok(match self {
+            Self::Number(model) => vec![model.coefficients()?],
+            Self::Count(model) => vec![model.coefficients()?],
+            Self::Two(model) => vec![model.coefficients()?],
+            Self::Classes(model) => {
+                let others = model.weights().len();
+                (1..=others).map(|class| model.coefficients(class)).collect::<Result<_, _>>()?
+            }
+        })
+    }
+}
+
+impl Prediction {
+    /// `log p` of what happened, in nats.
+    pub(crate) fn log_density(&self, label: f64) -> Result<f64, ModelError> {
+        match self {
+            Self::Number(predicted) => Ok(predicted.log_density(label)),
+            Self::Count(predicted) => predicted.log_density(label),
+            Self::Two(predicted) => predicted.log_density(label),
+            Self::Classes(predicted) => Ok(probability(predicted, label).ln()),
+        }
+    }
+
+    /// What is expected: a number, a count, the probability of the second of two classes; of more classes none.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        match self {
+            Self::Number(predicted) => Some(predicted.mean()),
+            Self::Count(predicted) => Some(predicted.mean),
+            Self::Two(predicted) => Some(predicted.probability),
+            Self::Classes(_) => None,
+        }
+    }
+
+    /// The most probable class.
+    pub(crate) fn class(&self) -> Option<usize> {
+        match self {
+            Self::Two(predicted) => Some(usize::from(predicted.probability > 0.5)),
+            Self::Classes(predicted) => Some(predicted.most_probable()),
+            Self::Number(_) | Self::Count(_) => None,
+        }
+    }
+
+    /// The central interval of the label, of two classes that of the probability; of more classes none.
+    pub(crate) fn interval(&self, level: f64) -> Result<Option<Interval>, ModelError> {
+        Ok(match self {
+            Self::Number(predicted) => Some(predicted.interval(level)?),
+            Self::Count(predicted) => Some(predicted.interval(level)?),
+            Self::Two(predicted) => Some(predicted.interval(level)?),
+            Self::Classes(_) => None,
+        })
+    }
+
+    /// The predictive probabilities of less than a number or count, and of no more than it; none for classes.
+    pub(crate) fn below(&self, label: f64) -> Result<Option<(f64, f64)>, ModelError> {
+        Ok(match self {
+            Self::Number(predicted) => {
+                let below = predicted.label.cdf(label);
+                Some((below, below))
+            }
+            Self::Count(predicted) => Some((predicted.cdf(label - 1.0)?, predicted.cdf(label)?)),
+            Self::Two(_) | Self::Classes(_) => None,
+        })
+    }
+
+    /// The standard deviation of the label; of two classes that of the probability.
+    pub(crate) fn standard_deviation(&self) -> Option<f64> {
+        match self {
+            Self::Number(predicted) => Some(predicted.standard_deviation()),
+            Self::Count(predicted) => Some(predicted.variance.sqrt()),
+            Self::Two(predicted) => Some(predicted.variance.sqrt()),
+            Self::Classes(_) => None,
+        }
+    }
+}
+
+/// What a softmax gives to class `label`.
+fn probability(predicted: &SoftmaxPrediction, label: f64) -> f64 {
+    predicted.probabilities.iter().enumerate().find(|(class, _)| *class as f64 == label).map_or(0.0, |(_, p)| *p)
+}

@@ -1,0 +1,148 @@
+//! What the first records tell of the columns.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use csv::StringRecord;
+
+use super::date::Moment;
+use super::kind::number;
+use super::{Column, Kind, Schema};
+use crate::error::CliError;
+
+/// What is asked of the columns.
+#[derive(Debug)]
+pub(crate) struct InferSettings<'a> {
+    /// The target, which is no input.
+    pub(crate) target: usize,
+    /// Columns that are not to be used.
+    pub(crate) ignore: &'a [usize],
+    /// Columns that are text whatever they hold.
+    pub(crate) text: &'a [usize],
+    /// Levels that get an input each; texts of more share as many.
+    pub(crate) levels: usize,
+}
+
+/// Whether a field says that nothing is known.
+pub(crate) fn is_missing(text: &str) -> bool {
+    const WORDS: [&str; 8] = ["", "na", "n/a", "nan", "null", "none", "?", "-"];
+    text.len() <= 4 && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// The schema that the first records of a file with these columns suggest.
+///
+/// # Errors
+/// No column from which anything could be learned.
+pub(crate) fn infer(
+    columns: &[String],
+    records: &[StringRecord],
+    settings: &InferSettings<'_>,
+) -> Result<Schema, CliError> {
+    let mut schema = Schema { columns: Vec::new(), ignored: Vec::new() };
+    for (j, name) in columns.iter().enumerate().filter(|(j, _)| *j != settings.target) {
+        let found = if settings.ignore.contains(&j) {
+            Err("as asked".to_owned())
+        } else {
+            let fields: Vec<&str> = records.iter().filter_map(|record| record.get(j)).collect();
+            kind_of(&fields, settings.text.contains(&j), settings.levels)
+        };
+        match found {
+            Ok(kind) => schema.columns.push(Column { name: name.clone(), kind }),
+            Err(why) => schema.ignored.push((name.clone(), why)),
+        }
+    }
+    if schema.columns.is_empty() {
+        let why = schema.ignored.iter().map(|(name, why)| format!("`{name}`: {why}")).collect::<Vec<_>>().join("; ");
+        return Err(CliError::NoInputs {
+            why: if why.is_empty() { "the target is the only one".to_owned() } else { why },
+        });
+    }
+    Ok(schema)
+}
+
+/// The kind of a column, or why it is of no use.
+fn kind_of(fields: &[&str], as_text: bool, most_levels: usize) -> Result<Kind, String> {
+    let known: Vec<&str> = fields.iter().copied().filter(|text| !is_missing(text)).collect();
+    let missing = known.len() < fields.len();
+    let Some(first) = known.first() else { return Err("no value in the first rows".to_owned()) };
+    if !as_text {
+        if let Some(numbers) = all(&known, |text| number(text).ok().filter(|_| !is_code(text))) {
+            let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+            if !missing && numbers.iter().all(|x| *x == numbers[0]) && fields.len() > 1 {
+                return Err(format!("always {first} in the first rows"));
+            }
+            return Ok(Kind::Number { mean, tells_missing: missing });
+        }
+        if let Some(dates) = all(&known, Moment::parse) {
+            let start = dates.iter().map(|date| date.day).min().unwrap_or(0);
+            let mean = dates.iter().map(|date| date.days_since(start)).sum::<f64>() / dates.len() as f64;
+            return Ok(Kind::Date { first: start, mean, clock: dates.iter().any(|date| date.clock) });
+        }
+    }
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for text in &known {
+        *counts.entry(text).or_default() += 1;
+    }
+    if counts.len() == 1 && !missing && fields.len() > 1 {
+        return Err(format!("always `{first}` in the first rows"));
+    }
+    if known.len() > 20 && 10 * counts.len() > 9 * known.len() && !as_text {
+        return Err(format!("{} values in {} rows: an identifier (`--text` takes it)", counts.len(), known.len()));
+    }
+    if counts.len() > most_levels {
+        return Ok(Kind::Hashed { buckets: most_levels });
+    }
+    if missing {
+        counts.insert("", fields.len() - known.len());
+    }
+    let mut levels: Vec<(&str, usize)> = counts.into_iter().collect();
+    levels.sort_unstable();
+    let base = levels.iter().enumerate().max_by_key(|(k, (_, count))| (*count, Reverse(*k))).map_or(0, |(k, _)| k);
+    let base = levels.remove(base).0.to_owned();
+    Ok(Kind::Levels { base, levels: levels.into_iter().map(|(level, _)| level.to_owned()).collect() })
+}
+
+/// All fields as `read` takes them; none where it takes one not.
+fn all<T>(fields: &[&str], read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    fields.iter().map(|text| read(text)).collect()
+}
+
+/// Whether digits stand for a code (a postal code, say): a zero leads.
+fn is_code(text: &str) -> bool {
+    let digits = text.as_bytes();
+    digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit()
+}
+
+/// The different texts among fields that are not missing, sorted.
+pub(crate) fn distinct(fields: &[&str]) -> Vec<String> {
+    let found: HashSet<&str> = fields.iter().copied().filter(|text| !is_missing(text)).collect();
+    let mut found: Vec<String> = found.into_iter().map(str::to_owned).collect();
+    found.sort_unstable();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_by_the_values() {
+        let kind = |fields: &[&str]| kind_of(fields, false, 3);
+        assert_eq!(kind(&["1", "2.5", "-3e0"]), Ok(Kind::Number { mean: 1.0 / 6.0, tells_missing: false }));
+        assert_eq!(kind(&["1", "NA", "3"]), Ok(Kind::Number { mean: 2.0, tells_missing: true }));
+        let levels = |base: &str, levels: &[&str]| {
+            Ok(Kind::Levels { base: base.to_owned(), levels: levels.iter().map(|&l| l.to_owned()).collect() })
+        };
+        assert_eq!(kind(&["b", "a", "b"]), levels("b", &["a"]));
+        assert_eq!(kind(&["b", "", "b"]), levels("b", &[""]));
+        assert_eq!(kind(&["01234", "99999"]), levels("01234", &["99999"]));
+        assert_eq!(kind(&["a", "b", "c", "d"]), Ok(Kind::Hashed { buckets: 3 }));
+        assert_eq!(kind_of(&["1", "2"], true, 3), levels("1", &["2"]));
+        assert!(matches!(kind(&["2013-01-01", "2013-01-03"]), Ok(Kind::Date { mean: 1.0, clock: false, .. })));
+        assert!(kind(&["", "NA"]).is_err() && kind(&["7", "7"]).is_err() && kind(&["a", "a"]).is_err());
+        let identifiers: Vec<String> = (0..30).map(|i| format!("N{i}")).collect();
+        let identifiers: Vec<&str> = identifiers.iter().map(String::as_str).collect();
+        assert!(kind(&identifiers).unwrap_err().contains("identifier"));
+        assert_eq!(kind_of(&identifiers, true, 3), Ok(Kind::Hashed { buckets: 3 }));
+    }
+}

@@ -1,0 +1,187 @@
+//! Kinds of columns, and what their fields become.
+
+use serde::{Deserialize, Serialize};
+
+use super::date;
+use super::infer::is_missing;
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) enum Kind {
+    /// Numbers. One that is missing is taken at the mean, and says so where some were missing from the start.
+    Number { mean: f64, tells_missing: bool },
+    /// Texts of few levels: an input for each but the most common, which the others are relative to, and one for those that come later.
+    Levels { base: String, levels: Vec<String> },
+    /// Texts of many levels, which share so many inputs.
+    Hashed { buckets: usize },
+    /// Dates: days, weekday (relative to Monday) and month (relative to January); with a time of day its place on the clock.
+    Date { first: i64, mean: f64, clock: bool },
+}
+
+/// Where the parts of a date begin among its inputs.
+const WEEKDAY: usize = 1;
+const MONTH: usize = WEEKDAY + date::WEEKDAYS.len() - 1;
+const CLOCK: usize = MONTH + date::MONTHS.len() - 1;
+
+/// What a field should have been, and what may help.
+pub(crate) type Wrong = (&'static str, &'static str);
+
+impl Kind {
+    /// How many inputs it becomes.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Self::Number { tells_missing, .. } => 1 + usize::from(*tells_missing),
+            Self::Levels { levels, .. } => levels.len() + 1,
+            Self::Hashed { buckets } => *buckets,
+            Self::Date { clock, .. } => CLOCK + 2 * usize::from(*clock),
+        }
+    }
+
+    /// Whether its numbers can be worked with.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Number { mean, .. } | Self::Date { mean, .. } => mean.is_finite(),
+            Self::Levels { .. } => true,
+            Self::Hashed { buckets } => *buckets > 0,
+        }
+    }
+
+    /// What its inputs are called in a column `name`.
+    pub(crate) fn names(&self, name: &str) -> Vec<String> {
+        match self {
+            Self::Number { tells_missing: false, .. } => vec![name.to_owned()],
+            Self::Number { .. } => vec![name.to_owned(), format!("{name} is missing")],
+            Self::Levels { levels, .. } => {
+                let level = |level: &String| match level.as_str() {
+                    "" => format!("{name} is missing"),
+                    level => format!("{name}={level}"),
+                };
+                levels.iter().map(level).chain([format!("{name}=(other)")]).collect()
+            }
+            Self::Hashed { buckets } => (0..*buckets).map(|bucket| format!("{name}#{bucket}")).collect(),
+            Self::Date { clock, .. } => {
+                let parts = date::WEEKDAYS[1..].iter().chain(&date::MONTHS[1..]).map(|part| format!("{name}: {part}"));
+                let clock = ["sine of the hour", "cosine of the hour"].into_iter().take(2 * usize::from(*clock));
+                [format!("{name}: days")]
+                    .into_iter()
+                    .chain(parts)
+                    .chain(clock.map(|part| format!("{name}: {part}")))
+                    .collect()
+            }
+        }
+    }
+
+    /// Its inputs that are not 0, by position; whether a missing number was taken at the mean.
+    ///
+    /// # Errors
+    /// What the field should have been.
+    pub(crate) fn write(&self, text: &str, push: &mut impl FnMut(usize, f64)) -> Result<bool, Wrong> {
+        let missing = is_missing(text);
+        match self {
+            Self::Number { mean, tells_missing } => {
+                let value = if missing { *mean } else { number(text)? };
+                push(0, value);
+                if missing && *tells_missing {
+                    push(1, 1.0);
+                }
+                return Ok(missing);
+            }
+            Self::Levels { base, levels } => {
+                let level = if missing { "" } else { text };
+                if level == base {
+                    return Ok(false);
+                }
+                push(levels.iter().position(|known| known == level).unwrap_or(levels.len()), 1.0);
+            }
+            Self::Hashed { buckets } => push(bucket(text, *buckets), 1.0),
+            Self::Date { mean, .. } if missing => {
+                push(0, *mean);
+                return Ok(true);
+            }
+            Self::Date { first, clock, .. } => {
+                let found = date::Moment::parse(text).ok_or(("a date (YYYY-MM-DD, also with a time)", ""))?;
+                push(0, found.days_since(*first));
+                for (part, before) in [(found.weekday, WEEKDAY), (found.month, MONTH)] {
+                    if let Some(part) = part.checked_sub(1) {
+                        push(before + part, 1.0);
+                    }
+                }
+                if *clock {
+                    let angle = found.hour / 24.0 * std::f64::consts::TAU;
+                    push(CLOCK, angle.sin());
+                    push(CLOCK + 1, angle.cos());
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// # Errors
+/// What is wrong, for a text that is no finite number.
+pub(crate) fn number(text: &str) -> Result<f64, Wrong> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => Err(("a finite number", "")),
+        Err(_) => Err(("a number", "; `--text` takes the column as text")),
+    }
+}
+
+/// The bucket of a text: FNV-1a, the same everywhere.
+fn bucket(text: &str, buckets: usize) -> usize {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    usize::try_from(hash % buckets.max(1) as u64).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(kind: &Kind, text: &str) -> Vec<f64> {
+        let mut row = vec![0.0; kind.width()];
+        kind.write(text, &mut |at, value| row[at] = value).unwrap();
+        assert_eq!(kind.names("c").len(), kind.width());
+        row
+    }
+
+    #[test]
+    fn numbers_are_themselves_and_missing_ones_the_mean() {
+        let kind = Kind::Number { mean: 2.5, tells_missing: true };
+        assert_eq!(written(&kind, "-1e3"), [-1000.0, 0.0]);
+        assert_eq!(written(&kind, "NA"), [2.5, 1.0]);
+        assert_eq!(kind.write("inf", &mut |_, _| {}).unwrap_err().0, "a finite number");
+        assert_eq!(kind.write("x", &mut |_, _| {}).unwrap_err().0, "a number");
+    }
+
+    #[test]
+    fn levels_have_an_input_each_but_the_most_common() {
+        let kind = Kind::Levels { base: "b".to_owned(), levels: vec!["a".to_owned(), String::new()] };
+        assert_eq!(written(&kind, "b"), [0.0, 0.0, 0.0]);
+        assert_eq!(written(&kind, "a"), [1.0, 0.0, 0.0]);
+        assert_eq!(written(&kind, "null"), [0.0, 1.0, 0.0]);
+        assert_eq!(written(&kind, "z"), [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn a_text_has_one_bucket_wherever_it_is_hashed() {
+        // FNV-1a of "foobar" is 0x85944171f73967e8.
+        assert_eq!(bucket("foobar", 1 << 16), 0x67e8);
+        assert_eq!(written(&Kind::Hashed { buckets: 7 }, "N123").iter().sum::<f64>(), 1.0);
+    }
+
+    #[test]
+    fn dates_become_their_parts() {
+        let kind = Kind::Date { first: date::Moment::parse("2024-01-01").unwrap().day, mean: 3.0, clock: true };
+        // A Thursday in February, six in the morning.
+        let row = written(&kind, "2024-02-01T06:00:00");
+        assert_eq!(row[0], 31.25);
+        assert_eq!((row[WEEKDAY + 2], row[MONTH]), (1.0, 1.0));
+        assert!((row[18] - 1.0).abs() < 1e-15 && row[19].abs() < 1e-15);
+        assert_eq!(row.iter().filter(|x| **x != 0.0).count(), 5);
+        assert_eq!(written(&kind, "")[0], 3.0);
+        assert!(kind.write("yesterday", &mut |_, _| {}).is_err());
+    }
+}

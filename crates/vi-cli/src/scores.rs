@@ -1,0 +1,122 @@
+//! How good predictions were, each made before its row was learned.
+
+use serde::{Deserialize, Serialize};
+use vi_models::ModelError;
+
+use crate::model::Prediction;
+
+/// The levels of the intervals that are counted.
+pub(crate) const LEVELS: [f64; 3] = [0.5, 0.9, 0.95];
+/// Bins of probabilities.
+const BINS: usize = 10;
+
+/// Sums over scored rows, and the same for a model that knows no inputs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scores {
+    pub(crate) rows: u64,
+    log_loss: f64,
+    squared_error: f64,
+    /// How many intervals of each of [`LEVELS`] held what they promised.
+    held: [u64; 3],
+    /// How often the most probable class was right.
+    right: u64,
+    /// For each bin of the probability of the second of two classes: rows, the sum of the probabilities, how many were of that class.
+    bins: Vec<(u64, f64, u64)>,
+    /// Of labels so far: the mean and the sum of squares about it, or how many of each class there were.
+    mean: f64,
+    squares: f64,
+    classes: Vec<u64>,
+    plain_log_loss: f64,
+    plain_squared_error: f64,
+}
+
+/// What sums come to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) rows: u64,
+    /// In nats a row; beside it that of the frequencies of the classes so far.
+    pub(crate) log_loss: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plain_log_loss: Option<f64>,
+    /// The root of the mean squared error; beside it that of the mean so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rmse: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plain_rmse: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) accuracy: Option<f64>,
+    /// `(promised, held)` of the intervals.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) coverage: Vec<(f64, f64)>,
+    /// `(mean probability, frequency, rows)` of each bin that has rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) calibration: Vec<(f64, f64, u64)>,
+}
+
+impl Scores {
+    /// Scores a prediction of `label`; of `classes` if there are any.
+    ///
+    /// # Errors
+    /// What the prediction cannot say.
+    pub(crate) fn add(&mut self, predicted: &Prediction, label: f64, classes: usize) -> Result<(), ModelError> {
+        let log_loss = -predicted.log_density(label)?;
+        let (below, up_to) = predicted.below(label)?.unwrap_or((0.0, 0.0));
+        self.log_loss += log_loss;
+        self.rows += 1;
+        if classes == 0 {
+            if let Some(mean) = predicted.mean() {
+                self.squared_error += (label - mean).powi(2);
+            }
+            for (count, level) in self.held.iter_mut().zip(LEVELS) {
+                // The label lies between the quantiles (1 − level)/2 and (1 + level)/2.
+                *count += u64::from(up_to >= 0.5 * (1.0 - level) && below < 0.5 * (1.0 + level));
+            }
+            let away = label - self.mean;
+            self.plain_squared_error += away * away;
+            self.mean += away / self.rows as f64;
+            self.squares += away * (label - self.mean);
+            return Ok(());
+        }
+        self.classes.resize(classes, 0);
+        let class = (0..classes).find(|class| *class as f64 == label).unwrap_or(0);
+        let share = (self.classes[class] as f64 + 1.0) / ((self.rows - 1) as f64 + classes as f64);
+        self.plain_log_loss -= share.ln();
+        self.classes[class] += 1;
+        self.right += u64::from(predicted.class() == Some(class));
+        if let Some(probability) = predicted.mean() {
+            self.bins.resize(BINS, (0, 0.0, 0));
+            let last = BINS - 1;
+            let bin = (1..BINS).position(|k| probability < k as f64 / BINS as f64).unwrap_or(last);
+            let (rows, sum, hits) = &mut self.bins[bin];
+            *rows += 1;
+            *sum += probability;
+            *hits += u64::from(class == 1);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        let n = self.rows.max(1) as f64;
+        let of_numbers = self.classes.is_empty() && self.rows > 0;
+        Summary {
+            rows: self.rows,
+            log_loss: self.log_loss / n,
+            plain_log_loss: (!of_numbers).then_some(self.plain_log_loss / n),
+            rmse: of_numbers.then(|| (self.squared_error / n).sqrt()),
+            plain_rmse: of_numbers.then(|| (self.plain_squared_error / n).sqrt()),
+            accuracy: (!of_numbers).then_some(self.right as f64 / n),
+            coverage: if of_numbers {
+                LEVELS.iter().zip(self.held).map(|(level, held)| (*level, held as f64 / n)).collect()
+            } else {
+                Vec::new()
+            },
+            calibration: self
+                .bins
+                .iter()
+                .filter(|(rows, ..)| *rows > 0)
+                .map(|&(rows, sum, hits)| (sum / rows as f64, hits as f64 / rows as f64, rows))
+                .collect(),
+        }
+    }
+}

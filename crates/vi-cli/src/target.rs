@@ -1,0 +1,160 @@
+//! What is to be predicted.
+
+use csv::StringRecord;
+use serde::{Deserialize, Serialize};
+
+use crate::args::Family;
+use crate::error::CliError;
+use crate::schema::{distinct, is_missing};
+use crate::source::Source;
+
+/// The column to predict, and what its values are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Target {
+    pub(crate) column: String,
+    pub(crate) kind: TargetKind,
+}
+
+/// What the values of a target are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) enum TargetKind {
+    Number,
+    Count,
+    /// Two or more; of two the second is the one whose probability is told.
+    Classes(Vec<String>),
+}
+
+/// Classes beyond which a target of words is taken for a mistake.
+const MOST_CLASSES: usize = 200;
+
+impl Target {
+    /// What the first records say of the target at `place`.
+    ///
+    /// # Errors
+    /// A column without values, of one class, or not of the family that was asked for.
+    pub(crate) fn infer(
+        column: &str,
+        place: usize,
+        records: &[StringRecord],
+        family: Family,
+        classes: &[String],
+    ) -> Result<Self, CliError> {
+        let fail = |what: String| CliError::Target { column: column.to_owned(), what };
+        let fields: Vec<&str> = records.iter().filter_map(|record| record.get(place)).collect();
+        let found = if classes.is_empty() { distinct(&fields) } else { classes.to_vec() };
+        if found.is_empty() {
+            return Err(fail("no value in the first rows: what is to be learned?".to_owned()));
+        }
+        let numbers: Option<Vec<f64>> =
+            found.iter().map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
+        let zero_one = numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == 0.0 || *x == 1.0));
+        let family = match family {
+            Family::Auto if !classes.is_empty() || numbers.is_none() || zero_one => Family::Classes,
+            Family::Auto => Family::Number,
+            given => given,
+        };
+        let kind = match (family, numbers) {
+            (Family::Classes, numbers) => {
+                let mut found = found;
+                if let (true, Some(numbers)) = (classes.is_empty(), numbers) {
+                    let mut pairs: Vec<(f64, String)> = numbers.into_iter().zip(found).collect();
+                    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+                    found = pairs.into_iter().map(|(_, text)| text).collect();
+                }
+                if found.len() < 2 {
+                    let what = format!("only `{}` in the first rows; name all with `--classes`", found[0]);
+                    return Err(fail(what));
+                }
+                if found.len() > MOST_CLASSES {
+                    return Err(fail(format!("{} classes; a number is meant by `--family number`", found.len())));
+                }
+                TargetKind::Classes(found)
+            }
+            (Family::Count, Some(numbers)) if numbers.iter().all(|x| *x >= 0.0 && x.fract() == 0.0) => {
+                TargetKind::Count
+            }
+            (Family::Count, _) => return Err(fail("not all of its values are counts (0, 1, 2, …)".to_owned())),
+            (_, Some(_)) => TargetKind::Number,
+            (_, None) => {
+                let word = found.iter().find(|text| text.parse::<f64>().is_err()).unwrap_or(&found[0]);
+                return Err(fail(format!("`{word}` is not a number; words are classes (`--family classes`)")));
+            }
+        };
+        Ok(Self { column: column.to_owned(), kind })
+    }
+
+    /// The target as a number, a class by its place in the list; none where it is missing.
+    ///
+    /// # Errors
+    /// A text that is none of this target's.
+    pub(crate) fn read(&self, text: &str, source: &Source) -> Result<Option<f64>, CliError> {
+        if is_missing(text) && !matches!(&self.kind, TargetKind::Classes(classes) if classes.iter().any(|c| c == text))
+        {
+            return Ok(None);
+        }
+        let wrong = |expected, hint| CliError::Field {
+            place: source.place(),
+            column: self.column.clone(),
+            text: text.to_owned(),
+            expected,
+            hint,
+        };
+        match &self.kind {
+            TargetKind::Classes(classes) => match classes.iter().position(|class| class == text) {
+                Some(place) => Ok(Some(place as f64)),
+                None => Err(wrong("a class that the first rows have shown", "; `--classes` names all")),
+            },
+            TargetKind::Number => {
+                let value = text.parse().ok().filter(|x: &f64| x.is_finite());
+                value.map(Some).ok_or_else(|| wrong("a finite number", ""))
+            }
+            TargetKind::Count => {
+                let value = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
+                value.map(Some).ok_or_else(|| wrong("a count", ""))
+            }
+        }
+    }
+
+    /// What it is, for people.
+    pub(crate) fn describe(&self) -> String {
+        match &self.kind {
+            TargetKind::Number => format!("{}, a number", self.column),
+            TargetKind::Count => format!("{}, a count", self.column),
+            TargetKind::Classes(classes) if classes.len() == 2 => {
+                format!("{}: the probability of `{}` (else `{}`)", self.column, classes[1], classes[0])
+            }
+            TargetKind::Classes(classes) => format!("{}, one of {} classes", self.column, classes.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(fields: &[&str], family: Family, classes: &[&str]) -> Result<TargetKind, String> {
+        let records: Vec<StringRecord> = fields.iter().map(|field| StringRecord::from(vec![*field])).collect();
+        let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
+        Target::infer("y", 0, &records, family, &classes).map(|target| target.kind).map_err(|error| error.to_string())
+    }
+
+    fn classes(names: &[&str]) -> TargetKind {
+        TargetKind::Classes(names.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    #[test]
+    fn values_tell_what_a_target_is() {
+        assert_eq!(kind(&["1.5", "2", "NA"], Family::Auto, &[]), Ok(TargetKind::Number));
+        assert_eq!(kind(&["1", "0", "0"], Family::Auto, &[]), Ok(classes(&["0", "1"])));
+        assert_eq!(kind(&["yes", "no"], Family::Auto, &[]), Ok(classes(&["no", "yes"])));
+        assert_eq!(kind(&["10", "9", "11"], Family::Classes, &[]), Ok(classes(&["9", "10", "11"])));
+        assert_eq!(kind(&["a", "b"], Family::Auto, &["c", "b", "a"]), Ok(classes(&["c", "b", "a"])));
+        assert_eq!(kind(&["3", "0"], Family::Count, &[]), Ok(TargetKind::Count));
+        assert!(kind(&["1.5"], Family::Count, &[]).unwrap_err().contains("counts"));
+        assert!(kind(&["late", "4"], Family::Number, &[]).unwrap_err().contains("`late` is not a number"));
+        assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
+        assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
+    }
+}

@@ -1,0 +1,251 @@
+//! The command as a user runs it: files in, files and lines out.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::format_push_string, clippy::format_collect, reason = "a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A folder of its own for each test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _absent = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn rvi(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_rvi")).current_dir(folder).args(line.split_whitespace()).output().unwrap()
+}
+
+/// Standard output of a command that must succeed.
+fn told(folder: &Path, line: &str) -> String {
+    let output = rvi(folder, line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The line of a command that must fail with code 1 and say why.
+fn refused(folder: &Path, line: &str) -> String {
+    let output = rvi(folder, line);
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    text
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Sales by weekday, place and price, with gaps, an identifier and a constant: `log`-free, noise of deviation 2.
+fn sales(rows: usize, seed: u64) -> String {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut text = String::from("id;day;place;price;open;sold\n");
+    for t in 0..rows {
+        let (month, day) = (1 + (t / 28) % 12, 1 + t % 28);
+        let place = ["Ulm", "Köln", "Bonn"][rng.random_range(0..3)];
+        let price = rng.random_range(1.0..9.0_f64);
+        let effect = if place == "Ulm" { 5.0 } else { 0.0 };
+        let noise: f64 = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let sold = 40.0 + effect - 3.0 * price + 2.0 * noise;
+        let price = if rng.random_bool(0.05) { "NA".to_owned() } else { format!("{price:.3}") };
+        text += &format!("R{t:06};2024-{month:02}-{day:02};{place};{price};1;{sold:.4}\n");
+    }
+    text
+}
+
+#[test]
+fn a_strangers_file_gives_a_model_with_no_option_but_the_target() {
+    let folder = folder("sales");
+    fs::write(folder.join("sales.csv"), sales(1500, 1)).unwrap();
+    fs::write(folder.join("later.csv"), sales(500, 2)).unwrap();
+    let text = told(&folder, "fit sales.csv --target sold -o sales.rvi");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("1,500 rows") && text.contains("identifier") && text.contains("open (always 1"));
+    let card = json(&told(&folder, "inspect sales.rvi --json"));
+    let coefficient = |name: &str| {
+        let all = card["coefficients"].as_array().unwrap();
+        let found = all.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("{name} in {card:#}"));
+        [&found["lower"], &found["upper"]].map(|bound| bound.as_f64().unwrap())
+    };
+    // Seeded: the 90 % interval of the price's slope holds the truth, those of the places their difference's sign.
+    let [lower, upper] = coefficient("price");
+    assert!(lower < -3.0 + 0.05 && -3.0 - 0.05 < upper, "{lower} {upper}");
+    let places = ["place=Ulm", "place=Köln", "place=Bonn"];
+    let all = card["coefficients"].as_array().unwrap();
+    let effect = |name: &str| {
+        let line = all.iter().find(|line| line["name"] == name);
+        line.map_or((0.0, 0.0), |line| (line["mean"].as_f64().unwrap(), line["sd"].as_f64().unwrap()))
+    };
+    let [ulm, cologne, _] = places.map(effect);
+    // Five more in Ulm, whichever place the others are relative to: within four deviations of what is believed.
+    assert!((ulm.0 - cologne.0 - 5.0).abs() < 4.0 * ulm.1.hypot(cologne.1), "{ulm:?} {cologne:?}");
+    assert_eq!(places.iter().filter(|place| effect(place).1 == 0.0).count(), 1);
+
+    let scores = json(&told(&folder, "evaluate sales.rvi later.csv --json"))["scores"].clone();
+    // Noise of deviation 2, 5 % of the prices missing (their part has deviation 3·8/√12 ≈ 6.9): √(4 + 0.05·48) = 2.5.
+    assert!((2.2..2.8).contains(&scores["rmse"].as_f64().unwrap()), "{scores:#}");
+    let held = scores["coverage"][1][1].as_f64().unwrap();
+    // 500 rows: a standard error of 1.3 points.
+    assert!((0.85..0.96).contains(&held), "{held}");
+
+    // Another order of columns, one more, compressed: the same predictions.
+    let plain = told(&folder, "predict sales.rvi later.csv");
+    let shuffled: String = fs::read_to_string(folder.join("later.csv"))
+        .unwrap()
+        .lines()
+        .map(|line| line.split(';').rev().chain(["more"]).collect::<Vec<_>>().join("\t") + "\n")
+        .collect();
+    let file = fs::File::create(folder.join("later.tsv.gz")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, shuffled.as_bytes()).unwrap();
+    packed.finish().unwrap();
+    assert_eq!(told(&folder, "predict sales.rvi later.tsv.gz"), plain);
+    assert_eq!(plain.lines().next(), Some("row,mean,sd,lower,upper"));
+    assert_eq!(plain.lines().count(), 501);
+    let as_json = told(&folder, "predict sales.rvi later.csv --format jsonl");
+    let first = json(as_json.lines().next().unwrap());
+    let fields: Vec<f64> = plain.lines().nth(1).unwrap().split(',').map(|field| field.parse().unwrap()).collect();
+    assert_eq!((first["row"].as_f64(), first["mean"].as_f64()), (Some(fields[0]), Some(fields[1])));
+}
+
+/// Killed anywhere and run again, the model is that of a run that was never stopped, byte for byte.
+#[test]
+fn an_interrupted_pass_goes_on_with_the_same_bits() {
+    let folder = folder("continue");
+    let whole = sales(900, 3);
+    fs::write(folder.join("data.csv"), &whole).unwrap();
+    told(&folder, "fit data.csv -t sold -o straight.rvi");
+    // A run that ends at row 600 leaves what a kill after its checkpoint leaves.
+    let part: String = whole.lines().take(601).map(|line| format!("{line}\n")).collect();
+    fs::write(folder.join("data.csv"), part).unwrap();
+    told(&folder, "fit data.csv -t sold -o stopped.rvi --sniff 500 --checkpoint 100");
+    fs::write(folder.join("data.csv"), &whole).unwrap();
+    told(&folder, "fit data.csv -t sold -o stopped.rvi --checkpoint 100 --continue");
+    told(&folder, "fit data.csv -t sold -o straight.rvi --sniff 500");
+    let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(bytes("stopped.rvi") == bytes("straight.rvi"));
+    assert!(!folder.join("stopped.rvi.part").exists());
+}
+
+#[test]
+fn words_are_classes_and_numbers_may_be_counts() {
+    let folder = folder("classes");
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let (mut two, mut three, mut counts) = (String::from("x,y\n"), String::from("x,y\n"), String::from("x,y\n"));
+    for _ in 0..600 {
+        let x = rng.random_range(-2.0..2.0_f64);
+        let late = rng.random::<f64>() < 1.0 / (1.0 + (-3.0 * x).exp());
+        two += &format!("{x},{}\n", if late { "late" } else { "early" });
+        let class = if x < -0.7 {
+            "low"
+        } else if x < 0.7 {
+            "mid"
+        } else {
+            "top"
+        };
+        three += &format!("{x},{class}\n");
+        let mean = x.exp();
+        let mut count = 0;
+        let mut left = (-mean).exp();
+        let mut u: f64 = rng.random();
+        while u > left {
+            u -= left;
+            count += 1;
+            left *= mean / f64::from(count);
+        }
+        counts += &format!("{x},{count}\n");
+    }
+    for (name, text) in [("two", two), ("three", three), ("counts", counts)] {
+        fs::write(folder.join(format!("{name}.csv")), text).unwrap();
+    }
+    let text = told(&folder, "fit two.csv -t y -o two.rvi");
+    assert!(text.contains("the probability of `late`") && text.contains("predicted and seen"), "{text}");
+    let predicted = told(&folder, "predict two.rvi two.csv --level 0.5");
+    assert_eq!(predicted.lines().next(), Some("row,class,probability,lower,upper"));
+    let scores = json(&told(&folder, "evaluate two.rvi two.csv --json"))["scores"].clone();
+    assert!(scores["log_loss"].as_f64().unwrap() < 0.75 * scores["plain_log_loss"].as_f64().unwrap(), "{scores:#}");
+
+    let text = told(&folder, "fit three.csv -t y -o three.rvi");
+    assert!(text.contains("one of 3 classes"), "{text}");
+    let predicted = told(&folder, "predict three.rvi three.csv");
+    assert_eq!(predicted.lines().next(), Some("row,class,p(low),p(mid),p(top)"));
+    let card = json(&told(&folder, "inspect three.rvi --json"));
+    assert!(card["scores"]["accuracy"].as_f64().unwrap() > 0.8);
+    assert!(card["coefficients"].as_array().unwrap().iter().any(|line| line["class"] == "top"));
+
+    let text = told(&folder, "fit counts.csv -t y --family count -o counts.rvi");
+    assert!(text.contains("y, a count"), "{text}");
+    let card = json(&told(&folder, "inspect counts.rvi --json"));
+    let slope = card["coefficients"].as_array().unwrap().iter().find(|line| line["name"] == "x").unwrap().clone();
+    // The log of the mean is x itself: within four deviations.
+    assert!((slope["mean"].as_f64().unwrap() - 1.0).abs() < 4.0 * slope["sd"].as_f64().unwrap());
+}
+
+#[test]
+fn more_rows_and_json_lines_go_into_a_stored_model() {
+    let folder = folder("update");
+    let lines = |from: u32, to: u32| -> String {
+        (from..to).map(|t| format!("{{\"x\": {}, \"y\": {}}}\n", t % 7, 2 * (t % 7) + t % 2)).collect()
+    };
+    fs::write(folder.join("first.jsonl"), lines(0, 200)).unwrap();
+    fs::write(folder.join("more.jsonl"), lines(200, 300)).unwrap();
+    fs::write(folder.join("all.jsonl"), lines(0, 300)).unwrap();
+    told(&folder, "fit first.jsonl -t y --family number -o model.rvi");
+    let text = told(&folder, "update model.rvi more.jsonl");
+    assert!(text.contains("100 rows learned"));
+    told(&folder, "fit all.jsonl -t y --family number --sniff 200 -o all.rvi");
+    let card = |name: &str| json(&told(&folder, &format!("inspect {name} --json")));
+    let (parts, whole) = (card("model.rvi"), card("all.rvi"));
+    assert_eq!(parts["rows"], 300);
+    assert_eq!((&parts["coefficients"], &parts["scores"]), (&whole["coefficients"], &whole["scores"]));
+}
+
+#[test]
+fn what_cannot_be_is_said_in_one_line() {
+    let folder = folder("bad");
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    write("empty.csv", "");
+    write("header.csv", "a,y\n");
+    write("good.csv", "a,b,y\n1,u,0\n2,v,1\n3,u,1\n4,v,0\n");
+    write("ragged.csv", "a,b,y\n1,u,0\n2,v,1\n3,u\n4,v,0\n");
+    write("word.csv", "a,b,y\n1,u,0\n2,v,1\nmany,u,1\n");
+    write("twice.csv", "a,a,y\n1,2,0\n");
+    write("one.csv", "a,y\n1,0\n2,0\n");
+    write("noise.rvi", "not a model");
+    write("newer.rvi", "{\"rvi\": 2}");
+    assert!(refused(&folder, "fit none.csv -t y").contains("none.csv: "));
+    assert!(refused(&folder, "fit empty.csv -t y").contains("there is no row"));
+    assert!(refused(&folder, "fit header.csv -t y").contains("there is no row"));
+    assert!(refused(&folder, "fit good.csv -t Y").contains("did you mean `y`?"));
+    assert!(refused(&folder, "fit twice.csv -t y").contains("two columns are called `a`"));
+    assert!(refused(&folder, "fit one.csv -t y").contains("`--classes`"));
+    assert!(refused(&folder, "fit ragged.csv -t y").contains("ragged.csv, row 3: 2 fields where 3 were expected"));
+    let word = refused(&folder, "fit word.csv -t y --sniff 2");
+    assert!(word.contains("word.csv, row 3, column `a`: `many` is not a number"), "{word}");
+    assert!(refused(&folder, "fit good.csv -t y --forget 1.5").contains("`--forget 1.5`"));
+    assert!(refused(&folder, "fit good.csv -t y -o no/such/folder/m.rvi").contains("m.rvi"));
+    assert!(refused(&folder, "predict noise.rvi good.csv").contains("no model"));
+    assert!(refused(&folder, "predict newer.rvi good.csv").contains("version 2"));
+    assert_eq!(rvi(&folder, "fit").status.code(), Some(2));
+
+    let text = told(&folder, "fit ragged.csv -t y --skip-bad -o model.rvi");
+    assert!(text.contains("3 rows learned") && text.contains("left out      1 rows"), "{text}");
+    write("missing.csv", "b,y\nu,0\n");
+    assert!(refused(&folder, "predict model.rvi missing.csv").contains("there is no column `a`"));
+    write("other.csv", "a,b,y\n5,never seen,\n");
+    assert_eq!(told(&folder, "predict model.rvi other.csv").lines().count(), 2);
+    write("later.csv", "a,b,y\n5,u,maybe\n");
+    assert!(refused(&folder, "evaluate model.rvi later.csv").contains("`maybe`"));
+
+    // A damaged model is never read as another.
+    let whole = fs::read(folder.join("model.rvi")).unwrap();
+    for cut in [1, whole.len() / 3, whole.len() / 2, whole.len() - 1] {
+        fs::write(folder.join("cut.rvi"), &whole[..cut]).unwrap();
+        refused(&folder, "inspect cut.rvi");
+    }
+}
