@@ -1,7 +1,7 @@
 //! A stored model: its document, the schema that feeds it, and how far it has read.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -50,8 +50,7 @@ impl Document {
         let bytes = {
             let mut bytes = Vec::new();
             let file = File::open(path).map_err(|error| CliError::file(path, error))?;
-            std::io::Read::read_to_end(&mut BufReader::new(file), &mut bytes)
-                .map_err(|error| CliError::file(path, error))?;
+            BufReader::new(file).read_to_end(&mut bytes).map_err(|error| CliError::file(path, error))?;
             bytes
         };
         let Version { rvi } =
@@ -68,24 +67,34 @@ impl Document {
         Ok(document)
     }
 
-    /// Writes beside `path` and takes its place when all is on the disk: whoever reads finds the old model or the new one.
-    ///
     /// # Errors
     /// A disk that does not take it; the old file is then as it was.
     pub(crate) fn save(&self, path: &Path) -> Result<(), CliError> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".part");
-        let part = PathBuf::from(name);
-        let written = (|| {
-            let mut file = File::create(&part)?;
-            file.write_all(&serde_json::to_vec(self)?)?;
-            file.sync_all()?;
-            fs::rename(&part, path)
-        })();
-        written.map_err(|error| {
-            // What could not be finished is not left behind.
-            let _gone = fs::remove_file(&part);
-            CliError::file(path, error)
-        })
+        whole_file(path, |out| serde_json::to_writer(out, self).map_err(|error| CliError::file(path, error.into())))
     }
+}
+
+/// Writes beside `path` and takes its place when all is on the disk: whoever reads finds the old file or the new one, and never a part.
+///
+/// # Errors
+/// What `write` returns; a disk that does not take it. The old file is then as it was.
+pub(crate) fn whole_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let failed = |error| CliError::file(path, error);
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    let part = PathBuf::from(name);
+    let written = (|| {
+        let mut out = BufWriter::new(File::create(&part).map_err(failed)?);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        file.sync_all().and_then(|()| fs::rename(&part, path)).map_err(failed)
+    })();
+    if written.is_err() {
+        // What could not be finished is not left behind.
+        let _gone = fs::remove_file(&part);
+    }
+    written
 }

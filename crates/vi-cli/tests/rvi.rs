@@ -242,6 +242,13 @@ fn what_cannot_be_is_said_in_one_line() {
     write("later.csv", "a,b,y\n5,u,maybe\n");
     assert!(refused(&folder, "evaluate model.rvi later.csv").contains("`maybe`"));
 
+    // Where a prediction fails midway, no part of it is left as if whole.
+    write("half.csv", "a,b,y\n5,u,\nfive,u,\n");
+    assert!(refused(&folder, "predict model.rvi half.csv -o half.out").contains("row 2, column `a`"));
+    assert!(!folder.join("half.out").exists() && !folder.join("half.out.part").exists());
+    told(&folder, "predict model.rvi half.csv --skip-bad -o half.out");
+    assert_eq!(fs::read_to_string(folder.join("half.out")).unwrap().lines().count(), 2);
+
     // A damaged model is never read as another.
     let whole = fs::read(folder.join("model.rvi")).unwrap();
     for cut in [1, whole.len() / 3, whole.len() / 2, whole.len() - 1] {

@@ -1,6 +1,5 @@
 //! `rvi predict`: an expectation and an interval for every row.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use csv::StringRecord;
 use serde_json::{Map, Value};
 
 use crate::args::{Format, Predict};
-use crate::document::Document;
+use crate::document::{Document, whole_file};
 use crate::error::CliError;
 use crate::learn::Reader;
 use crate::model::Prediction;
@@ -18,22 +17,35 @@ use crate::target::TargetKind;
 pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     let document = Document::open(&args.model)?;
     let mut source = Source::open(&args.input)?;
-    let mut reader = Reader::new(&document.schema, &document.model, &source)?;
+    if let Some(path) = &args.output {
+        whole_file(path, |out| write_all(args, &document, &mut source, path, out))?;
+    } else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        write_all(args, &document, &mut source, Path::new("standard output"), &mut out)?;
+    }
+    if source.skipped > 0 {
+        eprintln!("rvi: {} rows of {} were left out", source.skipped, source.path().display());
+    }
+    Ok(())
+}
+
+/// Writes the predictions of all rows to `out`, which errors call `path`.
+fn write_all(
+    args: &Predict,
+    document: &Document,
+    source: &mut Source,
+    path: &Path,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let mut reader = Reader::new(&document.schema, &document.model, source)?;
     let columns = columns(&document.target.kind);
-    let (path, mut out): (&Path, Box<dyn Write>) = match &args.output {
-        Some(path) => {
-            let file = File::create(path).map_err(|error| CliError::file(path, error))?;
-            (path, Box::new(BufWriter::new(file)))
-        }
-        None => (Path::new("standard output"), Box::new(BufWriter::new(io::stdout().lock()))),
-    };
     let failed = |error| CliError::file(path, error);
     if args.format == Format::Csv {
-        write_csv(&mut out, columns.iter().map(String::as_str)).map_err(failed)?;
+        write_csv(out, columns.iter().map(String::as_str)).map_err(failed)?;
     }
     let mut record = StringRecord::new();
     while source.next(&mut record)? {
-        let predicted = match reader.predict(&document.model, &record, &source) {
+        let predicted = match reader.predict(&document.model, &record, source) {
             Ok(predicted) => predicted,
             Err(error) => {
                 source.forgive(error)?;
@@ -45,7 +57,7 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
         match args.format {
             Format::Csv => {
                 let texts: Vec<String> = fields.iter().map(text).collect();
-                write_csv(&mut out, texts.iter().map(String::as_str)).map_err(failed)?;
+                write_csv(out, texts.iter().map(String::as_str)).map_err(failed)?;
             }
             Format::Jsonl => {
                 let object: Map<String, Value> = columns.iter().cloned().zip(fields).collect();
@@ -53,11 +65,7 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
             }
         }
     }
-    out.flush().map_err(failed)?;
-    if source.skipped > 0 {
-        eprintln!("rvi: {} rows of {} were left out", source.skipped, source.path().display());
-    }
-    Ok(())
+    out.flush().map_err(failed)
 }
 
 /// What the columns of the predictions are called.
@@ -105,7 +113,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-fn write_csv<'a>(out: &mut impl Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
+fn write_csv<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
     for (k, field) in fields.enumerate() {
         if k > 0 {
             out.write_all(b",")?;
