@@ -8,7 +8,7 @@
 //! X = K^(−½)·(c_1 … c_K),  c_i = (∂h/∂θ)(θ_i)·Cov(y|θ_i)^½,  θ_i ~ q              (44)-(46)
 //! ```
 //!
-//! and `XXᵀ` joins `Ψ + WWᵀ` as `K·m` rows. The draws come from the [ensemble sampler](crate::LowRankGaussian::draw), fresh at each
+//! and `XXᵀ` joins `Ψ + WWᵀ` as `K·m` rows. The draws come from the [ensemble sampler](crate::LowRankGaussian::draws), fresh at each
 //! use, so memory and work stay linear in `d`.
 //!
 //! A [`NonlinearModel`] is a [`NaturalMap`] (what `h` is) times an [`OutputFamily`] (what `p(y|η)` is):
@@ -40,7 +40,7 @@
 //! ```
 //!
 //! [`LowRankGaussian`]: crate::LowRankGaussian
-//! [`LowRankGaussian::draw`]: crate::LowRankGaussian::draw
+//! [`LowRankGaussian::draws`]: crate::LowRankGaussian::draws
 
 mod expectations;
 mod family;

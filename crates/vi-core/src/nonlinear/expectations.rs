@@ -82,7 +82,7 @@ fn triangular(mut a: Mat<f64>, par: Par) -> Mat<f64> {
 /// `K` draws from the belief, fresh, the columns of the result (`d × K`).
 ///
 /// # Errors
-/// Those of [`LowRankGaussian::draw`].
+/// Those of [`LowRankGaussian::draws`].
 pub(super) fn draw<R: Rng + ?Sized>(
     belief: &LowRankGaussian,
     draws: usize,
