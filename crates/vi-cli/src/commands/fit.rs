@@ -45,20 +45,20 @@ fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, StringR
     let target = source.position(&args.target)?;
     let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
     let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
-    let mut first = Vec::new();
+    let (mut rows, mut records) = (Vec::new(), Vec::new());
     let mut record = StringRecord::new();
-    while first.len() < args.sniff as usize && source.next(&mut record)? {
-        first.push((source.place().row, record.clone()));
+    while records.len() < args.sniff as usize && source.next(&mut record)? {
+        rows.push(source.place().row);
+        records.push(record.clone());
     }
-    if first.is_empty() {
+    if records.is_empty() {
         return Err(CliError::Empty { path: source.path().to_owned() });
     }
-    let records: Vec<StringRecord> = first.iter().map(|(_, record)| record.clone()).collect();
     let settings = InferSettings { target, ignore: &ignore, text: &text, levels: usize::from(args.levels) };
     let schema = infer(source.columns(), &records, &settings)?;
     let target = Target::infer(&args.target, target, &records, args.family, &args.classes)?;
     let model = Model::new(&target.kind, schema.names(), memory(&args.forget)?)?;
-    Ok((Document::new(target, schema, model), first))
+    Ok((Document::new(target, schema, model), rows.into_iter().zip(records).collect()))
 }
 
 fn memory(text: &str) -> Result<Memory, CliError> {
