@@ -31,6 +31,22 @@ pub trait Likelihood {
         [self.log_density(y, t), self.slope(y, t), self.curvature(y, t)]
     }
 
+    /// `values_i ← values_i + log p(y|t_i)`: one label at many predictors, `values` as long as `t`. A likelihood may take the
+    /// numbers in vectors; then the last digits differ from those of [`log_density`](Self::log_density).
+    fn add_log_densities(&self, y: f64, t: &[f64], values: &mut [f64]) {
+        for (value, &t) in values.iter_mut().zip(t) {
+            *value += self.log_density(y, t);
+        }
+    }
+
+    /// The same, and `t_i ← ∂ log p(y|t_i)`.
+    fn add_log_densities_and_slopes(&self, y: f64, t: &mut [f64], values: &mut [f64]) {
+        for (value, t) in values.iter_mut().zip(t) {
+            *value += self.log_density(y, *t);
+            *t = self.slope(y, *t);
+        }
+    }
+
     /// How `log p` leaves its tangent at `t`: for each step `δ` writes
     ///
     /// ```text
@@ -213,6 +229,14 @@ impl<L: Likelihood + ?Sized> Likelihood for &L {
 
     fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
         (**self).derivatives(y, t)
+    }
+
+    fn add_log_densities(&self, y: f64, t: &[f64], values: &mut [f64]) {
+        (**self).add_log_densities(y, t, values);
+    }
+
+    fn add_log_densities_and_slopes(&self, y: f64, t: &mut [f64], values: &mut [f64]) {
+        (**self).add_log_densities_and_slopes(y, t, values);
     }
 
     fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {

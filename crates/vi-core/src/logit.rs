@@ -1,9 +1,11 @@
 //! The Bernoulli likelihood with the logistic link, `p(y=1|t) = s(t)`, `y ∈ {0, 1}`.
 
+use pulp::{Arch, Simd, WithSimd};
+
 use crate::expectation::{LogisticExpectation, Mixture8};
 use crate::implicit::ImplicitRoot;
 use crate::likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
-use crate::special::{sigmoid, sigmoid_derivative, softplus, softplus_beyond_tangent};
+use crate::special::{lanes, sigmoid, sigmoid_derivative, softplus, softplus_beyond_tangent};
 use crate::{Error, quadrature};
 
 /// Logistic regression's likelihood, with a choice of how its Gaussian expectations are taken:
@@ -49,6 +51,14 @@ impl<M: LogisticExpectation> Likelihood for BernoulliLogit<M> {
         sigmoid_derivative(t)
     }
 
+    fn add_log_densities(&self, y: f64, t: &[f64], values: &mut [f64]) {
+        Arch::new().dispatch(LogDensities { sign: sign(y), t, values });
+    }
+
+    fn add_log_densities_and_slopes(&self, y: f64, t: &mut [f64], values: &mut [f64]) {
+        Arch::new().dispatch(LogDensitiesAndSlopes { sign: sign(y), t, values });
+    }
+
     fn beyond_tangent(&self, _y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
         let (p, q) = (sigmoid(t), sigmoid(-t));
         for (out, &step) in out.iter_mut().zip(steps) {
@@ -62,6 +72,54 @@ impl<M: LogisticExpectation> Likelihood for BernoulliLogit<M> {
 
     fn fisher_information(&self, t: f64) -> f64 {
         sigmoid_derivative(t)
+    }
+}
+
+/// `values ← values − softplus(−sign·t)`.
+struct LogDensities<'a> {
+    sign: f64,
+    t: &'a [f64],
+    values: &'a mut [f64],
+}
+
+impl WithSimd for LogDensities<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { sign, t, values } = self;
+        let opposite = simd.splat_f64s(-sign);
+        lanes::update(simd, [t], values, |[t], value| {
+            simd.sub_f64s(value, lanes::softplus(simd, simd.mul_f64s(opposite, t)).0)
+        });
+    }
+}
+
+/// The same, and `t ← sign·s(−sign·t)`.
+struct LogDensitiesAndSlopes<'a> {
+    sign: f64,
+    t: &'a mut [f64],
+    values: &'a mut [f64],
+}
+
+impl WithSimd for LogDensitiesAndSlopes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let ((t, t_tail), (values, values_tail)) = (S::as_mut_simd_f64s(self.t), S::as_mut_simd_f64s(self.values));
+        let (sign, opposite) = (simd.splat_f64s(self.sign), simd.splat_f64s(-self.sign));
+        let mut last =
+            (!t_tail.is_empty()).then(|| (simd.partial_load_f64s(t_tail), simd.partial_load_f64s(values_tail)));
+        let (last_t, last_value) = last.as_mut().map(|(t, value)| (t, value)).unzip();
+        for (t, value) in t.iter_mut().chain(last_t).zip(values.iter_mut().chain(last_value)) {
+            let (lost, wrong) = lanes::softplus(simd, simd.mul_f64s(opposite, *t));
+            (*t, *value) = (simd.mul_f64s(sign, wrong), simd.sub_f64s(*value, lost));
+        }
+        if let Some((t, value)) = last {
+            simd.partial_store_f64s(t_tail, t);
+            simd.partial_store_f64s(values_tail, value);
+        }
     }
 }
 
@@ -107,6 +165,25 @@ impl<M: LogisticExpectation> GaussianExpectation for BernoulliLogit<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_predictors_at_once_are_those_one_by_one() {
+        let logit = BernoulliLogit(Mixture8);
+        for n in 0..11 {
+            let t: Vec<f64> = (0..n).map(|i| f64::from(i) * 7.3 - 30.0).collect();
+            for y in [0.0, 1.0] {
+                let (mut values, mut both, mut slopes) = (vec![2.0; t.len()], vec![2.0; t.len()], t.clone());
+                logit.add_log_densities(y, &t, &mut values);
+                logit.add_log_densities_and_slopes(y, &mut slopes, &mut both);
+                assert_eq!(values, both);
+                for ((&t, value), slope) in t.iter().zip(values).zip(slopes) {
+                    let (exact, exact_slope) = (2.0 + logit.log_density(y, t), logit.slope(y, t));
+                    assert!((value - exact).abs() <= 4.0 * f64::EPSILON * exact.abs().max(2.0), "t = {t}");
+                    assert!((slope - exact_slope).abs() <= 4.0 * f64::EPSILON * exact_slope.abs(), "t = {t}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_closed_tilted_density_is_what_quadrature_finds() {

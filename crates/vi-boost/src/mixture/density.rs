@@ -1,5 +1,7 @@
 //! The density of a mixture, its gradient and Hessian, on many points at once.
 
+use pulp::{Arch, Simd, WithSimd};
+use vi_core::special::lanes;
 use vi_linalg::faer::{Mat, MatMut, MatRef};
 
 use super::GaussianMixture;
@@ -171,13 +173,7 @@ pub(crate) fn log_sum_exp(log: &[Vec<f64>], log_weights: &[f64], n: usize, total
     }
     total.resize(n, 0.0);
     for (log, weight) in log.iter().zip(log_weights) {
-        for ((total, log), largest) in total.iter_mut().zip(log).zip(&largest) {
-            let below = log + weight - largest;
-            // exp(−46) is below half a unit of the last digit of 1/K for any K in use; most terms are this small.
-            if below > -46.0 {
-                *total += below.exp();
-            }
-        }
+        Arch::new().dispatch(AddShares { log, weight: *weight, whole: &largest, out: total });
     }
     for (total, largest) in total.iter_mut().zip(&largest) {
         *total = if *largest == f64::NEG_INFINITY { f64::NEG_INFINITY } else { largest + total.ln() };
@@ -186,9 +182,30 @@ pub(crate) fn log_sum_exp(log: &[Vec<f64>], log_weights: &[f64], n: usize, total
 
 /// `r_i ← w_k·N_k(θ_i)/q(θ_i)`.
 pub(crate) fn responsibilities(log: &[f64], log_weight: f64, total: &[f64], r: &mut [f64]) {
-    for ((r, log), total) in r.iter_mut().zip(log).zip(total) {
-        let below = log + log_weight - total;
-        *r = if below > -700.0 { below.exp() } else { 0.0 };
+    r.fill(0.0);
+    Arch::new().dispatch(AddShares { log, weight: log_weight, whole: total, out: r });
+}
+
+/// `out_i ← out_i + exp(weight + log_i − whole_i)`; nothing below e⁻⁷⁰⁸ or where both are −∞.
+struct AddShares<'a> {
+    log: &'a [f64],
+    weight: f64,
+    whole: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for AddShares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { log, weight, whole, out } = self;
+        let (weight, zero, least) = (simd.splat_f64s(weight), simd.splat_f64s(0.0), simd.splat_f64s(-708.0));
+        lanes::update(simd, [log, whole], out, |[log, whole], out| {
+            let below = simd.sub_f64s(simd.add_f64s(log, weight), whole);
+            let share = simd.select_f64s(simd.greater_than_f64s(below, least), lanes::exp(simd, below), zero);
+            simd.add_f64s(out, share)
+        });
     }
 }
 

@@ -102,16 +102,14 @@ impl<L: Likelihood> GlmTarget<L> {
                 *value -= 0.5 * away[(i, j)] * pull[(i, j)];
             }
         }
-        for (k, &y) in self.y.iter().enumerate() {
-            for (i, value) in values.iter_mut().enumerate() {
-                *value += self.likelihood.log_density(y, t[(i, k)]);
+        let Some(mut gradients) = gradients else {
+            for (k, &y) in self.y.iter().enumerate() {
+                self.likelihood.add_log_densities(y, t.col_as_slice(k), values);
             }
-        }
-        let Some(mut gradients) = gradients else { return };
+            return;
+        };
         for (k, &y) in self.y.iter().enumerate() {
-            for i in 0..m {
-                t[(i, k)] = self.likelihood.slope(y, t[(i, k)]);
-            }
+            self.likelihood.add_log_densities_and_slopes(y, t.col_as_slice_mut(k), values);
         }
         matmul(gradients.as_mut(), Accum::Replace, t.as_ref(), self.xt.transpose(), 1.0, Par::Seq);
         std::mem::swap(&mut away, &mut pull);

@@ -6,6 +6,7 @@
 //! | function | error |
 //! | :-- | :-- |
 //! | [`exp`] | 2 ulp |
+//! | [`ln_1p`] | 2 ulp |
 //! | [`mills_ratio`] | 5e-16 relative |
 //!
 //! Where the processor multiplies and adds in one rounding, the last digit may differ from that of one that does not.
@@ -57,6 +58,42 @@ pub fn exp<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
     simd.select_f64s(small, splat(0.0), simd.select_f64s(large, splat(f64::INFINITY), inside))
 }
 
+/// `log(1+x)` in every lane, for `0 ≤ x ≤ 1`, to 2 ulp.
+///
+/// `log(1+x) = 2·artanh s` with `s = x/(2+x)`; above `√2 − 1` the logarithm of 2 is taken out first, so that `|s| ≤ 0.172`.
+///
+/// ```
+/// use vi_core::special::lanes;
+/// assert!((lanes::ln_1p(pulp::Scalar::new(), 0.5) / 0.5_f64.ln_1p() - 1.0).abs() < 1e-15);
+/// ```
+#[inline(always)]
+pub fn ln_1p<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
+    let splat = |value| simd.splat_f64s(value);
+    let upper = simd.greater_than_f64s(x, splat(std::f64::consts::SQRT_2 - 1.0));
+    let pick = |above, below| simd.select_f64s(upper, splat(above), splat(below));
+    let s = simd.div_f64s(simd.add_f64s(x, pick(-1.0, 0.0)), simd.add_f64s(x, pick(3.0, 2.0)));
+    let series = polynomial(simd, &ODD_INVERSES, simd.mul_f64s(s, s));
+    simd.mul_add_e_f64s(s, series, pick(std::f64::consts::LN_2, 0.0))
+}
+
+/// `(softplus(t), s(t))` in every lane: `log(1+e^t)` and the logistic function, to 3 ulp where `|t| ≤ 708`.
+///
+/// ```
+/// use vi_core::special::{lanes, sigmoid, softplus};
+/// let (value, slope) = lanes::softplus(pulp::Scalar::new(), -1.5);
+/// assert!((value / softplus(-1.5) - 1.0).abs() < 1e-15 && (slope / sigmoid(-1.5) - 1.0).abs() < 1e-15);
+/// ```
+#[inline(always)]
+pub fn softplus<S: Simd>(simd: S, t: S::f64s) -> (S::f64s, S::f64s) {
+    let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
+    // Floats lose digits below e^(−708). A selection keeps NaN, a maximum need not.
+    let (away, least) = (simd.neg_f64s(simd.abs_f64s(t)), simd.splat_f64s(-708.0));
+    let e = exp(simd, simd.select_f64s(simd.less_than_f64s(away, least), least, away));
+    let positive = simd.greater_than_f64s(t, zero);
+    let value = simd.add_f64s(simd.select_f64s(positive, t, zero), ln_1p(simd, e));
+    (value, simd.div_f64s(simd.select_f64s(positive, one, e), simd.add_f64s(one, e)))
+}
+
 /// Mills' ratio `R(u) = (1−Φ(u))/φ(u)` in every lane, for `u ≥ 0`.
 ///
 /// `(u+4)·R(u)` is so smooth in `(u−4)/(u+4) ∈ [−1, 1]` that one polynomial serves (Shepherd and Laframboise 1981 do so for erfc).
@@ -86,13 +123,37 @@ pub fn mills_ratio<S: Simd>(simd: S, u: S::f64s) -> S::f64s {
 /// ```
 #[inline(always)]
 pub fn map<S: Simd>(simd: S, values: &mut [f64], f: impl Fn(S::f64s) -> S::f64s) {
-    let (vectors, tail) = S::as_mut_simd_f64s(values);
-    for value in vectors {
-        *value = f(*value);
+    update(simd, [], values, |[], value| f(value));
+}
+
+/// `out_i ← f([x_i, …], out_i)`, a vector at a time; each `x` is as long as `out`, or what is beyond the shortest stays.
+///
+/// ```
+/// use pulp::Simd;
+/// use vi_core::special::lanes;
+/// let simd = pulp::Scalar::new();
+/// let mut sums = [1.0, 2.0];
+/// lanes::update(simd, [&[0.5, 0.25]], &mut sums, |[x], sum| simd.add_f64s(sum, x));
+/// assert_eq!(sums, [1.5, 2.25]);
+/// ```
+#[inline(always)]
+pub fn update<S: Simd, const K: usize>(
+    simd: S,
+    x: [&[f64]; K],
+    out: &mut [f64],
+    f: impl Fn([S::f64s; K], S::f64s) -> S::f64s,
+) {
+    let n = x.iter().fold(out.len(), |n, x| n.min(x.len()));
+    let (x, (out, tail)) = (x.map(|x| S::as_simd_f64s(&x[..n])), S::as_mut_simd_f64s(&mut out[..n]));
+    let whole = out.len();
+    let mut last = (!tail.is_empty()).then(|| simd.partial_load_f64s(tail));
+    // One call of `f`, so that it is compiled in place: on its own it has no wide vectors.
+    for (i, out) in out.iter_mut().chain(last.as_mut()).enumerate() {
+        let x = x.map(|(x, tail)| if i < whole { x[i] } else { simd.partial_load_f64s(tail) });
+        *out = f(x, *out);
     }
-    if !tail.is_empty() {
-        let value = f(simd.partial_load_f64s(tail));
-        simd.partial_store_f64s(tail, value);
+    if let Some(last) = last {
+        simd.partial_store_f64s(tail, last);
     }
 }
 
@@ -112,6 +173,21 @@ const INVERSE_FACTORIALS: [f64; 14] = [
     1.0 / 39_916_800.0,
     1.0 / 479_001_600.0,
     1.0 / 6_227_020_800.0,
+];
+
+/// `2/(2j+1)`; with `s² ≤ 0.0295` the next term is below 1e-18.
+const ODD_INVERSES: [f64; 11] = [
+    2.0,
+    2.0 / 3.0,
+    2.0 / 5.0,
+    2.0 / 7.0,
+    2.0 / 9.0,
+    2.0 / 11.0,
+    2.0 / 13.0,
+    2.0 / 15.0,
+    2.0 / 17.0,
+    2.0 / 19.0,
+    2.0 / 21.0,
 ];
 
 /// Coefficients of `(u+4)·R(u)` in `((u−4)/(u+4))^j`: Chebyshev interpolation at 60 digits, degree 22.
@@ -169,6 +245,42 @@ mod tests {
                 assert!((ours - exact).abs() <= 2.0 * f64::EPSILON * exact, "x = {x}");
             }
         }
+    }
+
+    struct Softplus<'a>(&'a mut [f64], &'a mut [f64]);
+
+    impl WithSimd for Softplus<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            map(simd, self.0, |t| softplus(simd, t).0);
+            map(simd, self.1, |t| softplus(simd, t).1);
+        }
+    }
+
+    #[test]
+    fn softplus_and_its_slope_are_those_of_single_numbers() {
+        let t: Vec<f64> = (-70_800..=70_800).map(|i| f64::from(i) * 0.01).chain([-1e-300, 1e-9, 0.881_373]).collect();
+        let (mut values, mut slopes) = (t.clone(), t.clone());
+        Arch::new().dispatch(Softplus(&mut values, &mut slopes));
+        for ((&t, value), slope) in t.iter().zip(values).zip(slopes) {
+            let exact = [crate::special::softplus(t), crate::special::sigmoid(t)];
+            let alone = softplus(Scalar::new(), t);
+            for (ours, exact) in [(value, exact[0]), (slope, exact[1]), (alone.0, exact[0]), (alone.1, exact[1])] {
+                // Both are rounded, ours three times.
+                assert!((ours - exact).abs() <= 4.0 * f64::EPSILON * exact, "t = {t}: {ours} for {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_stays_so() {
+        let ends = [f64::NEG_INFINITY, f64::INFINITY, f64::NAN];
+        let (mut values, mut slopes) = (ends, ends);
+        Arch::new().dispatch(Softplus(&mut values, &mut slopes));
+        assert!(values[0] < 1e-300 && values[1] == f64::INFINITY && values[2].is_nan());
+        assert!(slopes[0] < 1e-300 && slopes[1] == 1.0 && slopes[2].is_nan());
     }
 
     #[test]

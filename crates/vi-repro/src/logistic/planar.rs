@@ -41,26 +41,21 @@ impl Planar {
         let l21 = cov[0][1] / l11;
         let l22 = (cov[1][1] - l21 * l21).max(f64::MIN_POSITIVE).sqrt();
         let theta = |u: f64, v: f64| [centre[0] + l11 * u, centre[1] + l21 * u + l22 * v];
-        let mode = posterior.log_joint(&centre)?;
+        let mode = posterior.log_densities(&[centre])[0];
         let cells = Self::support(posterior, &theta, mode)?;
 
-        let sum = |n: usize| -> Result<Vec<([f64; 2], f64)>, ReproError> {
+        let sum = |n: usize| -> Vec<([f64; 2], f64)> {
             let (us, vs) = (linspace(cells[0].0, cells[0].1, n), linspace(cells[1].0, cells[1].1, n));
-            let mut out = Vec::with_capacity(n * n);
-            for v in &vs {
-                for u in &us {
-                    let at = theta(*u, *v);
-                    out.push((at, posterior.log_joint(&at)?));
-                }
-            }
-            Ok(out)
+            let points: Vec<[f64; 2]> = vs.iter().flat_map(|&v| us.iter().map(move |&u| theta(u, v))).collect();
+            let values = posterior.log_densities(&points);
+            points.into_iter().zip(values).collect()
         };
         let area = |n: usize| {
             let step = |(lo, hi): (f64, f64)| (hi - lo) / (n as f64 - 1.0);
             l11 * l22 * step(cells[0]) * step(cells[1])
         };
         let total = |points: &[([f64; 2], f64)]| points.iter().map(|(_, l)| (l - mode).exp()).sum::<f64>();
-        let (fine, coarse) = (sum(n)?, sum(n / 2)?);
+        let (fine, coarse) = (sum(n), sum(n / 2));
         let mass = total(&fine);
         let log_z = mode + (mass * area(n)).ln();
         let refinement = log_z - (mode + (total(&coarse) * area(n / 2)).ln());
@@ -104,11 +99,12 @@ impl Planar {
             let axis = linspace(-reach, reach, 81);
             let step = axis[1] - axis[0];
             let mut found = [(f64::INFINITY, f64::NEG_INFINITY); 2];
-            for &v in &axis {
-                for &u in &axis {
-                    if posterior.log_joint(&theta(u, v))? > mode - DEPTH {
-                        found[0] = (found[0].0.min(u), found[0].1.max(u));
-                        found[1] = (found[1].0.min(v), found[1].1.max(v));
+            let cells: Vec<[f64; 2]> = axis.iter().flat_map(|&v| axis.iter().map(move |&u| [u, v])).collect();
+            let points: Vec<[f64; 2]> = cells.iter().map(|[u, v]| theta(*u, *v)).collect();
+            for (cell, value) in cells.iter().zip(posterior.log_densities(&points)) {
+                if value > mode - DEPTH {
+                    for (found, at) in found.iter_mut().zip(cell) {
+                        *found = (found.0.min(*at), found.1.max(*at));
                     }
                 }
             }
@@ -126,14 +122,9 @@ impl Planar {
 
     /// The posterior's log density on a window, for contours at [`Planar::levels`].
     pub(crate) fn window(posterior: &Posterior<'_>, [x, y]: [(f64, f64); 2], n: usize) -> Result<Grid, ReproError> {
-        let mut failure = None;
-        let grid = Grid::of(linspace(x.0, x.1, n), linspace(y.0, y.1, n), |u, v| {
-            posterior.log_joint(&[u, v]).unwrap_or_else(|e| {
-                failure = Some(e);
-                f64::NAN
-            })
-        })?;
-        failure.map_or(Ok(grid), Err)
+        let (xs, ys) = (linspace(x.0, x.1, n), linspace(y.0, y.1, n));
+        let points: Vec<[f64; 2]> = ys.iter().flat_map(|&y| xs.iter().map(move |&x| [x, y])).collect();
+        Grid::new(xs, ys, posterior.log_densities(&points))
     }
 }
 
@@ -176,7 +167,7 @@ mod tests {
         assert!(p.refinement.abs() < 1e-10);
         assert!((p.cov[0][0] - 4.0).abs() < 1e-8 && p.cov[0][1].abs() < 1e-8);
         // log p̃ at the edge of the region of mass p is log p̃(mode) + ln(1 − p), up to a cell.
-        let mode = posterior.log_joint(&[c, c]).unwrap();
+        let mode = posterior.log_densities(&[[c, c]])[0];
         for (level, share) in p.levels.iter().zip([0.5, 0.9, 0.99]) {
             assert!((level - mode - (1.0_f64 - share).ln()).abs() < 0.05);
         }

@@ -1,34 +1,44 @@
 //! The posterior itself, and its Laplace approximation.
 
+use vi_boost::LogDensity;
+use vi_boost::target::GlmTarget;
 use vi_core::{BernoulliLogit, DenseGaussian, Error, Exact, GlmPosterior};
 use vi_data::Dataset;
-use vi_linalg::faer::Par;
+use vi_linalg::faer::{MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 
 use crate::error::ReproError;
 
 /// The posterior of a data set under the logistic model, with exact expectations.
-pub(crate) struct Posterior<'a>(GlmPosterior<'a, BernoulliLogit<Exact>>);
+pub(crate) struct Posterior<'a> {
+    exact: GlmPosterior<'a, BernoulliLogit<Exact>>,
+    density: GlmTarget<BernoulliLogit<Exact>>,
+}
 
 impl<'a> Posterior<'a> {
     pub(crate) fn new(prior: &'a DenseGaussian, data: &'a Dataset) -> Result<Self, ReproError> {
-        GlmPosterior::new(prior, data.x(), data.y(), BernoulliLogit(Exact))
-            .map(Self)
-            .map_err(|e| ReproError::computation("posterior", &e))
+        let (x, y, likelihood) = (data.x(), data.y(), BernoulliLogit(Exact));
+        Ok(Self {
+            exact: GlmPosterior::new(prior, x, y, likelihood).map_err(|e| ReproError::computation("posterior", &e))?,
+            density: GlmTarget::new(prior, x, y, likelihood).map_err(|e| ReproError::computation("posterior", &e))?,
+        })
     }
 
     /// `KL(q ‖ p̃)` with `Z = 1`, exact; infinite when q has lost its covariance to rounding.
     pub(crate) fn kl(&self, q: &DenseGaussian) -> Result<f64, ReproError> {
-        match self.0.kl(q, Par::Seq) {
+        match self.exact.kl(q, Par::Seq) {
             Ok(kl) => Ok(kl),
             Err(Error::NotPositiveDefinite { .. }) => Ok(f64::INFINITY),
             Err(e) => Err(ReproError::computation("KL", &e)),
         }
     }
 
-    /// `log p̃(θ)`.
-    pub(crate) fn log_joint(&self, theta: &[f64]) -> Result<f64, ReproError> {
-        self.0.log_joint(theta).map_err(|e| ReproError::computation("log posterior", &e))
+    /// `log p̃(θ)` at each of the points.
+    pub(crate) fn log_densities<const D: usize>(&self, points: &[[f64; D]]) -> Vec<f64> {
+        let mut values = vec![0.0; points.len()];
+        let points = MatRef::from_row_major_slice(points.as_flattened(), points.len(), D);
+        self.density.log_densities(points, &mut values);
+        values
     }
 }
 

@@ -14,7 +14,10 @@ use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Shown, Table, cell, number};
 use crate::streams::{Real, generator};
 
-const FOLDS: usize = 10;
+/// Folds of a data set of `n` rows: large ones lose little by a fifth left out.
+fn folds(ctx: &Context, n: usize) -> usize {
+    ctx.pick(if n < 1000 { 10 } else { 5 }, 3)
+}
 
 /// A method's held-out losses, row by row, and the least time of a fit.
 struct Scored {
@@ -46,7 +49,7 @@ fn rows(data: &Dataset, keep: impl Fn(usize) -> bool) -> Result<Dataset, ReproEr
 
 fn study(ctx: &Context, data: &Dataset) -> Result<Vec<Scored>, ReproError> {
     let used: Vec<Method> = Method::ALL.into_iter().filter(|m| m.runs_on(data.d())).collect();
-    let folds = ctx.pick(FOLDS, 3);
+    let folds = folds(ctx, data.n());
     ctx.steps(used.len());
     let mut out = Vec::new();
     for method in used {
@@ -166,7 +169,7 @@ fn outcome(ctx: &Context, data: &Dataset, about: &str) -> Result<Outcome, ReproE
         caption: format!(
             "{about} Left: mean held-out log loss of {} folds against the time of one fit with its predictions. Right: how far each method is \
              from the best, row by row on the same folds.",
-            ctx.pick(FOLDS, 3)
+            folds(ctx, data.n())
         ),
         quote: String::new(),
         notes: vec![format!(
