@@ -28,19 +28,24 @@ const STUCK: u64 = 200;
 pub fn models() -> Vec<(String, usize, OnlineSettings)> {
     let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
     let memories = [Memory::Everything, Memory::Fading(0.98), Memory::Learned];
+    let every = [(0, "logistic"), (1, "linear"), (5, "counts")].into_iter().flat_map(|family| beliefs.map(|b| (family, b)));
+    // Families that differ from these in how they learn, with one belief each.
+    let more = [
+        ((7, "three classes"), BeliefKind::Full),
+        ((8, "counts of learned spread"), BeliefKind::SquareRoot),
+        ((9, "three classes apart"), BeliefKind::Diagonal),
+    ];
     let mut models = Vec::new();
-    for belief in beliefs {
+    for ((family, name), belief) in every.chain(more) {
         for memory in memories {
-            for (family, name) in [(0, "logistic"), (1, "linear"), (5, "counts")] {
-                let settings = OnlineSettings {
-                    belief,
-                    memory,
-                    prior_scale: PriorScale::Among(vec![0.3, 3.0]),
-                    standardise: Standardise::FirstRows { rows: 20, centre: true },
-                    ..OnlineSettings::default()
-                };
-                models.push((format!("{name} {belief:?} {memory:?}"), family, settings));
-            }
+            let settings = OnlineSettings {
+                belief,
+                memory,
+                prior_scale: PriorScale::Among(vec![0.3, 3.0]),
+                standardise: Standardise::FirstRows { rows: 20, centre: true },
+                ..OnlineSettings::default()
+            };
+            models.push((format!("{name} {belief:?} {memory:?}"), family, settings));
         }
     }
     models

@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use vi_models::online::family::{Counts, Logit, Probit, SpreadCounts, Trials};
+use vi_models::online::family::{Counts, LearnedSpread, Logit, Probit, SpreadCounts, Trials};
 use vi_models::online::{
     Observation, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, RefineSettings,
     Row, Rows,
@@ -29,6 +29,10 @@ pub enum AnyModel {
     SpreadCounts(OnlineGlm<SpreadCounts>),
     /// Three classes.
     Softmax(OnlineSoftmax),
+    /// Counts of more spread, which is learned.
+    LearnedSpread(OnlineGlm<LearnedSpread>),
+    /// Three classes, a belief for each.
+    Heads(OnlineSoftmax),
 }
 
 /// What was read from a model: names and numbers.
@@ -45,7 +49,8 @@ macro_rules! each {
             AnyModel::Trials($model) => $do,
             AnyModel::Counts($model) => $do,
             AnyModel::SpreadCounts($model) => $do,
-            AnyModel::Softmax($model) => $do,
+            AnyModel::Softmax($model) | AnyModel::Heads($model) => $do,
+            AnyModel::LearnedSpread($model) => $do,
         }
     };
 }
@@ -62,7 +67,7 @@ macro_rules! label {
 
 impl AnyModel {
     /// How many families there are.
-    pub const FAMILIES: usize = 8;
+    pub const FAMILIES: usize = 10;
 
     /// A model of family `family` below [`FAMILIES`](Self::FAMILIES).
     ///
@@ -77,7 +82,9 @@ impl AnyModel {
             4 => Self::Trials(OnlineGlm::with_settings(inputs, Trials, settings)?),
             5 => Self::Counts(OnlineGlm::with_settings(inputs, Counts, settings)?),
             6 => Self::SpreadCounts(OnlineGlm::with_settings(inputs, SpreadCounts { size: 2.0 }, settings)?),
-            _ => Self::Softmax(OnlineSoftmax::with_settings(inputs, 3, settings)?),
+            7 => Self::Softmax(OnlineSoftmax::joint(inputs, 3, settings)?),
+            8 => Self::LearnedSpread(OnlineGlm::with_settings(inputs, LearnedSpread, settings)?),
+            _ => Self::Heads(OnlineSoftmax::by_class(inputs, 3, settings)?),
         })
     }
 
@@ -93,6 +100,8 @@ impl AnyModel {
             Self::Counts(_) => 5,
             Self::SpreadCounts(_) => 6,
             Self::Softmax(_) => 7,
+            Self::LearnedSpread(_) => 8,
+            Self::Heads(_) => 9,
         }
     }
 
@@ -101,8 +110,8 @@ impl AnyModel {
     pub fn label(&self, value: f64) -> f64 {
         match self {
             Self::Linear(_) => value,
-            Self::Counts(_) | Self::SpreadCounts(_) => value.abs().round(),
-            Self::Softmax(_) => value.abs().round().min(2.0),
+            Self::Counts(_) | Self::SpreadCounts(_) | Self::LearnedSpread(_) => value.abs().round(),
+            Self::Softmax(_) | Self::Heads(_) => value.abs().round().min(2.0),
             _ => f64::from(u8::from(value > 0.0)),
         }
     }
@@ -155,7 +164,8 @@ impl AnyModel {
             Self::Trials(model) => label!(model.predict(row, at)?),
             Self::Counts(model) => label!(model.predict(row, at)?),
             Self::SpreadCounts(model) => label!(model.predict(row, at)?),
-            Self::Softmax(model) => {
+            Self::LearnedSpread(model) => label!(model.predict(row, at)?),
+            Self::Softmax(model) | Self::Heads(model) => {
                 let seen = model.predict(row)?;
                 let sum: f64 = seen.probabilities.iter().sum();
                 Ok(seen
@@ -179,7 +189,7 @@ impl AnyModel {
             numbers.extend(draw.weights.iter().map(|&weight| ("weight", weight)));
         };
         match self {
-            Self::Softmax(model) => model.weights().iter().for_each(&mut weights),
+            Self::Softmax(model) | Self::Heads(model) => model.weights().iter().for_each(&mut weights),
             Self::Logistic(model) => weights(&model.weights()),
             Self::Linear(model) => weights(&model.weights()),
             Self::Logit(model) => weights(&model.weights()),
@@ -187,6 +197,11 @@ impl AnyModel {
             Self::Trials(model) => weights(&model.weights()),
             Self::Counts(model) => weights(&model.weights()),
             Self::SpreadCounts(model) => weights(&model.weights()),
+            Self::LearnedSpread(model) => weights(&model.weights()),
+        }
+        if let Self::LearnedSpread(model) = self {
+            let size = model.log_size();
+            numbers.extend([("log size", size.mean()), ("sd of the log size", size.standard_deviation())]);
         }
         numbers
     }
@@ -204,7 +219,8 @@ impl AnyModel {
     pub fn draw(&self, seed: u64) -> Result<Numbers, ModelError> {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let draws = match self {
-            Self::Softmax(model) => model.sample(rng)?,
+            Self::Softmax(model) | Self::Heads(model) => model.sample(rng)?,
+            Self::LearnedSpread(model) => vec![model.sample(rng)?],
             Self::Logistic(model) => vec![model.sample(rng)?],
             Self::Linear(model) => vec![model.sample(rng)?],
             Self::Logit(model) => vec![model.sample(rng)?],
@@ -233,7 +249,10 @@ impl AnyModel {
             Self::Trials(model) => model.refine(settings).map(drop),
             Self::Counts(model) => model.refine(settings).map(drop),
             Self::SpreadCounts(model) => model.refine(settings).map(drop),
-            Self::Softmax(model) => model.refine(&SoftmaxRefineSettings { tolerance: 1e-6, max_sweeps: 2 }).map(drop),
+            Self::LearnedSpread(model) => model.refine(settings).map(drop),
+            Self::Softmax(model) | Self::Heads(model) => {
+                model.refine(&SoftmaxRefineSettings { tolerance: 1e-6, max_sweeps: 2 }).map(drop)
+            }
             Self::Linear(_) => Ok(()),
         }
     }
@@ -251,7 +270,8 @@ impl AnyModel {
             (Self::Trials(model), Self::Trials(other)) => model.merge(&[other]),
             (Self::Counts(model), Self::Counts(other)) => model.merge(&[other]),
             (Self::SpreadCounts(model), Self::SpreadCounts(other)) => model.merge(&[other]),
-            (Self::Softmax(model), Self::Softmax(other)) => model.merge(&[other]),
+            (Self::LearnedSpread(model), Self::LearnedSpread(other)) => model.merge(&[other]),
+            (Self::Softmax(model), Self::Softmax(other)) | (Self::Heads(model), Self::Heads(other)) => model.merge(&[other]),
             _ => Ok(()),
         }
     }
@@ -277,7 +297,9 @@ impl AnyModel {
             4 => Self::Trials(serde_json::from_str(text)?),
             5 => Self::Counts(serde_json::from_str(text)?),
             6 => Self::SpreadCounts(serde_json::from_str(text)?),
-            _ => Self::Softmax(serde_json::from_str(text)?),
+            7 => Self::Softmax(serde_json::from_str(text)?),
+            8 => Self::LearnedSpread(serde_json::from_str(text)?),
+            _ => Self::Heads(serde_json::from_str(text)?),
         })
     }
 }

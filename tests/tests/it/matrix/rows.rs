@@ -301,7 +301,9 @@ const FAMILIES: [(&str, Option<f64>); AnyModel::FAMILIES] = [
     ("OnlineGlm<Trials>", Some(0.5)),
     ("OnlineGlm<Counts>", Some(-1.0)),
     ("OnlineGlm<SpreadCounts>", Some(1.5)),
-    ("OnlineSoftmax", Some(3.0)),
+    ("OnlineSoftmax::joint", Some(3.0)),
+    ("OnlineGlm<LearnedSpread>", Some(1.5)),
+    ("OnlineSoftmax::by_class", Some(3.0)),
 ];
 
 fn front_door(entries: &mut Entries) {

@@ -76,9 +76,9 @@ pub(super) fn table() -> Table {
         let text = model.text().unwrap();
         let read =
             |family: usize, text: &str| AnyModel::read(family, text).map(drop).map_err(|error| error.to_string());
-        // The logistic model and the generalised linear one with a logit are one model.
-        let others =
-            (0..AnyModel::FAMILIES).filter(|&other| other != family && ![[0, 2], [2, 0]].contains(&[family, other]));
+        // The logistic model and the generalised linear one with a logit are one model; the softmax models are of one type.
+        let same = |other| [[0, 2], [7, 9]].iter().any(|pair| pair.contains(&family) && pair.contains(&other));
+        let others = (0..AnyModel::FAMILIES).filter(|&other| !same(other) && other != family);
         let other =
             others.map(|other| read(other, &text)).find(Result::is_ok).unwrap_or(Err("refused by all".to_owned()));
         lines.push((format!("document {name}"), document(&name, &text, |text| read(family, text), other)));
