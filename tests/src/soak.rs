@@ -28,7 +28,8 @@ const STUCK: u64 = 200;
 pub fn models() -> Vec<(String, usize, OnlineSettings)> {
     let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
     let memories = [Memory::Everything, Memory::Fading(0.98), Memory::Learned];
-    let every = [(0, "logistic"), (1, "linear"), (5, "counts")].into_iter().flat_map(|family| beliefs.map(|b| (family, b)));
+    let every =
+        [(0, "logistic"), (1, "linear"), (5, "counts")].into_iter().flat_map(|family| beliefs.map(|b| (family, b)));
     // Families that differ from these in how they learn, with one belief each.
     let more = [
         ((7, "three classes"), BeliefKind::Full),

@@ -120,10 +120,11 @@ impl Component {
         Ok(Self { mean: mean.to_vec(), scale: Scale::Diagonal(Diagonal::new(mean.len(), variances)?) })
     }
 
-    /// `N(mean, diag(variances) + VVᵀ)` with the factor `V` of `d × r`. Cost `dr²`.
+    /// `N(mean, diag(variances) + VVᵀ)` with the factor `V` of `d × r`, `r` from 1 to `d` or 4096. Cost `dr²`.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Empty`, `NonFinite`, `Dimension`, `Entry` (a variance is not positive), or `Linalg`.
+    /// [`BoostError::Core`] with `Empty`, `NonFinite`, `Dimension`, `Entry` (a variance is not positive), `Setting` (the rank), or
+    /// `Linalg`.
     pub fn low_rank(mean: &[f64], variances: &[f64], factor: MatRef<'_, f64>) -> Result<Self, BoostError> {
         check_mean(mean)?;
         Ok(Self { mean: mean.to_vec(), scale: Scale::LowRank(LowRank::new(mean.len(), variances, factor)?) })

@@ -271,7 +271,9 @@ impl AnyModel {
             (Self::Counts(model), Self::Counts(other)) => model.merge(&[other]),
             (Self::SpreadCounts(model), Self::SpreadCounts(other)) => model.merge(&[other]),
             (Self::LearnedSpread(model), Self::LearnedSpread(other)) => model.merge(&[other]),
-            (Self::Softmax(model), Self::Softmax(other)) | (Self::Heads(model), Self::Heads(other)) => model.merge(&[other]),
+            (Self::Softmax(model), Self::Softmax(other)) | (Self::Heads(model), Self::Heads(other)) => {
+                model.merge(&[other])
+            }
             _ => Ok(()),
         }
     }

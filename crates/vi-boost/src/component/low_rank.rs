@@ -10,6 +10,9 @@ use crate::BoostError;
 use crate::block::Block;
 use crate::error::{check_len, check_positive_entries, setting};
 
+/// The largest rank beyond the dimension.
+const LARGEST: usize = 4096;
+
 /// `Σ = D + VVᵀ` with `D = diag(σ²)`, `V` of `d × r`; `Σ⁻¹ = D⁻¹ − D⁻¹V·C⁻¹·VᵀD⁻¹` with `C = I + VᵀD⁻¹V` (Woodbury).
 #[derive(Debug, Clone)]
 pub(crate) struct LowRank {
@@ -31,8 +34,9 @@ impl LowRank {
     pub(crate) fn from_sd(sd: Vec<f64>, v: Mat<f64>) -> Result<Self, BoostError> {
         check_positive_entries("standard deviations", &sd)?;
         check_len("rows of the factor", sd.len(), v.nrows())?;
-        if v.ncols() == 0 {
-            return Err(setting("rank", 0.0, "at least 1"));
+        // The capacitance is then no larger than the factor or a hundred megabytes. A margin of few dimensions keeps all directions.
+        if !(1..=sd.len().max(LARGEST)).contains(&v.ncols()) {
+            return Err(setting("rank", v.ncols() as f64, "from 1 to the dimension or 4096"));
         }
         vi_linalg::check::finite_matrix("factor", v.as_ref())?;
         let dv = Mat::from_fn(v.nrows(), v.ncols(), |i, j| v[(i, j)] / (sd[i] * sd[i]));

@@ -165,6 +165,8 @@ fn bad_arguments_are_named() {
     assert!(message(Component::full(&[0.0, f64::NAN], Mat::zeros(2, 2).as_ref()).unwrap_err()).starts_with("mean[1]"));
     assert!(Component::full(&[0.0, 0.0], Mat::zeros(2, 2).as_ref()).is_err());
     assert!(Component::low_rank(&[0.0], &[1.0], Mat::zeros(1, 0).as_ref()).is_err());
+    // A capacitance of 32 TB.
+    assert!(Component::low_rank(&[0.0], &[1.0], Mat::zeros(1, 2_000_000).as_ref()).is_err());
     let kinds = kinds();
     let odd = vec![kinds[0].clone(), Component::diagonal(&[0.0], &[1.0]).unwrap()];
     assert!(matches!(GaussianMixture::new(odd, &[0.5, 0.5]), Err(BoostError::Core(Error::Dimension { .. }))));

@@ -6,6 +6,7 @@ use vi_linalg::faer::Mat;
 
 use super::online::{OnlineEm, OnlineSettings};
 use super::recursive::{RecursiveEm, RecursiveSettings};
+use super::update::check_rank;
 use crate::checkpoint::{Checkpoint, CheckpointError, counted};
 use crate::{Error, check};
 
@@ -44,6 +45,7 @@ impl Checkpoint for RecursiveEm {
     type Wire = RecursiveWire;
 
     fn to_wire(&self) -> Result<RecursiveWire, Error> {
+        check_rank(&self.factor)?;
         let (settings, seen, floored) = (self.settings, self.seen as u64, self.floored as u64);
         Ok(RecursiveWire { factor: FactorWire::of(&self.factor), settings, seen, floored })
     }
@@ -65,6 +67,7 @@ impl Checkpoint for OnlineEm {
     type Wire = OnlineWire;
 
     fn to_wire(&self) -> Result<OnlineWire, Error> {
+        check_rank(&self.iterate)?;
         Ok(OnlineWire {
             iterate: FactorWire::of(&self.iterate),
             average: self.average.as_ref().map(FactorWire::of),
@@ -108,7 +111,8 @@ impl FactorWire {
     }
 
     fn factor(self) -> Result<LowRank, Error> {
-        Ok(LowRank::from_row_major(self.w, self.rank, self.psi)?)
+        let factor = LowRank::from_row_major(self.w, self.rank, self.psi)?;
+        check_rank(&factor).map(|()| factor)
     }
 }
 

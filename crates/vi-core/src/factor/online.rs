@@ -10,6 +10,7 @@ use vi_linalg::tiles::Tiling;
 
 use super::products::{add_scaled, add_symmetric, column_dot, factor, over, plus_identity};
 use super::settings::DiagonalSettings;
+use super::update::check_rank;
 use crate::Error;
 use crate::check;
 use crate::low_rank::em::Outcome;
@@ -116,11 +117,12 @@ impl OnlineEm {
     /// One observation `v` of length `d`: the E-step and the M-step of (110).
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`], and [`Error::Entry`] where `ψ` reaches zero without a floor,
-    /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the state is then as it was.
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Setting`] for more columns of `W` than rows and 4096, and [`Error::Entry`] where
+    /// `ψ` reaches zero without a floor, [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the state is then as it was.
     pub fn observe(&mut self, v: &[f64], par: Par) -> Result<(), Error> {
         check::length("v", self.iterate.dim(), v.len())?;
         check::finite("v", v)?;
+        check_rank(&self.iterate)?;
         let (t, gamma) = (self.seen, self.settings.step(self.seen));
         let (d, p) = (self.iterate.dim(), self.iterate.rank());
         let tiling = Tiling::for_width(2 * p);

@@ -30,7 +30,8 @@ pub struct UpdateScratch {
 /// would take a third of the work, and one pass over a stream ends several times further from its covariance.
 ///
 /// # Errors
-/// [`Error::Setting`] for an `α` outside of `[0, 1]`, a `β` that is negative or not finite, or both zero, [`Error::Empty`] for `K = 0`,
+/// [`Error::Setting`] for an `α` outside of `[0, 1]`, a `β` that is negative or not finite, both zero, or more columns of `W` than
+/// rows and 4096, [`Error::Empty`] for `K = 0`,
 /// [`Error::Dimension`], [`Error::NonFinite`] for `x`, [`Error::Entry`] where `ψ` would reach zero without a floor,
 /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the factor is then as it was, to the bit.
 ///
@@ -58,6 +59,7 @@ pub fn update(
         return Err(Error::Empty { argument: "x" });
     }
     check_columns(x)?;
+    check_rank(factor)?;
     if !(0.0..=1.0).contains(&alpha) {
         return Err(Error::Setting { name: "alpha", value: alpha, requirement: "between 0 and 1" });
     }
@@ -69,6 +71,19 @@ pub fn update(
     }
     let previous = scratch.copy_of(factor);
     steps(factor, previous, x, (alpha, beta), settings, par).inspect_err(|_| std::mem::swap(factor, previous))
+}
+
+/// The largest rank beyond the dimension.
+const LARGEST: usize = 4096;
+
+/// `WᵀW` is then no larger than `W` or a hundred megabytes.
+pub(super) fn check_rank(factor: &LowRank) -> Result<(), Error> {
+    let (rank, requirement) = (factor.rank(), "at most the rows of W, or 4096");
+    if rank <= factor.dim().max(LARGEST) {
+        Ok(())
+    } else {
+        Err(Error::Setting { name: "columns of W", value: rank as f64, requirement })
+    }
 }
 
 /// The inner loops, `factor` and `previous` being equal at first. `factor` is of no use after an error.

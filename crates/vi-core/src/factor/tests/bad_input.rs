@@ -5,6 +5,7 @@ use vi_linalg::{DenseSymmetric, LowRank};
 
 use super::{covariance, factor, normal, rng};
 use crate::Error;
+use crate::checkpoint::Checkpoint;
 use crate::factor::{
     Averaging, ByProducts, Diagonal, DiagonalSettings, EmSettings, OnlineEm, OnlineSettings, RecursiveEm,
     RecursiveSettings, SecondMoments, UpdateScratch, UpdateSettings, Weights, likelihood_step, run, step, update,
@@ -218,6 +219,18 @@ fn streams_are_seen_whole_or_not_at_all() {
     assert!(online.observe(&[1.0], Par::Seq).is_err());
     assert!(online.observe(&[1e200, 1.0, 1.0], Par::Seq).is_err());
     assert_eq!((recursive.factor().clone(), online.factor().clone()), before);
+}
+
+/// `WᵀW` of ten million columns would take 800 TB; a checkpoint of 160 MB would do.
+#[test]
+fn too_many_columns_are_refused_before_their_products_are_taken() {
+    for (d, p) in [(0, 1 << 50), (1, 10_000_000)] {
+        let start = LowRank::diagonal_only(&vec![1.0; d], p).unwrap();
+        let mut em = RecursiveEm::new(start, RecursiveSettings::default());
+        let error = em.observe(&vec![0.5; d], Par::Seq).unwrap_err();
+        assert!(matches!(error, Error::Setting { name: "columns of W", value, .. } if value == p as f64), "{error}");
+        assert!(em.write_to(&mut Vec::new()).is_err());
+    }
 }
 
 /// EM that fails in a later iteration gives back the factor that it was given.
