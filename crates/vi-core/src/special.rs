@@ -12,7 +12,7 @@ pub use hermite::gauss_hermite;
 pub use quantile::normal_quantile;
 
 /// `1/√(2π)`.
-pub(crate) const INV_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
+pub const INV_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
 /// `log 2π`.
 pub const LN_2PI: f64 = 1.837_877_066_409_345_5;
 /// `½·log 2π`.

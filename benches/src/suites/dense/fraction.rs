@@ -30,8 +30,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
             Ok(Record::compared(name, compare(repetitions, time, || Ok(gemm.seconds()))?, GEMM))
         };
         let sequential = form("sequential", &|| per_observation(&prior, &RULE, &short, short.labels()))?;
-        let blocks = form("blocked", &|| blocked(&prior, &long))?;
-        let roots = form("square_root", &|| blocked(&root, &long))?;
+        let blocks = form("blocked", &|| blocked(&prior, &long, Par::Seq))?;
+        let roots = form("square_root", &|| blocked(&root, &long, Par::Seq))?;
         for (name, record) in [("sequential", &sequential), ("blocked", &blocks), ("square_root", &roots)] {
             let share = Record::number(
                 format!("dense/gemm_fraction/{name}/d{d}"),

@@ -1,6 +1,7 @@
 //! Exponents of the blocked filter's cost in `d` and `n`.
 
 use vi_core::DenseGaussian;
+use vi_linalg::faer::Par;
 
 use super::{Effort, blocked};
 use crate::BenchError;
@@ -18,7 +19,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     let streams = DIMENSIONS.map(|d| Stream::new(d, 600));
     let by_dimension = growth("dense/growth/blocked/d", effort.choose(5, 1), &streams, |stream| {
         let prior = DenseGaussian::isotropic(&vec![0.0; stream.dim()], SIGMA0)?;
-        Ok((stream.dim() as f64, blocked(&prior, stream)?))
+        Ok((stream.dim() as f64, blocked(&prior, stream, Par::Seq)?))
     })?;
     // Timings good to 15 % over a factor of 4 in d: 2·0.15/ln 4.
     report.push(by_dimension.target(Target::Near { value: 2.0, margin: 0.22 }));
@@ -26,7 +27,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     let streams = OBSERVATIONS.map(|n| Stream::new(DIM, n));
     let by_count = growth("dense/growth/blocked/n", effort.choose(9, 1), &streams, |stream| {
         let prior = DenseGaussian::isotropic(&[0.0; DIM], SIGMA0)?;
-        Ok((stream.len() as f64, stream.len() as f64 * blocked(&prior, stream)?))
+        Ok((stream.len() as f64, stream.len() as f64 * blocked(&prior, stream, Par::Seq)?))
     })?;
     // Timings good to 10 % over a factor of 8 in n: 2·0.1/ln 8.
     report.push(by_count.target(Target::Near { value: 1.0, margin: 0.1 }));

@@ -1,6 +1,7 @@
 //! The blocked implicit filter next to the sequential one in plain NumPy and SciPy.
 
 use vi_core::DenseGaussian;
+use vi_linalg::faer::Par;
 
 use super::{Effort, blocked};
 use crate::measure::measure;
@@ -16,7 +17,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
         eprintln!("{name}");
         let stream = Stream::new(d, n);
         let prior = DenseGaussian::isotropic(&vec![0.0; d], SIGMA0)?;
-        let ours = || Ok(measure(3, || blocked(&prior, &stream))?.median);
+        let ours = || Ok(measure(3, || blocked(&prior, &stream, Par::Seq))?.median);
         let theirs = format!("rvga_implicit --d {d} --n {theirs}");
         let record = beside_numpy(&environment, name, effort.choose(5, 1), ours, &theirs)?;
         report.push(if d == 1000 { record.target(Target::RatioAtLeast(60.0)) } else { record });

@@ -45,6 +45,7 @@ mod negative_binomial;
 mod offset;
 mod poisson;
 mod probit;
+mod probit_average;
 pub(crate) mod saddle;
 mod student_t;
 #[cfg(test)]

@@ -4,10 +4,12 @@ use vi_core::implicit::{self, ImplicitRoot};
 use vi_core::special::{HALF_LN_2PI, log_normal_cdf, mills_ratio, normal_cdf, normal_density};
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Tilted, quadrature};
 
+use super::probit_average::averages;
+
 /// `p(y=1|t) = Φ(t)`, the standard normal distribution function; `y ∈ {0, 1}`.
 ///
-/// The predictive density and the tilted moments are closed forms, good in both tails; `E[log p]` and its derivatives are by
-/// [`quadrature`]. Log-concave: every curvature is in `(0, 1)`.
+/// The predictive density and the tilted moments are closed forms, good in both tails; `E[log p]` and its derivatives are by a rule
+/// of some sixty points in vectors, good to 1e-11, and by [`quadrature`] where `ν` or `a` is extreme. Log-concave: every curvature is in `(0, 1)`.
 ///
 /// ```
 /// use vi_core::{GaussianExpectation, Implicit, Likelihood, SiteRule};
@@ -98,11 +100,25 @@ impl Likelihood for BernoulliProbit {
 
 impl GaussianExpectation for BernoulliProbit {
     fn expected_slope_curvature(&self, y: f64, a: f64, nu: f64) -> (f64, f64) {
-        quadrature::Quadrature(*self).expected_slope_curvature(y, a, nu)
+        match averages(sign(y) * a, nu.sqrt()) {
+            Some([_, slope, curvature, ..]) => (sign(y) * slope, curvature),
+            None => quadrature::Quadrature(*self).expected_slope_curvature(y, a, nu),
+        }
     }
 
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
-        quadrature::Quadrature(*self).expected(y, a, nu)
+        let sigma = nu.sqrt();
+        match averages(sign(y) * a, sigma) {
+            // E∂³ = E[∂²·ε]/σ and E∂⁴ = E[∂²(ε²−1)]/σ², by Stein's lemma
+            Some([value, slope, curvature, by_third, by_fourth]) => Expected {
+                value,
+                slope: sign(y) * slope,
+                curvature,
+                third: -sign(y) * by_third / sigma,
+                fourth: -by_fourth / nu,
+            },
+            None => quadrature::Quadrature(*self).expected(y, a, nu),
+        }
     }
 
     /// `log Φ(±a/√(1+ν))`.
