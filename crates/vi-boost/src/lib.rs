@@ -61,6 +61,8 @@
 //! BVI: F. Guo, X. Wang, K. Fan, T. Broderick, D. B. Dunson, *Boosting variational inference*, arXiv 1611.05559, 2016. UBVI: T. Campbell,
 //! X. Li, *Universal boosting variational inference*, NeurIPS 2019.
 
+#![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
+
 mod block;
 pub mod boost;
 mod chart;

@@ -27,18 +27,22 @@ pub(super) fn averages(b: f64, sigma: f64) -> Option<[f64; 5]> {
         return None;
     }
     let spacing = SPACING.min(STEP / sigma);
-    let points = ((2.0 * REACH + shift) / spacing).ceil() as usize + 1;
-    let points = points.next_multiple_of(8);
-    if points > MOST {
+    let mut memory = [0.0; MOST];
+    let mut points = 0;
+    for (k, node) in memory.iter_mut().enumerate() {
+        *node = k as f64 * spacing - (REACH + shift);
+        // Whole vectors of any processor.
+        if *node >= REACH && k % 8 == 7 {
+            points = k + 1;
+            break;
+        }
+    }
+    if points == 0 {
         return None;
     }
-    let mut memory = [0.0; MOST];
-    let nodes = &mut memory[..points];
-    for (k, node) in nodes.iter_mut().enumerate() {
-        *node = k as f64 * spacing - (REACH + shift);
-    }
+    let nodes = &memory[..points];
     let mut mills = [1.0; MOST];
-    let Sums(mut sums) = Arch::new().dispatch(Nodes { nodes, mills: &mut mills[..points], b, sigma, spacing });
+    let mut sums = Arch::new().dispatch(Rule { nodes, mills: &mut mills[..points], b, sigma, spacing });
     for (node, mills) in nodes.iter().zip(&mills) {
         let u = b + sigma * node;
         if u <= 0.0 {
@@ -50,9 +54,7 @@ pub(super) fn averages(b: f64, sigma: f64) -> Option<[f64; 5]> {
     Some(sums)
 }
 
-struct Sums([f64; 5]);
-
-struct Nodes<'a> {
+struct Rule<'a> {
     nodes: &'a [f64],
     /// Mills' ratio of `|u|`, written.
     mills: &'a mut [f64],
@@ -61,11 +63,11 @@ struct Nodes<'a> {
     spacing: f64,
 }
 
-impl WithSimd for Nodes<'_> {
-    type Output = Sums;
+impl WithSimd for Rule<'_> {
+    type Output = [f64; 5];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Sums {
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; 5] {
         let (nodes, _) = S::as_simd_f64s(self.nodes);
         let (mills, _) = S::as_mut_simd_f64s(self.mills);
         let splat = |value| simd.splat_f64s(value);
@@ -99,7 +101,7 @@ impl WithSimd for Nodes<'_> {
                 *sum = simd.add_f64s(*sum, term);
             }
         }
-        Sums(sums.map(|sum| simd.reduce_sum_f64s(sum)))
+        sums.map(|sum| simd.reduce_sum_f64s(sum))
     }
 }
 
