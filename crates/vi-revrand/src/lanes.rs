@@ -52,15 +52,8 @@ impl WithSimd for Slopes<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { sign, f, out } = self;
         out.copy_from_slice(f);
-        let (one, minus) = (simd.splat_f64s(1.0), simd.splat_f64s(-sign));
-        lanes::map(simd, out, |f| {
-            // −t
-            let opposite = simd.mul_f64s(minus, f);
-            // Floats lose digits below e^(−708).
-            let e = lanes::exp(simd, simd.max_f64s(simd.neg_f64s(simd.abs_f64s(opposite)), simd.splat_f64s(-708.0)));
-            let above = simd.select_f64s(simd.greater_than_f64s(opposite, simd.splat_f64s(0.0)), e, one);
-            simd.div_f64s(simd.mul_f64s(minus, above), simd.add_f64s(one, e))
-        });
+        let (sign, minus) = (simd.splat_f64s(sign), simd.splat_f64s(-sign));
+        lanes::map(simd, out, |f| simd.mul_f64s(minus, lanes::softplus(simd, simd.mul_f64s(sign, f)).1));
     }
 }
 
