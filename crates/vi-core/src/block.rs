@@ -45,7 +45,7 @@ pub trait BlockBelief: Belief {
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian, [`Error::Overflow`] when a number would not
-    /// stay finite; the belief is then as it was.
+    /// stay finite, [`Error::Unresolved`] when rounding would leave no Cholesky factor; the belief is then as it was.
     fn absorb_block(
         &mut self,
         x: MatRef<'_, f64>,

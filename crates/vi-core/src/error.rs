@@ -102,10 +102,10 @@ pub enum Error {
         /// The value of `xᵀPx`.
         value: f64,
     },
-    /// An observation determines its direction to more digits than a dense covariance has.
+    /// After an observation a dense covariance would have no digits left in some direction.
     #[error(
-        "the observation multiplies the precision along its row by {factor:e}, which the entries of a dense covariance cannot \
-         hold: scale the columns, or take a square-root belief"
+        "the observation multiplies the precision along its row by {factor:e}, after which the entries of a dense covariance have no \
+         digits left in some direction: scale the columns, drop those that say nearly the same, or take a square-root belief"
     )]
     Unresolved {
         /// What the precision along the row would be multiplied by, `1 + hν`.

@@ -183,8 +183,14 @@ fn learn<B: Forget + Clone, R: SiteRule, L: GaussianExpectation>(
     };
     let done;
     if let Some(lambda) = forgetting.fade_factor() {
-        let held = lambda < 1.0 && !belief.can_fade(lambda);
-        done = prepare(belief, if held { 1.0 } else { lambda }, held)?;
+        done = if lambda < 1.0 && belief.can_fade(lambda) {
+            match prepare(belief, lambda, false) {
+                Err(Error::Unresolved { .. }) => prepare(belief, 1.0, true)?,
+                prepared => prepared?,
+            }
+        } else {
+            prepare(belief, 1.0, lambda < 1.0)?
+        };
     } else {
         let mut forgotten = belief.clone();
         forgetting.apply(&mut forgotten)?;

@@ -74,7 +74,7 @@ pub mod theorems;
 
 pub use belief::{
     Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection,
-    RootPanels, SquareRootGaussian, VectorStep,
+    RootPanels, SquareRootGaussian, VectorSite, VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;

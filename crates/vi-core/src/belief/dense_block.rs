@@ -7,6 +7,7 @@ use vi_linalg::kernels::{tiled_lower_product, tiled_mul_mat, tiled_rank_r};
 use vi_linalg::tiles::Tiling;
 
 use super::dense::check_variances;
+use super::digits::Strain;
 use super::{Belief, DenseGaussian};
 use crate::Error;
 use crate::block::{self, BlockBelief, BlockRecursion};
@@ -47,7 +48,7 @@ impl BlockBelief for DenseGaussian {
     ) {
         let (b, d) = (x.nrows(), x.ncols());
         let par = block::threads(d, par);
-        let (mean, covariance) = self.parts_mut();
+        let (mean, covariance) = self.storage_mut();
         let mut s = panels.u.as_mut().submatrix_mut(0, 0, d, b);
         tiled_mul_mat(s.as_mut(), covariance.as_mut(), x.transpose(), par);
         let (a, t) = recursion.inputs(b);
@@ -81,16 +82,58 @@ impl BlockBelief for DenseGaussian {
                 scale_columns(u.as_ref(), shrinkages, scaled, losses);
             },
         );
-        let (mean, covariance) = self.parts_mut();
-        check_variances(covariance.as_ref(), |i| losses[i])?;
+        check_variances(self.covariance_lower(), |i| losses[i])?;
         let gains = MatRef::from_column_major_slice(recursion.gains(), b, 1);
-        let mut moved = mean.clone();
+        let mut moved = self.mean().to_vec();
         let target = MatMut::from_column_major_slice_mut(&mut moved, d, 1);
         matmul(target, Accum::Add, u.as_ref(), gains, 1.0, Par::Seq);
         check::results("μ + Ue", moved.iter().copied())?;
-        *mean = moved;
-        tiled_rank_r(covariance.as_mut(), scaled.as_ref(), u.as_ref(), par);
+        let (strain, factor) = self.strain_of_block(x, recursion, losses);
+        let write = |belief: &mut Self| {
+            let (mean, covariance) = belief.parts_mut();
+            mean.copy_from_slice(&moved);
+            tiled_rank_r(covariance.as_mut(), scaled.as_ref(), u.as_ref(), par);
+        };
+        let mut digits = self.digits().clone();
+        match digits.after(strain, 0.0) {
+            Some(error) => {
+                for (t, step) in recursion.steps().iter().enumerate() {
+                    digits.follow(1.0, error, |i| step.site.curvature * x[(t, i)] * x[(t, i)]);
+                }
+            }
+            None => digits = self.look(factor, 0.0, write)?,
+        }
+        write(self);
+        self.set_digits(digits);
         Ok(())
+    }
+}
+
+impl DenseGaussian {
+    /// What a block does to the digits, and what it multiplies the precision by at most. Cost `4bd` flops.
+    fn strain_of_block(&self, x: MatRef<'_, f64>, recursion: &BlockRecursion, losses: &[f64]) -> (Strain, f64) {
+        let covariance = self.covariance_lower();
+        let variances: Vec<f64> = (0..self.dim()).map(|i| covariance[(i, i)]).collect();
+        let mut precisions: Vec<f64> = (0..self.dim()).map(|i| self.digits().precision(i)).collect();
+        let (mut of_gains, mut growth, mut product) = (0.0_f64, 1.0, 1.0);
+        for (t, step) in recursion.steps().iter().enumerate() {
+            let (h, nu) = (step.site.curvature, step.projection.variance);
+            let factor = 1.0 + h * nu;
+            let mut entries = 0.0;
+            for (i, precision) in precisions.iter_mut().enumerate() {
+                let square = x[(t, i)] * x[(t, i)];
+                entries += square * variances[i];
+                *precision += h * square;
+            }
+            of_gains = of_gains.max(2.0 * h.abs() * (nu * entries).sqrt() / factor);
+            growth *= factor.recip().max(1.0);
+            product *= factor;
+        }
+        let terms = variances.iter().zip(losses).zip(&precisions);
+        let condition = terms.map(|((variance, lost), precision)| (variance + lost.abs()) * precision).sum();
+        // The changes of a block add up as a random walk does.
+        let roundings = 3.0 + (recursion.steps().len() as f64).sqrt() + of_gains;
+        (Strain { condition, roundings, growth }, product)
     }
 }
 

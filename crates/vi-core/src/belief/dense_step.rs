@@ -1,6 +1,7 @@
 //! What a dense and a square-root belief keep from looking along a row to writing the step.
 
 use super::Projection;
+use super::digits::Digits;
 use crate::{Error, Row, Site};
 
 /// Memory of a step of a [`DenseGaussian`](super::DenseGaussian) or a [`SquareRootGaussian`](super::SquareRootGaussian): `d` numbers,
@@ -15,6 +16,22 @@ pub struct DenseStep {
     pub(super) fade: f64,
     pub(super) projection: Projection,
     pub(super) site: Site,
+    pub(super) outcome: Outcome,
+}
+
+/// What a prepared step knows of the digits that it leaves.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    /// The relative error of the covariance, which has not been looked at.
+    Followed(f64),
+    /// What a look has found.
+    Looked(Digits),
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self::Followed(0.0)
+    }
 }
 
 impl DenseStep {

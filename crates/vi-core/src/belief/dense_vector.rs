@@ -5,74 +5,82 @@ use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, symmetric_rank_r};
 
 use super::dense::check_variances;
+use super::digits::{Digits, Strain};
 use crate::belief::DenseGaussian;
 use crate::check;
 use crate::{Belief, Error};
+
+/// A site of several directions, as the belief that it meets sees it.
+///
+/// ```text
+/// e = (I+KN)⁻¹(r − K·Hμ),   S = (I+KN)⁻¹K      for the factor exp(rᵀt − ½tᵀKt) of t = Hθ, N = HPHᵀ
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct VectorSite<'a> {
+    /// `e`, length `m`.
+    pub shift: &'a [f64],
+    /// `S`, `m × m`, symmetric.
+    pub shrinkage: MatRef<'a, f64>,
+    /// The diagonal of `HᵀKH`, which the site adds to the precision; length `d`.
+    pub information: &'a [f64],
+    /// What the site multiplies the precision by, `det(I+KN)`.
+    pub factor: f64,
+}
 
 /// A site of several directions that is ready to be written.
 #[derive(Debug)]
 pub struct VectorStep {
     mean: Vec<f64>,
     shrunk: Mat<f64>,
-    fade: f64,
+    digits: Digits,
 }
 
 impl DenseGaussian {
-    /// Multiplies in a factor of `t = Hθ ∈ ℝᵐ`, `exp(rᵀt − ½tᵀKt)`, given `G = PHᵀ` and what the factor makes of `N = HPHᵀ`:
+    /// Multiplies in a factor of `t = Hθ ∈ ℝᵐ`, given `G = PHᵀ` (`d × m`) and what the factor makes of `N = HPHᵀ`:
     ///
     /// ```text
-    /// μ ← μ + G·e,   e = (I+KN)⁻¹(r − K·Hμ)
-    /// P ← P − G·S·Gᵀ,   S = (I+KN)⁻¹K
+    /// μ ← μ + G·e
+    /// P ← P − G·S·Gᵀ
     /// ```
     ///
-    /// `gains` is `d × m`, `shift = e` has length `m`, `shrinkage = S` is `m × m`, symmetric. `m = 1` is
-    /// [`Belief::absorb`]. Cost `d²m + 2dm²`.
+    /// `m = 1` is [`Belief::absorb`]. Cost `d²m + 2dm²`.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`] when a variance would not stay positive,
-    /// [`Error::Overflow`] when a number would not stay finite; the belief is then as it was.
+    /// [`Error::Overflow`] when a number would not stay finite, [`Error::Unresolved`] when rounding would leave a covariance without a
+    /// Cholesky factor; the belief is then as it was.
     ///
     /// ```
-    /// use vi_core::{Belief, DenseGaussian};
+    /// use vi_core::{Belief, DenseGaussian, VectorSite};
     /// use vi_linalg::faer::{Par, mat};
     /// // Both coordinates measured with unit noise: N = 4I, S = (1+4)⁻¹I, y = (5, 0).
     /// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 2.0)?;
     /// let (gains, shrinkage) = (mat![[4.0, 0.0], [0.0, 4.0]], mat![[0.2, 0.0], [0.0, 0.2]]);
-    /// belief.absorb_vector(gains.as_ref(), &[1.0, 0.0], shrinkage.as_ref(), Par::Seq)?;
+    /// let site =
+    ///     VectorSite { shift: &[1.0, 0.0], shrinkage: shrinkage.as_ref(), information: &[1.0, 1.0], factor: 25.0 };
+    /// belief.absorb_vector(gains.as_ref(), site, Par::Seq)?;
     /// assert_eq!(belief.mean(), [4.0, 0.0]);
     /// assert!((belief.covariance()[(1, 1)] - 0.8).abs() < 1e-15);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
-    pub fn absorb_vector(
-        &mut self,
-        gains: MatRef<'_, f64>,
-        shift: &[f64],
-        shrinkage: MatRef<'_, f64>,
-        par: Par,
-    ) -> Result<(), Error> {
-        let step = self.prepare_vector(gains, shift, shrinkage, 1.0, par)?;
-        self.commit_vector(gains, &step, par);
+    pub fn absorb_vector(&mut self, gains: MatRef<'_, f64>, site: VectorSite<'_>, par: Par) -> Result<(), Error> {
+        let step = self.prepare_vector(gains, site, par)?;
+        self.commit_vector(gains, step, par);
         Ok(())
     }
 
-    /// All of [`absorb_vector`](Self::absorb_vector) that can fail, for the belief that has forgotten by the factor `fade = λ`,
-    /// `P′ = P/λ`; `gains` are those of `P′`.
+    /// All of [`absorb_vector`](Self::absorb_vector) that can fail.
     ///
     /// # Errors
     /// As [`absorb_vector`](Self::absorb_vector).
-    pub fn prepare_vector(
-        &self,
-        gains: MatRef<'_, f64>,
-        shift: &[f64],
-        shrinkage: MatRef<'_, f64>,
-        fade: f64,
-        par: Par,
-    ) -> Result<VectorStep, Error> {
+    pub fn prepare_vector(&self, gains: MatRef<'_, f64>, site: VectorSite<'_>, par: Par) -> Result<VectorStep, Error> {
+        let VectorSite { shift, shrinkage, information, factor } = site;
         let (d, m) = (self.dim(), shift.len());
         check::length("rows of gains", d, gains.nrows())?;
         check::length("columns of gains", m, gains.ncols())?;
         check::length("rows of shrinkage", m, shrinkage.nrows())?;
         check::length("columns of shrinkage", m, shrinkage.ncols())?;
+        check::length("information", d, information.len())?;
         check::finite("shift", shift)?;
         let mut shrunk = Mat::<f64>::zeros(d, m);
         matmul(shrunk.as_mut(), Accum::Replace, gains, shrinkage, 1.0, par);
@@ -83,42 +91,34 @@ impl DenseGaussian {
         check::results("μ + G·e", mean.iter().copied())?;
         let loss = |i: usize| (0..m).map(|c| shrunk[(i, c)] * gains[(i, c)]).sum::<f64>();
         let covariance = self.covariance_lower();
-        check_variances(covariance, |i| fade * loss(i))?;
-        if fade < 1.0 {
-            check::results("variance after the update", (0..d).map(|i| covariance[(i, i)] / fade - loss(i)))?;
+        check_variances(covariance, loss)?;
+        let mut strain = Strain { condition: 0.0, roundings: 0.0, growth: factor.recip().max(1.0) };
+        let mut entries = 0.0;
+        for (i, information) in information.iter().enumerate() {
+            let variance = covariance[(i, i)];
+            entries += variance * information.abs();
+            strain.condition += (variance + loss(i).abs()) * (self.digits().precision(i) + information);
         }
-        Ok(VectorStep { mean, shrunk, fade })
+        // The roundings of G: h·√(ν·Σx²P)/(1+hν) is at most √(h·Σx²P)/2.
+        strain.roundings = 3.0 + m as f64 + entries.sqrt();
+        let mut digits = self.digits().clone();
+        match digits.after(strain, 0.0) {
+            Some(error) => digits.follow(1.0, error, |i| information[i]),
+            None => {
+                digits = self.look(factor, 0.0, |next| {
+                    symmetric_rank_r(next.parts_mut().1.as_mut(), -1.0, shrunk.as_ref(), gains, par);
+                })?;
+            }
+        }
+        Ok(VectorStep { mean, shrunk, digits })
     }
 
     /// Writes what [`prepare_vector`](Self::prepare_vector) has prepared with the same `gains`; it cannot fail.
-    pub fn commit_vector(&mut self, gains: MatRef<'_, f64>, step: &VectorStep, par: Par) {
+    pub fn commit_vector(&mut self, gains: MatRef<'_, f64>, step: VectorStep, par: Par) {
         let (mean, covariance) = self.parts_mut();
-        mean.copy_from_slice(&step.mean);
-        if step.fade < 1.0 {
-            for j in 0..covariance.ncols() {
-                covariance.col_mut(j).subrows_mut(j, step.mean.len() - j).iter_mut().for_each(|p| *p /= step.fade);
-            }
-        }
+        *mean = step.mean;
         symmetric_rank_r(covariance.as_mut(), -1.0, step.shrunk.as_ref(), gains, par);
-    }
-
-    /// Checks that what `step`, prepared with the same `gains`, would leave has a Cholesky factor; `factor` is what the site multiplies the
-    /// precision along its directions by, `det(I+KN)`. A factor that costs the entries of `P` less than half of their digits is taken as
-    /// it is; above, the covariance is written to a copy and factored. Cost `d³/3` then, nothing else.
-    ///
-    /// # Errors
-    /// [`Error::Unresolved`].
-    pub fn check_vector(&self, gains: MatRef<'_, f64>, step: &VectorStep, factor: f64, par: Par) -> Result<(), Error> {
-        const HALF_OF_THE_DIGITS: f64 = 1e8;
-        if factor <= HALF_OF_THE_DIGITS {
-            return Ok(());
-        }
-        let mut next = self.clone();
-        next.commit_vector(gains, step, par);
-        match next.cholesky() {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Error::Unresolved { factor }),
-        }
+        self.set_digits(step.digits);
     }
 
     /// `(Hμ, G = PHᵀ)` for `H = I_m ⊗ xᵀ`, whose `m` directions are one row `x` in each of `m` equal blocks of `θ`; the number

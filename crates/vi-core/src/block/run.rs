@@ -131,7 +131,11 @@ fn absorb<B: BlockBelief>(
     belief.project_block(rows, recursion, panels, par);
     let resolved = recursion.resolve(|t, seen| site(t, seen.mean, seen.variance));
     if recursion.cancellation() <= MOST_CANCELLATION {
-        return resolved.and_then(|()| belief.absorb_block(rows, recursion, panels, par));
+        resolved?;
+        match belief.absorb_block(rows, recursion, panels, par) {
+            Err(Error::Unresolved { .. }) => {}
+            absorbed => return absorbed,
+        }
     }
     let mut memory = filter::Scratch::<B>::default();
     recursion.steps_mut().clear();

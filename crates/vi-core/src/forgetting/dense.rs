@@ -23,16 +23,18 @@ impl Forget for DenseGaussian {
 
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
         let d = self.dim();
-        let (_, p) = self.parts_mut();
         // No entry of a positive definite matrix is larger than the largest on its diagonal.
         for i in 0..d {
-            check_variance(i, p[(i, i)] / lambda)?;
+            check_variance(i, self.covariance_lower()[(i, i)] / lambda)?;
         }
+        let digits = self.digits().faded(lambda);
+        let (_, p) = self.parts_mut();
         for j in 0..d {
             for i in j..d {
                 p[(i, j)] /= lambda;
             }
         }
+        self.set_digits(digits);
         Ok(())
     }
 
@@ -42,7 +44,7 @@ impl Forget for DenseGaussian {
     fn towards(&mut self, anchor: &SquareRootGaussian, lambda: f64) -> Result<(), Error> {
         /// Where products become the faster way.
         const NARROW: usize = 64;
-        let next =
+        let mut next =
             if self.dim() <= NARROW { observed(self, anchor, lambda) } else { multiplied(self, anchor, lambda)? };
         check::finite("mean", next.mean())?;
         for i in 0..next.dim() {
@@ -52,18 +54,24 @@ impl Forget for DenseGaussian {
                 return Err(Error::NotPositiveDefinite { argument: "covariance", pivot: i });
             }
         }
+        let of_anchor = |i: usize| (0..=i).map(|j| anchor.root()[(i, j)].powi(2)).sum();
+        let variance = |i: usize| self.covariance_lower()[(i, i)] / lambda;
+        next.set_digits(self.digits().mixed(lambda, variance, of_anchor));
         *self = next;
         Ok(())
     }
 
     fn diffuse(&mut self, q: &[f64]) -> Result<(), Error> {
-        let (_, p) = self.parts_mut();
         for (i, q) in q.iter().enumerate() {
-            check_variance(i, p[(i, i)] + q)?;
+            check_variance(i, self.covariance_lower()[(i, i)] + q)?;
         }
+        // The precisions fall, so that their bounds stay bounds.
+        let digits = self.digits().clone();
+        let (_, p) = self.parts_mut();
         for (i, q) in q.iter().enumerate() {
             p[(i, i)] += q;
         }
+        self.set_digits(digits);
         Ok(())
     }
 }

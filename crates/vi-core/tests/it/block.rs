@@ -1,5 +1,7 @@
 //! The blocked filter is the sequential filter in another order of work.
 
+use std::cmp::Ordering;
+
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
@@ -8,7 +10,7 @@ use vi_core::{
     MirrorProxPrinted, Mixture8, ProbitApproximation, QuadraticBound, SiteRule, SkipCovariance, SquareRootGaussian,
     filter,
 };
-use vi_linalg::faer::{MatRef, Par};
+use vi_linalg::faer::{Mat, MatRef, Par};
 
 use crate::common::{condition, difference, labels, prior, rng, rows, view};
 
@@ -272,4 +274,52 @@ fn an_accepted_step_leaves_a_covariance_that_factors() {
         }
     }
     assert!(accepted > 6000 && refused > 100, "{accepted}, {refused}");
+}
+
+/// A covariance at the end of its digits, which even a weak row can leave without a Cholesky factor: that is refused, one row or a block
+/// at a time, and no later by a belief that has learned for long than by one that has just been read.
+#[test]
+fn a_row_that_takes_the_last_digits_is_refused() {
+    let rng = &mut rng(71);
+    let (mut accepted, mut refused) = (0, 0);
+    for repeat in 0..600 {
+        let d = rng.random_range(2..7);
+        let share: f64 = 10f64.powf(rng.random_range(-16.5..-13.0));
+        let entries = rows(d, d, rng);
+        let root = Mat::from_fn(d, d, |i, j| match i.cmp(&j) {
+            Ordering::Less => 0.0,
+            Ordering::Equal if i + 1 == d => share.sqrt(),
+            _ => entries[i * d + j],
+        });
+        let Ok(mut belief) = DenseGaussian::new(&vec![0.0; d], (&root * root.transpose()).as_ref()) else { continue };
+        let rule = Explicit(GaussianLikelihood::new(1.0).unwrap());
+        let mut memory = filter::Scratch::default();
+        for _ in 0..40 {
+            let before = belief.clone();
+            let at_once = if repeat % 3 == 0 { 5 } else { 1 };
+            let size = 10f64.powf(rng.random_range(-5.0..1.0));
+            let x: Vec<f64> = rows(at_once, d, rng).iter().map(|x| size * x).collect();
+            let y = labels(at_once, rng);
+            let done = if at_once == 1 {
+                let mut read = DenseGaussian::new(belief.mean(), belief.covariance().as_ref()).unwrap();
+                let as_read = filter::step(&mut read, &rule, &x, y[0], &mut filter::Scratch::default());
+                let done = filter::step(&mut belief, &rule, &x, y[0], &mut memory);
+                assert_eq!(as_read, done, "repeat {repeat}");
+                assert_eq!(read.covariance(), belief.covariance());
+                done.map(drop)
+            } else {
+                let x = MatRef::from_row_major_slice(&x, at_once, d);
+                let mut scratch = BlockScratch::new(&belief, BlockSettings::new(5).unwrap());
+                block::run(&mut belief, &rule, x, &y, &mut scratch, Par::Seq, |_, _, _| {}).map(drop)
+            };
+            if done.is_ok() {
+                accepted += 1;
+                assert!(belief.cholesky().is_ok(), "repeat {repeat}, d = {d}: {:?}", belief.covariance());
+            } else {
+                refused += 1;
+                assert_eq!((belief.mean(), belief.covariance()), (before.mean(), before.covariance()));
+            }
+        }
+    }
+    assert!(accepted > 5000 && refused > 100, "{accepted}, {refused}");
 }

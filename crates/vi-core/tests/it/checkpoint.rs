@@ -9,7 +9,7 @@ use rand_distr::StandardNormal;
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
     Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Implicit, Mixture8, Sites, checkpoint,
-    filter,
+    VectorSite, filter,
 };
 use vi_linalg::faer::{Par, mat};
 
@@ -314,8 +314,10 @@ fn impossible_contents_are_named() {
 #[test]
 fn a_destroyed_belief_is_not_written() {
     let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
-    // c = 0.9 takes [[1, 0], [0, 1]] to [[0.1, −0.9], [−0.9, 0.1]].
-    belief.absorb_vector(mat![[1.0], [1.0]].as_ref(), &[0.0], mat![[0.9]].as_ref(), Par::Seq).unwrap();
+    // c = 0.9, which no curvature gives at ν = 2, takes [[1, 0], [0, 1]] to [[0.1, −0.9], [−0.9, 0.1]].
+    let shrinkage = mat![[0.9]];
+    let site = VectorSite { shift: &[0.0], shrinkage: shrinkage.as_ref(), information: &[0.9; 2], factor: 2.8 };
+    belief.absorb_vector(mat![[1.0], [1.0]].as_ref(), site, Par::Seq).unwrap();
     let mut bytes = Vec::new();
     let error = inner(belief.write_to(&mut bytes)).unwrap_err();
     assert!(matches!(error, CheckpointError::Contents(e) if matches!(*e, Error::NotPositiveDefinite { .. })));

@@ -3,7 +3,7 @@
 use vi_core::block::{BlockBelief, BlockRecursion};
 use vi_core::{
     Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Explicit, Forget, GaussianLikelihood, LowRankGaussian,
-    LowRankSettings, MeanMoves, Site, SiteRule, SquareRootGaussian, filter, kalman,
+    LowRankSettings, MeanMoves, Site, SiteRule, SquareRootGaussian, VectorSite, filter, kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par, mat};
 
@@ -127,7 +127,9 @@ fn blocks_that_overflow_are_refused() {
 fn vectors_that_overflow_are_refused() {
     let belief = DenseGaussian::isotropic(&[1.7e308, 0.0], 1.0).unwrap();
     let (gains, shrinkage) = (mat![[1.0], [0.0]], mat![[0.5]]);
-    overflows(&belief, |b| b.absorb_vector(gains.as_ref(), &[1.7e308], shrinkage.as_ref(), Par::Seq));
+    let site =
+        VectorSite { shift: &[1.7e308], shrinkage: shrinkage.as_ref(), information: &[1.0, 0.0], factor: 2.0 };
+    overflows(&belief, |b| b.absorb_vector(gains.as_ref(), site, Par::Seq));
     let wide = DenseGaussian::isotropic(&MEAN, 1e10).unwrap();
     // K = 1e20·1e-5/(1e5 + 1e10), so the mean would move by 1e310.
     let (h, r) = (mat![[1e-5, 0.0]], mat![[1e5]]);

@@ -39,10 +39,8 @@ impl Softmax {
         let moments = Moments::at(&self.nodes, &logits);
         let score = log_predictive(&self.nodes, &logits, &counts, &moments);
         let absorbed = LogitSite::choose(self.rule, &self.nodes, &logits, &counts, moments)?.absorb(&logits)?;
-        let (gains, shrinkage) = (scratch.gains.as_ref(), absorbed.shrinkage.as_ref());
-        let step = belief.prepare_vector(gains, &absorbed.shift, shrinkage, 1.0, Par::Seq)?;
-        belief.check_vector(gains, &step, absorbed.factor, Par::Seq)?;
-        memory.step = Some(step);
+        let (gains, site) = scratch.site(&absorbed);
+        memory.step = Some(belief.prepare_vector(gains, site, Par::Seq)?);
         Ok(score)
     }
 }
@@ -51,7 +49,7 @@ impl PreparedSoftmax {
     /// Writes what was prepared last.
     pub(crate) fn commit(&mut self, belief: &mut DenseGaussian) {
         if let (Some(scratch), Some(step)) = (&self.scratch, self.step.take()) {
-            belief.commit_vector(scratch.gains.as_ref(), &step, Par::Seq);
+            belief.commit_vector(scratch.gains.as_ref(), step, Par::Seq);
         }
     }
 }

@@ -176,10 +176,10 @@ impl Softmax {
                 skipped += 1;
                 continue;
             };
-            let gains = scratch.gains.as_ref();
-            match belief.absorb_vector(gains, &absorbed.shift, absorbed.shrinkage.as_ref(), par) {
+            let (gains, absorbed) = scratch.site(&absorbed);
+            match belief.absorb_vector(gains, absorbed, par) {
                 Ok(()) => *site = next,
-                Err(Error::NotPositiveDefinite { .. }) => skipped += 1,
+                Err(Error::NotPositiveDefinite { .. } | Error::Unresolved { .. }) => skipped += 1,
                 Err(error) => return Err(error.at_row(t)),
             }
         }

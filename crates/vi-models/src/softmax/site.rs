@@ -51,6 +51,8 @@ pub(super) struct Absorbed {
     pub(super) shift: Vec<f64>,
     /// `S = (I+KN)⁻¹K`, full.
     pub(super) shrinkage: Mat<f64>,
+    /// The diagonal of `K`.
+    pub(super) curvatures: Vec<f64>,
     /// `det(I+KN)`.
     pub(super) factor: f64,
 }
@@ -65,7 +67,8 @@ pub(super) fn absorb(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>)
     let shift: Vec<f64> = (0..m).map(|i| solved[(i, m)]).collect();
     let shrinkage = Mat::from_fn(m, m, |i, j| 0.5 * (solved[(i, j)] + solved[(j, i)]));
     let finite = (0..=m).all(|j| (0..m).all(|i| solved[(i, j)].is_finite()));
-    finite.then(|| Absorbed { shift, shrinkage, factor: system.determinant() })
+    let curvatures = (0..m).map(|i| curvature[(i, i)]).collect();
+    finite.then(|| Absorbed { shift, shrinkage, curvatures, factor: system.determinant() })
 }
 
 /// The logits after `exp(rᵀη − ½ηᵀKη)`: `N* = L(I + LᵀKL)⁻¹Lᵀ`, `a* = a + N*(r − Ka)`. `None` if that is no Gaussian.

@@ -1,12 +1,12 @@
 //! One pass: predict, choose a site, absorb.
 
-use vi_core::{Belief, DenseGaussian, Error};
-use vi_linalg::faer::{Mat, Par};
+use vi_core::{Belief, DenseGaussian, Error, VectorSite};
+use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::kernels::dot;
 
 use super::logits::{Counts, Logits, Moments, log_predictive};
 use super::rows::check_class;
-use super::site::LogitSite;
+use super::site::{Absorbed, LogitSite};
 use super::{Softmax, SoftmaxRows};
 use crate::{ModelError, check};
 
@@ -28,6 +28,7 @@ pub struct SoftmaxScratch {
     pub(super) means: Vec<f64>,
     pub(super) gains: Mat<f64>,
     pub(super) row: Vec<f64>,
+    information: Vec<f64>,
 }
 
 impl SoftmaxScratch {
@@ -35,7 +36,17 @@ impl SoftmaxScratch {
     #[must_use]
     pub fn new(model: &Softmax, d: usize) -> Self {
         let m = model.classes() - 1;
-        Self { means: vec![0.0; m], gains: Mat::zeros(d * m, m), row: vec![0.0; d] }
+        Self { means: vec![0.0; m], gains: Mat::zeros(d * m, m), row: vec![0.0; d], information: vec![0.0; d * m] }
+    }
+
+    /// `G = PHᵀ` and the site of the row, as the belief takes them; `HᵀKH` has `K_cc·xⱼ²` on its diagonal.
+    pub(super) fn site<'a>(&'a mut self, absorbed: &'a Absorbed) -> (MatRef<'a, f64>, VectorSite<'a>) {
+        for (block, curvature) in self.information.chunks_exact_mut(self.row.len()).zip(&absorbed.curvatures) {
+            block.iter_mut().zip(&self.row).for_each(|(to, x)| *to = curvature * x * x);
+        }
+        let Absorbed { shift, shrinkage, factor, .. } = absorbed;
+        let information = &self.information;
+        (self.gains.as_ref(), VectorSite { shift, shrinkage: shrinkage.as_ref(), information, factor: *factor })
     }
 
     /// Copies row `t` into its own memory.
@@ -50,7 +61,7 @@ pub(super) fn logits(
     scratch: &mut SoftmaxScratch,
     offset: impl Fn(usize) -> f64,
 ) -> Result<Logits, Error> {
-    let SoftmaxScratch { means, gains, row } = scratch;
+    let SoftmaxScratch { means, gains, row, .. } = scratch;
     let (d, m) = (row.len(), means.len());
     belief.project_blocks(row, means, gains)?;
     let mut covariance = Mat::<f64>::zeros(m, m);
@@ -126,10 +137,8 @@ impl Softmax {
         }
         let site = LogitSite::choose(self.rule, &self.nodes, &logits, counts, moments)?;
         let absorbed = site.absorb(&logits)?;
-        let gains = scratch.gains.as_ref();
-        let prepared = belief.prepare_vector(gains, &absorbed.shift, absorbed.shrinkage.as_ref(), 1.0, par)?;
-        belief.check_vector(gains, &prepared, absorbed.factor, par)?;
-        belief.commit_vector(gains, &prepared, par);
+        let (gains, absorbed) = scratch.site(&absorbed);
+        belief.absorb_vector(gains, absorbed, par)?;
         Ok((step, site))
     }
 
