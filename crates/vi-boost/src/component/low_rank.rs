@@ -10,9 +10,6 @@ use crate::BoostError;
 use crate::block::Block;
 use crate::error::{check_len, check_positive_entries, setting};
 
-/// The largest rank beyond the dimension.
-const LARGEST: usize = 4096;
-
 /// `Σ = D + VVᵀ` with `D = diag(σ²)`, `V` of `d × r`; `Σ⁻¹ = D⁻¹ − D⁻¹V·C⁻¹·VᵀD⁻¹` with `C = I + VᵀD⁻¹V` (Woodbury).
 #[derive(Debug, Clone)]
 pub(crate) struct LowRank {
@@ -34,8 +31,8 @@ impl LowRank {
     pub(crate) fn from_sd(sd: Vec<f64>, v: Mat<f64>) -> Result<Self, BoostError> {
         check_positive_entries("standard deviations", &sd)?;
         check_len("rows of the factor", sd.len(), v.nrows())?;
-        // The capacitance is then no larger than the factor or a hundred megabytes. A margin of few dimensions keeps all directions.
-        if !(1..=sd.len().max(LARGEST)).contains(&v.ncols()) {
+        // A margin of few dimensions keeps all directions.
+        if !(1..=vi_linalg::LowRank::largest_rank(sd.len())).contains(&v.ncols()) {
             return Err(setting("rank", v.ncols() as f64, "from 1 to the dimension or 4096"));
         }
         vi_linalg::check::finite_matrix("factor", v.as_ref())?;

@@ -5,8 +5,8 @@ use vi_linalg::kernels::{axpy, dot, mirror_lower, symmetric_mul_vec, symmetric_r
 use vi_linalg::{Cholesky, LinalgError};
 
 use super::dense_step::Coefficients;
-use super::digits::{Digits, Strain, least_share};
 use super::dense_step::Outcome;
+use super::digits::{Digits, Strain, least_share};
 use super::{Belief, DenseStep, Projection, check_moved};
 use crate::check;
 use crate::{Error, Row, Site};
@@ -145,7 +145,9 @@ impl DenseGaussian {
         let mut next = self.clone();
         write(&mut next);
         match next.cholesky() {
-            Ok(root) if room == 0.0 || least_share(next.covariance.as_ref(), &root) >= room => Ok(Digits::of_factor(&root)),
+            Ok(root) if room == 0.0 || least_share(next.covariance.as_ref(), &root) >= room => {
+                Ok(Digits::of_factor(&root))
+            }
             _ => Err(Error::Unresolved { factor }),
         }
     }

@@ -3,7 +3,7 @@
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::linalg::triangular_solve::solve_unit_lower_triangular_in_place;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
-use vi_linalg::kernels::{tiled_lower_product, tiled_mul_mat, tiled_rank_r};
+use vi_linalg::kernels::{axpy, dot, tiled_lower_product, tiled_mul_mat, tiled_rank_r};
 use vi_linalg::tiles::Tiling;
 
 use super::dense::check_variances;
@@ -12,6 +12,7 @@ use super::{Belief, DenseGaussian};
 use crate::Error;
 use crate::block::{self, BlockBelief, BlockRecursion};
 use crate::check;
+use crate::rows::contiguous_row;
 
 /// Rows of `U` that one thread solves for at a time.
 const TILE: usize = 128;
@@ -88,7 +89,7 @@ impl BlockBelief for DenseGaussian {
         let target = MatMut::from_column_major_slice_mut(&mut moved, d, 1);
         matmul(target, Accum::Add, u.as_ref(), gains, 1.0, Par::Seq);
         check::results("μ + Ue", moved.iter().copied())?;
-        let (strain, factor) = self.strain_of_block(x, recursion, losses);
+        let InDigits { strain, factor, added } = self.in_digits(x, recursion, losses);
         let write = |belief: &mut Self| {
             let (mean, covariance) = belief.parts_mut();
             mean.copy_from_slice(&moved);
@@ -96,11 +97,7 @@ impl BlockBelief for DenseGaussian {
         };
         let mut digits = self.digits().clone();
         match digits.after(strain, 0.0) {
-            Some(error) => {
-                for (t, step) in recursion.steps().iter().enumerate() {
-                    digits.follow(1.0, error, |i| step.site.curvature * x[(t, i)] * x[(t, i)]);
-                }
-            }
+            Some(error) => digits.follow(1.0, error, |i| added[i]),
             None => digits = self.look(factor, 0.0, write)?,
         }
         write(self);
@@ -109,31 +106,38 @@ impl BlockBelief for DenseGaussian {
     }
 }
 
+/// What a block does to the digits.
+struct InDigits {
+    strain: Strain,
+    /// What it multiplies the precision by.
+    factor: f64,
+    /// `Σ_t h_t·x_ti²`.
+    added: Vec<f64>,
+}
+
 impl DenseGaussian {
-    /// What a block does to the digits, and what it multiplies the precision by at most. Cost `4bd` flops.
-    fn strain_of_block(&self, x: MatRef<'_, f64>, recursion: &BlockRecursion, losses: &[f64]) -> (Strain, f64) {
-        let covariance = self.covariance_lower();
-        let variances: Vec<f64> = (0..self.dim()).map(|i| covariance[(i, i)]).collect();
-        let mut precisions: Vec<f64> = (0..self.dim()).map(|i| self.digits().precision(i)).collect();
+    /// Cost `4bd` flops.
+    fn in_digits(&self, x: MatRef<'_, f64>, recursion: &BlockRecursion, losses: &[f64]) -> InDigits {
+        let (d, covariance) = (self.dim(), self.covariance_lower());
+        let variances: Vec<f64> = (0..d).map(|i| covariance[(i, i)]).collect();
+        let (mut added, mut squares, mut row) = (vec![0.0; d], vec![0.0; d], Vec::new());
         let (mut of_gains, mut growth, mut product) = (0.0_f64, 1.0, 1.0);
         for (t, step) in recursion.steps().iter().enumerate() {
             let (h, nu) = (step.site.curvature, step.projection.variance);
             let factor = 1.0 + h * nu;
-            let mut entries = 0.0;
-            for (i, precision) in precisions.iter_mut().enumerate() {
-                let square = x[(t, i)] * x[(t, i)];
-                entries += square * variances[i];
-                *precision += h * square;
-            }
+            squares.iter_mut().zip(contiguous_row(x, t, &mut row)).for_each(|(square, x)| *square = x * x);
+            axpy(&mut added, h, &squares);
+            let entries = dot(&squares, &variances);
             of_gains = of_gains.max(2.0 * h.abs() * (nu * entries).sqrt() / factor);
             growth *= factor.recip().max(1.0);
             product *= factor;
         }
-        let terms = variances.iter().zip(losses).zip(&precisions);
-        let condition = terms.map(|((variance, lost), precision)| (variance + lost.abs()) * precision).sum();
+        let lost = variances.iter().zip(losses).map(|(variance, lost)| variance + lost.abs());
+        let condition =
+            lost.zip(&added).enumerate().map(|(i, (p, added))| p * (self.digits().precision(i) + added)).sum();
         // The changes of a block add up as a random walk does.
         let roundings = 3.0 + (recursion.steps().len() as f64).sqrt() + of_gains;
-        (Strain { condition, roundings, growth }, product)
+        InDigits { strain: Strain { condition, roundings, growth }, factor: product, added }
     }
 }
 

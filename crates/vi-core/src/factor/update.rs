@@ -73,13 +73,10 @@ pub fn update(
     steps(factor, previous, x, (alpha, beta), settings, par).inspect_err(|_| std::mem::swap(factor, previous))
 }
 
-/// The largest rank beyond the dimension.
-const LARGEST: usize = 4096;
-
-/// `WᵀW` is then no larger than `W` or a hundred megabytes.
+/// Checks the rank of a factor that may have been read.
 pub(super) fn check_rank(factor: &LowRank) -> Result<(), Error> {
     let (rank, requirement) = (factor.rank(), "at most the rows of W, or 4096");
-    if rank <= factor.dim().max(LARGEST) {
+    if rank <= LowRank::largest_rank(factor.dim()) {
         Ok(())
     } else {
         Err(Error::Setting { name: "columns of W", value: rank as f64, requirement })

@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
-    Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Implicit, Mixture8, Sites, checkpoint,
-    VectorSite, filter,
+    Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Implicit, Mixture8, Sites, VectorSite,
+    checkpoint, filter,
 };
 use vi_linalg::faer::{Par, mat};
 

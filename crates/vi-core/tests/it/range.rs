@@ -127,8 +127,7 @@ fn blocks_that_overflow_are_refused() {
 fn vectors_that_overflow_are_refused() {
     let belief = DenseGaussian::isotropic(&[1.7e308, 0.0], 1.0).unwrap();
     let (gains, shrinkage) = (mat![[1.0], [0.0]], mat![[0.5]]);
-    let site =
-        VectorSite { shift: &[1.7e308], shrinkage: shrinkage.as_ref(), information: &[1.0, 0.0], factor: 2.0 };
+    let site = VectorSite { shift: &[1.7e308], shrinkage: shrinkage.as_ref(), information: &[1.0, 0.0], factor: 2.0 };
     overflows(&belief, |b| b.absorb_vector(gains.as_ref(), site, Par::Seq));
     let wide = DenseGaussian::isotropic(&MEAN, 1e10).unwrap();
     // K = 1e20·1e-5/(1e5 + 1e10), so the mean would move by 1e310.

@@ -33,6 +33,13 @@ pub struct LowRank {
 }
 
 impl LowRank {
+    /// The largest rank that is taken beside `d` rows: `d`, or 4096 where that is more. `WᵀW` is then no larger than W or a hundred
+    /// megabytes.
+    #[must_use]
+    pub fn largest_rank(d: usize) -> usize {
+        d.max(4096)
+    }
+
     /// The matrix Ψ + WWᵀ; W (d × p) of any layout is copied.
     ///
     /// # Errors

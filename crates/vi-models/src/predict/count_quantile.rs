@@ -86,7 +86,7 @@ fn step_towards(z: f64, cdf: f64, stride: f64) -> f64 {
 }
 
 /// Where the line through two points of `Φ⁻¹(cdf)` reaches `z`, rounded to the side that has not been tried.
-fn secant(below: (f64, f64), above: (f64, f64), z: f64) -> f64 {
+pub(super) fn secant(below: (f64, f64), above: (f64, f64), z: f64) -> f64 {
     let (low, high) = (normal_quantile(below.1), normal_quantile(above.1));
     let share = (z - low) / (high - low);
     if share.is_finite() { below.0 + share.clamp(0.0, 1.0) * (above.0 - below.0) } else { 0.5 * (below.0 + above.0) }
