@@ -6,8 +6,8 @@
 mod baselines;
 mod cases;
 mod distance;
-mod dual;
 mod garch;
+mod orbit;
 mod poisson_process;
 mod predator;
 mod regression;
@@ -19,7 +19,7 @@ pub use distance::{Wasserstein, wasserstein};
 
 use vi_boost::LogDensity;
 use vi_boost::transform::{Constrained, Parameters};
-use vi_linalg::faer::{Mat, MatRef};
+use vi_linalg::faer::{Mat, MatMut, MatRef};
 
 /// A model on its constrained scale: its density with gradient, its parameters, and what the reference draws are of.
 pub trait Model: LogDensity {
@@ -46,6 +46,19 @@ impl LogDensity for Box<dyn Model> {
 
     fn value_and_gradient(&self, x: &[f64], out: &mut [f64]) -> Option<f64> {
         (**self).value_and_gradient(x, out)
+    }
+
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        (**self).log_densities(points, values);
+    }
+
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        gradients: MatMut<'_, f64>,
+    ) -> bool {
+        (**self).log_densities_and_gradients(points, values, gradients)
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod kind;
 
-use vi_linalg::faer::{Mat, MatRef};
+use vi_linalg::faer::{Mat, MatMut, MatRef};
 
 use self::kind::Kind;
 use crate::error::{check_finite, check_len, setting};
@@ -352,5 +352,64 @@ impl<T: LogDensity> LogDensity for Constrained<T> {
         let value = self.density.value_and_gradient(&x, &mut g)?;
         self.parameters.pull_checked(u, &x, &g, out);
         Some(value + log_jacobian)
+    }
+
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        let inside = self.inside(points, values);
+        let mut found = vec![0.0; inside.rows.len()];
+        self.density.log_densities(inside.x.as_ref(), &mut found);
+        inside.rows.iter().zip(found).for_each(|(&row, value)| values[row] += value);
+    }
+
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+    ) -> bool {
+        let inside = self.inside(points, values);
+        let (n, p) = inside.x.shape();
+        let (mut found, mut slopes) = (vec![0.0; n], Mat::zeros(n, p));
+        if !self.density.log_densities_and_gradients(inside.x.as_ref(), &mut found, slopes.as_mut()) {
+            return false;
+        }
+        gradients.fill(f64::NAN);
+        let (mut u, mut x, mut g, mut out) = (vec![0.0; self.dim()], vec![0.0; p], vec![0.0; p], vec![0.0; self.dim()]);
+        for (k, (&row, value)) in inside.rows.iter().zip(found).enumerate() {
+            values[row] += value;
+            copy_row(points, row, &mut u);
+            copy_row(inside.x.as_ref(), k, &mut x);
+            copy_row(slopes.as_ref(), k, &mut g);
+            self.parameters.pull_checked(&u, &x, &g, &mut out);
+            out.iter().enumerate().for_each(|(j, slope)| gradients[(row, j)] = *slope);
+        }
+        true
+    }
+}
+
+/// The points of many that have parameters within the floats.
+struct Inside {
+    rows: Vec<usize>,
+    /// Their constrained parameters.
+    x: Mat<f64>,
+}
+
+impl<T: LogDensity> Constrained<T> {
+    /// The points at which the density is asked for; `values` becomes the logarithm of the Jacobian there, −∞ elsewhere.
+    fn inside(&self, points: MatRef<'_, f64>, values: &mut [f64]) -> Inside {
+        let (mut u, mut x) = (vec![0.0; self.dim()], vec![0.0; self.parameters.dim()]);
+        let (mut rows, mut kept) = (Vec::with_capacity(values.len()), Vec::new());
+        for (row, value) in values.iter_mut().enumerate() {
+            copy_row(points, row, &mut u);
+            *value = self.parameters.constrain_checked(&u, &mut x);
+            if x.iter().all(|x| x.is_finite()) && *value != f64::NEG_INFINITY {
+                rows.push(row);
+                kept.extend_from_slice(&x);
+            } else {
+                *value = f64::NEG_INFINITY;
+            }
+        }
+        let x = MatRef::from_row_major_slice(&kept, rows.len(), x.len()).to_owned();
+        Inside { rows, x }
     }
 }

@@ -131,6 +131,28 @@ fn gradients_are_pulled_back_with_that_of_the_jacobian() {
     }
 }
 
+/// Many points at once are each as it is alone, also where one of them leaves the floats.
+#[test]
+fn many_points_are_each_as_alone() {
+    let (parameters, _) = kinds().remove(0);
+    for parameters in [parameters, all()] {
+        let n = parameters.free_dim();
+        let target = Constrained::new(parameters.clone(), Quadratic(parameters.dim())).unwrap();
+        let points = Mat::from_fn(5, n, |i, j| if i == 2 { 1e4 } else { point(n, 0.3 + i as f64)[j] });
+        let (mut values, mut with, mut gradients) = ([0.0; 5], [0.0; 5], Mat::zeros(5, n));
+        target.log_densities(points.as_ref(), &mut values);
+        assert!(target.log_densities_and_gradients(points.as_ref(), &mut with, gradients.as_mut()));
+        for i in 0..5 {
+            let (u, mut alone): (Vec<f64>, _) = ((0..n).map(|j| points[(i, j)]).collect(), vec![0.0; n]);
+            let value = target.value_and_gradient(&u, &mut alone).unwrap();
+            assert_eq!((values[i], with[i]), (target.log_density(&u), value));
+            assert!((0..n).all(|j| gradients[(i, j)].to_bits() == alone[j].to_bits()), "{parameters:?}: {i}");
+        }
+        let blind = Constrained::new(parameters, Blind(Quadratic(target.parameters().dim()))).unwrap();
+        assert!(!blind.log_densities_and_gradients(points.as_ref(), &mut with, gradients.as_mut()));
+    }
+}
+
 #[test]
 fn what_comes_out_obeys_its_constraint() {
     for size in [1.0, 30.0, 700.0] {

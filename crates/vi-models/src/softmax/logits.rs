@@ -36,6 +36,11 @@ impl Logits {
         (0..=i).map(|j| self.root[(i, j)] * self.root[(i, j)]).sum()
     }
 
+    /// The rows of `L` up to the diagonal.
+    fn packed_root(&self) -> Vec<f64> {
+        (0..self.dim()).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| self.root[at]).collect()
+    }
+
     /// `N = LLᵀ`.
     pub(super) fn covariance(&self) -> Mat<f64> {
         &self.root * self.root.transpose()
@@ -160,8 +165,7 @@ impl Moments {
     /// Cost `C²` for each node.
     pub(super) fn at(nodes: &Nodes, logits: &Logits) -> Self {
         let classes = logits.dim() + 1;
-        let root: Vec<f64> =
-            (0..logits.dim()).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| logits.root[at]).collect();
+        let root = logits.packed_root();
         let mut pi = vec![[0.0; LANES]; classes];
         let mut first = vec![[0.0; LANES]; classes];
         let mut second = vec![[0.0; LANES]; classes * (classes - 1) / 2];
@@ -238,41 +242,88 @@ impl WithSimd for AddNodes<'_> {
     }
 }
 
-/// Writes the probabilities of all classes at each of a block of nodes.
+/// Writes the logits `(0, a + Lz)` of all classes at each of a block of nodes, less the largest of each node.
 #[inline(always)]
-fn softmax_at<S: Simd>(simd: S, mean: &[f64], root: &[f64], z: &[[f64; LANES]], pi: &mut [[f64; LANES]]) {
+fn logits_at(mean: &[f64], root: &[f64], z: &[[f64; LANES]], eta: &mut [[f64; LANES]]) {
     let mut largest = [0.0_f64; LANES];
     let mut rest = root;
     for (i, mean) in mean.iter().enumerate() {
         let (row, below) = rest.split_at(i + 1);
         rest = below;
-        let mut eta = [*mean; LANES];
+        let mut next = [*mean; LANES];
         for (entry, z) in row.iter().zip(z) {
             for k in 0..LANES {
-                eta[k] += entry * z[k];
+                next[k] += entry * z[k];
             }
         }
         for k in 0..LANES {
-            largest[k] = if eta[k] > largest[k] { eta[k] } else { largest[k] };
+            largest[k] = if next[k] > largest[k] { next[k] } else { largest[k] };
         }
-        pi[i + 1] = eta;
+        eta[i + 1] = next;
     }
-    pi[0] = [0.0; LANES];
+    eta[0] = [0.0; LANES];
+    for eta in eta {
+        for k in 0..LANES {
+            eta[k] -= largest[k];
+        }
+    }
+}
+
+/// Writes `e^η` in the place of `η` and returns their sum over the classes.
+#[inline(always)]
+fn exponentials<S: Simd>(simd: S, eta: &mut [[f64; LANES]]) -> [f64; LANES] {
     let mut sum = [0.0; LANES];
-    for pi in &mut *pi {
+    for eta in eta {
+        lanes::map(simd, eta, |x| lanes::exp(simd, x));
         for k in 0..LANES {
-            pi[k] -= largest[k];
-        }
-        lanes::map(simd, pi, |x| lanes::exp(simd, x));
-        for k in 0..LANES {
-            sum[k] += pi[k];
+            sum[k] += eta[k];
         }
     }
-    let scale = sum.map(f64::recip);
+    sum
+}
+
+/// Writes the probabilities of all classes at each of a block of nodes.
+#[inline(always)]
+fn softmax_at<S: Simd>(simd: S, mean: &[f64], root: &[f64], z: &[[f64; LANES]], pi: &mut [[f64; LANES]]) {
+    logits_at(mean, root, z, pi);
+    let scale = exponentials(simd, pi).map(f64::recip);
     for pi in pi {
         for k in 0..LANES {
             pi[k] *= scale[k];
         }
+    }
+}
+
+/// `Σ_s w_s·Σ_c y_c·log π_c` over all nodes; `root` has the rows of `L` up to the diagonal.
+struct SumLogs<'a> {
+    nodes: &'a Nodes,
+    mean: &'a [f64],
+    root: &'a [f64],
+    counts: &'a Counts,
+}
+
+impl WithSimd for SumLogs<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { nodes, mean, root, counts } = self;
+        let mut eta = vec![[0.0; LANES]; mean.len() + 1];
+        let mut total = [0.0; LANES];
+        for (z, weights) in nodes.blocks() {
+            logits_at(mean, root, z, &mut eta);
+            let mut log = [0.0; LANES];
+            for (y, eta) in counts.of.iter().zip(&eta) {
+                for k in 0..LANES {
+                    log[k] += y * eta[k];
+                }
+            }
+            let sum = exponentials(simd, &mut eta);
+            for k in 0..LANES {
+                total[k] += weights[k] * (log[k] - counts.total * sum[k].ln());
+            }
+        }
+        total.iter().sum()
     }
 }
 
@@ -291,9 +342,8 @@ pub(super) fn log_density(eta: Vec<f64>, counts: &Counts) -> f64 {
 
 /// `E log p(y|η)`, in nats.
 pub(super) fn expected_log_density(nodes: &Nodes, logits: &Logits, counts: &Counts) -> f64 {
-    let mut eta = vec![0.0; logits.dim() + 1];
-    let sum: f64 = nodes.iter().map(|(z, w)| w * log_likelihood_at(logits, z, counts, &mut eta)).sum();
-    counts.constant + sum
+    let root = logits.packed_root();
+    counts.constant + Arch::new().dispatch(SumLogs { nodes, mean: &logits.mean, root: &root, counts })
 }
 
 /// Probabilities below this may have lost digits to nodes at which they are 0.
