@@ -29,8 +29,11 @@ pub(crate) enum Command {
 /// What to read, and how.
 #[derive(Debug, Clone, Group)]
 pub(crate) struct Input {
-    /// A file, or `-` for standard input: CSV or TSV (the delimiter is found), JSON lines, all also as gzip.
+    /// A file, or `-` for standard input; text may be compressed by gzip or zstd.
     pub(crate) data: PathBuf,
+    /// How the file is written, instead of what its name or its first bytes say.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<InputFormat>,
     /// The first line holds data; columns are then called x1, x2, …
     #[arg(long)]
     pub(crate) no_header: bool,
@@ -46,9 +49,9 @@ pub(crate) struct Input {
 pub(crate) struct Fit {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// The column to predict.
+    /// The column to predict; in a sparse file it is the label.
     #[arg(short, long, value_name = "COLUMN")]
-    pub(crate) target: String,
+    pub(crate) target: Option<String>,
     /// Where to store the model.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -62,17 +65,24 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) text: Vec<String>,
     /// The classes of the target, where the first rows do not show all of them; of two the second is the one whose probability is told.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) classes: Vec<String>,
     /// Texts of more levels than this are hashed into as many columns.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) levels: u16,
+    /// Inputs of a sparse file: places for the names of Vowpal Wabbit's, which are hashed (by default 262144); one more than the largest index of
+    /// LIBSVM's (by default that of the first rows). Entries beyond are left out, and counted.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) inputs: Option<u32>,
     /// Records from which columns' kinds are taken.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) sniff: u32,
     /// What is forgotten: `nothing`, `learned` (the data tell how fast the world drifts), or a factor between 0 and 1 for each row.
     #[arg(long, value_name = "HOW", default_value = "nothing")]
     pub(crate) forget: String,
+    /// How the posterior of the coefficients is kept; by default as their number allows.
+    #[arg(long, value_enum)]
+    pub(crate) belief: Option<Belief>,
     /// Store the model after every so many rows; run again with `--continue` it goes on from there.
     #[arg(long, value_name = "ROWS", requires = "output")]
     pub(crate) checkpoint: Option<u64>,
@@ -107,9 +117,9 @@ pub(crate) struct Predict {
     /// Where to write; by default to standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// How to write.
-    #[arg(long, value_enum, default_value_t = Format::Csv)]
-    pub(crate) format: Format,
+    /// How to write; by default as the name of the output says, CSV without one.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<Format>,
     /// How much each interval holds.
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
     pub(crate) level: f64,
@@ -138,10 +148,29 @@ pub(crate) struct Inspect {
     pub(crate) top: usize,
 }
 
+/// How a file of records is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputFormat {
+    /// Fields between commas, semicolons or bars; the first line tells which.
+    Csv,
+    /// Fields between tabs.
+    Tsv,
+    /// A JSON object on each line.
+    Jsonl,
+    /// `label index:value …` on each line.
+    Libsvm,
+    /// Vowpal Wabbit's text.
+    Vw,
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC, also called Feather.
+    Arrow,
+}
+
 /// What a target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Family {
-    /// 0 and 1 or two words: classes; more words: classes; numbers: a number.
+    /// 0 and 1, -1 and 1, or words: classes; other numbers: a number.
     Auto,
     /// A number with noise of unknown size.
     Number,
@@ -151,11 +180,25 @@ pub(crate) enum Family {
     Count,
 }
 
-/// How predictions are written.
+/// How the posterior of the coefficients is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Belief {
+    /// With all correlations: up to some hundred inputs.
+    Full,
+    /// With the strongest correlations: up to some ten thousand.
+    LowRank,
+    /// Without correlations: any number.
+    Diagonal,
+}
+
+/// How a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
     Jsonl,
+    /// Parquet, to a file.
+    #[cfg(feature = "columnar")]
+    Parquet,
 }
 
 fn share(text: &str) -> Result<f64, String> {

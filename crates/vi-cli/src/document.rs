@@ -29,6 +29,9 @@ pub(crate) struct Document {
     pub(crate) unlabelled: u64,
     /// Numbers that were missing, over all files.
     pub(crate) imputed: u64,
+    /// Entries of sparse files whose inputs the model does not have, over all files.
+    #[serde(default)]
+    pub(crate) unknown: u64,
     pub(crate) scores: Scores,
     pub(crate) model: Model,
 }
@@ -36,7 +39,7 @@ pub(crate) struct Document {
 impl Document {
     pub(crate) fn new(target: Target, schema: Schema, model: Model) -> Self {
         let scores = Scores::default();
-        Self { rvi: FORMAT, target, schema, read: 0, unlabelled: 0, imputed: 0, scores, model }
+        Self { rvi: FORMAT, target, schema, read: 0, unlabelled: 0, imputed: 0, unknown: 0, scores, model }
     }
 
     /// # Errors
@@ -78,19 +81,20 @@ impl Document {
 ///
 /// # Errors
 /// What `write` returns; a disk that does not take it. The old file is then as it was.
-pub(crate) fn whole_file(
+pub(crate) fn whole_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
-) -> Result<(), CliError> {
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<T, CliError>,
+) -> Result<T, CliError> {
     let failed = |error| CliError::file(path, error);
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
     let part = PathBuf::from(name);
     let written = (|| {
         let mut out = BufWriter::new(File::create(&part).map_err(failed)?);
-        write(&mut out)?;
+        let result = write(&mut out)?;
         let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().and_then(|()| fs::rename(&part, path)).map_err(failed)
+        file.sync_all().and_then(|()| fs::rename(&part, path)).map_err(failed)?;
+        Ok(result)
     })();
     if written.is_err() {
         // What could not be finished is not left behind.

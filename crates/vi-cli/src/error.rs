@@ -12,6 +12,12 @@ pub(crate) enum CliError {
     /// A file that cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
+    /// A file that ends where it should go on.
+    #[error("{place}: the file ends in the middle of its compressed data; it was cut short: copy it again")]
+    Cut { place: Place },
+    /// A file that cannot be read on.
+    #[error("{place}: {source}")]
+    Stopped { place: Place, source: io::Error },
     /// A file without a record.
     #[error("{}: there is no row in it", path.display())]
     Empty { path: PathBuf },
@@ -27,6 +33,9 @@ pub(crate) enum CliError {
     /// A column that is named and not there.
     #[error("{}: there is no column `{wanted}`{}", path.display(), nearest(wanted, columns))]
     Column { path: PathBuf, wanted: String, columns: Vec<String> },
+    /// No target is named.
+    #[error("{}: which column is to be predicted? `--target COLUMN`; there are {}", path.display(), quoted(columns))]
+    Untold { path: PathBuf, columns: Vec<String> },
     /// Two columns of one name.
     #[error("{}: two columns are called `{name}`", path.display())]
     Twice { path: PathBuf, name: String },
@@ -96,8 +105,15 @@ fn nearest(wanted: &str, columns: &[String]) -> String {
     let near = columns.iter().map(|column| (distance(wanted, column), column)).min();
     match near {
         Some((steps, column)) if steps <= wanted.chars().count().max(3) / 2 => format!("; did you mean `{column}`?"),
-        _ => format!("; there are {}", columns.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        _ => format!("; there are {}", quoted(columns)),
     }
+}
+
+/// The first names of columns, and how many more there are.
+fn quoted(columns: &[String]) -> String {
+    const MOST: usize = 20;
+    let names = columns.iter().take(MOST).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if columns.len() > MOST { format!("{names} and {} more", columns.len() - MOST) } else { names }
 }
 
 /// Edits (Levenshtein, without regard to case) from one name to another.

@@ -1,12 +1,10 @@
 //! The pass over a file: encode, predict, score, learn.
 
-use csv::StringRecord;
-
 use crate::document::Document;
 use crate::error::CliError;
 use crate::model::{Model, Prediction};
 use crate::schema::{Encoded, Schema};
-use crate::source::Source;
+use crate::source::{Record, Source};
 use crate::target::{Target, TargetKind};
 
 /// What turns the records of a source into rows of a model.
@@ -28,19 +26,14 @@ impl<'a> Reader<'a> {
 
     /// # Errors
     /// A field that is not what its column holds.
-    fn row(&mut self, record: &StringRecord, source: &Source) -> Result<vi_core::Row<'_>, CliError> {
+    fn row(&mut self, record: &Record, source: &Source) -> Result<vi_core::Row<'_>, CliError> {
         self.encoded.write(self.schema, &self.places, record, source)?;
         Ok(self.encoded.row(self.width, self.sparse))
     }
 
     /// # Errors
     /// A field that is not what its column holds; what the model refuses.
-    pub(crate) fn predict(
-        &mut self,
-        model: &Model,
-        record: &StringRecord,
-        source: &Source,
-    ) -> Result<Prediction, CliError> {
+    pub(crate) fn predict(&mut self, model: &Model, record: &Record, source: &Source) -> Result<Prediction, CliError> {
         let row = self.row(record, source)?;
         model.predict(row).map_err(|error| CliError::Model { place: source.place(), source: error })
     }
@@ -48,6 +41,11 @@ impl<'a> Reader<'a> {
     /// Numbers that were missing so far.
     pub(crate) fn imputed(&self) -> u64 {
         self.encoded.imputed
+    }
+
+    /// Entries of a sparse file so far whose inputs the model does not have.
+    pub(crate) fn unknown(&self) -> u64 {
+        self.encoded.unknown
     }
 }
 
@@ -67,15 +65,15 @@ pub(crate) fn classes(target: &Target) -> usize {
 pub(crate) fn learn(
     document: &mut Document,
     source: &mut Source,
-    first: Vec<(u64, StringRecord)>,
+    first: Vec<(u64, Record)>,
     mut each: impl FnMut(&Document) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let schema = document.schema.clone();
     let mut reader = Reader::new(&schema, &document.model, source)?;
     let label = source.position(&document.target.column)?;
-    let before = document.imputed;
+    let before = (document.imputed, document.unknown);
     let mut first = first.into_iter();
-    let mut record = StringRecord::new();
+    let mut record = Record::default();
     loop {
         let row = if let Some((row, known)) = first.next() {
             record = known;
@@ -89,7 +87,8 @@ pub(crate) fn learn(
             source.forgive(error.at_row(row))?;
         }
         document.read = row;
-        document.imputed = before + reader.imputed();
+        document.imputed = before.0 + reader.imputed();
+        document.unknown = before.1 + reader.unknown();
         each(document)?;
     }
 }
@@ -98,16 +97,16 @@ fn learn_one(
     document: &mut Document,
     source: &Source,
     reader: &mut Reader<'_>,
-    record: &StringRecord,
+    record: &Record,
     label: usize,
 ) -> Result<(), CliError> {
-    let Some(label) = document.target.read(record.get(label).unwrap_or_default(), source)? else {
+    let Some(label) = document.target.read(record.field(label), source)? else {
         document.unlabelled += 1;
         return Ok(());
     };
     let refused = |error| CliError::Model { place: source.place(), source: error };
     let row = reader.row(record, source)?;
     let predicted = document.model.predict(row).map_err(refused)?;
-    document.model.update(row, label).map_err(refused)?;
+    document.model.update(row, label, record.weight).map_err(refused)?;
     document.scores.add(&predicted, label, classes(&document.target)).map_err(refused)
 }

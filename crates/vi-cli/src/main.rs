@@ -8,7 +8,7 @@
 //! rvi inspect flights.rvi                                   what it is and what it believes
 //! ```
 //!
-//! The command reads [`source`]s (CSV, TSV, JSON lines; gzip; standard input) record by record, turns them into numbers by a [`schema`] that it takes from
+//! The command reads [`source`]s (CSV, TSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow; gzip, zstd; standard input) record by record, turns them into numbers by a [`schema`] that it takes from
 //! the first records, and feeds a [`model`] of `vi_models::online`, whose document it stores with the schema ([`document`]).
 //!
 //! Exit codes: 0, done; 1, the data or the model do not allow what was asked for (one line on standard error says what, where, and what to
@@ -20,8 +20,10 @@ mod args;
 mod commands;
 mod document;
 mod error;
+mod fnv;
 mod learn;
 mod model;
+mod output;
 mod report;
 mod schema;
 mod scores;

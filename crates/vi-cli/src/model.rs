@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::Row;
 use vi_models::online::family::Counts;
 use vi_models::online::{
-    BeliefKind, Coefficient, LabelPredicted, Memory, NumberPredicted, OnlineGlm, OnlineInfo, OnlineLinear,
+    BeliefKind, Coefficient, LabelPredicted, Memory, NumberPredicted, Observation, OnlineGlm, OnlineInfo, OnlineLinear,
     OnlineLogistic, OnlineSettings, OnlineSoftmax, ProbabilityPredicted, Standardise,
 };
 use vi_models::softmax::SoftmaxPrediction;
@@ -15,7 +15,31 @@ use crate::target::TargetKind;
 /// Inputs beyond which a full covariance costs too much for a file of many rows: 1 ms a row and 8 MB at 1000.
 const WIDE: usize = 400;
 /// Columns of the factor that wide models keep.
-const RANK: usize = 10;
+pub(crate) const RANK: usize = 10;
+/// Inputs beyond which even that costs too much: each then has a variance of its own.
+const VERY_WIDE: usize = 20_000;
+
+/// What a model is to be, beside its target and inputs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) memory: Memory,
+    /// How the posterior is kept; by default as the number of inputs allows.
+    pub(crate) belief: Option<BeliefKind>,
+    /// Whether inputs are taken as they come, since most are seen in few rows.
+    pub(crate) rare: bool,
+}
+
+impl Plan {
+    fn belief(&self, inputs: usize) -> BeliefKind {
+        self.belief.unwrap_or(if inputs > VERY_WIDE {
+            BeliefKind::Diagonal
+        } else if inputs > WIDE {
+            BeliefKind::LowRank { rank: RANK }
+        } else {
+            BeliefKind::Full
+        })
+    }
+}
 
 /// A model of `vi_models::online`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,13 +64,16 @@ impl Model {
     ///
     /// # Errors
     /// Settings that no model of this kind takes.
-    pub(crate) fn new(target: &TargetKind, names: Vec<String>, memory: Memory) -> Result<Self, ModelError> {
+    pub(crate) fn new(target: &TargetKind, names: Vec<String>, plan: &Plan) -> Result<Self, ModelError> {
         let inputs = names.len();
-        let wide = inputs > WIDE;
-        let belief = if wide { BeliefKind::LowRank { rank: RANK } } else { BeliefKind::Full };
-        let mut settings = OnlineSettings { names, memory, belief, ..OnlineSettings::default() };
+        let belief = plan.belief(inputs);
+        let mut settings = OnlineSettings { names, memory: plan.memory, belief, ..OnlineSettings::default() };
         if let Standardise::FirstRows { centre, .. } = &mut settings.standardise {
-            *centre = !wide;
+            *centre = is_dense(belief);
+        }
+        // The scale of a number is taken from the first rows together with those of its inputs.
+        if plan.rare && !is_dense(belief) && !matches!(target, TargetKind::Number) {
+            settings.standardise = Standardise::Never;
         }
         Ok(match target {
             TargetKind::Number => Self::Number(OnlineLinear::with_settings(inputs, settings, 1.0, 1.0)?),
@@ -82,10 +109,12 @@ impl Model {
 
     /// Whether rows are given by their entries.
     pub(crate) fn is_sparse(&self) -> bool {
-        self.settings().belief != BeliefKind::Full
+        !is_dense(self.settings().belief)
     }
 
-    pub(crate) fn update(&mut self, row: Row<'_>, label: f64) -> Result<(), ModelError> {
+    /// Learns a row that counts `weight` times.
+    pub(crate) fn update(&mut self, row: Row<'_>, label: f64, weight: f64) -> Result<(), ModelError> {
+        let label = Observation::new(label).weight(weight);
         match self {
             Self::Number(model) => model.update(row, label),
             Self::Count(model) => model.update(row, label),
@@ -97,7 +126,7 @@ impl Model {
     pub(crate) fn predict(&self, row: Row<'_>) -> Result<Prediction, ModelError> {
         Ok(match self {
             Self::Number(model) => Prediction::Number(model.predict(row)?),
-            Self::Count(model) => Prediction::Count(model.predict(row, vi_models::online::Observation::new(0.0))?),
+            Self::Count(model) => Prediction::Count(model.predict(row, Observation::new(0.0))?),
             Self::Two(model) => Prediction::Two(model.predict(row)?),
             Self::Classes(model) => Prediction::Classes(model.predict(row)?),
         })
@@ -187,6 +216,11 @@ impl Prediction {
             Self::Classes(_) => None,
         }
     }
+}
+
+/// Whether a belief takes all entries of a row.
+fn is_dense(belief: BeliefKind) -> bool {
+    matches!(belief, BeliefKind::Full | BeliefKind::SquareRoot)
 }
 
 /// What a softmax gives to class `label`.

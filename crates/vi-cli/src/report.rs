@@ -17,6 +17,8 @@ use crate::target::TargetKind;
 const LEVEL: f64 = 0.9;
 /// Coefficients that `fit` prints.
 const FEW: usize = 10;
+/// Coefficients of a card, the surest where there are more.
+const MOST: usize = 1000;
 
 /// One pass over a file.
 pub(crate) struct Pass<'a> {
@@ -121,6 +123,10 @@ fn head(document: &Document) -> String {
     if document.imputed > 0 {
         add(&mut text, &format!("missing       {} numbers, taken at their mean\n", grouped(document.imputed)));
     }
+    if document.unknown > 0 {
+        let what = "entries of inputs that are not in the model (`--inputs`)";
+        add(&mut text, &format!("left out      {} {what}\n", grouped(document.unknown)));
+    }
     text
 }
 
@@ -130,6 +136,8 @@ fn kind(kind: &Kind) -> String {
         Kind::Levels { base, levels } if base.is_empty() => format!("{} levels; base missing", levels.len() + 1),
         Kind::Levels { base, levels } => format!("{} levels; base {base}", levels.len() + 1),
         Kind::Hashed { buckets } => format!("text, hashed into {buckets}"),
+        Kind::Entries { named: true, .. } => "names, hashed".to_owned(),
+        Kind::Entries { named: false, .. } => "by index".to_owned(),
         Kind::Date { clock: false, .. } => "date".to_owned(),
         Kind::Date { clock: true, .. } => "date and time".to_owned(),
     }
@@ -164,7 +172,7 @@ fn scores(summary: &Summary) -> String {
 /// Coefficients and health.
 fn body(document: &Document, top: usize) -> Result<String, CliError> {
     let mut lines = lines(document)?;
-    lines.sort_by(|a, b| (b.mean / b.sd).abs().total_cmp(&(a.mean / a.sd).abs()));
+    surest_first(&mut lines);
     let all = lines.len();
     lines.truncate(top);
     let mut text = String::new();
@@ -195,6 +203,10 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     Ok(text)
 }
 
+fn surest_first(lines: &mut [Line]) {
+    lines.sort_by(|a, b| (b.mean / b.sd).abs().total_cmp(&(a.mean / a.sd).abs()));
+}
+
 fn lines(document: &Document) -> Result<Vec<Line>, CliError> {
     let classes = match &document.target.kind {
         TargetKind::Classes(classes) if classes.len() > 2 => classes.clone(),
@@ -220,6 +232,12 @@ fn lines(document: &Document) -> Result<Vec<Line>, CliError> {
 /// All that is known of a model, for programs.
 fn card(document: &Document) -> Result<Value, CliError> {
     let info = document.model.info();
+    let mut lines = lines(document)?;
+    let all = lines.len();
+    if all > MOST {
+        surest_first(&mut lines);
+        lines.truncate(MOST);
+    }
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "target": document.target,
@@ -227,13 +245,15 @@ fn card(document: &Document) -> Result<Value, CliError> {
         "rows": document.scores.rows,
         "rows_without_target": document.unlabelled,
         "numbers_imputed": document.imputed,
+        "entries_unknown": document.unknown,
         "scores": document.scores.summary(),
         "evidence": info.evidence,
         "prior_scale": info.prior_scale,
         "digits_left": info.health.digits,
         "advice": info.advice.to_string(),
         "coefficient_level": LEVEL,
-        "coefficients": lines(document)?,
+        "coefficients_in_all": all,
+        "coefficients": lines,
     }))
 }
 

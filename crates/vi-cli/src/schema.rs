@@ -7,14 +7,13 @@ mod kind;
 use std::collections::HashSet;
 use std::path::Path;
 
-use csv::StringRecord;
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
 
 pub(crate) use self::infer::{InferSettings, distinct, infer, is_missing};
 pub(crate) use self::kind::Kind;
 use crate::error::CliError;
-use crate::source::Source;
+use crate::source::{Record, Source};
 
 /// The inputs of a model, in the order of the file that it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,6 +81,9 @@ pub(crate) struct Encoded {
     dense: Vec<f64>,
     /// Numbers that were missing, and taken at their column's mean.
     pub(crate) imputed: u64,
+    /// Entries of a sparse file whose inputs the model does not have.
+    pub(crate) unknown: u64,
+    sorted: Vec<(usize, f64)>,
 }
 
 impl Encoded {
@@ -93,14 +95,19 @@ impl Encoded {
         &mut self,
         schema: &Schema,
         places: &[usize],
-        record: &StringRecord,
+        record: &Record,
         source: &Source,
     ) -> Result<(), CliError> {
         self.positions.clear();
         self.values.clear();
         let mut first = 0;
         for (column, &place) in schema.columns.iter().zip(places) {
-            let text = record.get(place).unwrap_or_default();
+            let text = record.field(place);
+            if let Kind::Entries { inputs, named } = column.kind {
+                self.write_entries(&record.entries, first, inputs, named);
+                first += inputs;
+                continue;
+            }
             let mut push = |at: usize, value: f64| {
                 if value != 0.0 {
                     self.positions.push(first + at);
@@ -117,6 +124,27 @@ impl Encoded {
             first += column.kind.width();
         }
         Ok(())
+    }
+
+    /// The entries of a sparse file from input `first` on, in the order of the inputs; those that share one are added.
+    fn write_entries(&mut self, entries: &[(u64, f64)], first: usize, inputs: usize, named: bool) {
+        self.sorted.clear();
+        for &(key, value) in entries {
+            let key = if named { key % inputs as u64 } else { key };
+            match usize::try_from(key) {
+                Ok(at) if at < inputs => self.sorted.push((at, value)),
+                _ => self.unknown += 1,
+            }
+        }
+        self.sorted.sort_unstable_by_key(|(at, _)| *at);
+        for &(at, value) in &self.sorted {
+            if self.positions.last() == Some(&(first + at)) {
+                *self.values.last_mut().unwrap_or(&mut 0.0) += value;
+            } else {
+                self.positions.push(first + at);
+                self.values.push(value);
+            }
+        }
     }
 
     /// The record as the row of a model of `width` inputs: its entries for a wide one, all numbers for another.

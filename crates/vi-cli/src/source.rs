@@ -1,14 +1,24 @@
-//! Records from a file: delimited text or JSON lines, also compressed, read as they come.
+//! Records from a file in any format, also compressed, read as they come.
+
+#[cfg(feature = "columnar")]
+mod columnar;
+mod delimited;
+mod format;
+mod lines;
+mod record;
+mod sparse;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
 use flate2::bufread::MultiGzDecoder;
-use serde_json::{Map, Value};
 
-use crate::args::Input;
+pub(crate) use self::record::{Entries, Record};
+use self::record::{Fault, Records};
+pub(crate) use self::sparse::LABEL;
+use self::sparse::{Dialect, Sparse};
+use crate::args::{Input, InputFormat};
 use crate::error::{CliError, Place};
 
 /// Bytes looked at to find out what a file is.
@@ -17,18 +27,11 @@ const LOOK: usize = 1 << 16;
 /// A file of records, all with the same columns.
 pub(crate) struct Source {
     path: PathBuf,
-    columns: Vec<String>,
-    lines: Lines,
+    records: Box<dyn Records>,
     row: u64,
     skip_bad: bool,
     /// Records that were left out since they could not be read.
     pub(crate) skipped: u64,
-}
-
-enum Lines {
-    Delimited(Box<csv::Reader<Box<dyn BufRead>>>),
-    /// The reader, its line, and the record that told the columns.
-    Json(Box<dyn BufRead>, String, Option<Map<String, Value>>),
 }
 
 impl Source {
@@ -36,34 +39,17 @@ impl Source {
     /// A file that cannot be read, without columns, or with two of one name.
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
         let path = &input.data;
-        let failed = |source| CliError::file(path, source);
-        let mut reader = buffered(if path == Path::new("-") {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(File::open(path).map_err(failed)?)
-        });
-        if reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
-            reader = buffered(Box::new(MultiGzDecoder::new(reader)));
-        }
-        if reader.fill_buf().map_err(failed)?.starts_with(b"\xef\xbb\xbf") {
-            reader.consume(3);
-        }
-        let start = reader.fill_buf().map_err(failed)?;
-        let (lines, columns) = if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-            json(path, reader)?
-        } else {
-            let delimiter = match &input.delimiter {
-                Some(given) => given_delimiter(given)?,
-                None => likely_delimiter(start),
-            };
-            delimited(path, reader, delimiter, !input.no_header)?
-        };
-        let mut sorted: Vec<&String> = columns.iter().collect();
+        let records = open(path, input).map_err(|opened| match opened {
+            Opening::Refused(error) => error,
+            Opening::Fault(fault) => told(fault, path, 1),
+        })?;
+        let Some(records) = records else { return Err(CliError::Empty { path: path.clone() }) };
+        let mut sorted: Vec<&String> = records.columns().iter().collect();
         sorted.sort();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(CliError::Twice { path: path.clone(), name: pair[0].clone() });
         }
-        Ok(Self { path: path.clone(), columns, lines, row: 0, skip_bad: input.skip_bad, skipped: 0 })
+        Ok(Self { path: path.clone(), records, row: 0, skip_bad: input.skip_bad, skipped: 0 })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -71,15 +57,20 @@ impl Source {
     }
 
     pub(crate) fn columns(&self) -> &[String] {
-        &self.columns
+        self.records.columns()
+    }
+
+    /// What the column of a sparse file that holds all its inputs is.
+    pub(crate) fn entries(&self) -> Option<Entries> {
+        self.records.entries()
     }
 
     /// Where column `name` is.
     pub(crate) fn position(&self, name: &str) -> Result<usize, CliError> {
-        self.columns.iter().position(|column| column == name).ok_or_else(|| CliError::Column {
+        self.columns().iter().position(|column| column == name).ok_or_else(|| CliError::Column {
             path: self.path.clone(),
             wanted: name.to_owned(),
-            columns: self.columns.clone(),
+            columns: self.columns().to_vec(),
         })
     }
 
@@ -92,11 +83,12 @@ impl Source {
     ///
     /// # Errors
     /// A file that cannot be read on; a record that cannot be, unless such records are skipped.
-    pub(crate) fn next(&mut self, record: &mut StringRecord) -> Result<bool, CliError> {
+    pub(crate) fn next(&mut self, record: &mut Record) -> Result<bool, CliError> {
         loop {
-            match self.read(record) {
-                Err(error) if self.skip_bad && error.is_of_a_row() => self.skipped += 1,
-                other => return other,
+            self.row += 1;
+            match self.records.next(record).map_err(|fault| told(fault, &self.path, self.row)) {
+                Err(error) => self.forgive(error)?,
+                Ok(more) => return Ok(more),
             }
         }
     }
@@ -110,45 +102,113 @@ impl Source {
             Err(error)
         }
     }
+}
 
-    fn read(&mut self, record: &mut StringRecord) -> Result<bool, CliError> {
-        self.row += 1;
-        match &mut self.lines {
-            Lines::Delimited(reader) => {
-                match reader.read_record(record) {
-                    Ok(more) if !more => return Ok(false),
-                    Ok(_) => {}
-                    Err(error) => return Err(unreadable(&self.path, self.row, error)),
-                }
-                let (expected, found) = (self.columns.len(), record.len());
-                if found != expected {
-                    return Err(CliError::Ragged { place: self.place(), expected, found });
-                }
-            }
-            Lines::Json(reader, line, first) => {
-                let object = match first.take() {
-                    Some(first) => first,
-                    None => match next_object(&self.path, self.row, reader, line)? {
-                        Some(object) => object,
-                        None => return Ok(false),
-                    },
-                };
-                record.clear();
-                for column in &self.columns {
-                    match object.get(column) {
-                        None | Some(Value::Null) => record.push_field(""),
-                        Some(Value::String(text)) => record.push_field(text.trim()),
-                        Some(Value::Bool(value)) => record.push_field(if *value { "true" } else { "false" }),
-                        Some(Value::Number(number)) => record.push_field(&number.to_string()),
-                        Some(_) => {
-                            let what = format!("`{column}` holds more than one value");
-                            return Err(CliError::Record { place: self.place(), what });
-                        }
-                    }
-                }
-            }
+/// Why a file could not be opened.
+enum Opening {
+    Refused(CliError),
+    Fault(Fault),
+}
+
+impl<F: Into<Fault>> From<F> for Opening {
+    fn from(fault: F) -> Self {
+        Self::Fault(fault.into())
+    }
+}
+
+/// The records of a file; none where it has not even a first line.
+fn open(path: &Path, input: &Input) -> Result<Option<Box<dyn Records>>, Opening> {
+    let refused = |option, value: &str, what: &str| {
+        Err(Opening::Refused(CliError::Option { option, value: value.to_owned(), what: what.to_owned() }))
+    };
+    let mut reader =
+        buffered(if path == Path::new("-") { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) });
+    let start = reader.fill_buf()?;
+    let packed = if start.starts_with(&[0x1f, 0x8b]) {
+        reader = buffered(Box::new(MultiGzDecoder::new(reader)));
+        true
+    } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        reader = buffered(Box::new(zstd::Decoder::with_buffer(reader)?));
+        true
+    } else {
+        false
+    };
+    if reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
+        reader.consume(3);
+    }
+    let start = reader.fill_buf()?;
+    let format = match input.format.or_else(|| format::by_name(path)) {
+        Some(format) => format,
+        None => format::by_start(start),
+    };
+    if input.delimiter.is_some() && !matches!(format, InputFormat::Csv | InputFormat::Tsv) {
+        return refused("delimiter", input.delimiter.as_deref().unwrap_or_default(), "only CSV and TSV have one");
+    }
+    if start.is_empty() {
+        return Ok(None);
+    }
+    Ok(match format {
+        InputFormat::Csv | InputFormat::Tsv => {
+            let delimiter = match (&input.delimiter, format) {
+                (Some(given), _) => match delimiter(given) {
+                    Some(delimiter) => delimiter,
+                    None => return refused("delimiter", given, "one character, or `\\t` for a tab"),
+                },
+                (None, InputFormat::Tsv) => b'\t',
+                (None, _) => delimited::likely_delimiter(start),
+            };
+            boxed(delimited::Delimited::open(reader, delimiter, !input.no_header)?)
         }
-        Ok(true)
+        InputFormat::Jsonl => boxed(lines::JsonLines::open(reader)?),
+        InputFormat::Libsvm => boxed(Some(Sparse::open(reader, Dialect::Libsvm))),
+        InputFormat::Vw => boxed(Some(Sparse::open(reader, Dialect::VowpalWabbit))),
+        InputFormat::Parquet | InputFormat::Arrow => boxed(columnar(path, reader, format, packed)?),
+    })
+}
+
+fn boxed<R: Records + 'static>(records: Option<R>) -> Option<Box<dyn Records>> {
+    records.map(|records| Box::new(records) as Box<dyn Records>)
+}
+
+#[cfg(feature = "columnar")]
+fn columnar(
+    path: &Path,
+    mut reader: Box<dyn BufRead>,
+    format: InputFormat,
+    packed: bool,
+) -> Result<Option<columnar::Columnar>, Fault> {
+    let file = format == InputFormat::Parquet || columnar::is_arrow_file(reader.fill_buf()?);
+    if !file {
+        return columnar::Columnar::arrow_stream(reader).map(Some);
+    }
+    if packed || path == Path::new("-") {
+        let what = "this format has its index at its end, so it can only be read from a plain file: store it first";
+        return Err(Fault::File(io::Error::new(io::ErrorKind::Unsupported, what)));
+    }
+    let file = File::open(path)?;
+    if format == InputFormat::Parquet {
+        columnar::Columnar::parquet(file).map(Some)
+    } else {
+        columnar::Columnar::arrow_file(file).map(Some)
+    }
+}
+
+#[cfg(not(feature = "columnar"))]
+fn columnar(_: &Path, _: Box<dyn BufRead>, _: InputFormat, _: bool) -> Result<Option<Sparse>, Fault> {
+    let what = "this `rvi` was built without Parquet and Arrow; `cargo install --features columnar` has them";
+    Err(Fault::File(io::Error::new(io::ErrorKind::Unsupported, what)))
+}
+
+/// A fault with its place.
+fn told(fault: Fault, path: &Path, row: u64) -> CliError {
+    let place = Place { path: path.to_owned(), row };
+    match fault {
+        Fault::File(source) if source.kind() == io::ErrorKind::UnexpectedEof => CliError::Cut { place },
+        Fault::File(source) if row > 1 => CliError::Stopped { place, source },
+        Fault::File(source) => CliError::file(path, source),
+        Fault::Ragged { expected, found } => CliError::Ragged { place, expected, found },
+        Fault::Record(what) => CliError::Record { place, what },
+        Fault::Field { column, text, expected } => CliError::Field { place, column, text, expected, hint: "" },
     }
 }
 
@@ -156,115 +216,13 @@ fn buffered(reader: Box<dyn Read>) -> Box<dyn BufRead> {
     Box::new(BufReader::with_capacity(LOOK, reader))
 }
 
-fn delimited(
-    path: &Path,
-    reader: Box<dyn BufRead>,
-    delimiter: u8,
-    header: bool,
-) -> Result<(Lines, Vec<String>), CliError> {
-    let mut reader = ReaderBuilder::new()
-        .has_headers(header)
-        .flexible(true)
-        .delimiter(delimiter)
-        .trim(Trim::All)
-        .from_reader(reader);
-    let first = reader.headers().map_err(|error| unreadable(path, 0, error))?;
-    if first.is_empty() {
-        return Err(CliError::Empty { path: path.to_owned() });
-    }
-    let columns = if header {
-        let name = |(k, name): (usize, &str)| if name.is_empty() { format!("x{}", k + 1) } else { name.to_owned() };
-        first.iter().enumerate().map(name).collect()
-    } else {
-        (1..=first.len()).map(|k| format!("x{k}")).collect()
-    };
-    Ok((Lines::Delimited(Box::new(reader)), columns))
-}
-
-fn unreadable(path: &Path, row: u64, error: csv::Error) -> CliError {
-    match error.into_kind() {
-        ErrorKind::Io(source) => CliError::file(path, source),
-        ErrorKind::Utf8 { .. } => {
-            let place = Place { path: path.to_owned(), row };
-            CliError::Record { place, what: "the text is not UTF-8".to_owned() }
-        }
-        other => {
-            let place = Place { path: path.to_owned(), row };
-            CliError::Record { place, what: format!("{other:?}") }
-        }
-    }
-}
-
-/// The columns are the keys of the first object.
-fn json(path: &Path, mut reader: Box<dyn BufRead>) -> Result<(Lines, Vec<String>), CliError> {
-    let mut line = String::new();
-    let Some(first) = next_object(path, 1, &mut reader, &mut line)? else {
-        return Err(CliError::Empty { path: path.to_owned() });
-    };
-    let columns = first.keys().cloned().collect();
-    Ok((Lines::Json(reader, line, Some(first)), columns))
-}
-
-/// The object on the next line that is not blank.
-fn next_object(
-    path: &Path,
-    row: u64,
-    reader: &mut Box<dyn BufRead>,
-    line: &mut String,
-) -> Result<Option<Map<String, Value>>, CliError> {
-    let place = || Place { path: path.to_owned(), row };
-    loop {
-        line.clear();
-        match reader.read_line(line) {
-            Ok(0) => return Ok(None),
-            Ok(_) if line.trim().is_empty() => {}
-            Ok(_) => {
-                return serde_json::from_str(line.trim())
-                    .map(Some)
-                    .map_err(|error| CliError::Record { place: place(), what: format!("no JSON object: {error}") });
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(CliError::Record { place: place(), what: "the text is not UTF-8".to_owned() });
-            }
-            Err(error) => return Err(CliError::file(path, error)),
-        }
-    }
-}
-
-fn given_delimiter(given: &str) -> Result<u8, CliError> {
+/// One character, or `\t` for a tab; none for anything else.
+fn delimiter(given: &str) -> Option<u8> {
     match given.as_bytes() {
-        b"\\t" => Ok(b'\t'),
-        [one] if one.is_ascii() && *one != b'"' && *one != b'\n' => Ok(*one),
-        _ => {
-            let what = "one character, or `\\t` for a tab".to_owned();
-            Err(CliError::Option { option: "delimiter", value: given.to_owned(), what })
-        }
+        b"\\t" => Some(b'\t'),
+        [one] if one.is_ascii() && *one != b'"' && *one != b'\n' => Some(*one),
+        _ => None,
     }
-}
-
-/// The one of comma, tab, semicolon and bar that the first line has most of outside quotes.
-fn likely_delimiter(start: &[u8]) -> u8 {
-    const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
-    let (mut counts, mut quoted) = ([0; 4], false);
-    for &byte in start {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'\n' if !quoted => break,
-            _ if quoted => {}
-            _ => {
-                if let Some(k) = DELIMITERS.iter().position(|delimiter| *delimiter == byte) {
-                    counts[k] += 1;
-                }
-            }
-        }
-    }
-    let mut best = 0;
-    for k in 1..DELIMITERS.len() {
-        if counts[k] > counts[best] {
-            best = k;
-        }
-    }
-    DELIMITERS[best]
 }
 
 #[cfg(test)]
@@ -272,12 +230,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_tells_the_delimiter() {
-        assert_eq!(likely_delimiter(b"a,b,c\n1;2;3;4;5"), b',');
-        assert_eq!(likely_delimiter(b"a\tb, and c\td\n"), b'\t');
-        assert_eq!(likely_delimiter(b"\"a,b,c\";d\n"), b';');
-        assert_eq!(likely_delimiter(b"alone\n"), b',');
-        assert_eq!(given_delimiter("\\t").unwrap(), b'\t');
-        assert!(given_delimiter("ab").is_err() && given_delimiter("\"").is_err());
+    fn a_delimiter_is_one_character() {
+        assert_eq!((delimiter("\\t"), delimiter(";")), (Some(b'\t'), Some(b';')));
+        assert_eq!((delimiter("ab"), delimiter("\""), delimiter("")), (None, None, None));
     }
 }

@@ -1,12 +1,11 @@
 //! What is to be predicted.
 
-use csv::StringRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::args::Family;
 use crate::error::CliError;
 use crate::schema::{distinct, is_missing};
-use crate::source::Source;
+use crate::source::{Record, Source};
 
 /// The column to predict, and what its values are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,19 +36,20 @@ impl Target {
     pub(crate) fn infer(
         column: &str,
         place: usize,
-        records: &[StringRecord],
+        records: &[Record],
         family: Family,
         classes: &[String],
     ) -> Result<Self, CliError> {
         let fail = |what: String| CliError::Target { column: column.to_owned(), what };
-        let fields: Vec<&str> = records.iter().filter_map(|record| record.get(place)).collect();
+        let fields: Vec<&str> = records.iter().map(|record| record.field(place)).collect();
         let found = if classes.is_empty() { distinct(&fields) } else { classes.to_vec() };
         if found.is_empty() {
             return Err(fail("no value in the first rows: what is to be learned?".to_owned()));
         }
         let numbers: Option<Vec<f64>> =
             found.iter().map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
-        let zero_one = numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == 0.0 || *x == 1.0));
+        let two = |low: f64| numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == low || *x == 1.0));
+        let zero_one = two(0.0) || two(-1.0);
         let family = match family {
             Family::Auto if !classes.is_empty() || numbers.is_none() || zero_one => Family::Classes,
             Family::Auto => Family::Number,
@@ -135,7 +135,8 @@ mod tests {
     use super::*;
 
     fn kind(fields: &[&str], family: Family, classes: &[&str]) -> Result<TargetKind, String> {
-        let records: Vec<StringRecord> = fields.iter().map(|field| StringRecord::from(vec![*field])).collect();
+        let record = |field: &&str| Record { fields: vec![*field].into(), ..Record::default() };
+        let records: Vec<Record> = fields.iter().map(record).collect();
         let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
         Target::infer("y", 0, &records, family, &classes).map(|target| target.kind).map_err(|error| error.to_string())
     }
@@ -148,6 +149,7 @@ mod tests {
     fn values_tell_what_a_target_is() {
         assert_eq!(kind(&["1.5", "2", "NA"], Family::Auto, &[]), Ok(TargetKind::Number));
         assert_eq!(kind(&["1", "0", "0"], Family::Auto, &[]), Ok(classes(&["0", "1"])));
+        assert_eq!(kind(&["1", "-1"], Family::Auto, &[]), Ok(classes(&["-1", "1"])));
         assert_eq!(kind(&["yes", "no"], Family::Auto, &[]), Ok(classes(&["no", "yes"])));
         assert_eq!(kind(&["10", "9", "11"], Family::Classes, &[]), Ok(classes(&["9", "10", "11"])));
         assert_eq!(kind(&["a", "b"], Family::Auto, &["c", "b", "a"]), Ok(classes(&["c", "b", "a"])));

@@ -2,44 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::format_push_string, clippy::format_collect, reason = "a test")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
+use std::fs;
+
+use common::{folder, json, refused, rvi, told};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-/// A folder of its own for each test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _absent = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn rvi(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_rvi")).current_dir(folder).args(line.split_whitespace()).output().unwrap()
-}
-
-/// Standard output of a command that must succeed.
-fn told(folder: &Path, line: &str) -> String {
-    let output = rvi(folder, line);
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// The line of a command that must fail with code 1 and say why.
-fn refused(folder: &Path, line: &str) -> String {
-    let output = rvi(folder, line);
-    assert_eq!(output.status.code(), Some(1), "{line}");
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(text.lines().count(), 1, "{text}");
-    text
-}
-
-fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap()
-}
 
 /// Sales by weekday, place and price, with gaps, an identifier and a constant: `log`-free, noise of deviation 2.
 fn sales(rows: usize, seed: u64) -> String {
@@ -107,7 +76,7 @@ fn a_strangers_file_gives_a_model_with_no_option_but_the_target() {
     assert_eq!(told(&folder, "predict sales.rvi later.tsv.gz"), plain);
     assert_eq!(plain.lines().next(), Some("row,mean,sd,lower,upper"));
     assert_eq!(plain.lines().count(), 501);
-    let as_json = told(&folder, "predict sales.rvi later.csv --format jsonl");
+    let as_json = told(&folder, "predict sales.rvi later.csv --to jsonl");
     let first = json(as_json.lines().next().unwrap());
     let fields: Vec<f64> = plain.lines().nth(1).unwrap().split(',').map(|field| field.parse().unwrap()).collect();
     assert_eq!((first["row"].as_f64(), first["mean"].as_f64()), (Some(fields[0]), Some(fields[1])));

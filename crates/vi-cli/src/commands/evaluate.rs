@@ -1,14 +1,12 @@
 //! `rvi evaluate`: a stored model on rows whose targets are known.
 
-use csv::StringRecord;
-
 use crate::args::Evaluate;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::learn::{Reader, classes};
 use crate::report;
 use crate::scores::Scores;
-use crate::source::Source;
+use crate::source::{Record, Source};
 
 pub(super) fn evaluate(args: &Evaluate) -> Result<(), CliError> {
     let document = Document::open(&args.model)?;
@@ -16,10 +14,10 @@ pub(super) fn evaluate(args: &Evaluate) -> Result<(), CliError> {
     let mut reader = Reader::new(&document.schema, &document.model, &source)?;
     let target = source.position(&document.target.column)?;
     let mut scores = Scores::default();
-    let mut record = StringRecord::new();
+    let mut record = Record::default();
     while source.next(&mut record)? {
         let scored = (|| {
-            let Some(label) = document.target.read(record.get(target).unwrap_or_default(), &source)? else {
+            let Some(label) = document.target.read(record.field(target), &source)? else {
                 return Ok(());
             };
             let predicted = reader.predict(&document.model, &record, &source)?;

@@ -2,17 +2,16 @@
 
 use std::time::Instant;
 
-use csv::StringRecord;
-use vi_models::online::Memory;
+use vi_models::online::{BeliefKind, Memory};
 
-use crate::args::{Fit, Update};
+use crate::args::{Belief, Fit, Update};
 use crate::document::Document;
 use crate::error::CliError;
 use crate::learn::learn;
-use crate::model::Model;
+use crate::model::{Model, Plan, RANK};
 use crate::report::{self, Pass};
 use crate::schema::{InferSettings, infer};
-use crate::source::Source;
+use crate::source::{LABEL, Record, Source};
 use crate::target::Target;
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
@@ -21,7 +20,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let (mut document, first) = match &args.output {
         Some(path) if args.go_on && path.exists() => {
             let document = Document::open(path)?;
-            let mut record = StringRecord::new();
+            let mut record = Record::default();
             while source.place().row < document.read && source.next(&mut record)? {}
             (document, Vec::new())
         }
@@ -41,12 +40,20 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
 }
 
 /// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
-fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, StringRecord)>), CliError> {
-    let target = source.position(&args.target)?;
+fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, Record)>), CliError> {
+    let name = match (&args.target, source.entries()) {
+        (Some(name), _) => name.as_str(),
+        (None, Some(_)) => LABEL,
+        (None, None) => {
+            let (path, columns) = (source.path().to_owned(), source.columns().to_vec());
+            return Err(CliError::Untold { path, columns });
+        }
+    };
+    let target = source.position(name)?;
     let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
     let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
     let (mut rows, mut records) = (Vec::new(), Vec::new());
-    let mut record = StringRecord::new();
+    let mut record = Record::default();
     while records.len() < args.sniff as usize && source.next(&mut record)? {
         rows.push(source.place().row);
         records.push(record.clone());
@@ -54,11 +61,28 @@ fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, StringR
     if records.is_empty() {
         return Err(CliError::Empty { path: source.path().to_owned() });
     }
-    let settings = InferSettings { target, ignore: &ignore, text: &text, levels: usize::from(args.levels) };
+    let settings = InferSettings {
+        target,
+        ignore: &ignore,
+        text: &text,
+        entries: source.entries(),
+        inputs: args.inputs.map(|inputs| inputs as usize),
+        levels: usize::from(args.levels),
+    };
     let schema = infer(source.columns(), &records, &settings)?;
-    let target = Target::infer(&args.target, target, &records, args.family, &args.classes)?;
-    let model = Model::new(&target.kind, schema.names(), memory(&args.forget)?)?;
+    let target = Target::infer(name, target, &records, args.family, &args.classes)?;
+    let rare = source.entries().is_some_and(|entries| entries.named);
+    let plan = Plan { memory: memory(&args.forget)?, belief: args.belief.map(belief), rare };
+    let model = Model::new(&target.kind, schema.names(), &plan)?;
     Ok((Document::new(target, schema, model), rows.into_iter().zip(records).collect()))
+}
+
+fn belief(asked: Belief) -> BeliefKind {
+    match asked {
+        Belief::Full => BeliefKind::Full,
+        Belief::LowRank => BeliefKind::LowRank { rank: RANK },
+        Belief::Diagonal => BeliefKind::Diagonal,
+    }
 }
 
 fn memory(text: &str) -> Result<Memory, CliError> {

@@ -3,25 +3,28 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use csv::StringRecord;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::args::{Format, Predict};
+use crate::args::Predict;
 use crate::document::{Document, whole_file};
 use crate::error::CliError;
 use crate::learn::Reader;
 use crate::model::Prediction;
-use crate::source::Source;
+use crate::output::{Table, format_of};
+use crate::source::{Record, Source};
 use crate::target::TargetKind;
 
 pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     let document = Document::open(&args.model)?;
     let mut source = Source::open(&args.input)?;
-    if let Some(path) = &args.output {
-        whole_file(path, |out| write_all(args, &document, &mut source, path, out))?;
+    let unknown = if let Some(path) = &args.output {
+        whole_file(path, |out| write_all(args, &document, &mut source, path, out))?
     } else {
-        let mut out = BufWriter::new(io::stdout().lock());
-        write_all(args, &document, &mut source, Path::new("standard output"), &mut out)?;
+        let mut out = BufWriter::new(io::stdout());
+        write_all(args, &document, &mut source, Path::new("standard output"), &mut out)?
+    };
+    if unknown > 0 {
+        eprintln!("rvi: {unknown} entries of inputs that the model does not have were left out");
     }
     if source.skipped > 0 {
         eprintln!("rvi: {} rows of {} were left out", source.skipped, source.path().display());
@@ -29,21 +32,19 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes the predictions of all rows to `out`, which errors call `path`.
+/// Writes the predictions of all rows to `out`, which errors call `path`; how many entries the model has no inputs for.
 fn write_all(
     args: &Predict,
     document: &Document,
     source: &mut Source,
     path: &Path,
-    out: &mut dyn Write,
-) -> Result<(), CliError> {
+    out: &mut (dyn Write + Send),
+) -> Result<u64, CliError> {
     let mut reader = Reader::new(&document.schema, &document.model, source)?;
-    let columns = columns(&document.target.kind);
     let failed = |error| CliError::file(path, error);
-    if args.format == Format::Csv {
-        write_csv(out, columns.iter().map(String::as_str)).map_err(failed)?;
-    }
-    let mut record = StringRecord::new();
+    let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
+    let mut table = Table::new(format, columns(&document.target.kind), out).map_err(failed)?;
+    let mut record = Record::default();
     while source.next(&mut record)? {
         let predicted = match reader.predict(&document.model, &record, source) {
             Ok(predicted) => predicted,
@@ -54,18 +55,10 @@ fn write_all(
         };
         let refused = |error| CliError::Model { place: source.place(), source: error };
         let fields = fields(&document.target.kind, &predicted, args.level, source.place().row).map_err(refused)?;
-        match args.format {
-            Format::Csv => {
-                let texts: Vec<String> = fields.iter().map(text).collect();
-                write_csv(out, texts.iter().map(String::as_str)).map_err(failed)?;
-            }
-            Format::Jsonl => {
-                let object: Map<String, Value> = columns.iter().cloned().zip(fields).collect();
-                writeln!(out, "{}", Value::Object(object)).map_err(failed)?;
-            }
-        }
+        table.row(fields).map_err(failed)?;
     }
-    out.flush().map_err(failed)
+    table.finish().map_err(failed)?;
+    Ok(reader.unknown())
 }
 
 /// What the columns of the predictions are called.
@@ -103,26 +96,4 @@ fn fields(
         fields.extend([Value::from(interval.lower), Value::from(interval.upper)]);
     }
     Ok(fields)
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
-fn write_csv<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
-    for (k, field) in fields.enumerate() {
-        if k > 0 {
-            out.write_all(b",")?;
-        }
-        if field.contains([',', '"', '\n', '\r']) {
-            write!(out, "\"{}\"", field.replace('"', "\"\""))?;
-        } else {
-            out.write_all(field.as_bytes())?;
-        }
-    }
-    out.write_all(b"\n")
 }

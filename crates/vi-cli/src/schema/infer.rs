@@ -3,12 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use csv::StringRecord;
-
 use super::date::Moment;
 use super::kind::number;
 use super::{Column, Kind, Schema};
 use crate::error::CliError;
+use crate::source::{Entries, Record};
 
 /// What is asked of the columns.
 #[derive(Debug)]
@@ -19,6 +18,10 @@ pub(crate) struct InferSettings<'a> {
     pub(crate) ignore: &'a [usize],
     /// Columns that are text whatever they hold.
     pub(crate) text: &'a [usize],
+    /// The column of a sparse file that holds all its inputs.
+    pub(crate) entries: Option<Entries>,
+    /// How many inputs a sparse file has, if that is known.
+    pub(crate) inputs: Option<usize>,
     /// Levels that get an input each; texts of more share as many.
     pub(crate) levels: usize,
 }
@@ -33,17 +36,15 @@ pub(crate) fn is_missing(text: &str) -> bool {
 ///
 /// # Errors
 /// No column from which anything could be learned.
-pub(crate) fn infer(
-    columns: &[String],
-    records: &[StringRecord],
-    settings: &InferSettings<'_>,
-) -> Result<Schema, CliError> {
+pub(crate) fn infer(columns: &[String], records: &[Record], settings: &InferSettings<'_>) -> Result<Schema, CliError> {
     let mut schema = Schema { columns: Vec::new(), ignored: Vec::new() };
     for (j, name) in columns.iter().enumerate().filter(|(j, _)| *j != settings.target) {
         let found = if settings.ignore.contains(&j) {
             Err("as asked".to_owned())
+        } else if let Some(entries) = settings.entries.filter(|entries| entries.column == j) {
+            kind_of_entries(records, entries.named, settings.inputs)
         } else {
-            let fields: Vec<&str> = records.iter().filter_map(|record| record.get(j)).collect();
+            let fields: Vec<&str> = records.iter().map(|record| record.field(j)).collect();
             kind_of(&fields, settings.text.contains(&j), settings.levels)
         };
         match found {
@@ -59,6 +60,26 @@ pub(crate) fn infer(
     }
     Ok(schema)
 }
+
+/// Places for names that are hashed.
+const HASHED: usize = 1 << 18;
+
+/// The kind of all inputs of a sparse file.
+fn kind_of_entries(records: &[Record], named: bool, inputs: Option<usize>) -> Result<Kind, String> {
+    if named {
+        return Ok(Kind::Entries { inputs: inputs.unwrap_or(HASHED), named });
+    }
+    let largest = records.iter().flat_map(|record| &record.entries).map(|(index, _)| *index).max();
+    let found = largest.map(|largest| usize::try_from(largest).unwrap_or(usize::MAX).saturating_add(1));
+    match inputs.or(found) {
+        Some(inputs) if inputs <= MOST_INPUTS => Ok(Kind::Entries { inputs, named }),
+        Some(_) => Err(format!("an index above {MOST_INPUTS}; `--inputs N` leaves out those from N on")),
+        None => Err("no entry in the first rows".to_owned()),
+    }
+}
+
+/// Inputs that fit into memory.
+const MOST_INPUTS: usize = 100_000_000;
 
 /// The kind of a column, or why it is of no use.
 fn kind_of(fields: &[&str], as_text: bool, most_levels: usize) -> Result<Kind, String> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::date;
 use super::infer::is_missing;
+use crate::fnv;
 
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub(crate) enum Kind {
     Levels { base: String, levels: Vec<String> },
     /// Texts of many levels, which share so many inputs.
     Hashed { buckets: usize },
+    /// All inputs of a sparse file, those from `inputs` on left out, or `named` and hashed into as many.
+    Entries { inputs: usize, named: bool },
     /// Dates: days, weekday (relative to Monday) and month (relative to January); with a time of day its place on the clock.
     Date { first: i64, mean: f64, clock: bool },
 }
@@ -34,6 +37,7 @@ impl Kind {
             Self::Number { tells_missing, .. } => 1 + usize::from(*tells_missing),
             Self::Levels { levels, .. } => levels.len() + 1,
             Self::Hashed { buckets } => *buckets,
+            Self::Entries { inputs, .. } => *inputs,
             Self::Date { clock, .. } => CLOCK + 2 * usize::from(*clock),
         }
     }
@@ -44,6 +48,7 @@ impl Kind {
             Self::Number { mean, .. } | Self::Date { mean, .. } => mean.is_finite(),
             Self::Levels { .. } => true,
             Self::Hashed { buckets } => *buckets > 0,
+            Self::Entries { inputs, .. } => *inputs > 0,
         }
     }
 
@@ -58,6 +63,10 @@ impl Kind {
                     level => format!("{name}={level}"),
                 };
                 levels.iter().map(level).chain([format!("{name}=(other)")]).collect()
+            }
+            Self::Entries { inputs, named } => {
+                let mark = if *named { "#" } else { "" };
+                (0..*inputs).map(|index| format!("{mark}{index}")).collect()
             }
             Self::Hashed { buckets } => (0..*buckets).map(|bucket| format!("{name}#{bucket}")).collect(),
             Self::Date { clock, .. } => {
@@ -95,6 +104,7 @@ impl Kind {
                 push(levels.iter().position(|known| known == level).unwrap_or(levels.len()), 1.0);
             }
             Self::Hashed { buckets } => push(bucket(text, *buckets), 1.0),
+            Self::Entries { .. } => {}
             Self::Date { mean, .. } if missing => {
                 push(0, *mean);
                 return Ok(true);
@@ -128,12 +138,9 @@ pub(crate) fn number(text: &str) -> Result<f64, Wrong> {
     }
 }
 
-/// The bucket of a text: FNV-1a, the same everywhere.
+/// The bucket of a text, the same everywhere.
 fn bucket(text: &str, buckets: usize) -> usize {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    usize::try_from(hash % buckets.max(1) as u64).unwrap_or(0)
+    usize::try_from(fnv::extended(fnv::START, text.as_bytes()) % buckets.max(1) as u64).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,0 +1,33 @@
+//! `rvi merge`: models of parts of the data brought together.
+
+use crate::args::Merge;
+use crate::document::Document;
+use crate::error::CliError;
+use crate::report;
+
+pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
+    let Some((first, others)) = args.models.split_first() else { return Ok(()) };
+    let mut merged = Document::open(first)?;
+    let others = others.iter().map(|path| Ok((path, Document::open(path)?))).collect::<Result<Vec<_>, CliError>>()?;
+    for (path, other) in &others {
+        let unlike = |what: &str| CliError::Document {
+            path: path.clone(),
+            what: format!("{what} than in {}; `fit --like {0}` makes parts that fit", first.display()),
+        };
+        if other.target != merged.target {
+            return Err(unlike("another target"));
+        }
+        if other.schema != merged.schema {
+            return Err(unlike("other columns"));
+        }
+        if let Some(pass) = other.passes.iter().find(|pass| merged.has_learned(pass)) {
+            let what = format!("it has learned the rows of {} that are in another model already", pass.input.data.display());
+            return Err(CliError::Document { path: path.clone(), what });
+        }
+        merged.add_counts(other);
+    }
+    let models: Vec<_> = others.iter().map(|(_, other)| &other.model).collect();
+    merged.model.merge(&models).map_err(|source| CliError::Merge { path: first.clone(), source })?;
+    merged.save(&args.output)?;
+    report::merged(&merged, args.models.len(), &args.output, args.json)
+}

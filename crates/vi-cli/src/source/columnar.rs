@@ -1,0 +1,132 @@
+//! Parquet and Arrow IPC: columns in batches, of which one is in memory.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind};
+
+use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Schema};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::record::{Fault, Record, Records};
+
+/// Rows of a batch of Parquet.
+const BATCH: usize = 1024;
+
+const PARQUET: &str = "Parquet";
+const ARROW: &str = "Arrow IPC";
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
+/// Records of a file of columns.
+pub(super) struct Columnar {
+    format: &'static str,
+    batches: Batches,
+    columns: Vec<String>,
+    /// The columns of the batch as text, and how many of its rows have been read.
+    texts: Vec<StringArray>,
+    rows: usize,
+    read: usize,
+}
+
+impl Columnar {
+    /// # Errors
+    /// A file that is no Parquet, or is cut short.
+    pub(super) fn parquet(file: File) -> Result<Self, Fault> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(PARQUET, &error))?;
+        let schema = builder.schema().clone();
+        let batches = builder.with_batch_size(BATCH).build().map_err(|error| damaged(PARQUET, &error))?;
+        Ok(Self::new(PARQUET, &schema, Box::new(batches)))
+    }
+
+    /// The form with an index at its end (also called Feather).
+    ///
+    /// # Errors
+    /// A file that is no Arrow IPC, or is cut short.
+    pub(super) fn arrow_file(file: File) -> Result<Self, Fault> {
+        let reader = FileReader::try_new(BufReader::new(file), None).map_err(|error| fault(ARROW, error))?;
+        Ok(Self::new(ARROW, &reader.schema(), Box::new(reader)))
+    }
+
+    /// The form that can be read as it comes.
+    ///
+    /// # Errors
+    /// No Arrow IPC.
+    pub(super) fn arrow_stream(reader: Box<dyn BufRead>) -> Result<Self, Fault> {
+        let reader = StreamReader::try_new(reader, None).map_err(|error| fault(ARROW, error))?;
+        Ok(Self::new(ARROW, &reader.schema(), Box::new(reader)))
+    }
+
+    fn new(format: &'static str, schema: &Schema, batches: Batches) -> Self {
+        let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
+        Self { format, batches, columns, texts: Vec::new(), rows: 0, read: 0 }
+    }
+
+    /// The next batch that has rows; `false` at the end.
+    fn advance(&mut self) -> Result<bool, Fault> {
+        while self.read == self.rows {
+            let Some(batch) = self.batches.next() else { return Ok(false) };
+            let batch = batch.map_err(|error| fault(self.format, error))?;
+            (self.read, self.rows) = (0, batch.num_rows());
+            self.texts.clear();
+            for (name, column) in self.columns.iter().zip(batch.columns()) {
+                self.texts.push(texts(name, column)?);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Records for Columnar {
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn next(&mut self, record: &mut Record) -> Result<bool, Fault> {
+        if !self.advance()? {
+            return Ok(false);
+        }
+        record.fields.clear();
+        for column in &self.texts {
+            record.fields.push_field(if column.is_null(self.read) { "" } else { column.value(self.read) });
+        }
+        self.read += 1;
+        Ok(true)
+    }
+}
+
+/// A column as the text that a CSV file would have: numbers that read back to the same bits, dates in the ISO form. What holds more than one value
+/// is no input, and has one text everywhere.
+fn texts(name: &str, column: &dyn Array) -> Result<StringArray, Fault> {
+    if column.data_type().is_nested() {
+        return Ok(StringArray::from(vec!["several values at once"; column.len()]));
+    }
+    let cannot = || {
+        let what = format!("column `{name}` holds {} values, which are not read", column.data_type());
+        Fault::File(io::Error::new(ErrorKind::Unsupported, what))
+    };
+    let cast = arrow_cast::cast(column, &DataType::Utf8).map_err(|_| cannot())?;
+    cast.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(cannot)
+}
+
+fn fault(format: &str, error: ArrowError) -> Fault {
+    match error {
+        ArrowError::IoError(_, source) => Fault::File(source),
+        other => damaged(format, &other),
+    }
+}
+
+/// One line of what a library says of a file that it cannot read.
+fn damaged(format: &str, error: &dyn std::fmt::Display) -> Fault {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    Fault::File(io::Error::new(
+        ErrorKind::InvalidData,
+        format!("no whole {format} file ({line}); copy or write it again"),
+    ))
+}
+
+/// Whether the bytes begin an Arrow IPC file, with an index at its end.
+pub(super) fn is_arrow_file(start: &[u8]) -> bool {
+    start.starts_with(b"ARROW1")
+}
