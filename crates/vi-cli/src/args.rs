@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 /// Models with honest uncertainty from files, in one pass, with nothing to tune.
 #[derive(Debug, Parser)]
@@ -24,10 +25,21 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// Say what a stored model is and what it believes.
     Inspect(Inspect),
+    /// Go on with a pass that was stopped, to the same model bit for bit.
+    Resume(Resume),
+    /// Bring models of parts of the data together.
+    Merge(Merge),
+    /// Rank models of the same rows by how probable they make them.
+    Compare(Compare),
+    /// Print what a shell completes the command with.
+    Completions(Completions),
+    /// Print the manual page, or write one for each command.
+    Man(Man),
 }
 
 /// What to read, and how.
-#[derive(Debug, Clone, Group)]
+#[derive(Debug, Clone, PartialEq, Group, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// A file, or `-` for standard input; text may be compressed by gzip or zstd.
     pub(crate) data: PathBuf,
@@ -83,9 +95,17 @@ pub(crate) struct Fit {
     /// How the posterior of the coefficients is kept; by default as their number allows.
     #[arg(long, value_enum)]
     pub(crate) belief: Option<Belief>,
-    /// Store the model after every so many rows; run again with `--continue` it goes on from there.
+    /// Store the model after every so many rows; `rvi resume` goes on from there.
     #[arg(long, value_name = "ROWS", requires = "output")]
     pub(crate) checkpoint: Option<u64>,
+    /// Scale inputs by the first rows once and for all, so that models of parts of the data can be merged.
+    #[arg(long)]
+    pub(crate) mergeable: bool,
+    /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = [
+        "target", "family", "ignore", "text", "classes", "levels", "inputs", "sniff", "forget", "belief", "mergeable",
+    ])]
+    pub(crate) like: Option<PathBuf>,
     /// Go on with the stored model where it stopped in the same file.
     #[arg(long = "continue", requires = "output")]
     pub(crate) go_on: bool,
@@ -148,8 +168,59 @@ pub(crate) struct Inspect {
     pub(crate) top: usize,
 }
 
+#[derive(Debug, Group)]
+pub(crate) struct Resume {
+    /// The model that the stopped pass has left.
+    pub(crate) model: PathBuf,
+    /// The file, if it lies elsewhere now.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: Option<PathBuf>,
+    /// Store the model after every so many rows.
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) checkpoint: Option<u64>,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Merge {
+    /// The models, made by `fit --mergeable` and `fit --like`.
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) models: Vec<PathBuf>,
+    /// Where to store the result.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Compare {
+    /// The models, which have learned the same rows.
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) models: Vec<PathBuf>,
+    /// Print the comparison as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Man {
+    /// Where to write a page for each command; by default the first page goes to standard output.
+    pub(crate) folder: Option<PathBuf>,
+}
+
 /// How a file of records is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub(crate) enum InputFormat {
     /// Fields between commas, semicolons or bars; the first line tells which.
     Csv,

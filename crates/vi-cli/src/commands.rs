@@ -1,9 +1,13 @@
 //! The commands.
 
+mod compare;
 mod evaluate;
 mod fit;
 mod inspect;
+mod merge;
 mod predict;
+mod resume;
+mod shell;
 
 use crate::args::Command;
 use crate::error::CliError;
@@ -17,5 +21,10 @@ pub(crate) fn run(command: &Command) -> Result<(), CliError> {
         Command::Predict(args) => predict::predict(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Inspect(args) => inspect::inspect(args),
+        Command::Resume(args) => resume::resume(args),
+        Command::Merge(args) => merge::merge(args),
+        Command::Compare(args) => compare::compare(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::args::Input;
 use crate::error::CliError;
+use crate::fnv;
 use crate::model::Model;
 use crate::schema::Schema;
 use crate::scores::Scores;
 use crate::target::Target;
 
 /// The version of model files that this command writes and reads.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// All that a model file holds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,8 +25,8 @@ pub(crate) struct Document {
     rvi: u32,
     pub(crate) target: Target,
     pub(crate) schema: Schema,
-    /// Records of the last file that have been read, whether they were learned or left out.
-    pub(crate) read: u64,
+    /// The files that have been learned, the last perhaps in part.
+    pub(crate) passes: Vec<Pass>,
     /// Rows without a target, over all files.
     pub(crate) unlabelled: u64,
     /// Numbers that were missing, over all files.
@@ -33,13 +35,53 @@ pub(crate) struct Document {
     #[serde(default)]
     pub(crate) unknown: u64,
     pub(crate) scores: Scores,
+    /// Shape and rate of what was believed of the precision of a number's noise at first.
+    pub(crate) noise: (f64, f64),
     pub(crate) model: Model,
 }
 
+/// How far a file has been read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pass {
+    pub(crate) input: Input,
+    /// Records that have been read, whether they were learned or left out.
+    pub(crate) rows: u64,
+    /// The hash of those that could be read.
+    pub(crate) fingerprint: u64,
+}
+
+impl Pass {
+    /// A pass about to begin.
+    pub(crate) fn new(input: &Input) -> Self {
+        Self { input: input.clone(), rows: 0, fingerprint: fnv::START }
+    }
+}
+
 impl Document {
-    pub(crate) fn new(target: Target, schema: Schema, model: Model) -> Self {
+    pub(crate) fn new(target: Target, schema: Schema, model: Model, noise: (f64, f64)) -> Self {
         let scores = Scores::default();
-        Self { rvi: FORMAT, target, schema, read: 0, unlabelled: 0, imputed: 0, unknown: 0, scores, model }
+        let passes = Vec::new();
+        Self { rvi: FORMAT, target, schema, passes, unlabelled: 0, imputed: 0, unknown: 0, scores, noise, model }
+    }
+
+    /// Whether rows with the fingerprint of `pass` have been learned.
+    pub(crate) fn has_learned(&self, pass: &Pass) -> bool {
+        self.passes.iter().any(|own| (own.rows, own.fingerprint) == (pass.rows, pass.fingerprint))
+    }
+
+    /// Records of the last file that have been read.
+    pub(crate) fn row(&self) -> u64 {
+        self.passes.last().map_or(0, |pass| pass.rows)
+    }
+
+    /// Adds what another model has counted; the models themselves are not brought together here.
+    pub(crate) fn add_counts(&mut self, other: &Self) {
+        self.passes.extend(other.passes.iter().cloned());
+        self.unlabelled += other.unlabelled;
+        self.imputed += other.imputed;
+        self.unknown += other.unknown;
+        self.scores.merge(&other.scores);
     }
 
     /// # Errors

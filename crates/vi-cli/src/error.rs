@@ -18,6 +18,21 @@ pub(crate) enum CliError {
     /// A file that cannot be read on.
     #[error("{place}: {source}")]
     Stopped { place: Place, source: io::Error },
+    /// The file has changed since it was begun.
+    #[error("{}: its first {rows} rows are not those that the model has learned; `rvi update` learns another file", path.display())]
+    Changed { path: PathBuf, rows: u64 },
+    /// Models that cannot be brought together.
+    #[error("{} and the models after it: {source}", path.display())]
+    Merge { path: PathBuf, source: ModelError },
+    /// Somebody has stopped the command.
+    #[error("stopped")]
+    Stop,
+    /// A pass was stopped, and what it has learned is stored.
+    #[error("stopped after row {row}; `rvi resume {}` goes on from there", path.display())]
+    Resumable { path: PathBuf, row: u64 },
+    /// A pass was stopped, and nothing is stored.
+    #[error("stopped after row {row}; nothing is stored without `--output`")]
+    Lost { row: u64 },
     /// A file without a record.
     #[error("{}: there is no row in it", path.display())]
     Empty { path: PathBuf },
@@ -92,6 +107,11 @@ impl CliError {
     /// Whether a row is at fault, which `--skip-bad` may leave out.
     pub(crate) fn is_of_a_row(&self) -> bool {
         matches!(self, Self::Ragged { .. } | Self::Record { .. } | Self::Field { .. } | Self::Model { .. })
+    }
+
+    /// Whether somebody has stopped the command.
+    pub(crate) fn is_stop(&self) -> bool {
+        matches!(self, Self::Stop | Self::Resumable { .. } | Self::Lost { .. })
     }
 
     /// Whether the reader of the output has gone away, which is no failure.

@@ -2,7 +2,9 @@
 
 use crate::document::Document;
 use crate::error::CliError;
-use crate::model::{Model, Prediction};
+use crate::interrupt;
+use crate::model::{Model, Prediction, Scales};
+use crate::progress::Progress;
 use crate::schema::{Encoded, Schema};
 use crate::source::{Record, Source};
 use crate::target::{Target, TargetKind};
@@ -49,6 +51,48 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Means and spreads of the inputs in the first records, by which models of parts of the data are scaled alike.
+///
+/// # Errors
+/// A field that is not what its column holds, unless such rows are left out.
+pub(crate) fn scales(
+    schema: &Schema,
+    target: &Target,
+    records: &[Record],
+    source: &mut Source,
+) -> Result<Scales, CliError> {
+    let (places, label) = (schema.places(source)?, source.position(&target.column)?);
+    let width = schema.width();
+    let mut encoded = Encoded::default();
+    let (mut centres, mut squares) = (vec![0.0; width], vec![0.0; width]);
+    let (mut rows, mut labels) = (0.0_f64, Vec::new());
+    for record in records {
+        // What is wrong with a record is told where it is learned.
+        if encoded.write(schema, &places, record, source).is_err() {
+            continue;
+        }
+        rows += 1.0;
+        encoded.row(width, true).for_each(|j, x| {
+            centres[j] += x;
+            squares[j] += x * x;
+        });
+        labels.extend(target.read(record.field(label), source).ok().flatten());
+    }
+    let rows = rows.max(1.0);
+    let spreads = centres.iter_mut().zip(&squares).map(|(centre, square)| {
+        *centre /= rows;
+        let spread = (square / rows - *centre * *centre).max(0.0).sqrt();
+        // Of a column of one value the rounding of its squares is left.
+        if spread > 1e-7 * centre.abs() { spread } else { 1.0 }
+    });
+    let spreads = spreads.collect();
+    let n = (labels.len() as f64).max(1.0);
+    let mean = labels.iter().sum::<f64>() / n;
+    let variance = labels.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n;
+    let variance = if variance.is_normal() { variance } else { 1.0 };
+    Ok(Scales { centres, spreads, target: (mean, variance) })
+}
+
 /// How many classes a target has; 0 for numbers.
 pub(crate) fn classes(target: &Target) -> usize {
     match &target.kind {
@@ -73,8 +117,10 @@ pub(crate) fn learn(
     let label = source.position(&document.target.column)?;
     let before = (document.imputed, document.unknown);
     let mut first = first.into_iter();
+    let mut progress = Progress::new();
     let mut record = Record::default();
     loop {
+        interrupt::check()?;
         let row = if let Some((row, known)) = first.next() {
             record = known;
             row
@@ -83,10 +129,14 @@ pub(crate) fn learn(
         } else {
             return Ok(());
         };
+        let fingerprint = record.fingerprint(document.passes.last().map_or(0, |pass| pass.fingerprint));
         if let Err(error) = learn_one(document, source, &mut reader, &record, label) {
             source.forgive(error.at_row(row))?;
         }
-        document.read = row;
+        progress.row(|| source.share());
+        if let Some(pass) = document.passes.last_mut() {
+            (pass.rows, pass.fingerprint) = (row, fingerprint);
+        }
         document.imputed = before.0 + reader.imputed();
         document.unknown = before.1 + reader.unknown();
         each(document)?;

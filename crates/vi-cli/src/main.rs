@@ -6,13 +6,17 @@
 //! rvi evaluate flights.rvi held-out.csv                     log loss, coverage, calibration
 //! rvi update flights.rvi january.csv                        learn more rows
 //! rvi inspect flights.rvi                                   what it is and what it believes
+//! rvi resume flights.rvi                                    go on with a pass that was stopped
+//! rvi merge east.rvi west.rvi -o both.rvi                   models of parts of the data
+//! rvi compare plain.rvi rich.rvi                            which one the data make more probable
 //! ```
 //!
 //! The command reads [`source`]s (CSV, TSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow; gzip, zstd; standard input) record by record, turns them into numbers by a [`schema`] that it takes from
 //! the first records, and feeds a [`model`] of `vi_models::online`, whose document it stores with the schema ([`document`]).
 //!
 //! Exit codes: 0, done; 1, the data or the model do not allow what was asked for (one line on standard error says what, where, and what to
-//! do); 2, the command line cannot be read.
+//! do); 2, the command line cannot be read; 130, stopped by Ctrl-C or the end of the session (what has been learned is then stored, and the line says
+//! how to go on). Where the reader of the output goes away (a closed pipe), the command ends with 0.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 
@@ -21,27 +25,31 @@ mod commands;
 mod document;
 mod error;
 mod fnv;
+mod interrupt;
 mod learn;
 mod model;
 mod output;
+mod progress;
 mod report;
 mod schema;
 mod scores;
 mod source;
 mod target;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    match commands::run(&args.command) {
+    let done = interrupt::listen().map_err(|error| error::CliError::file(Path::new("signals"), error));
+    match done.and_then(|()| commands::run(&args.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("rvi: {error}");
-            ExitCode::FAILURE
+            if error.is_stop() { ExitCode::from(interrupt::STOPPED) } else { ExitCode::FAILURE }
         }
     }
 }

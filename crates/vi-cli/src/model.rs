@@ -20,16 +20,32 @@ pub(crate) const RANK: usize = 10;
 const VERY_WIDE: usize = 20_000;
 
 /// What a model is to be, beside its target and inputs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) memory: Memory,
     /// How the posterior is kept; by default as the number of inputs allows.
     pub(crate) belief: Option<BeliefKind>,
     /// Whether inputs are taken as they come, since most are seen in few rows.
     pub(crate) rare: bool,
+    /// Scales given once and for all, so that models of parts of the data can be merged.
+    pub(crate) scales: Option<Scales>,
+}
+
+/// Where inputs and a number lie, and how far they spread.
+#[derive(Debug, Clone)]
+pub(crate) struct Scales {
+    pub(crate) centres: Vec<f64>,
+    pub(crate) spreads: Vec<f64>,
+    /// Mean and variance of the target, if it is a number.
+    pub(crate) target: (f64, f64),
 }
 
 impl Plan {
+    /// Shape and rate of what is believed of the precision of a number's noise at first.
+    pub(crate) fn noise(&self) -> (f64, f64) {
+        (1.0, self.scales.as_ref().map_or(1.0, |scales| scales.target.1))
+    }
+
     fn belief(&self, inputs: usize) -> BeliefKind {
         self.belief.unwrap_or(if inputs > VERY_WIDE {
             BeliefKind::Diagonal
@@ -75,8 +91,28 @@ impl Model {
         if plan.rare && !is_dense(belief) && !matches!(target, TargetKind::Number) {
             settings.standardise = Standardise::Never;
         }
+        if let Some(Scales { mut centres, spreads, target: (mean, variance) }) = plan.scales.clone() {
+            if !is_dense(belief) {
+                centres.fill(0.0);
+            }
+            settings.standardise = Standardise::Fixed { centres, scales: spreads };
+            if matches!(target, TargetKind::Number) {
+                // The prior scales are relative to the noise, which is no larger than the target's spread: the same prior as that of the
+                // target in its own units, about its mean.
+                settings.intercept_scale *= (1.0 + mean * mean / variance).sqrt();
+            }
+        }
+        Self::with_settings(target, inputs, settings, plan.noise())
+    }
+
+    fn with_settings(
+        target: &TargetKind,
+        inputs: usize,
+        settings: OnlineSettings,
+        (shape, rate): (f64, f64),
+    ) -> Result<Self, ModelError> {
         Ok(match target {
-            TargetKind::Number => Self::Number(OnlineLinear::with_settings(inputs, settings, 1.0, 1.0)?),
+            TargetKind::Number => Self::Number(OnlineLinear::with_settings(inputs, settings, shape, rate)?),
             TargetKind::Count => Self::Count(OnlineGlm::with_settings(inputs, Counts, settings)?),
             TargetKind::Classes(classes) if classes.len() == 2 => {
                 Self::Two(OnlineLogistic::with_settings(inputs, settings)?)
@@ -85,6 +121,33 @@ impl Model {
                 Self::Classes(OnlineSoftmax::with_settings(inputs, classes.len(), settings)?)
             }
         })
+    }
+
+    /// A model of the same settings with nothing learned; none where the scales came from the rows.
+    pub(crate) fn emptied(&self, target: &TargetKind, noise: (f64, f64)) -> Result<Option<Self>, ModelError> {
+        let settings = self.settings().clone();
+        if matches!(settings.standardise, Standardise::FirstRows { .. }) {
+            return Ok(None);
+        }
+        Self::with_settings(target, settings.names.len(), settings, noise).map(Some)
+    }
+
+    pub(crate) fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {
+        macro_rules! merged {
+            ($own:expr, $kind:path) => {{
+                let others: Vec<_> = others
+                    .iter()
+                    .filter_map(|other| if let $kind(model) = *other { Some(model) } else { None })
+                    .collect();
+                $own.merge(&others)
+            }};
+        }
+        match self {
+            Self::Number(own) => merged!(own, Self::Number),
+            Self::Count(own) => merged!(own, Self::Count),
+            Self::Two(own) => merged!(own, Self::Two),
+            Self::Classes(own) => merged!(own, Self::Classes),
+        }
     }
 
     /// Whether it learns the label that `target` reads.

@@ -31,30 +31,29 @@ impl Progress {
             return;
         }
         self.last = Instant::now();
-        self.write(&line(self.rows, self.begun.elapsed().as_secs_f64(), share()));
+        write_line(&line(self.rows, self.begun.elapsed().as_secs_f64(), share()));
     }
 
-    fn write(&self, text: &str) {
-        // Whether the line can be seen is no matter of the command.
-        let _unseen = write!(io::stderr(), "\r{text:<78}\r");
-    }
+}
+
+fn write_line(text: &str) {
+    // Whether the line can be seen is no matter of the command.
+    let _unseen = write!(io::stderr(), "\r{text:<78}\r");
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.shown {
-            self.write("");
+            write_line("");
         }
     }
 }
 
 fn line(rows: u64, seconds: f64, share: Option<f64>) -> String {
-    let mut text = format!("{} rows, {} rows/s", grouped(rows), grouped(rounded(rows as f64 / seconds.max(1e-9))));
-    if let Some(share) = share.filter(|share| *share > 0.0) {
-        let left = rounded(seconds * (1.0 / share - 1.0).max(0.0));
-        text += &format!(", {:.0} %, {}:{:02} left", 100.0 * share, left / 60, left % 60);
-    }
-    text
+    let text = format!("{} rows, {} rows/s", grouped(rows), grouped(rounded(rows as f64 / seconds.max(1e-9))));
+    let Some(share) = share.filter(|share| *share > 0.0) else { return text };
+    let left = rounded(seconds * (1.0 / share - 1.0).max(0.0));
+    format!("{text}, {:.0} %, {}:{:02} left", 100.0 * share, left / 60, left % 60)
 }
 
 #[cfg(test)]

@@ -96,6 +96,28 @@ impl Scores {
         Ok(())
     }
 
+    /// Adds the scores of other rows, each sum to its own.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let (own, theirs) = (self.rows as f64, other.rows as f64);
+        let away = other.mean - self.mean;
+        let share = theirs / (own + theirs).max(1.0);
+        self.squares += other.squares + away * away * own * share;
+        self.mean += away * share;
+        self.rows += other.rows;
+        self.log_loss += other.log_loss;
+        self.squared_error += other.squared_error;
+        self.right += other.right;
+        self.plain_log_loss += other.plain_log_loss;
+        self.plain_squared_error += other.plain_squared_error;
+        self.held.iter_mut().zip(other.held).for_each(|(own, other)| *own += other);
+        self.classes.resize(self.classes.len().max(other.classes.len()), 0);
+        self.classes.iter_mut().zip(&other.classes).for_each(|(own, other)| *own += other);
+        self.bins.resize(self.bins.len().max(other.bins.len()), (0, 0.0, 0));
+        for (own, other) in self.bins.iter_mut().zip(&other.bins) {
+            *own = (own.0 + other.0, own.1 + other.1, own.2 + other.2);
+        }
+    }
+
     pub(crate) fn summary(&self) -> Summary {
         let n = self.rows.max(1) as f64;
         let of_numbers = self.classes.is_empty() && self.rows > 0;

@@ -8,9 +8,11 @@ mod lines;
 mod record;
 mod sparse;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -20,6 +22,7 @@ pub(crate) use self::sparse::LABEL;
 use self::sparse::{Dialect, Sparse};
 use crate::args::{Input, InputFormat};
 use crate::error::{CliError, Place};
+use crate::interrupt;
 
 /// Bytes looked at to find out what a file is.
 const LOOK: usize = 1 << 16;
@@ -28,6 +31,7 @@ const LOOK: usize = 1 << 16;
 pub(crate) struct Source {
     path: PathBuf,
     records: Box<dyn Records>,
+    bytes: Bytes,
     row: u64,
     skip_bad: bool,
     /// Records that were left out since they could not be read.
@@ -39,7 +43,8 @@ impl Source {
     /// A file that cannot be read, without columns, or with two of one name.
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
         let path = &input.data;
-        let records = open(path, input).map_err(|opened| match opened {
+        let bytes = Bytes::default();
+        let records = open(path, input, &bytes).map_err(|opened| match opened {
             Opening::Refused(error) => error,
             Opening::Fault(fault) => told(fault, path, 1),
         })?;
@@ -49,7 +54,7 @@ impl Source {
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(CliError::Twice { path: path.clone(), name: pair[0].clone() });
         }
-        Ok(Self { path: path.clone(), records, row: 0, skip_bad: input.skip_bad, skipped: 0 })
+        Ok(Self { path: path.clone(), records, bytes, row: 0, skip_bad: input.skip_bad, skipped: 0 })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -63,6 +68,14 @@ impl Source {
     /// What the column of a sparse file that holds all its inputs is.
     pub(crate) fn entries(&self) -> Option<Entries> {
         self.records.entries()
+    }
+
+    /// The share of the file that has been read, if that is known.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let (all, read) = (self.bytes.all.get(), self.bytes.read.get());
+        // Files of columns are read in another way than the bytes of which their beginning was told.
+        let known = all > 0 && read > LOOK as u64;
+        known.then(|| (read as f64 / all as f64).min(1.0))
     }
 
     /// Where column `name` is.
@@ -85,6 +98,7 @@ impl Source {
     /// A file that cannot be read on; a record that cannot be, unless such records are skipped.
     pub(crate) fn next(&mut self, record: &mut Record) -> Result<bool, CliError> {
         loop {
+            interrupt::check()?;
             self.row += 1;
             match self.records.next(record).map_err(|fault| told(fault, &self.path, self.row)) {
                 Err(error) => self.forgive(error)?,
@@ -104,6 +118,27 @@ impl Source {
     }
 }
 
+/// Bytes of a file, as it was when it was opened, and those read.
+#[derive(Default)]
+struct Bytes {
+    all: Cell<u64>,
+    read: Rc<Cell<u64>>,
+}
+
+/// A file whose bytes are counted as they are read.
+struct Counted {
+    file: File,
+    read: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read.set(self.read.get() + read as u64);
+        Ok(read)
+    }
+}
+
 /// Why a file could not be opened.
 enum Opening {
     Refused(CliError),
@@ -117,12 +152,17 @@ impl<F: Into<Fault>> From<F> for Opening {
 }
 
 /// The records of a file; none where it has not even a first line.
-fn open(path: &Path, input: &Input) -> Result<Option<Box<dyn Records>>, Opening> {
+fn open(path: &Path, input: &Input, bytes: &Bytes) -> Result<Option<Box<dyn Records>>, Opening> {
     let refused = |option, value: &str, what: &str| {
         Err(Opening::Refused(CliError::Option { option, value: value.to_owned(), what: what.to_owned() }))
     };
-    let mut reader =
-        buffered(if path == Path::new("-") { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) });
+    let mut reader = buffered(if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(path)?;
+        bytes.all.set(file.metadata()?.len());
+        Box::new(Counted { file, read: Rc::clone(&bytes.read) })
+    });
     let start = reader.fill_buf()?;
     let packed = if start.starts_with(&[0x1f, 0x8b]) {
         reader = buffered(Box::new(MultiGzDecoder::new(reader)));

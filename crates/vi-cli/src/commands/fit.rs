@@ -1,42 +1,104 @@
 //! `rvi fit` and `rvi update`: learn a file.
 
+use std::path::Path;
 use std::time::Instant;
 
 use vi_models::online::{BeliefKind, Memory};
 
 use crate::args::{Belief, Fit, Update};
-use crate::document::Document;
+use crate::document::{Document, Pass};
 use crate::error::CliError;
-use crate::learn::learn;
+use crate::learn::{learn, scales};
 use crate::model::{Model, Plan, RANK};
-use crate::report::{self, Pass};
+use crate::report;
 use crate::schema::{InferSettings, infer};
 use crate::source::{LABEL, Record, Source};
 use crate::target::Target;
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let begun = Instant::now();
-    let mut source = Source::open(&args.input)?;
-    let (mut document, first) = match &args.output {
-        Some(path) if args.go_on && path.exists() => {
-            let document = Document::open(path)?;
-            let mut record = Record::default();
-            while source.place().row < document.read && source.next(&mut record)? {}
-            (document, Vec::new())
-        }
-        _ => begin(args, &mut source)?,
+    let stored = match &args.output {
+        Some(path) if args.go_on && path.exists() => Some(Document::open(path)?),
+        _ => None,
     };
+    let mut source = Source::open(&args.input)?;
+    let (document, first) = if let Some(document) = stored {
+        pass_over(&document, &mut source)?;
+        (document, Vec::new())
+    } else {
+        let (mut document, first) = match &args.like {
+            Some(path) => (like(path)?, Vec::new()),
+            None => begin(args, &mut source)?,
+        };
+        document.passes.push(Pass::new(&args.input));
+        (document, first)
+    };
+    let store = Store { path: args.output.as_deref(), every: args.checkpoint };
+    whole_pass(document, source, first, &store, begun, args.json)
+}
+
+/// Where a pass leaves its model.
+pub(super) struct Store<'a> {
+    pub(super) path: Option<&'a Path>,
+    /// Rows after which it does so before the end.
+    pub(super) every: Option<u64>,
+}
+
+/// Learns what is left of a file, stores the model and tells of it. Where somebody stops it, what has been learned is stored.
+pub(super) fn whole_pass(
+    mut document: Document,
+    mut source: Source,
+    first: Vec<(u64, Record)>,
+    store: &Store<'_>,
+    begun: Instant,
+    json: bool,
+) -> Result<(), CliError> {
     let before = document.scores.rows;
-    learn(&mut document, &mut source, first, |document| match (&args.output, args.checkpoint) {
-        (Some(path), Some(every)) if document.read.is_multiple_of(every.max(1)) => document.save(path),
+    let learned = learn(&mut document, &mut source, first, |document| match (store.path, store.every) {
+        (Some(path), Some(every)) if document.row().is_multiple_of(every.max(1)) => document.save(path),
         _ => Ok(()),
-    })?;
-    if let Some(path) = &args.output {
-        document.save(path)?;
+    });
+    match (learned, store.path) {
+        (Err(CliError::Stop), Some(path)) => {
+            document.save(path)?;
+            return Err(CliError::Resumable { path: path.to_owned(), row: document.row() });
+        }
+        (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
+        (Err(error), _) => return Err(error),
+        (Ok(()), Some(path)) => document.save(path)?,
+        (Ok(()), None) => {}
     }
     let learned = document.scores.rows - before;
-    let pass = Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
-    report::fitted(&document, &pass, args.output.as_deref(), args.json)
+    let pass =
+        report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
+    report::fitted(&document, &pass, store.path, json)
+}
+
+/// Reads the rows of the last pass that have been read already.
+///
+/// # Errors
+/// Other rows than those.
+pub(super) fn pass_over(document: &Document, source: &mut Source) -> Result<(), CliError> {
+    let Some(pass) = document.passes.last() else { return Ok(()) };
+    let (mut record, mut fingerprint) = (Record::default(), Pass::new(&pass.input).fingerprint);
+    while source.place().row < pass.rows && source.next(&mut record)? {
+        fingerprint = record.fingerprint(fingerprint);
+    }
+    if source.place().row == pass.rows && fingerprint == pass.fingerprint {
+        Ok(())
+    } else {
+        Err(CliError::Changed { path: source.path().to_owned(), rows: pass.rows })
+    }
+}
+
+/// A model with nothing learned, of the target, columns and settings of a stored one.
+fn like(path: &Path) -> Result<Document, CliError> {
+    let stored = Document::open(path)?;
+    let Some(model) = stored.model.emptied(&stored.target.kind, stored.noise)? else {
+        let what = "its scales came from its own first rows; `fit --mergeable` makes a model that others can be like";
+        return Err(CliError::Document { path: path.to_owned(), what: what.to_owned() });
+    };
+    Ok(Document::new(stored.target, stored.schema, model, stored.noise))
 }
 
 /// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
@@ -72,9 +134,15 @@ fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, Record)
     let schema = infer(source.columns(), &records, &settings)?;
     let target = Target::infer(name, target, &records, args.family, &args.classes)?;
     let rare = source.entries().is_some_and(|entries| entries.named);
-    let plan = Plan { memory: memory(&args.forget)?, belief: args.belief.map(belief), rare };
+    let plan = Plan {
+        memory: memory(&args.forget)?,
+        belief: args.belief.map(belief),
+        rare,
+        scales: args.mergeable.then(|| scales(&schema, &target, &records, source)).transpose()?,
+    };
     let model = Model::new(&target.kind, schema.names(), &plan)?;
-    Ok((Document::new(target, schema, model), rows.into_iter().zip(records).collect()))
+    let noise = plan.noise();
+    Ok((Document::new(target, schema, model, noise), rows.into_iter().zip(records).collect()))
 }
 
 fn belief(asked: Belief) -> BeliefKind {
@@ -100,13 +168,8 @@ fn memory(text: &str) -> Result<Memory, CliError> {
 pub(super) fn update(args: &Update) -> Result<(), CliError> {
     let begun = Instant::now();
     let mut document = Document::open(&args.model)?;
-    let mut source = Source::open(&args.input)?;
-    let before = document.scores.rows;
-    document.read = 0;
-    learn(&mut document, &mut source, Vec::new(), |_| Ok(()))?;
-    let output = args.output.as_deref().unwrap_or(&args.model);
-    document.save(output)?;
-    let learned = document.scores.rows - before;
-    let pass = Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
-    report::fitted(&document, &pass, Some(output), args.json)
+    let source = Source::open(&args.input)?;
+    document.passes.push(Pass::new(&args.input));
+    let store = Store { path: Some(args.output.as_deref().unwrap_or(&args.model)), every: None };
+    whole_pass(document, source, Vec::new(), &store, begun, args.json)
 }

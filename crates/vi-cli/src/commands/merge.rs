@@ -11,7 +11,7 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
     let others = others.iter().map(|path| Ok((path, Document::open(path)?))).collect::<Result<Vec<_>, CliError>>()?;
     for (path, other) in &others {
         let unlike = |what: &str| CliError::Document {
-            path: path.clone(),
+            path: (*path).clone(),
             what: format!("{what} than in {}; `fit --like {0}` makes parts that fit", first.display()),
         };
         if other.target != merged.target {
@@ -21,8 +21,9 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
             return Err(unlike("other columns"));
         }
         if let Some(pass) = other.passes.iter().find(|pass| merged.has_learned(pass)) {
-            let what = format!("it has learned the rows of {} that are in another model already", pass.input.data.display());
-            return Err(CliError::Document { path: path.clone(), what });
+            let what =
+                format!("it has learned the rows of {} that are in another model already", pass.input.data.display());
+            return Err(CliError::Document { path: (*path).clone(), what });
         }
         merged.add_counts(other);
     }

@@ -4,6 +4,8 @@ use std::io;
 
 use csv::StringRecord;
 
+use crate::fnv;
+
 /// A record: a field for each column, and what a sparse file has beside.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
@@ -21,6 +23,18 @@ impl Default for Record {
 }
 
 impl Record {
+    /// The hash of what `start` is the hash of, followed by this record.
+    pub(crate) fn fingerprint(&self, start: u64) -> u64 {
+        let mut hash = start;
+        for field in &self.fields {
+            hash = fnv::extended(fnv::extended(hash, field.as_bytes()), &[0]);
+        }
+        for (key, value) in &self.entries {
+            hash = fnv::extended(fnv::extended(hash, &key.to_le_bytes()), &value.to_bits().to_le_bytes());
+        }
+        hash
+    }
+
     /// The field of the column at `place`; empty where there is none.
     pub(crate) fn field(&self, place: usize) -> &str {
         self.fields.get(place).unwrap_or_default()

@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
 /// A folder of its own for each test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -42,4 +45,21 @@ pub(crate) fn refused(folder: &Path, line: &str) -> String {
 
 pub(crate) fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
+}
+
+/// Sales by weekday, place and price, with gaps, an identifier and a constant: `log`-free, noise of deviation 2.
+pub(crate) fn sales(rows: usize, seed: u64) -> String {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut text = String::from("id;day;place;price;open;sold\n");
+    for t in 0..rows {
+        let (month, day) = (1 + (t / 28) % 12, 1 + t % 28);
+        let place = ["Ulm", "Köln", "Bonn"][rng.random_range(0..3)];
+        let price = rng.random_range(1.0..9.0_f64);
+        let effect = if place == "Ulm" { 5.0 } else { 0.0 };
+        let noise: f64 = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let sold = 40.0 + effect - 3.0 * price + 2.0 * noise;
+        let price = if rng.random_bool(0.05) { "NA".to_owned() } else { format!("{price:.3}") };
+        text += &format!("R{t:06};2024-{month:02}-{day:02};{place};{price};1;{sold:.4}\n");
+    }
+    text
 }

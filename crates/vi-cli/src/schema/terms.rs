@@ -1,0 +1,100 @@
+//! Terms of a formula: products of columns, each coded so that what the others say already is not said again.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Column, Kind, Wrong};
+use crate::formula::{Function, Term};
+
+/// A column in a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Part {
+    /// Which of the schema's columns.
+    pub(crate) column: usize,
+    pub(crate) coding: Coding,
+}
+
+/// How a column is coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Coding {
+    /// By itself: with an input that tells that a number is missing.
+    Alone,
+    /// In a product of which the other factors are a term too: relative to the base.
+    Relative,
+    /// In a product of which they are none: every level, the base too.
+    Full,
+}
+
+/// The parts of terms, of which factor `k` is column `k` (Chambers and Hastie 1992, §2.4): a factor is coded relative to its base where the term
+/// without it is there too.
+pub(super) fn parts(terms: &[Term], intercept: bool, column_of: impl Fn(&crate::formula::Factor) -> usize) -> Vec<Vec<Part>> {
+    let has = |term: &Term| if term.is_empty() { intercept } else { terms.contains(term) };
+    let coding = |term: &Term, factor: &crate::formula::Factor| {
+        let mut rest = term.clone();
+        rest.remove(factor);
+        match (has(&rest), term.len()) {
+            (true, 1) => Coding::Alone,
+            (true, _) => Coding::Relative,
+            (false, _) => Coding::Full,
+        }
+    };
+    let part = |term: &Term, factor| Part { column: column_of(factor), coding: coding(term, factor) };
+    terms.iter().map(|term| term.iter().map(|factor| part(term, factor)).collect()).collect()
+}
+
+impl Column {
+    /// What it is called: `log(a)` for the logarithm of column `a`.
+    pub(crate) fn label(&self) -> String {
+        self.function.map_or_else(|| self.name.clone(), |function| function.label(&self.name))
+    }
+
+    /// How many inputs it becomes.
+    pub(super) fn width(&self, coding: Coding) -> usize {
+        match (&self.kind, coding) {
+            (Kind::Number { .. }, Coding::Relative | Coding::Full) => 1,
+            (Kind::Levels { .. }, Coding::Full) => self.kind.width() + 1,
+            (kind, _) => kind.width(),
+        }
+    }
+
+    /// What these are called.
+    pub(super) fn names(&self, coding: Coding) -> Vec<String> {
+        let label = self.label();
+        let mut names = self.kind.names(&label);
+        if let (Kind::Levels { base, .. }, Coding::Full) = (&self.kind, coding) {
+            let base = if base.is_empty() { format!("{label} is missing") } else { format!("{label}={base}") };
+            names.insert(0, base);
+        }
+        names.truncate(self.width(coding));
+        names
+    }
+
+    /// Its inputs that are not 0, by position; whether a missing number was taken at the mean.
+    ///
+    /// # Errors
+    /// What the field should have been.
+    pub(super) fn write(&self, text: &str, coding: Coding, push: &mut impl FnMut(usize, f64)) -> Result<bool, Wrong> {
+        let function = self.function.filter(|function| *function != Function::Text);
+        match (&self.kind, coding) {
+            (Kind::Number { .. }, Coding::Relative | Coding::Full) => {
+                self.kind.write(text, function, &mut |at, value| {
+                    if at == 0 {
+                        push(0, value);
+                    }
+                })
+            }
+            (Kind::Levels { .. }, Coding::Full) => {
+                let mut based = true;
+                self.kind.write(text, None, &mut |at, value| {
+                    based = false;
+                    push(at + 1, value);
+                })?;
+                if based {
+                    push(0, 1.0);
+                }
+                Ok(false)
+            }
+            (kind, _) => kind.write(text, function, push),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Passes that are stopped, parts that are merged, models that are compared, and what a shell is told.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::format_push_string, clippy::format_collect, reason = "a test")]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{command, folder, json, refused, rvi, sales, told};
+
+const MANY: usize = 40_000;
+
+/// Starts a pass and waits until it has stored a model for the first time.
+fn begun(folder: &Path, line: &str, model: &str) -> Child {
+    let child = command(folder, line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_mins(1);
+    while !folder.join(model).exists() {
+        assert!(Instant::now() < until, "no checkpoint");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child
+}
+
+/// How many rows a stored model has read.
+fn rows(folder: &Path, model: &str) -> u64 {
+    json(&fs::read_to_string(folder.join(model)).unwrap())["passes"][0]["rows"].as_u64().unwrap()
+}
+
+/// Killed anywhere and run again, the model is that of a run that was never stopped, byte for byte.
+#[test]
+fn an_interrupted_pass_goes_on_with_the_same_bits() {
+    let folder = folder("continue");
+    let whole = sales(900, 3);
+    fs::write(folder.join("data.csv"), &whole).unwrap();
+    told(&folder, "fit data.csv -t sold -o straight.rvi");
+    // A run that ends at row 600 leaves what a kill after its checkpoint leaves.
+    let part: String = whole.lines().take(601).map(|line| format!("{line}\n")).collect();
+    fs::write(folder.join("data.csv"), part).unwrap();
+    told(&folder, "fit data.csv -t sold -o stopped.rvi --sniff 500 --checkpoint 100");
+    fs::write(folder.join("data.csv"), &whole).unwrap();
+    told(&folder, "fit data.csv -t sold -o stopped.rvi --checkpoint 100 --continue");
+    told(&folder, "fit data.csv -t sold -o straight.rvi --sniff 500");
+    let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(bytes("stopped.rvi") == bytes("straight.rvi"));
+    assert!(!folder.join("stopped.rvi.part").exists());
+}
+
+/// A child that is killed, and one that is asked to stop: both go on to the bits of a pass that nobody stopped.
+#[cfg(unix)]
+#[test]
+fn a_killed_pass_is_resumed_to_the_same_bits() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let folder = folder("killed");
+    fs::write(folder.join("data.csv"), sales(MANY, 5)).unwrap();
+    told(&folder, "fit data.csv -t sold -o straight.rvi");
+    let straight = fs::read(folder.join("straight.rvi")).unwrap();
+
+    let mut child = begun(&folder, "fit data.csv -t sold -o m.rvi --checkpoint 300", "m.rvi");
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    assert!((300..MANY as u64).contains(&rows(&folder, "m.rvi")));
+    told(&folder, "resume m.rvi");
+    assert!(fs::read(folder.join("m.rvi")).unwrap() == straight);
+
+    fs::remove_file(folder.join("m.rvi")).unwrap();
+    let child = begun(&folder, "fit data.csv -t sold -o m.rvi --checkpoint 300", "m.rvi");
+    let asked = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(asked.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("rvi: stopped after row ") && said.contains("`rvi resume m.rvi` goes on"), "{said}");
+    assert!(rows(&folder, "m.rvi") < MANY as u64 && !folder.join("m.rvi.part").exists());
+    // Elsewhere by now.
+    fs::rename(folder.join("data.csv"), folder.join("moved.csv")).unwrap();
+    assert!(refused(&folder, "resume m.rvi").contains("data.csv: "));
+    fs::write(folder.join("other.csv"), sales(MANY, 6)).unwrap();
+    assert!(refused(&folder, "resume m.rvi --data other.csv").contains("are not those that the model has learned"));
+    told(&folder, "resume m.rvi --data moved.csv");
+    assert!(fs::read(folder.join("m.rvi")).unwrap() == straight);
+    // Nothing is left to learn.
+    assert!(told(&folder, "resume m.rvi --data moved.csv").contains("0 rows learned"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = folder("pipe");
+    fs::write(folder.join("data.csv"), sales(5000, 7)).unwrap();
+    told(&folder, "fit data.csv -t sold -o m.rvi");
+    let mut child =
+        command(&folder, "predict m.rvi data.csv").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "row,mean,sd,lower,upper\n");
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}
+
+/// Models of two halves, scaled alike, are together the model of the whole: exactly so for a number with one prior.
+#[test]
+fn parts_are_merged_to_the_whole() {
+    let folder = folder("merge");
+    let whole = sales(1200, 8);
+    let (head, lines) = whole.split_once('\n').unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    let write =
+        |name: &str, lines: &[&str]| fs::write(folder.join(name), [head, &lines.join("\n")].join("\n") + "\n").unwrap();
+    write("whole.csv", &lines);
+    write("east.csv", &lines[..700]);
+    write("west.csv", &lines[700..]);
+    told(&folder, "fit east.csv -t sold --mergeable --sniff 700 -o east.rvi");
+    told(&folder, "fit west.csv --like east.rvi -o west.rvi");
+    told(&folder, "fit whole.csv --like east.rvi -o whole.rvi");
+    let text = told(&folder, "merge east.rvi west.rvi -o both.rvi");
+    assert!(text.contains("1,200 rows from 2 models") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let coefficients = |model: &str| json(&told(&folder, &format!("inspect {model} --json")))["coefficients"].clone();
+    let (both, known, east) = (coefficients("both.rvi"), coefficients("whole.rvi"), coefficients("east.rvi"));
+    let number = |line: &serde_json::Value, key: &str| line[key].as_f64().unwrap();
+    for (k, line) in known.as_array().unwrap().iter().enumerate() {
+        // The prior scale is learned by each, so that the two differ, but by little of what is not known.
+        let away = (number(&both[k], "mean") - number(line, "mean")).abs();
+        assert!(away < 0.2 * number(line, "sd"), "{line} {}", both[k]);
+        let (sd, part) = (number(&both[k], "sd"), number(&east[k], "sd"));
+        assert!((sd / number(line, "sd") - 1.0).abs() < 0.1 && sd <= part * 1.01, "{line} {} {part}", both[k]);
+    }
+    // A learned scale of the first rows serves only its own model.
+    told(&folder, "fit west.csv -t sold -o alone.rvi");
+    assert!(refused(&folder, "fit west.csv --like alone.rvi").contains("`fit --mergeable`"));
+    assert!(refused(&folder, "merge east.rvi alone.rvi -o no.rvi").contains("`fit --like east.rvi`"));
+    assert!(refused(&folder, "merge east.rvi both.rvi -o no.rvi").contains("in another model already"));
+    assert!(!folder.join("no.rvi").exists());
+}
+
+#[test]
+fn models_of_the_same_rows_are_ranked_by_evidence() {
+    let folder = folder("compare");
+    fs::write(folder.join("data.csv"), sales(800, 9)).unwrap();
+    fs::write(folder.join("other.csv"), sales(800, 10)).unwrap();
+    told(&folder, "fit data.csv -t sold -o full.rvi");
+    told(&folder, "fit data.csv -t sold --ignore price -o poor.rvi");
+    told(&folder, "fit other.csv -t sold -o other.rvi");
+    let text = told(&folder, "compare poor.rvi full.rvi");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let found = json(&told(&folder, "compare poor.rvi full.rvi --json"));
+    assert_eq!(found["models"][0]["model"], "full.rvi");
+    assert!(found["models"][1]["behind"].as_f64().unwrap() > 100.0);
+    assert!(found["models"][0]["probability"].as_f64().unwrap() > 0.999);
+    assert!(refused(&folder, "compare full.rvi other.rvi").contains("learned other rows"));
+    assert_eq!(rvi(&folder, "compare full.rvi").status.code(), Some(2));
+}
+
+#[test]
+fn shells_and_manuals_are_told_of_every_command() {
+    let folder = folder("shell");
+    let bash = told(&folder, "completions bash");
+    assert!(bash.contains("resume") && bash.contains("--skip-bad"));
+    assert!(told(&folder, "completions fish").contains("rvi") && told(&folder, "man").contains(".TH rvi"));
+    told(&folder, "man pages");
+    assert!(fs::read_to_string(folder.join("pages/rvi-fit.1")).unwrap().contains("target"));
+}
