@@ -70,6 +70,12 @@ pub(crate) struct Fit {
     /// What the target is; by default its values tell.
     #[arg(long, value_enum, default_value_t = Family::Auto)]
     pub(crate) family: Family,
+    /// Inputs by a formula, as in `late ~ . - id + carrier:origin + log(distance)`; what stands before `~` is the target.
+    #[arg(long, value_name = "FORMULA")]
+    pub(crate) formula: Option<String>,
+    /// Features beside the inputs that bend the model: `rff:300`, so many random features (a kernel machine); `poly:2`, powers of numbers.
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) features: Option<String>,
     /// Columns to leave out.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
@@ -103,7 +109,7 @@ pub(crate) struct Fit {
     pub(crate) mergeable: bool,
     /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
-        "target", "family", "ignore", "text", "classes", "levels", "inputs", "sniff", "forget", "belief", "mergeable",
+        "target", "family", "ignore", "text", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "mergeable",
     ])]
     pub(crate) like: Option<PathBuf>,
     /// Go on with the stored model where it stopped in the same file.

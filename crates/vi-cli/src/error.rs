@@ -63,6 +63,12 @@ pub(crate) enum CliError {
     /// A model file that is none.
     #[error("{}: {what}", path.display())]
     Document { path: PathBuf, what: String },
+    /// A formula that does not fit the file.
+    #[error("the formula: {what}")]
+    Formula { what: String },
+    /// A column that a formula names and the file has not.
+    #[error("the formula: there is no column `{wanted}`{}", nearest(wanted, columns))]
+    FormulaColumn { wanted: String, columns: Vec<String> },
     /// An option that cannot be.
     #[error("`--{option} {value}`: {what}")]
     Option { option: &'static str, value: String, what: String },

@@ -14,7 +14,6 @@ pub(crate) struct Reader<'a> {
     schema: &'a Schema,
     places: Vec<usize>,
     encoded: Encoded,
-    width: usize,
     sparse: bool,
 }
 
@@ -23,14 +22,14 @@ impl<'a> Reader<'a> {
     /// A column of the model that the source does not have.
     pub(crate) fn new(schema: &'a Schema, model: &Model, source: &Source) -> Result<Self, CliError> {
         let places = schema.places(source)?;
-        Ok(Self { schema, places, encoded: Encoded::default(), width: schema.width(), sparse: model.is_sparse() })
+        Ok(Self { schema, places, encoded: Encoded::default(), sparse: model.is_sparse() })
     }
 
     /// # Errors
     /// A field that is not what its column holds.
     fn row(&mut self, record: &Record, source: &Source) -> Result<vi_core::Row<'_>, CliError> {
         self.encoded.write(self.schema, &self.places, record, source)?;
-        Ok(self.encoded.row(self.width, self.sparse))
+        Ok(self.encoded.row(self.schema, self.sparse))
     }
 
     /// # Errors
@@ -72,7 +71,7 @@ pub(crate) fn scales(
             continue;
         }
         rows += 1.0;
-        encoded.row(width, true).for_each(|j, x| {
+        encoded.row(schema, true).for_each(|j, x| {
             centres[j] += x;
             squares[j] += x * x;
         });

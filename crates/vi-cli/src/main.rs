@@ -21,10 +21,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 
 mod args;
+mod begin;
 mod commands;
 mod document;
 mod error;
 mod fnv;
+mod formula;
 mod interrupt;
 mod learn;
 mod model;

@@ -27,6 +27,7 @@ pub(crate) struct Plan {
     pub(crate) belief: Option<BeliefKind>,
     /// Whether inputs are taken as they come, since most are seen in few rows.
     pub(crate) rare: bool,
+    pub(crate) intercept: bool,
     /// Scales given once and for all, so that models of parts of the data can be merged.
     pub(crate) scales: Option<Scales>,
 }
@@ -83,16 +84,22 @@ impl Model {
     pub(crate) fn new(target: &TargetKind, names: Vec<String>, plan: &Plan) -> Result<Self, ModelError> {
         let inputs = names.len();
         let belief = plan.belief(inputs);
-        let mut settings = OnlineSettings { names, memory: plan.memory, belief, ..OnlineSettings::default() };
+        let mut settings = OnlineSettings {
+            names,
+            memory: plan.memory,
+            belief,
+            intercept: plan.intercept,
+            ..OnlineSettings::default()
+        };
         if let Standardise::FirstRows { centre, .. } = &mut settings.standardise {
-            *centre = is_dense(belief);
+            *centre = is_dense(belief) && plan.intercept;
         }
         // The scale of a number is taken from the first rows together with those of its inputs.
         if plan.rare && !is_dense(belief) && !matches!(target, TargetKind::Number) {
             settings.standardise = Standardise::Never;
         }
         if let Some(Scales { mut centres, spreads, target: (mean, variance) }) = plan.scales.clone() {
-            if !is_dense(belief) {
+            if !is_dense(belief) || !plan.intercept {
                 centres.fill(0.0);
             }
             settings.standardise = Standardise::Fixed { centres, scales: spreads };

@@ -33,7 +33,6 @@ impl Progress {
         self.last = Instant::now();
         write_line(&line(self.rows, self.begun.elapsed().as_secs_f64(), share()));
     }
-
 }
 
 fn write_line(text: &str) {

@@ -181,8 +181,11 @@ fn head(document: &Document) -> String {
     let mut text = format!("target        {}\n", document.target.describe());
     add(&mut text, &format!("inputs        {} from {} columns\n", schema.width(), schema.columns.len()));
     let kinds: Vec<String> =
-        schema.columns.iter().map(|column| format!("{} ({})", column.name, kind(&column.kind))).collect();
+        schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind))).collect();
     text += &wrapped("columns       ", &kinds);
+    if let Some(map) = &schema.map {
+        add(&mut text, &format!("features      {}\n", map.describe()));
+    }
     if !schema.ignored.is_empty() {
         let ignored: Vec<String> = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})")).collect();
         text += &wrapped("not used      ", &ignored);

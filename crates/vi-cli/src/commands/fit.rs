@@ -3,17 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use vi_models::online::{BeliefKind, Memory};
-
-use crate::args::{Belief, Fit, Update};
+use crate::args::{Fit, Update};
+use crate::begin::begin;
 use crate::document::{Document, Pass};
 use crate::error::CliError;
-use crate::learn::{learn, scales};
-use crate::model::{Model, Plan, RANK};
+use crate::learn::learn;
 use crate::report;
-use crate::schema::{InferSettings, infer};
-use crate::source::{LABEL, Record, Source};
-use crate::target::Target;
+use crate::source::{Record, Source};
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let begun = Instant::now();
@@ -99,70 +95,6 @@ fn like(path: &Path) -> Result<Document, CliError> {
         return Err(CliError::Document { path: path.to_owned(), what: what.to_owned() });
     };
     Ok(Document::new(stored.target, stored.schema, model, stored.noise))
-}
-
-/// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
-fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, Record)>), CliError> {
-    let name = match (&args.target, source.entries()) {
-        (Some(name), _) => name.as_str(),
-        (None, Some(_)) => LABEL,
-        (None, None) => {
-            let (path, columns) = (source.path().to_owned(), source.columns().to_vec());
-            return Err(CliError::Untold { path, columns });
-        }
-    };
-    let target = source.position(name)?;
-    let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
-    let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
-    let (mut rows, mut records) = (Vec::new(), Vec::new());
-    let mut record = Record::default();
-    while records.len() < args.sniff as usize && source.next(&mut record)? {
-        rows.push(source.place().row);
-        records.push(record.clone());
-    }
-    if records.is_empty() {
-        return Err(CliError::Empty { path: source.path().to_owned() });
-    }
-    let settings = InferSettings {
-        target,
-        ignore: &ignore,
-        text: &text,
-        entries: source.entries(),
-        inputs: args.inputs.map(|inputs| inputs as usize),
-        levels: usize::from(args.levels),
-    };
-    let schema = infer(source.columns(), &records, &settings)?;
-    let target = Target::infer(name, target, &records, args.family, &args.classes)?;
-    let rare = source.entries().is_some_and(|entries| entries.named);
-    let plan = Plan {
-        memory: memory(&args.forget)?,
-        belief: args.belief.map(belief),
-        rare,
-        scales: args.mergeable.then(|| scales(&schema, &target, &records, source)).transpose()?,
-    };
-    let model = Model::new(&target.kind, schema.names(), &plan)?;
-    let noise = plan.noise();
-    Ok((Document::new(target, schema, model, noise), rows.into_iter().zip(records).collect()))
-}
-
-fn belief(asked: Belief) -> BeliefKind {
-    match asked {
-        Belief::Full => BeliefKind::Full,
-        Belief::LowRank => BeliefKind::LowRank { rank: RANK },
-        Belief::Diagonal => BeliefKind::Diagonal,
-    }
-}
-
-fn memory(text: &str) -> Result<Memory, CliError> {
-    match (text, text.parse::<f64>()) {
-        ("nothing", _) => Ok(Memory::Everything),
-        ("learned", _) => Ok(Memory::Learned),
-        (_, Ok(lambda)) if lambda > 0.0 && lambda < 1.0 => Ok(Memory::Fading(lambda)),
-        _ => {
-            let what = "`nothing`, `learned`, or a factor between 0 and 1, both excluded".to_owned();
-            Err(CliError::Option { option: "forget", value: text.to_owned(), what })
-        }
-    }
 }
 
 pub(super) fn update(args: &Update) -> Result<(), CliError> {

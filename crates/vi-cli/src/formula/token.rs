@@ -38,16 +38,16 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 }
                 What::Name(name[1..].to_owned())
             }
-            c if c.is_alphabetic() || c == '_' => {
-                What::Name(word(c, &|c| c.is_alphanumeric() || c == '_' || c == '.'))
-            }
+            c if c.is_alphabetic() || c == '_' => What::Name(word(c, &|c| c.is_alphanumeric() || c == '_' || c == '.')),
             c if c.is_ascii_digit() => {
                 let digits = word(c, &|c| c.is_ascii_digit());
                 What::Number(digits.parse().map_err(|_| format!("`{digits}` is too large"))?)
             }
             '*' if chars.next_if(|(_, c)| *c == '*').is_some() => What::Sign('^'),
             '~' | '+' | '-' | ':' | '*' | '/' | '^' | '(' | ')' | '.' => What::Sign(c),
-            other => return Err(format!("`{other}` at {} means nothing (names between backticks may hold it)", at + 1)),
+            other => {
+                return Err(format!("`{other}` at {} means nothing (names between backticks may hold it)", at + 1));
+            }
         };
         tokens.push(Token { what, at: at + 1 });
     }

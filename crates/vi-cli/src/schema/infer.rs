@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::date::Moment;
-use super::kind::number;
+use super::kind::{applied, number};
+use super::terms::parts;
 use super::{Column, Kind, Schema};
 use crate::error::CliError;
+use crate::formula::{Factor, Formula, Function, Terms};
 use crate::source::{Entries, Record};
 
 /// What is asked of the columns.
@@ -22,6 +24,8 @@ pub(crate) struct InferSettings<'a> {
     pub(crate) entries: Option<Entries>,
     /// How many inputs a sparse file has, if that is known.
     pub(crate) inputs: Option<usize>,
+    /// What the inputs are to be, if that is told.
+    pub(crate) formula: Option<&'a Formula>,
     /// Levels that get an input each; texts of more share as many.
     pub(crate) levels: usize,
 }
@@ -37,20 +41,22 @@ pub(crate) fn is_missing(text: &str) -> bool {
 /// # Errors
 /// No column from which anything could be learned.
 pub(crate) fn infer(columns: &[String], records: &[Record], settings: &InferSettings<'_>) -> Result<Schema, CliError> {
-    let mut schema = Schema { columns: Vec::new(), ignored: Vec::new() };
+    let mut schema = Schema { columns: Vec::new(), ignored: Vec::new(), terms: Vec::new(), intercept: true, map: None };
     for (j, name) in columns.iter().enumerate().filter(|(j, _)| *j != settings.target) {
         let found = if settings.ignore.contains(&j) {
             Err("as asked".to_owned())
         } else if let Some(entries) = settings.entries.filter(|entries| entries.column == j) {
             kind_of_entries(records, entries.named, settings.inputs)
         } else {
-            let fields: Vec<&str> = records.iter().map(|record| record.field(j)).collect();
-            kind_of(&fields, settings.text.contains(&j), settings.levels)
+            kind_of(&fields(records, j), settings.text.contains(&j), settings.levels)
         };
         match found {
-            Ok(kind) => schema.columns.push(Column { name: name.clone(), kind }),
+            Ok(kind) => schema.columns.push(Column { name: name.clone(), function: None, kind }),
             Err(why) => schema.ignored.push((name.clone(), why)),
         }
+    }
+    if let Some(formula) = settings.formula {
+        return by_formula(formula, &schema, columns, records, settings);
     }
     if schema.columns.is_empty() {
         let why = schema.ignored.iter().map(|(name, why)| format!("`{name}`: {why}")).collect::<Vec<_>>().join("; ");
@@ -59,6 +65,86 @@ pub(crate) fn infer(columns: &[String], records: &[Record], settings: &InferSett
         });
     }
     Ok(schema)
+}
+
+/// The schema of a formula, of which `.` stands for the columns of `all`.
+fn by_formula(
+    formula: &Formula,
+    all: &Schema,
+    columns: &[String],
+    records: &[Record],
+    settings: &InferSettings<'_>,
+) -> Result<Schema, CliError> {
+    let fail = |what: String| CliError::Formula { what };
+    if settings.entries.is_some() {
+        return Err(fail("a sparse file has no columns that it could name".to_owned()));
+    }
+    let names: Vec<String> = all.columns.iter().map(|column| column.name.clone()).collect();
+    let Terms { intercept, terms } = formula.terms(&names).map_err(fail)?;
+    if terms.is_empty() {
+        return Err(CliError::NoInputs { why: "the formula names none".to_owned() });
+    }
+    let mut factors: Vec<&Factor> = Vec::new();
+    for factor in terms.iter().flatten() {
+        if !factors.contains(&factor) {
+            factors.push(factor);
+        }
+    }
+    let mut schema =
+        Schema { columns: Vec::new(), ignored: all.ignored.clone(), terms: Vec::new(), intercept, map: None };
+    for factor in &factors {
+        let name = &factor.column;
+        let place = columns
+            .iter()
+            .position(|column| column == name)
+            .ok_or_else(|| CliError::FormulaColumn { wanted: name.clone(), columns: columns.to_vec() })?;
+        if place == settings.target {
+            return Err(fail(format!("`{name}` is the target, and no input of its own")));
+        }
+        let fields = fields(records, place);
+        let kind = match factor.function {
+            Some(Function::Text) => kind_of(&fields, true, settings.levels),
+            Some(function) => kind_of_function(&fields, function),
+            // What is named is wanted, be it as various as an identifier.
+            None => match all.columns.iter().find(|column| column.name == *name) {
+                Some(column) => Ok(column.kind.clone()),
+                None => kind_of(&fields, true, settings.levels),
+            },
+        };
+        let kind = kind.map_err(|why| fail(format!("column `{name}`: {why}")))?;
+        schema.columns.push(Column { name: name.clone(), function: factor.function, kind });
+    }
+    schema.ignored.retain(|(name, _)| factors.iter().all(|factor| factor.column != *name));
+    let unnamed = names.iter().filter(|name| factors.iter().all(|factor| factor.column != **name));
+    schema.ignored.extend(unnamed.map(|name| (name.clone(), "not in the formula".to_owned())));
+    let column_of = |factor: &Factor| factors.iter().position(|known| *known == factor).unwrap_or(0);
+    schema.terms = parts(&terms, intercept, column_of);
+    let width = schema.width();
+    if width > MOST_PRODUCTS {
+        return Err(fail(format!("{width} inputs; products of texts of many levels are too many")));
+    }
+    Ok(schema)
+}
+
+/// Inputs of a formula beyond which it is taken for a mistake.
+const MOST_PRODUCTS: usize = 1_000_000;
+
+fn fields(records: &[Record], place: usize) -> Vec<&str> {
+    records.iter().map(|record| record.field(place)).collect()
+}
+
+/// The kind of a function of numbers, or why there is none.
+fn kind_of_function(fields: &[&str], function: Function) -> Result<Kind, String> {
+    let (mut sum, mut known) = (0.0, 0);
+    for text in fields.iter().filter(|text| !is_missing(text)) {
+        let value = number(text).and_then(|x| applied(Some(function), x));
+        sum += value.map_err(|(expected, hint)| format!("`{text}` is not {expected}{hint}"))?;
+        known += 1;
+    }
+    if known == 0 {
+        return Err("no value in the first rows".to_owned());
+    }
+    Ok(Kind::Number { mean: sum / f64::from(known), tells_missing: fields.iter().any(|text| is_missing(text)) })
 }
 
 /// Places for names that are hashed.

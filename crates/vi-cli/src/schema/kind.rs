@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::date;
 use super::infer::is_missing;
 use crate::fnv;
+use crate::formula::Function;
 
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,15 +82,20 @@ impl Kind {
         }
     }
 
-    /// Its inputs that are not 0, by position; whether a missing number was taken at the mean.
+    /// Its inputs that are not 0, of a number the `function`, by position; whether a missing number was taken at the mean.
     ///
     /// # Errors
     /// What the field should have been.
-    pub(crate) fn write(&self, text: &str, push: &mut impl FnMut(usize, f64)) -> Result<bool, Wrong> {
+    pub(crate) fn write(
+        &self,
+        text: &str,
+        function: Option<Function>,
+        push: &mut impl FnMut(usize, f64),
+    ) -> Result<bool, Wrong> {
         let missing = is_missing(text);
         match self {
             Self::Number { mean, tells_missing } => {
-                let value = if missing { *mean } else { number(text)? };
+                let value = if missing { *mean } else { applied(function, number(text)?)? };
                 push(0, value);
                 if missing && *tells_missing {
                     push(1, 1.0);
@@ -129,6 +135,17 @@ impl Kind {
 }
 
 /// # Errors
+/// A number of which the function is none.
+pub(super) fn applied(function: Option<Function>, x: f64) -> Result<f64, Wrong> {
+    match function {
+        None => Ok(x),
+        Some(function) => function
+            .of(x)
+            .ok_or(("a number of which the formula's function is finite", "; for `log` of 0 there is `log1p`")),
+    }
+}
+
+/// # Errors
 /// What is wrong, for a text that is no finite number.
 pub(crate) fn number(text: &str) -> Result<f64, Wrong> {
     match text.parse::<f64>() {
@@ -149,7 +166,7 @@ mod tests {
 
     fn written(kind: &Kind, text: &str) -> Vec<f64> {
         let mut row = vec![0.0; kind.width()];
-        kind.write(text, &mut |at, value| row[at] = value).unwrap();
+        kind.write(text, None, &mut |at, value| row[at] = value).unwrap();
         assert_eq!(kind.names("c").len(), kind.width());
         row
     }
@@ -159,8 +176,8 @@ mod tests {
         let kind = Kind::Number { mean: 2.5, tells_missing: true };
         assert_eq!(written(&kind, "-1e3"), [-1000.0, 0.0]);
         assert_eq!(written(&kind, "NA"), [2.5, 1.0]);
-        assert_eq!(kind.write("inf", &mut |_, _| {}).unwrap_err().0, "a finite number");
-        assert_eq!(kind.write("x", &mut |_, _| {}).unwrap_err().0, "a number");
+        assert_eq!(kind.write("inf", None, &mut |_, _| {}).unwrap_err().0, "a finite number");
+        assert_eq!(kind.write("x", None, &mut |_, _| {}).unwrap_err().0, "a number");
     }
 
     #[test]
@@ -189,6 +206,6 @@ mod tests {
         assert!((row[18] - 1.0).abs() < 1e-15 && row[19].abs() < 1e-15);
         assert_eq!(row.iter().filter(|x| **x != 0.0).count(), 5);
         assert_eq!(written(&kind, "")[0], 3.0);
-        assert!(kind.write("yesterday", &mut |_, _| {}).is_err());
+        assert!(kind.write("yesterday", None, &mut |_, _| {}).is_err());
     }
 }

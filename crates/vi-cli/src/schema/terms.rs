@@ -27,7 +27,11 @@ pub(crate) enum Coding {
 
 /// The parts of terms, of which factor `k` is column `k` (Chambers and Hastie 1992, §2.4): a factor is coded relative to its base where the term
 /// without it is there too.
-pub(super) fn parts(terms: &[Term], intercept: bool, column_of: impl Fn(&crate::formula::Factor) -> usize) -> Vec<Vec<Part>> {
+pub(super) fn parts(
+    terms: &[Term],
+    intercept: bool,
+    column_of: impl Fn(&crate::formula::Factor) -> usize,
+) -> Vec<Vec<Part>> {
     let has = |term: &Term| if term.is_empty() { intercept } else { terms.contains(term) };
     let coding = |term: &Term, factor: &crate::formula::Factor| {
         let mut rest = term.clone();

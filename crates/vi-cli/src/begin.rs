@@ -1,0 +1,166 @@
+//! A model with nothing learned: what the options and the first records of a file make of it.
+
+use vi_core::Row;
+use vi_models::online::{BeliefKind, Memory};
+use vi_revrand::RevrandError;
+
+use crate::args::{Belief, Fit};
+use crate::document::Document;
+use crate::error::CliError;
+use crate::formula::Formula;
+use crate::learn::scales;
+use crate::model::{Model, Plan, RANK, Scales};
+use crate::schema::{Encoded, Features, InferSettings, Map, Schema, infer};
+use crate::source::{LABEL, Record, Source};
+use crate::target::Target;
+
+/// Records that tell the length scale of random features.
+const TRIED: usize = 1000;
+
+/// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
+pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, Record)>), CliError> {
+    let formula = match &args.formula {
+        Some(text) => Some(Formula::parse(text).map_err(|what| wrong("formula", text, &what))?),
+        None => None,
+    };
+    let name = target_name(args, formula.as_ref(), source)?;
+    let target = source.position(&name)?;
+    let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
+    let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
+    let (mut rows, mut records) = (Vec::new(), Vec::new());
+    let mut record = Record::default();
+    while records.len() < args.sniff as usize && source.next(&mut record)? {
+        rows.push(source.place().row);
+        records.push(record.clone());
+    }
+    if records.is_empty() {
+        return Err(CliError::Empty { path: source.path().to_owned() });
+    }
+    let settings = InferSettings {
+        target,
+        ignore: &ignore,
+        text: &text,
+        entries: source.entries(),
+        inputs: args.inputs.map(|inputs| inputs as usize),
+        levels: usize::from(args.levels),
+        formula: formula.as_ref(),
+    };
+    let mut schema = infer(source.columns(), &records, &settings)?;
+    let target = Target::infer(&name, target, &records, args.family, &args.classes)?;
+    let rare = source.entries().is_some_and(|entries| entries.named);
+    let mut plan = Plan {
+        memory: memory(&args.forget)?,
+        belief: args.belief.map(belief),
+        rare,
+        intercept: schema.intercept,
+        scales: None,
+    };
+    if let Some(text) = &args.features {
+        let what = "`rff:300` (random features) or `poly:2` (powers up to 8)";
+        let features = Features::parse(text).ok_or_else(|| wrong("features", text, what))?;
+        if source.entries().is_some() {
+            return Err(wrong("features", text, "not of a sparse file, whose inputs are too many"));
+        }
+        schema.map = Some(mapped(features, &schema, &target, &plan, &records, source)?);
+    }
+    if args.mergeable {
+        plan.scales = Some(scales(&schema, &target, &records, source)?);
+    }
+    let model = Model::new(&target.kind, schema.names(), &plan)?;
+    let noise = plan.noise();
+    Ok((Document::new(target, schema, model, noise), rows.into_iter().zip(records).collect()))
+}
+
+fn belief(asked: Belief) -> BeliefKind {
+    match asked {
+        Belief::Full => BeliefKind::Full,
+        Belief::LowRank => BeliefKind::LowRank { rank: RANK },
+        Belief::Diagonal => BeliefKind::Diagonal,
+    }
+}
+
+fn memory(text: &str) -> Result<Memory, CliError> {
+    match (text, text.parse::<f64>()) {
+        ("nothing", _) => Ok(Memory::Everything),
+        ("learned", _) => Ok(Memory::Learned),
+        (_, Ok(lambda)) if lambda > 0.0 && lambda < 1.0 => Ok(Memory::Fading(lambda)),
+        _ => {
+            let what = "`nothing`, `learned`, or a factor between 0 and 1, both excluded".to_owned();
+            Err(CliError::Option { option: "forget", value: text.to_owned(), what })
+        }
+    }
+}
+
+fn wrong(option: &'static str, value: &str, what: &str) -> CliError {
+    CliError::Option { option, value: value.to_owned(), what: what.to_owned() }
+}
+
+/// The column to predict, as the option, the formula or the format says.
+fn target_name(args: &Fit, formula: Option<&Formula>, source: &Source) -> Result<String, CliError> {
+    let told = formula.and_then(|formula| formula.target.as_ref());
+    match (&args.target, told) {
+        (Some(asked), Some(told)) if asked != told => {
+            Err(wrong("target", asked, &format!("the formula says `{told}`")))
+        }
+        (Some(name), _) | (None, Some(name)) => Ok(name.clone()),
+        (None, None) if source.entries().is_some() => Ok(LABEL.to_owned()),
+        (None, None) => {
+            let (path, columns) = (source.path().to_owned(), source.columns().to_vec());
+            Err(CliError::Untold { path, columns })
+        }
+    }
+}
+
+/// The features that are asked for; of random ones at the length scale that the first records make most probable.
+fn mapped(
+    features: Features,
+    schema: &Schema,
+    target: &Target,
+    plan: &Plan,
+    records: &[Record],
+    source: &mut Source,
+) -> Result<Map, CliError> {
+    let refused = |error: RevrandError| wrong("features", "", &error.to_string());
+    let Scales { centres, spreads, .. } = scales(schema, target, records, source)?;
+    let count = match features {
+        Features::Powers(degree) => {
+            let numbers = schema.numbers();
+            return Map::powers(centres, spreads, degree, numbers).map_err(refused);
+        }
+        Features::Fourier(count) => count,
+    };
+    // Points of unit spread in each of d directions are about √(2d) apart.
+    let apart = (2.0 * centres.len() as f64).sqrt();
+    let mut best: Option<(f64, Map)> = None;
+    for part in [1.0, 0.5, 0.25, 0.125] {
+        let map = Map::fourier(centres.clone(), spreads.clone(), count, part * apart).map_err(refused)?;
+        let mut tried = schema.clone();
+        tried.map = Some(map.clone());
+        let evidence = evidence(&tried, target, plan, records.get(..TRIED).unwrap_or(records), source)?;
+        if best.as_ref().is_none_or(|(most, _)| evidence > *most) {
+            best = Some((evidence, map));
+        }
+    }
+    best.map(|(_, map)| map).ok_or_else(|| wrong("features", "", "no length scale"))
+}
+
+/// The log evidence of a schema by records; those that cannot be learned are left to be told of later.
+fn evidence(
+    schema: &Schema,
+    target: &Target,
+    plan: &Plan,
+    records: &[Record],
+    source: &Source,
+) -> Result<f64, CliError> {
+    let (places, label) = (schema.places(source)?, source.position(&target.column)?);
+    let mut model = Model::new(&target.kind, schema.names(), plan)?;
+    let mut encoded = Encoded::default();
+    for record in records {
+        let Ok(Some(label)) = target.read(record.field(label), source) else { continue };
+        if encoded.write(schema, &places, record, source).is_ok() {
+            let row: Row<'_> = encoded.row(schema, model.is_sparse());
+            let _unlearned = model.update(row, label, record.weight);
+        }
+    }
+    Ok(model.info().evidence)
+}
