@@ -57,6 +57,20 @@ pub(crate) struct Input {
     pub(crate) skip_bad: bool,
 }
 
+/// What is shown of a model.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct Show {
+    /// Print the model card as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draw coefficients, reliability and loss as SVG files in a folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Write one page with the summary and the pictures.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
 #[derive(Debug, Group)]
 pub(crate) struct Fit {
     #[command(flatten)]
@@ -115,9 +129,8 @@ pub(crate) struct Fit {
     /// Go on with the stored model where it stopped in the same file.
     #[arg(long = "continue", requires = "output")]
     pub(crate) go_on: bool,
-    /// Print the summary as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 #[derive(Debug, Group)]
@@ -129,9 +142,8 @@ pub(crate) struct Update {
     /// Where to store the result; by default where the model was.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Print the summary as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 #[derive(Debug, Group)]
@@ -166,9 +178,8 @@ pub(crate) struct Evaluate {
 pub(crate) struct Inspect {
     /// The stored model.
     pub(crate) model: PathBuf,
-    /// Print the model card as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) show: Show,
     /// How many coefficients to print, the surest first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
@@ -184,9 +195,8 @@ pub(crate) struct Resume {
     /// Store the model after every so many rows.
     #[arg(long, value_name = "ROWS")]
     pub(crate) checkpoint: Option<u64>,
-    /// Print the summary as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 #[derive(Debug, Group)]
@@ -197,9 +207,8 @@ pub(crate) struct Merge {
     /// Where to store the result.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Print the summary as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 #[derive(Debug, Group)]

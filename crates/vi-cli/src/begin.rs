@@ -1,7 +1,7 @@
 //! A model with nothing learned: what the options and the first records of a file make of it.
 
 use vi_core::Row;
-use vi_models::online::{BeliefKind, Memory};
+use vi_models::online::{BeliefKind, Memory, Start};
 use vi_revrand::RevrandError;
 
 use crate::args::{Belief, Fit};
@@ -53,6 +53,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
         belief: args.belief.map(belief),
         rare,
         intercept: schema.intercept,
+        start: Start::Fitted,
         scales: None,
     };
     if let Some(text) = &args.features {
@@ -153,7 +154,8 @@ fn evidence(
     source: &Source,
 ) -> Result<f64, CliError> {
     let (places, label) = (schema.places(source)?, source.position(&target.column)?);
-    let mut model = Model::new(&target.kind, schema.names(), plan)?;
+    let quick = Plan { start: Start::OnePass, ..plan.clone() };
+    let mut model = Model::new(&target.kind, schema.names(), &quick)?;
     let mut encoded = Encoded::default();
     for record in records {
         let Ok(Some(label)) = target.read(record.field(label), source) else { continue };

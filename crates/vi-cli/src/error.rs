@@ -69,6 +69,9 @@ pub(crate) enum CliError {
     /// A column that a formula names and the file has not.
     #[error("the formula: there is no column `{wanted}`{}", nearest(wanted, columns))]
     FormulaColumn { wanted: String, columns: Vec<String> },
+    /// A picture that cannot be drawn.
+    #[error("picture `{name}`: {what}")]
+    Picture { name: &'static str, what: String },
     /// An option that cannot be.
     #[error("`--{option} {value}`: {what}")]
     Option { option: &'static str, value: String, what: String },

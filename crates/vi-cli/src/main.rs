@@ -31,6 +31,8 @@ mod interrupt;
 mod learn;
 mod model;
 mod output;
+mod page;
+mod pictures;
 mod progress;
 mod report;
 mod schema;

@@ -5,7 +5,7 @@ use vi_core::Row;
 use vi_models::online::family::Counts;
 use vi_models::online::{
     BeliefKind, Coefficient, LabelPredicted, Memory, NumberPredicted, Observation, OnlineGlm, OnlineInfo, OnlineLinear,
-    OnlineLogistic, OnlineSettings, OnlineSoftmax, ProbabilityPredicted, Standardise,
+    OnlineLogistic, OnlineSettings, OnlineSoftmax, ProbabilityPredicted, Standardise, Start,
 };
 use vi_models::softmax::SoftmaxPrediction;
 use vi_models::{Interval, ModelError};
@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     /// Whether inputs are taken as they come, since most are seen in few rows.
     pub(crate) rare: bool,
     pub(crate) intercept: bool,
+    /// Whether the first rows are fitted together, which is better and takes longer.
+    pub(crate) start: Start,
     /// Scales given once and for all, so that models of parts of the data can be merged.
     pub(crate) scales: Option<Scales>,
 }
@@ -89,6 +91,7 @@ impl Model {
             memory: plan.memory,
             belief,
             intercept: plan.intercept,
+            start: plan.start,
             ..OnlineSettings::default()
         };
         if let Standardise::FirstRows { centre, .. } = &mut settings.standardise {

@@ -1,17 +1,27 @@
 //! What a command tells: lines of 80 columns for people, or JSON.
 
+mod compare;
+mod text;
+
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
+use vi_models::online::Standardise;
 
+pub(crate) use self::compare::compared;
+use self::text::{add, bar, number, wrapped};
+pub(crate) use self::text::{grouped, rounded, shortened};
+use crate::args::Show;
 use crate::document::Document;
 use crate::error::CliError;
+
 use crate::schema::Kind;
 use crate::scores::{Scores, Summary};
 use crate::target::TargetKind;
+use crate::{page, pictures};
 
 /// The level of the intervals of coefficients.
 const LEVEL: f64 = 0.9;
@@ -30,20 +40,54 @@ pub(crate) struct Pass<'a> {
 
 /// A coefficient with what is believed of it.
 #[derive(Serialize)]
-struct Line {
+pub(crate) struct Line {
     /// The class whose log odds against the first it adds to, where there are more than two.
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<String>,
     name: String,
-    mean: f64,
+    pub(crate) mean: f64,
     sd: f64,
-    lower: f64,
-    upper: f64,
+    pub(crate) lower: f64,
+    pub(crate) upper: f64,
 }
 
-pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>, json: bool) -> Result<(), CliError> {
+impl Line {
+    /// The class and the input.
+    pub(crate) fn label(&self) -> String {
+        self.class.as_ref().map_or_else(|| self.name.clone(), |class| format!("{class}: {}", self.name))
+    }
+}
+
+/// Draws what is to be drawn.
+fn shown(document: &Document, show: &Show) -> Result<(), CliError> {
+    if let Some(folder) = &show.plot {
+        pictures::write(document, folder)?;
+    }
+    show.html.as_ref().map_or(Ok(()), |path| page::write(document, path))
+}
+
+/// All that a page says in words.
+pub(crate) fn summary(document: &Document) -> Result<String, CliError> {
+    let mut text = format!("learned       {} rows\n", grouped(document.scores.rows));
+    text += &head(document);
+    text += "scores        each row predicted before it was learned\n";
+    text += &scores(&document.scores.summary());
+    text += &body(document, 4 * FEW)?;
+    Ok(text)
+}
+
+/// The surest coefficients, at most so many.
+pub(crate) fn surest(document: &Document, most: usize) -> Result<Vec<Line>, CliError> {
+    let mut lines = lines(document)?;
+    surest_first(&mut lines);
+    lines.truncate(most);
+    Ok(lines)
+}
+
+pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>, show: &Show) -> Result<(), CliError> {
+    shown(document, show)?;
     let rate = pass.learned as f64 / pass.seconds.max(1e-9);
-    if json {
+    if show.json {
         let mut card = card(document)?;
         card["pass"] = json!({
             "file": pass.path.display().to_string(), "rows": pass.learned, "left_out": pass.skipped,
@@ -93,8 +137,9 @@ pub(crate) fn evaluated(
     print(&text)
 }
 
-pub(crate) fn merged(document: &Document, parts: usize, output: &Path, json: bool) -> Result<(), CliError> {
-    if json {
+pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Show) -> Result<(), CliError> {
+    shown(document, show)?;
+    if show.json {
         return print(&format!("{:#}\n", card(document)?));
     }
     let mut text = format!("{}: {} rows from {parts} models\n", output.display(), grouped(document.scores.rows));
@@ -105,66 +150,9 @@ pub(crate) fn merged(document: &Document, parts: usize, output: &Path, json: boo
     print(&text)
 }
 
-/// A model among others of the same rows.
-#[derive(Serialize)]
-struct Ranked {
-    model: String,
-    /// The log probability of all targets given the inputs, in nats.
-    evidence: f64,
-    /// That of the first less its own.
-    behind: f64,
-    /// How probable it is if all were equally so before.
-    probability: f64,
-    log_loss: f64,
-    inputs: usize,
-}
-
-pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(), CliError> {
-    let mut ranked: Vec<Ranked> = models
-        .iter()
-        .map(|(path, document)| Ranked {
-            model: path.display().to_string(),
-            evidence: document.model.info().evidence,
-            behind: 0.0,
-            probability: 0.0,
-            log_loss: document.scores.summary().log_loss,
-            inputs: document.schema.width(),
-        })
-        .collect();
-    ranked.sort_by(|a, b| b.evidence.total_cmp(&a.evidence));
-    let best = ranked.first().map_or(0.0, |model| model.evidence);
-    let sum: f64 = ranked.iter().map(|model| (model.evidence - best).exp()).sum();
-    for model in &mut ranked {
-        model.behind = best - model.evidence;
-        model.probability = (-model.behind).exp() / sum;
-    }
-    if json {
-        return print(&format!("{:#}\n", json!({ "models": ranked })));
-    }
-    let rows = models.first().map_or(0, |(_, document)| document.scores.rows);
-    let mut text = format!("{} models of the same {} rows, the most probable first\n", ranked.len(), grouped(rows));
-    add(
-        &mut text,
-        &format!("  {:<32} {:>8} {:>12} {:>11} {:>11}\n", "model", "inputs", "nats behind", "probability", "log loss"),
-    );
-    for model in &ranked {
-        let (name, inputs) = (shortened(&model.model, 32), model.inputs);
-        let behind = if model.behind == 0.0 { "0".to_owned() } else { number(model.behind) };
-        add(
-            &mut text,
-            &format!(
-                "  {name:<32} {inputs:>8} {behind:>12} {:>11} {:>11}\n",
-                number(model.probability),
-                number(model.log_loss)
-            ),
-        );
-    }
-    add(&mut text, "probability   if all were equally probable before; nats are of the log evidence\n");
-    print(&text)
-}
-
-pub(crate) fn inspected(document: &Document, path: &Path, top: usize, json: bool) -> Result<(), CliError> {
-    if json {
+pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Show) -> Result<(), CliError> {
+    shown(document, show)?;
+    if show.json {
         return print(&format!("{:#}\n", card(document)?));
     }
     let mut text = format!("{}: {} rows learned\n", path.display(), grouped(document.scores.rows));
@@ -260,9 +248,8 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
             &format!("coefficients  {what}, {:.0} % intervals; the surest {} of {all}\n", 100.0 * LEVEL, lines.len()),
         );
         for line in &lines {
-            let name = line.class.as_ref().map_or_else(|| line.name.clone(), |class| format!("{class}: {}", line.name));
             let interval = format!("[{}, {}]", number(line.lower), number(line.upper));
-            add(&mut text, &format!("  {:<38} {:>10}  {interval}\n", shortened(&name, 38), number(line.mean)));
+            add(&mut text, &format!("  {:<38} {:>10}  {interval}\n", shortened(&line.label(), 38), number(line.mean)));
         }
     }
     let info = document.model.info();
@@ -305,6 +292,19 @@ fn lines(document: &Document) -> Result<Vec<Line>, CliError> {
 /// All that is known of a model, for programs.
 fn card(document: &Document) -> Result<Value, CliError> {
     let info = document.model.info();
+    let settings = document.model.settings();
+    let pass = |pass: &crate::document::Pass| {
+        json!({
+            "file": pass.input.data.display().to_string(), "rows": pass.rows,
+            "fingerprint": format!("fnv1a:{:016x}", pass.fingerprint),
+        })
+    };
+    let data: Vec<Value> = document.passes.iter().map(pass).collect();
+    let standardise = match &settings.standardise {
+        Standardise::Never => "never",
+        Standardise::Fixed { .. } => "fixed",
+        _ => "first rows",
+    };
     let mut lines = lines(document)?;
     let all = lines.len();
     if all > MOST {
@@ -314,14 +314,22 @@ fn card(document: &Document) -> Result<Value, CliError> {
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "target": document.target,
+        "data": data,
         "schema": document.schema,
+        "belief": settings.belief,
+        "memory": settings.memory,
         "rows": document.scores.rows,
         "rows_without_target": document.unlabelled,
         "numbers_imputed": document.imputed,
         "entries_unknown": document.unknown,
         "scores": document.scores.summary(),
         "evidence": info.evidence,
-        "prior_scale": info.prior_scale,
+        "prior": {
+            "scale": info.prior_scale,
+            "scales": info.prior_scales,
+            "intercept_scale": settings.intercept_scale,
+            "standardise": standardise,
+        },
         "digits_left": info.health.digits,
         "advice": info.advice.to_string(),
         "coefficient_level": LEVEL,
@@ -330,96 +338,8 @@ fn card(document: &Document) -> Result<Value, CliError> {
     }))
 }
 
-fn add(text: &mut String, part: &str) {
-    text.push_str(part);
-}
-
 fn print(text: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| CliError::file(Path::new("standard output"), error))
-}
-
-/// Four digits, without an exponent where that is readable.
-fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 {
-        "0".to_owned()
-    } else if (1e-3..1e5).contains(&size) {
-        let whole = size.log10().floor().clamp(0.0, 3.0);
-        let digits = if size < 1.0 { 4 } else { usize::try_from(rounded(3.0 - whole)).unwrap_or(0) };
-        format!("{value:.digits$}")
-    } else {
-        format!("{value:.2e}")
-    }
-}
-
-pub(crate) fn rounded(value: f64) -> u64 {
-    // A count of rows, or of digits: far below 2⁵³.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 2^53")]
-    let whole = value.clamp(0.0, 9e15) as u64;
-    whole
-}
-
-/// Digits in groups of three.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-fn bar(share: f64) -> String {
-    "#".repeat(usize::try_from(rounded((20.0 * share).round())).unwrap_or(0))
-}
-
-fn shortened(name: &str, most: usize) -> String {
-    if name.chars().count() <= most {
-        return name.to_owned();
-    }
-    name.chars().take(most - 1).chain(['…']).collect()
-}
-
-/// Words after a heading, in lines of 80 columns.
-fn wrapped(heading: &str, words: &[String]) -> String {
-    let mut text = String::new();
-    let mut line = heading.to_owned();
-    for (k, word) in words.iter().enumerate() {
-        let word = if k + 1 < words.len() { format!("{word}, ") } else { word.clone() };
-        if line.chars().count() > heading.len() && line.chars().count() + word.trim_end().chars().count() > 80 {
-            text += line.trim_end();
-            text.push('\n');
-            line = " ".repeat(heading.len());
-        }
-        line += &word;
-    }
-    text + line.trim_end() + "\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!(number(0.123_456), "0.1235");
-        assert_eq!(number(-12.3456), "-12.35");
-        assert_eq!(number(1234.5), "1234");
-        assert_eq!(number(1.5e7), "1.50e7");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(grouped(12), "12");
-        assert_eq!(shortened("abcdef", 4), "abc…");
-    }
-
-    #[test]
-    fn lines_end_before_column_80() {
-        let words: Vec<String> = (0..40).map(|k| format!("column{k}")).collect();
-        let text = wrapped("columns  ", &words);
-        assert!(text.lines().all(|line| line.chars().count() <= 80) && text.lines().count() > 3);
-    }
 }

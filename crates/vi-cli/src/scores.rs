@@ -29,7 +29,23 @@ pub(crate) struct Scores {
     classes: Vec<u64>,
     plain_log_loss: f64,
     plain_squared_error: f64,
+    /// The log losses along the rows: at most [`BLOCKS`] of as many rows each, the last perhaps of fewer.
+    along: Vec<Block>,
+    /// Rows of a block.
+    block: u64,
 }
+
+/// Rows that follow one another, and the sums of their log losses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Block {
+    rows: u64,
+    log_loss: f64,
+    plain: f64,
+}
+
+/// Blocks beyond which two become one.
+const BLOCKS: usize = 128;
 
 /// What sums come to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,6 +70,14 @@ pub(crate) struct Summary {
     pub(crate) calibration: Vec<(f64, f64, u64)>,
 }
 
+impl Block {
+    fn add(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.log_loss += other.log_loss;
+        self.plain += other.plain;
+    }
+}
+
 impl Scores {
     /// Scores a prediction of `label`; of `classes` if there are any.
     ///
@@ -64,6 +88,14 @@ impl Scores {
         let (below, up_to) = predicted.below(label)?.unwrap_or((0.0, 0.0));
         self.log_loss += log_loss;
         self.rows += 1;
+        let plain = self.plain_log_loss;
+        self.add_rest(predicted, label, classes, below, up_to);
+        self.add_along(Block { rows: 1, log_loss, plain: self.plain_log_loss - plain });
+        Ok(())
+    }
+
+    /// What is counted of classes, or of numbers with the probabilities `below` and `up_to` of what came.
+    fn add_rest(&mut self, predicted: &Prediction, label: f64, classes: usize, below: f64, up_to: f64) {
         if classes == 0 {
             if let Some(mean) = predicted.mean() {
                 self.squared_error += (label - mean).powi(2);
@@ -76,7 +108,7 @@ impl Scores {
             self.plain_squared_error += away * away;
             self.mean += away / self.rows as f64;
             self.squares += away * (label - self.mean);
-            return Ok(());
+            return;
         }
         self.classes.resize(classes, 0);
         let class = (0..classes).find(|class| *class as f64 == label).unwrap_or(0);
@@ -93,7 +125,34 @@ impl Scores {
             *sum += probability;
             *hits += u64::from(class == 1);
         }
-        Ok(())
+    }
+
+    fn add_along(&mut self, row: Block) {
+        self.block = self.block.max(1);
+        match self.along.last_mut() {
+            Some(last) if last.rows < self.block => last.add(&row),
+            _ => self.along.push(row),
+        }
+        while self.along.len() > BLOCKS {
+            let pairs = self.along.chunks(2).map(|pair| {
+                let mut sum = Block::default();
+                pair.iter().for_each(|block| sum.add(block));
+                sum
+            });
+            self.along = pairs.collect();
+            self.block *= 2;
+        }
+    }
+
+    /// For each block the number of rows before its middle, the log loss of a row, and that without inputs.
+    pub(crate) fn along(&self) -> Vec<(f64, f64, f64)> {
+        let mut before = 0.0;
+        let of = |block: &Block| {
+            let rows = block.rows as f64;
+            before += rows;
+            (before - 0.5 * rows, block.log_loss / rows, block.plain / rows)
+        };
+        self.along.iter().filter(|block| block.rows > 0).map(of).collect()
     }
 
     /// Adds the scores of other rows, each sum to its own.
@@ -109,6 +168,8 @@ impl Scores {
         self.right += other.right;
         self.plain_log_loss += other.plain_log_loss;
         self.plain_squared_error += other.plain_squared_error;
+        self.block = self.block.max(other.block);
+        other.along.iter().for_each(|block| self.add_along(*block));
         self.held.iter_mut().zip(other.held).for_each(|(own, other)| *own += other);
         self.classes.resize(self.classes.len().max(other.classes.len()), 0);
         self.classes.iter_mut().zip(&other.classes).for_each(|(own, other)| *own += other);

@@ -2,18 +2,15 @@
 
 use std::path::PathBuf;
 
+use vi_plot::PlotError;
+
 /// Everything that can stop an item, a drawing or the page from being made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReproError {
-    /// A drawing was given nothing it could show.
-    #[error("panel `{panel}`: {what} holds no finite point")]
-    NothingToDraw {
-        /// Title of the panel.
-        panel: String,
-        /// The layer or axis concerned.
-        what: String,
-    },
+    /// A picture could not be drawn.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
     /// Two columns that must match in length do not.
     #[error("{what}: expected {expected} values, found {found}")]
     Length {
@@ -23,24 +20,6 @@ pub enum ReproError {
         expected: usize,
         /// Length it has.
         found: usize,
-    },
-    /// An axis range is empty, reversed, not finite, or not positive on a logarithmic axis.
-    #[error("panel `{panel}`: the {axis} axis cannot run from {lo} to {hi}")]
-    Range {
-        /// Title of the panel.
-        panel: String,
-        /// `x` or `y`.
-        axis: &'static str,
-        /// Lower end asked for.
-        lo: f64,
-        /// Upper end asked for.
-        hi: f64,
-    },
-    /// A covariance given to an ellipse is not symmetric positive definite.
-    #[error("{what}: the covariance is not positive definite")]
-    NotPositiveDefinite {
-        /// The ellipse concerned.
-        what: String,
     },
     /// A file could not be read or written.
     #[error("{path}: {source}")]

@@ -11,6 +11,7 @@ pub mod error;
 pub mod item;
 mod logistic;
 pub mod lrvga;
+mod method;
 pub mod plot;
 pub mod practice;
 pub mod report;

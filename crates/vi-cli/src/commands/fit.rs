@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::args::{Fit, Update};
+use crate::args::{Fit, Show, Update};
 use crate::begin::begin;
 use crate::document::{Document, Pass};
 use crate::error::CliError;
@@ -30,7 +30,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
         (document, first)
     };
     let store = Store { path: args.output.as_deref(), every: args.checkpoint };
-    whole_pass(document, source, first, &store, begun, args.json)
+    whole_pass(document, source, first, &store, begun, &args.show)
 }
 
 /// Where a pass leaves its model.
@@ -47,7 +47,7 @@ pub(super) fn whole_pass(
     first: Vec<(u64, Record)>,
     store: &Store<'_>,
     begun: Instant,
-    json: bool,
+    show: &Show,
 ) -> Result<(), CliError> {
     let before = document.scores.rows;
     let learned = learn(&mut document, &mut source, first, |document| match (store.path, store.every) {
@@ -67,7 +67,7 @@ pub(super) fn whole_pass(
     let learned = document.scores.rows - before;
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
-    report::fitted(&document, &pass, store.path, json)
+    report::fitted(&document, &pass, store.path, show)
 }
 
 /// Reads the rows of the last pass that have been read already.
@@ -103,5 +103,5 @@ pub(super) fn update(args: &Update) -> Result<(), CliError> {
     let source = Source::open(&args.input)?;
     document.passes.push(Pass::new(&args.input));
     let store = Store { path: Some(args.output.as_deref().unwrap_or(&args.model)), every: None };
-    whole_pass(document, source, Vec::new(), &store, begun, args.json)
+    whole_pass(document, source, Vec::new(), &store, begun, &args.show)
 }

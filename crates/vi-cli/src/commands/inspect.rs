@@ -7,5 +7,5 @@ use crate::report;
 
 pub(super) fn inspect(args: &Inspect) -> Result<(), CliError> {
     let document = Document::open(&args.model)?;
-    report::inspected(&document, &args.model, args.top, args.json)
+    report::inspected(&document, &args.model, args.top, &args.show)
 }

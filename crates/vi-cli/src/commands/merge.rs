@@ -30,5 +30,5 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
     let models: Vec<_> = others.iter().map(|(_, other)| &other.model).collect();
     merged.model.merge(&models).map_err(|source| CliError::Merge { path: first.clone(), source })?;
     merged.save(&args.output)?;
-    report::merged(&merged, args.models.len(), &args.output, args.json)
+    report::merged(&merged, args.models.len(), &args.output, &args.show)
 }

@@ -22,5 +22,5 @@ pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     let mut source = Source::open(&input)?;
     pass_over(&document, &mut source)?;
     let store = Store { path: Some(&args.model), every: args.checkpoint };
-    whole_pass(document, source, Vec::new(), &store, begun, args.json)
+    whole_pass(document, source, Vec::new(), &store, begun, &args.show)
 }

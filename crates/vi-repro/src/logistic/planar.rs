@@ -124,7 +124,7 @@ impl Planar {
     pub(crate) fn window(posterior: &Posterior<'_>, [x, y]: [(f64, f64); 2], n: usize) -> Result<Grid, ReproError> {
         let (xs, ys) = (linspace(x.0, x.1, n), linspace(y.0, y.1, n));
         let points: Vec<[f64; 2]> = ys.iter().flat_map(|&y| xs.iter().map(move |&x| [x, y])).collect();
-        Grid::new(xs, ys, posterior.log_densities(&points))
+        Ok(Grid::new(xs, ys, posterior.log_densities(&points))?)
     }
 }
 

@@ -85,5 +85,5 @@ fn map(network: &mut Network, n: usize) -> Result<Grid, ReproError> {
     let points: Vec<[f64; 2]> = ys.iter().flat_map(|y| xs.iter().map(move |x| [*x, *y])).collect();
     let points: Vec<&[f64]> = points.iter().map(<[f64; 2]>::as_slice).collect();
     let ones = network.predict(&points)?.iter().map(|p| p[1]).collect();
-    Grid::new(xs, ys, ones)
+    Ok(Grid::new(xs, ys, ones)?)
 }

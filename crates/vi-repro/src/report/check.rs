@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::number;
+use super::number;
 use super::verdict::Verdict;
 
 /// A sentence of a paper that numbers can confirm or contradict.

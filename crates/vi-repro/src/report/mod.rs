@@ -5,7 +5,6 @@
 //! one item keeps the page of the others. An item that was skipped or failed leaves a record that says so.
 
 mod check;
-mod number;
 mod page;
 mod quartiles;
 mod record;
@@ -13,9 +12,9 @@ mod table;
 mod verdict;
 
 pub use check::{Cause, Check, Claim, Correction, Fault, MOST, Otherwise};
-pub use number::number;
 pub use page::rebuild;
 pub use quartiles::{median, quartiles};
 pub use record::{Outcome, Provenance, Quantity, Record, Shown, State, read, write, write_absent};
 pub use table::{Table, cell, short};
 pub use verdict::{Tally, Verdict};
+pub use vi_plot::number;

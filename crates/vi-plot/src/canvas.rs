@@ -341,10 +341,10 @@ pub(super) fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
 mod tests {
     use super::super::palette::BLUE;
     use super::*;
-    use crate::error::ReproError;
+    use crate::error::PlotError;
 
     fn drawn(draw: impl Fn(&Canvas)) -> String {
-        let drawn: Result<String, ReproError> = render((300.0, 200.0), |c| {
+        let drawn: Result<String, PlotError> = render((300.0, 200.0), |c| {
             draw(c);
             Ok(())
         });

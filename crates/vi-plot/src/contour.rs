@@ -1,6 +1,6 @@
 //! A function on a rectangular grid and its level lines, by marching squares.
 
-use crate::error::{ReproError, same_length};
+use crate::error::{PlotError, same_length};
 
 /// Values on the grid `xs` × `ys`, row by row: `values[j * nx + i]` belongs to `(xs[i], ys[j])`.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ impl Grid {
     /// Takes values already computed, row by row.
     ///
     /// # Errors
-    /// [`ReproError::Length`] unless there are `xs.len() · ys.len()` of them and at least two of each.
-    pub fn new(xs: Vec<f64>, ys: Vec<f64>, values: Vec<f64>) -> Result<Self, ReproError> {
+    /// [`PlotError::Length`] unless there are `xs.len() · ys.len()` of them and at least two of each.
+    pub fn new(xs: Vec<f64>, ys: Vec<f64>, values: Vec<f64>) -> Result<Self, PlotError> {
         if xs.len() < 2 || ys.len() < 2 {
             same_length("grid axes", 2, xs.len().min(ys.len()))?;
         }
@@ -40,7 +40,7 @@ impl Grid {
     ///
     /// # Errors
     /// As [`Grid::new`].
-    pub fn of(xs: Vec<f64>, ys: Vec<f64>, mut f: impl FnMut(f64, f64) -> f64) -> Result<Self, ReproError> {
+    pub fn of(xs: Vec<f64>, ys: Vec<f64>, mut f: impl FnMut(f64, f64) -> f64) -> Result<Self, PlotError> {
         let mut values = Vec::with_capacity(xs.len() * ys.len());
         for &y in &ys {
             for &x in &xs {
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn wrong_sizes_are_typed_errors() {
-        assert!(matches!(Grid::new(vec![0.0, 1.0], vec![0.0, 1.0], vec![0.0; 3]), Err(ReproError::Length { .. })));
-        assert!(matches!(Grid::new(vec![0.0], vec![0.0, 1.0], vec![0.0; 2]), Err(ReproError::Length { .. })));
+        assert!(matches!(Grid::new(vec![0.0, 1.0], vec![0.0, 1.0], vec![0.0; 3]), Err(PlotError::Length { .. })));
+        assert!(matches!(Grid::new(vec![0.0], vec![0.0, 1.0], vec![0.0; 2]), Err(PlotError::Length { .. })));
     }
 }

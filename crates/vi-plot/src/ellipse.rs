@@ -1,15 +1,15 @@
 //! The outline of a two-dimensional Gaussian.
 
-use crate::error::ReproError;
+use crate::error::PlotError;
 
 /// Points of `{θ : (θ−μ)ᵀ P⁻¹ (θ−μ) = k²}`, closed, `steps` of them.
 ///
 /// `mean` is μ, `cov` is P row by row, `k` the number of standard deviations.
 ///
 /// # Errors
-/// [`ReproError::NotPositiveDefinite`] when P is not symmetric positive definite or not finite.
-pub fn ellipse(mean: [f64; 2], cov: [[f64; 2]; 2], k: f64, steps: usize) -> Result<Vec<(f64, f64)>, ReproError> {
-    let refuse = || ReproError::NotPositiveDefinite { what: "ellipse".to_owned() };
+/// [`PlotError::NotPositiveDefinite`] when P is not symmetric positive definite or not finite.
+pub fn ellipse(mean: [f64; 2], cov: [[f64; 2]; 2], k: f64, steps: usize) -> Result<Vec<(f64, f64)>, PlotError> {
+    let refuse = || PlotError::NotPositiveDefinite { what: "ellipse".to_owned() };
     let [[a, b], [b2, c]] = cov;
     let scale = a.abs() + c.abs();
     let finite = mean.iter().chain([a, b, b2, c, k].iter()).all(|v| v.is_finite());

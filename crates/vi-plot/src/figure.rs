@@ -4,7 +4,7 @@ use super::canvas::{Anchor, Canvas, Rect, render, text_width, wrapped};
 use super::draw::{BOLD, LABEL_SIZE, panel};
 use super::palette::BLACK;
 use super::panel::{Key, Panel};
-use crate::error::ReproError;
+use crate::error::PlotError;
 
 const LEGEND_ROW: f64 = 24.0;
 const SAMPLE: f64 = 34.0;
@@ -64,11 +64,11 @@ impl Figure {
     /// The picture, laid out for a wide or a narrow screen.
     ///
     /// # Errors
-    /// [`ReproError::NothingToDraw`] for a figure, row or axis without anything finite to show;
-    /// [`ReproError::Length`] for columns of different lengths; [`ReproError::Range`] for an impossible axis.
-    pub fn draw(&self, layout: Layout) -> Result<Picture, ReproError> {
+    /// [`PlotError::NothingToDraw`] for a figure, row or axis without anything finite to show;
+    /// [`PlotError::Length`] for columns of different lengths; [`PlotError::Range`] for an impossible axis.
+    pub fn draw(&self, layout: Layout) -> Result<Picture, PlotError> {
         if self.rows.is_empty() || self.rows.iter().any(|(_, p)| p.is_empty()) {
-            return Err(ReproError::NothingToDraw { panel: self.title.clone(), what: "the figure".to_owned() });
+            return Err(PlotError::NothingToDraw { panel: self.title.clone(), what: "the figure".to_owned() });
         }
         let width = layout.width();
         let legend = legend_rows(&self.keys(), width);
@@ -86,7 +86,7 @@ impl Figure {
                 panel(canvas, p, outer)?;
             }
             draw_legend(canvas, &legend, width, height - foot + LEGEND_ROW / 2.0);
-            Ok::<_, ReproError>(())
+            Ok::<_, PlotError>(())
         })?;
         Ok(Picture { svg, width, height })
     }
@@ -196,15 +196,17 @@ fn sample(canvas: &Canvas, key: &Key, x: f64, y: f64) {
 mod tests {
     use super::super::axis::Axis;
     use super::super::contour::Grid;
-    use super::super::palette::{Method, Style};
+    use super::super::palette::{BLUE, Style, VERMILLION};
     use super::super::panel::Ramp;
     use super::*;
 
     fn chart(y: &[f64]) -> Figure {
         let x: Vec<f64> = (0..y.len()).map(|i| i as f64).collect();
-        let p = Panel::new("p", Axis::linear("t"), Axis::log("KL"))
-            .line(&x, y, Method::Ekf.style(), Method::Ekf.label())
-            .horizontal(1.0, Method::Laplace.style(), Method::Laplace.label());
+        let p = Panel::new("p", Axis::linear("t"), Axis::log("KL")).line(&x, y, Style::solid(BLUE), "EKF").horizontal(
+            1.0,
+            Style::solid(VERMILLION),
+            "Laplace (batch)",
+        );
         Figure::new("f").row(300.0, vec![p.clone(), p])
     }
 
@@ -239,11 +241,11 @@ mod tests {
     fn values_outside_an_axis_are_counted_and_a_floor_is_named() {
         let axis = Axis::linear("v").range(0.0, 1.0);
         let p =
-            Panel::new("p", Axis::linear("t"), axis).line(&[0.0, 1.0, 2.0], &[0.5, 2.0, 0.2], Method::Ekf.style(), "");
+            Panel::new("p", Axis::linear("t"), axis).line(&[0.0, 1.0, 2.0], &[0.5, 2.0, 0.2], Style::solid(BLUE), "");
         let svg = Figure::new("f").row(200.0, vec![p]).draw(Layout::Wide).unwrap().svg;
         assert!(svg.contains("1 value lies outside the panel"));
         let axis = Axis::log("v").floor(1e-3);
-        let p = Panel::new("p", Axis::linear("t"), axis).line(&[0.0, 1.0], &[0.5, 1e-7], Method::Ekf.style(), "");
+        let p = Panel::new("p", Axis::linear("t"), axis).line(&[0.0, 1.0], &[0.5, 1e-7], Style::solid(BLUE), "");
         let svg = Figure::new("f").row(200.0, vec![p]).draw(Layout::Wide).unwrap().svg;
         assert!(svg.contains("values &lt; 0.00100 drawn on the floor"), "{svg}");
     }
@@ -252,7 +254,7 @@ mod tests {
     fn long_titles_and_labels_are_broken_into_lines_that_fit() {
         let words = "A name of many words that no narrow screen can hold in a line";
         let p = Panel::new(words, Axis::linear(words), Axis::linear("v"));
-        let p = p.line(&[0.0, 1.0], &[0.5, 0.7], Method::Ekf.style(), "");
+        let p = p.line(&[0.0, 1.0], &[0.5, 0.7], Style::solid(BLUE), "");
         let figure = Figure::new(words).row(300.0, vec![p]);
         let svg = figure.draw(Layout::Narrow).unwrap().svg;
         assert!(!svg.contains(words));
@@ -272,12 +274,11 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_a_typed_error() {
-        assert!(matches!(Figure::new("f").draw(Layout::Wide), Err(ReproError::NothingToDraw { .. })));
+        assert!(matches!(Figure::new("f").draw(Layout::Wide), Err(PlotError::NothingToDraw { .. })));
         let empty = Figure::new("f").row(200.0, vec![Panel::new("p", Axis::linear("x"), Axis::linear("y"))]);
-        assert!(matches!(empty.draw(Layout::Wide), Err(ReproError::NothingToDraw { .. })));
-        let p =
-            Panel::new("p", Axis::linear("x"), Axis::linear("y")).line(&[1.0, 2.0], &[1.0], Method::Ekf.style(), "");
+        assert!(matches!(empty.draw(Layout::Wide), Err(PlotError::NothingToDraw { .. })));
+        let p = Panel::new("p", Axis::linear("x"), Axis::linear("y")).line(&[1.0, 2.0], &[1.0], Style::solid(BLUE), "");
         let uneven = Figure::new("f").row(200.0, vec![p]);
-        assert!(matches!(uneven.draw(Layout::Wide), Err(ReproError::Length { .. })));
+        assert!(matches!(uneven.draw(Layout::Wide), Err(PlotError::Length { .. })));
     }
 }

@@ -7,7 +7,7 @@ use super::clip::{clip_line, clip_polygon, inside};
 use super::contour::Grid;
 use super::palette::{BLACK, GREY, Marker, PALE, Style};
 use super::panel::{Layer, Panel, Ramp, Shape};
-use crate::error::{ReproError, same_length};
+use crate::error::{PlotError, same_length};
 
 pub(super) const TICK_SIZE: f64 = 12.5;
 pub(super) const LABEL_SIZE: f64 = 14.0;
@@ -38,7 +38,7 @@ impl Frame {
 }
 
 /// Draws `panel` with its title, axes and labels inside `outer`.
-pub(super) fn panel(canvas: &Canvas, panel: &Panel, outer: &Rect) -> Result<(), ReproError> {
+pub(super) fn panel(canvas: &Canvas, panel: &Panel, outer: &Rect) -> Result<(), PlotError> {
     for layer in &panel.layers {
         let (what, lengths) = layer.lengths();
         for n in &lengths {
@@ -116,7 +116,7 @@ fn wrapped_label(tick: &Tick, categories: &[String], width: f64) -> Vec<String> 
 }
 
 /// The range of the x axis (`horizontal`) or the y axis; a heat map fills its panel.
-fn span(panel: &Panel, horizontal: bool) -> Result<Span, ReproError> {
+fn span(panel: &Panel, horizontal: bool) -> Result<Span, PlotError> {
     let (axis, name) = if horizontal { (&panel.x, "x") } else { (&panel.y, "y") };
     let grid = panel.layers.iter().find_map(|l| match &l.shape {
         Shape::Heat { grid, .. } => Some(if horizontal { &grid.xs } else { &grid.ys }),
@@ -206,7 +206,7 @@ fn notes(canvas: &Canvas, panel: &Panel, f: &Frame) {
     for (span, horizontal) in [(&f.x, true), (&f.y, false)] {
         let low = |v: &f64| span.floor.map_or(span.scale == Scale::Log && *v <= 0.0, |floor| *v < floor);
         if panel.layers.iter().any(|l| l.values(horizontal).iter().any(low)) {
-            let floor = span.floor.map_or("0".to_owned(), crate::report::number);
+            let floor = span.floor.map_or("0".to_owned(), crate::number);
             let sign = if span.floor.is_some() { "<" } else { "≤" };
             notes.push(format!("values {sign} {floor} drawn on the floor"));
         }

@@ -1,6 +1,6 @@
 //! Numbers for people.
 
-use crate::plot::superscript;
+use crate::axis::superscript;
 
 /// A number for people: four significant digits, powers of ten where they read better.
 #[must_use]

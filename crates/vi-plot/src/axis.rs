@@ -1,6 +1,6 @@
 //! Axes: scale, range, ticks and their labels.
 
-use crate::error::ReproError;
+use crate::error::PlotError;
 
 /// How values become lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +78,12 @@ impl Span {
         name: &'static str,
         panel: &str,
         values: impl Iterator<Item = f64>,
-    ) -> Result<Self, ReproError> {
+    ) -> Result<Self, PlotError> {
         let (scale, floor) = (axis.scale, axis.floor);
         if let Some((lo, hi)) = axis.range {
             let ok = lo < hi && lo.is_finite() && hi.is_finite();
             if !ok || (scale == Scale::Log && lo <= 0.0) {
-                return Err(ReproError::Range { panel: panel.to_owned(), axis: name, lo, hi });
+                return Err(PlotError::Range { panel: panel.to_owned(), axis: name, lo, hi });
             }
             return Ok(Self { scale, lo, hi, floor });
         }
@@ -95,7 +95,7 @@ impl Span {
             }
         }
         if lo > hi {
-            return Err(ReproError::NothingToDraw { panel: panel.to_owned(), what: format!("the {name} axis") });
+            return Err(PlotError::NothingToDraw { panel: panel.to_owned(), what: format!("the {name} axis") });
         }
         Ok(match scale {
             Scale::Linear => {
@@ -235,7 +235,8 @@ fn scaled_power_label(m: i32, e: i32) -> String {
 }
 
 /// An exponent in raised characters.
-pub(crate) fn superscript(digits: &str) -> String {
+#[must_use]
+pub fn superscript(digits: &str) -> String {
     digits
         .chars()
         .filter_map(|c| match c {
@@ -294,14 +295,14 @@ mod tests {
     fn impossible_ranges_and_empty_data_are_typed_errors() {
         let fit = |a: &Axis, v: &[f64]| Span::fit(a, "x", "p", v.iter().copied());
         let linear = Axis::linear("v");
-        assert!(matches!(fit(&linear, &[f64::NAN, f64::INFINITY]), Err(ReproError::NothingToDraw { .. })));
-        assert!(matches!(fit(&Axis::log("v"), &[-1.0, 0.0]), Err(ReproError::NothingToDraw { .. })));
+        assert!(matches!(fit(&linear, &[f64::NAN, f64::INFINITY]), Err(PlotError::NothingToDraw { .. })));
+        assert!(matches!(fit(&Axis::log("v"), &[-1.0, 0.0]), Err(PlotError::NothingToDraw { .. })));
         for (lo, hi) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
             let axis = Axis::linear("v").range(lo, hi);
-            assert!(matches!(fit(&axis, &[1.0]), Err(ReproError::Range { .. })));
+            assert!(matches!(fit(&axis, &[1.0]), Err(PlotError::Range { .. })));
         }
         let axis = Axis::log("v").range(0.0, 1.0);
-        assert!(matches!(fit(&axis, &[1.0]), Err(ReproError::Range { .. })));
+        assert!(matches!(fit(&axis, &[1.0]), Err(PlotError::Range { .. })));
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! What a model has learned and how well it predicted, as pictures.
+
+use std::fs;
+use std::path::Path;
+
+use vi_plot::palette::{BLACK, BLUE, Dash, GREY, Marker, ORANGE, Style};
+use vi_plot::{Axis, Figure, Layout, Panel, PlotError};
+
+use crate::document::{Document, whole_file};
+use crate::error::CliError;
+use crate::report::{Line, shortened, surest};
+use crate::target::TargetKind;
+
+/// Coefficients in a picture.
+const SHOWN: usize = 20;
+
+/// A picture with its name and what is to be seen on it.
+pub(crate) struct Drawn {
+    pub(crate) name: &'static str,
+    pub(crate) caption: &'static str,
+    pub(crate) figure: Figure,
+}
+
+/// All pictures that a model has enough for.
+///
+/// # Errors
+/// Coefficients that are no numbers.
+pub(crate) fn pictures(document: &Document) -> Result<Vec<Drawn>, CliError> {
+    Ok([coefficients(&surest(document, SHOWN)?), reliability(document), loss(document)].into_iter().flatten().collect())
+}
+
+/// Writes the pictures into a folder.
+///
+/// # Errors
+/// A disk that does not take them.
+pub(crate) fn write(document: &Document, folder: &Path) -> Result<(), CliError> {
+    fs::create_dir_all(folder).map_err(|error| CliError::file(folder, error))?;
+    for drawn in pictures(document)? {
+        let path = folder.join(drawn.name).with_extension("svg");
+        let svg = svg(&drawn, Layout::Wide)?;
+        whole_file(&path, |out| out.write_all(svg.as_bytes()).map_err(|error| CliError::file(&path, error)))?;
+    }
+    Ok(())
+}
+
+/// The text of a picture for a screen.
+pub(crate) fn svg(drawn: &Drawn, layout: Layout) -> Result<String, CliError> {
+    let failed = |error: PlotError| CliError::Picture { name: drawn.name, what: error.to_string() };
+    Ok(drawn.figure.draw(layout).map_err(failed)?.svg)
+}
+
+fn coefficients(lines: &[Line]) -> Option<Drawn> {
+    if lines.is_empty() {
+        return None;
+    }
+    // The surest stands on top.
+    let names = lines.iter().rev().map(|line| shortened(&line.label(), 28)).collect();
+    let places: Vec<f64> = (0..lines.len()).map(|k| k as f64).collect();
+    let take = |of: fn(&Line) -> f64| lines.iter().rev().map(of).collect::<Vec<f64>>();
+    let (lower, upper, mean) = (take(|line| line.lower), take(|line| line.upper), take(|line| line.mean));
+    let grey = Style::solid(GREY).dash(Dash::Dashed);
+    let panel = Panel::new("", Axis::linear("coefficient"), Axis::categories("", names))
+        .vertical(0.0, grey, "")
+        .spread_sideways(&places, &lower, &upper, Style::solid(BLUE), "90 % interval")
+        .points(&mean, &places, Style::solid(BLUE).marker(Marker::Disc), 4.0, "mean");
+    Some(Drawn {
+        name: "coefficients",
+        caption: "What is believed of the coefficients, the surest on top. An interval that holds 0 leaves the sign open.",
+        figure: Figure::new("Coefficients").row(80.0 + 22.0 * lines.len() as f64, vec![panel]),
+    })
+}
+
+/// Of two classes the probabilities and what came; of numbers the intervals and what they held.
+fn reliability(document: &Document) -> Option<Drawn> {
+    let summary = document.scores.summary();
+    let percent = |share: &f64| 100.0 * share;
+    let (promised, held): (Vec<f64>, Vec<f64>) = match document.target.kind {
+        TargetKind::Classes(_) => summary.calibration.iter().map(|(p, seen, _)| (percent(p), percent(seen))).unzip(),
+        _ => summary.coverage.iter().map(|(promised, held)| (percent(promised), percent(held))).unzip(),
+    };
+    if promised.is_empty() {
+        return None;
+    }
+    let (across, up, caption) = match document.target.kind {
+        TargetKind::Classes(_) => (
+            "predicted probability, %",
+            "seen, %",
+            "How often what was predicted came, each row predicted before it was learned. On the line, probabilities are frequencies.",
+        ),
+        _ => (
+            "intervals promise, %",
+            "and hold, %",
+            "How many targets the intervals held, each row predicted before it was learned. On the line, they hold what they promise.",
+        ),
+    };
+    let panel = Panel::new("", Axis::linear(across).range(0.0, 100.0), Axis::linear(up).range(0.0, 100.0))
+        .line(&[0.0, 100.0], &[0.0, 100.0], Style::solid(GREY).dash(Dash::Dashed), "as promised")
+        .line_marked(&promised, &held, Style::solid(BLUE).marker(Marker::Disc), 1, "this model");
+    Some(Drawn { name: "reliability", caption, figure: Figure::new("Reliability").row(380.0, vec![panel]) })
+}
+
+/// Log loss along the stream, in blocks of rows.
+fn loss(document: &Document) -> Option<Drawn> {
+    let blocks = document.scores.along();
+    if blocks.len() < 2 {
+        return None;
+    }
+    let rows: Vec<f64> = blocks.iter().map(|block| block.0).collect();
+    let loss: Vec<f64> = blocks.iter().map(|block| block.1).collect();
+    let mut panel = Panel::new("", Axis::linear("rows learned before"), Axis::linear("log loss, nats a row"));
+    if matches!(document.target.kind, TargetKind::Classes(_)) {
+        let plain: Vec<f64> = blocks.iter().map(|block| block.2).collect();
+        panel = panel.line_marked(&rows, &plain, Style::solid(ORANGE).dash(Dash::Dashed), 0, "without inputs");
+    }
+    let mean = document.scores.summary().log_loss;
+    panel = panel.line_marked(&rows, &loss, Style::solid(BLUE), 0, "this model").horizontal(
+        mean,
+        Style::solid(BLACK).dash(Dash::Dotted),
+        "its mean",
+    );
+    Some(Drawn {
+        name: "loss",
+        caption: "How well rows were predicted before they were learned, in blocks along the file: lower is better.",
+        figure: Figure::new("Loss along the file").row(320.0, vec![panel]),
+    })
+}

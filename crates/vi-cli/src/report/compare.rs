@@ -1,0 +1,69 @@
+//! Models of the same rows side by side.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::print;
+use super::text::{add, grouped, number, shortened};
+use crate::document::Document;
+use crate::error::CliError;
+
+/// A model among others of the same rows.
+#[derive(Serialize)]
+struct Ranked {
+    model: String,
+    /// The log probability of all targets given the inputs, in nats.
+    evidence: f64,
+    /// That of the first less its own.
+    behind: f64,
+    /// How probable it is if all were equally so before.
+    probability: f64,
+    log_loss: f64,
+    inputs: usize,
+}
+
+pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(), CliError> {
+    let mut ranked: Vec<Ranked> = models
+        .iter()
+        .map(|(path, document)| Ranked {
+            model: path.display().to_string(),
+            evidence: document.model.info().evidence,
+            behind: 0.0,
+            probability: 0.0,
+            log_loss: document.scores.summary().log_loss,
+            inputs: document.schema.width(),
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.evidence.total_cmp(&a.evidence));
+    let best = ranked.first().map_or(0.0, |model| model.evidence);
+    let sum: f64 = ranked.iter().map(|model| (model.evidence - best).exp()).sum();
+    for model in &mut ranked {
+        model.behind = best - model.evidence;
+        model.probability = (-model.behind).exp() / sum;
+    }
+    if json {
+        return print(&format!("{:#}\n", json!({ "models": ranked })));
+    }
+    let rows = models.first().map_or(0, |(_, document)| document.scores.rows);
+    let mut text = format!("{} models of the same {} rows, the most probable first\n", ranked.len(), grouped(rows));
+    add(
+        &mut text,
+        &format!("  {:<32} {:>8} {:>12} {:>11} {:>11}\n", "model", "inputs", "nats behind", "probability", "log loss"),
+    );
+    for model in &ranked {
+        let (name, inputs) = (shortened(&model.model, 32), model.inputs);
+        let behind = if model.behind == 0.0 { "0".to_owned() } else { number(model.behind) };
+        add(
+            &mut text,
+            &format!(
+                "  {name:<32} {inputs:>8} {behind:>12} {:>11} {:>11}\n",
+                number(model.probability),
+                number(model.log_loss)
+            ),
+        );
+    }
+    add(&mut text, "probability   if all were equally probable before; nats are of the log evidence\n");
+    print(&text)
+}
