@@ -16,7 +16,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Learn a model from a file; every row is predicted before it is learned, so the scores are honest.
-    Fit(Fit),
+    Fit(Box<Fit>),
     /// Learn more rows into a stored model.
     Update(Update),
     /// Predict every row of a file, with an interval.

@@ -31,7 +31,8 @@ pub(crate) fn write(document: &Document, path: &Path) -> Result<(), CliError> {
 
 fn page(document: &Document) -> Result<String, CliError> {
     let title = escaped(&format!("Model of {}", document.target.column));
-    let mut body = format!("<h1>{title}</h1>\n<pre>{}</pre>\n", escaped(&report::summary(document)?));
+    let (scores, beliefs) = report::summary(document)?;
+    let mut body = format!("<h1>{title}</h1>\n<pre>{}</pre>\n", escaped(&scores));
     for drawn in pictures(document)? {
         let heading = drawn.name[..1].to_uppercase() + &drawn.name[1..];
         // Writing to a text cannot fail.
@@ -47,7 +48,8 @@ fn page(document: &Document) -> Result<String, CliError> {
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}<footer>rvi {version}</footer>\n</body>\n</html>\n"
+         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}<h2>All in numbers</h2>\n<pre>{}</pre>\n<footer>rvi {version}</footer>\n</body>\n</html>\n",
+        escaped(&beliefs)
     ))
 }
 

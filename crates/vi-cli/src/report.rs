@@ -66,14 +66,13 @@ fn shown(document: &Document, show: &Show) -> Result<(), CliError> {
     show.html.as_ref().map_or(Ok(()), |path| page::write(document, path))
 }
 
-/// All that a page says in words.
-pub(crate) fn summary(document: &Document) -> Result<String, CliError> {
+/// All that a page says in words: what was learned and how well, and what is believed.
+pub(crate) fn summary(document: &Document) -> Result<(String, String), CliError> {
     let mut text = format!("learned       {} rows\n", grouped(document.scores.rows));
     text += &head(document);
     text += "scores        each row predicted before it was learned\n";
     text += &scores(&document.scores.summary());
-    text += &body(document, 4 * FEW)?;
-    Ok(text)
+    Ok((text, body(document, 4 * FEW)?))
 }
 
 /// The surest coefficients, at most so many.
@@ -253,6 +252,8 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
         }
     }
     let info = document.model.info();
+    let rows = document.scores.rows.max(1) as f64;
+    add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
     add(&mut text, &format!("health        {:.1} digits left; {}\n", info.health.digits, info.advice));
     if info.warming_up {
         text += "              the first rows are still being gathered\n";

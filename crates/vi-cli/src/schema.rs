@@ -86,10 +86,14 @@ impl Schema {
                 joined =
                     joined.iter().flat_map(|name| own.iter().map(move |own| format!("{name}{mark}{own}"))).collect();
             }
-            joined.into_iter().for_each(|name| add(name, &mut names));
+            for name in joined {
+                add(name, &mut names);
+            }
         }
         let features = self.map.as_ref().map_or_else(Vec::new, |map| map.names(&names));
-        features.into_iter().for_each(|name| add(name, &mut names));
+        for name in features {
+            add(name, &mut names);
+        }
         names
     }
 

@@ -136,7 +136,9 @@ impl Scores {
         while self.along.len() > BLOCKS {
             let pairs = self.along.chunks(2).map(|pair| {
                 let mut sum = Block::default();
-                pair.iter().for_each(|block| sum.add(block));
+                for block in pair {
+                    sum.add(block);
+                }
                 sum
             });
             self.along = pairs.collect();

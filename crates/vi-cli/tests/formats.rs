@@ -174,7 +174,9 @@ fn damaged_files_are_told_in_one_line() {
 fn files_of_columns_are_read_and_written() {
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray};
+    use arrow_array::{
+        ArrayRef, Date32Array, Float64Array, Int32Array, RecordBatch, StringArray, TimestampMillisecondArray,
+    };
     use arrow_ipc::writer::{FileWriter, StreamWriter};
 
     let folder = folder("columns");
@@ -183,18 +185,23 @@ fn files_of_columns_are_read_and_written() {
     let day: Vec<i32> = (0..n).map(|t| 15_706 + t % 200).collect();
     let word: Vec<&str> = (0..n).map(|t| ["Ulm", "Bonn"][usize::from(t % 3 == 0)]).collect();
     let y: Vec<i32> = (0..n).map(|t| 3 * (t * 37 % 101) + t % 5).collect();
-    let csv: String = ["x,day,word,y\n".to_owned()]
+    // Milliseconds from 1970 of half past the hour, in March 2013; a column of a zone holds the time of UTC.
+    let at: Vec<i64> =
+        (0..n).map(i64::from).map(|t| (15_765 + t % 28) * 86_400_000 + (t % 24) * 3_600_000 + 1_800_000).collect();
+    let csv: String = ["x,day,word,at,y\n".to_owned()]
         .into_iter()
-        .chain((0..n as usize).map(|t| {
+        .chain((0..x.len()).map(|t| {
             let day = Date32Array::from(vec![day[t]]).value_as_date(0).unwrap();
-            format!("{},{day},{},{}\n", x[t].map_or_else(String::new, |x| x.to_string()), word[t], y[t])
+            let x = x[t].map_or_else(String::new, |x| x.to_string());
+            format!("{x},{day},{},2013-03-{:02}T{:02}:30:00Z,{}\n", word[t], 1 + t % 28, t % 24, y[t])
         }))
         .collect();
     fs::write(folder.join("t.csv"), csv).unwrap();
-    let columns: [(&str, ArrayRef); 4] = [
+    let columns: [(&str, ArrayRef); 5] = [
         ("x", Arc::new(Float64Array::from(x))),
         ("day", Arc::new(Date32Array::from(day))),
         ("word", Arc::new(StringArray::from(word))),
+        ("at", Arc::new(TimestampMillisecondArray::from(at).with_timezone("Europe/Berlin"))),
         ("y", Arc::new(Int32Array::from(y))),
     ];
     let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap();

@@ -1,6 +1,6 @@
 //! The card, the pictures and the page of a model.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::format_push_string, clippy::format_collect, reason = "a test")]
 
 mod common;
 

@@ -145,9 +145,8 @@ impl Reader {
     /// What stands between the brackets after `name`.
     fn function(&mut self, name: &str, at: usize) -> Result<Node, String> {
         let inner = self.at();
-        let column = match self.tokens.next().map(|token| token.what) {
-            Some(What::Name(column)) => column,
-            _ => return Err(format!("a column is expected at {inner}")),
+        let Some(What::Name(column)) = self.tokens.next().map(|token| token.what) else {
+            return Err(format!("a column is expected at {inner}"));
         };
         let function = if name == "I" {
             if self.sign("^").is_none() {

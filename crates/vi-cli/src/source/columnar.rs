@@ -2,10 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::record::{Fault, Record, Records};
@@ -105,8 +111,25 @@ fn texts(name: &str, column: &dyn Array) -> Result<StringArray, Fault> {
         let what = format!("column `{name}` holds {} values, which are not read", column.data_type());
         Fault::File(io::Error::new(ErrorKind::Unsupported, what))
     };
+    let universal = universal_time(column);
+    let column = universal.as_deref().unwrap_or(column);
     let cast = arrow_cast::cast(column, &DataType::Utf8).map_err(|_| cannot())?;
     cast.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(cannot)
+}
+
+/// Times of a zone by the clock of UTC, whatever the zone is called.
+fn universal_time(column: &dyn Array) -> Option<ArrayRef> {
+    fn without_zone<T: ArrowTimestampType>(column: &dyn Array) -> Option<ArrayRef> {
+        let times = column.as_primitive_opt::<T>()?.clone().with_timezone_opt(None::<&str>);
+        Some(Arc::new(times))
+    }
+    let DataType::Timestamp(unit, Some(_)) = column.data_type() else { return None };
+    match unit {
+        TimeUnit::Second => without_zone::<TimestampSecondType>(column),
+        TimeUnit::Millisecond => without_zone::<TimestampMillisecondType>(column),
+        TimeUnit::Microsecond => without_zone::<TimestampMicrosecondType>(column),
+        TimeUnit::Nanosecond => without_zone::<TimestampNanosecondType>(column),
+    }
 }
 
 fn fault(format: &str, error: ArrowError) -> Fault {
@@ -120,6 +143,11 @@ fn fault(format: &str, error: ArrowError) -> Fault {
 fn damaged(format: &str, error: &dyn std::fmt::Display) -> Fault {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
+    if let Some((_, compression)) = line.split_once("Disabled feature at compile time: ") {
+        let compression = compression.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let what = format!("compressed by {compression}, which is not read; write it by zstd, snappy, lz4 or gzip");
+        return Fault::File(io::Error::new(ErrorKind::Unsupported, what));
+    }
     Fault::File(io::Error::new(
         ErrorKind::InvalidData,
         format!("no whole {format} file ({line}); copy or write it again"),
