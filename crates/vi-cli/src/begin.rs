@@ -47,7 +47,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     };
     let mut schema = infer(source.columns(), &records, &settings)?;
     let target = Target::infer(&name, target, &records, args.family, &args.classes)?;
-    let rare = source.entries().is_some_and(|entries| entries.named);
+    let rare = source.entries().is_some_and(|entries| entries.named || are_of_unit_size(&records));
     let mut plan = Plan {
         memory: memory(&args.forget)?,
         belief: args.belief.map(belief),
@@ -70,6 +70,13 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     let model = Model::new(&target.kind, schema.names(), &plan)?;
     let noise = plan.noise();
     Ok((Document::new(target, schema, model, noise), rows.into_iter().zip(records).collect()))
+}
+
+/// Whether entries of a sparse file need no scale: each input is seen too seldom for the first rows to tell one.
+fn are_of_unit_size(records: &[Record]) -> bool {
+    let values = || records.iter().flat_map(|record| &record.entries).map(|(_, value)| value.abs());
+    let size = (values().map(|value| value * value).sum::<f64>() / values().count().max(1) as f64).sqrt();
+    (0.1..10.0).contains(&size) && values().all(|value| value < 100.0)
 }
 
 fn belief(asked: Belief) -> BeliefKind {

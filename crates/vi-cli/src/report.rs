@@ -12,7 +12,7 @@ use vi_models::Interval;
 use vi_models::online::Standardise;
 
 pub(crate) use self::compare::compared;
-use self::text::{add, bar, number, wrapped};
+use self::text::{add, bar, many, number, wrapped};
 pub(crate) use self::text::{grouped, rounded, shortened};
 use crate::args::Show;
 use crate::document::Document;
@@ -102,7 +102,7 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
         grouped(rounded(rate)),
     );
     if pass.skipped > 0 {
-        add(&mut text, &format!("left out      {} rows that could not be read\n", grouped(pass.skipped)));
+        add(&mut text, &format!("left out      {} that could not be read\n", many(pass.skipped, "row")));
     }
     text += &head(document);
     text += "scores        each row predicted before it was learned\n";
@@ -127,9 +127,9 @@ pub(crate) fn evaluated(
         let card = json!({ "file": path.display().to_string(), "left_out": skipped, "scores": summary });
         return print(&format!("{card:#}\n"));
     }
-    let mut text = format!("{}: {} rows\n", path.display(), grouped(summary.rows));
+    let mut text = format!("{}: {}\n", path.display(), many(summary.rows, "row"));
     if skipped > 0 {
-        add(&mut text, &format!("left out      {} rows that could not be read\n", grouped(skipped)));
+        add(&mut text, &format!("left out      {} that could not be read\n", many(skipped, "row")));
     }
     add(&mut text, &format!("target        {}\n", document.target.describe()));
     text += &scores(&summary);
@@ -166,7 +166,14 @@ pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Sho
 fn head(document: &Document) -> String {
     let schema = &document.schema;
     let mut text = format!("target        {}\n", document.target.describe());
-    add(&mut text, &format!("inputs        {} from {} columns\n", schema.width(), schema.columns.len()));
+    add(
+        &mut text,
+        &format!(
+            "inputs        {} from {}\n",
+            grouped(schema.width() as u64),
+            many(schema.columns.len() as u64, "column")
+        ),
+    );
     let kinds: Vec<String> =
         schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind))).collect();
     text += &wrapped("columns       ", &kinds);
@@ -178,10 +185,13 @@ fn head(document: &Document) -> String {
         text += &wrapped("not used      ", &ignored);
     }
     if document.unlabelled > 0 {
-        add(&mut text, &format!("no target     {} rows\n", grouped(document.unlabelled)));
+        add(&mut text, &format!("no target     {}\n", many(document.unlabelled, "row")));
     }
     if document.imputed > 0 {
-        add(&mut text, &format!("missing       {} numbers, taken at their mean\n", grouped(document.imputed)));
+        add(
+            &mut text,
+            &format!("missing       {}, taken at the mean of the column\n", many(document.imputed, "number")),
+        );
     }
     if document.unknown > 0 {
         let what = "entries of inputs that are not in the model (`--inputs`)";

@@ -160,7 +160,7 @@ fn damaged_files_are_told_in_one_line() {
     write("bad.svm", b"1 1:2\n-1 x:3\n");
     let said = refused(&folder, "fit bad.svm");
     assert!(said.contains("bad.svm, row 2, column `features`: `x:3` is not `index:value`"), "{said}");
-    assert!(told(&folder, "fit bad.svm --skip-bad --classes -1,1").contains("left out      1 rows"));
+    assert!(told(&folder, "fit bad.svm --skip-bad --classes -1,1").contains("left out      1 row "));
     write("list.json", b"[{\"a\": 1}]\n");
     assert!(refused(&folder, "fit list.json -t a").contains("jq -c '.[]'"));
     write("nolabel.csv", b"a,y\n1,\n2,\n");

@@ -167,7 +167,7 @@ fn what_cannot_be_is_said_in_one_line() {
     assert_eq!(rvi(&folder, "fit").status.code(), Some(2));
 
     let text = told(&folder, "fit ragged.csv -t y --skip-bad -o model.rvi");
-    assert!(text.contains("3 rows learned") && text.contains("left out      1 rows"), "{text}");
+    assert!(text.contains("3 rows learned") && text.contains("left out      1 row "), "{text}");
     write("missing.csv", "b,y\nu,0\n");
     assert!(refused(&folder, "predict model.rvi missing.csv").contains("there is no column `a`"));
     write("other.csv", "a,b,y\n5,never seen,\n");

@@ -38,6 +38,11 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
+/// So many of something.
+pub(super) fn many(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 pub(super) fn bar(share: f64) -> String {
     "#".repeat(usize::try_from(rounded((20.0 * share).round())).unwrap_or(0))
 }
@@ -77,6 +82,7 @@ mod tests {
         assert_eq!(number(1.5e7), "1.50e7");
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(grouped(12), "12");
+        assert_eq!((many(1, "row"), many(2000, "row")), ("1 row".to_owned(), "2,000 rows".to_owned()));
         assert_eq!(shortened("abcdef", 4), "abc…");
     }
 
