@@ -1,5 +1,6 @@
 //! A stored model: its document, the schema that feeds it, and how far it has read.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ pub(crate) struct Document {
     /// Entries of sparse files whose inputs the model does not have, over all files.
     #[serde(default)]
     pub(crate) unknown: u64,
+    /// Rows in which a column was not what it had been in all first rows, over all files.
+    pub(crate) changed: BTreeMap<String, u64>,
     pub(crate) scores: Scores,
     /// Shape and rate of what was believed of the precision of a number's noise at first.
     pub(crate) noise: (f64, f64),
@@ -62,7 +65,19 @@ impl Document {
     pub(crate) fn new(target: Target, schema: Schema, model: Model, noise: (f64, f64)) -> Self {
         let scores = Scores::default();
         let passes = Vec::new();
-        Self { rvi: FORMAT, target, schema, passes, unlabelled: 0, imputed: 0, unknown: 0, scores, noise, model }
+        Self {
+            rvi: FORMAT,
+            target,
+            schema,
+            passes,
+            unlabelled: 0,
+            imputed: 0,
+            unknown: 0,
+            changed: BTreeMap::new(),
+            scores,
+            noise,
+            model,
+        }
     }
 
     /// Whether rows with the fingerprint of `pass` have been learned.
@@ -81,6 +96,9 @@ impl Document {
         self.unlabelled += other.unlabelled;
         self.imputed += other.imputed;
         self.unknown += other.unknown;
+        for (column, rows) in &other.changed {
+            *self.changed.entry(column.clone()).or_default() += rows;
+        }
         self.scores.merge(&other.scores);
     }
 

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::model::{Model, Prediction, Scales};
 use crate::progress::Progress;
-use crate::schema::{Encoded, Schema};
+use crate::schema::{Encoded, Schema, is_missing};
 use crate::source::{Record, Source};
 use crate::target::{Target, TargetKind};
 
@@ -114,6 +114,8 @@ pub(crate) fn learn(
     let schema = document.schema.clone();
     let mut reader = Reader::new(&schema, &document.model, source)?;
     let label = source.position(&document.target.column)?;
+    let constant: Vec<(usize, &(String, String))> =
+        schema.constant.iter().filter_map(|known| Some((source.position(&known.0).ok()?, known))).collect();
     let before = (document.imputed, document.unknown);
     let mut first = first.into_iter();
     let mut progress = Progress::new();
@@ -128,6 +130,12 @@ pub(crate) fn learn(
         } else {
             return Ok(());
         };
+        for (place, (column, text)) in &constant {
+            let now = record.field(*place);
+            if now != text && !is_missing(now) {
+                *document.changed.entry(column.clone()).or_default() += 1;
+            }
+        }
         let fingerprint = record.fingerprint(document.passes.last().map_or(0, |pass| pass.fingerprint));
         if let Err(error) = learn_one(document, source, &mut reader, &record, label) {
             source.forgive(error.at_row(row))?;

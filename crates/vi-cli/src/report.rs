@@ -184,6 +184,12 @@ fn head(document: &Document) -> String {
         let ignored: Vec<String> = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})")).collect();
         text += &wrapped("not used      ", &ignored);
     }
+    if !document.changed.is_empty() {
+        let word = |(name, rows): (&String, &u64)| format!("{name} (in {})", many(*rows, "row"));
+        let mut words: Vec<String> = document.changed.iter().map(word).collect();
+        words.push("which a larger `--sniff` would use".to_owned());
+        text += &wrapped("changed       ", &words);
+    }
     if document.unlabelled > 0 {
         add(&mut text, &format!("no target     {}\n", many(document.unlabelled, "row")));
     }
@@ -333,6 +339,7 @@ fn card(document: &Document) -> Result<Value, CliError> {
         "rows_without_target": document.unlabelled,
         "numbers_imputed": document.imputed,
         "entries_unknown": document.unknown,
+        "rows_of_changed_columns": document.changed,
         "scores": document.scores.summary(),
         "evidence": info.evidence,
         "prior": {

@@ -29,6 +29,8 @@ pub(crate) struct Schema {
     pub(crate) columns: Vec<Column>,
     /// Columns that are not used, and why.
     pub(crate) ignored: Vec<(String, String)>,
+    /// Columns among these that had one text in the first rows, and that text: later rows may have another.
+    pub(crate) constant: Vec<(String, String)>,
     /// The products of columns that are inputs; none means each column by itself.
     terms: Vec<Vec<Part>>,
     /// Whether the model has an intercept.

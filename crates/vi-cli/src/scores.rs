@@ -205,3 +205,22 @@ impl Scores {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_along_the_rows_keep_their_sums() {
+        let mut scores = Scores::default();
+        for t in 0..1000 {
+            scores.add_along(Block { rows: 1, log_loss: f64::from(t), plain: 1.0 });
+        }
+        assert!(scores.along.len() <= BLOCKS && scores.block == 8);
+        assert!(scores.along.iter().rev().skip(1).all(|block| block.rows == 8));
+        assert_eq!(scores.along.iter().map(|block| block.rows).sum::<u64>(), 1000);
+        let along = scores.along();
+        // The loss of row t is t, so that of a block its middle, as the rows before it count.
+        assert!(along.iter().all(|(rows, loss, plain)| (rows - loss - 0.5).abs() < 1e-9 && *plain == 1.0));
+    }
+}

@@ -139,6 +139,17 @@ fn more_rows_and_json_lines_go_into_a_stored_model() {
 }
 
 #[test]
+fn a_column_that_changes_after_the_first_rows_is_told() {
+    let folder = folder("changed");
+    let rows: String = (0..300).map(|t| format!("{},{},{}\n", t % 7, 2 * (t % 7) + t % 2, 1 + t / 100)).collect();
+    fs::write(folder.join("t.csv"), format!("x,y,month\n{rows}")).unwrap();
+    let text = told(&folder, "fit t.csv -t y --family number --sniff 90 -o m.rvi");
+    assert!(text.contains("changed       month (in 200 rows), which a larger `--sniff` would use"), "{text}");
+    assert_eq!(json(&told(&folder, "inspect m.rvi --json"))["rows_of_changed_columns"]["month"], 200);
+    assert!(!told(&folder, "fit t.csv -t y --family number --sniff 150").contains("changed"));
+}
+
+#[test]
 fn what_cannot_be_is_said_in_one_line() {
     let folder = folder("bad");
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();

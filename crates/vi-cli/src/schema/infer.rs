@@ -41,7 +41,14 @@ pub(crate) fn is_missing(text: &str) -> bool {
 /// # Errors
 /// No column from which anything could be learned.
 pub(crate) fn infer(columns: &[String], records: &[Record], settings: &InferSettings<'_>) -> Result<Schema, CliError> {
-    let mut schema = Schema { columns: Vec::new(), ignored: Vec::new(), terms: Vec::new(), intercept: true, map: None };
+    let mut schema = Schema {
+        columns: Vec::new(),
+        ignored: Vec::new(),
+        constant: Vec::new(),
+        terms: Vec::new(),
+        intercept: true,
+        map: None,
+    };
     for (j, name) in columns.iter().enumerate().filter(|(j, _)| *j != settings.target) {
         let found = if settings.ignore.contains(&j) {
             Err("as asked".to_owned())
@@ -52,7 +59,12 @@ pub(crate) fn infer(columns: &[String], records: &[Record], settings: &InferSett
         };
         match found {
             Ok(kind) => schema.columns.push(Column { name: name.clone(), function: None, kind }),
-            Err(why) => schema.ignored.push((name.clone(), why)),
+            Err(why) => {
+                if let ([only], false) = (distinct(&fields(records, j)).as_slice(), settings.ignore.contains(&j)) {
+                    schema.constant.push((name.clone(), only.clone()));
+                }
+                schema.ignored.push((name.clone(), why));
+            }
         }
     }
     if let Some(formula) = settings.formula {
@@ -90,8 +102,14 @@ fn by_formula(
             factors.push(factor);
         }
     }
-    let mut schema =
-        Schema { columns: Vec::new(), ignored: all.ignored.clone(), terms: Vec::new(), intercept, map: None };
+    let mut schema = Schema {
+        columns: Vec::new(),
+        ignored: all.ignored.clone(),
+        constant: Vec::new(),
+        terms: Vec::new(),
+        intercept,
+        map: None,
+    };
     for factor in &factors {
         let name = &factor.column;
         let place = columns
