@@ -5,9 +5,14 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+const EXIT_CODES: &str = "\
+Exit codes: 0, done, or the reader of the output has gone away; 1, the data or the model do not \
+allow it, and one line says where and what to do; 2, the command line cannot be read; 130, stopped by Ctrl-C, \
+and what was learned is stored.";
+
 /// Models with honest uncertainty from files, in one pass, with nothing to tune.
 #[derive(Debug, Parser)]
-#[command(name = "rvi", version, about, max_term_width = 100)]
+#[command(name = "rvi", version, about, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -177,6 +177,10 @@ fn head(document: &Document) -> String {
     let kinds: Vec<String> =
         schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind))).collect();
     text += &wrapped("columns       ", &kinds);
+    let products = schema.products();
+    if !products.is_empty() {
+        text += &wrapped("products      ", &products);
+    }
     if let Some(map) = &schema.map {
         add(&mut text, &format!("features      {}\n", map.describe()));
     }

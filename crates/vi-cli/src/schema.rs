@@ -99,6 +99,13 @@ impl Schema {
         names
     }
 
+    /// The products of several columns, for people.
+    pub(crate) fn products(&self) -> Vec<String> {
+        let label =
+            |term: &Vec<Part>| term.iter().map(|part| self.columns[part.column].label()).collect::<Vec<_>>().join(":");
+        self.terms.iter().filter(|term| term.len() > 1).map(label).collect()
+    }
+
     /// The places of inputs that are a number by itself.
     pub(crate) fn numbers(&self) -> Vec<usize> {
         let (mut first, mut found) = (0, Vec::new());

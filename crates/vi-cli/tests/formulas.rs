@@ -81,6 +81,7 @@ fn a_product_finds_what_its_factors_cannot() {
     }
     fs::write(folder.join("t.csv"), text).unwrap();
     let card = card(&folder, &["t.csv", "--formula", "y ~ a:log(b)"]);
+    assert!(run(&folder, &["inspect", "m.rvi"]).unwrap().contains("products      a:log(b)\n"));
     let line = &card["coefficients"][1];
     assert_eq!(line["name"], "a:log(b)");
     let (mean, sd) = (line["mean"].as_f64().unwrap(), line["sd"].as_f64().unwrap());

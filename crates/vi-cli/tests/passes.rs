@@ -162,6 +162,7 @@ fn shells_and_manuals_are_told_of_every_command() {
     let bash = told(&folder, "completions bash");
     assert!(bash.contains("resume") && bash.contains("--skip-bad"));
     assert!(told(&folder, "completions fish").contains("rvi") && told(&folder, "man").contains(".TH rvi"));
+    assert!(told(&folder, "--help").contains("Exit codes: 0, done"));
     told(&folder, "man pages");
     assert!(fs::read_to_string(folder.join("pages/rvi-fit.1")).unwrap().contains("target"));
 }
