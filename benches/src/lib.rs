@@ -14,6 +14,7 @@
 //! | [`plain`] | the textbook belief, the baseline of the dense filters |
 //! | [`suites`] | the suites |
 
+#![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 #![allow(clippy::print_stderr, reason = "an application: progress goes to the terminal")]
 
 pub mod child;

@@ -81,7 +81,7 @@ impl FitSettings {
         Ok(self)
     }
 
-    /// Times boosting may go on, with twice as many components and four times as many points, while the diagnosis is not good.
+    /// Times boosting may go on, with twice as many components and twice as many points, while the diagnosis is not good.
     #[must_use]
     pub fn rounds(mut self, count: usize) -> Self {
         self.rounds = count;

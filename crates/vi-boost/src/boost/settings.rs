@@ -79,9 +79,9 @@ impl BoostSettings {
         self.points.unwrap_or_else(|| (EACH_NUMBER * d * (d + 3) / 2).next_power_of_two().clamp(LEAST, MOST_POINTS))
     }
 
-    /// Twice as many components and four times as many points.
+    /// Twice as many components, and twice as many points for each.
     pub(crate) fn doubled(&self, d: usize) -> Result<Self, BoostError> {
-        let points = (4 * self.points_in(d)).min(MOST_POINTS);
+        let points = (2 * self.points_in(d)).min(MOST_POINTS);
         self.clone().components(2 * self.components)?.points(points)?.most_points(points)
     }
 

@@ -248,7 +248,7 @@ fn prepare_apart(
         seen.push(part.project(row, 1.0, step)?);
     }
     let score = nodes.moments(seen, class, observed.weight).log_predictive;
-    head_sites(seen, class, observed.weight, sites);
+    head_sites(seen, class, observed.weight, sites)?;
     for (((part, step), site), seen) in belief.parts.iter().zip(parts).zip(sites).zip(seen) {
         site.check(seen.variance)?;
         part.prepare(row, *site, step)?;

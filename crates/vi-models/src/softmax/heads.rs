@@ -18,7 +18,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 use vi_core::special::{lanes, normal_quantile};
-use vi_core::{Projection, Site};
+use vi_core::{Error, Projection, Site, check};
 
 use super::nodes::LANES;
 
@@ -32,9 +32,12 @@ const LEAST_PROBABILITY: f64 = 1e-200;
 const STEPS: usize = 200;
 
 /// The sites of a row of class `class` and weight `weight`, one for each class.
-pub(crate) fn sites(seen: &[Projection], class: usize, weight: f64, out: &mut Vec<Site>) {
+///
+/// # Errors
+/// [`Error::Overflow`] where a logit moves beyond the floats.
+pub(crate) fn sites(seen: &[Projection], class: usize, weight: f64, out: &mut Vec<Site>) -> Result<(), Error> {
     out.clear();
-    let alpha = alphas(seen, class, weight);
+    let alpha = alphas(seen, class, weight)?;
     // 1 − α without cancellation.
     let rest = |c: usize| -> f64 { (0..alpha.len()).filter(|&k| k != c).map(|k| alpha[k]).sum() };
     let most = (0..alpha.len()).max_by(|&a, &b| alpha[a].total_cmp(&alpha[b])).unwrap_or(0);
@@ -45,11 +48,15 @@ pub(crate) fn sites(seen: &[Projection], class: usize, weight: f64, out: &mut Ve
         let gain = weight * if c == class { other } else { -alpha[c] };
         out.push(Site { slope: gain * (1.0 + curvature * seen.variance), curvature });
     }
+    Ok(())
 }
 
 /// `α` of the box above.
-fn alphas(seen: &[Projection], class: usize, weight: f64) -> Vec<f64> {
+fn alphas(seen: &[Projection], class: usize, weight: f64) -> Result<Vec<f64>, Error> {
     let psi = |c: usize, alpha: f64| Psi { seen: seen[c], own: f64::from(u8::from(c == class)), weight }.at(alpha);
+    for c in 0..seen.len() {
+        check::result("logit after the row", psi(c, 0.0).0 - psi(c, 1.0).0)?;
+    }
     let bound = |alpha: f64| log_sum(&(0..seen.len()).map(|c| psi(c, alpha).0).collect::<Vec<_>>());
     let (low, high) = (bound(1.0), bound(0.0));
     let mut alpha = vec![0.0_f64; seen.len()];
@@ -73,7 +80,7 @@ fn alphas(seen: &[Projection], class: usize, weight: f64) -> Vec<f64> {
     for alpha in &mut alpha {
         *alpha /= sum;
     }
-    alpha
+    Ok(alpha)
 }
 
 /// `ψ(α) = a + w·ν(y − α) + (1−2α)ν′/2`, which falls as `α` rises.
@@ -97,7 +104,7 @@ impl Psi {
 
 /// The root of a rising function between two bounds, from its values and derivatives.
 fn search((mut low, mut high): (f64, f64), start: f64, mut f: impl FnMut(f64) -> (f64, f64)) -> f64 {
-    let mut x = start.clamp(low, high);
+    let mut x = start.max(low).min(high);
     for _ in 0..STEPS {
         let (value, derivative) = f(x);
         if value > 0.0 {
@@ -288,7 +295,7 @@ mod tests {
             for weight in [1.0, 0.3, 2.0] {
                 let before = seen(&parts);
                 let mut found = Vec::new();
-                sites(&before, 1, weight, &mut found);
+                sites(&before, 1, weight, &mut found).unwrap();
                 let after: Vec<Projection> = before
                     .iter()
                     .zip(&found)
@@ -316,15 +323,23 @@ mod tests {
     fn certain_logits_have_the_slopes_of_the_softmax() {
         let before = seen(&[(0.3, 0.0), (-1.0, 0.0), (0.8, 0.0)]);
         let mut found = Vec::new();
-        sites(&before, 2, 1.0, &mut found);
+        sites(&before, 2, 1.0, &mut found).unwrap();
         let total = log_sum(&[0.3, -1.0, 0.8]);
         for (c, site) in found.iter().enumerate() {
             let pi = (before[c].mean - total).exp();
             assert!((site.slope - (f64::from(u8::from(c == 2)) - pi)).abs() < 1e-14, "{c}");
             assert!((site.curvature - pi * (1.0 - pi)).abs() < 1e-14, "{c}");
         }
-        sites(&seen(&[(1.0, 3.0), (2.0, 4.0)]), 0, 0.0, &mut found);
+        sites(&seen(&[(1.0, 3.0), (2.0, 4.0)]), 0, 0.0, &mut found).unwrap();
         assert!(found.iter().all(|site| site.slope == 0.0 && site.curvature == 0.0));
+    }
+
+    #[test]
+    fn logits_that_leave_the_floats_are_refused() {
+        for far in [(1e308, 1e308), (-1e308, 1.7e308), (0.0, 1e308)] {
+            let found = sites(&seen(&[far, (0.0, 1.0), (1.0, 1e308)]), 1, 3.0, &mut Vec::new());
+            assert!(matches!(found, Err(Error::Overflow { .. })), "{far:?}: {found:?}");
+        }
     }
 
     #[test]
@@ -338,7 +353,7 @@ mod tests {
             let before = seen(&parts);
             for class in 0..2 {
                 let mut found = Vec::new();
-                sites(&before, class, 1.0, &mut found);
+                sites(&before, class, 1.0, &mut found).unwrap();
                 for (site, seen) in found.iter().zip(&before) {
                     assert!(site.curvature >= 0.0 && site.check(seen.variance).is_ok(), "{parts:?}: {site:?}");
                 }
