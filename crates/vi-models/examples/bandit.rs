@@ -79,7 +79,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     println!("visitors    regret   at random");
     for (t, regret, at_random) in &curve {
-        println!("{t:>8} {regret:>9.1} {at_random:>11.1}   {}", "#".repeat(regret.round() as usize));
+        let bar: String = (1..).take_while(|&length| f64::from(length) <= *regret).map(|_| '#').collect();
+        println!("{t:>8} {regret:>9.1} {at_random:>11.1}   {bar}");
     }
 
     // A bandit that learns flattens: late visitors cost little. The bound is loose for chance, and random choice is far beyond it.

@@ -15,17 +15,15 @@ const WORDS: usize = 12;
 
 /// A place for a word, the same in every run (FNV-1a). Two words may share one; with a million places few do.
 fn place(word: &str) -> usize {
-    let hash = word
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    (hash % PLACES as u64) as usize
+    let hash = word.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash as usize % PLACES
 }
 
-/// What a word says of the class: every seventh word speaks for it, every seventh against.
-fn says(word: u64) -> f64 {
-    match word % 7 {
-        0 => 1.5,
-        1 => -1.5,
+/// What the word of a rank says of the class: every seventh speaks for it, every seventh against.
+fn says(rank: f64) -> f64 {
+    match rank % 7.0 {
+        0.0 => 1.5,
+        1.0 => -1.5,
         _ => 0.0,
     }
 }
@@ -35,7 +33,7 @@ fn text(rng: &mut impl Rng) -> (Vec<usize>, f64) {
     let (mut places, mut score) = (Vec::new(), 0.0);
     for _ in 0..WORDS {
         // The rank of a word is log-uniform, as by Zipf's law.
-        let word = (rng.random::<f64>() * f64::ln(50_000.0)).exp() as u64;
+        let word = (rng.random::<f64>() * f64::ln(50_000.0)).exp().floor();
         score += says(word);
         places.push(place(&format!("word {word}")));
     }
@@ -75,7 +73,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A word that was hardly seen keeps the prior's doubt. That of common words is too small: a diagonal belief forgets that words hang together.
     println!("what is believed of a word, and the truth:");
-    for word in [7, 8, 9, 49_000] {
+    for word in [7.0, 8.0, 9.0, 49_000.0] {
         let weight = model.weight(place(&format!("word {word}")))?;
         let (mean, doubt) = (weight.mean(), weight.standard_deviation());
         println!("  word {word:<6} {mean:>5.2} ± {doubt:.2} {:>6.1}", says(word));

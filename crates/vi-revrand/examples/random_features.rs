@@ -53,8 +53,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The moons as the model sees them: # and . where it is sure, ? where it is not, among them all places far from any row.
     let (columns, lines) = (60, 20);
     for line in 0..lines {
-        let at = |column: i32| [-2.5 + 6.0 * f64::from(column) / 60.0, 2.0 - 3.5 * f64::from(line) / 20.0];
-        let places = Mat::from_fn(columns, 2, |column, k| at(column as i32)[k]);
+        let at = |column: usize| [-2.5 + 6.0 * column as f64 / 60.0, 2.0 - 3.5 * f64::from(line) / 20.0];
+        let places = Mat::from_fn(columns, 2, |column, k| at(column)[k]);
         let seen = machine.predict_batch(&waves(places.as_ref())?)?;
         let signs = seen.iter().map(|predicted| match predicted.probability {
             p if p > 0.9 => '#',
