@@ -21,7 +21,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       first example uses it, without and with its features
   docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
-                                      already left alone (needs Python 3.11 or later, and a network)
+                                      already left alone, checksums compared, what cannot be had skipped
+                                      and named (needs Python 3.11 or later, and a network)
   help                                show this text
 
 Examples:
