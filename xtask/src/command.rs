@@ -9,7 +9,7 @@ pub(crate) const HELP: &str = "\
 The tasks of this project. Usage: cargo xtask COMMAND
 
   test [--slow]                       everything that must hold: format, lints, tests, documentation;
-                                      --slow adds the tests that take long
+                                      --slow adds the tests that take long, and `packages`
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
   bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json
@@ -17,8 +17,12 @@ The tasks of this project. Usage: cargo xtask COMMAND
   fuzz [TARGET] [--seconds N]         search for bytes that do harm, N seconds (60) for each target of fuzz/;
                                       needs cargo-fuzz and a C++ compiler
   soak [--minutes N]                  kill a learning process at random and compare what is left with a twin
+  packages                            build each library crate alone, outside the workspace, as its README's
+                                      first example uses it, without and with its features
+  docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
-                                      already left alone (needs Python 3.11 or later, and a network)
+                                      already left alone, checksums compared, what cannot be had skipped
+                                      and named (needs Python 3.11 or later, and a network)
   help                                show this text
 
 Examples:
@@ -44,6 +48,10 @@ pub(crate) enum Command {
     Fuzz(Plan),
     /// Kill and restart a learning process; the arguments are its own.
     Soak(Vec<OsString>),
+    /// Build each library crate alone.
+    Packages,
+    /// Build the guide.
+    Docs,
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
 }
@@ -69,6 +77,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         "reproduce" => Ok(Command::Reproduce(rest)),
         "fuzz" => Plan::parse(&rest).map(Command::Fuzz),
         "soak" => Ok(Command::Soak(rest)),
+        "packages" | "docs" => match texts.first() {
+            Some(other) => Err(format!("`{}` takes nothing, not `{other}`", name.to_string_lossy())),
+            None if name == "docs" => Ok(Command::Docs),
+            None => Ok(Command::Packages),
+        },
         "data" => {
             if let Some(option) = texts.iter().find(|text| text.starts_with('-')) {
                 return Err(format!("`data` takes names of data sets, not `{option}`"));
@@ -93,7 +106,7 @@ mod tests {
 
     #[test]
     fn every_command_is_known_and_in_the_help() {
-        for name in ["test", "golden", "bench", "reproduce", "fuzz", "soak", "data", "help"] {
+        for name in ["test", "golden", "bench", "reproduce", "fuzz", "soak", "packages", "docs", "data", "help"] {
             assert!(parsed(name).is_ok(), "{name}");
             assert!(HELP.contains(&format!("\n  {name}")), "{name}");
         }
@@ -108,6 +121,7 @@ mod tests {
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
         assert_eq!(parsed("soak --minutes 2"), Ok(Command::Soak(words("--minutes 2"))));
         assert_eq!(parsed("fuzz csv"), Plan::parse(&words("csv")).map(Command::Fuzz));
+        assert_eq!((parsed("packages"), parsed("docs")), (Ok(Command::Packages), Ok(Command::Docs)));
         assert_eq!(parsed("data digits"), Ok(Command::Data(words("digits"))));
     }
 
@@ -123,6 +137,7 @@ mod tests {
         assert_eq!(parsed("tset"), Err("there is no command `tset`".to_owned()));
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
         assert!(parsed("test --slow extra").unwrap_err().contains("`extra`"));
+        assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));
     }
 }

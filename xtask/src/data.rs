@@ -2,13 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::run::{Failure, finish, root};
 
 /// The packages at the versions that the sets were checked with.
 const REQUIREMENTS: &str = include_str!("../requirements.txt");
+
+/// What the script exits with when a set could not be had.
+const SKIPPED: u8 = 3;
 
 /// Writes the sets of the given names, all for none, into `target/data`.
 pub(crate) fn run(names: &[OsString]) -> Result<(), Failure> {
@@ -30,14 +33,28 @@ pub(crate) fn run(names: &[OsString]) -> Result<(), Failure> {
         return Err(Failure::of(missing.status));
     }
     let missing = String::from_utf8_lossy(&missing.stdout);
-    if missing.trim().is_empty() {
+    // One line for each: the set and the package that carries it.
+    let missing: Vec<(&str, &str)> = missing.lines().filter_map(|line| line.split_once(' ')).collect();
+    if missing.is_empty() {
         println!("Nothing to do: the data sets are in {}", folder.display());
         return Ok(());
     }
-    let environment = environment(system, &folder)?;
-    finish(with(&environment).args(missing.split_whitespace()))?;
+    let python = environment(system, &folder)?;
+    let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    packages.dedup();
+    for package in packages {
+        // What cannot be installed is told by the script, as a set that is skipped.
+        install(&python, &folder, package)?;
+    }
+    let done = finish(with(&python).args(missing.iter().map(|(name, _)| name)));
     println!("The data sets are in {}", folder.display());
-    Ok(())
+    match done {
+        Err(failure) if failure.code == SKIPPED => Err(Failure {
+            message: Some("some data sets were skipped, see above; the others are there".to_owned()),
+            ..failure
+        }),
+        done => done,
+    }
 }
 
 /// The name of a Python that is recent enough.
@@ -55,28 +72,57 @@ fn python() -> Result<&'static str, Failure> {
     })
 }
 
-/// The interpreter of a virtual environment with the packages, made if it is not there.
-fn environment(system: &str, folder: &Path) -> Result<std::path::PathBuf, Failure> {
+/// The interpreter of a virtual environment, made if it is not there.
+fn environment(system: &str, folder: &Path) -> Result<PathBuf, Failure> {
     let venv = folder.join("venv");
     let python = if cfg!(windows) { venv.join("Scripts").join("python.exe") } else { venv.join("bin").join("python") };
-    // Written last, so that an interrupted installation is taken up again.
-    let stamp = venv.join("installed.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == REQUIREMENTS) {
+    let pip =
+        Command::new(&python).args(["-m", "pip", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if pip.is_ok_and(|status| status.success()) {
         return Ok(python);
     }
-
     println!("Setting up a Python environment in {} (once)", venv.display());
     finish(Command::new(system).args(["-m", "venv"]).arg(&venv)).map_err(|_| {
         Failure::new("`python3 -m venv` failed; Debian and Ubuntu have it in the package `python3-venv`")
     })?;
-    let requirements = root().join("xtask").join("requirements.txt");
-    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
-    finish(Command::new(&python).args(quiet).arg(requirements))
-        .map_err(|_| Failure::new("`pip install` failed, see above; it needs a network, and can be repeated"))?;
-    fs::write(&stamp, REQUIREMENTS).map_err(|error| cannot("write", &stamp, &error))?;
     Ok(python)
+}
+
+/// Installs a package with what it needs, at the versions of `requirements.txt`, if it is not there; where that fails, says so and goes on.
+fn install(python: &Path, folder: &Path, package: &str) -> Result<(), Failure> {
+    // Written last, so that an interrupted installation is taken up again.
+    let stamp = folder.join("venv").join(format!("{package}.txt"));
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == REQUIREMENTS) {
+        return Ok(());
+    }
+    println!("Installing {package} (once)");
+    let requirements = root().join("xtask").join("requirements.txt");
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint"];
+    let done = finish(Command::new(python).args(quiet).arg(requirements).arg(package));
+    if done.is_err() {
+        eprintln!("xtask: {package} could not be installed, see above; that needs a network, and can be repeated");
+        return Ok(());
+    }
+    fs::write(&stamp, REQUIREMENTS).map_err(|error| cannot("write", &stamp, &error))
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot {what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    /// The names in the dictionary `name` of the script.
+    fn keys(name: &str) -> Vec<&'static str> {
+        let (_, rest) = include_str!("../data.py").split_once(&format!("\n{name} = {{\n")).unwrap();
+        let (inside, _) = rest.split_once("\n}\n").unwrap();
+        inside.lines().filter_map(|line| line.trim().strip_prefix('"')?.split('"').next()).collect()
+    }
+
+    #[test]
+    fn every_data_set_has_a_checksum() {
+        let sets = keys("SETS");
+        assert!(sets.contains(&"flights") && sets.len() >= 10);
+        assert_eq!(sets, keys("SUMS"));
+    }
 }

@@ -3,7 +3,9 @@
 
 mod command;
 mod data;
+mod docs;
 mod fuzz;
+mod packages;
 mod run;
 mod test;
 
@@ -24,6 +26,8 @@ fn main() -> ExitCode {
         Ok(Command::Reproduce(arguments)) => run::binary("vi-repro", "vi-repro", &arguments),
         Ok(Command::Fuzz(plan)) => fuzz::run(&plan),
         Ok(Command::Soak(arguments)) => run::binary("vi-tests", "soak", &arguments),
+        Ok(Command::Packages) => packages::run(),
+        Ok(Command::Docs) => docs::run(),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");

@@ -38,11 +38,15 @@ fn sections(slow: bool) -> Vec<(&'static str, Command)> {
     let mut sections = vec![
         section("format", "fmt --all --check"),
         section("lints", "clippy --workspace --all-targets --all-features -- -D warnings"),
-        // Without `--benches`: a bench is a measurement, and `lints` has compiled it.
-        section("tests", "test --workspace --lib --bins --tests --examples"),
+        // Without `--benches`: a bench is a measurement, and `lints` has compiled it. Without `--examples`: the tests of `vi-tests` run them.
+        section("tests", "test --workspace --lib --bins --tests"),
         section("doctests", "test --workspace --doc"),
         section("documentation", "doc --workspace --no-deps"),
     ];
+    if slow {
+        // Each library crate alone, by this program itself.
+        sections.push(section("packages", "xtask packages"));
+    }
     for (name, command) in &mut sections {
         if *name == "documentation" {
             command.env("RUSTDOCFLAGS", "-D warnings");
@@ -77,6 +81,12 @@ mod tests {
         for (name, command) in sections(false) {
             assert_eq!(variable(&command, "VI_SLOW"), None, "{name}");
         }
+    }
+
+    #[test]
+    fn crates_are_built_alone_where_there_is_time() {
+        let last = |slow| sections(slow).pop().map(|(name, _)| name);
+        assert_eq!((last(true), last(false)), (Some("packages"), Some("documentation")));
     }
 
     #[test]

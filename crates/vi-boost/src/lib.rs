@@ -91,3 +91,8 @@ pub use fit::{Diagnosis, Fit, FitSettings, Summary, Verdict, fit, summarise};
 pub use mixture::GaussianMixture;
 pub use target::LogDensity;
 pub use vi_core::Stop;
+
+/// The code of the crate's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -101,3 +101,8 @@ pub use rule::{
 pub use site::{Site, SiteRule};
 pub use sites::Sites;
 pub use stop::Stop;
+
+/// The code of the crate's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

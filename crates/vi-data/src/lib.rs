@@ -46,3 +46,8 @@ pub use crate::csv::{CsvSettings, Label, read_csv};
 pub use dataset::Dataset;
 pub use error::DataError;
 pub use sets::{breast_cancer, breast_cancer_with_id, digits, nodal};
+
+/// The code of the crate's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -70,3 +70,8 @@ pub use error::LinalgError;
 pub use faer;
 pub use low_rank::LowRank;
 pub use operator::{DenseSymmetric, SymmetricOperator};
+
+/// The code of the crate's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -86,3 +86,8 @@ pub use interval::Interval;
 pub use marginal::Marginal;
 pub use student::Student;
 pub use vi_core::{Error as CoreError, Stop};
+
+/// The code of the crate's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -31,3 +31,8 @@ pub use slm::{Slm, SlmSettings};
 pub use vi_core::Stop;
 
 use vi_core::check;
+
+/// The code of the crate's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -4,6 +4,7 @@
 mod bad_input;
 mod boosting;
 mod common;
+mod examples;
 mod front_door_mixture;
 mod golden;
 mod hostile;

@@ -1,0 +1,179 @@
+//! `cargo xtask packages`: each library crate alone, as a program outside the workspace meets it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::run::{Failure, cargo, finish, root};
+
+/// The library crates, what the first example of each one's README needs beside it, and the features of each.
+const CRATES: [(&str, &[&str], &[&str]); 6] = [
+    ("vi-linalg", &[], &["rayon"]),
+    ("vi-core", &[], &["rayon"]),
+    ("vi-models", &[], &["rayon"]),
+    ("vi-boost", &["rand_chacha"], &[]),
+    ("vi-revrand", &["vi-linalg", "rand_chacha"], &["rayon"]),
+    ("vi-data", &[], &[]),
+];
+
+/// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with
+/// default features off, then checked with them on, then with each feature of the crate.
+pub(crate) fn run() -> Result<(), Failure> {
+    let workspace = root().join("Cargo.toml");
+    let workspace = fs::read_to_string(&workspace).map_err(|error| cannot("read", &workspace, &error))?;
+    for (name, others, features) in CRATES {
+        let folder = root().join("target").join("packages").join(name);
+        let readme = root().join("crates").join(name).join("README.md");
+        let readme = fs::read_to_string(&readme).map_err(|error| cannot("read", &readme, &error))?;
+        let example = example(&readme).ok_or_else(|| Failure::new(format!("{name}/README.md has no Rust code")))?;
+        write(&folder.join("src").join("main.rs"), &program(&example))?;
+        // The versions of the project, so that nothing is looked up.
+        let lock = root().join("Cargo.lock");
+        let plans = [("run", false, &[][..]), ("check", true, &[]), ("check", false, features)];
+        for (task, defaults, features) in plans {
+            if (task, defaults) == ("check", false) && features.is_empty() {
+                continue;
+            }
+            write(&folder.join("Cargo.toml"), &manifest(&workspace, name, others, defaults, features))?;
+            let own = folder.join("Cargo.lock");
+            fs::copy(&lock, &own).map_err(|error| cannot("write", &own, &error))?;
+            let begun = Instant::now();
+            let mut command = cargo();
+            command.current_dir(&folder).args([task, "--quiet", "--offline"]);
+            command.env("CARGO_TARGET_DIR", root().join("target").join("packages").join("target"));
+            finish(&mut command).map_err(|failure| {
+                let told = format!(
+                    "{name} alone, default features {}: `cargo {task}` failed in {}",
+                    if defaults { "on" } else { "off" },
+                    folder.display()
+                );
+                Failure { message: Some(told), ..failure }
+            })?;
+            let words = match (task, defaults) {
+                ("run", _) => "runs without default features".to_owned(),
+                (_, true) => "builds with default features".to_owned(),
+                _ => format!("builds with {}", features.join(", ")),
+            };
+            println!("{name}: {words}, {:.1} s", begun.elapsed().as_secs_f64());
+        }
+    }
+    Ok(())
+}
+
+/// The first block of Rust in a page.
+fn example(page: &str) -> Option<String> {
+    let (_, rest) = page.split_once("\n```rust\n")?;
+    rest.split_once("\n```").map(|(code, _)| code.to_owned())
+}
+
+/// A program that runs the code of a documentation example, whose last line gives its result.
+fn program(example: &str) -> String {
+    let mut text = "fn main() {\n    let run = || {\n".to_owned();
+    for line in example.lines() {
+        let _ = writeln!(text, "        {}", line.strip_prefix("# ").unwrap_or(line));
+    }
+    text + "    };\n    run().unwrap();\n}\n"
+}
+
+/// The manifest of a program that needs the crate `name`, and `others` at the versions of the workspace.
+fn manifest(workspace: &str, name: &str, others: &[&str], defaults: bool, features: &[&str]) -> String {
+    let mut text =
+        "[package]\nname = \"alone\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n"
+            .to_owned();
+    let path = |name: &str| root().join("crates").join(name).display().to_string();
+    let _ = writeln!(
+        text,
+        "{name} = {{ path = {:?}, default-features = {defaults}, features = {features:?} }}",
+        path(name)
+    );
+    for other in others {
+        let own = format!("{other} = {{ path = {:?} }}", path(other));
+        let wanted = |line: &&str| line.starts_with(&format!("{other} = \""));
+        let _ = writeln!(text, "{}", workspace.lines().find(wanted).unwrap_or(&own));
+    }
+    text
+}
+
+/// Writes a file, and the folders above it.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder: PathBuf = path.parent().map_or_else(root, Path::to_path_buf);
+    fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
+    fs::write(path, text).map_err(|error| cannot("write", path, &error))
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot {what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The manifests of all crates, by name.
+    fn manifests() -> Vec<(String, String)> {
+        let folders = fs::read_dir(root().join("crates")).unwrap();
+        folders
+            .map(|folder| {
+                let folder = folder.unwrap();
+                let manifest = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
+                (folder.file_name().into_string().unwrap(), manifest)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_crate_has_a_page_of_its_own_and_every_library_is_documented_with_all_features() {
+        let manifests = manifests();
+        assert!(manifests.len() >= 8);
+        for (name, manifest) in manifests {
+            assert!(root().join("crates").join(&name).join("README.md").is_file(), "{name}");
+            assert!(manifest.contains("\nreadme = \"README.md\"\n"), "{name}");
+            if CRATES.iter().any(|(library, ..)| *library == name) {
+                assert!(manifest.contains("[package.metadata.docs.rs]\nall-features = true\n"), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_feature_is_in_the_page_of_its_crate() {
+        for (name, manifest) in manifests() {
+            let Some((_, features)) = manifest.split_once("\n[features]\n") else { continue };
+            let features = features.split("\n[").next().unwrap();
+            let readme = fs::read_to_string(root().join("crates").join(&name).join("README.md")).unwrap();
+            for line in features.lines().filter(|line| !line.starts_with(['#', ' ', ']'])) {
+                let Some((feature, _)) = line.split_once(" = ") else { continue };
+                assert!(readme.contains(&format!("| `{feature}` |")), "{name}: {feature}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_version_to_cite_is_that_of_the_workspace() {
+        let cargo = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        let version = cargo.split("version = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        let citation = fs::read_to_string(root().join("CITATION.cff")).unwrap();
+        assert!(citation.contains(&format!("\nversion: {version}\n")), "{version}");
+    }
+
+    #[test]
+    fn a_manifest_takes_versions_from_the_workspace() {
+        let text = manifest(
+            "rand = \"1\"\nrand_chacha = \"0.10.0\"\n",
+            "vi-core",
+            &["rand_chacha", "vi-linalg"],
+            false,
+            &["rayon"],
+        );
+        assert!(text.contains("\nrand_chacha = \"0.10.0\"\nvi-linalg = { path = \""), "{text}");
+        assert!(text.contains("default-features = false, features = [\"rayon\"] }"), "{text}");
+    }
+
+    #[test]
+    fn an_example_becomes_a_program() {
+        let code = example("# A\n\n```sh\nx\n```\n\n```rust\nlet x = 1;\n# Ok::<(), E>(())\n```\n").unwrap();
+        assert_eq!(code, "let x = 1;\n# Ok::<(), E>(())");
+        let expected = "fn main() {\n    let run = || {\n        let x = 1;\n        Ok::<(), E>(())\n    };\n    run().unwrap();\n}\n";
+        assert_eq!(program(&code), expected);
+    }
+}
