@@ -3,13 +3,16 @@
 //! Python is never needed: where there is none, or no network to fetch the packages, [`PythonError`] says so and a
 //! suite leaves the comparison out.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::BenchError;
+use crate::child::output_within;
 use crate::measure::{compare, measure};
 use crate::record::{Record, Unit};
 
@@ -61,22 +64,58 @@ impl Environment {
     /// # Errors
     /// [`PythonError::NoPython`], [`PythonError::NoEnvironment`], [`PythonError::NoPackages`].
     pub fn set_up(folder: &Path) -> Result<Self, PythonError> {
+        let install = |python: &Path| {
+            succeed(pip(python).args(REQUIREMENTS.split_whitespace())).map_err(PythonError::NoPackages).map(|_| true)
+        };
+        Self::with(folder, REQUIREMENTS, install)
+    }
+
+    /// The environment in `folder/venv` with each of the packages `names` that installs at the versions of `pins`
+    /// (a line `name==version` for it and for all that it needs), and why each other does not.
+    ///
+    /// # Errors
+    /// [`PythonError::NoPython`], [`PythonError::NoEnvironment`].
+    pub fn with_packages(
+        folder: &Path,
+        pins: &str,
+        names: &[&str],
+    ) -> Result<(Self, Vec<(String, String)>), PythonError> {
+        let mut left_out = Vec::new();
+        let constraints = folder.join("pins.txt");
+        let environment = Self::with(folder, pins, |python| {
+            fs::write(&constraints, pins).map_err(|error| PythonError::NoEnvironment(error.to_string()))?;
+            for name in names {
+                if let Err(reason) = succeed(pip(python).arg("--constraint").arg(&constraints).arg(name)) {
+                    left_out.push(((*name).to_owned(), reason));
+                }
+            }
+            Ok(left_out.is_empty())
+        })?;
+        Ok((environment, left_out))
+    }
+
+    /// The environment in `folder/venv`, unless it is there with these pins: made, and filled by `install`, which says whether all
+    /// is there.
+    fn with(
+        folder: &Path,
+        pins: &str,
+        install: impl FnOnce(&Path) -> Result<bool, PythonError>,
+    ) -> Result<Self, PythonError> {
         let venv = folder.join("venv");
         let parts = if cfg!(windows) { ["Scripts", "python.exe"] } else { ["bin", "python"] };
         let python = parts.iter().fold(venv.clone(), |path, part| path.join(part));
         // Written last, so that an interrupted installation is not taken for a whole one.
         let stamp = venv.join("installed.txt");
-        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == REQUIREMENTS) && recent(&python) {
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == pins) && recent(&python) {
             return Ok(Self { python, threads: None });
         }
 
         let system = ["python3", "python"].into_iter().find(recent).ok_or(PythonError::NoPython)?;
         eprintln!("setting up a Python environment in {} (once)", venv.display());
         succeed(Command::new(system).args(["-m", "venv", "--clear"]).arg(&venv)).map_err(PythonError::NoEnvironment)?;
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1"];
-        succeed(Command::new(&python).args(pip).args(REQUIREMENTS.split_whitespace()))
-            .map_err(PythonError::NoPackages)?;
-        fs::write(&stamp, REQUIREMENTS).map_err(|error| PythonError::NoEnvironment(error.to_string()))?;
+        if install(&python)? {
+            fs::write(&stamp, pins).map_err(|error| PythonError::NoEnvironment(error.to_string()))?;
+        }
         Ok(Self { python, threads: None })
     }
 
@@ -91,17 +130,51 @@ impl Environment {
     /// # Errors
     /// [`PythonError::Script`], [`PythonError::Output`].
     pub fn number(&self, script: &Path, arguments: &str, field: &str) -> Result<f64, PythonError> {
-        let name = script.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let words: Vec<&OsStr> = arguments.split_whitespace().map(OsStr::new).collect();
+        let output = self.run(script, &words)?;
+        last_number(&output.stdout, field)
+            .ok_or_else(|| PythonError::Output { script: file_name(script), field: field.to_owned() })
+    }
+
+    /// Runs `script` with `arguments` to its end, or to the end of `limit`.
+    ///
+    /// # Errors
+    /// [`PythonError::Script`].
+    pub fn run_within(&self, script: &Path, arguments: &[&OsStr], limit: Duration) -> Result<Output, PythonError> {
+        let failed = |message| PythonError::Script { script: file_name(script), message };
+        output_within(&mut self.command(script, arguments), limit).and_then(succeeded).map_err(failed)
+    }
+
+    /// Runs `script` with `arguments` to its end.
+    ///
+    /// # Errors
+    /// [`PythonError::Script`].
+    pub fn run(&self, script: &Path, arguments: &[&OsStr]) -> Result<Output, PythonError> {
+        succeed(&mut self.command(script, arguments))
+            .map_err(|message| PythonError::Script { script: file_name(script), message })
+    }
+
+    fn command(&self, script: &Path, arguments: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.python);
         if let Some(threads) = self.threads {
             for variable in ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"] {
                 command.env(variable, threads.to_string());
             }
         }
-        let output = succeed(command.arg(script).args(arguments.split_whitespace()))
-            .map_err(|message| PythonError::Script { script: name.clone(), message })?;
-        last_number(&output.stdout, field).ok_or(PythonError::Output { script: name, field: field.to_owned() })
+        command.arg(script).args(arguments);
+        command
     }
+}
+
+fn file_name(script: &Path) -> String {
+    script.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A silent installation of what its arguments name.
+fn pip(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1"]);
+    command
 }
 
 /// Ours, in seconds, in turns with `python/plain_numpy.py` called with `arguments`: see [`beside`].
@@ -167,7 +240,10 @@ fn recent(program: &(impl AsRef<std::ffi::OsStr> + ?Sized)) -> bool {
 
 /// Runs a command silently; the error is the last line it wrote to its error stream, or why it did not start.
 fn succeed(command: &mut Command) -> Result<Output, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
+    succeeded(command.output().map_err(|error| error.to_string())?)
+}
+
+fn succeeded(output: Output) -> Result<Output, String> {
     if output.status.success() {
         return Ok(output);
     }

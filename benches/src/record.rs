@@ -27,6 +27,9 @@ pub enum Unit {
     /// Standard deviations of a reference.
     #[serde(rename = "sd")]
     Deviations,
+    /// Natural units of information.
+    #[serde(rename = "nats")]
+    Nats,
     /// A share of a rate that the same run measured.
     #[serde(rename = "fraction")]
     Fraction,
@@ -224,6 +227,7 @@ fn format_value(value: f64, unit: Unit) -> String {
         Unit::Seconds => value,
         Unit::Nanoseconds => value * 1e-9,
         Unit::Exponent | Unit::Fraction | Unit::Deviations => return format!("{value:.3}"),
+        Unit::Nats => return format!("{value:.4} nats"),
         Unit::Bytes => return format!("{:.0} MiB", value / f64::from(1 << 20)),
     };
     let prefixes = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];

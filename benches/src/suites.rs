@@ -6,6 +6,7 @@ mod dense;
 mod drift;
 mod lrvga;
 mod models;
+mod peers;
 mod posteriors;
 mod revrand;
 mod rvga;
@@ -35,6 +36,7 @@ pub const SUITES: &[Suite] = &[
     boost::SUITE,
     calibration::SUITE,
     posteriors::SUITE,
+    peers::SUITE,
 ];
 
 /// Measures what a [child process](crate::child) is asked for: the answer as a line of JSON.
@@ -42,7 +44,7 @@ pub const SUITES: &[Suite] = &[
 /// # Errors
 /// [`BenchError::Child`] for a job that no suite knows; those of the measurement.
 pub fn child(job: &str) -> Result<String, BenchError> {
-    lrvga::child(job)
+    if job.starts_with(peers::SUITE.name) { peers::child(job) } else { lrvga::child(job) }
 }
 
 /// How long to measure.
