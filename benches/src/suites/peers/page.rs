@@ -77,7 +77,12 @@ fn glance(tables: &[Table], text: &mut String) {
         for &(name, value) in measures {
             let of_outcome = |outcome: &Outcome| outcome.scores.as_ref().and_then(value).filter(|v| v.is_finite());
             let find = |name: &str| table.entries.iter().find(|entry| entry.method.name == name);
-            let Some(ours) = find("ours").and_then(|entry| of_outcome(&entry.default)) else { continue };
+            let Some(entry) = find("ours") else { continue };
+            let ours = of_outcome(&entry.default);
+            // A score that the kind of label has not is no failure; a run that gave none is.
+            if ours.is_none() && entry.default.scores.is_some() {
+                continue;
+            }
             let more = find("ours_refined").or(find("ours_memory")).and_then(|entry| of_outcome(&entry.default));
             let theirs = table.entries.iter().filter(|entry| entry.method.package.is_some() && entry.method.linear);
             let candidates = theirs.flat_map(|entry| {
@@ -86,14 +91,19 @@ fn glance(tables: &[Table], text: &mut String) {
             });
             let Some((best, by)) = candidates.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
             of += 1;
-            better += usize::from(ours <= best);
-            let verdict = if ours <= best { "better" } else { "worse" };
-            let apart = 100.0 * ((ours - best) / best).abs();
+            better += usize::from(ours.is_some_and(|ours| ours <= best));
+            let verdict = match ours {
+                Some(ours) => {
+                    let side = if ours <= best { "better" } else { "worse" };
+                    format!("{side}, {:.1} %", 100.0 * ((ours - best) / best).abs())
+                }
+                None => "worse: it fails".to_owned(),
+            };
             let _ = writeln!(
                 text,
-                "| {} | {name} | {} | {} | {} | {by} | {verdict}, {apart:.1} % |",
+                "| {} | {name} | {} | {} | {} | {by} | {verdict} |",
                 table.set.name,
-                number(Some(ours)),
+                number(ours),
                 number(more),
                 number(Some(best))
             );
@@ -274,6 +284,10 @@ mod tests {
         let text = page(&[table(0.33)], &[], none);
         assert!(text.contains("| 0.3000 | river, SGD, best step (0.10) | worse, 10.0 % |"), "{text}");
         assert!(text.contains("Better in 0 of 1."), "{text}");
+        let mut failed = table(0.33);
+        failed.entries[0].default.scores = None;
+        let text = page(&[failed], &[], none);
+        assert!(text.contains("| worse: it fails |") && text.contains("Better in 0 of 1."), "{text}");
         assert!(page(&[table(0.27)], &[], none).contains("| better, 10.0 % |"));
         assert!(page(&[], &[("glum".into(), "no network".into())], none).contains("Left out: glum, since no network"));
     }
