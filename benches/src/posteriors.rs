@@ -19,7 +19,7 @@ pub use distance::{Wasserstein, wasserstein};
 
 use vi_boost::LogDensity;
 use vi_boost::transform::{Constrained, Parameters};
-use vi_linalg::faer::{Mat, MatMut, MatRef};
+use vi_linalg::faer::{Mat, MatRef};
 
 /// A model on its constrained scale: its density with gradient, its parameters, and what the reference draws are of.
 pub trait Model: LogDensity {
@@ -32,33 +32,6 @@ pub trait Model: LogDensity {
     /// The quantities of the reference at constrained parameters `x`; the parameters themselves where nothing else is said.
     fn report(&self, x: &[f64]) -> Vec<f64> {
         x.to_vec()
-    }
-}
-
-impl LogDensity for Box<dyn Model> {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-
-    fn log_density(&self, x: &[f64]) -> f64 {
-        (**self).log_density(x)
-    }
-
-    fn value_and_gradient(&self, x: &[f64], out: &mut [f64]) -> Option<f64> {
-        (**self).value_and_gradient(x, out)
-    }
-
-    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
-        (**self).log_densities(points, values);
-    }
-
-    fn log_densities_and_gradients(
-        &self,
-        points: MatRef<'_, f64>,
-        values: &mut [f64],
-        gradients: MatMut<'_, f64>,
-    ) -> bool {
-        (**self).log_densities_and_gradients(points, values, gradients)
     }
 }
 

@@ -105,37 +105,44 @@ fn copy_row(points: MatRef<'_, f64>, i: usize, theta: &mut [f64]) {
     }
 }
 
-impl<T: LogDensity + ?Sized> LogDensity for &T {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
+/// What points at a target is that target.
+macro_rules! pointed {
+    ($($pointer:ty),+) => {$(
+        impl<T: LogDensity + ?Sized> LogDensity for $pointer {
+            fn dim(&self) -> usize {
+                (**self).dim()
+            }
 
-    fn log_density(&self, theta: &[f64]) -> f64 {
-        (**self).log_density(theta)
-    }
+            fn log_density(&self, theta: &[f64]) -> f64 {
+                (**self).log_density(theta)
+            }
 
-    fn gradient(&self, theta: &[f64], out: &mut [f64]) -> bool {
-        (**self).gradient(theta, out)
-    }
+            fn gradient(&self, theta: &[f64], out: &mut [f64]) -> bool {
+                (**self).gradient(theta, out)
+            }
 
-    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
-        (**self).value_and_gradient(theta, out)
-    }
+            fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+                (**self).value_and_gradient(theta, out)
+            }
 
-    fn hessian(&self, theta: &[f64], out: MatMut<'_, f64>) -> bool {
-        (**self).hessian(theta, out)
-    }
+            fn hessian(&self, theta: &[f64], out: MatMut<'_, f64>) -> bool {
+                (**self).hessian(theta, out)
+            }
 
-    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
-        (**self).log_densities(points, values);
-    }
+            fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+                (**self).log_densities(points, values);
+            }
 
-    fn log_densities_and_gradients(
-        &self,
-        points: MatRef<'_, f64>,
-        values: &mut [f64],
-        gradients: MatMut<'_, f64>,
-    ) -> bool {
-        (**self).log_densities_and_gradients(points, values, gradients)
-    }
+            fn log_densities_and_gradients(
+                &self,
+                points: MatRef<'_, f64>,
+                values: &mut [f64],
+                gradients: MatMut<'_, f64>,
+            ) -> bool {
+                (**self).log_densities_and_gradients(points, values, gradients)
+            }
+        }
+    )+};
 }
+
+pointed!(&T, Box<T>);

@@ -192,14 +192,17 @@ impl Belief for DenseGaussian {
         let (fade, factor) = (step.fade, 1.0 + site.curvature * variance);
         check_resolution(&self.covariance, x, variance * fade, factor)?;
         let (row, gain, coefficients) = step.parts(x);
-        let strain = self.strain(row, gain, (fade, coefficients.loss), site.curvature, variance)?;
+        let (h, loss) = (site.curvature, coefficients.loss);
+        let (condition, entries) = self.strain_sums(fade, |i| loss * gain[i] * gain[i], |i| h * row[i] * row[i])?;
+        // `Px` is off by ε√(Pᵢᵢ·Σxⱼ²Pⱼⱼ), and counts twice.
+        let of_gain = 2.0 * (h.abs() * variance * entries).sqrt() / factor;
+        let strain = Strain { condition, roundings: 3.0 + of_gain, growth: factor.recip().max(1.0) };
         check_moved(&self.mean, coefficients.shift, gain)?;
         let room = if fade < 1.0 { ROOM_TO_FADE } else { 0.0 };
-        let outcome = match self.digits.after(strain, room) {
+        step.outcome = match self.digits.after(strain, room) {
             Some(error) => Outcome::Followed(error),
             None => Outcome::Looked(self.look(factor, room, |next| next.write(fade, gain, coefficients))?),
         };
-        step.outcome = outcome;
         Ok(())
     }
 
@@ -217,22 +220,42 @@ impl Belief for DenseGaussian {
 }
 
 impl DenseGaussian {
-    /// What the update does to the digits, after a check that each variance stays positive and finite.
+    /// `(Σ (Pᵢᵢ + |lostᵢ|)·Λᵢᵢ, Σ |addedᵢ|·Pᵢᵢ)` of a change that takes `lost` from the diagonal of `P`, divides it by `λ` and adds `added`
+    /// to that of `λΛ`; `P` before and `Λ` after it. Each variance is checked to stay positive and finite.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
-    fn strain(&self, row: &[f64], gain: &[f64], (fade, loss): (f64, f64), h: f64, nu: f64) -> Result<Strain, Error> {
+    pub(super) fn strain_sums(
+        &self,
+        fade: f64,
+        lost: impl Fn(usize) -> f64,
+        added: impl Fn(usize) -> f64,
+    ) -> Result<(f64, f64), Error> {
         let (mut condition, mut entries) = (0.0, 0.0);
-        for (i, (x, gain)) in row.iter().zip(gain).enumerate() {
-            let (variance, lost) = (self.covariance[(i, i)], loss * gain * gain);
+        for i in 0..self.dim() {
+            let (variance, lost, added) = (self.covariance[(i, i)], lost(i), added(i));
             check_variance(i, variance - lost, fade)?;
-            entries += x * x * variance;
-            condition += (variance + lost.abs()) * (fade * self.digits.precision(i) + h * x * x);
+            condition += (variance + lost.abs()) * (fade * self.digits.precision(i) + added);
+            entries += added.abs() * variance;
         }
-        let factor = 1.0 + h * nu;
-        // `Px` is off by ε√(Pᵢᵢ·Σxⱼ²Pⱼⱼ), and counts twice.
-        let of_gain = 2.0 * h.abs() * (nu * entries / fade).sqrt() / factor;
-        Ok(Strain { condition: condition / fade, roundings: 3.0 + of_gain, growth: factor.recip().max(1.0) })
+        Ok((condition / fade, entries / fade))
+    }
+
+    /// The digits after a change that adds `added` to the diagonal of `Λ`: followed, or looked at where that leaves them in doubt.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    pub(super) fn digits_after(
+        &self,
+        strain: Strain,
+        factor: f64,
+        added: &[f64],
+        write: impl FnOnce(&mut Self),
+    ) -> Result<Digits, Error> {
+        let Some(error) = self.digits.after(strain, 0.0) else { return self.look(factor, 0.0, write) };
+        let mut digits = self.digits.clone();
+        digits.follow(1.0, error, |i| added[i]);
+        Ok(digits)
     }
 }
 
@@ -251,15 +274,7 @@ fn check_resolution(covariance: &Mat<f64>, x: Row<'_>, variance: f64, factor: f6
     if variance / factor > ROUNDINGS * f64::EPSILON * entries { Ok(()) } else { Err(Error::Unresolved { factor }) }
 }
 
-/// Checks that every `P_ii − loss(i)` is positive and finite, and with it every entry of the matrix.
-///
-/// # Errors
-/// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
-pub(super) fn check_variances(covariance: MatRef<'_, f64>, loss: impl Fn(usize) -> f64) -> Result<(), Error> {
-    (0..covariance.nrows()).try_for_each(|i| check_variance(i, covariance[(i, i)] - loss(i), 1.0))
-}
-
-/// Checks that the variance `left/fade` is positive and finite.
+/// Checks that the variance `left/fade` is positive and finite; all of a diagonal are, and with them every entry of the matrix is finite.
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].

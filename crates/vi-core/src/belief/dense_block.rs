@@ -6,7 +6,6 @@ use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, tiled_lower_product, tiled_mul_mat, tiled_rank_r};
 use vi_linalg::tiles::Tiling;
 
-use super::dense::check_variances;
 use super::digits::Strain;
 use super::{Belief, DenseGaussian};
 use crate::Error;
@@ -83,23 +82,18 @@ impl BlockBelief for DenseGaussian {
                 scale_columns(u.as_ref(), shrinkages, scaled, losses);
             },
         );
-        check_variances(self.covariance_lower(), |i| losses[i])?;
+        let InDigits { strain, factor, added } = self.in_digits(x, recursion, losses)?;
         let gains = MatRef::from_column_major_slice(recursion.gains(), b, 1);
         let mut moved = self.mean().to_vec();
         let target = MatMut::from_column_major_slice_mut(&mut moved, d, 1);
         matmul(target, Accum::Add, u.as_ref(), gains, 1.0, Par::Seq);
         check::results("μ + Ue", moved.iter().copied())?;
-        let InDigits { strain, factor, added } = self.in_digits(x, recursion, losses);
         let write = |belief: &mut Self| {
             let (mean, covariance) = belief.parts_mut();
             mean.copy_from_slice(&moved);
             tiled_rank_r(covariance.as_mut(), scaled.as_ref(), u.as_ref(), par);
         };
-        let mut digits = self.digits().clone();
-        match digits.after(strain, 0.0) {
-            Some(error) => digits.follow(1.0, error, |i| added[i]),
-            None => digits = self.look(factor, 0.0, write)?,
-        }
+        let digits = self.digits_after(strain, factor, &added, write)?;
         write(self);
         self.set_digits(digits);
         Ok(())
@@ -116,8 +110,11 @@ struct InDigits {
 }
 
 impl DenseGaussian {
-    /// Cost `4bd` flops.
-    fn in_digits(&self, x: MatRef<'_, f64>, recursion: &BlockRecursion, losses: &[f64]) -> InDigits {
+    /// Checks the variances that a block leaves on the way. Cost `4bd` flops.
+    ///
+    /// # Errors
+    /// As [`strain_sums`](Self::strain_sums).
+    fn in_digits(&self, x: MatRef<'_, f64>, recursion: &BlockRecursion, losses: &[f64]) -> Result<InDigits, Error> {
         let (d, covariance) = (self.dim(), self.covariance_lower());
         let variances: Vec<f64> = (0..d).map(|i| covariance[(i, i)]).collect();
         let (mut added, mut squares, mut row) = (vec![0.0; d], vec![0.0; d], Vec::new());
@@ -132,12 +129,10 @@ impl DenseGaussian {
             growth *= factor.recip().max(1.0);
             product *= factor;
         }
-        let lost = variances.iter().zip(losses).map(|(variance, lost)| variance + lost.abs());
-        let condition =
-            lost.zip(&added).enumerate().map(|(i, (p, added))| p * (self.digits().precision(i) + added)).sum();
+        let (condition, _) = self.strain_sums(1.0, |i| losses[i], |i| added[i])?;
         // The changes of a block add up as a random walk does.
         let roundings = 3.0 + (recursion.steps().len() as f64).sqrt() + of_gains;
-        InDigits { strain: Strain { condition, roundings, growth }, factor: product, added }
+        Ok(InDigits { strain: Strain { condition, roundings, growth }, factor: product, added })
     }
 }
 

@@ -4,7 +4,6 @@ use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, symmetric_rank_r};
 
-use super::dense::check_variances;
 use super::digits::{Digits, Strain};
 use crate::belief::DenseGaussian;
 use crate::check;
@@ -90,26 +89,13 @@ impl DenseGaussian {
         }
         check::results("μ + G·e", mean.iter().copied())?;
         let loss = |i: usize| (0..m).map(|c| shrunk[(i, c)] * gains[(i, c)]).sum::<f64>();
-        let covariance = self.covariance_lower();
-        check_variances(covariance, loss)?;
-        let mut strain = Strain { condition: 0.0, roundings: 0.0, growth: factor.recip().max(1.0) };
-        let mut entries = 0.0;
-        for (i, information) in information.iter().enumerate() {
-            let variance = covariance[(i, i)];
-            entries += variance * information.abs();
-            strain.condition += (variance + loss(i).abs()) * (self.digits().precision(i) + information);
-        }
+        let (condition, entries) = self.strain_sums(1.0, loss, |i| information[i])?;
         // The roundings of G: h·√(ν·Σx²P)/(1+hν) is at most √(h·Σx²P)/2.
-        strain.roundings = 3.0 + m as f64 + entries.sqrt();
-        let mut digits = self.digits().clone();
-        match digits.after(strain, 0.0) {
-            Some(error) => digits.follow(1.0, error, |i| information[i]),
-            None => {
-                digits = self.look(factor, 0.0, |next| {
-                    symmetric_rank_r(next.parts_mut().1.as_mut(), -1.0, shrunk.as_ref(), gains, par);
-                })?;
-            }
-        }
+        let roundings = 3.0 + m as f64 + entries.sqrt();
+        let strain = Strain { condition, roundings, growth: factor.recip().max(1.0) };
+        let digits = self.digits_after(strain, factor, information, |next| {
+            symmetric_rank_r(next.parts_mut().1.as_mut(), -1.0, shrunk.as_ref(), gains, par);
+        })?;
         Ok(VectorStep { mean, shrunk, digits })
     }
 

@@ -32,6 +32,7 @@
 //! # Ok::<(), vi_models::ModelError>(())
 //! ```
 
+mod at_nodes;
 mod batch;
 mod heads;
 mod logits;
