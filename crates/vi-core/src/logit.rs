@@ -87,11 +87,19 @@ impl WithSimd for LogDensities<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { sign, t, values } = self;
-        let opposite = simd.splat_f64s(-sign);
-        lanes::update(simd, [t], values, |[t], value| {
-            simd.sub_f64s(value, lanes::softplus(simd, simd.mul_f64s(opposite, t)).0)
-        });
+        lanes::update(simd, [self.t], self.values, &LogDensity { sign: self.sign });
+    }
+}
+
+struct LogDensity {
+    sign: f64,
+}
+
+impl lanes::EachLane<1> for LogDensity {
+    #[inline(always)]
+    fn at<S: Simd>(&self, simd: S, [t]: [S::f64s; 1], value: S::f64s) -> S::f64s {
+        let opposite = simd.mul_f64s(simd.splat_f64s(-self.sign), t);
+        simd.sub_f64s(value, lanes::softplus(simd, opposite).0)
     }
 }
 
@@ -109,15 +117,14 @@ impl WithSimd for LogDensitiesAndSlopes<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let ((t, t_tail), (values, values_tail)) = (S::as_mut_simd_f64s(self.t), S::as_mut_simd_f64s(self.values));
         let (sign, opposite) = (simd.splat_f64s(self.sign), simd.splat_f64s(-self.sign));
-        let mut last =
-            (!t_tail.is_empty()).then(|| (simd.partial_load_f64s(t_tail), simd.partial_load_f64s(values_tail)));
-        let (last_t, last_value) = last.as_mut().map(|(t, value)| (t, value)).unzip();
-        for (t, value) in t.iter_mut().chain(last_t).zip(values.iter_mut().chain(last_value)) {
+        for (t, value) in t.iter_mut().zip(values) {
             let (lost, wrong) = lanes::softplus(simd, simd.mul_f64s(opposite, *t));
             (*t, *value) = (simd.mul_f64s(sign, wrong), simd.sub_f64s(*value, lost));
         }
-        if let Some((t, value)) = last {
-            simd.partial_store_f64s(t_tail, t);
+        if !t_tail.is_empty() {
+            let (lost, wrong) = lanes::softplus(simd, simd.mul_f64s(opposite, simd.partial_load_f64s(t_tail)));
+            let value = simd.sub_f64s(simd.partial_load_f64s(values_tail), lost);
+            simd.partial_store_f64s(t_tail, simd.mul_f64s(sign, wrong));
             simd.partial_store_f64s(values_tail, value);
         }
     }

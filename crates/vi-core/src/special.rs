@@ -167,15 +167,14 @@ pub fn sums_of_exp_and_cdf(x: &[f64; 16], u: &[f64; 16]) -> (f64, f64) {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
-            let splat = |value| simd.splat_f64s(value);
-            let (mut total, mut below) = (splat(0.0), splat(0.0));
+            let (mut total, mut below) = (simd.splat_f64s(0.0), simd.splat_f64s(0.0));
             for (x, u) in S::as_simd_f64s(self.0).0.iter().zip(S::as_simd_f64s(self.1).0) {
                 let e = lanes::exp(simd, *x);
-                let density = lanes::exp(simd, simd.mul_f64s(splat(-0.5), simd.mul_f64s(*u, *u)));
+                let density = lanes::exp(simd, simd.mul_f64s(simd.splat_f64s(-0.5), simd.mul_f64s(*u, *u)));
                 let ratio = lanes::mills_ratio(simd, simd.abs_f64s(*u));
-                let tail = simd.mul_f64s(splat(INV_SQRT_2PI), simd.mul_f64s(density, ratio));
-                let left = simd.less_than_f64s(*u, splat(0.0));
-                let cdf = simd.select_f64s(left, tail, simd.sub_f64s(splat(1.0), tail));
+                let tail = simd.mul_f64s(simd.splat_f64s(INV_SQRT_2PI), simd.mul_f64s(density, ratio));
+                let left = simd.less_than_f64s(*u, simd.splat_f64s(0.0));
+                let cdf = simd.select_f64s(left, tail, simd.sub_f64s(simd.splat_f64s(1.0), tail));
                 total = simd.add_f64s(total, e);
                 below = simd.mul_add_e_f64s(e, cdf, below);
             }

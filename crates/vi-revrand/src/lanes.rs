@@ -21,7 +21,7 @@ pub(crate) fn exp(x: &[f64], out: &mut [f64]) {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
-            lanes::map(simd, self.0, |x| lanes::exp(simd, x));
+            lanes::update(simd, [], self.0, &lanes::Exp);
         }
     }
 
@@ -52,8 +52,19 @@ impl WithSimd for Slopes<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { sign, f, out } = self;
         out.copy_from_slice(f);
-        let (sign, minus) = (simd.splat_f64s(sign), simd.splat_f64s(-sign));
-        lanes::map(simd, out, |f| simd.mul_f64s(minus, lanes::softplus(simd, simd.mul_f64s(sign, f)).1));
+        lanes::update(simd, [], out, &Slope { sign });
+    }
+}
+
+struct Slope {
+    sign: f64,
+}
+
+impl lanes::EachLane<0> for Slope {
+    #[inline(always)]
+    fn at<S: Simd>(&self, simd: S, []: [S::f64s; 0], f: S::f64s) -> S::f64s {
+        let slope = lanes::softplus(simd, simd.mul_f64s(simd.splat_f64s(self.sign), f)).1;
+        simd.mul_f64s(simd.splat_f64s(-self.sign), slope)
     }
 }
 
@@ -204,7 +215,10 @@ pub(crate) fn log_product(x: &[f64]) -> f64 {
             };
             for x in heads {
                 let (vectors, _) = S::as_simd_f64s(x.as_slice());
-                let product = vectors.iter().fold(simd.splat_f64s(1.0), |product, x| simd.mul_f64s(product, *x));
+                let mut product = simd.splat_f64s(1.0);
+                for x in vectors {
+                    product = simd.mul_f64s(product, *x);
+                }
                 add(simd.reduce_product_f64s(product), x);
             }
             add(tail.iter().product(), tail);

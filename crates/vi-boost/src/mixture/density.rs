@@ -199,13 +199,20 @@ impl WithSimd for AddShares<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { log, weight, whole, out } = self;
-        let (weight, zero, least) = (simd.splat_f64s(weight), simd.splat_f64s(0.0), simd.splat_f64s(-708.0));
-        lanes::update(simd, [log, whole], out, |[log, whole], out| {
-            let below = simd.sub_f64s(simd.add_f64s(log, weight), whole);
-            let share = simd.select_f64s(simd.greater_than_f64s(below, least), lanes::exp(simd, below), zero);
-            simd.add_f64s(out, share)
-        });
+        lanes::update(simd, [self.log, self.whole], self.out, &Share { weight: self.weight });
+    }
+}
+
+struct Share {
+    weight: f64,
+}
+
+impl lanes::EachLane<2> for Share {
+    #[inline(always)]
+    fn at<S: Simd>(&self, simd: S, [log, whole]: [S::f64s; 2], sum: S::f64s) -> S::f64s {
+        let below = simd.sub_f64s(simd.add_f64s(log, simd.splat_f64s(self.weight)), whole);
+        let counts = simd.greater_than_f64s(below, simd.splat_f64s(-708.0));
+        simd.add_f64s(sum, simd.select_f64s(counts, lanes::exp(simd, below), simd.splat_f64s(0.0)))
     }
 }
 

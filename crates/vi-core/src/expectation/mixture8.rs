@@ -66,24 +66,34 @@ impl WithSimd for Sums {
     #[inline(always)]
     fn with_simd<V: Simd>(self, simd: V) -> LogisticMoments {
         let Self { a, nu } = self;
-        let splat = |value| simd.splat_f64s(value);
-        let mul = |x, y| simd.mul_f64s(x, y);
-        let zero = splat(0.0);
+        let zero = simd.splat_f64s(0.0);
         let (mut tail, mut spread, mut first, mut second, mut third) = (zero, zero, zero, zero, zero);
         for (p, s) in V::as_simd_f64s(&P).0.iter().zip(V::as_simd_f64s(&INVERSE_SQUARES).0) {
-            let tau = simd.sqrt_f64s(simd.add_f64s(splat(nu), *s));
-            let inverse = simd.div_f64s(splat(1.0), tau);
+            let tau = simd.sqrt_f64s(simd.add_f64s(simd.splat_f64s(nu), *s));
+            let inverse = simd.div_f64s(simd.splat_f64s(1.0), tau);
             // Beyond 38 the density is 0: a bound far outside keeps u² finite.
-            let u = simd.min_f64s(simd.max_f64s(mul(splat(a), inverse), splat(-1e100)), splat(1e100));
-            let square = mul(u, u);
-            let density = mul(mul(*p, splat(INV_SQRT_2PI)), lanes::exp(simd, mul(splat(-0.5), square)));
+            let u = simd.min_f64s(
+                simd.max_f64s(simd.mul_f64s(simd.splat_f64s(a), inverse), simd.splat_f64s(-1e100)),
+                simd.splat_f64s(1e100),
+            );
+            let square = simd.mul_f64s(u, u);
+            let density = simd.mul_f64s(
+                simd.mul_f64s(*p, simd.splat_f64s(INV_SQRT_2PI)),
+                lanes::exp(simd, simd.mul_f64s(simd.splat_f64s(-0.5), square)),
+            );
             let ratio = lanes::mills_ratio(simd, simd.abs_f64s(u));
-            let slope = mul(density, inverse);
+            let slope = simd.mul_f64s(density, inverse);
             tail = simd.mul_add_e_f64s(density, ratio, tail);
             spread = simd.mul_add_e_f64s(tau, density, spread);
             first = simd.add_f64s(first, slope);
-            second = simd.sub_f64s(second, mul(mul(u, slope), inverse));
-            third = simd.add_f64s(third, mul(mul(simd.sub_f64s(square, splat(1.0)), slope), mul(inverse, inverse)));
+            second = simd.sub_f64s(second, simd.mul_f64s(simd.mul_f64s(u, slope), inverse));
+            third = simd.add_f64s(
+                third,
+                simd.mul_f64s(
+                    simd.mul_f64s(simd.sub_f64s(square, simd.splat_f64s(1.0)), slope),
+                    simd.mul_f64s(inverse, inverse),
+                ),
+            );
         }
         // All uᵢ have the sign of a; 1 − tail keeps E s within [0, 1] though the pᵢ sum to 1 + 1e-15.
         let tail = simd.reduce_sum_f64s(tail);

@@ -108,7 +108,7 @@ impl WithSimd for Terms<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { odd, even, u, beyond, e } = self;
-        lanes::map(simd, e, |x| lanes::exp(simd, simd.min_f64s(x, simd.splat_f64s(0.0))));
+        lanes::update(simd, [], e, &ExpUpToOne);
         for i in 0..BLOCK {
             let terms = [e[i], e[i] * u[i], e[i] * u[i] * u[i], e[i] * beyond[i][1], e[i] * beyond[i][1] * u[i]];
             let sums = if i % 2 == 0 { &mut *odd } else { &mut *even };
@@ -116,6 +116,16 @@ impl WithSimd for Terms<'_> {
                 *sum += term;
             }
         }
+    }
+}
+
+/// `e^min(x, 0)`.
+struct ExpUpToOne;
+
+impl lanes::EachLane<0> for ExpUpToOne {
+    #[inline(always)]
+    fn at<S: Simd>(&self, simd: S, []: [S::f64s; 0], x: S::f64s) -> S::f64s {
+        lanes::exp(simd, simd.min_f64s(x, simd.splat_f64s(0.0)))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Functions of several numbers at once, in the vectors that the processor has.
 //!
 //! Each takes the proof of a [`Simd`] that a dispatch gives. What is dispatched must be a type that implements
-//! [`WithSimd`](pulp::WithSimd): the body of a closure need not be compiled for the wider vectors.
+//! [`WithSimd`](pulp::WithSimd), and what a loop applies one that implements [`EachLane`]: the body of a closure is a function of its own,
+//! which need not be compiled for the wider vectors. Then every instruction is a call, a hundred times slower; whether it is so depends
+//! on the profile of whoever builds the program.
 //!
 //! | function | error |
 //! | :-- | :-- |
@@ -42,20 +44,20 @@ pub fn exp<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
     const ROUND: f64 = 6_755_399_441_055_744.0;
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    let splat = |value| simd.splat_f64s(value);
-    let (small, large) = (simd.less_than_f64s(x, splat(SMALLEST)), simd.greater_than_f64s(x, splat(LARGEST)));
-    let x = simd.select_f64s(small, splat(SMALLEST), simd.select_f64s(large, splat(LARGEST), x));
-    let shifted = simd.mul_add_e_f64s(x, splat(std::f64::consts::LOG2_E), splat(ROUND));
-    let n = simd.sub_f64s(shifted, splat(ROUND));
-    let r = simd.mul_add_e_f64s(n, splat(-LN_2_HIGH), x);
-    let r = simd.mul_add_e_f64s(n, splat(-LN_2_LOW), r);
+    let (small, large) =
+        (simd.less_than_f64s(x, simd.splat_f64s(SMALLEST)), simd.greater_than_f64s(x, simd.splat_f64s(LARGEST)));
+    let x = simd.select_f64s(small, simd.splat_f64s(SMALLEST), simd.select_f64s(large, simd.splat_f64s(LARGEST), x));
+    let shifted = simd.mul_add_e_f64s(x, simd.splat_f64s(std::f64::consts::LOG2_E), simd.splat_f64s(ROUND));
+    let n = simd.sub_f64s(shifted, simd.splat_f64s(ROUND));
+    let r = simd.mul_add_e_f64s(n, simd.splat_f64s(-LN_2_HIGH), x);
+    let r = simd.mul_add_e_f64s(n, simd.splat_f64s(-LN_2_LOW), r);
     let sum = polynomial(simd, &INVERSE_FACTORIALS, r);
     // 2ⁿ: the biased exponent, moved into its place.
     let exponent = simd.add_u64s(simd.transmute_u64s_f64s(shifted), simd.splat_u64s(1023));
     let exponent = simd.and_u64s(exponent, simd.splat_u64s(0x7ff));
     let power = simd.transmute_f64s_u64s(simd.mul_u64s(exponent, simd.splat_u64s(1 << 52)));
     let inside = simd.mul_f64s(sum, power);
-    simd.select_f64s(small, splat(0.0), simd.select_f64s(large, splat(f64::INFINITY), inside))
+    simd.select_f64s(small, simd.splat_f64s(0.0), simd.select_f64s(large, simd.splat_f64s(f64::INFINITY), inside))
 }
 
 /// `log(1+x)` in every lane, for `0 ≤ x ≤ 1`, to 2 ulp.
@@ -68,12 +70,16 @@ pub fn exp<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
 /// ```
 #[inline(always)]
 pub fn ln_1p<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
-    let splat = |value| simd.splat_f64s(value);
-    let upper = simd.greater_than_f64s(x, splat(std::f64::consts::SQRT_2 - 1.0));
-    let pick = |above, below| simd.select_f64s(upper, splat(above), splat(below));
-    let s = simd.div_f64s(simd.add_f64s(x, pick(-1.0, 0.0)), simd.add_f64s(x, pick(3.0, 2.0)));
+    let upper = simd.greater_than_f64s(x, simd.splat_f64s(std::f64::consts::SQRT_2 - 1.0));
+    let (minus_one, three) = (pick(simd, upper, -1.0, 0.0), pick(simd, upper, 3.0, 2.0));
+    let s = simd.div_f64s(simd.add_f64s(x, minus_one), simd.add_f64s(x, three));
     let series = polynomial(simd, &ODD_INVERSES, simd.mul_f64s(s, s));
-    simd.mul_add_e_f64s(s, series, pick(std::f64::consts::LN_2, 0.0))
+    simd.mul_add_e_f64s(s, series, pick(simd, upper, std::f64::consts::LN_2, 0.0))
+}
+
+#[inline(always)]
+fn pick<S: Simd>(simd: S, upper: S::m64s, above: f64, below: f64) -> S::f64s {
+    simd.select_f64s(upper, simd.splat_f64s(above), simd.splat_f64s(below))
 }
 
 /// `(softplus(t), s(t))` in every lane: `log(1+e^t)` and the logistic function, to 3 ulp where `|t| ≤ 708`.
@@ -112,47 +118,60 @@ pub fn mills_ratio<S: Simd>(simd: S, u: S::f64s) -> S::f64s {
     simd.mul_f64s(polynomial(simd, &MILLS, z), scale)
 }
 
-/// `values_i ← f(values_i)`, a vector at a time.
-///
-/// ```
-/// use vi_core::special::lanes;
-/// let simd = pulp::Scalar::new();
-/// let mut values = [0.0, -1.0];
-/// lanes::map(simd, &mut values, |x| lanes::exp(simd, x));
-/// assert_eq!(values[0], 1.0);
-/// ```
-#[inline(always)]
-pub fn map<S: Simd>(simd: S, values: &mut [f64], f: impl Fn(S::f64s) -> S::f64s) {
-    update(simd, [], values, |[], value| f(value));
+/// A function that [`update`] applies to each number: a type with an `#[inline(always)]` method, so that it is compiled in place.
+pub trait EachLane<const K: usize> {
+    /// `f([x, …], value)` in every lane.
+    fn at<S: Simd>(&self, simd: S, x: [S::f64s; K], value: S::f64s) -> S::f64s;
+}
+
+/// `e^value`, as [`exp`].
+#[derive(Debug, Clone, Copy)]
+pub struct Exp;
+
+impl EachLane<0> for Exp {
+    #[inline(always)]
+    fn at<S: Simd>(&self, simd: S, []: [S::f64s; 0], value: S::f64s) -> S::f64s {
+        exp(simd, value)
+    }
 }
 
 /// `out_i ← f([x_i, …], out_i)`, a vector at a time; each `x` is as long as `out`, or what is beyond the shortest stays.
 ///
 /// ```
 /// use pulp::Simd;
-/// use vi_core::special::lanes;
+/// use vi_core::special::lanes::{EachLane, Exp, update};
+/// struct Add;
+/// impl EachLane<1> for Add {
+///     #[inline(always)]
+///     fn at<S: Simd>(&self, simd: S, [x]: [S::f64s; 1], sum: S::f64s) -> S::f64s {
+///         simd.add_f64s(sum, x)
+///     }
+/// }
 /// let simd = pulp::Scalar::new();
 /// let mut sums = [1.0, 2.0];
-/// lanes::update(simd, [&[0.5, 0.25]], &mut sums, |[x], sum| simd.add_f64s(sum, x));
+/// update(simd, [&[0.5, 0.25]], &mut sums, &Add);
 /// assert_eq!(sums, [1.5, 2.25]);
+/// let mut values = [0.0, -1.0];
+/// update(simd, [], &mut values, &Exp);
+/// assert_eq!(values[0], 1.0);
 /// ```
 #[inline(always)]
-pub fn update<S: Simd, const K: usize>(
-    simd: S,
-    x: [&[f64]; K],
-    out: &mut [f64],
-    f: impl Fn([S::f64s; K], S::f64s) -> S::f64s,
-) {
+pub fn update<S: Simd, const K: usize>(simd: S, x: [&[f64]; K], out: &mut [f64], f: &impl EachLane<K>) {
     let n = x.iter().fold(out.len(), |n, x| n.min(x.len()));
     let (x, (out, tail)) = (x.map(|x| S::as_simd_f64s(&x[..n])), S::as_mut_simd_f64s(&mut out[..n]));
-    let whole = out.len();
-    let mut last = (!tail.is_empty()).then(|| simd.partial_load_f64s(tail));
-    // One call of `f`, so that it is compiled in place: on its own it has no wide vectors.
-    for (i, out) in out.iter_mut().chain(last.as_mut()).enumerate() {
-        let x = x.map(|(x, tail)| if i < whole { x[i] } else { simd.partial_load_f64s(tail) });
-        *out = f(x, *out);
+    for (i, out) in out.iter_mut().enumerate() {
+        let mut at = [simd.splat_f64s(0.0); K];
+        for (at, (x, _)) in at.iter_mut().zip(&x) {
+            *at = x[i];
+        }
+        *out = f.at(simd, at, *out);
     }
-    if let Some(last) = last {
+    if !tail.is_empty() {
+        let mut at = [simd.splat_f64s(0.0); K];
+        for (at, (_, tail)) in at.iter_mut().zip(&x) {
+            *at = simd.partial_load_f64s(tail);
+        }
+        let last = f.at(simd, at, simd.partial_load_f64s(tail));
         simd.partial_store_f64s(tail, last);
     }
 }
@@ -223,14 +242,14 @@ mod tests {
 
     use super::*;
 
-    struct Exp<'a>(&'a mut [f64]);
+    struct Each<'a, F>(&'a mut [f64], F);
 
-    impl WithSimd for Exp<'_> {
+    impl<F: EachLane<0>> WithSimd for Each<'_, F> {
         type Output = ();
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
-            map(simd, self.0, |x| exp(simd, x));
+            update(simd, [], self.0, &self.1);
         }
     }
 
@@ -238,7 +257,7 @@ mod tests {
     fn exp_agrees_with_the_standard_library_in_vectors_and_alone() {
         let x: Vec<f64> = (-70_800..=70_900).map(|i| f64::from(i) * 0.01).collect();
         let mut vectors = x.clone();
-        Arch::new().dispatch(Exp(&mut vectors));
+        Arch::new().dispatch(Each(&mut vectors, Exp));
         for (x, e) in x.into_iter().zip(vectors) {
             let exact = x.exp();
             for ours in [e, exp(Scalar::new(), x)] {
@@ -247,23 +266,34 @@ mod tests {
         }
     }
 
-    struct Softplus<'a>(&'a mut [f64], &'a mut [f64]);
+    struct Softplus;
 
-    impl WithSimd for Softplus<'_> {
-        type Output = ();
-
+    impl EachLane<0> for Softplus {
         #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            map(simd, self.0, |t| softplus(simd, t).0);
-            map(simd, self.1, |t| softplus(simd, t).1);
+        fn at<S: Simd>(&self, simd: S, []: [S::f64s; 0], t: S::f64s) -> S::f64s {
+            softplus(simd, t).0
         }
+    }
+
+    struct Slope;
+
+    impl EachLane<0> for Slope {
+        #[inline(always)]
+        fn at<S: Simd>(&self, simd: S, []: [S::f64s; 0], t: S::f64s) -> S::f64s {
+            softplus(simd, t).1
+        }
+    }
+
+    fn softplus_of(values: &mut [f64], slopes: &mut [f64]) {
+        Arch::new().dispatch(Each(values, Softplus));
+        Arch::new().dispatch(Each(slopes, Slope));
     }
 
     #[test]
     fn softplus_and_its_slope_are_those_of_single_numbers() {
         let t: Vec<f64> = (-70_800..=70_800).map(|i| f64::from(i) * 0.01).chain([-1e-300, 1e-9, 0.881_373]).collect();
         let (mut values, mut slopes) = (t.clone(), t.clone());
-        Arch::new().dispatch(Softplus(&mut values, &mut slopes));
+        softplus_of(&mut values, &mut slopes);
         for ((&t, value), slope) in t.iter().zip(values).zip(slopes) {
             let exact = [crate::special::softplus(t), crate::special::sigmoid(t)];
             let alone = softplus(Scalar::new(), t);
@@ -278,7 +308,7 @@ mod tests {
     fn what_is_not_finite_stays_so() {
         let ends = [f64::NEG_INFINITY, f64::INFINITY, f64::NAN];
         let (mut values, mut slopes) = (ends, ends);
-        Arch::new().dispatch(Softplus(&mut values, &mut slopes));
+        softplus_of(&mut values, &mut slopes);
         assert!(values[0] < 1e-300 && values[1] == f64::INFINITY && values[2].is_nan());
         assert!(slopes[0] < 1e-300 && slopes[1] == 1.0 && slopes[2].is_nan());
     }
@@ -286,7 +316,7 @@ mod tests {
     #[test]
     fn the_ends_of_exp_are_exact() {
         let mut ends = [f64::NEG_INFINITY, -709.0, 0.0, 709.5, f64::INFINITY, f64::NAN];
-        Arch::new().dispatch(Exp(&mut ends));
+        Arch::new().dispatch(Each(&mut ends, Exp));
         assert_eq!(ends[..5], [0.0, 0.0, 1.0, f64::INFINITY, f64::INFINITY]);
         assert!(ends[5].is_nan());
     }

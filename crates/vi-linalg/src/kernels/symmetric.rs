@@ -152,7 +152,7 @@ fn mul_add_and_dot<S: Simd>(
     let (out, out_tail) = S::as_mut_simd_f64s(out);
     let (out, out_tail) = (&mut out[..n], &mut out_tail[..m]);
     let [a0, a1, a2, a3] = columns.map(|column| &S::as_simd_f64s(column).0[..n]);
-    let [w0, w1, w2, w3] = w.map(|w| simd.splat_f64s(w));
+    let [w0, w1, w2, w3] = splat(simd, w);
     let [mut s0, mut s1, mut s2, mut s3] = [simd.splat_f64s(0.0); PANEL];
     for i in 0..n {
         let (xi, mut even, mut odd) = (x[i], out[i], simd.mul_f64s(a1[i], w1));
@@ -165,7 +165,7 @@ fn mul_add_and_dot<S: Simd>(
         s2 = simd.mul_add_e_f64s(a2[i], xi, s2);
         s3 = simd.mul_add_e_f64s(a3[i], xi, s3);
     }
-    let mut sums = [s0, s1, s2, s3].map(|s| simd.reduce_sum_f64s(s));
+    let mut sums = sums_of(simd, [s0, s1, s2, s3]);
     let tails = columns.map(|column| &S::as_simd_f64s(column).1[..m]);
     for i in 0..m {
         for k in 0..PANEL {
@@ -233,7 +233,7 @@ fn dots<S: Simd>(simd: S, columns: [&[f64]; PANEL], x: &[f64]) -> [f64; PANEL] {
         s2 = simd.mul_add_e_f64s(a2[i], x[i], s2);
         s3 = simd.mul_add_e_f64s(a3[i], x[i], s3);
     }
-    let mut sums = [s0, s1, s2, s3].map(|s| simd.reduce_sum_f64s(s));
+    let mut sums = sums_of(simd, [s0, s1, s2, s3]);
     let tails = columns.map(|column| &S::as_simd_f64s(column).1[..m]);
     for i in 0..m {
         for k in 0..PANEL {
@@ -318,18 +318,33 @@ fn rank_one_below<S: Simd, const SCALED: bool>(
     let n = v.len();
     let [(a0, t0), (a1, t1), (a2, t2), (a3, t3)] = columns.map(|c| S::as_mut_simd_f64s(c));
     let (a0, a1, a2, a3) = (&mut a0[..n], &mut a1[..n], &mut a2[..n], &mut a3[..n]);
-    let [w0, w1, w2, w3] = w.map(|w| simd.splat_f64s(w));
+    let [w0, w1, w2, w3] = splat(simd, w);
     let scale = simd.splat_f64s(beta);
-    let scaled = |value| if SCALED { simd.mul_f64s(scale, value) } else { value };
     for i in 0..n {
-        a0[i] = scaled(simd.mul_add_e_f64s(v[i], w0, a0[i]));
-        a1[i] = scaled(simd.mul_add_e_f64s(v[i], w1, a1[i]));
-        a2[i] = scaled(simd.mul_add_e_f64s(v[i], w2, a2[i]));
-        a3[i] = scaled(simd.mul_add_e_f64s(v[i], w3, a3[i]));
+        a0[i] = scaled::<S, SCALED>(simd, scale, simd.mul_add_e_f64s(v[i], w0, a0[i]));
+        a1[i] = scaled::<S, SCALED>(simd, scale, simd.mul_add_e_f64s(v[i], w1, a1[i]));
+        a2[i] = scaled::<S, SCALED>(simd, scale, simd.mul_add_e_f64s(v[i], w2, a2[i]));
+        a3[i] = scaled::<S, SCALED>(simd, scale, simd.mul_add_e_f64s(v[i], w3, a3[i]));
     }
     for (tail, w) in [t0, t1, t2, t3].into_iter().zip(w) {
         scalar_axpy::<SCALED>(tail, (beta, w), v_tail);
     }
+}
+
+#[inline(always)]
+fn scaled<S: Simd, const SCALED: bool>(simd: S, scale: S::f64s, value: S::f64s) -> S::f64s {
+    if SCALED { simd.mul_f64s(scale, value) } else { value }
+}
+
+// Closures in the place of these two would be functions of their own, which need not have wide vectors.
+#[inline(always)]
+fn splat<S: Simd>(simd: S, [a, b, c, d]: [f64; PANEL]) -> [S::f64s; PANEL] {
+    [simd.splat_f64s(a), simd.splat_f64s(b), simd.splat_f64s(c), simd.splat_f64s(d)]
+}
+
+#[inline(always)]
+fn sums_of<S: Simd>(simd: S, [a, b, c, d]: [S::f64s; PANEL]) -> [f64; PANEL] {
+    [simd.reduce_sum_f64s(a), simd.reduce_sum_f64s(b), simd.reduce_sum_f64s(c), simd.reduce_sum_f64s(d)]
 }
 
 #[cfg(test)]

@@ -70,19 +70,20 @@ impl WithSimd for Rule<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> [f64; 5] {
         let (nodes, _) = S::as_simd_f64s(self.nodes);
         let (mills, _) = S::as_mut_simd_f64s(self.mills);
-        let splat = |value| simd.splat_f64s(value);
-        let (zero, one, minus_half, least) = (splat(0.0), splat(1.0), splat(-0.5), splat(-708.0));
-        let (b, sigma, density) = (splat(self.b), splat(self.sigma), splat(INV_SQRT_2PI));
+        let (zero, one, minus_half, least) =
+            (simd.splat_f64s(0.0), simd.splat_f64s(1.0), simd.splat_f64s(-0.5), simd.splat_f64s(-708.0));
+        let (b, sigma, density) = (simd.splat_f64s(self.b), simd.splat_f64s(self.sigma), simd.splat_f64s(INV_SQRT_2PI));
         let mut sums = [zero; 5];
         for (&x, mills) in nodes.iter().zip(mills) {
             let u = simd.mul_add_e_f64s(sigma, x, b);
             let v = simd.abs_f64s(u);
             let ratio = lanes::mills_ratio(simd, v);
             *mills = ratio;
-            let squares = [x, v].map(|x| simd.max_f64s(simd.mul_f64s(minus_half, simd.mul_f64s(x, x)), least));
-            let weight = simd.mul_f64s(splat(self.spacing * INV_SQRT_2PI), lanes::exp(simd, squares[0]));
+            let of_x = simd.max_f64s(simd.mul_f64s(minus_half, simd.mul_f64s(x, x)), least);
+            let of_u = simd.max_f64s(simd.mul_f64s(minus_half, simd.mul_f64s(v, v)), least);
+            let weight = simd.mul_f64s(simd.splat_f64s(self.spacing * INV_SQRT_2PI), lanes::exp(simd, of_x));
             // u > 0: 1 − Φ = φ·R, λ = φ/Φ, log Φ = −log(1 + (1−Φ)/Φ); u ≤ 0: λ = 1/R.
-            let phi = simd.mul_f64s(density, lanes::exp(simd, squares[1]));
+            let phi = simd.mul_f64s(density, lanes::exp(simd, of_u));
             let positive = simd.greater_than_f64s(u, zero);
             let beyond = simd.mul_f64s(phi, ratio);
             let within = simd.sub_f64s(one, beyond);
@@ -101,7 +102,11 @@ impl WithSimd for Rule<'_> {
                 *sum = simd.add_f64s(*sum, term);
             }
         }
-        sums.map(|sum| simd.reduce_sum_f64s(sum))
+        let mut of_all = [0.0; 5];
+        for (of_all, sum) in of_all.iter_mut().zip(sums) {
+            *of_all = simd.reduce_sum_f64s(sum);
+        }
+        of_all
     }
 }
 

@@ -6,11 +6,13 @@ use vi_core::special::lanes;
 use super::logits::Counts;
 use super::nodes::{LANES, Nodes};
 
-/// Adds `w·π_i` and `w·π_iπ_j` over all nodes; `root` has the rows of `L` up to the diagonal.
+/// Adds `w·π_i` and `w·π_iπ_j` over all nodes; `root` has the rows of `L` up to the diagonal. With `counts`, returns
+/// `Σ_s w_s·Σ_c y_c·log π_c` of the same nodes, else 0.
 pub(super) struct AddNodes<'a> {
     pub(super) nodes: &'a Nodes,
     pub(super) mean: &'a [f64],
     pub(super) root: &'a [f64],
+    pub(super) counts: Option<&'a Counts>,
     /// Memory for the probabilities at a block of nodes.
     pub(super) pi: &'a mut [[f64; LANES]],
     pub(super) first: &'a mut [[f64; LANES]],
@@ -18,18 +20,26 @@ pub(super) struct AddNodes<'a> {
 }
 
 impl WithSimd for AddNodes<'_> {
-    type Output = ();
+    type Output = f64;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { nodes, mean, root, pi, first, second } = self;
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { nodes, mean, root, counts, pi, first, second } = self;
+        let mut logs = [0.0; LANES];
         for (z, weights) in nodes.blocks() {
-            softmax_at(simd, mean, root, z, pi);
+            logits_at(mean, root, z, pi);
+            let along = counts.map(|counts| along(counts, pi));
+            let sum = exponentials(simd, pi);
+            if let (Some(counts), Some(along)) = (counts, along) {
+                add_logs(&mut logs, weights, counts, (along, sum));
+            }
+            let scale = sum.map(f64::recip);
             let mut pairs = second.iter_mut();
             for i in 0..pi.len() {
-                let mut weighted = pi[i];
+                let mut weighted = [0.0; LANES];
                 for k in 0..LANES {
-                    weighted[k] *= weights[k];
+                    pi[i][k] *= scale[k];
+                    weighted[k] = weights[k] * pi[i][k];
                     first[i][k] += weighted[k];
                 }
                 for (pi_j, pair) in pi[..i].iter().zip(&mut pairs) {
@@ -39,6 +49,32 @@ impl WithSimd for AddNodes<'_> {
                 }
             }
         }
+        logs.iter().sum()
+    }
+}
+
+/// `Σ_c y_c·η_c` at each of a block of nodes.
+#[inline(always)]
+fn along(counts: &Counts, eta: &[[f64; LANES]]) -> [f64; LANES] {
+    let mut along = [0.0; LANES];
+    for (y, eta) in counts.of.iter().zip(eta) {
+        for k in 0..LANES {
+            along[k] += y * eta[k];
+        }
+    }
+    along
+}
+
+/// Adds `w·(Σ y_c·η_c − n·log Σ e^η)` of a block of nodes.
+#[inline(always)]
+fn add_logs(
+    logs: &mut [f64; LANES],
+    weights: &[f64; LANES],
+    counts: &Counts,
+    (along, sum): ([f64; LANES], [f64; LANES]),
+) {
+    for k in 0..LANES {
+        logs[k] += weights[k] * (along[k] - counts.total * sum[k].ln());
     }
 }
 
@@ -74,24 +110,12 @@ fn logits_at(mean: &[f64], root: &[f64], z: &[[f64; LANES]], eta: &mut [[f64; LA
 fn exponentials<S: Simd>(simd: S, eta: &mut [[f64; LANES]]) -> [f64; LANES] {
     let mut sum = [0.0; LANES];
     for eta in eta {
-        lanes::map(simd, eta, |x| lanes::exp(simd, x));
+        lanes::update(simd, [], eta, &lanes::Exp);
         for k in 0..LANES {
             sum[k] += eta[k];
         }
     }
     sum
-}
-
-/// Writes the probabilities of all classes at each of a block of nodes.
-#[inline(always)]
-fn softmax_at<S: Simd>(simd: S, mean: &[f64], root: &[f64], z: &[[f64; LANES]], pi: &mut [[f64; LANES]]) {
-    logits_at(mean, root, z, pi);
-    let scale = exponentials(simd, pi).map(f64::recip);
-    for pi in pi {
-        for k in 0..LANES {
-            pi[k] *= scale[k];
-        }
-    }
 }
 
 /// `Σ_s w_s·Σ_c y_c·log π_c` over all nodes; `root` has the rows of `L` up to the diagonal.
@@ -109,20 +133,13 @@ impl WithSimd for SumLogs<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let Self { nodes, mean, root, counts } = self;
         let mut eta = vec![[0.0; LANES]; mean.len() + 1];
-        let mut total = [0.0; LANES];
+        let mut logs = [0.0; LANES];
         for (z, weights) in nodes.blocks() {
             logits_at(mean, root, z, &mut eta);
-            let mut log = [0.0; LANES];
-            for (y, eta) in counts.of.iter().zip(&eta) {
-                for k in 0..LANES {
-                    log[k] += y * eta[k];
-                }
-            }
+            let along = along(counts, &eta);
             let sum = exponentials(simd, &mut eta);
-            for k in 0..LANES {
-                total[k] += weights[k] * (log[k] - counts.total * sum[k].ln());
-            }
+            add_logs(&mut logs, weights, counts, (along, sum));
         }
-        total.iter().sum()
+        logs.iter().sum()
     }
 }

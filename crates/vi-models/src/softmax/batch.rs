@@ -122,8 +122,8 @@ impl Softmax {
             scratch.load(rows, t);
             let logits = logits(q, &mut scratch, |i| rows.offset(t, i)).map_err(|error| error.at_row(t))?;
             let counts = rows.counts(self.classes, t);
-            sums.expected_log_likelihood += expected_log_density(&self.nodes, &logits, &counts);
-            let moments = Moments::at(&self.nodes, &logits);
+            let (moments, expected) = Moments::with_log_density(&self.nodes, &logits, &counts);
+            sums.expected_log_likelihood += expected;
             for (c, slope) in moments.slope(&counts).into_iter().enumerate() {
                 for j in 0..d {
                     sums.slope[c * d + j] += slope * scratch.row[j];

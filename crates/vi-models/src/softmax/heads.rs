@@ -223,7 +223,7 @@ impl WithSimd for Average<'_> {
                     if c == class {
                         logit = pi[c];
                     }
-                    lanes::map(simd, &mut pi[c], |x| lanes::exp(simd, x));
+                    lanes::update(simd, [], &mut pi[c], &lanes::Exp);
                     for k in 0..LANES {
                         sum[k] += pi[c][k];
                     }

@@ -164,18 +164,28 @@ pub(super) struct Moments {
 impl Moments {
     /// Cost `C²` for each node.
     pub(super) fn at(nodes: &Nodes, logits: &Logits) -> Self {
+        Self::sums(nodes, logits, None).0
+    }
+
+    /// The same, and `E log p(y|η)`, in nats.
+    pub(super) fn with_log_density(nodes: &Nodes, logits: &Logits, counts: &Counts) -> (Self, f64) {
+        let (moments, log) = Self::sums(nodes, logits, Some(counts));
+        (moments, counts.constant + log)
+    }
+
+    fn sums(nodes: &Nodes, logits: &Logits, counts: Option<&Counts>) -> (Self, f64) {
         let classes = logits.dim() + 1;
         let root = logits.packed_root();
         let mut pi = vec![[0.0; LANES]; classes];
         let mut first = vec![[0.0; LANES]; classes];
         let mut second = vec![[0.0; LANES]; classes * (classes - 1) / 2];
         let (mean, root) = (logits.mean.as_slice(), root.as_slice());
-        Arch::new().dispatch(AddNodes { nodes, mean, root, pi: &mut pi, first: &mut first, second: &mut second });
+        let (pi, first_sums, second_sums) = (&mut pi, &mut first, &mut second);
+        let sums = AddNodes { nodes, mean, root, counts, pi, first: first_sums, second: second_sums };
+        let log = Arch::new().dispatch(sums);
         let total = |lanes: &[f64; LANES]| lanes.iter().sum();
-        Self {
-            probabilities: first.iter().map(total).collect(),
-            pairs: Pairs { classes, weights: second.iter().map(total).collect() },
-        }
+        let pairs = Pairs { classes, weights: second.iter().map(total).collect() };
+        (Self { probabilities: first.iter().map(total).collect(), pairs }, log)
     }
 
     /// `y − n·E π` of the classes but the reference, without cancellation where one class is certain.

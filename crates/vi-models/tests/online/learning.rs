@@ -6,7 +6,8 @@ use rand_distr::StandardNormal;
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::{
-    Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise, Start,
+    Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Standardise,
+    Start,
 };
 
 use crate::{KINDS, settings, stream};
@@ -263,4 +264,49 @@ fn ordinary_rows_are_fitted_and_scales_moved_without_a_failure() {
     let info = flat.info();
     assert!(info.failed_fits > 0, "{info:?}");
     assert_eq!((info.refused, info.observations), (refused, 300 - refused));
+}
+
+/// The learned prior scale is averaged over three scales; the average over many given ones, each weighed by its evidence and the prior of
+/// `log s ~ N(log 0.7, 1.5²)`, is the oracle.
+#[test]
+fn the_scale_that_wide_weights_of_classes_tell_is_found() {
+    let (d, classes, n) = (12, 3, 150);
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    let mut normal = || rng.sample::<f64, _>(StandardNormal);
+    let weights: Vec<f64> = (0..classes * d).map(|_| 4.0 * normal()).collect();
+    let rows: Vec<f64> = (0..n * d).map(|_| normal()).collect();
+    let mut labels = Vec::new();
+    for x in rows.chunks(d) {
+        let eta = weights.chunks(d).map(|w| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>());
+        // The largest of logits with Gumbel noise has the probabilities of the softmax.
+        let noisy: Vec<f64> = eta.map(|eta| eta - (-rng.random::<f64>().ln()).ln()).collect();
+        let largest = (0..classes).max_by(|&a, &b| noisy[a].total_cmp(&noisy[b])).unwrap();
+        labels.push(largest as f64);
+    }
+    let learned = |prior_scale: PriorScale| {
+        let settings = OnlineSettings { prior_scale, ..OnlineSettings::default() };
+        let mut model = OnlineSoftmax::with_settings(d, classes, settings).unwrap();
+        model.update_batch(&rows, &labels).unwrap();
+        model.info()
+    };
+    let grid: Vec<f64> = (0..15).map(|i| -1.2 + 0.3 * f64::from(i)).collect();
+    let log_weights: Vec<f64> = grid
+        .iter()
+        .map(|u| learned(PriorScale::Given(u.exp())).evidence - 0.5 * ((u - 0.7_f64.ln()) / 1.5).powi(2))
+        .collect();
+    let most = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let average = |of: &dyn Fn(f64) -> f64| {
+        let sums = grid.iter().zip(&log_weights).map(|(u, log)| ((log - most).exp(), of(*u)));
+        let (total, sum) =
+            sums.fold((0.0, 0.0), |(total, sum), (weight, value)| (total + weight, sum + weight * value));
+        sum / total
+    };
+    let mean = average(&|u| u);
+    let deviation = average(&|u| (u - mean).powi(2)).sqrt();
+    let found = learned(PriorScale::Learned).prior_scales;
+    let ours: f64 = found.iter().map(|(scale, share)| share * scale.ln()).sum();
+    let spread = found.iter().map(|(scale, share)| share * (scale.ln() - ours).powi(2)).sum::<f64>().sqrt();
+    // Between fits the curve is a cubic, and the rows after the last fit are taken one by one: a fifth of what is open.
+    assert!((ours - mean).abs() < 0.2 * deviation, "{ours} for {mean} ± {deviation}");
+    assert!((spread / deviation - 1.0).abs() < 0.2, "{spread} for {deviation}");
 }

@@ -56,7 +56,11 @@ fn moments<S: Simd, const R: usize>(simd: S, rows: [&[f64]; R], m: &[f64], c: &[
             v[r] = simd.mul_add_e_f64s(simd.mul_f64s(p, p), c[i], v[r]);
         }
     }
-    let (mut a, mut v) = (a.map(|s| simd.reduce_sum_f64s(s)), v.map(|s| simd.reduce_sum_f64s(s)));
+    let (sums_a, sums_v) = (a, v);
+    let (mut a, mut v) = ([0.0; R], [0.0; R]);
+    for r in 0..R {
+        (a[r], v[r]) = (simd.reduce_sum_f64s(sums_a[r]), simd.reduce_sum_f64s(sums_v[r]));
+    }
     for i in 0..tail {
         for r in 0..R {
             let p = tails[r][i];

@@ -74,6 +74,11 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         (log_det - 0.5 * quadratic, state.clone())
     }
 
+    /// Whether [`rescale`](Self::rescale) is exact: the sites of a linear model are the same under every prior.
+    fn rescales_exactly(&self) -> bool {
+        false
+    }
+
     /// The best Gaussian of all rows of `x` together, from `start`, with the state and the log evidence or the bound that it attains.
     /// `None` where there is no affordable one.
     fn fit(

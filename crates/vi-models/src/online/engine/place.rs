@@ -68,20 +68,44 @@ pub(super) fn bank<F: Family>(
     scales.into_iter().map(member).collect()
 }
 
-/// The log evidence by prior scale as the members know it: each changes its own prior, exactly for a linear model, and between two
-/// members the two answers are mixed in proportion of `log s`.
+/// The log evidence by prior scale as the members know it.
+///
+/// The sites of a linear model are the same under every prior, so each member knows the whole curve; between two, what they say is mixed
+/// in proportion of `log s`. Those of other models move with the prior: a member that changes its prior with its sites as they are knows
+/// the value and the slope at its own scale, and elsewhere too little. Between two members a cubic goes through both values and slopes;
+/// beyond the last one, a parabola whose slope goes on to change as it does between the last two.
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
     spectra: Vec<Spectrum>,
+    /// By `u = log s`, where sites move.
+    points: Vec<Point>,
 }
+
+/// Value and slope of the log evidence at `u = log s`, and the curvature that the sites as they are give it.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    u: f64,
+    value: f64,
+    slope: f64,
+    bend: f64,
+}
+
+/// Half the distance in `log s` of the differences that slopes are taken from: their errors are its square and `ε` over it.
+const DIFFERENCE: f64 = 1e-3;
 
 impl<'a, F: Family> Curve<'a, F> {
     /// `members` by rising scale. `None` if a belief keeps no covariance.
     fn new(family: &'a F, members: &'a [Member<F::State>], weights: ScaledWeights) -> Result<Option<Self>, Error> {
         let spectra: Option<Vec<Spectrum>> =
             members.iter().map(|m| Spectrum::of(&m.belief, weights, m.prior_scale)).collect::<Result<_, _>>()?;
-        Ok(spectra.map(|spectra| Self { family, members, spectra }))
+        Ok(spectra.map(|spectra| {
+            let mut curve = Self { family, members, spectra, points: Vec::new() };
+            if !family.rescales_exactly() {
+                curve.points = (0..members.len()).map(|k| curve.point(k)).collect();
+            }
+            curve
+        }))
     }
 
     fn change(&self, k: usize, scale: f64) -> (f64, F::State) {
@@ -93,16 +117,32 @@ impl<'a, F: Family> Curve<'a, F> {
         self.members[k].evidence + self.change(k, scale).0
     }
 
+    fn point(&self, k: usize) -> Point {
+        let Member { prior_scale, evidence, .. } = self.members[k];
+        let [below, above] = [-DIFFERENCE, DIFFERENCE].map(|step| self.change(k, prior_scale * step.exp()).0);
+        let slope = (above - below) / (2.0 * DIFFERENCE);
+        let bend = (above + below) / (DIFFERENCE * DIFFERENCE);
+        Point { u: prior_scale.ln(), value: evidence, slope, bend: bend.min(0.0) }
+    }
+
     fn at(&self, scale: f64) -> f64 {
+        let u = scale.ln();
         let above = self.members.partition_point(|member| member.prior_scale < scale);
         let last = self.members.len() - 1;
-        if above == 0 || above > last {
-            return self.by(above.min(last), scale);
+        let inside = above > 0 && above <= last;
+        if self.points.is_empty() {
+            if !inside {
+                return self.by(above.min(last), scale);
+            }
+            let (low, high) = (self.members[above - 1].prior_scale.ln(), self.members[above].prior_scale.ln());
+            let part = (u - low) / (high - low);
+            return (1.0 - part) * self.by(above - 1, scale) + part * self.by(above, scale);
         }
-        let below = above - 1;
-        let (low, high) = (self.members[below].prior_scale.ln(), self.members[above].prior_scale.ln());
-        let part = (scale.ln() - low) / (high - low);
-        (1.0 - part) * self.by(below, scale) + part * self.by(above, scale)
+        if inside {
+            return between(self.points[above - 1], self.points[above], u);
+        }
+        let (end, before) = if above == 0 { (0, 1) } else { (last, last.wrapping_sub(1)) };
+        beyond(self.points[end], self.points.get(before), u)
     }
 
     /// The member that would stand at `scale`.
@@ -119,6 +159,29 @@ impl<'a, F: Family> Curve<'a, F> {
         let distance = |k: &usize| (self.members[*k].prior_scale / scale).ln().abs();
         (0..self.members.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
     }
+}
+
+/// The cubic through both values and slopes; where the values rise or fall as both slopes do, so does the cubic, for which three times
+/// the mean slope is steep enough (Fritsch and Carlson 1980).
+fn between(low: Point, high: Point, u: f64) -> f64 {
+    let width = high.u - low.u;
+    let mean = (high.value - low.value) / width;
+    let tame = |slope: f64| if slope * mean > 0.0 && slope.abs() > 3.0 * mean.abs() { 3.0 * mean } else { slope };
+    let (from, to) =
+        if low.slope * high.slope > 0.0 { (tame(low.slope), tame(high.slope)) } else { (low.slope, high.slope) };
+    let t = (u - low.u) / width;
+    let rest = 1.0 - t;
+    low.value * (1.0 + 2.0 * t) * rest * rest
+        + high.value * t * t * (3.0 - 2.0 * t)
+        + width * t * rest * (from * rest - to * t)
+}
+
+/// The parabola beyond the last point.
+fn beyond(end: Point, before: Option<&Point>, u: f64) -> f64 {
+    let secant = before.map(|before| (end.slope - before.slope) / (end.u - before.u));
+    let bend = secant.filter(|bend| *bend < 0.0).map_or(end.bend, |bend| bend.max(end.bend));
+    let step = u - end.u;
+    end.value + step * (end.slope + 0.5 * bend * step)
 }
 
 /// Members at new scales, and the log evidence with the scale averaged over, in nats.
@@ -204,4 +267,41 @@ pub(super) fn kept_as(kind: BeliefKind, belief: vi_core::DenseGaussian) -> Resul
         BeliefKind::SquareRoot => AnyBelief::SquareRoot(vi_core::SquareRootGaussian::from_dense(&belief)?),
         _ => AnyBelief::Full(belief),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Point, between, beyond};
+
+    fn point(u: f64, [value, slope, bend]: [f64; 3]) -> Point {
+        Point { u, value, slope, bend }
+    }
+
+    #[test]
+    fn a_cubic_goes_through_values_and_slopes_and_keeps_rising() {
+        let of = |u: f64| [u.powi(3) - 2.0 * u, 3.0 * u * u - 2.0, 6.0 * u];
+        let (low, high) = (point(-1.5, of(-1.5)), point(2.0, of(2.0)));
+        // A cubic with a hill between is itself: some roundings of 4.
+        let tolerance = 32.0 * f64::EPSILON;
+        let hill = (point(-1.5, of(-1.5)), point(0.5, of(0.5)));
+        for u in [-1.5, -0.8, 0.0, 0.5] {
+            assert!((between(hill.0, hill.1, u) - of(u)[0]).abs() < tolerance, "{u}");
+        }
+        assert!((between(low, high, 2.0) - 4.0).abs() < tolerance);
+        // Rising at both ends, and steeper there than a rise of 1 over 1 can keep up.
+        let (low, high) = (point(0.0, [0.0, 20.0, 0.0]), point(1.0, [1.0, 9.0, 0.0]));
+        let values: Vec<f64> = (0..=100).map(|i| between(low, high, f64::from(i) / 100.0)).collect();
+        assert!(values.is_sorted() && values[0] == 0.0 && (values[100] - 1.0).abs() < tolerance);
+    }
+
+    #[test]
+    fn a_parabola_goes_on_as_it_was() {
+        let of = |u: f64| [1.0 + u - 3.0 * u * u, 1.0 - 6.0 * u, -9.0];
+        let (before, end) = (point(0.2, of(0.2)), point(1.0, of(1.0)));
+        assert!((beyond(end, Some(&before), 2.0) - of(2.0)[0]).abs() < 64.0 * f64::EPSILON);
+        assert!((beyond(before, Some(&end), -1.0) - of(-1.0)[0]).abs() < 64.0 * f64::EPSILON);
+        // Alone, and beside one whose slope would have it rise for ever: by its own bend.
+        assert_eq!(beyond(end, None, 2.0), end.value + end.slope - 4.5);
+        assert_eq!(beyond(end, Some(&point(0.0, [0.0, -20.0, 0.0])), 2.0), end.value + end.slope - 4.5);
+    }
 }

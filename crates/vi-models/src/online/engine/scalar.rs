@@ -226,6 +226,10 @@ impl<F: ScalarFamily> Family for F {
         ScalarFamily::rescale(self, state, log_det, quadratic)
     }
 
+    fn rescales_exactly(&self) -> bool {
+        F::EXACT
+    }
+
     fn fit(
         &self,
         prior: &DenseGaussian,

@@ -33,6 +33,12 @@ const WIDER: f64 = 4.0;
 /// Scales that differ by less than this factor have all but the same sites: one is fitted, the others change its prior.
 const ALIKE: f64 = 1.4;
 
+/// A scale within this of a fitted one, in `log s`, is told by that one.
+const CLOSE: f64 = 0.15;
+
+/// Share of the answers below which a scale is not fitted.
+const NEGLIGIBLE: f64 = 0.02;
+
 /// Whether the first rows are fitted together.
 fn fits<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> bool {
     settings.start == Start::Fitted
@@ -200,43 +206,85 @@ impl<F: Family> Engine<F> {
         Ok(members)
     }
 
-    /// The members as best Gaussians of all kept rows, the log bounds their evidence. `None` where the family has no fit.
+    /// The members as best Gaussians of all kept rows, the log bounds their evidence, by rising scale. Where those say that the scale is
+    /// elsewhere, there are more of them there. `None` where the family has no fit.
     fn fitted(&self, design: &Design, anew: bool) -> Result<Option<Vec<Member<F::State>>>, Error> {
-        let (x, observed) = columns_of(design, &self.rows)?;
-        let observed: Vec<Observation> =
-            observed.iter().map(|observed| design.target.apply(observed)).collect::<Result<_, _>>()?;
-        let jacobian: f64 = self.rows.iter().map(|kept| design.target.log_jacobian(&kept.observed)).sum();
-        let settings = OnlineSettings { belief: BeliefKind::Full, ..self.settings.clone() };
+        let rows = self.rows_to_fit(design)?;
         let last = self.members.len() - 1;
         let alike =
             moves(&self.settings) && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
-        let chosen = if alike { &self.members[last / 2..=last / 2] } else { &self.members[..] };
-        let mut members: Vec<Member<F::State>> = Vec::with_capacity(chosen.len());
-        for member in chosen {
-            let AnyBelief::Full(prior) = self.family.prior(&settings, member.prior_scale, design.columns())? else {
-                return Ok(None);
-            };
-            let start = if anew { Some(prior.clone()) } else { member.belief.full()? };
-            let Some(start) = start else { return Ok(None) };
-            let Some((belief, state, evidence)) = self.family.fit(&prior, &start, x.as_ref(), &observed)? else {
-                return Ok(None);
-            };
-            if !is_score(evidence) {
-                return Err(Error::NonFinite { argument: "log evidence of the first rows", index: 0, value: evidence });
+        let exact = self.family.rescales_exactly();
+        let mut members: Vec<Member<F::State>> = Vec::with_capacity(2 * self.members.len());
+        for (k, member) in self.members.iter().enumerate() {
+            // The others' places are between, or known from one.
+            let told = alike && if exact { k != last / 2 } else { k != 0 && k != last };
+            if told {
+                continue;
             }
-            // A flat prior under separable rows may leave less than the digits hold.
-            belief.cholesky()?;
-            members.push(Member {
-                prior_scale: member.prior_scale,
-                lambda: member.lambda,
-                belief: kept_as(self.settings.belief, belief)?,
-                state,
-                evidence: evidence - jacobian,
-                log_mass: 0.0,
-            });
+            let Some(fitted) = self.fit_member(member, design, anew, &rows)? else { return Ok(None) };
+            members.push(fitted);
         }
+        if !moves(&self.settings) || exact {
+            return Ok(Some(members));
+        }
+        let Ok(Some((placed, _))) = placed(&self.family, &members, design) else { return Ok(Some(members)) };
+        let far = |member: &&Member<F::State>| {
+            let near = |fitted: &Member<F::State>| (fitted.prior_scale / member.prior_scale).ln().abs() < CLOSE;
+            member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near)
+        };
+        // A scale that cannot be fitted is left to those that could.
+        let fit = |member| self.fit_member(member, design, false, &rows).ok().flatten();
+        let more: Vec<_> = placed.iter().filter(far).filter_map(fit).collect();
+        members.extend(more);
+        members.sort_by(|a, b| a.prior_scale.total_cmp(&b.prior_scale));
         Ok(Some(members))
     }
+
+    /// A member as the best Gaussian of `rows`, from where it is, or `anew` from its prior.
+    fn fit_member(
+        &self,
+        member: &Member<F::State>,
+        design: &Design,
+        anew: bool,
+        rows: &RowsToFit,
+    ) -> Result<Option<Member<F::State>>, Error> {
+        let settings = OnlineSettings { belief: BeliefKind::Full, ..self.settings.clone() };
+        let AnyBelief::Full(prior) = self.family.prior(&settings, member.prior_scale, design.columns())? else {
+            return Ok(None);
+        };
+        let start = if anew { Some(prior.clone()) } else { member.belief.full()? };
+        let Some(start) = start else { return Ok(None) };
+        let Some((belief, state, evidence)) = self.family.fit(&prior, &start, rows.x.as_ref(), &rows.observed)? else {
+            return Ok(None);
+        };
+        if !is_score(evidence) {
+            return Err(Error::NonFinite { argument: "log evidence of the first rows", index: 0, value: evidence });
+        }
+        // A flat prior under separable rows may leave less than the digits hold.
+        belief.cholesky()?;
+        Ok(Some(Member {
+            prior_scale: member.prior_scale,
+            lambda: member.lambda,
+            belief: kept_as(self.settings.belief, belief)?,
+            state,
+            evidence: evidence - rows.log_jacobian,
+            log_mass: 0.0,
+        }))
+    }
+
+    fn rows_to_fit(&self, design: &Design) -> Result<RowsToFit, Error> {
+        let (x, observed) = columns_of(design, &self.rows)?;
+        let observed = observed.iter().map(|observed| design.target.apply(observed)).collect::<Result<_, _>>()?;
+        let log_jacobian = self.rows.iter().map(|kept| design.target.log_jacobian(&kept.observed)).sum();
+        Ok(RowsToFit { x, observed, log_jacobian })
+    }
+}
+
+/// The kept rows in the model's columns and units.
+struct RowsToFit {
+    x: Mat<f64>,
+    observed: Vec<Observation>,
+    log_jacobian: f64,
 }
 
 /// Rows as the columns of a design (`n × p`), and what was observed at each.
