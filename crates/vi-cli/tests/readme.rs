@@ -1,6 +1,6 @@
 //! The picture of the README is what the command draws of the data that the project carries.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::format_push_string, reason = "a test")]
 
 mod common;
 
