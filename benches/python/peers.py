@@ -6,8 +6,8 @@ METHOD is a function below with `_` in place of what follows the first word; KIN
 header and the label in its last column; next to each `x.csv` lies `x.vw`, the same in Vowpal Wabbit's format. For each STEP, `default` or
 a number, the method learns TRAIN and predicts TEST into OUT-0, OUT-1, ...; with TEST the word `stream`, it predicts every row of TRAIN
 before it learns it. A line of a prediction holds the classes' probabilities, or mean, ends of the 90 % interval and log density (nan
-where there is none). The last line printed is JSON: seconds from file to model for each step (null where it broke down), what broke, peak
-memory, version. Imports are not counted in the seconds; they are in the memory.
+where there is none). The last line printed is JSON: seconds from file to model for each step (null where it broke down), those that processors
+worked, what broke, peak memory, version. Imports are not counted in the seconds; they are in the memory.
 """
 
 import json
@@ -26,12 +26,17 @@ class Job:
 
     def __init__(self, kind, train, test, step):
         self.kind, self.train, self.test, self.step = kind, train, test, step
-        self.start = time.perf_counter()
-        self.seconds, self.memory = NAN, None
+        self.begin()
+        self.seconds, self.cpu, self.memory = NAN, NAN, None
+
+    def begin(self):
+        """What was before is not counted."""
+        self.start, self.cpu_start = time.perf_counter(), time.process_time()
 
     def learned(self):
         """Called when the model is there."""
         self.seconds = time.perf_counter() - self.start
+        self.cpu = time.process_time() - self.cpu_start
         self.memory = peak()
 
     def arrays(self):
@@ -290,7 +295,7 @@ def river(job):
         model = linear_model.LinearRegression(optimizer=step, loss=loss)
     model = preprocessing.StandardScaler() | model
     classes = int(numpy.max(job.arrays()[1])) + 1 if job.kind == "many" else 0
-    job.start = time.perf_counter()
+    job.begin()
 
     def predicted(x):
         if job.kind == "two":
@@ -340,7 +345,7 @@ def vw(job):
             options, link = f"--oaa {classes} --loss_function logistic --probabilities", ""
         step = "" if job.step is None else f"-l {job.step}"
         while_learning = f"{link} -p {out}" if job.test == "stream" else ""
-        job.start = time.perf_counter()
+        job.begin()
         Workspace(f"--quiet -d {text(job.train)} -f {model} {options} {step} {while_learning}").finish()
         job.learned()
         if job.test != "stream":
@@ -395,13 +400,14 @@ def main():
     if package == "river":
         import river.optim
         import river.preprocessing
-    seconds, errors, memory = [], [], None
+    seconds, cpu, errors, memory = [], [], [], None
     for index, step in enumerate(steps or ["default"]):
         job = Job(kind, train, test, None if step == "default" else float(step))
         try:
             predictions = run(job)
         except (ArithmeticError, ValueError) as error:
             seconds.append(None)
+            cpu.append(None)
             errors.append(f"{type(error).__name__}: {error}")
             continue
         memory = memory or job.memory
@@ -409,8 +415,9 @@ def main():
             for row in predictions.tolist():
                 print(*row, file=file)
         seconds.append(job.seconds)
+        cpu.append(job.cpu)
     version = importlib.metadata.version(package)
-    answer = {"seconds": seconds, "errors": errors, "peak": memory, "version": f"{package} {version}"}
+    answer = {"seconds": seconds, "cpu": cpu, "errors": errors, "peak": memory, "version": f"{package} {version}"}
     print(json.dumps(answer))
 
 

@@ -1,4 +1,4 @@
-//! What the kernel says about memory.
+//! What the kernel says about memory and time.
 
 use std::fs;
 
@@ -6,6 +6,13 @@ use std::fs;
 #[must_use]
 pub fn peak() -> Option<u64> {
     field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+/// Seconds that a processor has worked for the main thread of this process; nothing where `/proc` does not say.
+#[must_use]
+pub fn worked() -> Option<f64> {
+    let text = fs::read_to_string("/proc/self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 * 1e-9)
 }
 
 /// Forgets the peak so far: what is resident now is the new one. Says whether the kernel did it.

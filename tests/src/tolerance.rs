@@ -11,6 +11,10 @@ pub const ROOT: f64 = 1e-12;
 /// Below this a number is so near to underflow that it has lost digits: `MIN_POSITIVE/ε`.
 pub const UNDERFLOW: f64 = f64::MIN_POSITIVE / f64::EPSILON;
 
+/// Tails of Student's t, and the quantiles at them, relative to the tail's logarithm: some operations of `ε` each. Seen: 15 `ε`, which leaves
+/// room for another processor's logarithm and for nothing else.
+pub const STUDENT: f64 = 32.0 * f64::EPSILON;
+
 /// The KL divergence of a *stored* Gaussian, with expectations by quadrature on both sides: each is good to
 /// about 1e-12, and the stored numbers, rounded to 17 digits, lose what the covariance's condition takes.
 pub const KL_OF_STORED: f64 = 1e-8;

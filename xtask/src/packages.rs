@@ -19,7 +19,12 @@ const CRATES: [(&str, &[&str], &[&str]); 6] = [
 
 /// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with
 /// default features off, then checked with them on, then with each feature of the crate.
+///
+/// What the lock file names is fetched first, once; the programs themselves look nothing up. Without a network it goes on with what is there.
 pub(crate) fn run() -> Result<(), Failure> {
+    if finish(cargo().args(["fetch", "--locked", "--quiet"])).is_err() {
+        eprintln!("xtask: `cargo fetch` failed, see above; going on with what has been downloaded before");
+    }
     let workspace = root().join("Cargo.toml");
     let workspace = fs::read_to_string(&workspace).map_err(|error| cannot("read", &workspace, &error))?;
     for (name, others, features) in CRATES {

@@ -74,7 +74,8 @@ fn loss(memory: Memory, logistic: bool, rows: &[([f64; D], f64)], seed: u64) -> 
         }
     } else {
         let settings = OnlineSettings { memory, ..OnlineLinear::default_settings() };
-        let mut model = OnlineLinear::with_settings(D, settings, 1e-2, 1e-4)?;
+        let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+        let mut model = OnlineLinear::with_settings(D, settings, shape, rate)?;
         for (t, (x, predictor)) in rows.iter().enumerate() {
             let label = predictor + rng.sample::<f64, _>(StandardNormal);
             if t >= FIRST {

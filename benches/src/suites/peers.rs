@@ -49,6 +49,8 @@ struct Outcome {
     scores: Option<Scores>,
     /// From file to model.
     seconds: Option<f64>,
+    /// What processors worked in that time, which others on the machine do not lengthen.
+    cpu: Option<f64>,
 }
 
 /// A method on one set.
@@ -131,7 +133,7 @@ fn data(set: &Set, environment: &Result<Environment, PythonError>) -> Result<(us
 
 /// A method with its default, then, in another process, over the range.
 fn measure(method: Method, set: &Set, labels: &[f64], peers: &Peers) -> Result<Entry, BenchError> {
-    let none = Outcome { setting: None, scores: None, seconds: None };
+    let none = Outcome { setting: None, scores: None, seconds: None, cpu: None };
     let mut entry =
         Entry { method, default: none.clone(), peak: None, version: String::new(), swept: Vec::new(), note: None };
     let sweep = method.sweep(set);
@@ -154,7 +156,8 @@ fn measure(method: Method, set: &Set, labels: &[f64], peers: &Peers) -> Result<E
         for (index, (&setting, &seconds)) in settings.iter().zip(&answer.seconds).enumerate() {
             let path = folder().join(format!("{}-{}-{index}", method.name, set.name));
             let scores = if seconds.is_some() { Some(scores(&path, set.kind, labels)?) } else { None };
-            outcomes.push(Outcome { setting, scores, seconds });
+            let cpu = answer.cpu.get(index).copied().flatten();
+            outcomes.push(Outcome { setting, scores, seconds, cpu });
         }
         if part == 0 {
             entry.default = outcomes.pop().unwrap_or(none.clone());
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_the_last_line() {
-        let text = b"noise\n{\"seconds\": [0.5, null], \"errors\": [\"x\"], \"peak\": 7, \"version\": \"a 1\"}\n";
+        let text = b"noise\n{\"seconds\": [0.5, null], \"cpu\": [0.4, null], \"errors\": [\"x\"], \"peak\": 7, \"version\": \"a 1\"}\n";
         let answer = last_line(text).unwrap();
         assert_eq!((answer.seconds, answer.peak), (vec![Some(0.5), None], Some(7)));
         assert!(last_line(b"").is_err());

@@ -68,7 +68,7 @@ pub(crate) struct Show {
     /// Print the model card as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draw coefficients, reliability and loss as SVG files in a folder.
+    /// Draw coefficients, predictions with their intervals, reliability and loss as SVG files in a folder.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) plot: Option<PathBuf>,
     /// Write one page with the summary and the pictures.
@@ -120,6 +120,18 @@ pub(crate) struct Fit {
     /// How the posterior of the coefficients is kept; by default as their number allows.
     #[arg(long, value_enum)]
     pub(crate) belief: Option<Belief>,
+    /// Prior standard deviation of the coefficients of inputs of unit spread, of a number in units of its noise; of several the data weigh each by its
+    /// evidence. By default it is learned.
+    #[arg(long, value_name = "SCALES", value_delimiter = ',', value_parser = scale)]
+    pub(crate) prior: Vec<f64>,
+    /// A prior scale for each input, by automatic relevance determination (variational Bayes) of the first rows (`--sniff`): inputs that tell nothing
+    /// there are all but left out. For numbers and two classes.
+    #[arg(long)]
+    pub(crate) ard: bool,
+    /// After the pass read the file again, at most so many times for each prior scale, until the posterior is the best Gaussian there is. Memory does
+    /// not grow with the rows. For counts and two classes; of numbers one pass is exact.
+    #[arg(long, visible_alias = "epochs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) refine: Option<u16>,
     /// Store the model after every so many rows; `rvi resume` goes on from there.
     #[arg(long, value_name = "ROWS", requires = "output")]
     pub(crate) checkpoint: Option<u64>,
@@ -128,7 +140,8 @@ pub(crate) struct Fit {
     pub(crate) mergeable: bool,
     /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
-        "target", "family", "ignore", "text", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "mergeable",
+        "target", "family", "ignore", "text", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
+        "mergeable",
     ])]
     pub(crate) like: Option<PathBuf>,
     /// Go on with the stored model where it stopped in the same file.
@@ -290,6 +303,13 @@ pub(crate) enum Format {
     /// Parquet, to a file.
     #[cfg(feature = "columnar")]
     Parquet,
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(scale) if scale > 1e-100 && scale < 1e100 => Ok(scale),
+        _ => Err("a positive number, or several with commas between them".to_owned()),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

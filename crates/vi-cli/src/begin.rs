@@ -1,7 +1,7 @@
 //! A model with nothing learned: what the options and the first records of a file make of it.
 
 use vi_core::Row;
-use vi_models::online::{BeliefKind, Memory, Start};
+use vi_models::online::{BeliefKind, Memory, PriorScale, Start};
 use vi_revrand::RevrandError;
 
 use crate::args::{Belief, Fit};
@@ -10,6 +10,7 @@ use crate::error::CliError;
 use crate::formula::Formula;
 use crate::learn::scales;
 use crate::model::{Model, Plan, RANK, Scales};
+use crate::relevance;
 use crate::schema::{Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::source::{LABEL, Record, Source};
 use crate::target::Target;
@@ -54,6 +55,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
         rare,
         intercept: schema.intercept,
         start: Start::Fitted,
+        prior: prior(&args.prior),
         scales: None,
     };
     if let Some(text) = &args.features {
@@ -64,12 +66,22 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
         }
         schema.map = Some(mapped(features, &schema, &target, &plan, &records, source)?);
     }
-    if args.mergeable {
+    if args.mergeable || args.ard {
         plan.scales = Some(scales(&schema, &target, &records, source)?);
+    }
+    let relevance = match &mut plan.scales {
+        Some(scales) if args.ard => Some(relevance::determine(scales, &schema, &target, &records, source)?),
+        _ => None,
+    };
+    if args.ard && args.prior.is_empty() {
+        // The scales of the inputs have the prior's in them.
+        plan.prior = PriorScale::Given(1.0);
     }
     let model = Model::new(&target.kind, schema.names(), &plan)?;
     let noise = plan.noise();
-    Ok((Document::new(target, schema, model, noise), rows.into_iter().zip(records).collect()))
+    let mut document = Document::new(target, schema, model, noise);
+    document.relevance = relevance;
+    Ok((document, rows.into_iter().zip(records).collect()))
 }
 
 /// Whether entries of a sparse file need no scale: each input is seen too seldom for the first rows to tell one.
@@ -84,6 +96,14 @@ fn belief(asked: Belief) -> BeliefKind {
         Belief::Full => BeliefKind::Full,
         Belief::LowRank => BeliefKind::LowRank { rank: RANK },
         Belief::Diagonal => BeliefKind::Diagonal,
+    }
+}
+
+fn prior(scales: &[f64]) -> PriorScale {
+    match scales {
+        [] => PriorScale::Learned,
+        [scale] => PriorScale::Given(*scale),
+        several => PriorScale::Among(several.to_vec()),
     }
 }
 

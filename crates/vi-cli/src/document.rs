@@ -11,6 +11,8 @@ use crate::args::Input;
 use crate::error::CliError;
 use crate::fnv;
 use crate::model::Model;
+use crate::refine::Refined;
+use crate::relevance::Relevance;
 use crate::schema::Schema;
 use crate::scores::Scores;
 use crate::target::Target;
@@ -40,6 +42,12 @@ pub(crate) struct Document {
     pub(crate) scores: Scores,
     /// Shape and rate of what was believed of the precision of a number's noise at first.
     pub(crate) noise: (f64, f64),
+    /// What gave each input its prior scale, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) relevance: Option<Relevance>,
+    /// What the passes after the first have done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refined: Option<Refined>,
     pub(crate) model: Model,
 }
 
@@ -76,6 +84,8 @@ impl Document {
             changed: BTreeMap::new(),
             scores,
             noise,
+            relevance: None,
+            refined: None,
             model,
         }
     }
@@ -124,7 +134,9 @@ impl Document {
         let document: Self =
             serde_json::from_slice(&bytes).map_err(|error| fail(format!("the model is damaged: {error}")))?;
         document.schema.check(path)?;
-        if !document.model.is_of(&document.target.kind, document.schema.width()) {
+        let width = document.schema.width();
+        let relevant = document.relevance.as_ref().is_none_or(|relevance| relevance.is_of(width));
+        if !relevant || !document.model.is_of(&document.target.kind, width) {
             return Err(fail("the model is damaged: its parts do not belong together".to_owned()));
         }
         Ok(document)

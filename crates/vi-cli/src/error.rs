@@ -30,6 +30,9 @@ pub(crate) enum CliError {
     /// A pass was stopped, and what it has learned is stored.
     #[error("stopped after row {row}; `rvi resume {}` goes on from there", path.display())]
     Resumable { path: PathBuf, row: u64 },
+    /// A model was stopped while it was refined; that of the one pass is stored.
+    #[error("stopped while the model was refined; {} holds that of the one pass", path.display())]
+    Unrefined { path: PathBuf },
     /// A pass was stopped, and nothing is stored.
     #[error("stopped after row {row}; nothing is stored without `--output`")]
     Lost { row: u64 },
@@ -73,7 +76,7 @@ pub(crate) enum CliError {
     #[error("picture `{name}`: {what}")]
     Picture { name: &'static str, what: String },
     /// An option that cannot be.
-    #[error("`--{option} {value}`: {what}")]
+    #[error("`{}`: {what}", format!("--{option} {value}").trim_end())]
     Option { option: &'static str, value: String, what: String },
     /// The model refuses.
     #[error("{place}: {source}")]
@@ -120,7 +123,7 @@ impl CliError {
 
     /// Whether somebody has stopped the command.
     pub(crate) fn is_stop(&self) -> bool {
-        matches!(self, Self::Stop | Self::Resumable { .. } | Self::Lost { .. })
+        matches!(self, Self::Stop | Self::Resumable { .. } | Self::Unrefined { .. } | Self::Lost { .. })
     }
 
     /// Whether the reader of the output has gone away, which is no failure.

@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
 
     /// # Errors
     /// A field that is not what its column holds.
-    fn row(&mut self, record: &Record, source: &Source) -> Result<vi_core::Row<'_>, CliError> {
+    pub(crate) fn row(&mut self, record: &Record, source: &Source) -> Result<vi_core::Row<'_>, CliError> {
         self.encoded.write(self.schema, &self.places, record, source)?;
         Ok(self.encoded.row(self.schema, self.sparse))
     }

@@ -34,6 +34,8 @@ mod output;
 mod page;
 mod pictures;
 mod progress;
+mod refine;
+mod relevance;
 mod report;
 mod schema;
 mod scores;

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
+use vi_core::batch::{BatchInfo, BatchSettings};
 use vi_models::online::family::Counts;
 use vi_models::online::{
     BeliefKind, Coefficient, LabelPredicted, Memory, NumberPredicted, Observation, OnlineGlm, OnlineInfo, OnlineLinear,
-    OnlineLogistic, OnlineSettings, OnlineSoftmax, ProbabilityPredicted, Standardise, Start,
+    OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, ProbabilityPredicted, Standardise, Start,
 };
 use vi_models::softmax::SoftmaxPrediction;
 use vi_models::{Interval, ModelError};
@@ -30,6 +31,7 @@ pub(crate) struct Plan {
     pub(crate) intercept: bool,
     /// Whether the first rows are fitted together, which is better and takes longer.
     pub(crate) start: Start,
+    pub(crate) prior: PriorScale,
     /// Scales given once and for all, so that models of parts of the data can be merged.
     pub(crate) scales: Option<Scales>,
 }
@@ -69,6 +71,9 @@ pub(crate) enum Model {
     Classes(OnlineSoftmax),
 }
 
+/// What takes the rows of a pass one by one.
+pub(crate) type Take<'a> = dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + 'a;
+
 /// What is predicted at a row.
 #[derive(Debug)]
 pub(crate) enum Prediction {
@@ -92,6 +97,7 @@ impl Model {
             belief,
             intercept: plan.intercept,
             start: plan.start,
+            prior_scale: plan.prior.clone(),
             ..OnlineSettings::default()
         };
         if let Standardise::FirstRows { centre, .. } = &mut settings.standardise {
@@ -180,6 +186,11 @@ impl Model {
         }
     }
 
+    /// Whether it forgets rows as others come.
+    pub(crate) fn forgets(&self) -> bool {
+        self.settings().memory != Memory::Everything
+    }
+
     /// Whether rows are given by their entries.
     pub(crate) fn is_sparse(&self) -> bool {
         !is_dense(self.settings().belief)
@@ -203,6 +214,22 @@ impl Model {
             Self::Two(model) => Prediction::Two(model.predict(row)?),
             Self::Classes(model) => Prediction::Classes(model.predict(row)?),
         })
+    }
+
+    /// Passes over all rows that it has learned until its posterior is the best Gaussian; none for a model that there are no such passes for.
+    ///
+    /// # Errors
+    /// What `pass` returns; what the model refuses.
+    pub(crate) fn refine_over<E: From<ModelError>>(
+        &mut self,
+        settings: &BatchSettings,
+        pass: impl FnMut(&mut Take<'_>) -> Result<(), E>,
+    ) -> Result<Option<BatchInfo>, E> {
+        match self {
+            Self::Count(model) => model.refine_over(settings, pass).map(Some),
+            Self::Two(model) => model.refine_over(settings, pass).map(Some),
+            Self::Number(_) | Self::Classes(_) => Ok(None),
+        }
     }
 
     pub(crate) fn info(&self) -> OnlineInfo {

@@ -9,6 +9,7 @@ use vi_plot::{Axis, Figure, Layout, Panel, PlotError};
 use crate::document::{Document, whole_file};
 use crate::error::CliError;
 use crate::report::{Line, shortened, surest};
+use crate::scores::{BANDS, Seen};
 use crate::target::TargetKind;
 
 /// Coefficients in a picture.
@@ -26,7 +27,8 @@ pub(crate) struct Drawn {
 /// # Errors
 /// Coefficients that are no numbers.
 pub(crate) fn pictures(document: &Document) -> Result<Vec<Drawn>, CliError> {
-    Ok([coefficients(&surest(document, SHOWN)?), reliability(document), loss(document)].into_iter().flatten().collect())
+    let all = [coefficients(&surest(document, SHOWN)?), predictions(document), reliability(document), loss(document)];
+    Ok(all.into_iter().flatten().collect())
 }
 
 /// Writes the pictures into a folder.
@@ -67,6 +69,44 @@ fn coefficients(lines: &[Line]) -> Option<Drawn> {
         name: "coefficients",
         caption: "What is believed of the coefficients, the surest on top. An interval that holds 0 leaves the sign open.",
         figure: Figure::new("Coefficients").row(80.0 + 22.0 * lines.len() as f64, vec![panel]),
+    })
+}
+
+/// Rows by what was expected of them, the intervals about that, and what came.
+fn predictions(document: &Document) -> Option<Drawn> {
+    let mut seen = document.scores.seen();
+    if seen.len() < 10 {
+        return None;
+    }
+    seen.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+    let of_classes = matches!(document.target.kind, TargetKind::Classes(_));
+    let take = |of: fn(&Seen) -> f64| seen.iter().map(of).collect::<Vec<f64>>();
+    let rank: Vec<f64> = (0..seen.len()).map(|k| 100.0 * k as f64 / (seen.len() - 1) as f64).collect();
+    let label = |level: f64| format!("{:.0} % interval", 100.0 * level);
+    let (up, caption) = match &document.target.kind {
+        TargetKind::Classes(classes) => (
+            shortened(&format!("probability of {}", classes.last().map_or("", String::as_str)), 40),
+            "Rows along the file in the order of their predicted probability, with what is believed of it, and what came: 0 or 1. Each row was \
+             predicted before it was learned.",
+        ),
+        _ => (
+            shortened(&document.target.column, 40),
+            "Rows along the file in the order of what was predicted, with its intervals, and what came. Each row was predicted before it was learned; nine in \
+             ten should lie in the wide band.",
+        ),
+    };
+    let axis = Axis::linear(up);
+    let axis = if of_classes { axis.range(-0.03, 1.03) } else { axis };
+    let (wide, narrow) = (label(BANDS[1]), label(BANDS[0]));
+    let panel = Panel::new("", Axis::linear("rows by prediction, %").range(0.0, 100.0), axis)
+        .band(&rank, &take(|seen| seen.bands[1].0), &take(|seen| seen.bands[1].1), BLUE, 0.16, &wide)
+        .band(&rank, &take(|seen| seen.bands[0].0), &take(|seen| seen.bands[0].1), BLUE, 0.3, &narrow)
+        .line_marked(&rank, &take(|seen| seen.mean), Style::solid(BLUE), 0, "predicted")
+        .points(&rank, &take(|seen| seen.label), Style::solid(ORANGE).marker(Marker::Disc), 2.5, "came");
+    Some(Drawn {
+        name: "predictions",
+        caption,
+        figure: Figure::new("Predictions and what came").row(360.0, vec![panel]),
     })
 }
 

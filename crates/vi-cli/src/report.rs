@@ -17,7 +17,7 @@ pub(crate) use self::text::{grouped, rounded, shortened};
 use crate::args::Show;
 use crate::document::Document;
 use crate::error::CliError;
-
+use crate::relevance::Relevance;
 use crate::schema::Kind;
 use crate::scores::{Scores, Summary};
 use crate::target::TargetKind;
@@ -184,6 +184,9 @@ fn head(document: &Document) -> String {
     if let Some(map) = &schema.map {
         add(&mut text, &format!("features      {}\n", map.describe()));
     }
+    if let Some(relevance) = &document.relevance {
+        text += &relevant(document, relevance);
+    }
     if !schema.ignored.is_empty() {
         let ignored: Vec<String> = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})")).collect();
         text += &wrapped("not used      ", &ignored);
@@ -208,6 +211,20 @@ fn head(document: &Document) -> String {
         add(&mut text, &format!("left out      {} {what}\n", grouped(document.unknown)));
     }
     text
+}
+
+/// The inputs that the first records told of, and how many they did not.
+fn relevant(document: &Document, relevance: &Relevance) -> String {
+    let names = document.schema.names();
+    let mut told: Vec<(&String, f64)> =
+        names.iter().zip(relevance.determined.iter().copied()).filter(|(_, determined)| *determined >= 0.5).collect();
+    told.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let of = format!("{} of {} inputs by the first {} rows", told.len(), names.len(), grouped(relevance.rows as u64));
+    let shown = told.iter().take(FEW).map(|(name, _)| shortened(name, 38));
+    let more = told.len().saturating_sub(FEW);
+    let words: Vec<String> =
+        std::iter::once(of).chain(shown).chain((more > 0).then(|| format!("and {more} more"))).collect();
+    wrapped("relevant      ", &words)
 }
 
 fn kind(kind: &Kind) -> String {
@@ -271,10 +288,22 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
             add(&mut text, &format!("  {:<38} {:>10}  {interval}\n", shortened(&line.label(), 38), number(line.mean)));
         }
     }
+    if let Some(refined) = &document.refined {
+        let passes = if refined.passes == 1 { "one pass".to_owned() } else { format!("{} passes", refined.passes) };
+        let end = if refined.converged { "nothing is left to gain" } else { "a larger `--refine` gains more" };
+        add(
+            &mut text,
+            &format!("refined       by {passes} more: {} nats of evidence; {end}\n", number(refined.gained)),
+        );
+    }
     let info = document.model.info();
     let rows = document.scores.rows.max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
-    add(&mut text, &format!("health        {:.1} digits left; {}\n", info.health.digits, info.advice));
+    let advice = match &document.refined {
+        Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),
+        _ => info.advice.to_string(),
+    };
+    text += &wrapped("health        ", &[format!("{:.1} digits left", info.health.digits), advice]);
     if info.warming_up {
         text += "              the first rows are still being gathered\n";
     }
@@ -352,6 +381,8 @@ fn card(document: &Document) -> Result<Value, CliError> {
             "intercept_scale": settings.intercept_scale,
             "standardise": standardise,
         },
+        "relevance": document.relevance,
+        "refined": document.refined,
         "digits_left": info.health.digits,
         "advice": info.advice.to_string(),
         "coefficient_level": LEVEL,

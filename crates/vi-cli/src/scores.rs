@@ -1,8 +1,12 @@
 //! How good predictions were, each made before its row was learned.
 
+mod seen;
+
 use serde::{Deserialize, Serialize};
 use vi_models::ModelError;
 
+use self::seen::Thinned;
+pub(crate) use self::seen::{BANDS, Seen};
 use crate::model::Prediction;
 
 /// The levels of the intervals that are counted.
@@ -33,6 +37,9 @@ pub(crate) struct Scores {
     along: Vec<Block>,
     /// Rows of a block.
     block: u64,
+    /// Single rows with what was predicted of them.
+    #[serde(default)]
+    seen: Thinned,
 }
 
 /// Rows that follow one another, and the sums of their log losses.
@@ -86,6 +93,7 @@ impl Scores {
     pub(crate) fn add(&mut self, predicted: &Prediction, label: f64, classes: usize) -> Result<(), ModelError> {
         let log_loss = -predicted.log_density(label)?;
         let (below, up_to) = predicted.below(label)?.unwrap_or((0.0, 0.0));
+        self.seen.add(self.rows, predicted, label);
         self.log_loss += log_loss;
         self.rows += 1;
         let plain = self.plain_log_loss;
@@ -157,6 +165,11 @@ impl Scores {
         self.along.iter().filter(|block| block.rows > 0).map(of).collect()
     }
 
+    /// Some rows along the file, without the first, with what was predicted of them.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.after_the_first(self.rows)
+    }
+
     /// Adds the scores of other rows, each sum to its own.
     pub(crate) fn merge(&mut self, other: &Self) {
         let (own, theirs) = (self.rows as f64, other.rows as f64);
@@ -170,6 +183,7 @@ impl Scores {
         self.right += other.right;
         self.plain_log_loss += other.plain_log_loss;
         self.plain_squared_error += other.plain_squared_error;
+        self.seen.merge(&other.seen);
         self.block = self.block.max(other.block);
         other.along.iter().for_each(|block| self.add_along(*block));
         self.held.iter_mut().zip(other.held).for_each(|(own, other)| *own += other);

@@ -68,7 +68,8 @@ impl Target {
                     return Err(fail(what));
                 }
                 if found.len() > MOST_CLASSES {
-                    return Err(fail(format!("{} classes; a number is meant by `--family number`", found.len())));
+                    let what = marked(&found).unwrap_or_else(|| "a number is meant by `--family number`".to_owned());
+                    return Err(fail(format!("{} classes; {what}", found.len())));
                 }
                 TargetKind::Classes(found)
             }
@@ -79,7 +80,8 @@ impl Target {
             (_, Some(_)) => TargetKind::Number,
             (_, None) => {
                 let word = found.iter().find(|text| text.parse::<f64>().is_err()).unwrap_or(&found[0]);
-                return Err(fail(format!("`{word}` is not a number; words are classes (`--family classes`)")));
+                let what = marked(&found).unwrap_or_else(|| "words are classes (`--family classes`)".to_owned());
+                return Err(fail(format!("`{word}` is not a number; {what}")));
             }
         };
         Ok(Self { column: column.to_owned(), kind })
@@ -130,6 +132,19 @@ impl Target {
     }
 }
 
+/// What to do about texts that would be numbers without marks of money, shares or thousands.
+fn marked(found: &[String]) -> Option<String> {
+    const MARKS: [char; 7] = ['$', '€', '£', '%', ',', ' ', '\''];
+    let plain = |text: &String| text.replace(MARKS, "").parse::<f64>().is_ok();
+    let mut marks: Vec<char> = found.iter().flat_map(|text| text.chars()).filter(|c| MARKS.contains(c)).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    (!marks.is_empty() && found.iter().all(plain)).then(|| {
+        let marks = marks.iter().map(|mark| format!("`{mark}`")).collect::<Vec<_>>().join(" and ");
+        format!("these are numbers with {marks} in them: take them out (`1234.5`)")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,5 +173,7 @@ mod tests {
         assert!(kind(&["late", "4"], Family::Number, &[]).unwrap_err().contains("`late` is not a number"));
         assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
         assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
+        let money = kind(&["$1,200.5", "$3"], Family::Number, &[]).unwrap_err();
+        assert!(money.contains("numbers with `$` and `,` in them: take them out"), "{money}");
     }
 }

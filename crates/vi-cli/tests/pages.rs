@@ -46,13 +46,18 @@ fn pictures_and_pages_are_drawn_for_every_kind_of_target() {
     {
         told(&folder, &format!("fit {file} -t {target} -o m.rvi"));
         told(&folder, "inspect m.rvi --plot pictures --html m.html");
-        for name in ["coefficients", "reliability", "loss"] {
+        for name in ["coefficients", "predictions", "reliability", "loss"] {
             let svg = fs::read_to_string(folder.join(format!("pictures/{name}.svg"))).unwrap();
             assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"), "{name}");
         }
         assert!(fs::read_to_string(folder.join("pictures/reliability.svg")).unwrap().contains(words));
+        let bands = fs::read_to_string(folder.join("pictures/predictions.svg")).unwrap();
+        assert!(
+            bands.contains("90 % interval")
+                && bands.contains(if target == "sold" { ">sold<" } else { "probability of yes" })
+        );
         let html = fs::read_to_string(folder.join("m.html")).unwrap();
-        assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 6 && !html.contains("<no>"));
+        assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 8 && !html.contains("<no>"));
         fs::remove_dir_all(folder.join("pictures")).unwrap();
     }
     fs::write(folder.join("taken"), "a file").unwrap();

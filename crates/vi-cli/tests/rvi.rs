@@ -200,3 +200,31 @@ fn what_cannot_be_is_said_in_one_line() {
         refused(&folder, "inspect cut.rvi");
     }
 }
+
+/// What strangers' files are like: each gives a model, or a line that says what to do.
+#[test]
+fn strange_files_are_read_or_refused_with_what_to_do() {
+    let folder = folder("strange");
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    let rows = |line: &dyn Fn(u32) -> String| (0..300).map(line).collect::<String>();
+    // Semicolons, decimal commas, days first, a mark at the front.
+    let german = rows(&|t| {
+        let day = 1 + t % 28;
+        format!("{day:02}.{:02}.2023;{},{};{},5\r\n", 1 + t / 28 % 12, t % 30, t % 7, 20 + 2 * (t % 30))
+    });
+    write("german.csv", &format!("\u{feff}Datum;Temperatur;Umsatz\r\n{german}"));
+    let text = told(&folder, "fit german.csv -t Umsatz");
+    assert!(text.contains("Datum (date), Temperatur (number)") && text.contains("Umsatz, a number"), "{text}");
+    // A line of totals under a column of numbers.
+    write("total.csv", &format!("a,y\n{}Total,7\n", rows(&|t| format!("{t}.5,{}\n", t % 9))));
+    let text = refused(&folder, "fit total.csv -t y");
+    assert!(text.contains("row 301, column `a`: `Total` is not a number (`--skip-bad`"), "{text}");
+    assert!(told(&folder, "fit total.csv -t y --skip-bad").contains("300 rows learned"));
+    write("money.csv", &format!("a,y\n{}", rows(&|t| format!("{t},\"${},{:03}.00\"\n", 1 + t, t))));
+    assert!(refused(&folder, "fit money.csv -t y").contains("numbers with `$` and `,` in them: take them out"));
+    // Quotes with lines in them, the target first, gaps.
+    let quoted =
+        rows(&|t| format!("{},\"said \"\"{}\"\"\nand left\",{}\n", t % 9, t % 3, if t % 4 == 0 { "NA" } else { "3" }));
+    write("quoted.csv", &format!("y,note,gap\n{quoted}"));
+    assert!(told(&folder, "fit quoted.csv -t y").contains("300 rows learned"));
+}

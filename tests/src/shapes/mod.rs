@@ -20,6 +20,7 @@ mod revrand_metrics;
 mod revrand_slm;
 mod rvga_roots;
 mod sampler;
+mod student_tails;
 
 use crate::CaseError;
 use crate::json::Node;
@@ -47,6 +48,7 @@ pub const ALL: &[Shape] = &[
     lrvga_logistic::SHAPE,
     factor_analysis::SHAPE,
     sampler::SHAPE,
+    student_tails::SHAPE,
     revrand_glm::LIKELIHOODS,
     revrand_glm::OBJECTIVE,
     revrand_glm::SAMPLED,

@@ -153,7 +153,8 @@ fn coin_place<R: Rng>(truth: f64, predicted: f64, rng: &mut R) -> f64 {
 
 fn linear<R: Rng>(cell: &Cell, drawn: &Drawn, rng: &mut R) -> Result<Places, ModelError> {
     let settings = settings(cell, OnlineLinear::default_settings());
-    let mut model = OnlineLinear::with_settings(cell.inputs, settings, 1e-2, 1e-4)?;
+    let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+    let mut model = OnlineLinear::with_settings(cell.inputs, settings, shape, rate)?;
     model.update_batch(&drawn.rows, &noisy(&drawn.predictors, rng))?;
     let mut places = drawn.places(|j| model.weight(j), |x| Ok(model.predict(x)?.expectation))?;
     for ((x, _), y) in drawn.new_rows().zip(noisy(&drawn.new_predictors, rng)) {

@@ -44,7 +44,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
             })?;
             let linear = settings(belief, learned, OnlineLinear::default_settings());
             push(report, effort, format!("models/online_linear/{kind}/update_d{d}"), n, || {
-                let mut model = OnlineLinear::with_settings(d, linear.clone(), 1e-2, 1e-4)?;
+                let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+                let mut model = OnlineLinear::with_settings(d, linear.clone(), shape, rate)?;
                 rows.chunks(d).zip(stream.responses()).try_for_each(|(row, &y)| model.update(row, y))
             })?;
         }

@@ -27,6 +27,8 @@ const BATCH: usize = 1000;
 pub(super) struct Answer {
     /// From file to model, for each setting; nothing where it broke down.
     pub(super) seconds: Vec<Option<f64>>,
+    /// What processors worked in them.
+    pub(super) cpu: Vec<Option<f64>>,
     /// What broke down.
     pub(super) errors: Vec<String>,
     /// The process at its largest, in bytes, when the first model was there.
@@ -50,8 +52,8 @@ impl Model {
         Ok(match kind {
             Kind::Number => {
                 let settings = settings(OnlineLinear::default_settings());
-                // What is believed of the noise is that of `OnlineLinear::new`.
-                Self::Number(OnlineLinear::with_settings(inputs, settings, 1e-2, 1e-4)?)
+                let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+                Self::Number(OnlineLinear::with_settings(inputs, settings, shape, rate)?)
             }
             Kind::Count => Self::Count(OnlineGlm::with_settings(inputs, Counts, settings(OnlineSettings::default()))?),
             Kind::Two => Self::Two(OnlineLogistic::with_settings(inputs, settings(OnlineSettings::default()))?),
@@ -116,27 +118,33 @@ pub(in crate::suites) fn child(job: &str) -> Result<String, BenchError> {
     let mut words = job.split_whitespace().skip(1);
     let (method, name) = words.next().zip(words.next()).ok_or_else(unknown)?;
     let set = SETS.iter().find(|set| set.name == name).ok_or_else(unknown)?;
-    let mut answer =
-        Answer { seconds: Vec::new(), errors: Vec::new(), peak: None, version: env!("CARGO_PKG_VERSION").to_owned() };
+    let mut answer = Answer {
+        seconds: Vec::new(),
+        cpu: Vec::new(),
+        errors: Vec::new(),
+        peak: None,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
     for (index, variance) in words.enumerate() {
         let mut predictions = String::new();
-        let (seconds, peak) = fit(set, method, variance.parse().ok(), &mut predictions)?;
+        let (seconds, cpu, peak) = fit(set, method, variance.parse().ok(), &mut predictions)?;
         let path = folder().join(format!("{method}-{name}-{index}"));
         fs::write(&path, predictions).map_err(|source| BenchError::Write { path, source })?;
         answer.seconds.push(Some(seconds));
+        answer.cpu.push(cpu);
         answer.peak = answer.peak.or(peak);
     }
     Ok(serde_json::to_string(&answer)?)
 }
 
-/// From file to model to predictions; the seconds and the memory until the model is there.
+/// From file to model to predictions; the seconds, those worked, and the memory until the model is there.
 fn fit(
     set: &Set,
     method: &str,
     variance: Option<f64>,
     predictions: &mut String,
-) -> Result<(f64, Option<u64>), BenchError> {
-    let start = Instant::now();
+) -> Result<(f64, Option<f64>, Option<u64>), BenchError> {
+    let (start, before) = (Instant::now(), memory::worked());
     let data = read(&set.train())?;
     let (rows, labels, d) = (data.rows_row_major(), data.y(), data.d());
     let mut model = Model::new(set.kind, d, |settings| OnlineSettings {
@@ -158,7 +166,8 @@ fn fit(
             model.refine()?;
         }
     }
-    let measured = (start.elapsed().as_secs_f64(), memory::peak());
+    let cpu = memory::worked().zip(before).map(|(after, before)| after - before);
+    let measured = (start.elapsed().as_secs_f64(), cpu, memory::peak());
     if !set.is_stream() {
         for (row, label) in read(&set.test())?.observations() {
             model.predict(row, label, predictions)?;

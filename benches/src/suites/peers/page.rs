@@ -59,6 +59,8 @@ const HOW: &str = "\
   refined* keeps the rows and sweeps over them until the Gaussian is the best one. *Learned memory* is `Memory::Learned`.
 - Rows per second: from file to model in a process of its own; Vowpal Wabbit reads its own format (writing that is not counted), imports
   are not counted. In streams every row is predicted before it is learned, and both are counted. One run each, so small sets say little.
+  Rows per CPU second are by the time that processors worked, all threads of the others' processes together: what else runs on the machine makes
+  the first smaller and hardly the second.
 - Memory: the process at its largest when the model is there, interpreter and imports included; ours reads the whole file first.
 - A process that takes more than 25 s, of any method, is ended and the line says so: a method with its default, or all settings of a range.
 - Coverage: share of labels in their 90 % intervals; of counts it is above 90 % where single counts are probable. Calibration error: expected
@@ -114,7 +116,7 @@ fn glance(tables: &[Table], text: &mut String) {
 
 fn title(entry: &Entry, outcome: &Outcome) -> String {
     match outcome.setting {
-        Some(step) => format!("{}, best step ({step:.2})", entry.method.title),
+        Some(step) => format!("{}, best step ({})", entry.method.title, short(step)),
         None => entry.method.title.to_owned(),
     }
 }
@@ -142,9 +144,9 @@ fn section(table: &Table, text: &mut String) {
     let _ = writeln!(text, "## {}\n\n{}; {rows}.\n", table.set.name, capital(table.set.about));
     let classes = table.set.kind.is_class();
     text.push_str(if classes {
-        "| method | log loss | calibration error | rows/s | memory, MiB |\n|---|--:|--:|--:|--:|\n"
+        "| method | log loss | calibration error | rows/s | rows/CPU s | memory, MiB |\n|---|--:|--:|--:|--:|--:|\n"
     } else {
-        "| method | NLPD | root mean squared error | 90 % coverage | rows/s | memory, MiB |\n|---|--:|--:|--:|--:|--:|\n"
+        "| method | NLPD | root mean squared error | 90 % coverage | rows/s | rows/CPU s | memory, MiB |\n|---|--:|--:|--:|--:|--:|--:|\n"
     });
     let unit = if table.set.kind == Kind::Count { 3 } else { 2 };
     for entry in &table.entries {
@@ -161,13 +163,16 @@ fn section(table: &Table, text: &mut String) {
                     cells.push(scores.rmse.map_or("–".to_owned(), |error| long(error, unit)));
                     cells.push(scores.coverage.map_or("–".to_owned(), |share| format!("{:.1} %", 100.0 * share)));
                 }
-                cells.push(outcome.seconds.map_or("–".to_owned(), |seconds| thousands(learned as f64 / seconds)));
+                for seconds in [outcome.seconds, outcome.cpu] {
+                    let rate = seconds.filter(|seconds| *seconds > 0.0);
+                    cells.push(rate.map_or("–".to_owned(), |seconds| thousands(learned as f64 / seconds)));
+                }
                 let peak = entry.peak.filter(|_| outcome.setting.is_none());
                 cells.push(peak.map_or("–".to_owned(), |peak| format!("{:.0}", peak as f64 / f64::from(1 << 20))));
             } else {
                 let note = entry.note.as_deref().unwrap_or("no answer");
                 cells.push(format!("fails: {}", note.replace('|', "/")));
-                cells.resize(if classes { 5 } else { 6 }, String::new());
+                cells.resize(if classes { 6 } else { 7 }, String::new());
             }
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
@@ -227,6 +232,14 @@ fn thousands(value: f64) -> String {
     text
 }
 
+/// Two digits that count.
+fn short(step: f64) -> String {
+    let digits = (1.0 - step.abs().log10().floor()).clamp(0.0, 8.0);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
+    let digits = digits as usize;
+    format!("{step:.digits$}")
+}
+
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
@@ -263,7 +276,7 @@ mod tests {
 
     fn outcome(setting: Option<f64>, loss: f64) -> Outcome {
         let scores = Scores { loss: Some((loss, 0.01)), rmse: None, coverage: None, calibration: Some(0.02) };
-        Outcome { setting, scores: Some(scores), seconds: Some(0.5) }
+        Outcome { setting, scores: Some(scores), seconds: Some(0.5), cpu: Some(0.25) }
     }
 
     fn entry(name: &str, default: f64, swept: &[(f64, f64)]) -> Entry {
@@ -295,7 +308,7 @@ mod tests {
     #[test]
     fn a_section_has_default_and_best_step_and_the_range_its_ends() {
         let text = page(&[table(0.5)], &[], Duration::ZERO);
-        assert!(text.contains("| river, SGD | 0.7000 ± 0.0100 | 0.020 | 25,000 | 3 |"), "{text}");
+        assert!(text.contains("| river, SGD | 0.7000 ± 0.0100 | 0.020 | 25,000 | 49,000 | 3 |"), "{text}");
         assert!(text.contains("| river, SGD, best step (0.10) | 0.3000 ± 0.0100 |"), "{text}");
         assert!(text.contains("| phishing | ours | 0.5000 | 0.4000 | 0.6000 | 0.2000 |  |"), "{text}");
     }
@@ -307,7 +320,7 @@ mod tests {
         broken.entries[1].note = Some("OverflowError: math range error".into());
         broken.entries[1].swept[1].scores = None;
         let text = page(&[broken], &[], Duration::ZERO);
-        assert!(text.contains("| river, SGD | fails: OverflowError: math range error |  |  |  |"), "{text}");
+        assert!(text.contains("| river, SGD | fails: OverflowError: math range error |  |  |  |  |"), "{text}");
         assert!(text.contains("| 1 of 2 |"), "{text}");
     }
 
@@ -322,5 +335,6 @@ mod tests {
     fn speeds_have_two_digits() {
         assert_eq!(thousands(1_234_567.0), "1,200,000");
         assert_eq!((thousands(999.0).as_str(), thousands(7.4).as_str()), ("1,000", "7"));
+        assert_eq!([short(0.003162), short(0.1), short(5.0), short(15.81)], ["0.0032", "0.10", "5.0", "16"]);
     }
 }

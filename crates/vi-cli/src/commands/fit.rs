@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::args::{Fit, Show, Update};
+use crate::args::{Fit, Input, Show, Update};
 use crate::begin::begin;
 use crate::document::{Document, Pass};
 use crate::error::CliError;
 use crate::learn::learn;
+use crate::refine;
 use crate::report;
 use crate::source::{Record, Source};
 
@@ -29,7 +30,11 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
         document.passes.push(Pass::new(&args.input));
         (document, first)
     };
-    let store = Store { path: args.output.as_deref(), every: args.checkpoint };
+    let after = args.refine.map(|passes| (passes, &args.input));
+    if let Some((passes, input)) = after {
+        refine::check(passes, input, &document)?;
+    }
+    let store = Store { path: args.output.as_deref(), every: args.checkpoint, after };
     whole_pass(document, source, first, &store, begun, &args.show)
 }
 
@@ -38,6 +43,8 @@ pub(super) struct Store<'a> {
     pub(super) path: Option<&'a Path>,
     /// Rows after which it does so before the end.
     pub(super) every: Option<u64>,
+    /// Passes over the file that are to follow, at most so many.
+    pub(super) after: Option<(u16, &'a Input)>,
 }
 
 /// Learns what is left of a file, stores the model and tells of it. Where somebody stops it, what has been learned is stored.
@@ -63,6 +70,15 @@ pub(super) fn whole_pass(
         (Err(error), _) => return Err(error),
         (Ok(()), Some(path)) => document.save(path)?,
         (Ok(()), None) => {}
+    }
+    if let Some((passes, input)) = store.after {
+        match (refine::refine(&mut document, input, passes), store.path) {
+            (Err(CliError::Stop), Some(path)) => return Err(CliError::Unrefined { path: path.to_owned() }),
+            (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
+            (Err(error), _) => return Err(error),
+            (Ok(()), Some(path)) => document.save(path)?,
+            (Ok(()), None) => {}
+        }
     }
     let learned = document.scores.rows - before;
     let pass =
@@ -102,6 +118,6 @@ pub(super) fn update(args: &Update) -> Result<(), CliError> {
     let mut document = Document::open(&args.model)?;
     let source = Source::open(&args.input)?;
     document.passes.push(Pass::new(&args.input));
-    let store = Store { path: Some(args.output.as_deref().unwrap_or(&args.model)), every: None };
+    let store = Store { path: Some(args.output.as_deref().unwrap_or(&args.model)), every: None, after: None };
     whole_pass(document, source, Vec::new(), &store, begun, &args.show)
 }

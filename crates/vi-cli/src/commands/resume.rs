@@ -21,6 +21,6 @@ pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     }
     let mut source = Source::open(&input)?;
     pass_over(&document, &mut source)?;
-    let store = Store { path: Some(&args.model), every: args.checkpoint };
+    let store = Store { path: Some(&args.model), every: args.checkpoint, after: None };
     whole_pass(document, source, Vec::new(), &store, begun, &args.show)
 }

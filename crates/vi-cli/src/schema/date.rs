@@ -1,4 +1,4 @@
-//! Dates in the ISO form, with and without a time of day.
+//! Dates in the ISO form or with the day first and dots, with and without a time of day.
 
 use jiff::civil::{Date, DateTime};
 
@@ -34,12 +34,22 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// `YYYY-MM-DD`, also with `HH:MM` or `HH:MM:SS` after a blank or a `T`, and a `Z`; none for anything else.
+    /// `YYYY-MM-DD` or `DD.MM.YYYY`, also with `HH:MM` or `HH:MM:SS` after a blank or a `T`, and a `Z`; none for anything else.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
-        if bytes.len() < 10 || !bytes[0].is_ascii_digit() || bytes[4] != b'-' || bytes[7] != b'-' {
+        if bytes.len() < 10 || !bytes[0].is_ascii_digit() {
             return None;
         }
+        let turned;
+        let text = if bytes[2] == b'.' && bytes[5] == b'.' {
+            let [day, month, year, rest] = [text.get(..2)?, text.get(3..5)?, text.get(6..10)?, text.get(10..)?];
+            turned = format!("{year}-{month}-{day}{rest}");
+            turned.as_str()
+        } else if bytes[4] == b'-' && bytes[7] == b'-' {
+            text
+        } else {
+            return None;
+        };
         let text = text.strip_suffix('Z').unwrap_or(text);
         let clock = text.len() > 10;
         let (date, hour) = if clock {
@@ -76,7 +86,19 @@ mod tests {
         assert_eq!(moment.days_since(0), 1.0 + 12.5 / 24.0);
         assert_eq!(Moment::parse("2013-12-31").unwrap().day, 16_070);
         assert_eq!(Moment::parse("2013-12-31T23:00:00Z").unwrap().hour, 23.0);
-        for text in ["", "12", "2013-13-01", "2013-02-30", "31-12-2013", "2013-12-31 25:00", "2013-1-1"] {
+        assert_eq!(Moment::parse("31.12.2013"), Moment::parse("2013-12-31"));
+        assert_eq!(Moment::parse("31.12.2013 23:00").unwrap().hour, 23.0);
+        for text in [
+            "",
+            "12",
+            "2013-13-01",
+            "2013-02-30",
+            "31-12-2013",
+            "2013-12-31 25:00",
+            "2013-1-1",
+            "31.13.2013",
+            "1.1.2013",
+        ] {
             assert_eq!(Moment::parse(text), None, "{text}");
         }
     }

@@ -211,6 +211,14 @@ fn kind_of(fields: &[&str], as_text: bool, most_levels: usize) -> Result<Kind, S
     if counts.len() == 1 && !missing && fields.len() > 1 {
         return Err(format!("always `{first}` in the first rows"));
     }
+    if !as_text && counts.len() > most_levels.min(known.len() / 2) {
+        let numbers: Vec<f64> = known.iter().filter_map(|text| number(text).ok()).collect();
+        // What is no number among so many is a mistake, which is told where it is learned.
+        if known.len() > 20 && 10 * numbers.len() > 9 * known.len() {
+            let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+            return Ok(Kind::Number { mean, tells_missing: missing });
+        }
+    }
     if known.len() > 20 && 10 * counts.len() > 9 * known.len() && !as_text {
         return Err(format!("{} values in {} rows: an identifier (`--text` takes it)", counts.len(), known.len()));
     }
@@ -265,6 +273,9 @@ mod tests {
         assert_eq!(kind_of(&["1", "2"], true, 3), levels("1", &["2"]));
         assert!(matches!(kind(&["2013-01-01", "2013-01-03"]), Ok(Kind::Date { mean: 1.0, clock: false, .. })));
         assert!(kind(&["", "NA"]).is_err() && kind(&["7", "7"]).is_err() && kind(&["a", "a"]).is_err());
+        let total: Vec<String> = (0..30).map(|i| i.to_string()).chain(["Total".to_owned()]).collect();
+        let total: Vec<&str> = total.iter().map(String::as_str).collect();
+        assert_eq!(kind(&total), Ok(Kind::Number { mean: 14.5, tells_missing: false }));
         let identifiers: Vec<String> = (0..30).map(|i| format!("N{i}")).collect();
         let identifiers: Vec<&str> = identifiers.iter().map(String::as_str).collect();
         assert!(kind(&identifiers).unwrap_err().contains("identifier"));

@@ -13,7 +13,8 @@ use crate::formula::Function;
 pub(crate) enum Kind {
     /// Numbers. One that is missing is taken at the mean, and says so where some were missing from the start.
     Number { mean: f64, tells_missing: bool },
-    /// Texts of few levels: an input for each but the most common, which the others are relative to, and one for those that come later.
+    /// Texts of few levels: an input for each but the most common, which the others are relative to, and one for those that come later. The levels are
+    /// sorted.
     Levels { base: String, levels: Vec<String> },
     /// Texts of many levels, which share so many inputs.
     Hashed { buckets: usize },
@@ -47,7 +48,7 @@ impl Kind {
     pub(crate) fn is_whole(&self) -> bool {
         match self {
             Self::Number { mean, .. } | Self::Date { mean, .. } => mean.is_finite(),
-            Self::Levels { .. } => true,
+            Self::Levels { levels, .. } => levels.is_sorted(),
             Self::Hashed { buckets } => *buckets > 0,
             Self::Entries { inputs, .. } => *inputs > 0,
         }
@@ -107,7 +108,8 @@ impl Kind {
                 if level == base {
                     return Ok(false);
                 }
-                push(levels.iter().position(|known| known == level).unwrap_or(levels.len()), 1.0);
+                let place = levels.binary_search_by(|known| known.as_str().cmp(level));
+                push(place.unwrap_or(levels.len()), 1.0);
             }
             Self::Hashed { buckets } => push(bucket(text, *buckets), 1.0),
             Self::Entries { .. } => {}
@@ -116,7 +118,8 @@ impl Kind {
                 return Ok(true);
             }
             Self::Date { first, clock, .. } => {
-                let found = date::Moment::parse(text).ok_or(("a date (YYYY-MM-DD, also with a time)", ""))?;
+                let found =
+                    date::Moment::parse(text).ok_or(("a date (YYYY-MM-DD or DD.MM.YYYY, also with a time)", ""))?;
                 push(0, found.days_since(*first));
                 for (part, before) in [(found.weekday, WEEKDAY), (found.month, MONTH)] {
                     if let Some(part) = part.checked_sub(1) {
@@ -182,10 +185,10 @@ mod tests {
 
     #[test]
     fn levels_have_an_input_each_but_the_most_common() {
-        let kind = Kind::Levels { base: "b".to_owned(), levels: vec!["a".to_owned(), String::new()] };
+        let kind = Kind::Levels { base: "b".to_owned(), levels: vec![String::new(), "a".to_owned()] };
         assert_eq!(written(&kind, "b"), [0.0, 0.0, 0.0]);
-        assert_eq!(written(&kind, "a"), [1.0, 0.0, 0.0]);
-        assert_eq!(written(&kind, "null"), [0.0, 1.0, 0.0]);
+        assert_eq!(written(&kind, "a"), [0.0, 1.0, 0.0]);
+        assert_eq!(written(&kind, "null"), [1.0, 0.0, 0.0]);
         assert_eq!(written(&kind, "z"), [0.0, 0.0, 1.0]);
     }
 

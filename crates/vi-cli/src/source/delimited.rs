@@ -1,5 +1,6 @@
 //! Delimited text: CSV, TSV and their like.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 
 use csv::{ErrorKind, ReaderBuilder, Trim};
@@ -10,6 +11,8 @@ use super::record::{Fault, Record, Records};
 pub(super) struct Delimited {
     reader: csv::Reader<Box<dyn BufRead>>,
     columns: Vec<String>,
+    /// Whether numbers may have a decimal comma, as where semicolons keep fields apart.
+    commas: bool,
 }
 
 impl Delimited {
@@ -34,7 +37,7 @@ impl Delimited {
         } else {
             (1..=first.len()).map(|k| format!("x{k}")).collect()
         };
-        Ok(Some(Self { reader, columns }))
+        Ok(Some(Self { reader, columns, commas: delimiter == b';' }))
     }
 }
 
@@ -45,12 +48,30 @@ impl Records for Delimited {
 
     fn next(&mut self, record: &mut Record) -> Result<bool, Fault> {
         let more = self.reader.read_record(&mut record.fields).map_err(|error| fault(error, &self.columns))?;
+        if self.commas && record.fields.as_slice().contains(',') {
+            record.fields = record.fields.iter().map(decimal).collect();
+        }
         let (expected, found) = (self.columns.len(), record.fields.len());
         if more && found != expected {
             return Err(Fault::Ragged { expected, found });
         }
         Ok(more)
     }
+}
+
+/// `1.234,5` and `1234,5` as `1234.5`; any other text as it is.
+fn decimal(field: &str) -> Cow<'_, str> {
+    let Some((whole, part)) = field.split_once(',') else { return Cow::Borrowed(field) };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = whole.strip_prefix(['-', '+']).unwrap_or(whole);
+    let mut groups = unsigned.split('.');
+    let first = groups.next().unwrap_or_default();
+    let grouped = unsigned.contains('.');
+    let is_number = digits(part)
+        && digits(first)
+        && (!grouped || first.len() <= 3)
+        && groups.all(|group| group.len() == 3 && digits(group));
+    if is_number { Cow::Owned(format!("{}.{part}", whole.replace('.', ""))) } else { Cow::Borrowed(field) }
 }
 
 fn fault(error: csv::Error, columns: &[String]) -> Fault {
@@ -99,5 +120,14 @@ mod tests {
         assert_eq!(likely_delimiter(b"a\tb, and c\td\n"), b'\t');
         assert_eq!(likely_delimiter(b"\"a,b,c\";d\n"), b';');
         assert_eq!(likely_delimiter(b"alone\n"), b',');
+    }
+
+    #[test]
+    fn a_comma_may_part_the_decimals() {
+        let pairs = [("3,5", "3.5"), ("-1.234.567,25", "-1234567.25"), ("+0,1", "+0.1")];
+        assert!(pairs.iter().all(|(text, number)| decimal(text) == *number));
+        for text in ["3.5", "a,b", "1,2,3", "12.34,5", "1234.567,8", ",5", "5,", "Ulm, 3"] {
+            assert_eq!(decimal(text), text);
+        }
     }
 }

@@ -7,6 +7,7 @@ mod forget;
 mod learn;
 mod mixed;
 mod one_pass;
+mod passes;
 mod place;
 mod scalar;
 mod shards;

@@ -209,12 +209,16 @@ pub struct OnlineLinear {
 }
 
 impl OnlineLinear {
-    /// A model of `inputs` columns with [`default_settings`](Self::default_settings) and `a₀ = 0.01`, `b₀ = 0.0001`.
+    /// `(a₀, b₀)` of [`new`](Self::new): next to nothing is believed of the noise.
+    pub const DEFAULT_NOISE: (f64, f64) = (1e-2, 1e-4);
+
+    /// A model of `inputs` columns with [`default_settings`](Self::default_settings) and [`DEFAULT_NOISE`](Self::DEFAULT_NOISE).
     ///
     /// # Errors
     /// As [`with_settings`](Self::with_settings).
     pub fn new(inputs: usize) -> Result<Self, ModelError> {
-        Self::with_settings(inputs, Self::default_settings(), 1e-2, 1e-4)
+        let (shape, rate) = Self::DEFAULT_NOISE;
+        Self::with_settings(inputs, Self::default_settings(), shape, rate)
     }
 
     /// The default of all models, but an intercept's prior scale of 1000, in units of the noise.

@@ -156,6 +156,39 @@ macro_rules! approximate {
                 self.engine.refine(settings)
             }
 
+            /// Passes over all rows, wherever they are kept, until the posterior is the best Gaussian there is; see [`vi_core::batch`]. `pass` is called
+            /// once for each pass and hands the rows that the model has learned, all and in any order, with their observations to the function that it
+            /// is given. Memory does not grow with the rows: a pass is summed up, at `2np²` flops. Scales that are still being taken from
+            /// the first rows are fixed as they are. The info is that of the prior scale that counts most; where the learned scales
+            /// are near each other one of them is taken to its optimum and the others follow by a change of its prior, else each takes its own passes.
+            ///
+            /// # Errors
+            /// What `pass` returns; [`ModelError::NotKept`] unless the settings have a full covariance that forgets nothing; `Dimension` for another
+            /// number of rows than the model has learned; those of [`update`](Self::update) for a row; those of [`vi_core::batch::optimum_of`]. The model is then as it was.
+            ///
+            /// ```
+            /// use vi_core::batch::BatchSettings;
+            /// use vi_models::ModelError;
+            /// use vi_models::online::{Observation, OnlineLogistic, Row};
+            /// let rows = [([0.2, 3.1], 1.0), ([1.3, -0.2], 0.0), ([0.4, 2.2], 0.0), ([1.1, 0.3], 1.0)];
+            /// let mut model = OnlineLogistic::new(2)?;
+            /// for (x, y) in rows {
+            ///     model.update(&x, y)?;
+            /// }
+            /// let info = model.refine_over(&BatchSettings::default(), |take| {
+            ///     rows.iter().try_for_each(|(x, y)| take(Row::Dense(x), Observation::new(*y)))
+            /// })?;
+            /// assert!(info.bounds.last() >= info.bounds.first());
+            /// # Ok::<(), ModelError>(())
+            /// ```
+            pub fn refine_over<E: From<ModelError>>(
+                &mut self,
+                settings: &vi_core::batch::BatchSettings,
+                pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
+            ) -> Result<vi_core::batch::BatchInfo, E> {
+                self.engine.refine_over(settings, pass)
+            }
+
             /// What the model has become.
             #[must_use]
             pub fn info(&self) -> OnlineInfo {

@@ -14,6 +14,7 @@
 //! | predict one of many classes, or keep less than a full covariance of them | [`OnlineSoftmax::by_class`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | know whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
+//! | the same with rows that are kept elsewhere, as in a file | `refine_over` |
 //! | what is believed of the weights, by name | `coefficients()`; `names` in [`OnlineSettings`] |
 //! | a posterior that no Gaussian fits | `posterior()`, a [`LogDensity`](vi_core::LogDensity) for `vi-boost`; `mixture` answers from what it found |
 //! | what is believed of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a [`Marginal`](crate::Marginal) |

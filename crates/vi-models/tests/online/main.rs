@@ -9,6 +9,7 @@ mod drift;
 mod exact;
 mod families;
 mod learning;
+mod passes;
 mod spread;
 mod stored;
 

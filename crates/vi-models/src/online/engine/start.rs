@@ -31,7 +31,7 @@ pub(in crate::online) const WIDEST: usize = 128;
 const WIDER: f64 = 4.0;
 
 /// Scales that differ by less than this factor have all but the same sites: one is fitted, the others change its prior.
-const ALIKE: f64 = 1.4;
+pub(super) const ALIKE: f64 = 1.4;
 
 /// A scale within this of a fitted one, in `log s`, is told by that one.
 const CLOSE: f64 = 0.15;
