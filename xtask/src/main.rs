@@ -6,8 +6,10 @@ mod data;
 mod docs;
 mod fuzz;
 mod packages;
+mod python;
 mod run;
 mod test;
+mod venv;
 
 use std::env;
 use std::process::ExitCode;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Ok(Command::Soak(arguments)) => run::binary("vi-tests", "soak", &arguments),
         Ok(Command::Packages) => packages::run(),
         Ok(Command::Docs) => docs::run(),
+        Ok(Command::Python { test }) => python::run(test),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");
