@@ -13,7 +13,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       (left out without Python 3.11, unless the variable CI is set)
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
-  bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json
+  bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json; `python`
+                                      measures the Python package
   reproduce [PAPER [ITEM]] [--quick]  compute the papers' figures; open target/reproduce/index.html
   fuzz [TARGET] [--seconds N]         search for bytes that do harm, N seconds (60) for each target of fuzz/;
                                       needs cargo-fuzz and a C++ compiler

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         }
         Ok(Command::Test { slow }) => test::run(slow),
         Ok(Command::Golden(folders)) => run::binary("vi-tests", "golden", &run::absolute(folders)),
+        Ok(Command::Bench(arguments)) if arguments == ["python"] => python::bench(),
         Ok(Command::Bench(arguments)) => run::binary("vi-benches", "bench", &arguments),
         Ok(Command::Reproduce(arguments)) => run::binary("vi-repro", "vi-repro", &arguments),
         Ok(Command::Fuzz(plan)) => fuzz::run(&plan),

@@ -14,10 +14,7 @@ const REQUIREMENTS: &str = include_str!("../../python/requirements.txt");
 ///
 /// The wheel of a test is built without optimisation across crates, which takes most of the time and gives a tenth of the speed.
 pub(crate) fn run(test: bool) -> Result<(), Failure> {
-    let folder = root().join("target").join("python");
-    fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
-    let python = environment(python("python")?, &folder)?;
-    install_requirements(&python, &folder)?;
+    let (python, folder) = prepared("python")?;
     // A test's wheel is not one to be given away, and lies apart.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels") };
     let wheel = build(&folder, &wheels, if test { "dev" } else { "release" })?;
@@ -40,6 +37,35 @@ pub(crate) fn run(test: bool) -> Result<(), Failure> {
             .arg(tests.join("pyproject.toml"))
             .arg(tests.join("tests")),
     )
+}
+
+/// Measures the package beside the front door and other packages: `cargo xtask bench python`.
+pub(crate) fn bench() -> Result<(), Failure> {
+    let (python, folder) = prepared("bench python")?;
+    let wheel = build(&folder, &root().join("target").join("wheels"), "release")?;
+    finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
+    let bare =
+        ["build", "--quiet", "--locked", "--release", "--bin", "bare", "--manifest-path", "crates/vi-py/Cargo.toml"];
+    finish(cargo().env("CARGO_TARGET_DIR", &folder).args(bare))?;
+    let out = root().join("target").join("bench");
+    fs::create_dir_all(&out).map_err(|error| cannot("create", &out, &error))?;
+    finish(
+        Command::new(&python)
+            .current_dir(&folder)
+            .env("OPENBLAS_NUM_THREADS", "1")
+            .arg(root().join("python").join("bench.py"))
+            .arg(folder.join("release").join("bare"))
+            .arg(out.join("python.json")),
+    )
+}
+
+/// The interpreter of the environment with all packages, and the folder in which it lies.
+fn prepared(what: &str) -> Result<(PathBuf, PathBuf), Failure> {
+    let folder = root().join("target").join("python");
+    fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
+    let python = environment(python(what)?, &folder)?;
+    install_requirements(&python, &folder)?;
+    Ok((python, folder))
 }
 
 /// Installs what `requirements.txt` names, unless it is there.
