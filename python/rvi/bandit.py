@@ -79,9 +79,12 @@ class Bandit:
         return np.hstack([X, own, (X[:, :, None] * own[:, None, :]).reshape(len(X), -1)])
 
     def _contexts(self, X):
-        X = np.asarray(X, dtype=np.float64)
+        X = np.ascontiguousarray(X, dtype=np.float64)
         if X.ndim != 2 or not np.isfinite(X).all():
             raise ValueError(f"contexts must be finite numbers of shape (n_rows, n_features), not {X.shape}")
+        known = next((model.n_features_in_ for model in self.models if model.__sklearn_is_fitted__()), None)
+        if known is not None and len(X) and self._rows(X[:1], 0).shape[1] != known:
+            raise ValueError(f"contexts have {X.shape[1]} features, which are not those of the contexts before")
         return X
 
     def _model(self, place):
@@ -94,7 +97,7 @@ class Bandit:
             model = self._model(place)
             if not model.__sklearn_is_fitted__():
                 continue
-            rows = model._checked(self._rows(X, place), reset=False)
+            rows = self._rows(X, place)
             if self.policy == "ucb":
                 scores[:, place] = model._model.predictor_interval(_rows.rows(rows), self.level)[1]
                 continue
@@ -185,8 +188,13 @@ class Bandit:
         return np.vstack([self._rows(X[i : i + 1], places[i]) for i in range(len(X))])
 
     def _learn(self, place, rows, rewards, weight):
-        more = {"classes": [0.0, 1.0]} if is_classifier(self.learner) else {}
-        self.models[place].partial_fit(rows, rewards, sample_weight=weight, **more)
+        model = self.models[place]
+        if model.__sklearn_is_fitted__():
+            # What scikit-learn would check for some hundred microseconds has been checked.
+            model._learn(rows, model._encoded(rewards) if is_classifier(model) else rewards, weight)
+        else:
+            more = {"classes": [0.0, 1.0]} if is_classifier(model) else {}
+            model.partial_fit(rows, rewards, sample_weight=weight, **more)
 
     def reward(self, key, value):
         """Learn what came, perhaps much later, of the choice remembered under `key`; it is then forgotten.
@@ -222,7 +230,7 @@ class Bandit:
             model = self._model(place)
             if model.__sklearn_is_fitted__():
                 rows = self._rows(X, place)
-                found[:, place] = model.predict_proba(rows)[:, 1] if is_classifier(model) else model.predict(rows)
+                found[:, place] = model._model.predict(rows)[0]
         return found
 
 

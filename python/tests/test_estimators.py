@@ -1,5 +1,9 @@
 """What the estimators promise beyond scikit-learn's checks."""
 
+import signal
+import threading
+import time
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -221,6 +225,51 @@ def test_contiguous_arrays_are_not_copied(rng):
     for X in (rng.normal(size=(100, 3)), np.asfortranarray(rng.normal(size=(100, 3)))):
         model = BayesianLinearRegression().fit(X, X[:, 0])
         assert rows(model._checked(X, reset=False)) is X
+
+
+def test_other_threads_run_while_a_model_learns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4_000, 50))
+    model, y = BayesianLinearRegression().fit(X, X[:, 0]), np.ascontiguousarray(X[:, 0])
+    learning, ticks = threading.Event(), []
+
+    def learn():
+        learning.set()
+        # One call, in which nothing of the interpreter is needed.
+        model._model.update(X, y)
+        ticks.append("done")
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    learning.wait()
+    while "done" not in ticks:
+        ticks.append(time.perf_counter())
+    thread.join()
+    # With the interpreter's lock held there would be a tick or two before the call and none in it.
+    assert len(ticks) > 100
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers of this kind on this system")
+def test_a_signal_ends_a_long_fit_and_leaves_the_model_as_it_was():
+    class Enough(Exception):
+        pass
+
+    def stop(*_):
+        raise Enough
+
+    rng = np.random.default_rng(0)
+    # Some pieces of 16,384 rows; a second or more in all.
+    X = rng.normal(size=(300_000, 30))
+    model = BayesianLinearRegression().fit(X[:100], X[:100, 0])
+    state, before = model._model.state(), signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(Enough):
+            model._model.update(X, np.ascontiguousarray(X[:, 0]))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert model._model.state() == state
 
 
 def test_labels_unseen_before_leave_the_estimator_as_it_was(rng):
