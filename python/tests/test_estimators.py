@@ -362,9 +362,13 @@ def test_pipelines_search_and_routing(rng):
     with config_context(enable_metadata_routing=True):
         model = BayesianLogisticRegression().set_fit_request(sample_weight=True, offset=True)
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
-        pipeline.fit(X, y, sample_weight=np.zeros(len(y)), offset=np.zeros(len(y)))
-        # Rows of no weight teach nothing.
-        assert np.allclose(pipeline.predict_proba(X)[:, 1], 0.5)
+        pipeline.fit(X, y, sample_weight=np.ones(len(y)), offset=np.full(len(y), 4.0))
+        plain = BayesianLogisticRegression().fit(StandardScaler().fit_transform(X), y, offset=4.0)
+        assert np.array_equal(pipeline.predict_proba(X), plain.predict_proba(StandardScaler().fit_transform(X)))
+        # Rows of no weight teach nothing, at a prior scale that their number does not move.
+        given = BayesianLogisticRegression(prior_scale=1.0).fit(X, y)
+        coefficients = given.coef_
+        assert np.array_equal(given.partial_fit(X, y, sample_weight=np.zeros(len(y))).coef_, coefficients)
 
 
 @pytest.mark.parametrize("wrong", [

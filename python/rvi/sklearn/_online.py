@@ -133,7 +133,8 @@ class OnlineEstimator(Shown, Stored, Tabular):
         n = X.shape[0]
         weight = None
         if sample_weight is not None:
-            checks = {"ensure_non_negative": True, "allow_all_zero_weights": True}
+            # Rows of no weight teach nothing, which is no model to begin with.
+            checks = {"ensure_non_negative": True, "allow_all_zero_weights": hasattr(self, "_model")}
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **checks)
         offset, size = _rows.numbers("offset", offset, n), size
         model = getattr(self, "_model", None)
