@@ -9,16 +9,20 @@ pub(crate) const HELP: &str = "\
 The tasks of this project. Usage: cargo xtask COMMAND
 
   test [--slow]                       everything that must hold: format, lints, tests, documentation;
-                                      --slow adds the tests that take long, and `packages`
+                                      --slow adds the tests that take long, `packages`, and `python --test`
+                                      (left out without Python 3.11, unless the variable CI is set)
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
-  bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json
+  bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json; `python`
+                                      measures the Python package
   reproduce [PAPER [ITEM]] [--quick]  compute the papers' figures; open target/reproduce/index.html
   fuzz [TARGET] [--seconds N]         search for bytes that do harm, N seconds (60) for each target of fuzz/;
                                       needs cargo-fuzz and a C++ compiler
   soak [--minutes N]                  kill a learning process at random and compare what is left with a twin
   packages                            build each library crate alone, outside the workspace, as its README's
                                       first example uses it, without and with its features
+  python [--test]                     build the Python package rvi into target/wheels; --test builds it to be
+                                      tested, installs it under target/python and runs its tests
   docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
@@ -52,6 +56,8 @@ pub(crate) enum Command {
     Packages,
     /// Build the guide.
     Docs,
+    /// Build the Python package; run its tests if `test`.
+    Python { test: bool },
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
 }
@@ -71,6 +77,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 return Err(format!("`test` does not know `{other}`; it takes `--slow` only"));
             }
             Ok(Command::Test { slow: !rest.is_empty() })
+        }
+        "python" => {
+            if let Some(other) = texts.iter().find(|text| *text != "--test") {
+                return Err(format!("`python` does not know `{other}`; it takes `--test` only"));
+            }
+            Ok(Command::Python { test: !rest.is_empty() })
         }
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
@@ -106,7 +118,9 @@ mod tests {
 
     #[test]
     fn every_command_is_known_and_in_the_help() {
-        for name in ["test", "golden", "bench", "reproduce", "fuzz", "soak", "packages", "docs", "data", "help"] {
+        for name in
+            ["test", "golden", "bench", "reproduce", "fuzz", "soak", "packages", "python", "docs", "data", "help"]
+        {
             assert!(parsed(name).is_ok(), "{name}");
             assert!(HELP.contains(&format!("\n  {name}")), "{name}");
         }
@@ -116,6 +130,8 @@ mod tests {
     fn arguments_reach_the_program_that_they_are_for() {
         assert_eq!(parsed("test"), Ok(Command::Test { slow: false }));
         assert_eq!(parsed("test --slow"), Ok(Command::Test { slow: true }));
+        assert_eq!(parsed("python"), Ok(Command::Python { test: false }));
+        assert_eq!(parsed("python --test"), Ok(Command::Python { test: true }));
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
         assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
@@ -137,6 +153,7 @@ mod tests {
         assert_eq!(parsed("tset"), Err("there is no command `tset`".to_owned()));
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
         assert!(parsed("test --slow extra").unwrap_err().contains("`extra`"));
+        assert!(parsed("python --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));
     }

@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::run::{Failure, finish, root};
+use crate::run::{Failure, cannot, finish, root};
+use crate::venv::{environment, python};
 
 /// The packages at the versions that the sets were checked with.
 const REQUIREMENTS: &str = include_str!("../requirements.txt");
@@ -24,7 +25,7 @@ pub(crate) fn run(names: &[OsString]) -> Result<(), Failure> {
         command
     };
 
-    let system = python()?;
+    let system = python("data")?;
     // The script knows which sets are there; it needs no package to say so.
     let missing = with(Path::new(system)).arg("--missing").args(names).stdout(Stdio::piped()).output();
     let missing = missing.map_err(|error| Failure::new(format!("cannot start `{system}`: {error}")))?;
@@ -57,37 +58,6 @@ pub(crate) fn run(names: &[OsString]) -> Result<(), Failure> {
     }
 }
 
-/// The name of a Python that is recent enough.
-fn python() -> Result<&'static str, Failure> {
-    let check = "import sys; sys.exit(sys.version_info < (3, 11))";
-    let recent = |name: &&str| {
-        let status = Command::new(name).args(["-c", check]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        status.is_ok_and(|status| status.success())
-    };
-    ["python3", "python"].into_iter().find(recent).ok_or_else(|| {
-        Failure::new(
-            "`data` needs Python 3.11 or later as `python3` or `python` on the path, and found none; \
-             nothing else in this project needs it",
-        )
-    })
-}
-
-/// The interpreter of a virtual environment, made if it is not there.
-fn environment(system: &str, folder: &Path) -> Result<PathBuf, Failure> {
-    let venv = folder.join("venv");
-    let python = if cfg!(windows) { venv.join("Scripts").join("python.exe") } else { venv.join("bin").join("python") };
-    let pip =
-        Command::new(&python).args(["-m", "pip", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if pip.is_ok_and(|status| status.success()) {
-        return Ok(python);
-    }
-    println!("Setting up a Python environment in {} (once)", venv.display());
-    finish(Command::new(system).args(["-m", "venv"]).arg(&venv)).map_err(|_| {
-        Failure::new("`python3 -m venv` failed; Debian and Ubuntu have it in the package `python3-venv`")
-    })?;
-    Ok(python)
-}
-
 /// Installs a package with what it needs, at the versions of `requirements.txt`, if it is not there; where that fails, says so and goes on.
 fn install(python: &Path, folder: &Path, package: &str) -> Result<(), Failure> {
     // Written last, so that an interrupted installation is taken up again.
@@ -104,10 +74,6 @@ fn install(python: &Path, folder: &Path, package: &str) -> Result<(), Failure> {
         return Ok(());
     }
     fs::write(&stamp, REQUIREMENTS).map_err(|error| cannot("write", &stamp, &error))
-}
-
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot {what} {}: {error}", path.display()))
 }
 
 #[cfg(test)]

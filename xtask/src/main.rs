@@ -6,8 +6,10 @@ mod data;
 mod docs;
 mod fuzz;
 mod packages;
+mod python;
 mod run;
 mod test;
+mod venv;
 
 use std::env;
 use std::process::ExitCode;
@@ -22,12 +24,14 @@ fn main() -> ExitCode {
         }
         Ok(Command::Test { slow }) => test::run(slow),
         Ok(Command::Golden(folders)) => run::binary("vi-tests", "golden", &run::absolute(folders)),
+        Ok(Command::Bench(arguments)) if arguments == ["python"] => python::bench(),
         Ok(Command::Bench(arguments)) => run::binary("vi-benches", "bench", &arguments),
         Ok(Command::Reproduce(arguments)) => run::binary("vi-repro", "vi-repro", &arguments),
         Ok(Command::Fuzz(plan)) => fuzz::run(&plan),
         Ok(Command::Soak(arguments)) => run::binary("vi-tests", "soak", &arguments),
         Ok(Command::Packages) => packages::run(),
         Ok(Command::Docs) => docs::run(),
+        Ok(Command::Python { test }) => python::run(test),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");

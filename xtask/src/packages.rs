@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::run::{Failure, cargo, finish, root};
+use crate::run::{Failure, cannot, cargo, finish, root};
 
 /// The library crates, what the first example of each one's README needs beside it, and the features of each.
 const CRATES: [(&str, &[&str], &[&str]); 6] = [
@@ -105,10 +105,6 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder: PathBuf = path.parent().map_or_else(root, Path::to_path_buf);
     fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
     fs::write(path, text).map_err(|error| cannot("write", path, &error))
-}
-
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot {what} {}: {error}", path.display()))
 }
 
 #[cfg(test)]

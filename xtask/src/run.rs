@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 /// Why a task failed.
@@ -25,6 +25,11 @@ impl Failure {
         let code = status.code().and_then(|code| u8::try_from(code).ok()).filter(|&code| code != 0);
         Self { message: None, code: code.unwrap_or(1) }
     }
+}
+
+/// The failure to do something with a file or folder.
+pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot {what} {}: {error}", path.display()))
 }
 
 /// The root of the project: the folder above this crate's, as cargo names it at run time. A binary built in another clone that

@@ -4,13 +4,19 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::run::{Failure, cargo, finish};
+use crate::venv::python;
 
 /// Runs every section in turn and stops at the first that fails.
 ///
 /// Slow tests run where the variable `VI_SLOW` is 1, which is what `slow` sets.
 pub(crate) fn run(slow: bool) -> Result<(), Failure> {
     let start = Instant::now();
-    for (name, mut command) in sections(slow) {
+    // Where there is no Python its tests are left out, but not by a machine that has to run all.
+    let python = slow && (std::env::var_os("CI").is_some() || python("python").is_ok());
+    if slow && !python {
+        println!("No Python 3.11 or later: the tests of the Python package are left out.");
+    }
+    for (name, mut command) in sections(slow, python) {
         println!("\n== {name}");
         let begun = Instant::now();
         let done = finish(&mut command);
@@ -29,7 +35,7 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
 }
 
 /// The sections: name and command.
-fn sections(slow: bool) -> Vec<(&'static str, Command)> {
+fn sections(slow: bool, python: bool) -> Vec<(&'static str, Command)> {
     let section = |name, arguments: &str| {
         let mut command = cargo();
         command.args(arguments.split_whitespace());
@@ -46,6 +52,9 @@ fn sections(slow: bool) -> Vec<(&'static str, Command)> {
     if slow {
         // Each library crate alone, by this program itself.
         sections.push(section("packages", "xtask packages"));
+    }
+    if python {
+        sections.push(section("python", "xtask python --test"));
     }
     for (name, command) in &mut sections {
         if *name == "documentation" {
@@ -75,23 +84,24 @@ mod tests {
 
     #[test]
     fn the_slow_tests_are_asked_for_by_a_variable() {
-        for (name, command) in sections(true) {
+        for (name, command) in sections(true, true) {
             assert_eq!(variable(&command, "VI_SLOW").as_deref(), Some("1"), "{name}");
         }
-        for (name, command) in sections(false) {
+        for (name, command) in sections(false, false) {
             assert_eq!(variable(&command, "VI_SLOW"), None, "{name}");
         }
     }
 
     #[test]
     fn crates_are_built_alone_where_there_is_time() {
-        let last = |slow| sections(slow).pop().map(|(name, _)| name);
+        let last = |slow| sections(slow, false).pop().map(|(name, _)| name);
         assert_eq!((last(true), last(false)), (Some("packages"), Some("documentation")));
+        assert_eq!(sections(true, true).pop().map(|(name, _)| name), Some("python"));
     }
 
     #[test]
     fn warnings_are_errors_in_lints_and_documentation() {
-        let sections = sections(false);
+        let sections = sections(false, false);
         assert!(line(&sections[1].1).ends_with("-- -D warnings"));
         assert_eq!(variable(&sections[4].1, "RUSTDOCFLAGS").as_deref(), Some("-D warnings"));
     }

@@ -1,0 +1,166 @@
+//! The posterior of a log-density that Python code computes.
+
+use std::sync::Mutex;
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_boost::{BoostSettings, FitSettings, LogDensity};
+use vi_linalg::faer::{MatMut, MatRef};
+
+use crate::fault::{Fault, freely};
+use crate::mixture::{Mixture, row_major};
+use crate::rows::array;
+
+/// A log-density of batches of points, and perhaps its gradients, as Python callables.
+struct Callables {
+    dim: usize,
+    /// `(n × d) → n`.
+    values: Py<PyAny>,
+    /// `(n × d) → (n, n × d)`.
+    both: Option<Py<PyAny>>,
+    /// What a callable raised first; from then on there is nothing to be had.
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Callables {
+    fn failed(&self) -> bool {
+        self.raised.lock().map_or(true, |raised| raised.is_some())
+    }
+
+    fn keep(&self, error: PyErr) {
+        if let Ok(mut raised) = self.raised.lock() {
+            raised.get_or_insert(error);
+        }
+    }
+
+    /// The result of `call` on the points, or nothing after an exception.
+    fn ask<T>(
+        &self,
+        points: MatRef<'_, f64>,
+        call: impl FnOnce(Python<'_>, Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        if self.failed() {
+            return None;
+        }
+        Python::attach(|py| {
+            let shape = [points.nrows(), points.ncols()];
+            let asked = array(py, row_major(points), &shape).and_then(|points| call(py, points.into_any()));
+            asked.map_err(|error| self.keep(error)).ok()
+        })
+    }
+
+    fn ask_values(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        let done = self.ask(points, |py, points| copy(&self.values.bind(py).call1((points,))?, values));
+        if done.is_none() {
+            values.fill(f64::NAN);
+        }
+    }
+}
+
+fn copy(found: &Bound<'_, PyAny>, values: &mut [f64]) -> PyResult<()> {
+    let array: PyReadonlyArray1<'_, f64> = found.extract()?;
+    let found = array.as_slice()?;
+    if found.len() != values.len() {
+        return Err(Fault::Value(format!("{} values were returned for {} points", found.len(), values.len())).into());
+    }
+    values.copy_from_slice(found);
+    Ok(())
+}
+
+impl LogDensity for Callables {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn log_density(&self, theta: &[f64]) -> f64 {
+        let mut value = [f64::NAN];
+        self.ask_values(MatRef::from_row_major_slice(theta, 1, self.dim), &mut value);
+        value[0]
+    }
+
+    fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+        let mut value = [f64::NAN];
+        let points = MatRef::from_row_major_slice(theta, 1, self.dim);
+        let out = MatMut::from_row_major_slice_mut(out, 1, self.dim);
+        self.log_densities_and_gradients(points, &mut value, out).then_some(value[0])
+    }
+
+    fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
+        self.ask_values(points, values);
+    }
+
+    fn log_densities_and_gradients(
+        &self,
+        points: MatRef<'_, f64>,
+        values: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+    ) -> bool {
+        let Some(both) = &self.both else { return false };
+        let done = self.ask(points, |py, asked| {
+            let (value, gradient): (Bound<'_, PyAny>, PyReadonlyArray2<'_, f64>) =
+                both.bind(py).call1((asked,))?.extract()?;
+            copy(&value, values)?;
+            let gradient = gradient.as_array();
+            if gradient.dim() != (points.nrows(), points.ncols()) {
+                let expected = [points.nrows(), points.ncols()];
+                let message = format!("gradients of shape {:?} were returned, not {expected:?}", gradient.shape());
+                return Err(Fault::Value(message).into());
+            }
+            for ((i, j), value) in gradient.indexed_iter() {
+                gradients[(i, j)] = *value;
+            }
+            Ok(())
+        });
+        if done.is_none() {
+            values.fill(f64::NAN);
+        }
+        true
+    }
+}
+
+/// The posterior as a mixture, and what is known of its errors; `values` and `both` take points (`n × d`) as an array.
+#[pyfunction]
+#[pyo3(signature = (values, both, dim, components, draws, starts, rounds, seed))]
+#[expect(clippy::too_many_arguments, reason = "settings of a fit")]
+pub(crate) fn fit(
+    py: Python<'_>,
+    values: Py<PyAny>,
+    both: Option<Py<PyAny>>,
+    dim: usize,
+    components: usize,
+    draws: usize,
+    starts: usize,
+    rounds: usize,
+    seed: u64,
+) -> PyResult<(Mixture, Bound<'_, PyDict>)> {
+    let target = Callables { dim, values, both, raised: Mutex::new(None) };
+    let found = freely(py, || {
+        if dim == 0 {
+            return Err(Fault::Value("dim = 0 must be at least 1".to_owned()));
+        }
+        let boost = BoostSettings::default().components(components)?;
+        let settings = FitSettings::default().boost(boost).starts(starts)?.draws(draws)?.rounds(rounds);
+        let found = vi_boost::fit(&target, &settings, &mut ChaCha8Rng::seed_from_u64(seed));
+        let raised = target.raised.lock().ok().and_then(|mut raised| raised.take());
+        match raised {
+            Some(error) => Err(Fault::Raised(error)),
+            None => Ok(found?),
+        }
+    })?;
+    let told = PyDict::new(py);
+    let diagnosis = found.diagnosis;
+    told.set_item("kl", diagnosis.kl)?;
+    told.set_item("standard_error", diagnosis.standard_error)?;
+    told.set_item("log_evidence", diagnosis.log_evidence)?;
+    told.set_item("k_hat", diagnosis.k_hat)?;
+    told.set_item("effective_share", diagnosis.effective_share)?;
+    told.set_item("verdict", format!("{:?}", diagnosis.verdict).to_lowercase())?;
+    told.set_item("stop", format!("{:?}", found.stop))?;
+    told.set_item("modes", found.modes)?;
+    told.set_item("rounds", found.rounds)?;
+    told.set_item("evaluations", found.evaluations)?;
+    Ok((Mixture { mixture: found.mixture }, told))
+}

@@ -1,0 +1,70 @@
+//! Errors as exceptions, and work without the interpreter's lock.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard};
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use vi_boost::BoostError;
+use vi_models::ModelError;
+use vi_revrand::RevrandError;
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// What the library says of its input: `ValueError`.
+    Value(String),
+    /// What has another type than it must: `TypeError`.
+    Type(String),
+    /// A fault of ours, which is not to be seen: `RuntimeError`.
+    Own(String),
+    /// An exception that Python code raised.
+    Raised(PyErr),
+}
+
+macro_rules! values {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Fault {
+            fn from(error: $error) -> Self {
+                Self::Value(error.to_string())
+            }
+        }
+    )*};
+}
+
+values!(ModelError, vi_core::Error, RevrandError, BoostError, serde_json::Error);
+
+impl From<PyErr> for Fault {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl From<Fault> for PyErr {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Value(message) => PyValueError::new_err(message),
+            Fault::Type(message) => PyTypeError::new_err(message),
+            Fault::Own(message) => PyRuntimeError::new_err(message),
+            Fault::Raised(error) => error,
+        }
+    }
+}
+
+/// Runs `work` while other Python threads run; a panic becomes a `RuntimeError`.
+pub(crate) fn freely<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Fault> + Send) -> PyResult<T> {
+    py.detach(|| caught(work)).map_err(PyErr::from)
+}
+
+fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(Fault::Own(format!("a fault of rvi, please report it: {}", text.unwrap_or_default())))
+    })
+}
+
+/// The state behind a lock; only to be called without the interpreter's lock, for which its holder may wait.
+pub(crate) fn locked<T>(state: &Mutex<T>) -> Result<MutexGuard<'_, T>, Fault> {
+    state.lock().map_err(|_| Fault::Own("an earlier fault of rvi has left this model in an unknown state".to_owned()))
+}

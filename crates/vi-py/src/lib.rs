@@ -1,0 +1,41 @@
+//! The extension module `rvi._rvi`: the front door's models on NumPy arrays.
+//!
+//! | file | what |
+//! |---|---|
+//! | `fault` | errors as exceptions; work without the interpreter's lock, panics caught |
+//! | `rows` | arrays as rows, in place |
+//! | `model` | one of the front door's models behind one type, and how it is made, stored and told apart |
+//! | `learn` | many rows in pieces, between which Ctrl-C is heard |
+//! | `parts` | rows, observations, draws, what a model says of itself |
+//! | `predicted`, `visitors` | what all predictions of one number have in common |
+//! | `online`, `vb`, `features`, `mixture`, `boost` | the classes |
+//!
+//! All conventions of the Python world are in `python/rvi`; here a method checks shapes, lets go of the interpreter and calls.
+
+mod boost;
+mod fault;
+mod features;
+mod learn;
+mod mixture;
+mod model;
+mod online;
+mod parts;
+mod predicted;
+mod rows;
+mod vb;
+mod visitors;
+
+use pyo3::prelude::*;
+
+/// The models beneath the package `rvi`.
+#[pymodule(gil_used = false)]
+fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<online::Online>()?;
+    module.add_class::<vb::VbNumber>()?;
+    module.add_class::<vb::VbClass>()?;
+    module.add_class::<features::Fourier>()?;
+    module.add_class::<mixture::Mixture>()?;
+    module.add_function(wrap_pyfunction!(boost::fit, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,450 @@
+//! A model for streams on NumPy arrays.
+
+use std::sync::Mutex;
+
+use numpy::{PyArrayDyn, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_models::online::{OnlineSettings, RefineSettings};
+use vi_models::softmax::SoftmaxRefineSettings;
+
+use crate::fault::{Fault, freely, locked};
+use crate::learn::learn;
+use crate::model::{Kind, Model, one_or_classes};
+use crate::parts::{Flat, OwnRow, observed, room, told};
+use crate::predicted::predict_each;
+use crate::rows::{Numbers, RowsArgument, array, numbers};
+use crate::visitors::{Draws, Ends, Intervals, LogDensities, Moments};
+
+type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
+
+/// One of the front door's models: `kind` and `settings` are the JSON of their Rust forms.
+#[pyclass(frozen, module = "rvi._rvi")]
+pub(crate) struct Online {
+    inputs: usize,
+    model: Mutex<Model>,
+}
+
+impl Online {
+    fn of(model: Model) -> Self {
+        Self { inputs: model.inputs(), model: Mutex::new(model) }
+    }
+
+    /// What `look` finds at the model, other threads running.
+    fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&Model) -> Result<T, Fault> + Send) -> PyResult<T> {
+        freely(py, || look(&*locked(&self.model)?))
+    }
+
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Model) -> Result<T, Fault> + Send,
+    ) -> PyResult<T> {
+        freely(py, || change(&mut *locked(&self.model)?))
+    }
+
+    /// `visitor` after it has seen the prediction at every row.
+    fn visited<V: crate::predicted::Visitor + Send>(
+        &self,
+        py: Python<'_>,
+        (rows, offset, size): (RowsArgument<'_>, Numbers<'_>, Numbers<'_>),
+        visitor: impl FnOnce(usize) -> V + Send,
+    ) -> PyResult<V> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let (offset, size) = (numbers("offset", &offset, n)?, numbers("size", &size, n)?);
+        self.look(py, |model| {
+            let mut visitor = visitor(n);
+            if n == 0 {
+                return Ok(visitor);
+            }
+            let mut memory = Vec::new();
+            let rows = given.split(n, self.inputs, &mut memory)?;
+            let at = observed(model, n, (None, None, offset, size));
+            predict_each(model, &rows, &at, offset, &mut visitor)?;
+            Ok(visitor)
+        })
+    }
+}
+
+#[pymethods]
+impl Online {
+    #[new]
+    fn new(kind: &str, inputs: usize, settings: &str) -> PyResult<Self> {
+        let kind: Kind = serde_json::from_str(kind).map_err(Fault::from)?;
+        let settings: OnlineSettings = serde_json::from_str(settings).map_err(Fault::from)?;
+        Ok(Self { inputs, model: Mutex::new(Model::new(kind, inputs, settings).map_err(Fault::from)?) })
+    }
+
+    /// Learns all rows or, where one cannot be learned, none.
+    #[pyo3(signature = (rows, y, weight=None, offset=None, size=None))]
+    fn update(
+        &self,
+        py: Python<'_>,
+        rows: RowsArgument<'_>,
+        y: PyReadonlyArray1<'_, f64>,
+        weight: Numbers<'_>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<()> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let y = Some(y);
+        let parts = (
+            numbers("y", &y, n)?,
+            numbers("weight", &weight, n)?,
+            numbers("offset", &offset, n)?,
+            numbers("size", &size, n)?,
+        );
+        self.change(py, |model| {
+            let observed = observed(model, n, parts);
+            learn(model, given, self.inputs, &observed)
+        })
+    }
+
+    /// Learns one row: all entries, or a tuple of positions and values.
+    #[pyo3(signature = (row, y, weight=1.0, offset=0.0, size=None))]
+    fn update_row(
+        &self,
+        py: Python<'_>,
+        row: &Bound<'_, PyAny>,
+        y: f64,
+        weight: f64,
+        offset: f64,
+        size: Option<f64>,
+    ) -> PyResult<()> {
+        let row = OwnRow::of(row)?;
+        self.change(py, |model| {
+            let observed = model.observe(y, offset, weight, size);
+            Ok(model.update(row.row(), observed)?)
+        })
+    }
+
+    /// Expected label and standard deviation at one row, as [`predict`](Self::predict).
+    #[pyo3(signature = (row, offset=0.0, size=None))]
+    fn predict_row(
+        &self,
+        py: Python<'_>,
+        row: &Bound<'_, PyAny>,
+        offset: f64,
+        size: Option<f64>,
+    ) -> PyResult<(f64, f64)> {
+        let row = OwnRow::of(row)?;
+        self.look(py, |model| {
+            let mut moments = Moments::new(1, false);
+            let at = [model.observe(0.0, offset, 1.0, size)];
+            predict_each(model, &[row.row()], &at, Some(&[offset]), &mut moments)?;
+            Ok(moments.first())
+        })
+    }
+
+    /// Probabilities of the classes at one row.
+    fn probabilities_row(&self, py: Python<'_>, row: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+        let row = OwnRow::of(row)?;
+        self.look(py, |model| match model {
+            Model::Classes(model) => Ok(model.predict(row.row())?.probabilities),
+            _ => Err(Fault::Type("a model of one predictor has no classes".to_owned())),
+        })
+    }
+
+    /// Expected label and standard deviation at every row; of a probability that of what is believed of it.
+    #[pyo3(signature = (rows, offset=None, size=None))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let found = self.visited(py, (rows, offset, size), |n| Moments::new(n, false))?;
+        found.ends.arrays(py)
+    }
+
+    /// The central interval of the label at every row; of a probability that of what is believed of it.
+    #[pyo3(signature = (rows, level, offset=None, size=None))]
+    fn interval<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        level: f64,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let found =
+            self.visited(py, (rows, offset, size), |n| Intervals { level, of_predictor: false, ends: Ends::new(n) })?;
+        found.ends.arrays(py)
+    }
+
+    /// Mean and standard deviation of what is believed of the linear predictor at every row.
+    #[pyo3(signature = (rows, offset=None, size=None))]
+    fn predictor<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let found = self.visited(py, (rows, offset, size), |n| Moments::new(n, true))?;
+        found.ends.arrays(py)
+    }
+
+    /// The central interval of what is believed of the linear predictor at every row.
+    #[pyo3(signature = (rows, level, offset=None, size=None))]
+    fn predictor_interval<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        level: f64,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let found =
+            self.visited(py, (rows, offset, size), |n| Intervals { level, of_predictor: true, ends: Ends::new(n) })?;
+        found.ends.arrays(py)
+    }
+
+    /// `log p` of the labels, in nats.
+    #[pyo3(signature = (rows, y, offset=None, size=None))]
+    fn log_density<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        y: PyReadonlyArray1<'_, f64>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<Array<'py>> {
+        let n = rows.count();
+        let y = Some(y);
+        let labels = numbers("y", &y, n)?.unwrap_or_default();
+        let found = self.visited(py, (rows, offset, size), |n| LogDensities { labels, values: vec![0.0; n] })?;
+        array(py, found.values, &[n])
+    }
+
+    /// Draws of the label at every row, `rows × draws`.
+    #[pyo3(signature = (rows, draws, seed, offset=None, size=None))]
+    fn draw_labels<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        draws: usize,
+        seed: u64,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<Array<'py>> {
+        let n = rows.count();
+        let room = room(&[n, draws])?;
+        let found = self.visited(py, (rows, offset, size), |_| Draws {
+            count: draws,
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            values: Vec::with_capacity(room),
+        })?;
+        array(py, found.values, &[n, draws])
+    }
+
+    /// Probabilities of the classes at every row and their variances, `rows × classes` each.
+    fn probabilities<'py>(&self, py: Python<'py>, rows: RowsArgument<'_>) -> PyResult<(Array<'py>, Array<'py>)> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let (probabilities, variances, classes) = self.look(py, |model| {
+            let Model::Classes(model) = model else {
+                return Err(Fault::Type("a model of one predictor has no classes".to_owned()));
+            };
+            let classes = model.weights().len() + 1;
+            let (mut probabilities, mut variances) = (Vec::new(), Vec::new());
+            if n > 0 {
+                let mut memory = Vec::new();
+                for row in given.split(n, self.inputs, &mut memory)? {
+                    let seen = model.predict(row)?;
+                    probabilities.extend(seen.probabilities);
+                    variances.extend(seen.variances);
+                }
+            }
+            Ok((probabilities, variances, classes))
+        })?;
+        Ok((array(py, probabilities, &[n, classes])?, array(py, variances, &[n, classes])?))
+    }
+
+    /// Draws of the intercepts (`draws × predictors`) and weights (`draws × predictors × inputs`).
+    fn sample<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> PyResult<(Array<'py>, Array<'py>)> {
+        let (predictors, found) = self.look(py, |model| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let predictors = model.weights().len();
+            room(&[draws, predictors, self.inputs])?;
+            let mut found = Flat::default();
+            for _ in 0..draws {
+                found.extend(model.sample(&mut rng)?);
+            }
+            Ok((predictors, found))
+        })?;
+        let weights = array(py, found.weights, &[draws, predictors, self.inputs])?;
+        Ok((array(py, found.intercepts, &[draws, predictors])?, weights))
+    }
+
+    /// Posterior means of the intercepts (`predictors`) and weights (`predictors × inputs`).
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<(Array<'py>, Array<'py>)> {
+        let found = self.look(py, |model| {
+            let mut found = Flat::default();
+            found.extend(model.weights());
+            Ok(found)
+        })?;
+        let predictors = found.intercepts.len();
+        Ok((array(py, found.intercepts, &[predictors])?, array(py, found.weights, &[predictors, self.inputs])?))
+    }
+
+    /// Names, then mean, standard deviation and interval of each coefficient of each predictor (`predictors × coefficients × 4`).
+    fn coefficients<'py>(&self, py: Python<'py>, level: f64) -> PyResult<(Vec<String>, Array<'py>)> {
+        let (names, predictors, values) = self.look(py, |model| {
+            let all = model.coefficients()?;
+            let names: Vec<String> = all.first().into_iter().flatten().map(|own| own.name.clone()).collect();
+            let mut values = Vec::new();
+            for own in all.iter().flatten() {
+                let interval = own.belief.interval(level)?;
+                values.extend([own.belief.mean(), own.belief.standard_deviation(), interval.lower, interval.upper]);
+            }
+            Ok((names, all.len(), values))
+        })?;
+        let width = names.len();
+        Ok((names, array(py, values, &[predictors, width, 4])?))
+    }
+
+    /// The posterior covariance of the weights, `inputs × inputs`.
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Array<'py>> {
+        let d = self.inputs;
+        let values = self.look(py, |model| {
+            let mut values = vec![0.0; room(&[d, d])?];
+            for j in 0..d {
+                for k in 0..=j {
+                    let own = one_or_classes!(model, model => model.covariance(j, k)?, _model => {
+                        return Err(Fault::Type("weights of several classes have no one covariance".to_owned()));
+                    });
+                    (values[j * d + k], values[k * d + j]) = (own, own);
+                }
+            }
+            Ok(values)
+        })?;
+        array(py, values, &[d, d])
+    }
+
+    /// What the model says of itself.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        told(py, &self.look(py, |model| Ok(model.info()))?)
+    }
+
+    /// Sweeps over the kept rows.
+    fn refine<'py>(&self, py: Python<'py>, tolerance: f64, max_sweeps: usize) -> PyResult<Bound<'py, PyDict>> {
+        let (sweeps, bounds, stop) = self.change(py, |model| {
+            let settings = || {
+                let mut settings = RefineSettings::default();
+                (settings.tolerance, settings.max_sweeps) = (tolerance, max_sweeps);
+                settings
+            };
+            macro_rules! refined {
+                ($model:expr) => {{
+                    let info = $model.refine(&settings())?;
+                    (info.sweeps, info.bounds, info.stop)
+                }};
+            }
+            Ok(match model {
+                Model::Number(_) => {
+                    return Err(Fault::Value("a linear model is exact: there is nothing to refine".to_owned()));
+                }
+                Model::Count(model) => refined!(model),
+                Model::Two(model) => refined!(model),
+                Model::Probit(model) => refined!(model),
+                Model::Trials(model) => refined!(model),
+                Model::Spread(model) => refined!(model),
+                Model::LearnedSpread(model) => refined!(model),
+                Model::Classes(model) => {
+                    let mut settings = SoftmaxRefineSettings::default();
+                    (settings.tolerance, settings.max_sweeps) = (tolerance, max_sweeps);
+                    let info = model.refine(&settings)?;
+                    (info.sweeps, info.bounds, info.stop)
+                }
+            })
+        })?;
+        let told = PyDict::new(py);
+        told.set_item("sweeps", sweeps)?;
+        told.set_item("bounds", bounds)?;
+        told.set_item("stop", format!("{stop:?}"))?;
+        Ok(told)
+    }
+
+    /// How near the posterior is to the true one, by draws.
+    fn diagnose<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+        let info = self.change(py, |model| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            Ok(match model {
+                Model::Number(model) => model.info(),
+                Model::Count(model) => model.diagnose(draws, &mut rng)?,
+                Model::Two(model) => model.diagnose(draws, &mut rng)?,
+                Model::Probit(model) => model.diagnose(draws, &mut rng)?,
+                Model::Trials(model) => model.diagnose(draws, &mut rng)?,
+                Model::Spread(model) => model.diagnose(draws, &mut rng)?,
+                Model::LearnedSpread(model) => model.diagnose(draws, &mut rng)?,
+                Model::Classes(model) => model.diagnose(draws, &mut rng)?,
+            })
+        })?;
+        told(py, &info)
+    }
+
+    /// Brings in what other models of the same make have learned.
+    fn merge(&self, py: Python<'_>, others: Vec<Py<Self>>) -> PyResult<()> {
+        // Copies first: two locks held at once could wait for each other, and one model may stand there twice.
+        let others: Vec<Model> =
+            others.iter().map(|other| other.get().look(py, |model| Ok(model.clone()))).collect::<PyResult<_>>()?;
+        self.change(py, |model| model.merge(&others))
+    }
+
+    /// The log evidence of all rows so far, in nats.
+    fn evidence(&self, py: Python<'_>) -> PyResult<f64> {
+        self.look(py, |model| Ok(model.evidence()))
+    }
+
+    /// The settings, as JSON.
+    fn settings(&self, py: Python<'_>) -> PyResult<String> {
+        self.look(py, |model| Ok(serde_json::to_string(model.settings())?))
+    }
+
+    /// Number of inputs.
+    #[getter]
+    fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The kind of model, as it is stored.
+    fn kind(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.look(py, |model| Ok(model.name()))
+    }
+
+    /// The state: the document that Rust's `serde` writes.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.look(py, |model| Ok(serde_json::to_vec(model)?))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A model from its state.
+    #[staticmethod]
+    fn from_state(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
+        freely(py, || Ok(Self::of(serde_json::from_slice(state)?)))
+    }
+
+    /// Another with the same state.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self { inputs: self.inputs, model: Mutex::new(self.look(py, |model| Ok(model.clone()))?) })
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let py = slf.py();
+        Ok((py.get_type::<Self>().getattr("from_state")?, (slf.get().state(py)?,)))
+    }
+}

@@ -1,0 +1,93 @@
+//! Rows, observations, draws and what a model says of itself, between Python and the front door.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use vi_core::Row;
+use vi_models::online::{Draw, Observation, OnlineInfo};
+
+use crate::fault::Fault;
+use crate::model::Model;
+
+/// One row of Python numbers.
+pub(crate) enum OwnRow {
+    Dense(Vec<f64>),
+    Sparse(Vec<usize>, Vec<f64>),
+}
+
+impl OwnRow {
+    /// From a list or an array of all entries, or a tuple of positions and values.
+    pub(crate) fn of(row: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if row.is_instance_of::<PyTuple>() {
+            let (positions, values) = row.extract()?;
+            return Ok(Self::Sparse(positions, values));
+        }
+        Ok(Self::Dense(row.extract()?))
+    }
+
+    pub(crate) fn row(&self) -> Row<'_> {
+        match self {
+            Self::Dense(values) => Row::Dense(values),
+            Self::Sparse(positions, values) => Row::Sparse { positions, values },
+        }
+    }
+}
+
+pub(crate) type Parts<'a> = (Option<&'a [f64]>, Option<&'a [f64]>, Option<&'a [f64]>, Option<&'a [f64]>);
+
+/// What is observed at each of `n` rows.
+pub(crate) fn observed(model: &Model, n: usize, (y, weight, offset, size): Parts<'_>) -> Vec<Observation> {
+    let of = |values: Option<&[f64]>, i: usize, default| values.map_or(default, |values| values[i]);
+    let size = |i: usize| size.map(|size| size[i]);
+    (0..n).map(|i| model.observe(of(y, i, 0.0), of(offset, i, 0.0), of(weight, i, 1.0), size(i))).collect()
+}
+
+/// How many numbers an array of this shape has.
+///
+/// # Errors
+/// `ValueError` for more than 2³³.
+pub(crate) fn room(shape: &[usize]) -> Result<usize, Fault> {
+    const MOST: usize = 1 << 33;
+    let count = shape.iter().try_fold(1_usize, |product, own| product.checked_mul(*own));
+    count
+        .filter(|count| *count <= MOST)
+        .ok_or_else(|| Fault::Value(format!("an array of {shape:?} numbers is too large")))
+}
+
+#[derive(Default)]
+pub(crate) struct Flat {
+    pub(crate) intercepts: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
+}
+
+impl Flat {
+    pub(crate) fn extend(&mut self, draws: Vec<Draw>) {
+        for draw in draws {
+            self.intercepts.push(draw.intercept);
+            self.weights.extend(draw.weights);
+        }
+    }
+}
+
+/// What a model says of itself, as a dictionary.
+pub(crate) fn told<'py>(py: Python<'py>, info: &OnlineInfo) -> PyResult<Bound<'py, PyDict>> {
+    let told = PyDict::new(py);
+    told.set_item("observations", info.observations)?;
+    told.set_item("evidence", info.evidence)?;
+    told.set_item("prior_scale", info.prior_scale)?;
+    told.set_item("prior_scales", info.prior_scales.clone())?;
+    told.set_item("memories", info.memories.clone())?;
+    told.set_item("last_change", info.last_change)?;
+    told.set_item("forgetting_held", info.forgetting_held)?;
+    told.set_item("failed_fits", info.failed_fits)?;
+    told.set_item("failed_moves", info.failed_moves)?;
+    told.set_item("constant_columns", info.constant_columns.clone())?;
+    told.set_item("warming_up", info.warming_up)?;
+    told.set_item("k_hat", info.k_hat)?;
+    told.set_item("effective_share", info.effective_share)?;
+    told.set_item("digits", info.health.digits)?;
+    told.set_item("condition", info.health.condition)?;
+    told.set_item("healthy", info.health.is_good())?;
+    told.set_item("refused", info.refused)?;
+    told.set_item("advice", info.advice.to_string())?;
+    Ok(told)
+}

@@ -1,0 +1,25 @@
+from collections.abc import Hashable, Iterable
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+RandomState: TypeAlias = int | np.random.RandomState | None
+# An array, a sparse matrix, or a table of pandas, Polars or PyArrow.
+Table: TypeAlias = Any
+
+class Bandit:
+    arms: list[Any]
+    models: list[Any]
+    policy: str
+    level: float
+    def __init__(self, arms: Any, learner: Any = ..., *, policy: Literal['thompson', 'ucb'] = ..., level: float = ..., random_state: RandomState = ...) -> None: ...
+    def pull(self, X: Table, keys: Iterable[Hashable] | None = ...) -> list[Any]: ...
+    def update(self, X: Table, arms: Any, rewards: ArrayLike, sample_weight: ArrayLike | None = ...) -> Self: ...
+    def reward(self, key: Hashable, value: float) -> Self: ...
+    @property
+    def waiting(self) -> list[Hashable]: ...
+    def expected(self, X: Table) -> Array: ...
+
+def replay(bandit: Bandit, X: Table, arms: Any, rewards: ArrayLike) -> tuple[float, float, int]: ...

@@ -1,0 +1,277 @@
+"""Variational Bayes with automatic relevance determination, for whole data sets."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from .._rvi import VbClass, VbNumber
+from . import _rows
+from ._intervals import together
+from ._online import Tabular, atomic
+
+
+class Relevance(Tabular):
+    """A linear predictor with a shrinkage of its own for each input."""
+
+    _sparse = False
+
+    def __init__(self, *, ard=True, fit_intercept=True, tol=1e-8, max_iter=5000, column_order="strict"):
+        self.ard = ard
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.column_order = column_order
+
+    def _variational(self, model, X, y):
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        flags = bool(self.ard), bool(self.fit_intercept)
+        self._model = model(_rows.rows(X), y, *flags, float(self.tol), int(self.max_iter))
+        info = self._model.info()
+        self.n_iter_ = info["iterations"]
+        intercept, self.coef_, self.coef_std_ = self._model.coefficients()
+        self.intercept_ = float(intercept)
+        self.evidence_ = info["evidence"]
+        self.relevance_ = np.zeros(self.n_features_in_)
+        for index, determined, _ in info["relevance"]:
+            self.relevance_[index] = determined
+        return self
+
+    @property
+    def info_(self):
+        """How the fit went: iterations, bounds, condition, collinear columns, advice (a dictionary)."""
+        return self._fitted().info()
+
+    def sample_weights(self, n_samples=1, random_state=0):
+        """Draws of the weights from the posterior.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=0
+            Where the draws come from.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_samples, n_features)
+            In the units of the inputs.
+        intercepts : ndarray of shape (n_samples,)
+            The linear predictor where all inputs are 0.
+        """
+        intercepts, weights = self._fitted().sample(int(n_samples), _rows.seed(random_state))
+        return weights, intercepts
+
+    def _predicts(self, X):
+        model = self._fitted()
+        return model, _rows.rows(self._checked(X, reset=False))
+
+
+class ARDRegression(RegressorMixin, Relevance):
+    """Linear regression by variational Bayes: unknown noise, a shrinkage for each input.
+
+    Parameters
+    ----------
+    ard : bool, default=True
+        A shrinkage for each input instead of one for all.
+    fit_intercept : bool, default=True
+        An intercept with a flat prior.
+    tol : float, default=1e-8
+        Largest relative change of a parameter that counts as converged.
+    max_iter : int, default=5000
+        Most iterations.
+    column_order : 'strict' or 'by_name', default='strict'
+        Whether a table's columns must come in the order of the fit, or are matched by name.
+
+    Attributes
+    ----------
+    coef_, coef_std_ : ndarray of shape (n_features,)
+        Posterior means and standard deviations of the weights, in the units of the inputs.
+    intercept_ : float
+        Posterior mean of the intercept.
+    relevance_ : ndarray of shape (n_features,)
+        Share of each weight that the rows determine, not the prior: 0 where an input is of no use.
+    evidence_ : float
+        The bound on the log evidence, in nats.
+    n_iter_ : int
+        Iterations.
+    info_ : dict
+        How the fit went.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvi.sklearn import ARDRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 20))
+    >>> y = 2.0 * X[:, 3] + rng.normal(size=200)
+    >>> model = ARDRegression().fit(X, y)
+    >>> int(np.argmax(model.relevance_))
+    3
+    """
+
+    @atomic
+    def fit(self, X, y):
+        """Fit all rows.
+
+        Parameters
+        ----------
+        X : {array-like, table} of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = self._checked(X, y, reset=True, y_numeric=True)
+        return self._variational(VbNumber, X, y)
+
+    def predict(self, X, return_std=False, return_interval=None):
+        """Expected target.
+
+        Parameters
+        ----------
+        X : {array-like, table} of shape (n_rows, n_features)
+            Rows.
+        return_std : bool, default=False
+            Whether the standard deviation of a new target is returned too.
+        return_interval : float, optional
+            Mass of the central interval of a new target, returned too, of shape (n_rows, 2).
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,)
+            Or a tuple with what was asked for beside.
+        """
+        model, rows = self._predicts(X)
+        mean, std = model.predict(rows)
+        interval = None if return_interval is None else model.interval(rows, _rows.level(return_interval))
+        return together(mean, std=std if return_std else None, interval=interval)
+
+
+class ARDClassifier(ClassifierMixin, Relevance):
+    """Logistic regression of two classes by variational Bayes, a shrinkage for each input.
+
+    Parameters
+    ----------
+    ard : bool, default=True
+        A shrinkage for each input instead of one for all.
+    fit_intercept : bool, default=True
+        An intercept with a shrinkage of its own.
+    tol : float, default=1e-8
+        Largest relative change of a parameter that counts as converged.
+    max_iter : int, default=5000
+        Most iterations.
+    column_order : 'strict' or 'by_name', default='strict'
+        Whether a table's columns must come in the order of the fit, or are matched by name.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels.
+    coef_, coef_std_ : ndarray of shape (1, n_features)
+        Posterior means and standard deviations of the weights, in the units of the inputs.
+    intercept_ : ndarray of shape (1,)
+        Posterior mean of the intercept.
+    relevance_ : ndarray of shape (n_features,)
+        Share of each weight that the rows determine, not the prior: 0 where an input is of no use.
+    evidence_ : float
+        The bound on the log evidence, in nats.
+    n_iter_ : int
+        Iterations.
+    info_ : dict
+        How the fit went.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvi.sklearn import ARDClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 10))
+    >>> y = np.where(X[:, 7] + 0.3 * rng.normal(size=300) > 0, "yes", "no")
+    >>> model = ARDClassifier().fit(X, y)
+    >>> int(np.argmax(model.relevance_)), bool(model.predict(X[:1])[0] == y[0])
+    (7, True)
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @atomic
+    def fit(self, X, y):
+        """Fit all rows.
+
+        Parameters
+        ----------
+        X : {array-like, table} of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Labels of two classes.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = self._checked(X, y, reset=True)
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise ValueError(f"ARDClassifier needs samples of 2 classes, but there is only one class: {classes.tolist()}")
+        self.classes_ = classes
+        self._variational(VbClass, X, y == classes[1])
+        self.coef_, self.coef_std_ = self.coef_[None], self.coef_std_[None]
+        self.intercept_ = np.array([self.intercept_])
+        return self
+
+    def predict_proba(self, X, return_interval=None):
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, table} of shape (n_rows, n_features)
+            Rows.
+        return_interval : float, optional
+            Mass of the central interval of what is believed of each probability, returned too.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_rows, 2)
+            Or a tuple of it and the intervals, of shape (n_rows, 2, 2).
+        """
+        model, rows = self._predicts(X)
+        mean, _ = model.predict(rows)
+        interval = None
+        if return_interval is not None:
+            lower, upper = model.interval(rows, _rows.level(return_interval))
+            interval = np.column_stack([1.0 - upper, lower]), np.column_stack([1.0 - lower, upper])
+        return together(np.column_stack([1.0 - mean, mean]), interval=interval)
+
+    def decision_function(self, X):
+        """Predictive log odds, of shape (n_rows,).
+
+        Parameters
+        ----------
+        X : {array-like, table} of shape (n_rows, n_features)
+            Rows.
+        """
+        found = np.log(np.clip(self.predict_proba(X), np.finfo(float).tiny, None))
+        return found[:, 1] - found[:, 0]
+
+    def predict(self, X):
+        """The more probable label, of shape (n_rows,).
+
+        Parameters
+        ----------
+        X : {array-like, table} of shape (n_rows, n_features)
+            Rows.
+        """
+        probability = self.predict_proba(X)
+        return self.classes_[np.argmax(probability, axis=1)]

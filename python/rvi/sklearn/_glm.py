@@ -1,0 +1,238 @@
+"""Generalised linear models: counts, successes among trials, 0 and 1."""
+
+import numpy as np
+
+from . import _rows
+from ._online import atomic
+from ._regression import OnlineRegressor
+
+#: The kind of model of each family, and what an observation of it has beside label, offset and weight.
+FAMILIES = {
+    "gaussian": ("Number", None),
+    "poisson": ("Count", "exposure"),
+    "binomial": ("Trials", "trials"),
+    "negative_binomial": ("LearnedSpread", "exposure"),
+    "probit": ("Probit", None),
+    "logit": ("Two", None),
+}
+
+
+class BayesianGLMRegressor(OnlineRegressor):
+    """Generalised linear regression in one pass: the mean of the label is a function of a linear predictor.
+
+    ===================== ======================================== =============================
+    family                labels                                   predictor
+    ===================== ======================================== =============================
+    'gaussian'            numbers, unknown noise                   mean
+    'poisson'             counts, ``exposure``                     log of mean over exposure
+    'negative_binomial'   counts that vary more, ``exposure``      log of mean over exposure
+    'binomial'            successes among ``trials``               log odds
+    'logit', 'probit'     0 and 1                                  log odds; normal quantile
+    ===================== ======================================== =============================
+
+    Parameters
+    ----------
+    family : str, default='gaussian'
+        As above.
+    dispersion : float or None, default=None
+        Size of a negative binomial, ``variance = mean + mean²/size``; learned by default.
+    prior_scale : 'learned', float or sequence of float, default='learned'
+        Prior standard deviation of the weights of standardised inputs.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of the intercept; 5 by default, 1000 noises for numbers.
+    standardise : int, 'never' or (centres, scales), default=50
+        Rows that tell the scales of the inputs; or no scales; or given ones.
+    memory : 'everything', 'learned' or float, default='everything'
+        What is forgotten: nothing; at a pace that is learned; each row weighs this much of what it did when the next comes.
+    belief : 'auto', 'full', 'square_root', 'diagonal' or int, default='auto'
+        How the posterior is kept; an integer is the rank of a factor.
+    keep_rows : bool, default=False
+        Whether rows are kept, for `refine` and `diagnose`.
+    start : 'fitted' or 'one_pass', default='fitted'
+        Whether the first rows are learned together.
+    column_order : 'strict' or 'by_name', default='strict'
+        Whether a table's columns must come in the order of the fit, or are matched by name.
+
+    Attributes
+    ----------
+    coef_, coef_std_ : ndarray of shape (n_features,)
+        Posterior means and standard deviations of the weights, in the units of the inputs.
+    intercept_, intercept_std_ : float
+        The same of the intercept.
+    covariance_ : ndarray of shape (n_features, n_features)
+        Posterior covariance of the weights.
+    evidence_ : float
+        Log evidence, in nats.
+    info_ : dict
+        What the model says of itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvi.sklearn import BayesianGLMRegressor
+    >>> rng = np.random.default_rng(1)
+    >>> X, hours = rng.normal(size=(400, 2)), rng.uniform(1.0, 3.0, 400)
+    >>> y = rng.poisson(hours * np.exp(0.5 + X @ [0.8, -0.4]))
+    >>> model = BayesianGLMRegressor(family="poisson").fit(X, y, exposure=hours)
+    >>> bool(np.all(np.abs(model.coef_ - [0.8, -0.4]) < 4 * model.coef_std_))
+    True
+    >>> mean, interval = model.predict(X[:3], return_interval=0.9, exposure=2.0)
+    >>> interval.shape
+    (3, 2)
+    """
+
+    _kinds = ("Number", "Count", "Two")
+
+    def __init__(
+        self,
+        family="gaussian",
+        *,
+        dispersion=None,
+        prior_scale="learned",
+        fit_intercept=True,
+        intercept_scale=None,
+        standardise=50,
+        memory="everything",
+        belief="auto",
+        keep_rows=False,
+        start="fitted",
+        column_order="strict",
+    ):
+        self.family = family
+        self.dispersion = dispersion
+        self.prior_scale = prior_scale
+        self.fit_intercept = fit_intercept
+        self.intercept_scale = intercept_scale
+        self.standardise = standardise
+        self.memory = memory
+        self.belief = belief
+        self.keep_rows = keep_rows
+        self.start = start
+        self.column_order = column_order
+
+    def _family(self):
+        if self.family not in FAMILIES:
+            raise ValueError(f"family must be one of {', '.join(map(repr, FAMILIES))}, not {self.family!r}")
+        if self.dispersion is not None and self.family != "negative_binomial":
+            raise ValueError(f"dispersion has no meaning for the family {self.family!r}")
+        return FAMILIES[self.family]
+
+    def _kind(self):
+        kind, _ = self._family()
+        if kind == "Number":
+            return {"Number": {"shape": 1e-2, "rate": 1e-4}}
+        if self.dispersion is not None:
+            return {"Spread": {"size": float(self.dispersion)}}
+        return kind
+
+    def _size(self, n, sizes):
+        _, taken = self._family()
+        super()._size(n, {name: values for name, values in sizes.items() if name != taken})
+        return _rows.numbers(taken, sizes.get(taken), n, positive=True)
+
+    @classmethod
+    def _parameters(cls, kind, settings):
+        family = {"Number": "gaussian", "Count": "poisson", "Two": "logit"}[kind]
+        return {"family": family, **super()._parameters(kind, settings)}
+
+    @property
+    def classes_(self):
+        """The labels of a family of 0 and 1."""
+        if self.family in ("logit", "probit"):
+            return np.array([0, 1])
+        raise AttributeError(f"the family {self.family!r} has no classes")
+
+    @classes_.setter
+    def classes_(self, labels):
+        if [str(label) for label in labels] != ["0", "1"]:
+            raise ValueError(f"the family 'logit' has the labels 0 and 1, not {list(labels)}")
+
+    @atomic
+    def fit(self, X, y, sample_weight=None, offset=None, exposure=None, trials=None):
+        """Learn the rows anew.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, table} of shape (n_rows, n_features)
+            Rows; contiguous float64 arrays are not copied.
+        y : array-like of shape (n_rows,)
+            Labels of the family.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts, not negative.
+        offset : array-like of shape (n_rows,) or float, optional
+            A known part of the linear predictor.
+        exposure : array-like of shape (n_rows,) or float, optional
+            Time, area or people of a count.
+        trials : array-like of shape (n_rows,) or float, optional
+            Trials of a binomial count.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._family()
+        X, y = self._checked(X, y, reset=True, y_numeric=True)
+        self._restart()
+        size = self._size(X.shape[0], {"exposure": exposure, "trials": trials})
+        return self._learn(X, y, sample_weight, offset=offset, size=size)
+
+    @atomic
+    def partial_fit(self, X, y, sample_weight=None, offset=None, exposure=None, trials=None):
+        """Learn more rows: the same as if they had been the rest of the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, exposure, trials
+            As for `fit`.
+
+        Returns
+        -------
+        self : object
+            The estimator; after an error it is as it was.
+        """
+        self._family()
+        X, y = self._checked(X, y, reset=not hasattr(self, "_model"), y_numeric=True)
+        size = self._size(X.shape[0], {"exposure": exposure, "trials": trials})
+        return self._learn(X, y, sample_weight, offset=offset, size=size)
+
+    def predict(self, X, return_std=False, return_interval=None, offset=None, exposure=None, trials=None):
+        """Expected label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, table} of shape (n_rows, n_features)
+            Rows.
+        return_std : bool, default=False
+            Whether the standard deviation of a new label is returned too (for 'logit' that of what is believed of the
+            probability).
+        return_interval : float, optional
+            Mass of the central interval of a new label, returned too, of shape (n_rows, 2).
+        offset, exposure, trials : array-like of shape (n_rows,) or float, optional
+            As for `fit`.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,)
+            Or a tuple with what was asked for beside.
+        """
+        return self._predict(
+            X,
+            return_std=return_std,
+            return_interval=return_interval,
+            offset=offset,
+            exposure=exposure,
+            trials=trials,
+        )
+
+    def log_density(self, X, y, offset=None, exposure=None, trials=None):
+        """Log predictive probability or density of labels, in nats, of shape (n_rows,).
+
+        Parameters
+        ----------
+        X, y, offset, exposure, trials
+            As for `fit`.
+        """
+        return self._log_density(X, y, offset, exposure=exposure, trials=trials)

@@ -1,0 +1,266 @@
+"""What all estimators on a front-door model share: settings, learning, state, beliefs about the weights."""
+
+import functools
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
+
+from .. import _settings
+from .._arviz import inference_data
+from .._rvi import Online
+from . import _rows, _tables
+from ._show import Shown
+from ._state import Stored
+
+
+def atomic(method):
+    """The method of an estimator that is as it was where the method raises."""
+
+    @functools.wraps(method)
+    def wrapped(self, *args, **kwargs):
+        before = self.__dict__.copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return wrapped
+
+
+#: What scikit-learn takes for a call without a target; `None` is a target that is missing.
+NO_TARGET = "no_validation"
+
+
+class Tabular(BaseEstimator):
+    """Validation of tables, arrays and sparse matrices, columns told apart by name."""
+
+    _sparse = True
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        return tags
+
+    def _fitted(self):
+        if not hasattr(self, "_model"):
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
+                "before using this estimator."
+            )
+        return self._model
+
+    def _checked(self, X, y=NO_TARGET, *, reset, **options):
+        """`X`, or `X` and `y`, as scikit-learn checks them; the columns of a table matched by name."""
+        X, names = _tables.named(X)
+        known = None if reset else getattr(self, "feature_names_in_", None)
+        if getattr(self, "column_order", "strict") not in ("strict", "by_name"):
+            raise ValueError(f"column_order must be 'strict' or 'by_name', not {self.column_order!r}")
+        if known is not None and getattr(self, "column_order", "strict") == "by_name":
+            present = names if names is not None else [str(c) for c in getattr(X, "columns", [])] or None
+            if present is not None:
+                X = _tables.reordered(X, present, list(known))
+                names = list(known) if names is not None else None
+        if y is None:
+            options.pop("y_numeric", None)
+        options = {"accept_sparse": "csr" if self._sparse else False, "dtype": np.float64, **options}
+        if names is None or (known is None and not reset):
+            return validate_data(self, X, y, reset=reset, **options)
+        if reset:
+            found = validate_data(self, X, y, reset=True, **options)
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+            return found
+        if list(known) != names:
+            missing = [name for name in known if name not in names]
+            raise ValueError(_tables.difference(missing, [name for name in names if name not in set(known)]))
+        if isinstance(y, str):
+            return check_array(X, estimator=self, input_name="X", **options)
+        return check_X_y(X, y, estimator=self, **options)
+
+    def _names(self):
+        """What the columns are called; `x0`, `x1` and so on where they have no names or not one each."""
+        names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        if len(set(names)) == self.n_features_in_:
+            return names
+        return [f"x{j}" for j in range(self.n_features_in_)]
+
+
+class OnlineEstimator(Shown, Stored, Tabular):
+    """An estimator whose state is one of the front door's models."""
+
+    #: What the model's kind is called where it is stored.
+    _kinds = ()
+
+    def _kind(self):
+        raise NotImplementedError
+
+    def _settings(self, kind, *, sparse):
+        inputs = self.n_features_in_
+        form = _settings.belief(self.belief, inputs)
+        centre = self.fit_intercept and _settings.is_dense(form) and not sparse
+        scale = self.intercept_scale
+        if scale is None:
+            scale = _settings.INTERCEPT_SCALE.get(kind, 5.0)
+        return {
+            "belief": form,
+            "prior_scale": _settings.prior_scale(self.prior_scale),
+            "intercept": bool(self.fit_intercept),
+            "intercept_scale": float(scale),
+            "standardise": _settings.standardise(self.standardise, centre),
+            "memory": _settings.memory(self.memory),
+            "keep_rows": bool(self.keep_rows),
+            "start": _settings.start(self.start),
+            "names": self._names(),
+        }
+
+    def _begin(self, X):
+        """A model of the columns of `X` with nothing learned."""
+        kind = self._kind()
+        name = kind if isinstance(kind, str) else next(iter(kind))
+        settings = self._settings(name, sparse=hasattr(X, "tocsr"))
+        model = Online(_settings.dumps(kind), self.n_features_in_, _settings.dumps(settings))
+        self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        return model
+
+    def _learn(self, X, y, sample_weight, *, offset=None, size=None):
+        """Learns checked rows: into the model that there is, or a new one."""
+        n = X.shape[0]
+        weight = None
+        if sample_weight is not None:
+            # Rows of no weight teach nothing, which is no model to begin with.
+            checks = {"ensure_non_negative": True, "allow_all_zero_weights": hasattr(self, "_model")}
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **checks)
+        offset, size = _rows.numbers("offset", offset, n), size
+        model = getattr(self, "_model", None)
+        if model is None:
+            model = self._begin(X)
+        model.update(_rows.rows(X), np.ascontiguousarray(y, dtype=np.float64), weight, offset, size)
+        self._model = model
+        return self
+
+    def _restart(self):
+        for name in ("_model", "_means"):
+            self.__dict__.pop(name, None)
+
+    def _predicts(self, X):
+        """The model, and rows for it."""
+        model = self._fitted()
+        return model, _rows.rows(self._checked(X, reset=False))
+
+    @property
+    def evidence_(self):
+        """Log evidence of all rows so far, in nats: what models of the same rows are compared by."""
+        return self._fitted().evidence()
+
+    @property
+    def info_(self):
+        """What the model says of itself: rows, evidence, prior scales, digits left, advice (a dictionary)."""
+        return self._fitted().info()
+
+    def coefficients(self, level=0.9):
+        """Coefficients with their intervals.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Mass of the central intervals.
+
+        Returns
+        -------
+        names : list of str
+            The intercept's first, if there is one.
+        values : ndarray of shape (n_predictors, n_coefficients, 4)
+            Mean, standard deviation, lower and upper end.
+        """
+        return self._fitted().coefficients(_rows.level(level))
+
+    def _coefficient_parts(self):
+        """Means and standard deviations of the weights (predictors × inputs) and of the intercepts (predictors)."""
+        _, values = self._fitted().coefficients(0.5)
+        first = values.shape[1] - self.n_features_in_
+        weights, intercepts = values[:, first:, :2], np.zeros((values.shape[0], 2))
+        if first:
+            intercepts = values[:, 0, :2]
+        return weights[..., 0], weights[..., 1], intercepts[:, 0], intercepts[:, 1]
+
+    def refine(self, tolerance=1e-8, max_sweeps=100):
+        """Sweep over the kept rows until the posterior is the best Gaussian there is; needs ``keep_rows=True``.
+
+        Parameters
+        ----------
+        tolerance : float, default=1e-8
+            Relative change of the posterior below which the sweeps end.
+        max_sweeps : int, default=100
+            Most sweeps.
+
+        Returns
+        -------
+        self : object
+            The estimator; a linear model with a full covariance is exact, and a `ValueError` says so.
+        """
+        self._fitted().refine(float(tolerance), int(max_sweeps))
+        return self
+
+    def diagnose(self, draws=4000, random_state=0):
+        """How near the posterior is to the true one, by Pareto-smoothed importance sampling; needs ``keep_rows=True``.
+
+        Parameters
+        ----------
+        draws : int, default=4000
+            Draws of the posterior, at least 25.
+        random_state : int, RandomState instance or None, default=0
+            Where the draws come from.
+
+        Returns
+        -------
+        info : dict
+            As `info_`, with ``k_hat``, ``effective_share`` and the advice that follows from them.
+        """
+        return self._fitted().diagnose(int(draws), _rows.seed(random_state))
+
+    def merge(self, *others):
+        """Bring in what other estimators learned from other rows.
+
+        Parameters
+        ----------
+        *others : estimators
+            Of the same class and settings, standardised by the same given numbers (``standardise=(centres, scales)`` or
+            ``'never'``).
+
+        Returns
+        -------
+        self : object
+            As if it had learned all their rows: exact for linear models, an approximation otherwise.
+        """
+        model = self._fitted()
+        for other in others:
+            if type(other) is not type(self):
+                raise TypeError(f"a {type(other).__name__} cannot be merged into a {type(self).__name__}")
+            if not np.array_equal(getattr(other, "classes_", []), getattr(self, "classes_", [])):
+                raise ValueError("models of other classes cannot be merged")
+        model.merge([other._fitted() for other in others])
+        return self
+
+    def to_arviz(self, n_samples=1000, random_state=0):
+        """Draws of the weights as an `arviz.InferenceData`.
+
+        Parameters
+        ----------
+        n_samples : int, default=1000
+            Number of draws.
+        random_state : int, RandomState instance or None, default=0
+            Where they come from.
+
+        Returns
+        -------
+        data : arviz.InferenceData
+            With the variables ``coef`` and ``intercept``.
+        """
+        weights, intercepts = self.sample_weights(n_samples, random_state)
+        return inference_data({"coef": weights, "intercept": intercepts}, {"coef": self._names()})

@@ -1,0 +1,63 @@
+"""Checked matrices as the rows that the extension takes, without a copy where there need be none."""
+
+import numpy as np
+from scipy import sparse
+
+
+def rows(X):
+    """A float64 matrix in one piece as it is; a sparse one as `(starts, positions, values)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.eye(3)
+    >>> rows(X) is X
+    True
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        index = np.uintp
+        return X.indptr.astype(index), X.indices.astype(index), np.ascontiguousarray(X.data, dtype=np.float64)
+    if X.flags.c_contiguous or X.flags.f_contiguous:
+        return X
+    return np.ascontiguousarray(X)
+
+
+def numbers(name, values, n, *, positive=False):
+    """One finite float for each of `n` rows, or none for none; a scalar stands for all."""
+    if values is None:
+        return None
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from error
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.shape != (n,):
+        raise ValueError(f"{name} has the shape {array.shape}, expected ({n},)")
+    if not np.isfinite(array).all():
+        index = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"{name}[{index}] is not finite: {array[index]}")
+    if positive and not (array > 0).all():
+        index = int(np.flatnonzero(array <= 0)[0])
+        raise ValueError(f"{name}[{index}] = {array[index]} must be positive")
+    return np.ascontiguousarray(array)
+
+
+def level(value):
+    """An interval's level, a float strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+        raise TypeError(f"return_interval must be a level such as 0.9, not {value!r}")
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"return_interval = {value} must be between 0 and 1, both excluded")
+    return float(value)
+
+
+def seed(random_state):
+    """An integer seed from what scikit-learn calls a random state."""
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(0, 2**31 - 1))

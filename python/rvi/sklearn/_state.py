@@ -1,0 +1,154 @@
+"""An estimator as a document that the command `rvi` and Rust read too, and back."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from .._rvi import Online
+
+#: The version of the command's model files.
+FORMAT = 2
+
+_NO_SCORES = {
+    "rows": 0, "log_loss": 0.0, "squared_error": 0.0, "held": [0, 0, 0], "right": 0, "bins": [], "mean": 0.0,
+    "squares": 0.0, "classes": [], "plain_log_loss": 0.0, "plain_squared_error": 0.0, "along": [], "block": 0,
+}  # fmt: skip
+
+
+class Stored:
+    """`to_json` and `from_json`."""
+
+    #: The column that the command `rvi` reads the target from.
+    _target = "target"
+
+    def to_json(self, path=None):
+        """The model as the file that the command ``rvi`` writes: ``rvi predict``, ``update`` and ``inspect`` take it.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it.
+
+        Returns
+        -------
+        document : str
+            The text of the file. Class labels are stored as text.
+        """
+        model = self._fitted()
+        state = json.loads(model.state())
+        kind = model.kind()
+        if kind not in ("Number", "Count", "Two", "Classes"):
+            raise ValueError(f"the command rvi has no models of the kind {kind}: use pickle")
+        settings = json.loads(model.settings())
+        names = settings["names"]
+        target = {"Number": "Number", "Count": "Count"}.get(kind)
+        if target is None:
+            target = {"Classes": [str(label) for label in self.classes_]}
+        columns = [
+            {"name": name, "function": None, "kind": {"Number": {"mean": float(mean), "tells_missing": False}}}
+            for name, mean in zip(names, self._means, strict=True)
+        ]
+        column = self._target
+        while column in names:
+            column += "_"
+        document = {
+            "rvi": FORMAT,
+            "target": {"column": column, "kind": target},
+            "schema": {
+                "columns": columns, "ignored": [], "constant": [], "terms": [],
+                "intercept": settings["intercept"], "map": None,
+            },
+            "passes": [], "unlabelled": 0, "imputed": 0, "unknown": 0, "changed": {}, "scores": _NO_SCORES,
+            "noise": [1e-2, 1e-4],
+            "model": state,
+        }  # fmt: skip
+        text = json.dumps(document, allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_json(cls, document):
+        """An estimator from the text of `to_json` or a file of the command ``rvi`` whose inputs are plain numbers.
+
+        Parameters
+        ----------
+        document : str or Path
+            The text, or the path of a file.
+
+        Returns
+        -------
+        estimator : object
+            Fitted. Labels that were numbers are numbers again.
+        """
+        text = _text(document)
+        try:
+            found = json.loads(text)
+            columns, state = found["schema"]["columns"], found["model"]
+            kind, numbers = next(iter(state)), [column["kind"]["Number"] for column in columns]
+            plain = found["schema"]["map"] is None and not any(own["tells_missing"] for own in numbers)
+            version, target = found["rvi"], found["target"]
+        except (KeyError, TypeError, ValueError, StopIteration, AttributeError) as error:
+            raise ValueError(f"this is no model of `rvi` with numbers for inputs: {error!r}") from error
+        if version != FORMAT:
+            raise ValueError(f"a model of version {version}; this rvi reads version {FORMAT}")
+        if kind not in cls._kinds:
+            raise ValueError(f"a model of the kind {kind} is no {cls.__name__}")
+        if not plain:
+            raise ValueError("the inputs of this model are not plain numbers")
+        model = Online.from_state(json.dumps(state).encode())
+        settings = json.loads(model.settings())
+        estimator = cls(**cls._parameters(kind, settings))
+        estimator._model = model
+        estimator.n_features_in_ = model.inputs
+        estimator.feature_names_in_ = np.asarray(settings["names"], dtype=object)
+        if settings["names"] == [f"x{j}" for j in range(model.inputs)]:
+            del estimator.feature_names_in_
+        estimator._means = np.asarray([own["mean"] for own in numbers], dtype=np.float64)
+        estimator._target = target["column"]
+        if isinstance(target["kind"], dict):
+            estimator.classes_ = _labels(target["kind"]["Classes"])
+        return estimator
+
+    @classmethod
+    def _parameters(cls, kind, settings):
+        """The arguments that lead to a model's settings."""
+        forms = {"Full": "full", "SquareRoot": "square_root", "Diagonal": "diagonal"}
+        belief, scale, memory = settings["belief"], settings["prior_scale"], settings["memory"]
+        standardise = settings["standardise"]
+        if standardise != "Never":
+            name, given = next(iter(standardise.items()))
+            standardise = given["rows"] if name == "FirstRows" else (tuple(given["centres"]), tuple(given["scales"]))
+        return {
+            "belief": forms[belief] if isinstance(belief, str) else belief["LowRank"]["rank"],
+            "prior_scale": "learned" if scale == "Learned" else next(iter(scale.values())),
+            "fit_intercept": settings["intercept"],
+            "intercept_scale": settings["intercept_scale"],
+            "standardise": "never" if standardise == "Never" else standardise,
+            "memory": memory.lower() if isinstance(memory, str) else memory["Fading"],
+            "keep_rows": settings["keep_rows"],
+            "start": {"Fitted": "fitted", "OnePass": "one_pass"}[settings["start"]],
+        }
+
+
+def _text(document):
+    if isinstance(document, bytes):
+        return document.decode("utf-8")
+    if isinstance(document, Path) or (isinstance(document, str) and not document.lstrip().startswith("{")):
+        return Path(document).read_text(encoding="utf-8")
+    if isinstance(document, str):
+        return document
+    raise TypeError(f"a text or a path, not {type(document).__name__}")
+
+
+def _labels(texts):
+    """Labels from their texts: integers, then floats, where all are."""
+    for kind in (np.int64, np.float64):
+        try:
+            labels = np.asarray([kind(text) for text in texts])
+        except ValueError:
+            continue
+        if [str(label) for label in labels] == texts:
+            return labels
+    return np.asarray(texts)

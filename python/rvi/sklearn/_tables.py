@@ -1,0 +1,76 @@
+"""Tables of several libraries as arrays, with the names of their columns."""
+
+import sys
+
+import numpy as np
+
+
+def named(X):
+    """`X` as something that scikit-learn validates, and its columns' names where scikit-learn cannot see them.
+
+    pandas' tables and arrays pass as they are. Polars, PyArrow and whatever else narwhals knows, or what exports an Arrow
+    stream, become a float64 matrix and a list of names; a table with other columns than numbers is a `ValueError`.
+    """
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr") or isinstance(X, list | tuple):
+        return X, None
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series):
+        return X, None
+    frame = _frame(X)
+    if frame is None:
+        return X, None
+    names = [str(name) for name in frame.columns]
+    columns = [_column(frame[name], name) for name in names]
+    return (np.column_stack(columns) if columns else np.empty((len(frame), 0))), names
+
+
+def _frame(X):
+    """A narwhals frame, or none for what is no table."""
+    known = ("polars", "pyarrow", "modin", "cudf")
+    if type(X).__module__.split(".")[0] not in known and not hasattr(X, "__arrow_c_stream__"):
+        return None
+    try:
+        import narwhals.stable.v2 as nw
+    except ImportError as error:
+        raise TypeError(f"a table of {type(X).__module__} needs the package narwhals") from error
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame) and hasattr(X, "__arrow_c_stream__"):
+        import pyarrow
+
+        frame = nw.from_native(pyarrow.table(X), pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _column(series, name):
+    try:
+        return np.asarray(series.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} is not numeric: {error}") from error
+
+
+def reordered(X, names, expected):
+    """The columns of a table in the order of the fit.
+
+    Raises `ValueError` naming the columns that are missing or unknown.
+    """
+    missing = [name for name in expected if name not in names]
+    unknown = [name for name in names if name not in set(expected)]
+    if missing or unknown:
+        raise ValueError(difference(missing, unknown))
+    order = [names.index(name) for name in expected]
+    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
+
+
+def difference(missing, unknown):
+    """What is wrong with the columns of a table, in scikit-learn's words."""
+    message = "The feature names should match those that were passed during fit.\n"
+    if unknown:
+        message += "Feature names unseen at fit time:\n" + "".join(f"- {name}\n" for name in sorted(unknown)[:5])
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n"
+        message += "".join(f"- {name}\n" for name in sorted(missing)[:5])
+    if not missing and not unknown:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return message

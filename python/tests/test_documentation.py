@@ -1,0 +1,64 @@
+"""The examples of docstrings and pages run; every public item has a docstring and a line of the stubs."""
+
+import doctest
+import importlib
+import inspect
+import os
+import pkgutil
+from pathlib import Path
+
+import pytest
+import rvi
+
+MODULES = ["rvi", *(found.name for found in pkgutil.walk_packages(rvi.__path__, "rvi.") if found.name != "rvi._rvi")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module(name):
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+def test_there_are_examples():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.bandit"):
+        module = importlib.import_module(name)
+        for public in module.__all__:
+            if public in ("Posterior", "replay"):
+                continue
+            assert any(found.examples for found in finder.find(getattr(module, public), public)), public
+
+
+def public_items():
+    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.bandit", "rvi.plot"):
+        module = importlib.import_module(name)
+        for public in module.__all__:
+            yield public, getattr(module, public)
+
+
+def test_every_public_item_is_documented():
+    for name, item in public_items():
+        assert inspect.getdoc(item), name
+        if inspect.isclass(item):
+            for member, value in vars(item).items():
+                if not member.startswith("_"):
+                    assert inspect.getdoc(value), f"{name}.{member}"
+
+
+def page(*path):
+    root = os.environ.get("VI_ROOT") or Path(__file__).parents[2]
+    return Path(root, *path).read_text(encoding="utf-8")
+
+
+def blocks(text):
+    return [part.split("\n```")[0] for part in text.split("\n```python\n")[1:]]
+
+
+@pytest.mark.parametrize("path", [("python", "README.md"), ("README.md",), ("docs", "src", "python.md")], ids=str)
+def test_the_code_of_pages(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = blocks(page(*path))
+    assert found
+    names = {}
+    for block in found:
+        exec(compile(block, "/".join(path), "exec"), names)  # noqa: S102
