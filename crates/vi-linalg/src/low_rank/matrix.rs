@@ -76,6 +76,12 @@ impl LowRank {
         Ok(Self { w: vec![0.0; check::room("W", &[psi.len(), p])?], psi: psi.to_vec(), p })
     }
 
+    /// The matrix without rows, with p columns beside it.
+    #[must_use]
+    pub fn empty(p: usize) -> Self {
+        Self { w: Vec::new(), psi: Vec::new(), p }
+    }
+
     /// Dimension d.
     #[must_use]
     pub fn dim(&self) -> usize {
