@@ -55,7 +55,8 @@ enum SchemeWire {
         block: u64,
         inner_loops: u64,
         upkeep: UpkeepWire,
-        most_owed: f64,
+        /// Nothing where there is no bound.
+        most_owed: Option<f64>,
         lazy: Option<LazyWire>,
     },
 }
@@ -132,6 +133,7 @@ impl LowRankGaussian {
                     Upkeep::Lazy { sweep } => UpkeepWire::Lazy { sweep: sweep as u64 },
                 };
                 let lazy = self.lazy.as_deref().map(|lazy| LazyWire::of(&lazy.records, self.bounds));
+                let most_owed = Some(most_owed).filter(|most| most.is_finite());
                 SchemeWire::Kept { block, inner_loops, upkeep, most_owed, lazy }
             }
             Scheme::OneLoop => SchemeWire::OneLoop,
@@ -268,7 +270,10 @@ fn settings(scheme: &SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
                 UpkeepWire::Lazy { sweep } => Upkeep::Lazy { sweep: count(sweep) },
             };
             let blocked = LowRankSettings::blocked(rank)?.with_block(count(block))?;
-            blocked.with_inner_loops(count(inner_loops))?.with_upkeep(upkeep)?.with_most_owed(most_owed)
+            blocked
+                .with_inner_loops(count(inner_loops))?
+                .with_upkeep(upkeep)?
+                .with_most_owed(most_owed.unwrap_or(f64::INFINITY))
         }
         SchemeWire::Blocked { block, inner_loops } => {
             LowRankSettings::blocked(rank)?.with_block(count(block))?.with_inner_loops(count(inner_loops))

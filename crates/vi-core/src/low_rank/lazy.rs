@@ -109,10 +109,14 @@ impl LowRankGaussian {
             lifted += em_rows(&block, &mut rows, &maps, p, self.begun / scale);
             turn = em_turn(&turn, &maps, p);
         }
-        for (l, at) in rows.numbers.iter_mut().enumerate() {
-            let w = &rows.w[l * width..(l + 1) * width];
-            at.s = at.psi + product(w, w);
-        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for (at, w) in rows.numbers.iter_mut().zip(rows.w.chunks_exact(width)) {
+                    at.s = at.psi + product(w, w);
+                }
+            },
+        );
         // 6.
         let kept = congruent(&others, &turn, p);
         let owed = (0..p).map(|j| others[(j, j)] - kept[(j, j)]).sum::<f64>() - credit;
@@ -197,12 +201,18 @@ fn split(q: MatRef<'_, f64>, p: usize, width: usize) -> (Vec<f64>, Vec<f64>) {
 
 /// `μ_T ← μ_T + Ψ_T⁻¹(Xs − W_T v)`.
 fn move_means(block: &mut Touched, shift: &[f64], s: MatRef<'_, f64>) {
-    for l in 0..block.len() {
-        let mut change = -product(block.panel.row(l), shift);
-        block.entries_at(l, |row, value| change += value * s[(row, 0)]);
-        let at = &mut block.panel.numbers[l];
-        at.mean += change / at.psi;
-    }
+    let s: Vec<f64> = s.col(0).iter().copied().collect();
+    vectorised(
+        #[inline(always)]
+        || {
+            for l in 0..block.len() {
+                let mut change = -product(block.panel.row(l), shift);
+                block.entries_at(l, |row, value| change += value * s[row]);
+                let at = &mut block.panel.numbers[l];
+                at.mean += change / at.psi;
+            }
+        },
+    );
 }
 
 /// `W₁`, and `ψ₁`, `s₁`, `μ` beside it; how many `ψ₁` rounding had put below `ψ`.

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use super::kernels::vectorised;
-use super::narrow::{add_times, padded, product};
+use super::narrow::{LANES, add_times, padded, product};
 use super::touched::{Numbers, Panel};
 
 /// Numbers of a line of the cache.
@@ -152,21 +152,25 @@ impl Records {
     /// Rows `positions` as they are now, after those that the panel has.
     pub(super) fn read(&self, positions: impl IntoIterator<Item = usize>, panel: &mut Panel) {
         let Layout { p, width, stride } = self.layout;
-        let numbers = self.numbers();
-        let mut copies = Vec::with_capacity(TOGETHER * stride);
+        let (lines, each) = (self.numbers().as_chunks::<LINE>().0, stride / LINE);
+        let mut copies = vec![[0.0; LINE]; TOGETHER * each];
         let mut positions = positions.into_iter();
         loop {
-            copies.clear();
-            for i in positions.by_ref().take(TOGETHER) {
-                copies.extend_from_slice(&numbers[i * stride..(i + 1) * stride]);
+            let mut count = 0;
+            for (copy, i) in copies.chunks_exact_mut(each).zip(&mut positions) {
+                // Line by line: copies of a length that is not known are calls, and wait for each other.
+                for (copy, line) in copy.iter_mut().zip(&lines[i * each..(i + 1) * each]) {
+                    *copy = *line;
+                }
+                count += 1;
             }
-            if copies.is_empty() {
+            if count == 0 {
                 return;
             }
             vectorised(
                 #[inline(always)]
                 || {
-                    for record in copies.chunks_exact(stride) {
+                    for record in copies[..count * each].as_flattened().chunks_exact(stride) {
                         let (w, rest) = record.split_at(width);
                         let (stale, s, mut mean) = (rest[0], rest[1], rest[2]);
                         let mut psi = stale;
@@ -178,7 +182,7 @@ impl Records {
                             psi = psi.max(s - product(row, row));
                             mean -= product(w, shift) / stale;
                         }
-                        panel.numbers.push(Numbers { psi, stale, s, mean });
+                        panel.numbers.push(Numbers { psi, stale, s, mean, stamp: rest[3] });
                     }
                 },
             );
@@ -194,12 +198,13 @@ impl Records {
         for (l, &i) in positions.iter().enumerate() {
             let record = &mut numbers[i as usize * stride..][..stride];
             let at = &panel.numbers[l];
-            match number(record[width + 3]) {
+            match number(at.stamp) {
                 Some(before) => self.slots[(before - self.oldest) as usize].rows -= 1,
                 None => self.visited.push(i),
             }
-            record[..width].copy_from_slice(panel.row(l));
-            record[width..width + 4].copy_from_slice(&[at.psi, at.s, at.mean, stamp as f64]);
+            let (lanes, row) = (record.as_chunks_mut::<LANES>().0, panel.row(l).as_chunks::<LANES>().0);
+            lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+            lanes[width / LANES] = [at.psi, at.s, at.mean, stamp as f64];
         }
         while self.slots.front().is_some_and(|slot| slot.rows == 0) {
             self.slots.pop_front();
@@ -208,11 +213,12 @@ impl Records {
         vectorised(
             #[inline(always)]
             || {
+                let mut turned = vec![0.0; width];
                 for slot in self.slots.iter_mut().filter(|slot| slot.rows > 0) {
                     let (rows, g) = slot.values.split_at_mut(p * width);
                     for (g, row) in g.iter_mut().zip(rows.chunks_exact_mut(width)) {
                         *g += product(row, shift);
-                        let mut turned = vec![0.0; width];
+                        turned.fill(0.0);
                         add_times(&mut turned, &row[..p], turn);
                         row.copy_from_slice(&turned);
                     }

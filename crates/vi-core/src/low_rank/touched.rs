@@ -1,5 +1,6 @@
 //! The rows of `W` that the waiting rows of a block touch, as they were when the block began.
 
+use super::kernels::vectorised;
 use super::narrow::{add_scaled, padded};
 use super::records::Records;
 use crate::Row;
@@ -15,6 +16,8 @@ pub(super) struct Numbers {
     pub(super) stale: f64,
     pub(super) s: f64,
     pub(super) mean: f64,
+    /// As in the record.
+    pub(super) stamp: f64,
 }
 
 /// Some rows of `W`, one after another, with their numbers.
@@ -168,21 +171,26 @@ impl Touched {
         let mut wx = vec![0.0; found.fresh.width];
         let mut xx = vec![0.0; self.rows as usize + 1];
         let (mut own, mut mean) = (0.0, 0.0);
-        for (&local, &x) in found.locals.iter().zip(values) {
-            let local = local as usize;
-            let known = local < n;
-            let (panel, l) = if known { (&self.panel, local) } else { (&found.fresh, local - n) };
-            let at = &panel.numbers[l];
-            let y = x / at.psi;
-            add_scaled(&mut wx, y, panel.row(l));
-            own += x * y;
-            mean += x * at.mean;
-            let mut entry = if known { self.last[local] } else { NONE };
-            while let Some(e) = self.entries.get(entry as usize) {
-                xx[e.row as usize] += e.value * y;
-                entry = e.before;
-            }
-        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for (&local, &x) in found.locals.iter().zip(values) {
+                    let local = local as usize;
+                    let known = local < n;
+                    let (panel, l) = if known { (&self.panel, local) } else { (&found.fresh, local - n) };
+                    let at = &panel.numbers[l];
+                    let y = x / at.psi;
+                    add_scaled(&mut wx, y, panel.row(l));
+                    own += x * y;
+                    mean += x * at.mean;
+                    let mut entry = if known { self.last[local] } else { NONE };
+                    while let Some(e) = self.entries.get(entry as usize) {
+                        xx[e.row as usize] += e.value * y;
+                        entry = e.before;
+                    }
+                }
+            },
+        );
         xx[self.rows as usize] = own;
         Products { wx, xx, mean }
     }
