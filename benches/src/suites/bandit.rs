@@ -3,6 +3,7 @@
 //! A visitor has one of thirty tastes, which shows in ten words that go together, and ten words that say nothing. An offer has a name, a
 //! category and tags; every word is crossed with the category. Half way a third of what tastes think of categories changes. Each model
 //! chooses by one joint draw of the candidates' scores, is shown whether the visitor clicks, and learns it.
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "indices drawn below a length")]
 
 use std::time::Instant;
 
@@ -90,7 +91,6 @@ impl Visit {
         let crossed = self.words.iter().map(|word| (4 << 40) + word * CATEGORIES as u64 + category);
         let all = [offer as u64, (1 << 40) + category].into_iter().chain(tags).chain(plain).chain(crossed);
         let first = out.len();
-        #[allow(clippy::cast_possible_truncation, reason = "below the number of places")]
         out.extend(all.map(|feature| (mixed(feature) % places as u64) as usize));
         out[first..].sort_unstable();
         let mut kept = first;

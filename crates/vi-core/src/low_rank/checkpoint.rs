@@ -220,6 +220,11 @@ fn read(mut wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     let lazy = lazy.map(|lazy| lazy.read(&precision, &wire.mean, &rows, k)).transpose()?;
     let bounds = lazy.as_ref().map_or_else(|| Bounds::of(precision.psi()), |(_, bounds)| *bounds);
     let lazy = lazy.map(|(lazy, _)| Box::new(lazy));
+    if let Some(lazy) = &lazy {
+        // As the rows are now.
+        let (w, psi, _) = lazy.records.all();
+        LowRank::from_row_major(w, p, psi)?;
+    }
     let product = |j| match (&rows, &lazy) {
         (WaitingRows::Sparse(rows), Some(lazy)) => {
             let (positions, values) = rows.rows().pieces(j);
@@ -239,7 +244,11 @@ fn read(mut wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         projections: counted("projections", wire.projections)?,
         lifted: counted("lifted", wire.lifted)?,
     };
-    let (mean, precision) = if lazy.is_some() { (Vec::new(), LowRank::empty(p)) } else { (wire.mean, precision) };
+    let (mean, precision) = if lazy.is_some() {
+        (Vec::new(), LowRank::of_parts(Vec::new(), p, Vec::new()))
+    } else {
+        (wire.mean, precision)
+    };
     let belief = LowRankGaussian {
         mean,
         bounds,

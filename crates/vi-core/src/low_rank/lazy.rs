@@ -18,6 +18,7 @@
 //!
 //! `D ← D + tr (I − Q_aQ_aᵀ)G_u − Σ_T(ψ/ψ̃ − 1)` is `Σᵢ(ψᵢ/ψ̃ᵢ − 1)` over all rows, for nothing. After the first row of a block `M` stays
 //! as it is until the block is full, so that what is predicted does not depend on rows that come later.
+#![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use vi_linalg::faer::{Mat, MatRef};
 use vi_linalg::low_rank::Capacitance;
@@ -86,7 +87,10 @@ impl LowRankGaussian {
     ) -> Result<LazyPlan, Error> {
         let (p, width) = (self.rank(), records.width());
         // 1. Rows of the sweep join those of the block.
-        let (sweep, next) = due(records, &block, self.settings.sweep().unwrap_or(SWEEP.max(block.len() / 2)));
+        // What slots cost, and what rows of the sweep: 2p³ for each of d/c slots, 8p² for each of c rows.
+        let balanced = (records.visited.len() * p).isqrt() / 2;
+        let count = self.settings.sweep().unwrap_or(SWEEP.max(block.len() / 2).max(balanced));
+        let (sweep, next) = due(records, &block, count);
         let mut swept = Panel::new(width);
         records.read(sweep.iter().map(|&i| i as usize), &mut swept);
         block.append(&sweep, &swept);
@@ -290,7 +294,9 @@ fn em_rows(block: &Touched, rows: &mut Panel, maps: &Maps, p: usize, begun: f64)
                 u.fill(0.0);
                 add_times(&mut u, &w1[..p], &from_current);
                 let ratio = old.psi / at.psi;
-                u.iter_mut().for_each(|u| *u *= ratio);
+                for u in &mut u {
+                    *u *= ratio;
+                }
                 add_times(&mut u, &panel.row(l)[..p], &from_w);
                 block.entries_at(l, |row, value| add_scaled(&mut u, value, &from_x[row * width..(row + 1) * width]));
                 let left = at.s - product(&u, &u);

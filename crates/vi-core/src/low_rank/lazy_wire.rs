@@ -35,7 +35,9 @@ impl LazyWire {
         let rows = || (0..records.dim()).map(|i| records.record(i));
         Self {
             s: rows().map(|record| record.s).collect(),
-            stamps: rows().map(|record| record.stamp.map_or(-1, |stamp| stamp as i64)).collect(),
+            stamps: rows()
+                .map(|record| record.stamp.and_then(|stamp| i64::try_from(stamp).ok()).unwrap_or(-1))
+                .collect(),
             oldest,
             slots,
             visited: records.visited.clone(),

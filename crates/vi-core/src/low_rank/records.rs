@@ -8,6 +8,7 @@
 //!
 //! A record is one piece of memory, two lines of the cache at `p = 10`, for rows lie anywhere. A slot is kept as long as a row refers
 //! to it, and the sweep sees to it that none does for long.
+#![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use std::collections::VecDeque;
 
@@ -260,12 +261,16 @@ impl Records {
         let Layout { p, width, stride } = self.layout;
         let root = lambda.sqrt();
         for record in self.values[self.first..].chunks_exact_mut(stride).take(self.dim) {
-            record[..width].iter_mut().for_each(|w| *w *= root);
+            for w in &mut record[..width] {
+                *w *= root;
+            }
             record[width] *= lambda;
             record[width + 1] *= lambda;
         }
         for slot in &mut self.slots {
-            slot.values[p * width..].iter_mut().for_each(|g| *g *= root);
+            for g in &mut slot.values[p * width..] {
+                *g *= root;
+            }
         }
     }
 
@@ -310,6 +315,6 @@ impl Slot {
 
 /// The number of a stamp: blocks are counted in a float, exactly.
 fn number(stamp: f64) -> Option<u64> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of blocks")]
+    #[allow(clippy::cast_sign_loss, reason = "a count of blocks")]
     (stamp >= 0.0).then_some(stamp as u64)
 }

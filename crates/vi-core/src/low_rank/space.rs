@@ -113,7 +113,9 @@ impl Space {
         let mut scaled = v.clone();
         for ((row, v), scaled) in self.rows.iter().zip(v.chunks(k.max(1))).zip(scaled.chunks_mut(k.max(1))) {
             axpy(&mut means, row.gain, v);
-            scaled.iter_mut().for_each(|value| *value *= -row.shrinkage);
+            for value in scaled.iter_mut() {
+                *value *= -row.shrinkage;
+            }
         }
         let mut covariance = Mat::from_fn(k, k, |t, j| if t >= j { looked.own(t, j) } else { 0.0 });
         let negated = Mat::from_fn(whitened.nrows(), k, |i, t| -whitened[(i, t)]);

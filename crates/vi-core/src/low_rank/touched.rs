@@ -1,4 +1,5 @@
 //! The rows of `W` that the waiting rows of a block touch, as they were when the block began.
+#![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use super::kernels::vectorised;
 use super::narrow::{add_scaled, padded};

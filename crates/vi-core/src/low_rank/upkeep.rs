@@ -49,7 +49,7 @@ impl LowRankGaussian {
         let records = Records::new(self.precision.w_row_major(), self.precision.psi(), &self.mean);
         let touched = Touched::new(self.rank());
         self.lazy = Some(Box::new(Lazy { records, touched }));
-        (self.mean, self.precision) = (Vec::new(), nothing(self.rank()));
+        (self.mean, self.precision) = (Vec::new(), LowRank::of_parts(Vec::new(), self.rank(), Vec::new()));
         self.shown_precision.take();
     }
 
@@ -57,11 +57,9 @@ impl LowRankGaussian {
     pub(super) fn in_full(&self) -> Self {
         let Some(lazy) = self.lazy.as_deref() else { return self.clone() };
         let (w, psi, mean) = lazy.records.all();
-        let precision = LowRank::from_row_major(w, self.rank(), psi).unwrap_or_else(|_| nothing(self.rank()));
-        debug_assert_eq!(precision.dim(), mean.len(), "records are finite and ψ positive");
         Self {
             mean,
-            precision,
+            precision: LowRank::of_parts(w, self.rank(), psi),
             scale: self.scale,
             shown_precision: OnceLock::new(),
             gram: self.gram.clone(),
@@ -146,9 +144,4 @@ impl LowRankGaussian {
 pub(super) struct LazyRow {
     pub(super) found: Found,
     pub(super) values: Vec<f64>,
-}
-
-/// What stands in the place of the factor where the records have it.
-fn nothing(p: usize) -> LowRank {
-    LowRank::empty(p)
 }

@@ -329,7 +329,7 @@ impl AnyBelief {
         Ok(match self {
             Self::Full(belief) => BeliefWire::Full(belief.to_wire()?),
             Self::SquareRoot(belief) => BeliefWire::SquareRoot(belief.to_wire()?),
-            Self::LowRank(belief) => BeliefWire::LowRank(belief.to_wire()?),
+            Self::LowRank(belief) => BeliefWire::LowRank(Box::new(belief.to_wire()?)),
             Self::Diagonal(belief) => BeliefWire::Diagonal(belief.to_wire()?),
             Self::Apart(belief) => BeliefWire::Apart(belief.to_wire()?),
         })
@@ -339,7 +339,7 @@ impl AnyBelief {
         Ok(match wire {
             BeliefWire::Full(wire) => Self::Full(DenseGaussian::from_wire(wire)?),
             BeliefWire::SquareRoot(wire) => Self::SquareRoot(SquareRootGaussian::from_wire(wire)?),
-            BeliefWire::LowRank(wire) => Self::LowRank(Box::new(LowRankGaussian::from_wire(wire)?)),
+            BeliefWire::LowRank(wire) => Self::LowRank(Box::new(LowRankGaussian::from_wire(*wire)?)),
             BeliefWire::Diagonal(wire) => Self::Diagonal(DiagonalGaussian::from_wire(wire)?),
             BeliefWire::Apart(wire) => Self::Apart(Box::new(Apart::from_wire(wire)?)),
         })
@@ -351,7 +351,7 @@ impl AnyBelief {
 pub(super) enum BeliefWire {
     Full(<DenseGaussian as Checkpoint>::Wire),
     SquareRoot(<SquareRootGaussian as Checkpoint>::Wire),
-    LowRank(<LowRankGaussian as Checkpoint>::Wire),
+    LowRank(Box<<LowRankGaussian as Checkpoint>::Wire>),
     Diagonal(<DiagonalGaussian as Checkpoint>::Wire),
     Apart(Vec<BeliefWire>),
 }

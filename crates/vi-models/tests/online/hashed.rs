@@ -22,7 +22,7 @@ fn hashed_rows_of_low_rank_touch_few_weights() {
         ..OnlineSettings::default()
     };
     let mut logistic = OnlineLogistic::with_settings(PLACES, settings.clone()).unwrap();
-    let mut linear = OnlineLinear::with_settings(PLACES, settings.clone()).unwrap();
+    let mut linear = OnlineLinear::with_settings(PLACES, settings.clone(), 1.0, 1.0).unwrap();
     let mut counts = OnlineGlm::with_settings(PLACES, Counts, settings).unwrap();
     let values = [1.0, -0.5, 2.0];
     let row = |rng: &mut ChaCha8Rng| {
@@ -75,7 +75,7 @@ fn hashed_rows_of_low_rank_touch_few_weights() {
         sums.iter_mut().zip(&drawn).for_each(|(sum, drawn)| *sum += drawn / f64::from(n));
     }
     let expected = linear.predict((&[21, 1033, 50_001], &values)).unwrap();
-    assert!((sums[1] - expected.mean).abs() < 0.05, "{} {}", sums[1], expected.mean);
+    assert!((sums[1] - expected.mean()).abs() < 0.05, "{} {}", sums[1], expected.mean());
     assert!(
         linear.sample_scores(Rows::Sparse { starts: &[0, 1], positions: &[PLACES], values: &[1.0] }, &mut rng).is_err()
     );

@@ -1,4 +1,5 @@
 //! Sparse rows in many dimensions: what a row costs by `d`, and where a low rank pays over a diagonal.
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "indices drawn below a length")]
 
 use std::time::Instant;
 

@@ -9,8 +9,7 @@ use serde::de::DeserializeOwned;
 use vi_core::batch::{self, BatchSettings};
 use vi_core::filter::StepInfo;
 use vi_core::{
-    Belief, DenseGaussian, Error, GaussianBelief, GaussianExpectation, Likelihood, PerRow, Projection, Rows, Site,
-    SiteRule, Weighted,
+    Belief, DenseGaussian, Error, GaussianExpectation, Likelihood, PerRow, Projection, Site, SiteRule, Weighted,
 };
 use vi_linalg::faer::{MatRef, Par};
 
@@ -345,28 +344,6 @@ fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Pro
 }
 
 impl<F: ScalarFamily> Engine<F> {
-    /// One joint draw of the linear predictors of many rows, in the units of the labels.
-    pub(in crate::online) fn sample_scores<R: Rng + ?Sized>(
-        &self,
-        rows: Rows<'_>,
-        rng: &mut R,
-    ) -> Result<Vec<f64>, ModelError> {
-        let mut memory = Vec::new();
-        let rows = self.rows(rows, &mut memory)?;
-        let mut spaces: Vec<RowSpace> = Vec::with_capacity(rows.len());
-        spaces.resize_with(rows.len(), RowSpace::default);
-        let write =
-            |(i, (row, space)): (usize, (Row<'_>, _))| self.design.write(row, space).map_err(|error| error.at_row(i));
-        let written: Vec<_> = rows.into_iter().zip(&mut spaces).enumerate().map(write).collect::<Result<_, _>>()?;
-        let member = self.draw_member(rng);
-        let spread = self.family.draw_spread(&member.state, rng)?;
-        let Target { centre, scale } = self.design.target;
-        let mut drawn = member.belief.scores(&written)?.spread(spread, rng);
-        drawn.iter_mut().for_each(|score| *score = centre + scale * *score);
-        check::results("drawn score", drawn.iter().copied())?;
-        Ok(drawn)
-    }
-
     /// `(weight, xᵀμ + offset, xᵀPx)` of each member, the weights summing to 1.
     pub(in crate::online) fn project(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
         check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
