@@ -1,5 +1,6 @@
 //! The suites that `bench` knows.
 
+mod bandit;
 mod boost;
 mod calibration;
 mod dense;
@@ -33,6 +34,7 @@ pub const SUITES: &[Suite] = &[
     revrand::SUITE,
     models::SUITE,
     drift::SUITE,
+    bandit::SUITE,
     boost::SUITE,
     calibration::SUITE,
     posteriors::SUITE,

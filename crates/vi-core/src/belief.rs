@@ -7,6 +7,7 @@ mod dense_vector;
 mod diagonal;
 mod digits;
 mod gaussian;
+mod scores;
 mod square_root;
 mod square_root_block;
 
@@ -17,6 +18,8 @@ pub use dense_step::DenseStep;
 pub use dense_vector::{VectorSite, VectorStep};
 pub use diagonal::{DiagonalGaussian, DiagonalStep};
 pub use gaussian::GaussianBelief;
+pub use scores::Scores;
+pub(crate) use scores::check_rows;
 pub use square_root::SquareRootGaussian;
 pub(crate) use square_root::{check_fade, fade_root};
 pub use square_root_block::RootPanels;

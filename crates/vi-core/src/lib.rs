@@ -74,7 +74,7 @@ pub mod theorems;
 
 pub use belief::{
     Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection,
-    RootPanels, SquareRootGaussian, VectorSite, VectorStep,
+    RootPanels, Scores, SquareRootGaussian, VectorSite, VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;
@@ -88,7 +88,7 @@ pub use learner::{Learner, Scored};
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use log_density::{LogDensity, by_slabs};
 pub use logit::BernoulliLogit;
-pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, LowRankStep, MeanMoves};
+pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, LowRankStep, MeanMoves, Upkeep};
 pub use merge::{Mergeable, ShardPosterior};
 pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;

@@ -25,6 +25,7 @@ examples! {
     scorecard in "../../../crates/vi-models/examples/scorecard.rs";
     sensor in "../../../crates/vi-models/examples/sensor.rs";
     shards in "../../../crates/vi-models/examples/shards.rs";
+    shelf in "../../../crates/vi-models/examples/shelf.rs";
     sparse_million in "../../../crates/vi-models/examples/sparse_million.rs";
 }
 
@@ -42,5 +43,5 @@ fn all_examples_are_tested() {
             found += 1;
         }
     }
-    assert_eq!(found, 9);
+    assert_eq!(found, 10);
 }

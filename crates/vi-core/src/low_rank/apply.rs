@@ -13,7 +13,7 @@ use super::em::factor;
 use super::kernels::{Factor, Tile, lower_product};
 use super::look::Looked;
 use super::space::Seen;
-use crate::belief::{Belief, DenseGaussian, GaussianBelief, Projection};
+use crate::belief::{Belief, DenseGaussian, GaussianBelief, Projection, Scores};
 use crate::check;
 use crate::{Error, Row};
 
@@ -48,6 +48,9 @@ impl LowRankGaussian {
 
     /// `μ` with the waiting rows, a new vector.
     pub(super) fn current_mean(&self) -> Vec<f64> {
+        if self.lazy.is_some() {
+            return self.in_full().current_mean();
+        }
         let mut mean = self.mean.clone();
         let m = self.mean_weights(&self.waiting.space);
         self.add_scaled(&mut mean, self.waiting.rows.columns(self.mean.len()), &m, Par::Seq);
@@ -104,6 +107,9 @@ impl LowRankGaussian {
     pub fn covariance_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
         check::length("x", self.dim(), x.len())?;
         check::finite("x", x)?;
+        if self.lazy.is_some() {
+            return self.in_full().covariance_mul(x, par);
+        }
         let seen = self.see(&self.look(MatRef::from_row_major_slice(x, 1, x.len()), par))?;
         let mut out = vec![0.0; x.len()];
         self.write_gain(&mut out, x, &seen);
@@ -148,7 +154,7 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn variances(&self, par: Par) -> Result<Vec<f64>, Error> {
-        if self.scale != 1.0 {
+        if !self.is_plain() {
             return self.normalised().variances(par);
         }
         let (roots, root) = self.extended()?;
@@ -210,7 +216,7 @@ impl LowRankGaussian {
 
     /// [`draws`](Self::draws) of `θ − μ`.
     fn deviations<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R, par: Par) -> Result<Mat<f64>, Error> {
-        if self.scale != 1.0 {
+        if !self.is_plain() {
             return self.normalised().deviations(draws, rng, par);
         }
         let (roots, root) = self.extended()?;
@@ -273,10 +279,10 @@ impl LowRankGaussian {
     /// The precision with the waiting rows, dense (`d × d`, lower triangle): for tests and small `d`. Cost `d²(p + k)` flops.
     #[must_use]
     pub fn precision_lower(&self, par: Par) -> Mat<f64> {
-        let d = self.mean.len();
-        if self.scale != 1.0 {
+        if !self.is_plain() {
             return self.normalised().precision_lower(par);
         }
+        let d = self.mean.len();
         let mut lower = self.precision.to_dense_lower(par);
         let columns = self.waiting.rows.columns(d);
         let mut memory = columns.tile_memory(d);
@@ -295,6 +301,10 @@ impl GaussianBelief for LowRankGaussian {
         let drawn = self.deviations(1, rng, Par::Seq)?;
         deviation.iter_mut().zip(drawn.col(0).iter()).for_each(|(to, drawn)| *to = *drawn);
         Ok(())
+    }
+
+    fn scores(&self, rows: &[Row<'_>]) -> Result<Scores, Error> {
+        self.scores_along(rows)
     }
 
     fn quadratic_form(&self, v: &[f64]) -> Result<f64, Error> {

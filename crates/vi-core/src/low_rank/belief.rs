@@ -8,6 +8,7 @@ use vi_linalg::LowRank;
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::low_rank::{Capacitance, weighted_gram};
 
+use super::lazy::Lazy;
 use super::range::{self, Bounds};
 use super::settings::LowRankSettings;
 use super::waiting::Waiting;
@@ -84,6 +85,8 @@ pub struct LowRankGaussian {
     pub(super) counts: ProjectionCounts,
     /// `μ` with the waiting rows, once somebody asks.
     pub(super) shown: OnceLock<Vec<f64>>,
+    /// `W`, `ψ` and `μ₀` where blocks rewrite only what they touch; `precision` and `mean` are then empty.
+    pub(super) lazy: Option<Box<Lazy>>,
 }
 
 impl LowRankGaussian {
@@ -213,6 +216,7 @@ impl LowRankGaussian {
             settings,
             counts: ProjectionCounts::default(),
             shown: OnceLock::new(),
+            lazy: None,
         })
     }
 
@@ -243,7 +247,7 @@ impl LowRankGaussian {
     /// `Ψ + WWᵀ` as of the last projection: the precision of the belief when no row waits ([`flush`](Self::flush)).
     #[must_use]
     pub fn precision(&self) -> &LowRank {
-        if self.scale == 1.0 {
+        if self.is_plain() {
             return &self.precision;
         }
         self.shown_precision.get_or_init(|| Box::new(self.normalised().into_owned().precision))

@@ -28,13 +28,15 @@ impl BlockBelief for LowRankGaussian {
         panels: &mut LowRankPanels,
         par: Par,
     ) {
+        if self.lazy.is_some() {
+            *self = self.in_full();
+        }
         let looked = self.look(x, par);
         let (means, mut overlaps) = recursion.inputs(x.nrows());
-        self.waiting.space.fill_block(self.root(), &looked, means, overlaps.as_mut());
-        if self.scale != 1.0 {
-            for j in 0..x.nrows() {
-                (j..x.nrows()).for_each(|t| overlaps[(t, j)] /= self.scale);
-            }
+        let (found, covariance) = self.waiting.space.joint(self.root(), &looked);
+        means.copy_from_slice(&found);
+        for j in 0..x.nrows() {
+            (j..x.nrows()).for_each(|t| overlaps[(t, j)] = covariance[(t, j)] / self.scale);
         }
         panels.looked = Some(looked);
     }

@@ -10,8 +10,9 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::belief::ProjectionCounts;
 use super::columns::SparseBuffer;
+use super::lazy_wire::LazyWire;
 use super::range::{self, Bounds};
-use super::settings::{LowRankSettings, MeanMoves, Scheme};
+use super::settings::{LowRankSettings, MeanMoves, Scheme, Upkeep};
 use super::space::{Space, SpaceRow};
 use super::waiting::{Waiting, WaitingRows};
 use crate::check;
@@ -36,11 +37,35 @@ pub struct LowRankWire {
     rows: RowsWire,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+/// The way of projection. What came later stands last: records of an earlier release have the same numbers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 enum SchemeWire {
-    Blocked { block: u64, inner_loops: u64 },
+    /// With the default upkeep, in the full form.
+    Blocked {
+        block: u64,
+        inner_loops: u64,
+    },
     OneLoop,
-    Recursive { inner_loops: u64, after: bool },
+    Recursive {
+        inner_loops: u64,
+        after: bool,
+    },
+    /// Any other upkeep, or in the lazy form: then `mean`, `psi` and `w` are what blocks have written.
+    Kept {
+        block: u64,
+        inner_loops: u64,
+        upkeep: UpkeepWire,
+        /// Nothing where there is no bound.
+        most_owed: Option<f64>,
+        lazy: Option<LazyWire>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum UpkeepWire {
+    Chosen,
+    Full,
+    Lazy { sweep: u64 },
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,20 +83,16 @@ impl Checkpoint for LowRankGaussian {
     fn to_wire(&self) -> Result<LowRankWire, Error> {
         let p = self.rank();
         self.check_finite().map_err(CheckpointError::contents)?;
+        let (w, psi, mean) = match self.lazy.as_deref() {
+            None => (self.precision.w_row_major().to_vec(), self.precision.psi().to_vec(), self.mean.clone()),
+            Some(lazy) => lazy.records.written(),
+        };
         Ok(LowRankWire {
-            scheme: match self.settings.scheme {
-                Scheme::Blocked { block, inner_loops } => {
-                    SchemeWire::Blocked { block: block as u64, inner_loops: inner_loops as u64 }
-                }
-                Scheme::OneLoop => SchemeWire::OneLoop,
-                Scheme::Recursive { inner_loops, mean } => {
-                    SchemeWire::Recursive { inner_loops: inner_loops as u64, after: mean == MeanMoves::AfterProjection }
-                }
-            },
+            scheme: self.scheme_wire(),
             rank: p as u64,
-            mean: self.mean.clone(),
-            psi: self.precision.psi().to_vec(),
-            w: self.precision.w_row_major().to_vec(),
+            mean,
+            psi,
+            w,
             gram: (0..p).flat_map(|j| (j..p).map(move |i| self.gram[(i, j)])).collect(),
             projections: self.counts.projections,
             lifted: self.counts.lifted,
@@ -99,10 +120,42 @@ impl Checkpoint for LowRankGaussian {
 }
 
 impl LowRankGaussian {
+    fn scheme_wire(&self) -> SchemeWire {
+        match self.settings.scheme {
+            Scheme::Blocked { block, inner_loops } => {
+                let (block, inner_loops, most_owed) = (block as u64, inner_loops as u64, self.settings.most_owed());
+                let upkeep = match self.settings.upkeep() {
+                    Upkeep::Chosen if most_owed == f64::INFINITY && self.lazy.is_none() => {
+                        return SchemeWire::Blocked { block, inner_loops };
+                    }
+                    Upkeep::Chosen => UpkeepWire::Chosen,
+                    Upkeep::Full => UpkeepWire::Full,
+                    Upkeep::Lazy { sweep } => UpkeepWire::Lazy { sweep: sweep as u64 },
+                };
+                let lazy = self.lazy.as_deref().map(|lazy| LazyWire::of(&lazy.records, self.bounds));
+                let most_owed = Some(most_owed).filter(|most| most.is_finite());
+                SchemeWire::Kept { block, inner_loops, upkeep, most_owed, lazy }
+            }
+            Scheme::OneLoop => SchemeWire::OneLoop,
+            Scheme::Recursive { inner_loops, mean } => {
+                SchemeWire::Recursive { inner_loops: inner_loops as u64, after: mean == MeanMoves::AfterProjection }
+            }
+        }
+    }
+
     /// Checks what no operation should have spoiled, in `O(d)` beside the factor's `O(dp)`.
     fn check_finite(&self) -> Result<(), Error> {
-        check::finite("mean", &self.mean)?;
-        check::finite("psi", self.precision.psi())?;
+        match self.lazy.as_deref() {
+            None => {
+                check::finite("mean", &self.mean)?;
+                check::finite("psi", self.precision.psi())?;
+            }
+            Some(lazy) => {
+                let (_, psi, mean) = lazy.records.written();
+                check::finite("mean", &mean)?;
+                check::finite("psi", &psi)?;
+            }
+        }
         self.waiting
             .space
             .rows
@@ -112,8 +165,12 @@ impl LowRankGaussian {
     }
 }
 
-fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
-    let settings = settings(wire.scheme, wire.rank)?;
+fn read(mut wire: LowRankWire) -> Result<LowRankGaussian, Error> {
+    let settings = settings(&wire.scheme, wire.rank)?;
+    let lazy = match &mut wire.scheme {
+        SchemeWire::Kept { lazy, .. } => lazy.take(),
+        _ => None,
+    };
     let (d, p) = (wire.mean.len(), settings.rank());
     if d == 0 {
         return Err(Error::Empty { argument: "mean" });
@@ -160,10 +217,21 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         check_row(row, j, p).map_err(|error| error.at_row(j))?;
     }
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
-    let bounds = Bounds::of(precision.psi());
-    let product = |j| match &rows {
-        WaitingRows::Dense(values) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
-        WaitingRows::Sparse(rows) => {
+    let lazy = lazy.map(|lazy| lazy.read(&precision, &wire.mean, &rows, k)).transpose()?;
+    let bounds = lazy.as_ref().map_or_else(|| Bounds::of(precision.psi()), |(_, bounds)| *bounds);
+    let lazy = lazy.map(|(lazy, _)| Box::new(lazy));
+    if let Some(lazy) = &lazy {
+        // As the rows are now.
+        let (w, psi, _) = lazy.records.all();
+        LowRank::from_row_major(w, p, psi)?;
+    }
+    let product = |j| match (&rows, &lazy) {
+        (WaitingRows::Sparse(rows), Some(lazy)) => {
+            let (positions, values) = rows.rows().pieces(j);
+            lazy.own_product(positions, values)
+        }
+        (WaitingRows::Dense(values), _) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
+        (WaitingRows::Sparse(rows), None) => {
             let (positions, values) = rows.rows().pieces(j);
             own_product(values.iter().zip(positions.iter().map(|&i| &precision.psi()[i])))
         }
@@ -176,8 +244,13 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         projections: counted("projections", wire.projections)?,
         lifted: counted("lifted", wire.lifted)?,
     };
+    let (mean, precision) = if lazy.is_some() {
+        (Vec::new(), LowRank::of_parts(Vec::new(), p, Vec::new()))
+    } else {
+        (wire.mean, precision)
+    };
     let belief = LowRankGaussian {
-        mean: wire.mean,
+        mean,
         bounds,
         begun: wire.begun,
         precision,
@@ -189,15 +262,28 @@ fn read(wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         settings,
         counts,
         shown: OnceLock::new(),
+        lazy,
     };
     check::finite("mean with the buffered rows", belief.mean())?;
     Ok(belief)
 }
 
-fn settings(scheme: SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
+fn settings(scheme: &SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
     let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let rank = count(rank);
-    match scheme {
+    match *scheme {
+        SchemeWire::Kept { block, inner_loops, upkeep, most_owed, .. } => {
+            let upkeep = match upkeep {
+                UpkeepWire::Chosen => Upkeep::Chosen,
+                UpkeepWire::Full => Upkeep::Full,
+                UpkeepWire::Lazy { sweep } => Upkeep::Lazy { sweep: count(sweep) },
+            };
+            let blocked = LowRankSettings::blocked(rank)?.with_block(count(block))?;
+            blocked
+                .with_inner_loops(count(inner_loops))?
+                .with_upkeep(upkeep)?
+                .with_most_owed(most_owed.unwrap_or(f64::INFINITY))
+        }
         SchemeWire::Blocked { block, inner_loops } => {
             LowRankSettings::blocked(rank)?.with_block(count(block))?.with_inner_loops(count(inner_loops))
         }

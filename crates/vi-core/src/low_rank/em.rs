@@ -52,7 +52,7 @@ pub(crate) struct Sums {
     /// `W₁ᵀA`, lower triangle.
     pub(crate) m: Mat<f64>,
     /// `Aᵀ(αΨ)A`, lower triangle.
-    n: Mat<f64>,
+    pub(crate) n: Mat<f64>,
 }
 
 impl Sums {
@@ -119,11 +119,11 @@ impl EmMemory {
 /// The small matrices of a step: everything that a coordinate's row is multiplied with.
 pub(crate) struct Maps {
     /// `D²G·L_H⁻ᵀ`, `q × p`.
-    from_f: Mat<f64>,
+    pub(super) from_f: Mat<f64>,
     /// `L_H⁻ᵀ`, `p × p`; or `q₁·L_H⁻ᵀ`, `q × p`, for a current factor `F·q₁` that is not stored.
-    from_current: Mat<f64>,
+    pub(super) from_current: Mat<f64>,
     /// `L_H⁻¹M₁`, `p × p`.
-    to_factor: Mat<f64>,
+    pub(super) to_factor: Mat<f64>,
 }
 
 impl Maps {
@@ -172,7 +172,7 @@ impl Floor {
 }
 
 /// The least share of a coordinate's precision that is left to `Ψ`, unless the belief began with less.
-const HEYWOOD: f64 = 1e-6;
+pub(super) const HEYWOOD: f64 = 1e-6;
 
 /// What a pass found on its way; the parts of several tiles add up.
 #[derive(Debug, Clone, Copy, Default)]

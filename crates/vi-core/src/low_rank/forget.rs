@@ -31,6 +31,17 @@ impl Forget for LowRankGaussian {
     /// `W ← √λ·W`, `ψ ← λψ`, waiting rows likewise: exact, nothing is projected. Cost `d(p + 1)` flops, in memory traffic.
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
         let factor = lambda * self.scale;
+        if self.lazy.is_some() {
+            // No ψ is below the bound.
+            if !(1.0 / (self.bounds.least * factor)).is_finite() {
+                return self.through_full(|this| this.fade(lambda));
+            }
+            self.waiting.space.check_fade(factor)?;
+            self.scale = factor;
+            self.shown.take();
+            self.shown_precision.take();
+            return Ok(());
+        }
         if let Some(index) = self.precision.psi().iter().position(|psi| !(1.0 / (psi * factor)).is_finite()) {
             return Err(Error::NonFinite { argument: "variance", index, value: f64::INFINITY });
         }
@@ -88,12 +99,17 @@ impl Forget for LowRankGaussian {
 }
 
 impl LowRankGaussian {
-    /// The same belief with a scale of 1: a copy unless it has that already. Cost `d(p + 1)` flops for the copy.
+    /// Whether `precision` and `mean` are those of the belief without its waiting rows.
+    pub(super) fn is_plain(&self) -> bool {
+        self.scale == 1.0 && self.lazy.is_none()
+    }
+
+    /// The same belief in the full form with a scale of 1: a copy unless it is so already. Cost `d(p + 1)` flops for the copy.
     pub(super) fn normalised(&self) -> Cow<'_, Self> {
-        if self.scale == 1.0 {
+        if self.is_plain() {
             return Cow::Borrowed(self);
         }
-        let mut copy = self.clone();
+        let mut copy = self.in_full();
         copy.normalise();
         Cow::Owned(copy)
     }
@@ -101,8 +117,10 @@ impl LowRankGaussian {
     /// Multiplies the scale into `W`, `ψ` and the waiting rows. `WᵀΨ⁻¹W` stays as it is.
     fn normalise(&mut self) {
         let factor = std::mem::replace(&mut self.scale, 1.0);
-        self.waiting.space.fade(factor);
-        self.multiply(factor, &[]);
+        if factor != 1.0 {
+            self.waiting.space.fade(factor);
+            self.multiply(factor, &[]);
+        }
         self.shown.take();
         self.shown_precision.take();
     }
@@ -114,7 +132,14 @@ impl LowRankGaussian {
         self.shown_precision.take();
         if self.scale < SMALLEST {
             let factor = std::mem::replace(&mut self.scale, 1.0);
-            self.multiply(factor, &[]);
+            match self.lazy.as_deref_mut() {
+                Some(lazy) => {
+                    lazy.records.multiply(factor);
+                    self.bounds.least *= factor;
+                    self.bounds.largest *= factor;
+                }
+                None => self.multiply(factor, &[]),
+            }
         }
     }
 
@@ -162,7 +187,7 @@ impl LowRankGaussian {
 
     /// `Λx` with the waiting rows, length `d`.
     pub(super) fn precision_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
-        if self.scale != 1.0 {
+        if !self.is_plain() {
             return self.normalised().precision_mul(x, par);
         }
         let d = x.len();

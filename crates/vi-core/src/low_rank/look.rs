@@ -30,12 +30,52 @@ impl Looked {
         (0..waiting).map(|j| self.xx[(j, t)]).chain((0..=t).map(|j| self.xx[(waiting + t, j)])).collect()
     }
 
+    /// How many rows were looked along.
+    pub(super) fn len(&self) -> usize {
+        self.means.nrows()
+    }
+
+    /// `WᵀΨ⁻¹X`.
+    pub(super) fn wx_all(&self) -> MatRef<'_, f64> {
+        self.wx.as_ref()
+    }
+
+    /// `x_jᵀΨ⁻¹x_t` for waiting row `j`.
+    pub(super) fn waiting(&self, j: usize, t: usize) -> f64 {
+        self.xx[(j, t)]
+    }
+
+    /// `x_tᵀΨ⁻¹x_j` for new rows `j ≤ t`.
+    pub(super) fn own(&self, t: usize, j: usize) -> f64 {
+        self.xx[(self.xx.nrows() - self.xx.ncols() + t, j)]
+    }
+
     /// `x_tᵀμ₀`.
     pub(super) fn mean(&self, t: usize) -> f64 {
         self.means[(t, 0)]
     }
 
-    fn zeros(p: usize, waiting: usize, k: usize) -> Self {
+    /// One row, of which the products with the waiting rows and with itself are known.
+    pub(super) fn along(wx: Mat<f64>, xx: &[f64], mean: f64) -> Self {
+        Self { wx, xx: Mat::from_fn(xx.len(), 1, |j, _| xx[j]), means: Mat::full(1, 1, mean) }
+    }
+
+    /// Column `t`, of a row that was looked along alone, and its products with the rows before it.
+    pub(super) fn set(&mut self, t: usize, wx: &[f64], waiting: &[f64], own: &[f64], mean: f64) {
+        for (to, from) in self.wx.col_mut(t).iter_mut().zip(wx) {
+            *to = *from;
+        }
+        for (j, value) in waiting.iter().enumerate() {
+            self.xx[(j, t)] = *value;
+        }
+        let first = self.xx.nrows() - self.xx.ncols();
+        for (j, value) in own.iter().enumerate() {
+            self.xx[(first + t, j)] = *value;
+        }
+        self.means[(t, 0)] = mean;
+    }
+
+    pub(super) fn zeros(p: usize, waiting: usize, k: usize) -> Self {
         Self { wx: Mat::zeros(p, k), xx: Mat::zeros(waiting + k, k), means: Mat::zeros(k, 1) }
     }
 
@@ -89,6 +129,9 @@ impl LowRankGaussian {
 
     /// Looks along one row.
     pub(super) fn look_along(&self, x: Row<'_>, par: Par) -> Looked {
+        if let Some(lazy) = self.lazy.as_deref() {
+            return self.look_lazily(lazy, x).0;
+        }
         match x {
             Row::Dense(values) => self.look(MatRef::from_row_major_slice(values, 1, values.len()), par),
             Row::Sparse { positions, values } => self.look_sparse(positions, values),
@@ -96,7 +139,7 @@ impl LowRankGaussian {
     }
 
     /// Looks along a sparse row: work for its entries alone.
-    fn look_sparse(&self, positions: &[usize], values: &[f64]) -> Looked {
+    pub(super) fn look_sparse(&self, positions: &[usize], values: &[f64]) -> Looked {
         let d = self.mean.len();
         let k0 = self.waiting.len();
         let mut looked = Looked::zeros(self.rank(), k0, 1);
@@ -124,7 +167,7 @@ impl LowRankGaussian {
 }
 
 /// `x_jᵀΨ⁻¹x` of two sparse rows.
-fn sparse_product((indices, values): (&[usize], &[f64]), row: (&[usize], &[f64]), psi: &[f64]) -> f64 {
+pub(super) fn sparse_product((indices, values): (&[usize], &[f64]), row: (&[usize], &[f64]), psi: &[f64]) -> f64 {
     let mut other = indices.iter().zip(values).peekable();
     let mut sum = 0.0;
     for (&i, x) in row.0.iter().zip(row.1) {

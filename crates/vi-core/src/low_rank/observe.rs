@@ -104,7 +104,7 @@ impl LowRankGaussian {
         if x.nrows() > self.room() {
             return Err(Error::Dimension { argument: "rows of x", expected: self.room(), found: x.nrows() });
         }
-        self.absorb_rows(x, |t, seen| rule.site(seen.mean, seen.variance, y[t]), par)
+        self.through_full(|this| this.absorb_rows(x, |t, seen| rule.site(seen.mean, seen.variance, y[t]), par))
     }
 
     /// One pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order; rows that do not fill the
@@ -155,7 +155,7 @@ impl LowRankGaussian {
                     let k = belief.room().min(x.nrows() - first);
                     let site =
                         |t, seen: Projection| rule.rule_of(first + t).site(seen.mean, seen.variance, y[first + t]);
-                    let absorbed = belief.absorb_rows(x.subrows(first, k), site, par);
+                    let absorbed = belief.through_full(|belief| belief.absorb_rows(x.subrows(first, k), site, par));
                     let steps = absorbed.map_err(|error| error.shift_row(first))?;
                     observe(first, &belief, &steps);
                     first += k;
@@ -252,7 +252,8 @@ impl LowRankGaussian {
     /// ```
     pub fn add_information(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         check::rows(self.dim(), x)?;
-        self.absorb_rows(x, |_, _| Ok(Site { slope: 0.0, curvature: 1.0 }), par).map(|_| ())
+        let site = |_, _| Ok(Site { slope: 0.0, curvature: 1.0 });
+        self.through_full(|this| this.absorb_rows(x, site, par)).map(|_| ())
     }
 
     /// `μ ← μ + change`, of length `d`.
@@ -262,6 +263,9 @@ impl LowRankGaussian {
     pub fn shift_mean(&mut self, change: &[f64]) -> Result<(), Error> {
         check::length("change", self.dim(), change.len())?;
         check::finite("change", change)?;
+        if self.lazy.is_some() {
+            return self.through_full(|this| this.shift_mean(change));
+        }
         check::results("μ + change", self.mean.iter().zip(change).map(|(mean, change)| mean + change))?;
         axpy(&mut self.mean, 1.0, change);
         self.shown.take();
@@ -273,6 +277,9 @@ impl LowRankGaussian {
     /// # Errors
     /// As both; the belief is then as it was, to the bit.
     pub(crate) fn move_and_inform(&mut self, change: &[f64], x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        if self.lazy.is_some() {
+            return self.through_full(|this| this.move_and_inform(change, x, par));
+        }
         let mean = self.mean.clone();
         self.shift_mean(change)?;
         self.add_information(x, par).inspect_err(|_| {

@@ -102,6 +102,11 @@ impl LowRankGaussian {
         if self.waiting.len() == 0 {
             return Ok(());
         }
+        if let Some(lazy) = self.lazy.as_deref() {
+            let plan = self.plan_lazily(&lazy.records, lazy.touched.clone(), &self.waiting.space, self.scale)?;
+            self.write_lazily(plan);
+            return Ok(());
+        }
         let rows = std::mem::take(&mut self.waiting.rows);
         let projected = self.project(rows.columns(self.mean.len()), par);
         self.waiting.rows = rows;

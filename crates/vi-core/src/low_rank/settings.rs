@@ -25,6 +25,29 @@ pub(super) enum Scheme {
     Recursive { inner_loops: usize, mean: MeanMoves },
 }
 
+/// Which rows of `W` a block of sparse rows rewrites, in the [blocked](LowRankSettings::blocked) form.
+///
+/// | | a block of rows that touch `t` coordinates | memory |
+/// | :-- | :-- | :-- |
+/// | `Full` | `O(dp(p + b))` flops, all rows of `W` exactly | `8(p + 2)` bytes a coordinate |
+/// | `Lazy` | `O((t + sweep)p²)` flops: what has happened to the other rows is made up for when they are touched | the same and 16 more, in lines of 64 bytes: 128 at `p = 10` |
+/// | `Chosen` | `Lazy` from 4096 coordinates on, where a block touches no more than a third of them | |
+///
+/// A dense row takes the belief back to the full form, at the cost that dense rows have anyway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Upkeep {
+    /// Whatever is cheaper.
+    #[default]
+    Chosen,
+    /// All.
+    Full,
+    /// Those that the block touches, and some that were touched before, in turn.
+    Lazy {
+        /// How many in turn, at least 1.
+        sweep: usize,
+    },
+}
+
 /// Rank and projection of a [`LowRankGaussian`](super::LowRankGaussian); checked at construction.
 ///
 /// | form | rows that wait | work for one observation, in flops |
@@ -43,13 +66,19 @@ pub(super) enum Scheme {
 /// assert!(LowRankSettings::one_loop(10)?.with_block(20).is_err());
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LowRankSettings {
     rank: usize,
     pub(super) scheme: Scheme,
+    upkeep: Upkeep,
+    tolerance: f64,
 }
 
 impl LowRankSettings {
+    fn of(rank: usize, scheme: Scheme) -> Self {
+        Self { rank, scheme, upkeep: Upkeep::Chosen, tolerance: f64::INFINITY }
+    }
+
     /// Blocks of `b = max(2p, 64)` rows, projected together from a spectral start with one inner loop.
     ///
     /// More accurate and far cheaper than projecting row by row. `p = rank` may be 0 (a diagonal precision) and may
@@ -59,7 +88,7 @@ impl LowRankSettings {
     /// [`Error::Setting`] for a rank above 16384.
     pub fn blocked(rank: usize) -> Result<Self, Error> {
         let rank = check_rank(rank)?;
-        Ok(Self { rank, scheme: Scheme::Blocked { block: (2 * rank).clamp(64, LARGEST), inner_loops: 1 } })
+        Ok(Self::of(rank, Scheme::Blocked { block: (2 * rank).clamp(64, LARGEST), inner_loops: 1 }))
     }
 
     /// Each row projected at once by one EM step in a form without cancellation: `ψ` never falls.
@@ -67,7 +96,7 @@ impl LowRankSettings {
     /// # Errors
     /// [`Error::Setting`] for a rank above 16384.
     pub fn one_loop(rank: usize) -> Result<Self, Error> {
-        Ok(Self { rank: check_rank(rank)?, scheme: Scheme::OneLoop })
+        Ok(Self::of(check_rank(rank)?, Scheme::OneLoop))
     }
 
     /// The recursion as the paper prints it (Algorithm 1 with `α = β = 1`): each row projected at once by `inner_loops`
@@ -80,7 +109,7 @@ impl LowRankSettings {
     /// [`Error::Setting`] for a rank above 16384, or unless `1 ≤ inner_loops ≤ 1000`.
     pub fn recursive(rank: usize, inner_loops: usize, mean: MeanMoves) -> Result<Self, Error> {
         check_loops(1, inner_loops)?;
-        Ok(Self { rank: check_rank(rank)?, scheme: Scheme::Recursive { inner_loops, mean } })
+        Ok(Self::of(check_rank(rank)?, Scheme::Recursive { inner_loops, mean }))
     }
 
     /// The [`blocked`](Self::blocked) form in blocks of `block` rows.
@@ -125,6 +154,64 @@ impl LowRankSettings {
                 value: inner_loops as f64,
                 requirement: "left alone in the form of one loop",
             }),
+        }
+    }
+
+    /// The same with another [`Upkeep`].
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a sweep of no rows, and for [`Upkeep::Lazy`] in the forms that project row by row.
+    ///
+    /// ```
+    /// use vi_core::{LowRankSettings, Upkeep};
+    /// let exact = LowRankSettings::blocked(10)?.with_upkeep(Upkeep::Full)?;
+    /// assert_eq!(exact.upkeep(), Upkeep::Full);
+    /// assert!(exact.with_upkeep(Upkeep::Lazy { sweep: 0 }).is_err());
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn with_upkeep(self, upkeep: Upkeep) -> Result<Self, Error> {
+        if let Upkeep::Lazy { sweep } = upkeep {
+            if sweep == 0 {
+                return Err(Error::Setting { name: "sweep", value: 0.0, requirement: "at least 1" });
+            }
+            if !matches!(self.scheme, Scheme::Blocked { .. }) {
+                let requirement = "set for the blocked form only";
+                return Err(Error::Setting { name: "sweep", value: sweep as f64, requirement });
+            }
+        }
+        Ok(Self { upkeep, ..self })
+    }
+
+    /// The same with a bound on [`LowRankGaussian::owed`](super::LowRankGaussian::owed): a block that leaves more pays all of it, in a
+    /// pass over all `d` coordinates. Infinite by default.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless positive.
+    pub fn with_most_owed(self, most: f64) -> Result<Self, Error> {
+        if most > 0.0 {
+            Ok(Self { tolerance: most, ..self })
+        } else {
+            Err(Error::Setting { name: "most owed", value: most, requirement: "above 0" })
+        }
+    }
+
+    /// See [`with_upkeep`](Self::with_upkeep).
+    #[must_use]
+    pub fn upkeep(&self) -> Upkeep {
+        self.upkeep
+    }
+
+    /// See [`with_most_owed`](Self::with_most_owed).
+    #[must_use]
+    pub fn most_owed(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// Rows that a block brings up to date in turn, where the settings say how many.
+    pub(super) fn sweep(&self) -> Option<usize> {
+        match self.upkeep {
+            Upkeep::Lazy { sweep } => Some(sweep),
+            Upkeep::Chosen | Upkeep::Full => None,
         }
     }
 

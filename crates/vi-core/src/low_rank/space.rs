@@ -11,8 +11,9 @@
 //! This is [`BlockRecursion`](crate::block::BlockRecursion) row by row: a row can come alone or with others.
 
 use serde::{Deserialize, Serialize};
-use vi_linalg::faer::{Mat, MatMut, MatRef};
-use vi_linalg::kernels::{axpy, dot};
+use vi_linalg::cholesky;
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::kernels::{add_lower_product, axpy, dot};
 
 use super::look::Looked;
 use super::range::{self, Bounds};
@@ -89,29 +90,39 @@ impl Space {
         Ok(Seen { projection, wx, whitened, xx, overlaps })
     }
 
-    /// `a` and the lower triangle of `T` of rows that were looked along together, given the waiting ones.
-    pub(super) fn fill_block(
-        &self,
-        root: MatRef<'_, f64>,
-        looked: &Looked,
-        means: &mut [f64],
-        mut overlaps: MatMut<'_, f64>,
-    ) {
-        let k0 = self.len();
-        let mut before: Vec<(Vec<f64>, Vec<f64>)> = Vec::with_capacity(means.len());
-        for (t, mean) in means.iter_mut().enumerate() {
-            let mut whitened = looked.wx(t);
-            solve_lower(root, &mut whitened);
-            let xx = looked.xx(t);
-            let v = self.overlaps(&xx, &whitened);
-            *mean = looked.mean(t) + self.rows.iter().zip(&v).map(|(row, v)| row.gain * v).sum::<f64>();
-            before.push((whitened, v));
-            let (whitened, v) = &before[t];
-            for (j, (other, u)) in before.iter().enumerate() {
-                let taken: f64 = self.rows.iter().zip(u).zip(v).map(|((row, u), v)| row.shrinkage * u * v).sum();
-                overlaps[(t, j)] = xx[k0 + j] - dot(other, whitened) - taken;
+    /// `Xμ` and the lower triangle of `XPXᵀ` for rows that were looked along together, given the waiting ones. Cost `(p + k₀)k²`
+    /// and `(p + k₀)k₀k` flops.
+    pub(super) fn joint(&self, root: MatRef<'_, f64>, looked: &Looked) -> (Vec<f64>, Mat<f64>) {
+        let (k0, k) = (self.len(), looked.len());
+        let mut whitened = looked.wx_all().to_owned();
+        cholesky::solve_lower_in_place(root, whitened.as_mut(), Par::Seq);
+        // v_j for all new rows at once, one waiting row after another.
+        let mut v = vec![0.0; k0 * k];
+        for (j, row) in self.rows.iter().enumerate() {
+            let (before, rest) = v.split_at_mut(j * k);
+            let own = &mut rest[..k];
+            for (t, own) in own.iter_mut().enumerate() {
+                let along: f64 = row.whitened.iter().zip(whitened.col(t).iter()).map(|(a, b)| a * b).sum();
+                *own = looked.waiting(j, t) - along;
+            }
+            for ((earlier, overlap), before) in self.rows.iter().zip(&row.overlaps).zip(before.chunks_exact(k.max(1))) {
+                axpy(own, -earlier.shrinkage * overlap, before);
             }
         }
+        let mut means: Vec<f64> = (0..k).map(|t| looked.mean(t)).collect();
+        let mut scaled = v.clone();
+        for ((row, v), scaled) in self.rows.iter().zip(v.chunks(k.max(1))).zip(scaled.chunks_mut(k.max(1))) {
+            axpy(&mut means, row.gain, v);
+            for value in scaled.iter_mut() {
+                *value *= -row.shrinkage;
+            }
+        }
+        let mut covariance = Mat::from_fn(k, k, |t, j| if t >= j { looked.own(t, j) } else { 0.0 });
+        let negated = Mat::from_fn(whitened.nrows(), k, |i, t| -whitened[(i, t)]);
+        add_lower_product(covariance.as_mut(), negated.transpose(), whitened.as_ref(), Par::Seq);
+        let [v, scaled] = [&v, &scaled].map(|values| MatRef::from_row_major_slice(values, k0, k));
+        add_lower_product(covariance.as_mut(), scaled.transpose(), v, Par::Seq);
+        (means, covariance)
     }
 
     /// `v_j = x_jᵀP_{j−1}x` for the waiting rows.

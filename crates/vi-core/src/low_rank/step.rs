@@ -6,9 +6,11 @@ use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
 use super::columns::{Columns, SparseBuffer};
+use super::lazy::{Lazy, LazyPlan};
 use super::project::Plan;
 use super::settings::Scheme;
 use super::space::{Seen, Space};
+use super::upkeep::LazyRow;
 use super::waiting::WaitingRows;
 use crate::belief::{Belief, Projection};
 use crate::forgetting::Forget;
@@ -24,6 +26,8 @@ pub struct LowRankStep {
     fade: f64,
     scale: f64,
     prepared: Prepared,
+    /// What a lazy belief found.
+    row_found: Option<LazyRow>,
     /// A sparse row with its zeros, where it meets dense ones.
     row: Vec<f64>,
 }
@@ -34,6 +38,8 @@ enum Prepared {
     Nothing,
     /// The row joins those that wait.
     Waits(Seen, Site),
+    /// The row is the last of a block that rewrites only what it touches.
+    FillsLazily(Box<LazyPlan>),
     /// The row is the last of its block: the rows with it, and the projection of them.
     Fills(Box<(Space, Option<WaitingRows>, Plan)>),
     /// The belief after the step, for the forms that rewrite all of it at each row.
@@ -50,12 +56,16 @@ impl Belief for LowRankGaussian {
     type Step = LowRankStep;
 
     fn dim(&self) -> usize {
-        self.mean.len()
+        self.lazy.as_deref().map_or(self.mean.len(), |lazy| lazy.records.dim())
     }
 
-    /// With rows waiting, the first call after a change costs `2d(p + k)` flops and a vector.
+    /// With rows waiting or where blocks [rewrite only what they touch](super::Upkeep), the first call after a change costs `2d(p + k)` flops and a vector.
     fn mean(&self) -> &[f64] {
-        if self.waiting.len() == 0 { &self.mean } else { self.shown.get_or_init(|| self.current_mean()) }
+        if self.waiting.len() == 0 && self.lazy.is_none() {
+            &self.mean
+        } else {
+            self.shown.get_or_init(|| self.current_mean())
+        }
     }
 
     /// Cost `2d(p + k)` flops, `k` rows waiting; for a sparse row its entries stand for `d`.
@@ -82,7 +92,16 @@ impl LowRankGaussian {
         step: &mut LowRankStep,
         par: Par,
     ) -> Result<Projection, Error> {
-        let seen = self.see(&self.look_along(x, par))?;
+        step.row_found = None;
+        let looked = match self.lazy.as_deref() {
+            None => self.look_along(x, par),
+            Some(lazy) => {
+                let (looked, row) = self.look_lazily(lazy, x);
+                step.row_found = Some(row);
+                looked
+            }
+        };
+        let seen = self.see(&looked)?;
         (step.fade, step.scale) = (fade, fade * self.scale);
         step.projection = seen.projection(step.scale)?;
         step.seen = Some(seen);
@@ -99,12 +118,25 @@ impl LowRankGaussian {
         site.check(step.projection.variance)?;
         let site = in_scale(site, step.scale);
         self.waiting.space.check(&seen, site, self.bounds)?;
-        if self.waiting.len() + 1 < block {
+        let fills = self.waiting.len() + 1 >= block;
+        let leaves = self.lazy.as_deref().is_some_and(|lazy| !self.takes(lazy, x, site));
+        if leaves || (fills && self.becomes_lazy(x)) {
+            step.prepared = Prepared::Whole(Box::new(self.in_other_form(leaves, x, (seen, site), step.scale, par)?));
+            return Ok(());
+        }
+        if !fills {
             step.prepared = Prepared::Waits(seen, site);
             return Ok(());
         }
         let mut space = self.waiting.space.clone();
         space.add(seen, site);
+        if let (Some(lazy), Some(row)) = (self.lazy.as_deref(), &step.row_found) {
+            let mut touched = lazy.touched.clone();
+            touched.add(&row.found, &row.values);
+            let plan = self.plan_lazily(&lazy.records, touched, &space, step.scale)?;
+            step.prepared = Prepared::FillsLazily(Box::new(plan));
+            return Ok(());
+        }
         let joined = self.waiting.rows.joined_by(x);
         let columns = filled(&self.waiting.rows, joined.as_ref(), x, self.mean.len(), &mut step.row);
         let plan = self.plan(&space, columns, step.scale, par)?;
@@ -126,9 +158,20 @@ impl LowRankGaussian {
             Prepared::Nothing => return,
             Prepared::Waits(seen, site) => {
                 self.scale = step.scale;
+                if self.becomes_lazy(x) {
+                    self.become_lazy();
+                    step.row_found = self.lazy.as_deref().map(|lazy| self.look_lazily(lazy, x).1);
+                }
+                if let (Some(lazy), Some(row)) = (self.lazy.as_deref_mut(), &step.row_found) {
+                    lazy.touched.add(&row.found, &row.values);
+                }
                 self.waiting.space.add(seen, site);
-                let (block, d) = (self.settings.block(), self.mean.len());
+                let (block, d) = (self.settings.block(), self.dim());
                 self.waiting.rows.push(x, d, block);
+            }
+            Prepared::FillsLazily(plan) => {
+                self.scale = step.scale;
+                self.write_lazily(*plan);
             }
             Prepared::Fills(ready) => {
                 let (space, joined, plan) = *ready;
@@ -143,6 +186,41 @@ impl LowRankGaussian {
             Prepared::Whole(whole) => *self = *whole,
         }
         self.shown.take();
+    }
+
+    /// Whether a row with this site can join a block of the lazy form.
+    fn takes(&self, lazy: &Lazy, x: Row<'_>, site: Site) -> bool {
+        match x {
+            Row::Dense(_) => false,
+            Row::Sparse { positions, .. } => site.curvature >= 0.0 && self.stays_lazy(lazy, positions.len()),
+        }
+    }
+
+    /// The belief after a row that is not for the form it is in, or that fills its first block in the lazy one.
+    fn in_other_form(
+        &self,
+        full: bool,
+        x: Row<'_>,
+        (seen, site): (Seen, Site),
+        scale: f64,
+        par: Par,
+    ) -> Result<Self, Error> {
+        let mut next = self.in_full();
+        next.scale = scale;
+        if !full {
+            next.become_lazy();
+        }
+        if let Some(lazy) = next.lazy.as_deref() {
+            let row = next.look_lazily(lazy, x).1;
+            next.lazy.iter_mut().for_each(|lazy| lazy.touched.add(&row.found, &row.values));
+        }
+        next.waiting.space.add(seen, site);
+        let (block, d) = (self.settings.block(), next.dim());
+        next.waiting.rows.push(x, d, block);
+        if next.waiting.len() >= block {
+            next.flush(par)?;
+        }
+        Ok(next)
     }
 
     /// The belief after a step of a form that projects row by row.

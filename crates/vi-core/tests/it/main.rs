@@ -15,6 +15,8 @@ mod forgetting;
 mod hyper;
 mod joined;
 mod low_rank;
+mod low_rank_lazy;
+mod low_rank_lazy_state;
 mod low_rank_state;
 mod low_rank_sweep;
 mod low_rank_twins;

@@ -76,6 +76,18 @@ impl LowRank {
         Ok(Self { w: vec![0.0; check::room("W", &[psi.len(), p])?], psi: psi.to_vec(), p })
     }
 
+    /// The matrix of parts that the caller answers for, as of those of [`parts_mut`](Self::parts_mut): row i of W is
+    /// `w[i * p..(i + 1) * p]`.
+    ///
+    /// # Panics
+    /// Where W has not p numbers for each of ψ.
+    #[must_use]
+    #[track_caller]
+    pub fn of_parts(w: Vec<f64>, p: usize, psi: Vec<f64>) -> Self {
+        assert_eq!(w.len(), psi.len() * p, "elements of W");
+        Self { w, psi, p }
+    }
+
     /// Dimension d.
     #[must_use]
     pub fn dim(&self) -> usize {

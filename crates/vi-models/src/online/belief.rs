@@ -7,7 +7,7 @@ use vi_core::filter::{self, StepInfo};
 use vi_core::merge::{Part, Pull, pull};
 use vi_core::{
     Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forget, GaussianBelief,
-    Health, LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Site, SiteRule,
+    Health, LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Scores, Site, SiteRule,
     SquareRootGaussian,
 };
 use vi_linalg::faer::{MatRef, Par};
@@ -20,7 +20,7 @@ use super::apart::Apart;
 /// | :-- | :-- | :-- | :-- |
 /// | `Full` | `p²` | `3p²` flops | up to some thousand weights; the only one that can be refined |
 /// | `SquareRoot` | `p²` | `5p²` flops | the same with very flat priors or collinear columns: positive definite by construction |
-/// | `LowRank` of rank `r` | `p·r` | some `20p·r` flops, less for sparse rows | up to millions of weights; intervals somewhat narrow |
+/// | `LowRank` of rank `r` | `p·r` | some `20p·r` flops; for sparse rows some `10r²` an entry, whatever `p` | up to millions of weights; intervals somewhat narrow |
 /// | `Diagonal` | `p` | entries of the row | many sparse inputs; intervals are too narrow where inputs are correlated |
 ///
 /// The work is that of one prior scale. [`Memory::Fading`](super::Memory::Fading) at most doubles it, and costs a diagonal nothing.
@@ -148,6 +148,16 @@ impl Belief for AnyBelief {
 impl GaussianBelief for AnyBelief {
     fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
         each!(self, belief => belief.draw_deviation(deviation, rng))
+    }
+
+    fn scores(&self, rows: &[Row<'_>]) -> Result<Scores, Error> {
+        match self {
+            Self::Full(belief) => belief.scores(rows),
+            Self::SquareRoot(belief) => belief.scores(rows),
+            Self::LowRank(belief) => belief.scores(rows),
+            Self::Diagonal(belief) => belief.scores(rows),
+            Self::Apart(_) => Err(Error::Unsupported { operation: "one score", belief: "one for each class" }),
+        }
     }
 
     fn quadratic_form(&self, v: &[f64]) -> Result<f64, Error> {
@@ -306,11 +316,20 @@ impl AnyBelief {
         each!(self, belief => belief.health())
     }
 
+    /// What the weights are owed that no row has touched lately, the most of the parts.
+    pub(super) fn owed(&self) -> f64 {
+        match self {
+            Self::LowRank(belief) => belief.owed(),
+            Self::Apart(belief) => belief.parts.iter().map(Self::owed).fold(0.0, f64::max),
+            Self::Full(_) | Self::SquareRoot(_) | Self::Diagonal(_) => 0.0,
+        }
+    }
+
     pub(super) fn to_wire(&self) -> Result<BeliefWire, Error> {
         Ok(match self {
             Self::Full(belief) => BeliefWire::Full(belief.to_wire()?),
             Self::SquareRoot(belief) => BeliefWire::SquareRoot(belief.to_wire()?),
-            Self::LowRank(belief) => BeliefWire::LowRank(belief.to_wire()?),
+            Self::LowRank(belief) => BeliefWire::LowRank(Box::new(belief.to_wire()?)),
             Self::Diagonal(belief) => BeliefWire::Diagonal(belief.to_wire()?),
             Self::Apart(belief) => BeliefWire::Apart(belief.to_wire()?),
         })
@@ -320,7 +339,7 @@ impl AnyBelief {
         Ok(match wire {
             BeliefWire::Full(wire) => Self::Full(DenseGaussian::from_wire(wire)?),
             BeliefWire::SquareRoot(wire) => Self::SquareRoot(SquareRootGaussian::from_wire(wire)?),
-            BeliefWire::LowRank(wire) => Self::LowRank(Box::new(LowRankGaussian::from_wire(wire)?)),
+            BeliefWire::LowRank(wire) => Self::LowRank(Box::new(LowRankGaussian::from_wire(*wire)?)),
             BeliefWire::Diagonal(wire) => Self::Diagonal(DiagonalGaussian::from_wire(wire)?),
             BeliefWire::Apart(wire) => Self::Apart(Box::new(Apart::from_wire(wire)?)),
         })
@@ -332,7 +351,7 @@ impl AnyBelief {
 pub(super) enum BeliefWire {
     Full(<DenseGaussian as Checkpoint>::Wire),
     SquareRoot(<SquareRootGaussian as Checkpoint>::Wire),
-    LowRank(<LowRankGaussian as Checkpoint>::Wire),
+    LowRank(Box<<LowRankGaussian as Checkpoint>::Wire>),
     Diagonal(<DiagonalGaussian as Checkpoint>::Wire),
     Apart(Vec<BeliefWire>),
 }

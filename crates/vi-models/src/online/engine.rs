@@ -1,5 +1,6 @@
 //! The machine behind the front-door models: design, bank of beliefs, evidence, kept rows.
 
+mod candidates;
 mod diagnose;
 mod drift;
 mod family;

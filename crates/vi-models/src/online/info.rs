@@ -47,6 +47,10 @@ pub struct OnlineInfo {
     /// How many digits the belief has left, the worst of the prior scales; see [`vi_core::health`]. With a full covariance this is what
     /// asking for the info costs: `p³/3` flops for `p` weights.
     pub health: Health,
+    /// How much precision the coordinates of a low-rank belief are owed that sparse rows have not touched lately, the most of the prior
+    /// scales: see [`LowRankGaussian::owed`](vi_core::LowRankGaussian::owed). It is a sum over all weights, and intervals are too wide by no more
+    /// than its share of them.
+    pub owed: f64,
     /// Calls of `update` and `update_batch` that were refused since the model was made or read.
     pub refused: u64,
     /// What to do next.
@@ -178,6 +182,7 @@ impl OnlineInfo {
             last_change: engine.drift.last_change,
             forgetting_held: engine.drift.held,
             health: health(engine),
+            owed: engine.members.iter().map(|member| member.belief.owed()).fold(0.0, f64::max),
             refused: engine.refused,
             failed_fits: engine.fallbacks.fits,
             failed_moves: engine.fallbacks.places,

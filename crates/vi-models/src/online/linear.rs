@@ -47,6 +47,15 @@ impl ScalarFamily for Linear {
         (log_det - state.shape * (rate / state.rate).ln(), Noise { shape: state.shape, rate })
     }
 
+    /// A draw of `σ`.
+    fn draw_spread<R: Rng + ?Sized>(&self, state: &Noise, rng: &mut R) -> Result<f64, Error> {
+        let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
+        let precisions = Gamma::new(state.shape, 1.0 / state.rate).map_err(|_| overflow(1.0 / state.rate))?;
+        let precision: f64 = precisions.sample(rng);
+        let deviation = precision.recip().sqrt();
+        if deviation.is_finite() { Ok(deviation) } else { Err(overflow(deviation * deviation)) }
+    }
+
     /// Student-t with `2a` degrees of freedom, squared scale `(b/a)·variance`.
     fn marginal(&self, parts: &[(f64, Projection, &Noise)]) -> Result<Marginal, ModelError> {
         let students: Vec<(f64, Student)> = parts
@@ -291,14 +300,7 @@ impl OnlineLinear {
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a noise beyond a float.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         let member = self.engine.draw_member(rng);
-        let Noise { shape, rate } = member.state;
-        let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
-        let precisions = Gamma::new(shape, 1.0 / rate).map_err(|_| overflow(1.0 / rate))?;
-        let precision: f64 = precisions.sample(rng);
-        let deviation = precision.recip().sqrt();
-        if !deviation.is_finite() {
-            return Err(overflow(deviation * deviation).into());
-        }
+        let deviation = self.engine.family.draw_spread(&member.state, rng)?;
         Draw::new(&self.engine.design, &member.draw(deviation, rng)?).finite()
     }
 }

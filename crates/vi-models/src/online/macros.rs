@@ -130,6 +130,33 @@ macro_rules! one_predictor {
                 self.engine.covariance(j, k)
             }
 
+            /// One draw of the linear predictors of many rows together, offsets left out: Thompson sampling among candidates. It is what
+            /// [`sample`](Self::sample) and scoring each row would give, and takes no number for each weight: with a low-rank or a diagonal
+            /// belief its cost is that of predicting each row, and that of each pair of rows.
+            ///
+            /// # Errors
+            /// `Empty` for no rows; `Dimension`, `NonFinite`, `Entry` (a position), told of the row; `Overflow`.
+            ///
+            /// ```
+            /// use rand::SeedableRng;
+            /// use vi_models::online::{OnlineLogistic, Rows};
+            /// let mut model = OnlineLogistic::new(2)?;
+            /// for (x, y) in [([0.2, 3.1], 1.0), ([1.3, -0.2], 0.0), ([0.4, 2.2], 1.0), ([1.1, 0.3], 0.0)] {
+            ///     model.update(&x, y)?;
+            /// }
+            /// let candidates = Rows::Sparse { starts: &[0, 1, 2, 3], positions: &[0, 1, 1], values: &[1.0, 2.0, 2.0] };
+            /// let drawn = model.sample_scores(candidates, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+            /// assert!(drawn.len() == 3 && (drawn[1] - drawn[2]).abs() < 1e-9);
+            /// # Ok::<(), vi_models::ModelError>(())
+            /// ```
+            pub fn sample_scores<'a, R: Rng + ?Sized>(
+                &self,
+                candidates: impl Into<Rows<'a>>,
+                rng: &mut R,
+            ) -> Result<Vec<f64>, ModelError> {
+                self.engine.sample_scores(candidates.into(), rng)
+            }
+
             /// What is believed of the linear predictor where all inputs are 0.
             ///
             /// # Errors

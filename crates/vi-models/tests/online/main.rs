@@ -8,6 +8,7 @@ mod doors;
 mod drift;
 mod exact;
 mod families;
+mod hashed;
 mod learning;
 mod passes;
 mod spread;

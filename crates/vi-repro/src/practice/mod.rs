@@ -2,6 +2,7 @@
 
 mod methods;
 mod posteriors;
+mod sparse;
 mod study;
 
 use crate::item::{Audience, Item, Paper};
@@ -18,6 +19,8 @@ pub const PAPER: Paper = Paper {
         Item::new("nodal", "Nodal involvement: 53 rows, 6 weights", "practice/study.rs", study::nodal).alone(),
         Item::new("many", "Generated: 2000 rows, 100 weights", "practice/study.rs", study::many).alone(),
         Item::new("posteriors", "Any posterior: six with reference draws", "practice/posteriors.rs", posteriors::run)
+            .alone(),
+        Item::new("sparse", "Hashed features: a million weights, forty in a row", "practice/sparse.rs", sparse::run)
             .alone(),
     ],
 };

@@ -7,7 +7,7 @@ use super::rows::SweepRows;
 use crate::Error;
 use crate::low_rank::em::{self, Floor, Target};
 use crate::low_rank::kernels::Factor;
-use crate::low_rank::{LowRankGaussian, LowRankSettings};
+use crate::low_rank::{LowRankGaussian, LowRankSettings, Upkeep};
 use crate::rows::CheckedRows;
 
 /// `T = Ψ_T + W_T W_Tᵀ + XᵀH_T X`.
@@ -42,7 +42,8 @@ impl<'a> Aim<'a> {
     pub(super) fn spectral_start(&self, p: usize) -> Result<LowRank, Error> {
         let psi = self.own.psi();
         let diagonal = LowRank::diagonal_only(psi, p)?;
-        let mut start = LowRankGaussian::from_parts(vec![0.0; psi.len()], diagonal, LowRankSettings::blocked(p)?)?;
+        let settings = LowRankSettings::blocked(p)?.with_upkeep(Upkeep::Full)?;
+        let mut start = LowRankGaussian::from_parts(vec![0.0; psi.len()], diagonal, settings)?;
         SweepRows(CheckedRows::Dense(self.own.w().transpose())).push(&mut start, |_| 1.0, self.par)?;
         // A row of negative curvature takes away, which is no direction to start with; the EM steps see it.
         self.rows.push(&mut start, |t| self.weights[t].max(0.0), self.par)?;

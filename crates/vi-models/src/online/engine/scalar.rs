@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use rand::Rng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vi_core::batch::{self, BatchSettings};
@@ -74,6 +75,12 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     #[doc(hidden)]
     fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
         (log_det - 0.5 * quadratic, state.clone())
+    }
+
+    /// A draw of what deviations of the weights are multiplied by: 1, or that of the noise where it is learned.
+    #[doc(hidden)]
+    fn draw_spread<R: Rng + ?Sized>(&self, _state: &Self::State, _rng: &mut R) -> Result<f64, Error> {
+        Ok(1.0)
     }
 
     /// What is believed of a number that the members see as `(weight, projection, state)`.

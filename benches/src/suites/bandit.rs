@@ -1,0 +1,220 @@
+//! A contextual bandit on hashed features: a simulated log of clicks, fifty candidates for each visitor.
+//!
+//! A visitor has one of thirty tastes, which shows in ten words that go together, and ten words that say nothing. An offer has a name, a
+//! category and tags; every word is crossed with the category. Half way a third of what tastes think of categories changes. Each model
+//! chooses by one joint draw of the candidates' scores, is shown whether the visitor clicks, and learns it.
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "indices drawn below a length")]
+
+use std::time::Instant;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_models::metrics::log_loss;
+use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings, PriorScale, Rows, Standardise};
+
+use super::{Effort, Suite};
+use crate::measure::Spread;
+use crate::record::{Record, Report, Unit};
+use crate::{BenchError, memory};
+
+pub(super) const SUITE: Suite = Suite {
+    name: "bandit",
+    about: "Thompson sampling among 50 candidates, 2²⁰ hashed features: low rank, diagonal, full; regret, log loss, latency, memory",
+    run,
+};
+
+const TASTES: usize = 30;
+const CATEGORIES: usize = 20;
+const OFFERS: usize = 2000;
+const CANDIDATES: usize = 50;
+const WORDS: usize = 10;
+const PLACES: usize = 1 << 20;
+
+/// What tastes think of categories, and how good offers are.
+struct World {
+    tastes: Vec<[f64; CATEGORIES]>,
+    quality: Vec<f64>,
+}
+
+/// A visitor and the offers at hand.
+struct Visit {
+    taste: usize,
+    words: Vec<u64>,
+    offers: Vec<usize>,
+}
+
+/// A mixing of bits (splitmix64).
+fn mixed(mut value: u64) -> u64 {
+    value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+impl World {
+    fn new(rng: &mut ChaCha8Rng) -> Self {
+        let tastes = (0..TASTES).map(|_| std::array::from_fn(|_| normal(rng))).collect();
+        Self { tastes, quality: (0..OFFERS).map(|_| 0.5 * normal(rng)).collect() }
+    }
+
+    /// A third of the tastes change their mind.
+    fn drift(&mut self, rng: &mut ChaCha8Rng) {
+        for taste in self.tastes.iter_mut().step_by(3) {
+            *taste = std::array::from_fn(|_| normal(rng));
+        }
+    }
+
+    fn chance(&self, visit: &Visit, offer: usize) -> f64 {
+        1.0 / (1.0 + (2.0 - self.tastes[visit.taste][offer % CATEGORIES] - self.quality[offer]).exp())
+    }
+}
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+impl Visit {
+    fn new(rng: &mut ChaCha8Rng) -> Self {
+        let taste = rng.random_range(0..TASTES);
+        let mut words: Vec<u64> = (0..WORDS).map(|_| (1000 * taste + rng.random_range(0..40_usize)) as u64).collect();
+        // By Zipf's law, among 50,000.
+        words.extend((0..WORDS).map(|_| 100_000 + (rng.random::<f64>() * f64::ln(50_000.0)).exp() as u64));
+        Self { taste, words, offers: (0..CANDIDATES).map(|_| rng.random_range(0..OFFERS)).collect() }
+    }
+
+    /// Places of the features of an offer: its name, category and tags, the words, each word with the category.
+    fn features(&self, offer: usize, places: usize, out: &mut Vec<usize>) {
+        let category = (offer % CATEGORIES) as u64;
+        let tags = (0..4).map(|k| (2 << 40) + 100 * category + mixed(offer as u64 * 4 + k) % 30);
+        let plain = self.words.iter().map(|word| (3 << 40) + word);
+        let crossed = self.words.iter().map(|word| (4 << 40) + word * CATEGORIES as u64 + category);
+        let all = [offer as u64, (1 << 40) + category].into_iter().chain(tags).chain(plain).chain(crossed);
+        let first = out.len();
+        out.extend(all.map(|feature| (mixed(feature) % places as u64) as usize));
+        out[first..].sort_unstable();
+        let mut kept = first;
+        for k in first..out.len() {
+            if k == first || out[k] != out[kept - 1] {
+                out[kept] = out[k];
+                kept += 1;
+            }
+        }
+        out.truncate(kept);
+    }
+}
+
+/// What a model did.
+struct Played {
+    /// Clicks lost against the best candidates, and those that random choice loses.
+    regret: f64,
+    at_random: f64,
+    log_loss: f64,
+    /// Seconds of a choice with its update, in order of size.
+    latency: Vec<f64>,
+    memory: Option<f64>,
+}
+
+pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
+    let visitors = effort.choose(20_000, 1500);
+    let mut report = Report::default();
+    let kinds = [
+        ("low_rank_10", BeliefKind::LowRank { rank: 10 }, PLACES),
+        ("diagonal", BeliefKind::Diagonal, PLACES),
+        ("full_512", BeliefKind::Full, 512),
+    ];
+    for (name, belief, places) in kinds {
+        eprintln!("bandit/{name}");
+        let Played { regret, at_random, log_loss, latency, memory } = play(belief, places, visitors)?;
+        let at = |share: f64| Spread::of(&[latency[((latency.len() - 1) as f64 * share) as usize]]);
+        let regret = Record::alone(format!("bandit/{name}/regret"), Spread::of(&[regret / at_random]), Unit::Fraction);
+        report.push(regret.note(format!("of that of random choice, {visitors} visitors")));
+        let loss = Record::alone(format!("bandit/{name}/log_loss"), Spread::of(&[log_loss]), Unit::Nats);
+        report.push(loss.note("of the offers shown, before they are learned; choices differ from model to model"));
+        for (label, share) in [("p50", 0.5), ("p99", 0.99)] {
+            let record = Record::alone(format!("bandit/{name}/latency_{label}"), at(share), Unit::Seconds);
+            report.push(record.note("choice among 50 candidates and update, one prior scale"));
+        }
+        if let Some(bytes) = memory {
+            report.push(Record::alone(format!("bandit/{name}/memory"), Spread::of(&[bytes]), Unit::Bytes));
+        }
+    }
+    Ok(report)
+}
+
+/// Plays `visitors` visits with a belief of this kind over so many places; the world and its visitors are the same for all.
+fn play(belief: BeliefKind, places: usize, visitors: usize) -> Result<Played, BenchError> {
+    let mut world_rng = ChaCha8Rng::seed_from_u64(11);
+    let mut rng = ChaCha8Rng::seed_from_u64(12);
+    let mut world = World::new(&mut world_rng);
+    let since = memory::reset_peak().then(memory::peak).flatten();
+    let settings = OnlineSettings {
+        belief,
+        prior_scale: PriorScale::Given(0.3),
+        standardise: Standardise::Never,
+        ..OnlineSettings::default()
+    };
+    let mut model = OnlineLogistic::with_settings(places, settings)?;
+    let (mut regret, mut at_random) = (0.0, 0.0);
+    let (mut latency, mut stated, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+    for t in 0..visitors {
+        if t == visitors / 2 {
+            world.drift(&mut world_rng);
+        }
+        let visit = Visit::new(&mut world_rng);
+        let (mut starts, mut positions) = (vec![0], Vec::new());
+        for &offer in &visit.offers {
+            visit.features(offer, places, &mut positions);
+            starts.push(positions.len());
+        }
+        let values = vec![1.0; positions.len()];
+        let chances: Vec<f64> = visit.offers.iter().map(|&offer| world.chance(&visit, offer)).collect();
+        let click = world_rng.random::<f64>();
+
+        let begun = Instant::now();
+        let candidates = Rows::Sparse { starts: &starts, positions: &positions, values: &values };
+        let shown = best(&model.sample_scores(candidates, &mut rng)?);
+        let chosen = begun.elapsed();
+        let (row, ones) = (&positions[starts[shown]..starts[shown + 1]], &values[starts[shown]..starts[shown + 1]]);
+        stated.push(model.predict((row, ones))?.probability);
+        let label = f64::from(click < chances[shown]);
+        let begun = Instant::now();
+        model.update((row, ones), label)?;
+        latency.push((chosen + begun.elapsed()).as_secs_f64());
+
+        labels.push(label);
+        let most = chances[best(&chances)];
+        regret += most - chances[shown];
+        at_random += most - chances.iter().sum::<f64>() / CANDIDATES as f64;
+    }
+    let memory = since.zip(memory::peak()).map(|(before, after)| after.saturating_sub(before) as f64);
+    latency.sort_by(f64::total_cmp);
+    Ok(Played { regret, at_random, log_loss: log_loss(&stated, &labels)?, latency, memory })
+}
+
+/// Index of the largest value.
+fn best(values: &[f64]) -> usize {
+    (0..values.len()).max_by(|&i, &j| values[i].total_cmp(&values[j])).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_learns_loses_less_than_random_choice() {
+        for (belief, places) in [(BeliefKind::LowRank { rank: 4 }, 1 << 14), (BeliefKind::Diagonal, 1 << 14)] {
+            let played = play(belief, places, 600).unwrap();
+            assert!(played.regret < 0.9 * played.at_random, "{} {}", played.regret, played.at_random);
+            assert!(played.log_loss < 0.69 && played.latency.is_sorted() && played.latency.len() == 600);
+        }
+    }
+
+    #[test]
+    fn features_are_sorted_and_differ() {
+        let visit = Visit::new(&mut ChaCha8Rng::seed_from_u64(1));
+        let mut out = vec![7];
+        visit.features(3, 64, &mut out);
+        assert!(out[0] == 7 && out[1..].is_sorted_by(|a, b| a < b) && out[1..].iter().all(|&i| i < 64));
+    }
+}

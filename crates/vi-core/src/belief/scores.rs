@@ -1,0 +1,181 @@
+//! Several scores `xᵀθ` together: what a choice among candidates is made from.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_linalg::cholesky;
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::kernels::{product, symmetric_mul_mat};
+
+use super::{Belief, DenseGaussian, DiagonalGaussian, SquareRootGaussian};
+use crate::{Error, Row};
+
+/// The scores `Xθ ~ N(Xμ, XPXᵀ)` of `k` rows under one Gaussian belief.
+///
+/// Rows that share inputs have scores that move together, and draws of them do: a draw of all scores is what drawing `θ` once and
+/// scoring every row with it would give, without the `d` numbers of a `θ`.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_core::{DiagonalGaussian, GaussianBelief, Row};
+/// let belief = DiagonalGaussian::isotropic(&[1.0; 1000], 2.0)?;
+/// let (both, one) = (Row::from((&[3, 998], &[1.0, -2.0])), Row::from((&[3], &[1.0])));
+/// let scores = belief.scores(&[both, one, one])?;
+/// assert_eq!(scores.means(), [-1.0, 1.0, 1.0]);
+/// assert_eq!((scores.covariance(0, 0), scores.covariance(0, 1), scores.covariance(2, 1)), (20.0, 4.0, 4.0));
+/// let drawn = scores.draw(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1));
+/// assert_eq!(drawn[1], drawn[2]);
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scores {
+    means: Vec<f64>,
+    /// Lower triangle.
+    covariance: Mat<f64>,
+}
+
+impl Scores {
+    /// From means and the lower triangle of their covariance.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`]; [`Error::NegativeVariance`] for one below what rounding of `scale_j` explains.
+    pub(crate) fn new(means: Vec<f64>, mut covariance: Mat<f64>, scale: impl Fn(usize) -> f64) -> Result<Self, Error> {
+        for (j, mean) in means.iter().enumerate() {
+            let seen = super::Projection::new(*mean, covariance[(j, j)], scale(j))?;
+            covariance[(j, j)] = seen.variance;
+        }
+        Ok(Self { means, covariance })
+    }
+
+    /// `Xμ`, length `k`.
+    #[must_use]
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// `x_iᵀPx_j`.
+    ///
+    /// # Panics
+    /// For indices that are not below `k`, as slices do.
+    #[must_use]
+    #[track_caller]
+    pub fn covariance(&self, i: usize, j: usize) -> f64 {
+        self.covariance[(i.max(j), i.min(j))]
+    }
+
+    /// `x_iᵀPx_i`, length `k`: with the means, what an upper confidence bound is made from.
+    #[must_use]
+    pub fn variances(&self) -> Vec<f64> {
+        (0..self.means.len()).map(|j| self.covariance[(j, j)]).collect()
+    }
+
+    /// One joint draw of the `k` scores. Cost `k³/3` flops.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
+        self.spread(1.0, rng)
+    }
+
+    /// One joint draw whose deviation from the means is multiplied by `spread`.
+    pub fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
+        let root = self.root();
+        let k = self.means.len();
+        let z: Vec<f64> = (0..k).map(|_| StandardNormal.sample(rng)).collect();
+        let deviation = |i: usize| (0..=i).map(|j| root[(i, j)] * z[j]).sum::<f64>();
+        self.means.iter().enumerate().map(|(i, mean)| mean + spread * deviation(i)).collect()
+    }
+
+    /// `L` with `LLᵀ = XPXᵀ`, which is singular where rows repeat each other: a column without variance of its own stays 0.
+    fn root(&self) -> Mat<f64> {
+        let k = self.means.len();
+        let mut l = self.covariance.clone();
+        for j in 0..k {
+            let pivot = l[(j, j)];
+            // What is left of a variance after k differences.
+            let has_own = pivot > 8.0 * k as f64 * f64::EPSILON * self.covariance[(j, j)];
+            let column: Vec<f64> = (j..k).map(|i| if has_own { l[(i, j)] / pivot.sqrt() } else { 0.0 }).collect();
+            for (i, value) in column.iter().enumerate() {
+                l[(j + i, j)] = *value;
+            }
+            for c in 1..column.len() {
+                for i in c..column.len() {
+                    l[(j + i, j + c)] -= column[c] * column[i];
+                }
+            }
+        }
+        l
+    }
+}
+
+/// Checks rows of length `d`.
+///
+/// # Errors
+/// [`Error::Row`] with what [`Row::check`] says.
+pub(crate) fn check_rows(d: usize, rows: &[Row<'_>]) -> Result<(), Error> {
+    rows.iter().enumerate().try_for_each(|(j, row)| row.check(d).map_err(|error| error.at_row(j)))
+}
+
+/// The rows with their zeros, as columns (`d × k`).
+fn columns(d: usize, rows: &[Row<'_>]) -> Mat<f64> {
+    let mut x = Mat::zeros(d, rows.len());
+    for (j, row) in rows.iter().enumerate() {
+        row.for_each(|i, value| x[(i, j)] = value);
+    }
+    x
+}
+
+/// `Xμ` for rows with their zeros.
+fn means(mean: &[f64], x: MatRef<'_, f64>) -> Vec<f64> {
+    x.col_iter().map(|x| x.iter().zip(mean).map(|(x, mean)| x * mean).sum()).collect()
+}
+
+/// `2d²k` flops.
+pub(super) fn dense(belief: &DenseGaussian, rows: &[Row<'_>]) -> Result<Scores, Error> {
+    check_rows(belief.dim(), rows)?;
+    let x = columns(belief.dim(), rows);
+    let mut gains = Mat::zeros(x.nrows(), x.ncols());
+    symmetric_mul_mat(gains.as_mut(), belief.covariance_lower(), x.as_ref(), Par::Seq);
+    let terms = |j: usize| x.col(j).iter().zip(gains.col(j).iter()).map(|(x, gain)| (x * gain).abs()).sum::<f64>();
+    let rounding = |j| belief.dim() as f64 * f64::EPSILON * terms(j);
+    Scores::new(means(belief.mean(), x.as_ref()), product(x.transpose(), gains.as_ref(), Par::Seq), rounding)
+}
+
+/// `d²k` flops.
+pub(super) fn square_root(belief: &SquareRootGaussian, rows: &[Row<'_>]) -> Result<Scores, Error> {
+    check_rows(belief.dim(), rows)?;
+    let x = columns(belief.dim(), rows);
+    let mut whitened = x.clone();
+    cholesky::solve_lower_in_place(belief.root(), whitened.as_mut(), Par::Seq);
+    let covariance = product(whitened.transpose(), whitened.as_ref(), Par::Seq);
+    Scores::new(means(belief.mean(), x.as_ref()), covariance, |_| 0.0)
+}
+
+/// Each pair of rows is laid side by side.
+pub(super) fn diagonal(belief: &DiagonalGaussian, rows: &[Row<'_>]) -> Result<Scores, Error> {
+    check_rows(belief.dim(), rows)?;
+    let (mut means, mut seen) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+    for row in rows {
+        let (mut mean, mut entries) = (0.0, Vec::new());
+        row.for_each(|i, value| {
+            if value != 0.0 {
+                let (weight, precision) = belief.moments(i);
+                mean += value * weight;
+                entries.push((i, value, value / precision));
+            }
+        });
+        means.push(mean);
+        seen.push(entries);
+    }
+    let covariance = Mat::from_fn(rows.len(), rows.len(), |i, j| if i >= j { along(&seen[i], &seen[j]) } else { 0.0 });
+    Scores::new(means, covariance, |_| 0.0)
+}
+
+/// `Σ x_i·(y_i·v_i)` over the positions of both.
+fn along(x: &[(usize, f64, f64)], y: &[(usize, f64, f64)]) -> f64 {
+    let mut others = y.iter().peekable();
+    let mut sum = 0.0;
+    for (i, value, _) in x {
+        while others.next_if(|other| other.0 < *i).is_some() {}
+        if let Some((_, _, scaled)) = others.next_if(|other| other.0 == *i) {
+            sum += value * scaled;
+        }
+    }
+    sum
+}

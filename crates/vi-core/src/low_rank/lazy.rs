@@ -1,0 +1,348 @@
+//! Blocks of sparse rows at a cost that does not depend on `d`.
+//!
+//! With `Q₁ = [Q_a; Q_b]` the `p` leading eigenvectors of `K` ([`spectral`]), a row of `W` that no row of the block touches becomes
+//! `wᵢQ_a`, and its `ψᵢ` grows by `‖wᵢ‖² − ‖wᵢQ_a‖²`. So `sᵢ = ψᵢ + ‖wᵢ‖²` does not change where nothing touches it, and both can be made up
+//! for when the row is touched next. The one sum that needs all rows is `G = WᵀΨ⁻¹W`, and there an untouched row keeps its old `ψ̃ᵢ ≤ ψᵢ`.
+//! Then `M = I + G` is at least what it should be, and the belief `P = Ψ⁻¹ − Ψ⁻¹WM⁻¹WᵀΨ⁻¹` a proper Gaussian of slightly too little
+//! precision: all algebra is exact for it. With `T` the rows that the block touches and `c` rows of a sweep over those ever touched:
+//!
+//! ```text
+//! 1  W_T, ψ_T, μ_T as they are now                                                         (records.rs)
+//! 2  G_u = G − W_TᵀΨ̃_T⁻¹W_T, what the other rows have in G;   G_w = G_u + W_TᵀΨ_T⁻¹W_T
+//! 3  Q₁ from K = [G_w  WᵀΨ⁻¹X√h; ·  √hXᵀΨ⁻¹X√h], of which G_w alone is new: the rest is known since the rows came
+//! 4  μ_T ← μ_T + Ψ_T⁻¹(Xs − W_T v),   v = M⁻¹WᵀΨ⁻¹Xs;   all slots: g ← g + Pv
+//! 5  W₁ = W_TQ_a + X√hQ_b;   ψ₁ = ψ_T + max(0, ‖w‖² + h‖x‖² − ‖w₁‖²)
+//!    EM steps from there, with Q_uu = Q_aᵀG_uQ_a for the other rows; Q_a ← (G_w + Q_a)H⁻¹M₁
+//! 6  G ← Q_aᵀG_uQ_a + W₁ᵀΨ₁⁻¹W₁;   all slots: P ← PQ_a;   T is written with a slot of its own
+//! ```
+//!
+//! `D ← D + tr (I − Q_aQ_aᵀ)G_u − Σ_T(ψ/ψ̃ − 1)` is `Σᵢ(ψᵢ/ψ̃ᵢ − 1)` over all rows, for nothing. After the first row of a block `M` stays
+//! as it is until the block is full, so that what is predicted does not depend on rows that come later.
+#![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
+
+use vi_linalg::faer::{Mat, MatRef};
+use vi_linalg::low_rank::Capacitance;
+
+use super::LowRankGaussian;
+use super::em::{HEYWOOD, Maps, Sums};
+use super::kernels::vectorised;
+use super::narrow::{add_outer, add_scaled, add_times, product};
+use super::range::Bounds;
+use super::records::Records;
+use super::space::Space;
+use super::spectral;
+use super::touched::{Numbers, Panel, Touched};
+use crate::Error;
+
+/// Rows of `W` that a sweep brings up to date with each block at least, unless the settings say otherwise.
+const SWEEP: usize = 1024;
+
+/// The lazy form of `W`, `ψ` and `μ`.
+#[derive(Debug, Clone)]
+pub(super) struct Lazy {
+    pub(super) records: Records,
+    pub(super) touched: Touched,
+}
+
+impl Lazy {
+    /// `xᵀΨ⁻¹x` of a waiting row.
+    pub(super) fn own_product(&self, positions: &[usize], values: &[f64]) -> f64 {
+        let entries = positions.iter().zip(values);
+        entries
+            .filter_map(|(&i, x)| self.touched.local(i as u32).map(|l| x * (x / self.touched.panel.numbers[l].psi)))
+            .sum()
+    }
+}
+
+/// A block that is ready to be written.
+pub(super) struct LazyPlan {
+    /// `T`, and what its rows become.
+    positions: Vec<u32>,
+    rows: Panel,
+    /// `Q_a`, `p` padded rows.
+    turn: Vec<f64>,
+    /// `v`, padded.
+    shift: Vec<f64>,
+    gram: Mat<f64>,
+    capacitance: Capacitance,
+    /// Where the next sweep begins.
+    next: usize,
+    /// What `D` gains.
+    owed: f64,
+    bounds: Bounds,
+    lifted: usize,
+}
+
+impl LowRankGaussian {
+    /// The block of the rows of `space`, which touch `block`, with `scale` as the belief's: everything that can fail.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub(super) fn plan_lazily(
+        &self,
+        records: &Records,
+        mut block: Touched,
+        space: &Space,
+        scale: f64,
+    ) -> Result<LazyPlan, Error> {
+        let (p, width) = (self.rank(), records.width());
+        // 1. Rows of the sweep join those of the block.
+        // What slots cost, and what rows of the sweep: 2p³ for each of d/c slots, 8p² for each of c rows.
+        let balanced = (records.visited.len() * p).isqrt() / 2;
+        let count = self.settings.sweep().unwrap_or(SWEEP.max(block.len() / 2).max(balanced));
+        let (sweep, next) = due(records, &block, count);
+        let mut swept = Panel::new(width);
+        records.read(sweep.iter().map(|&i| i as usize), &mut swept);
+        block.append(&sweep, &swept);
+        // 2.
+        let Untouched { mut others, with_block, credit } = untouched(&block.panel, self.gram.as_ref(), p, width);
+        // 3.
+        let weights = space.weights(p);
+        let start = spectral::start(space.gram(with_block.as_ref()).as_ref(), &weights, p)?;
+        let (mut turn, from_x) = split(start.q1.as_ref(), p, width);
+        // 4.
+        let moves = self.checked_mean_weights(space)?;
+        let shift: Vec<f64> = (0..width).map(|j| if j < p { -moves[(j, 0)] } else { 0.0 }).collect();
+        move_means(&mut block, &shift, moves.as_ref().subrows(p, space.len()));
+        // 5.
+        let h: Vec<f64> = space.curvatures().collect();
+        let (mut rows, mut lifted) = spectral_rows(&block, &turn, &from_x, &h);
+        for _ in 0..if p == 0 { 0 } else { self.settings.inner_loops() } {
+            let sums = em_sums(&block, &rows, (&others, &turn), h.len(), p);
+            let maps = Maps::new(&sums, &weights)?;
+            lifted += em_rows(&block, &mut rows, &maps, p, self.begun / scale);
+            turn = em_turn(&turn, &maps, p);
+        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for (at, w) in rows.numbers.iter_mut().zip(rows.w.chunks_exact(width)) {
+                    at.s = at.psi + product(w, w);
+                }
+            },
+        );
+        // 6.
+        let kept = congruent(&others, &turn, p);
+        let owed = (0..p).map(|j| others[(j, j)] - kept[(j, j)]).sum::<f64>() - credit;
+        others = kept;
+        add_gram(&mut others, &rows, p);
+        let bounds = rows.numbers.iter().fold(self.bounds, |Bounds { least, largest }, at| Bounds {
+            least: least.min(at.psi),
+            largest: largest.max(at.s),
+        });
+        let capacitance = Capacitance::from_gram(others.clone())?;
+        let positions = block.positions;
+        Ok(LazyPlan { positions, rows, turn, shift, gram: others, capacitance, next, owed, bounds, lifted })
+    }
+
+    /// Writes what has been planned. It cannot fail.
+    pub(super) fn write_lazily(&mut self, plan: LazyPlan) {
+        let Some(Lazy { records, touched }) = self.lazy.as_deref_mut() else { return };
+        records.write(&plan.positions, &plan.rows, &plan.turn, &plan.shift);
+        records.next = plan.next;
+        records.owed = (records.owed + plan.owed).max(0.0);
+        touched.clear();
+        (self.gram, self.capacitance, self.bounds) = (plan.gram, plan.capacitance, plan.bounds);
+        self.counts.projections += 1;
+        self.counts.lifted += plan.lifted as u64;
+        self.waiting.clear();
+        self.renew_scale();
+        if self.lazy.as_deref().is_some_and(|lazy| lazy.records.owed > self.settings.most_owed()) {
+            self.credit_all();
+        }
+        self.shown.take();
+    }
+}
+
+/// The next rows of the sweep, those left out that the block has, and where the one after begins.
+fn due(records: &Records, block: &Touched, count: usize) -> (Vec<u32>, usize) {
+    let visited = &records.visited;
+    let count = count.min(visited.len());
+    let (before, from) = visited.split_at(records.next.min(visited.len()));
+    let rows = from.iter().chain(before).take(count).copied().filter(|&i| block.local(i).is_none()).collect();
+    let next = records.next + count;
+    (rows, if next >= visited.len() { next - visited.len() } else { next })
+}
+
+/// `G_u`, `G_w` (lower triangles), and `Σ_T(ψ/ψ̃ − 1)`.
+struct Untouched {
+    others: Mat<f64>,
+    with_block: Mat<f64>,
+    credit: f64,
+}
+
+fn untouched(panel: &Panel, gram: MatRef<'_, f64>, p: usize, width: usize) -> Untouched {
+    let (mut stale, mut credits) = (vec![0.0; p * width], vec![0.0; p * width]);
+    let inverse: Vec<f64> = panel.numbers.iter().map(|at| 1.0 / at.stale).collect();
+    let change: Vec<f64> = panel.numbers.iter().map(|at| 1.0 / at.psi - 1.0 / at.stale).collect();
+    vectorised(
+        #[inline(always)]
+        || {
+            add_outer(&mut stale, &inverse, &panel.w, &panel.w, width);
+            add_outer(&mut credits, &change, &panel.w, &panel.w, width);
+        },
+    );
+    let lower = |of: &dyn Fn(usize, usize) -> f64| Mat::from_fn(p, p, |i, j| if i >= j { of(i, j) } else { 0.0 });
+    Untouched {
+        others: lower(&|i, j| gram[(i, j)] - stale[i * width + j]),
+        with_block: lower(&|i, j| gram[(i, j)] + credits[i * width + j]),
+        credit: panel.numbers.iter().map(|at| at.psi / at.stale - 1.0).sum(),
+    }
+}
+
+/// The rows of a matrix, padded: the first `p`, and the others.
+fn split(q: MatRef<'_, f64>, p: usize, width: usize) -> (Vec<f64>, Vec<f64>) {
+    let padded = |rows: MatRef<'_, f64>| {
+        let mut out = vec![0.0; rows.nrows() * width];
+        for (out, row) in out.chunks_exact_mut(width).zip(rows.row_iter()) {
+            out.iter_mut().zip(row.iter()).for_each(|(out, value)| *out = *value);
+        }
+        out
+    };
+    let (first, rest) = q.split_at_row(p);
+    (padded(first), padded(rest))
+}
+
+/// `μ_T ← μ_T + Ψ_T⁻¹(Xs − W_T v)`.
+fn move_means(block: &mut Touched, shift: &[f64], s: MatRef<'_, f64>) {
+    let s: Vec<f64> = s.col(0).iter().copied().collect();
+    vectorised(
+        #[inline(always)]
+        || {
+            for l in 0..block.len() {
+                let mut change = -product(block.panel.row(l), shift);
+                block.entries_at(l, |row, value| change += value * s[row]);
+                let at = &mut block.panel.numbers[l];
+                at.mean += change / at.psi;
+            }
+        },
+    );
+}
+
+/// `W₁`, and `ψ₁`, `s₁`, `μ` beside it; how many `ψ₁` rounding had put below `ψ`.
+fn spectral_rows(block: &Touched, turn: &[f64], from_x: &[f64], h: &[f64]) -> (Panel, usize) {
+    let panel = &block.panel;
+    let width = panel.width();
+    let p = turn.len() / width;
+    let mut rows = Panel::with_room(width, panel.len());
+    let mut lifted = 0;
+    vectorised(
+        #[inline(always)]
+        || {
+            for (l, &at) in panel.numbers.iter().enumerate() {
+                let w = panel.row(l);
+                let mut whole = product(w, w);
+                let w1 = rows.push_row();
+                add_times(w1, &w[..p], turn);
+                block.entries_at(l, |row, value| {
+                    add_scaled(w1, value, &from_x[row * width..(row + 1) * width]);
+                    whole += h[row] * (value * value);
+                });
+                let left = whole - product(w1, w1);
+                lifted += usize::from(left < 0.0);
+                rows.numbers.push(Numbers { psi: at.psi + left.max(0.0), s: at.psi + whole, ..at });
+            }
+        },
+    );
+    (rows, lifted)
+}
+
+/// What an EM step sums over all rows: those of the block, and the others as `G_u` has them.
+fn em_sums(block: &Touched, rows: &Panel, (others, turn): (&Mat<f64>, &[f64]), k: usize, p: usize) -> Sums {
+    let panel = &block.panel;
+    let width = panel.width();
+    let inverse: Vec<f64> = rows.numbers.iter().map(|at| 1.0 / at.psi).collect();
+    let squares: Vec<f64> =
+        rows.numbers.iter().zip(&panel.numbers).map(|(at, old)| old.psi / (at.psi * at.psi)).collect();
+    let (mut m, mut n, mut g) = (vec![0.0; p * width], vec![0.0; p * width], vec![0.0; (p + k) * width]);
+    vectorised(
+        #[inline(always)]
+        || {
+            add_outer(&mut m, &inverse, &rows.w, &rows.w, width);
+            add_outer(&mut n, &squares, &rows.w, &rows.w, width);
+            let (on_w, on_x) = g.split_at_mut(p * width);
+            add_outer(on_w, &inverse, &panel.w, &rows.w, width);
+            for (l, inverse) in inverse.iter().enumerate() {
+                let w1 = rows.row(l);
+                block.entries_at(l, |row, value| {
+                    add_scaled(&mut on_x[row * width..(row + 1) * width], value * inverse, w1);
+                });
+            }
+        },
+    );
+    let kept = congruent(others, turn, p);
+    let turned = times_symmetric(others, turn, p);
+    let lower = |own: &[f64]| Mat::from_fn(p, p, |i, j| if i >= j { own[i * width + j] + kept[(i, j)] } else { 0.0 });
+    let g = Mat::from_fn(p + k, p, |i, j| g[i * width + j] + if i < p { turned[(i, j)] } else { 0.0 });
+    Sums { g, m: lower(&m), n: lower(&n) }
+}
+
+/// An EM step on the rows of the block; how many `ψ` were lifted to a floor.
+fn em_rows(block: &Touched, rows: &mut Panel, maps: &Maps, p: usize, begun: f64) -> usize {
+    let panel = &block.panel;
+    let width = panel.width();
+    let (from_w, from_x) = split(maps.from_f.as_ref(), p, width);
+    let (from_current, _) = split(maps.from_current.as_ref(), p, width);
+    let (to_factor, _) = split(maps.to_factor.as_ref(), p, width);
+    let mut lifted = 0;
+    vectorised(
+        #[inline(always)]
+        || {
+            let mut u = vec![0.0; width];
+            let values = rows.w.chunks_exact_mut(width).zip(&mut rows.numbers);
+            for (l, ((w1, at), old)) in values.zip(&panel.numbers).enumerate() {
+                u.fill(0.0);
+                add_times(&mut u, &w1[..p], &from_current);
+                let ratio = old.psi / at.psi;
+                for u in &mut u {
+                    *u *= ratio;
+                }
+                add_times(&mut u, &panel.row(l)[..p], &from_w);
+                block.entries_at(l, |row, value| add_scaled(&mut u, value, &from_x[row * width..(row + 1) * width]));
+                let left = at.s - product(&u, &u);
+                let bound = f64::max(1.0 / (1.0 / old.psi + 1.0 / at.psi), begun.min(HEYWOOD * at.s));
+                lifted += usize::from(left < bound);
+                at.psi = left.max(bound);
+                w1.fill(0.0);
+                add_times(w1, &u[..p], &to_factor);
+            }
+        },
+    );
+    lifted
+}
+
+/// `Q_a ← (G_w + Q_a)H⁻¹M₁`.
+fn em_turn(turn: &[f64], maps: &Maps, p: usize) -> Vec<f64> {
+    let width = turn.len() / p.max(1);
+    let q = Mat::from_fn(p, p, |i, j| turn[i * width + j]);
+    let next = (maps.from_f.subrows(0, p) + q * &maps.from_current) * &maps.to_factor;
+    split(next.as_ref(), p, width).0
+}
+
+/// `G·Q` for a symmetric `G` (lower triangle).
+fn times_symmetric(lower: &Mat<f64>, turn: &[f64], p: usize) -> Mat<f64> {
+    let width = turn.len() / p.max(1);
+    let whole = Mat::from_fn(p, p, |i, j| lower[(i.max(j), i.min(j))]);
+    whole * Mat::from_fn(p, p, |i, j| turn[i * width + j])
+}
+
+/// `QᵀGQ`, whose two triangles are averaged.
+fn congruent(lower: &Mat<f64>, turn: &[f64], p: usize) -> Mat<f64> {
+    let width = turn.len() / p.max(1);
+    let product = Mat::from_fn(p, p, |i, j| turn[j * width + i]) * times_symmetric(lower, turn, p);
+    Mat::from_fn(p, p, |i, j| 0.5 * (product[(i, j)] + product[(j, i)]))
+}
+
+/// `G ← G + WᵀΨ⁻¹W`.
+fn add_gram(gram: &mut Mat<f64>, rows: &Panel, p: usize) {
+    let width = rows.width();
+    let inverse: Vec<f64> = rows.numbers.iter().map(|at| 1.0 / at.psi).collect();
+    let mut sum = vec![0.0; p * width];
+    vectorised(
+        #[inline(always)]
+        || add_outer(&mut sum, &inverse, &rows.w, &rows.w, width),
+    );
+    for j in 0..p {
+        (j..p).for_each(|i| gram[(i, j)] += sum[i * width + j]);
+    }
+}

@@ -1,0 +1,320 @@
+//! State of the [lazy form](super::lazy): what was written of each row of `W`, when, and what has happened to all rows since.
+//!
+//! ```text
+//! record of row i   w̃ᵢ, ψ̃ᵢ, sᵢ, μ̃ᵢ and tᵢ, the block that wrote it
+//! slot of block t   P, g: what the blocks after t did to the rows that it wrote
+//! row i now         wᵢ = w̃ᵢP,   ψᵢ = max(ψ̃ᵢ, sᵢ − ‖wᵢ‖²),   μᵢ = μ̃ᵢ − w̃ᵢ·g/ψ̃ᵢ
+//! ```
+//!
+//! A record is one piece of memory, two lines of the cache at `p = 10`, for rows lie anywhere. A slot is kept as long as a row refers
+//! to it, and the sweep sees to it that none does for long.
+#![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
+
+use std::collections::VecDeque;
+
+use super::kernels::vectorised;
+use super::narrow::{LANES, add_times, padded, product};
+use super::touched::{Numbers, Panel};
+
+/// Numbers of a line of the cache.
+const LINE: usize = 8;
+
+/// Records that are copied together before they are computed with: their lines are then fetched at the same time.
+const TOGETHER: usize = 64;
+
+/// The stamp of a row that no block has touched: its `w̃` is 0.
+const NEVER: f64 = -1.0;
+
+/// What the blocks after one have done to the rows that it wrote.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    /// Rows that refer to it.
+    rows: u64,
+    /// `P` (`p` rows, padded), then `g`.
+    values: Vec<f64>,
+}
+
+/// Where the numbers of a record stand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Layout {
+    p: usize,
+    width: usize,
+    stride: usize,
+}
+
+impl Layout {
+    fn new(p: usize) -> Self {
+        let width = padded(p);
+        Self { p, width, stride: (width + 4).next_multiple_of(LINE) }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Records {
+    layout: Layout,
+    dim: usize,
+    /// The records, from `first` on, where a line begins.
+    values: Vec<f64>,
+    first: usize,
+    /// One for each block that rows refer to, in order, and for those between.
+    slots: VecDeque<Slot>,
+    /// The number of the first of them.
+    oldest: u64,
+    /// Rows that a block has touched, in the order in which they came.
+    pub(super) visited: Vec<u32>,
+    /// Where in that list the next sweep begins.
+    pub(super) next: usize,
+    /// `D`.
+    pub(super) owed: f64,
+}
+
+impl Clone for Records {
+    fn clone(&self) -> Self {
+        let (values, first) = aligned(self.numbers());
+        Self { values, first, slots: self.slots.clone(), visited: self.visited.clone(), ..*self }
+    }
+}
+
+/// Zeroed memory, and where in it the first line begins; filled with `numbers`.
+fn aligned(numbers: &[f64]) -> (Vec<f64>, usize) {
+    let (mut values, first) = room(numbers.len());
+    values[first..first + numbers.len()].copy_from_slice(numbers);
+    (values, first)
+}
+
+fn room(numbers: usize) -> (Vec<f64>, usize) {
+    let values = vec![0.0; numbers + LINE];
+    let first = values.as_ptr().align_offset(8 * LINE).min(LINE);
+    (values, first)
+}
+
+/// One record, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Record<'a> {
+    /// `w̃`, padded.
+    pub(super) w: &'a [f64],
+    /// `ψ̃`.
+    pub(super) psi: f64,
+    pub(super) s: f64,
+    /// `μ̃`.
+    pub(super) mean: f64,
+    /// The block that wrote it, if one did.
+    pub(super) stamp: Option<u64>,
+}
+
+impl Records {
+    /// Of `W` (row after row), `ψ` and `μ` as they are.
+    pub(super) fn new(w: &[f64], psi: &[f64], mean: &[f64]) -> Self {
+        let dim = psi.len();
+        let layout = Layout::new(w.len() / dim.max(1));
+        let (values, first) = room(dim * layout.stride);
+        let slots = VecDeque::from([Slot::fresh(layout)]);
+        let mut records =
+            Self { layout, dim, values, first, slots, oldest: 0, visited: Vec::new(), next: 0, owed: 0.0 };
+        let Layout { p, width, stride } = layout;
+        for (i, record) in records.values[first..].chunks_exact_mut(stride).take(dim).enumerate() {
+            let w = &w[i * p..(i + 1) * p];
+            record[..p].copy_from_slice(w);
+            let visited = w.iter().any(|w| *w != 0.0);
+            let s = psi[i] + w.iter().map(|w| w * w).sum::<f64>();
+            record[width..width + 4].copy_from_slice(&[psi[i], s, mean[i], if visited { 0.0 } else { NEVER }]);
+            if visited {
+                records.slots[0].rows += 1;
+                records.visited.push(i as u32);
+            }
+        }
+        records
+    }
+
+    /// Whether so many rows can be counted.
+    pub(super) fn can_hold(dim: usize) -> bool {
+        u32::try_from(dim).is_ok()
+    }
+
+    pub(super) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// `p` with its padding.
+    pub(super) fn width(&self) -> usize {
+        self.layout.width
+    }
+
+    fn numbers(&self) -> &[f64] {
+        &self.values[self.first..][..self.dim * self.layout.stride]
+    }
+
+    pub(super) fn record(&self, i: usize) -> Record<'_> {
+        let Layout { width, stride, .. } = self.layout;
+        let (w, rest) = self.numbers()[i * stride..(i + 1) * stride].split_at(width);
+        Record { w, psi: rest[0], s: rest[1], mean: rest[2], stamp: number(rest[3]) }
+    }
+
+    /// Rows `positions` as they are now, after those that the panel has.
+    pub(super) fn read(&self, positions: impl IntoIterator<Item = usize>, panel: &mut Panel) {
+        let Layout { p, width, stride } = self.layout;
+        let (lines, each) = (self.numbers().as_chunks::<LINE>().0, stride / LINE);
+        let mut copies = vec![[0.0; LINE]; TOGETHER * each];
+        let mut positions = positions.into_iter();
+        loop {
+            let mut count = 0;
+            for (copy, i) in copies.chunks_exact_mut(each).zip(&mut positions) {
+                // Line by line: copies of a length that is not known are calls, and wait for each other.
+                for (copy, line) in copy.iter_mut().zip(&lines[i * each..(i + 1) * each]) {
+                    *copy = *line;
+                }
+                count += 1;
+            }
+            if count == 0 {
+                return;
+            }
+            vectorised(
+                #[inline(always)]
+                || {
+                    for record in copies[..count * each].as_flattened().chunks_exact(stride) {
+                        let (w, rest) = record.split_at(width);
+                        let (stale, s, mut mean) = (rest[0], rest[1], rest[2]);
+                        let mut psi = stale;
+                        let row = panel.push_row();
+                        if let Some(stamp) = number(rest[3]) {
+                            let slot = &self.slots[(stamp - self.oldest) as usize];
+                            let (turn, shift) = slot.values.split_at(p * width);
+                            add_times(row, &w[..p], turn);
+                            psi = psi.max(s - product(row, row));
+                            mean -= product(w, shift) / stale;
+                        }
+                        panel.numbers.push(Numbers { psi, stale, s, mean, stamp: rest[3] });
+                    }
+                },
+            );
+        }
+    }
+
+    /// What a block did to the rows that it did not touch: `W ← W·turn` (`p` padded rows), `μ ← μ − Ψ⁻¹W·shift` on the old `W`.
+    /// The rows that it did touch are those of `panel`, at `positions`.
+    pub(super) fn write(&mut self, positions: &[u32], panel: &Panel, turn: &[f64], shift: &[f64]) {
+        let Layout { p, width, stride } = self.layout;
+        let numbers = &mut self.values[self.first..][..self.dim * stride];
+        let stamp = self.oldest + self.slots.len() as u64;
+        for (l, &i) in positions.iter().enumerate() {
+            let record = &mut numbers[i as usize * stride..][..stride];
+            let at = &panel.numbers[l];
+            match number(at.stamp) {
+                Some(before) => self.slots[(before - self.oldest) as usize].rows -= 1,
+                None => self.visited.push(i),
+            }
+            let (lanes, row) = (record.as_chunks_mut::<LANES>().0, panel.row(l).as_chunks::<LANES>().0);
+            lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+            lanes[width / LANES] = [at.psi, at.s, at.mean, stamp as f64];
+        }
+        while self.slots.front().is_some_and(|slot| slot.rows == 0) {
+            self.slots.pop_front();
+            self.oldest += 1;
+        }
+        vectorised(
+            #[inline(always)]
+            || {
+                let mut turned = vec![0.0; width];
+                for slot in self.slots.iter_mut().filter(|slot| slot.rows > 0) {
+                    let (rows, g) = slot.values.split_at_mut(p * width);
+                    for (g, row) in g.iter_mut().zip(rows.chunks_exact_mut(width)) {
+                        *g += product(row, shift);
+                        turned.fill(0.0);
+                        add_times(&mut turned, &row[..p], turn);
+                        row.copy_from_slice(&turned);
+                    }
+                }
+            },
+        );
+        let mut slot = Slot::fresh(self.layout);
+        slot.rows = positions.len() as u64;
+        self.slots.push_back(slot);
+    }
+
+    /// All rows as they are now: `W` row after row, `ψ`, `μ`.
+    pub(super) fn all(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let p = self.layout.p;
+        let mut w = Vec::with_capacity(self.dim * p);
+        let (mut psi, mut mean) = (Vec::with_capacity(self.dim), Vec::with_capacity(self.dim));
+        let mut panel = Panel::new(self.layout.width);
+        for first in (0..self.dim).step_by(TOGETHER) {
+            panel.clear();
+            self.read(first..self.dim.min(first + TOGETHER), &mut panel);
+            for (l, at) in panel.numbers.iter().enumerate() {
+                w.extend_from_slice(&panel.row(l)[..p]);
+                psi.push(at.psi);
+                mean.push(at.mean);
+            }
+        }
+        (w, psi, mean)
+    }
+
+    /// All rows as they were written: `W̃` row after row, `ψ̃`, `μ̃`.
+    pub(super) fn written(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let records = || (0..self.dim).map(|i| self.record(i));
+        let w = records().flat_map(|record| &record.w[..self.layout.p]).copied().collect();
+        (w, records().map(|record| record.psi).collect(), records().map(|record| record.mean).collect())
+    }
+
+    /// `W ← √λ·W`, `ψ ← λψ`.
+    pub(super) fn multiply(&mut self, lambda: f64) {
+        let Layout { p, width, stride } = self.layout;
+        let root = lambda.sqrt();
+        for record in self.values[self.first..].chunks_exact_mut(stride).take(self.dim) {
+            for w in &mut record[..width] {
+                *w *= root;
+            }
+            record[width] *= lambda;
+            record[width + 1] *= lambda;
+        }
+        for slot in &mut self.slots {
+            for g in &mut slot.values[p * width..] {
+                *g *= root;
+            }
+        }
+    }
+
+    /// The slots as they are stored: the number of the first, and `P` and `g` of each, without padding.
+    pub(super) fn stored_slots(&self) -> (u64, Vec<Vec<f64>>) {
+        let Layout { p, width, .. } = self.layout;
+        let plain = |slot: &Slot| slot.values.chunks_exact(width).flat_map(|row| row[..p].to_vec()).collect();
+        (self.oldest, self.slots.iter().map(plain).collect())
+    }
+
+    /// Puts what was stored in the place of fresh records of the same `w̃`, `ψ̃`, `μ̃`; it has been checked.
+    pub(super) fn restore(&mut self, s: &[f64], stamps: &[i64], (oldest, slots): (u64, &[Vec<f64>])) {
+        let Layout { p, width, stride } = self.layout;
+        self.oldest = oldest;
+        self.slots.clear();
+        for stored in slots {
+            let mut slot = Slot::fresh(self.layout);
+            for (row, stored) in slot.values.chunks_exact_mut(width).zip(stored.chunks_exact(p.max(1))) {
+                row[..p].copy_from_slice(stored);
+            }
+            self.slots.push_back(slot);
+        }
+        let records = self.values[self.first..].chunks_exact_mut(stride);
+        for (record, (s, &stamp)) in records.zip(s.iter().zip(stamps)) {
+            record[width + 1] = *s;
+            record[width + 3] = stamp as f64;
+            if let Some(stamp) = number(stamp as f64) {
+                self.slots[(stamp - oldest) as usize].rows += 1;
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// `P = I`, `g = 0`.
+    fn fresh(Layout { p, width, .. }: Layout) -> Self {
+        let mut values = vec![0.0; (p + 1) * width];
+        (0..p).for_each(|k| values[k * width + k] = 1.0);
+        Self { rows: 0, values }
+    }
+}
+
+/// The number of a stamp: blocks are counted in a float, exactly.
+fn number(stamp: f64) -> Option<u64> {
+    #[allow(clippy::cast_sign_loss, reason = "a count of blocks")]
+    (stamp >= 0.0).then_some(stamp as u64)
+}

@@ -1,0 +1,247 @@
+//! The rows of `W` that the waiting rows of a block touch, as they were when the block began.
+#![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
+
+use super::kernels::vectorised;
+use super::narrow::{add_scaled, padded};
+use super::records::Records;
+use crate::Row;
+
+/// No local row, no entry.
+const NONE: u32 = u32::MAX;
+
+/// What stands beside `w`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Numbers {
+    pub(super) psi: f64,
+    /// `ψ̃`, which the Gram matrix still has.
+    pub(super) stale: f64,
+    pub(super) s: f64,
+    pub(super) mean: f64,
+    /// As in the record.
+    pub(super) stamp: f64,
+}
+
+/// Some rows of `W`, one after another, with their numbers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Panel {
+    width: usize,
+    pub(super) w: Vec<f64>,
+    pub(super) numbers: Vec<Numbers>,
+}
+
+impl Panel {
+    pub(super) fn new(width: usize) -> Self {
+        Self { width, w: Vec::new(), numbers: Vec::new() }
+    }
+
+    pub(super) fn with_room(width: usize, rows: usize) -> Self {
+        Self { width, w: Vec::with_capacity(rows * width), numbers: Vec::with_capacity(rows) }
+    }
+
+    /// Numbers of a row, padding included.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.w.clear();
+        self.numbers.clear();
+    }
+
+    pub(super) fn row(&self, l: usize) -> &[f64] {
+        &self.w[l * self.width..(l + 1) * self.width]
+    }
+
+    /// A row of zeros more; its numbers are the caller's to push.
+    #[inline(always)]
+    pub(super) fn push_row(&mut self) -> &mut [f64] {
+        let at = self.w.len();
+        self.w.resize(at + self.width, 0.0);
+        &mut self.w[at..]
+    }
+
+    fn append(&mut self, other: &Self) {
+        self.w.extend_from_slice(&other.w);
+        self.numbers.extend_from_slice(&other.numbers);
+    }
+}
+
+/// One entry of a waiting row.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    value: f64,
+    row: u32,
+    /// The entry before it at the same position.
+    before: u32,
+}
+
+/// A row found among those that are touched.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    /// The local row of each entry; those beyond the table's own are `fresh`.
+    locals: Vec<u32>,
+    positions: Vec<u32>,
+    fresh: Panel,
+}
+
+/// Inner products of a row, entry by entry.
+#[derive(Debug)]
+pub(super) struct Products {
+    /// `WᵀΨ⁻¹x`, padded.
+    pub(super) wx: Vec<f64>,
+    /// `x_jᵀΨ⁻¹x` for the waiting rows and the row itself.
+    pub(super) xx: Vec<f64>,
+    pub(super) mean: f64,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Touched {
+    /// Local rows by a hash of their positions; a power of two, at least twice as many as there are rows.
+    table: Vec<u32>,
+    pub(super) positions: Vec<u32>,
+    pub(super) panel: Panel,
+    /// The last entry at each position.
+    last: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Rows that wait.
+    rows: u32,
+}
+
+impl Touched {
+    pub(super) fn new(p: usize) -> Self {
+        Self { panel: Panel::new(padded(p)), ..Self::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.table.fill(NONE);
+        self.positions.clear();
+        self.panel.clear();
+        self.last.clear();
+        self.entries.clear();
+        self.rows = 0;
+    }
+
+    /// Where in the table a position is, or the free place where it belongs.
+    fn place(&self, position: u32) -> usize {
+        let mask = self.table.len() - 1;
+        let mut at = (u64::from(position).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while self.table[at] != NONE && self.positions[self.table[at] as usize] != position {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    pub(super) fn local(&self, position: u32) -> Option<usize> {
+        if self.table.is_empty() {
+            return None;
+        }
+        Some(self.table[self.place(position)]).filter(|local| *local != NONE).map(|local| local as usize)
+    }
+
+    /// Finds a checked row, and reads what is not touched yet.
+    pub(super) fn find(&self, x: Row<'_>, records: &Records) -> (Found, Vec<f64>) {
+        let mut found = Found { fresh: Panel::new(records.width()), ..Found::default() };
+        let mut values = Vec::new();
+        x.for_each(|i, value| {
+            if value == 0.0 {
+                return;
+            }
+            let position = i as u32;
+            let local = self.local(position).unwrap_or_else(|| {
+                found.positions.push(position);
+                self.len() + found.positions.len() - 1
+            });
+            found.locals.push(local as u32);
+            values.push(value);
+        });
+        records.read(found.positions.iter().map(|&i| i as usize), &mut found.fresh);
+        (found, values)
+    }
+
+    /// Inner products of a row that was found, whose entries are `values`.
+    pub(super) fn products(&self, found: &Found, values: &[f64]) -> Products {
+        let n = self.len();
+        let mut wx = vec![0.0; found.fresh.width];
+        let mut xx = vec![0.0; self.rows as usize + 1];
+        let (mut own, mut mean) = (0.0, 0.0);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (&local, &x) in found.locals.iter().zip(values) {
+                    let local = local as usize;
+                    let known = local < n;
+                    let (panel, l) = if known { (&self.panel, local) } else { (&found.fresh, local - n) };
+                    let at = &panel.numbers[l];
+                    let y = x / at.psi;
+                    add_scaled(&mut wx, y, panel.row(l));
+                    own += x * y;
+                    mean += x * at.mean;
+                    let mut entry = if known { self.last[local] } else { NONE };
+                    while let Some(e) = self.entries.get(entry as usize) {
+                        xx[e.row as usize] += e.value * y;
+                        entry = e.before;
+                    }
+                }
+            },
+        );
+        xx[self.rows as usize] = own;
+        Products { wx, xx, mean }
+    }
+
+    /// `x_jᵀΨ⁻¹x` for the waiting rows alone.
+    pub(super) fn overlaps(&self, x: Row<'_>, out: &mut [f64]) {
+        out.fill(0.0);
+        x.for_each(|i, value| {
+            if let Some(local) = self.local(i as u32) {
+                let y = value / self.panel.numbers[local].psi;
+                self.entries_at(local, |row, entry| out[row] += entry * y);
+            }
+        });
+    }
+
+    /// The row waits.
+    pub(super) fn add(&mut self, found: &Found, values: &[f64]) {
+        self.append(&found.positions, &found.fresh);
+        for (&local, &value) in found.locals.iter().zip(values) {
+            let before = std::mem::replace(&mut self.last[local as usize], self.entries.len() as u32);
+            self.entries.push(Entry { value, row: self.rows, before });
+        }
+        self.rows += 1;
+    }
+
+    /// Rows more, which are not in it yet.
+    pub(super) fn append(&mut self, positions: &[u32], fresh: &Panel) {
+        self.panel.append(fresh);
+        for &position in positions {
+            if 2 * (self.len() + 1) > self.table.len() {
+                self.table = vec![NONE; (4 * (self.len() + 1)).next_power_of_two()];
+                for local in 0..self.len() {
+                    let at = self.place(self.positions[local]);
+                    self.table[at] = local as u32;
+                }
+            }
+            let at = self.place(position);
+            self.table[at] = self.len() as u32;
+            self.positions.push(position);
+            self.last.push(NONE);
+        }
+    }
+
+    /// Calls `visit(row, value)` for each entry at a local row.
+    #[inline(always)]
+    pub(super) fn entries_at(&self, local: usize, mut visit: impl FnMut(usize, f64)) {
+        let mut entry = self.last[local];
+        while let Some(e) = self.entries.get(entry as usize) {
+            visit(e.row as usize, e.value);
+            entry = e.before;
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Hashed features: many more weights than a row touches.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use vi_models::online::family::Counts;
+use vi_models::online::{
+    BeliefKind, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Rows, Standardise,
+};
+
+use crate::bits;
+
+/// A million hashed weights of low rank: rows rewrite what they touch, whatever the family; the stored model goes on to the same bits, and
+/// the bank of prior scales is compared by its evidence.
+#[test]
+fn hashed_rows_of_low_rank_touch_few_weights() {
+    const PLACES: usize = 1 << 17;
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let settings = OnlineSettings {
+        belief: BeliefKind::LowRank { rank: 3 },
+        prior_scale: PriorScale::Among(vec![0.1, 1.0]),
+        standardise: Standardise::Never,
+        ..OnlineSettings::default()
+    };
+    let mut logistic = OnlineLogistic::with_settings(PLACES, settings.clone()).unwrap();
+    let mut linear = OnlineLinear::with_settings(PLACES, settings.clone(), 1.0, 1.0).unwrap();
+    let mut counts = OnlineGlm::with_settings(PLACES, Counts, settings).unwrap();
+    let values = [1.0, -0.5, 2.0];
+    let row = |rng: &mut ChaCha8Rng| {
+        let group = rng.random_range(0..4_usize);
+        [group * 7, 1000 + group * 11 + rng.random_range(0..2_usize), 50_000 + rng.random_range(0..40_usize)]
+    };
+    let mut stored = String::new();
+    for t in 0..200 {
+        if t == 150 {
+            stored = serde_json::to_string(&logistic).unwrap();
+        }
+        let x = row(&mut rng);
+        let label = f64::from(u8::from(x[0] > 10));
+        logistic.update((&x, &values), label).unwrap();
+        linear.update((&x, &values), label).unwrap();
+        counts.update((&x, &values), label).unwrap();
+    }
+    for (scales, owed) in [
+        (logistic.info().prior_scales, logistic.info().owed),
+        (linear.info().prior_scales, linear.info().owed),
+        (counts.info().prior_scales, counts.info().owed),
+    ] {
+        assert!(scales.len() == 2 && scales[0].1 != scales[1].1, "the evidence tells scales apart: {scales:?}");
+        // The sweep of each block takes all of the few weights that were ever touched.
+        assert!((0.0..1e-9).contains(&owed), "{owed}");
+    }
+    assert!(logistic.predict((&[21, 1033, 50_001], &values)).unwrap().probability > 0.8);
+
+    let mut again: OnlineLogistic = serde_json::from_str(&stored).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    for t in 0..200 {
+        let x = row(&mut rng);
+        if t >= 150 {
+            again.update((&x, &values), f64::from(u8::from(x[0] > 10))).unwrap();
+        }
+    }
+    assert!(bits(&again) == bits(&logistic), "the same bits after a stop");
+
+    // Draws of scores have the means of the predictions, and candidates that are the same the same score.
+    let candidates = Rows::Sparse {
+        starts: &[0, 3, 6, 9],
+        positions: &[0, 1000, 50_003, 21, 1033, 50_001, 21, 1033, 50_001],
+        values: &[1.0, -0.5, 2.0, 1.0, -0.5, 2.0, 1.0, -0.5, 2.0],
+    };
+    let n = 2000;
+    let mut sums = [0.0; 3];
+    for _ in 0..n {
+        let drawn = linear.sample_scores(candidates, &mut rng).unwrap();
+        assert!((drawn[1] - drawn[2]).abs() < 1e-6);
+        sums.iter_mut().zip(&drawn).for_each(|(sum, drawn)| *sum += drawn / f64::from(n));
+    }
+    let expected = linear.predict((&[21, 1033, 50_001], &values)).unwrap();
+    assert!((sums[1] - expected.mean()).abs() < 0.05, "{} {}", sums[1], expected.mean());
+    assert!(
+        linear.sample_scores(Rows::Sparse { starts: &[0, 1], positions: &[PLACES], values: &[1.0] }, &mut rng).is_err()
+    );
+}
