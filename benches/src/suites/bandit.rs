@@ -1,6 +1,6 @@
 //! A contextual bandit on hashed features: a simulated log of clicks, fifty candidates for each visitor.
 //!
-//! A visitor has one of thirty tastes, which shows in ten words that go together, and ten words that say nothing. An offer has a name, a
+//! A visitor has one of six tastes, which shows in ten words that go together, and four words that say nothing. An offer has a name, a
 //! category and tags; every word is crossed with the category. Half way a third of what tastes think of categories changes. Each model
 //! chooses by one joint draw of the candidates' scores, is shown whether the visitor clicks, and learns it.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "indices drawn below a length")]
@@ -24,8 +24,8 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-const TASTES: usize = 30;
-const CATEGORIES: usize = 20;
+const TASTES: usize = 6;
+const CATEGORIES: usize = 10;
 const OFFERS: usize = 2000;
 const CANDIDATES: usize = 50;
 const WORDS: usize = 10;
@@ -54,14 +54,14 @@ fn mixed(mut value: u64) -> u64 {
 
 impl World {
     fn new(rng: &mut ChaCha8Rng) -> Self {
-        let tastes = (0..TASTES).map(|_| std::array::from_fn(|_| normal(rng))).collect();
+        let tastes = (0..TASTES).map(|_| std::array::from_fn(|_| 1.5 * normal(rng))).collect();
         Self { tastes, quality: (0..OFFERS).map(|_| 0.5 * normal(rng)).collect() }
     }
 
     /// A third of the tastes change their mind.
     fn drift(&mut self, rng: &mut ChaCha8Rng) {
         for taste in self.tastes.iter_mut().step_by(3) {
-            *taste = std::array::from_fn(|_| normal(rng));
+            *taste = std::array::from_fn(|_| 1.5 * normal(rng));
         }
     }
 
@@ -77,9 +77,9 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
 impl Visit {
     fn new(rng: &mut ChaCha8Rng) -> Self {
         let taste = rng.random_range(0..TASTES);
-        let mut words: Vec<u64> = (0..WORDS).map(|_| (1000 * taste + rng.random_range(0..40_usize)) as u64).collect();
+        let mut words: Vec<u64> = (0..WORDS).map(|_| (1000 * taste + rng.random_range(0..20_usize)) as u64).collect();
         // By Zipf's law, among 50,000.
-        words.extend((0..WORDS).map(|_| 100_000 + (rng.random::<f64>() * f64::ln(50_000.0)).exp() as u64));
+        words.extend((0..4).map(|_| 100_000 + (rng.random::<f64>() * f64::ln(50_000.0)).exp() as u64));
         Self { taste, words, offers: (0..CANDIDATES).map(|_| rng.random_range(0..OFFERS)).collect() }
     }
 

@@ -10,7 +10,7 @@ use rand_distr::{Distribution, StandardNormal};
 use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings, PriorScale, Rows, Standardise};
 
 const PLACES: usize = 1 << 20;
-const VISITORS: usize = 2000;
+const VISITORS: usize = 4000;
 const OFFERS: usize = 200;
 const CANDIDATES: usize = 50;
 const CATEGORIES: usize = 10;

@@ -102,6 +102,14 @@ impl Marginal {
         Self { parts: parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))).collect() }
     }
 
+    /// `(w_k, mean, variance)` of the parts that are Gaussian.
+    pub(crate) fn gaussians(&self) -> impl Iterator<Item = (f64, f64, f64)> + Clone {
+        self.parts.iter().filter_map(|(weight, part)| match part {
+            Part::Gaussian { mean, deviation } => Some((*weight, *mean, deviation * deviation)),
+            Part::Student(_) => None,
+        })
+    }
+
     /// The mixture of Student-t distributions with weights that are positive and sum to 1.
     #[must_use]
     pub fn of_students(parts: &[(f64, Student)]) -> Self {

@@ -1,10 +1,11 @@
 //! Predictions of models that average prior scales.
 
 use rand::{Rng, RngExt};
+use vi_core::expectation::LogisticExpectation;
 use vi_core::special::sigmoid;
 use vi_core::{Mixture8, Projection};
 
-use crate::marginal::pick;
+use crate::marginal::{log_sum_exp, pick};
 use crate::predict::{CountPrediction, CountsPredicted, LogisticPrediction, Mixture, Predictive};
 use crate::softmax::SoftmaxPrediction;
 use crate::{Interval, Marginal, ModelError, check};
@@ -22,6 +23,9 @@ pub struct ProbabilityPredicted {
     /// `s(E t)`, what the mean of the weights alone would say; further from ½ than [`probability`](Self::probability).
     pub plug_in: f64,
 }
+
+/// Below this a label's own probability is not the number that its logarithm is taken from.
+const FEW_DIGITS: f64 = 1e-3;
 
 impl ProbabilityPredicted {
     pub(super) fn new(seen: &[(f64, Projection)]) -> Self {
@@ -56,7 +60,14 @@ impl ProbabilityPredicted {
     /// [`ModelError::BinaryLabel`].
     pub fn log_density(&self, label: f64) -> Result<f64, ModelError> {
         check::binary(&[label])?;
-        Ok(if label == 1.0 { self.probability.ln() } else { (-self.probability).ln_1p() })
+        let (own, sign) = if label == 1.0 { (self.probability, 1.0) } else { (1.0 - self.probability, -1.0) };
+        if own > FEW_DIGITS {
+            return Ok(own.ln());
+        }
+        // The probability of what is all but impossible has lost its digits, or rounded to 0.
+        let log =
+            |(weight, mean, variance): (f64, f64, f64)| weight.ln() + Mixture8.log_sigmoid_mean(sign * mean, variance);
+        Ok(log_sum_exp(self.predictor.gaussians().map(log)).min(0.0))
     }
 
     /// One draw of the probability `s(t)`: what a draw of the weights would say here.
@@ -183,5 +194,24 @@ mod tests {
             (predicted.log_density(1.0).unwrap().exp() + predicted.log_density(0.0).unwrap().exp() - 1.0).abs() < 1e-15
         );
         assert!(predicted.log_density(0.5).is_err());
+    }
+
+    #[test]
+    fn what_is_all_but_impossible_keeps_its_digits() {
+        for (label, sign) in [(0.0, 1.0), (1.0, -1.0)] {
+            let at = |mean: f64| {
+                let parts = [
+                    (0.25, Projection { mean: sign * mean, variance: 1.0 }),
+                    (0.75, Projection { mean: sign * 900.0, variance: 1.0 }),
+                ];
+                ProbabilityPredicted::new(&parts).log_density(label).unwrap()
+            };
+            // E e^(−t) = e^(½ − mean), and s(−t) is that but for e^(−mean) of it.
+            assert!((at(60.0) - (0.5 - 60.0 + 0.25_f64.ln())).abs() < 1e-12 * 60.0, "{}", at(60.0));
+            assert!((at(700.0) - (0.5 - 700.0 + 0.25_f64.ln())).abs() < 1e-12 * 700.0);
+            // Where the two ways meet, they agree to the mixture's error.
+            let (above, below) = (at(FEW_DIGITS.recip().ln() + 0.499), at(FEW_DIGITS.recip().ln() + 0.501));
+            assert!((above - below).abs() < 0.01, "{above} {below}");
+        }
     }
 }
