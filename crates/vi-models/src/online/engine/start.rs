@@ -174,6 +174,11 @@ impl<F: Family> Engine<F> {
             (self.members, self.base) = (members, log_evidence);
         } else {
             let shares = bank(&self.settings, &self.family, 1)?;
+            if members.len() > shares.len() {
+                // What was fitted beside the scales of before is for a posterior of the scale that could not be had.
+                let before: Vec<f64> = self.members.iter().map(|member| member.prior_scale).collect();
+                members.retain(|member| before.contains(&member.prior_scale));
+            }
             members.iter_mut().zip(shares).for_each(|(member, share)| member.log_mass = share.log_mass);
             self.base = normalise(&mut members).unwrap_or(f64::NEG_INFINITY);
             self.members = members;
