@@ -18,7 +18,7 @@ const CRATES: [(&str, &[&str], &[&str]); 6] = [
 ];
 
 /// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with
-/// default features off, then checked with them on, then with each feature of the crate.
+/// default features off, then checked with them on, where it has any, then with each feature of the crate.
 ///
 /// What the lock file names is fetched first, once; the programs themselves look nothing up. Without a network it goes on with what is there.
 pub(crate) fn run() -> Result<(), Failure> {
