@@ -14,7 +14,7 @@ const CRATES: [(&str, &[&str], &[&str]); 6] = [
     ("vi-models", &[], &["rayon"]),
     ("vi-boost", &["rand_chacha"], &[]),
     ("vi-revrand", &["vi-linalg", "rand_chacha"], &["rayon"]),
-    ("vi-data", &[], &[]),
+    ("vi-data", &[], &["json", "compressed", "columnar"]),
 ];
 
 /// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with

@@ -6,10 +6,10 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use vi_data::fnv;
 
 use crate::args::Input;
 use crate::error::CliError;
-use crate::fnv;
 use crate::model::Model;
 use crate::refine::Refined;
 use crate::relevance::Relevance;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use vi_data::DataError;
 use vi_models::ModelError;
 
 /// The error of a command.
@@ -102,6 +103,27 @@ impl std::fmt::Display for Place {
 impl CliError {
     pub(crate) fn file(path: &Path, source: io::Error) -> Self {
         Self::File { path: path.to_owned(), source }
+    }
+
+    /// What reading the file at `path` has found, with its place.
+    pub(crate) fn of_data(path: &Path, error: DataError) -> Self {
+        let at = |row: usize| Place { path: path.to_owned(), row: row as u64 };
+        let path = path.to_owned();
+        match error {
+            DataError::Empty => Self::Empty { path },
+            DataError::DuplicateColumn { name } => Self::Twice { path, name },
+            DataError::Ragged { row, expected, found } => Self::Ragged { place: at(row), expected, found },
+            DataError::Record { row, what } => Self::Record { place: at(row), what },
+            DataError::Field { row, column, text, expected } => {
+                Self::Field { place: at(row), column, text, expected, hint: "" }
+            }
+            DataError::Source { row, source } if source.kind() == io::ErrorKind::UnexpectedEof => {
+                Self::Cut { place: at(row) }
+            }
+            DataError::Source { row, source } if row > 1 => Self::Stopped { place: at(row), source },
+            DataError::Source { source, .. } => Self::File { path, source },
+            other => Self::File { path, source: io::Error::other(other) },
+        }
     }
 
     /// The same error of another row.

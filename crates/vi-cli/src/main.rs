@@ -25,7 +25,6 @@ mod begin;
 mod commands;
 mod document;
 mod error;
-mod fnv;
 mod formula;
 mod interrupt;
 mod learn;

@@ -1,12 +1,4 @@
-//! Records from a file in any format, also compressed, read as they come.
-
-#[cfg(feature = "columnar")]
-mod columnar;
-mod delimited;
-mod format;
-mod lines;
-mod record;
-mod sparse;
+//! Records from a file or from standard input, read as they come.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,12 +6,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use flate2::bufread::MultiGzDecoder;
+use vi_data::DataError;
+pub(crate) use vi_data::records::{Entries, LABEL, Record};
+use vi_data::records::{Format, Records, unpacked};
 
-pub(crate) use self::record::{Entries, Record};
-use self::record::{Fault, Records};
-pub(crate) use self::sparse::LABEL;
-use self::sparse::{Dialect, Sparse};
 use crate::args::{Input, InputFormat};
 use crate::error::{CliError, Place};
 use crate::interrupt;
@@ -30,10 +20,10 @@ const LOOK: usize = 1 << 16;
 /// A file of records, all with the same columns.
 pub(crate) struct Source {
     path: PathBuf,
-    records: Box<dyn Records>,
+    records: Records<'static>,
     bytes: Bytes,
-    row: u64,
     skip_bad: bool,
+    row: u64,
     /// Records that were left out since they could not be read.
     pub(crate) skipped: u64,
 }
@@ -42,19 +32,9 @@ impl Source {
     /// # Errors
     /// A file that cannot be read, without columns, or with two of one name.
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
-        let path = &input.data;
         let bytes = Bytes::default();
-        let records = open(path, input, &bytes).map_err(|opened| match opened {
-            Opening::Refused(error) => error,
-            Opening::Fault(fault) => told(fault, path, 1),
-        })?;
-        let Some(records) = records else { return Err(CliError::Empty { path: path.clone() }) };
-        let mut sorted: Vec<&String> = records.columns().iter().collect();
-        sorted.sort();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(CliError::Twice { path: path.clone(), name: pair[0].clone() });
-        }
-        Ok(Self { path: path.clone(), records, bytes, row: 0, skip_bad: input.skip_bad, skipped: 0 })
+        let records = open(input, &bytes)?;
+        Ok(Self { path: input.data.clone(), records, bytes, skip_bad: input.skip_bad, row: 0, skipped: 0 })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -100,7 +80,7 @@ impl Source {
         loop {
             interrupt::check()?;
             self.row += 1;
-            match self.records.next(record).map_err(|fault| told(fault, &self.path, self.row)) {
+            match self.records.next(record).map_err(|error| CliError::of_data(&self.path, error)) {
                 Err(error) => self.forgive(error)?,
                 Ok(more) => return Ok(more),
             }
@@ -139,121 +119,77 @@ impl Read for Counted {
     }
 }
 
-/// Why a file could not be opened.
-enum Opening {
-    Refused(CliError),
-    Fault(Fault),
-}
-
-impl<F: Into<Fault>> From<F> for Opening {
-    fn from(fault: F) -> Self {
-        Self::Fault(fault.into())
-    }
-}
-
-/// The records of a file; none where it has not even a first line.
-fn open(path: &Path, input: &Input, bytes: &Bytes) -> Result<Option<Box<dyn Records>>, Opening> {
-    let refused = |option, value: &str, what: &str| {
-        Err(Opening::Refused(CliError::Option { option, value: value.to_owned(), what: what.to_owned() }))
-    };
-    let mut reader = buffered(if path == Path::new("-") {
+/// The records of a file.
+fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
+    let path = input.data.as_path();
+    let cannot = |source| CliError::file(path, source);
+    let wrong = |error| CliError::of_data(path, error);
+    let is_stream = path == Path::new("-");
+    let reader: Box<dyn Read> = if is_stream {
         Box::new(io::stdin().lock())
     } else {
-        let file = File::open(path)?;
-        bytes.all.set(file.metadata()?.len());
+        let file = File::open(path).map_err(cannot)?;
+        bytes.all.set(file.metadata().map_err(cannot)?.len());
         Box::new(Counted { file, read: Rc::clone(&bytes.read) })
-    });
-    let start = reader.fill_buf()?;
-    let packed = if start.starts_with(&[0x1f, 0x8b]) {
-        reader = buffered(Box::new(MultiGzDecoder::new(reader)));
-        true
-    } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        reader = buffered(Box::new(zstd::Decoder::with_buffer(reader)?));
-        true
-    } else {
-        false
     };
-    if reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
-        reader.consume(3);
-    }
-    let start = reader.fill_buf()?;
-    let format = match input.format.or_else(|| format::by_name(path)) {
-        Some(format) => format,
-        None => format::by_start(start),
+    let (mut reader, packed) = unpacked(BufReader::with_capacity(LOOK, reader)).map_err(wrong)?;
+    // Compressed bytes that are cut short are an error of the file's first row.
+    let start = reader.fill_buf().map_err(|source| wrong(DataError::Source { row: 1, source }))?;
+    let format = match input.format {
+        Some(format) => of_option(format),
+        None => Format::by_name(path).unwrap_or_else(|| Format::by_start(start)),
     };
-    if input.delimiter.is_some() && !matches!(format, InputFormat::Csv | InputFormat::Tsv) {
-        return refused("delimiter", input.delimiter.as_deref().unwrap_or_default(), "only CSV and TSV have one");
-    }
-    if start.is_empty() {
-        return Ok(None);
-    }
-    Ok(match format {
-        InputFormat::Csv | InputFormat::Tsv => {
-            let delimiter = match (&input.delimiter, format) {
-                (Some(given), _) => match delimiter(given) {
-                    Some(delimiter) => delimiter,
-                    None => return refused("delimiter", given, "one character, or `\\t` for a tab"),
-                },
-                (None, InputFormat::Tsv) => b'\t',
-                (None, _) => delimited::likely_delimiter(start),
-            };
-            boxed(delimited::Delimited::open(reader, delimiter, !input.no_header)?)
+    let format = as_given(format, input)?;
+    #[cfg(feature = "columnar")]
+    if format == Format::Parquet || format == Format::Arrow && Format::is_arrow_file(start) {
+        if packed || is_stream {
+            let what = "this format has its index at its end, so it can only be read from a plain file: store it first";
+            return Err(cannot(io::Error::new(io::ErrorKind::Unsupported, what)));
         }
-        InputFormat::Jsonl => boxed(lines::JsonLines::open(reader)?),
-        InputFormat::Libsvm => boxed(Some(Sparse::open(reader, Dialect::Libsvm))),
-        InputFormat::Vw => boxed(Some(Sparse::open(reader, Dialect::VowpalWabbit))),
-        InputFormat::Parquet | InputFormat::Arrow => boxed(columnar(path, reader, format, packed)?),
-    })
+        let file = File::open(path).map_err(cannot)?;
+        let open = if format == Format::Parquet { Records::parquet } else { Records::arrow_file };
+        return open(file).map_err(wrong);
+    }
+    #[cfg(not(feature = "columnar"))]
+    if matches!(format, Format::Parquet | Format::Arrow) {
+        let what = "this `rvi` was built without Parquet and Arrow; `cargo install --features columnar` has them";
+        return Err(cannot(io::Error::new(io::ErrorKind::Unsupported, what)));
+    }
+    Records::open(reader, format).map_err(wrong)
 }
 
-fn boxed<R: Records + 'static>(records: Option<R>) -> Option<Box<dyn Records>> {
-    records.map(|records| Box::new(records) as Box<dyn Records>)
-}
-
-#[cfg(feature = "columnar")]
-fn columnar(
-    path: &Path,
-    mut reader: Box<dyn BufRead>,
-    format: InputFormat,
-    packed: bool,
-) -> Result<Option<columnar::Columnar>, Fault> {
-    let file = format == InputFormat::Parquet || columnar::is_arrow_file(reader.fill_buf()?);
-    if !file {
-        return columnar::Columnar::arrow_stream(reader).map(Some);
-    }
-    if packed || path == Path::new("-") {
-        let what = "this format has its index at its end, so it can only be read from a plain file: store it first";
-        return Err(Fault::File(io::Error::new(io::ErrorKind::Unsupported, what)));
-    }
-    let file = File::open(path)?;
-    if format == InputFormat::Parquet {
-        columnar::Columnar::parquet(file).map(Some)
-    } else {
-        columnar::Columnar::arrow_file(file).map(Some)
+fn of_option(format: InputFormat) -> Format {
+    match format {
+        InputFormat::Csv => Format::CSV,
+        InputFormat::Tsv => Format::TSV,
+        InputFormat::Jsonl => Format::JsonLines,
+        InputFormat::Libsvm => Format::Libsvm,
+        InputFormat::Vw => Format::VowpalWabbit,
+        InputFormat::Parquet => Format::Parquet,
+        InputFormat::Arrow => Format::Arrow,
     }
 }
 
-#[cfg(not(feature = "columnar"))]
-fn columnar(_: &Path, _: Box<dyn BufRead>, _: InputFormat, _: bool) -> Result<Option<Sparse>, Fault> {
-    let what = "this `rvi` was built without Parquet and Arrow; `cargo install --features columnar` has them";
-    Err(Fault::File(io::Error::new(io::ErrorKind::Unsupported, what)))
-}
-
-/// A fault with its place.
-fn told(fault: Fault, path: &Path, row: u64) -> CliError {
-    let place = Place { path: path.to_owned(), row };
-    match fault {
-        Fault::File(source) if source.kind() == io::ErrorKind::UnexpectedEof => CliError::Cut { place },
-        Fault::File(source) if row > 1 => CliError::Stopped { place, source },
-        Fault::File(source) => CliError::file(path, source),
-        Fault::Ragged { expected, found } => CliError::Ragged { place, expected, found },
-        Fault::Record(what) => CliError::Record { place, what },
-        Fault::Field { column, text, expected } => CliError::Field { place, column, text, expected, hint: "" },
+/// The format with the delimiter and the header that the options tell.
+///
+/// # Errors
+/// A delimiter that is none, or for a format that has none.
+fn as_given(format: Format, input: &Input) -> Result<Format, CliError> {
+    let refused = |value: &str, what: &str| {
+        Err(CliError::Option { option: "delimiter", value: value.to_owned(), what: what.to_owned() })
+    };
+    match (format, &input.delimiter) {
+        (Format::Delimited { delimiter: likely, .. }, given) => {
+            let header = !input.no_header;
+            match given.as_deref().map(|given| (delimiter(given), given)) {
+                Some((None, given)) => refused(given, "one character, or `\\t` for a tab"),
+                Some((given, _)) => Ok(Format::Delimited { delimiter: given, header }),
+                None => Ok(Format::Delimited { delimiter: likely, header }),
+            }
+        }
+        (_, Some(given)) => refused(given, "only CSV and TSV have one"),
+        (format, None) => Ok(format),
     }
-}
-
-fn buffered(reader: Box<dyn Read>) -> Box<dyn BufRead> {
-    Box::new(BufReader::with_capacity(LOOK, reader))
 }
 
 /// One character, or `\t` for a tab; none for anything else.

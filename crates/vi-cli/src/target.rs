@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn kind(fields: &[&str], family: Family, classes: &[&str]) -> Result<TargetKind, String> {
-        let record = |field: &&str| Record { fields: vec![*field].into(), ..Record::default() };
+        let record = |field: &&str| Record::from_iter([*field]);
         let records: Vec<Record> = fields.iter().map(record).collect();
         let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
         Target::infer("y", 0, &records, family, &classes).map(|target| target.kind).map_err(|error| error.to_string())

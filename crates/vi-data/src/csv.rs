@@ -1,9 +1,8 @@
 //! Comma-separated values from any reader, with errors that name the row and the column.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 
-use ::csv::{ReaderBuilder, StringRecord, Trim};
-
+use crate::records::{Format, Record, Records};
 use crate::{DataError, Dataset};
 
 /// Which column holds the label.
@@ -47,8 +46,8 @@ impl Default for CsvSettings {
 /// [`DataError::Empty`] without a data row, [`DataError::MissingColumn`] without the label's
 /// column, [`DataError::NoInputs`] with no other, [`DataError::DuplicateColumn`],
 /// [`DataError::Ragged`], [`DataError::NotANumber`] (an empty field too),
-/// [`DataError::NotFinite`], [`DataError::UnknownClass`], and [`DataError::Read`] if the reader
-/// fails or the text is not UTF-8.
+/// [`DataError::NotFinite`], [`DataError::UnknownClass`], [`DataError::Source`] if the reader
+/// fails, and [`DataError::Record`] if the text is not UTF-8.
 ///
 /// ```
 /// use vi_data::{CsvSettings, DataError, Label, read_csv};
@@ -64,37 +63,15 @@ impl Default for CsvSettings {
 /// # Ok::<(), DataError>(())
 /// ```
 pub fn read_csv<R: Read>(source: R, settings: &CsvSettings) -> Result<Dataset, DataError> {
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(settings.delimiter)
-        .trim(Trim::All)
-        .from_reader(source);
-    let mut record = StringRecord::new();
-    let mut next = |record: &mut StringRecord, row: usize| {
-        reader.read_record(record).map_err(|source| DataError::Read { row, source })
-    };
-
-    if !next(&mut record, 0)? {
-        return Err(DataError::Empty);
-    }
-    let names: Vec<String> = if settings.header {
-        record.iter().map(str::to_owned).collect()
-    } else {
-        (1..=record.len()).map(|k| format!("x{k}")).collect()
-    };
-    if settings.header && !next(&mut record, 0)? {
-        return Err(DataError::Empty);
-    }
+    let format = Format::Delimited { delimiter: Some(settings.delimiter), header: settings.header };
+    let mut records = Records::open(BufReader::new(source), format)?;
+    let names = records.columns().to_vec();
     let label = label_column(&settings.label, &names)?;
 
-    let (mut rows, mut y) = (Vec::new(), Vec::new());
-    loop {
-        let place = Place { row: y.len() + 1, names: &names };
-        if record.len() != names.len() {
-            return Err(DataError::Ragged { row: place.row, expected: names.len(), found: record.len() });
-        }
-        for (k, text) in record.iter().enumerate() {
+    let (mut rows, mut y, mut record) = (Vec::new(), Vec::new(), Record::default());
+    while records.next(&mut record)? {
+        let place = Place { row: records.row(), names: &names };
+        for (k, text) in record.fields().enumerate() {
             if k != label {
                 rows.push(place.number(k, text)?);
             } else if settings.classes.is_empty() {
@@ -102,9 +79,6 @@ pub fn read_csv<R: Read>(source: R, settings: &CsvSettings) -> Result<Dataset, D
             } else {
                 y.push(place.class(k, text, &settings.classes)?);
             }
-        }
-        if !next(&mut record, y.len())? {
-            break;
         }
     }
     let mut columns = names;
@@ -114,20 +88,12 @@ pub fn read_csv<R: Read>(source: R, settings: &CsvSettings) -> Result<Dataset, D
 
 /// The index of the label's column.
 fn label_column(label: &Label, names: &[String]) -> Result<usize, DataError> {
-    let missing = |wanted| DataError::MissingColumn { wanted, columns: names.to_vec() };
-    match label {
-        Label::Last => Ok(names.len().saturating_sub(1)),
-        Label::Index(k) if *k < names.len() => Ok(*k),
-        Label::Index(k) => Err(missing(format!("number {}", k.saturating_add(1)))),
-        Label::Name(name) => {
-            let mut found = names.iter().enumerate().filter(|(_, other)| *other == name);
-            match (found.next(), found.next()) {
-                (None, _) => Err(missing(format!("`{name}`"))),
-                (Some((k, _)), None) => Ok(k),
-                (Some(_), Some(_)) => Err(DataError::DuplicateColumn { name: name.clone() }),
-            }
-        }
-    }
+    let (found, wanted) = match label {
+        Label::Last => (names.len().checked_sub(1), String::new()),
+        Label::Index(k) => (Some(*k).filter(|k| *k < names.len()), format!("number {}", k.saturating_add(1))),
+        Label::Name(name) => (names.iter().position(|other| other == name), format!("`{name}`")),
+    };
+    found.ok_or_else(|| DataError::MissingColumn { wanted, columns: names.to_vec() })
 }
 
 /// Where in the file a field stands.
@@ -167,7 +133,7 @@ impl Place<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{self, BufRead, BufReader, Cursor};
+    use std::io::{self, BufRead, Cursor};
 
     fn read(text: &str) -> Result<Dataset, DataError> {
         read_csv(text.as_bytes(), &CsvSettings::default())
@@ -289,7 +255,9 @@ mod tests {
     #[test]
     fn text_that_is_not_utf8() {
         let error = read_csv(&b"a,y\n1,2\n3,\xff\n"[..], &CsvSettings::default());
-        assert!(matches!(error, Err(DataError::Read { row: 1, .. })));
+        assert!(
+            matches!(error, Err(DataError::Record { row: 2, what }) if what.contains("column `a`") || what.contains("column `y`"))
+        );
     }
 
     #[test]
@@ -302,7 +270,7 @@ mod tests {
         }
         let source = Cursor::new("a,y\n1,2\n3,4\n").chain(Broken);
         let error = read_csv(source, &CsvSettings::default()).unwrap_err();
-        assert!(matches!(error, DataError::Read { row: 2, .. }), "{error}");
+        assert!(matches!(error, DataError::Source { row: 3, .. }), "{error}");
         assert!(error.to_string().contains("the line is down"));
     }
 

@@ -105,12 +105,40 @@ pub enum DataError {
         /// Its only value.
         value: f64,
     },
-    /// The source cannot be read, or is not UTF-8.
-    #[error("cannot read beyond data row {row}: {source}")]
-    Read {
-        /// Number of data rows read before the failure.
+    /// A line or a record cannot be taken apart: text that is not UTF-8, JSON that is no object.
+    #[error("row {row}: {what}")]
+    Record {
+        /// Data row, from 1.
+        row: usize,
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// A field is not what its format asks for.
+    #[error("row {row}, column `{column}`: `{text}` is not {expected}")]
+    Field {
+        /// Data row, from 1.
+        row: usize,
+        /// Name of the column.
+        column: String,
+        /// The text as it stands.
+        text: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// The source cannot be read at this row.
+    #[error("row {row} cannot be read: {source}")]
+    Source {
+        /// Data row, from 1.
         row: usize,
         /// The cause.
-        source: csv::Error,
+        source: std::io::Error,
     },
+}
+
+impl DataError {
+    /// Whether one record is at fault, so that reading can go on with the next.
+    #[must_use]
+    pub fn is_of_a_row(&self) -> bool {
+        matches!(self, Self::Ragged { .. } | Self::Record { .. } | Self::Field { .. })
+    }
 }

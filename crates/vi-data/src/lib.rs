@@ -1,5 +1,5 @@
-//! Data for Bayesian inference: the papers' synthetic generators, three small real sets, and a CSV
-//! reader that names the row and the column at fault.
+//! Data for Bayesian inference: the papers' synthetic generators, three small real sets, and readers
+//! that name the row and the column at fault.
 //!
 //! Everything ends in a [`Dataset`]: n observations, each a contiguous row x ∈ ℝᵈ, and a label or
 //! response y each, all finite.
@@ -10,6 +10,7 @@
 //! | linear regression with the same inputs | [`synthetic::LinearSettings::draw`] |
 //! | two interleaved half circles | [`synthetic::TwoMoonsSettings::draw`] |
 //! | a CSV file, or any other reader | [`read_csv`] |
+//! | a stream of records: CSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow IPC, also compressed | [`records::Records`] |
 //! | nodal involvement in 53 prostate-cancer patients | [`nodal`] |
 //! | 683 breast tumours | [`breast_cancer`] |
 //! | 1000 handwritten digits of 8 × 8 pixels | [`digits`] |
@@ -35,10 +36,14 @@
 //! }
 //! # Ok::<(), vi_data::DataError>(())
 //! ```
+//!
+//! Features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC.
 
 mod csv;
 mod dataset;
 mod error;
+pub mod fnv;
+pub mod records;
 mod sets;
 pub mod synthetic;
 

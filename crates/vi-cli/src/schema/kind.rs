@@ -1,10 +1,10 @@
 //! Kinds of columns, and what their fields become.
 
 use serde::{Deserialize, Serialize};
+use vi_data::fnv;
 
 use super::date;
 use super::infer::is_missing;
-use crate::fnv;
 use crate::formula::Function;
 
 /// What a column holds.

@@ -1,7 +1,7 @@
 //! Parquet and Arrow IPC: columns in batches, of which one is in memory.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::io::{self, BufReader, ErrorKind};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,7 +14,8 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::record::{Fault, Record, Records};
+use super::Reader;
+use super::record::{Fault, Record, Source};
 
 /// Rows of a batch of Parquet.
 const BATCH: usize = 1024;
@@ -22,12 +23,12 @@ const BATCH: usize = 1024;
 const PARQUET: &str = "Parquet";
 const ARROW: &str = "Arrow IPC";
 
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + 'a>;
 
 /// Records of a file of columns.
-pub(super) struct Columnar {
+pub(super) struct Columnar<'a> {
     format: &'static str,
-    batches: Batches,
+    batches: Batches<'a>,
     columns: Vec<String>,
     /// The columns of the batch as text, and how many of its rows have been read.
     texts: Vec<StringArray>,
@@ -35,7 +36,7 @@ pub(super) struct Columnar {
     read: usize,
 }
 
-impl Columnar {
+impl<'a> Columnar<'a> {
     /// # Errors
     /// A file that is no Parquet, or is cut short.
     pub(super) fn parquet(file: File) -> Result<Self, Fault> {
@@ -58,12 +59,12 @@ impl Columnar {
     ///
     /// # Errors
     /// No Arrow IPC.
-    pub(super) fn arrow_stream(reader: Box<dyn BufRead>) -> Result<Self, Fault> {
+    pub(super) fn arrow_stream(reader: Reader<'a>) -> Result<Self, Fault> {
         let reader = StreamReader::try_new(reader, None).map_err(|error| fault(ARROW, error))?;
         Ok(Self::new(ARROW, &reader.schema(), Box::new(reader)))
     }
 
-    fn new(format: &'static str, schema: &Schema, batches: Batches) -> Self {
+    fn new(format: &'static str, schema: &Schema, batches: Batches<'a>) -> Self {
         let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
         Self { format, batches, columns, texts: Vec::new(), rows: 0, read: 0 }
     }
@@ -83,7 +84,7 @@ impl Columnar {
     }
 }
 
-impl Records for Columnar {
+impl Source for Columnar<'_> {
     fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -152,9 +153,4 @@ fn damaged(format: &str, error: &dyn std::fmt::Display) -> Fault {
         ErrorKind::InvalidData,
         format!("no whole {format} file ({line}); copy or write it again"),
     ))
-}
-
-/// Whether the bytes begin an Arrow IPC file, with an index at its end.
-pub(super) fn is_arrow_file(start: &[u8]) -> bool {
-    start.starts_with(b"ARROW1")
 }

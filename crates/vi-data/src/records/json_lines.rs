@@ -1,33 +1,32 @@
 //! JSON lines: an object on each.
 
-use std::io::BufRead;
-
 use serde_json::{Map, Value};
 
-use super::record::{Fault, Record, Records, next_line};
+use super::record::{Fault, Record, Source};
+use super::{Reader, next_line};
 
 /// Records of JSON lines. The columns are the keys of the first object.
-pub(super) struct JsonLines {
-    reader: Box<dyn BufRead>,
+pub(super) struct JsonLines<'a> {
+    reader: Reader<'a>,
     columns: Vec<String>,
     line: String,
     /// The object that told the columns, until it is read.
     first: Option<Map<String, Value>>,
 }
 
-impl JsonLines {
+impl<'a> JsonLines<'a> {
     /// Reads the first object; none for a file without one.
     ///
     /// # Errors
     /// A file that cannot be read; a first line that is no object.
-    pub(super) fn open(mut reader: Box<dyn BufRead>) -> Result<Option<Self>, Fault> {
+    pub(super) fn open(mut reader: Reader<'a>) -> Result<Option<Self>, Fault> {
         let mut line = String::new();
         let Some(first) = next_object(&mut *reader, &mut line)? else { return Ok(None) };
         Ok(Some(Self { reader, columns: first.keys().cloned().collect(), line, first: Some(first) }))
     }
 }
 
-impl Records for JsonLines {
+impl Source for JsonLines<'_> {
     fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -55,7 +54,7 @@ impl Records for JsonLines {
 }
 
 /// The object on the next line that is not blank.
-fn next_object(reader: &mut dyn BufRead, line: &mut String) -> Result<Option<Map<String, Value>>, Fault> {
+fn next_object(reader: &mut dyn std::io::BufRead, line: &mut String) -> Result<Option<Map<String, Value>>, Fault> {
     if !next_line(reader, line)? {
         return Ok(None);
     }

@@ -1,17 +1,15 @@
 //! Sparse text: LIBSVM and Vowpal Wabbit.
 
-use std::io::BufRead;
-
-use super::record::{Entries, Fault, Record, Records, next_line};
+use super::record::{Entries, Fault, Record, Source};
+use super::{LABEL, Reader, next_line};
 use crate::fnv;
 
-/// What the columns of a sparse file are called.
-pub(crate) const LABEL: &str = "label";
-pub(crate) const FEATURES: &str = "features";
+/// What the column of all inputs is called.
+const FEATURES: &str = "features";
 
 /// Records of one label and inputs that are not 0, one a line.
-pub(super) struct Sparse {
-    reader: Box<dyn BufRead>,
+pub(super) struct Sparse<'a> {
+    reader: Reader<'a>,
     columns: Vec<String>,
     line: String,
     dialect: Dialect,
@@ -26,13 +24,13 @@ pub(super) enum Dialect {
     VowpalWabbit,
 }
 
-impl Sparse {
-    pub(super) fn open(reader: Box<dyn BufRead>, dialect: Dialect) -> Self {
+impl<'a> Sparse<'a> {
+    pub(super) fn open(reader: Reader<'a>, dialect: Dialect) -> Self {
         Self { reader, columns: vec![LABEL.to_owned(), FEATURES.to_owned()], line: String::new(), dialect }
     }
 }
 
-impl Records for Sparse {
+impl Source for Sparse<'_> {
     fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -151,7 +149,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str, dialect: Dialect) -> Result<Record, String> {
-        let reader: Box<dyn BufRead> = Box::new(std::io::Cursor::new(line.to_owned()));
+        let reader: Reader<'_> = Box::new(line.as_bytes());
         let mut record = Record::default();
         match Sparse::open(reader, dialect).next(&mut record) {
             Ok(true) => Ok(record),

@@ -1,26 +1,30 @@
 //! Delimited text: CSV, TSV and their like.
 
 use std::borrow::Cow;
-use std::io::BufRead;
 
 use csv::{ErrorKind, ReaderBuilder, Trim};
 
-use super::record::{Fault, Record, Records};
+use super::Reader;
+use super::record::{Fault, Record, Source};
 
 /// Records of delimited text.
-pub(super) struct Delimited {
-    reader: csv::Reader<Box<dyn BufRead>>,
+pub(super) struct Delimited<'a> {
+    reader: csv::Reader<Reader<'a>>,
     columns: Vec<String>,
     /// Whether numbers may have a decimal comma, as where semicolons keep fields apart.
     commas: bool,
 }
 
-impl Delimited {
-    /// Reads the first line, which names the columns if it is a `header`; none for a file without one.
+impl<'a> Delimited<'a> {
+    /// Reads the first line, which names the columns if it is a `header`, and tells the delimiter if none is given; `None` for a file without one.
     ///
     /// # Errors
     /// A file or a first line that cannot be read.
-    pub(super) fn open(reader: Box<dyn BufRead>, delimiter: u8, header: bool) -> Result<Option<Self>, Fault> {
+    pub(super) fn open(mut reader: Reader<'a>, delimiter: Option<u8>, header: bool) -> Result<Option<Self>, Fault> {
+        let delimiter = match delimiter {
+            Some(delimiter) => delimiter,
+            None => likely_delimiter(reader.fill_buf()?),
+        };
         let mut reader = ReaderBuilder::new()
             .has_headers(header)
             .flexible(true)
@@ -41,7 +45,7 @@ impl Delimited {
     }
 }
 
-impl Records for Delimited {
+impl Source for Delimited<'_> {
     fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -86,7 +90,7 @@ fn fault(error: csv::Error, columns: &[String]) -> Fault {
 }
 
 /// The one of comma, tab, semicolon and bar that the first line has most of outside quotes.
-pub(super) fn likely_delimiter(start: &[u8]) -> u8 {
+fn likely_delimiter(start: &[u8]) -> u8 {
     const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
     let (mut counts, mut quoted) = ([0; 4], false);
     for &byte in start {

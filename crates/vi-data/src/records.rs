@@ -1,0 +1,193 @@
+//! Records from a file in any format, read as they come, in memory that does not grow with their number.
+
+#[cfg(feature = "columnar")]
+mod columnar;
+mod delimited;
+mod format;
+#[cfg(feature = "json")]
+mod json_lines;
+mod packed;
+mod record;
+mod sparse;
+
+use std::io::{self, BufRead};
+
+use self::delimited::Delimited;
+pub use self::format::Format;
+pub use self::packed::unpacked;
+pub use self::record::{Entries, Record};
+use self::record::{Fault, Source};
+use self::sparse::{Dialect, Sparse};
+use crate::DataError;
+
+/// The column of a LIBSVM or Vowpal Wabbit file that holds what is to be predicted.
+pub const LABEL: &str = "label";
+
+/// What a format reads from: bytes whose buffer can be looked at.
+type Reader<'a> = Box<dyn BufRead + 'a>;
+
+/// Records of one file, all with the same columns.
+///
+/// A field is text, as it stands in the file; in Parquet and Arrow a number is the shortest text that reads back to its bits, a date its ISO
+/// form, a null an empty text. LIBSVM and Vowpal Wabbit have two columns, [`LABEL`] and one for all inputs, whose values are
+/// [`Record::entries`]. Cost: one pass; memory for one record, or for one batch of a file of columns.
+///
+/// ```
+/// use vi_data::records::{Format, Record, Records};
+///
+/// let lines = "{\"late\": true, \"minutes\": 12.5}\n{\"late\": false}\n";
+/// # #[cfg(feature = "json")] {
+/// let mut records = Records::open(lines.as_bytes(), Format::JsonLines)?;
+/// assert_eq!(records.columns(), ["late", "minutes"]);
+/// let mut record = Record::default();
+/// while records.next(&mut record)? {
+///     println!("{}: {:?}", records.row(), record.field(1));
+/// }
+/// assert_eq!((records.row(), record.field(1)), (2, ""));
+/// # }
+/// # Ok::<(), vi_data::DataError>(())
+/// ```
+pub struct Records<'a> {
+    source: Box<dyn Source + 'a>,
+    row: usize,
+}
+
+impl std::fmt::Debug for Records<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records").field("columns", &self.columns()).field("row", &self.row).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Records<'a> {
+    /// The records that `reader` gives: its first line or its head is read at once.
+    ///
+    /// A mark of byte order before text is passed over. Parquet and the form of Arrow that has its index at the end are read from files alone:
+    /// [`Records::parquet`], [`Records::arrow_file`].
+    ///
+    /// # Errors
+    /// [`DataError::Empty`] without a first line, [`DataError::Setting`] for a format that needs a file or a feature that is not built,
+    /// [`DataError::DuplicateColumn`], and as [`Records::next`].
+    pub fn open<R: BufRead + 'a>(mut reader: R, format: Format) -> Result<Self, DataError> {
+        let first = |fault: Fault| fault.at(1);
+        if format.is_text() {
+            let start = reader.fill_buf().map_err(|error| first(error.into()))?;
+            if start.starts_with(b"\xef\xbb\xbf") {
+                reader.consume(3);
+            }
+        }
+        if reader.fill_buf().map_err(|error| first(error.into()))?.is_empty() {
+            return Err(DataError::Empty);
+        }
+        let reader: Reader<'a> = Box::new(reader);
+        let source: Option<Box<dyn Source + 'a>> = match format {
+            Format::Delimited { delimiter, header } => {
+                boxed(Delimited::open(reader, delimiter, header).map_err(first)?)
+            }
+            Format::Libsvm => boxed(Some(Sparse::open(reader, Dialect::Libsvm))),
+            Format::VowpalWabbit => boxed(Some(Sparse::open(reader, Dialect::VowpalWabbit))),
+            #[cfg(feature = "json")]
+            Format::JsonLines => boxed(json_lines::JsonLines::open(reader).map_err(first)?),
+            #[cfg(feature = "columnar")]
+            Format::Arrow => boxed(Some(columnar::Columnar::arrow_stream(reader).map_err(first)?)),
+            #[cfg(feature = "columnar")]
+            Format::Parquet => {
+                let requirement =
+                    "a format that can be read as it comes; Parquet has its index at its end, and needs a file";
+                return Err(DataError::Setting { setting: "format", value: format.to_string(), requirement });
+            }
+            #[cfg(not(all(feature = "json", feature = "columnar")))]
+            _ => {
+                let requirement =
+                    "a format that this build reads; Parquet and Arrow are the feature `columnar`, JSON is `json`";
+                return Err(DataError::Setting { setting: "format", value: format.to_string(), requirement });
+            }
+        };
+        Self::new(source.ok_or(DataError::Empty)?)
+    }
+
+    /// The records of a Parquet file, compressed by zstd, Snappy, LZ4, Brotli or gzip.
+    ///
+    /// # Errors
+    /// [`DataError::Source`] for a file that is no Parquet or is cut short; [`DataError::DuplicateColumn`].
+    #[cfg(feature = "columnar")]
+    pub fn parquet(file: std::fs::File) -> Result<Self, DataError> {
+        Self::new(Box::new(columnar::Columnar::parquet(file).map_err(|fault| fault.at(1))?))
+    }
+
+    /// The records of an Arrow IPC file with its index at its end, also called Feather; [`Format::Arrow`] is the form without one.
+    ///
+    /// # Errors
+    /// [`DataError::Source`] for a file that is no Arrow IPC or is cut short; [`DataError::DuplicateColumn`].
+    #[cfg(feature = "columnar")]
+    pub fn arrow_file(file: std::fs::File) -> Result<Self, DataError> {
+        Self::new(Box::new(columnar::Columnar::arrow_file(file).map_err(|fault| fault.at(1))?))
+    }
+
+    fn new(source: Box<dyn Source + 'a>) -> Result<Self, DataError> {
+        let mut sorted: Vec<&String> = source.columns().iter().collect();
+        sorted.sort();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(DataError::DuplicateColumn { name: pair[0].clone() }),
+            None => Ok(Self { source, row: 0 }),
+        }
+    }
+
+    /// What the columns are called, in their order; `x1`, `x2`, … where the file does not say.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        self.source.columns()
+    }
+
+    /// The column of a sparse file that holds all its inputs; `None` for other files.
+    #[must_use]
+    pub fn entries(&self) -> Option<Entries> {
+        self.source.entries()
+    }
+
+    /// The number of the record that was read last, from 1; 0 before the first.
+    #[must_use]
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Reads the next record into `record`; `false` at the end.
+    ///
+    /// After an error of one record ([`DataError::is_of_a_row`]) the next call goes on with the record after it.
+    ///
+    /// # Errors
+    /// [`DataError::Ragged`], [`DataError::Record`] and [`DataError::Field`] for one record; [`DataError::Source`] for a source that cannot be read
+    /// on, with [`io::ErrorKind::UnexpectedEof`] for compressed bytes that are cut short.
+    pub fn next(&mut self, record: &mut Record) -> Result<bool, DataError> {
+        self.row += 1;
+        let more = self.source.next(record).map_err(|fault| fault.at(self.row))?;
+        self.row -= usize::from(!more);
+        Ok(more)
+    }
+}
+
+fn boxed<'a, S: Source + 'a>(source: Option<S>) -> Option<Box<dyn Source + 'a>> {
+    source.map(|source| Box::new(source) as Box<dyn Source + 'a>)
+}
+
+/// The next line that is not blank, without its end; `false` at the end.
+///
+/// # Errors
+/// A file that cannot be read; a line that is not UTF-8.
+fn next_line(reader: &mut dyn io::BufRead, line: &mut String) -> Result<bool, Fault> {
+    loop {
+        let mut bytes = std::mem::take(line).into_bytes();
+        bytes.clear();
+        let read = reader.read_until(b'\n', &mut bytes)?;
+        let known = bytes.len();
+        *line = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            Fault::Record(format!("byte {} of {known} is not UTF-8; `iconv -t UTF-8` converts a file", at + 1))
+        })?;
+        if read == 0 {
+            return Ok(false);
+        }
+        if !line.trim().is_empty() {
+            return Ok(true);
+        }
+    }
+}
