@@ -32,6 +32,7 @@ use super::records::Records;
 use super::space::Space;
 use super::spectral;
 use super::touched::{Numbers, Panel, Touched};
+use super::upkeep::LazyRow;
 use crate::Error;
 
 /// Rows of `W` that a sweep brings up to date with each block at least, unless the settings say otherwise.
@@ -54,11 +55,18 @@ impl Lazy {
     }
 }
 
+/// Memory of a block, kept from one to the next: pieces as large as these go back to the system when they are freed.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    /// `T` as it is, and what its rows become.
+    block: Touched,
+    rows: Panel,
+    swept: Panel,
+}
+
 /// A block that is ready to be written.
 pub(super) struct LazyPlan {
-    /// `T`, and what its rows become.
-    positions: Vec<u32>,
-    rows: Panel,
+    memory: Spare,
     /// `Q_a`, `p` padded rows.
     turn: Vec<f64>,
     /// `v`, padded.
@@ -74,26 +82,32 @@ pub(super) struct LazyPlan {
 }
 
 impl LowRankGaussian {
-    /// The block of the rows of `space`, which touch `block`, with `scale` as the belief's: everything that can fail.
+    /// The block of the rows of `space`, the last of which may be `new`, with `scale` as the belief's: everything that can fail.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
     pub(super) fn plan_lazily(
         &self,
-        records: &Records,
-        mut block: Touched,
+        Lazy { records, touched }: &Lazy,
+        new: Option<&LazyRow>,
         space: &Space,
         scale: f64,
+        mut memory: Spare,
     ) -> Result<LazyPlan, Error> {
         let (p, width) = (self.rank(), records.width());
+        let Spare { block, rows, swept } = &mut memory;
+        block.copy_from(touched);
+        if let Some(row) = new {
+            block.add(&row.found, &row.values);
+        }
         // 1. Rows of the sweep join those of the block.
         // What slots cost, and what rows of the sweep: 2p³ for each of d/c slots, 8p² for each of c rows.
         let balanced = (records.visited.len() * p).isqrt() / 2;
-        let count = self.settings.sweep().unwrap_or(SWEEP.max(block.len() / 2).max(balanced));
-        let (sweep, next) = due(records, &block, count);
-        let mut swept = Panel::new(width);
-        records.read(sweep.iter().map(|&i| i as usize), &mut swept);
-        block.append(&sweep, &swept);
+        let count = self.settings.sweep().unwrap_or(SWEEP.max(block.len() / 4).max(balanced));
+        let (sweep, next) = due(records, block, count);
+        swept.reset(width);
+        records.read(sweep.iter().map(|&i| i as usize), swept);
+        block.append_unlisted(&sweep, swept);
         // 2.
         let Untouched { mut others, with_block, credit } = untouched(&block.panel, self.gram.as_ref(), p, width);
         // 3.
@@ -103,14 +117,14 @@ impl LowRankGaussian {
         // 4.
         let moves = self.checked_mean_weights(space)?;
         let shift: Vec<f64> = (0..width).map(|j| if j < p { -moves[(j, 0)] } else { 0.0 }).collect();
-        move_means(&mut block, &shift, moves.as_ref().subrows(p, space.len()));
+        move_means(block, &shift, moves.as_ref().subrows(p, space.len()));
         // 5.
         let h: Vec<f64> = space.curvatures().collect();
-        let (mut rows, mut lifted) = spectral_rows(&block, &turn, &from_x, &h);
+        let mut lifted = spectral_rows(block, &turn, &from_x, &h, rows);
         for _ in 0..if p == 0 { 0 } else { self.settings.inner_loops() } {
-            let sums = em_sums(&block, &rows, (&others, &turn), h.len(), p);
+            let sums = em_sums(block, rows, (&others, &turn), h.len(), p);
             let maps = Maps::new(&sums, &weights)?;
-            lifted += em_rows(&block, &mut rows, &maps, p, self.begun / scale);
+            lifted += em_rows(block, rows, &maps, p, self.begun / scale);
             turn = em_turn(&turn, &maps, p);
         }
         vectorised(
@@ -125,20 +139,19 @@ impl LowRankGaussian {
         let kept = congruent(&others, &turn, p);
         let owed = (0..p).map(|j| others[(j, j)] - kept[(j, j)]).sum::<f64>() - credit;
         others = kept;
-        add_gram(&mut others, &rows, p);
+        add_gram(&mut others, rows, p);
         let bounds = rows.numbers.iter().fold(self.bounds, |Bounds { least, largest }, at| Bounds {
             least: least.min(at.psi),
             largest: largest.max(at.s),
         });
         let capacitance = Capacitance::from_gram(others.clone())?;
-        let positions = block.positions;
-        Ok(LazyPlan { positions, rows, turn, shift, gram: others, capacitance, next, owed, bounds, lifted })
+        Ok(LazyPlan { memory, turn, shift, gram: others, capacitance, next, owed, bounds, lifted })
     }
 
-    /// Writes what has been planned. It cannot fail.
-    pub(super) fn write_lazily(&mut self, plan: LazyPlan) {
-        let Some(Lazy { records, touched }) = self.lazy.as_deref_mut() else { return };
-        records.write(&plan.positions, &plan.rows, &plan.turn, &plan.shift);
+    /// Writes what has been planned, and gives back the memory of the plan. It cannot fail.
+    pub(super) fn write_lazily(&mut self, plan: LazyPlan) -> Spare {
+        let Some(Lazy { records, touched }) = self.lazy.as_deref_mut() else { return plan.memory };
+        records.write(&plan.memory.block.positions, &plan.memory.rows, &plan.turn, &plan.shift);
         records.next = plan.next;
         records.owed = (records.owed + plan.owed).max(0.0);
         touched.clear();
@@ -151,6 +164,7 @@ impl LowRankGaussian {
             self.credit_all();
         }
         self.shown.take();
+        plan.memory
     }
 }
 
@@ -219,12 +233,12 @@ fn move_means(block: &mut Touched, shift: &[f64], s: MatRef<'_, f64>) {
     );
 }
 
-/// `W₁`, and `ψ₁`, `s₁`, `μ` beside it; how many `ψ₁` rounding had put below `ψ`.
-fn spectral_rows(block: &Touched, turn: &[f64], from_x: &[f64], h: &[f64]) -> (Panel, usize) {
+/// `W₁`, and `ψ₁`, `s₁`, `μ` beside it, into `rows`; how many `ψ₁` rounding had put below `ψ`.
+fn spectral_rows(block: &Touched, turn: &[f64], from_x: &[f64], h: &[f64], rows: &mut Panel) -> usize {
     let panel = &block.panel;
     let width = panel.width();
     let p = turn.len() / width;
-    let mut rows = Panel::with_room(width, panel.len());
+    rows.reset(width);
     let mut lifted = 0;
     vectorised(
         #[inline(always)]
@@ -244,7 +258,7 @@ fn spectral_rows(block: &Touched, turn: &[f64], from_x: &[f64], h: &[f64]) -> (P
             }
         },
     );
-    (rows, lifted)
+    lifted
 }
 
 /// What an EM step sums over all rows: those of the block, and the others as `G_u` has them.
@@ -288,16 +302,14 @@ fn em_rows(block: &Touched, rows: &mut Panel, maps: &Maps, p: usize, begun: f64)
     vectorised(
         #[inline(always)]
         || {
-            let mut u = vec![0.0; width];
+            let (mut u, mut current) = (vec![0.0; width], vec![0.0; width]);
             let values = rows.w.chunks_exact_mut(width).zip(&mut rows.numbers);
             for (l, ((w1, at), old)) in values.zip(&panel.numbers).enumerate() {
+                current.fill(0.0);
+                add_times(&mut current, &w1[..p], &from_current);
                 u.fill(0.0);
-                add_times(&mut u, &w1[..p], &from_current);
-                let ratio = old.psi / at.psi;
-                for u in &mut u {
-                    *u *= ratio;
-                }
                 add_times(&mut u, &panel.row(l)[..p], &from_w);
+                add_scaled(&mut u, old.psi / at.psi, &current);
                 block.entries_at(l, |row, value| add_scaled(&mut u, value, &from_x[row * width..(row + 1) * width]));
                 let left = at.s - product(&u, &u);
                 let bound = f64::max(1.0 / (1.0 / old.psi + 1.0 / at.psi), begun.min(HEYWOOD * at.s));

@@ -44,13 +44,26 @@ fn add_times_of<const C: usize>(out: &mut [f64], row: &[f64], m: &[f64]) {
     let (Some(out), m) = (out.as_chunks_mut().0.as_chunks_mut::<C>().0.first_mut(), lanes(m).as_chunks::<C>().0) else {
         return;
     };
-    let mut sum = *out;
-    for (x, m) in row.iter().zip(m) {
+    // Two sums, which do not wait for each other.
+    let (mut even, mut odd) = (*out, [[0.0; LANES]; C]);
+    let ((pairs, last), (m_pairs, m_last)) = (row.as_chunks::<2>(), m.as_chunks::<2>());
+    for ([x, y], [a, b]) in pairs.iter().zip(m_pairs) {
         for c in 0..C {
-            add(&mut sum[c], *x, &m[c]);
+            add(&mut even[c], *x, &a[c]);
+            add(&mut odd[c], *y, &b[c]);
         }
     }
-    *out = sum;
+    // The rows of `m` are as many as the numbers of `row`: the last of an odd number stands alone in both.
+    for (x, m) in last.iter().zip(m_last) {
+        for c in 0..C {
+            add(&mut even[c], *x, &m[c]);
+        }
+    }
+    for c in 0..C {
+        for j in 0..LANES {
+            out[c][j] = even[c][j] + odd[c][j];
+        }
+    }
 }
 
 /// `out ← out + factor·row`.

@@ -18,6 +18,7 @@ use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
 use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::lazy::Spare;
 use super::range::Bounds;
 use super::settings::Scheme;
 use super::space::{Space, solve};
@@ -103,8 +104,8 @@ impl LowRankGaussian {
             return Ok(());
         }
         if let Some(lazy) = self.lazy.as_deref() {
-            let plan = self.plan_lazily(&lazy.records, lazy.touched.clone(), &self.waiting.space, self.scale)?;
-            self.write_lazily(plan);
+            let plan = self.plan_lazily(lazy, None, &self.waiting.space, self.scale, Spare::default())?;
+            let _memory = self.write_lazily(plan);
             return Ok(());
         }
         let rows = std::mem::take(&mut self.waiting.rows);

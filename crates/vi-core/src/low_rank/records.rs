@@ -183,7 +183,7 @@ impl Records {
                             psi = psi.max(s - product(row, row));
                             mean -= product(w, shift) / stale;
                         }
-                        panel.numbers.push(Numbers { psi, stale, s, mean, stamp: rest[3] });
+                        panel.numbers.push(Numbers { psi, stale, s, mean });
                     }
                 },
             );
@@ -196,16 +196,24 @@ impl Records {
         let Layout { p, width, stride } = self.layout;
         let numbers = &mut self.values[self.first..][..self.dim * stride];
         let stamp = self.oldest + self.slots.len() as u64;
-        for (l, &i) in positions.iter().enumerate() {
-            let record = &mut numbers[i as usize * stride..][..stride];
-            let at = &panel.numbers[l];
-            match number(at.stamp) {
-                Some(before) => self.slots[(before - self.oldest) as usize].rows -= 1,
-                None => self.visited.push(i),
+        for (group, positions) in positions.chunks(TOGETHER).enumerate() {
+            // What is there is read first: the lines of the group are fetched at the same time.
+            let mut before = [NEVER; TOGETHER];
+            for (before, &i) in before.iter_mut().zip(positions) {
+                *before = numbers[i as usize * stride + width + 3];
             }
-            let (lanes, row) = (record.as_chunks_mut::<LANES>().0, panel.row(l).as_chunks::<LANES>().0);
-            lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
-            lanes[width / LANES] = [at.psi, at.s, at.mean, stamp as f64];
+            for (k, (&i, before)) in positions.iter().zip(before).enumerate() {
+                let record = &mut numbers[i as usize * stride..][..stride];
+                let l = group * TOGETHER + k;
+                let at = &panel.numbers[l];
+                match number(before) {
+                    Some(before) => self.slots[(before - self.oldest) as usize].rows -= 1,
+                    None => self.visited.push(i),
+                }
+                let (lanes, row) = (record.as_chunks_mut::<LANES>().0, panel.row(l).as_chunks::<LANES>().0);
+                lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+                lanes[width / LANES] = [at.psi, at.s, at.mean, stamp as f64];
+            }
         }
         while self.slots.front().is_some_and(|slot| slot.rows == 0) {
             self.slots.pop_front();

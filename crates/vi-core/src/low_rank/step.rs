@@ -6,7 +6,7 @@ use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
 use super::columns::{Columns, SparseBuffer};
-use super::lazy::{Lazy, LazyPlan};
+use super::lazy::{Lazy, LazyPlan, Spare};
 use super::project::Plan;
 use super::settings::Scheme;
 use super::space::{Seen, Space};
@@ -28,6 +28,7 @@ pub struct LowRankStep {
     prepared: Prepared,
     /// What a lazy belief found.
     row_found: Option<LazyRow>,
+    spare: Spare,
     /// A sparse row with its zeros, where it meets dense ones.
     row: Vec<f64>,
 }
@@ -131,9 +132,7 @@ impl LowRankGaussian {
         let mut space = self.waiting.space.clone();
         space.add(seen, site);
         if let (Some(lazy), Some(row)) = (self.lazy.as_deref(), &step.row_found) {
-            let mut touched = lazy.touched.clone();
-            touched.add(&row.found, &row.values);
-            let plan = self.plan_lazily(&lazy.records, touched, &space, step.scale)?;
+            let plan = self.plan_lazily(lazy, Some(row), &space, step.scale, std::mem::take(&mut step.spare))?;
             step.prepared = Prepared::FillsLazily(Box::new(plan));
             return Ok(());
         }
@@ -171,7 +170,7 @@ impl LowRankGaussian {
             }
             Prepared::FillsLazily(plan) => {
                 self.scale = step.scale;
-                self.write_lazily(*plan);
+                step.spare = self.write_lazily(*plan);
             }
             Prepared::Fills(ready) => {
                 let (space, joined, plan) = *ready;

@@ -17,8 +17,6 @@ pub(super) struct Numbers {
     pub(super) stale: f64,
     pub(super) s: f64,
     pub(super) mean: f64,
-    /// As in the record.
-    pub(super) stamp: f64,
 }
 
 /// Some rows of `W`, one after another, with their numbers.
@@ -34,17 +32,22 @@ impl Panel {
         Self { width, w: Vec::new(), numbers: Vec::new() }
     }
 
-    pub(super) fn with_room(width: usize, rows: usize) -> Self {
-        Self { width, w: Vec::with_capacity(rows * width), numbers: Vec::with_capacity(rows) }
+    /// No rows, of `width` numbers each, in the memory it has.
+    pub(super) fn reset(&mut self, width: usize) {
+        self.width = width;
+        self.clear();
+    }
+
+    /// The rows of `other`, in the memory it has.
+    fn copy_from(&mut self, other: &Self) {
+        self.width = other.width;
+        self.w.clone_from(&other.w);
+        self.numbers.clone_from(&other.numbers);
     }
 
     /// Numbers of a row, padding included.
     pub(super) fn width(&self) -> usize {
         self.width
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.numbers.len()
     }
 
     pub(super) fn clear(&mut self) {
@@ -127,6 +130,16 @@ impl Touched {
         self.last.clear();
         self.entries.clear();
         self.rows = 0;
+    }
+
+    /// Becomes as `other`, in the memory it has.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.table.clone_from(&other.table);
+        self.positions.clone_from(&other.positions);
+        self.panel.copy_from(&other.panel);
+        self.last.clone_from(&other.last);
+        self.entries.clone_from(&other.entries);
+        self.rows = other.rows;
     }
 
     /// Where in the table a position is, or the free place where it belongs.
@@ -217,8 +230,15 @@ impl Touched {
         self.rows += 1;
     }
 
+    /// Rows more, without entries, for which nobody will [look](Self::local).
+    pub(super) fn append_unlisted(&mut self, positions: &[u32], fresh: &Panel) {
+        self.panel.append(fresh);
+        self.positions.extend_from_slice(positions);
+        self.last.resize(self.positions.len(), NONE);
+    }
+
     /// Rows more, which are not in it yet.
-    pub(super) fn append(&mut self, positions: &[u32], fresh: &Panel) {
+    fn append(&mut self, positions: &[u32], fresh: &Panel) {
         self.panel.append(fresh);
         for &position in positions {
             if 2 * (self.len() + 1) > self.table.len() {
