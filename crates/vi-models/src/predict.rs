@@ -35,6 +35,7 @@
 
 mod count_quantile;
 mod crossing;
+mod few;
 mod glm;
 mod linear;
 mod logistic;

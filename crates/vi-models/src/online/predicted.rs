@@ -139,7 +139,7 @@ impl<L: CountPrediction> LabelPredicted<L> {
     /// # Errors
     /// `Setting` unless `0 < p < 1`; `Overflow` for a quantile beyond 2⁵³; `Quadrature`.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        self.label.quantile(p)
+        self.label.label_quantile(p)
     }
 
     /// The central interval of labels: it holds at least `level` of the mass, more where labels are few.
@@ -147,7 +147,7 @@ impl<L: CountPrediction> LabelPredicted<L> {
     /// # Errors
     /// As [`quantile`](Self::quantile).
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
-        self.label.interval(level)
+        self.label.label_interval(level)
     }
 
     /// A draw of the label.

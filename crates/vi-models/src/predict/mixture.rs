@@ -75,7 +75,7 @@ impl<P: Predictive> Mixture<P> {
     }
 
     /// The components that have weight.
-    fn weighted(&self) -> impl Iterator<Item = (f64, &P)> {
+    pub(super) fn weighted(&self) -> impl Iterator<Item = (f64, &P)> + Clone {
         self.weights.iter().copied().zip(&self.components).filter(|(weight, _)| *weight > 0.0)
     }
 
