@@ -131,9 +131,26 @@ impl Environment {
     /// [`PythonError::Script`], [`PythonError::Output`].
     pub fn number(&self, script: &Path, arguments: &str, field: &str) -> Result<f64, PythonError> {
         let words: Vec<&OsStr> = arguments.split_whitespace().map(OsStr::new).collect();
-        let output = self.run(script, &words)?;
-        last_number(&output.stdout, field)
-            .ok_or_else(|| PythonError::Output { script: file_name(script), field: field.to_owned() })
+        self.numbers(script, &words, [field]).map(|[number]| number)
+    }
+
+    /// Runs `script` with `arguments` and returns the numbers `fields` of the JSON object on its last line.
+    ///
+    /// # Errors
+    /// [`PythonError::Script`], [`PythonError::Output`].
+    pub fn numbers<const N: usize>(
+        &self,
+        script: &Path,
+        arguments: &[&OsStr],
+        fields: [&str; N],
+    ) -> Result<[f64; N], PythonError> {
+        let output = self.run(script, arguments)?;
+        let mut numbers = [0.0; N];
+        for (number, field) in numbers.iter_mut().zip(fields) {
+            *number = last_number(&output.stdout, field)
+                .ok_or_else(|| PythonError::Output { script: file_name(script), field: field.to_owned() })?;
+        }
+        Ok(numbers)
     }
 
     /// Runs `script` with `arguments` to its end, or to the end of `limit`.

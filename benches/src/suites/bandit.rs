@@ -5,6 +5,7 @@
 //! chooses by one joint draw of the candidates' scores, is shown whether the visitor clicks, and learns it.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "indices drawn below a length")]
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
@@ -20,7 +21,7 @@ use crate::{BenchError, memory};
 
 pub(super) const SUITE: Suite = Suite {
     name: "bandit",
-    about: "Thompson sampling among 50 candidates, 2²⁰ hashed features: low rank, diagonal, full; regret, log loss, latency, memory",
+    about: "Thompson sampling among 50 candidates, 2²⁰ hashed features: low rank, diagonal, full, other programs; regret, log loss, latency, memory",
     run,
 };
 
@@ -116,7 +117,7 @@ struct Played {
 }
 
 pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
-    let visitors = effort.choose(20_000, 1500);
+    let visitors = effort.choose(4000, 600);
     let mut report = Report::default();
     let kinds = [
         ("low_rank_10", BeliefKind::LowRank { rank: 10 }, PLACES),
@@ -139,14 +140,112 @@ pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
             report.push(Record::alone(format!("bandit/{name}/memory"), Spread::of(&[bytes]), Unit::Bytes));
         }
     }
+    peers(visitors, &mut report)?;
     Ok(report)
+}
+
+/// Other programs on the same visits, as far as they install.
+fn peers(visitors: usize, report: &mut Report) -> Result<(), BenchError> {
+    let folder = crate::root().join("target").join("bench").join("bandit");
+    write_visits(&folder, visitors)?;
+    let environment = super::peers::environment()?;
+    let script = crate::root().join("benches").join("python").join("bandit.py");
+    for (method, about) in [
+        ("vw_squarecb", "Vowpal Wabbit, --cb_explore_adf --squarecb"),
+        ("vw_bag", "Vowpal Wabbit, --cb_explore_adf --bag 5"),
+        ("bayesianbandits_512", "bayesianbandits, BayesianGLM on 512 places"),
+    ] {
+        eprintln!("bandit/{method}");
+        let played = environment.as_ref().map_err(ToString::to_string).and_then(|environment| {
+            let found = environment.numbers(&script, &[method.as_ref(), folder.as_os_str()], ["regret", "p50", "p99"]);
+            found.map_err(|error| error.to_string())
+        });
+        match played {
+            Ok([regret, p50, p99]) => {
+                let value = |what: &str, value: f64, unit| {
+                    Record::alone(format!("bandit/{method}/{what}"), Spread::of(&[value]), unit).note(about)
+                };
+                report.push(value("regret", regret, Unit::Fraction));
+                report.push(value("latency_p50", p50, Unit::Seconds));
+                report.push(value("latency_p99", p99, Unit::Seconds));
+            }
+            Err(reason) => eprintln!("bandit/{method} skipped: {reason}"),
+        }
+    }
+    Ok(())
+}
+
+/// The visits as `benches/python/bandit.py` reads them.
+fn write_visits(folder: &Path, visitors: usize) -> Result<(), BenchError> {
+    let [mut counts, mut positions, mut chances, mut clicks] = [const { Vec::new() }; 4];
+    for offered in Visitors::new(PLACES, visitors) {
+        for pair in offered.starts.windows(2) {
+            counts.extend(((pair[1] - pair[0]) as u32).to_le_bytes());
+        }
+        positions.extend(offered.positions.iter().flat_map(|&position| (position as u32).to_le_bytes()));
+        chances.extend(offered.chances.iter().flat_map(|chance| chance.to_le_bytes()));
+        clicks.extend(offered.click.to_le_bytes());
+    }
+    let write = |path: PathBuf, bytes: &[u8]| {
+        std::fs::write(&path, bytes).map_err(|source| BenchError::Write { path: path.clone(), source })
+    };
+    std::fs::create_dir_all(folder).map_err(|source| BenchError::Write { path: folder.to_owned(), source })?;
+    for (name, bytes) in [("counts", counts), ("positions", positions), ("chances", chances), ("clicks", clicks)] {
+        write(folder.join(format!("{name}.bin")), &bytes)?;
+    }
+    Ok(())
+}
+
+/// What one visitor is offered: the features of each candidate, and how likely a click on it is.
+struct Offered {
+    starts: Vec<usize>,
+    positions: Vec<usize>,
+    chances: Vec<f64>,
+    /// The visitor clicks where the chance is above it.
+    click: f64,
+}
+
+/// The visitors of the world, the same for every model.
+struct Visitors {
+    world: World,
+    rng: ChaCha8Rng,
+    places: usize,
+    seen: usize,
+    visitors: usize,
+}
+
+impl Visitors {
+    fn new(places: usize, visitors: usize) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        Self { world: World::new(&mut rng), rng, places, seen: 0, visitors }
+    }
+}
+
+impl Iterator for Visitors {
+    type Item = Offered;
+
+    fn next(&mut self) -> Option<Offered> {
+        if self.seen == self.visitors {
+            return None;
+        }
+        if self.seen == self.visitors / 2 {
+            self.world.drift(&mut self.rng);
+        }
+        self.seen += 1;
+        let visit = Visit::new(&mut self.rng);
+        let (mut starts, mut positions) = (vec![0], Vec::new());
+        for &offer in &visit.offers {
+            visit.features(offer, self.places, &mut positions);
+            starts.push(positions.len());
+        }
+        let chances = visit.offers.iter().map(|&offer| self.world.chance(&visit, offer)).collect();
+        Some(Offered { starts, positions, chances, click: self.rng.random() })
+    }
 }
 
 /// Plays `visitors` visits with a belief of this kind over so many places; the world and its visitors are the same for all.
 fn play(belief: BeliefKind, places: usize, visitors: usize) -> Result<Played, BenchError> {
-    let mut world_rng = ChaCha8Rng::seed_from_u64(11);
     let mut rng = ChaCha8Rng::seed_from_u64(12);
-    let mut world = World::new(&mut world_rng);
     let since = memory::reset_peak().then(memory::peak).flatten();
     let settings = OnlineSettings {
         belief,
@@ -157,20 +256,8 @@ fn play(belief: BeliefKind, places: usize, visitors: usize) -> Result<Played, Be
     let mut model = OnlineLogistic::with_settings(places, settings)?;
     let (mut regret, mut at_random) = (0.0, 0.0);
     let (mut latency, mut stated, mut labels) = (Vec::new(), Vec::new(), Vec::new());
-    for t in 0..visitors {
-        if t == visitors / 2 {
-            world.drift(&mut world_rng);
-        }
-        let visit = Visit::new(&mut world_rng);
-        let (mut starts, mut positions) = (vec![0], Vec::new());
-        for &offer in &visit.offers {
-            visit.features(offer, places, &mut positions);
-            starts.push(positions.len());
-        }
+    for Offered { starts, positions, chances, click } in Visitors::new(places, visitors) {
         let values = vec![1.0; positions.len()];
-        let chances: Vec<f64> = visit.offers.iter().map(|&offer| world.chance(&visit, offer)).collect();
-        let click = world_rng.random::<f64>();
-
         let begun = Instant::now();
         let candidates = Rows::Sparse { starts: &starts, positions: &positions, values: &values };
         let shown = best(&model.sample_scores(candidates, &mut rng)?);

@@ -12,6 +12,7 @@ mod scores;
 mod sets;
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use self::methods::{METHODS, Method};
@@ -82,14 +83,25 @@ struct Peers {
     left_out: Vec<(String, String)>,
 }
 
+impl Peers {
+    fn set_up(there: &Path) -> Result<Self, BenchError> {
+        std::fs::create_dir_all(there).map_err(|source| BenchError::Write { path: there.to_owned(), source })?;
+        Ok(match Environment::with_packages(there, PINS, &PACKAGES) {
+            Ok((environment, left_out)) => Self { environment: Ok(environment.with_threads(1)), left_out },
+            Err(reason) => Self { environment: Err(reason), left_out: Vec::new() },
+        })
+    }
+}
+
+/// The environment with other people's packages, as far as they install.
+pub(super) fn environment() -> Result<Result<Environment, PythonError>, BenchError> {
+    Peers::set_up(&folder()).map(|peers| peers.environment)
+}
+
 fn run(effort: Effort) -> Result<Report, BenchError> {
     let start = Instant::now();
     let there = folder();
-    std::fs::create_dir_all(&there).map_err(|source| BenchError::Write { path: there.clone(), source })?;
-    let peers = match Environment::with_packages(&there, PINS, &PACKAGES) {
-        Ok((environment, left_out)) => Peers { environment: Ok(environment.with_threads(1)), left_out },
-        Err(reason) => Peers { environment: Err(reason), left_out: Vec::new() },
-    };
+    let peers = Peers::set_up(&there)?;
     let (mut tables, mut missing) = (Vec::new(), peers.left_out.clone());
     // A quick run is not for readers.
     let folder = if effort == Effort::Quick { there } else { crate::root() };

@@ -11,13 +11,13 @@ use vi_core::hyper::{self, HyperSettings};
 use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
-    Belief, BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, GaussianLikelihood, GlmPosterior, Implicit,
-    Learner, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, filter, kalman,
+    BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, GaussianBelief, GaussianLikelihood, GlmPosterior,
+    Implicit, Learner, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, Upkeep, filter, kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 use vi_models::linear::{self, NoiseScaled, NormalGamma};
-use vi_models::online::{Observation, OnlineSettings, Rows};
+use vi_models::online::{Observation, OnlineLogistic, OnlineSettings, Rows};
 use vi_models::prequential;
 use vi_models::softmax::{Softmax, SoftmaxRows, SoftmaxScratch};
 use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
@@ -148,14 +148,21 @@ fn nothing<S>(_: &S) -> Vec<u8> {
 
 const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
 
-fn filters<B: Belief + Checkpoint + Clone>(entries: &mut Entries, name: &str, prior: &B) {
+fn filters<B: GaussianBelief + Checkpoint + Clone>(entries: &mut Entries, name: &str, prior: &B) {
     let mut seen = prior.clone();
     filter::step(&mut seen, &LOGIT, &[1.0, 2.0], 1.0, &mut filter::Scratch::default()).unwrap();
     entries.ask(&format!("filter::step, {name}"), Takes::Row, (&seen, 2.0), bytes, |belief, input| {
         filter::step(belief, &LOGIT, input.row(), input.label(), &mut filter::Scratch::default())
     });
+    scores(entries, name, &seen);
     entries.ask(&format!("filter::run, {name}"), Takes::Rows, (&seen, 2.0), bytes, |belief, input| {
         filter::run(belief, &LOGIT, input.x(), &input.y, |_, _, _| {})
+    });
+}
+
+fn scores<B: GaussianBelief + Checkpoint + Clone>(entries: &mut Entries, name: &str, belief: &B) {
+    entries.ask(&format!("GaussianBelief::scores, {name}"), Takes::OneInput, (belief, 2.0), bytes, |belief, input| {
+        belief.scores(&[Row::from(&[0.5, 0.5]), Row::from(input.row())]).map(drop)
     });
 }
 
@@ -184,6 +191,21 @@ fn core(entries: &mut Entries) {
     });
     entries.ask("LowRankGaussian::predict", Takes::OneInput, (&low, 2.0), bytes, |belief, input| {
         belief.predict(input.row(), Par::Seq)
+    });
+    scores(entries, "low rank", &low);
+    let wide = LowRankSettings::blocked(1).and_then(|form| form.with_upkeep(Upkeep::Lazy { sweep: 1 })).unwrap();
+    let mut lazy = LowRankGaussian::isotropic(&[0.0; 6000], 2.0, wide).unwrap();
+    lazy.step(&LOGIT, (&[1, 5000], &[1.0, -0.5]), 1.0, Par::Seq).unwrap();
+    assert!(lazy.is_lazy());
+    // Two places, of which the second is far away; what is too short or too long is a place beyond the last.
+    let sparse = |input: &Input| ([3, 5000 * (input.d - 1)], [input.row()[0], input.row()[input.d - 1]]);
+    entries.ask("LowRankGaussian::step, lazy", Takes::Row, (&lazy, 2.0), bytes, |belief, input| {
+        let (positions, values) = sparse(input);
+        belief.step(&LOGIT, (&positions, &values), input.label(), Par::Seq)
+    });
+    entries.ask("GaussianBelief::scores, lazy", Takes::OneInput, (&lazy, 2.0), bytes, |belief, input| {
+        let (positions, values) = sparse(input);
+        belief.scores(&[Row::from((&positions, &values))]).map(drop)
     });
     entries.ask("kalman::update", Takes::RowOfNumber, (&prior, 0.0), bytes, |belief, input| {
         let (h, r) = (MatRef::from_row_major_slice(input.row(), 1, input.d), Mat::<f64>::identity(1, 1));
@@ -331,6 +353,16 @@ fn front_door(entries: &mut Entries) {
     }
 }
 
+fn candidates(entries: &mut Entries) {
+    let mut model = OnlineLogistic::new(2).unwrap();
+    let good = Input::good();
+    good.x.chunks(2).zip(&good.y).for_each(|(row, &label)| model.update(row, label).unwrap());
+    let text = |model: &OnlineLogistic| serde_json::to_vec(model).unwrap();
+    entries.ask("OnlineLogistic::sample_scores", Takes::Inputs, (&model, 2.0), text, |model, input| {
+        model.sample_scores(&input.x, &mut ChaCha8Rng::seed_from_u64(1))
+    });
+}
+
 fn random_features(entries: &mut Entries) {
     let basis = Linear::with_intercept(2).unwrap();
     entries.ask("Basis::features", Takes::Inputs, (&(), 0.0), nothing, |(), input| {
@@ -369,6 +401,7 @@ pub(super) fn table() -> Table {
     core(&mut entries);
     models(&mut entries);
     front_door(&mut entries);
+    candidates(&mut entries);
     random_features(&mut entries);
     let words = "Three rows of two numbers with labels; what is bad is in the second of them.";
     Table { title: "Rows and labels", words, head: &HEAD, lines: entries.0 }
