@@ -69,6 +69,24 @@ def test_pieces_between_signals_are_one_batch(rng):
     assert whole._model.state() == before
 
 
+def test_tables_that_are_not_numbers_are_told_by_their_columns():
+    frame = pd.DataFrame({"age": [31.0, 42.0, None], "city": ["Rome", "Oslo", "Rome"], "since": pd.to_datetime(["2020-01-01"] * 3)})
+    y = [0, 1, 1]
+    for table in (frame, pl.from_pandas(frame[["age", "city"]])):
+        with pytest.raises(ValueError, match="'city'.* not numbers: .*OneHotEncoder"):
+            BayesianLogisticRegression().fit(table, y)
+    for table in (frame[["age"]], frame[["age"]].astype("Float64"), pl.from_pandas(frame[["age"]])):
+        with pytest.raises(ValueError, match="(?s)NaN.*column 'age' is not complete: .*SimpleImputer"):
+            BayesianLogisticRegression().fit(table, y)
+    fitted = BayesianLogisticRegression().fit(frame[["age"]].fillna(35.0), y)
+    with pytest.raises(ValueError, match="column 'age' is not complete"):
+        fitted.predict(frame[["age"]])
+    # What is wrong with the target is not told of the table.
+    with pytest.raises(ValueError) as error:
+        BayesianLinearRegression().fit(frame[["age"]].fillna(35.0), [1.0, np.nan, 2.0])
+    assert "age" not in str(error.value)
+
+
 def test_linear_regression_nears_least_squares_and_knows_how_near():
     X, y = load_diabetes(return_X_y=True)
     model = BayesianLinearRegression(prior_scale=100.0).fit(X, y)

@@ -58,6 +58,15 @@ class Tabular(BaseEstimator):
 
     def _checked(self, X, y=NO_TARGET, *, reset, **options):
         """`X`, or `X` and `y`, as scikit-learn checks them; the columns of a table matched by name."""
+        try:
+            return self._validated(X, y, reset=reset, **options)
+        except (TypeError, ValueError) as error:
+            told = _tables.explained(X, error)
+            if told is None:
+                raise
+            raise ValueError(told) from error
+
+    def _validated(self, X, y, *, reset, **options):
         X, names = _tables.named(X)
         known = None if reset else getattr(self, "feature_names_in_", None)
         if getattr(self, "column_order", "strict") not in ("strict", "by_name"):
@@ -135,12 +144,12 @@ class OnlineEstimator(Shown, Stored, Tabular):
         if sample_weight is not None:
             # Rows of no weight teach nothing, which is no model to begin with.
             checks = {"ensure_non_negative": True, "allow_all_zero_weights": hasattr(self, "_model")}
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **checks)
+            weight = _rows.contiguous(_check_sample_weight(sample_weight, X, dtype=np.float64, **checks))
         offset, size = _rows.numbers("offset", offset, n), size
         model = getattr(self, "_model", None)
         if model is None:
             model = self._begin(X)
-        model.update(_rows.rows(X), np.ascontiguousarray(y, dtype=np.float64), weight, offset, size)
+        model.update(_rows.rows(X), _rows.contiguous(y), weight, offset, size)
         self._model = model
         return self
 

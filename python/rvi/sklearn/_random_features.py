@@ -80,7 +80,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
         return self._begun().fit(features, y, sample_weight=weight).evidence_
 
     def _scaled(self, X):
-        return np.ascontiguousarray((X - self._centre) / self._scale)
+        return _rows.contiguous((X - self._centre) / self._scale)
 
     def _begun(self):
         return self._linear(prior_scale=self.prior_scale, standardise="never", memory=self.memory, belief="auto")
