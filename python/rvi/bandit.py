@@ -71,14 +71,15 @@ class Bandit:
         if self.features is None:
             return X
         own = np.broadcast_to(self.features[place], (len(X), self.features.shape[1]))
-        return np.hstack([X, own, (X[:, :, None] * own[:, None, :]).reshape(len(X), -1)])
+        return np.hstack([X, own, (X[:, :, None] * own[:, None, :]).reshape(len(X), X.shape[1] * own.shape[1])])
 
     def _contexts(self, X):
         X = _rows.contiguous(X)
         if X.ndim != 2 or not np.isfinite(X).all():
             raise ValueError(f"contexts must be finite numbers of shape (n_rows, n_features), not {X.shape}")
         known = next((model.n_features_in_ for model in self.models if model.__sklearn_is_fitted__()), None)
-        if known is not None and len(X) and self._rows(X[:1], 0).shape[1] != known:
+        own = 0 if self.features is None else self.features.shape[1]
+        if known is not None and X.shape[1] + own + X.shape[1] * own != known:
             raise ValueError(f"contexts have {X.shape[1]} features, which are not those of the contexts before")
         return X
 
@@ -125,11 +126,12 @@ class Bandit:
             One for each context.
         """
         X = self._contexts(X)
-        places = self._choose(X)
         if keys is not None:
             keys = list(keys)
             if len(keys) != len(X) or len(set(keys)) != len(keys) or not self._waiting.keys().isdisjoint(keys):
                 raise ValueError("keys must be one for each context, all different from those that wait")
+        places = self._choose(X)
+        if keys is not None:
             for key, row, place in zip(keys, X, places, strict=True):
                 self._waiting[key] = (row.copy(), int(place))
         return [self.arms[place] for place in places]

@@ -41,7 +41,7 @@ def fit(
     batch : bool, optional
         Whether the callables take many points; found out by calling `logp` with three points otherwise.
     components : int, default=6
-        Most components.
+        Most components, at least 2.
     starts : int, default=8
         Starting points of the search for modes.
     draws : int, default=4000
@@ -75,6 +75,8 @@ def fit(
     dim, seed = int(dim), _rows.seed(random_state)
     if dim < 1:
         raise ValueError(f"dim = {dim} must be at least 1")
+    if int(components) < 2:
+        raise ValueError(f"components = {components} must be at least 2: boosting adds to the best Gaussian")
     batch = _takes_many(logp, dim) if batch is None else bool(batch)
     values = _values(logp, batch)
     both = None

@@ -82,7 +82,7 @@ def learners():
         own = inspect.signature(kind).parameters
         settings = {"keep_rows": True} if "keep_rows" in own else {"n_frequencies": 4} if "n_frequencies" in own else {}
         yield name, kind(**settings)
-    for family in ("poisson", "binomial", "negative_binomial", "probit", "logit"):
+    for family in ("poisson", "binomial"):
         yield family, rvi.sklearn.BayesianGLMRegressor(family, keep_rows=True)
 
 
@@ -192,7 +192,7 @@ def test_densities():
     def square(x):
         return -0.5 * np.sum(np.square(x), axis=-1)
 
-    good = {"logp": square, "dim": 2, "components": 1, "starts": 1, "draws": 100, "rounds": 0, "random_state": 0}
+    good = {"logp": square, "dim": 2, "components": 2, "starts": 1, "draws": 100, "rounds": 0, "random_state": 0}
     posterior = boost.fit(**good)
     names = list(inspect.signature(boost.fit).parameters)
     refused = sum(called(boost.fit, {**good, own: value}) for own in names for value in HOSTILE)

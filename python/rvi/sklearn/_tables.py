@@ -62,13 +62,13 @@ def explained(X, error):
             texts.append(name)
     if texts:
         return (
-            f"{_listed(texts)} not numbers: encode them first, say by scikit-learn's OneHotEncoder in a ColumnTransformer, or leave "
+            f"{_listed(texts, 'hold')} no numbers: encode them first, say by scikit-learn's OneHotEncoder in a ColumnTransformer, or leave "
             "them out"
         )
     if missing:
         return (
-            f"{error}\n{_listed(missing)} not complete: fill them first, say by scikit-learn's SimpleImputer(add_indicator=True), or leave "
-            "those rows out"
+            f"{error}\n{_listed(missing, 'lack')} values: fill them in first, say by scikit-learn's SimpleImputer(add_indicator=True), or "
+            "leave those rows out"
         )
     return None
 
@@ -78,17 +78,21 @@ def _numbers(X):
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(X, pandas.DataFrame):
         for place, name in enumerate(X.columns):
-            yield name, functools.partial(X.iloc[:, place].to_numpy, dtype=np.float64, na_value=np.nan)
+            column = X.iloc[:, place]
+            # pandas would count the nanoseconds of a date.
+            dated = getattr(column.dtype, "kind", "O") in "mM"
+            yield name, functools.partial(float, "a date") if dated else functools.partial(column.to_numpy, np.float64, na_value=np.nan)
         return
     frame = None if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr") else _frame(X)
     for name in [] if frame is None else frame.columns:
         yield name, functools.partial(_column, frame[name], name)
 
 
-def _listed(names):
-    """The first names as the subject of a sentence."""
+def _listed(names, verb):
+    """The first names as the subject of a sentence, and its verb."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:5]))}{more} {'are' if len(names) > 1 else 'is'}"
+    known = ", ".join(map(repr, names[:5]))
+    return f"columns {known}{more} {verb}" if len(names) > 1 else f"column {known} {verb}s"
 
 
 def reordered(X, names, expected):
