@@ -16,8 +16,12 @@ from numbers import Number
 from zlib import crc32
 
 import numpy as np
-import river.base
-import river.proba
+
+try:
+    import river.base
+    import river.proba
+except ImportError as error:
+    raise ImportError("rvi.river needs the package river: pip install 'rvi[river]'") from error
 
 from . import _settings
 from ._rvi import Online

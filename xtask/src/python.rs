@@ -126,6 +126,8 @@ pub(crate) fn bench() -> Result<(), Failure> {
         Command::new(&python)
             .current_dir(&folder)
             .env("OPENBLAS_NUM_THREADS", "1")
+            // What has been installed, not the source beside the program.
+            .arg("-P")
             .arg(root().join("python").join("bench.py"))
             .arg(folder.join("release").join("bare"))
             .arg(out.join("python.json")),
