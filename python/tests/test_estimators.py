@@ -69,6 +69,31 @@ def test_pieces_between_signals_are_one_batch(rng):
     assert whole._model.state() == before
 
 
+def test_numbers_at_any_byte_are_learned(rng):
+    X, y = two_classes(rng)
+    y = (y == "yes").astype(float)
+
+    def beside(values):
+        return np.frombuffer(b"." + values.tobytes(), np.float64, offset=1).reshape(values.shape)
+
+    assert not beside(X).flags.aligned
+    for kind in (BayesianLinearRegression, BayesianLogisticRegression, ARDRegression, RandomFeatureRegressor):
+        assert np.array_equal(kind().fit(X, y).predict(X), kind().fit(beside(X), beside(y)).predict(beside(X)))
+    weight = rng.random(len(y))
+    plain, strange = (BayesianLinearRegression().fit(X, y, sample_weight=w, offset=w) for w in (weight, beside(weight)))
+    assert np.array_equal(plain.coef_, strange.coef_)
+
+
+def test_a_damaged_sparse_matrix_is_refused(rng):
+    X, y = two_classes(rng)
+    matrix = sparse.csr_array(X)
+    fitted = BayesianLogisticRegression().fit(matrix, y)
+    matrix.indices[7] = 10**6
+    for call in (fitted.predict, lambda rows: BayesianLogisticRegression().fit(rows, y)):
+        with pytest.raises(ValueError, match="indices"):
+            call(matrix)
+
+
 def test_tables_that_are_not_numbers_are_told_by_their_columns():
     frame = pd.DataFrame({"age": [31.0, 42.0, None], "city": ["Rome", "Oslo", "Rome"], "since": pd.to_datetime(["2020-01-01"] * 3)})
     y = [0, 1, 1]
