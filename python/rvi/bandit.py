@@ -10,9 +10,6 @@ from .sklearn import BayesianLogisticRegression, _rows
 
 __all__ = ["Bandit", "replay"]
 
-#: Families whose mean is without bound while little is known, and so is the upper end of what is believed of it.
-COUNTS = ("poisson", "negative_binomial", "binomial")
-
 
 class Bandit:
     """Chooses among arms by what is believed of their rewards, and learns from what came of it.
@@ -25,8 +22,8 @@ class Bandit:
         What learns rewards: `BayesianLogisticRegression` by default, for rewards 0 and 1; `BayesianLinearRegression`,
         `BayesianGLMRegressor` for others. Never changed itself.
     policy : 'thompson' or 'ucb', default='thompson'
-        Act as if one draw of the weights were the truth; or by the upper end of what is believed of the linear predictor, which counts
-        do not have.
+        Act as if one draw of the weights were the truth; or by the upper end of what is believed of the linear predictor, with which
+        the expected reward rises.
     level : float, default=0.9
         Mass of the central interval whose upper end 'ucb' takes.
     random_state : int, RandomState instance or None, default=None
@@ -64,8 +61,6 @@ class Bandit:
             if self.features.ndim != 2:
                 raise ValueError("each arm needs the same number of features")
         self.learner = BayesianLogisticRegression() if learner is None else learner
-        if policy == "ucb" and getattr(self.learner, "family", "") in COUNTS:
-            raise ValueError("policy 'ucb' takes rewards that are numbers, or 0 and 1; for counts there is 'thompson'")
         self.policy, self.level = policy, _rows.level(level)
         self._random = check_random_state(random_state)
         self.models = [clone(self.learner) for _ in ([0] if self.features is not None else self.arms)]
@@ -76,14 +71,15 @@ class Bandit:
         if self.features is None:
             return X
         own = np.broadcast_to(self.features[place], (len(X), self.features.shape[1]))
-        return np.hstack([X, own, (X[:, :, None] * own[:, None, :]).reshape(len(X), -1)])
+        return np.hstack([X, own, (X[:, :, None] * own[:, None, :]).reshape(len(X), X.shape[1] * own.shape[1])])
 
     def _contexts(self, X):
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = _rows.contiguous(X)
         if X.ndim != 2 or not np.isfinite(X).all():
             raise ValueError(f"contexts must be finite numbers of shape (n_rows, n_features), not {X.shape}")
         known = next((model.n_features_in_ for model in self.models if model.__sklearn_is_fitted__()), None)
-        if known is not None and len(X) and self._rows(X[:1], 0).shape[1] != known:
+        own = 0 if self.features is None else self.features.shape[1]
+        if known is not None and X.shape[1] + own + X.shape[1] * own != known:
             raise ValueError(f"contexts have {X.shape[1]} features, which are not those of the contexts before")
         return X
 
@@ -130,11 +126,12 @@ class Bandit:
             One for each context.
         """
         X = self._contexts(X)
-        places = self._choose(X)
         if keys is not None:
             keys = list(keys)
             if len(keys) != len(X) or len(set(keys)) != len(keys) or not self._waiting.keys().isdisjoint(keys):
                 raise ValueError("keys must be one for each context, all different from those that wait")
+        places = self._choose(X)
+        if keys is not None:
             for key, row, place in zip(keys, X, places, strict=True):
                 self._waiting[key] = (row.copy(), int(place))
         return [self.arms[place] for place in places]

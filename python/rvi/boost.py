@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _rvi
 from ._arviz import inference_data
+from .sklearn import _rows
 
 __all__ = ["Posterior", "fit"]
 
@@ -40,7 +41,7 @@ def fit(
     batch : bool, optional
         Whether the callables take many points; found out by calling `logp` with three points otherwise.
     components : int, default=6
-        Most components.
+        Most components, at least 2.
     starts : int, default=8
         Starting points of the search for modes.
     draws : int, default=4000
@@ -71,9 +72,11 @@ def fit(
         raise TypeError("fit needs dim, the number of coordinates")
     if grad is not None and value_and_grad is not None:
         raise TypeError("grad and value_and_grad say the same: one of them")
-    dim, seed = int(dim), _seed(random_state)
+    dim, seed = int(dim), _rows.seed(random_state)
     if dim < 1:
         raise ValueError(f"dim = {dim} must be at least 1")
+    if int(components) < 2:
+        raise ValueError(f"components = {components} must be at least 2: boosting adds to the best Gaussian")
     batch = _takes_many(logp, dim) if batch is None else bool(batch)
     values = _values(logp, batch)
     both = None
@@ -83,12 +86,6 @@ def fit(
         both = _both(lambda points: (logp(points), grad(points)), batch)
     mixture, told = _rvi.fit(values, both, dim, int(components), int(draws), int(starts), int(rounds), seed)
     return Posterior(mixture, told)
-
-
-def _seed(random_state):
-    from .sklearn._rows import seed
-
-    return seed(random_state)
 
 
 def _takes_many(logp, dim):
@@ -113,7 +110,7 @@ def _only_many(logp, points):
 
 def _values(logp, batch):
     def many(points):
-        return np.ascontiguousarray(np.asarray(logp(points), dtype=np.float64))
+        return _rows.contiguous(np.atleast_1d(logp(points)))
 
     def each(points):
         return np.array([_number(logp(point)) for point in points], dtype=np.float64)
@@ -131,8 +128,7 @@ def _number(value):
 def _both(call, batch):
     def many(points):
         values, gradients = call(points)
-        values = np.ascontiguousarray(np.asarray(values, dtype=np.float64))
-        return values, np.ascontiguousarray(np.asarray(gradients, dtype=np.float64))
+        return _rows.contiguous(np.atleast_1d(values)), _rows.contiguous(gradients)
 
     def each(points):
         values, gradients = np.empty(len(points)), np.empty(points.shape)
@@ -221,7 +217,7 @@ class Posterior:
         random_state : int, RandomState instance or None, default=0
             Where they come from.
         """
-        return self._mixture.sample(int(n), _seed(random_state))
+        return self._mixture.sample(int(n), _rows.seed(random_state))
 
     def logpdf(self, x):
         """Log-density of the mixture, in nats, of shape (n,).
@@ -231,7 +227,7 @@ class Posterior:
         x : array-like of shape (n, dim)
             Points.
         """
-        points = np.ascontiguousarray(np.atleast_2d(np.asarray(x, dtype=np.float64)))
+        points = _rows.contiguous(np.atleast_2d(x))
         return self._mixture.log_density(points)
 
     def to_arviz(self, n=4000, random_state=0):

@@ -116,10 +116,19 @@ def prequential(estimator, X, y, classes=None, block=1):
         Log predictive densities; NaN for the rows before anything is learned.
     """
     from sklearn.base import is_classifier
+    from sklearn.utils import check_consistent_length, column_or_1d
 
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
     scores = np.full(len(y), np.nan)
-    y, classifies = np.asarray(y), is_classifier(estimator)
+    classifies = is_classifier(estimator)
     labels = np.unique(y if classes is None else classes)
+    if classifies and estimator.__sklearn_is_fitted__():
+        if classes is not None and not np.array_equal(labels, estimator.classes_):
+            raise ValueError(f"the estimator has the classes {estimator.classes_.tolist()}, not {labels.tolist()}")
+        labels = estimator.classes_
+    if classifies and not np.isin(y, labels).all():
+        raise ValueError(f"labels {np.setdiff1d(y, labels).tolist()} are none of the classes {labels.tolist()}")
     more = {"classes": labels} if classifies else {}
     for first in range(0, len(y), int(block)):
         rows, own = X[first : first + int(block)], y[first : first + int(block)]
@@ -152,6 +161,8 @@ def plot_prequential(scores, ax=None, label=None):
         Lower is better.
     """
     scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 1:
+        raise ValueError(f"scores must be one for each row, not of shape {scores.shape}")
     known = np.flatnonzero(~np.isnan(scores))
     if len(known) == 0:
         raise ValueError("no row has a score")

@@ -16,8 +16,12 @@ from numbers import Number
 from zlib import crc32
 
 import numpy as np
-import river.base
-import river.proba
+
+try:
+    import river.base
+    import river.proba
+except ImportError as error:
+    raise ImportError("rvi.river needs the package river: pip install 'rvi[river]'") from error
 
 from . import _settings
 from ._rvi import Online
@@ -77,17 +81,23 @@ class _Model:
         """A row for the model; names without a place have no entry."""
         if self._sparse_rows():
             entries = {}
-            for name, value in x.items():
-                place = places.get(name)
-                if place is not None:
-                    entries[place] = entries.get(place, 0.0) + value
+            try:
+                for name, value in x.items():
+                    place = places.get(name)
+                    if place is not None:
+                        entries[place] = entries.get(place, 0.0) + value
+            except TypeError as error:
+                raise _no_number(x) from error
             kept = sorted(entries)
             return kept, [float(entries[place]) for place in kept]
         row = [0.0] * self._width
-        for name, value in x.items():
-            place = places.get(name)
-            if place is not None:
-                row[place] += value
+        try:
+            for name, value in x.items():
+                place = places.get(name)
+                if place is not None:
+                    row[place] += value
+        except TypeError as error:
+            raise _no_number(x) from error
         return row
 
     def _sparse_rows(self):
@@ -110,13 +120,13 @@ class _Model:
 
     def _learn_one(self, x, y, weight):
         if self._model is None:
-            model = self._begin(x)
-            before, self._model = self._model, model
+            width = self._width
             try:
+                self._model = self._begin(x)
                 places = self._placed(x)
                 self._learned(places, self._row(x, places), y, weight)
             except BaseException:
-                self._model = before
+                self._model, self._width = None, width
                 raise
             return
         places = self._placed(x)
@@ -136,15 +146,15 @@ class _Model:
         frame = _frame(X)
         if len(frame) == 0:
             return
-        names, before = list(frame.columns), self._model
-        model = self._begin(names) if before is None else before
-        self._model = model
+        names, before = list(frame.columns), (self._model, self._width)
         try:
+            if self._model is None:
+                self._model = self._begin(names)
             places = self._placed(names)
-            model.update(self._matrix(X, places), y)
+            self._model.update(self._matrix(X, places), y)
             self._places = places
         except BaseException:
-            self._model = before
+            self._model, self._width = before
             raise
 
     def __deepcopy__(self, memo):
@@ -168,6 +178,16 @@ class _Model:
             return {}
         _, weights = self._model.weights()
         return {name: float(weights[-1, place]) for name, place in self._places.items()}
+
+
+def _no_number(x):
+    """The error for a row with a value that is no number."""
+    for name, value in x.items():
+        if not isinstance(value, Number):
+            return TypeError(
+                f"the feature {name!r} is {value!r}, not a number: river.preprocessing has OneHotEncoder for texts, StatImputer for gaps"
+            )
+    return TypeError(f"the row {x!r} has a value that is not a number")
 
 
 def _frame(X):
@@ -302,12 +322,7 @@ class BayesianLogisticRegression(_Model, river.base.MiniBatchClassifier):
         """The central interval of what is believed of the probability of True."""
         if self._model is None:
             return 0.0, 1.0
-        rows = np.zeros((1, self._width))
-        for name, value in x.items():
-            if name in self._places:
-                rows[0, self._places[name]] += value
-        lower, upper = self._model.interval(rows, level)
-        return float(lower[0]), float(upper[0])
+        return self._model.interval_row(self._row(x, self._places), level)
 
     def learn_many(self, X, y):
         """Learn the rows of a table in their order: the same model as `learn_one` for each."""

@@ -69,6 +69,53 @@ def test_pieces_between_signals_are_one_batch(rng):
     assert whole._model.state() == before
 
 
+def test_numbers_at_any_byte_are_learned(rng):
+    X, y = two_classes(rng)
+    y = (y == "yes").astype(float)
+
+    def beside(values):
+        return np.frombuffer(b"." + values.tobytes(), np.float64, offset=1).reshape(values.shape)
+
+    assert not beside(X).flags.aligned
+    for kind in (BayesianLinearRegression, BayesianLogisticRegression, ARDRegression, RandomFeatureRegressor):
+        assert np.array_equal(kind().fit(X, y).predict(X), kind().fit(beside(X), beside(y)).predict(beside(X)))
+    weight = rng.random(len(y))
+    plain, strange = (BayesianLinearRegression().fit(X, y, sample_weight=w, offset=w) for w in (weight, beside(weight)))
+    assert np.array_equal(plain.coef_, strange.coef_)
+
+
+def test_a_damaged_sparse_matrix_is_refused(rng):
+    X, y = two_classes(rng)
+    matrix = sparse.csr_array(X)
+    fitted = BayesianLogisticRegression().fit(matrix, y)
+    matrix.indices[7] = 10**6
+    for call in (fitted.predict, lambda rows: BayesianLogisticRegression().fit(rows, y)):
+        with pytest.raises(ValueError, match="indices"):
+            call(matrix)
+
+
+def test_tables_that_are_not_numbers_are_told_by_their_columns():
+    frame = pd.DataFrame({"age": [31.0, 42.0, None], "city": ["Rome", "Oslo", "Rome"], "since": pd.to_datetime(["2020-01-01"] * 3)})
+    y = [0, 1, 1]
+    for table in (frame, pl.from_pandas(frame[["age", "city"]])):
+        with pytest.raises(ValueError, match="'city'.* holds? no numbers: .*OneHotEncoder"):
+            BayesianLogisticRegression().fit(table, y)
+    with pytest.raises(ValueError, match="columns 'city', 'since' hold no numbers"):
+        BayesianLogisticRegression().fit(frame, y)
+    with pytest.raises(ValueError, match="column 'since' holds no numbers"):
+        BayesianLogisticRegression().fit(frame[["age", "since"]], y)
+    for table in (frame[["age"]], frame[["age"]].astype("Float64"), pl.from_pandas(frame[["age"]])):
+        with pytest.raises(ValueError, match="(?s)NaN.*column 'age' lacks values: .*SimpleImputer"):
+            BayesianLogisticRegression().fit(table, y)
+    fitted = BayesianLogisticRegression().fit(frame[["age"]].fillna(35.0), y)
+    with pytest.raises(ValueError, match="column 'age' lacks values"):
+        fitted.predict(frame[["age"]])
+    # What is wrong with the target is not told of the table.
+    with pytest.raises(ValueError) as error:
+        BayesianLinearRegression().fit(frame[["age"]].fillna(35.0), [1.0, np.nan, 2.0])
+    assert "age" not in str(error.value)
+
+
 def test_linear_regression_nears_least_squares_and_knows_how_near():
     X, y = load_diabetes(return_X_y=True)
     model = BayesianLinearRegression(prior_scale=100.0).fit(X, y)
@@ -305,7 +352,7 @@ def test_models_of_parts_merge_into_that_of_the_whole(rng):
 
 def test_refinement_needs_rows_and_raises_the_bound(rng):
     X, y = two_classes(rng, 200)
-    with pytest.raises(ValueError, match="keep no rows"):
+    with pytest.raises(ValueError, match="keep_rows=True"):
         BayesianLogisticRegression().fit(X, y).refine()
     model = BayesianLogisticRegression(keep_rows=True).fit(X, y)
     found = model.refine().diagnose()

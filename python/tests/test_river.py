@@ -76,9 +76,12 @@ def test_a_row_that_cannot_be_learned_leaves_all_as_it_was():
             model.learn_one(x, label)
         assert pickle.dumps(model) == before
     first = BayesianLogisticRegression()
+    before = pickle.dumps(first)
     with pytest.raises(ValueError):
         first.learn_one({"a": float("inf")}, True)
-    assert first._model is None and first._places == {}
+    assert pickle.dumps(first) == before
+    with pytest.raises(TypeError, match="'colour' is 'red', not a number: .*OneHotEncoder"):
+        model.learn_one({"a": 1.0, "colour": "red"}, True)
     few = BayesianSoftmaxRegression(n_classes=2)
     for label in "ab":
         few.learn_one({"a": 1.0}, label)
@@ -101,3 +104,20 @@ def test_beside_river_on_its_own_data():
     ours, theirs = BayesianLogisticRegression(), preprocessing.StandardScaler() | linear_model.LogisticRegression()
     losses = [evaluate.progressive_val_score(datasets.Phishing(), model, metrics.LogLoss()).get() for model in (ours, theirs)]
     assert losses[0] < losses[1]
+
+
+@pytest.mark.parametrize("width", [3, 300])
+def test_an_interval_is_about_its_prediction(width):
+    """Beyond 200 places rows are sparse."""
+    rng = np.random.default_rng(8)
+    model = BayesianLogisticRegression(n_hashed=width, belief="diagonal", standardise="never")
+    assert model.predict_interval_one({"a": 1.0}) == (0.0, 1.0)
+    for x in rng.normal(size=(200, 3)):
+        model.learn_one(dict(zip("abc", x.tolist(), strict=True)), x[0] > 0)
+    x = {"c": 0.2, "unknown": 9.0, "a": 0.7}
+    matrix = model._matrix(pd.DataFrame([x]), model._places)
+    for level in (0.5, 0.9):
+        lower, upper = model._model.interval(matrix, level)
+        # A row of many zeros sums in another order than its entries alone.
+        assert np.allclose(model.predict_interval_one(x, level), (lower[0], upper[0]), rtol=1e-12, atol=0)
+        assert lower[0] < model.predict_proba_one(x)[True] < upper[0]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::fuzz::Plan;
+use crate::python::Goal;
 
 /// The text of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -21,8 +22,9 @@ The tasks of this project. Usage: cargo xtask COMMAND
   soak [--minutes N]                  kill a learning process at random and compare what is left with a twin
   packages                            build each library crate alone, outside the workspace, as its README's
                                       first example uses it, without and with its features
-  python [--test]                     build the Python package rvi into target/wheels; --test builds it to be
-                                      tested, installs it under target/python and runs its tests
+  python [--test | --sdist]           build the Python package rvi into target/wheels; --test builds it to be
+                                      tested, installs it under target/python and runs its tests; --sdist
+                                      packs its sources and builds them in a folder outside the project
   docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
@@ -56,8 +58,8 @@ pub(crate) enum Command {
     Packages,
     /// Build the guide.
     Docs,
-    /// Build the Python package; run its tests if `test`.
-    Python { test: bool },
+    /// Build the Python package, test it, or pack its sources.
+    Python(Goal),
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
 }
@@ -78,12 +80,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             }
             Ok(Command::Test { slow: !rest.is_empty() })
         }
-        "python" => {
-            if let Some(other) = texts.iter().find(|text| *text != "--test") {
-                return Err(format!("`python` does not know `{other}`; it takes `--test` only"));
-            }
-            Ok(Command::Python { test: !rest.is_empty() })
-        }
+        "python" => match texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().as_slice() {
+            [] => Ok(Command::Python(Goal::Wheel)),
+            ["--test"] => Ok(Command::Python(Goal::Test)),
+            ["--sdist"] => Ok(Command::Python(Goal::Sources)),
+            others => Err(format!("`python` does not know `{}`; it takes `--test` or `--sdist`", others.join(" "))),
+        },
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
         "reproduce" => Ok(Command::Reproduce(rest)),
@@ -130,8 +132,9 @@ mod tests {
     fn arguments_reach_the_program_that_they_are_for() {
         assert_eq!(parsed("test"), Ok(Command::Test { slow: false }));
         assert_eq!(parsed("test --slow"), Ok(Command::Test { slow: true }));
-        assert_eq!(parsed("python"), Ok(Command::Python { test: false }));
-        assert_eq!(parsed("python --test"), Ok(Command::Python { test: true }));
+        assert_eq!(parsed("python"), Ok(Command::Python(Goal::Wheel)));
+        assert_eq!(parsed("python --test"), Ok(Command::Python(Goal::Test)));
+        assert_eq!(parsed("python --sdist"), Ok(Command::Python(Goal::Sources)));
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
         assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
@@ -154,6 +157,7 @@ mod tests {
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
         assert!(parsed("test --slow extra").unwrap_err().contains("`extra`"));
         assert!(parsed("python --quick").unwrap_err().contains("`--quick`"));
+        assert!(parsed("python --test --sdist").unwrap_err().contains("`--test --sdist`"));
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));
     }

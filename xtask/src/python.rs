@@ -10,10 +10,33 @@ use crate::venv::{environment, pip, program, python};
 /// What maturin, the tests and the tools of the wheel are taken from.
 const REQUIREMENTS: &str = include_str!("../../python/requirements.txt");
 
-/// Builds the wheel into `target/wheels`, and for `test` installs it and runs its tests.
+/// What the task leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// The wheel in `target/wheels`.
+    Wheel,
+    /// A wheel that has been tested.
+    Test,
+    /// The source distribution in `target/wheels`, tried outside the project.
+    Sources,
+}
+
+/// A fit by what has been installed, in as few words as show that the extension is there.
+const FIT: &str = "import sys, numpy, rvi; from rvi.sklearn import BayesianLinearRegression as M; X = numpy.eye(9); \
+                   assert rvi.__file__.startswith(sys.argv[1]) and M().fit(X, X[:, 0]).predict(X).shape == (9,)";
+
+/// Unpacks the first argument into the second; files are as old as their unpacking, so that cargo sees new ones.
+const UNPACK: &str = "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], \
+                      filter=lambda own, to: tarfile.data_filter(own.replace(mtime=None), to))";
+
+/// Builds the wheel into `target/wheels`, and for a test installs it and runs its tests; or the source distribution.
 ///
 /// The wheel of a test is built without optimisation across crates, which takes most of the time and gives a tenth of the speed.
-pub(crate) fn run(test: bool) -> Result<(), Failure> {
+pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
+    if goal == Goal::Sources {
+        return sources();
+    }
+    let test = goal == Goal::Test;
     let (python, folder) = prepared("python")?;
     // A test's wheel is not one to be given away, and lies apart.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels") };
@@ -39,9 +62,59 @@ pub(crate) fn run(test: bool) -> Result<(), Failure> {
     )
 }
 
+/// Builds the source distribution into `target/wheels`, and from it, unpacked in a folder outside the project, a wheel that fits a model.
+///
+/// What the project depends on is built in the folder of the tests' wheel, the project's own crates anew.
+fn sources() -> Result<(), Failure> {
+    let (python, folder) = prepared("python")?;
+    let out = root().join("target").join("wheels");
+    remove(&out, "gz")?;
+    finish(
+        Command::new(program(&folder.join("venv"), "maturin"))
+            .current_dir(root().join("python"))
+            .args(["sdist", "--out"])
+            .arg(&out),
+    )?;
+    let sources = files(&out, "gz").pop().ok_or_else(|| Failure::new("maturin has packed no sources"))?;
+
+    let outside = std::env::temp_dir().join(format!("rvi-sources-{}", std::process::id()));
+    fs::create_dir(&outside).map_err(|error| cannot("create", &outside, &error))?;
+    let tried = tried(&python, &folder, &sources, &outside);
+    fs::remove_dir_all(&outside).map_err(|error| cannot("remove", &outside, &error))?;
+    tried?;
+    println!("The sources: {}", sources.display());
+    Ok(())
+}
+
+/// Unpacks `sources` into `outside`, makes a wheel of them there, installs it there and fits a model with it.
+fn tried(python: &Path, folder: &Path, sources: &Path, outside: &Path) -> Result<(), Failure> {
+    finish(Command::new(python).args(["-c", UNPACK]).arg(sources).arg(outside))?;
+    let name = sources.file_name().unwrap_or_default().to_string_lossy();
+    let unpacked = outside.join(name.trim_end_matches(".tar.gz"));
+    let (wheels, site) = (outside.join("wheels"), outside.join("site"));
+    let quiet = ["-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir"];
+    finish(
+        Command::new(python)
+            .current_dir(outside)
+            .env("CARGO_TARGET_DIR", folder)
+            .env("MATURIN_PEP517_ARGS", "--locked --profile dev")
+            .args(quiet)
+            .arg(&wheels)
+            .arg(&unpacked),
+    )?;
+    let wheel = files(&wheels, "whl").pop().ok_or_else(|| Failure::new("pip has built no wheel of the sources"))?;
+    finish(pip(python).args(["--no-deps", "--target"]).arg(&site).arg(&wheel))?;
+    finish(Command::new(python).current_dir(outside).env("PYTHONPATH", &site).args(["-c", FIT]).arg(&site))
+}
+
 /// Measures the package beside the front door and other packages: `cargo xtask bench python`.
 pub(crate) fn bench() -> Result<(), Failure> {
     let (python, folder) = prepared("bench python")?;
+    // At the versions of the benches, so that both tables speak of the same; not everywhere is there a wheel of it.
+    let peers = root().join("benches").join("python").join("peers.txt");
+    if finish(pip(&python).arg("--constraint").arg(peers).arg("vowpalwabbit")).is_err() {
+        println!("Vowpal Wabbit cannot be installed here and is left out");
+    }
     let wheel = build(&folder, &root().join("target").join("wheels"), "release")?;
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let bare =
@@ -53,6 +126,8 @@ pub(crate) fn bench() -> Result<(), Failure> {
         Command::new(&python)
             .current_dir(&folder)
             .env("OPENBLAS_NUM_THREADS", "1")
+            // What has been installed, not the source beside the program.
+            .arg("-P")
             .arg(root().join("python").join("bench.py"))
             .arg(folder.join("release").join("bare"))
             .arg(out.join("python.json")),
@@ -82,9 +157,7 @@ fn install_requirements(python: &Path, folder: &Path) -> Result<(), Failure> {
 
 /// Builds one wheel into `wheels`, from which older ones are removed.
 fn build(folder: &Path, wheels: &Path, profile: &str) -> Result<PathBuf, Failure> {
-    for old in files(wheels, "whl") {
-        fs::remove_file(&old).map_err(|error| cannot("remove", &old, &error))?;
-    }
+    remove(wheels, "whl")?;
     let maturin = program(&folder.join("venv"), "maturin");
     finish(
         Command::new(maturin)
@@ -96,6 +169,11 @@ fn build(folder: &Path, wheels: &Path, profile: &str) -> Result<PathBuf, Failure
             .arg(wheels),
     )?;
     files(wheels, "whl").pop().ok_or_else(|| Failure::new("maturin has built no wheel"))
+}
+
+/// Removes the files of a folder with an ending.
+fn remove(folder: &Path, ending: &str) -> Result<(), Failure> {
+    files(folder, ending).iter().try_for_each(|old| fs::remove_file(old).map_err(|error| cannot("remove", old, &error)))
 }
 
 /// The files of a folder with an ending; none where there is no folder.

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rand::SeedableRng;
@@ -12,7 +12,8 @@ use vi_linalg::faer::{MatMut, MatRef};
 
 use crate::fault::{Fault, freely};
 use crate::mixture::{Mixture, row_major};
-use crate::rows::array;
+use crate::parts::room;
+use crate::rows::{array, in_place};
 
 /// A log-density of batches of points, and perhaps its gradients, as Python callables.
 struct Callables {
@@ -62,7 +63,7 @@ impl Callables {
 
 fn copy(found: &Bound<'_, PyAny>, values: &mut [f64]) -> PyResult<()> {
     let array: PyReadonlyArray1<'_, f64> = found.extract()?;
-    let found = array.as_slice()?;
+    let found = in_place("what the log-density returned", &array)?;
     if found.len() != values.len() {
         return Err(Fault::Value(format!("{} values were returned for {} points", found.len(), values.len())).into());
     }
@@ -103,15 +104,17 @@ impl LogDensity for Callables {
             let (value, gradient): (Bound<'_, PyAny>, PyReadonlyArray2<'_, f64>) =
                 both.bind(py).call1((asked,))?.extract()?;
             copy(&value, values)?;
-            let gradient = gradient.as_array();
-            if gradient.dim() != (points.nrows(), points.ncols()) {
-                let expected = [points.nrows(), points.ncols()];
-                let message = format!("gradients of shape {:?} were returned, not {expected:?}", gradient.shape());
+            let (n, d) = (points.nrows(), points.ncols());
+            if gradient.shape() != [n, d] {
+                let message = format!("gradients of shape {:?} were returned, not {:?}", gradient.shape(), [n, d]);
                 return Err(Fault::Value(message).into());
             }
-            for ((i, j), value) in gradient.indexed_iter() {
-                gradients[(i, j)] = *value;
-            }
+            let found = in_place("the gradients", &gradient)?;
+            gradients.copy_from(if gradient.is_c_contiguous() {
+                MatRef::from_row_major_slice(found, n, d)
+            } else {
+                MatRef::from_column_major_slice(found, n, d)
+            });
             Ok(())
         });
         if done.is_none() {
@@ -140,6 +143,9 @@ pub(crate) fn fit(
     let found = freely(py, || {
         if dim == 0 {
             return Err(Fault::Value("dim = 0 must be at least 1".to_owned()));
+        }
+        for shape in [[components, dim, dim], [draws, dim, 1], [starts, dim, 1]] {
+            room(&shape)?;
         }
         let boost = BoostSettings::default().components(components)?;
         let settings = FitSettings::default().boost(boost).starts(starts)?.draws(draws)?.rounds(rounds);

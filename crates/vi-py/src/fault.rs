@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use vi_boost::BoostError;
 use vi_models::ModelError;
@@ -16,6 +16,8 @@ pub(crate) enum Fault {
     Value(String),
     /// What has another type than it must: `TypeError`.
     Type(String),
+    /// What needs more memory than there is: `MemoryError`.
+    Memory(String),
     /// A fault of ours, which is not to be seen: `RuntimeError`.
     Own(String),
     /// An exception that Python code raised.
@@ -45,6 +47,7 @@ impl From<Fault> for PyErr {
         match fault {
             Fault::Value(message) => PyValueError::new_err(message),
             Fault::Type(message) => PyTypeError::new_err(message),
+            Fault::Memory(message) => PyMemoryError::new_err(message),
             Fault::Own(message) => PyRuntimeError::new_err(message),
             Fault::Raised(error) => error,
         }

@@ -10,6 +10,7 @@ use vi_revrand::Basis;
 use vi_revrand::basis::{Kernel, LengthScale, RandomFourier};
 
 use crate::fault::{Fault, freely};
+use crate::parts::room;
 use crate::rows::{RowsArgument, array};
 
 /// Cosines and sines of random frequencies, whose inner products are a kernel, approximately.
@@ -32,6 +33,7 @@ impl Fourier {
         orthogonal: bool,
         seed: u64,
     ) -> PyResult<Self> {
+        room(&[inputs, pairs])?;
         freely(py, || {
             let kernel = Kernel::ALL.into_iter().find(|own| own.name() == kernel).ok_or_else(|| {
                 let names: Vec<&str> = Kernel::ALL.iter().map(Kernel::name).collect();
@@ -56,6 +58,7 @@ impl Fourier {
         let n = rows.count();
         let given = rows.rows(self.inputs)?;
         let width = self.basis.width();
+        room(&[n, width])?;
         let values = freely(py, || {
             let x = match given {
                 Rows::Dense(values) => MatRef::from_row_major_slice(values, n, self.inputs),

@@ -1,12 +1,14 @@
 //! The front door's models behind one type.
 
 use serde::{Deserialize, Serialize};
-use vi_core::{Row, Rows};
+use vi_core::{Row, Rows, Stop};
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
 use vi_models::online::{
     Coefficient, Draw, Observation, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
+    RefineSettings,
 };
+use vi_models::softmax::SoftmaxRefineSettings;
 
 use crate::fault::Fault;
 
@@ -173,6 +175,49 @@ impl Model {
 
     pub(crate) fn sample<R: rand::Rng>(&self, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
         one_or_classes!(self, model => Ok(vec![model.sample(rng)?]), model => model.sample(rng))
+    }
+
+    /// Sweeps over the kept rows: how many, the bound after each, and why they ended.
+    ///
+    /// # Errors
+    /// `ValueError` for a linear model, which is exact; those of the models.
+    pub(crate) fn refine(&mut self, tolerance: f64, max_sweeps: usize) -> Result<(usize, Vec<f64>, Stop), Fault> {
+        let mut settings = RefineSettings::default();
+        (settings.tolerance, settings.max_sweeps) = (tolerance, max_sweeps);
+        macro_rules! refined {
+            ($model:expr, $settings:expr) => {{
+                let info = $model.refine(&$settings)?;
+                Ok((info.sweeps, info.bounds, info.stop))
+            }};
+        }
+        match self {
+            Self::Number(_) => Err(Fault::Value("a linear model is exact: there is nothing to refine".to_owned())),
+            Self::Count(model) => refined!(model, settings),
+            Self::Two(model) => refined!(model, settings),
+            Self::Probit(model) => refined!(model, settings),
+            Self::Trials(model) => refined!(model, settings),
+            Self::Spread(model) => refined!(model, settings),
+            Self::LearnedSpread(model) => refined!(model, settings),
+            Self::Classes(model) => {
+                let mut settings = SoftmaxRefineSettings::default();
+                (settings.tolerance, settings.max_sweeps) = (tolerance, max_sweeps);
+                refined!(model, settings)
+            }
+        }
+    }
+
+    /// What the model says of itself after `draws` draws of the posterior.
+    pub(crate) fn diagnose<R: rand::Rng>(&mut self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
+        match self {
+            Self::Number(model) => Ok(model.info()),
+            Self::Count(model) => model.diagnose(draws, rng),
+            Self::Two(model) => model.diagnose(draws, rng),
+            Self::Probit(model) => model.diagnose(draws, rng),
+            Self::Trials(model) => model.diagnose(draws, rng),
+            Self::Spread(model) => model.diagnose(draws, rng),
+            Self::LearnedSpread(model) => model.diagnose(draws, rng),
+            Self::Classes(model) => model.diagnose(draws, rng),
+        }
     }
 
     /// Brings in what the `others` have learned.

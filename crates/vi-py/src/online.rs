@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use vi_models::online::{OnlineSettings, RefineSettings};
-use vi_models::softmax::SoftmaxRefineSettings;
+use vi_models::online::{BeliefKind, OnlineSettings};
+use vi_models::{Marginal, ModelError};
 
 use crate::fault::{Fault, freely, locked};
 use crate::learn::learn;
 use crate::model::{Kind, Model, one_or_classes};
-use crate::parts::{Flat, OwnRow, observed, room, told};
-use crate::predicted::predict_each;
+use crate::parts::{Flat, MOST, OwnRow, memory_for, observed, room, told};
+use crate::predicted::{predict_each, predictor};
 use crate::rows::{Numbers, RowsArgument, array, numbers};
 use crate::visitors::{Draws, Ends, Intervals, LogDensities, Moments};
 
@@ -67,6 +67,30 @@ impl Online {
             Ok(visitor)
         })
     }
+
+    /// Two numbers of what is believed of the linear predictor at every row.
+    fn predictors(
+        &self,
+        py: Python<'_>,
+        rows: RowsArgument<'_>,
+        offset: Numbers<'_>,
+        of: impl Fn(&Marginal) -> Result<(f64, f64), ModelError> + Send + Sync,
+    ) -> PyResult<Ends> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let offset = numbers("offset", &offset, n)?;
+        self.look(py, |model| {
+            let mut ends = Ends::new(n);
+            if n > 0 {
+                let mut memory = Vec::new();
+                for (i, row) in given.split(n, self.inputs, &mut memory)?.into_iter().enumerate() {
+                    let (first, second) = of(&predictor(model, i, row, offset.map_or(0.0, |offset| offset[i]))?)?;
+                    ends.set(i, first, second);
+                }
+            }
+            Ok(ends)
+        })
+    }
 }
 
 #[pymethods]
@@ -75,6 +99,15 @@ impl Online {
     fn new(kind: &str, inputs: usize, settings: &str) -> PyResult<Self> {
         let kind: Kind = serde_json::from_str(kind).map_err(Fault::from)?;
         let settings: OnlineSettings = serde_json::from_str(settings).map_err(Fault::from)?;
+        // What is larger still the model refuses in words of its own.
+        let numbers = inputs.saturating_mul(match settings.belief {
+            BeliefKind::Full | BeliefKind::SquareRoot => inputs,
+            BeliefKind::LowRank { rank } => rank,
+            _ => 2,
+        });
+        if numbers <= MOST {
+            memory_for(numbers)?;
+        }
         Ok(Self { inputs, model: Mutex::new(Model::new(kind, inputs, settings).map_err(Fault::from)?) })
     }
 
@@ -133,10 +166,10 @@ impl Online {
     ) -> PyResult<(f64, f64)> {
         let row = OwnRow::of(row)?;
         self.look(py, |model| {
-            let mut moments = Moments::new(1, false);
+            let mut moments = Moments { ends: Ends::new(1) };
             let at = [model.observe(0.0, offset, 1.0, size)];
             predict_each(model, &[row.row()], &at, Some(&[offset]), &mut moments)?;
-            Ok(moments.first())
+            Ok(moments.ends.first())
         })
     }
 
@@ -158,8 +191,7 @@ impl Online {
         offset: Numbers<'_>,
         size: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        let found = self.visited(py, (rows, offset, size), |n| Moments::new(n, false))?;
-        found.ends.arrays(py)
+        self.visited(py, (rows, offset, size), |n| Moments { ends: Ends::new(n) })?.ends.arrays(py)
     }
 
     /// The central interval of the label at every row; of a probability that of what is believed of it.
@@ -172,37 +204,50 @@ impl Online {
         offset: Numbers<'_>,
         size: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        let found =
-            self.visited(py, (rows, offset, size), |n| Intervals { level, of_predictor: false, ends: Ends::new(n) })?;
-        found.ends.arrays(py)
+        self.visited(py, (rows, offset, size), |n| Intervals { level, ends: Ends::new(n) })?.ends.arrays(py)
+    }
+
+    /// The central interval at one row, as [`interval`](Self::interval).
+    #[pyo3(signature = (row, level, offset=0.0, size=None))]
+    fn interval_row(
+        &self,
+        py: Python<'_>,
+        row: &Bound<'_, PyAny>,
+        level: f64,
+        offset: f64,
+        size: Option<f64>,
+    ) -> PyResult<(f64, f64)> {
+        let row = OwnRow::of(row)?;
+        self.look(py, |model| {
+            let mut intervals = Intervals { level, ends: Ends::new(1) };
+            let at = [model.observe(0.0, offset, 1.0, size)];
+            predict_each(model, &[row.row()], &at, Some(&[offset]), &mut intervals)?;
+            Ok(intervals.ends.first())
+        })
     }
 
     /// Mean and standard deviation of what is believed of the linear predictor at every row.
-    #[pyo3(signature = (rows, offset=None, size=None))]
+    #[pyo3(signature = (rows, offset=None))]
     fn predictor<'py>(
         &self,
         py: Python<'py>,
         rows: RowsArgument<'_>,
         offset: Numbers<'_>,
-        size: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        let found = self.visited(py, (rows, offset, size), |n| Moments::new(n, true))?;
-        found.ends.arrays(py)
+        self.predictors(py, rows, offset, |seen| Ok((seen.mean(), seen.standard_deviation())))?.arrays(py)
     }
 
     /// The central interval of what is believed of the linear predictor at every row.
-    #[pyo3(signature = (rows, level, offset=None, size=None))]
+    #[pyo3(signature = (rows, level, offset=None))]
     fn predictor_interval<'py>(
         &self,
         py: Python<'py>,
         rows: RowsArgument<'_>,
         level: f64,
         offset: Numbers<'_>,
-        size: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        let found =
-            self.visited(py, (rows, offset, size), |n| Intervals { level, of_predictor: true, ends: Ends::new(n) })?;
-        found.ends.arrays(py)
+        let ends = |seen: &Marginal| seen.interval(level).map(|found| (found.lower, found.upper));
+        self.predictors(py, rows, offset, ends)?.arrays(py)
     }
 
     /// `log p` of the labels, in nats.
@@ -334,36 +379,7 @@ impl Online {
 
     /// Sweeps over the kept rows.
     fn refine<'py>(&self, py: Python<'py>, tolerance: f64, max_sweeps: usize) -> PyResult<Bound<'py, PyDict>> {
-        let (sweeps, bounds, stop) = self.change(py, |model| {
-            let settings = || {
-                let mut settings = RefineSettings::default();
-                (settings.tolerance, settings.max_sweeps) = (tolerance, max_sweeps);
-                settings
-            };
-            macro_rules! refined {
-                ($model:expr) => {{
-                    let info = $model.refine(&settings())?;
-                    (info.sweeps, info.bounds, info.stop)
-                }};
-            }
-            Ok(match model {
-                Model::Number(_) => {
-                    return Err(Fault::Value("a linear model is exact: there is nothing to refine".to_owned()));
-                }
-                Model::Count(model) => refined!(model),
-                Model::Two(model) => refined!(model),
-                Model::Probit(model) => refined!(model),
-                Model::Trials(model) => refined!(model),
-                Model::Spread(model) => refined!(model),
-                Model::LearnedSpread(model) => refined!(model),
-                Model::Classes(model) => {
-                    let mut settings = SoftmaxRefineSettings::default();
-                    (settings.tolerance, settings.max_sweeps) = (tolerance, max_sweeps);
-                    let info = model.refine(&settings)?;
-                    (info.sweeps, info.bounds, info.stop)
-                }
-            })
-        })?;
+        let (sweeps, bounds, stop) = self.change(py, |model| model.refine(tolerance, max_sweeps))?;
         let told = PyDict::new(py);
         told.set_item("sweeps", sweeps)?;
         told.set_item("bounds", bounds)?;
@@ -373,19 +389,8 @@ impl Online {
 
     /// How near the posterior is to the true one, by draws.
     fn diagnose<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> PyResult<Bound<'py, PyDict>> {
-        let info = self.change(py, |model| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            Ok(match model {
-                Model::Number(model) => model.info(),
-                Model::Count(model) => model.diagnose(draws, &mut rng)?,
-                Model::Two(model) => model.diagnose(draws, &mut rng)?,
-                Model::Probit(model) => model.diagnose(draws, &mut rng)?,
-                Model::Trials(model) => model.diagnose(draws, &mut rng)?,
-                Model::Spread(model) => model.diagnose(draws, &mut rng)?,
-                Model::LearnedSpread(model) => model.diagnose(draws, &mut rng)?,
-                Model::Classes(model) => model.diagnose(draws, &mut rng)?,
-            })
-        })?;
+        room(&[draws, self.inputs.saturating_add(1)])?;
+        let info = self.change(py, |model| Ok(model.diagnose(draws, &mut ChaCha8Rng::seed_from_u64(seed))?))?;
         told(py, &info)
     }
 

@@ -41,16 +41,28 @@ pub(crate) fn observed(model: &Model, n: usize, (y, weight, offset, size): Parts
     (0..n).map(|i| model.observe(of(y, i, 0.0), of(offset, i, 0.0), of(weight, i, 1.0), size(i))).collect()
 }
 
+/// Numbers of an array at most.
+pub(crate) const MOST: usize = 1 << 33;
+
 /// How many numbers an array of this shape has.
 ///
 /// # Errors
-/// `ValueError` for more than 2³³.
+/// `ValueError` for more than 2³³; `MemoryError` for more than can be had.
 pub(crate) fn room(shape: &[usize]) -> Result<usize, Fault> {
-    const MOST: usize = 1 << 33;
     let count = shape.iter().try_fold(1_usize, |product, own| product.checked_mul(*own));
-    count
+    let count = count
         .filter(|count| *count <= MOST)
-        .ok_or_else(|| Fault::Value(format!("an array of {shape:?} numbers is too large")))
+        .ok_or_else(|| Fault::Value(format!("an array of {shape:?} numbers is too large")))?;
+    memory_for(count)?;
+    Ok(count)
+}
+
+/// Asks for memory for so many numbers and gives it back: an allocation that fails within the library would end the interpreter.
+///
+/// # Errors
+/// `MemoryError`.
+pub(crate) fn memory_for(count: usize) -> Result<(), Fault> {
+    Vec::<f64>::new().try_reserve_exact(count).map_err(|_| Fault::Memory(format!("no memory for {count} numbers")))
 }
 
 #[derive(Default)]

@@ -7,7 +7,7 @@ use vi_models::predict::CountPrediction;
 use vi_models::{Interval, Marginal, ModelError};
 
 use crate::fault::Fault;
-use crate::model::Model;
+use crate::model::{Model, one_or_classes};
 
 /// The prediction at a row by a model of one linear predictor.
 pub(crate) trait Predicted {
@@ -17,8 +17,6 @@ pub(crate) trait Predicted {
     fn deviation(&self) -> f64;
     /// Of a number or count; of a probability that of what is believed of it.
     fn interval(&self, level: f64) -> Result<Interval, ModelError>;
-    /// What is believed of the linear predictor.
-    fn predictor(&self) -> &Marginal;
     /// Of a label, in nats.
     fn log_density(&self, label: f64) -> Result<f64, ModelError>;
     /// A draw of the label.
@@ -34,9 +32,6 @@ impl Predicted for NumberPredicted {
     }
     fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         self.interval(level)
-    }
-    fn predictor(&self) -> &Marginal {
-        &self.expectation
     }
     fn log_density(&self, label: f64) -> Result<f64, ModelError> {
         Ok(self.log_density(label))
@@ -56,9 +51,6 @@ impl Predicted for ProbabilityPredicted {
     fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         self.interval(level)
     }
-    fn predictor(&self) -> &Marginal {
-        &self.predictor
-    }
     fn log_density(&self, label: f64) -> Result<f64, ModelError> {
         self.log_density(label)
     }
@@ -76,9 +68,6 @@ impl<L: CountPrediction> Predicted for LabelPredicted<L> {
     }
     fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         self.interval(level)
-    }
-    fn predictor(&self) -> &Marginal {
-        &self.predictor
     }
     fn log_density(&self, label: f64) -> Result<f64, ModelError> {
         self.log_density(label)
@@ -119,4 +108,14 @@ pub(crate) fn predict_each(
         done.map_err(|error| Fault::Value(format!("row {i}: {error}")))?;
     }
     Ok(())
+}
+
+/// What is believed of the linear predictor at row `i`.
+///
+/// # Errors
+/// `TypeError` for a model of several classes; those of the model, told of the row.
+pub(crate) fn predictor(model: &Model, i: usize, row: Row<'_>, offset: f64) -> Result<Marginal, Fault> {
+    one_or_classes!(model, model => {
+        model.predictor(row, offset).map_err(|error| Fault::Value(format!("row {i}: {error}")))
+    }, _model => Err(Fault::Type("a model of several classes has no one predictor".to_owned())))
 }

@@ -1,6 +1,9 @@
 //! NumPy arrays and compressed sparse rows as the front door's rows, in place.
 
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::ndarray::Dimension;
+use numpy::{
+    Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use vi_core::Rows;
 use vi_linalg::faer::MatRef;
@@ -19,15 +22,26 @@ pub(crate) enum RowsArgument<'py> {
 /// Numbers, one for each row.
 pub(crate) type Numbers<'py> = Option<PyReadonlyArray1<'py, f64>>;
 
-fn not_contiguous(what: &str) -> Fault {
-    Fault::Value(format!("{what} is not contiguous"))
+/// The numbers of an array in the order in which they lie.
+///
+/// # Errors
+/// `ValueError` for numbers that are not in one piece, or that begin between two places where a number may lie, as those of a file's
+/// bytes can.
+pub(crate) fn in_place<'a, T: Element, D: Dimension>(
+    name: &str,
+    array: &'a PyReadonlyArray<'_, T, D>,
+) -> Result<&'a [T], Fault> {
+    if !array.data().is_aligned() {
+        return Err(Fault::Value(format!("{name} is not aligned")));
+    }
+    array.as_slice().map_err(|_| Fault::Value(format!("{name} is not contiguous")))
 }
 
 impl RowsArgument<'_> {
     /// The rows, of `d` inputs each, nothing copied.
     ///
     /// # Errors
-    /// `ValueError` for another number of columns, or an array that is not in one piece.
+    /// `ValueError` for another number of columns; those of [`in_place`].
     pub(crate) fn rows(&self, d: usize) -> Result<Rows<'_>, Fault> {
         match self {
             Self::Dense(array) => {
@@ -35,21 +49,21 @@ impl RowsArgument<'_> {
                 if columns != d {
                     return Err(Fault::Value(format!("X has {columns} features, but {d} are expected")));
                 }
-                let values = array.as_slice_memory_order(n, columns)?;
-                Ok(match values {
-                    Order::Rows(values) => Rows::Dense(values),
-                    Order::Columns(values) => Rows::Matrix(MatRef::from_column_major_slice(values, n, d)),
+                let values = in_place("X", array)?;
+                debug_assert_eq!(values.len(), n * columns);
+                // NumPy calls one row or one column contiguous both ways.
+                Ok(if array.is_c_contiguous() {
+                    Rows::Dense(values)
+                } else {
+                    Rows::Matrix(MatRef::from_column_major_slice(values, n, d))
                 })
             }
             Self::Sparse(starts, positions, values) => {
-                let of = |array: &'_ PyReadonlyArray1<'_, usize>| array.as_slice().is_ok();
-                if !of(starts) || !of(positions) || values.as_slice().is_err() {
-                    return Err(not_contiguous("an array of the sparse rows"));
-                }
+                const WHAT: &str = "an array of the sparse rows";
                 Ok(Rows::Sparse {
-                    starts: starts.as_slice().unwrap_or_default(),
-                    positions: positions.as_slice().unwrap_or_default(),
-                    values: values.as_slice().unwrap_or_default(),
+                    starts: in_place(WHAT, starts)?,
+                    positions: in_place(WHAT, positions)?,
+                    values: in_place(WHAT, values)?,
                 })
             }
         }
@@ -64,32 +78,13 @@ impl RowsArgument<'_> {
     }
 }
 
-/// The numbers of a matrix in the order in which they lie.
-enum Order<'a> {
-    Rows(&'a [f64]),
-    Columns(&'a [f64]),
-}
-
-trait MemoryOrder {
-    fn as_slice_memory_order(&self, n: usize, d: usize) -> Result<Order<'_>, Fault>;
-}
-
-impl MemoryOrder for PyReadonlyArray2<'_, f64> {
-    fn as_slice_memory_order(&self, n: usize, d: usize) -> Result<Order<'_>, Fault> {
-        // NumPy calls one row or one column contiguous both ways.
-        let values = self.as_slice().map_err(|_| not_contiguous("X"))?;
-        debug_assert_eq!(values.len(), n * d);
-        Ok(if self.is_c_contiguous() { Order::Rows(values) } else { Order::Columns(values) })
-    }
-}
-
 /// The numbers as a slice of length `n`, where there are any.
 ///
 /// # Errors
-/// `ValueError` for another length, or numbers that are not in one piece.
+/// `ValueError` for another length; those of [`in_place`].
 pub(crate) fn numbers<'a>(name: &str, array: &'a Numbers<'_>, n: usize) -> Result<Option<&'a [f64]>, Fault> {
     let Some(array) = array else { return Ok(None) };
-    let values = array.as_slice().map_err(|_| not_contiguous(name))?;
+    let values = in_place(name, array)?;
     if values.len() == n {
         Ok(Some(values))
     } else {

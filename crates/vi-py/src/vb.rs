@@ -76,6 +76,7 @@ macro_rules! variational {
             ) -> PyResult<Self> {
                 let (n, inputs) = (rows.count(), width(&rows)?);
                 let given = rows.rows(inputs)?;
+                room(&[inputs + 1, inputs + 1])?;
                 let y = Some(y);
                 let y = numbers("y", &y, n)?.unwrap_or_default();
                 let model = freely(py, || {

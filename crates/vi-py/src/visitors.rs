@@ -19,8 +19,13 @@ impl Ends {
         Self { first: vec![0.0; n], second: vec![0.0; n] }
     }
 
-    fn set(&mut self, row: usize, first: f64, second: f64) {
+    pub(crate) fn set(&mut self, row: usize, first: f64, second: f64) {
         (self.first[row], self.second[row]) = (first, second);
+    }
+
+    /// Those of the first row.
+    pub(crate) fn first(&self) -> (f64, f64) {
+        (self.first[0], self.second[0])
     }
 
     #[expect(clippy::type_complexity, reason = "two arrays")]
@@ -30,50 +35,27 @@ impl Ends {
     }
 }
 
-/// Mean and standard deviation, of the label or of the linear predictor.
+/// Mean and standard deviation.
 pub(crate) struct Moments {
-    of_predictor: bool,
     pub(crate) ends: Ends,
-}
-
-impl Moments {
-    pub(crate) fn new(n: usize, of_predictor: bool) -> Self {
-        Self { of_predictor, ends: Ends::new(n) }
-    }
-
-    /// Those of the first row.
-    pub(crate) fn first(&self) -> (f64, f64) {
-        (self.ends.first[0], self.ends.second[0])
-    }
 }
 
 impl Visitor for Moments {
     fn visit<P: Predicted>(&mut self, row: usize, predicted: &P) -> Result<(), ModelError> {
-        let seen = predicted.predictor();
-        let (mean, deviation) = if self.of_predictor {
-            (seen.mean(), seen.standard_deviation())
-        } else {
-            (predicted.mean(), predicted.deviation())
-        };
-        self.ends.set(row, mean, deviation);
+        self.ends.set(row, predicted.mean(), predicted.deviation());
         Ok(())
     }
 }
 
-/// Central intervals, of the label or of the linear predictor.
+/// Central intervals.
 pub(crate) struct Intervals {
     pub(crate) level: f64,
-    pub(crate) of_predictor: bool,
     pub(crate) ends: Ends,
 }
 
 impl Visitor for Intervals {
     fn visit<P: Predicted>(&mut self, row: usize, predicted: &P) -> Result<(), ModelError> {
-        let interval = if self.of_predictor {
-            predicted.predictor().interval(self.level)?
-        } else {
-            predicted.interval(self.level)?
-        };
+        let interval = predicted.interval(self.level)?;
         self.ends.set(row, interval.lower, interval.upper);
         Ok(())
     }

@@ -23,7 +23,7 @@ class Relevance(Tabular):
         self.column_order = column_order
 
     def _variational(self, model, X, y):
-        y = np.ascontiguousarray(y, dtype=np.float64)
+        y = _rows.contiguous(y)
         flags = bool(self.ard), bool(self.fit_intercept)
         self._model = model(_rows.rows(X), y, *flags, float(self.tol), int(self.max_iter))
         info = self._model.info()

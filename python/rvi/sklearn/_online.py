@@ -1,5 +1,6 @@
 """What all estimators on a front-door model share: settings, learning, state, beliefs about the weights."""
 
+import contextlib
 import functools
 
 import numpy as np
@@ -31,6 +32,17 @@ def atomic(method):
     return wrapped
 
 
+@contextlib.contextmanager
+def kept_rows():
+    """Tells in the words of Python what a model without its rows lacks."""
+    try:
+        yield
+    except ValueError as error:
+        if "keep no rows" not in str(error):
+            raise
+        raise ValueError("this needs an estimator with keep_rows=True, belief='full' and memory='everything'") from error
+
+
 #: What scikit-learn takes for a call without a target; `None` is a target that is missing.
 NO_TARGET = "no_validation"
 
@@ -58,6 +70,18 @@ class Tabular(BaseEstimator):
 
     def _checked(self, X, y=NO_TARGET, *, reset, **options):
         """`X`, or `X` and `y`, as scikit-learn checks them; the columns of a table matched by name."""
+        try:
+            return self._validated(X, y, reset=reset, **options)
+        except (TypeError, ValueError) as error:
+            told = _tables.explained(X, error)
+            if told is None:
+                raise
+            raise ValueError(told) from error
+
+    def _validated(self, X, y, *, reset, **options):
+        if hasattr(X, "check_format"):
+            # SciPy's loops believe positions and starts: those of a damaged matrix would end the interpreter.
+            X.check_format(full_check=True)
         X, names = _tables.named(X)
         known = None if reset else getattr(self, "feature_names_in_", None)
         if getattr(self, "column_order", "strict") not in ("strict", "by_name"):
@@ -135,12 +159,12 @@ class OnlineEstimator(Shown, Stored, Tabular):
         if sample_weight is not None:
             # Rows of no weight teach nothing, which is no model to begin with.
             checks = {"ensure_non_negative": True, "allow_all_zero_weights": hasattr(self, "_model")}
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **checks)
+            weight = _rows.contiguous(_check_sample_weight(sample_weight, X, dtype=np.float64, **checks))
         offset, size = _rows.numbers("offset", offset, n), size
         model = getattr(self, "_model", None)
         if model is None:
             model = self._begin(X)
-        model.update(_rows.rows(X), np.ascontiguousarray(y, dtype=np.float64), weight, offset, size)
+        model.update(_rows.rows(X), _rows.contiguous(y), weight, offset, size)
         self._model = model
         return self
 
@@ -204,7 +228,9 @@ class OnlineEstimator(Shown, Stored, Tabular):
         self : object
             The estimator; a linear model with a full covariance is exact, and a `ValueError` says so.
         """
-        self._fitted().refine(float(tolerance), int(max_sweeps))
+        model = self._fitted()
+        with kept_rows():
+            model.refine(float(tolerance), int(max_sweeps))
         return self
 
     def diagnose(self, draws=4000, random_state=0):
@@ -222,7 +248,9 @@ class OnlineEstimator(Shown, Stored, Tabular):
         info : dict
             As `info_`, with ``k_hat``, ``effective_share`` and the advice that follows from them.
         """
-        return self._fitted().diagnose(int(draws), _rows.seed(random_state))
+        model = self._fitted()
+        with kept_rows():
+            return model.diagnose(int(draws), _rows.seed(random_state))
 
     def merge(self, *others):
         """Bring in what other estimators learned from other rows.

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from .._rvi import Fourier
 from . import _rows
@@ -63,7 +64,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
             if self.length_scale != "evidence":
                 raise ValueError(f"length_scale must be 'evidence' or positive numbers, not {self.length_scale!r}")
             root = float(np.sqrt(X.shape[1]))
-            tried = X[:TRIED_ROWS], y[:TRIED_ROWS], None if weight is None else np.asarray(weight)[:TRIED_ROWS]
+            if weight is not None:
+                weight = _check_sample_weight(weight, X, dtype=np.float64)[:TRIED_ROWS]
+            tried = X[:TRIED_ROWS], y[:TRIED_ROWS], weight
             found = [(self._evidence(scale * root, *tried), scale * root) for scale in TRIED_SCALES]
             self.length_scale_ = max(found)[1]
         else:
@@ -80,7 +83,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
         return self._begun().fit(features, y, sample_weight=weight).evidence_
 
     def _scaled(self, X):
-        return np.ascontiguousarray((X - self._centre) / self._scale)
+        return _rows.contiguous((X - self._centre) / self._scale)
 
     def _begun(self):
         return self._linear(prior_scale=self.prior_scale, standardise="never", memory=self.memory, belief="auto")

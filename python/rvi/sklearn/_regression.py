@@ -32,7 +32,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         X, y = self._checked(X, y, reset=False, y_numeric=True)
         n = X.shape[0]
         offset, size = _rows.numbers("offset", offset, n), self._size(n, sizes)
-        return model.log_density(_rows.rows(X), np.ascontiguousarray(y, dtype=np.float64), offset, size)
+        return model.log_density(_rows.rows(X), _rows.contiguous(y), offset, size)
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draws of the target.

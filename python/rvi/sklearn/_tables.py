@@ -1,5 +1,6 @@
 """Tables of several libraries as arrays, with the names of their columns."""
 
+import functools
 import sys
 
 import numpy as np
@@ -48,6 +49,50 @@ def _column(series, name):
         return np.asarray(series.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {name!r} is not numeric: {error}") from error
+
+
+def explained(X, error):
+    """What an error of a table is about: the columns, and what to do; none where the columns are as they must be."""
+    texts, missing = [], []
+    for name, numbers in _numbers(X):
+        try:
+            if np.isnan(numbers()).any():
+                missing.append(name)
+        except (TypeError, ValueError):
+            texts.append(name)
+    if texts:
+        return (
+            f"{_listed(texts, 'hold')} no numbers: encode them first, say by scikit-learn's OneHotEncoder in a ColumnTransformer, or leave "
+            "them out"
+        )
+    if missing:
+        return (
+            f"{error}\n{_listed(missing, 'lack')} values: fill them in first, say by scikit-learn's SimpleImputer(add_indicator=True), or "
+            "leave those rows out"
+        )
+    return None
+
+
+def _numbers(X):
+    """The name of each column of a table, and a function that makes floats of it."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        for place, name in enumerate(X.columns):
+            column = X.iloc[:, place]
+            # pandas would count the nanoseconds of a date.
+            dated = getattr(column.dtype, "kind", "O") in "mM"
+            yield name, functools.partial(float, "a date") if dated else functools.partial(column.to_numpy, np.float64, na_value=np.nan)
+        return
+    frame = None if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr") else _frame(X)
+    for name in [] if frame is None else frame.columns:
+        yield name, functools.partial(_column, frame[name], name)
+
+
+def _listed(names, verb):
+    """The first names as the subject of a sentence, and its verb."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    known = ", ".join(map(repr, names[:5]))
+    return f"columns {known}{more} {verb}" if len(names) > 1 else f"column {known} {verb}s"
 
 
 def reordered(X, names, expected):

@@ -157,12 +157,32 @@ macro_rules! one_predictor {
                 self.engine.sample_scores(candidates.into(), rng)
             }
 
+            /// What is believed of the linear predictor `offset + intercept + xᵀw` at `row`, whatever the label's distribution about it: known even where
+            /// the mean of a count is beyond the floats, as it is before the first rows. Cost as a prediction.
+            ///
+            /// # Errors
+            /// `Dimension`, `NonFinite`, `Entry` (a position) for the row; `Setting` for an offset that is not finite; `Overflow`.
+            ///
+            /// ```
+            /// use vi_models::online::{Observation, OnlineGlm, family::Counts};
+            /// let mut visits = OnlineGlm::new(1, Counts)?;
+            /// visits.update(&[0.5], Observation::new(3.0))?;
+            /// let (near, far) = (visits.predictor(&[0.5], 0.0)?, visits.predictor(&[1e4], 0.0)?);
+            /// assert!(near.standard_deviation() < far.standard_deviation() && far.interval(0.9)?.upper.is_finite());
+            /// // A count of that mean has no float.
+            /// assert!(visits.predict(&[1e4], Observation::new(0.0)).is_err());
+            /// # Ok::<(), vi_models::ModelError>(())
+            /// ```
+            pub fn predictor<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<Marginal, ModelError> {
+                self.engine.predictor(row.into(), offset)
+            }
+
             /// What is believed of the linear predictor where all inputs are 0.
             ///
             /// # Errors
             /// `Overflow`.
             pub fn intercept(&self) -> Result<Marginal, ModelError> {
-                self.engine.intercept()
+                self.predictor(Row::Dense(&vec![0.0; self.engine.design.inputs]), 0.0)
             }
         }
     };

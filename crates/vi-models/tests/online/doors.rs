@@ -6,7 +6,7 @@ use vi_models::ModelError;
 use vi_models::online::family::{Counts, Probit, Trials};
 use vi_models::online::{
     BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
-    PriorScale, Rows, Standardise, Start,
+    PriorScale, Row, Rows, Standardise, Start,
 };
 
 use crate::{KINDS, bits, numbers, settings, stream};
@@ -116,6 +116,56 @@ fn an_offset_is_checked_where_it_is_predicted_at() {
     let (plain, shifted) = (logistic.predict(&rows[..2]).unwrap(), logistic.predict_at(&rows[..2], 2.5).unwrap());
     // The average of three predictors, each moved.
     assert!((shifted.predictor.mean() - plain.predictor.mean() - 2.5).abs() < 16.0 * f64::EPSILON);
+}
+
+#[test]
+fn a_predictor_is_that_of_the_prediction_and_known_where_its_label_is_not() {
+    let (rows, labels) = numbers(60, 71);
+    let classes: Vec<f64> = labels.iter().map(|&y| f64::from(y > 5.0)).collect();
+    let mut linear = OnlineLinear::new(2).unwrap();
+    linear.update_batch(&rows, &labels).unwrap();
+    let mut logistic = OnlineLogistic::new(2).unwrap();
+    logistic.update_batch(&rows, &classes).unwrap();
+    let mut counts = OnlineGlm::new(2, Counts).unwrap();
+    counts.update_batch(&rows, &classes).unwrap();
+    let sparse = Row::Sparse { positions: &[1], values: &[-0.7] };
+    for row in [Row::Dense(&rows[..2]), sparse] {
+        for offset in [0.0, -1.5] {
+            let number = linear.predict_at(row, offset).unwrap().expectation;
+            assert_eq!(linear.predictor(row, offset).unwrap(), number);
+            let (odds, own) =
+                (logistic.predict_at(row, offset).unwrap().predictor, logistic.predictor(row, offset).unwrap());
+            // The offset is added before or after the units of the label, which are 1.
+            assert!((own.mean() - odds.mean()).abs() < 4.0 * f64::EPSILON * (1.0 + odds.mean().abs()));
+            assert_eq!(own.variance(), odds.variance());
+            let at = Observation::new(0.0).offset(offset).exposure(3.0);
+            let (rate, own) = (counts.predict(row, at).unwrap().predictor, counts.predictor(row, offset).unwrap());
+            assert!((own.mean() - rate.mean()).abs() < 4.0 * f64::EPSILON * (1.0 + rate.mean().abs()));
+            assert_eq!(own.variance(), rate.variance());
+        }
+    }
+    assert_eq!(counts.predictor(&[0.0; 2], 0.0).unwrap(), counts.intercept().unwrap());
+
+    // Before any row a count's mean, e^(a + v/2), is beyond the floats; its predictor is not.
+    let settings = OnlineSettings { prior_scale: PriorScale::Given(100.0), ..OnlineSettings::default() };
+    let unseen = OnlineGlm::with_settings(1, Counts, settings).unwrap();
+    let error = unseen.predict(&[1.0], Observation::new(0.0)).unwrap_err();
+    assert!(matches!(core(error), Error::Overflow { .. }));
+    let seen = unseen.predictor(&[1.0], 0.5).unwrap();
+    let variance = 100.0 * 100.0 + OnlineSettings::default().intercept_scale.powi(2);
+    assert!(seen.mean() == 0.5 && (seen.variance() / variance - 1.0).abs() < 4.0 * f64::EPSILON);
+
+    let refused = [
+        counts.predictor(&[1.0], 0.0).unwrap_err(),
+        counts.predictor(&[1.0, f64::NAN], 0.0).unwrap_err(),
+        counts.predictor(Row::Sparse { positions: &[2], values: &[1.0] }, 0.0).unwrap_err(),
+        counts.predictor(&[1.0, 2.0], f64::INFINITY).unwrap_err(),
+        linear.predictor(&[f64::MAX, f64::MAX], f64::MAX).unwrap_err(),
+    ];
+    let kinds = refused.map(core);
+    assert!(matches!(kinds[0], Error::Dimension { .. }) && matches!(kinds[1], Error::NonFinite { index: 1, .. }));
+    assert!(matches!(kinds[2], Error::Entry { .. } | Error::Index { .. }));
+    assert!(matches!(kinds[3], Error::Setting { name: "offset", .. }) && matches!(kinds[4], Error::Overflow { .. }));
 }
 
 #[test]

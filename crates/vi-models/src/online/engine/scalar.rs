@@ -415,12 +415,15 @@ impl<F: ScalarFamily> Engine<F> {
         }
     }
 
-    /// What is believed of the linear predictor where all inputs are 0, in the caller's units.
-    pub(in crate::online) fn intercept(&self) -> Result<Marginal, ModelError> {
+    /// What is believed of `offset + intercept + xᵀw`, in the caller's units.
+    pub(in crate::online) fn predictor(&self, row: Row<'_>, offset: f64) -> Result<Marginal, ModelError> {
+        check_offset(offset)?;
         let Target { centre, scale } = self.design.target;
-        let origin = vec![0.0; self.design.inputs];
-        let seen = self.project(Row::Dense(&origin), 0.0)?;
-        self.marginal(&seen)?.in_units(centre, scale)
+        let (origin, seen) = (offset + centre, self.project(row, 0.0)?);
+        if let Some(value) = seen.iter().map(|(_, seen)| origin + scale * seen.mean).find(|mean| !mean.is_finite()) {
+            return Err(Error::Overflow { quantity: "the linear predictor, offset included", value }.into());
+        }
+        self.marginal(&seen)?.in_units(origin, scale)
     }
 }
 
