@@ -361,6 +361,9 @@ fn candidates(entries: &mut Entries) {
     entries.ask("OnlineLogistic::sample_scores", Takes::Inputs, (&model, 2.0), text, |model, input| {
         model.sample_scores(&input.x, &mut ChaCha8Rng::seed_from_u64(1))
     });
+    entries.ask("OnlineLogistic::predictor", Takes::OneInput, (&model, 2.0), text, |model, input| {
+        model.predictor(input.row(), 0.0).map(drop)
+    });
 }
 
 fn random_features(entries: &mut Entries) {
