@@ -9,8 +9,9 @@ pub(crate) const HELP: &str = "\
 The tasks of this project. Usage: cargo xtask COMMAND
 
   test [--slow]                       everything that must hold: format, lints, tests, documentation;
-                                      --slow adds the tests that take long, `packages`, and `python --test`
-                                      (left out without Python 3.11, unless the variable CI is set)
+                                      --slow adds the tests that take long, `packages`, `sql --test`, and
+                                      `python --test` (left out without Python 3.11, unless the variable CI
+                                      is set)
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
   bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json; `python`
@@ -23,6 +24,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       first example uses it, without and with its features
   python [--test]                     build the Python package rvi into target/wheels; --test builds it to be
                                       tested, installs it under target/python and runs its tests
+  sql [--test]                        build the functions of posteriors for Apache DataFusion under target/sql;
+                                      --test runs their tests
   docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
@@ -58,6 +61,8 @@ pub(crate) enum Command {
     Docs,
     /// Build the Python package; run its tests if `test`.
     Python { test: bool },
+    /// Build the functions for a query engine; run their tests if `test`.
+    Sql { test: bool },
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
 }
@@ -83,6 +88,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 return Err(format!("`python` does not know `{other}`; it takes `--test` only"));
             }
             Ok(Command::Python { test: !rest.is_empty() })
+        }
+        "sql" => {
+            if let Some(other) = texts.iter().find(|text| *text != "--test") {
+                return Err(format!("`sql` does not know `{other}`; it takes `--test` only"));
+            }
+            Ok(Command::Sql { test: !rest.is_empty() })
         }
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
@@ -118,9 +129,20 @@ mod tests {
 
     #[test]
     fn every_command_is_known_and_in_the_help() {
-        for name in
-            ["test", "golden", "bench", "reproduce", "fuzz", "soak", "packages", "python", "docs", "data", "help"]
-        {
+        for name in [
+            "test",
+            "golden",
+            "bench",
+            "reproduce",
+            "fuzz",
+            "soak",
+            "packages",
+            "python",
+            "sql",
+            "docs",
+            "data",
+            "help",
+        ] {
             assert!(parsed(name).is_ok(), "{name}");
             assert!(HELP.contains(&format!("\n  {name}")), "{name}");
         }
@@ -132,6 +154,8 @@ mod tests {
         assert_eq!(parsed("test --slow"), Ok(Command::Test { slow: true }));
         assert_eq!(parsed("python"), Ok(Command::Python { test: false }));
         assert_eq!(parsed("python --test"), Ok(Command::Python { test: true }));
+        assert_eq!(parsed("sql"), Ok(Command::Sql { test: false }));
+        assert_eq!(parsed("sql --test"), Ok(Command::Sql { test: true }));
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
         assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
@@ -154,6 +178,7 @@ mod tests {
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
         assert!(parsed("test --slow extra").unwrap_err().contains("`extra`"));
         assert!(parsed("python --quick").unwrap_err().contains("`--quick`"));
+        assert!(parsed("sql --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));
     }

@@ -8,6 +8,7 @@ mod fuzz;
 mod packages;
 mod python;
 mod run;
+mod sql;
 mod test;
 mod venv;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Ok(Command::Packages) => packages::run(),
         Ok(Command::Docs) => docs::run(),
         Ok(Command::Python { test }) => python::run(test),
+        Ok(Command::Sql { test }) => sql::run(test),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use vi_core::{CheckpointError, Error, checkpoint};
+use vi_core::{Error, checkpoint};
 
 use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, SumsError};
 
@@ -217,12 +217,11 @@ pub(crate) fn read<T: DeserializeOwned>(
     of: &'static str,
     expected: &'static str,
 ) -> Result<T, SumsError> {
+    if kind(bytes) != Some(of) {
+        return Err(SumsError::Kind { expected, found: kind(bytes).unwrap_or_default().to_owned() });
+    }
     let mut input = bytes;
-    let limit = bytes.len() as u64;
-    let state = checkpoint::read(&mut input, of, limit).map_err(|error| match error {
-        Error::Checkpoint(CheckpointError::Kind { found, .. }) => SumsError::Kind { expected, found },
-        error => SumsError::Core(error),
-    })?;
+    let state = checkpoint::read(&mut input, of, bytes.len() as u64)?;
     checkpoint::expect_end(&mut input)?;
     Ok(state)
 }

@@ -5,9 +5,9 @@ use vi_core::batch::{InformationGaussian, Statistics};
 use vi_core::{DenseGaussian, check};
 use vi_linalg::faer::{Mat, MatRef};
 
-use super::GlmPrior;
+use super::{GlmPosterior, GlmPrior};
 use crate::linear::{check_columns, check_count, count};
-use crate::{Family, SumsError, packed};
+use crate::{Family, Posterior, SumsError, packed};
 
 /// Rows of one product: a tile of some tens of columns stays in the first cache.
 const TILE: usize = 256;
@@ -104,13 +104,18 @@ impl At {
         crate::posterior::record(Self::KIND, &AtWire { family: self.family.to_code(), prior, mean, precision })
     }
 
-    /// From one record. Cost `d³/3`.
+    /// From one record, or from that of a generalised linear model's posterior: the place is then the posterior itself. Cost `d³/3`, or `2d³`.
     ///
     /// # Errors
     /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::NotPositiveDefinite`] for what
     /// no [`encode`](Self::encode) has written.
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
-        let wire: AtWire = crate::posterior::read(bytes, Self::KIND, "vi-sums/at, where a pass is taken")?;
+        if crate::kind(bytes) == Some(Posterior::GLM) {
+            if let Posterior::Glm(own) = Posterior::decode(bytes)? {
+                return Self::belief(own.family(), *own.prior(), &own.belief()?);
+            }
+        }
+        let wire: AtWire = crate::posterior::read(bytes, Self::KIND, "vi-sums/at or vi-sums/glm, the place of a pass")?;
         let m = wire.mean.len();
         check::room("parameters", &[m, m + 1])?;
         check::length("precision", packed::len(m), wire.precision.len())?;
@@ -241,6 +246,39 @@ impl PassSums {
             slope: self.state[HEAD..HEAD + m].to_vec(),
             information,
         }
+    }
+
+    /// The Gaussian factors that stand for these rows at that place, as a posterior of these rows alone: what is subtracted from the optimum to forget them, and,
+    /// of all rows, Newton's full step from there.
+    ///
+    /// ```text
+    /// G = Σhᵢxᵢxᵢᵀ      η = Σgᵢxᵢ + Gμ      c = ΣE[log pᵢ] − ηᵀμ + ½tr G(Λ⁻¹ + μμᵀ)
+    /// ```
+    ///
+    /// At the optimum of all rows the factors of all rows give it back, and its bound as the evidence. Cost `d³`.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Dimension`]; [`vi_core::Error::NonFinite`] for statistics that left the floats.
+    pub fn factors(&self, at: &At) -> Result<GlmPosterior, SumsError> {
+        let m = self.parameters;
+        check::length("parameters", m, at.q.dim())?;
+        let (slope, gain) = self.state[HEAD..].split_at(m);
+        let mean = at.q.mean();
+        let eta: Vec<f64> = packed::multiply(gain, mean).iter().zip(slope).map(|(bent, slope)| bent + slope).collect();
+        let covariance = at.q.cholesky().inverse();
+        let mut bent = 0.0;
+        for i in 0..m {
+            for (j, entry) in packed::row(gain, i).iter().enumerate() {
+                let twice = if i == j { 1.0 } else { 2.0 };
+                bent += twice * entry * (covariance[(i, j)] + mean[i] * mean[j]);
+            }
+        }
+        let along: f64 = eta.iter().zip(mean).map(|(eta, mean)| eta * mean).sum();
+        let runs = f64::from(u8::from(self.state[0] > 0.0));
+        let mut flat = vec![self.state[0], self.state[1], runs, self.state[2] - along + 0.5 * bent];
+        flat.extend_from_slice(&eta);
+        flat.extend_from_slice(gain);
+        GlmPosterior::from_flat(at.family, at.prior, at.inputs(), &flat)
     }
 
     /// As one record, see [`encode`](crate::Posterior::encode).

@@ -216,3 +216,62 @@ fn a_row_that_cannot_be_learned_changes_nothing() {
     assert!(error.to_string().starts_with("observation 19"), "{error}");
     assert_eq!(sums, before);
 }
+
+/// The optimum of the rows, by passes.
+fn best(prior: GlmPrior, x: &[Vec<f64>], y: &[f64]) -> (GlmPosterior, f64) {
+    let start = prior.belief(x.len()).unwrap();
+    let mut search = Search::new(&start, &start, &BatchSettings::default()).unwrap();
+    while let Some(q) = search.wanted() {
+        let at = At::new(Family::Logistic, prior, q.clone()).unwrap();
+        let mut sums = PassSums::new(&at);
+        sums.update_columns(&at, &slices(x), y).unwrap();
+        search.tell(sums.into_statistics()).unwrap();
+    }
+    let (belief, info) = search.finish();
+    let rows = (y.len() as u64, 0);
+    (GlmPosterior::of_belief(Family::Logistic, prior, &belief, info.bound(), rows).unwrap(), info.bound())
+}
+
+/// The factors of some rows at the optimum of all.
+fn factors(prior: GlmPrior, belief: &DenseGaussian, x: &[Vec<f64>], y: &[f64]) -> GlmPosterior {
+    let at = At::belief(Family::Logistic, prior, belief).unwrap();
+    let mut sums = PassSums::new(&at);
+    sums.update_columns(&at, &slices(x), y).unwrap();
+    sums.factors(&at).unwrap()
+}
+
+#[test]
+fn the_factors_of_all_rows_are_the_optimum() {
+    let (x, y) = classes(200, 3, 18);
+    let prior = GlmPrior { scale: 2.0, intercept: 3.0 };
+    let (posterior, bound) = best(prior, &x, &y);
+    let belief = posterior.belief().unwrap();
+    let again = factors(prior, &belief, &x, &y);
+    // The search stops where a full step, which is what the factors are, is below 1e-9.
+    assert!(distance(&belief, &again.belief().unwrap()) < 1e-8);
+    assert!((again.log_evidence().unwrap() - bound).abs() < 1e-8 * bound.abs());
+}
+
+#[test]
+fn forgotten_rows_leave_an_error_of_second_order() {
+    let (x, y) = classes(400, 3, 19);
+    let prior = GlmPrior { scale: 2.0, intercept: 3.0 };
+    let (posterior, _) = best(prior, &x, &y);
+    let belief = posterior.belief().unwrap();
+    let part = |rows: std::ops::Range<usize>| -> (Vec<Vec<f64>>, Vec<f64>) {
+        (x.iter().map(|column| column[rows.clone()].to_vec()).collect(), y[rows].to_vec())
+    };
+    for forgotten in [1, 8, 40] {
+        let (own, labels) = part(0..forgotten);
+        let (rest, others) = part(forgotten..400);
+        let truth = best(prior, &rest, &others).0.belief().unwrap();
+        let mut left = posterior.clone();
+        left.subtract(&factors(prior, &belief, &own, &labels)).unwrap();
+        let left = left.belief().unwrap();
+        let swept = factors(prior, &left, &rest, &others).belief().unwrap();
+        let (kept, subtracted, repaired) =
+            (distance(&truth, &belief), distance(&truth, &left), distance(&truth, &swept));
+        // Keeping the rows is off by the share of them; subtracting by about its square, and a sweep squares once more.
+        assert!(subtracted < 0.5 * kept && repaired < 0.5 * subtracted, "{forgotten}: {kept} {subtracted} {repaired}");
+    }
+}

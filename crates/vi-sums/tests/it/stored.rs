@@ -39,6 +39,11 @@ fn what_a_driver_sends_and_gets_is_the_documented_bytes() {
     let at = At::new(Family::Logistic, GlmPrior { scale: 1.0, intercept: 5.0 }, q).unwrap();
     assert_eq!(at.encode().unwrap(), AT);
     assert_eq!(At::decode(AT).unwrap().encode().unwrap(), AT);
+    // A posterior is a place too.
+    let posterior = Posterior::decode(GLM).unwrap();
+    let Posterior::Glm(own) = &posterior else { panic!("not a generalised linear model's") };
+    let place = At::decode(GLM).unwrap();
+    assert_eq!((place.family(), place.inputs()), (own.family(), 1));
     let sums = PassSums::from_flat(1, &[3.0, 1.0, -2.5, 0.5, 2.0]).unwrap();
     assert_eq!(sums.encode().unwrap(), PASS);
     assert_eq!(PassSums::decode(PASS).unwrap(), sums);
