@@ -101,6 +101,7 @@ impl Search {
     /// # Errors
     /// [`Error::Dimension`], and they are still wanted. [`Error::NotPositiveDefinite`] and [`Error::Overflow`] (a bound at the start that is no
     /// number) end the search.
+    #[expect(clippy::needless_pass_by_value, reason = "sums of one place are told once")]
     pub fn tell(&mut self, sums: Statistics) -> Result<(), Error> {
         sums.check(self.prior.dim())?;
         let Some(Trial { q, accelerated }) = self.trial.take() else { return Ok(()) };

@@ -110,10 +110,10 @@ impl At {
     /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::NotPositiveDefinite`] for what
     /// no [`encode`](Self::encode) has written.
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
-        if crate::kind(bytes) == Some(Posterior::GLM) {
-            if let Posterior::Glm(own) = Posterior::decode(bytes)? {
-                return Self::belief(own.family(), *own.prior(), &own.belief()?);
-            }
+        if crate::kind(bytes) == Some(Posterior::GLM)
+            && let Posterior::Glm(own) = Posterior::decode(bytes)?
+        {
+            return Self::belief(own.family(), *own.prior(), &own.belief()?);
         }
         let wire: AtWire = crate::posterior::read(bytes, Self::KIND, "vi-sums/at or vi-sums/glm, the place of a pass")?;
         let m = wire.mean.len();

@@ -89,7 +89,7 @@ impl LinearSums {
     /// The means `z̄` of the inputs and, last, of the label.
     #[must_use]
     pub fn mean(&self) -> &[f64] {
-        &self.state[HEAD..HEAD + self.inputs + 1]
+        &self.state[HEAD..=HEAD + self.inputs]
     }
 
     /// The scatter `S`: its lower triangle, row by row.
@@ -378,7 +378,7 @@ fn check_flat(inputs: usize, flat: &[f64]) -> Result<(), SumsError> {
     check::finite("sums", flat)?;
     check_count("rows", flat[0])?;
     check_count("skipped", flat[1])?;
-    check_values("mean", &flat[HEAD..HEAD + inputs + 1])?;
+    check_values("mean", &flat[HEAD..=HEAD + inputs])?;
     let scatter = &flat[HEAD + inputs + 1..];
     for i in 0..=inputs {
         let value = packed::diagonal(scatter, i);

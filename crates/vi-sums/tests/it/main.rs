@@ -1,5 +1,7 @@
 //! Tests of the sums against the direct fits that they stand for.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 mod glm;
 mod hostile;
