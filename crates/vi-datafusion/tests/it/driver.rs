@@ -94,7 +94,7 @@ fn rows_are_forgotten_where_they_are() {
             let scale = truth.covariance()[(i, i)].sqrt();
             let (off, kept) =
                 ((left.mean()[i] - truth.mean()[i]).abs(), (whole.belief.mean()[i] - truth.mean()[i]).abs());
-            // A twentieth of the rows: what keeping them would move, and what is left of that, to second order.
+            // A twentieth of the rows: of what keeping them would be off by, the smaller part is left.
             assert!(off < 0.3 * kept.max(0.05 * scale), "{i}: {off} {kept} {scale}");
         }
     });

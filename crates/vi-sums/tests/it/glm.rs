@@ -253,7 +253,7 @@ fn the_factors_of_all_rows_are_the_optimum() {
 }
 
 #[test]
-fn forgotten_rows_leave_an_error_of_second_order() {
+fn forgotten_rows_leave_a_share_of_what_they_told_and_a_sweep_a_share_of_that() {
     let (x, y) = classes(400, 3, 19);
     let prior = GlmPrior { scale: 2.0, intercept: 3.0 };
     let (posterior, _) = best(prior, &x, &y);
@@ -271,7 +271,7 @@ fn forgotten_rows_leave_an_error_of_second_order() {
         let swept = factors(prior, &left, &rest, &others).belief().unwrap();
         let (kept, subtracted, repaired) =
             (distance(&truth, &belief), distance(&truth, &left), distance(&truth, &swept));
-        // Keeping the rows is off by the share of them; subtracting by about its square, and a sweep squares once more.
+        // The other rows' factors have not moved: some quarter of the way is left, and of that a quarter after a sweep over them.
         assert!(subtracted < 0.5 * kept && repaired < 0.5 * subtracted, "{forgotten}: {kept} {subtracted} {repaired}");
     }
 }
