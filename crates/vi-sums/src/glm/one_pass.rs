@@ -89,7 +89,7 @@ impl OnePass {
     /// What the rows have added to the prior. Cost `2d³`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
+    /// [`vi_core::Error::NotPositiveDefinite`], [`vi_core::Error::Overflow`].
     pub fn posterior(&self) -> Result<GlmPosterior, SumsError> {
         GlmPosterior::of_belief(self.family, self.prior, &self.belief, self.log_evidence, (self.rows, self.skipped))
     }
