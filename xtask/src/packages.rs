@@ -8,13 +8,18 @@ use std::time::Instant;
 use crate::run::{Failure, cannot, cargo, finish, root};
 
 /// The library crates, what the first example of each one's README needs beside it, and the features of each.
-const CRATES: [(&str, &[&str], &[&str]); 6] = [
+const CRATES: [(&str, &[&str], &[&str]); 7] = [
     ("vi-linalg", &[], &["rayon"]),
     ("vi-core", &[], &["rayon"]),
     ("vi-models", &[], &["rayon"]),
     ("vi-boost", &["rand_chacha"], &[]),
     ("vi-revrand", &["vi-linalg", "rand_chacha"], &["rayon"]),
+<<<<<<< HEAD
     ("vi-data", &[], &["json", "compressed", "columnar"]),
+=======
+    ("vi-data", &[], &[]),
+    ("vi-sums", &[], &[]),
+>>>>>>> sql
 ];
 
 /// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with

@@ -13,8 +13,11 @@
 mod anderson;
 mod information;
 mod optimum;
+mod search;
 mod statistics;
+mod step;
 
 pub use information::InformationGaussian;
 pub use optimum::{BatchInfo, BatchSettings, optimum, optimum_of};
+pub use search::Search;
 pub use statistics::Statistics;

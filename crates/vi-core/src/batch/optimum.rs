@@ -1,10 +1,8 @@
-//! Newton's method with a line search on the bound, accelerated.
+//! The batch optimum in one call, and what its search tells.
 
-use vi_linalg::faer::{Mat, MatRef, Par};
-use vi_linalg::kernels::{axpy, mirror_lower, quadratic_form, symmetric_mul_vec};
+use vi_linalg::faer::Par;
 
-use super::anderson::{Anderson, pack, unpack};
-use super::{InformationGaussian, Statistics};
+use super::{InformationGaussian, Search, Statistics};
 use crate::belief::{Belief, DenseGaussian};
 use crate::check;
 use crate::likelihood::GaussianExpectation;
@@ -107,7 +105,8 @@ pub fn optimum<'a, L: Likelihoods<Row: GaussianExpectation>>(
     optimum_of(prior, start, settings, |q| Ok(Statistics::of_checked(q, rows, y, likelihood, par)))
 }
 
-/// [`optimum`] for rows that `statistics` keeps: on several machines it adds what each returns.
+/// [`optimum`] for rows that `statistics` keeps: on several machines it adds what each returns. [`Search`] does the same where the sums cannot
+/// be had in a call.
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::NotPositiveDefinite`], [`Error::Overflow`] for a bound at `start` that is no number, and what
@@ -118,164 +117,10 @@ pub fn optimum_of(
     settings: &BatchSettings,
     mut statistics: impl FnMut(&InformationGaussian) -> Result<Statistics, Error>,
 ) -> Result<(DenseGaussian, BatchInfo), Error> {
-    settings.check()?;
-    check::length("start", prior.dim(), start.dim())?;
-    let d = prior.dim();
-    let mut statistics = |q: &InformationGaussian| {
+    let mut search = Search::new(prior, start, settings)?;
+    while let Some(q) = search.wanted() {
         let sums = statistics(q)?;
-        sums.check(d)?;
-        Ok::<_, Error>(sums)
-    };
-    let prior = InformationGaussian::of(prior)?;
-    let mut q = InformationGaussian::of(start)?;
-    let mut sums = statistics(&q)?;
-    let mut info = BatchInfo {
-        passes: 1,
-        halvings: 0,
-        bounds: vec![check::result("the bound on the log evidence", sums.expected_log_likelihood - kl(&q, &prior)?)?],
-        last_step: f64::INFINITY,
-        stop: Stop::Iterations,
-    };
-    let mut accelerated = Anderson::default();
-    loop {
-        let step = Step::at(&prior, &q, &sums)?;
-        info.last_step = step.size;
-        if info.last_step <= settings.tolerance {
-            info.stop = Stop::Converged;
-            break;
-        }
-        let mut rho = 1.0;
-        let mut proposal = step.accelerated(&q, &mut accelerated)?;
-        let accepted = loop {
-            if info.passes >= settings.max_passes {
-                break Err(Stop::Iterations);
-            }
-            let plain = proposal.is_none();
-            if let Some(next) = proposal.take().or_else(|| step.plain(&q, rho).ok()) {
-                let next_sums = statistics(&next)?;
-                info.passes += 1;
-                let bound = next_sums.expected_log_likelihood - kl(&next, &prior)?;
-                if bound >= info.bound() - rounding(info.bound()) {
-                    break Ok((next, next_sums, bound));
-                }
-            }
-            if plain {
-                rho *= 0.5;
-                info.halvings += 1;
-            } else {
-                accelerated.clear();
-            }
-            if rho < LEAST_STEP {
-                break Err(Stop::Improvement);
-            }
-        };
-        match accepted {
-            Ok((next, next_sums, bound)) => {
-                (q, sums) = (next, next_sums);
-                info.bounds.push(bound);
-            }
-            Err(stop) => {
-                info.stop = stop;
-                break;
-            }
-        }
+        search.tell(sums)?;
     }
-    Ok((q.to_belief(), info))
-}
-
-/// Shortest step tried before the search is declared stalled.
-const LEAST_STEP: f64 = 1e-6;
-
-/// Differences of the bound below this are rounding of its sums.
-fn rounding(bound: f64) -> f64 {
-    64.0 * f64::EPSILON * (1.0 + bound.abs())
-}
-
-/// Newton's step from one `q`: where it leads and how far.
-struct Step {
-    /// `Λ′ = Λ₀ + XᵀHX`, lower triangle.
-    target: Mat<f64>,
-    /// `∇_μB = Xᵀg − Λ₀(μ−μ₀)`.
-    gradient: Vec<f64>,
-    /// The larger of the mean's length in standard deviations and the precision's in the Frobenius norm of `L⁻¹(Λ′−Λ)L⁻ᵀ`.
-    size: f64,
-    /// Both of these, as one column in the metric of `q`.
-    whitened: Vec<f64>,
-}
-
-impl Step {
-    /// Cost `4d³/3`.
-    fn at(prior: &InformationGaussian, q: &InformationGaussian, sums: &Statistics) -> Result<Self, Error> {
-        let d = q.dim();
-        let target = add_lower(prior.precision_lower(), sums.information.as_ref());
-        let difference: Vec<f64> = q.mean().iter().zip(prior.mean()).map(|(a, b)| a - b).collect();
-        let mut pull = vec![0.0; d];
-        symmetric_mul_vec(&mut pull, prior.precision_lower(), &difference);
-        let gradient: Vec<f64> = sums.slope.iter().zip(&pull).map(|(s, p)| s - p).collect();
-
-        let old = q.precision_lower();
-        let mut change = Mat::from_fn(d, d, |i, j| if i >= j { target[(i, j)] - old[(i, j)] } else { 0.0 });
-        mirror_lower(change.as_mut());
-        let half = q.cholesky().whiten(change.as_ref())?;
-        let change = q.cholesky().whiten(half.transpose())?;
-        let shift = q.cholesky().whiten(MatRef::from_column_major_slice(&gradient, d, 1))?;
-        let size = change.norm_l2().max(shift.norm_l2());
-        let shift: Vec<f64> = (0..d).map(|i| shift[(i, 0)]).collect();
-        let whitened = pack(change.as_ref(), &shift);
-        Ok(Self { target, gradient, size, whitened })
-    }
-
-    /// `Λ(ρ) = (1−ρ)Λ + ρΛ′`, `μ(ρ) = μ + ρ·Λ(ρ)⁻¹∇_μB`.
-    fn plain(&self, q: &InformationGaussian, rho: f64) -> Result<InformationGaussian, Error> {
-        let old = q.precision_lower();
-        let mixed = Mat::from_fn(q.dim(), q.dim(), |i, j| {
-            if i >= j { (1.0 - rho) * old[(i, j)] + rho * self.target[(i, j)] } else { 0.0 }
-        });
-        let mut next = InformationGaussian::new(q.mean().to_vec(), mixed)?;
-        let mut shift = self.gradient.clone();
-        next.cholesky().solve_vec_in_place(&mut shift)?;
-        next.shift_mean(rho, &shift);
-        Ok(next)
-    }
-
-    /// Anderson's step in the natural parameters `(Λμ, Λ)`, in which a full step is the map
-    /// `Λ ← Λ′`, `Λμ ← Λμ + ∇_μB + (Λ′−Λ)μ`. `None` if it leaves no Gaussian.
-    fn accelerated(
-        &self,
-        q: &InformationGaussian,
-        anderson: &mut Anderson,
-    ) -> Result<Option<InformationGaussian>, Error> {
-        let d = q.dim();
-        let mut natural = vec![0.0; d];
-        symmetric_mul_vec(&mut natural, q.precision_lower(), q.mean());
-        let old = q.precision_lower();
-        let change = Mat::from_fn(d, d, |i, j| if i >= j { self.target[(i, j)] - old[(i, j)] } else { 0.0 });
-        let mut residual = vec![0.0; d];
-        symmetric_mul_vec(&mut residual, change.as_ref(), q.mean());
-        axpy(&mut residual, 1.0, &self.gradient);
-        let point = pack(old, &natural);
-        let Some(packed) = anderson.propose(&point, &pack(change.as_ref(), &residual), &self.whitened) else {
-            return Ok(None);
-        };
-        let (precision, mut mean) = unpack(d, &packed);
-        let Ok(next) = InformationGaussian::new(vec![0.0; d], precision) else { return Ok(None) };
-        next.cholesky().solve_vec_in_place(&mut mean)?;
-        Ok(Some(next.with_mean(mean)))
-    }
-}
-
-fn add_lower(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
-    Mat::from_fn(a.nrows(), a.ncols(), |i, j| if i >= j { a[(i, j)] + b[(i, j)] } else { 0.0 })
-}
-
-/// `KL(q‖p)` from precisions: `½[tr(Λ_pΛ_q⁻¹) + ‖μ_p−μ_q‖²_{Λ_p} − d − log|Λ_p| + log|Λ_q|]`.
-fn kl(q: &InformationGaussian, p: &InformationGaussian) -> Result<f64, Error> {
-    let d = q.dim();
-    // tr(Λ_pΛ_q⁻¹) = ‖L_q⁻¹L_p‖²
-    let factor = p.cholesky().factor();
-    let lower = Mat::from_fn(d, d, |i, j| if i >= j { factor[(i, j)] } else { 0.0 });
-    let trace = q.cholesky().whiten(lower.as_ref())?.squared_norm_l2();
-    let difference: Vec<f64> = q.mean().iter().zip(p.mean()).map(|(a, b)| a - b).collect();
-    let distance = quadratic_form(p.precision_lower(), &difference);
-    Ok(0.5 * (trace + distance - d as f64 - p.cholesky().log_det() + q.cholesky().log_det()))
+    Ok(search.finish())
 }

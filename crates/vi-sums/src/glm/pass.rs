@@ -1,0 +1,301 @@
+//! The statistics of one pass of the batch variational optimum, as a fold at a given Gaussian.
+
+use serde::{Deserialize, Serialize};
+use vi_core::batch::{InformationGaussian, Statistics};
+use vi_core::{DenseGaussian, check};
+use vi_linalg::faer::{Mat, MatRef};
+
+use super::{GlmPosterior, GlmPrior};
+use crate::linear::{check_columns, check_count, count};
+use crate::{Family, Posterior, SumsError, packed};
+
+/// Rows of one product: a tile of some tens of columns stays in the first cache.
+const TILE: usize = 256;
+/// What stands before the sums in the flat form.
+const HEAD: usize = 3;
+
+/// Where the statistics of a pass are taken: the family, the prior (for the intercept) and the Gaussian `N(μ, Λ⁻¹)`.
+///
+/// It is what a driver sends to wherever the rows are, once for each pass.
+///
+/// ```
+/// use vi_core::batch::{BatchSettings, optimum_of};
+/// use vi_sums::{At, Family, GlmPrior, PassSums};
+/// let (x, y) = ([0.2, -1.3, 2.1, -0.4], [1.0, 0.0, 1.0, 0.0]);
+/// let (family, prior) = (Family::Logistic, GlmPrior::default());
+/// let start = prior.belief(1)?;
+/// let (best, info) = optimum_of(&start, &start, &BatchSettings::default(), |q| {
+///     // Two machines, which know nothing but what is sent to them.
+///     let sent = At::new(family, prior, q.clone()).and_then(|at| at.encode()).map_err(|error| match error {
+///         vi_sums::SumsError::Core(error) => error,
+///         _ => vi_core::Error::Empty { argument: "record" },
+///     })?;
+///     let part = |rows: std::ops::Range<usize>| {
+///         let at = At::decode(&sent).unwrap();
+///         let mut sums = PassSums::new(&at);
+///         sums.update_columns(&at, &[&x[rows.clone()]], &y[rows]).unwrap();
+///         sums
+///     };
+///     let mut sums = part(0..1);
+///     sums.merge(&part(1..4)).unwrap();
+///     Ok(sums.into_statistics())
+/// })?;
+/// assert!(info.bound() < 0.0 && vi_core::Belief::mean(&best)[1] > 0.0);
+/// # Ok::<(), vi_sums::SumsError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct At {
+    family: Family,
+    prior: GlmPrior,
+    q: InformationGaussian,
+}
+
+/// The stored form of an [`At`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AtWire {
+    family: (u32, f64),
+    prior: GlmPrior,
+    mean: Vec<f64>,
+    /// Λ, the lower triangle row by row.
+    precision: Vec<f64>,
+}
+
+impl At {
+    /// [`kind`](crate::kind) of its record.
+    pub const KIND: &'static str = "vi-sums/at";
+
+    /// The statistics' place `q`, over intercept (first, where there is one) and weights.
+    ///
+    /// # Errors
+    /// Those of [`GlmPrior::check`]; [`vi_core::Error::Empty`] for a Gaussian over an intercept alone.
+    pub fn new(family: Family, prior: GlmPrior, q: InformationGaussian) -> Result<Self, SumsError> {
+        prior.check()?;
+        check::not_empty("x", q.dim().saturating_sub(prior.parameters(0)))?;
+        Ok(Self { family, prior, q })
+    }
+
+    /// The same, at a belief with its covariance. Cost `d³`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`vi_core::Error::NotPositiveDefinite`].
+    pub fn belief(family: Family, prior: GlmPrior, belief: &DenseGaussian) -> Result<Self, SumsError> {
+        Self::new(family, prior, InformationGaussian::of(belief)?)
+    }
+
+    /// The number `d` of inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.q.dim() - self.prior.parameters(0)
+    }
+
+    /// The family.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// As one record, see [`encode`](crate::Posterior::encode).
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Checkpoint`].
+    pub fn encode(&self) -> Result<Vec<u8>, SumsError> {
+        let precision = packed::pack(self.q.precision_lower());
+        let (mean, prior) = (self.q.mean().to_vec(), self.prior);
+        crate::posterior::record(Self::KIND, &AtWire { family: self.family.to_code(), prior, mean, precision })
+    }
+
+    /// From one record, or from that of a generalised linear model's posterior: the place is then the posterior itself. Cost `d³/3`, or `2d³`.
+    ///
+    /// # Errors
+    /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::NotPositiveDefinite`] for what
+    /// no [`encode`](Self::encode) has written.
+    pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
+        if crate::kind(bytes) == Some(Posterior::GLM)
+            && let Posterior::Glm(own) = Posterior::decode(bytes)?
+        {
+            return Self::belief(own.family(), *own.prior(), &own.belief()?);
+        }
+        let wire: AtWire = crate::posterior::read(bytes, Self::KIND, "vi-sums/at or vi-sums/glm, the place of a pass")?;
+        let m = wire.mean.len();
+        check::room("parameters", &[m, m + 1])?;
+        check::length("precision", packed::len(m), wire.precision.len())?;
+        check::finite("precision", &wire.precision)?;
+        let family = Family::from_code(wire.family.0, wire.family.1)?;
+        Self::new(family, wire.prior, InformationGaussian::new(wire.mean, packed::matrix(&wire.precision, m))?)
+    }
+}
+
+/// The statistics of one pass: what [`vi_core::batch::optimum_of`] asks for, with the rows that were left out.
+///
+/// The flat form: rows, skipped rows, `ΣE[log p]`, `Σgᵢxᵢ`, the lower triangle of `Σhᵢxᵢxᵢᵀ` row by row. A step that went too far may leave the floats, as the
+/// mean of a count does; the search then takes a shorter one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassSums {
+    parameters: usize,
+    state: Vec<f64>,
+}
+
+impl PassSums {
+    /// [`kind`](crate::kind) of its record.
+    pub const KIND: &'static str = "vi-sums/pass";
+
+    /// Sums over no rows.
+    #[must_use]
+    pub fn new(at: &At) -> Self {
+        let m = at.q.dim();
+        Self { parameters: m, state: vec![0.0; HEAD + m + packed::len(m)] }
+    }
+
+    /// The flat form.
+    #[must_use]
+    pub fn flat(&self) -> &[f64] {
+        &self.state
+    }
+
+    /// The sums of a flat form over `parameters` parameters.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Dimension`], [`vi_core::Error::Setting`] for counts that are none.
+    pub fn from_flat(parameters: usize, flat: &[f64]) -> Result<Self, SumsError> {
+        check::room("parameters", &[parameters, parameters + 1])?;
+        check::length("sums", HEAD + parameters + packed::len(parameters), flat.len())?;
+        check_count("rows", flat[0])?;
+        check_count("skipped", flat[1])?;
+        Ok(Self { parameters, state: flat.to_vec() })
+    }
+
+    /// The number of parameters: inputs, and the intercept where there is one.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.parameters
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        count(self.state[0])
+    }
+
+    /// Rows that were left out.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        count(self.state[1])
+    }
+
+    /// Counts rows that are left out: those with a missing value.
+    pub fn skip(&mut self, rows: u64) {
+        self.state[1] += rows as f64;
+    }
+
+    /// Adds rows given by columns: `x[j][t]` is input `j` of row `t`. Cost `2nd²` flops and `n` expectations.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Dimension`]; [`vi_core::Error::Row`] with [`vi_core::Error::NonFinite`] or [`vi_core::Error::Label`]. The sums are then as they were.
+    pub fn update_columns(&mut self, at: &At, x: &[&[f64]], y: &[f64]) -> Result<(), SumsError> {
+        check::length("parameters", self.parameters, at.q.dim())?;
+        check_columns(at.inputs(), x, y)?;
+        let (m, first) = (self.parameters, at.prior.parameters(0));
+        let mut next = self.state.clone();
+        let mut rows = vec![1.0; m * TILE.min(y.len())];
+        for start in (0..y.len()).step_by(TILE) {
+            let n = TILE.min(y.len() - start);
+            for (j, column) in x.iter().enumerate() {
+                for (t, value) in column[start..start + n].iter().enumerate() {
+                    rows[t * m + first + j] = *value;
+                }
+            }
+            let view = MatRef::from_row_major_slice(&rows[..m * n], n, m);
+            let found = at
+                .family
+                .statistics(&at.q, view, &y[start..start + n])
+                .map_err(|error| SumsError::from(error).shift_row(start))?;
+            next[0] += n as f64;
+            next[2] += found.expected_log_likelihood;
+            for (sum, more) in next[HEAD..].iter_mut().zip(&found.slope) {
+                *sum += more;
+            }
+            let information = packed::pack(found.information.as_ref());
+            for (sum, more) in next[HEAD + m..].iter_mut().zip(&information) {
+                *sum += more;
+            }
+        }
+        self.state = next;
+        Ok(())
+    }
+
+    /// Adds the sums over other rows at the same place.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Dimension`].
+    pub fn merge(&mut self, other: &Self) -> Result<(), SumsError> {
+        check::length("parameters", self.parameters, other.parameters)?;
+        for (sum, more) in self.state.iter_mut().zip(&other.state) {
+            *sum += more;
+        }
+        Ok(())
+    }
+
+    /// What [`vi_core::batch::optimum_of`] takes.
+    #[must_use]
+    pub fn into_statistics(self) -> Statistics {
+        let m = self.parameters;
+        let information: Mat<f64> = packed::matrix(&self.state[HEAD + m..], m);
+        Statistics {
+            rows: usize::try_from(self.rows()).unwrap_or(usize::MAX),
+            expected_log_likelihood: self.state[2],
+            slope: self.state[HEAD..HEAD + m].to_vec(),
+            information,
+        }
+    }
+
+    /// The Gaussian factors that stand for these rows at that place, as a posterior of these rows alone: what is subtracted from the optimum to forget them, and,
+    /// of all rows, Newton's full step from there.
+    ///
+    /// ```text
+    /// G = Σhᵢxᵢxᵢᵀ      η = Σgᵢxᵢ + Gμ      c = ΣE[log pᵢ] − ηᵀμ + ½tr G(Λ⁻¹ + μμᵀ)
+    /// ```
+    ///
+    /// At the optimum of all rows the factors of all rows give it back, and its bound as the evidence. Cost `d³`.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Dimension`]; [`vi_core::Error::NonFinite`] for statistics that left the floats.
+    pub fn factors(&self, at: &At) -> Result<GlmPosterior, SumsError> {
+        let m = self.parameters;
+        check::length("parameters", m, at.q.dim())?;
+        let (slope, gain) = self.state[HEAD..].split_at(m);
+        let mean = at.q.mean();
+        let eta: Vec<f64> = packed::multiply(gain, mean).iter().zip(slope).map(|(bent, slope)| bent + slope).collect();
+        let covariance = at.q.cholesky().inverse();
+        let mut bent = 0.0;
+        for i in 0..m {
+            for (j, entry) in packed::row(gain, i).iter().enumerate() {
+                let twice = if i == j { 1.0 } else { 2.0 };
+                bent += twice * entry * (covariance[(i, j)] + mean[i] * mean[j]);
+            }
+        }
+        let along: f64 = eta.iter().zip(mean).map(|(eta, mean)| eta * mean).sum();
+        let runs = f64::from(u8::from(self.state[0] > 0.0));
+        let mut flat = vec![self.state[0], self.state[1], runs, self.state[2] - along + 0.5 * bent];
+        flat.extend_from_slice(&eta);
+        flat.extend_from_slice(gain);
+        GlmPosterior::from_flat(at.family, at.prior, at.inputs(), &flat)
+    }
+
+    /// As one record, see [`encode`](crate::Posterior::encode).
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Checkpoint`].
+    pub fn encode(&self) -> Result<Vec<u8>, SumsError> {
+        crate::posterior::record(Self::KIND, &(self.parameters as u64, &self.state))
+    }
+
+    /// From one record.
+    ///
+    /// # Errors
+    /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; those of [`from_flat`](Self::from_flat).
+    pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
+        let (parameters, state): (u64, Vec<f64>) =
+            crate::posterior::read(bytes, Self::KIND, "vi-sums/pass, the statistics of a pass")?;
+        Self::from_flat(usize::try_from(parameters).unwrap_or(usize::MAX), &state)
+    }
+}

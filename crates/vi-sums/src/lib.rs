@@ -1,0 +1,66 @@
+//! Posteriors as sums over rows, for engines that already distribute sums.
+//!
+//! A fold sees rows wherever they are; folds over parts are merged in any order; what comes out is a posterior that predicts, draws and
+//! tells its evidence, and from which rows can be taken off again. No type here belongs to an engine: the state of a fold is one run of
+//! floats (its *flat form*), a posterior one record of bytes.
+//!
+//! ```
+//! use vi_sums::{LinearPosterior, LinearPrior, Posterior, Predictor};
+//!
+//! let mut months = Vec::new();
+//! for month in 0..12 {
+//!     let mut fold = LinearPosterior::new(1, LinearPrior::default())?;
+//!     for day in 0..30 {
+//!         let x = f64::from(day) / 10.0;
+//!         fold.sums_mut().update(&[x], 1.0 + 2.0 * x + f64::from((day * 7 + month) % 5) / 10.0)?;
+//!     }
+//!     months.push(Posterior::from(fold));
+//! }
+//! let mut year = months[0].clone();
+//! for month in &months[1..] {
+//!     year.merge(month)?;
+//! }
+//! year.subtract(&months[2])?;
+//! assert_eq!(year.rows(), 330);
+//! let again = Posterior::decode(&year.encode()?)?;
+//! assert!((Predictor::new(&again)?.predict(&[1.0], 0.9)?.mean - 3.2).abs() < 0.05);
+//! # Ok::<(), vi_sums::SumsError>(())
+//! ```
+//!
+//! | to | see | exact? |
+//! |---|---|---|
+//! | regress numbers, the noise unknown | [`LinearSums`], [`LinearPosterior`] | yes: also merged, subtracted, under another prior |
+//! | classes and counts in one pass | [`OnePass`], [`GlmPosterior`] | as one-pass R-VGA is; a merge depends on the parts |
+//! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`] | yes, for any partitioning |
+//! | predict, draw, tell weights | [`Predictor`] | |
+//! | store and send | [`Posterior::encode`], [`posterior`] | to the bit |
+//! | describe a model in a query | [`LinearSpec`], [`GlmSpec`] | |
+//!
+//! | symbol | name in code | shape |
+//! |---|---|---|
+//! | `d` | `inputs` | |
+//! | `n`, `z̄`, `S` | [`LinearSums`] | scalar, `d+1`, `(d+1)×(d+1)` |
+//! | `s`, `κ`, `a₀`, `b₀` | [`LinearPrior`], [`GlmPrior`] | scalars |
+//! | `η`, `G`, `c` | [`GlmPosterior`] | parameters, their square, scalar |
+
+mod error;
+mod family;
+mod glm;
+mod linear;
+mod packed;
+pub mod posterior;
+mod predictor;
+mod spec;
+
+pub use error::SumsError;
+pub use family::Family;
+pub use glm::{At, GlmPosterior, GlmPrior, OnePass, PassSums};
+pub use linear::{LinearFit, LinearPosterior, LinearPrior, LinearSums};
+pub use posterior::{Posterior, kind};
+pub use predictor::{Predicted, Predictor, Weight};
+pub use spec::{GlmSpec, LinearSpec};
+
+/// The code of the crate's README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,0 +1,16 @@
+//! Linear regression with unknown noise: what of the rows it needs are their number, their means and their scatter.
+//!
+//! ```text
+//! z = (x, y)      n,   z̄ = Σz/n,   S = Σ(z−z̄)(z−z̄)ᵀ
+//! two sets        n = n₁+n₂,   z̄ = z̄₁ + (n₂/n)·δ,   S = S₁ + S₂ + (n₁n₂/n)·δδᵀ,   δ = z̄₂ − z̄₁
+//! ```
+//!
+//! The sums are centred: columns far from zero keep their digits (Chan, Golub, LeVeque 1983). The prior is no part of them, so that
+//! one set of sums answers for any prior.
+
+mod fit;
+mod sums;
+
+pub use fit::{LinearFit, LinearPosterior, LinearPrior};
+pub use sums::LinearSums;
+pub(crate) use sums::{check_columns, check_count, count};

@@ -1,0 +1,391 @@
+//! Number, means and scatter of rows.
+
+use vi_core::{Error, check};
+use vi_linalg::kernels::dot;
+
+use crate::{SumsError, packed};
+
+/// Numbers beyond this are refused: their squares, summed over any number of rows, would leave the floats.
+const LARGEST: f64 = 1e140;
+/// Rows centred together: a tile of some tens of columns stays in the first cache.
+const TILE: usize = 256;
+/// What stands before the means in the flat form.
+const HEAD: usize = 2;
+
+/// Number, means and scatter of rows `(x, y)` with `d` inputs.
+///
+/// In memory it is one run of floats, its flat form: `n`, skipped rows, `z̄` (`d + 1`, the label last), the lower triangle of `S`
+/// row by row (`(d+1)(d+2)/2`).
+///
+/// ```
+/// use vi_sums::LinearSums;
+/// let mut all = LinearSums::new(1)?;
+/// all.update(&[1.0], 2.0)?;
+/// all.update(&[3.0], 6.0)?;
+/// assert_eq!((all.rows(), all.mean(), all.scatter()), (2, &[2.0, 4.0][..], &[2.0, 4.0, 8.0][..]));
+///
+/// let mut one = LinearSums::new(1)?;
+/// one.update(&[3.0], 6.0)?;
+/// all.subtract(&one)?;
+/// assert_eq!((all.rows(), all.mean(), all.scatter()), (1, &[1.0, 2.0][..], &[0.0, 0.0, 0.0][..]));
+/// # Ok::<(), vi_sums::SumsError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearSums {
+    inputs: usize,
+    state: Vec<f64>,
+}
+
+impl LinearSums {
+    /// Sums over no rows of `inputs` inputs.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for no inputs; [`Error::Setting`] for more than memory has room for.
+    pub fn new(inputs: usize) -> Result<Self, SumsError> {
+        check::not_empty("x", inputs)?;
+        check::room("inputs", &[inputs.saturating_add(1), inputs.saturating_add(2)])?;
+        Ok(Self { inputs, state: vec![0.0; Self::flat_len(inputs)] })
+    }
+
+    /// Numbers in the flat form of `inputs` inputs.
+    #[must_use]
+    pub fn flat_len(inputs: usize) -> usize {
+        HEAD + inputs + 1 + packed::len(inputs + 1)
+    }
+
+    /// The flat form.
+    #[must_use]
+    pub fn flat(&self) -> &[f64] {
+        &self.state
+    }
+
+    /// The sums of a flat form.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Entry`] for numbers of rows that are none and negative squares.
+    pub fn from_flat(inputs: usize, flat: &[f64]) -> Result<Self, SumsError> {
+        check_flat(inputs, flat)?;
+        Ok(Self { inputs, state: flat.to_vec() })
+    }
+
+    /// The number `d` of inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        count(self.state[0])
+    }
+
+    /// Rows that were left out, see [`skip`](Self::skip).
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        count(self.state[1])
+    }
+
+    /// The means `z̄` of the inputs and, last, of the label.
+    #[must_use]
+    pub fn mean(&self) -> &[f64] {
+        &self.state[HEAD..=HEAD + self.inputs]
+    }
+
+    /// The scatter `S`: its lower triangle, row by row.
+    #[must_use]
+    pub fn scatter(&self) -> &[f64] {
+        &self.state[HEAD + self.inputs + 1..]
+    }
+
+    /// Counts rows that are left out: those with a missing value.
+    pub fn skip(&mut self, rows: u64) {
+        self.state[1] += rows as f64;
+    }
+
+    /// Adds one row. Cost `d²` flops.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::NonFinite`]; [`Error::Entry`] for a number beyond `10¹⁴⁰`.
+    pub fn update(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
+        check::length("x", self.inputs, x.len())?;
+        check_row(x, y)?;
+        let k = self.inputs + 1;
+        let (head, rest) = self.state.split_at_mut(HEAD);
+        let (mean, scatter) = rest.split_at_mut(k);
+        let before = head[0];
+        head[0] += 1.0;
+        let share = 1.0 / head[0];
+        // Row i of the triangle needs the deviations up to i alone, from means that have not moved yet.
+        let weight = before * share;
+        let value = |j: usize| if j < x.len() { x[j] } else { y };
+        let mut below = scatter;
+        for i in 0..k {
+            let (row, next) = below.split_at_mut(i + 1);
+            let scaled = weight * (value(i) - mean[i]);
+            for (entry, (x, mean)) in row.iter_mut().zip(x.iter().zip(&*mean)) {
+                *entry += scaled * (x - mean);
+            }
+            if i == self.inputs {
+                row[i] += scaled * (y - mean[i]);
+            }
+            below = next;
+        }
+        for (j, mean) in mean.iter_mut().enumerate() {
+            *mean += share * (value(j) - *mean);
+        }
+        Ok(())
+    }
+
+    /// Adds many rows, given by columns: `x[j][t]` is input `j` of row `t`. Cost `nd²` flops, in vectors, and `256·d` numbers.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. The sums are then as they were.
+    pub fn update_columns(&mut self, x: &[&[f64]], y: &[f64]) -> Result<(), SumsError> {
+        check_columns(self.inputs, x, y)?;
+        let fits = |column: &[f64]| column.iter().fold(true, |fits, v| fits & (v.abs() <= LARGEST));
+        if !(x.iter().all(|column| fits(column)) && fits(y)) {
+            for t in 0..y.len() {
+                let row: Vec<f64> = x.iter().map(|column| column[t]).collect();
+                check_row(&row, y[t]).map_err(|error| error.at_row(t))?;
+            }
+        }
+        let k = self.inputs + 1;
+        let mut centred = vec![0.0; k * TILE];
+        let mut tile = vec![0.0; self.state.len()];
+        for first in (0..y.len()).step_by(TILE) {
+            let rows = TILE.min(y.len() - first);
+            let columns = x.iter().copied().chain(std::iter::once(y));
+            let (mean, scatter) = tile[HEAD..].split_at_mut(k);
+            for ((column, own), mean) in columns.zip(centred.chunks_exact_mut(TILE)).zip(mean.iter_mut()) {
+                *mean = centre(&column[first..first + rows], &mut own[..rows]);
+            }
+            for i in 0..k {
+                let of_row = &centred[i * TILE..i * TILE + rows];
+                for j in 0..=i {
+                    scatter[packed::len(i) + j] = dot(of_row, &centred[j * TILE..j * TILE + rows]);
+                }
+            }
+            tile[0] = rows as f64;
+            add(&mut self.state, &tile, k);
+        }
+        Ok(())
+    }
+
+    /// Takes one row off again that was added before, as a sliding window does. Cost `d²` flops.
+    ///
+    /// Nothing is left after the last row; before that each row taken off leaves the rounding of the largest sums there were.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update); [`SumsError::NotContained`] where there is no row.
+    pub fn retract(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
+        check::length("x", self.inputs, x.len())?;
+        check_row(x, y)?;
+        if self.state[0] < 1.0 {
+            return Err(SumsError::NotContained { what: "no row is left" });
+        }
+        let k = self.inputs + 1;
+        let left = self.state[0] - 1.0;
+        if left == 0.0 {
+            self.state[0] = 0.0;
+            self.state[HEAD..].fill(0.0);
+            return Ok(());
+        }
+        let (mean, scatter) = self.state[HEAD..].split_at_mut(k);
+        let away: Vec<f64> =
+            x.iter().copied().chain(std::iter::once(y)).zip(&*mean).map(|(z, mean)| z - mean).collect();
+        packed::add_outer(scatter, -(left + 1.0) / left, &away);
+        for (mean, away) in mean.iter_mut().zip(&away) {
+            *mean -= away / left;
+        }
+        self.state[0] = left;
+        Ok(())
+    }
+
+    /// Takes off a row that was [skipped](Self::skip).
+    ///
+    /// # Errors
+    /// [`SumsError::NotContained`] where none was.
+    pub fn unskip(&mut self) -> Result<(), SumsError> {
+        if self.state[1] < 1.0 {
+            return Err(SumsError::NotContained { what: "no row was skipped" });
+        }
+        self.state[1] -= 1.0;
+        Ok(())
+    }
+
+    /// Adds the sums over other rows. Cost `d²` flops.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::Overflow`].
+    pub fn merge(&mut self, other: &Self) -> Result<(), SumsError> {
+        self.merge_checked(&other.state)
+    }
+
+    /// Adds the sums of a [flat form](Self::flat).
+    ///
+    /// # Errors
+    /// As [`from_flat`](Self::from_flat) and [`merge`](Self::merge).
+    pub fn merge_flat(&mut self, flat: &[f64]) -> Result<(), SumsError> {
+        check_flat(self.inputs, flat)?;
+        self.merge_checked(flat)
+    }
+
+    fn merge_checked(&mut self, other: &[f64]) -> Result<(), SumsError> {
+        check::length("inputs", self.state.len(), other.len())?;
+        let k = self.inputs + 1;
+        // What fits on the diagonal fits everywhere else.
+        for i in 0..k {
+            let away = other[HEAD + i] - self.state[HEAD + i];
+            let n = (self.state[0] * other[0] / (self.state[0] + other[0]).max(1.0)) * away * away;
+            let sum = packed::diagonal(self.scatter(), i) + packed::diagonal(&other[HEAD + k..], i) + n;
+            check::result("sum of squares", sum)?;
+        }
+        add(&mut self.state, other, k);
+        Ok(())
+    }
+
+    /// Takes off the sums over rows that were added before: exact to the rounding of the larger sums. Cost `d³/3` flops.
+    ///
+    /// A column that does not vary any more within that rounding is left with no scatter at all.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`SumsError::NotContained`] where what is left could not be the scatter of rows.
+    pub fn subtract(&mut self, other: &Self) -> Result<(), SumsError> {
+        check::length("inputs", self.inputs, other.inputs)?;
+        let k = self.inputs + 1;
+        let (rows, part) = (self.state[0], other.state[0]);
+        if part > rows || other.state[1] > self.state[1] {
+            return Err(SumsError::NotContained { what: "it has more rows" });
+        }
+        let mut next = self.state.clone();
+        next[1] -= other.state[1];
+        next[0] = rows - part;
+        if part > 0.0 {
+            let left = rows - part;
+            let away: Vec<f64> = other.mean().iter().zip(self.mean()).map(|(part, whole)| part - whole).collect();
+            let (mean, scatter) = next[HEAD..].split_at_mut(k);
+            for (entry, part) in scatter.iter_mut().zip(other.scatter()) {
+                *entry -= part;
+            }
+            if left > 0.0 {
+                packed::add_outer(scatter, -part * rows / left, &away);
+                for (mean, away) in mean.iter_mut().zip(&away) {
+                    *mean -= part / left * away;
+                }
+            }
+            packed::settle(scatter, self.scatter(), k)?;
+            if left == 0.0 {
+                if scatter.iter().any(|entry| *entry != 0.0) {
+                    return Err(SumsError::NotContained { what: "as many rows, but others" });
+                }
+                mean.fill(0.0);
+            }
+        }
+        self.state = next;
+        Ok(())
+    }
+}
+
+/// A count that is kept as a float, below 2⁵³.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked whole number")]
+pub(crate) fn count(value: f64) -> u64 {
+    value as u64
+}
+
+/// Writes `column` less its mean into `out`, whose mean is then 0 to the last digit, and returns the mean.
+fn centre(column: &[f64], out: &mut [f64]) -> f64 {
+    let n = column.len() as f64;
+    let about = column.iter().sum::<f64>() / n;
+    let mut rest = 0.0;
+    for (out, value) in out.iter_mut().zip(column) {
+        *out = value - about;
+        rest += *out;
+    }
+    let rest = rest / n;
+    for out in out.iter_mut() {
+        *out -= rest;
+    }
+    about + rest
+}
+
+/// Adds one flat form to another of the same length.
+fn add(state: &mut [f64], other: &[f64], k: usize) {
+    state[1] += other[1];
+    let (before, more) = (state[0], other[0]);
+    if more == 0.0 {
+        return;
+    }
+    let rows = before + more;
+    state[0] = rows;
+    let (mean, scatter) = state[HEAD..].split_at_mut(k);
+    let (other_mean, other_scatter) = other[HEAD..].split_at(k);
+    for (entry, more) in scatter.iter_mut().zip(other_scatter) {
+        *entry += more;
+    }
+    // Row i of the triangle needs differences up to i.
+    let weight = before * more / rows;
+    if weight > 0.0 {
+        let mut below = scatter;
+        for i in 0..k {
+            let (row, next) = below.split_at_mut(i + 1);
+            let scaled = weight * (other_mean[i] - mean[i]);
+            for (entry, (b, a)) in row.iter_mut().zip(other_mean.iter().zip(&*mean)) {
+                *entry += scaled * (b - a);
+            }
+            below = next;
+        }
+    }
+    let share = more / rows;
+    for (mean, other) in mean.iter_mut().zip(other_mean) {
+        *mean = if before == 0.0 { *other } else { *mean + share * (other - *mean) };
+    }
+}
+
+fn check_row(x: &[f64], y: f64) -> Result<(), Error> {
+    check_values("x", x)?;
+    check_values("y", &[y])
+}
+
+fn check_values(argument: &'static str, values: &[f64]) -> Result<(), Error> {
+    if values.iter().fold(true, |fits, v| fits & (v.abs() <= LARGEST)) {
+        return Ok(());
+    }
+    check::finite(argument, values)?;
+    let index = values.iter().position(|v| v.abs() > LARGEST).unwrap_or(0);
+    Err(Error::Entry { argument, index, value: values[index], requirement: "at most 1e140 in magnitude" })
+}
+
+/// Checks that there are `inputs` columns of as many rows as there are labels.
+pub(crate) fn check_columns(inputs: usize, x: &[&[f64]], y: &[f64]) -> Result<(), Error> {
+    check::length("columns of x", inputs, x.len())?;
+    x.iter().try_for_each(|column| check::length("column of x", y.len(), column.len()))
+}
+
+/// Checks that a float holds a number of rows.
+pub(crate) fn check_count(argument: &'static str, value: f64) -> Result<(), Error> {
+    if value >= 0.0 && value < (1_u64 << 53) as f64 && value.fract() == 0.0 {
+        Ok(())
+    } else {
+        Err(Error::Setting { name: argument, value, requirement: "a whole number from 0 to 2⁵³" })
+    }
+}
+
+fn check_flat(inputs: usize, flat: &[f64]) -> Result<(), SumsError> {
+    check::not_empty("x", inputs)?;
+    check::room("inputs", &[inputs.saturating_add(1), inputs.saturating_add(2)])?;
+    check::length("sums", LinearSums::flat_len(inputs), flat.len())?;
+    check::finite("sums", flat)?;
+    check_count("rows", flat[0])?;
+    check_count("skipped", flat[1])?;
+    check_values("mean", &flat[HEAD..=HEAD + inputs])?;
+    let scatter = &flat[HEAD + inputs + 1..];
+    for i in 0..=inputs {
+        let value = packed::diagonal(scatter, i);
+        if value < 0.0 || (flat[0] == 0.0 && value != 0.0) {
+            let requirement = "not negative, and 0 without rows";
+            return Err(Error::Entry { argument: "scatter", index: i, value, requirement }.into());
+        }
+    }
+    Ok(())
+}

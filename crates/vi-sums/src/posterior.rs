@@ -1,0 +1,235 @@
+//! A posterior of either kind: as bytes, added, subtracted.
+//!
+//! A record is that of [`vi_core::checkpoint`]: magic, version, kind, length, payload, CRC-64. All numbers are little-endian; a `list` is its length as `u64`
+//! and then its entries. The payloads:
+//!
+//! | kind | payload |
+//! |---|---|
+//! | `vi-sums/linear` | prior: scale, intercept's scale, shape, rate (`f64` each); inputs `d` (`u64`); sums: list of `f64`, the [flat form](crate::LinearSums) |
+//! | `vi-sums/glm` | family (`u32`: 1 logistic, 2 probit, 3 Poisson, 4 negative binomial) and its parameter (`f64`); prior: scale, intercept's scale (`f64` each); inputs `d` (`u64`); sums: list of `f64`, the [flat form](crate::GlmPosterior) |
+//! | `vi-sums/at` | family, prior as above; mean: list of `f64`; precision: list of `f64`, the lower triangle row by row |
+//! | `vi-sums/pass` | parameters (`u64`); sums: list of `f64`, the [flat form](crate::PassSums) |
+
+use std::fmt::Debug;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use vi_core::{Error, checkpoint};
+
+use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, SumsError};
+
+/// Where the kind stands in a record: after eight bytes of magic and four of version.
+const KIND_AT: std::ops::Range<usize> = 12..36;
+
+/// A posterior of either kind.
+///
+/// ```
+/// use vi_sums::{LinearPosterior, LinearPrior, Posterior};
+/// let mut fold = LinearPosterior::new(1, LinearPrior::default())?;
+/// fold.sums_mut().update(&[1.0], 2.0)?;
+/// let bytes = Posterior::from(fold).encode()?;
+/// assert_eq!(vi_sums::kind(&bytes), Some("vi-sums/linear"));
+/// assert_eq!(Posterior::decode(&bytes)?.rows(), 1);
+/// # Ok::<(), vi_sums::SumsError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Posterior {
+    /// Linear regression with unknown noise.
+    Linear(LinearPosterior),
+    /// A generalised linear model.
+    Glm(GlmPosterior),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct LinearWire {
+    prior: LinearPrior,
+    inputs: u64,
+    sums: Vec<f64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct GlmWire {
+    family: (u32, f64),
+    prior: GlmPrior,
+    inputs: u64,
+    sums: Vec<f64>,
+}
+
+impl Posterior {
+    /// [`kind`] of the record of a linear posterior.
+    pub const LINEAR: &'static str = "vi-sums/linear";
+    /// [`kind`] of the record of a generalised linear model's.
+    pub const GLM: &'static str = "vi-sums/glm";
+
+    /// As one record, whose layout [this page](self) describes.
+    ///
+    /// # Errors
+    /// [`Error::Checkpoint`].
+    pub fn encode(&self) -> Result<Vec<u8>, SumsError> {
+        match self {
+            Self::Linear(own) => record(
+                Self::LINEAR,
+                &LinearWire {
+                    prior: *own.prior(),
+                    inputs: own.sums().inputs() as u64,
+                    sums: own.sums().flat().to_vec(),
+                },
+            ),
+            Self::Glm(own) => record(
+                Self::GLM,
+                &GlmWire {
+                    family: own.family().to_code(),
+                    prior: *own.prior(),
+                    inputs: own.inputs() as u64,
+                    sums: own.flat().to_vec(),
+                },
+            ),
+        }
+    }
+
+    /// From one record; everything in it is checked.
+    ///
+    /// # Errors
+    /// [`SumsError::Kind`], [`Error::Checkpoint`]; those of the constructors.
+    pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
+        const EXPECTED: &str = "vi-sums/linear or vi-sums/glm, a posterior";
+        let size = |inputs: u64| usize::try_from(inputs).unwrap_or(usize::MAX);
+        match kind(bytes) {
+            Some(Self::LINEAR) => {
+                let LinearWire { prior, inputs, sums } = read(bytes, Self::LINEAR, EXPECTED)?;
+                let sums = LinearSums::from_flat(room(size(inputs))?, &sums)?;
+                Ok(Self::Linear(LinearPosterior::of(prior, sums)?))
+            }
+            Some(Self::GLM) => {
+                let GlmWire { family, prior, inputs, sums } = read(bytes, Self::GLM, EXPECTED)?;
+                let family = Family::from_code(family.0, family.1)?;
+                Ok(Self::Glm(GlmPosterior::from_flat(family, prior, room(size(inputs))?, &sums)?))
+            }
+            other => Err(SumsError::Kind { expected: EXPECTED, found: other.unwrap_or_default().to_owned() }),
+        }
+    }
+
+    /// Adds the rows of another posterior under the same prior.
+    ///
+    /// # Errors
+    /// [`SumsError::Unlike`]; those of the kinds.
+    pub fn merge(&mut self, other: &Self) -> Result<(), SumsError> {
+        match (self, other) {
+            (Self::Linear(own), Self::Linear(other)) => own.merge(other),
+            (Self::Glm(own), Self::Glm(other)) => own.merge(other),
+            (own, other) => check_like("kind", &own.name(), &other.name()),
+        }
+    }
+
+    /// Takes off the rows of another posterior, which were added before.
+    ///
+    /// # Errors
+    /// [`SumsError::Unlike`], [`SumsError::NotContained`]; those of the kinds.
+    pub fn subtract(&mut self, other: &Self) -> Result<(), SumsError> {
+        match (self, other) {
+            (Self::Linear(own), Self::Linear(other)) => own.subtract(other),
+            (Self::Glm(own), Self::Glm(other)) => own.subtract(other),
+            (own, other) => check_like("kind", &own.name(), &other.name()),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Linear(_) => Self::LINEAR,
+            Self::Glm(_) => Self::GLM,
+        }
+    }
+
+    /// The number `d` of inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        match self {
+            Self::Linear(own) => own.sums().inputs(),
+            Self::Glm(own) => own.inputs(),
+        }
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        match self {
+            Self::Linear(own) => own.sums().rows(),
+            Self::Glm(own) => own.rows(),
+        }
+    }
+
+    /// Rows that were left out.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        match self {
+            Self::Linear(own) => own.sums().skipped(),
+            Self::Glm(own) => own.skipped(),
+        }
+    }
+
+    /// `log p(y)` in nats: exact for a linear model, else as [`GlmPosterior::log_evidence`] has it. Cost `d³`.
+    ///
+    /// # Errors
+    /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::log_evidence`].
+    pub fn log_evidence(&self) -> Result<f64, SumsError> {
+        match self {
+            Self::Linear(own) => Ok(own.fit()?.log_evidence()),
+            Self::Glm(own) => own.log_evidence(),
+        }
+    }
+}
+
+impl From<LinearPosterior> for Posterior {
+    fn from(own: LinearPosterior) -> Self {
+        Self::Linear(own)
+    }
+}
+
+impl From<GlmPosterior> for Posterior {
+    fn from(own: GlmPosterior) -> Self {
+        Self::Glm(own)
+    }
+}
+
+/// The kind of a record, as it stands in its frame; `None` where the bytes are too short or the kind is no text.
+#[must_use]
+pub fn kind(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes.get(KIND_AT)?).ok().map(|kind| kind.trim_end_matches('\0'))
+}
+
+/// A number of inputs whose sums have a length.
+fn room(inputs: usize) -> Result<usize, Error> {
+    let next = inputs.saturating_add(1);
+    vi_core::check::room("inputs", &[next, next.saturating_add(1)])?;
+    Ok(inputs)
+}
+
+/// One record.
+pub(crate) fn record<T: Serialize>(kind: &str, state: &T) -> Result<Vec<u8>, SumsError> {
+    let mut bytes = Vec::new();
+    checkpoint::write(&mut bytes, kind, state)?;
+    Ok(bytes)
+}
+
+/// What one record holds, and nothing behind it.
+pub(crate) fn read<T: DeserializeOwned>(
+    bytes: &[u8],
+    of: &'static str,
+    expected: &'static str,
+) -> Result<T, SumsError> {
+    if kind(bytes) != Some(of) {
+        return Err(SumsError::Kind { expected, found: kind(bytes).unwrap_or_default().to_owned() });
+    }
+    let mut input = bytes;
+    let state = checkpoint::read(&mut input, of, bytes.len() as u64)?;
+    checkpoint::expect_end(&mut input)?;
+    Ok(state)
+}
+
+/// Checks that two posteriors agree in `what`.
+pub(crate) fn check_like<T: PartialEq + Debug>(what: &'static str, first: &T, second: &T) -> Result<(), SumsError> {
+    if first == second {
+        return Ok(());
+    }
+    Err(SumsError::Unlike { what, first: format!("{first:?}"), second: format!("{second:?}") })
+}

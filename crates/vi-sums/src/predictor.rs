@@ -1,0 +1,179 @@
+//! What a posterior says of a new row and of its weights.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_core::special::{normal_cdf, normal_quantile};
+use vi_core::{Belief, DenseGaussian, Mixture8, Projection, check, quadrature};
+use vi_models::Interval;
+use vi_models::likelihood::Poisson;
+use vi_models::predict::{CountsPredicted, LogisticPrediction};
+
+use crate::{Family, LinearFit, Posterior, SumsError};
+
+/// What is predicted of one row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Predicted {
+    /// The mean: of the label for numbers and counts, of the probability of label 1 for classes.
+    pub mean: f64,
+    /// Its variance.
+    pub variance: f64,
+    /// The lower end of its central interval.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+impl Predicted {
+    fn new(mean: f64, variance: f64, interval: Interval) -> Self {
+        Self { mean, variance, lower: interval.lower, upper: interval.upper }
+    }
+}
+
+/// What is believed of one weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weight {
+    /// Its posterior mean.
+    pub mean: f64,
+    /// Its posterior standard deviation.
+    pub deviation: f64,
+    /// The lower end of its central interval.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+/// A posterior made ready to answer: its factorisation is done once, at `O(d³)`, each answer then costs `O(d²)`.
+///
+/// ```
+/// use vi_sums::{LinearPosterior, LinearPrior, Posterior, Predictor};
+/// let mut fold = LinearPosterior::new(1, LinearPrior::default())?;
+/// for (x, y) in [(0.0, 1.1), (1.0, 2.9), (2.0, 5.2), (3.0, 6.8)] {
+///     fold.sums_mut().update(&[x], y)?;
+/// }
+/// let predictor = Predictor::new(&Posterior::from(fold))?;
+/// let seen = predictor.predict(&[4.0], 0.9)?;
+/// assert!(seen.lower < seen.mean && seen.mean < seen.upper);
+/// assert_eq!(predictor.weights(0.9)?.len(), 2);
+/// assert_eq!(predictor.sample(7)?, predictor.sample(7)?);
+/// # Ok::<(), vi_sums::SumsError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Predictor {
+    kind: Kind,
+    inputs: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Linear(Box<LinearFit>),
+    Glm { family: Family, belief: DenseGaussian, intercept: bool },
+}
+
+impl Predictor {
+    /// Makes a posterior ready. Cost `d³`.
+    ///
+    /// # Errors
+    /// Those of [`LinearPosterior::fit`](crate::LinearPosterior::fit) and [`GlmPosterior::belief`](crate::GlmPosterior::belief).
+    pub fn new(posterior: &Posterior) -> Result<Self, SumsError> {
+        let kind = match posterior {
+            Posterior::Linear(own) => Kind::Linear(Box::new(own.fit()?)),
+            Posterior::Glm(own) => {
+                Kind::Glm { family: own.family(), belief: own.belief()?, intercept: own.prior().has_intercept() }
+            }
+        };
+        Ok(Self { kind, inputs: posterior.inputs() })
+    }
+
+    /// The number `d` of inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Mean, variance and central interval of `level` at the row `x` (length `d`): of the label, or of the probability of label 1.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::Setting`] unless `0 < level < 1`; [`vi_core::Error::Overflow`], [`vi_core::Error::Quadrature`].
+    pub fn predict(&self, x: &[f64], level: f64) -> Result<Predicted, SumsError> {
+        check::length("x", self.inputs, x.len())?;
+        check::finite("x", x)?;
+        check::probability("level", level)?;
+        let (family, belief, intercept) = match &self.kind {
+            Kind::Linear(fit) => {
+                let seen = fit.predict(x)?;
+                return Ok(Predicted::new(seen.location(), seen.variance(), seen.interval(level)?));
+            }
+            Kind::Glm { family, belief, intercept } => (*family, belief, *intercept),
+        };
+        let row: Vec<f64> = intercept.then_some(1.0).into_iter().chain(x.iter().copied()).collect();
+        let seen = belief.predict(row.as_slice())?;
+        match family {
+            Family::Logistic => {
+                let seen = LogisticPrediction::new(seen, &Mixture8);
+                Ok(Predicted::new(seen.probability, seen.variance, seen.interval(level)?))
+            }
+            Family::Probit => probit(seen, level),
+            Family::Poisson => {
+                let seen = CountsPredicted::new(seen, Poisson::default());
+                Ok(Predicted::new(seen.mean, seen.variance, seen.interval(level)?))
+            }
+            Family::NegativeBinomial(counts) => {
+                let seen = CountsPredicted::new(seen, counts);
+                Ok(Predicted::new(seen.mean, seen.variance, seen.interval(level)?))
+            }
+        }
+    }
+
+    /// What is believed of the weights, the intercept (where there is one) first, with central intervals of `level`.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Setting`] unless `0 < level < 1`.
+    pub fn weights(&self, level: f64) -> Result<Vec<Weight>, SumsError> {
+        check::probability("level", level)?;
+        match &self.kind {
+            Kind::Linear(fit) => fit
+                .weights()?
+                .into_iter()
+                .map(|weight| {
+                    let Interval { lower, upper } = weight.interval(level)?;
+                    Ok(Weight { mean: weight.location(), deviation: weight.standard_deviation(), lower, upper })
+                })
+                .collect(),
+            Kind::Glm { belief, .. } => {
+                let covariance = belief.covariance_lower();
+                let weight = |(j, &mean): (usize, &f64)| {
+                    let variance: f64 = covariance[(j, j)];
+                    let Interval { lower, upper } = Interval::gaussian(mean, variance, level)?;
+                    Ok(Weight { mean, deviation: variance.sqrt(), lower, upper })
+                };
+                belief.mean().iter().enumerate().map(weight).collect()
+            }
+        }
+    }
+
+    /// One draw of intercept (where there is one) and weights: the same for the same seed, by ChaCha8. Cost `d³/3`.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::NotPositiveDefinite`]; [`vi_core::Error::Setting`] for a shape of the noise that the generator refuses.
+    pub fn sample(&self, seed: u64) -> Result<Vec<f64>, SumsError> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        match &self.kind {
+            Kind::Linear(fit) => fit.draw(&mut rng),
+            Kind::Glm { belief, .. } => {
+                let mut weights = vec![0.0; belief.dim()];
+                belief.draw_with(&belief.cholesky()?, &mut weights, &mut rng)?;
+                Ok(weights)
+            }
+        }
+    }
+}
+
+/// `E Φ(t)`, its variance, and the image of the predictor's interval.
+fn probit(seen: Projection, level: f64) -> Result<Predicted, SumsError> {
+    let Projection { mean: a, variance: nu } = seen;
+    let probability = normal_cdf(a / (1.0 + nu).sqrt());
+    let variance = quadrature::average(|t| (normal_cdf(t) - probability).powi(2), a, nu)?;
+    let half = normal_quantile(0.5 * (1.0 + level)) * nu.sqrt();
+    let interval = Interval { lower: normal_cdf(a - half), upper: normal_cdf(a + half) };
+    Ok(Predicted::new(probability, variance, interval))
+}

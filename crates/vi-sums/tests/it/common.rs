@@ -1,0 +1,39 @@
+//! Rows for all tests.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+pub(crate) fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// `d` columns of `n` correlated inputs with means and scales of their own, and a linear predictor with noise.
+pub(crate) fn columns(n: usize, d: usize, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let rng = &mut rng(seed);
+    let mut x = vec![Vec::with_capacity(n); d];
+    let mut y = Vec::with_capacity(n);
+    for _ in 0..n {
+        let common = normal(rng);
+        let mut label = 0.7;
+        for (j, column) in x.iter_mut().enumerate() {
+            let value = 0.5 * common + normal(rng);
+            label += value * (1.0 - 0.4 * j as f64);
+            column.push(value);
+        }
+        y.push(label + 0.3 * normal(rng));
+    }
+    (x, y)
+}
+
+pub(crate) fn slices(x: &[Vec<f64>]) -> Vec<&[f64]> {
+    x.iter().map(Vec::as_slice).collect()
+}
+
+pub(crate) fn row(x: &[Vec<f64>], t: usize) -> Vec<f64> {
+    x.iter().map(|column| column[t]).collect()
+}

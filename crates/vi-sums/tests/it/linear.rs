@@ -1,0 +1,224 @@
+//! Linear sums: exact, whatever the parts.
+
+use vi_core::DenseGaussian;
+use vi_linalg::faer::{Mat, Par};
+use vi_models::linear::NormalGamma;
+use vi_sums::{LinearPosterior, LinearPrior, LinearSums, Posterior, Predictor, SumsError};
+
+use crate::common::{columns, row, slices};
+
+/// The largest difference of two sums, means and scatter in units of the columns' own deviations.
+fn difference(a: &LinearSums, b: &LinearSums) -> f64 {
+    assert_eq!((a.rows(), a.inputs()), (b.rows(), b.inputs()));
+    let k = a.inputs() + 1;
+    let root = |i: usize| a.scatter()[i * (i + 1) / 2 + i].sqrt();
+    let mut worst: f64 = 0.0;
+    for i in 0..k {
+        let deviation = root(i) / (a.rows() as f64).sqrt();
+        worst = worst.max((a.mean()[i] - b.mean()[i]).abs() / deviation);
+        for j in 0..=i {
+            let at = i * (i + 1) / 2 + j;
+            worst = worst.max((a.scatter()[at] - b.scatter()[at]).abs() / (root(i) * root(j)));
+        }
+    }
+    worst
+}
+
+fn by_rows(x: &[Vec<f64>], y: &[f64], rows: impl IntoIterator<Item = usize>) -> LinearSums {
+    let mut sums = LinearSums::new(x.len()).unwrap();
+    for t in rows {
+        sums.update(&row(x, t), y[t]).unwrap();
+    }
+    sums
+}
+
+#[test]
+fn any_parts_in_any_order_are_the_rows_one_by_one() {
+    for (n, d) in [(1, 1), (3, 2), (257, 1), (1000, 6), (600, 30)] {
+        let (x, y) = columns(n, d, 1);
+        let direct = by_rows(&x, &y, 0..n);
+        let mut at_once = LinearSums::new(d).unwrap();
+        at_once.update_columns(&slices(&x), &y).unwrap();
+        if n > 1 {
+            assert!(difference(&direct, &at_once) < 1e-12, "{n} {d}");
+        }
+        for parts in [2, 3, 8] {
+            let mut merged = LinearSums::new(d).unwrap();
+            // From the last to the first; with more parts than rows some are empty.
+            for part in (0..parts).rev() {
+                merged.merge(&by_rows(&x, &y, (0..n).filter(|t| t % parts == part))).unwrap();
+            }
+            if n > 1 {
+                assert!(difference(&direct, &merged) < 1e-12, "{n} {d} {parts}");
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_far_from_zero_keep_their_digits() {
+    let (mut x, y) = columns(2000, 3, 2);
+    let near = by_rows(&x, &y, 0..2000);
+    for column in &mut x {
+        for value in column {
+            *value += 1e6;
+        }
+    }
+    let mut far = LinearSums::new(3).unwrap();
+    far.update_columns(&slices(&x), &y).unwrap();
+    let rows = by_rows(&x, &y, 0..2000);
+    for (a, (b, c)) in near.scatter().iter().zip(far.scatter().iter().zip(rows.scatter())) {
+        // A value near 10⁶ is rounded by 10⁻¹⁰ when it is written down; uncentred sums would be off by 2000·10¹²·ε = 0.4.
+        assert!((a - b).abs() < 2000.0 * 1e-9 && (a - c).abs() < 2000.0 * 1e-9, "{a} {b} {c}");
+    }
+}
+
+#[test]
+fn the_fit_is_that_of_the_filter_and_so_is_the_evidence() {
+    let (n, d) = (60, 3);
+    let (x, y) = columns(n, d, 3);
+    for intercept in [0.0, 2.0] {
+        let prior = LinearPrior { scale: 1.5, intercept, shape: 0.7, rate: 0.4 };
+        let mut posterior = LinearPosterior::new(d, prior).unwrap();
+        posterior.sums_mut().update_columns(&slices(&x), &y).unwrap();
+        let fit = posterior.fit().unwrap();
+
+        let first = usize::from(intercept > 0.0);
+        let m = d + first;
+        let variance = |i: usize| if i < first { intercept * intercept } else { 1.5 * 1.5 };
+        let start = Mat::from_fn(m, m, |i, j| if i == j { variance(i) } else { 0.0 });
+        let belief = DenseGaussian::new(&vec![0.0; m], start.as_ref()).unwrap();
+        let mut filter = NormalGamma::new(belief, 0.7, 0.4).unwrap();
+        let design = Mat::from_fn(n, m, |t, j| if j < first { 1.0 } else { x[j - first][t] });
+        let evidence = filter.update_batch(design.as_ref(), &y, Par::Seq).unwrap();
+
+        // n steps that each round by ε, of numbers up to n in size.
+        let tolerance = 100.0 * n as f64 * f64::EPSILON;
+        assert!(
+            (fit.log_evidence() - evidence).abs() < tolerance * evidence.abs(),
+            "{} {evidence}",
+            fit.log_evidence()
+        );
+        assert!((fit.noise().rate() / filter.noise().rate() - 1.0).abs() < tolerance);
+        assert_eq!(fit.noise().shape(), filter.noise().shape());
+        for (a, b) in fit.weights().unwrap().iter().zip(filter.weights().unwrap()) {
+            assert!((a.location() - b.location()).abs() < tolerance && (a.scale() - b.scale()).abs() < tolerance);
+        }
+        let seen = fit.predict(&[0.3, -1.0, 2.0]).unwrap();
+        let new: Vec<f64> = [1.0].into_iter().take(first).chain([0.3, -1.0, 2.0]).collect();
+        let expected = filter.predict(&new).unwrap();
+        assert!((seen.location() - expected.location()).abs() < tolerance * 10.0);
+        assert!((seen.scale() - expected.scale()).abs() < tolerance * 10.0);
+        assert_eq!(seen.dof(), expected.dof());
+    }
+}
+
+#[test]
+fn a_month_taken_off_the_year_leaves_the_other_eleven() {
+    let (x, y) = columns(1200, 4, 4);
+    let month = |m: usize| {
+        let mut posterior = LinearPosterior::new(4, LinearPrior::default()).unwrap();
+        let part: Vec<&[f64]> = x.iter().map(|column| &column[m * 100..(m + 1) * 100]).collect();
+        posterior.sums_mut().update_columns(&part, &y[m * 100..(m + 1) * 100]).unwrap();
+        Posterior::from(posterior)
+    };
+    let merged = |months: &[usize]| {
+        let mut sum = month(months[0]);
+        for &m in &months[1..] {
+            sum.merge(&month(m)).unwrap();
+        }
+        sum
+    };
+    let sums = |posterior: &Posterior| match posterior {
+        Posterior::Linear(own) => own.sums().clone(),
+        Posterior::Glm(_) => unreachable!(),
+    };
+    let mut year = merged(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert!(difference(&sums(&year), &by_rows(&x, &y, 0..1200)) < 1e-12);
+    year.subtract(&month(2)).unwrap();
+    let rest = merged(&[0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert!(difference(&sums(&year), &sums(&rest)) < 1e-12);
+    assert!(
+        (year.log_evidence().unwrap() - rest.log_evidence().unwrap()).abs() < 1e-9 * rest.log_evidence().unwrap().abs()
+    );
+
+    for m in [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11] {
+        year.subtract(&month(m)).unwrap();
+    }
+    assert_eq!((year.rows(), year.log_evidence().unwrap()), (0, 0.0));
+    assert!(matches!(year.subtract(&month(0)), Err(SumsError::NotContained { .. })));
+}
+
+#[test]
+fn what_was_never_added_cannot_be_taken_off() {
+    let (x, y) = columns(50, 2, 5);
+    let mut all = by_rows(&x, &y, 0..50);
+    let before = all.clone();
+    let (mut other, labels) = columns(50, 2, 6);
+    for value in &mut other[0] {
+        *value *= 10.0;
+    }
+    assert!(matches!(all.subtract(&by_rows(&other, &labels, 0..10)), Err(SumsError::NotContained { .. })));
+    // As many rows, but others; more rows.
+    assert!(matches!(all.subtract(&by_rows(&other, &labels, 0..50)), Err(SumsError::NotContained { .. })));
+    let (longer, more) = columns(51, 2, 5);
+    assert!(matches!(all.subtract(&by_rows(&longer, &more, 0..51)), Err(SumsError::NotContained { .. })));
+    assert_eq!(all, before);
+}
+
+#[test]
+fn a_column_that_no_longer_varies_is_left_with_nothing() {
+    // The second input is 1 in the last row alone: without that row it tells nothing.
+    let x = vec![vec![0.1, 0.7, -1.3, 0.4], vec![0.0, 0.0, 0.0, 1.0]];
+    let y = [0.3, 1.0, -0.2, 0.9];
+    let mut all = by_rows(&x, &y, 0..4);
+    all.subtract(&by_rows(&x, &y, 3..4)).unwrap();
+    assert_eq!(&all.scatter()[1..3], &[0.0, 0.0]);
+    assert!((all.scatter()[0] - by_rows(&x, &y, 0..3).scatter()[0]).abs() < 1e-14);
+}
+
+#[test]
+fn a_window_that_slides_is_its_rows() {
+    let (x, y) = columns(400, 3, 7);
+    let mut window = LinearSums::new(3).unwrap();
+    for t in 0..400 {
+        window.update(&row(&x, t), y[t]).unwrap();
+        if t >= 50 {
+            window.retract(&row(&x, t - 50), y[t - 50]).unwrap();
+        }
+    }
+    // Each of 350 rows taken off leaves the rounding of the sums as they were.
+    assert!(difference(&window, &by_rows(&x, &y, 350..400)) < 400.0 * 16.0 * f64::EPSILON);
+    for t in 350..400 {
+        window.retract(&row(&x, t), y[t]).unwrap();
+    }
+    assert_eq!(window, LinearSums::new(3).unwrap());
+    assert!(window.retract(&row(&x, 0), y[0]).is_err());
+}
+
+#[test]
+fn answers_without_rows_are_the_prior_s() {
+    let posterior = Posterior::from(LinearPosterior::new(2, LinearPrior::default()).unwrap());
+    assert_eq!(posterior.log_evidence().unwrap(), 0.0);
+    let predictor = Predictor::new(&posterior).unwrap();
+    let seen = predictor.predict(&[1.0, 1.0], 0.9).unwrap();
+    assert_eq!((seen.mean, seen.variance), (0.0, f64::INFINITY));
+    assert_eq!(predictor.weights(0.9).unwrap().len(), 3);
+}
+
+#[test]
+fn draws_have_the_posterior_s_mean_and_deviation() {
+    let (x, y) = columns(40, 2, 8);
+    let mut posterior = LinearPosterior::new(2, LinearPrior::default()).unwrap();
+    posterior.sums_mut().update_columns(&slices(&x), &y).unwrap();
+    let predictor = Predictor::new(&Posterior::from(posterior)).unwrap();
+    let weights = predictor.weights(0.9).unwrap();
+    let draws: Vec<Vec<f64>> = (0..4000).map(|seed| predictor.sample(seed).unwrap()).collect();
+    for (j, weight) in weights.iter().enumerate() {
+        let mean = draws.iter().map(|draw| draw[j]).sum::<f64>() / 4000.0;
+        let square = draws.iter().map(|draw| (draw[j] - weight.mean).powi(2)).sum::<f64>() / 4000.0;
+        // Five standard errors.
+        assert!((mean - weight.mean).abs() < 5.0 * weight.deviation / 4000.0_f64.sqrt(), "{j}");
+        assert!((square.sqrt() / weight.deviation - 1.0).abs() < 5.0 / 8000.0_f64.sqrt(), "{j}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests of the sums against the direct fits that they stand for.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+mod glm;
+mod hostile;
+mod linear;
+mod stored;
