@@ -23,16 +23,11 @@ The tasks of this project. Usage: cargo xtask COMMAND
   soak [--minutes N]                  kill a learning process at random and compare what is left with a twin
   packages                            build each library crate alone, outside the workspace, as its README's
                                       first example uses it, without and with its features
-<<<<<<< HEAD
   python [--test | --sdist]           build the Python package rvi into target/wheels; --test builds it to be
                                       tested, installs it under target/python and runs its tests; --sdist
                                       packs its sources and builds them in a folder outside the project
-=======
-  python [--test]                     build the Python package rvi into target/wheels; --test builds it to be
-                                      tested, installs it under target/python and runs its tests
   sql [--test]                        build the functions of posteriors for Apache DataFusion under target/sql;
                                       --test runs their tests
->>>>>>> sql
   docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
@@ -66,15 +61,10 @@ pub(crate) enum Command {
     Packages,
     /// Build the guide.
     Docs,
-<<<<<<< HEAD
     /// Build the Python package, test it, or pack its sources.
     Python(Goal),
-=======
-    /// Build the Python package; run its tests if `test`.
-    Python { test: bool },
     /// Build the functions for a query engine; run their tests if `test`.
     Sql { test: bool },
->>>>>>> sql
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
 }
@@ -95,27 +85,18 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             }
             Ok(Command::Test { slow: !rest.is_empty() })
         }
-<<<<<<< HEAD
         "python" => match texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().as_slice() {
             [] => Ok(Command::Python(Goal::Wheel)),
             ["--test"] => Ok(Command::Python(Goal::Test)),
             ["--sdist"] => Ok(Command::Python(Goal::Sources)),
             others => Err(format!("`python` does not know `{}`; it takes `--test` or `--sdist`", others.join(" "))),
         },
-=======
-        "python" => {
-            if let Some(other) = texts.iter().find(|text| *text != "--test") {
-                return Err(format!("`python` does not know `{other}`; it takes `--test` only"));
-            }
-            Ok(Command::Python { test: !rest.is_empty() })
-        }
         "sql" => {
             if let Some(other) = texts.iter().find(|text| *text != "--test") {
                 return Err(format!("`sql` does not know `{other}`; it takes `--test` only"));
             }
             Ok(Command::Sql { test: !rest.is_empty() })
         }
->>>>>>> sql
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
         "reproduce" => Ok(Command::Reproduce(rest)),
@@ -173,16 +154,11 @@ mod tests {
     fn arguments_reach_the_program_that_they_are_for() {
         assert_eq!(parsed("test"), Ok(Command::Test { slow: false }));
         assert_eq!(parsed("test --slow"), Ok(Command::Test { slow: true }));
-<<<<<<< HEAD
         assert_eq!(parsed("python"), Ok(Command::Python(Goal::Wheel)));
         assert_eq!(parsed("python --test"), Ok(Command::Python(Goal::Test)));
         assert_eq!(parsed("python --sdist"), Ok(Command::Python(Goal::Sources)));
-=======
-        assert_eq!(parsed("python"), Ok(Command::Python { test: false }));
-        assert_eq!(parsed("python --test"), Ok(Command::Python { test: true }));
         assert_eq!(parsed("sql"), Ok(Command::Sql { test: false }));
         assert_eq!(parsed("sql --test"), Ok(Command::Sql { test: true }));
->>>>>>> sql
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
         assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
@@ -205,11 +181,8 @@ mod tests {
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
         assert!(parsed("test --slow extra").unwrap_err().contains("`extra`"));
         assert!(parsed("python --quick").unwrap_err().contains("`--quick`"));
-<<<<<<< HEAD
         assert!(parsed("python --test --sdist").unwrap_err().contains("`--test --sdist`"));
-=======
         assert!(parsed("sql --quick").unwrap_err().contains("`--quick`"));
->>>>>>> sql
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));
     }

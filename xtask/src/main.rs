@@ -32,12 +32,8 @@ fn main() -> ExitCode {
         Ok(Command::Soak(arguments)) => run::binary("vi-tests", "soak", &arguments),
         Ok(Command::Packages) => packages::run(),
         Ok(Command::Docs) => docs::run(),
-<<<<<<< HEAD
         Ok(Command::Python(goal)) => python::run(goal),
-=======
-        Ok(Command::Python { test }) => python::run(test),
         Ok(Command::Sql { test }) => sql::run(test),
->>>>>>> sql
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");

@@ -14,12 +14,8 @@ const CRATES: [(&str, &[&str], &[&str]); 7] = [
     ("vi-models", &[], &["rayon"]),
     ("vi-boost", &["rand_chacha"], &[]),
     ("vi-revrand", &["vi-linalg", "rand_chacha"], &["rayon"]),
-<<<<<<< HEAD
     ("vi-data", &[], &["json", "compressed", "columnar"]),
-=======
-    ("vi-data", &[], &[]),
     ("vi-sums", &[], &[]),
->>>>>>> sql
 ];
 
 /// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with
