@@ -88,6 +88,8 @@ enum Takes {
     RowOfNumber,
     /// Many rows without labels.
     Inputs,
+    /// The same, and none at all have no answers.
+    Candidates,
     /// One row without a label.
     OneInput,
 }
@@ -101,7 +103,7 @@ impl Takes {
             Self::Row => &[0, 1, 2, 3, 4],
             Self::RowOfNumber => &[0, 1, 2, 4],
             Self::Inputs => &[0, 1, 4, 6],
-            Self::OneInput => &[0, 1, 4],
+            Self::Candidates | Self::OneInput => &[0, 1, 4],
         }
     }
 }
@@ -358,7 +360,7 @@ fn candidates(entries: &mut Entries) {
     let good = Input::good();
     good.x.chunks(2).zip(&good.y).for_each(|(row, &label)| model.update(row, label).unwrap());
     let text = |model: &OnlineLogistic| serde_json::to_vec(model).unwrap();
-    entries.ask("OnlineLogistic::sample_scores", Takes::Inputs, (&model, 2.0), text, |model, input| {
+    entries.ask("OnlineLogistic::sample_scores", Takes::Candidates, (&model, 2.0), text, |model, input| {
         model.sample_scores(&input.x, &mut ChaCha8Rng::seed_from_u64(1))
     });
     entries.ask("OnlineLogistic::predictor", Takes::OneInput, (&model, 2.0), text, |model, input| {
