@@ -56,7 +56,9 @@ where
             }
             (found[k], k) = (y, k + 1);
         }
-        walks.iter_mut().for_each(|walk| walk.advance(y));
+        for walk in &mut walks {
+            walk.advance(y);
+        }
         y += 1.0;
     }
     Some(found)
