@@ -211,13 +211,13 @@ struct Visitors {
     rng: ChaCha8Rng,
     places: usize,
     seen: usize,
-    visitors: usize,
+    all: usize,
 }
 
 impl Visitors {
     fn new(places: usize, visitors: usize) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(11);
-        Self { world: World::new(&mut rng), rng, places, seen: 0, visitors }
+        Self { world: World::new(&mut rng), rng, places, seen: 0, all: visitors }
     }
 }
 
@@ -225,10 +225,10 @@ impl Iterator for Visitors {
     type Item = Offered;
 
     fn next(&mut self) -> Option<Offered> {
-        if self.seen == self.visitors {
+        if self.seen == self.all {
             return None;
         }
-        if self.seen == self.visitors / 2 {
+        if self.seen == self.all / 2 {
             self.world.drift(&mut self.rng);
         }
         self.seen += 1;

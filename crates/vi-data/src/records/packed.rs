@@ -24,33 +24,41 @@ pub fn unpacked<'a, R: BufRead + 'a>(mut reader: R) -> Result<(Box<dyn BufRead +
     const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
     let cannot = |source| DataError::Source { row: 1, source };
     let start = reader.fill_buf().map_err(cannot)?;
-    if start.starts_with(GZIP) {
-        gzip(reader).map_err(cannot)
+    let packed = if start.starts_with(GZIP) {
+        Packed::Gzip
     } else if start.starts_with(ZSTD) {
-        zstd(reader).map_err(cannot)
+        Packed::Zstd
     } else {
-        Ok((Box::new(reader), false))
+        return Ok((Box::new(reader), false));
+    };
+    Ok((packed.unpack(reader).map_err(cannot)?, true))
+}
+
+enum Packed {
+    Gzip,
+    Zstd,
+}
+
+#[cfg(feature = "compressed")]
+impl Packed {
+    fn unpack<'a, R: BufRead + 'a>(self, reader: R) -> io::Result<Box<dyn BufRead + 'a>> {
+        const BUFFER: usize = 1 << 16;
+        let plain: Box<dyn io::Read + 'a> = match self {
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
+            Self::Zstd => Box::new(zstd::Decoder::with_buffer(reader)?),
+        };
+        Ok(Box::new(io::BufReader::with_capacity(BUFFER, plain)))
     }
 }
 
-#[cfg(feature = "compressed")]
-fn gzip<'a, R: BufRead + 'a>(reader: R) -> io::Result<(Box<dyn BufRead + 'a>, bool)> {
-    Ok((Box::new(io::BufReader::with_capacity(BUFFER, flate2::bufread::MultiGzDecoder::new(reader))), true))
-}
-
-#[cfg(feature = "compressed")]
-fn zstd<'a, R: BufRead + 'a>(reader: R) -> io::Result<(Box<dyn BufRead + 'a>, bool)> {
-    Ok((Box::new(io::BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(reader)?)), true))
-}
-
-#[cfg(feature = "compressed")]
-const BUFFER: usize = 1 << 16;
-
 #[cfg(not(feature = "compressed"))]
-use self::{refused as gzip, refused as zstd};
-
-#[cfg(not(feature = "compressed"))]
-fn refused<'a, R: BufRead + 'a>(_: R) -> io::Result<(Box<dyn BufRead + 'a>, bool)> {
-    let what = "compressed by gzip or zstd, which the feature `compressed` of vi-data reads";
-    Err(io::Error::new(io::ErrorKind::Unsupported, what))
+impl Packed {
+    fn unpack<'a, R: BufRead + 'a>(self, _: R) -> io::Result<Box<dyn BufRead + 'a>> {
+        let name = match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        };
+        let what = format!("compressed by {name}, which the feature `compressed` of vi-data reads");
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
 }

@@ -196,7 +196,7 @@ fn core(entries: &mut Entries) {
     });
     scores(entries, "low rank", &low);
     let wide = LowRankSettings::blocked(1).and_then(|form| form.with_upkeep(Upkeep::Lazy { sweep: 1 })).unwrap();
-    let mut lazy = LowRankGaussian::isotropic(&[0.0; 6000], 2.0, wide).unwrap();
+    let mut lazy = LowRankGaussian::isotropic(&vec![0.0; 6000], 2.0, wide).unwrap();
     lazy.step(&LOGIT, (&[1, 5000], &[1.0, -0.5]), 1.0, Par::Seq).unwrap();
     assert!(lazy.is_lazy());
     // Two places, of which the second is far away; what is too short or too long is a place beyond the last.
