@@ -36,7 +36,12 @@ fn all_examples_are_tested() {
     let own = include_str!("examples.rs");
     let mut found = 0;
     for folder in std::fs::read_dir(crates).unwrap() {
-        let Ok(files) = std::fs::read_dir(folder.unwrap().path().join("examples")) else { continue };
+        let folder = folder.unwrap().path();
+        // A workspace of its own builds its own.
+        if folder.join("Cargo.lock").exists() {
+            continue;
+        }
+        let Ok(files) = std::fs::read_dir(folder.join("examples")) else { continue };
         for file in files {
             let name = file.unwrap().file_name().into_string().unwrap();
             assert!(own.contains(&format!("/examples/{name}\"")), "{name}");

@@ -8,9 +8,9 @@
 use super::{CountPrediction, CountsPredicted, Mixture, Predictive};
 use crate::{Interval, ModelError, check};
 
-/// Counts at most, and points of one prediction.
+/// Counts at most, and points of one prediction on either side of its middle.
 const MOST_COUNTS: f64 = 256.0;
-const MOST_POINTS: usize = 256;
+const MOST_HALF: f64 = 127.0;
 /// Where the density of the predictor ends, in standard deviations: 2.6e-12 lie beyond.
 const END: f64 = 7.0;
 /// A step, in widths of density and likelihood together.
@@ -110,15 +110,12 @@ impl<'a, L: CountPrediction> Walk<'a, L> {
         let (a, nu) = (part.projection.mean, part.projection.variance);
         // The information of a count about the predictor is at most its mean.
         let step = STEP / (1.0 + nu * (largest + 1.0)).sqrt();
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "above 14, and NaN or infinite is 0 or too many"
-        )]
-        let half = (END / step).ceil() as usize;
-        if 2 * half + 1 > MOST_POINTS {
+        let half = (END / step).ceil();
+        if half.is_nan() || half > MOST_HALF {
             return None;
         }
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number up to the most")]
+        let half = half as usize;
         let log_height = (weight * step / std::f64::consts::TAU.sqrt()).ln();
         let sigma = nu.sqrt();
         let mut points = [Points::default(), Points::default()];
@@ -212,6 +209,14 @@ mod tests {
         }
         assert_eq!(mixture.label_interval(0.9).unwrap(), mixture.interval(0.9).unwrap());
         assert!(mixture.label_quantile(1.0).is_err() && mixture.label_interval(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn a_predictor_that_is_all_but_unknown_is_left_to_the_search() {
+        for (mean, variance) in [(-300.0, 1e300), (0.0, f64::MAX), (-700.0, 1e3)] {
+            let part = CountsPredicted::new(Projection { mean, variance }, Binomial::new(3.0).unwrap());
+            assert!(quantiles(std::iter::once((1.0, &part)), [0.05, 0.95]).is_none(), "{mean} {variance}");
+        }
     }
 
     #[test]
