@@ -20,7 +20,7 @@ use vi_core::theorems::NaturalParameters;
 use vi_core::{Belief, DenseGaussian, Error, check};
 use vi_linalg::faer::Mat;
 
-use crate::linear::{check_count, count};
+use crate::linear::{check_count, check_inputs, count};
 use crate::posterior::check_like;
 use crate::{Family, SumsError, packed};
 
@@ -95,11 +95,6 @@ impl GlmPrior {
     fn half_log_det(&self, inputs: usize) -> f64 {
         -0.5 * self.variances(inputs).map(f64::ln).sum::<f64>()
     }
-}
-
-fn check_inputs(inputs: usize) -> Result<(), Error> {
-    check::not_empty("x", inputs)?;
-    check::room("inputs", &[inputs.saturating_add(1), inputs.saturating_add(2)]).map(drop)
 }
 
 /// The posterior of a generalised linear model, as its prior and the sums of what rows have added to it.

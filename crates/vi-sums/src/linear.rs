@@ -13,4 +13,4 @@ mod sums;
 
 pub use fit::{LinearFit, LinearPosterior, LinearPrior};
 pub use sums::LinearSums;
-pub(crate) use sums::{check_columns, check_count, count};
+pub(crate) use sums::{check_columns, check_count, check_inputs, count};

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use vi_core::{Error, checkpoint};
+use vi_core::checkpoint;
 
 use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, SumsError};
 
@@ -64,7 +64,7 @@ impl Posterior {
     /// As one record, whose layout [this page](self) describes.
     ///
     /// # Errors
-    /// [`Error::Checkpoint`].
+    /// [`vi_core::Error::Checkpoint`].
     pub fn encode(&self) -> Result<Vec<u8>, SumsError> {
         match self {
             Self::Linear(own) => record(
@@ -90,20 +90,20 @@ impl Posterior {
     /// From one record; everything in it is checked.
     ///
     /// # Errors
-    /// [`SumsError::Kind`], [`Error::Checkpoint`]; those of the constructors.
+    /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; those of the constructors.
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
         const EXPECTED: &str = "vi-sums/linear or vi-sums/glm, a posterior";
         let size = |inputs: u64| usize::try_from(inputs).unwrap_or(usize::MAX);
         match kind(bytes) {
             Some(Self::LINEAR) => {
                 let LinearWire { prior, inputs, sums } = read(bytes, Self::LINEAR, EXPECTED)?;
-                let sums = LinearSums::from_flat(room(size(inputs))?, &sums)?;
+                let sums = LinearSums::from_flat(size(inputs), &sums)?;
                 Ok(Self::Linear(LinearPosterior::of(prior, sums)?))
             }
             Some(Self::GLM) => {
                 let GlmWire { family, prior, inputs, sums } = read(bytes, Self::GLM, EXPECTED)?;
                 let family = Family::from_code(family.0, family.1)?;
-                Ok(Self::Glm(GlmPosterior::from_flat(family, prior, room(size(inputs))?, &sums)?))
+                Ok(Self::Glm(GlmPosterior::from_flat(family, prior, size(inputs), &sums)?))
             }
             other => Err(SumsError::Kind { expected: EXPECTED, found: other.unwrap_or_default().to_owned() }),
         }
@@ -195,13 +195,6 @@ impl From<GlmPosterior> for Posterior {
 #[must_use]
 pub fn kind(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes.get(KIND_AT)?).ok().map(|kind| kind.trim_end_matches('\0'))
-}
-
-/// A number of inputs whose sums have a length.
-fn room(inputs: usize) -> Result<usize, Error> {
-    let next = inputs.saturating_add(1);
-    vi_core::check::room("inputs", &[next, next.saturating_add(1)])?;
-    Ok(inputs)
 }
 
 /// One record.

@@ -157,7 +157,7 @@ impl PassSums {
     /// # Errors
     /// [`vi_core::Error::Dimension`], [`vi_core::Error::Setting`] for counts that are none.
     pub fn from_flat(parameters: usize, flat: &[f64]) -> Result<Self, SumsError> {
-        check::room("parameters", &[parameters, parameters + 1])?;
+        check::room("parameters", &[parameters, parameters.saturating_add(1)])?;
         check::length("sums", HEAD + parameters + packed::len(parameters), flat.len())?;
         check_count("rows", flat[0])?;
         check_count("skipped", flat[1])?;

@@ -42,8 +42,7 @@ impl LinearSums {
     /// # Errors
     /// [`Error::Empty`] for no inputs; [`Error::Setting`] for more than memory has room for.
     pub fn new(inputs: usize) -> Result<Self, SumsError> {
-        check::not_empty("x", inputs)?;
-        check::room("inputs", &[inputs.saturating_add(1), inputs.saturating_add(2)])?;
+        check_inputs(inputs)?;
         Ok(Self { inputs, state: vec![0.0; Self::flat_len(inputs)] })
     }
 
@@ -362,6 +361,12 @@ pub(crate) fn check_columns(inputs: usize, x: &[&[f64]], y: &[f64]) -> Result<()
     x.iter().try_for_each(|column| check::length("column of x", y.len(), column.len()))
 }
 
+/// Checks that there are inputs, and that sums over them have a length.
+pub(crate) fn check_inputs(inputs: usize) -> Result<(), Error> {
+    check::not_empty("x", inputs)?;
+    check::room("inputs", &[inputs.saturating_add(1), inputs.saturating_add(2)]).map(drop)
+}
+
 /// Checks that a float holds a number of rows.
 pub(crate) fn check_count(argument: &'static str, value: f64) -> Result<(), Error> {
     if value >= 0.0 && value < (1_u64 << 53) as f64 && value.fract() == 0.0 {
@@ -372,8 +377,7 @@ pub(crate) fn check_count(argument: &'static str, value: f64) -> Result<(), Erro
 }
 
 fn check_flat(inputs: usize, flat: &[f64]) -> Result<(), SumsError> {
-    check::not_empty("x", inputs)?;
-    check::room("inputs", &[inputs.saturating_add(1), inputs.saturating_add(2)])?;
+    check_inputs(inputs)?;
     check::length("sums", LinearSums::flat_len(inputs), flat.len())?;
     check::finite("sums", flat)?;
     check_count("rows", flat[0])?;

@@ -2,7 +2,8 @@
 
 use vi_core::Error;
 use vi_sums::{
-    Family, GlmPosterior, GlmPrior, GlmSpec, LinearPosterior, LinearPrior, LinearSpec, LinearSums, Posterior, SumsError,
+    Family, GlmPosterior, GlmPrior, GlmSpec, LinearPosterior, LinearPrior, LinearSpec, LinearSums, PassSums, Posterior,
+    SumsError,
 };
 
 #[test]
@@ -85,4 +86,12 @@ fn descriptions_name_the_word_that_is_wrong() {
     assert!(LinearSpec::parse("scale=-1").is_err() && LinearSpec::parse("rate=inf").is_err());
     assert!(GlmSpec::parse("logistic scale=0").is_err() && GlmSpec::parse("logistic intercept=-1").is_err());
     assert!(GlmSpec::parse("negative_binomial size=0").is_err());
+}
+
+#[test]
+fn sizes_beyond_memory_are_refused() {
+    assert!(PassSums::from_flat(usize::MAX, &[0.0; 3]).is_err());
+    assert!(LinearSums::from_flat(usize::MAX, &[0.0; 3]).is_err());
+    let prior = GlmPrior::default();
+    assert!(GlmPosterior::from_flat(Family::Logistic, prior, usize::MAX, &[0.0; 3]).is_err());
 }
