@@ -2,7 +2,8 @@
 //!
 //! A visitor has one of six tastes, which shows in ten words that go together, and four words that say nothing. An offer has a name, a
 //! category and tags; every word is crossed with the category. Half way a third of what tastes think of categories changes. Each model
-//! chooses by one joint draw of the candidates' scores, is shown whether the visitor clicks, and learns it.
+//! chooses by one joint draw of the candidates' scores (Thompson), or the highest mean and half a standard deviation (bound), is shown
+//! whether the visitor clicks, and learns it.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "indices drawn below a length")]
 
 use std::path::{Path, PathBuf};
@@ -119,14 +120,21 @@ struct Played {
 pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
     let visitors = effort.choose(4000, 600);
     let mut report = Report::default();
-    let kinds = [
-        ("low_rank_10", BeliefKind::LowRank { rank: 10 }, PLACES),
-        ("diagonal", BeliefKind::Diagonal, PLACES),
-        ("full_512", BeliefKind::Full, 512),
+    let low_rank = |block| BeliefKind::LowRank { rank: 10, block };
+    let (given, learned) = (|| PriorScale::Given(0.3), PriorScale::default);
+    let players = [
+        ("low_rank_10", low_rank(None), given(), Choice::Thompson),
+        ("low_rank_10_blocks_of_4", low_rank(Some(4)), given(), Choice::Thompson),
+        ("low_rank_10_bound", low_rank(Some(4)), given(), Choice::Bound),
+        ("low_rank_10_scale_learned", low_rank(None), learned(), Choice::Thompson),
+        ("diagonal", BeliefKind::Diagonal, given(), Choice::Thompson),
+        ("diagonal_bound", BeliefKind::Diagonal, given(), Choice::Bound),
+        ("full_512", BeliefKind::Full, given(), Choice::Thompson),
     ];
-    for (name, belief, places) in kinds {
+    for (name, belief, scale, choice) in players {
         eprintln!("bandit/{name}");
-        let Played { regret, at_random, log_loss, latency, memory } = play(belief, places, visitors)?;
+        let places = if belief == BeliefKind::Full { 512 } else { PLACES };
+        let Played { regret, at_random, log_loss, latency, memory } = play(belief, scale, choice, places, visitors)?;
         let at = |share: f64| Spread::of(&[latency[((latency.len() - 1) as f64 * share) as usize]]);
         let regret = Record::alone(format!("bandit/{name}/regret"), Spread::of(&[regret / at_random]), Unit::Fraction);
         report.push(regret.note(format!("of that of random choice, {visitors} visitors")));
@@ -134,7 +142,7 @@ pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
         report.push(loss.note("of the offers shown, before they are learned; choices differ from model to model"));
         for (label, share) in [("p50", 0.5), ("p99", 0.99)] {
             let record = Record::alone(format!("bandit/{name}/latency_{label}"), at(share), Unit::Seconds);
-            report.push(record.note("choice among 50 candidates and update, one prior scale"));
+            report.push(record.note("choice among 50 candidates and update"));
         }
         if let Some(bytes) = memory {
             report.push(Record::alone(format!("bandit/{name}/memory"), Spread::of(&[bytes]), Unit::Bytes));
@@ -243,16 +251,26 @@ impl Iterator for Visitors {
     }
 }
 
+/// How a candidate is chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Choice {
+    /// The best score of a joint draw.
+    Thompson,
+    /// The highest mean and half a standard deviation.
+    Bound,
+}
+
 /// Plays `visitors` visits with a belief of this kind over so many places; the world and its visitors are the same for all.
-fn play(belief: BeliefKind, places: usize, visitors: usize) -> Result<Played, BenchError> {
+fn play(
+    belief: BeliefKind,
+    prior_scale: PriorScale,
+    choice: Choice,
+    places: usize,
+    visitors: usize,
+) -> Result<Played, BenchError> {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
     let since = memory::reset_peak().then(memory::peak).flatten();
-    let settings = OnlineSettings {
-        belief,
-        prior_scale: PriorScale::Given(0.3),
-        standardise: Standardise::Never,
-        ..OnlineSettings::default()
-    };
+    let settings = OnlineSettings { belief, prior_scale, standardise: Standardise::Never, ..OnlineSettings::default() };
     let mut model = OnlineLogistic::with_settings(places, settings)?;
     let (mut regret, mut at_random) = (0.0, 0.0);
     let (mut latency, mut stated, mut labels) = (Vec::new(), Vec::new(), Vec::new());
@@ -260,7 +278,17 @@ fn play(belief: BeliefKind, places: usize, visitors: usize) -> Result<Played, Be
         let values = vec![1.0; positions.len()];
         let begun = Instant::now();
         let candidates = Rows::Sparse { starts: &starts, positions: &positions, values: &values };
-        let shown = best(&model.sample_scores(candidates, &mut rng)?);
+        let scores = match choice {
+            Choice::Thompson => model.sample_scores(candidates, &mut rng)?,
+            Choice::Bound => starts
+                .windows(2)
+                .map(|ends| {
+                    let row = (&positions[ends[0]..ends[1]], &values[ends[0]..ends[1]]);
+                    model.predictor(row, 0.0).map(|score| score.mean() + 0.5 * score.variance().sqrt())
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        let shown = best(&scores);
         let chosen = begun.elapsed();
         let (row, ones) = (&positions[starts[shown]..starts[shown + 1]], &values[starts[shown]..starts[shown + 1]]);
         stated.push(model.predict((row, ones))?.probability);
@@ -290,8 +318,10 @@ mod tests {
 
     #[test]
     fn a_model_that_learns_loses_less_than_random_choice() {
-        for (belief, places) in [(BeliefKind::LowRank { rank: 4 }, 1 << 14), (BeliefKind::Diagonal, 1 << 14)] {
-            let played = play(belief, places, 600).unwrap();
+        for (belief, places) in
+            [(BeliefKind::LowRank { rank: 4, block: None }, 1 << 14), (BeliefKind::Diagonal, 1 << 14)]
+        {
+            let played = play(belief, PriorScale::Given(0.3), Choice::Thompson, places, 600).unwrap();
             assert!(played.regret < 0.9 * played.at_random, "{} {}", played.regret, played.at_random);
             assert!(played.log_loss < 0.69 && played.latency.is_sorted() && played.latency.len() == 600);
         }

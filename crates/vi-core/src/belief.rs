@@ -8,6 +8,7 @@ mod diagonal;
 mod digits;
 mod gaussian;
 mod scores;
+pub(crate) mod shared;
 mod square_root;
 mod square_root_block;
 

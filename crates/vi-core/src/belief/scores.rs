@@ -3,9 +3,10 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::cholesky;
-use vi_linalg::faer::{Mat, MatRef, Par};
-use vi_linalg::kernels::{product, symmetric_mul_mat};
+use vi_linalg::faer::{ColRef, Mat, MatRef, Par};
+use vi_linalg::kernels::{axpy, product, symmetric_mul_mat};
 
+use super::shared::Shared;
 use super::{Belief, DenseGaussian, DiagonalGaussian, SquareRootGaussian};
 use crate::{Error, Row};
 
@@ -76,28 +77,31 @@ impl Scores {
     /// One joint draw whose deviation from the means is multiplied by `spread`.
     pub fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
         let root = self.root();
-        let k = self.means.len();
-        let z: Vec<f64> = (0..k).map(|_| StandardNormal.sample(rng)).collect();
-        let deviation = |i: usize| (0..=i).map(|j| root[(i, j)] * z[j]).sum::<f64>();
-        self.means.iter().enumerate().map(|(i, mean)| mean + spread * deviation(i)).collect()
+        let mut drawn = self.means.clone();
+        for (j, column) in root.chunks_exact(self.means.len()).enumerate() {
+            let z: f64 = StandardNormal.sample(rng);
+            axpy(&mut drawn[j..], spread * z, &column[j..]);
+        }
+        drawn
     }
 
-    /// `L` with `LLᵀ = XPXᵀ`, which is singular where rows repeat each other: a column without variance of its own stays 0.
-    fn root(&self) -> Mat<f64> {
+    /// `L` with `LLᵀ = XPXᵀ`, column by column, which is singular where rows repeat each other: a column without variance of its own
+    /// is 0.
+    fn root(&self) -> Vec<f64> {
         let k = self.means.len();
-        let mut l = self.covariance.clone();
+        let mut l: Vec<f64> = self.covariance.col_iter().flat_map(ColRef::iter).copied().collect();
         for j in 0..k {
-            let pivot = l[(j, j)];
+            let (done, rest) = l.split_at_mut((j + 1) * k);
+            let column = &mut done[j * k + j..];
+            let pivot = column[0];
             // What is left of a variance after k differences.
             let has_own = pivot > 8.0 * k as f64 * f64::EPSILON * self.covariance[(j, j)];
-            let column: Vec<f64> = (j..k).map(|i| if has_own { l[(i, j)] / pivot.sqrt() } else { 0.0 }).collect();
-            for (i, value) in column.iter().enumerate() {
-                l[(j + i, j)] = *value;
+            let inverse = if has_own { 1.0 / pivot.sqrt() } else { 0.0 };
+            for value in column.iter_mut() {
+                *value *= inverse;
             }
-            for c in 1..column.len() {
-                for i in c..column.len() {
-                    l[(j + i, j + c)] -= column[c] * column[i];
-                }
+            for (c, next) in rest.chunks_exact_mut(k).enumerate() {
+                axpy(&mut next[j + 1 + c..], -column[1 + c], &column[1 + c..]);
             }
         }
         l
@@ -147,35 +151,18 @@ pub(super) fn square_root(belief: &SquareRootGaussian, rows: &[Row<'_>]) -> Resu
     Scores::new(means(belief.mean(), x.as_ref()), covariance, |_| 0.0)
 }
 
-/// Each pair of rows is laid side by side.
+/// What rows share is looked at once.
 pub(super) fn diagonal(belief: &DiagonalGaussian, rows: &[Row<'_>]) -> Result<Scores, Error> {
     check_rows(belief.dim(), rows)?;
-    let (mut means, mut seen) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
-    for row in rows {
-        let (mut mean, mut entries) = (0.0, Vec::new());
-        row.for_each(|i, value| {
-            if value != 0.0 {
-                let (weight, precision) = belief.moments(i);
-                mean += value * weight;
-                entries.push((i, value, value / precision));
-            }
-        });
-        means.push(mean);
-        seen.push(entries);
+    let shared = Shared::new(rows);
+    let mut means = vec![0.0; rows.len()];
+    let mut variances = Vec::with_capacity(shared.positions().len());
+    for (local, &i) in shared.positions().iter().enumerate() {
+        let (mean, precision) = belief.moments(i);
+        shared.entries(local).iter().for_each(|&(t, value)| means[t] += value * mean);
+        variances.push(1.0 / precision);
     }
-    let covariance = Mat::from_fn(rows.len(), rows.len(), |i, j| if i >= j { along(&seen[i], &seen[j]) } else { 0.0 });
+    let mut covariance = Mat::zeros(rows.len(), rows.len());
+    shared.add_gram(&variances, covariance.as_mut());
     Scores::new(means, covariance, |_| 0.0)
-}
-
-/// `Σ x_i·(y_i·v_i)` over the positions of both.
-fn along(x: &[(usize, f64, f64)], y: &[(usize, f64, f64)]) -> f64 {
-    let mut others = y.iter().peekable();
-    let mut sum = 0.0;
-    for (i, value, _) in x {
-        while others.next_if(|other| other.0 < *i).is_some() {}
-        if let Some((_, _, scaled)) = others.next_if(|other| other.0 == *i) {
-            sum += value * scaled;
-        }
-    }
-    sum
 }

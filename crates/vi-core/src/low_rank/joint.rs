@@ -1,11 +1,15 @@
 //! Scores of several rows together, without a number for each coordinate.
+#![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use vi_linalg::faer::{Mat, Par};
 
 use super::LowRankGaussian;
+use super::kernels::vectorised;
 use super::lazy::Lazy;
-use super::look::{Looked, sparse_product};
-use super::touched::Touched;
+use super::look::Looked;
+use super::touched::Panel;
+use super::waiting::WaitingRows;
+use crate::belief::shared::Shared;
 use crate::belief::{Belief, Scores, check_rows};
 use crate::{Error, Row};
 
@@ -15,6 +19,7 @@ impl LowRankGaussian {
         check_rows(self.dim(), rows)?;
         let looked = match self.lazy.as_deref() {
             Some(lazy) => self.look_together_lazily(lazy, rows),
+            None if rows.iter().any(|row| matches!(row, Row::Dense(_))) => self.look_together_densely(rows),
             None => self.look_together(rows),
         };
         let (means, mut covariance) = self.waiting.space.joint(self.root(), &looked);
@@ -25,46 +30,125 @@ impl LowRankGaussian {
         Scores::new(means, covariance, |t| terms * looked.own(t, t))
     }
 
-    fn look_together(&self, rows: &[Row<'_>]) -> Looked {
-        let sparse: Option<Vec<_>> = rows
-            .iter()
-            .map(|row| match *row {
-                Row::Sparse { positions, values } => Some((positions, values)),
-                Row::Dense(_) => None,
-            })
-            .collect();
-        let Some(sparse) = sparse else {
-            let mut x = Mat::zeros(rows.len(), self.dim());
-            for (t, row) in rows.iter().enumerate() {
-                row.for_each(|i, value| x[(t, i)] = value);
-            }
-            return self.look(x.as_ref(), Par::Seq);
-        };
-        let k0 = self.waiting.len();
-        let mut looked = Looked::zeros(self.rank(), k0, rows.len());
-        for (t, row) in sparse.iter().enumerate() {
-            let alone = self.look_sparse(row.0, row.1);
-            let xx = alone.xx(0);
-            let psi = self.precision.psi();
-            let mut own: Vec<f64> = sparse[..t].iter().map(|before| sparse_product(*before, *row, psi)).collect();
-            own.push(xx[k0]);
-            looked.set(t, &alone.wx(0), &xx[..k0], &own, alone.mean(0));
+    fn look_together_densely(&self, rows: &[Row<'_>]) -> Looked {
+        let mut x = Mat::zeros(rows.len(), self.dim());
+        for (t, row) in rows.iter().enumerate() {
+            row.for_each(|i, value| x[(t, i)] = value);
         }
-        looked
+        self.look(x.as_ref(), Par::Seq)
     }
 
-    /// Coordinates that several rows share are read once.
-    fn look_together_lazily(&self, lazy: &Lazy, rows: &[Row<'_>]) -> Looked {
-        let mut together = Touched::new(self.rank());
-        let mut looked = Looked::zeros(self.rank(), self.waiting.len(), rows.len());
-        let mut waiting = vec![0.0; self.waiting.len()];
-        for (t, row) in rows.iter().enumerate() {
-            let (found, values) = together.find(*row, &lazy.records);
-            let products = together.products(&found, &values);
-            lazy.touched.overlaps(*row, &mut waiting);
-            looked.set(t, &products.wx, &waiting, &products.xx, products.mean);
-            together.add(&found, &values);
+    fn look_together(&self, rows: &[Row<'_>]) -> Looked {
+        let shared = Shared::new(rows);
+        let mut products = Products::new(&shared, self.rank(), self.waiting.len());
+        for (local, &i) in shared.positions().iter().enumerate() {
+            products.add(local, self.precision.w_row(i), self.precision.psi()[i], self.mean[i]);
         }
-        looked
+        match &self.waiting.rows {
+            WaitingRows::Dense(values) => {
+                for (j, row) in values.chunks_exact(self.dim().max(1)).enumerate() {
+                    for (local, &i) in shared.positions().iter().enumerate() {
+                        products.add_waiting(local, j, row[i]);
+                    }
+                }
+            }
+            WaitingRows::Sparse(buffer) => {
+                for j in 0..buffer.len() {
+                    let (positions, values) = buffer.rows().pieces(j);
+                    for (&i, &value) in positions.iter().zip(values) {
+                        if let Some(local) = shared.local(i) {
+                            products.add_waiting(local, j, value);
+                        }
+                    }
+                }
+            }
+        }
+        products.looked(self.rank())
+    }
+
+    fn look_together_lazily(&self, Lazy { records, touched }: &Lazy, rows: &[Row<'_>]) -> Looked {
+        let shared = Shared::new(rows);
+        let mut products = Products::new(&shared, records.width(), self.waiting.len());
+        let known: Vec<Option<usize>> = shared.positions().iter().map(|&i| touched.local(i as u32)).collect();
+        let mut fresh = Panel::new(records.width());
+        let unknown = shared.positions().iter().zip(&known).filter(|(_, known)| known.is_none());
+        records.read(unknown.map(|(&i, _)| i), &mut fresh);
+        let mut read = 0;
+        for (local, known) in known.into_iter().enumerate() {
+            if let Some(l) = known {
+                let at = touched.panel.numbers[l];
+                products.add(local, touched.panel.row(l), at.psi, at.mean);
+                touched.entries_at(l, |j, value| products.add_waiting(local, j, value));
+            } else {
+                let at = fresh.numbers[read];
+                products.add(local, fresh.row(read), at.psi, at.mean);
+                read += 1;
+            }
+        }
+        products.looked(self.rank())
+    }
+}
+
+/// What [`Looked`] is made of, coordinate by coordinate.
+struct Products<'a> {
+    shared: &'a Shared,
+    /// Numbers of a row of `W`, padding included.
+    width: usize,
+    /// `WᵀΨ⁻¹X`, `k` columns of that length.
+    wx: Vec<f64>,
+    /// `x_jᵀΨ⁻¹x_t` for waiting rows, then for the rows themselves (lower triangle).
+    xx: Mat<f64>,
+    means: Mat<f64>,
+    /// `1/ψ`.
+    inverse: Vec<f64>,
+    waiting: usize,
+}
+
+impl<'a> Products<'a> {
+    fn new(shared: &'a Shared, width: usize, waiting: usize) -> Self {
+        let k = shared.rows();
+        Self {
+            shared,
+            width,
+            wx: vec![0.0; width * k],
+            xx: Mat::zeros(waiting + k, k),
+            means: Mat::zeros(k, 1),
+            inverse: Vec::with_capacity(shared.positions().len()),
+            waiting,
+        }
+    }
+
+    /// Coordinate `local`, the next one, where `W`, `ψ` and `μ` are these.
+    fn add(&mut self, local: usize, w: &[f64], psi: f64, mean: f64) {
+        let inverse = 1.0 / psi;
+        self.inverse.push(inverse);
+        let width = self.width;
+        vectorised(
+            #[inline(always)]
+            || {
+                for &(t, value) in self.shared.entries(local) {
+                    let y = value * inverse;
+                    for (to, w) in self.wx[t * width..][..width].iter_mut().zip(w) {
+                        *to += y * w;
+                    }
+                    self.means[(t, 0)] += value * mean;
+                }
+            },
+        );
+    }
+
+    /// Coordinate `local`, which has been added, has this value in waiting row `j`.
+    fn add_waiting(&mut self, local: usize, j: usize, waiting: f64) {
+        let y = waiting * self.inverse[local];
+        for &(t, value) in self.shared.entries(local) {
+            self.xx[(j, t)] += value * y;
+        }
+    }
+
+    fn looked(mut self, p: usize) -> Looked {
+        let k = self.shared.rows();
+        self.shared.add_gram(&self.inverse, self.xx.as_mut().subrows_mut(self.waiting, k));
+        let wx = Mat::from_fn(p, k, |i, t| self.wx[t * self.width + i]);
+        Looked::of(wx, self.xx, self.means)
     }
 }

@@ -35,8 +35,8 @@ use super::touched::{Numbers, Panel, Touched};
 use super::upkeep::LazyRow;
 use crate::Error;
 
-/// Rows of `W` that a sweep brings up to date with each block at least, unless the settings say otherwise.
-const SWEEP: usize = 1024;
+/// Rows of `W` that a sweep brings up to date for each row of a block at least, unless the settings say otherwise.
+const SWEEP: usize = 16;
 
 /// The lazy form of `W`, `ψ` and `μ`.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl LowRankGaussian {
         // 1. Rows of the sweep join those of the block.
         // What slots cost, and what rows of the sweep: 2p³ for each of d/c slots, 8p² for each of c rows.
         let balanced = (records.visited.len() * p).isqrt() / 2;
-        let count = self.settings.sweep().unwrap_or(SWEEP.max(block.len() / 4).max(balanced));
+        let count = self.settings.sweep().unwrap_or((SWEEP * space.len()).max(block.len() / 4).max(balanced));
         let (sweep, next) = due(records, block, count);
         swept.reset(width);
         records.read(sweep.iter().map(|&i| i as usize), swept);

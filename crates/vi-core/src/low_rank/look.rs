@@ -60,19 +60,9 @@ impl Looked {
         Self { wx, xx: Mat::from_fn(xx.len(), 1, |j, _| xx[j]), means: Mat::full(1, 1, mean) }
     }
 
-    /// Column `t`, of a row that was looked along alone, and its products with the rows before it.
-    pub(super) fn set(&mut self, t: usize, wx: &[f64], waiting: &[f64], own: &[f64], mean: f64) {
-        for (to, from) in self.wx.col_mut(t).iter_mut().zip(wx) {
-            *to = *from;
-        }
-        for (j, value) in waiting.iter().enumerate() {
-            self.xx[(j, t)] = *value;
-        }
-        let first = self.xx.nrows() - self.xx.ncols();
-        for (j, value) in own.iter().enumerate() {
-            self.xx[(first + t, j)] = *value;
-        }
-        self.means[(t, 0)] = mean;
+    /// Of its parts: see [`Looked`].
+    pub(super) fn of(wx: Mat<f64>, xx: Mat<f64>, means: Mat<f64>) -> Self {
+        Self { wx, xx, means }
     }
 
     pub(super) fn zeros(p: usize, waiting: usize, k: usize) -> Self {

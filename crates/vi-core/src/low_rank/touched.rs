@@ -209,17 +209,6 @@ impl Touched {
         Products { wx, xx, mean }
     }
 
-    /// `x_jᵀΨ⁻¹x` for the waiting rows alone.
-    pub(super) fn overlaps(&self, x: Row<'_>, out: &mut [f64]) {
-        out.fill(0.0);
-        x.for_each(|i, value| {
-            if let Some(local) = self.local(i as u32) {
-                let y = value / self.panel.numbers[local].psi;
-                self.entries_at(local, |row, entry| out[row] += entry * y);
-            }
-        });
-    }
-
     /// The row waits.
     pub(super) fn add(&mut self, found: &Found, values: &[f64]) {
         self.append(&found.positions, &found.fresh);

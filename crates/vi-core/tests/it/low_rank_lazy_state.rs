@@ -264,6 +264,9 @@ fn scores_are_the_dense_ones_for_every_belief() {
     let mut full = LowRankGaussian::isotropic(&vec![0.0; d], 1.0, blocked(3, 8, 0, Upkeep::Full)).unwrap();
     stream.learn(&mut full, 0..45);
     let dense: Vec<f64> = (0..d).map(|i| (i as f64).sin()).collect();
+    let mut mixed = full.clone();
+    mixed.step(&Explicit(GaussianLikelihood::new(1.0).unwrap()), &dense, 1.0, Par::Seq).unwrap();
+    assert!(mixed.waiting() > 1);
     let rows = |with_dense: bool| {
         let mut rows: Vec<Row<'_>> = stream.rows[..6].iter().map(|(i, x)| Row::from((i, x))).collect();
         rows.push(rows[0]);
@@ -281,6 +284,7 @@ fn scores_are_the_dense_ones_for_every_belief() {
             (lazy.scores(&rows).unwrap(), lazy.to_dense().unwrap()),
             (faded.scores(&rows).unwrap(), faded.to_dense().unwrap()),
             (full.scores(&rows).unwrap(), full.to_dense().unwrap()),
+            (mixed.scores(&rows).unwrap(), mixed.to_dense().unwrap()),
             (root.scores(&rows).unwrap(), lazy.to_dense().unwrap()),
             (diagonal.scores(&rows).unwrap(), diagonal.to_dense().unwrap()),
             (lazy.to_dense().unwrap().scores(&rows).unwrap(), lazy.to_dense().unwrap()),

@@ -16,7 +16,7 @@ fn hashed_rows_of_low_rank_touch_few_weights() {
     const PLACES: usize = 1 << 17;
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let settings = OnlineSettings {
-        belief: BeliefKind::LowRank { rank: 3 },
+        belief: BeliefKind::LowRank { rank: 3, block: None },
         prior_scale: PriorScale::Among(vec![0.1, 1.0]),
         standardise: Standardise::Never,
         ..OnlineSettings::default()
@@ -79,4 +79,43 @@ fn hashed_rows_of_low_rank_touch_few_weights() {
     assert!(
         linear.sample_scores(Rows::Sparse { starts: &[0, 1], positions: &[PLACES], values: &[1.0] }, &mut rng).is_err()
     );
+}
+
+/// Shorter blocks project at other rows, to a posterior within a quarter of a standard deviation; they are stored, and are checked before memory is asked for.
+#[test]
+fn rows_gather_in_blocks_of_the_length_that_is_set() {
+    const PLACES: usize = 1 << 14;
+    let learned = |block| {
+        let settings = OnlineSettings {
+            belief: BeliefKind::LowRank { rank: 4, block },
+            prior_scale: PriorScale::Given(0.5),
+            standardise: Standardise::Never,
+            ..OnlineSettings::default()
+        };
+        let mut model = OnlineLogistic::with_settings(PLACES, settings).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        for _ in 0..402 {
+            let (group, word) = (rng.random_range(0..4_usize), rng.random_range(0..300_usize));
+            let x = [group, 100 + 10 * group + word % 3, 1000 + word];
+            model.update((&x, &[1.0, 1.0, 1.0]), f64::from(u8::from(group > 1))).unwrap();
+        }
+        model
+    };
+    let (long, short) = (learned(None), learned(Some(4)));
+    for word in 0..40 {
+        let row = [word % 4, 100 + 10 * (word % 4), 1000 + word];
+        let [long, short] = [&long, &short].map(|model| model.predictor((&row, &[1.0, 1.0, 1.0]), 0.0).unwrap());
+        let apart = (long.mean() - short.mean()).abs() / long.variance().sqrt();
+        assert!(apart > 0.0 && apart < 0.25, "{apart} standard deviations");
+        assert!((long.variance() / short.variance()).ln().abs() < 0.25, "{} {}", long.variance(), short.variance());
+    }
+    let again: OnlineLogistic = serde_json::from_str(&bits(&short)).unwrap();
+    assert_eq!(bits(&again), bits(&short));
+    let other = bits(&short).replace("\"block\":4", "\"block\":5");
+    assert!(serde_json::from_str::<OnlineLogistic>(&other).is_err());
+    for block in [0, 1 << 20] {
+        let belief = BeliefKind::LowRank { rank: 4, block: Some(block) };
+        let refused = OnlineLogistic::with_settings(9, OnlineSettings { belief, ..OnlineSettings::default() });
+        assert!(refused.unwrap_err().to_string().contains("block"));
+    }
 }
