@@ -36,10 +36,11 @@ const fn ours(name: &'static str, title: &'static str) -> Method {
     Method { name, title, package: None, swept: None, linear: true }
 }
 
-pub(super) const METHODS: [Method; 18] = [
+pub(super) const METHODS: [Method; 19] = [
     Method { swept: Some(1.0), ..ours("ours", "ours") },
     ours("ours_refined", "ours, refined"),
     ours("ours_memory", "ours, learned memory"),
+    ours("ours_spread", "ours, learned spread"),
     method("sklearn_logistic", "scikit-learn LogisticRegression", "scikit-learn"),
     method("sklearn_ridge", "scikit-learn BayesianRidge", "scikit-learn"),
     method("sklearn_ard", "scikit-learn ARDRegression", "scikit-learn"),
@@ -69,7 +70,7 @@ impl Method {
             "ours_refined" => kind != Kind::Number && set.split == Split::Drawn,
             "sklearn_logistic" => kind.is_class(),
             "sklearn_ridge" | "sklearn_ard" | "statsmodels_ols" | "bandits_normal" => kind == Kind::Number,
-            "sklearn_poisson" | "statsmodels_nb" => kind == Kind::Count,
+            "ours_spread" | "sklearn_poisson" | "statsmodels_nb" => kind == Kind::Count,
             "statsmodels_glm" | "bandits_glm" => matches!(kind, Kind::Two | Kind::Count),
             "bandits_rvga" => kind == Kind::Two,
             "glum" => !matches!(kind, Kind::Many(_)),

@@ -7,10 +7,12 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
-use vi_models::online::family::Counts;
+use vi_models::online::family::{Counts, LearnedSpread};
 use vi_models::online::{
-    Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale,
+    LabelPredicted, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
+    PriorScale,
 };
+use vi_models::predict::CountPrediction;
 use vi_models::softmax::SoftmaxRefineSettings;
 
 use super::sets::{Kind, SETS, Set, folder, read};
@@ -39,6 +41,7 @@ pub(super) struct Answer {
 enum Model {
     Number(OnlineLinear),
     Count(OnlineGlm<Counts>),
+    Spread(OnlineGlm<LearnedSpread>),
     Two(OnlineLogistic),
     Many(OnlineSoftmax),
 }
@@ -46,10 +49,14 @@ enum Model {
 impl Model {
     fn new(
         kind: Kind,
+        method: &str,
         inputs: usize,
         settings: impl FnOnce(OnlineSettings) -> OnlineSettings,
     ) -> Result<Self, ModelError> {
         Ok(match kind {
+            Kind::Count if method == "ours_spread" => {
+                Self::Spread(OnlineGlm::with_settings(inputs, LearnedSpread, settings(OnlineSettings::default()))?)
+            }
             Kind::Number => {
                 let settings = settings(OnlineLinear::default_settings());
                 let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
@@ -67,6 +74,7 @@ impl Model {
         match self {
             Self::Number(model) => model.update_batch(rows, labels),
             Self::Count(model) => model.update_batch(rows, labels),
+            Self::Spread(model) => model.update_batch(rows, labels),
             Self::Two(model) => model.update_batch(rows, labels),
             Self::Many(model) => model.update_batch(rows, labels),
         }
@@ -77,6 +85,7 @@ impl Model {
             // Its posterior is exact.
             Self::Number(_) => Ok(()),
             Self::Count(model) => model.refine(&RefineSettings::default()).map(drop),
+            Self::Spread(model) => model.refine(&RefineSettings::default()).map(drop),
             Self::Two(model) => model.refine(&RefineSettings::default()).map(drop),
             Self::Many(model) => model.refine(&SoftmaxRefineSettings::default()).map(drop),
         }
@@ -90,11 +99,8 @@ impl Model {
                 let interval = seen.interval(LEVEL)?;
                 vec![seen.mean(), interval.lower, interval.upper, seen.log_density(label)]
             }
-            Self::Count(model) => {
-                let seen = model.predict(row, Observation::new(0.0))?;
-                let interval = seen.interval(LEVEL)?;
-                vec![seen.mean, interval.lower, interval.upper, seen.log_density(label)?]
-            }
+            Self::Count(model) => count(&model.predict(row, Observation::new(0.0))?, label)?,
+            Self::Spread(model) => count(&model.predict(row, Observation::new(0.0))?, label)?,
             Self::Two(model) => {
                 let p = model.predict(row)?.probability;
                 vec![1.0 - p, p]
@@ -107,6 +113,12 @@ impl Model {
         line.push('\n');
         Ok(())
     }
+}
+
+/// Mean, ends of the interval and log density of a count.
+fn count<L: CountPrediction>(seen: &LabelPredicted<L>, label: f64) -> Result<Vec<f64>, ModelError> {
+    let interval = seen.interval(LEVEL)?;
+    Ok(vec![seen.mean, interval.lower, interval.upper, seen.log_density(label)?])
 }
 
 /// Does `peers METHOD SET VARIANCE…`, with `default` for the default: writes the predictions to `METHOD-SET-0`, `-1`, …
@@ -147,7 +159,7 @@ fn fit(
     let (start, before) = (Instant::now(), memory::worked());
     let data = read(&set.train())?;
     let (rows, labels, d) = (data.rows_row_major(), data.y(), data.d());
-    let mut model = Model::new(set.kind, d, |settings| OnlineSettings {
+    let mut model = Model::new(set.kind, method, d, |settings| OnlineSettings {
         prior_scale: variance.map_or(settings.prior_scale.clone(), |variance| PriorScale::Given(variance.sqrt())),
         memory: if method == "ours_memory" { Memory::Learned } else { Memory::Everything },
         keep_rows: method == "ours_refined",
