@@ -1,8 +1,9 @@
 //! How a square root is grown, and when that ends.
 
+use vi_core::check;
+
 use crate::BoostError;
 use crate::boost::checked_points;
-use crate::error::setting;
 
 /// Settings of [`Hellinger`](super::Hellinger); checked at construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,9 +32,7 @@ impl HellingerSettings {
     /// [`BoostError::Core`] with `Setting` unless all are at least 1 and `points` is even and at least 16.
     pub fn new(components: usize, points: usize, starts: usize, evaluations: usize) -> Result<Self, BoostError> {
         for (name, count) in [("components", components), ("starts", starts), ("evaluations", evaluations)] {
-            if count == 0 {
-                return Err(setting(name, 0.0, "at least 1"));
-            }
+            check::count(name, count)?;
         }
         let points = checked_points("points", points)?;
         Ok(Self { components, points, starts, evaluations, ..Self::default() })
@@ -44,12 +43,8 @@ impl HellingerSettings {
     /// # Errors
     /// [`BoostError::Core`] with `Setting` unless `least ≥ 0` and `patience ≥ 1`.
     pub fn improvement(self, least: f64, patience: usize) -> Result<Self, BoostError> {
-        if !(least >= 0.0 && least.is_finite()) {
-            return Err(setting("improvement", least, "finite and not negative"));
-        }
-        if patience == 0 {
-            return Err(setting("patience", 0.0, "at least 1"));
-        }
+        check::not_negative("improvement", least)?;
+        check::count("patience", patience)?;
         Ok(Self { improvement: least, patience, ..self })
     }
 }
