@@ -22,7 +22,7 @@ fn scores_the_belief_of_the_moment_before() {
     for t in 0..5 {
         let row = [x[(t, 0)], x[(t, 1)]];
         let seen = by_hand.predict(&row).unwrap();
-        assert_eq!(record.projections[t], seen);
+        assert_eq!(record.predictions[t], seen);
         let loss = -BernoulliLogit(Exact).log_predictive(y[t], seen.mean, seen.variance);
         assert_eq!(record.log_losses[t], loss);
         filter::step(&mut by_hand, &rule, &row, y[t], &mut scratch).unwrap();
