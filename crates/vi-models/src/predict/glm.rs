@@ -131,14 +131,14 @@ impl<L: CountPrediction> CountsPredicted<L> {
 /// use vi_models::{likelihood::Poisson, predict};
 /// let belief = DenseGaussian::isotropic(&[0.5], 0.1)?;
 /// let exposures = [Poisson::new(1.0)?, Poisson::new(10.0)?];
-/// let predicted = predict::counts(&belief, &PerRow(&exposures), mat![[1.0], [1.0]].as_ref())?;
+/// let predicted = predict::counts(&belief, mat![[1.0], [1.0]].as_ref(), &PerRow(&exposures))?;
 /// assert!((predicted[1].mean / predicted[0].mean - 10.0).abs() < 1e-12);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn counts<L>(
     belief: &DenseGaussian,
-    likelihood: &L,
     x: MatRef<'_, f64>,
+    likelihood: &L,
 ) -> Result<Vec<CountsPredicted<L::Row>>, ModelError>
 where
     L: Likelihoods<Row: CountPrediction + Clone>,

@@ -54,7 +54,7 @@ fn a_linear_stream_adds_up_to_its_evidence() {
     let noise = GaussianLikelihood::new(0.5).unwrap();
     let prior = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
     let record = run(&mut Learner::new(prior.clone(), Explicit(noise), noise), x.as_ref(), &y).unwrap();
-    let batch = linear::fit(&prior, noise, x.as_ref(), &y).unwrap();
+    let batch = linear::fit(&prior, x.as_ref(), &y, noise).unwrap();
     // Five densities; κ below 1 + ‖X‖²/σ², about 30.
     assert!((record.log_evidence() - batch.log_evidence).abs() < 5.0 * 30.0 * f64::EPSILON * batch.log_evidence.abs());
 }

@@ -132,7 +132,7 @@ fn refitted(model: Model, data: &Dataset) -> Result<Vec<f64>, ModelError> {
 fn fixed_scale(model: Model, x: MatRef<'_, f64>, y: &[f64]) -> Result<DenseGaussian, ModelError> {
     let prior = prior(x.ncols())?;
     let likelihood = BernoulliLogit(Mixture8);
-    let mode = laplace::fit(&prior, &likelihood, x, y, &LaplaceSettings::default())?.belief;
+    let mode = laplace::fit(&prior, x, y, &likelihood, &LaplaceSettings::default())?.belief;
     if model == Laplace {
         return Ok(mode);
     }
