@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use crate::run::{Failure, cannot, cargo, finish, root};
@@ -18,10 +19,17 @@ const CRATES: [(&str, &[&str], &[&str]); 7] = [
     ("vi-sums", &[], &[]),
 ];
 
+/// The crates that a page in a browser may want.
+const IN_BROWSERS: [&str; 3] = ["vi-linalg", "vi-core", "vi-models"];
+
+/// What browsers run.
+const WASM: &str = "wasm32-unknown-unknown";
+
 /// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with
 /// default features off, then checked with them on, where it has any, then with each feature of the crate.
 ///
 /// What the lock file names is fetched first, once; the programs themselves look nothing up. Without a network it goes on with what is there.
+/// Last, the crates for browsers are checked for WebAssembly, where its standard library is installed.
 pub(crate) fn run() -> Result<(), Failure> {
     if finish(cargo().args(["fetch", "--locked", "--quiet"])).is_err() {
         eprintln!("xtask: `cargo fetch` failed, see above; going on with what has been downloaded before");
@@ -68,7 +76,36 @@ pub(crate) fn run() -> Result<(), Failure> {
             println!("{name}: {words}, {:.1} s", begun.elapsed().as_secs_f64());
         }
     }
+    browsers()
+}
+
+/// Checks the crates for browsers, where the standard library for these is installed.
+fn browsers() -> Result<(), Failure> {
+    if !has_std(WASM) {
+        println!("No standard library for {WASM} (`rustup target add {WASM}`): not checked.");
+        return Ok(());
+    }
+    let begun = Instant::now();
+    let mut command = cargo();
+    command.args(["check", "--quiet", "--locked", "--target", WASM]);
+    command.env("CARGO_TARGET_DIR", root().join("target").join("packages").join("target"));
+    for name in IN_BROWSERS {
+        command.args(["--package", name]);
+    }
+    finish(&mut command).map_err(|failure| {
+        let told = format!("`cargo check --target {WASM}` failed for {}", IN_BROWSERS.join(", "));
+        Failure { message: Some(told), ..failure }
+    })?;
+    println!("{}: check for {WASM}, {:.1} s", IN_BROWSERS.join(", "), begun.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Whether the compiler has the standard library of a target.
+fn has_std(target: &str) -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let told = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
+    let folder = told.ok().filter(|told| told.status.success()).and_then(|told| String::from_utf8(told.stdout).ok());
+    folder.is_some_and(|folder| fs::read_dir(folder.trim()).is_ok_and(|mut files| files.next().is_some()))
 }
 
 /// The first block of Rust in a page.
@@ -173,6 +210,12 @@ mod tests {
         );
         assert!(text.contains("\nrand_chacha = \"0.10.0\"\nvi-linalg = { path = \""), "{text}");
         assert!(text.contains("default-features = false, features = [\"rayon\"] }"), "{text}");
+    }
+
+    #[test]
+    fn crates_for_browsers_are_library_crates_and_the_compiler_tells_its_targets() {
+        assert!(IN_BROWSERS.iter().all(|name| CRATES.iter().any(|(library, ..)| library == name)));
+        assert!(!has_std("no-such-target"));
     }
 
     #[test]

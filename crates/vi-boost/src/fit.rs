@@ -15,7 +15,7 @@ pub use diagnosis::{Diagnosis, Verdict};
 use std::ops::ControlFlow;
 
 use rand::{Rng, RngExt};
-use vi_core::{Stop, psis};
+use vi_core::{Stop, check, psis};
 use vi_linalg::faer::{Mat, MatRef};
 
 use self::start::Region;
@@ -62,9 +62,7 @@ impl FitSettings {
     /// # Errors
     /// `Setting` unless at least 1.
     pub fn starts(mut self, count: usize) -> Result<Self, BoostError> {
-        if count == 0 {
-            return Err(setting("starts", 0.0, "at least 1"));
-        }
+        check::count("starts", count)?;
         self.starts = count;
         Ok(self)
     }

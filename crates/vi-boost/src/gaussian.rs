@@ -2,13 +2,13 @@
 //! same with all correlations.
 
 use rand::{Rng, RngExt};
-use vi_core::Stop;
+use vi_core::{Stop, check};
 
 use crate::BoostError;
 use crate::block;
 use crate::boost::{check_enough, checked_points};
 use crate::component::{Component, Family, HALF_LN_2PI};
-use crate::error::{check_len, check_positive_entries, setting};
+use crate::error::{check_len, check_positive_entries};
 use crate::modes::{APART, distance, laplace};
 use crate::objective::{Best, Single};
 use crate::optimise::{End, Search};
@@ -41,12 +41,10 @@ impl GaussianSettings {
     /// [`BoostError::Core`] with `Setting` (a rank of 0, fewer than 16 or an odd number of points, no evaluations) or `Entry`.
     pub fn new(family: Family, points: usize, evaluations: usize, tolerance: f64) -> Result<Self, BoostError> {
         check_positive_entries("tolerance", &[tolerance])?;
-        if family == (Family::LowRank { rank: 0 }) {
-            return Err(setting("rank", 0.0, "at least 1"));
+        if let Family::LowRank { rank } = family {
+            check::count("rank", rank)?;
         }
-        if evaluations == 0 {
-            return Err(setting("evaluations", 0.0, "at least 1"));
-        }
+        check::count("evaluations", evaluations)?;
         Ok(Self { family, points: checked_points("points", points)?, evaluations, tolerance })
     }
 

@@ -15,6 +15,7 @@ mod objective;
 mod overlap;
 mod root;
 mod seen;
+mod settings;
 
 use std::ops::ControlFlow;
 
@@ -26,69 +27,20 @@ use self::objective::{Residual, ResidualAtRest, log_affinity, remainder};
 use self::overlap::{Overlap, product};
 use self::root::Root;
 use self::seen::{fresh, seen};
+pub use self::settings::HellingerSettings;
 use crate::BoostError;
 use crate::block;
 use crate::boost::cloud::Cloud;
 use crate::boost::pool::{Pool, choose, missing};
 use crate::boost::propose::{COARSE, Proposals, shapes};
-use crate::boost::{Info, check_enough, checked_points};
+use crate::boost::{Info, check_enough};
 use crate::component::Component;
-use crate::error::{check_len, setting};
+use crate::error::check_len;
 use crate::mixture::GaussianMixture;
 use crate::optimise::Search;
 use crate::seeds::Seeds;
 use crate::simplex::{self, Sum};
 use crate::target::{Faults, LogDensity, Probe};
-
-/// Settings of [`Hellinger`]; checked at construction.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HellingerSettings {
-    components: usize,
-    points: usize,
-    starts: usize,
-    evaluations: usize,
-    improvement: f64,
-    patience: usize,
-}
-
-impl Default for HellingerSettings {
-    /// 16 components of the square root, 1024 points each, 4 starts, 100 evaluations for each component; stops after 3 steps that
-    /// gain no more than 1e-6 each.
-    fn default() -> Self {
-        Self { components: 16, points: 1024, starts: 4, evaluations: 100, improvement: 1e-6, patience: 3 }
-    }
-}
-
-impl HellingerSettings {
-    /// At most `components` of the square root, `points` quasi-random points for each, `starts` places where the next is sought and
-    /// `evaluations` of the objective with its gradient for it.
-    ///
-    /// # Errors
-    /// [`BoostError::Core`] with `Setting` unless all are at least 1 and `points` is even and at least 16.
-    pub fn new(components: usize, points: usize, starts: usize, evaluations: usize) -> Result<Self, BoostError> {
-        for (name, count) in [("components", components), ("starts", starts), ("evaluations", evaluations)] {
-            if count == 0 {
-                return Err(setting(name, 0.0, "at least 1"));
-            }
-        }
-        let points = checked_points("points", points)?;
-        Ok(Self { components, points, starts, evaluations, ..Self::default() })
-    }
-
-    /// Stops after `patience` steps running that lower the objective by `least` or less each.
-    ///
-    /// # Errors
-    /// [`BoostError::Core`] with `Setting` unless `least ≥ 0` and `patience ≥ 1`.
-    pub fn improvement(self, least: f64, patience: usize) -> Result<Self, BoostError> {
-        if !(least >= 0.0 && least.is_finite()) {
-            return Err(setting("improvement", least, "finite and not negative"));
-        }
-        if patience == 0 {
-            return Err(setting("patience", 0.0, "at least 1"));
-        }
-        Ok(Self { improvement: least, patience, ..self })
-    }
-}
 
 /// A square root being grown towards that of a target.
 ///

@@ -5,6 +5,7 @@
 //! Its gradient has two parts, the points' motion and the density's change at resting points; the second has mean zero
 //! but not on finitely many points, so it stays.
 
+mod charts;
 mod greedy;
 mod joint;
 mod natural;

@@ -184,11 +184,11 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         &mut self,
         iterations: usize,
         rng: &mut R,
-        mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
+        mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
     ) -> Result<(), BoostError> {
         for _ in 0..iterations {
             let info = self.step(rng)?;
-            if observe(&info, &self.q).is_break() {
+            if on_step(&info, &self.q).is_break() {
                 break;
             }
         }

@@ -23,7 +23,6 @@ pub(crate) struct Source {
     records: Records<'static>,
     bytes: Bytes,
     skip_bad: bool,
-    row: u64,
     /// Records that were left out since they could not be read.
     pub(crate) skipped: u64,
 }
@@ -34,7 +33,7 @@ impl Source {
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
         let bytes = Bytes::default();
         let records = open(input, &bytes)?;
-        Ok(Self { path: input.data.clone(), records, bytes, skip_bad: input.skip_bad, row: 0, skipped: 0 })
+        Ok(Self { path: input.data.clone(), records, bytes, skip_bad: input.skip_bad, skipped: 0 })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -69,7 +68,7 @@ impl Source {
 
     /// The place of the record that was read last.
     pub(crate) fn place(&self) -> Place {
-        Place { path: self.path.clone(), row: self.row }
+        Place { path: self.path.clone(), row: self.records.row() as u64 }
     }
 
     /// The next record that can be read, a field for each column; `false` at the end.
@@ -79,7 +78,6 @@ impl Source {
     pub(crate) fn next(&mut self, record: &mut Record) -> Result<bool, CliError> {
         loop {
             interrupt::check()?;
-            self.row += 1;
             match self.records.next(record).map_err(|error| CliError::of_data(&self.path, error)) {
                 Err(error) => self.forgive(error)?,
                 Ok(more) => return Ok(more),

@@ -96,7 +96,7 @@ pub(crate) fn advance<B: Belief>(
 /// One pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order.
 ///
 /// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)); with [`Weighted`](crate::Weighted) rules observations count more or less.
-/// `observe(t, belief, info)` is called after observation `t` (from 0) with the new belief: trajectories,
+/// `on_step(t, belief, info)` is called after observation `t` (from 0) with the new belief: trajectories,
 /// prequential scores, progress. Only the rows of a matrix that does not hold them in one piece are
 /// copied, one at a time. Cost `3nd²` flops for a dense belief, plus one copy of the belief.
 ///
@@ -121,7 +121,7 @@ pub fn run<'a, B: Belief + Clone, R: SiteRules>(
     rule: &R,
     x: impl Into<Rows<'a>>,
     y: &[f64],
-    mut observe: impl FnMut(usize, &B, &StepInfo),
+    mut on_step: impl FnMut(usize, &B, &StepInfo),
 ) -> Result<(), Error> {
     let rows = check_observations(belief.dim(), rule, x, y)?;
     let before = belief.clone();
@@ -129,7 +129,7 @@ pub fn run<'a, B: Belief + Clone, R: SiteRules>(
     for t in 0..rows.len() {
         let Scratch { step, row } = &mut scratch;
         match advance(belief, rows.row(t, row), step, |a, nu| rule.rule_of(t).site(a, nu, y[t])) {
-            Ok(info) => observe(t, belief, &info),
+            Ok(info) => on_step(t, belief, &info),
             Err(error) => {
                 *belief = before;
                 return Err(error.at_row(t));

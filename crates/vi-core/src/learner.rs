@@ -111,7 +111,7 @@ impl<B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>> 
     /// One pass over the rows `x` (`n` of length `d`) with labels `y` (length `n`): [`step`](Self::step) for each. Returns what the
     /// evidence has gained.
     ///
-    /// After observation `t`, `observe(t, belief, scored)` is called, as by [`filter::run`](crate::filter::run).
+    /// After observation `t`, `on_step(t, belief, scored)` is called, as by [`filter::run`](crate::filter::run).
     ///
     /// # Errors
     /// As [`step`](Self::step), told of the row; as [`Rows::check`]; [`Error::Dimension`] for another number of labels, rules or
@@ -120,7 +120,7 @@ impl<B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>> 
         &mut self,
         x: impl Into<Rows<'a>>,
         y: &[f64],
-        mut observe: impl FnMut(usize, &B, &Scored),
+        mut on_step: impl FnMut(usize, &B, &Scored),
     ) -> Result<f64, Error> {
         let rows = x.into().labelled(self.belief.dim(), y)?;
         self.check(y)?;
@@ -131,7 +131,7 @@ impl<B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>> 
             let x = rows.row(t, &mut row);
             let scored = self.learn_into(&mut belief, t, (x, y), &mut step).map_err(|error| error.at_row(t))?;
             gained += scored.log_density;
-            observe(t, &belief, &scored);
+            on_step(t, &belief, &scored);
         }
         self.belief = belief;
         self.evidence += gained;

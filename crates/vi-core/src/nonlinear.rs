@@ -47,7 +47,6 @@ mod family;
 mod linear;
 mod model;
 mod network;
-mod root;
 mod settings;
 mod step;
 

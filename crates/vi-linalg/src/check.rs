@@ -50,13 +50,7 @@ pub fn room(what: &'static str, counts: &[usize]) -> Result<usize, LinalgError> 
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] for the first element that is not; `row` is its index and `column` is 0.
-///
-/// ```
-/// use vi_linalg::check;
-/// let error = check::finite_slice("x", &[1.0, f64::NAN]).unwrap_err();
-/// assert_eq!(error.to_string(), "x has the non-finite value NaN at row 1, column 0");
-/// ```
-pub fn finite_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
+pub(crate) fn finite_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
     match x.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(row) => Err(LinalgError::NonFinite { what, row, column: 0, value: x[row] }),
@@ -67,13 +61,7 @@ pub fn finite_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] or [`LinalgError::NotPositive`] for the first element that is not.
-///
-/// ```
-/// use vi_linalg::check;
-/// let error = check::positive_slice("psi", &[1.0, 0.0]).unwrap_err();
-/// assert_eq!(error.to_string(), "psi[1] = 0 must be positive");
-/// ```
-pub fn positive_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
+pub(crate) fn positive_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> {
     match x.iter().position(|&value| !(value > 0.0 && value.is_finite())) {
         None => Ok(()),
         Some(row) if !x[row].is_finite() => Err(LinalgError::NonFinite { what, row, column: 0, value: x[row] }),
@@ -85,6 +73,12 @@ pub fn positive_slice(what: &'static str, x: &[f64]) -> Result<(), LinalgError> 
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] for the first entry, by columns, that is not.
+///
+/// ```
+/// use vi_linalg::{check, faer::mat};
+/// let error = check::finite_matrix("A", mat![[1.0, f64::NAN], [0.5, 1.0]].as_ref()).unwrap_err();
+/// assert_eq!(error.to_string(), "A has the non-finite value NaN at row 0, column 1");
+/// ```
 pub fn finite_matrix(what: &'static str, a: MatRef<'_, f64>) -> Result<(), LinalgError> {
     finite_from(what, a, |_| 0)
 }
@@ -93,14 +87,7 @@ pub fn finite_matrix(what: &'static str, a: MatRef<'_, f64>) -> Result<(), Linal
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] for the first entry, by columns, that is not.
-///
-/// ```
-/// use vi_linalg::{check, faer::mat};
-/// let a = mat![[1.0, f64::NAN], [0.5, 1.0]];
-/// assert!(check::finite_lower("A", a.as_ref()).is_ok());
-/// assert!(check::finite_matrix("A", a.as_ref()).is_err());
-/// ```
-pub fn finite_lower(what: &'static str, a: MatRef<'_, f64>) -> Result<(), LinalgError> {
+pub(crate) fn finite_lower(what: &'static str, a: MatRef<'_, f64>) -> Result<(), LinalgError> {
     finite_from(what, a, |column| column)
 }
 
@@ -133,6 +120,14 @@ mod tests {
         a[(2, 1)] = 0.0;
         assert_eq!(finite_lower("A", a.as_ref()), Ok(()));
         assert!(finite_matrix("A", a.as_ref()).is_err());
+    }
+
+    #[test]
+    fn names_the_first_bad_element() {
+        let told = |checked: Result<(), LinalgError>| checked.unwrap_err().to_string();
+        assert_eq!(told(finite_slice("x", &[1.0, f64::NAN])), "x has the non-finite value NaN at row 1, column 0");
+        assert_eq!(told(positive_slice("psi", &[1.0, 0.0])), "psi[1] = 0 must be positive");
+        assert_eq!(told(positive_slice("psi", &[f64::NAN])), "psi has the non-finite value NaN at row 0, column 0");
     }
 
     #[test]

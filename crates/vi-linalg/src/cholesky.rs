@@ -25,6 +25,7 @@ mod in_place;
 mod owned;
 mod panel_update;
 mod rank_one;
+mod semidefinite;
 
 pub use in_place::{
     factor_in_place, factor_in_place_scratch, inverse, inverse_scratch, log_det, mul_lower, rank_r_update_in_place,
@@ -33,3 +34,4 @@ pub use in_place::{
 pub use owned::Cholesky;
 pub use panel_update::{panel_update_in_place, panel_update_scratch};
 pub use rank_one::{downdate_whitened_in_place, rank_one_downdate_in_place, rank_one_update_in_place};
+pub use semidefinite::semidefinite_in_place;

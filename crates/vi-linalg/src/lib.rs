@@ -1,6 +1,19 @@
 //! Linear algebra for Gaussian inference: products with a symmetric matrix, its low-rank updates, and its
 //! Cholesky factor, in place on the caller's memory; matrices Ψ + WWᵀ of any dimension, never formed.
 //!
+//! ```
+//! use vi_linalg::faer::mat;
+//! use vi_linalg::Cholesky;
+//!
+//! // Only the lower triangle is read.
+//! let a = mat![[4.0, f64::NAN], [2.0, 5.0]];
+//! let factor = Cholesky::new(a.as_ref())?;
+//! assert_eq!(factor.solve(mat![[8.0], [8.0]].as_ref())?, mat![[1.5], [1.0]]);
+//! assert_eq!(factor.quadratic_form_inverse(&[8.0, 8.0])?, 20.0);
+//! assert!((factor.log_det() - 16.0_f64.ln()).abs() < 1e-15);
+//! # Ok::<(), vi_linalg::LinalgError>(())
+//! ```
+//!
 //! # Where to look
 //!
 //! | to compute | call |
@@ -13,6 +26,7 @@
 //! | the factor of LLᵀ + U diag(α) Uᵀ | [`Cholesky::update`] |
 //! | the factor of LLᵀ + BBᵀ at the speed of a matrix product | [`cholesky::panel_update_in_place`] |
 //! | the factor of LLᵀ ± xxᵀ | [`cholesky::rank_one_update_in_place`], [`cholesky::rank_one_downdate_in_place`] |
+//! | L with LLᵀ = A for an A that may be singular | [`cholesky::semidefinite_in_place`] |
 //! | the same without allocation | [`cholesky`] |
 //! | eigenvalues and eigenvectors of A | [`mod@eigen`] |
 //! | everything with Ψ + WWᵀ, its inverse included, without forming it | [`LowRank`], [`low_rank::Factored`] |

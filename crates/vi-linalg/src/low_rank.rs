@@ -25,10 +25,7 @@ mod sampler;
 mod tests;
 
 pub use dense::CholeskySampler;
-pub use divergence::{
-    DenseRoot, kl_of_covariances, kl_of_precisions, kl_of_precisions_from_dense, kl_of_precisions_to_dense,
-    trace_of_ratio,
-};
+pub use divergence::{DenseRoot, kl_of_precisions, kl_of_precisions_to_dense};
 pub use factored::{Capacitance, Factored, Inverse};
-pub use gram::{GramScratch, weighted_gram};
+pub use gram::weighted_gram;
 pub use matrix::LowRank;

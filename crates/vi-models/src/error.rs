@@ -83,7 +83,13 @@ pub enum ModelError {
         /// What was asked for.
         what: &'static str,
     },
-    /// A model that is to be merged, or read, is not of the same make.
+    /// A stored model's parts do not belong together.
+    #[error("the stored model contradicts itself in its {what}")]
+    Document {
+        /// The parts.
+        what: &'static str,
+    },
+    /// A model that is to be merged is not of the same make.
     #[error("model {shard} cannot be taken: it differs in {what}")]
     Unlike {
         /// Position among the models given.

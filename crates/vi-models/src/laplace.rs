@@ -99,16 +99,16 @@ pub struct LaplacePosterior {
 /// let x = MatRef::from_row_major_slice(&[1.0, -2.0, 1.0, -1.0, 1.0, 1.0, 1.0, 3.0], 4, 2);
 /// let y = [0.0, 0.0, 1.0, 1.0];
 /// let prior = DenseGaussian::isotropic(&[0.0, 0.0], 100.0)?;
-/// let fit = laplace::fit(&prior, &BernoulliLogit(Mixture8), x, &y, &LaplaceSettings::default())?;
+/// let fit = laplace::fit(&prior, x, &y, &BernoulliLogit(Mixture8), &LaplaceSettings::default())?;
 /// assert_eq!(fit.info.stop, Stop::Converged);
 /// assert!(fit.belief.mean()[1] > 5.0);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn fit<L: Likelihood>(
     prior: &DenseGaussian,
-    likelihood: &L,
     x: MatRef<'_, f64>,
     y: &[f64],
+    likelihood: &L,
     settings: &LaplaceSettings,
 ) -> Result<LaplacePosterior, ModelError> {
     settings.check()?;

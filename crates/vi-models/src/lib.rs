@@ -27,7 +27,7 @@
 //! let x = mat![[1.0, 0.2], [1.0, -1.3], [1.0, 2.1], [1.0, -0.4], [1.0, 0.3]];
 //! let y = [1.0, 0.0, 1.0, 1.0, 0.0];
 //! let prior = DenseGaussian::isotropic(&[0.0, 0.0], 3.0)?;
-//! let fit = laplace::fit(&prior, &BernoulliLogit(Mixture8), x.as_ref(), &y, &LaplaceSettings::default())?;
+//! let fit = laplace::fit(&prior, x.as_ref(), &y, &BernoulliLogit(Mixture8), &LaplaceSettings::default())?;
 //!
 //! let predicted = predict::logistic(&fit.belief, x.as_ref(), &Mixture8)?;
 //! let probabilities: Vec<f64> = predicted.iter().map(|p| p.probability).collect();

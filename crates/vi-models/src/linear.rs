@@ -61,15 +61,15 @@ pub struct LinearPosterior {
 /// let x = MatRef::from_row_major_slice(&[1.0, 0.0, 1.0, 1.0, 1.0, 2.0], 3, 2);
 /// let y = [1.0, 3.0, 5.0];
 /// let prior = DenseGaussian::isotropic(&[0.0, 0.0], 1e3)?;
-/// let posterior = linear::fit(&prior, GaussianLikelihood::new(0.01)?, x, &y)?;
+/// let posterior = linear::fit(&prior, x, &y, GaussianLikelihood::new(0.01)?)?;
 /// assert!((posterior.belief.mean()[1] - 2.0).abs() < 1e-6);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn fit(
     prior: &DenseGaussian,
-    likelihood: GaussianLikelihood,
     x: MatRef<'_, f64>,
     y: &[f64],
+    likelihood: GaussianLikelihood,
 ) -> Result<LinearPosterior, ModelError> {
     check::rows(prior.dim(), x)?;
     check::length("y", x.nrows(), y.len())?;

@@ -33,6 +33,7 @@
 //! [refinement](vi_core::refine) gives them back. The models of [`online`](crate::online) match moments for the probit and
 //! for Poisson counts, and take the implicit rule elsewhere.
 
+mod count_families;
 mod count_quantile;
 mod crossing;
 mod few;
@@ -43,7 +44,8 @@ mod mixture;
 mod predictive;
 mod robust;
 
-pub use glm::{CountPrediction, CountsPredicted, counts};
+pub use count_families::CountPrediction;
+pub use glm::{CountsPredicted, counts};
 pub use linear::{LinearPrediction, linear};
 pub use logistic::{LogisticPrediction, ProbabilityVariance, logistic};
 pub use mixture::Mixture;

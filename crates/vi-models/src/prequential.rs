@@ -5,17 +5,17 @@ use vi_core::{Error, Forget, GaussianExpectation, Learner, Likelihoods, Projecti
 
 use crate::ModelError;
 
-/// The one-step-ahead predictions of a filter over a stream of `n` observations, and what they lost.
+/// The one-step-ahead predictions of a model over a stream, and what they lost.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Prequential {
-    /// How the belief saw row `t` before it learnt from it, `t = 0..n`.
-    pub projections: Vec<Projection>,
-    /// `−log p(y_t | x_t, earlier observations)`, in nats.
+pub struct Evaluation<P> {
+    /// The prediction of each item, made before the model learnt from it.
+    pub predictions: Vec<P>,
+    /// `−log p(y_t | earlier)`, in nats.
     pub log_losses: Vec<f64>,
 }
 
-impl Prequential {
+impl<P> Evaluation<P> {
     /// The prequential log evidence `Σ log p(y_t | earlier)`, in nats; for a linear model that of
     /// [`linear::fit`](crate::linear::fit).
     #[must_use]
@@ -26,18 +26,26 @@ impl Prequential {
     /// The mean of the first `t+1` losses for `t = 0..n`, in nats per observation: the curve to plot.
     #[must_use]
     pub fn running_log_loss(&self) -> Vec<f64> {
-        running_mean(&self.log_losses)
+        let mut sum = 0.0;
+        let next = |(t, loss): (usize, &f64)| {
+            sum += loss;
+            sum / (t + 1) as f64
+        };
+        self.log_losses.iter().enumerate().map(next).collect()
     }
+}
 
+impl Evaluation<Projection> {
     /// The predictive probability of label 1 at each step, for a logistic model: `E s(t)` under `N(a, ν)`.
     #[must_use]
     pub fn probabilities<M: LogisticExpectation>(&self, method: &M) -> Vec<f64> {
         // The mixture's weights sum to 1 up to rounding.
-        self.projections.iter().map(|seen| method.sigmoid(seen.mean, seen.variance).0.clamp(0.0, 1.0)).collect()
+        self.predictions.iter().map(|seen| method.sigmoid(seen.mean, seen.variance).0.clamp(0.0, 1.0)).collect()
     }
 }
 
-/// Takes a learner over the rows `x` (`n` of length `d`) with labels `y`, in order, and keeps how it saw each before it learned it, and what that lost.
+/// Takes a learner over the rows `x` (`n` of length `d`) with labels `y`, in order, and keeps the [`Projection`] of each row from before it was
+/// learned, and what it lost.
 ///
 /// Rule and likelihood of a learner are separate: all rules can be scored by the same exact predictive probability, whatever
 /// approximation they learn with. Cost that of [`Learner::run`].
@@ -63,50 +71,13 @@ pub fn run<'a, B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpe
     learner: &mut Learner<B, R, L>,
     x: impl Into<Rows<'a>>,
     y: &[f64],
-) -> Result<Prequential, ModelError> {
-    let mut record = Prequential { projections: Vec::with_capacity(y.len()), log_losses: Vec::with_capacity(y.len()) };
+) -> Result<Evaluation<Projection>, ModelError> {
+    let mut record = Evaluation { predictions: Vec::with_capacity(y.len()), log_losses: Vec::with_capacity(y.len()) };
     learner.run(x, y, |_, _, scored| {
-        record.projections.push(scored.step.projection);
+        record.predictions.push(scored.step.projection);
         record.log_losses.push(-scored.log_density);
     })?;
     Ok(record)
-}
-
-/// The mean of the first `t+1` values for `t = 0..n`.
-fn running_mean(values: &[f64]) -> Vec<f64> {
-    let mut sum = 0.0;
-    values
-        .iter()
-        .enumerate()
-        .map(|(t, value)| {
-            sum += value;
-            sum / (t + 1) as f64
-        })
-        .collect()
-}
-
-/// The one-step-ahead predictions of any model over a stream, and what they lost.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Evaluation<P> {
-    /// The prediction of each item, made before the model learnt from it.
-    pub predictions: Vec<P>,
-    /// `−log p(y_t | earlier)`, in nats.
-    pub log_losses: Vec<f64>,
-}
-
-impl<P> Evaluation<P> {
-    /// The prequential log evidence `Σ log p(y_t | earlier)`, in nats.
-    #[must_use]
-    pub fn log_evidence(&self) -> f64 {
-        -self.log_losses.iter().sum::<f64>()
-    }
-
-    /// The mean of the first `t+1` losses for `t = 0..n`, in nats per observation: the curve to plot.
-    #[must_use]
-    pub fn running_log_loss(&self) -> Vec<f64> {
-        running_mean(&self.log_losses)
-    }
 }
 
 /// Takes any model over a stream: each item is predicted, scored, and only then learnt from.

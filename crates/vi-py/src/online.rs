@@ -1,5 +1,7 @@
 //! A model for streams on NumPy arrays.
 
+mod ask;
+
 use std::sync::Mutex;
 
 use numpy::{PyArrayDyn, PyReadonlyArray1};
@@ -7,14 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use vi_models::Marginal;
 use vi_models::online::{BeliefKind, OnlineSettings};
-use vi_models::{Marginal, ModelError};
 
-use crate::fault::{Fault, freely, locked};
+use crate::fault::{Fault, freely};
 use crate::learn::learn;
 use crate::model::{Kind, Model, one_or_classes};
 use crate::parts::{Flat, MOST, OwnRow, memory_for, observed, room, told};
-use crate::predicted::{predict_each, predictor};
+use crate::predicted::predict_each;
 use crate::rows::{Numbers, RowsArgument, array, numbers};
 use crate::visitors::{Draws, Ends, Intervals, LogDensities, Moments};
 
@@ -30,66 +32,6 @@ pub(crate) struct Online {
 impl Online {
     fn of(model: Model) -> Self {
         Self { inputs: model.inputs(), model: Mutex::new(model) }
-    }
-
-    /// What `look` finds at the model, other threads running.
-    fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&Model) -> Result<T, Fault> + Send) -> PyResult<T> {
-        freely(py, || look(&*locked(&self.model)?))
-    }
-
-    fn change<T: Send>(
-        &self,
-        py: Python<'_>,
-        change: impl FnOnce(&mut Model) -> Result<T, Fault> + Send,
-    ) -> PyResult<T> {
-        freely(py, || change(&mut *locked(&self.model)?))
-    }
-
-    /// `visitor` after it has seen the prediction at every row.
-    fn visited<V: crate::predicted::Visitor + Send>(
-        &self,
-        py: Python<'_>,
-        (rows, offset, size): (RowsArgument<'_>, Numbers<'_>, Numbers<'_>),
-        visitor: impl FnOnce(usize) -> V + Send,
-    ) -> PyResult<V> {
-        let n = rows.count();
-        let given = rows.rows(self.inputs)?;
-        let (offset, size) = (numbers("offset", &offset, n)?, numbers("size", &size, n)?);
-        self.look(py, |model| {
-            let mut visitor = visitor(n);
-            if n == 0 {
-                return Ok(visitor);
-            }
-            let mut memory = Vec::new();
-            let rows = given.split(n, self.inputs, &mut memory)?;
-            let at = observed(model, n, (None, None, offset, size));
-            predict_each(model, &rows, &at, offset, &mut visitor)?;
-            Ok(visitor)
-        })
-    }
-
-    /// Two numbers of what is believed of the linear predictor at every row.
-    fn predictors(
-        &self,
-        py: Python<'_>,
-        rows: RowsArgument<'_>,
-        offset: Numbers<'_>,
-        of: impl Fn(&Marginal) -> Result<(f64, f64), ModelError> + Send + Sync,
-    ) -> PyResult<Ends> {
-        let n = rows.count();
-        let given = rows.rows(self.inputs)?;
-        let offset = numbers("offset", &offset, n)?;
-        self.look(py, |model| {
-            let mut ends = Ends::new(n);
-            if n > 0 {
-                let mut memory = Vec::new();
-                for (i, row) in given.split(n, self.inputs, &mut memory)?.into_iter().enumerate() {
-                    let (first, second) = of(&predictor(model, i, row, offset.map_or(0.0, |offset| offset[i]))?)?;
-                    ends.set(i, first, second);
-                }
-            }
-            Ok(ends)
-        })
     }
 }
 

@@ -1,5 +1,25 @@
 //! Kernel machines as Bayesian linear models on random features: large-scale approximations of Gaussian processes.
 //!
+//! ```
+//! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+//! use vi_linalg::faer::{Mat, Par};
+//! use vi_revrand::basis::{Bias, Kernel, LengthScale, RandomFourier};
+//! use vi_revrand::slm::{self, SlmSettings};
+//!
+//! let x = Mat::from_fn(60, 1, |i, _| i as f64 / 10.0);
+//! let y: Vec<f64> = (0..60).map(|i| 3.0 + x[(i, 0)].sin()).collect();
+//! let rng = &mut ChaCha8Rng::seed_from_u64(1);
+//! let basis = RandomFourier::new(Kernel::Rbf, 1, 10, LengthScale::Shared(1.0), rng)? + Bias::new(1.0)?;
+//!
+//! // Noise, prior variances and length scale are found, the weights' posterior is exact.
+//! let fit = slm::learn(basis, x.as_ref(), &y, &SlmSettings::default(), rng, Par::Seq)?;
+//! let at = fit.model.predict(Mat::full(1, 1, 1.57).as_ref(), Par::Seq)?[0];
+//! assert!((at.mean - 4.0).abs() < 0.01);
+//! # Ok::<(), vi_revrand::RevrandError>(())
+//! ```
+//!
+//! [`slm`] is the linear model, learned from its marginal likelihood; [`glm`] takes other likelihoods; [`basis`] holds the features.
+//!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|
 //! | `x` | row of `x` | `d` | |

@@ -91,7 +91,7 @@ impl Algorithm {
 
 fn run_laplace(problem: &Problem, copies: usize) -> Result<Run, CaseError> {
     let likelihood = BernoulliLogit(Exact);
-    let fit = laplace::fit(&problem.prior, &likelihood, problem.x.as_ref(), &problem.y, &LaplaceSettings::default())?;
+    let fit = laplace::fit(&problem.prior, problem.x.as_ref(), &problem.y, &likelihood, &LaplaceSettings::default())?;
     let mode = fit.belief.mean();
     let mut gradient: Vec<f64> = problem.prior.mean().iter().zip(mode).map(|(p, m)| p - m).collect();
     problem.prior.cholesky()?.solve_vec_in_place(&mut gradient).map_err(vi_core::Error::from)?;

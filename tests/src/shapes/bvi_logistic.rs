@@ -94,7 +94,7 @@ fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
 
 fn check_laplace(case: &Case, stored: &Node<'_>, keys: [&str; 2], report: &mut Report) -> Result<(), CaseError> {
     let (x, d) = (case.x.as_ref(), case.dim());
-    let fit = laplace::fit(&case.prior, &BernoulliLogit(Exact), x, &case.y, &LaplaceSettings::default())?;
+    let fit = laplace::fit(&case.prior, x, &case.y, &BernoulliLogit(Exact), &LaplaceSettings::default())?;
     let tolerance = tolerance::LAPLACE.belief;
     if let Some(mode) = stored.find(keys[0]) {
         report.compare(keys[0], compare::vectors(fit.belief.mean(), &mode.vector_of(d)?, 0.0), tolerance);

@@ -50,7 +50,7 @@ fn check_scalars(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> 
                 return Ok(());
             }
             let x = problem.x.as_ref().subrows(0, t);
-            let batch = linear::fit(&problem.prior, likelihood, x, &problem.y[..t])?;
+            let batch = linear::fit(&problem.prior, x, &problem.y[..t], likelihood)?;
             report.part("batch", |report| check_point(&point, &batch.belief, batch.log_evidence, report));
             Ok(())
         });

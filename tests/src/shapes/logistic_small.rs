@@ -45,9 +45,9 @@ fn check_truth(problem: &Problem, truth: &Node<'_>, report: &mut Report) -> Resu
     }
     let start = laplace::fit(
         &problem.prior,
-        &BernoulliLogit(Exact),
         problem.x.as_ref(),
         &problem.y,
+        &BernoulliLogit(Exact),
         &LaplaceSettings::default(),
     )?;
     let moments = grid::moments(&problem.logistic_posterior()?, &start.belief)?;

@@ -51,11 +51,11 @@ fn answers(stream: &Stream, x: MatRef<'_, f64>, labels: &[f64], targets: &[f64])
         let answer = prequential::run(&mut learner, x, labels);
         keep(format!("prequential::run, {name}"), &learner.belief, answer.map(drop).map_err(core));
     }
-    let answer = laplace::fit(&seen, &BernoulliLogit(Mixture8), x, labels, &LaplaceSettings::default());
+    let answer = laplace::fit(&seen, x, labels, &BernoulliLogit(Mixture8), &LaplaceSettings::default());
     keep("laplace::fit".to_owned(), &seen, answer.map(drop).map_err(core));
     let answer = GlmPosterior::new(&seen, x, labels, BernoulliLogit(Exact)).map(drop);
     keep("GlmPosterior::new".to_owned(), &seen, answer);
-    let answer = linear::fit(&seen, GaussianLikelihood::new(0.5).unwrap(), x, targets);
+    let answer = linear::fit(&seen, x, targets, GaussianLikelihood::new(0.5).unwrap());
     keep("linear::fit".to_owned(), &seen, answer.map(drop).map_err(core));
     answers
 }

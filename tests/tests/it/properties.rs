@@ -99,9 +99,9 @@ proptest! {
             let h = MatRef::from_row_major_slice(stream.row(t), 1, stream.d);
             log_evidence += kalman::update(&mut vectors, h, &stream.targets[t..=t], r.as_ref(), Par::Seq).unwrap().log_predictive;
         }
-        let batch = linear::fit(&stream.prior(), likelihood, stream.x(), &stream.targets).unwrap();
+        let batch = linear::fit(&stream.prior(), stream.x(), &stream.targets, likelihood).unwrap();
         let settings = laplace::LaplaceSettings::default();
-        let mode = laplace::fit(&stream.prior(), &likelihood, stream.x(), &stream.targets, &settings).unwrap();
+        let mode = laplace::fit(&stream.prior(), stream.x(), &stream.targets, &likelihood, &settings).unwrap();
         let rounding = stream.len() as f64 * f64::EPSILON * condition(&stream.prior(), &batch.belief);
         let tolerance = 8.0 * rounding;
         for (name, rule) in linear_rules(noise) {

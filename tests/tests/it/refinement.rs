@@ -98,7 +98,7 @@ fn nothing_gaussian_is_nearer_than_the_batch_optimum() {
             let kl = case.kl(&belief);
             assert!(kl > least, "{figure}: {name} {kl} against {least}");
         }
-        let map = laplace::fit(&case.prior, &LOGIT, case.x(), &case.labels, &LaplaceSettings::default()).unwrap();
+        let map = laplace::fit(&case.prior, case.x(), &case.labels, &LOGIT, &LaplaceSettings::default()).unwrap();
         let kl = case.kl(&map.belief);
         assert!(kl > least, "{figure}: Laplace {kl} against {least}");
     }

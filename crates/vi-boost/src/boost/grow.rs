@@ -1,4 +1,4 @@
-//! One component more.
+//! How a mixture grows by one component.
 
 use super::Boost;
 use super::POOL;
@@ -105,7 +105,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         Ok(None)
     }
 
-    /// One component more.
+    /// Returns the mixture with one component added, and the points of every component.
     pub(super) fn next(&mut self, info: &mut Info) -> Result<(GaussianMixture, Vec<Cloud>), BoostError> {
         let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
         let (u, coarse) = (self.seeds.uniform(), self.coarse()?);

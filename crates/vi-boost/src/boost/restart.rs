@@ -39,7 +39,7 @@ pub fn best_of<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     restarts: usize,
     tolerance: f64,
     rng: &mut R,
-    mut observe: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
+    mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
 ) -> Result<(GaussianMixture, Info, usize), BoostError> {
     if tolerance.is_nan() || tolerance < 0.0 {
         return Err(setting("tolerance", tolerance, "not negative"));
@@ -52,7 +52,7 @@ pub fn best_of<T: LogDensity + ?Sized, R: Rng + ?Sized>(
         let mut cancelled = false;
         let outcome = Boost::new(target, start, settings.clone(), rng).and_then(|mut run| {
             run.run(|info, q| {
-                let answer = observe(info, q);
+                let answer = on_step(info, q);
                 cancelled = answer.is_break();
                 answer
             })?;

@@ -1,5 +1,7 @@
 //! What the default algorithm may spend and when it stops.
 
+use vi_core::check;
+
 use crate::BoostError;
 use crate::component::Family;
 use crate::error::{check_positive_entries, setting};
@@ -107,7 +109,8 @@ impl BoostSettings {
     /// # Errors
     /// `Setting` unless at least 1.
     pub fn components(mut self, count: usize) -> Result<Self, BoostError> {
-        self.components = at_least("components", count, 1)?;
+        check::count("components", count)?;
+        self.components = count;
         Ok(self)
     }
 
@@ -140,7 +143,8 @@ impl BoostSettings {
     /// # Errors
     /// `Setting` unless at least 1.
     pub fn starts(mut self, count: usize) -> Result<Self, BoostError> {
-        self.starts = at_least("starts", count, 1)?;
+        check::count("starts", count)?;
+        self.starts = count;
         Ok(self)
     }
 
@@ -169,8 +173,8 @@ impl BoostSettings {
     /// # Errors
     /// `Setting` for a rank of 0.
     pub fn family(mut self, family: Family) -> Result<Self, BoostError> {
-        if family == (Family::LowRank { rank: 0 }) {
-            return Err(setting("rank", 0.0, "at least 1"));
+        if let Family::LowRank { rank } = family {
+            check::count("rank", rank)?;
         }
         self.family = family;
         Ok(self)
@@ -188,8 +192,10 @@ impl BoostSettings {
     /// # Errors
     /// `Setting` unless both are at least 1.
     pub fn evaluations(mut self, component: usize, refit: usize) -> Result<Self, BoostError> {
-        self.search = at_least("evaluations of a component", component, 1)?;
-        self.refit_search = at_least("evaluations of a refit", refit, 1)?;
+        check::count("evaluations of a component", component)?;
+        self.search = component;
+        check::count("evaluations of a refit", refit)?;
+        self.refit_search = refit;
         Ok(self)
     }
 
@@ -230,8 +236,10 @@ impl BoostSettings {
     /// # Errors
     /// `Setting` unless `nats ≥ 0` and `patience ≥ 1`.
     pub fn improvement(mut self, nats: f64, patience: usize) -> Result<Self, BoostError> {
-        self.improvement = not_negative("improvement", nats)?;
-        self.patience = at_least("patience", patience, 1)?;
+        check::not_negative("improvement", nats)?;
+        self.improvement = nats;
+        check::count("patience", patience)?;
+        self.patience = patience;
         Ok(self)
     }
 
@@ -242,7 +250,8 @@ impl BoostSettings {
     /// # Errors
     /// `Setting` unless `nats ≥ 0`.
     pub fn gap(mut self, nats: f64) -> Result<Self, BoostError> {
-        self.gap = Some(not_negative("gap", nats)?);
+        check::not_negative("gap", nats)?;
+        self.gap = Some(nats);
         Ok(self)
     }
 }
@@ -253,14 +262,6 @@ const EACH_NUMBER: usize = 8;
 
 /// How many times as many points a stalled run may take where the settings name no number.
 const DOUBLINGS: usize = 4;
-
-fn at_least(name: &'static str, count: usize, least: usize) -> Result<usize, BoostError> {
-    if count >= least { Ok(count) } else { Err(setting(name, count as f64, "at least 1")) }
-}
-
-fn not_negative(name: &'static str, value: f64) -> Result<f64, BoostError> {
-    if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(setting(name, value, "finite and not negative")) }
-}
 
 /// Points of each component for each of its dimensions: with fewer, they cannot be given the second moments of a Gaussian, and a search on them
 /// finds what is good for these points alone.

@@ -1,4 +1,4 @@
-//! One component more and its weight: the greedy step (2).
+//! What adding a component with some weight brings, as a function of both: the greedy step (2).
 
 use crate::LogDensity;
 use crate::block::Block;

@@ -5,8 +5,8 @@ use crate::block::Block;
 use crate::chart::Chart;
 use crate::component::Raw;
 use crate::mixture::{GaussianMixture, Scratch, responsibilities};
-use crate::objective::resting::mixture;
-use crate::optimise::{Minimum, Search, minimise};
+use crate::objective::charts::{minimise_from, mixture, pull};
+use crate::optimise::{Minimum, Search};
 use crate::target::Probe;
 
 /// `F = Σ_k w_k·E_{N_k}[log(q/f)]` as a function of every `(μ_k, Σ_k)` and of `w = softmax(a)`.
@@ -64,12 +64,7 @@ impl<T: LogDensity + ?Sized> Joint<'_, T> {
             }
         }
         let value: f64 = weights.iter().zip(&mean_loss).map(|(w, loss)| w * loss).sum();
-        let mut first = 0;
-        for ((chart, component), raw) in charts.iter().zip(q.components()).zip(&raw) {
-            let place = first..first + chart.len();
-            chart.pull(component, &u[place.clone()], raw, &mut gradient[place]);
-            first += chart.len();
-        }
+        let first = pull(charts, &q, u, &raw, gradient);
         for k in 0..count {
             gradient[first + k] = by_logit[k] + weights[k] * (mean_loss[k] - value);
         }
@@ -78,10 +73,6 @@ impl<T: LogDensity + ?Sized> Joint<'_, T> {
 
     /// The best mixture near `start`.
     pub(crate) fn minimise(&self, start: &GaussianMixture, search: Search) -> Option<(GaussianMixture, Minimum)> {
-        let charts: Vec<Chart> = start.components().iter().cloned().map(Chart::new).collect();
-        let mut u = vec![0.0; charts.iter().map(Chart::len).sum()];
-        u.extend_from_slice(start.log_weights());
-        let found = minimise(&u, search, |u, g| self.at(&charts, u, g))?;
-        Some((mixture(&charts, &found.x, 0)?.0, found))
+        minimise_from(start, search, |charts, u, gradient| self.at(charts, u, gradient))
     }
 }

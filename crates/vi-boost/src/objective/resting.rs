@@ -4,6 +4,7 @@ use crate::block::Block;
 use crate::chart::Chart;
 use crate::component::{Component, Raw};
 use crate::mixture::{GaussianMixture, Scratch, responsibilities};
+use crate::objective::charts::{minimise_from, mixture, pull};
 use crate::optimise::{Minimum, Search, minimise};
 
 /// Points with the density `m` they come from: rows of weight `ω_i` (which sum to 1), `log m`, `log f`, and `log q₀` of a part
@@ -96,12 +97,7 @@ impl<'a> Resting<'a> {
                 raw[k].add_density(&q.components()[k], &scratch.solved[k], &rho);
             }
         }
-        let mut first = 0;
-        for ((chart, component), raw) in charts.iter().zip(q.components()).zip(&raw) {
-            let place = first..first + chart.len();
-            chart.pull(component, &u[place.clone()], raw, &mut gradient[place]);
-            first += chart.len();
-        }
+        let first = pull(charts, &q, u, &raw, gradient);
         let all = (fixed == 1).then(|| log_fixed.exp()).into_iter().chain(weights);
         for ((out, by_logit), weight) in gradient[first..].iter_mut().zip(&by_logit).zip(all) {
             *out = by_logit - weight * total;
@@ -111,11 +107,7 @@ impl<'a> Resting<'a> {
 
     /// The best mixture near `start`, every component free.
     pub(crate) fn minimise(&self, start: &GaussianMixture, search: Search) -> Option<(GaussianMixture, Minimum)> {
-        let charts: Vec<Chart> = start.components().iter().cloned().map(Chart::new).collect();
-        let mut u = vec![0.0; charts.iter().map(Chart::len).sum()];
-        u.extend_from_slice(start.log_weights());
-        let found = minimise(&u, search, |u, g| self.at(&charts, u, g))?;
-        Some((mixture(&charts, &found.x, 0)?.0, found))
+        minimise_from(start, search, |charts, u, gradient| self.at(charts, u, gradient))
     }
 
     /// The best component and weight near `start` and `alpha`, beside the part that stays.
@@ -142,24 +134,4 @@ const LEAST_ALPHA: f64 = 1e-4;
 fn log_add(a: f64, b: f64) -> f64 {
     let largest = a.max(b);
     if largest == f64::NEG_INFINITY { largest } else { largest + (-(a - b).abs()).exp().ln_1p() }
-}
-
-/// The free part of the mixture at `u`, whose weights sum to one with that of the fixed part, and the logarithm of the
-/// latter.
-pub(crate) fn mixture(charts: &[Chart], u: &[f64], fixed: usize) -> Option<(GaussianMixture, f64)> {
-    let mut rest = u;
-    let mut components: Vec<Component> = Vec::with_capacity(charts.len());
-    for chart in charts {
-        let (place, after) = rest.split_at_checked(chart.len())?;
-        components.push(chart.component(place)?);
-        rest = after;
-    }
-    let largest = rest.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-    let log_total = largest + rest.iter().map(|a| (a - largest).exp()).sum::<f64>().ln();
-    if !log_total.is_finite() {
-        return None;
-    }
-    let log_weights: Vec<f64> = rest.iter().map(|a| a - log_total).collect();
-    let log_fixed = if fixed == 1 { *log_weights.first()? } else { f64::NEG_INFINITY };
-    Some((GaussianMixture::from_parts(components, log_weights.get(fixed..)?.to_vec()), log_fixed))
 }

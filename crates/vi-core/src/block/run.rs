@@ -71,7 +71,7 @@ pub struct BlockInfo {
 /// One pass over the rows of `x` (`n × d`) with labels `y` (length `n`), in blocks; the same posterior as
 /// [`filter::run`](crate::filter::run) to rounding.
 ///
-/// `observe(first, belief, steps)` is called after each block with the index of its first row. Cost `3nd² + 4nbd` flops for a
+/// `on_step(first, belief, steps)` is called after each block with the index of its first row. Cost `3nd² + 4nbd` flops for a
 /// dense belief, in matrix products, and one copy of the belief. A block whose rows leave little of the belief's variance along
 /// them, six digits less than rounding, is taken row by row: its products would lose what is left. Threads change no bit of a dense
 /// belief, and the rounding of a square root.
@@ -99,7 +99,7 @@ pub fn run<B: BlockBelief + Clone, R: SiteRules>(
     y: &[f64],
     scratch: &mut BlockScratch<B>,
     par: Par,
-    mut observe: impl FnMut(usize, &B, &[StepInfo]),
+    mut on_step: impl FnMut(usize, &B, &[StepInfo]),
 ) -> Result<BlockInfo, Error> {
     check_observations(belief.dim(), rule, x, y)?;
     check::length("scratch", belief.dim(), scratch.dim)?;
@@ -114,7 +114,7 @@ pub fn run<B: BlockBelief + Clone, R: SiteRules>(
             return Err(error.shift_row(first));
         }
         info.blocks += 1;
-        observe(first, belief, scratch.recursion.steps());
+        on_step(first, belief, scratch.recursion.steps());
     }
     Ok(info)
 }

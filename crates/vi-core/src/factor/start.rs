@@ -61,10 +61,7 @@ pub fn start_diagonal<R: Rng + ?Sized>(
     epsilon: f64,
     rng: &mut R,
 ) -> Result<LowRank, Error> {
-    if let Some(index) = variances.iter().position(|&v| !(v > 0.0 && v.is_finite())) {
-        let value = variances[index];
-        return Err(Error::Entry { argument: "variances", index, value, requirement: "positive and finite" });
-    }
+    check::positive_entries("variances", variances)?;
     start(&variances.iter().map(|v| v.recip()).collect::<Vec<_>>(), p, epsilon, rng)
 }
 

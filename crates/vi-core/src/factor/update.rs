@@ -63,9 +63,7 @@ pub fn update(
     if !(0.0..=1.0).contains(&alpha) {
         return Err(Error::Setting { name: "alpha", value: alpha, requirement: "between 0 and 1" });
     }
-    if !(beta >= 0.0 && beta.is_finite()) {
-        return Err(Error::Setting { name: "beta", value: beta, requirement: "finite and not negative" });
-    }
+    check::not_negative("beta", beta)?;
     if alpha == 0.0 && beta == 0.0 {
         return Err(Error::Setting { name: "beta", value: beta, requirement: "above 0 when alpha is 0" });
     }

@@ -1,11 +1,11 @@
 //! Slope and curvature of an observation under draws.
 
 use rand::Rng;
+use vi_linalg::cholesky::semidefinite_in_place;
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::linalg::qr::no_pivoting::factor as qr;
 use vi_linalg::faer::{Mat, MatRef, Par, Spec};
 
-use super::root::semidefinite_root;
 use super::{NaturalMap, NonlinearModel, OutputFamily, Sampling};
 use crate::belief::Belief;
 use crate::check;
@@ -46,9 +46,9 @@ impl Expectations {
             check::finite("h(θ, x)", &eta)?;
             model.family().score(y, &eta, &mut score);
             model.family().covariance(&eta, covariance.as_mut());
-            semidefinite_root(&mut covariance)?;
+            root(&mut covariance)?;
             for k in 0..m {
-                for j in 0..m {
+                for j in 0..=k {
                     v[(k, j)] = covariance[(k, j)] / (draws as f64).sqrt();
                 }
                 v[(k, m)] = score[k] / draws as f64;
@@ -66,6 +66,26 @@ impl Expectations {
         }
         Ok(sum)
     }
+}
+
+/// Overwrites the lower triangle of `C = Cov(y|θ)` (`m × m`), which may be singular, by `R` with `RRᵀ = C`, to `8mε` of the largest variance.
+/// Cost `m³/3`.
+///
+/// # Errors
+/// [`Error::NonFinite`], or [`Error::NotPositiveDefinite`] for a pivot below that.
+pub(super) fn root(c: &mut Mat<f64>) -> Result<(), Error> {
+    let (argument, m) = ("Cov(y|θ)", c.nrows());
+    for j in 0..m {
+        for i in j..m {
+            if !c[(i, j)].is_finite() {
+                return Err(Error::NonFinite { argument, index: j * m + i, value: c[(i, j)] });
+            }
+        }
+    }
+    let largest = (0..m).map(|j| c[(j, j)]).fold(0.0, f64::max);
+    let rounding = 8.0 * m as f64 * f64::EPSILON * largest;
+    let below = semidefinite_in_place(c.as_mut(), |_| rounding);
+    below.map_or(Ok(()), |(pivot, _)| Err(Error::NotPositiveDefinite { argument, pivot }))
 }
 
 /// `Rᵀ` (`d × d`, lower triangular) of `A = QR`, for `A` of more than `d` rows: `AᵀA = RᵀR`.

@@ -80,7 +80,7 @@ fn update(belief: &mut LowRankGaussian, seen: &Expectations, change: &[f64], par
 
 /// One pass over the rows of `x` (`n × inputs`) with labels `y` (`n × label length`), in order.
 ///
-/// `observe(t, belief)` is called after observation `t` (from 0).
+/// `on_step(t, belief)` is called after observation `t` (from 0).
 ///
 /// # Errors
 /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], and [`Error::Row`] with what [`step`] reports. All rows and labels are
@@ -94,7 +94,7 @@ pub fn run<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     settings: NonlinearSettings,
     rng: &mut R,
     par: Par,
-    mut observe: impl FnMut(usize, &LowRankGaussian),
+    mut on_step: impl FnMut(usize, &LowRankGaussian),
 ) -> Result<(), Error> {
     if x.nrows() == 0 {
         return Err(Error::Empty { argument: "x" });
@@ -107,7 +107,7 @@ pub fn run<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     let mut moved = belief.clone();
     for t in 0..x.nrows() {
         step(&mut moved, model, &row(x, t), &row(y, t), settings, rng, par).map_err(|error| error.at_row(t))?;
-        observe(t, &moved);
+        on_step(t, &moved);
     }
     *belief = moved;
     Ok(())

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 
-use super::root::semidefinite_root;
+use super::expectations::root;
 use super::*;
 use crate::belief::{Belief, GaussianBelief};
 use crate::theorems::black_box::{self, Gradient, Hessian, LogLikelihood, Nodes, Order2};
@@ -140,24 +140,13 @@ fn two_classes_are_the_logistic() {
 }
 
 #[test]
-fn roots_of_singular_covariances() {
-    let b = Mat::from_fn(4, 2, |i, j| ((1 + i) as f64 * (0.7 + j as f64)).sin());
-    let singular = &b * b.transpose();
-    let one = mat![[0.25]];
-    let zero = Mat::zeros(3, 3);
-    let diagonal = mat![[0.0, 0.0], [0.0, 4.0]];
-    for c in [singular, one, zero, diagonal] {
-        let m = c.nrows();
-        // The strict upper triangle is not read.
-        let mut root = Mat::from_fn(m, m, |i, j| if i < j { f64::NAN } else { c[(i, j)] });
-        semidefinite_root(&mut root).unwrap();
-        let error = (&root * root.transpose() - &c).norm_max();
-        assert!(error <= 16.0 * m as f64 * f64::EPSILON * c.norm_max(), "{error}");
-    }
-    let mut indefinite = mat![[1.0, 0.0], [2.0, 1.0]];
-    let error = semidefinite_root(&mut indefinite).unwrap_err();
+fn a_covariance_that_is_none_is_an_error() {
+    let error = root(&mut mat![[1.0, 0.0], [2.0, 1.0]]).unwrap_err();
     assert_eq!(error, Error::NotPositiveDefinite { argument: "Cov(y|θ)", pivot: 1 });
-    assert!(matches!(semidefinite_root(&mut mat![[f64::NAN]]), Err(Error::NonFinite { .. })));
+    let error = root(&mut mat![[1.0, 0.0], [f64::INFINITY, 1.0]]).unwrap_err();
+    assert_eq!(error, Error::NonFinite { argument: "Cov(y|θ)", index: 1, value: f64::INFINITY });
+    // Of two classes one of which is all but certain, a variance rounds to just below 0.
+    assert!(root(&mut mat![[1.0, 0.0], [1.0, 1.0 - f64::EPSILON]]).is_ok());
 }
 
 fn settings(draws: usize, scheme: Scheme) -> NonlinearSettings {

@@ -13,7 +13,7 @@ use crate::{Cholesky, LinalgError, check};
 ///
 /// # Errors
 /// [`LinalgError::Dimension`] for different d, and those of [`Factored::diagonal_of_inverse`].
-pub fn trace_of_ratio(a: &LowRank, b: &Factored<'_>, par: Par) -> Result<f64, LinalgError> {
+fn trace_of_ratio(a: &LowRank, b: &Factored<'_>, par: Par) -> Result<f64, LinalgError> {
     check::dimension("dimension of A", b.matrix().dim(), a.dim())?;
     let diagonal = b.diagonal_of_inverse(par)?;
     Ok(dot(a.psi(), &diagonal) + b.inverse_trace_of(a.w(), par))
@@ -48,25 +48,6 @@ pub fn kl_of_precisions(
     Ok(divergence(delta.len(), trace, p.matrix().quadratic_form(&delta, par), q.log_det() - p.log_det()))
 }
 
-/// KL(N(μ_q, S_q) ‖ N(μ_p, S_p)) in nats for covariances S = Ψ + WWᵀ. Cost O(dp²), memory O(d + p²).
-///
-/// With equal means it is [`kl_of_precisions`] with p and q exchanged (L-RVGA (9)-(10)).
-///
-/// # Errors
-/// Those of [`kl_of_precisions`].
-pub fn kl_of_covariances(
-    mean_q: &[f64],
-    q: &Factored<'_>,
-    mean_p: &[f64],
-    p: &Factored<'_>,
-    par: Par,
-) -> Result<f64, LinalgError> {
-    let delta = difference(q.matrix().dim(), mean_q, mean_p)?;
-    let trace = trace_of_ratio(q.matrix(), p, par)?;
-    let distance = p.quadratic_form_inverse(&delta, par)?;
-    Ok(divergence(delta.len(), trace, distance, p.log_det() - q.log_det()))
-}
-
 /// A dense Gaussian's second parameter, by the Cholesky factor L of whichever matrix is at hand.
 #[derive(Clone, Copy, Debug)]
 pub enum DenseRoot<'a> {
@@ -94,14 +75,6 @@ impl DenseRoot<'_> {
         match self {
             Self::Precision(l) => l.factor().to_owned(),
             Self::Covariance(l) => inverse_transpose(l),
-        }
-    }
-
-    /// C (d × d) with P = CCᵀ.
-    fn covariance_root(&self) -> Mat<f64> {
-        match self {
-            Self::Precision(l) => inverse_transpose(l),
-            Self::Covariance(l) => l.factor().to_owned(),
         }
     }
 
@@ -145,25 +118,6 @@ pub fn kl_of_precisions_to_dense(
     let trace = q.inverse_trace_of(p.precision_root().as_ref(), par);
     let log_dets = q.log_det() - p.log_det_precision();
     Ok(divergence(delta.len(), trace, p.distance(&delta), log_dets))
-}
-
-/// KL(q ‖ N(μ_p, S⁻¹)) in nats for a dense Gaussian q and p of precision S = Ψ + WWᵀ. Cost O(d²p), or O(d³) when q comes by
-/// its precision; memory d².
-///
-/// # Errors
-/// [`LinalgError::Dimension`], [`LinalgError::NonFinite`] for a mean.
-pub fn kl_of_precisions_from_dense(
-    mean_q: &[f64],
-    q: DenseRoot<'_>,
-    mean_p: &[f64],
-    p: &Factored<'_>,
-    par: Par,
-) -> Result<f64, LinalgError> {
-    check::dimension("dimension of q", p.matrix().dim(), q.dim())?;
-    let delta = difference(q.dim(), mean_q, mean_p)?;
-    let trace = p.matrix().trace_of(q.covariance_root().as_ref(), par);
-    let distance = p.matrix().quadratic_form(&delta, par);
-    Ok(divergence(delta.len(), trace, distance, q.log_det_precision() - p.log_det()))
 }
 
 fn divergence(d: usize, trace: f64, distance: f64, log_dets: f64) -> f64 {

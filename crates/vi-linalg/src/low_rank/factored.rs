@@ -90,12 +90,6 @@ impl<'a> Factored<'a> {
         &self.capacitance
     }
 
-    /// The factored capacitance, for use with another view of the same matrix.
-    #[must_use]
-    pub fn into_capacitance(self) -> Capacitance {
-        self.capacitance
-    }
-
     /// log det S = Σ log ψᵢ + log det M, natural logarithm.
     #[must_use]
     pub fn log_det(&self) -> f64 {

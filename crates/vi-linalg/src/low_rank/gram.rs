@@ -8,33 +8,24 @@ use crate::tiles::Tiling;
 
 /// Memory for [adding a tile](Self::add_tile) to a Gram matrix.
 #[derive(Clone, Debug)]
-pub struct GramScratch {
+struct GramScratch {
     /// The tile over ψ, row-major (its transpose, column-major).
     scaled: Mat<f64>,
 }
 
 impl GramScratch {
     /// Memory for tiles of `height` rows and p columns.
-    #[must_use]
-    pub fn new(height: usize, p: usize) -> Self {
+    fn new(height: usize, p: usize) -> Self {
         Self { scaled: Mat::zeros(p, height) }
     }
 
     /// gram ← gram + WᵀΨ⁻¹W on the lower triangle (p × p), for a tile of W (r × p) and its ψ. Cost rp² flops.
     ///
     /// The tile is best row-major. Nothing is meant by what comes to stand in the strict upper triangle.
-    pub fn add_tile(&mut self, gram: MatMut<'_, f64>, w: MatRef<'_, f64>, psi: &[f64]) {
+    fn add_tile(&mut self, gram: MatMut<'_, f64>, w: MatRef<'_, f64>, psi: &[f64]) {
         assert_shape("gram", gram.shape(), (w.ncols(), w.ncols()));
         let scaled = self.scale(w, psi);
         add_lower_product(gram, w.transpose(), scaled.transpose(), Par::Seq);
-    }
-
-    /// product ← product + WᵀΨ⁻¹X (p × k), for tiles of W (r × p) and X (r × k) and their ψ. Cost 2rpk flops.
-    ///
-    /// W / ψ is formed, so W should be the narrower of the two.
-    pub fn add_cross(&mut self, product: MatMut<'_, f64>, w: MatRef<'_, f64>, x: MatRef<'_, f64>, psi: &[f64]) {
-        assert_shape("product", product.shape(), (w.ncols(), x.ncols()));
-        matmul(product, Accum::Add, self.scale(w, psi), x, 1.0, Par::Seq);
     }
 
     /// (W / ψ)ᵀ, p × r.

@@ -187,7 +187,7 @@ impl LowRank {
     }
 
     /// tr XᵀS X = Σψᵢ‖xᵢ‖² + ‖WᵀX‖², a sum of squares, for X of d × k.
-    pub(super) fn trace_of(&self, x: MatRef<'_, f64>, par: Par) -> f64 {
+    fn trace_of(&self, x: MatRef<'_, f64>, par: Par) -> f64 {
         let c = factor_product(self.w(), x, None, par);
         let diagonal: f64 = (0..self.dim()).map(|i| self.psi[i] * x.row(i).squared_norm_l2()).sum();
         diagonal + c.squared_norm_l2()

@@ -43,8 +43,8 @@ fn is_exact_for_a_gaussian_likelihood() {
     let noise = GaussianLikelihood::new(0.4).unwrap();
     for (d, n) in [(1, 1), (6, 30), (12, 5)] {
         let (x, y) = classes(d, n, 1.0);
-        let exact = linear::fit(&isotropic(d, 2.0), noise, x.as_ref(), &y).unwrap();
-        let laplace = fit(&isotropic(d, 2.0), &noise, x.as_ref(), &y, &LaplaceSettings::default()).unwrap();
+        let exact = linear::fit(&isotropic(d, 2.0), x.as_ref(), &y, noise).unwrap();
+        let laplace = fit(&isotropic(d, 2.0), x.as_ref(), &y, &noise, &LaplaceSettings::default()).unwrap();
         // One step, and one that only rounding asks for.
         assert_eq!(laplace.info.stop, Stop::Converged);
         assert!(laplace.info.iterations <= 2);
@@ -65,14 +65,14 @@ fn golden_numbers() {
     let x = mat![[1.0, 0.5], [1.0, -1.25], [1.0, 2.0], [1.0, 0.25], [1.0, -0.75], [1.0, 3.0]];
     let prior = DenseGaussian::new(&[0.5, -1.0], mat![[4.0, 1.0], [1.0, 2.25]].as_ref()).unwrap();
     let settings = LaplaceSettings::default();
-    let fitted = fit(&prior, &LOGIT, x.as_ref(), &[1.0, 0.0, 1.0, 0.0, 1.0, 1.0], &settings).unwrap();
+    let fitted = fit(&prior, x.as_ref(), &[1.0, 0.0, 1.0, 0.0, 1.0, 1.0], &LOGIT, &settings).unwrap();
     // The last step ends at rounding; κ(B) is below 10⁴ for either prior.
     let tolerance = 1e4 * f64::EPSILON;
     let covariance = [0.7106336941106297, -0.007674850476481953, 0.43219770326901984];
     assert_belief(&fitted.belief, [0.6050651245924765, 0.578890618543692], covariance, tolerance);
     assert!((fitted.log_evidence + 5.210682793486669).abs() < tolerance);
 
-    let separable = fit(&isotropic(2, 100.0), &LOGIT, x.as_ref(), &[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], &settings).unwrap();
+    let separable = fit(&isotropic(2, 100.0), x.as_ref(), &[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], &LOGIT, &settings).unwrap();
     let covariance = [389.3295999242022, 225.4072197918042, 1244.7411579609184];
     assert_belief(&separable.belief, [3.2037658536481086, 13.21014330518478], covariance, tolerance);
     assert!((separable.log_evidence + 2.732177373555848).abs() < tolerance);
@@ -82,7 +82,7 @@ fn golden_numbers() {
 fn the_mean_is_stationary_and_the_covariance_inverts_the_hessian() {
     let (x, y) = classes(5, 60, 1.5);
     let prior = isotropic(5, 3.0);
-    let fitted = fit(&prior, &LOGIT, x.as_ref(), &y, &LaplaceSettings::default()).unwrap();
+    let fitted = fit(&prior, x.as_ref(), &y, &LOGIT, &LaplaceSettings::default()).unwrap();
     let theta = fitted.belief.mean();
     let mut hessian = Mat::from_fn(5, 5, |i, j| if i == j { 1.0 / 9.0 } else { 0.0 });
     let mut gradient: Vec<f64> = theta.iter().map(|theta| -theta / 9.0).collect();
@@ -112,7 +112,7 @@ fn separable_classes_and_flat_priors_converge_to_rounding() {
         [(100, 500, 100.0, 0.0), (100, 500, 100.0, 1.0), (30, 20, 1e4, 0.0), (2, 100, 1e6, 0.0)]
     {
         let (x, y) = classes(d, n, scale);
-        let fitted = fit(&isotropic(d, sigma0), &LOGIT, x.as_ref(), &y, &LaplaceSettings::default()).unwrap();
+        let fitted = fit(&isotropic(d, sigma0), x.as_ref(), &y, &LOGIT, &LaplaceSettings::default()).unwrap();
         assert_eq!(fitted.info.stop, Stop::Converged, "d = {d}, n = {n}: {:?}", fitted.info);
         assert!(fitted.info.iterations < 60, "{:?}", fitted.info);
         // The gradient is a sum of n terms of size at most ‖x‖ ≈ √d.
@@ -127,7 +127,7 @@ fn a_mistaken_prior_mean_is_left_behind() {
     let (x, y) = classes(3, 200, 0.5);
     for size in [10.0, 1e3, 1e5] {
         let prior = DenseGaussian::isotropic(&[-size, 0.0, -size], 0.1 * size).unwrap();
-        let fitted = fit(&prior, &LOGIT, x.as_ref(), &y, &LaplaceSettings::default()).unwrap();
+        let fitted = fit(&prior, x.as_ref(), &y, &LOGIT, &LaplaceSettings::default()).unwrap();
         assert_eq!(fitted.info.stop, Stop::Converged, "{:?}", fitted.info);
     }
 }
@@ -138,8 +138,8 @@ fn swapping_the_classes_mirrors_the_mean() {
     let mirrored: Vec<f64> = y.iter().map(|y| 1.0 - y).collect();
     let settings = LaplaceSettings::default();
     let prior = |sign: f64| DenseGaussian::isotropic(&[0.5 * sign, -0.25 * sign, 0.0, sign], 2.0).unwrap();
-    let one = fit(&prior(1.0), &LOGIT, x.as_ref(), &y, &settings).unwrap();
-    let other = fit(&prior(-1.0), &LOGIT, x.as_ref(), &mirrored, &settings).unwrap();
+    let one = fit(&prior(1.0), x.as_ref(), &y, &LOGIT, &settings).unwrap();
+    let other = fit(&prior(-1.0), x.as_ref(), &mirrored, &LOGIT, &settings).unwrap();
     for (one, other) in one.belief.mean().iter().zip(other.belief.mean()) {
         assert_eq!(*one, -other);
     }
@@ -151,7 +151,7 @@ fn swapping_the_classes_mirrors_the_mean() {
 #[test]
 fn not_converging_is_a_status() {
     let (x, y) = classes(5, 60, 1.0);
-    let run = |settings: LaplaceSettings| fit(&isotropic(5, 10.0), &LOGIT, x.as_ref(), &y, &settings).unwrap().info;
+    let run = |settings: LaplaceSettings| fit(&isotropic(5, 10.0), x.as_ref(), &y, &LOGIT, &settings).unwrap().info;
     let one = run(LaplaceSettings { tolerance: 1e-10, max_iterations: 1 });
     assert_eq!((one.stop, one.iterations), (Stop::Iterations, 1));
     assert!(one.decrement > 1e-10);
@@ -163,7 +163,7 @@ fn not_converging_is_a_status() {
 #[test]
 fn bad_input_is_named() {
     let prior = isotropic(2, 1.0);
-    let run = |x: &Mat<f64>, y: &[f64]| fit(&prior, &LOGIT, x.as_ref(), y, &LaplaceSettings::default()).unwrap_err();
+    let run = |x: &Mat<f64>, y: &[f64]| fit(&prior, x.as_ref(), y, &LOGIT, &LaplaceSettings::default()).unwrap_err();
     assert_eq!(run(&Mat::zeros(0, 2), &[]), Error::Empty { argument: "x" }.into());
     let columns = Error::Dimension { argument: "columns of x", expected: 2, found: 3 };
     assert_eq!(run(&Mat::zeros(1, 3), &[0.0]), columns.into());

@@ -2,6 +2,8 @@
 
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, quadrature};
 
+use crate::check;
+
 /// `y = t + s·ε`, `ε` Student-t with `k` degrees of freedom: outliers beyond a few `s` lose their pull.
 ///
 /// Not log-concave: the curvature is negative for `|y − t| > s√k`, and an outlier can leave a belief wider than it was.
@@ -30,11 +32,8 @@ impl StudentT {
     /// # Errors
     /// [`Error::Setting`] unless both are positive and finite.
     pub fn new(dof: f64, scale: f64) -> Result<Self, Error> {
-        for (name, value) in [("dof", dof), ("scale", scale)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::Setting { name, value, requirement: "positive and finite" });
-            }
-        }
+        check::positive("dof", dof)?;
+        check::positive("scale", scale)?;
         let gammas = libm::lgamma(0.5 * (dof + 1.0)) - libm::lgamma(0.5 * dof);
         let peak = gammas - 0.5 * (std::f64::consts::PI * dof).ln() - scale.ln();
         Ok(Self { dof, scale, peak })

@@ -35,7 +35,7 @@ fn one_observation_by_hand() {
     // Prior N(1, 4), y = 2θ + N(0, 1): P⁻¹ = 1/4 + 4, μ = P(1/4 + 2·7), p(y) = N(7 | 2, 17).
     let prior = DenseGaussian::isotropic(&[1.0], 2.0).unwrap();
     let noise = GaussianLikelihood::new(1.0).unwrap();
-    let fitted = fit(&prior, noise, mat![[2.0]].as_ref(), &[7.0]).unwrap();
+    let fitted = fit(&prior, mat![[2.0]].as_ref(), &[7.0], noise).unwrap();
     let expected_evidence = -0.5 * (LN_2PI + f64::ln(17.0) + 25.0 / 17.0);
     assert!((fitted.belief.mean()[0] - 14.25 / 4.25).abs() < 8.0 * f64::EPSILON);
     assert!((fitted.belief.covariance()[(0, 0)] - 1.0 / 4.25).abs() < 8.0 * f64::EPSILON);
@@ -50,7 +50,7 @@ fn equals_the_kalman_filter_and_its_predictive_densities() {
         let kalman: Kalman = Explicit(noise);
         let mut learner = vi_core::Learner::new(prior.clone(), kalman, noise);
         let record = prequential::run(&mut learner, x.as_ref(), &y).unwrap();
-        let fitted = fit(&prior, noise, x.as_ref(), &y).unwrap();
+        let fitted = fit(&prior, x.as_ref(), &y, noise).unwrap();
         // n steps, each rounding by ε times what it works on: prior variances up to 5, means up to ‖x‖‖y‖-ish,
         // and κ(P₀⁻¹ + XᵀX/σ²) up to about 3(n+d)/σ².
         let condition = 3.0 * (n + d) as f64 / 0.3;
@@ -83,7 +83,7 @@ fn golden_numbers() {
     let x = mat![[1.0, 0.5], [1.0, -1.25], [1.0, 2.0], [1.0, 0.25], [1.0, -0.75], [1.0, 3.0]];
     let y = [1.5, -2.0, 3.25, 0.5, -1.0, 5.0];
     let prior = DenseGaussian::new(&[0.5, -1.0], mat![[4.0, 1.0], [1.0, 2.25]].as_ref()).unwrap();
-    let fitted = fit(&prior, GaussianLikelihood::new(0.25).unwrap(), x.as_ref(), &y).unwrap();
+    let fitted = fit(&prior, x.as_ref(), &y, GaussianLikelihood::new(0.25).unwrap()).unwrap();
     // κ(B) is about 300.
     let tolerance = 300.0 * f64::EPSILON;
     let covariance = fitted.belief.covariance();
@@ -103,15 +103,15 @@ fn golden_numbers() {
 fn bad_input_is_named() {
     let prior = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
     let noise = GaussianLikelihood::new(1.0).unwrap();
-    let empty = fit(&prior, noise, Mat::zeros(0, 2).as_ref(), &[]).unwrap_err();
+    let empty = fit(&prior, Mat::zeros(0, 2).as_ref(), &[], noise).unwrap_err();
     assert_eq!(empty, ModelError::Core(Error::Empty { argument: "x" }));
-    let columns = fit(&prior, noise, Mat::zeros(3, 1).as_ref(), &[0.0; 3]).unwrap_err();
+    let columns = fit(&prior, Mat::zeros(3, 1).as_ref(), &[0.0; 3], noise).unwrap_err();
     assert_eq!(columns, Error::Dimension { argument: "columns of x", expected: 2, found: 1 }.into());
-    let length = fit(&prior, noise, Mat::zeros(3, 2).as_ref(), &[0.0; 2]).unwrap_err();
+    let length = fit(&prior, Mat::zeros(3, 2).as_ref(), &[0.0; 2], noise).unwrap_err();
     assert_eq!(length, Error::Dimension { argument: "y", expected: 3, found: 2 }.into());
-    let x = fit(&prior, noise, mat![[0.0, 1.0], [0.0, f64::INFINITY]].as_ref(), &[0.0; 2]).unwrap_err();
+    let x = fit(&prior, mat![[0.0, 1.0], [0.0, f64::INFINITY]].as_ref(), &[0.0; 2], noise).unwrap_err();
     let source = Error::NonFinite { argument: "x", index: 1, value: f64::INFINITY };
     assert_eq!(x, source.at_row(1).into());
-    let y = fit(&prior, noise, Mat::zeros(2, 2).as_ref(), &[0.0, f64::NAN]).unwrap_err();
+    let y = fit(&prior, Mat::zeros(2, 2).as_ref(), &[0.0, f64::NAN], noise).unwrap_err();
     assert!(matches!(y, ModelError::Core(Error::Row { row: 1, .. })));
 }

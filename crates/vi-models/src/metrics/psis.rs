@@ -126,7 +126,7 @@ mod tests {
         let (x, y) = (mat![[1.0, 0.5], [1.0, -1.0], [1.0, 2.0]], [0.3, -0.2, 1.4]);
         let prior = DenseGaussian::isotropic(&[0.0, 0.0], 2.0).unwrap();
         let noise = GaussianLikelihood::new(0.5).unwrap();
-        let exact = crate::linear::fit(&prior, noise, x.as_ref(), &y).unwrap().belief;
+        let exact = crate::linear::fit(&prior, x.as_ref(), &y, noise).unwrap().belief;
         let truth = GlmPosterior::new(&prior, x.as_ref(), &y, noise).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let found = gaussian_psis(&truth, &exact, 400, &mut rng).unwrap();

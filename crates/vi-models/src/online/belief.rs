@@ -219,13 +219,13 @@ impl AnyBelief {
         rules: &[R],
         x: MatRef<'_, f64>,
         y: &[f64],
-        observe: impl FnMut(usize, &StepInfo),
+        on_step: impl FnMut(usize, &StepInfo),
     ) -> Result<(), Error> {
         match self {
-            Self::Full(belief) => run_blocks(belief, rules, x, y, observe),
-            Self::SquareRoot(belief) => run_blocks(belief, rules, x, y, observe),
-            Self::LowRank(belief) => one_by_one(&mut **belief, rules, x, y, observe),
-            Self::Diagonal(belief) => one_by_one(belief, rules, x, y, observe),
+            Self::Full(belief) => run_blocks(belief, rules, x, y, on_step),
+            Self::SquareRoot(belief) => run_blocks(belief, rules, x, y, on_step),
+            Self::LowRank(belief) => one_by_one(&mut **belief, rules, x, y, on_step),
+            Self::Diagonal(belief) => one_by_one(belief, rules, x, y, on_step),
             Self::Apart(_) => Err(Error::Unsupported { operation: "one site", belief: "one for each class" }),
         }
     }
@@ -371,11 +371,11 @@ fn run_blocks<B: BlockBelief + Clone, R: SiteRule>(
     rules: &[R],
     x: MatRef<'_, f64>,
     y: &[f64],
-    mut observe: impl FnMut(usize, &StepInfo),
+    mut on_step: impl FnMut(usize, &StepInfo),
 ) -> Result<(), Error> {
     let mut scratch = BlockScratch::new(belief, BlockSettings::for_dim(x.ncols()));
     block::run(belief, &PerRow(rules), x, y, &mut scratch, Par::Seq, |first, _, steps| {
-        steps.iter().enumerate().for_each(|(t, step)| observe(first + t, step));
+        steps.iter().enumerate().for_each(|(t, step)| on_step(first + t, step));
     })?;
     Ok(())
 }
@@ -385,9 +385,9 @@ fn one_by_one<B: Belief + Clone, R: SiteRule>(
     rules: &[R],
     x: MatRef<'_, f64>,
     y: &[f64],
-    mut observe: impl FnMut(usize, &StepInfo),
+    mut on_step: impl FnMut(usize, &StepInfo),
 ) -> Result<(), Error> {
-    filter::run(belief, &PerRow(rules), x, y, |t, _, step| observe(t, step))
+    filter::run(belief, &PerRow(rules), x, y, |t, _, step| on_step(t, step))
 }
 
 fn merged<B: Mergeable>(prior: &B, parts: &[&AnyBelief], inner: impl Fn(&AnyBelief) -> Option<&B>) -> Result<B, Error> {

@@ -14,8 +14,8 @@ use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;
 use super::{OnlineSettings, Row};
-use crate::ModelError;
 use crate::softmax::{HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRows, head_sites};
+use crate::{ModelError, check};
 
 /// `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,11 +130,7 @@ impl Family for Classes {
         if offset != 0.0 {
             return Err(Error::Setting { name: "offset", value: offset, requirement: "0 for a softmax regression" });
         }
-        if weight >= 0.0 && weight.is_finite() {
-            Ok(())
-        } else {
-            Err(Error::Setting { name: "weight", value: weight, requirement: "finite and not negative" })
-        }
+        check::not_negative("weight", weight)
     }
 
     fn is_joint(&self) -> bool {

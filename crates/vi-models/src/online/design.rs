@@ -192,10 +192,10 @@ impl Design {
     /// A stored design is read with suspicion: it has to be one that `settings` lead to, after some rows if `taken`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry`, `Index`; [`ModelError::Unlike`].
+    /// `Dimension`, `NonFinite`, `Entry`, `Index`; [`ModelError::Document`].
     pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
         let plain = Self::plain(self.inputs, settings.intercept);
-        let unlike = Err(ModelError::Unlike { shard: 0, what: "standardisation and its settings" });
+        let unlike = Err(ModelError::Document { what: "standardisation and its settings" });
         match &settings.standardise {
             Standardise::FirstRows { centre, .. } if taken => {
                 check::length("scales", self.inputs, self.scales.len())?;

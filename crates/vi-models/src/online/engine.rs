@@ -1,5 +1,6 @@
 //! The machine behind the front-door models: design, bank of beliefs, evidence, kept rows.
 
+mod believed;
 mod candidates;
 mod diagnose;
 mod drift;
@@ -16,8 +17,9 @@ mod start;
 mod stored;
 mod sweeps;
 
+pub(super) use believed::check_offset;
 pub(super) use family::{Family, Fitted, RowStep};
-pub(super) use scalar::{FIT_PASSES, FIT_TOLERANCE, ScalarFamily, check_offset, is_score, row_likelihood};
+pub(super) use scalar::{FIT_PASSES, FIT_TOLERANCE, ScalarFamily, is_score, row_likelihood};
 pub(super) use start::WIDEST;
 pub(super) use stored::EngineWire;
 

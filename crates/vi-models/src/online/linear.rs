@@ -74,13 +74,13 @@ impl ScalarFamily for Linear {
     }
 
     fn check(&self) -> Result<(), Error> {
-        positive("shape of the noise prior", self.shape)?;
-        positive("rate of the noise prior", self.rate)
+        check::positive("shape of the noise prior", self.shape)?;
+        check::positive("rate of the noise prior", self.rate)
     }
 
     fn check_state(&self, state: &Noise) -> Result<(), Error> {
-        positive("shape of the noise", state.shape)?;
-        positive("rate of the noise", state.rate)
+        check::positive("shape of the noise", state.shape)?;
+        check::positive("rate of the noise", state.rate)
     }
 
     fn likelihood(&self, _state: &Noise, _size: f64) -> Result<GaussianLikelihood, Error> {
@@ -133,14 +133,6 @@ impl ScalarFamily for Linear {
         }
         merged.rate += 0.5 * spread;
         merged
-    }
-}
-
-fn positive(name: &'static str, value: f64) -> Result<(), Error> {
-    if value > 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Setting { name, value, requirement: "positive and finite" })
     }
 }
 

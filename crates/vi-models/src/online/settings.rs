@@ -7,7 +7,7 @@ use vi_core::Error;
 
 use super::belief::BeliefKind;
 use super::design::Standardise;
-use crate::ModelError;
+use crate::{ModelError, check};
 
 /// Where the prior standard deviation `s` of the weights comes from, in units of standardised columns.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -174,14 +174,8 @@ impl OnlineSettings {
             check_scale("prior scale", scale)?;
         }
         check_scale("intercept_scale", self.intercept_scale)?;
-        if let Memory::Fading(lambda) = self.memory
-            && !(lambda > 0.0 && lambda < 1.0)
-        {
-            return Err(Error::Setting {
-                name: "memory",
-                value: lambda,
-                requirement: "between 0 and 1, both excluded",
-            });
+        if let Memory::Fading(lambda) = self.memory {
+            check::probability("memory", lambda)?;
         }
         self.standardise.check(inputs)
     }

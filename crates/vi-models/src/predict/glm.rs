@@ -1,282 +1,13 @@
 //! Predictions of a label that is not the predictor itself: classes and counts.
 
-use rand::{Rng, RngExt};
-use rand_distr::{Binomial as BinomialDraw, Distribution, Gamma, Poisson as PoissonDraw, StandardNormal};
-use vi_core::expectation::LogisticExpectation;
-use vi_core::special::{normal_cdf, sigmoid};
-use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, GaussianExpectation, Likelihoods, Mixture8, Projection, quadrature,
-};
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_core::{DenseGaussian, Error, Likelihoods, Projection};
 use vi_linalg::faer::MatRef;
 
-use super::crossing::Crossing;
-use super::{ProbabilityVariance, count_quantile, few};
-use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
+use super::count_families::CountPrediction;
+use super::{count_quantile, few};
 use crate::{Interval, ModelError, check};
-
-/// A family of labels 0, 1, 2, … whose predictive distribution is known: moments, distribution function and draws.
-pub trait CountPrediction: GaussianExpectation {
-    /// Mean and variance of `y` under `t ~ N(a, ν)`; infinite where they overflow.
-    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64);
-
-    /// `P(Y ≤ y | t)` for a whole number `y ≥ 0`.
-    fn cdf(&self, y: f64, t: f64) -> f64;
-
-    /// `P(Y ≤ y)` for a whole number `y ≥ 0` below the largest, under `t ~ N(a, ν)`. By default [`cdf`](Self::cdf) averaged by
-    /// [`quadrature::average`].
-    ///
-    /// # Errors
-    /// `Quadrature`.
-    fn predictive_cdf(&self, y: f64, a: f64, nu: f64) -> Result<f64, Error> {
-        quadrature::average(|t| self.cdf(y, t), a, nu)
-    }
-
-    /// The largest label there is; infinite for counts without end.
-    fn largest(&self) -> f64;
-
-    /// `(log P(Y = 0 | t), q)` at `e^t`, in a family with `P(Y = y+1 | t) = P(Y = y | t)·q(t)·s(y)`; `None`, the default, in one without.
-    /// With it intervals of few counts cost a tenth.
-    fn recurrence(&self, _exp_t: f64) -> Option<(f64, f64)> {
-        None
-    }
-
-    /// `s(y)` of the [recurrence](Self::recurrence).
-    fn recurrence_step(&self, _y: f64) -> f64 {
-        0.0
-    }
-
-    /// A draw of `y` given `t`.
-    ///
-    /// # Errors
-    /// `Overflow` for a mean beyond what a generator of counts can take.
-    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error>;
-}
-
-/// Mean and variance of `n` trials with probability `p` that has itself the variance `v`: `np`, `n·E[p(1−p)] + n²v`.
-fn trials_moments(n: f64, p: f64, v: f64) -> (f64, f64) {
-    (n * p, n * (p * (1.0 - p) - v).max(0.0) + n * n * v)
-}
-
-impl CountPrediction for BernoulliLogit<Mixture8> {
-    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
-        binomial_moments(1.0, a, nu)
-    }
-
-    fn cdf(&self, y: f64, t: f64) -> f64 {
-        if y >= 1.0 { 1.0 } else { sigmoid(-t) }
-    }
-
-    fn predictive_cdf(&self, _y: f64, a: f64, nu: f64) -> Result<f64, Error> {
-        Ok(Mixture8.sigmoid(-a, nu).0.clamp(0.0, 1.0))
-    }
-
-    fn largest(&self) -> f64 {
-        1.0
-    }
-
-    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
-        Ok(f64::from(rng.random::<f64>() < sigmoid(t)))
-    }
-}
-
-impl CountPrediction for BernoulliProbit {
-    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
-        let p = normal_cdf(a / (1.0 + nu).sqrt());
-        (p, p * (1.0 - p))
-    }
-
-    fn cdf(&self, y: f64, t: f64) -> f64 {
-        if y >= 1.0 { 1.0 } else { normal_cdf(-t) }
-    }
-
-    fn predictive_cdf(&self, _y: f64, a: f64, nu: f64) -> Result<f64, Error> {
-        Ok(normal_cdf(-a / (1.0 + nu).sqrt()))
-    }
-
-    fn largest(&self) -> f64 {
-        1.0
-    }
-
-    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
-        Ok(f64::from(rng.random::<f64>() < normal_cdf(t)))
-    }
-}
-
-fn binomial_moments(n: f64, a: f64, nu: f64) -> (f64, f64) {
-    trials_moments(n, Mixture8.sigmoid(a, nu).0.clamp(0.0, 1.0), Mixture8.probability_variance(a, nu))
-}
-
-impl CountPrediction for Binomial<Mixture8> {
-    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
-        binomial_moments(self.trials(), a, nu)
-    }
-
-    /// `I_{1−p}(n−y, y+1)`.
-    fn cdf(&self, y: f64, t: f64) -> f64 {
-        if y >= self.trials() { 1.0 } else { self.crossing(y).above(t) }
-    }
-
-    fn predictive_cdf(&self, y: f64, a: f64, nu: f64) -> Result<f64, Error> {
-        self.crossing(y).above_gaussian(a, nu)
-    }
-
-    fn largest(&self) -> f64 {
-        self.trials()
-    }
-
-    fn recurrence(&self, exp_t: f64) -> Option<(f64, f64)> {
-        Some((-self.trials() * exp_t.ln_1p(), exp_t))
-    }
-
-    fn recurrence_step(&self, y: f64) -> f64 {
-        (self.trials() - y) / (y + 1.0)
-    }
-
-    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
-        // A whole number up to 2⁵³: the likelihood has checked it.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked whole number")]
-        let trials = self.trials() as u64;
-        let counts = BinomialDraw::new(trials, sigmoid(t)).map_err(|_| not_drawable(t))?;
-        Ok(counts.sample(rng) as f64)
-    }
-}
-
-impl CountPrediction for Poisson {
-    /// `E m = E·e^(a+ν/2)`, `Var y = E m + (E m)²(e^ν − 1)`.
-    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
-        let mean = (self.exposure().ln() + a + 0.5 * nu).exp();
-        (mean, mean + lognormal_variance(mean, nu))
-    }
-
-    /// `Q(y+1, m)`.
-    fn cdf(&self, y: f64, t: f64) -> f64 {
-        self.crossing(y).above(t)
-    }
-
-    fn predictive_cdf(&self, y: f64, a: f64, nu: f64) -> Result<f64, Error> {
-        self.crossing(y).above_gaussian(a, nu)
-    }
-
-    fn largest(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn recurrence(&self, exp_t: f64) -> Option<(f64, f64)> {
-        let m = self.exposure() * exp_t;
-        Some((-m, m))
-    }
-
-    fn recurrence_step(&self, y: f64) -> f64 {
-        (y + 1.0).recip()
-    }
-
-    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
-        poisson_draw(self.exposure() * t.exp(), t, rng)
-    }
-}
-
-impl CountPrediction for NegativeBinomial<Mixture8> {
-    /// `E m` as Poisson's, `Var y = E m + E m²/r + Var m`, `E m² = (E m)²e^ν`.
-    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
-        let mean = (self.exposure().ln() + a + 0.5 * nu).exp();
-        let spread = lognormal_variance(mean, nu);
-        (mean, mean + (mean * mean + spread) / self.size() + spread)
-    }
-
-    /// `I_q(r, y+1)`, `q = r/(r+m)`.
-    fn cdf(&self, y: f64, t: f64) -> f64 {
-        self.crossing(y).above(t)
-    }
-
-    fn predictive_cdf(&self, y: f64, a: f64, nu: f64) -> Result<f64, Error> {
-        self.crossing(y).above_gaussian(a, nu)
-    }
-
-    fn largest(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn recurrence(&self, exp_t: f64) -> Option<(f64, f64)> {
-        let odds = self.exposure() * exp_t / self.size();
-        Some((-self.size() * odds.ln_1p(), odds / (1.0 + odds)))
-    }
-
-    fn recurrence_step(&self, y: f64) -> f64 {
-        (self.size() + y) / (y + 1.0)
-    }
-
-    /// A Poisson whose mean has a gamma distribution of shape `r`.
-    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
-        let scale = self.exposure() * t.exp() / self.size();
-        let rates = Gamma::new(self.size(), scale).map_err(|_| not_drawable(t))?;
-        poisson_draw(rates.sample(rng), t, rng)
-    }
-}
-
-impl<L: CountPrediction> CountPrediction for Offset<L> {
-    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
-        self.likelihood().predictive_moments(a + self.offset(), nu)
-    }
-
-    fn cdf(&self, y: f64, t: f64) -> f64 {
-        self.likelihood().cdf(y, t + self.offset())
-    }
-
-    fn predictive_cdf(&self, y: f64, a: f64, nu: f64) -> Result<f64, Error> {
-        self.likelihood().predictive_cdf(y, a + self.offset(), nu)
-    }
-
-    fn largest(&self) -> f64 {
-        self.likelihood().largest()
-    }
-
-    fn recurrence(&self, exp_t: f64) -> Option<(f64, f64)> {
-        self.likelihood().recurrence(exp_t * self.offset().exp())
-    }
-
-    fn recurrence_step(&self, y: f64) -> f64 {
-        self.likelihood().recurrence_step(y)
-    }
-
-    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
-        self.likelihood().draw(t + self.offset(), rng)
-    }
-}
-
-fn lognormal_variance(mean: f64, nu: f64) -> f64 {
-    // 0·∞ where the mean has underflowed.
-    if mean == 0.0 { 0.0 } else { mean * mean * nu.exp_m1() }
-}
-
-/// A draw at mean `m`; 0 below the smallest mean that the generator takes.
-fn poisson_draw<R: Rng + ?Sized>(m: f64, t: f64, rng: &mut R) -> Result<f64, Error> {
-    if m < f64::MIN_POSITIVE {
-        return Ok(0.0);
-    }
-    Ok(PoissonDraw::new(m).map_err(|_| not_drawable(t))?.sample(rng))
-}
-
-fn not_drawable(t: f64) -> Error {
-    Error::Overflow { quantity: "mean of a count, from the predictor", value: t }
-}
-
-impl Binomial<Mixture8> {
-    fn crossing(self, y: f64) -> Crossing {
-        Crossing::beta(y + 1.0, self.trials() - y, 0.0)
-    }
-}
-
-impl Poisson {
-    fn crossing(&self, y: f64) -> Crossing {
-        Crossing::gamma(y + 1.0, self.exposure().ln())
-    }
-}
-
-impl NegativeBinomial<Mixture8> {
-    fn crossing(&self, y: f64) -> Crossing {
-        Crossing::beta(y + 1.0, self.size(), self.exposure().ln() - self.size().ln())
-    }
-}
 
 /// The prediction of a label by a generalised linear model at one row.
 ///
@@ -400,14 +131,14 @@ impl<L: CountPrediction> CountsPredicted<L> {
 /// use vi_models::{likelihood::Poisson, predict};
 /// let belief = DenseGaussian::isotropic(&[0.5], 0.1)?;
 /// let exposures = [Poisson::new(1.0)?, Poisson::new(10.0)?];
-/// let predicted = predict::counts(&belief, &PerRow(&exposures), mat![[1.0], [1.0]].as_ref())?;
+/// let predicted = predict::counts(&belief, mat![[1.0], [1.0]].as_ref(), &PerRow(&exposures))?;
 /// assert!((predicted[1].mean / predicted[0].mean - 10.0).abs() < 1e-12);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn counts<L>(
     belief: &DenseGaussian,
-    likelihood: &L,
     x: MatRef<'_, f64>,
+    likelihood: &L,
 ) -> Result<Vec<CountsPredicted<L::Row>>, ModelError>
 where
     L: Likelihoods<Row: CountPrediction + Clone>,
@@ -421,8 +152,10 @@ where
 mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+    use vi_core::{BernoulliLogit, Mixture8};
 
     use super::*;
+    use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
 
     const SEEN: [Projection; 4] = [
         Projection { mean: 0.3, variance: 0.0 },

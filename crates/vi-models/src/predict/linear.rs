@@ -90,15 +90,15 @@ impl LinearPrediction {
 /// use vi_linalg::faer::mat;
 /// use vi_models::predict;
 /// let belief = DenseGaussian::isotropic(&[1.0], 0.5)?;
-/// let predicted = predict::linear(&belief, GaussianLikelihood::new(2.0)?, mat![[2.0]].as_ref())?;
+/// let predicted = predict::linear(&belief, mat![[2.0]].as_ref(), GaussianLikelihood::new(2.0)?)?;
 /// assert_eq!((predicted[0].mean, predicted[0].variance, predicted[0].predictive_variance), (2.0, 1.0, 3.0));
 /// assert!(predicted[0].interval(0.9)?.contains(4.8));
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 pub fn linear(
     belief: &DenseGaussian,
-    likelihood: GaussianLikelihood,
     x: MatRef<'_, f64>,
+    likelihood: GaussianLikelihood,
 ) -> Result<Vec<LinearPrediction>, ModelError> {
     Ok(super::project(belief, x)?.into_iter().map(|seen| LinearPrediction::new(seen, likelihood)).collect())
 }

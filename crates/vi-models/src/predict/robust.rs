@@ -127,8 +127,8 @@ impl RobustPrediction {
 /// Those of [`project`](super::project).
 pub fn robust(
     belief: &DenseGaussian,
-    noise: StudentT,
     x: MatRef<'_, f64>,
+    noise: StudentT,
 ) -> Result<Vec<RobustPrediction>, ModelError> {
     Ok(super::project(belief, x)?.into_iter().map(|seen| RobustPrediction::new(seen, noise)).collect())
 }

@@ -22,7 +22,7 @@ fn scores_the_belief_of_the_moment_before() {
     for t in 0..5 {
         let row = [x[(t, 0)], x[(t, 1)]];
         let seen = by_hand.predict(&row).unwrap();
-        assert_eq!(record.projections[t], seen);
+        assert_eq!(record.predictions[t], seen);
         let loss = -BernoulliLogit(Exact).log_predictive(y[t], seen.mean, seen.variance);
         assert_eq!(record.log_losses[t], loss);
         filter::step(&mut by_hand, &rule, &row, y[t], &mut scratch).unwrap();
@@ -54,7 +54,7 @@ fn a_linear_stream_adds_up_to_its_evidence() {
     let noise = GaussianLikelihood::new(0.5).unwrap();
     let prior = DenseGaussian::isotropic(&[0.0, 0.0], 1.0).unwrap();
     let record = run(&mut Learner::new(prior.clone(), Explicit(noise), noise), x.as_ref(), &y).unwrap();
-    let batch = linear::fit(&prior, noise, x.as_ref(), &y).unwrap();
+    let batch = linear::fit(&prior, x.as_ref(), &y, noise).unwrap();
     // Five densities; κ below 1 + ‖X‖²/σ², about 30.
     assert!((record.log_evidence() - batch.log_evidence).abs() < 5.0 * 30.0 * f64::EPSILON * batch.log_evidence.abs());
 }

@@ -156,7 +156,7 @@ fn guarded<C: Cycle>(
             }
         };
         iterations += 1;
-        // An extrapolated point may even lack a Gaussian; a plain one that does is the caller's to know.
+        // An extrapolated point that has no Gaussian is taken back; where a plain one has none, the fit fails.
         let step = match cycle.cycle(&theta) {
             Ok(step) => Some(step),
             Err(error) if is_plain => return Err(error),

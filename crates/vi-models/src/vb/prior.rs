@@ -1,9 +1,8 @@
 //! Priors on noise and shrinkage.
 
 use serde::{Deserialize, Serialize};
-use vi_core::Error;
 
-use crate::ModelError;
+use crate::{ModelError, check};
 
 /// The hyper-priors of the linear model: `τ ~ Gam(a₀, b₀)` for the noise precision (3), `α ~ Gam(c₀, d₀)` for the shrinkage
 /// (4), (25), both with shape first and rate second, so their means are `a₀/b₀` and `c₀/d₀`.
@@ -31,7 +30,7 @@ impl LinearPrior {
     /// [`ModelError::Core`] with `Setting` unless all four are positive and finite.
     pub fn new(a0: f64, b0: f64, c0: f64, d0: f64) -> Result<Self, ModelError> {
         for (name, value) in [("a0", a0), ("b0", b0), ("c0", c0), ("d0", d0)] {
-            check_positive(name, value)?;
+            check::positive(name, value)?;
         }
         Ok(Self { a0, b0, c0, d0 })
     }
@@ -102,8 +101,8 @@ impl LogitPrior {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless both are positive and finite.
     pub fn new(a0: f64, b0: f64) -> Result<Self, ModelError> {
-        check_positive("a0", a0)?;
-        check_positive("b0", b0)?;
+        check::positive("a0", a0)?;
+        check::positive("b0", b0)?;
         Ok(Self { a0, b0 })
     }
 
@@ -138,13 +137,5 @@ impl TryFrom<[f64; 2]> for LogitPrior {
 
     fn try_from([a0, b0]: [f64; 2]) -> Result<Self, ModelError> {
         Self::new(a0, b0)
-    }
-}
-
-pub(super) fn check_positive(name: &'static str, value: f64) -> Result<(), Error> {
-    if value > 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Setting { name, value, requirement: "positive and finite" })
     }
 }

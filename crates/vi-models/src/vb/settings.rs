@@ -1,10 +1,9 @@
 //! When a fit stops, and what it says of itself.
 
 use serde::{Deserialize, Serialize};
-use vi_core::{Error, Stop};
+use vi_core::Stop;
 
-use super::prior::check_positive;
-use crate::ModelError;
+use crate::{ModelError, check};
 
 /// What ends the iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -42,8 +41,8 @@ impl VbSettings {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `tolerance > 0` is finite and `max_iterations ≥ 1`.
     pub fn new(tolerance: f64, max_iterations: usize) -> Result<Self, ModelError> {
-        check_positive("tolerance", tolerance)?;
-        check_iterations(max_iterations)?;
+        check::positive("tolerance", tolerance)?;
+        check::count("max_iterations", max_iterations)?;
         Ok(Self { rule: StopRule::Parameters { tolerance }, max_iterations })
     }
 
@@ -61,7 +60,7 @@ impl VbSettings {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `max_iterations ≥ 1`.
     pub fn with_max_iterations(self, max_iterations: usize) -> Result<Self, ModelError> {
-        check_iterations(max_iterations)?;
+        check::count("max_iterations", max_iterations)?;
         Ok(Self { max_iterations, ..self })
     }
 
@@ -109,13 +108,6 @@ impl TryFrom<Stored> for VbSettings {
             StopRule::Authors => Self::authors().with_max_iterations(stored.max_iterations),
         }
     }
-}
-
-fn check_iterations(max_iterations: usize) -> Result<(), Error> {
-    if max_iterations == 0 {
-        return Err(Error::Setting { name: "max_iterations", value: 0.0, requirement: "at least 1" });
-    }
-    Ok(())
 }
 
 /// How a fit went.

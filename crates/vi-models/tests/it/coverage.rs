@@ -73,7 +73,7 @@ fn exact_posteriors_hold_what_they_say() {
     let (mut batch, mut filtered) = (Tally::default(), Tally::default());
     for _ in 0..repeats {
         let data = draw(d, 8, 1.5, &mut rng, |t, rng| t + 0.7_f64.sqrt() * normal(rng));
-        batch.add(&linear::fit(&prior, noise, data.x.as_ref(), &data.y).unwrap().belief, &data.theta, &data.next);
+        batch.add(&linear::fit(&prior, data.x.as_ref(), &data.y, noise).unwrap().belief, &data.theta, &data.next);
         let mut belief = prior.clone();
         filter::run(&mut belief, &Explicit(noise), data.x.as_ref(), &data.y, |_, _, _| {}).unwrap();
         filtered.add(&belief, &data.theta, &data.next);

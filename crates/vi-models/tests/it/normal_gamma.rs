@@ -48,9 +48,9 @@ fn one_by_one_and_in_blocks_it_is_the_batch_formula() {
         let (shape, rate, log_evidence) = batch_formula(&prior(), x.as_ref(), &y);
         let known = vi_models::linear::fit(
             prior().scaled_belief(),
-            vi_core::GaussianLikelihood::new(1.0).unwrap(),
             x.as_ref(),
             &y,
+            vi_core::GaussianLikelihood::new(1.0).unwrap(),
         )
         .unwrap();
 

@@ -77,6 +77,13 @@ fn documents_that_contradict_themselves_are_errors() {
     ] {
         assert!(damaged(&kept, path, json(value)).is_err(), "{path} {value}");
     }
+    for (path, value, what) in [
+        ("/rows", "[]", "number of kept rows"),
+        ("/settings/standardise", "\"Never\"", "standardisation and its settings"),
+    ] {
+        let error = damaged(&kept, path, json(value)).unwrap_err().to_string();
+        assert!(error.contains(&format!("the stored model contradicts itself in its {what}")), "{path}: {error}");
+    }
     let mut again = damaged(&kept, "/refined", json("7")).unwrap();
     again.update(&rows[..3], 1.0).unwrap();
     let never = learned(OnlineSettings {

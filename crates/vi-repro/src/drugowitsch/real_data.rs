@@ -108,7 +108,7 @@ fn streamed(model: Model, data: &Dataset) -> Result<Vec<f64>, ModelError> {
     let mut learner = Learner::new(prior, Implicit(BernoulliProbit), BernoulliProbit);
     let record = prequential::run(&mut learner, data.x(), data.y())?;
     let of_one = |seen: &Projection| BernoulliProbit.log_predictive(1.0, seen.mean, seen.variance).exp();
-    Ok(record.projections.iter().map(of_one).collect())
+    Ok(record.predictions.iter().map(of_one).collect())
 }
 
 /// A batch model, refitted whenever the rows have grown by a sixth.
@@ -132,7 +132,7 @@ fn refitted(model: Model, data: &Dataset) -> Result<Vec<f64>, ModelError> {
 fn fixed_scale(model: Model, x: MatRef<'_, f64>, y: &[f64]) -> Result<DenseGaussian, ModelError> {
     let prior = prior(x.ncols())?;
     let likelihood = BernoulliLogit(Mixture8);
-    let mode = laplace::fit(&prior, &likelihood, x, y, &LaplaceSettings::default())?.belief;
+    let mode = laplace::fit(&prior, x, y, &likelihood, &LaplaceSettings::default())?.belief;
     if model == Laplace {
         return Ok(mode);
     }

@@ -44,7 +44,7 @@ impl<'a> Posterior<'a> {
 
 /// The batch Laplace approximation.
 pub(crate) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaussian, ReproError> {
-    let fit = laplace::fit(prior, &BernoulliLogit(Exact), data.x(), data.y(), &LaplaceSettings::default())
+    let fit = laplace::fit(prior, data.x(), data.y(), &BernoulliLogit(Exact), &LaplaceSettings::default())
         .map_err(|e| ReproError::computation("Laplace", &e))?;
     // A stall at rounding is as good as convergence for a picture; anything more is not.
     if fit.info.decrement > 1e-6 {

@@ -155,7 +155,7 @@ pub(super) fn run(data: &Dataset, sigma0: f64, curve: usize, rng: &mut ChaCha8Rn
     let mut dense = prior.clone();
     filter::run(&mut dense, &Implicit(LOGIT), x, y, |_, _, _| {}).map_err(|e| computation("R-VGA", &e))?;
     let mode =
-        laplace::fit(&prior, &LOGIT, x, y, &LaplaceSettings::default()).map_err(|e| computation("Laplace", &e))?;
+        laplace::fit(&prior, x, y, &LOGIT, &LaplaceSettings::default()).map_err(|e| computation("Laplace", &e))?;
 
     let mut swept = f64::NAN;
     let mut paths = [Vec::new(), Vec::new()];

@@ -170,7 +170,7 @@ fn logistic_run(ctx: &Context, k: usize) -> Result<Run, ReproError> {
     let mut dense = prior.clone();
     filter::run(&mut dense, &Implicit(logit), x, y, |_, _, _| {}).map_err(|e| computation("R-VGA", &e))?;
     let mode =
-        laplace::fit(&prior, &logit, x, y, &LaplaceSettings::default()).map_err(|e| computation("Laplace", &e))?;
+        laplace::fit(&prior, x, y, &logit, &LaplaceSettings::default()).map_err(|e| computation("Laplace", &e))?;
     let others = vec![
         ("R-VGA, full covariance", Style::solid(BLUE).width(1.4), kl(&dense)?),
         ("Laplace", Style::solid(VERMILLION).width(1.4).dash(Dash::Long), kl(&mode.belief)?),

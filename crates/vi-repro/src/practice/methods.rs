@@ -152,7 +152,7 @@ impl Method {
                 by(&best.0)
             }
             Self::Laplace => {
-                let fit = laplace::fit(&prior, &LOGIT, x, y, &LaplaceSettings::default()).map_err(|e| fail(&e))?;
+                let fit = laplace::fit(&prior, x, y, &LOGIT, &LaplaceSettings::default()).map_err(|e| fail(&e))?;
                 by(&fit.belief)
             }
             Self::Quadratic | Self::Softplus | Self::Relevance => {

@@ -149,7 +149,7 @@ impl Race {
             track.enter(Refinement, "blocked", sweeps + 1, move || refine(sweeps))?;
         }
         track.enter(Laplace, "batch", 0, || {
-            laplace::fit(&prior, &BernoulliLogit(Exact), data.x(), data.y(), &LaplaceSettings::default())
+            laplace::fit(&prior, data.x(), data.y(), &BernoulliLogit(Exact), &LaplaceSettings::default())
                 .map(|fit| fit.belief)
                 .map_err(|e| computation("Laplace", &e))
         })?;

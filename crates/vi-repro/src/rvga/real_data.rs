@@ -5,11 +5,11 @@ use std::sync::Arc;
 use vi_core::special::softplus;
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, Implicit, Learner, Linearised, ProbitApproximation,
-    QuadraticBound, SiteRule,
+    Projection, QuadraticBound, SiteRule,
 };
 use vi_data::Dataset;
 use vi_models::metrics::{Binning, CalibrationBin, accuracy, brier_score, expected_calibration_error};
-use vi_models::prequential::{self, Prequential};
+use vi_models::prequential::{self, Evaluation};
 use vi_models::{ModelError, predict};
 
 use super::claims;
@@ -33,7 +33,7 @@ const ORDERS: &str = "orders of the data";
 
 /// One pass of one filter over one order of the data.
 struct Pass {
-    record: Prequential,
+    record: Evaluation<Projection>,
     probabilities: Vec<f64>,
     belief: DenseGaussian,
     /// `KL − log Z` of the final belief to the posterior of all data.
@@ -46,7 +46,7 @@ impl Pass {
             rule: R,
             prior: &DenseGaussian,
             data: &Dataset,
-        ) -> Result<(Prequential, DenseGaussian), ModelError> {
+        ) -> Result<(Evaluation<Projection>, DenseGaussian), ModelError> {
             let mut learner = Learner::new(prior.clone(), rule, BernoulliLogit(Exact));
             Ok((prequential::run(&mut learner, data.x(), data.y())?, learner.belief))
         }
@@ -69,7 +69,7 @@ impl Pass {
     /// What predicting by `s(a)` instead of the average would have lost.
     fn plug_in_loss(&self, data: &Dataset) -> f64 {
         let loss = |(p, y): (&vi_core::Projection, &f64)| softplus(if *y > 0.5 { -p.mean } else { p.mean });
-        self.record.projections.iter().zip(data.y()).map(loss).sum::<f64>() / data.n() as f64
+        self.record.predictions.iter().zip(data.y()).map(loss).sum::<f64>() / data.n() as f64
     }
 }
 

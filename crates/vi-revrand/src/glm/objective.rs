@@ -125,10 +125,7 @@ pub fn objective<L: GlmLikelihood>(
     check::length("normals", k.saturating_mul(expectation.normals(n, d)), normals.len())?;
     expectation.check_room(k, n, d)?;
     check::finite("normals", normals)?;
-    if !(batch.magnification > 0.0 && batch.magnification.is_finite()) {
-        let (name, value) = ("magnification", batch.magnification);
-        return Err(vi_core::Error::Setting { name, value, requirement: "positive and finite" }.into());
-    }
+    check::positive("magnification", batch.magnification)?;
 
     let mut work = Workspace::new(expectation, (k, d, prior.variances.len(), likelihood.parameters().len()));
     work.resize(n, true);

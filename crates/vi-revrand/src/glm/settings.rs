@@ -75,20 +75,11 @@ impl GlmSettings {
     /// # Errors
     /// `Setting`.
     pub(super) fn check(&self) -> Result<(), RevrandError> {
-        let at_least_1 = [("components", self.components), ("batch", self.batch), ("steps", self.steps)];
-        for (name, value) in at_least_1 {
-            if value == 0 {
-                return Err(vi_core::Error::Setting { name, value: 0.0, requirement: "at least 1" }.into());
-            }
-        }
-        if !(self.start_means >= 0.0 && self.start_means.is_finite()) {
-            let (name, value) = ("start_means", self.start_means);
-            return Err(vi_core::Error::Setting { name, value, requirement: "finite and not negative" }.into());
-        }
-        if !(self.start_variances > 0.0 && self.start_variances.is_finite()) {
-            let (name, value) = ("start_variances", self.start_variances);
-            return Err(vi_core::Error::Setting { name, value, requirement: "positive and finite" }.into());
-        }
+        check::count("components", self.components)?;
+        check::count("batch", self.batch)?;
+        check::count("steps", self.steps)?;
+        check::not_negative("start_means", self.start_means)?;
+        check::positive("start_variances", self.start_variances)?;
         self.expectation.check()
     }
 

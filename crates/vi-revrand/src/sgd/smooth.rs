@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::RevrandError;
+use crate::{RevrandError, check};
 
 /// Stop when the smoothed objective has not fallen for a while.
 ///
@@ -36,15 +36,9 @@ impl EarlyStop {
     /// # Errors
     /// `Setting` when `window` or `patience` is 0 or `tolerance` is negative or not finite.
     pub fn new(window: usize, patience: usize, tolerance: f64) -> Result<Self, RevrandError> {
-        for (name, value) in [("window", window), ("patience", patience)] {
-            if value == 0 {
-                return Err(vi_core::Error::Setting { name, value: 0.0, requirement: "at least 1" }.into());
-            }
-        }
-        if !(tolerance >= 0.0 && tolerance.is_finite()) {
-            let requirement = "finite and not negative";
-            return Err(vi_core::Error::Setting { name: "tolerance", value: tolerance, requirement }.into());
-        }
+        check::count("window", window)?;
+        check::count("patience", patience)?;
+        check::not_negative("tolerance", tolerance)?;
         Ok(Self { window, patience, tolerance })
     }
 }

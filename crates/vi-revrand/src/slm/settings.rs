@@ -1,9 +1,7 @@
 //! Settings of the search.
 
-use vi_core::Error;
-
-use crate::RevrandError;
 use crate::basis::{Bound, Parameter};
+use crate::{RevrandError, check};
 
 /// Where the search for hyper-parameters starts and when it stops.
 ///
@@ -53,8 +51,8 @@ impl SlmSettings {
     /// # Errors
     /// `Setting` unless `starts ≥ 1` and `spread > 0` is finite.
     pub fn with_starts(self, starts: usize, spread: f64) -> Result<Self, RevrandError> {
-        positive_count("starts", starts)?;
-        positive("spread", spread)?;
+        check::count("starts", starts)?;
+        check::positive("spread", spread)?;
         Ok(Self { starts, spread, ..self })
     }
 
@@ -64,8 +62,8 @@ impl SlmSettings {
     /// # Errors
     /// `Setting` unless `tolerance > 0` is finite and `max_iterations ≥ 1`.
     pub fn with_stop(self, tolerance: f64, max_iterations: usize) -> Result<Self, RevrandError> {
-        positive_count("max_iterations", max_iterations)?;
-        positive("tolerance", tolerance)?;
+        check::count("max_iterations", max_iterations)?;
+        check::positive("tolerance", tolerance)?;
         Ok(Self { max_iterations, tolerance, ..self })
     }
 }
@@ -77,16 +75,4 @@ impl Default for SlmSettings {
         let noise = Parameter { name: "noise variance", start: 1.0, bound: Bound::POSITIVE };
         Self { noise, starts: 3, spread: 1.0, max_iterations: 500, tolerance: 1e-6 }
     }
-}
-
-fn positive(name: &'static str, value: f64) -> Result<(), RevrandError> {
-    if value > 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Setting { name, value, requirement: "positive and finite" }.into())
-    }
-}
-
-fn positive_count(name: &'static str, count: usize) -> Result<(), RevrandError> {
-    if count > 0 { Ok(()) } else { Err(Error::Setting { name, value: 0.0, requirement: "at least 1" }.into()) }
 }

@@ -284,7 +284,7 @@ fn models(entries: &mut Entries) {
     });
     let logit = BernoulliLogit(Mixture8);
     entries.ask("laplace::fit", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
-        laplace::fit(prior, &logit, input.x(), &input.y, &LaplaceSettings::default())
+        laplace::fit(prior, input.x(), &input.y, &logit, &LaplaceSettings::default())
     });
     entries.ask("prequential::run", Takes::Rows, (&prior, 2.0), bytes, |belief, input| {
         let mut learner = Learner::new(belief.clone(), LOGIT, logit);
@@ -293,7 +293,7 @@ fn models(entries: &mut Entries) {
         answer
     });
     entries.ask("linear::fit", Takes::RowsOfNumbers, (&prior, 0.0), bytes, |prior, input| {
-        linear::fit(prior, GaussianLikelihood::new(0.5).unwrap(), input.x(), &input.y)
+        linear::fit(prior, input.x(), &input.y, GaussianLikelihood::new(0.5).unwrap())
     });
     let (softmax, wide) = (Softmax::new(3).unwrap(), DenseGaussian::isotropic(&[0.0; 4], 1.0).unwrap());
     entries.ask("Softmax::step", Takes::Row, (&wide, 3.0), bytes, |belief, input| {

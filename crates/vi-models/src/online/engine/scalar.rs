@@ -13,22 +13,19 @@ use vi_core::{
 };
 use vi_linalg::faer::{MatRef, Par};
 
+use super::Member;
 use super::family::{Family, Fitted, RowStep};
 use super::learn::prior_variances;
 use super::one_pass::OnePass;
-use super::{Engine, Member};
+use crate::ModelError;
 use crate::likelihood::Offset;
 use crate::marginal::Marginal;
-use crate::online::belief::{AnyBelief, AnyStep};
-use crate::online::design::RowSpace;
+use crate::online::belief::AnyBelief;
 use crate::online::observation::Size;
 use crate::online::posterior::{OnePredictor, RowDensities};
 use crate::online::rescale::ScaledWeights;
-use crate::online::row::check_row;
 use crate::online::scale::ScalePrior;
-use crate::online::target::Target;
 use crate::online::{Observation, OnlineSettings, Row};
-use crate::{ModelError, check};
 
 /// A fit of the first rows ends when a step is shorter than this many posterior standard deviations: little beside what those rows leave open.
 pub(in crate::online) const FIT_TOLERANCE: f64 = 1e-3;
@@ -345,94 +342,6 @@ fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Pro
             belief.predict(&row)
         })
         .collect()
-}
-
-impl<F: ScalarFamily> Engine<F> {
-    /// `(weight, xᵀμ + offset, xᵀPx)` of each member, the weights summing to 1.
-    pub(in crate::online) fn project(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
-        check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
-        check_offset(offset)?;
-        let mut space = RowSpace::default();
-        self.seen_along(self.design.write(row, &mut space)?, offset)
-    }
-
-    fn seen_along(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
-        let see = |(weight, member): (f64, &Member<_>)| {
-            let seen = member.belief.project(row, 1.0, &mut AnyStep::default())?;
-            let mean = seen.mean + offset;
-            if !mean.is_finite() {
-                return Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into());
-            }
-            Ok((weight, Projection { mean, variance: seen.variance }))
-        };
-        self.weights().into_iter().zip(&self.members).map(see).collect()
-    }
-
-    /// What is believed of a number, in the units of the model's labels.
-    pub(in crate::online) fn marginal(&self, seen: &[(f64, Projection)]) -> Result<Marginal, ModelError> {
-        let parts: Vec<_> =
-            seen.iter().zip(&self.members).map(|((weight, seen), member)| (*weight, *seen, &member.state)).collect();
-        self.family.marginal(&parts)
-    }
-
-    /// What is believed of the weight of input `j`, in the caller's units.
-    pub(in crate::online) fn weight(&self, j: usize) -> Result<Marginal, ModelError> {
-        let inputs = self.design.inputs;
-        if j >= inputs {
-            return Err(Error::Index { argument: "inputs", index: j, len: inputs }.into());
-        }
-        self.combination(Row::Sparse { positions: &[j], values: &[1.0] })
-    }
-
-    /// What is believed of `cᵀw`, in the caller's units.
-    pub(in crate::online) fn combination(&self, c: Row<'_>) -> Result<Marginal, ModelError> {
-        check_row(c, self.design.inputs)?;
-        let (mut positions, mut values) = (Vec::new(), Vec::new());
-        c.for_each(|j, value| {
-            positions.push(j);
-            values.push(value / self.design.scales.get(j).copied().unwrap_or(1.0));
-        });
-        check::results("coefficient in the model's units", values.iter().copied())?;
-        let seen = self.seen_along(Row::Sparse { positions: &positions, values: &values }, 0.0)?;
-        self.marginal(&seen)?.in_units(0.0, self.design.target.scale)
-    }
-
-    /// `Cov(w_j, w_k)`, in the caller's units: `¼Var(w_j + w_k) − ¼Var(w_j − w_k)`.
-    pub(in crate::online) fn covariance(&self, j: usize, k: usize) -> Result<f64, ModelError> {
-        let (own, _) = (self.weight(j)?.variance(), self.weight(k)?);
-        if j == k {
-            return Ok(own);
-        }
-        let positions = [j.min(k), j.max(k)];
-        let variance = |sign: f64| -> Result<f64, ModelError> {
-            Ok(self.combination(Row::Sparse { positions: &positions, values: &[1.0, sign] })?.variance())
-        };
-        let value = 0.25 * variance(1.0)? - 0.25 * variance(-1.0)?;
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(Error::Overflow { quantity: "covariance of two weights", value }.into())
-        }
-    }
-
-    /// What is believed of `offset + intercept + xᵀw`, in the caller's units.
-    pub(in crate::online) fn predictor(&self, row: Row<'_>, offset: f64) -> Result<Marginal, ModelError> {
-        check_offset(offset)?;
-        let Target { centre, scale } = self.design.target;
-        let (origin, seen) = (offset + centre, self.project(row, 0.0)?);
-        if let Some(value) = seen.iter().map(|(_, seen)| origin + scale * seen.mean).find(|mean| !mean.is_finite()) {
-            return Err(Error::Overflow { quantity: "the linear predictor, offset included", value }.into());
-        }
-        self.marginal(&seen)?.in_units(origin, scale)
-    }
-}
-
-pub(in crate::online) fn check_offset(offset: f64) -> Result<(), Error> {
-    if offset.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::Setting { name: "offset", value: offset, requirement: "finite" })
-    }
 }
 
 /// `weight·log p(y | earlier rows)`, after the rule has been asked for the row's site.

@@ -103,14 +103,14 @@ impl<F: Family> Engine<F> {
         family.check(&settings)?;
         design.check(&settings, observations > 0)?;
         if !family.standardises_labels() && design.target != Target::default() {
-            return Err(ModelError::Unlike { shard: 0, what: "scale of the labels, which this family has not" });
+            return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
         check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
         check_members(&settings, fixed, &bank_scales(&settings, &family)?, &members)?;
         drift.check(observations)?;
         finite("base of the evidence", base)?;
         if runs == 0 || runs > observations.max(1) {
-            return Err(ModelError::Unlike { shard: 0, what: "number of merged runs" });
+            return Err(ModelError::Document { what: "number of merged runs" });
         }
         let members = members
             .into_iter()
@@ -118,7 +118,7 @@ impl<F: Family> Engine<F> {
                 let belief = AnyBelief::from_wire(belief)?;
                 crate::check::length("weights", weights, belief.dim())?;
                 if !belief.is(settings.belief) {
-                    return Err(ModelError::Unlike { shard: 0, what: "kind of belief" });
+                    return Err(ModelError::Document { what: "kind of belief" });
                 }
                 family.check_state(&state)?;
                 finite("evidence", evidence)?;
@@ -164,7 +164,7 @@ fn check_members<S>(
     first: &[f64],
     members: &[MemberWire<S>],
 ) -> Result<(), ModelError> {
-    let unlike = Err(ModelError::Unlike { shard: 0, what: "memories and their settings" });
+    let unlike = Err(ModelError::Document { what: "memories and their settings" });
     if settings.memory == Memory::Learned && fixed {
         if !members.iter().map(|member| member.lambda).eq(LAMBDAS) {
             return unlike;
@@ -182,7 +182,7 @@ fn check_members<S>(
 
 /// Checks that the members stand at scales that the settings lead to.
 fn check_scales<S>(settings: &OnlineSettings, first: &[f64], members: &[MemberWire<S>]) -> Result<(), ModelError> {
-    let unlike = Err(ModelError::Unlike { shard: 0, what: "prior scales and their settings" });
+    let unlike = Err(ModelError::Document { what: "prior scales and their settings" });
     if members.is_empty() || members.len() > first.len() || (!moves(settings) && members.len() < first.len()) {
         return unlike;
     }
@@ -214,7 +214,7 @@ fn check_rows<F: Family>(
     let open = rows < start_rows(settings, family, weights);
     let kept = if !fixed || settings.keep_rows { observations } else { 0 };
     if (!fixed && !open) || rows as u64 != kept || refined > observations {
-        return Err(ModelError::Unlike { shard: 0, what: "number of kept rows" });
+        return Err(ModelError::Document { what: "number of kept rows" });
     }
     Ok(())
 }

@@ -20,9 +20,7 @@ pub(super) struct Scaling {
 
 /// Rows given one after another, `columns` numbers each, as a checked matrix.
 pub(super) fn rows(x: &[f64], columns: usize) -> Result<MatRef<'_, f64>, ModelError> {
-    if columns == 0 {
-        return Err(Error::Setting { name: "columns", value: 0.0, requirement: "at least 1" }.into());
-    }
+    check::count("columns", columns)?;
     let n = x.len() / columns;
     check::length("x", n * columns, x.len())?;
     let rows = MatRef::from_row_major_slice(x, n, columns);

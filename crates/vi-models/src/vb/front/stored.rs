@@ -96,7 +96,7 @@ impl TryFrom<StoredLogit> for VbLogit {
         scaling.check(columns)?;
         check::length("weights", columns + usize::from(settings.intercept), fit.weights().dim())?;
         if fit.grouping() != settings.grouping() || fit.local_bound() != settings.bound {
-            return Err(ModelError::Unlike { shard: 0, what: "fit and its settings" });
+            return Err(ModelError::Document { what: "fit and its settings" });
         }
         Ok(Self { settings, scaling, fit, info })
     }
