@@ -2,9 +2,9 @@
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use vi_linalg::cholesky;
-use vi_linalg::faer::{ColRef, Mat, MatRef, Par};
-use vi_linalg::kernels::{axpy, product, symmetric_mul_mat};
+use vi_linalg::cholesky::{self, semidefinite_in_place};
+use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::kernels::{product, symmetric_mul_mat};
 
 use super::shared::Shared;
 use super::{Belief, DenseGaussian, DiagonalGaussian, SquareRootGaussian};
@@ -76,35 +76,19 @@ impl Scores {
 
     /// One joint draw whose deviation from the means is multiplied by `spread`.
     pub fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
-        let root = self.root();
+        let k = self.means.len();
+        let mut root = self.covariance.clone();
+        // What is left of a variance after k differences; where rows repeat each other a column has no variance of its own.
+        let rounding = |j| 8.0 * k as f64 * f64::EPSILON * self.covariance[(j, j)];
+        let _rounded = semidefinite_in_place(root.as_mut(), rounding);
+        let z: Vec<f64> = (0..k).map(|_| StandardNormal.sample(rng)).collect();
         let mut drawn = self.means.clone();
-        for (j, column) in root.chunks_exact(self.means.len()).enumerate() {
-            let z: f64 = StandardNormal.sample(rng);
-            axpy(&mut drawn[j..], spread * z, &column[j..]);
+        for (j, z) in z.iter().enumerate() {
+            for (drawn, l) in drawn[j..].iter_mut().zip(root.col(j).subrows(j, k - j).iter()) {
+                *drawn += spread * z * l;
+            }
         }
         drawn
-    }
-
-    /// `L` with `LLᵀ = XPXᵀ`, column by column, which is singular where rows repeat each other: a column without variance of its own
-    /// is 0.
-    fn root(&self) -> Vec<f64> {
-        let k = self.means.len();
-        let mut l: Vec<f64> = self.covariance.col_iter().flat_map(ColRef::iter).copied().collect();
-        for j in 0..k {
-            let (done, rest) = l.split_at_mut((j + 1) * k);
-            let column = &mut done[j * k + j..];
-            let pivot = column[0];
-            // What is left of a variance after k differences.
-            let has_own = pivot > 8.0 * k as f64 * f64::EPSILON * self.covariance[(j, j)];
-            let inverse = if has_own { 1.0 / pivot.sqrt() } else { 0.0 };
-            for value in column.iter_mut() {
-                *value *= inverse;
-            }
-            for (c, next) in rest.chunks_exact_mut(k).enumerate() {
-                axpy(&mut next[j + 1 + c..], -column[1 + c], &column[1 + c..]);
-            }
-        }
-        l
     }
 }
 

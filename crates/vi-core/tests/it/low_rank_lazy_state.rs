@@ -318,6 +318,7 @@ fn scores_are_the_dense_ones_for_every_belief() {
         assert!((draws[i][0] - draws[i][6]).abs() < 1e-6, "rows that are the same have the same score");
     }
     assert!(matches!(lazy.scores(&[Row::from((&[d], &[1.0]))]), Err(Error::Row { row: 0, .. })));
+    assert_eq!(lazy.scores(&[]).unwrap().draw(&mut random), []);
 }
 
 /// Streams on one machine in a loop of steps, whatever rule.

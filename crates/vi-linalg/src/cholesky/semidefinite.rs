@@ -2,7 +2,7 @@
 
 use faer::MatMut;
 
-use crate::kernels::assert_square;
+use crate::kernels::{assert_square, axpy};
 
 /// Overwrites the lower triangle of a positive semidefinite A (m × m) by L with LLᵀ = A. A may be singular: a pivot of at most
 /// `rounding(j)` is taken for 0, and its column with it, so that LLᵀ is off by as much.
@@ -37,9 +37,19 @@ pub fn semidefinite_in_place(lower: MatMut<'_, f64>, rounding: impl Fn(usize) ->
             for i in j..m {
                 a[(i, j)] /= root;
             }
+            let (done, mut rest) = a.as_mut().split_at_col_mut(j + 1);
             for k in j + 1..m {
-                for i in k..m {
-                    a[(i, k)] -= a[(i, j)] * a[(k, j)];
+                let done = done.as_ref();
+                let factor = -done[(k, j)];
+                let to = rest.as_mut().col_mut(k - j - 1).subrows_mut(k, m - k);
+                let from = done.col(j).subrows(k, m - k);
+                match (to.try_as_col_major_mut(), from.try_as_col_major()) {
+                    (Some(to), Some(from)) => axpy(to.as_slice_mut(), factor, from.as_slice()),
+                    _ => {
+                        for i in k..m {
+                            rest[(i, k - j - 1)] += factor * done[(i, j)];
+                        }
+                    }
                 }
             }
         } else {
