@@ -116,3 +116,14 @@ def test_incomplete_rows_are_left_out_and_counted(db, column):
     (told,) = db.execute(query).fetchone()
     # Groups of nulls alone know no length where rows are lists.
     assert told == (100 if column == "x" else 80)
+
+
+def test_a_column_of_zeros_changes_nothing_but_its_own_weight(db):
+    x, y = rows(200, 3)
+    table(db, "t", x, y)
+    query = "SELECT vi_evidence(m), vi_coefficients(m) FROM (SELECT vi_linear(y, {}) AS m FROM t)"
+    evidence, weights = db.execute(query.format("x")).fetchone()
+    padded, others = db.execute(query.format("[x[1], x[2], x[3], 0]::DOUBLE[4]")).fetchone()
+    np.testing.assert_allclose(padded, evidence, rtol=1e-12)
+    np.testing.assert_allclose([w["mean"] for w in others[:4]], [w["mean"] for w in weights], rtol=1e-12)
+    assert others[4]["mean"] == 0

@@ -51,6 +51,7 @@ impl<const D: usize, const N: usize> WithSimd for Chunk<'_, '_, D, N> {
     type Output = Result<(), Fault>;
 
     #[inline(always)]
+    #[allow(clippy::inline_always, reason = "has to be compiled inside the SIMD dispatch")]
     fn with_simd<S: Simd>(mut self, _simd: S) -> Result<(), Fault> {
         let mut t = 0;
         while t < self.rows {
