@@ -51,7 +51,7 @@ def main():
             found[f"{name}, {groups} groups"] = rate
             print(f"{groups:6} groups   {name:35} {rate:7.1f} million rows a second", flush=True)
     for name, query in {
-        "vi_glm, logistic, list column": "SELECT vi_describe(vi_glm('logistic', (y > 0.5)::INTEGER, l)) FROM t",
+        "vi_glm, logistic, list column": "SELECT vi_describe(vi_glm('logistic', y > 0.5, l)) FROM t",
         "vi_predict, list column": "SELECT sum(vi_predict(m, l).mean) FROM t, (SELECT vi_linear(y, x) AS m FROM t LIMIT 1)",
     }.items():
         rate = ROWS / measure(db, query) / 1e6

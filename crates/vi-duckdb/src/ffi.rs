@@ -31,6 +31,8 @@ use crate::Fault;
 pub(crate) enum Kind {
     /// `DOUBLE`.
     Float,
+    /// `BOOLEAN`.
+    Flag,
     /// `BIGINT`.
     Integer,
     /// `VARCHAR`.
@@ -52,6 +54,7 @@ impl Kind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Float => "DOUBLE",
+            Self::Flag => "BOOLEAN",
             Self::Integer => "BIGINT",
             Self::Text => "VARCHAR",
             Self::Bytes => "BLOB",
@@ -65,6 +68,7 @@ impl Kind {
     fn id(self) -> TypeId {
         match self {
             Self::Float => TypeId::Double,
+            Self::Flag => TypeId::Boolean,
             Self::Integer => TypeId::BigInt,
             Self::Text => TypeId::Varchar,
             Self::Bytes => TypeId::Blob,

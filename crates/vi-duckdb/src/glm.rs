@@ -8,8 +8,8 @@ use crate::Fault;
 use crate::ffi::{Aggregate, Features, Floats, Heap, Input, Kind, Lists, States};
 use crate::fold::{self, Said};
 
-/// The aggregate.
-pub(crate) struct Glm;
+/// The aggregate; of labels that are true or false where `FLAG`.
+pub(crate) struct Glm<const FLAG: bool>;
 
 /// What a group has of its rows.
 #[derive(Default)]
@@ -92,18 +92,20 @@ impl Fold {
     }
 }
 
-impl Aggregate for Glm {
+impl<const FLAG: bool> Aggregate for Glm<FLAG> {
     const NAME: &'static str = "vi_glm";
     type Place = Heap<Fold>;
     type Answer = Vec<u8>;
 
     fn takes() -> Vec<Kind> {
-        vec![Kind::Text, Kind::Float, Kind::Floats]
+        vec![Kind::Text, if FLAG { Kind::Flag } else { Kind::Float }, Kind::Floats]
     }
 
     fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Fold>>) -> Result<(), Fault> {
         let mut said = Said::new(input.texts(0)?, GlmSpec::parse);
-        let (y, x) = (input.floats(1)?, input.lists(2)?);
+        let flags = if FLAG { Some(input.flags(1)?) } else { None };
+        let y = flags.as_ref().map_or_else(|| input.floats(1), |flags| Ok(flags.floats()))?;
+        let x = input.lists(2)?;
         for t in 0..input.rows() {
             let spec = said.get(t)?;
             let state = states.at(t)?;

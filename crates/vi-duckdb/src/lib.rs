@@ -21,7 +21,7 @@ use quack_rs::error::ExtensionError;
 fn register(catalogue: &Catalogue<'_>) -> Result<(), ExtensionError> {
     catalogue.aggregate("vi_linear", linear::arrays)?;
     catalogue.aggregate("vi_linear_list", linear::lists)?;
-    catalogue.aggregate("vi_glm", |set| set.with::<glm::Glm>())?;
+    catalogue.aggregate("vi_glm", |set| set.with::<glm::Glm<false>>().with::<glm::Glm<true>>())?;
     catalogue.aggregate("vi_merge", |set| set.with::<merge::Merge>())?;
     catalogue.scalar("vi_predict", |set| set.with::<scalar::Predict>().with::<scalar::PredictAt>())?;
     catalogue.scalar("vi_coefficients", |set| set.with::<scalar::Coefficients>())?;

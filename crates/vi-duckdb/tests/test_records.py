@@ -92,11 +92,11 @@ def test_one_pass_over_classes_and_counts(db):
     for family, y in labels.items():
         table(db, "t", x, y.astype(float), g=np.arange(4000) % 4)
         query = f"SELECT vi_coefficients(m), vi_describe(m) FROM (SELECT vi_glm('{family}', y, l) AS m FROM t)"
-        found, told = db.execute(query).fetchone()
+        found, told = db.execute(query).fetchall()[0]
         assert (told["kind"], told["rows"], told["inputs"]) == (family.split()[0], 4000, 2)
         for weight, own in zip(found[1:], weights, strict=True):
             assert abs(weight["mean"] - own) < 5 * weight["deviation"], family
         # Four passes merged agree with one to about a deviation: each has chosen its factors without the others.
         query = "SELECT vi_coefficients(vi_merge(m)) FROM (SELECT vi_glm('" + family + "', y, l) AS m FROM t GROUP BY g)"
-        for weight, one in zip(db.execute(query).fetchone()[0], found, strict=True):
+        for weight, one in zip(db.execute(query).fetchall()[0][0], found, strict=True):
             assert abs(weight["mean"] - one["mean"]) < one["deviation"], family

@@ -111,6 +111,14 @@ impl<'a> Input<'a> {
         unsafe { Ok(Floats { values: values(vector, self.rows)?, mask: Mask::of(vector, self.rows) }) }
     }
 
+    /// A column of `BOOLEAN`, as numbers.
+    pub(crate) fn flags(&self, column: usize) -> Result<Flags<'a>, Fault> {
+        let vector = self.vector(column, Kind::Flag)?;
+        // SAFETY: a flat vector of bytes, as was just checked, for the length of the call.
+        let (bytes, mask) = unsafe { (values::<u8>(vector, self.rows)?, Mask::of(vector, self.rows)) };
+        Ok(Flags { values: bytes.iter().map(|byte| f64::from(u8::from(*byte != 0))).collect(), mask })
+    }
+
     /// A column of `BIGINT`; `None` for nulls.
     pub(crate) fn integers(&self, column: usize) -> Result<impl Fn(usize) -> Option<i64> + use<'a>, Fault> {
         let vector = self.vector(column, Kind::Integer)?;
@@ -169,6 +177,19 @@ impl<'a> Floats<'a> {
     /// The numbers of some rows, none of them null.
     pub(crate) fn block(&self, rows: Range<usize>) -> Option<&'a [f64]> {
         self.values.get(rows.clone()).filter(|_| self.mask.has_all(rows))
+    }
+}
+
+/// 1 for true and 0 for false, some of which may be null.
+pub(crate) struct Flags<'a> {
+    values: Vec<f64>,
+    mask: Mask<'a>,
+}
+
+impl Flags<'_> {
+    /// The numbers.
+    pub(crate) fn floats(&self) -> Floats<'_> {
+        Floats { values: &self.values, mask: self.mask }
     }
 }
 
