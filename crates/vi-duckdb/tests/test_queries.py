@@ -45,6 +45,16 @@ def test_windows(small, column, frame, first, last):
 
 
 @pytest.mark.parametrize("column", ["x", "l"])
+def test_windows_of_many_whole_partitions(db, column):
+    # Answers of several partitions share a vector of the engine: each has its place in it.
+    x, y = rows(6000, 2)
+    table(db, "t", x, y, g=np.arange(6000) % 1500, i=np.arange(6000))
+    frame = "PARTITION BY g ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    found = db.execute(f"SELECT g, {LINEAR[column]}(y, {column}) OVER ({frame}) FROM t").fetchall()
+    assert len(found) == 6000 and all(Linear(record).close(x[g::1500], y[g::1500], 1e-10) for g, record in found)
+
+
+@pytest.mark.parametrize("column", ["x", "l"])
 def test_rollup(small, column):
     db, x, y = small
     found = dict(db.execute(f"SELECT g, {LINEAR[column]}(y, {column}) FROM t GROUP BY ROLLUP (g)").fetchall())
