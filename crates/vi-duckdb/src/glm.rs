@@ -77,13 +77,12 @@ impl Fold {
     /// What all passes have added; `None` where the number of inputs is not known.
     fn posterior(&self) -> Result<Option<GlmPosterior>, Fault> {
         let (Some(spec), Some(inputs)) = (&self.spec, self.inputs) else { return Ok(None) };
-        let mut all = match &self.pass {
-            Some(pass) => pass.posterior()?,
-            None => {
-                let mut none = OnePass::new(spec.family, spec.prior, inputs)?;
-                none.skip(self.skipped);
-                none.posterior()?
-            }
+        let mut all = if let Some(pass) = &self.pass {
+            pass.posterior()?
+        } else {
+            let mut none = OnePass::new(spec.family, spec.prior, inputs)?;
+            none.skip(self.skipped);
+            none.posterior()?
         };
         if let Some(merged) = &self.merged {
             all.merge(merged)?;

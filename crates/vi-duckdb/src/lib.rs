@@ -22,11 +22,11 @@ fn register(catalogue: &Catalogue<'_>) -> Result<(), ExtensionError> {
     catalogue.aggregate("vi_linear", linear::arrays)?;
     catalogue.aggregate("vi_linear_list", linear::lists)?;
     catalogue.aggregate("vi_glm", |set| set.with::<glm::Glm<false>>().with::<glm::Glm<true>>())?;
-    catalogue.aggregate("vi_merge", |set| set.with::<merge::Merge>())?;
+    catalogue.aggregate("vi_merge", Form::with::<merge::Merge>)?;
     catalogue.scalar("vi_predict", |set| set.with::<scalar::Predict>().with::<scalar::PredictAt>())?;
-    catalogue.scalar("vi_coefficients", |set| set.with::<scalar::Coefficients>())?;
-    catalogue.scalar("vi_subtract", |set| set.with::<scalar::Subtract>())?;
-    catalogue.scalar("vi_evidence", |set| set.with::<scalar::Evidence>())?;
-    catalogue.scalar("vi_sample", |set| set.with::<scalar::Sample>())?;
-    catalogue.scalar("vi_describe", |set| set.with::<scalar::Describe>())
+    catalogue.scalar("vi_coefficients", Form::with::<scalar::Coefficients>)?;
+    catalogue.scalar("vi_subtract", Form::with::<scalar::Subtract>)?;
+    catalogue.scalar("vi_evidence", Form::with::<scalar::Evidence>)?;
+    catalogue.scalar("vi_sample", Form::with::<scalar::Sample>)?;
+    catalogue.scalar("vi_describe", Form::with::<scalar::Describe>)
 }

@@ -30,8 +30,8 @@ impl<'a, T> Records<'a, T> {
     }
 }
 
-fn ready(posterior: Posterior) -> Result<Predictor, SumsError> {
-    Predictor::new(&posterior)
+fn ready(posterior: &Posterior) -> Result<Predictor, SumsError> {
+    Predictor::new(posterior)
 }
 
 /// `vi_predict(posterior, x)`.
@@ -77,7 +77,9 @@ fn predictions<'a>(
 ) -> Result<impl FnMut(usize, f64) -> Result<Option<Predicted>, Fault> + use<'a>, Fault> {
     let (mut records, x) = (Records::new(input.bytes(first)?), input.lists(first + 1)?);
     Ok(move |row, level| {
-        let (Some(predictor), Some(x)) = (records.get(row, ready)?, x.row(row)) else { return Ok(None) };
+        let (Some(predictor), Some(x)) = (records.get(row, |posterior| ready(&posterior))?, x.row(row)) else {
+            return Ok(None);
+        };
         if x.len() == predictor.inputs() && check::finite("x", x).is_err() {
             return Ok(None);
         }
@@ -103,7 +105,7 @@ impl Scalar for Coefficients {
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<Weight>>, Fault>, Fault> {
         let mut records = Records::new(input.bytes(0)?);
-        Ok(move |row| Ok(records.get(row, |posterior| ready(posterior)?.weights(LEVEL))?.cloned()))
+        Ok(move |row| Ok(records.get(row, |posterior| ready(&posterior)?.weights(LEVEL))?.cloned()))
     }
 }
 
@@ -151,7 +153,9 @@ impl Scalar for Sample {
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<f64>>, Fault>, Fault> {
         let (mut records, seeds) = (Records::new(input.bytes(0)?), input.integers(1)?);
         Ok(move |row| {
-            let (Some(predictor), Some(seed)) = (records.get(row, ready)?, seeds(row)) else { return Ok(None) };
+            let (Some(predictor), Some(seed)) = (records.get(row, |posterior| ready(&posterior))?, seeds(row)) else {
+                return Ok(None);
+            };
             Ok(Some(predictor.sample(seed.cast_unsigned())?))
         })
     }

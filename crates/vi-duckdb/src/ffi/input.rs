@@ -24,7 +24,7 @@ pub(crate) struct Input<'a> {
 #[derive(Clone, Copy)]
 struct Mask<'a>(Option<&'a [u64]>);
 
-impl<'a> Mask<'a> {
+impl Mask<'_> {
     /// # Safety
     /// `vector` is one of `rows` rows, and lives for `'a`.
     unsafe fn of(vector: duckdb_vector, rows: usize) -> Self {
@@ -129,12 +129,12 @@ impl<'a> Input<'a> {
 
     /// A column of `VARCHAR`.
     pub(crate) fn texts(&self, column: usize) -> Result<Texts<'a>, Fault> {
-        Texts::of(self.vector(column, Kind::Text)?, self.rows)
+        Ok(Texts::of(self.vector(column, Kind::Text)?, self.rows))
     }
 
     /// A column of `BLOB`.
     pub(crate) fn bytes(&self, column: usize) -> Result<Texts<'a>, Fault> {
-        Texts::of(self.vector(column, Kind::Bytes)?, self.rows)
+        Ok(Texts::of(self.vector(column, Kind::Bytes)?, self.rows))
     }
 
     /// A column of `DOUBLE[D]`.
@@ -200,10 +200,10 @@ pub(crate) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn of(vector: duckdb_vector, rows: usize) -> Result<Self, Fault> {
+    fn of(vector: duckdb_vector, rows: usize) -> Self {
         // SAFETY: `vector` comes from `Input::vector`: live for the call, of texts or bytes.
         let reader = unsafe { VectorReader::from_vector(vector, rows) };
-        Ok(Self { reader, call: PhantomData })
+        Self { reader, call: PhantomData }
     }
 
     /// The bytes of a row; `None` for null.

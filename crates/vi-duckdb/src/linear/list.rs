@@ -84,12 +84,11 @@ impl<const SAID: bool> Aggregate for List<SAID> {
             state.keep(&spec)?;
             // Rows before the first that tells the number of inputs.
             while t < end && state.flat.is_empty() {
-                match x.row(t) {
-                    Some(row) => state.begin(row.len())?,
-                    None => {
-                        state.skipped += 1;
-                        t += 1;
-                    }
+                if let Some(row) = x.row(t) {
+                    state.begin(row.len())?;
+                } else {
+                    state.skipped += 1;
+                    t += 1;
                 }
             }
             if t < end {
