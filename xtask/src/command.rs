@@ -11,12 +11,12 @@ The tasks of this project. Usage: cargo xtask COMMAND
 
   test [--slow]                       everything that must hold: format, lints, tests, documentation;
                                       --slow adds the tests that take long, `packages`, `sql --test`, and
-                                      `python --test` (left out without Python 3.11, unless the variable CI
-                                      is set)
+                                      `python --test` and `duckdb --test` (left out without Python 3.11,
+                                      unless the variable CI is set)
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
   bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json; `python`
-                                      measures the Python package
+                                      measures the Python package, `duckdb` the extension for DuckDB
   reproduce [PAPER [ITEM]] [--quick]  compute the papers' figures; open target/reproduce/index.html
   fuzz [TARGET] [--seconds N]         search for bytes that do harm, N seconds (60) for each target of fuzz/;
                                       needs cargo-fuzz and a C++ compiler
@@ -29,6 +29,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       packs its sources and builds them in a folder outside the project
   sql [--test]                        build the functions of posteriors for Apache DataFusion under target/sql;
                                       --test runs their tests
+  duckdb [--test]                     build the same functions for DuckDB, an extension to be loaded, into
+                                      target/duckdb; --test runs their tests (needs Python 3.11 or later)
   docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Python(Goal),
     /// Build the functions for a query engine; run their tests if `test`.
     Sql { test: bool },
+    /// Build the extension for DuckDB; run its tests if `test`.
+    Duckdb { test: bool },
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
 }
@@ -92,11 +96,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             ["--sdist"] => Ok(Command::Python(Goal::Sources)),
             others => Err(format!("`python` does not know `{}`; it takes `--test` or `--sdist`", others.join(" "))),
         },
-        "sql" => {
+        engine @ ("sql" | "duckdb") => {
             if let Some(other) = texts.iter().find(|text| *text != "--test") {
-                return Err(format!("`sql` does not know `{other}`; it takes `--test` only"));
+                return Err(format!("`{engine}` does not know `{other}`; it takes `--test` only"));
             }
-            Ok(Command::Sql { test: !rest.is_empty() })
+            let test = !rest.is_empty();
+            Ok(if engine == "sql" { Command::Sql { test } } else { Command::Duckdb { test } })
         }
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
@@ -142,6 +147,7 @@ mod tests {
             "packages",
             "python",
             "sql",
+            "duckdb",
             "docs",
             "data",
             "help",
@@ -160,6 +166,8 @@ mod tests {
         assert_eq!(parsed("python --sdist"), Ok(Command::Python(Goal::Sources)));
         assert_eq!(parsed("sql"), Ok(Command::Sql { test: false }));
         assert_eq!(parsed("sql --test"), Ok(Command::Sql { test: true }));
+        assert_eq!(parsed("duckdb"), Ok(Command::Duckdb { test: false }));
+        assert_eq!(parsed("duckdb --test"), Ok(Command::Duckdb { test: true }));
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
         assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
@@ -184,6 +192,7 @@ mod tests {
         assert!(parsed("python --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("python --test --sdist").unwrap_err().contains("`--test --sdist`"));
         assert!(parsed("sql --quick").unwrap_err().contains("`--quick`"));
+        assert!(parsed("duckdb --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));
     }

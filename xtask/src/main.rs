@@ -4,6 +4,7 @@
 mod command;
 mod data;
 mod docs;
+mod duckdb;
 mod fuzz;
 mod packages;
 mod python;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Ok(Command::Test { slow }) => test::run(slow),
         Ok(Command::Golden(folders)) => run::binary("vi-tests", "golden", &run::absolute(folders)),
         Ok(Command::Bench(arguments)) if arguments == ["python"] => python::bench(),
+        Ok(Command::Bench(arguments)) if arguments == ["duckdb"] => duckdb::bench(),
         Ok(Command::Bench(arguments)) => run::binary("vi-benches", "bench", &arguments),
         Ok(Command::Reproduce(arguments)) => run::binary("vi-repro", "vi-repro", &arguments),
         Ok(Command::Fuzz(plan)) => fuzz::run(&plan),
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Ok(Command::Docs) => docs::run(),
         Ok(Command::Python(goal)) => python::run(goal),
         Ok(Command::Sql { test }) => sql::run(test),
+        Ok(Command::Duckdb { test }) => duckdb::run(test),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::run::{Failure, cannot, cargo, finish, root};
-use crate::venv::{environment, pip, program, python};
+use crate::venv::{environment, install, pip, program, python};
 
 /// What maturin, the tests and the tools of the wheel are taken from.
-const REQUIREMENTS: &str = include_str!("../../python/requirements.txt");
+const REQUIREMENTS: &str = "python/requirements.txt";
 
 /// What the task leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,20 +139,8 @@ fn prepared(what: &str) -> Result<(PathBuf, PathBuf), Failure> {
     let folder = root().join("target").join("python");
     fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
     let python = environment(python(what)?, &folder)?;
-    install_requirements(&python, &folder)?;
+    install(&python, &folder, REQUIREMENTS)?;
     Ok((python, folder))
-}
-
-/// Installs what `requirements.txt` names, unless it is there.
-fn install_requirements(python: &Path, folder: &Path) -> Result<(), Failure> {
-    // Written last, so that an interrupted installation is taken up again.
-    let stamp = folder.join("venv").join("installed.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == REQUIREMENTS) {
-        return Ok(());
-    }
-    println!("Installing the packages of python/requirements.txt (once)");
-    finish(pip(python).arg("--requirement").arg(root().join("python").join("requirements.txt")))?;
-    fs::write(&stamp, REQUIREMENTS).map_err(|error| cannot("write", &stamp, &error))
 }
 
 /// Builds one wheel into `wheels`, from which older ones are removed.
@@ -189,12 +177,13 @@ mod tests {
 
     #[test]
     fn every_requirement_is_pinned() {
-        let mut lines = REQUIREMENTS.lines().filter(|line| !line.starts_with('#'));
+        let requirements = fs::read_to_string(root().join(REQUIREMENTS)).unwrap();
+        let mut lines = requirements.lines().filter(|line| !line.starts_with('#'));
         assert!(lines.all(|line| line.split("==").count() == 2));
         for package in
             ["maturin", "scikit-learn", "river", "pandas", "polars", "pyarrow", "scipy", "pytest", "abi3audit"]
         {
-            assert!(REQUIREMENTS.contains(&format!("\n{package}==")), "{package}");
+            assert!(requirements.contains(&format!("\n{package}==")), "{package}");
         }
     }
 

@@ -14,7 +14,9 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
     // Where there is no Python its tests are left out, but not by a machine that has to run all.
     let python = slow && (std::env::var_os("CI").is_some() || python("python").is_ok());
     if slow && !python {
-        println!("No Python 3.11 or later: the tests of the Python package are left out.");
+        println!(
+            "No Python 3.11 or later: the tests of the Python package and of the extension for DuckDB are left out."
+        );
     }
     for (name, mut command) in sections(slow, python) {
         println!("\n== {name}");
@@ -57,6 +59,8 @@ fn sections(slow: bool, python: bool) -> Vec<(&'static str, Command)> {
     }
     if python {
         sections.push(section("python", "xtask python --test"));
+        // A workspace of its own, which needs the engine from Python.
+        sections.push(section("duckdb", "xtask duckdb --test"));
     }
     for (name, command) in &mut sections {
         if *name == "documentation" {
@@ -99,7 +103,8 @@ mod tests {
         assert!(sections(true, false).iter().any(|(name, _)| *name == "packages"));
         let last = |slow| sections(slow, false).pop().map(|(name, _)| name);
         assert_eq!((last(true), last(false)), (Some("sql"), Some("documentation")));
-        assert_eq!(sections(true, true).pop().map(|(name, _)| name), Some("python"));
+        let last_two: Vec<_> = sections(true, true).iter().rev().map(|(name, _)| *name).take(2).collect();
+        assert_eq!(last_two, ["duckdb", "python"]);
     }
 
     #[test]

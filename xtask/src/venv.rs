@@ -1,9 +1,10 @@
 //! A virtual environment of Python.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::run::{Failure, finish};
+use crate::run::{Failure, cannot, finish, root};
 
 /// The name of a Python that is recent enough, which the task `what` needs.
 pub(crate) fn python(what: &str) -> Result<&'static str, Failure> {
@@ -15,7 +16,7 @@ pub(crate) fn python(what: &str) -> Result<&'static str, Failure> {
     ["python3", "python"].into_iter().find(recent).ok_or_else(|| {
         Failure::new(format!(
             "`{what}` needs Python 3.11 or later as `python3` or `python` on the path, and found none; \
-             nothing else in this project needs it but the tasks `data` and `python`"
+             nothing else in this project needs it but the tasks `data`, `duckdb` and `python`"
         ))
     })
 }
@@ -46,4 +47,18 @@ pub(crate) fn pip(python: &Path) -> Command {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     command
+}
+
+/// Installs what the file `requirements` of the project names into the environment in `folder`, unless it is there.
+pub(crate) fn install(python: &Path, folder: &Path, requirements: &str) -> Result<(), Failure> {
+    let file = root().join(requirements);
+    let wanted = fs::read_to_string(&file).map_err(|error| cannot("read", &file, &error))?;
+    // Written last, so that an interrupted installation is taken up again.
+    let stamp = folder.join("venv").join("installed.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    println!("Installing the packages of {requirements} (once)");
+    finish(pip(python).arg("--requirement").arg(&file))?;
+    fs::write(&stamp, wanted).map_err(|error| cannot("write", &stamp, &error))
 }

@@ -55,7 +55,7 @@ mod spec;
 pub use error::SumsError;
 pub use family::Family;
 pub use glm::{At, GlmPosterior, GlmPrior, OnePass, PassSums};
-pub use linear::{LinearFit, LinearPosterior, LinearPrior, LinearSums};
+pub use linear::{LinearFit, LinearPosterior, LinearPrior, LinearSlice, LinearSums};
 pub use posterior::{Posterior, kind};
 pub use predictor::{Predicted, Predictor, Weight};
 pub use spec::{GlmSpec, LinearSpec};

@@ -9,8 +9,10 @@
 //! one set of sums answers for any prior.
 
 mod fit;
+mod slice;
 mod sums;
 
 pub use fit::{LinearFit, LinearPosterior, LinearPrior};
+pub use slice::LinearSlice;
 pub use sums::LinearSums;
 pub(crate) use sums::{check_columns, check_count, check_inputs, count};

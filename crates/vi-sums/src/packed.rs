@@ -10,7 +10,7 @@ use crate::SumsError;
 const ROUNDING: f64 = 1e-10;
 
 /// Numbers in the triangle of a `k × k` matrix.
-pub(crate) fn len(k: usize) -> usize {
+pub(crate) const fn len(k: usize) -> usize {
     k * (k + 1) / 2
 }
 

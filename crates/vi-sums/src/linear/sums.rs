@@ -6,11 +6,11 @@ use vi_linalg::kernels::dot;
 use crate::{SumsError, packed};
 
 /// Numbers beyond this are refused: their squares, summed over any number of rows, would leave the floats.
-const LARGEST: f64 = 1e140;
+pub(super) const LARGEST: f64 = 1e140;
 /// Rows centred together: a tile of some tens of columns stays in the first cache.
-const TILE: usize = 256;
+pub(super) const TILE: usize = 256;
 /// What stands before the means in the flat form.
-const HEAD: usize = 2;
+pub(super) const HEAD: usize = 2;
 
 /// Number, means and scatter of rows `(x, y)` with `d` inputs.
 ///
@@ -48,7 +48,7 @@ impl LinearSums {
 
     /// Numbers in the flat form of `inputs` inputs.
     #[must_use]
-    pub fn flat_len(inputs: usize) -> usize {
+    pub const fn flat_len(inputs: usize) -> usize {
         HEAD + inputs + 1 + packed::len(inputs + 1)
     }
 
@@ -309,7 +309,7 @@ fn centre(column: &[f64], out: &mut [f64]) -> f64 {
 }
 
 /// Adds one flat form to another of the same length.
-fn add(state: &mut [f64], other: &[f64], k: usize) {
+pub(super) fn add(state: &mut [f64], other: &[f64], k: usize) {
     state[1] += other[1];
     let (before, more) = (state[0], other[0]);
     if more == 0.0 {
@@ -346,7 +346,7 @@ fn check_row(x: &[f64], y: f64) -> Result<(), Error> {
     check_values("y", &[y])
 }
 
-fn check_values(argument: &'static str, values: &[f64]) -> Result<(), Error> {
+pub(super) fn check_values(argument: &'static str, values: &[f64]) -> Result<(), Error> {
     if values.iter().fold(true, |fits, v| fits & (v.abs() <= LARGEST)) {
         return Ok(());
     }

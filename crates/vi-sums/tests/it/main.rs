@@ -6,4 +6,5 @@ mod common;
 mod glm;
 mod hostile;
 mod linear;
+mod slice;
 mod stored;

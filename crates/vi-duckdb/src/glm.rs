@@ -1,0 +1,136 @@
+//! `vi_glm('family settings', y, x)`: one pass over rows of lists; each part passes alone, and the passes are merged.
+
+use quack_rs::aggregate::AggregateState;
+use vi_core::check;
+use vi_sums::{GlmPosterior, GlmSpec, OnePass, Posterior};
+
+use crate::Fault;
+use crate::ffi::{Aggregate, Features, Floats, Heap, Input, Kind, Lists, States};
+use crate::fold::{self, Said};
+
+/// The aggregate; of labels that are true or false where `FLAG`.
+pub(crate) struct Glm<const FLAG: bool>;
+
+/// What a group has of its rows.
+#[derive(Default)]
+pub(crate) struct Fold {
+    /// `None` before the first row.
+    spec: Option<GlmSpec>,
+    inputs: Option<usize>,
+    pass: Option<OnePass>,
+    /// What other passes have added.
+    merged: Option<GlmPosterior>,
+    /// Rows left out before the number of inputs was known.
+    skipped: u64,
+}
+
+impl AggregateState for Fold {}
+
+impl Fold {
+    fn keep(&mut self, spec: &GlmSpec) -> Result<(), Fault> {
+        if let Some(before) = &self.spec {
+            return fold::same(before, spec);
+        }
+        self.spec = Some(*spec);
+        Ok(())
+    }
+
+    fn check_inputs(&mut self, found: usize) -> Result<(), Fault> {
+        match *self.inputs.get_or_insert(found) {
+            expected if expected == found => Ok(()),
+            expected => Err(Fault::Length { expected, found }),
+        }
+    }
+
+    fn row(&mut self, spec: &GlmSpec, t: usize, x: &Lists<'_>, y: &Floats<'_>) -> Result<(), Fault> {
+        let (Some(x), Some(y)) = (x.row(t), y.get(t)) else {
+            self.skip(1);
+            return Ok(());
+        };
+        self.check_inputs(x.len())?;
+        if let Err(error) = check::finite("x", x).and_then(|()| check::finite("y", &[y])) {
+            if spec.strict {
+                return Err(error.into());
+            }
+            self.skip(1);
+            return Ok(());
+        }
+        if self.pass.is_none() {
+            fold::check_size(x.len())?;
+            let mut pass = OnePass::new(spec.family, spec.prior, x.len())?;
+            pass.skip(std::mem::take(&mut self.skipped));
+            self.pass = Some(pass);
+        }
+        if let Some(pass) = &mut self.pass {
+            pass.update(x, y)?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, rows: u64) {
+        match &mut self.pass {
+            Some(pass) => pass.skip(rows),
+            None => self.skipped += rows,
+        }
+    }
+
+    /// What all passes have added; `None` where the number of inputs is not known.
+    fn posterior(&self) -> Result<Option<GlmPosterior>, Fault> {
+        let (Some(spec), Some(inputs)) = (&self.spec, self.inputs) else { return Ok(None) };
+        let mut all = if let Some(pass) = &self.pass {
+            pass.posterior()?
+        } else {
+            let mut none = OnePass::new(spec.family, spec.prior, inputs)?;
+            none.skip(self.skipped);
+            none.posterior()?
+        };
+        if let Some(merged) = &self.merged {
+            all.merge(merged)?;
+        }
+        Ok(Some(all))
+    }
+}
+
+impl<const FLAG: bool> Aggregate for Glm<FLAG> {
+    const NAME: &'static str = "vi_glm";
+    type Place = Heap<Fold>;
+    type Answer = Vec<u8>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Text, if FLAG { Kind::Flag } else { Kind::Float }, Kind::Floats]
+    }
+
+    fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Fold>>) -> Result<(), Fault> {
+        let mut said = Said::new(input.texts(0)?, GlmSpec::parse);
+        let flags = if FLAG { Some(input.flags(1)?) } else { None };
+        let y = flags.as_ref().map_or_else(|| input.floats(1), |flags| Ok(flags.floats()))?;
+        let x = input.lists(2)?;
+        for t in 0..input.rows() {
+            let spec = said.get(t)?;
+            let state = states.at(t)?;
+            state.keep(&spec)?;
+            state.row(&spec, t, &x, &y)?;
+        }
+        Ok(())
+    }
+
+    fn combine(source: &Fold, target: &mut Fold) -> Result<(), Fault> {
+        if let Some(spec) = &source.spec {
+            target.keep(spec)?;
+        }
+        let Some(more) = source.posterior()? else {
+            target.skip(source.skipped);
+            return Ok(());
+        };
+        target.check_inputs(more.inputs())?;
+        match &mut target.merged {
+            Some(merged) => merged.merge(&more)?,
+            none => *none = Some(more),
+        }
+        Ok(())
+    }
+
+    fn finish(state: &Fold) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(state.posterior()?.map(|all| Posterior::from(all).encode()).transpose()?)
+    }
+}

@@ -1,0 +1,185 @@
+//! The functions of a posterior.
+
+use vi_core::check;
+use vi_sums::{Posterior, Predicted, Predictor, SumsError, Weight};
+
+use crate::Fault;
+use crate::ffi::{Description, Features, Input, Kind, Scalar, Texts};
+
+/// The mass of an interval where nothing else is said.
+const LEVEL: f64 = 0.9;
+
+/// Records row by row; rows that have the same record as the one before share what was made of it.
+struct Records<'a, T> {
+    bytes: Texts<'a>,
+    last: Option<(&'a [u8], T)>,
+}
+
+impl<'a, T> Records<'a, T> {
+    fn new(bytes: Texts<'a>) -> Self {
+        Self { bytes, last: None }
+    }
+
+    /// What `make` makes of the posterior of a row; `None` for a null.
+    fn get(&mut self, row: usize, make: impl FnOnce(Posterior) -> Result<T, SumsError>) -> Result<Option<&T>, Fault> {
+        let Some(bytes) = self.bytes.get(row) else { return Ok(None) };
+        if self.last.as_ref().is_none_or(|(last, _)| *last != bytes) {
+            self.last = Some((bytes, make(Posterior::decode(bytes)?)?));
+        }
+        Ok(self.last.as_ref().map(|(_, made)| made))
+    }
+}
+
+fn ready(posterior: &Posterior) -> Result<Predictor, SumsError> {
+    Predictor::new(posterior)
+}
+
+/// `vi_predict(posterior, x)`.
+pub(crate) struct Predict;
+
+impl Scalar for Predict {
+    const NAME: &'static str = "vi_predict";
+    const TAKES: &'static [Kind] = &[Kind::Bytes, Kind::Floats];
+    type Answer = Predicted;
+
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
+        let mut predict = predictions(input, 0)?;
+        Ok(move |row| predict(row, LEVEL))
+    }
+}
+
+/// `vi_predict('level=0.9', posterior, x)`.
+pub(crate) struct PredictAt;
+
+impl Scalar for PredictAt {
+    const NAME: &'static str = "vi_predict";
+    const TAKES: &'static [Kind] = &[Kind::Text, Kind::Bytes, Kind::Floats];
+    type Answer = Predicted;
+
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
+        let (texts, mut predict) = (input.texts(0)?, predictions(input, 1)?);
+        let mut said: Option<(&[u8], f64)> = None;
+        Ok(move |row| {
+            let Some(text) = texts.get(row) else { return Ok(None) };
+            let level = match said {
+                Some((last, level)) if last == text => level,
+                _ => said.insert((text, level(std::str::from_utf8(text).map_err(|_| Fault::Text)?)?)).1,
+            };
+            predict(row, level)
+        })
+    }
+}
+
+/// The predictions of a level at the rows of features behind the posterior in column `first`; none where a feature is null or not finite.
+fn predictions<'a>(
+    input: &Input<'a>,
+    first: usize,
+) -> Result<impl FnMut(usize, f64) -> Result<Option<Predicted>, Fault> + use<'a>, Fault> {
+    let (mut records, x) = (Records::new(input.bytes(first)?), input.lists(first + 1)?);
+    Ok(move |row, level| {
+        let (Some(predictor), Some(x)) = (records.get(row, |posterior| ready(&posterior))?, x.row(row)) else {
+            return Ok(None);
+        };
+        if x.len() == predictor.inputs() && check::finite("x", x).is_err() {
+            return Ok(None);
+        }
+        Ok(Some(predictor.predict(x, level)?))
+    })
+}
+
+fn level(text: &str) -> Result<f64, Fault> {
+    let word = |expected| SumsError::Word { word: text.to_owned(), expected };
+    let number = text.trim().strip_prefix("level=").ok_or_else(|| word("level= and a number"))?;
+    let level: f64 = number.parse().map_err(|_| word("a number stands after ="))?;
+    check::probability("level", level)?;
+    Ok(level)
+}
+
+/// `vi_coefficients(posterior)`: the weights, the intercept first.
+pub(crate) struct Coefficients;
+
+impl Scalar for Coefficients {
+    const NAME: &'static str = "vi_coefficients";
+    const TAKES: &'static [Kind] = &[Kind::Bytes];
+    type Answer = Vec<Weight>;
+
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<Weight>>, Fault>, Fault> {
+        let mut records = Records::new(input.bytes(0)?);
+        Ok(move |row| Ok(records.get(row, |posterior| ready(&posterior)?.weights(LEVEL))?.cloned()))
+    }
+}
+
+/// `vi_subtract(posterior, posterior)`: the first without the rows of the second.
+pub(crate) struct Subtract;
+
+impl Scalar for Subtract {
+    const NAME: &'static str = "vi_subtract";
+    const TAKES: &'static [Kind] = &[Kind::Bytes, Kind::Bytes];
+    type Answer = Vec<u8>;
+
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<u8>>, Fault>, Fault> {
+        let (mut wholes, mut parts) = (Records::new(input.bytes(0)?), Records::new(input.bytes(1)?));
+        Ok(move |row| {
+            let (Some(whole), Some(part)) = (wholes.get(row, Ok)?, parts.get(row, Ok)?) else { return Ok(None) };
+            let mut left = whole.clone();
+            left.subtract(part)?;
+            Ok(Some(left.encode()?))
+        })
+    }
+}
+
+/// `vi_evidence(posterior)`: `log p(y)` in nats.
+pub(crate) struct Evidence;
+
+impl Scalar for Evidence {
+    const NAME: &'static str = "vi_evidence";
+    const TAKES: &'static [Kind] = &[Kind::Bytes];
+    type Answer = f64;
+
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<f64>, Fault>, Fault> {
+        let mut records = Records::new(input.bytes(0)?);
+        Ok(move |row| Ok(records.get(row, |posterior| posterior.log_evidence())?.copied()))
+    }
+}
+
+/// `vi_sample(posterior, seed)`: one draw of the weights, the intercept first.
+pub(crate) struct Sample;
+
+impl Scalar for Sample {
+    const NAME: &'static str = "vi_sample";
+    const TAKES: &'static [Kind] = &[Kind::Bytes, Kind::Integer];
+    type Answer = Vec<f64>;
+
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<f64>>, Fault>, Fault> {
+        let (mut records, seeds) = (Records::new(input.bytes(0)?), input.integers(1)?);
+        Ok(move |row| {
+            let (Some(predictor), Some(seed)) = (records.get(row, |posterior| ready(&posterior))?, seeds(row)) else {
+                return Ok(None);
+            };
+            Ok(Some(predictor.sample(seed.cast_unsigned())?))
+        })
+    }
+}
+
+/// `vi_describe(posterior)`: its kind, inputs, rows and rows that were left out.
+pub(crate) struct Describe;
+
+impl Scalar for Describe {
+    const NAME: &'static str = "vi_describe";
+    const TAKES: &'static [Kind] = &[Kind::Bytes];
+    type Answer = Description;
+
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Description>, Fault>, Fault> {
+        let mut records = Records::new(input.bytes(0)?);
+        Ok(move |row| {
+            let posterior = records.get(row, Ok)?;
+            Ok(posterior.map(|posterior| Description {
+                kind: match posterior {
+                    Posterior::Linear(_) => "linear",
+                    Posterior::Glm(own) => own.family().name(),
+                },
+                counts: [posterior.inputs() as u64, posterior.rows(), posterior.skipped()],
+            }))
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! The same sums in memory that somebody else owns.
+
+use vi_core::{Error, check};
+use vi_linalg::kernels::dot;
+
+use super::sums::{HEAD, LARGEST, TILE, add, check_values};
+use super::{LinearSums, check_count};
+use crate::{SumsError, packed};
+
+/// [`LinearSums`] in memory of an engine: its [flat form](LinearSums::flat) in place, zeros for no rows.
+///
+/// What the engine keeps for each of millions of groups is then the sums and nothing else.
+///
+/// ```
+/// use vi_sums::{LinearSlice, LinearSums};
+/// let mut memory = vec![0.0; LinearSums::flat_len(2)];
+/// let mut sums = LinearSlice::new(2, &mut memory)?;
+/// sums.update(&[1.0, 2.0], 3.0)?;
+/// sums.update_rows(&[0.0, 1.0, 2.0, 0.5], &[1.0, 2.0])?;
+/// assert_eq!(LinearSums::from_flat(2, &memory)?.rows(), 3);
+/// # Ok::<(), vi_sums::SumsError>(())
+/// ```
+#[derive(Debug)]
+pub struct LinearSlice<'a> {
+    inputs: usize,
+    state: &'a mut [f64],
+}
+
+impl<'a> LinearSlice<'a> {
+    /// The sums over `inputs` inputs in `state`, which is zeros or what this type has left there.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for no inputs; [`Error::Dimension`] unless `state` is as long as a [flat form](LinearSums::flat_len).
+    #[inline]
+    pub fn new(inputs: usize, state: &'a mut [f64]) -> Result<Self, SumsError> {
+        check::not_empty("x", inputs)?;
+        check::length("sums", LinearSums::flat_len(inputs), state.len())?;
+        Ok(Self { inputs, state })
+    }
+
+    /// The number `d` of inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Counts rows that are left out: those with a missing value.
+    pub fn skip(&mut self, rows: u64) {
+        self.state[1] += rows as f64;
+    }
+
+    /// Adds one row, as [`LinearSums::update`] does. Cost `d²` flops; it becomes a part of its caller, and is of the caller's vector instructions.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::NonFinite`]; [`Error::Entry`] for a number beyond `10¹⁴⁰`. The sums are then as they were.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a caller that knows d at compile time has loops of fixed length")]
+    pub fn update(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
+        if x.len() != self.inputs || !within(x) || !within(&[y]) {
+            return Err(refused(self.inputs, x, y));
+        }
+        let (head, rest) = self.state.split_at_mut(HEAD);
+        let (mean, scatter) = rest.split_at_mut(x.len() + 1);
+        let before = head[0];
+        head[0] += 1.0;
+        let share = 1.0 / head[0];
+        let weight = before * share;
+        let (mean, mean_y) = mean.split_at_mut(x.len());
+        // Row i of the triangle needs the deviations up to i, from means that have not moved yet.
+        let mut below = scatter;
+        for i in 0..x.len() {
+            let (row, next) = below.split_at_mut(i + 1);
+            let scaled = weight * (x[i] - mean[i]);
+            for j in 0..=i {
+                row[j] += scaled * (x[j] - mean[j]);
+            }
+            below = next;
+        }
+        let away = y - mean_y[0];
+        for j in 0..x.len() {
+            below[j] += weight * away * (x[j] - mean[j]);
+        }
+        below[x.len()] += weight * away * away;
+        for j in 0..x.len() {
+            mean[j] += share * (x[j] - mean[j]);
+        }
+        mean_y[0] += share * away;
+        Ok(())
+    }
+
+    /// Adds many rows, end to end in `x`. Cost `nd²` flops, in vectors, and `256·d` numbers.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. The sums are then as they were.
+    pub fn update_rows(&mut self, x: &[f64], y: &[f64]) -> Result<(), SumsError> {
+        let d = self.inputs;
+        check::length("x", d * y.len(), x.len())?;
+        if !(within(x) && within(y)) {
+            for (t, (x, y)) in x.chunks_exact(d).zip(y).enumerate() {
+                check_values("x", x).and_then(|()| check_values("y", &[*y])).map_err(|error| error.at_row(t))?;
+            }
+        }
+        let k = d + 1;
+        let mut centred = vec![0.0; k * TILE];
+        let mut tile = vec![0.0; self.state.len()];
+        for (x, y) in x.chunks(d * TILE).zip(y.chunks(TILE)) {
+            let rows = y.len();
+            let (mean, scatter) = tile[HEAD..].split_at_mut(k);
+            for (t, row) in x.chunks_exact(d).enumerate() {
+                for (j, value) in row.iter().enumerate() {
+                    centred[j * TILE + t] = *value;
+                }
+            }
+            centred[d * TILE..d * TILE + rows].copy_from_slice(y);
+            for (column, mean) in centred.chunks_exact_mut(TILE).zip(mean.iter_mut()) {
+                *mean = centre(&mut column[..rows]);
+            }
+            for i in 0..k {
+                let of_row = &centred[i * TILE..i * TILE + rows];
+                for j in 0..=i {
+                    scatter[packed::len(i) + j] = dot(of_row, &centred[j * TILE..j * TILE + rows]);
+                }
+            }
+            tile[0] = rows as f64;
+            add(self.state, &tile, k);
+        }
+        Ok(())
+    }
+
+    /// Adds the sums over other rows: a flat form that this type or [`LinearSums`] has made. Cost `d²` flops.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::Setting`] for numbers of rows that are none; [`Error::Overflow`], which leaves the sums as they were.
+    pub fn merge(&mut self, flat: &[f64]) -> Result<(), SumsError> {
+        check::length("sums", self.state.len(), flat.len())?;
+        check_count("rows", flat[0])?;
+        check_count("skipped", flat[1])?;
+        let k = self.inputs + 1;
+        // What fits on the diagonal fits everywhere else.
+        for i in 0..k {
+            let away = flat[HEAD + i] - self.state[HEAD + i];
+            let between = (self.state[0] * flat[0] / (self.state[0] + flat[0]).max(1.0)) * away * away;
+            let own = packed::diagonal(&self.state[HEAD + k..], i);
+            check::result("sum of squares", own + packed::diagonal(&flat[HEAD + k..], i) + between)?;
+        }
+        add(self.state, flat, k);
+        Ok(())
+    }
+}
+
+/// Whether all numbers are finite and none is too large.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of a loop of fixed length")]
+fn within(values: &[f64]) -> bool {
+    values.iter().fold(true, |fits, v| fits & (v.abs() <= LARGEST))
+}
+
+#[cold]
+fn refused(inputs: usize, x: &[f64], y: f64) -> SumsError {
+    let checked = check::length("x", inputs, x.len()).and_then(|()| check_values("x", x));
+    match checked.and_then(|()| check_values("y", &[y])) {
+        Err(error) => error.into(),
+        Ok(()) => Error::NonFinite { argument: "y", index: 0, value: y }.into(),
+    }
+}
+
+/// Takes its mean off a column, so that what is left has the mean 0 to the last digit, and returns the mean.
+fn centre(column: &mut [f64]) -> f64 {
+    let n = column.len() as f64;
+    let about = column.iter().sum::<f64>() / n;
+    let mut rest = 0.0;
+    for value in column.iter_mut() {
+        *value -= about;
+        rest += *value;
+    }
+    let rest = rest / n;
+    for value in column {
+        *value -= rest;
+    }
+    about + rest
+}
