@@ -9,6 +9,7 @@
 //! one set of sums answers for any prior.
 
 mod fit;
+mod rows;
 mod sums;
 
 pub use fit::{LinearFit, LinearPosterior, LinearPrior};
