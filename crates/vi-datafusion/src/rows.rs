@@ -28,10 +28,50 @@ impl Rows<'_> {
         self.kept.as_ref().map_or(t, |kept| kept[t])
     }
 
+    /// The rows brought together by group, in their order; `groups[t]` below `total` is the group of row `t` of the batch.
+    pub(crate) fn by_group(&self, groups: &[usize], total: usize) -> Together {
+        let group = |t: usize| groups[self.place(t)];
+        let mut ends = vec![0; total];
+        for t in 0..self.y.len() {
+            ends[group(t)] += 1;
+        }
+        let mut rows = 0;
+        for end in &mut ends {
+            rows += *end;
+            *end = rows - *end;
+        }
+        let mut order = vec![0; rows];
+        for t in 0..rows {
+            let end = &mut ends[group(t)];
+            order[*end] = t;
+            *end += 1;
+        }
+        let gather = |column: &[f64]| order.iter().map(|t| column[*t]).collect();
+        Together { ends, y: gather(&self.y), x: self.x.iter().map(|column| gather(column)).collect() }
+    }
+
     /// Writes row `t` into `out`.
     pub(crate) fn write(&self, t: usize, out: &mut Vec<f64>) {
         out.clear();
         out.extend(self.x.iter().map(|column| column[t]));
+    }
+}
+
+/// Rows by group: those of group `g` end at `ends[g]`, and begin where those of the group before end.
+pub(crate) struct Together {
+    ends: Vec<usize>,
+    y: Vec<f64>,
+    x: Vec<Vec<f64>>,
+}
+
+impl Together {
+    /// Columns and labels of each group that has rows.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (usize, Vec<&[f64]>, &[f64])> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).enumerate().filter(|(_, (begin, end))| begin < end).map(|(group, (begin, end))| {
+            let columns = self.x.iter().map(|column| &column[begin..*end]).collect();
+            (group, columns, &self.y[begin..*end])
+        })
     }
 }
 

@@ -64,11 +64,19 @@ impl<F: Fold> Slot<F> {
         self.begun(function, shared, x.len())?.add_row(shared, x, y).map_err(told(function))
     }
 
+    pub(crate) fn add_columns(
+        &mut self,
+        function: &'static str,
+        shared: &F::Shared,
+        x: &[&[f64]],
+        y: &[f64],
+    ) -> Result<()> {
+        self.begun(function, shared, x.len())?.add_columns(shared, x, y).map_err(told(function))
+    }
+
     pub(crate) fn add(&mut self, function: &'static str, shared: &F::Shared, rows: &Rows<'_>) -> Result<()> {
         if !rows.y.is_empty() {
-            let columns = rows.columns();
-            let fold = self.begun(function, shared, columns.len())?;
-            fold.add_columns(shared, &columns, &rows.y).map_err(told(function))?;
+            self.add_columns(function, shared, &rows.columns(), &rows.y)?;
         }
         self.skip(rows.skipped.len() as u64);
         Ok(())

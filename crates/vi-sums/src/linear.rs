@@ -9,6 +9,7 @@
 //! one set of sums answers for any prior.
 
 mod fit;
+mod rows;
 mod slice;
 mod sums;
 

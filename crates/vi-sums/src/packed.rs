@@ -25,6 +25,7 @@ pub(crate) fn diagonal(packed: &[f64], i: usize) -> f64 {
 }
 
 /// `S ← S + c·vvᵀ`.
+#[inline]
 pub(crate) fn add_outer(packed: &mut [f64], c: f64, v: &[f64]) {
     let mut rest = packed;
     for i in 0..v.len() {

@@ -12,6 +12,9 @@ use crate::fold::Fold;
 use crate::rows::rows;
 use crate::slot::{Slot, state_len};
 
+/// Rows of a batch for each group there is from which on they are brought together: sums by columns are quicker than row by row.
+const TOGETHER: usize = 16;
+
 /// The accumulator of a fold for each group.
 pub(super) struct Groups<M: Model> {
     begun: Begun<M>,
@@ -69,12 +72,20 @@ impl<M: Model> GroupsAccumulator for Groups<M> {
         let Begun { shared, inputs, head } = &mut self.begun;
         let (label, features) = (&values[*head], &values[*head + 1..]);
         let rows = rows(M::NAME, label, features, filter, M::Fold::strict(shared), inputs)?;
-        let mut row = Vec::new();
-        for (t, y) in rows.y.iter().enumerate() {
-            let slot = &mut self.slots[groups[rows.place(t)]];
-            rows.write(t, &mut row);
-            self.folds += usize::from(!slot.is_begun());
-            slot.add_row(M::NAME, shared, &row, *y)?;
+        if rows.y.len() / TOGETHER >= total {
+            for (group, x, y) in rows.by_group(groups, total).groups() {
+                let slot = &mut self.slots[group];
+                self.folds += usize::from(!slot.is_begun());
+                slot.add_columns(M::NAME, shared, &x, y)?;
+            }
+        } else {
+            let mut row = Vec::new();
+            for (t, y) in rows.y.iter().enumerate() {
+                let slot = &mut self.slots[groups[rows.place(t)]];
+                rows.write(t, &mut row);
+                self.folds += usize::from(!slot.is_begun());
+                slot.add_row(M::NAME, shared, &row, *y)?;
+            }
         }
         for t in &rows.skipped {
             self.slots[groups[*t]].skip(1);

@@ -58,7 +58,7 @@ pub(crate) fn shuffled(mut rows: Vec<Row>, seed: u64) -> Vec<Row> {
     rows
 }
 
-fn schema(d: usize) -> Arc<Schema> {
+pub(crate) fn schema(d: usize) -> Arc<Schema> {
     let mut fields = vec![
         Field::new("g", DataType::Int64, false),
         Field::new("t", DataType::Int64, false),
@@ -69,7 +69,7 @@ fn schema(d: usize) -> Arc<Schema> {
     Arc::new(Schema::new(fields))
 }
 
-fn batch(d: usize, rows: &[Row], first: usize) -> RecordBatch {
+pub(crate) fn batch(d: usize, rows: &[Row], first: usize) -> RecordBatch {
     let mut columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.group))),
         Arc::new(Int64Array::from_iter_values(whole(first)..whole(first + rows.len()))),

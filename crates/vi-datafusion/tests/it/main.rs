@@ -3,7 +3,10 @@
 
 mod common;
 mod driver;
+mod files;
 mod glm;
 mod linear;
+mod plans;
 mod refused;
 mod scalars;
+mod sources;

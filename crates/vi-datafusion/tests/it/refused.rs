@@ -17,6 +17,11 @@ fn shapes_and_settings_are_refused_while_the_query_is_planned() {
             ("SELECT vi_glm(c, x0, x1) FROM t", "family"),
             ("SELECT vi_glm('logistic', c) FROM t", "needs features"),
             ("SELECT vi_merge(y) FROM t", "posterior"),
+            ("SELECT vi_merge(DISTINCT m) FROM (SELECT vi_linear(y, x0) AS m FROM t GROUP BY g)", "DISTINCT"),
+            (
+                "SELECT n, vi_merge(DISTINCT m) FROM (SELECT g % 2 AS n, vi_linear(y, x0) AS m FROM t GROUP BY g) GROUP BY n",
+                "DISTINCT",
+            ),
             ("SELECT vi_merge(vi_linear(y, x0), 1) FROM t", "one posterior"),
             ("SELECT vi_pass(X'00', c, x0) FROM t", "vi-sums/at"),
             ("SELECT vi_predict(y, x0) FROM t", "posterior"),

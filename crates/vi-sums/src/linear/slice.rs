@@ -3,9 +3,12 @@
 use vi_core::{Error, check};
 use vi_linalg::kernels::dot;
 
-use super::sums::{HEAD, LARGEST, TILE, add, check_values};
+use super::sums::{HEAD, LARGEST, add, check_values};
 use super::{LinearSums, check_count};
 use crate::{SumsError, packed};
+
+/// Rows centred together: a tile of some tens of columns stays in the first cache.
+const TILE: usize = 256;
 
 /// [`LinearSums`] in memory of an engine: its [flat form](LinearSums::flat) in place, zeros for no rows.
 ///

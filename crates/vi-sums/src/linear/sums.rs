@@ -1,14 +1,12 @@
 //! Number, means and scatter of rows.
 
 use vi_core::{Error, check};
-use vi_linalg::kernels::dot;
 
+use super::rows::{self, Tile};
 use crate::{SumsError, packed};
 
 /// Numbers beyond this are refused: their squares, summed over any number of rows, would leave the floats.
 pub(super) const LARGEST: f64 = 1e140;
-/// Rows centred together: a tile of some tens of columns stays in the first cache.
-pub(super) const TILE: usize = 256;
 /// What stands before the means in the flat form.
 pub(super) const HEAD: usize = 2;
 
@@ -109,34 +107,11 @@ impl LinearSums {
     pub fn update(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
         check::length("x", self.inputs, x.len())?;
         check_row(x, y)?;
-        let k = self.inputs + 1;
-        let (head, rest) = self.state.split_at_mut(HEAD);
-        let (mean, scatter) = rest.split_at_mut(k);
-        let before = head[0];
-        head[0] += 1.0;
-        let share = 1.0 / head[0];
-        // Row i of the triangle needs the deviations up to i alone, from means that have not moved yet.
-        let weight = before * share;
-        let value = |j: usize| if j < x.len() { x[j] } else { y };
-        let mut below = scatter;
-        for i in 0..k {
-            let (row, next) = below.split_at_mut(i + 1);
-            let scaled = weight * (value(i) - mean[i]);
-            for (entry, (x, mean)) in row.iter_mut().zip(x.iter().zip(&*mean)) {
-                *entry += scaled * (x - mean);
-            }
-            if i == self.inputs {
-                row[i] += scaled * (y - mean[i]);
-            }
-            below = next;
-        }
-        for (j, mean) in mean.iter_mut().enumerate() {
-            *mean += share * (value(j) - *mean);
-        }
+        rows::add_row(&mut self.state, x, y);
         Ok(())
     }
 
-    /// Adds many rows, given by columns: `x[j][t]` is input `j` of row `t`. Cost `nd²` flops, in vectors, and `256·d` numbers.
+    /// Adds many rows, given by columns: `x[j][t]` is input `j` of row `t`. Cost `nd²` flops, in vectors, from 48 columns on in products of matrices; memory for `256·d` numbers, or `1024·d + 2d²`.
     ///
     /// # Errors
     /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. The sums are then as they were.
@@ -150,23 +125,10 @@ impl LinearSums {
             }
         }
         let k = self.inputs + 1;
-        let mut centred = vec![0.0; k * TILE];
-        let mut tile = vec![0.0; self.state.len()];
-        for first in (0..y.len()).step_by(TILE) {
-            let rows = TILE.min(y.len() - first);
-            let columns = x.iter().copied().chain(std::iter::once(y));
-            let (mean, scatter) = tile[HEAD..].split_at_mut(k);
-            for ((column, own), mean) in columns.zip(centred.chunks_exact_mut(TILE)).zip(mean.iter_mut()) {
-                *mean = centre(&column[first..first + rows], &mut own[..rows]);
-            }
-            for i in 0..k {
-                let of_row = &centred[i * TILE..i * TILE + rows];
-                for j in 0..=i {
-                    scatter[packed::len(i) + j] = dot(of_row, &centred[j * TILE..j * TILE + rows]);
-                }
-            }
-            tile[0] = rows as f64;
-            add(&mut self.state, &tile, k);
+        let mut tile = Tile::new(k, self.state.len(), y.len());
+        for first in (0..y.len()).step_by(tile.height()) {
+            let end = y.len().min(first + tile.height());
+            add(&mut self.state, tile.sums(x, y, first..end), k);
         }
         Ok(())
     }
@@ -290,22 +252,6 @@ impl LinearSums {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked whole number")]
 pub(crate) fn count(value: f64) -> u64 {
     value as u64
-}
-
-/// Writes `column` less its mean into `out`, whose mean is then 0 to the last digit, and returns the mean.
-fn centre(column: &[f64], out: &mut [f64]) -> f64 {
-    let n = column.len() as f64;
-    let about = column.iter().sum::<f64>() / n;
-    let mut rest = 0.0;
-    for (out, value) in out.iter_mut().zip(column) {
-        *out = value - about;
-        rest += *out;
-    }
-    let rest = rest / n;
-    for out in out.iter_mut() {
-        *out -= rest;
-    }
-    about + rest
 }
 
 /// Adds one flat form to another of the same length.

@@ -34,7 +34,8 @@ fn by_rows(x: &[Vec<f64>], y: &[f64], rows: impl IntoIterator<Item = usize>) -> 
 
 #[test]
 fn any_parts_in_any_order_are_the_rows_one_by_one() {
-    for (n, d) in [(1, 1), (3, 2), (257, 1), (1000, 6), (600, 30)] {
+    // Up to 17 columns rows are added by code of known length; from 48 on tiles are products of matrices, of 1024 rows.
+    for (n, d) in [(1, 1), (3, 2), (257, 1), (1000, 6), (300, 16), (300, 17), (600, 30), (300, 46), (3000, 47)] {
         let (x, y) = columns(n, d, 1);
         let direct = by_rows(&x, &y, 0..n);
         let mut at_once = LinearSums::new(d).unwrap();
