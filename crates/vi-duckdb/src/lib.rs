@@ -1,7 +1,7 @@
 //! Posteriors in the queries of DuckDB: fitted, merged, subtracted and asked where the rows already are.
 //!
-//! A loadable extension; [its page](https://docs.rs/vi-duckdb) has every function. The sums are those of `vi-sums`, a posterior is the record of
-//! `vi-sums`, byte for byte; what is here is the engine's side: [`ffi`] turns its memory into slices and references, [`fold`] walks along rows,
+//! An extension to be loaded; its README has every function. The sums are those of `vi-sums`, a posterior is the record of `vi-sums`, byte for
+//! byte; what is here is the engine's side: [`ffi`] turns its memory into slices and references, [`fold`] walks along rows,
 //! [`linear`], [`glm`] and [`merge`] are the aggregates, [`scalar`] the functions of a posterior.
 
 mod fault;

@@ -59,7 +59,7 @@ fn what_is_refused_leaves_the_memory_as_it_was() {
     assert!(matches!(sums.update(&[1.0, -1e141], 2.0), Err(SumsError::Core(Error::Entry { argument: "x", .. }))));
     assert!(matches!(sums.update_rows(&[1.0; 3], &[1.0]), Err(SumsError::Core(Error::Dimension { .. }))));
     let error = sums.update_rows(&[1.0, 2.0, 3.0, f64::NAN], &[1.0, 2.0]).unwrap_err();
-    assert!(error.to_string().contains("row 1"), "{error}");
+    assert!(error.to_string().contains("observation 1"), "{error}");
     assert!(sums.update_rows(&[1.0, 2.0], &[1e200]).is_err());
     assert!(matches!(sums.merge(&[0.0; 3]), Err(SumsError::Core(Error::Dimension { .. }))));
     let mut part = before.clone();
