@@ -26,8 +26,7 @@ const STUCK: u64 = 200;
 /// The models of a run: a name, a family of [`AnyModel`] and settings for each.
 #[must_use]
 pub fn models() -> Vec<(String, usize, OnlineSettings)> {
-    let beliefs =
-        [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2, block: None }, BeliefKind::Diagonal];
+    let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
     let memories = [Memory::Everything, Memory::Fading(0.98), Memory::Learned];
     let every =
         [(0, "logistic"), (1, "linear"), (5, "counts")].into_iter().flat_map(|family| beliefs.map(|b| (family, b)));

@@ -120,13 +120,14 @@ struct Played {
 pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
     let visitors = effort.choose(4000, 600);
     let mut report = Report::default();
-    let low_rank = |block| BeliefKind::LowRank { rank: 10, block };
+    let blocks = BeliefKind::LowRankInBlocks { rank: 10, block: 4 };
+    let low_rank = BeliefKind::LowRank { rank: 10 };
     let (given, learned) = (|| PriorScale::Given(0.3), PriorScale::default);
     let players = [
-        ("low_rank_10", low_rank(None), given(), Choice::Thompson),
-        ("low_rank_10_blocks_of_4", low_rank(Some(4)), given(), Choice::Thompson),
-        ("low_rank_10_bound", low_rank(Some(4)), given(), Choice::Bound),
-        ("low_rank_10_scale_learned", low_rank(None), learned(), Choice::Thompson),
+        ("low_rank_10", low_rank, given(), Choice::Thompson),
+        ("low_rank_10_blocks_of_4", blocks, given(), Choice::Thompson),
+        ("low_rank_10_bound", blocks, given(), Choice::Bound),
+        ("low_rank_10_scale_learned", low_rank, learned(), Choice::Thompson),
         ("diagonal", BeliefKind::Diagonal, given(), Choice::Thompson),
         ("diagonal_bound", BeliefKind::Diagonal, given(), Choice::Bound),
         ("full_512", BeliefKind::Full, given(), Choice::Thompson),
@@ -318,9 +319,7 @@ mod tests {
 
     #[test]
     fn a_model_that_learns_loses_less_than_random_choice() {
-        for (belief, places) in
-            [(BeliefKind::LowRank { rank: 4, block: None }, 1 << 14), (BeliefKind::Diagonal, 1 << 14)]
-        {
+        for (belief, places) in [(BeliefKind::LowRank { rank: 4 }, 1 << 14), (BeliefKind::Diagonal, 1 << 14)] {
             let played = play(belief, PriorScale::Given(0.3), Choice::Thompson, places, 600).unwrap();
             assert!(played.regret < 0.9 * played.at_random, "{} {}", played.regret, played.at_random);
             assert!(played.log_loss < 0.69 && played.latency.is_sorted() && played.latency.len() == 600);

@@ -118,7 +118,7 @@ fn quiet(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
     let kinds = [
         ("full", BeliefKind::Full),
         ("square_root", BeliefKind::SquareRoot),
-        ("low_rank2", BeliefKind::LowRank { rank: 2, block: None }),
+        ("low_rank2", BeliefKind::LowRank { rank: 2 }),
         ("diagonal", BeliefKind::Diagonal),
     ];
     for (name, belief) in kinds {

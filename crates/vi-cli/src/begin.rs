@@ -94,7 +94,7 @@ fn are_of_unit_size(records: &[Record]) -> bool {
 fn belief(asked: Belief) -> BeliefKind {
     match asked {
         Belief::Full => BeliefKind::Full,
-        Belief::LowRank => BeliefKind::LowRank { rank: RANK, block: None },
+        Belief::LowRank => BeliefKind::LowRank { rank: RANK },
         Belief::Diagonal => BeliefKind::Diagonal,
     }
 }

@@ -55,7 +55,7 @@ impl Plan {
         self.belief.unwrap_or(if inputs > VERY_WIDE {
             BeliefKind::Diagonal
         } else if inputs > WIDE {
-            BeliefKind::LowRank { rank: RANK, block: None }
+            BeliefKind::LowRank { rank: RANK }
         } else {
             BeliefKind::Full
         })

@@ -70,7 +70,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let truth = Truth::new(&mut rng);
     // Words of one taste come together, so their weights are known together or not at all: a low rank keeps that, a diagonal does not.
     let settings = OnlineSettings {
-        belief: BeliefKind::LowRank { rank: 8, block: None },
+        belief: BeliefKind::LowRank { rank: 8 },
         prior_scale: PriorScale::Given(0.4),
         standardise: Standardise::Never,
         ..OnlineSettings::default()

@@ -44,7 +44,7 @@ impl Online {
         // What is larger still the model refuses in words of its own.
         let numbers = inputs.saturating_mul(match settings.belief {
             BeliefKind::Full | BeliefKind::SquareRoot => inputs,
-            BeliefKind::LowRank { rank, .. } => rank,
+            BeliefKind::LowRank { rank } | BeliefKind::LowRankInBlocks { rank, .. } => rank,
             _ => 2,
         });
         if numbers <= MOST {

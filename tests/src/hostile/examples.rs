@@ -128,8 +128,7 @@ pub fn fits() -> Result<Vec<(&'static str, AnyFit)>, Failure> {
 /// # Errors
 /// None that can be.
 pub fn models(rows: u32) -> Result<Vec<(String, AnyModel)>, Failure> {
-    let beliefs =
-        [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 1, block: None }, BeliefKind::Diagonal];
+    let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 1 }, BeliefKind::Diagonal];
     let mut models = Vec::new();
     for family in 0..AnyModel::FAMILIES {
         for (name, belief) in ["full", "square-root", "low-rank", "diagonal"].into_iter().zip(beliefs) {

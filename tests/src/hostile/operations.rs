@@ -13,7 +13,7 @@ pub fn settings(bytes: &mut Bytes<'_>, d: usize) -> OnlineSettings {
     let belief = match bytes.below(4) {
         0 => BeliefKind::Full,
         1 => BeliefKind::SquareRoot,
-        2 => BeliefKind::LowRank { rank: bytes.below(3), block: (bytes.below(2) == 1).then(|| bytes.below(4)) },
+        2 => BeliefKind::LowRank { rank: bytes.below(3) },
         _ => BeliefKind::Diagonal,
     };
     let prior_scale = match bytes.below(4) {

@@ -17,7 +17,7 @@ const KINDS: [(&str, BeliefKind, bool); 5] = [
     ("default", BeliefKind::Full, true),
     ("full", BeliefKind::Full, false),
     ("square_root", BeliefKind::SquareRoot, false),
-    ("low_rank5", BeliefKind::LowRank { rank: 5, block: None }, false),
+    ("low_rank5", BeliefKind::LowRank { rank: 5 }, false),
     ("diagonal", BeliefKind::Diagonal, false),
 ];
 

@@ -47,7 +47,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     }
     for (name, belief, n, limit) in [
         ("diagonal", BeliefKind::Diagonal, 20_000, Some(3e-6)),
-        ("low_rank10", BeliefKind::LowRank { rank: 10, block: None }, 256, None),
+        ("low_rank10", BeliefKind::LowRank { rank: 10 }, 256, None),
     ] {
         let n = effort.choose(n, n / 4);
         let rng = &mut ChaCha8Rng::seed_from_u64(0);

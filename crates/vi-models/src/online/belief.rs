@@ -28,7 +28,7 @@ use super::apart::Apart;
 /// ```
 /// use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
 /// let settings = OnlineSettings {
-///     belief: BeliefKind::LowRank { rank: 4, block: None },
+///     belief: BeliefKind::LowRank { rank: 4 },
 ///     prior_scale: PriorScale::Given(0.5),
 ///     standardise: Standardise::Never,
 ///     ..OnlineSettings::default()
@@ -50,13 +50,18 @@ pub enum BeliefKind {
     LowRank {
         /// Columns `r` of the factor; 0 is a diagonal.
         rank: usize,
-        /// Rows that gather, `max(2r, 64)` for `None`. The row that completes a block pays for all of it: with blocks of a few sparse rows
-        /// the slowest update is some six times quicker, and the average one up to twice as slow.
-        #[serde(default)]
-        block: Option<usize>,
     },
     /// A variance for each weight.
     Diagonal,
+    /// [`LowRank`](Self::LowRank), whose blocks are of `max(2r, 64)` rows, in blocks of another length. The row that completes a block
+    /// pays for all of it: with blocks of a few sparse rows the slowest update is some six times quicker, and the average one up to twice
+    /// as slow.
+    LowRankInBlocks {
+        /// Columns `r` of the factor; 0 is a diagonal.
+        rank: usize,
+        /// Rows of a block, from 1 to 16384.
+        block: usize,
+    },
 }
 
 impl BeliefKind {
@@ -64,7 +69,7 @@ impl BeliefKind {
     pub(super) fn numbers(self, weights: usize) -> Option<usize> {
         let each = match self {
             Self::Full | Self::SquareRoot => weights,
-            Self::LowRank { rank, .. } => rank.checked_mul(2)?.checked_add(2)?,
+            Self::LowRank { rank } | Self::LowRankInBlocks { rank, .. } => rank.checked_mul(2)?.checked_add(2)?,
             Self::Diagonal => 2,
         };
         weights.checked_mul(each)
@@ -185,8 +190,12 @@ impl AnyBelief {
         Ok(match kind {
             BeliefKind::Full => Self::Full(diagonal.to_dense()?),
             BeliefKind::SquareRoot => Self::SquareRoot(SquareRootGaussian::from_dense(&diagonal.to_dense()?)?),
-            BeliefKind::LowRank { rank, block } => {
-                Self::LowRank(Box::new(LowRankGaussian::new(&mean, variances, low_rank(rank, block)?)?))
+            BeliefKind::LowRank { rank } => {
+                Self::LowRank(Box::new(LowRankGaussian::new(&mean, variances, LowRankSettings::blocked(rank)?)?))
+            }
+            BeliefKind::LowRankInBlocks { rank, block } => {
+                let settings = LowRankSettings::blocked(rank)?.with_block(block)?;
+                Self::LowRank(Box::new(LowRankGaussian::new(&mean, variances, settings)?))
             }
             BeliefKind::Diagonal => Self::Diagonal(diagonal),
         })
@@ -196,9 +205,12 @@ impl AnyBelief {
     pub(super) fn is(&self, kind: BeliefKind) -> bool {
         match (self, kind) {
             (Self::Apart(belief), kind) => belief.is(kind),
-            (Self::LowRank(belief), BeliefKind::LowRank { rank, block }) => {
-                low_rank(rank, block).is_ok_and(|settings| settings == belief.settings())
+            (Self::LowRank(belief), BeliefKind::LowRank { rank }) => {
+                LowRankSettings::blocked(rank).is_ok_and(|settings| settings == belief.settings())
             }
+            (Self::LowRank(belief), BeliefKind::LowRankInBlocks { rank, block }) => LowRankSettings::blocked(rank)
+                .and_then(|settings| settings.with_block(block))
+                .is_ok_and(|settings| settings == belief.settings()),
             (Self::Full(_), BeliefKind::Full)
             | (Self::SquareRoot(_), BeliefKind::SquareRoot)
             | (Self::Diagonal(_), BeliefKind::Diagonal) => true,
@@ -358,12 +370,6 @@ pub(super) enum BeliefWire {
     LowRank(Box<<LowRankGaussian as Checkpoint>::Wire>),
     Diagonal(<DiagonalGaussian as Checkpoint>::Wire),
     Apart(Vec<BeliefWire>),
-}
-
-/// How a low-rank belief of the front door is kept.
-fn low_rank(rank: usize, block: Option<usize>) -> Result<LowRankSettings, Error> {
-    let settings = LowRankSettings::blocked(rank)?;
-    block.map_or(Ok(settings), |block| settings.with_block(block))
 }
 
 fn run_blocks<B: BlockBelief + Clone, R: SiteRule>(

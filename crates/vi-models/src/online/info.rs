@@ -167,7 +167,9 @@ fn shares<F: Family>(engine: &Engine<F>, of: impl Fn(&Member<F::State>) -> f64) 
 impl OnlineInfo {
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Self {
         let advice = match engine.settings.belief {
-            BeliefKind::LowRank { .. } | BeliefKind::Diagonal => Advice::NarrowIntervals,
+            BeliefKind::LowRank { .. } | BeliefKind::LowRankInBlocks { .. } | BeliefKind::Diagonal => {
+                Advice::NarrowIntervals
+            }
             _ if engine.mixed => Advice::Mixture,
             _ if engine.check_kept().is_ok() => Advice::Diagnose,
             _ => Advice::KeepRows,

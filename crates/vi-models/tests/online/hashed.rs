@@ -16,7 +16,7 @@ fn hashed_rows_of_low_rank_touch_few_weights() {
     const PLACES: usize = 1 << 17;
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let settings = OnlineSettings {
-        belief: BeliefKind::LowRank { rank: 3, block: None },
+        belief: BeliefKind::LowRank { rank: 3 },
         prior_scale: PriorScale::Among(vec![0.1, 1.0]),
         standardise: Standardise::Never,
         ..OnlineSettings::default()
@@ -85,9 +85,9 @@ fn hashed_rows_of_low_rank_touch_few_weights() {
 #[test]
 fn rows_gather_in_blocks_of_the_length_that_is_set() {
     const PLACES: usize = 1 << 14;
-    let learned = |block| {
+    let learned = |belief| {
         let settings = OnlineSettings {
-            belief: BeliefKind::LowRank { rank: 4, block },
+            belief,
             prior_scale: PriorScale::Given(0.5),
             standardise: Standardise::Never,
             ..OnlineSettings::default()
@@ -101,7 +101,8 @@ fn rows_gather_in_blocks_of_the_length_that_is_set() {
         }
         model
     };
-    let (long, short) = (learned(None), learned(Some(4)));
+    let (long, short) =
+        (learned(BeliefKind::LowRank { rank: 4 }), learned(BeliefKind::LowRankInBlocks { rank: 4, block: 4 }));
     for word in 0..40 {
         let row = [word % 4, 100 + 10 * (word % 4), 1000 + word];
         let [long, short] = [&long, &short].map(|model| model.predictor((&row, &[1.0, 1.0, 1.0]), 0.0).unwrap());
@@ -114,7 +115,7 @@ fn rows_gather_in_blocks_of_the_length_that_is_set() {
     let other = bits(&short).replace("\"block\":4", "\"block\":5");
     assert!(serde_json::from_str::<OnlineLogistic>(&other).is_err());
     for block in [0, 1 << 20] {
-        let belief = BeliefKind::LowRank { rank: 4, block: Some(block) };
+        let belief = BeliefKind::LowRankInBlocks { rank: 4, block };
         let refused = OnlineLogistic::with_settings(9, OnlineSettings { belief, ..OnlineSettings::default() });
         assert!(refused.unwrap_err().to_string().contains("block"));
     }

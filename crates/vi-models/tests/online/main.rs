@@ -20,7 +20,7 @@ use rand_distr::StandardNormal;
 use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings};
 
 pub(crate) const KINDS: [BeliefKind; 4] =
-    [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2, block: None }, BeliefKind::Diagonal];
+    [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
 
 /// `n` rows of 3 inputs of very different scales, and labels.
 pub(crate) fn stream(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {

@@ -97,8 +97,7 @@ fn documents_that_contradict_themselves_are_errors() {
     let mut last = damaged(&never, "/observations", serde_json::json!(u64::MAX)).unwrap();
     last.update(&rows[..3], 1.0).unwrap();
     assert_eq!(last.info().observations, u64::MAX);
-    let low =
-        learned(OnlineSettings { belief: BeliefKind::LowRank { rank: 2, block: None }, ..OnlineSettings::default() });
+    let low = learned(OnlineSettings { belief: BeliefKind::LowRank { rank: 2 }, ..OnlineSettings::default() });
     let text = bits(&low);
     assert!(text.contains("\"inner_loops\":"), "{text}");
     let start = text.find("\"inner_loops\":").unwrap() + "\"inner_loops\":".len();

@@ -20,7 +20,8 @@ pub(super) fn rows_between(kind: BeliefKind, weights: usize, lambda: f64) -> u64
     let pays = match kind {
         BeliefKind::Full | BeliefKind::SquareRoot => weights as f64,
         // A block of rows, which is projected at a return.
-        BeliefKind::LowRank { rank, block } => block.unwrap_or(rank.saturating_mul(2).max(64)) as f64,
+        BeliefKind::LowRank { rank } => rank.saturating_mul(2).max(64) as f64,
+        BeliefKind::LowRankInBlocks { block, .. } => block as f64,
         BeliefKind::Diagonal => return 1,
     };
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 1e9, and not negative")]
@@ -78,8 +79,8 @@ mod tests {
         assert_eq!(rows(BeliefKind::Full, 20, 0.99), 20);
         assert_eq!(rows(BeliefKind::Full, 2000, 0.99), 50);
         assert_eq!(rows(BeliefKind::SquareRoot, 2000, 0.5), 1);
-        assert_eq!(rows(BeliefKind::LowRank { rank: 4, block: None }, 1_000_000, 0.99), 50);
-        assert_eq!(rows(BeliefKind::LowRank { rank: 4, block: None }, 1_000_000, 0.9999), 1000);
+        assert_eq!(rows(BeliefKind::LowRank { rank: 4 }, 1_000_000, 0.99), 50);
+        assert_eq!(rows(BeliefKind::LowRank { rank: 4 }, 1_000_000, 0.9999), 1000);
         assert_eq!(rows(BeliefKind::Full, 3, 1.0 - f64::EPSILON), 1_000_000_000);
     }
 }
