@@ -110,12 +110,12 @@ pub(super) struct Engine<F: Family> {
 /// [`ModelError::TooLarge`].
 fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -> Result<usize, ModelError> {
     /// 64 GiB for one prior scale.
-    const MOST: usize = 1 << 33;
+    const MOST: u64 = 1 << 33;
     let columns = inputs.checked_add(usize::from(settings.intercept));
     let weights = columns.and_then(|columns| family.weights(columns));
     let numbers = columns.and_then(|columns| family.numbers(settings.belief, columns));
     match (weights, numbers) {
-        (Some(weights), Some(numbers)) if numbers <= MOST => Ok(weights),
+        (Some(weights), Some(numbers)) if u64::try_from(numbers).is_ok_and(|numbers| numbers <= MOST) => Ok(weights),
         _ => Err(ModelError::TooLarge { inputs, belief: settings.belief }),
     }
 }
