@@ -24,7 +24,10 @@ impl Format {
     pub(crate) const ALL: [Self; 2] = [Self::Parquet, Self::Csv];
 }
 
-/// A folder with a file for each of `parts`, in row groups of 256 rows where the format has them. It goes with the value.
+/// Rows of a group.
+const GROUP: usize = 256;
+
+/// A folder with a file for each of `parts`, in row groups where the format has them. It goes with the value.
 pub(crate) fn folder(format: Format, d: usize, parts: &[&[Row]]) -> TempDir {
     let folder = TempDir::new().unwrap();
     for (i, rows) in parts.iter().enumerate() {
@@ -32,9 +35,12 @@ pub(crate) fn folder(format: Format, d: usize, parts: &[&[Row]]) -> TempDir {
         match format {
             Format::Parquet => {
                 let file = File::create(folder.path().join(format!("{i}.parquet"))).unwrap();
-                let groups = WriterProperties::builder().set_max_row_group_row_count(Some(256)).build();
+                let groups = WriterProperties::builder().set_max_row_group_row_count(Some(GROUP)).build();
                 let mut writer = ArrowWriter::try_new(file, schema(d), Some(groups)).unwrap();
-                writer.write(&batch).unwrap();
+                // The writer calls itself for each group of what it is given at once.
+                for first in (0..rows.len()).step_by(GROUP) {
+                    writer.write(&batch.slice(first, GROUP.min(rows.len() - first))).unwrap();
+                }
                 writer.close().unwrap();
             }
             Format::Csv => {
