@@ -96,10 +96,7 @@ mod tests {
 
     #[test]
     fn the_crate_has_the_version_of_the_workspace_and_pinned_dependencies() {
-        let version = |text: &str| text.lines().find(|line| line.starts_with("version = ")).map(str::to_owned);
-        let of = |path: &str| version(&fs::read_to_string(root().join(path)).unwrap()).unwrap();
-        assert_eq!(of(MANIFEST), of("Cargo.toml"));
-        assert!(root().join(MANIFEST).with_file_name("Cargo.lock").is_file());
+        crate::sql::tests::assert_pinned(MANIFEST);
         let requirements = fs::read_to_string(root().join(REQUIREMENTS)).unwrap();
         let mut lines = requirements.lines().filter(|line| !line.starts_with('#'));
         assert!(lines.all(|line| line.split("==").count() == 2) && requirements.contains("\nduckdb==2."));

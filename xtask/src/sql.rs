@@ -23,15 +23,20 @@ pub(crate) fn run(test: bool) -> Result<(), Failure> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::fs;
 
-    #[test]
-    fn the_crate_has_the_version_of_the_workspace_and_pinned_dependencies() {
+    /// The crate of a workspace of its own has the version of this one and a lock file.
+    pub(crate) fn assert_pinned(manifest: &str) {
         let version = |text: &str| text.lines().find(|line| line.starts_with("version = ")).map(str::to_owned);
         let of = |path: &str| version(&fs::read_to_string(root().join(path)).unwrap()).unwrap();
-        assert_eq!(of(MANIFEST), of("Cargo.toml"));
-        assert!(root().join(MANIFEST).with_file_name("Cargo.lock").is_file());
+        assert_eq!(of(manifest), of("Cargo.toml"));
+        assert!(root().join(manifest).with_file_name("Cargo.lock").is_file());
+    }
+
+    #[test]
+    fn the_crate_has_the_version_of_the_workspace_and_pinned_dependencies() {
+        assert_pinned(MANIFEST);
     }
 }

@@ -100,6 +100,11 @@ impl<'a, S: Copy> Said<'a, S> {
     }
 }
 
+/// Keeps what the first row of a group says; the others have to say the same.
+pub(crate) fn keep<S: PartialEq + Copy + std::fmt::Debug>(kept: &mut Option<S>, said: &S) -> Result<(), Fault> {
+    same(kept.get_or_insert(*said), said)
+}
+
 /// Checks that what a row says is what the rows of its group have said before.
 pub(crate) fn same<S: PartialEq + std::fmt::Debug>(first: &S, second: &S) -> Result<(), Fault> {
     if first == second {

@@ -27,14 +27,6 @@ pub(crate) struct Fold {
 impl AggregateState for Fold {}
 
 impl Fold {
-    fn keep(&mut self, spec: &GlmSpec) -> Result<(), Fault> {
-        if let Some(before) = &self.spec {
-            return fold::same(before, spec);
-        }
-        self.spec = Some(*spec);
-        Ok(())
-    }
-
     fn check_inputs(&mut self, found: usize) -> Result<(), Fault> {
         match *self.inputs.get_or_insert(found) {
             expected if expected == found => Ok(()),
@@ -108,7 +100,7 @@ impl<const FLAG: bool> Aggregate for Glm<FLAG> {
         for t in 0..input.rows() {
             let spec = said.get(t)?;
             let state = states.at(t)?;
-            state.keep(&spec)?;
+            fold::keep(&mut state.spec, &spec)?;
             state.row(&spec, t, &x, &y)?;
         }
         Ok(())
@@ -116,7 +108,7 @@ impl<const FLAG: bool> Aggregate for Glm<FLAG> {
 
     fn combine(source: &Fold, target: &mut Fold) -> Result<(), Fault> {
         if let Some(spec) = &source.spec {
-            target.keep(spec)?;
+            fold::keep(&mut target.spec, spec)?;
         }
         let Some(more) = source.posterior()? else {
             target.skip(source.skipped);

@@ -25,14 +25,6 @@ pub(crate) struct Sums {
 impl AggregateState for Sums {}
 
 impl Sums {
-    fn keep(&mut self, spec: &LinearSpec) -> Result<(), Fault> {
-        if let Some(before) = &self.spec {
-            return fold::same(before, spec);
-        }
-        self.spec = Some(*spec);
-        Ok(())
-    }
-
     /// Sums of `inputs` features, unless a row has told another number before.
     fn begin(&mut self, inputs: usize) -> Result<(), Fault> {
         if self.flat.is_empty() {
@@ -81,7 +73,7 @@ impl<const SAID: bool> Aggregate for List<SAID> {
                 spec = said.get(t)?;
                 end = said.end(t + 1..end);
             }
-            state.keep(&spec)?;
+            fold::keep(&mut state.spec, &spec)?;
             // Rows before the first that tells the number of inputs.
             while t < end && state.flat.is_empty() {
                 if let Some(row) = x.row(t) {
@@ -101,7 +93,7 @@ impl<const SAID: bool> Aggregate for List<SAID> {
 
     fn combine(source: &Sums, target: &mut Sums) -> Result<(), Fault> {
         if let Some(spec) = &source.spec {
-            target.keep(spec)?;
+            fold::keep(&mut target.spec, spec)?;
         }
         if source.flat.is_empty() {
             return target.skip(source.skipped);

@@ -1,14 +1,11 @@
 //! The same sums in memory that somebody else owns.
 
 use vi_core::{Error, check};
-use vi_linalg::kernels::dot;
 
+use super::rows::Tile;
 use super::sums::{HEAD, LARGEST, add, check_values};
 use super::{LinearSums, check_count};
 use crate::{SumsError, packed};
-
-/// Rows centred together: a tile of some tens of columns stays in the first cache.
-const TILE: usize = 256;
 
 /// [`LinearSums`] in memory of an engine: its [flat form](LinearSums::flat) in place, zeros for no rows.
 ///
@@ -91,7 +88,7 @@ impl<'a> LinearSlice<'a> {
         Ok(())
     }
 
-    /// Adds many rows, end to end in `x`. Cost `nd²` flops, in vectors, and `256·d` numbers.
+    /// Adds many rows, end to end in `x`. Cost as of [`LinearSums::update_columns`], and their columns.
     ///
     /// # Errors
     /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. The sums are then as they were.
@@ -103,29 +100,17 @@ impl<'a> LinearSlice<'a> {
                 check_values("x", x).and_then(|()| check_values("y", &[*y])).map_err(|error| error.at_row(t))?;
             }
         }
-        let k = d + 1;
-        let mut centred = vec![0.0; k * TILE];
-        let mut tile = vec![0.0; self.state.len()];
-        for (x, y) in x.chunks(d * TILE).zip(y.chunks(TILE)) {
-            let rows = y.len();
-            let (mean, scatter) = tile[HEAD..].split_at_mut(k);
+        let mut tile = Tile::new(d + 1, self.state.len(), y.len());
+        let height = tile.height();
+        let mut columns = vec![0.0; d * height];
+        for (x, y) in x.chunks(d * height).zip(y.chunks(height)) {
             for (t, row) in x.chunks_exact(d).enumerate() {
                 for (j, value) in row.iter().enumerate() {
-                    centred[j * TILE + t] = *value;
+                    columns[j * height + t] = *value;
                 }
             }
-            centred[d * TILE..d * TILE + rows].copy_from_slice(y);
-            for (column, mean) in centred.chunks_exact_mut(TILE).zip(mean.iter_mut()) {
-                *mean = centre(&mut column[..rows]);
-            }
-            for i in 0..k {
-                let of_row = &centred[i * TILE..i * TILE + rows];
-                for j in 0..=i {
-                    scatter[packed::len(i) + j] = dot(of_row, &centred[j * TILE..j * TILE + rows]);
-                }
-            }
-            tile[0] = rows as f64;
-            add(self.state, &tile, k);
+            let columns: Vec<&[f64]> = columns.chunks_exact(height).collect();
+            add(self.state, tile.sums(&columns, y, 0..y.len()), d + 1);
         }
         Ok(())
     }
@@ -165,20 +150,4 @@ fn refused(inputs: usize, x: &[f64], y: f64) -> SumsError {
         Err(error) => error.into(),
         Ok(()) => Error::NonFinite { argument: "y", index: 0, value: y }.into(),
     }
-}
-
-/// Takes its mean off a column, so that what is left has the mean 0 to the last digit, and returns the mean.
-fn centre(column: &mut [f64]) -> f64 {
-    let n = column.len() as f64;
-    let about = column.iter().sum::<f64>() / n;
-    let mut rest = 0.0;
-    for value in column.iter_mut() {
-        *value -= about;
-        rest += *value;
-    }
-    let rest = rest / n;
-    for value in column {
-        *value -= rest;
-    }
-    about + rest
 }

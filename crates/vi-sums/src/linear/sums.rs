@@ -2,6 +2,7 @@
 
 use vi_core::{Error, check};
 
+use super::LinearSlice;
 use super::rows::{self, Tile};
 use crate::{SumsError, packed};
 
@@ -194,16 +195,7 @@ impl LinearSums {
 
     fn merge_checked(&mut self, other: &[f64]) -> Result<(), SumsError> {
         check::length("inputs", self.state.len(), other.len())?;
-        let k = self.inputs + 1;
-        // What fits on the diagonal fits everywhere else.
-        for i in 0..k {
-            let away = other[HEAD + i] - self.state[HEAD + i];
-            let n = (self.state[0] * other[0] / (self.state[0] + other[0]).max(1.0)) * away * away;
-            let sum = packed::diagonal(self.scatter(), i) + packed::diagonal(&other[HEAD + k..], i) + n;
-            check::result("sum of squares", sum)?;
-        }
-        add(&mut self.state, other, k);
-        Ok(())
+        LinearSlice::new(self.inputs, &mut self.state)?.merge(other)
     }
 
     /// Takes off the sums over rows that were added before: exact to the rounding of the larger sums. Cost `d³/3` flops.
