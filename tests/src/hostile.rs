@@ -15,6 +15,7 @@ pub mod examples;
 mod fits;
 mod operations;
 mod records;
+mod sums;
 
 pub use any_model::{AnyModel, Numbers};
 pub use bytes::Bytes;

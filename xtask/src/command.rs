@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use crate::fuzz::Plan;
 use crate::python::Goal;
+use crate::sql;
 
 /// The text of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -11,8 +12,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
 
   test [--slow]                       everything that must hold: format, lints, tests, documentation;
                                       --slow adds the tests that take long, `packages`, `sql --test`, and
-                                      `python --test` and `duckdb --test` (left out without Python 3.11,
-                                      unless the variable CI is set)
+                                      `python --test`, `duckdb --test` and `sql --python` (left out without
+                                      Python 3.11, unless the variable CI is set)
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
   bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json; `python`
@@ -27,8 +28,10 @@ The tasks of this project. Usage: cargo xtask COMMAND
   python [--test | --sdist]           build the Python package rvi into target/wheels; --test builds it to be
                                       tested, installs it under target/python and runs its tests; --sdist
                                       packs its sources and builds them in a folder outside the project
-  sql [--test]                        build the functions of posteriors for Apache DataFusion under target/sql;
-                                      --test runs their tests
+  sql [--test | --wheel | --python]   build the functions of posteriors for Apache DataFusion under target/sql;
+                                      --test runs their tests; --wheel builds them for the engine's Python
+                                      package into target/wheels/datafusion, --python builds that to be tested,
+                                      installs it under target/sql and runs its tests
   duckdb [--test]                     build the same functions for DuckDB, an extension to be loaded, into
                                       target/duckdb; --test runs their tests (needs Python 3.11 or later)
   docs                                build the guide into target/guide (needs mdbook)
@@ -66,8 +69,8 @@ pub(crate) enum Command {
     Docs,
     /// Build the Python package, test it, or pack its sources.
     Python(Goal),
-    /// Build the functions for a query engine; run their tests if `test`.
-    Sql { test: bool },
+    /// Build the functions for a query engine, test them, or do so for its Python package.
+    Sql(sql::Goal),
     /// Build the extension for DuckDB; run its tests if `test`.
     Duckdb { test: bool },
     /// Fetch data sets; the arguments are names, none for all.
@@ -96,12 +99,20 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             ["--sdist"] => Ok(Command::Python(Goal::Sources)),
             others => Err(format!("`python` does not know `{}`; it takes `--test` or `--sdist`", others.join(" "))),
         },
-        engine @ ("sql" | "duckdb") => {
-            if let Some(other) = texts.iter().find(|text| *text != "--test") {
-                return Err(format!("`{engine}` does not know `{other}`; it takes `--test` only"));
+        "sql" => match texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().as_slice() {
+            [] => Ok(Command::Sql(sql::Goal::Build)),
+            ["--test"] => Ok(Command::Sql(sql::Goal::Test)),
+            ["--wheel"] => Ok(Command::Sql(sql::Goal::Wheel)),
+            ["--python"] => Ok(Command::Sql(sql::Goal::Python)),
+            others => {
+                Err(format!("`sql` does not know `{}`; it takes `--test`, `--wheel` or `--python`", others.join(" ")))
             }
-            let test = !rest.is_empty();
-            Ok(if engine == "sql" { Command::Sql { test } } else { Command::Duckdb { test } })
+        },
+        "duckdb" => {
+            if let Some(other) = texts.iter().find(|text| *text != "--test") {
+                return Err(format!("`duckdb` does not know `{other}`; it takes `--test` only"));
+            }
+            Ok(Command::Duckdb { test: !rest.is_empty() })
         }
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
@@ -164,8 +175,10 @@ mod tests {
         assert_eq!(parsed("python"), Ok(Command::Python(Goal::Wheel)));
         assert_eq!(parsed("python --test"), Ok(Command::Python(Goal::Test)));
         assert_eq!(parsed("python --sdist"), Ok(Command::Python(Goal::Sources)));
-        assert_eq!(parsed("sql"), Ok(Command::Sql { test: false }));
-        assert_eq!(parsed("sql --test"), Ok(Command::Sql { test: true }));
+        assert_eq!(parsed("sql"), Ok(Command::Sql(sql::Goal::Build)));
+        assert_eq!(parsed("sql --test"), Ok(Command::Sql(sql::Goal::Test)));
+        assert_eq!(parsed("sql --wheel"), Ok(Command::Sql(sql::Goal::Wheel)));
+        assert_eq!(parsed("sql --python"), Ok(Command::Sql(sql::Goal::Python)));
         assert_eq!(parsed("duckdb"), Ok(Command::Duckdb { test: false }));
         assert_eq!(parsed("duckdb --test"), Ok(Command::Duckdb { test: true }));
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
@@ -192,6 +205,7 @@ mod tests {
         assert!(parsed("python --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("python --test --sdist").unwrap_err().contains("`--test --sdist`"));
         assert!(parsed("sql --quick").unwrap_err().contains("`--quick`"));
+        assert!(parsed("sql --test --python").unwrap_err().contains("`--test --python`"));
         assert!(parsed("duckdb --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));

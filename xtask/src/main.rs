@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Ok(Command::Packages) => packages::run(),
         Ok(Command::Docs) => docs::run(),
         Ok(Command::Python(goal)) => python::run(goal),
-        Ok(Command::Sql { test }) => sql::run(test),
+        Ok(Command::Sql(goal)) => sql::run(goal),
         Ok(Command::Duckdb { test }) => duckdb::run(test),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {

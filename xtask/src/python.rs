@@ -40,7 +40,7 @@ pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     let (python, folder) = prepared("python")?;
     // A test's wheel is not one to be given away, and lies apart.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels") };
-    let wheel = build(&folder, &wheels, if test { "dev" } else { "release" })?;
+    let wheel = build(&root().join("python"), &folder, &wheels, if test { "dev" } else { "release" })?;
     println!("The wheel: {}", wheel.display());
     if !test {
         return finish(Command::new(program(&folder.join("venv"), "abi3audit")).arg("--strict").arg(&wheel));
@@ -115,7 +115,7 @@ pub(crate) fn bench() -> Result<(), Failure> {
     if finish(pip(&python).arg("--constraint").arg(peers).arg("vowpalwabbit")).is_err() {
         println!("Vowpal Wabbit cannot be installed here and is left out");
     }
-    let wheel = build(&folder, &root().join("target").join("wheels"), "release")?;
+    let wheel = build(&root().join("python"), &folder, &root().join("target").join("wheels"), "release")?;
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let bare =
         ["build", "--quiet", "--locked", "--release", "--bin", "bare", "--manifest-path", "crates/vi-py/Cargo.toml"];
@@ -143,13 +143,13 @@ fn prepared(what: &str) -> Result<(PathBuf, PathBuf), Failure> {
     Ok((python, folder))
 }
 
-/// Builds one wheel into `wheels`, from which older ones are removed.
-fn build(folder: &Path, wheels: &Path, profile: &str) -> Result<PathBuf, Failure> {
+/// Builds one wheel of the package in `package` into `wheels`, from which older ones are removed.
+pub(crate) fn build(package: &Path, folder: &Path, wheels: &Path, profile: &str) -> Result<PathBuf, Failure> {
     remove(wheels, "whl")?;
     let maturin = program(&folder.join("venv"), "maturin");
     finish(
         Command::new(maturin)
-            .current_dir(root().join("python"))
+            .current_dir(package)
             .env("CARGO_TARGET_DIR", folder)
             .args(["build", "--quiet", "--locked", "--profile", profile, "--interpreter"])
             .arg(program(&folder.join("venv"), "python"))

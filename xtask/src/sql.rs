@@ -1,25 +1,85 @@
-//! `cargo xtask sql`: the functions of posteriors for a query engine, and their tests.
+//! `cargo xtask sql`: the functions of posteriors for a query engine, and their tests, in Rust and from Python.
 
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::python::build;
 use crate::run::{Failure, cargo, finish, root};
+use crate::venv::{environment, install, pip, python};
 
 /// The crate, a workspace of its own.
 const MANIFEST: &str = "crates/vi-datafusion/Cargo.toml";
+/// The crate beneath the Python package, another one.
+const PACKAGE: &str = "crates/vi-datafusion-py";
+/// What the package is built and its tests run with.
+const REQUIREMENTS: &str = "crates/vi-datafusion-py/tests/requirements.txt";
 
-/// Builds the crate with all its features; for `test` checks its formatting and runs its tests too.
+/// What the task leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// The crate, built with all its features.
+    Build,
+    /// The crate, tested.
+    Test,
+    /// The wheel of the Python package in `target/wheels`.
+    Wheel,
+    /// A wheel of the Python package that has been tested.
+    Python,
+}
+
+/// Builds the crate or the Python package above it, and for a test checks their formatting and runs their tests.
 ///
 /// The engine and its two hundred crates are built in `target/sql`, apart from what the ordinary build makes.
-pub(crate) fn run(test: bool) -> Result<(), Failure> {
-    if test {
-        finish(cargo().args(["fmt", "--check", "--manifest-path", MANIFEST]))?;
+pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
+    match goal {
+        Goal::Build => library("build"),
+        Goal::Test => {
+            finish(cargo().args(["fmt", "--check", "--manifest-path", MANIFEST]))?;
+            library("test")
+        }
+        Goal::Wheel => package(false),
+        Goal::Python => package(true),
     }
-    let task = if test { "test" } else { "build" };
-    finish(cargo().env("CARGO_TARGET_DIR", root().join("target").join("sql")).args([
-        task,
-        "--locked",
-        "--all-features",
-        "--manifest-path",
-        MANIFEST,
-    ]))
+}
+
+fn folder() -> PathBuf {
+    root().join("target").join("sql")
+}
+
+fn library(task: &str) -> Result<(), Failure> {
+    let arguments = [task, "--locked", "--all-features", "--manifest-path", MANIFEST];
+    finish(cargo().env("CARGO_TARGET_DIR", folder()).args(arguments))
+}
+
+/// Builds the wheel; for `test` one without optimisation, which is installed beside the engine's own package and tested there.
+fn package(test: bool) -> Result<(), Failure> {
+    let (folder, package) = (folder(), root().join(PACKAGE));
+    let manifest = package.join("Cargo.toml");
+    if test {
+        finish(cargo().args(["fmt", "--check", "--manifest-path"]).arg(&manifest))?;
+    }
+    let python = environment(python("sql --python")?, &folder)?;
+    install(&python, &folder, REQUIREMENTS)?;
+    // Beside the wheel of the package `rvi`, where both are to be given away.
+    let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels").join("datafusion") };
+    let wheel = build(&package, &folder, &wheels, if test { "dev" } else { "release" })?;
+    println!("The wheel: {}", wheel.display());
+    if !test {
+        return Ok(());
+    }
+    finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
+    let pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider"];
+    finish(
+        Command::new(&python)
+            // From a folder where the package is not the source, but what has been installed.
+            .current_dir(&folder)
+            .env("VI_ROOT", root())
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .args(pytest)
+            .arg("--config-file")
+            .arg(package.join("pyproject.toml"))
+            .arg(package.join("tests")),
+    )
 }
 
 #[cfg(test)]
@@ -27,16 +87,43 @@ pub(crate) mod tests {
     use super::*;
     use std::fs;
 
+    fn version(path: &str) -> String {
+        let text = fs::read_to_string(root().join(path)).unwrap();
+        text.lines().find(|line| line.starts_with("version = ")).unwrap().to_owned()
+    }
+
     /// The crate of a workspace of its own has the version of this one and a lock file.
     pub(crate) fn assert_pinned(manifest: &str) {
-        let version = |text: &str| text.lines().find(|line| line.starts_with("version = ")).map(str::to_owned);
-        let of = |path: &str| version(&fs::read_to_string(root().join(path)).unwrap()).unwrap();
-        assert_eq!(of(manifest), of("Cargo.toml"));
+        assert_eq!(version(manifest), version("Cargo.toml"));
         assert!(root().join(manifest).with_file_name("Cargo.lock").is_file());
     }
 
     #[test]
-    fn the_crate_has_the_version_of_the_workspace_and_pinned_dependencies() {
+    fn the_crates_have_the_version_of_the_workspace_and_pinned_dependencies() {
         assert_pinned(MANIFEST);
+        assert_pinned("crates/vi-datafusion-py/Cargo.toml");
+        assert_eq!(version("crates/vi-datafusion-py/pyproject.toml"), version("Cargo.toml"));
+        let requirements = fs::read_to_string(root().join(REQUIREMENTS)).unwrap();
+        let mut lines = requirements.lines().filter(|line| !line.starts_with('#'));
+        assert!(lines.all(|line| line.split("==").count() == 2));
+    }
+
+    /// The major version of a dependency in a text.
+    fn major(path: &str, before: &str) -> String {
+        let text = fs::read_to_string(root().join(path)).unwrap();
+        let rest = text.split_once(before).unwrap_or_else(|| panic!("{path} has no {before}")).1;
+        rest.chars().take_while(char::is_ascii_digit).collect()
+    }
+
+    #[test]
+    fn both_sides_of_the_boundary_are_of_one_major_version() {
+        let engine = major(MANIFEST, "datafusion-expr = { version = \"");
+        for (path, before) in [
+            ("crates/vi-datafusion-py/Cargo.toml", "datafusion-ffi = { version = \""),
+            ("crates/vi-datafusion-py/pyproject.toml", "datafusion>="),
+            (REQUIREMENTS, "\ndatafusion=="),
+        ] {
+            assert_eq!(major(path, before), engine, "{path}");
+        }
     }
 }

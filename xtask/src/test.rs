@@ -15,7 +15,7 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
     let python = slow && (std::env::var_os("CI").is_some() || python("python").is_ok());
     if slow && !python {
         println!(
-            "No Python 3.11 or later: the tests of the Python package and of the extension for DuckDB are left out."
+            "No Python 3.11 or later: the tests of the Python packages and of the extension for DuckDB are left out."
         );
     }
     for (name, mut command) in sections(slow, python) {
@@ -61,6 +61,8 @@ fn sections(slow: bool, python: bool) -> Vec<(&'static str, Command)> {
         sections.push(section("python", "xtask python --test"));
         // A workspace of its own, which needs the engine from Python.
         sections.push(section("duckdb", "xtask duckdb --test"));
+        // The functions of `sql` from Python.
+        sections.push(section("sql from Python", "xtask sql --python"));
     }
     for (name, command) in &mut sections {
         if *name == "documentation" {
@@ -103,8 +105,8 @@ mod tests {
         assert!(sections(true, false).iter().any(|(name, _)| *name == "packages"));
         let last = |slow| sections(slow, false).pop().map(|(name, _)| name);
         assert_eq!((last(true), last(false)), (Some("sql"), Some("documentation")));
-        let last_two: Vec<_> = sections(true, true).iter().rev().map(|(name, _)| *name).take(2).collect();
-        assert_eq!(last_two, ["duckdb", "python"]);
+        let last: Vec<_> = sections(true, true).iter().rev().map(|(name, _)| *name).take(3).collect();
+        assert_eq!(last, ["sql from Python", "duckdb", "python"]);
     }
 
     #[test]

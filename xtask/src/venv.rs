@@ -16,7 +16,7 @@ pub(crate) fn python(what: &str) -> Result<&'static str, Failure> {
     ["python3", "python"].into_iter().find(recent).ok_or_else(|| {
         Failure::new(format!(
             "`{what}` needs Python 3.11 or later as `python3` or `python` on the path, and found none; \
-             nothing else in this project needs it but the tasks `data`, `duckdb` and `python`"
+             nothing else in this project needs it but the tasks `data`, `duckdb`, `python` and `sql`"
         ))
     })
 }

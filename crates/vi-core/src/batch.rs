@@ -13,11 +13,13 @@
 mod anderson;
 mod information;
 mod optimum;
+mod reached;
 mod search;
 mod statistics;
 mod step;
 
 pub use information::InformationGaussian;
 pub use optimum::{BatchInfo, BatchSettings, optimum, optimum_of};
+pub use reached::Reached;
 pub use search::Search;
 pub use statistics::Statistics;

@@ -28,6 +28,7 @@ mod project;
 mod range;
 mod records;
 mod recursive;
+mod ring;
 mod settings;
 mod space;
 mod spectral;

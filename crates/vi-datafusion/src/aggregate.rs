@@ -19,6 +19,8 @@ use datafusion_expr::function::{AccumulatorArgs, AggregateFunctionSimplification
 use datafusion_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion_expr::{Accumulator, AggregateUDFImpl, ColumnarValue, Expr, GroupsAccumulator, Signature, Volatility};
 
+use crate::caught::{Caught, caught};
+use crate::columns::Columns;
 use crate::fold::Fold;
 use crate::{SqlError, types};
 use groups::Groups;
@@ -56,6 +58,15 @@ impl<M: Model> Rowwise<M> {
             shared: M::shared(constant.as_ref())?,
             inputs: types::inputs(types.get(head + 1..).unwrap_or_default()),
             head,
+        })
+    }
+
+    /// The accumulator that starts from this, behind what names columns and takes panics.
+    fn guarded<A>(args: &AccumulatorArgs<'_>, new: impl FnOnce(Begun<M>) -> A) -> Result<Caught<A>> {
+        caught(M::NAME, || {
+            let begun = Self::begin(args)?;
+            let columns = Columns::of(args.expr_fields.get(begun.head..).unwrap_or_default());
+            Ok(Caught::new(M::NAME, columns, new(begun)))
         })
     }
 }
@@ -111,17 +122,26 @@ impl<M: Model> AggregateUDFImpl for Rowwise<M> {
     }
 
     fn coerce_types(&self, found: &[DataType]) -> Result<Vec<DataType>> {
-        let head = M::head(found);
-        let mut out = found.iter().take(head).map(M::coerce_head).collect::<Result<Vec<_>>>()?;
-        out.extend(types::rows(M::NAME, found.get(head..).unwrap_or_default())?);
-        if let Some(inputs) = types::inputs(&out[head + 1..]) {
-            crate::slot::check_size(inputs, M::Fold::size(inputs))?;
-        }
-        Ok(out)
+        caught(M::NAME, || {
+            let head = M::head(found);
+            let mut out = found.iter().take(head).map(M::coerce_head).collect::<Result<Vec<_>>>()?;
+            out.extend(types::rows(M::NAME, found.get(head..).unwrap_or_default())?);
+            if let Some(inputs) = types::inputs(&out[head + 1..]) {
+                crate::slot::check_size(inputs, M::Fold::size(inputs))?;
+            }
+            Ok(out)
+        })
     }
 
     fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
         Ok(DataType::BinaryView)
+    }
+
+    /// Here the engine tells the names of columns.
+    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
+        let types: Vec<DataType> = fields.iter().map(|field| field.data_type().clone()).collect();
+        types::check_rows(M::NAME, fields.get(M::head(&types)..).unwrap_or_default())?;
+        Ok(Arc::new(Field::new(M::NAME, DataType::BinaryView, true)))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
@@ -132,7 +152,7 @@ impl<M: Model> AggregateUDFImpl for Rowwise<M> {
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Single::<M>::new(Self::begin(&args)?)))
+        Ok(Box::new(Self::guarded(&args, Single::<M>::new)?))
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
@@ -140,7 +160,7 @@ impl<M: Model> AggregateUDFImpl for Rowwise<M> {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(Groups::<M>::new(Self::begin(&args)?)))
+        Ok(Box::new(Self::guarded(&args, Groups::<M>::new)?))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

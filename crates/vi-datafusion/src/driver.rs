@@ -105,6 +105,7 @@ pub async fn fit_glm_frame(
     mut progress: impl FnMut(&BatchInfo),
 ) -> Result<Fitted, SqlError> {
     let fields = frame.schema().fields();
+    types::check_rows(NAME, fields)?;
     let found: Vec<_> = fields.iter().map(|field| field.data_type().clone()).collect();
     let coerced = types::rows(NAME, &found)?;
     let columns: Vec<Expr> = frame.schema().columns().into_iter().map(|column: Column| Expr::Column(column)).collect();

@@ -57,6 +57,24 @@ pub enum SqlError {
         /// The version read.
         supported: f64,
     },
+    /// A number of a row.
+    #[error("{function}: column {column}: {source}")]
+    Column {
+        /// The function.
+        function: &'static str,
+        /// The name of the column.
+        column: String,
+        /// What is wrong.
+        source: vi_core::Error,
+    },
+    /// A panic, which is not to be seen.
+    #[error("{function}: a fault of these functions, please report it: {what}")]
+    Fault {
+        /// The function.
+        function: &'static str,
+        /// The words of the panic.
+        what: String,
+    },
     /// The sums, a record or a prediction.
     #[error("{function}: {source}")]
     Sums {

@@ -34,9 +34,12 @@
 //! | `vi_describe(posterior)` | struct of `kind`, `inputs`, `rows`, `skipped` |
 //!
 //! Features are columns or one list. A row with a null is left out and counted, so is one with a number that is not finite, which the word `strict` makes an
-//! error instead. No rows give the prior, or null where lists leave their length open. `vi_linear` serves sliding windows.
+//! error instead. No rows give the prior, or null where lists leave their length open. `vi_linear` serves sliding windows. A panic would be an error of the
+//! query.
 
 mod aggregate;
+mod caught;
+mod columns;
 #[cfg(feature = "driver")]
 mod driver;
 mod error;

@@ -11,6 +11,8 @@ use datafusion_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 use vi_sums::Posterior;
 
+use crate::caught::Caught;
+use crate::columns::Columns;
 use crate::error::told;
 use crate::slot::check_size;
 use crate::{SqlError, types};
@@ -66,7 +68,7 @@ impl AggregateUDFImpl for Merge {
         if args.is_distinct {
             return Err(distinct());
         }
-        Ok(Box::new(Sum::default()))
+        Ok(Box::new(Caught::new(NAME, Columns::default(), Sum::default())))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

@@ -9,13 +9,15 @@ pub(crate) use predict::Predict;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use datafusion_common::arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray};
-use datafusion_common::arrow::datatypes::DataType;
+use datafusion_common::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion_common::{Result, ScalarValue};
-use datafusion_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+use datafusion_expr::{ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 use vi_sums::{Posterior, Predictor};
 
+use crate::caught::caught;
 use crate::error::told;
 
 /// A function of the arguments of each row.
@@ -23,6 +25,11 @@ pub(crate) trait Function: Debug + Clone + PartialEq + Eq + Hash + Send + Sync +
     const NAME: &'static str;
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>>;
+
+    /// Refuses columns by name.
+    fn check(_fields: &[FieldRef]) -> Result<()> {
+        Ok(())
+    }
 
     fn returns() -> DataType;
 
@@ -57,18 +64,24 @@ impl<F: Function> ScalarUDFImpl for Scalar<F> {
     }
 
     fn coerce_types(&self, found: &[DataType]) -> Result<Vec<DataType>> {
-        F::coerce(found)
+        caught(F::NAME, || F::coerce(found))
     }
 
     fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
         Ok(F::returns())
     }
 
+    /// Here the engine tells the names of columns.
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        F::check(args.arg_fields)?;
+        Ok(Arc::new(Field::new(F::NAME, F::returns(), true)))
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let constant = args.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
         let arrays: Vec<ArrayRef> = args.args.iter().map(|argument| argument.to_array(rows)).collect::<Result<_>>()?;
-        let answers = F::invoke(&arrays, rows)?;
+        let answers = caught(F::NAME, || F::invoke(&arrays, rows))?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&answers, 0)?));
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion_common::Result;
-use datafusion_common::arrow::datatypes::{DataType, Field};
+use datafusion_common::arrow::datatypes::{DataType, Field, FieldRef};
 
 use crate::SqlError;
 
@@ -21,6 +21,20 @@ pub(crate) fn is_text(data_type: &DataType) -> bool {
 
 fn is_number(data_type: &DataType) -> bool {
     data_type.is_numeric() || matches!(data_type, DataType::Boolean | DataType::Null)
+}
+
+fn is_list(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            is_number(item.data_type())
+        }
+        _ => false,
+    }
+}
+
+/// A column as numbers; another type stays, and is [refused](check_features) where its name is known.
+fn number(found: &DataType) -> DataType {
+    if is_number(found) { DataType::Float64 } else { found.clone() }
 }
 
 fn wrong(function: &'static str, argument: String, found: &DataType, expected: &'static str) -> SqlError {
@@ -42,23 +56,31 @@ pub(crate) fn record(function: &'static str, argument: &str, found: &DataType) -
 
 /// Features as columns, or as one list.
 pub(crate) fn features(function: &'static str, types: &[DataType]) -> Result<Vec<DataType>> {
-    let list = |item: &Field| is_number(item.data_type());
     match types {
         [] => Err(SqlError::Refused { function, what: "needs features: columns or one list of numbers" }.into()),
-        [DataType::List(item) | DataType::LargeList(item)] if list(item) => Ok(vec![floats()]),
-        [DataType::FixedSizeList(item, n)] if list(item) => {
+        [DataType::FixedSizeList(item, n)] if is_number(item.data_type()) => {
             let item = Arc::new(Field::new_list_field(DataType::Float64, true));
             Ok(vec![DataType::FixedSizeList(item, *n)])
         }
-        columns => {
-            for (j, found) in columns.iter().enumerate() {
-                if !is_number(found) {
-                    return Err(wrong(function, format!("feature {}", j + 1), found, "a number").into());
-                }
-            }
-            Ok(vec![DataType::Float64; columns.len()])
+        [list] if is_list(list) => Ok(vec![floats()]),
+        columns => Ok(columns.iter().map(number).collect()),
+    }
+}
+
+/// Refuses features that are neither numbers nor one list of them.
+pub(crate) fn check_features(function: &'static str, fields: &[FieldRef]) -> Result<()> {
+    if let [list] = fields
+        && is_list(list.data_type())
+    {
+        return Ok(());
+    }
+    for (j, field) in fields.iter().enumerate() {
+        if !is_number(field.data_type()) {
+            let argument = format!("feature {} (column {})", j + 1, field.name());
+            return Err(wrong(function, argument, field.data_type(), "a number").into());
         }
     }
+    Ok(())
 }
 
 /// A label and features.
@@ -66,12 +88,19 @@ pub(crate) fn rows(function: &'static str, types: &[DataType]) -> Result<Vec<Dat
     let Some((label, rest)) = types.split_first() else {
         return Err(SqlError::Refused { function, what: "needs a label and features" }.into());
     };
-    if !is_number(label) {
-        return Err(wrong(function, "the label".to_owned(), label, "a number").into());
-    }
-    let mut out = vec![DataType::Float64];
+    let mut out = vec![number(label)];
     out.extend(features(function, rest)?);
     Ok(out)
+}
+
+/// Refuses a label that is no number, and [features](check_features) that are none.
+pub(crate) fn check_rows(function: &'static str, fields: &[FieldRef]) -> Result<()> {
+    let Some((label, rest)) = fields.split_first() else { return Ok(()) };
+    if !is_number(label.data_type()) {
+        let argument = format!("the label (column {})", label.name());
+        return Err(wrong(function, argument, label.data_type(), "a number").into());
+    }
+    check_features(function, rest)
 }
 
 /// The number of features of [coerced](features) types; none for lists of any length.

@@ -12,7 +12,7 @@ mod scalar;
 
 pub(crate) use aggregate::{Aggregate, Heap, Inline, States};
 pub(crate) use input::{Arrays, Features, Floats, Input, Lists, Texts};
-pub(crate) use output::{Description, Value};
+pub(crate) use output::{Description, Step, Value};
 pub(crate) use scalar::Scalar;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

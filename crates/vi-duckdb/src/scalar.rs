@@ -1,5 +1,9 @@
 //! The functions of a posterior.
 
+mod newton;
+
+pub(crate) use newton::{Factors, Newton};
+
 use vi_core::check;
 use vi_sums::{Posterior, Predicted, Predictor, SumsError, Weight};
 
@@ -22,9 +26,15 @@ impl<'a, T> Records<'a, T> {
 
     /// What `make` makes of the posterior of a row; `None` for a null.
     fn get(&mut self, row: usize, make: impl FnOnce(Posterior) -> Result<T, SumsError>) -> Result<Option<&T>, Fault> {
+        self.read(row, |bytes| make(Posterior::decode(bytes)?))
+    }
+
+    /// What `read` makes of the bytes of a row; `None` for a null.
+    fn read(&mut self, row: usize, read: impl FnOnce(&[u8]) -> Result<T, SumsError>) -> Result<Option<&T>, Fault> {
         let Some(bytes) = self.bytes.get(row) else { return Ok(None) };
-        if self.last.as_ref().is_none_or(|(last, _)| *last != bytes) {
-            self.last = Some((bytes, make(Posterior::decode(bytes)?)?));
+        // A constant is the same bytes in every row, which need not be compared.
+        if self.last.as_ref().is_none_or(|(last, _)| !std::ptr::eq(*last, bytes) && *last != bytes) {
+            self.last = Some((bytes, read(bytes)?));
         }
         Ok(self.last.as_ref().map(|(_, made)| made))
     }

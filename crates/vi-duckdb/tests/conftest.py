@@ -2,11 +2,16 @@
 
 import math
 import os
-import struct
+import sys
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "vi-sums" / "tests"))
+
+from linear_record import LinearRecord  # noqa: E402
 
 # The aggregate for each of the two columns of features that a `table` has.
 LINEAR = {"x": "vi_linear", "l": "vi_linear_list"}
@@ -47,19 +52,17 @@ def table(db, name, x, y, **columns):
     db.unregister("source")
 
 
-class Linear:
-    """A linear posterior, read from its record as the documentation of `vi-sums` has it."""
+def refused(db, query, *words):
+    """Whether a query is an error that says so, and none of the extension's own."""
+    with pytest.raises(duckdb.Error) as error:
+        db.execute(query).fetchall()
+    for word in words:
+        assert word in str(error.value), str(error.value)
+    assert "internal error" not in str(error.value)
 
-    def __init__(self, record):
-        assert record[12:36].rstrip(b"\0") == b"vi-sums/linear"
-        self.prior = struct.unpack_from("<4d", record, 44)
-        self.inputs, length = struct.unpack_from("<2Q", record, 76)
-        sums = np.array(struct.unpack_from(f"<{length}d", record, 92))
-        k = self.inputs + 1
-        self.rows, self.skipped = sums[:2]
-        self.mean, self.scatter = sums[2 : 2 + k], np.zeros((k, k))
-        self.scatter[np.tril_indices(k)] = sums[2 + k :]
-        self.scatter += np.tril(self.scatter, -1).T
+
+class Linear(LinearRecord):
+    """A linear posterior, held against its rows."""
 
     def close(self, x, y, tolerance=1e-12):
         """Whether the sums are those of these rows, in the scale of the columns."""

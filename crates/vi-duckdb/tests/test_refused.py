@@ -3,7 +3,7 @@
 import duckdb
 import numpy as np
 import pytest
-from conftest import LINEAR, Linear, rows, table
+from conftest import LINEAR, Linear, refused, rows, table
 
 
 @pytest.fixture
@@ -13,14 +13,6 @@ def model(db):
     db.execute("CREATE TABLE model AS SELECT vi_linear(y, x) AS m FROM t")
     yield db
     assert Linear(db.execute("SELECT vi_linear(y, x) FROM t").fetchone()[0]).close(x, y)
-
-
-def refused(db, query, *words):
-    with pytest.raises(duckdb.Error) as error:
-        db.execute(query).fetchall()
-    for word in words:
-        assert word in str(error.value), str(error.value)
-    assert "internal error" not in str(error.value)
 
 
 @pytest.mark.parametrize("function", ["vi_linear_list(y, l)", "vi_glm('logistic', y > 0, l)"])

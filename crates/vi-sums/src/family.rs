@@ -79,11 +79,12 @@ impl Family {
     }
 
     pub(crate) fn from_code(code: u32, parameter: f64) -> Result<Self, Error> {
-        match (code, parameter) {
-            (1, 0.0) => Ok(Self::Logistic),
-            (2, 0.0) => Ok(Self::Probit),
-            (3, 0.0) => Ok(Self::Poisson),
-            (4, size) => Self::negative_binomial(size),
+        // To the bit: what is read is written again as it was.
+        match (code, parameter.to_bits()) {
+            (1, 0) => Ok(Self::Logistic),
+            (2, 0) => Ok(Self::Probit),
+            (3, 0) => Ok(Self::Poisson),
+            (4, _) => Self::negative_binomial(parameter),
             _ => {
                 Err(Error::Setting { name: "family", value: f64::from(code), requirement: "a family of this version" })
             }

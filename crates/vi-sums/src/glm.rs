@@ -9,15 +9,19 @@
 //! subtracting; the evidence of a merge comes with it. For the exact factors of a linear model the merge would be exact; here each
 //! part chose its factors without knowing of the others.
 
+mod newton;
 mod one_pass;
 mod pass;
 
+pub use newton::Newton;
 pub use one_pass::OnePass;
 pub use pass::{At, PassSums};
 
 use serde::{Deserialize, Serialize};
+use vi_core::batch::InformationGaussian;
 use vi_core::theorems::NaturalParameters;
 use vi_core::{Belief, DenseGaussian, Error, check};
+use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
 
 use crate::linear::{check_count, check_inputs, count};
@@ -170,6 +174,14 @@ impl GlmPosterior {
         Ok(posterior)
     }
 
+    /// The same as that of `runs` passes which were merged.
+    pub(crate) fn of_runs(mut self, runs: u64) -> Self {
+        if self.state[0] > 0.0 {
+            self.state[2] = runs as f64;
+        }
+        self
+    }
+
     /// Numbers in the flat form.
     #[must_use]
     pub fn flat_len(prior: GlmPrior, inputs: usize) -> usize {
@@ -302,6 +314,19 @@ impl GlmPosterior {
             return Ok(self.prior.belief(self.inputs)?);
         }
         Ok(self.natural().to_belief()?)
+    }
+
+    /// The same Gaussian by its precision. Cost `2d³/3`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
+    pub(crate) fn information(&self) -> Result<InformationGaussian, SumsError> {
+        let NaturalParameters { first, second } = self.natural();
+        let m = first.len();
+        let precision = Mat::from_fn(m, m, |i, j| -2.0 * second[(i, j)]);
+        let mut mean = first;
+        Cholesky::new(precision.as_ref())?.solve_vec_in_place(&mut mean)?;
+        Ok(InformationGaussian::new(mean, precision)?)
     }
 
     /// `log Z` in nats: the evidence as the factors have it. For one pass alone the sum of its log predictive densities, for a batch optimum the

@@ -31,9 +31,10 @@
 //! |---|---|---|
 //! | regress numbers, the noise unknown | [`LinearSums`], [`LinearPosterior`] | yes: also merged, subtracted, under another prior |
 //! | classes and counts in one pass | [`OnePass`], [`GlmPosterior`] | as one-pass R-VGA is; a merge depends on the parts |
-//! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`] | yes, for any partitioning |
+//! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`], or [`PassSums::newton`] where a search has to live elsewhere | yes, for any partitioning |
 //! | predict, draw, tell weights | [`Predictor`] | |
 //! | store and send | [`Posterior::encode`], [`posterior`] | to the bit |
+//! | go to and from a model of the front door | [`Posterior::to_model`], [`Posterior::of_model`] | linear: to rounding |
 //! | describe a model in a query | [`LinearSpec`], [`GlmSpec`] | |
 //!
 //! | symbol | name in code | shape |
@@ -47,6 +48,7 @@ mod error;
 mod family;
 mod glm;
 mod linear;
+mod model;
 mod packed;
 pub mod posterior;
 mod predictor;
@@ -54,8 +56,9 @@ mod spec;
 
 pub use error::SumsError;
 pub use family::Family;
-pub use glm::{At, GlmPosterior, GlmPrior, OnePass, PassSums};
+pub use glm::{At, GlmPosterior, GlmPrior, Newton, OnePass, PassSums};
 pub use linear::{LinearFit, LinearPosterior, LinearPrior, LinearSlice, LinearSums};
+pub use model::Model;
 pub use posterior::{Posterior, kind};
 pub use predictor::{Predicted, Predictor, Weight};
 pub use spec::{GlmSpec, LinearSpec};

@@ -19,6 +19,7 @@ use vi_revrand::basis::{Kernel, LengthScale, Linear, RandomFourier};
 use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
 use vi_revrand::slm::{Hyperparameters, Slm};
+use vi_sums::{At, Family, GlmPrior, LinearPosterior, LinearPrior, OnePass, PassSums, Posterior};
 
 use super::{AnyFit, AnyModel};
 
@@ -69,6 +70,7 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         vec![Component::full(&[0.0, 1.0], wide.as_ref())?, Component::diagonal(&[1.0, 0.0], &[0.5, 0.25])?],
         &[0.25, 0.75],
     )?;
+    let [linear, glm, pass, at] = sums()?;
     Ok(vec![
         (0, bytes(&learned)?),
         (1, bytes(&root)?),
@@ -86,6 +88,31 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         (13, bytes(&gamma)?),
         (14, bytes(&gamma_root)?),
         (15, bytes(&gamma_parts)?),
+        (16, linear),
+        (17, pass),
+        (18, at),
+        (19, glm),
+    ])
+}
+
+/// The records of `vi-sums`: a linear posterior, one of counts, a pass over a row, and its place.
+fn sums() -> Result<[Vec<u8>; 4], Failure> {
+    let mut linear = LinearPosterior::new(2, LinearPrior::default())?;
+    let mut counts = OnePass::new(Family::negative_binomial(2.5)?, GlmPrior::default(), 2)?;
+    for t in 0..7 {
+        let (x, y) = ([f64::from(t).sin(), f64::from(t % 3)], f64::from(t % 4));
+        linear.sums_mut().update(&x, y)?;
+        counts.update(&x, y)?;
+    }
+    linear.sums_mut().skip(1);
+    let at = At::belief(Family::Poisson, GlmPrior { scale: 1.0, intercept: 0.0 }, counts.belief())?;
+    let mut pass = PassSums::new(&at);
+    pass.update_rows(&at, &[0.5, -1.0, 0.25], &[2.0])?;
+    Ok([
+        Posterior::from(linear).encode()?,
+        Posterior::from(counts.posterior()?).encode()?,
+        pass.encode()?,
+        at.encode()?,
     ])
 }
 

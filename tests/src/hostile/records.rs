@@ -9,11 +9,12 @@ use vi_core::{
 };
 use vi_linalg::faer::Par;
 use vi_models::linear::{NoiseScaled, NormalGamma};
+use vi_sums::{At, PassSums, Posterior, SumsError};
 
-use super::{Bytes, Finding, ensure};
+use super::{Bytes, Finding, ensure, sums};
 
 /// The kinds of records, in the order of [`record`]'s first byte.
-pub const KINDS: [&str; 16] = [
+pub const KINDS: [&str; 20] = [
     DenseGaussian::KIND,
     SquareRootGaussian::KIND,
     DiagonalGaussian::KIND,
@@ -30,6 +31,10 @@ pub const KINDS: [&str; 16] = [
     <NormalGamma<DenseGaussian> as Checkpoint>::KIND,
     <NormalGamma<SquareRootGaussian> as Checkpoint>::KIND,
     <NormalGamma<DiagonalGaussian> as Checkpoint>::KIND,
+    Posterior::LINEAR,
+    PassSums::KIND,
+    At::KIND,
+    Posterior::GLM,
 ];
 
 /// Bytes that are written as they are: a payload of any content in a right frame.
@@ -87,6 +92,9 @@ pub fn use_record(kind: usize, bytes: &[u8]) -> Result<bool, Finding> {
         13 => used(bytes, normal_gamma::<DenseGaussian>),
         14 => used(bytes, normal_gamma::<SquareRootGaussian>),
         15 => used(bytes, normal_gamma::<DiagonalGaussian>),
+        16 | 19 => sums::posterior(bytes),
+        17 => sums::pass(bytes),
+        18 => sums::place(bytes),
         _ => used(bytes, |mixture: &mut GaussianMixture| match mixture.log_density(&vec![0.0; mixture.dim()]) {
             Ok(value) => ensure(!value.is_nan(), || "a log density is NaN".to_owned()),
             Err(_) => Ok(()),
@@ -96,9 +104,9 @@ pub fn use_record(kind: usize, bytes: &[u8]) -> Result<bool, Finding> {
 
 /// Why a record of kind `KINDS[kind]` cannot be read, if it cannot.
 #[must_use]
-pub fn read_error(kind: usize, bytes: &[u8]) -> Option<Error> {
-    fn of<C: Checkpoint>(mut bytes: &[u8]) -> Option<Error> {
-        C::read_within(&mut bytes, 1 << 24).err()
+pub fn read_error(kind: usize, bytes: &[u8]) -> Option<SumsError> {
+    fn of<C: Checkpoint>(mut bytes: &[u8]) -> Option<SumsError> {
+        C::read_within(&mut bytes, 1 << 24).err().map(SumsError::from)
     }
     match kind {
         0 => of::<DenseGaussian>(bytes),
@@ -116,6 +124,9 @@ pub fn read_error(kind: usize, bytes: &[u8]) -> Option<Error> {
         13 => of::<NormalGamma<DenseGaussian>>(bytes),
         14 => of::<NormalGamma<SquareRootGaussian>>(bytes),
         15 => of::<NormalGamma<DiagonalGaussian>>(bytes),
+        16 | 19 => Posterior::decode(bytes).err(),
+        17 => PassSums::decode(bytes).err(),
+        18 => At::decode(bytes).err(),
         _ => of::<GaussianMixture>(bytes),
     }
 }

@@ -15,7 +15,9 @@ fn called(error: &impl Debug) -> String {
     let mut rest = text.as_str();
     let mut of_row = false;
     loop {
-        rest = ["Core(", "Checkpoint("].iter().find_map(|outer| rest.strip_prefix(outer)).unwrap_or(rest);
+        while let Some(inner) = ["Core(", "Checkpoint("].iter().find_map(|outer| rest.strip_prefix(outer)) {
+            rest = inner;
+        }
         match rest.strip_prefix("Row { row: 1, source: ") {
             Some(inner) => (rest, of_row) = (inner, true),
             None => break,

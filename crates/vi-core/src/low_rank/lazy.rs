@@ -101,8 +101,9 @@ impl LowRankGaussian {
             block.add(&row.found, &row.values);
         }
         // 1. Rows of the sweep join those of the block.
-        // What slots cost, and what rows of the sweep: 2p³ for each of d/c slots, 8p² for each of c rows.
-        let balanced = (records.visited.len() * p).isqrt() / 2;
+        // What the ring costs, and what rows of the sweep: 2p³ for each 64 of its slots, one for each c of the rows ever touched; 8p² for
+        // each of c rows.
+        let balanced = (records.visited.len() * p).isqrt() / 16;
         let count = self.settings.sweep().unwrap_or((SWEEP * space.len()).max(block.len() / 4).max(balanced));
         let (sweep, next) = due(records, block, count);
         swept.reset(width);

@@ -6,6 +6,7 @@ use vi_linalg::LowRank;
 use super::lazy::Lazy;
 use super::range::Bounds;
 use super::records::Records;
+use super::ring::Ring;
 use super::touched::Touched;
 use super::waiting::WaitingRows;
 use crate::check;
@@ -19,7 +20,7 @@ pub(super) struct LazyWire {
     s: Vec<f64>,
     /// The block that wrote each row, −1 for none.
     stamps: Vec<i64>,
-    /// The number of the first slot, and `P` and `g` of each.
+    /// The number of the first slot, and `P` and `g` of each; see [`Ring::stored`].
     oldest: u64,
     slots: Vec<Vec<f64>>,
     visited: Vec<u32>,
@@ -92,8 +93,11 @@ impl LazyWire {
         if end > BLOCKS {
             return Err(Error::Setting { name: "blocks", value: end as f64, requirement: "at most 2⁵²" });
         }
-        for slot in &self.slots {
-            check::length("numbers of a slot", (p + 1) * p, slot.len())?;
+        for (number, slot) in (self.oldest..).zip(&self.slots) {
+            let (own, with_group) = Ring::stored_lengths(p, number, self.oldest);
+            if slot.len() != with_group {
+                check::length("numbers of a slot", own, slot.len())?;
+            }
             check::finite("slot", slot)?;
         }
         let stamp = |index: usize, requirement| {

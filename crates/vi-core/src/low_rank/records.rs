@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! record of row i   w̃ᵢ, ψ̃ᵢ, sᵢ, μ̃ᵢ and tᵢ, the block that wrote it
-//! slot of block t   P, g: what the blocks after t did to the rows that it wrote
+//! slot of block t   P, g: what the blocks after t did to the rows that it wrote            (ring.rs)
 //! row i now         wᵢ = w̃ᵢP,   ψᵢ = max(ψ̃ᵢ, sᵢ − ‖wᵢ‖²),   μᵢ = μ̃ᵢ − w̃ᵢ·g/ψ̃ᵢ
 //! ```
 //!
@@ -10,10 +10,9 @@
 //! to it, and the sweep sees to it that none does for long.
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
-use std::collections::VecDeque;
-
 use super::kernels::vectorised;
-use super::narrow::{LANES, add_times, padded, product};
+use super::narrow::{LANES, padded, product};
+use super::ring::Ring;
 use super::touched::{Numbers, Panel};
 
 /// Numbers of a line of the cache.
@@ -24,15 +23,6 @@ const TOGETHER: usize = 64;
 
 /// The stamp of a row that no block has touched: its `w̃` is 0.
 const NEVER: f64 = -1.0;
-
-/// What the blocks after one have done to the rows that it wrote.
-#[derive(Debug, Clone)]
-pub(super) struct Slot {
-    /// Rows that refer to it.
-    rows: u64,
-    /// `P` (`p` rows, padded), then `g`.
-    values: Vec<f64>,
-}
 
 /// Where the numbers of a record stand.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,10 +46,7 @@ pub(super) struct Records {
     /// The records, from `first` on, where a line begins.
     values: Vec<f64>,
     first: usize,
-    /// One for each block that rows refer to, in order, and for those between.
-    slots: VecDeque<Slot>,
-    /// The number of the first of them.
-    oldest: u64,
+    ring: Ring,
     /// Rows that a block has touched, in the order in which they came.
     pub(super) visited: Vec<u32>,
     /// Where in that list the next sweep begins.
@@ -71,7 +58,7 @@ pub(super) struct Records {
 impl Clone for Records {
     fn clone(&self) -> Self {
         let (values, first) = aligned(self.numbers());
-        Self { values, first, slots: self.slots.clone(), visited: self.visited.clone(), ..*self }
+        Self { values, first, ring: self.ring.clone(), visited: self.visited.clone(), ..*self }
     }
 }
 
@@ -108,9 +95,8 @@ impl Records {
         let dim = psi.len();
         let layout = Layout::new(w.len() / dim.max(1));
         let (values, first) = room(dim * layout.stride);
-        let slots = VecDeque::from([Slot::fresh(layout)]);
-        let mut records =
-            Self { layout, dim, values, first, slots, oldest: 0, visited: Vec::new(), next: 0, owed: 0.0 };
+        let ring = Ring::new(layout.p);
+        let mut records = Self { layout, dim, values, first, ring, visited: Vec::new(), next: 0, owed: 0.0 };
         let Layout { p, width, stride } = layout;
         for (i, record) in records.values[first..].chunks_exact_mut(stride).take(dim).enumerate() {
             let w = &w[i * p..(i + 1) * p];
@@ -119,7 +105,7 @@ impl Records {
             let s = psi[i] + w.iter().map(|w| w * w).sum::<f64>();
             record[width..width + 4].copy_from_slice(&[psi[i], s, mean[i], if visited { 0.0 } else { NEVER }]);
             if visited {
-                records.slots[0].rows += 1;
+                records.ring.refer(0);
                 records.visited.push(i as u32);
             }
         }
@@ -152,7 +138,7 @@ impl Records {
 
     /// Rows `positions` as they are now, after those that the panel has.
     pub(super) fn read(&self, positions: impl IntoIterator<Item = usize>, panel: &mut Panel) {
-        let Layout { p, width, stride } = self.layout;
+        let Layout { width, stride, .. } = self.layout;
         let (lines, each) = (self.numbers().as_chunks::<LINE>().0, stride / LINE);
         let mut copies = vec![[0.0; LINE]; TOGETHER * each];
         let mut positions = positions.into_iter();
@@ -171,17 +157,15 @@ impl Records {
             vectorised(
                 #[inline(always)]
                 || {
+                    let mut between = vec![0.0; width];
                     for record in copies[..count * each].as_flattened().chunks_exact(stride) {
                         let (w, rest) = record.split_at(width);
                         let (stale, s, mut mean) = (rest[0], rest[1], rest[2]);
                         let mut psi = stale;
                         let row = panel.push_row();
                         if let Some(stamp) = number(rest[3]) {
-                            let slot = &self.slots[(stamp - self.oldest) as usize];
-                            let (turn, shift) = slot.values.split_at(p * width);
-                            add_times(row, &w[..p], turn);
+                            mean -= self.ring.carry(stamp, w, row, &mut between) / stale;
                             psi = psi.max(s - product(row, row));
-                            mean -= product(w, shift) / stale;
                         }
                         panel.numbers.push(Numbers { psi, stale, s, mean });
                     }
@@ -193,50 +177,27 @@ impl Records {
     /// What a block did to the rows that it did not touch: `W ← W·turn` (`p` padded rows), `μ ← μ − Ψ⁻¹W·shift` on the old `W`.
     /// The rows that it did touch are those of `panel`, at `positions`.
     pub(super) fn write(&mut self, positions: &[u32], panel: &Panel, turn: &[f64], shift: &[f64]) {
-        let Layout { p, width, stride } = self.layout;
+        let Layout { width, stride, .. } = self.layout;
         let numbers = &mut self.values[self.first..][..self.dim * stride];
-        let stamp = self.oldest + self.slots.len() as u64;
-        for (group, positions) in positions.chunks(TOGETHER).enumerate() {
+        let mut stamps = Vec::with_capacity(positions.len());
+        for group in positions.chunks(TOGETHER) {
             // What is there is read first: the lines of the group are fetched at the same time.
-            let mut before = [NEVER; TOGETHER];
-            for (before, &i) in before.iter_mut().zip(positions) {
-                *before = numbers[i as usize * stride + width + 3];
-            }
-            for (k, (&i, before)) in positions.iter().zip(before).enumerate() {
-                let record = &mut numbers[i as usize * stride..][..stride];
-                let l = group * TOGETHER + k;
-                let at = &panel.numbers[l];
-                match number(before) {
-                    Some(before) => self.slots[(before - self.oldest) as usize].rows -= 1,
-                    None => self.visited.push(i),
-                }
-                let (lanes, row) = (record.as_chunks_mut::<LANES>().0, panel.row(l).as_chunks::<LANES>().0);
-                lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
-                lanes[width / LANES] = [at.psi, at.s, at.mean, stamp as f64];
+            stamps.extend(group.iter().map(|&i| numbers[i as usize * stride + width + 3]));
+        }
+        for (&i, &before) in positions.iter().zip(&stamps) {
+            match number(before) {
+                Some(before) => self.ring.release(before),
+                None => self.visited.push(i),
             }
         }
-        while self.slots.front().is_some_and(|slot| slot.rows == 0) {
-            self.slots.pop_front();
-            self.oldest += 1;
+        let stamp = self.ring.turn(turn, shift);
+        for (l, (&i, at)) in positions.iter().zip(&panel.numbers).enumerate() {
+            let record = &mut numbers[i as usize * stride..][..stride];
+            self.ring.refer(stamp);
+            let (lanes, row) = (record.as_chunks_mut::<LANES>().0, panel.row(l).as_chunks::<LANES>().0);
+            lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+            lanes[width / LANES] = [at.psi, at.s, at.mean, stamp as f64];
         }
-        vectorised(
-            #[inline(always)]
-            || {
-                let mut turned = vec![0.0; width];
-                for slot in self.slots.iter_mut().filter(|slot| slot.rows > 0) {
-                    let (rows, g) = slot.values.split_at_mut(p * width);
-                    for (g, row) in g.iter_mut().zip(rows.chunks_exact_mut(width)) {
-                        *g += product(row, shift);
-                        turned.fill(0.0);
-                        add_times(&mut turned, &row[..p], turn);
-                        row.copy_from_slice(&turned);
-                    }
-                }
-            },
-        );
-        let mut slot = Slot::fresh(self.layout);
-        slot.rows = positions.len() as u64;
-        self.slots.push_back(slot);
     }
 
     /// All rows as they are now: `W` row after row, `ψ`, `μ`.
@@ -266,7 +227,7 @@ impl Records {
 
     /// `W ← √λ·W`, `ψ ← λψ`.
     pub(super) fn multiply(&mut self, lambda: f64) {
-        let Layout { p, width, stride } = self.layout;
+        let Layout { width, stride, .. } = self.layout;
         let root = lambda.sqrt();
         for record in self.values[self.first..].chunks_exact_mut(stride).take(self.dim) {
             for w in &mut record[..width] {
@@ -275,49 +236,26 @@ impl Records {
             record[width] *= lambda;
             record[width + 1] *= lambda;
         }
-        for slot in &mut self.slots {
-            for g in &mut slot.values[p * width..] {
-                *g *= root;
-            }
-        }
+        self.ring.multiply(root);
     }
 
-    /// The slots as they are stored: the number of the first, and `P` and `g` of each, without padding.
+    /// See [`Ring::stored`].
     pub(super) fn stored_slots(&self) -> (u64, Vec<Vec<f64>>) {
-        let Layout { p, width, .. } = self.layout;
-        let plain = |slot: &Slot| slot.values.chunks_exact(width).flat_map(|row| row[..p].to_vec()).collect();
-        (self.oldest, self.slots.iter().map(plain).collect())
+        self.ring.stored()
     }
 
     /// Puts what was stored in the place of fresh records of the same `w̃`, `ψ̃`, `μ̃`; it has been checked.
     pub(super) fn restore(&mut self, s: &[f64], stamps: &[i64], (oldest, slots): (u64, &[Vec<f64>])) {
         let Layout { p, width, stride } = self.layout;
-        self.oldest = oldest;
-        self.slots.clear();
-        for stored in slots {
-            let mut slot = Slot::fresh(self.layout);
-            for (row, stored) in slot.values.chunks_exact_mut(width).zip(stored.chunks_exact(p.max(1))) {
-                row[..p].copy_from_slice(stored);
-            }
-            self.slots.push_back(slot);
-        }
+        self.ring = Ring::restored(p, oldest, slots);
         let records = self.values[self.first..].chunks_exact_mut(stride);
         for (record, (s, &stamp)) in records.zip(s.iter().zip(stamps)) {
             record[width + 1] = *s;
             record[width + 3] = stamp as f64;
             if let Some(stamp) = number(stamp as f64) {
-                self.slots[(stamp - oldest) as usize].rows += 1;
+                self.ring.refer(stamp);
             }
         }
-    }
-}
-
-impl Slot {
-    /// `P = I`, `g = 0`.
-    fn fresh(Layout { p, width, .. }: Layout) -> Self {
-        let mut values = vec![0.0; (p + 1) * width];
-        (0..p).for_each(|k| values[k * width + k] = 1.0);
-        Self { rows: 0, values }
     }
 }
 

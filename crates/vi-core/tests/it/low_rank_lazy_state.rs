@@ -49,6 +49,49 @@ fn stored_at_any_row_it_goes_on_to_the_same_bits() {
     }
 }
 
+/// Rows along four fixed patterns are a belief of four dimensions, which rank 4 has exactly. Two of the patterns are met at the beginning
+/// alone: their coordinates then take part through the sweep, after hundreds of blocks, and through what has been kept of those.
+#[test]
+fn coordinates_untouched_for_hundreds_of_blocks_are_exact() {
+    let (patterns, size, n) = (4, 40, 700_usize);
+    let d = patterns * size;
+    let mut rng = rng(17);
+    let unit = 1.0 / (size as f64).sqrt();
+    let along = |c: &[f64]| -> (Vec<usize>, Vec<f64>) {
+        (0..d).filter(|i| c[i / size] != 0.0).map(|i| (i, c[i / size] * unit)).unzip()
+    };
+    let rule = Explicit(GaussianLikelihood::new(1.0).unwrap());
+    let settings = blocked(patterns, 2, 0, Upkeep::Lazy { sweep: 1 });
+    let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], 1.0, settings).unwrap();
+    let mut exact = SquareRootGaussian::isotropic(&[0.0; 4], 1.0).unwrap();
+    for t in 0..n {
+        let met = if t < 20 { patterns } else { 2 };
+        let c: Vec<f64> = (0..patterns).map(|k| if k < met { StandardNormal.sample(&mut rng) } else { 0.0 }).collect();
+        let (positions, values) = along(&c);
+        let y = 0.5 * c[0] - c[1] + c[patterns - 1] + {
+            let z: f64 = StandardNormal.sample(&mut rng);
+            z
+        };
+        belief.step(&rule, (&positions, &values), y, Par::Seq).unwrap();
+        filter::step(&mut exact, &rule, &c, y, &mut filter::Scratch::default()).unwrap();
+        if t == 451 {
+            belief = LowRankGaussian::read_from(&mut bytes(&belief).as_slice()).unwrap();
+        }
+    }
+    assert!(belief.is_lazy() && belief.counts().projections == n as u64 / 2);
+    let mut step = <SquareRootGaussian as Belief>::Step::default();
+    // A rounding for each row, times the condition of the precision: 1 beside 1 + Σc².
+    let tolerance = (n * n) as f64 * f64::EPSILON;
+    for _ in 0..20 {
+        let c: Vec<f64> = (0..patterns).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let (positions, values) = along(&c);
+        let found = belief.predict((&positions, &values), Par::Seq).unwrap();
+        let sought = exact.project((&c).into(), 1.0, &mut step).unwrap();
+        assert!((found.mean - sought.mean).abs() < tolerance, "{} {}", found.mean, sought.mean);
+        assert!((found.variance - sought.variance).abs() < tolerance, "{} {}", found.variance, sought.variance);
+    }
+}
+
 #[test]
 fn damaged_records_of_the_lazy_form_are_errors() {
     let stream = small(21, 40, &mut rng(7));

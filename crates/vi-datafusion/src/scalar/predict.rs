@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion_common::Result;
 use datafusion_common::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Float64Builder, StructBuilder};
-use datafusion_common::arrow::datatypes::{DataType, Field, Fields};
+use datafusion_common::arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use vi_sums::SumsError;
 
 use super::{Function, Records, ready};
@@ -43,6 +43,11 @@ impl Function for Predict {
         out.push(types::record(Self::NAME, "the posterior", posterior)?);
         out.extend(types::features(Self::NAME, found.get(head + 1..).unwrap_or_default())?);
         Ok(out)
+    }
+
+    fn check(fields: &[FieldRef]) -> Result<()> {
+        let head = usize::from(fields.first().is_some_and(|field| types::is_text(field.data_type())));
+        types::check_features(Self::NAME, fields.get(head + 1..).unwrap_or_default())
     }
 
     fn returns() -> DataType {

@@ -86,7 +86,7 @@ fn incomplete_rows_are_left_out_and_counted() {
                 assert!(difference(&direct(d, own), sums(found.as_ref().unwrap())) < 1e-12);
             }
             let error = failure(&engine, "SELECT vi_linear('strict', y, x0, x1) FROM t").await;
-            assert!(error.contains("vi_linear") && error.contains("x[0] is not finite"), "{error}");
+            assert!(error.contains("vi_linear: column x0: ") && error.contains("x[0] is not finite"), "{error}");
         }
     });
 }

@@ -1,6 +1,7 @@
 //! Queries against the direct folds that they stand for.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
 
+mod answers;
 mod common;
 mod driver;
 mod files;

@@ -9,6 +9,10 @@ fn shapes_and_settings_are_refused_while_the_query_is_planned() {
         for (sql, words) in [
             ("SELECT vi_linear(y) FROM t", "needs features"),
             ("SELECT vi_linear(y, 'a') FROM t", "feature 1"),
+            ("SELECT vi_linear(y, x0, w) FROM (SELECT y, x0, 'a' AS w FROM t)", "feature 2 (column w) is Utf8"),
+            ("SELECT vi_linear('strict', w, x0) FROM (SELECT x0, 'a' AS w FROM t)", "the label (column w)"),
+            ("SELECT vi_predict(m, w) FROM (SELECT g, vi_linear(y, x0) AS m, 'a' AS w FROM t GROUP BY g)", "column w"),
+            ("SELECT vi_linear(y, w) OVER (ORDER BY x0) FROM (SELECT y, x0, 'a' AS w FROM t)", "column w"),
             ("SELECT vi_linear(DISTINCT y, x0) FROM t", "DISTINCT"),
             ("SELECT vi_linear(DISTINCT y, x0) FROM t GROUP BY g", "DISTINCT"),
             ("SELECT vi_linear('scale=-1', y, x0) FROM t", "scale"),
@@ -41,8 +45,8 @@ fn rows_and_records_are_refused_by_name() {
         all[7].class = 0.5;
         let engine = engine(2, &all, 2, 5);
         for (sql, words) in [
-            ("SELECT vi_glm('logistic', c, x0) FROM t", "label 0.5"),
-            ("SELECT vi_glm('logistic', c, x0) FROM t GROUP BY g", "label 0.5"),
+            ("SELECT vi_glm('logistic', c, x0) FROM t", "column c: label 0.5"),
+            ("SELECT vi_glm('logistic', c, x0) FROM t GROUP BY g", "column c: label 0.5"),
             ("SELECT vi_glm(CASE WHEN g = 0 THEN 'logistic' ELSE 'probit' END, c, x0) FROM t", "constant"),
             ("SELECT vi_evidence(X'00')", "vi-sums/linear"),
             ("SELECT vi_predict(vi_linear(y, x0), 1.0, 2.0) FROM t", "length"),

@@ -123,6 +123,13 @@ impl<P: Place> States<'_, P> {
         row + 1 + others.count()
     }
 
+    /// The rows of the chunk by their states: those of each state, in their order.
+    pub(crate) fn together(&self) -> Vec<Vec<usize>> {
+        let mut rows: Vec<usize> = (0..self.pointers.len()).collect();
+        rows.sort_by_key(|row| self.pointers[*row].addr());
+        rows.chunk_by(|a, b| self.pointers[*a] == self.pointers[*b]).map(<[usize]>::to_vec).collect()
+    }
+
     /// The state of a row.
     #[inline]
     pub(crate) fn at(&mut self, row: usize) -> Result<&mut P::State, Fault> {

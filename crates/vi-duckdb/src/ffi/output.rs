@@ -1,5 +1,7 @@
 //! Answers, as values.
 
+use std::marker::PhantomData;
+
 use libduckdb_sys::duckdb_vector;
 use quack_rs::types::TypeId;
 use quack_rs::vector::complex::{ListVector, StructVector};
@@ -95,47 +97,101 @@ impl Value for Vec<f64> {
     }
 }
 
-impl Value for Predicted {
-    const KIND: Kind = Kind::Fields(&[
-        ("mean", TypeId::Double),
-        ("variance", TypeId::Double),
-        ("lower", TypeId::Double),
-        ("upper", TypeId::Double),
-    ]);
+/// Something uncertain, told in four numbers.
+trait Told {
+    /// The name of the second, beside those of the others.
+    const SPREAD: &'static str;
 
-    unsafe fn write(&self, vector: duckdb_vector, row: usize) -> Result<(), Fault> {
-        let values = [self.mean, self.variance, self.lower, self.upper];
-        // SAFETY: by the caller: four fields of floats.
+    /// Mean, spread, and the ends of an interval.
+    fn numbers(&self) -> [f64; 4];
+}
+
+/// Names and types of the numbers of a [`Told`].
+const fn told(spread: &'static str) -> [(&'static str, TypeId); 4] {
+    [("mean", TypeId::Double), (spread, TypeId::Double), ("lower", TypeId::Double), ("upper", TypeId::Double)]
+}
+
+/// The fields of a [`Told`].
+struct Fields<T>(PhantomData<T>);
+
+impl<T: Told> Fields<T> {
+    const ALL: &'static [(&'static str, TypeId)] = &told(T::SPREAD);
+
+    /// # Safety
+    /// `vector` is a writable vector of structs of [`ALL`](Self::ALL), with a place for `values` from `first` on.
+    unsafe fn write<'a>(vector: duckdb_vector, first: usize, values: impl IntoIterator<Item = &'a T>)
+    where
+        T: 'a,
+    {
+        // SAFETY: by the caller: as many fields, all of floats.
         unsafe {
-            for (field, value) in values.into_iter().enumerate() {
-                StructVector::field_writer(vector, field).write_f64(row, value);
+            let mut fields = StructWriter::new(vector, Self::ALL.len());
+            for (row, value) in values.into_iter().enumerate() {
+                for (field, number) in value.numbers().into_iter().enumerate() {
+                    fields.write_f64(first + row, field, number);
+                }
             }
         }
+    }
+}
+
+impl<T: Told> Value for T {
+    const KIND: Kind = Kind::Fields(Fields::<T>::ALL);
+
+    unsafe fn write(&self, vector: duckdb_vector, row: usize) -> Result<(), Fault> {
+        // SAFETY: by the caller.
+        unsafe { Fields::write(vector, row, [self]) };
         Ok(())
     }
 }
 
-impl Value for Vec<Weight> {
-    const KIND: Kind = Kind::Records(&[
-        ("mean", TypeId::Double),
-        ("deviation", TypeId::Double),
-        ("lower", TypeId::Double),
-        ("upper", TypeId::Double),
-    ]);
+impl<T: Told> Value for Vec<T> {
+    const KIND: Kind = Kind::Records(Fields::<T>::ALL);
 
     unsafe fn write(&self, vector: duckdb_vector, row: usize) -> Result<(), Fault> {
-        // SAFETY: by the caller: a list of structs of four floats. Its fields are asked for after the list has grown.
+        // SAFETY: by the caller: a list of such structs, whose fields are asked for after the list has grown.
+        unsafe { append(vector, row, self.len(), |_, base| Fields::write(ListVector::get_child(vector), base, self)) }
+    }
+}
+
+impl Told for Predicted {
+    const SPREAD: &'static str = "variance";
+
+    fn numbers(&self) -> [f64; 4] {
+        [self.mean, self.variance, self.lower, self.upper]
+    }
+}
+
+impl Told for Weight {
+    const SPREAD: &'static str = "deviation";
+
+    fn numbers(&self) -> [f64; 4] {
+        [self.mean, self.deviation, self.lower, self.upper]
+    }
+}
+
+/// A step of a search, and what it is taken by.
+pub(crate) struct Step {
+    /// The record of where it leads.
+    pub(crate) posterior: Vec<u8>,
+    /// The bound at the place before.
+    pub(crate) bound: f64,
+    /// The length of the full step.
+    pub(crate) size: f64,
+}
+
+impl Value for Step {
+    const KIND: Kind =
+        Kind::Fields(&[("posterior", TypeId::Blob), ("bound", TypeId::Double), ("size", TypeId::Double)]);
+
+    unsafe fn write(&self, vector: duckdb_vector, row: usize) -> Result<(), Fault> {
+        // SAFETY: by the caller: bytes, which are written as such, and two floats.
         unsafe {
-            append(vector, row, self.len(), |_, base| {
-                let mut fields = StructWriter::new(ListVector::get_child(vector), 4);
-                for (i, weight) in self.iter().enumerate() {
-                    let values = [weight.mean, weight.deviation, weight.lower, weight.upper];
-                    for (field, value) in values.into_iter().enumerate() {
-                        fields.write_f64(base + i, field, value);
-                    }
-                }
-            })
+            self.posterior.write(StructVector::get_child(vector, 0), row)?;
+            StructVector::field_writer(vector, 1).write_f64(row, self.bound);
+            StructVector::field_writer(vector, 2).write_f64(row, self.size);
         }
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use super::family::{GlmFamily, LearnedSpread};
 use super::observation::Observation;
 use super::posterior::Posterior;
 use super::predicted::LabelPredicted;
-use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError, check};
 
 /// A generalised linear model on a stream, of the family `F`.
@@ -44,6 +44,12 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
     pub fn with_settings(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, family, settings)? })
+    }
+
+    /// The family.
+    #[must_use]
+    pub fn family(&self) -> &F {
+        &self.engine.family
     }
 
     /// The distribution of the label at `row`; of `at`, the offset and the trials or exposure count, label and weight do not.
@@ -87,6 +93,26 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
+    }
+}
+
+impl<F: GlmFamily<State = ()>> OnlineGlm<F> {
+    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
+    /// which standardises, forgets, or has no full covariance.
+    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
+        self.engine.gaussian()
+    }
+
+    /// The model that has learned `learned`, to go on from there.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings that are not those of one Gaussian; `Dimension`.
+    pub fn from_gaussian(family: F, settings: OnlineSettings, learned: &OneGaussian) -> Result<Self, ModelError> {
+        let inputs = learned.inputs(&settings);
+        Ok(Self { engine: Engine::new(inputs, family, settings)?.with_gaussian(learned, &())? })
     }
 }
 

@@ -9,7 +9,7 @@ use super::engine::{Engine, EngineWire, ScalarFamily, check_offset};
 use super::observation::Observation;
 use super::scale::ScalePrior;
 use super::target::Target;
-use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
 use crate::{Interval, Marginal, ModelError, Student, check};
 
@@ -235,6 +235,53 @@ impl OnlineLinear {
     /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
     pub fn with_settings(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Linear { shape, rate }, settings)? })
+    }
+
+    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
+    /// which standardises, forgets, or has no full covariance.
+    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
+        self.engine.gaussian()
+    }
+
+    /// The model that has learned `learned` and of the noise `1/σ² ~ Gamma(shape, rate)`, to go on from there; `before` is what was believed of the
+    /// noise at first.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings that are not those of one Gaussian; `Dimension`.
+    ///
+    /// ```
+    /// use vi_models::online::{OnlineLinear, OnlineSettings, PriorScale, Standardise};
+    /// let settings = OnlineSettings {
+    ///     prior_scale: PriorScale::Given(100.0),
+    ///     standardise: Standardise::Never,
+    ///     ..OnlineLinear::default_settings()
+    /// };
+    /// let mut model = OnlineLinear::with_settings(1, settings.clone(), 1e-2, 1e-4)?;
+    /// for (x, y) in [(0.0, 1.1), (1.0, 2.9), (2.0, 5.2)] {
+    ///     model.update(&[x], y)?;
+    /// }
+    /// let again = OnlineLinear::from_gaussian(settings, model.noise_prior(), &model.gaussian()?, model.noise())?;
+    /// assert_eq!(again.predict(&[3.0])?, model.predict(&[3.0])?);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn from_gaussian(
+        settings: OnlineSettings,
+        before: (f64, f64),
+        learned: &OneGaussian,
+        (shape, rate): (f64, f64),
+    ) -> Result<Self, ModelError> {
+        let family = Linear { shape: before.0, rate: before.1 };
+        let engine = Engine::new(learned.inputs(&settings), family, settings)?;
+        Ok(Self { engine: engine.with_gaussian(learned, &Noise { shape, rate })? })
+    }
+
+    /// What was believed of the noise at first, `1/σ² ~ Gamma(shape, rate)`, in the units that it was given in.
+    #[must_use]
+    pub fn noise_prior(&self) -> (f64, f64) {
+        (self.engine.family.shape, self.engine.family.rate)
     }
 
     /// The distribution of the label at `row`.

@@ -9,7 +9,7 @@ use super::family::Logit;
 use super::observation::Observation;
 use super::posterior::Posterior;
 use super::predicted::ProbabilityPredicted;
-use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError};
 
 /// Logistic regression on a stream: labels 0 and 1, probabilities with their doubt, nothing to tune.
@@ -44,6 +44,24 @@ impl OnlineLogistic {
     /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
     pub fn with_settings(inputs: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Logit, settings)? })
+    }
+
+    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
+    /// which standardises, forgets, or has no full covariance.
+    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
+        self.engine.gaussian()
+    }
+
+    /// The model that has learned `learned`, to go on from there.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings that are not those of one Gaussian; `Dimension`.
+    pub fn from_gaussian(settings: OnlineSettings, learned: &OneGaussian) -> Result<Self, ModelError> {
+        let inputs = learned.inputs(&settings);
+        Ok(Self { engine: Engine::new(inputs, Logit, settings)?.with_gaussian(learned, &())? })
     }
 
     /// The predictive probability of label 1 at `row`, with its doubt.

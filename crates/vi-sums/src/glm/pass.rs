@@ -45,9 +45,9 @@ const HEAD: usize = 3;
 /// ```
 #[derive(Debug, Clone)]
 pub struct At {
-    family: Family,
-    prior: GlmPrior,
-    q: InformationGaussian,
+    pub(super) family: Family,
+    pub(super) prior: GlmPrior,
+    pub(super) q: InformationGaussian,
 }
 
 /// The stored form of an [`At`].
@@ -104,7 +104,7 @@ impl At {
         crate::posterior::record(Self::KIND, &AtWire { family: self.family.to_code(), prior, mean, precision })
     }
 
-    /// From one record, or from that of a generalised linear model's posterior: the place is then the posterior itself. Cost `d³/3`, or `2d³`.
+    /// From one record, or from that of a generalised linear model's posterior: the place is then the posterior itself. Cost some `d³`.
     ///
     /// # Errors
     /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::NotPositiveDefinite`] for what
@@ -113,7 +113,7 @@ impl At {
         if crate::kind(bytes) == Some(Posterior::GLM)
             && let Posterior::Glm(own) = Posterior::decode(bytes)?
         {
-            return Self::belief(own.family(), *own.prior(), &own.belief()?);
+            return Self::new(own.family(), *own.prior(), own.information()?);
         }
         let wire: AtWire = crate::posterior::read(bytes, Self::KIND, "vi-sums/at or vi-sums/glm, the place of a pass")?;
         let m = wire.mean.len();
@@ -192,16 +192,30 @@ impl PassSums {
     /// # Errors
     /// [`vi_core::Error::Dimension`]; [`vi_core::Error::Row`] with [`vi_core::Error::NonFinite`] or [`vi_core::Error::Label`]. The sums are then as they were.
     pub fn update_columns(&mut self, at: &At, x: &[&[f64]], y: &[f64]) -> Result<(), SumsError> {
-        check::length("parameters", self.parameters, at.q.dim())?;
         check_columns(at.inputs(), x, y)?;
+        self.add(at, y, |t, j| x[j][t])
+    }
+
+    /// Adds rows that stand end to end: `x[t·d + j]` is input `j` of row `t`. Cost as above.
+    ///
+    /// # Errors
+    /// As [`update_columns`](Self::update_columns).
+    pub fn update_rows(&mut self, at: &At, x: &[f64], y: &[f64]) -> Result<(), SumsError> {
+        let d = at.inputs();
+        check::length("x", d * y.len(), x.len())?;
+        self.add(at, y, |t, j| x[t * d + j])
+    }
+
+    fn add(&mut self, at: &At, y: &[f64], x: impl Fn(usize, usize) -> f64) -> Result<(), SumsError> {
+        check::length("parameters", self.parameters, at.q.dim())?;
         let (m, first) = (self.parameters, at.prior.parameters(0));
         let mut next = self.state.clone();
         let mut rows = vec![1.0; m * TILE.min(y.len())];
         for start in (0..y.len()).step_by(TILE) {
             let n = TILE.min(y.len() - start);
-            for (j, column) in x.iter().enumerate() {
-                for (t, value) in column[start..start + n].iter().enumerate() {
-                    rows[t * m + first + j] = *value;
+            for (t, row) in rows.chunks_exact_mut(m).take(n).enumerate() {
+                for (j, value) in row[first..].iter_mut().enumerate() {
+                    *value = x(start + t, j);
                 }
             }
             let view = MatRef::from_row_major_slice(&rows[..m * n], n, m);

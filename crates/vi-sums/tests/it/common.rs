@@ -3,6 +3,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use vi_core::{Belief, DenseGaussian};
 
 pub(crate) fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
@@ -36,4 +37,17 @@ pub(crate) fn slices(x: &[Vec<f64>]) -> Vec<&[f64]> {
 
 pub(crate) fn row(x: &[Vec<f64>], t: usize) -> Vec<f64> {
     x.iter().map(|column| column[t]).collect()
+}
+
+/// The largest difference in units of the first's standard deviations.
+pub(crate) fn distance(a: &DenseGaussian, b: &DenseGaussian) -> f64 {
+    let (p, q) = (a.covariance(), b.covariance());
+    let mut worst: f64 = 0.0;
+    for i in 0..a.dim() {
+        worst = worst.max((a.mean()[i] - b.mean()[i]).abs() / p[(i, i)].sqrt());
+        for j in 0..a.dim() {
+            worst = worst.max((p[(i, j)] - q[(i, j)]).abs() / (p[(i, i)] * p[(j, j)]).sqrt());
+        }
+    }
+    worst
 }

@@ -7,7 +7,7 @@ use vi_linalg::faer::{Mat, Par};
 use vi_models::likelihood::{BernoulliProbit, Poisson};
 use vi_sums::{At, Family, GlmPosterior, GlmPrior, OnePass, PassSums, Posterior, Predictor, SumsError};
 
-use crate::common::{columns, row, slices};
+use crate::common::{columns, distance, row, slices};
 
 fn families() -> [Family; 4] {
     [Family::Logistic, Family::Probit, Family::Poisson, Family::negative_binomial(2.0).unwrap()]
@@ -26,19 +26,6 @@ fn one_pass(family: Family, prior: GlmPrior, x: &[Vec<f64>], y: &[f64], rows: st
         fold.update(&row(x, t), y[t]).unwrap();
     }
     fold
-}
-
-/// The largest difference in units of the first's standard deviations.
-fn distance(a: &DenseGaussian, b: &DenseGaussian) -> f64 {
-    let (p, q) = (a.covariance(), b.covariance());
-    let mut worst: f64 = 0.0;
-    for i in 0..a.dim() {
-        worst = worst.max((a.mean()[i] - b.mean()[i]).abs() / p[(i, i)].sqrt());
-        for j in 0..a.dim() {
-            worst = worst.max((p[(i, j)] - q[(i, j)]).abs() / (p[(i, i)] * p[(j, j)]).sqrt());
-        }
-    }
-    worst
 }
 
 #[test]

@@ -6,5 +6,7 @@ mod common;
 mod glm;
 mod hostile;
 mod linear;
+mod model;
+mod newton;
 mod slice;
 mod stored;

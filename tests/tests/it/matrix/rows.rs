@@ -1,5 +1,7 @@
 //! Rows and labels.
 
+mod sums;
+
 use std::fmt::Debug;
 
 use rand::SeedableRng;
@@ -64,6 +66,10 @@ impl Input {
         MatRef::from_row_major_slice(&self.x, self.x.len() / self.d, self.d)
     }
 
+    fn columns(&self) -> Vec<Vec<f64>> {
+        (0..self.d).map(|j| self.x.iter().skip(j).step_by(self.d).copied().collect()).collect()
+    }
+
     fn row(&self) -> &[f64] {
         &self.x[self.d..2 * self.d]
     }
@@ -82,6 +88,8 @@ enum Takes {
     RowsOfNumbers,
     /// The same, and none at all is nothing to learn.
     BatchOfNumbers,
+    /// The same with labels of a family.
+    Batch,
     /// One row with a label.
     Row,
     /// One row with any finite number.
@@ -99,6 +107,7 @@ impl Takes {
         match self {
             Self::Rows => &[0, 1, 2, 3, 4, 5, 6],
             Self::RowsOfNumbers => &[0, 1, 2, 4, 5, 6],
+            Self::Batch => &[0, 1, 2, 3, 4, 5],
             Self::BatchOfNumbers => &[0, 1, 2, 4, 5],
             Self::Row => &[0, 1, 2, 3, 4],
             Self::RowOfNumber => &[0, 1, 2, 4],
@@ -408,6 +417,7 @@ pub(super) fn table() -> Table {
     front_door(&mut entries);
     candidates(&mut entries);
     random_features(&mut entries);
+    sums::ask(&mut entries);
     let words = "Three rows of two numbers with labels; what is bad is in the second of them.";
     Table { title: "Rows and labels", words, head: &HEAD, lines: entries.0 }
 }

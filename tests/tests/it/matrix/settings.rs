@@ -18,6 +18,9 @@ use vi_models::online::{Memory, OnlineLinear, OnlineLogistic, OnlineSettings, Pr
 use vi_models::{Student, metrics};
 use vi_revrand::basis::{Kernel, LengthScale, RandomFourier};
 use vi_revrand::likelihood::Gaussian;
+use vi_sums::{
+    At, Family, GlmPrior, GlmSpec, LinearPosterior, LinearPrior, LinearSpec, OnePass, PassSums, Posterior, Predictor,
+};
 
 use super::{Table, called};
 
@@ -126,11 +129,33 @@ fn mixtures_and_features(entries: &mut Entries) {
     });
 }
 
+fn sums(entries: &mut Entries) {
+    let linear = |prior| LinearPosterior::new(2, prior);
+    let (prior, glm) = (LinearPrior::default(), GlmPrior::default());
+    entries.ask("LinearPrior: scale", ALL, |scale| linear(LinearPrior { scale, ..prior }));
+    entries.ask("LinearPrior: intercept", NEGATIVE, |intercept| linear(LinearPrior { intercept, ..prior }));
+    entries.ask("LinearPrior: shape", ALL, |shape| linear(LinearPrior { shape, ..prior }));
+    entries.ask("LinearPrior: rate", ALL, |rate| linear(LinearPrior { rate, ..prior }));
+    let begun = |prior| OnePass::new(Family::Logistic, prior, 2);
+    entries.ask("GlmPrior: scale", ALL, |scale| begun(GlmPrior { scale, ..glm }));
+    entries.ask("GlmPrior: intercept", NEGATIVE, |intercept| begun(GlmPrior { intercept, ..glm }));
+    entries.ask("Family::negative_binomial: size", ALL, Family::negative_binomial);
+    entries.ask("LinearSpec::parse: scale", ALL, |scale| LinearSpec::parse(&format!("scale={scale}")));
+    entries.ask("GlmSpec::parse: scale", ALL, |scale| GlmSpec::parse(&format!("probit scale={scale}")));
+    let posterior = begun(glm).unwrap().posterior().unwrap();
+    let predictor = Predictor::new(&Posterior::from(posterior)).unwrap();
+    entries.ask("Predictor::predict: level", ALL, |level| predictor.predict(&[0.5, 1.0], level));
+    entries.ask("Predictor::weights: level", ALL, |level| predictor.weights(level));
+    let at = At::belief(Family::Logistic, glm, &glm.belief(2).unwrap()).unwrap();
+    entries.ask("PassSums::newton: share", ALL, |share| PassSums::new(&at).newton(&at, share));
+}
+
 pub(super) fn table() -> Table {
     let mut entries = Entries::default();
     beliefs(&mut entries);
     models(&mut entries);
     mixtures_and_features(&mut entries);
+    sums(&mut entries);
     let words = "Priors, settings and single numbers. An empty cell: the value is taken.";
     Table { title: "Priors and settings", words, head: &HEAD, lines: entries.0 }
 }

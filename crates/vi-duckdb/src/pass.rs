@@ -1,0 +1,168 @@
+//! `vi_pass(at, y, x)`: the statistics of one pass of the batch optimum, at the place that is the record `at`; parts are added exactly.
+
+use std::sync::Arc;
+
+use quack_rs::aggregate::AggregateState;
+use vi_core::{Error, check};
+use vi_sums::{At, PassSums, SumsError};
+
+use crate::Fault;
+use crate::ffi::{Aggregate, Features, Heap, Input, Kind, States};
+use crate::fold;
+
+/// The aggregate; of labels that are true or false where `FLAG`.
+pub(crate) struct Pass<const FLAG: bool>;
+
+/// The place of a pass, which all groups that have the same record share.
+pub(crate) struct Place {
+    record: Vec<u8>,
+    at: At,
+}
+
+impl Place {
+    fn of(record: &[u8]) -> Result<Arc<Self>, Fault> {
+        let at = At::decode(record)?;
+        fold::check_size(at.inputs())?;
+        Ok(Arc::new(Self { record: record.to_vec(), at }))
+    }
+}
+
+/// What a group has of its rows.
+#[derive(Default)]
+pub(crate) enum Sums {
+    /// No row has told of a place.
+    #[default]
+    Empty,
+    /// The place of all rows is null.
+    Nowhere,
+    /// Of rows at a place.
+    At(Arc<Place>, PassSums),
+}
+
+impl AggregateState for Sums {}
+
+/// The complete rows of a group, end to end, and how many others there were.
+#[derive(Default)]
+struct Rows {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    skipped: u64,
+}
+
+fn unlike(before: Option<&[u8]>, found: Option<&[u8]>) -> Fault {
+    let word = |record: Option<&[u8]>| record.map_or("null".to_owned(), |bytes| format!("{} bytes", bytes.len()));
+    Fault::Settings { first: word(before), second: format!("other {}", word(found)) }
+}
+
+impl Sums {
+    /// Takes the place that a row tells; `known` is one that may be the same. Other rows of the group have to tell it, too.
+    fn begin(&mut self, told: Option<&[u8]>, known: &mut Option<Arc<Place>>) -> Result<(), Fault> {
+        match (&*self, told) {
+            (Self::Nowhere, None) => {}
+            (Self::At(place, _), Some(told)) if place.record == told => *known = Some(Arc::clone(place)),
+            (Self::Empty, None) => *self = Self::Nowhere,
+            (Self::Empty, Some(told)) => {
+                let place = match known {
+                    Some(known) if known.record == told => Arc::clone(known),
+                    other => Arc::clone(other.insert(Place::of(told)?)),
+                };
+                let sums = PassSums::new(&place.at);
+                *self = Self::At(place, sums);
+            }
+            (before, told) => return Err(unlike(before.record(), told)),
+        }
+        Ok(())
+    }
+
+    fn record(&self) -> Option<&[u8]> {
+        match self {
+            Self::At(place, _) => Some(&place.record),
+            Self::Empty | Self::Nowhere => None,
+        }
+    }
+
+    fn add(&mut self, rows: &Rows) -> Result<(), Fault> {
+        let Self::At(place, sums) = self else { return Ok(()) };
+        sums.skip(rows.skipped);
+        sums.update_rows(&place.at, &rows.x, &rows.y).map_err(|error| match error {
+            // The number of a row of a chunk tells nobody anything.
+            SumsError::Core(Error::Row { source, .. }) => Fault::Sums(SumsError::Core(*source)),
+            other => other.into(),
+        })
+    }
+}
+
+impl Rows {
+    /// Takes a row of `inputs` features; one that is not complete, or not finite, is counted.
+    fn take(&mut self, x: Option<&[f64]>, y: Option<f64>, inputs: usize) -> Result<(), Fault> {
+        let (Some(x), Some(y)) = (x, y) else {
+            self.skipped += 1;
+            return Ok(());
+        };
+        check::length("x", inputs, x.len())?;
+        if check::finite("x", x).is_err() || !y.is_finite() {
+            self.skipped += 1;
+            return Ok(());
+        }
+        self.x.extend_from_slice(x);
+        self.y.push(y);
+        Ok(())
+    }
+}
+
+impl<const FLAG: bool> Aggregate for Pass<FLAG> {
+    const NAME: &'static str = "vi_pass";
+    type Place = Heap<Sums>;
+    type Answer = Vec<u8>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes, if FLAG { Kind::Flag } else { Kind::Float }, Kind::Floats]
+    }
+
+    fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Sums>>) -> Result<(), Fault> {
+        let places = input.bytes(0)?;
+        let flags = if FLAG { Some(input.flags(1)?) } else { None };
+        let y = flags.as_ref().map_or_else(|| input.floats(1), |flags| Ok(flags.floats()))?;
+        let x = input.lists(2)?;
+        let mut known = None;
+        for group in states.together() {
+            let state = states.at(group[0])?;
+            let (mut rows, mut last) = (Rows::default(), None);
+            for row in group {
+                let told = places.get(row);
+                // A constant is the same bytes in every row, which need not be read again.
+                if last
+                    .is_none_or(|last: Option<&[u8]>| last.map(<[u8]>::as_ptr_range) != told.map(<[u8]>::as_ptr_range))
+                {
+                    state.begin(told, &mut known)?;
+                    last = Some(told);
+                }
+                if let Sums::At(place, _) = &*state {
+                    rows.take(x.row(row), y.get(row), place.at.inputs())?;
+                }
+            }
+            state.add(&rows)?;
+        }
+        Ok(())
+    }
+
+    fn combine(source: &Sums, target: &mut Sums) -> Result<(), Fault> {
+        match (source, &mut *target) {
+            (Sums::Empty, _) | (Sums::Nowhere, Sums::Nowhere) => {}
+            (Sums::Nowhere, none @ Sums::Empty) => *none = Sums::Nowhere,
+            (Sums::At(place, sums), none @ Sums::Empty) => *none = Sums::At(Arc::clone(place), sums.clone()),
+            (Sums::At(place, more), Sums::At(own, sums)) if Arc::ptr_eq(place, own) || place.record == own.record => {
+                sums.merge(more)?;
+            }
+            (source, target) => return Err(unlike(target.record(), source.record())),
+        }
+        Ok(())
+    }
+
+    fn finish(state: &Sums) -> Result<Option<Vec<u8>>, Fault> {
+        match state {
+            Sums::At(_, sums) => Ok(Some(sums.encode()?)),
+            Sums::Empty | Sums::Nowhere => Ok(None),
+        }
+    }
+}

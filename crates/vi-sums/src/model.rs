@@ -1,0 +1,230 @@
+//! From the record of a posterior to a model of the front door, and back, where the two hold the same belief.
+
+use vi_core::{Belief, DenseGaussian, Error};
+use vi_linalg::Cholesky;
+use vi_linalg::faer::Mat;
+use vi_models::ModelError;
+use vi_models::likelihood::NegativeBinomial;
+use vi_models::online::family::{Counts, Probit, SpreadCounts};
+use vi_models::online::{
+    OneGaussian, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise, Start,
+};
+
+use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, Posterior, SumsError, packed};
+
+/// A model of the front door whose posterior may be a record here.
+///
+/// ```
+/// use vi_sums::{LinearPosterior, LinearPrior, Model, Posterior, Predictor};
+/// let mut fold = LinearPosterior::new(1, LinearPrior::default())?;
+/// for (x, y) in [(0.0, 1.1), (1.0, 2.9), (2.0, 5.2), (3.0, 6.8)] {
+///     fold.sums_mut().update(&[x], y)?;
+/// }
+/// let record = Posterior::from(fold);
+/// let Model::Linear(mut model) = record.to_model(Vec::new())? else { unreachable!() };
+/// let seen = Predictor::new(&record)?.predict(&[4.0], 0.9)?;
+/// assert!((model.predict(&[4.0])?.mean() - seen.mean).abs() < 1e-9);
+/// // It learns on, and goes back.
+/// model.update(&[4.0], 9.1)?;
+/// assert_eq!(Posterior::of_model(&Model::Linear(model))?.rows(), 5);
+/// # Ok::<(), vi_sums::SumsError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Model {
+    /// Numbers, the noise unknown.
+    Linear(OnlineLinear),
+    /// Two classes.
+    Logistic(OnlineLogistic),
+    /// Two classes, probit.
+    Probit(OnlineGlm<Probit>),
+    /// Counts.
+    Poisson(OnlineGlm<Counts>),
+    /// Counts of more spread.
+    NegativeBinomial(OnlineGlm<SpreadCounts>),
+}
+
+/// The settings of a model under a prior that is given in the units of its inputs.
+fn settings(scale: f64, intercept: f64, names: Vec<String>) -> OnlineSettings {
+    let mut settings = OnlineSettings {
+        prior_scale: PriorScale::Given(scale),
+        intercept: intercept > 0.0,
+        standardise: Standardise::Never,
+        start: Start::OnePass,
+        names,
+        ..OnlineSettings::default()
+    };
+    if settings.intercept {
+        settings.intercept_scale = intercept;
+    }
+    settings
+}
+
+/// Scales of the weights and the intercept, 0 where there is none, in settings that [`OneGaussian`] has checked.
+fn scales(settings: &OnlineSettings) -> (f64, f64) {
+    let intercept = if settings.intercept { settings.intercept_scale } else { 0.0 };
+    match settings.prior_scale {
+        PriorScale::Given(scale) => (scale, intercept),
+        _ => (f64::NAN, intercept),
+    }
+}
+
+/// A belief whose parameter `place(i)` is the given one's `i`.
+fn placed(belief: &DenseGaussian, place: impl Fn(usize) -> usize) -> Result<DenseGaussian, Error> {
+    let (m, covariance) = (belief.dim(), belief.covariance());
+    let mut from = vec![0; m];
+    (0..m).for_each(|i| from[place(i)] = i);
+    let mean: Vec<f64> = from.iter().map(|i| belief.mean()[*i]).collect();
+    DenseGaussian::new(&mean, Mat::from_fn(m, m, |i, j| covariance[(from[i], from[j])]).as_ref())
+}
+
+impl Posterior {
+    /// The front-door model with this posterior, which predicts, learns on and is stored as any other, its inputs called `names` (or nothing). What it does not
+    /// keep is how many rows were left out. Cost `2d³`.
+    ///
+    /// # Errors
+    /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::belief`]; [`SumsError::Model`] for a prior beyond those that a model takes, names of
+    /// another number than the inputs, or two that are the same.
+    pub fn to_model(&self, names: Vec<String>) -> Result<Model, SumsError> {
+        match self {
+            Self::Linear(own) => linear(own, names),
+            Self::Glm(own) => glm(own, names),
+        }
+    }
+
+    /// The posterior of a front-door model. Linear sums are exact to the rounding of the covariance that they are taken from.
+    ///
+    /// # Errors
+    /// [`SumsError::Model`] with [`ModelError::Unsupported`] for a model that does not hold the same kind of belief: whose prior scale is not given, which standardises,
+    /// forgets, has no full covariance, or, of numbers, has learned rows with weights.
+    pub fn of_model(model: &Model) -> Result<Self, SumsError> {
+        let glm = |family, settings: &OnlineSettings, learned: Result<OneGaussian, ModelError>| {
+            let (learned, (scale, intercept)) = (learned?, scales(settings));
+            let (d, last) = (learned.belief.dim(), usize::from(intercept > 0.0));
+            let belief = placed(&learned.belief, |i| (i + last) % d)?;
+            let counts = (learned.observations, 0);
+            let prior = GlmPrior { scale, intercept };
+            let posterior = GlmPosterior::of_belief(family, prior, &belief, learned.evidence, counts)?;
+            Ok(Self::Glm(posterior.of_runs(learned.runs)))
+        };
+        match model {
+            Model::Linear(model) => Ok(Self::Linear(linear_sums(model)?)),
+            Model::Logistic(model) => glm(Family::Logistic, model.settings(), model.gaussian()),
+            Model::Probit(model) => glm(Family::Probit, model.settings(), model.gaussian()),
+            Model::Poisson(model) => glm(Family::Poisson, model.settings(), model.gaussian()),
+            Model::NegativeBinomial(model) => {
+                let family = Family::NegativeBinomial(NegativeBinomial::new(model.family().size)?);
+                glm(family, model.settings(), model.gaussian())
+            }
+        }
+    }
+}
+
+fn glm(own: &GlmPosterior, names: Vec<String>) -> Result<Model, SumsError> {
+    let GlmPrior { scale, intercept } = *own.prior();
+    let settings = settings(scale, intercept, names);
+    let (belief, last) = (own.belief()?, usize::from(settings.intercept));
+    let d = belief.dim();
+    let learned = OneGaussian {
+        belief: placed(&belief, |i| (i + d - last) % d)?,
+        evidence: own.log_evidence()?,
+        observations: own.rows(),
+        runs: own.runs(),
+    };
+    Ok(match own.family() {
+        Family::Logistic => Model::Logistic(OnlineLogistic::from_gaussian(settings, &learned)?),
+        Family::Probit => Model::Probit(OnlineGlm::from_gaussian(Probit, settings, &learned)?),
+        Family::Poisson => Model::Poisson(OnlineGlm::from_gaussian(Counts, settings, &learned)?),
+        Family::NegativeBinomial(counts) => {
+            let family = SpreadCounts { size: counts.size() };
+            Model::NegativeBinomial(OnlineGlm::from_gaussian(family, settings, &learned)?)
+        }
+    })
+}
+
+/// Weights, then the intercept `g(ȳ − x̄ᵀw) + N(0, c)`.
+fn linear(own: &LinearPosterior, names: Vec<String>) -> Result<Model, SumsError> {
+    let LinearPrior { scale, intercept, shape, rate } = *own.prior();
+    let (fit, sums) = (own.fit()?, own.sums());
+    let (d, mut belief) = (sums.inputs(), fit.scaled_belief().clone());
+    if intercept > 0.0 {
+        let (n, square) = (sums.rows() as f64, intercept * intercept);
+        let (pull, own) = (n * square / (1.0 + n * square), square / (1.0 + n * square));
+        let (centre, label) = (&sums.mean()[..d], sums.mean()[d]);
+        let covariance = belief.covariance();
+        let along: Vec<f64> = (0..d).map(|i| (0..d).map(|j| covariance[(i, j)] * centre[j]).sum()).collect();
+        let dot = |a: &[f64]| a.iter().zip(centre).map(|(a, x)| a * x).sum::<f64>();
+        let entry = |i: usize, j: usize| match (i == d, j == d) {
+            (false, false) => covariance[(i, j)],
+            (true, false) => -pull * along[j],
+            (false, true) => -pull * along[i],
+            (true, true) => own + pull * pull * dot(&along),
+        };
+        let mut mean = belief.mean().to_vec();
+        mean.push(pull * (label - dot(belief.mean())));
+        belief = DenseGaussian::new(&mean, Mat::from_fn(d + 1, d + 1, entry).as_ref())?;
+    }
+    let learned = OneGaussian { belief, evidence: fit.log_evidence(), observations: sums.rows(), runs: 1 };
+    let noise = (fit.noise().shape(), fit.noise().rate());
+    let settings = settings(scale, intercept, names);
+    Ok(Model::Linear(OnlineLinear::from_gaussian(settings, (shape, rate), &learned, noise)?))
+}
+
+/// The sums that lead to the posterior of a model; see [`LinearPosterior::fit`], whose words these are, read backwards. Without an intercept nobody knows
+/// the means, nor are they asked for: they are told as 0.
+fn linear_sums(model: &OnlineLinear) -> Result<LinearPosterior, SumsError> {
+    let learned = model.gaussian()?;
+    let ((scale, intercept), (shape, rate)) = (scales(model.settings()), model.noise_prior());
+    let prior = LinearPrior { scale, intercept, shape, rate };
+    let ((now, error), n) = (model.noise(), learned.observations as f64);
+    let d = learned.belief.dim() - usize::from(intercept > 0.0);
+    let mut flat = vec![0.0; LinearSums::flat_len(d)];
+    if learned.observations == 0 {
+        return LinearPosterior::of(prior, LinearSums::new(d)?);
+    }
+    // Half for each row, added up in floats.
+    if (2.0 * (now - shape) - n).abs() > 1e-6 * n.max(1.0) {
+        return Err(ModelError::Unsupported { what: "record of rows that were weighted" }.into());
+    }
+    let (covariance, mean) = (learned.belief.covariance(), learned.belief.mean());
+    let weights = &mean[..d];
+    let mut gain = Cholesky::new(covariance.as_ref().submatrix(0, 0, d, d))?.inverse();
+    let whole: Vec<f64> = (0..d).map(|i| gain[(i, i)]).collect();
+    let (square, ridge) = (intercept * intercept, (scale * scale).recip());
+    let (mut centre, mut label, mut omega) = (vec![0.0; d], 0.0, n);
+    if intercept > 0.0 {
+        let pull = n * square / (1.0 + n * square);
+        omega = n / (1.0 + n * square);
+        for (i, centre) in centre.iter_mut().enumerate() {
+            *centre = -(0..d).map(|j| gain[(i.max(j), i.min(j))] * covariance[(d, j)]).sum::<f64>() / pull;
+        }
+        label = mean[d] / pull + centre.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>();
+    }
+    let mut cross: Vec<f64> =
+        (0..d).map(|i| (0..d).map(|j| gain[(i.max(j), i.min(j))] * weights[j]).sum::<f64>()).collect();
+    for i in 0..d {
+        gain[(i, i)] -= ridge;
+        cross[i] -= omega * centre[i] * label;
+        for j in 0..=i {
+            gain[(i, j)] -= omega * centre[i] * centre[j];
+        }
+    }
+    let along: f64 = weights.iter().zip(&centre).map(|(w, x)| w * x).sum();
+    let squares: f64 = weights.iter().map(|w| w * w).sum();
+    let mut scatter = packed::pack(gain.as_ref());
+    let bent: f64 = packed::multiply(&scatter, weights).iter().zip(weights).map(|(a, w)| a * w).sum();
+    let told: f64 = cross.iter().zip(weights).map(|(c, w)| c * w).sum();
+    scatter.extend_from_slice(&cross);
+    scatter.push(2.0 * (error - rate) - omega * (label - along).powi(2) - ridge * squares + 2.0 * told - bent);
+    // What is left within rounding of a column that does not vary is nothing.
+    let mut scale_of = vec![0.0; scatter.len()];
+    for (i, value) in whole.iter().copied().chain([2.0 * error + told.abs() + bent.abs()]).enumerate() {
+        scale_of[packed::len(i) + i] = value;
+    }
+    packed::settle(&mut scatter, &scale_of, d + 1)?;
+    flat[0] = n;
+    flat[2..2 + d].copy_from_slice(&centre);
+    flat[2 + d] = label;
+    flat[3 + d..].copy_from_slice(&scatter);
+    LinearPosterior::of(prior, LinearSums::from_flat(d, &flat)?)
+}
