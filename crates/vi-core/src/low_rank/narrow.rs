@@ -66,6 +66,53 @@ fn add_times_of<const C: usize>(out: &mut [f64], row: &[f64], m: &[f64]) {
     }
 }
 
+/// `R ← R·M` for rows `R` as wide as those of `M`, of which as many count as `R` has columns that are not padding.
+#[inline(always)]
+pub(super) fn times_in_place(rows: &mut [f64], m: &[f64], width: usize) {
+    match width / LANES {
+        1 => times_in_place_of::<1>(rows, m),
+        2 => times_in_place_of::<2>(rows, m),
+        3 => times_in_place_of::<3>(rows, m),
+        4 => times_in_place_of::<4>(rows, m),
+        8 => times_in_place_of::<8>(rows, m),
+        _ => {
+            let mut turned = vec![0.0; width];
+            for row in rows.chunks_exact_mut(width) {
+                turned.fill(0.0);
+                row.iter().zip(m.chunks_exact(width)).for_each(|(x, m)| add_scaled(&mut turned, *x, m));
+                row.copy_from_slice(&turned);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn times_in_place_of<const C: usize>(rows: &mut [f64], m: &[f64]) {
+    let (pairs, last) = rows.as_chunks_mut().0.as_chunks_mut::<C>().0.as_chunks_mut::<2>();
+    let m = lanes(m).as_chunks::<C>().0;
+    // Two rows read `M` once.
+    for pair in pairs {
+        *pair = turned(pair, m);
+    }
+    for row in last {
+        [*row] = turned(&[*row], m);
+    }
+}
+
+#[inline(always)]
+fn turned<const K: usize, const C: usize>(rows: &[[Lane; C]; K], m: &[[Lane; C]]) -> [[Lane; C]; K] {
+    let mut out = [[[0.0; LANES]; C]; K];
+    for (k, m) in m.iter().enumerate() {
+        for (out, row) in out.iter_mut().zip(rows) {
+            let x = row[k / LANES][k % LANES];
+            for c in 0..C {
+                add(&mut out[c], x, &m[c]);
+            }
+        }
+    }
+    out
+}
+
 /// `out ← out + factor·row`.
 #[inline(always)]
 pub(super) fn add_scaled(out: &mut [f64], factor: f64, row: &[f64]) {

@@ -142,6 +142,8 @@ impl Records {
         let (lines, each) = (self.numbers().as_chunks::<LINE>().0, stride / LINE);
         let mut copies = vec![[0.0; LINE]; TOGETHER * each];
         let mut positions = positions.into_iter();
+        panel.reserve(positions.size_hint().0);
+        let mut between = vec![0.0; width];
         loop {
             let mut count = 0;
             for (copy, i) in copies.chunks_exact_mut(each).zip(&mut positions) {
@@ -157,7 +159,6 @@ impl Records {
             vectorised(
                 #[inline(always)]
                 || {
-                    let mut between = vec![0.0; width];
                     for record in copies[..count * each].as_flattened().chunks_exact(stride) {
                         let (w, rest) = record.split_at(width);
                         let (stale, s, mut mean) = (rest[0], rest[1], rest[2]);

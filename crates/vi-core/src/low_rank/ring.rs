@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use super::kernels::vectorised;
-use super::narrow::{add_times, padded, product};
+use super::narrow::{add_times, padded, product, times_in_place};
 
 /// Blocks of a group.
 const GROUP: u64 = 64;
@@ -126,15 +126,12 @@ impl Ring {
         vectorised(
             #[inline(always)]
             || {
-                let mut turned = vec![0.0; width];
                 for slot in self.groups.range_mut(..before).chain(slots).filter(|slot| slot.rows > 0) {
                     let (rows, g) = slot.values.split_at_mut(p * width);
                     for (g, row) in g.iter_mut().zip(rows.chunks_exact_mut(width)) {
                         *g += product(row, shift);
-                        turned.fill(0.0);
-                        add_times(&mut turned, &row[..p], turn);
-                        row.copy_from_slice(&turned);
                     }
+                    times_in_place(rows, turn, width);
                 }
             },
         );

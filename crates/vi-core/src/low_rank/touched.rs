@@ -59,6 +59,12 @@ impl Panel {
         &self.w[l * self.width..(l + 1) * self.width]
     }
 
+    /// Makes room for so many rows more.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.w.reserve(rows * self.width);
+        self.numbers.reserve(rows);
+    }
+
     /// A row of zeros more; its numbers are the caller's to push.
     #[inline(always)]
     pub(super) fn push_row(&mut self) -> &mut [f64] {
@@ -161,8 +167,13 @@ impl Touched {
 
     /// Finds a checked row, and reads what is not touched yet.
     pub(super) fn find(&self, x: Row<'_>, records: &Records) -> (Found, Vec<f64>) {
-        let mut found = Found { fresh: Panel::new(records.width()), ..Found::default() };
-        let mut values = Vec::new();
+        let most = match x {
+            Row::Sparse { positions, .. } => positions.len(),
+            Row::Dense(values) => values.len(),
+        };
+        let (locals, positions) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        let mut found = Found { locals, positions, fresh: Panel::new(records.width()) };
+        let mut values = Vec::with_capacity(most);
         x.for_each(|i, value| {
             if value == 0.0 {
                 return;
