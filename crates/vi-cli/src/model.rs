@@ -98,11 +98,9 @@ impl Model {
             intercept: plan.intercept,
             start: plan.start,
             prior_scale: plan.prior.clone(),
+            standardise: Standardise::FirstRows { rows: Standardise::ROWS, centre: is_dense(belief) && plan.intercept },
             ..OnlineSettings::default()
         };
-        if let Standardise::FirstRows { centre, .. } = &mut settings.standardise {
-            *centre = is_dense(belief) && plan.intercept;
-        }
         // The scale of a number is taken from the first rows together with those of its inputs.
         if plan.rare && !is_dense(belief) && !matches!(target, TargetKind::Number) {
             settings.standardise = Standardise::Never;

@@ -6,7 +6,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use vi_models::metrics::{log_loss, log_loss_from_log};
-use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings, Standardise};
+use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings};
 
 const PLACES: usize = 1 << 20;
 const ROWS: usize = 30_000;
@@ -48,9 +48,9 @@ fn text(rng: &mut impl Rng) -> (Vec<usize>, f64) {
 /// Those of the models, and a message where the promise of the last lines is broken.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
-    // A diagonal belief keeps a variance for each weight and touches only the entries of a row. Nothing is centred: zeros stay zeros.
-    let settings =
-        OnlineSettings { belief: BeliefKind::Diagonal, standardise: Standardise::Never, ..OnlineSettings::default() };
+    // A diagonal belief keeps a variance for each weight and touches only the entries of a row. Many inputs, most of
+    // them 0, are taken as they come.
+    let settings = OnlineSettings { belief: BeliefKind::Diagonal, ..OnlineSettings::default() };
     let mut model = OnlineLogistic::with_settings(PLACES, settings)?;
     let ones = [1.0; WORDS];
     for _ in 0..ROWS {

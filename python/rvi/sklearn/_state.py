@@ -117,11 +117,13 @@ class Stored:
         forms = {"Full": "full", "SquareRoot": "square_root", "Diagonal": "diagonal"}
         belief, scale, memory = settings["belief"], settings["prior_scale"], settings["memory"]
         standardise = settings["standardise"]
-        if standardise != "Never":
+        if standardise == "Chosen":
+            standardise = 50
+        elif standardise != "Never":
             name, given = next(iter(standardise.items()))
             standardise = given["rows"] if name == "FirstRows" else (tuple(given["centres"]), tuple(given["scales"]))
         return {
-            "belief": forms[belief] if isinstance(belief, str) else belief["LowRank"]["rank"],
+            "belief": forms[belief] if isinstance(belief, str) else next(iter(belief.values()))["rank"],
             "prior_scale": "learned" if scale == "Learned" else next(iter(scale.values())),
             "fit_intercept": settings["intercept"],
             "intercept_scale": settings["intercept_scale"],

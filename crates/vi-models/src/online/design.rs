@@ -14,7 +14,7 @@ use crate::{ModelError, check};
 /// With an intercept and centring, predictions do not depend on the units or the origin of any column. Where the first rows decide,
 /// [`OnlineLinear`](super::OnlineLinear) brings its label to unit scale by the same rows (less its mean with an intercept), and reports in
 /// the caller's units; with numbers given, or none, the label stays as it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Standardise {
     /// Columns are taken as they come.
@@ -37,21 +37,51 @@ pub enum Standardise {
         /// One for each input, at least 1e-304.
         scales: Vec<f64>,
     },
+    /// As [`FirstRows`](Self::FirstRows) with 50 rows and centring, unless there are more than 4096 inputs and the rows so far hold no
+    /// more than an eighth of them: those, hashed features as a rule, are taken as they come, so that zeros stay zeros and most columns,
+    /// which 50 rows have not shown, have the same scale as the others.
+    #[default]
+    Chosen,
 }
 
-impl Default for Standardise {
-    /// By the first 50 rows, centred.
-    fn default() -> Self {
-        Self::FirstRows { rows: 50, centre: true }
-    }
-}
+/// Inputs from which on [`Standardise::Chosen`] asks whether rows are sparse.
+const MANY: usize = 4096;
+
+/// The share of inputs, as its inverse, that sparse rows hold at most.
+const SPARSE: usize = 8;
 
 impl Standardise {
+    /// Rows that [`Chosen`](Self::Chosen) looks at.
+    pub const ROWS: usize = 50;
+
+    /// Rows that the scales of the columns are taken from, and whether they are centred where rows are dense; none where the first rows
+    /// do not say.
+    pub(super) fn by_rows(&self) -> Option<(usize, bool)> {
+        match self {
+            Self::FirstRows { rows, centre } => Some((*rows, *centre)),
+            Self::Chosen => Some((Self::ROWS, true)),
+            Self::Never | Self::Fixed { .. } => None,
+        }
+    }
+
+    /// Whether columns are taken as they come, with such first rows.
+    pub(super) fn leaves<'a>(&self, inputs: usize, rows: impl Iterator<Item = Row<'a>>) -> bool {
+        if *self != Self::Chosen || inputs <= MANY {
+            return false;
+        }
+        let (mut n, mut entries) = (0_usize, 0_usize);
+        for row in rows {
+            n += 1;
+            row.for_each(|_, value| entries += usize::from(value != 0.0));
+        }
+        entries <= n.saturating_mul(inputs) / SPARSE
+    }
+
     /// # Errors
     /// `Setting`, `Dimension`, `NonFinite`.
     pub(super) fn check(&self, d: usize) -> Result<(), Error> {
         match self {
-            Self::Never => Ok(()),
+            Self::Never | Self::Chosen => Ok(()),
             Self::FirstRows { rows, .. } if *rows >= 2 => Ok(()),
             Self::FirstRows { rows, .. } => {
                 Err(Error::Setting { name: "rows to standardise by", value: *rows as f64, requirement: "at least 2" })
@@ -196,14 +226,12 @@ impl Design {
     pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
         let plain = Self::plain(self.inputs, settings.intercept);
         let unlike = Err(ModelError::Document { what: "standardisation and its settings" });
-        match &settings.standardise {
-            Standardise::FirstRows { centre, .. } if taken => {
-                check::length("scales", self.inputs, self.scales.len())?;
-                check::length(
-                    "centres",
-                    if *centre && settings.intercept { self.inputs } else { 0 },
-                    self.centres.len(),
-                )?;
+        match (&settings.standardise, settings.standardise.by_rows()) {
+            (_, Some((_, centre))) if taken => {
+                let left = settings.standardise == Standardise::Chosen && self.inputs > MANY && self.scales.is_empty();
+                let (scales, centres) = if left { (0, 0) } else { (self.inputs, self.inputs) };
+                check::length("scales", scales, self.scales.len())?;
+                check::length("centres", if centre && settings.intercept { centres } else { 0 }, self.centres.len())?;
                 check_scales(&self.centres, &self.scales)?;
                 self.target.check()?;
                 match self.constant.iter().find(|&&j| j >= self.inputs) {
@@ -212,7 +240,7 @@ impl Design {
                     Some(&index) => Err(Error::Index { argument: "constant columns", index, len: self.inputs }.into()),
                 }
             }
-            Standardise::Fixed { centres, scales } => {
+            (Standardise::Fixed { centres, scales }, _) => {
                 let given = Self { centres: centres.clone(), scales: scales.clone(), ..plain };
                 if *self == given { Ok(()) } else { unlike }
             }

@@ -86,7 +86,7 @@ impl Memory {
     }
 }
 
-/// Settings of a front-door model. The default needs no thought: an intercept, inputs standardised by the first 50 rows, the
+/// Settings of a front-door model. The default needs no thought: an intercept, inputs standardised by the first 50 rows (thousands that are mostly 0 stay as they are), the
 /// prior scale averaged over, the first rows fitted together, a full covariance, nothing forgotten, no rows kept, inputs without names.
 ///
 /// ```

@@ -7,7 +7,7 @@ use vi_models::online::{
     BeliefKind, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Rows, Standardise,
 };
 
-use crate::bits;
+use crate::{bits, stream};
 
 /// A million hashed weights of low rank: rows rewrite what they touch, whatever the family; the stored model goes on to the same bits, and
 /// the bank of prior scales is compared by its evidence.
@@ -119,4 +119,61 @@ fn rows_gather_in_blocks_of_the_length_that_is_set() {
         let refused = OnlineLogistic::with_settings(9, OnlineSettings { belief, ..OnlineSettings::default() });
         assert!(refused.unwrap_err().to_string().contains("block"));
     }
+}
+
+/// A row of `d` inputs with these entries, written out.
+fn written(d: usize, at: &[usize], values: &[f64]) -> Vec<f64> {
+    let mut row = vec![0.0; d];
+    at.iter().zip(values).for_each(|(&j, value)| row[j] = *value);
+    row
+}
+
+/// The default takes many mostly empty inputs as they come, however their rows are given, and centres and scales all others.
+#[test]
+fn many_inputs_of_which_few_are_not_zero_stay_as_they_are() {
+    let (rows, labels) = stream(80, 14);
+    // The first is in every row: its mean and deviation are not 0 and 1.
+    let at = |d: usize, t: usize| [0, 1 + t % 7, d / 2 + 31 * t % (d / 2)];
+    let values = |t: usize| [4.0 + rows[3 * t], rows[3 * t + 1], rows[3 * t + 2]];
+    let model = |d: usize, standardise: Standardise, dense: bool| {
+        let settings = OnlineSettings { belief: BeliefKind::Diagonal, standardise, ..OnlineSettings::default() };
+        let mut model = OnlineLogistic::with_settings(d, settings).unwrap();
+        for (t, &label) in labels.iter().enumerate() {
+            let (at, values) = (at(d, t), values(t));
+            if dense {
+                model.update(&written(d, &at, &values), label).unwrap();
+            } else {
+                model.update((&at, &values), label).unwrap();
+            }
+        }
+        let text = serde_json::to_string(&model).unwrap();
+        let read: OnlineLogistic = serde_json::from_str(&text).unwrap();
+        assert_eq!(text, serde_json::to_string(&read).unwrap());
+        read.predict((&at(d, 3), &values(3))).unwrap().predictor.mean() + 1e-3 * read.evidence()
+    };
+    let first = || Standardise::FirstRows { rows: Standardise::ROWS, centre: true };
+    // The same arithmetic in the same order; an entry that is 0 adds nothing.
+    let kept = model(5000, Standardise::Never, false);
+    assert_eq!(kept.to_bits(), model(5000, Standardise::Chosen, false).to_bits());
+    assert!((kept / model(5000, Standardise::Chosen, true) - 1.0).abs() < 1e-12);
+    assert!((kept - model(5000, first(), false)).abs() > 1e-3);
+    for d in [20, 4096] {
+        assert_eq!(model(d, Standardise::Chosen, false).to_bits(), model(d, first(), false).to_bits(), "{d}");
+    }
+}
+
+#[test]
+fn many_inputs_of_which_most_are_not_zero_are_centred() {
+    let d = 4200;
+    let settings = OnlineSettings { belief: BeliefKind::Diagonal, ..OnlineSettings::default() };
+    let mut model = OnlineLogistic::with_settings(d, settings.clone()).unwrap();
+    let standardise = Standardise::FirstRows { rows: Standardise::ROWS, centre: true };
+    let mut same = OnlineLogistic::with_settings(d, OnlineSettings { standardise, ..settings }).unwrap();
+    let row = |t: usize| (0..d).map(|j| 100.0 + ((t * 31 + j * 17) % 23) as f64).collect::<Vec<f64>>();
+    for t in 0..52 {
+        model.update(&row(t), (t % 2) as f64).unwrap();
+        same.update(&row(t), (t % 2) as f64).unwrap();
+    }
+    let (a, b) = (model.predict(&row(7)).unwrap().probability, same.predict(&row(7)).unwrap().probability);
+    assert_eq!(a.to_bits(), b.to_bits());
 }

@@ -7,8 +7,8 @@ use super::family::Family;
 use super::place::{moved, normalise};
 use super::{Engine, Member};
 use crate::ModelError;
+use crate::online::Memory;
 use crate::online::belief::AnyBelief;
-use crate::online::{Memory, Standardise};
 
 impl<F: Family> Engine<F> {
     /// Brings in the posteriors of shards that started from the same settings.
@@ -88,7 +88,7 @@ impl<F: Family> Engine<F> {
             Err("settings")
         } else if self.family != other.family {
             Err("family")
-        } else if matches!(self.settings.standardise, Standardise::FirstRows { .. }) && !(self.fixed && other.fixed) {
+        } else if self.settings.standardise.by_rows().is_some() && !(self.fixed && other.fixed) {
             Err("scales, which one of the two is still taking from its first rows")
         } else if self.design != other.design {
             Err("number of inputs or standardisation (merge needs Standardise::Fixed or Never)")

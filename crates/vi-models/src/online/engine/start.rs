@@ -14,7 +14,7 @@ use super::place::{bank, kept_as, moved, moves, normalise, placed};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
 use crate::online::belief::{AnyBelief, BeliefKind};
-use crate::online::design::{Design, RowSpace, Standardise};
+use crate::online::design::{Design, RowSpace};
 use crate::online::target::Target;
 use crate::online::{Memory, Observation, OnlineSettings, PriorScale, Row, Start};
 
@@ -58,10 +58,7 @@ pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, weigh
 
 /// Rows that the scales of the columns are taken from.
 fn scale_rows(settings: &OnlineSettings) -> usize {
-    match settings.standardise {
-        Standardise::FirstRows { rows, .. } => rows,
-        _ => 0,
-    }
+    settings.standardise.by_rows().map_or(0, |(rows, _)| rows)
 }
 
 /// Whether everything is fitted anew at the `n`-th of `last` rows: 1, 2, 3, 4, 6, 9, 13, 19, …, and the last.
@@ -85,8 +82,9 @@ impl<F: Family> Engine<F> {
         let last = self.start_rows();
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
+        let anew = is_due(n, last) && !self.stands();
         // A row that the scales of the columns so far cannot take may be one for scales that know it.
-        let learned = !is_due(n, last) && self.learn_one(row, &observed, n as u64).is_ok();
+        let learned = !anew && self.learn_one(row, &observed, n as u64).is_ok();
         let learned = if learned { Ok(()) } else { self.refit() };
         if let Err(error) = learned {
             self.rows.pop();
@@ -135,6 +133,13 @@ impl<F: Family> Engine<F> {
         Ok(members.pop())
     }
 
+    /// Whether many weights, learned anew from all rows so far one by one, would be what they are.
+    fn stands(&self) -> bool {
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        let by_rows = self.settings.standardise.by_rows();
+        weights > WIDEST && by_rows.is_none_or(|(_, centre)| self.taken(centre).is_ok_and(|taken| taken == self.design))
+    }
+
     fn learn_one(&mut self, row: Row<'_>, observed: &Observation, n: u64) -> Result<(), Error> {
         learn(&mut self.members, &self.family, &self.design, (row, observed), &mut self.work)?;
         let Self { members, settings, family, design, base, drift, work, .. } = self;
@@ -144,8 +149,8 @@ impl<F: Family> Engine<F> {
 
     /// All kept rows anew, the scales of the columns first.
     fn refit(&mut self) -> Result<(), Error> {
-        let design = match self.settings.standardise {
-            Standardise::FirstRows { rows, centre } if self.rows.len() <= rows => Some(self.taken(centre)?),
+        let design = match self.settings.standardise.by_rows() {
+            Some((rows, centre)) if self.rows.len() <= rows => Some(self.taken(centre)?),
             _ => None,
         };
         let anew = design.is_some();
@@ -190,7 +195,11 @@ impl<F: Family> Engine<F> {
     fn taken(&self, centre: bool) -> Result<Design, Error> {
         let Design { inputs, intercept, .. } = self.design;
         let rows = self.rows.iter().map(|kept| kept.row.as_row());
-        let mut design = Design::of_rows(inputs, intercept, centre && intercept, rows)?;
+        let mut design = if self.settings.standardise.leaves(inputs, rows.clone()) {
+            Design::plain(inputs, intercept)
+        } else {
+            Design::of_rows(inputs, intercept, centre && intercept, rows)?
+        };
         if self.family.standardises_labels() {
             design.target = Target::of(self.rows.iter().map(|kept| &kept.observed), intercept)?;
         }
