@@ -88,7 +88,7 @@ pub use learner::{Learner, Scored};
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use log_density::{LogDensity, by_slabs};
 pub use logit::BernoulliLogit;
-pub use low_rank::{AdaptiveFading, LowRankGaussian, LowRankSettings, LowRankStep, MeanMoves, Upkeep};
+pub use low_rank::{AdaptiveFading, LowRankAnchor, LowRankGaussian, LowRankSettings, LowRankStep, MeanMoves, Upkeep};
 pub use merge::{Mergeable, ShardPosterior};
 pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;

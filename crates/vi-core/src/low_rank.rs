@@ -7,6 +7,7 @@
 //! | sweep over the rows again, to the best Gaussian of this form | [`sweep()`] |
 //! | forget, with a rate that follows the prediction error | [`AdaptiveFading`] |
 
+mod anchor;
 mod apply;
 mod belief;
 mod block;
@@ -39,6 +40,7 @@ mod unprojected;
 mod upkeep;
 mod waiting;
 
+pub use anchor::LowRankAnchor;
 pub use belief::{LowRankGaussian, ProjectionCounts};
 pub use block::LowRankPanels;
 pub use checkpoint::LowRankWire;

@@ -19,9 +19,9 @@ use crate::stream::Stream;
 const FULL: [(usize, usize); 5] = [(10, 20_000), (30, 10_000), (100, 3000), (300, 600), (1000, 120)];
 const SPARSE_INPUTS: usize = 1 << 20;
 const ENTRIES: usize = 40;
-/// Rows that are not timed: at least those that the default fits together, five for each of up to 128 weights.
+/// Rows that are not timed: at least those that the default fits together, twenty for each of up to 128 weights.
 fn warm_up(d: usize) -> usize {
-    if d < 128 { (5 * (d + 1)).max(50) + 14 } else { 64 }
+    if d < 128 { (20 * (d + 1)).max(50) + 14 } else { 64 }
 }
 
 const ONE: &str = "one scale";

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
+use super::anchor::LowRankAnchor;
 use super::range::Bounds;
 use super::waiting::Waiting;
 use crate::belief::Belief;
@@ -12,13 +13,13 @@ use crate::forgetting::Forget;
 use crate::{Error, Site};
 
 impl Forget for LowRankGaussian {
-    type Anchor = Self;
+    type Anchor = LowRankAnchor;
 
     /// The belief with its waiting rows projected.
-    fn anchor(&self) -> Result<Self, Error> {
+    fn anchor(&self) -> Result<LowRankAnchor, Error> {
         let mut anchor = self.normalised().into_owned();
         anchor.flush(Par::Seq)?;
-        Ok(anchor)
+        Ok(LowRankAnchor::new(anchor))
     }
 
     /// As long as the smallest `ψ` is not below 10⁻¹² of the smallest that the belief began with: the covariance along a row that comes
@@ -52,8 +53,13 @@ impl Forget for LowRankGaussian {
     }
 
     /// The waiting rows are projected first. Where the anchor has `W₀ ≠ 0`, its columns join `W` and are projected too.
-    /// Cost `d·p²` flops, and a copy of the belief.
-    fn towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
+    /// Cost `d·p²` flops, and a copy of the belief; where blocks rewrite only what they touch and the prior is diagonal, `4p²` flops for each
+    /// coordinate that was ever touched, and rows that waited stay projected after an error.
+    fn towards(&mut self, anchor: &LowRankAnchor, lambda: f64) -> Result<(), Error> {
+        if self.towards_lazily(anchor, lambda)? {
+            return Ok(());
+        }
+        let anchor = anchor.belief();
         let mut next = self.normalised().into_owned();
         next.flush(Par::Seq)?;
         // μ ← μ + P(1−λ)Λ₀(μ₀ − μ) on the new precision.

@@ -347,7 +347,7 @@ fn congruent(lower: &Mat<f64>, turn: &[f64], p: usize) -> Mat<f64> {
 }
 
 /// `G ← G + WᵀΨ⁻¹W`.
-fn add_gram(gram: &mut Mat<f64>, rows: &Panel, p: usize) {
+pub(super) fn add_gram(gram: &mut Mat<f64>, rows: &Panel, p: usize) {
     let width = rows.width();
     let inverse: Vec<f64> = rows.numbers.iter().map(|at| 1.0 / at.psi).collect();
     let mut sum = vec![0.0; p * width];

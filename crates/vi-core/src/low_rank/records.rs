@@ -10,6 +10,7 @@
 //! to it, and the sweep sees to it that none does for long.
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
+use super::anchor::LowRankAnchor;
 use super::kernels::vectorised;
 use super::narrow::{LANES, padded, product};
 use super::ring::Ring;
@@ -53,12 +54,14 @@ pub(super) struct Records {
     pub(super) next: usize,
     /// `D`.
     pub(super) owed: f64,
+    /// The prior that the rows which nothing has touched were found to be as.
+    rest: Option<LowRankAnchor>,
 }
 
 impl Clone for Records {
     fn clone(&self) -> Self {
         let (values, first) = aligned(self.numbers());
-        Self { values, first, ring: self.ring.clone(), visited: self.visited.clone(), ..*self }
+        Self { values, first, ring: self.ring.clone(), visited: self.visited.clone(), rest: self.rest.clone(), ..*self }
     }
 }
 
@@ -96,7 +99,8 @@ impl Records {
         let layout = Layout::new(w.len() / dim.max(1));
         let (values, first) = room(dim * layout.stride);
         let ring = Ring::new(layout.p);
-        let mut records = Self { layout, dim, values, first, ring, visited: Vec::new(), next: 0, owed: 0.0 };
+        let mut records =
+            Self { layout, dim, values, first, ring, visited: Vec::new(), next: 0, owed: 0.0, rest: None };
         let Layout { p, width, stride } = layout;
         for (i, record) in records.values[first..].chunks_exact_mut(stride).take(dim).enumerate() {
             let w = &w[i * p..(i + 1) * p];
@@ -193,12 +197,55 @@ impl Records {
         }
         let stamp = self.ring.turn(turn, shift);
         for (l, (&i, at)) in positions.iter().zip(&panel.numbers).enumerate() {
-            let record = &mut numbers[i as usize * stride..][..stride];
             self.ring.refer(stamp);
-            let (lanes, row) = (record.as_chunks_mut::<LANES>().0, panel.row(l).as_chunks::<LANES>().0);
-            lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
-            lanes[width / LANES] = [at.psi, at.s, at.mean, stamp as f64];
+            self.put(i, panel.row(l), [at.psi, at.s, at.mean, stamp as f64]);
         }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, i: u32, row: &[f64], numbers: [f64; LANES]) {
+        let Layout { width, stride, .. } = self.layout;
+        let record = &mut self.values[self.first + i as usize * stride..][..stride];
+        let (lanes, row) = (record.as_chunks_mut::<LANES>().0, row.as_chunks::<LANES>().0);
+        lanes.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+        lanes[width / LANES] = numbers;
+    }
+
+    /// Writes all rows that were ever touched, in their order; nothing is owed any more. Those that are as in `prior` again, but for what
+    /// no later digit shows, count as untouched.
+    pub(super) fn rewrite(&mut self, rows: &Panel, prior: &LowRankAnchor) {
+        const LEFT: f64 = 1e-12;
+        let (psi0, mean0) = prior.diagonal();
+        self.ring = Ring::new(self.layout.p);
+        let nothing = vec![0.0; self.layout.width];
+        let positions = std::mem::take(&mut self.visited);
+        for (l, (&i, at)) in positions.iter().zip(&rows.numbers).enumerate() {
+            let (psi, mean) = (psi0[i as usize], mean0[i as usize]);
+            let same = (at.psi - psi).abs().max(at.s - at.psi) <= LEFT * psi;
+            if same && (at.mean - mean).powi(2) * psi <= LEFT * LEFT {
+                self.put(i, &nothing, [psi, psi, mean, NEVER]);
+            } else {
+                self.ring.refer(0);
+                self.visited.push(i);
+                self.put(i, rows.row(l), [at.psi, at.s, at.mean, 0.0]);
+            }
+        }
+        (self.next, self.owed) = (0, 0.0);
+    }
+
+    /// Whether the rows that nothing has touched are as in `prior`, whose `W` is 0. Cost `d` for a prior that was not asked for last.
+    pub(super) fn rest_as(&mut self, prior: &LowRankAnchor) -> bool {
+        if self.rest.as_ref().is_some_and(|known| known.is(prior)) {
+            return true;
+        }
+        let (psi, mean) = prior.diagonal();
+        let same = psi.len() == self.dim
+            && (psi.iter().zip(mean).enumerate()).all(|(i, (psi, mean))| {
+                let record = self.record(i);
+                record.stamp.is_some() || (record.psi, record.mean) == (*psi, *mean)
+            });
+        self.rest = same.then(|| prior.clone());
+        same
     }
 
     /// All rows as they are now: `W` row after row, `ψ`, `μ`.
@@ -230,6 +277,7 @@ impl Records {
     pub(super) fn multiply(&mut self, lambda: f64) {
         let Layout { width, stride, .. } = self.layout;
         let root = lambda.sqrt();
+        self.rest = None;
         for record in self.values[self.first..].chunks_exact_mut(stride).take(self.dim) {
             for w in &mut record[..width] {
                 *w *= root;

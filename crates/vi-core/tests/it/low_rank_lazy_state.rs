@@ -276,6 +276,60 @@ fn forgetting_and_merging_are_those_of_the_full_form() {
     assert!(long.is_lazy() && long.variances(Par::Seq).unwrap().iter().all(|v| v.is_finite() && *v > 0.0));
 }
 
+/// A return towards a diagonal prior is the full form's, costs no change of form, and can come after every block and after storage; where a
+/// coordinate that nothing has touched is not the prior's, the full form does it.
+#[test]
+fn returns_of_the_lazy_form_are_those_of_the_full_one() {
+    let d = 300;
+    let stream = small(200, d / 2, &mut rng(13));
+    let mut mean = vec![0.1; d];
+    mean[7] = -0.4;
+    let variances: Vec<f64> = (0..d).map(|i| 0.5 + 0.01 * (i % 9) as f64).collect();
+    let belief = |upkeep| LowRankGaussian::new(&mean, &variances, blocked(4, 16, 1, upkeep)).unwrap();
+    let prior = belief(Upkeep::Full);
+    let mut other = mean.clone();
+    // A coordinate beyond those of the stream.
+    other[d - 1] = 0.2;
+    let other = LowRankGaussian::new(&other, &variances, blocked(4, 16, 1, Upkeep::Full)).unwrap();
+    // So much is forgotten that coordinates met at first are the prior's again.
+    let mut long = belief(Upkeep::Lazy { sweep: d });
+    let (anchor, seven) = (prior.anchor().unwrap(), (&[7_usize][..], &[1.0][..]));
+    long.step(&LOGIT, seven, 1.0, Par::Seq).unwrap();
+    long.towards(&anchor, 0.9).unwrap();
+    assert!(Belief::predict(&long, seven).unwrap().mean > mean[7] + 1e-3);
+    (0..400).for_each(|_| long.towards(&anchor, 0.9).unwrap());
+    assert_eq!(
+        bytes(&long),
+        bytes(&{
+            let mut fresh = belief(Upkeep::Lazy { sweep: d });
+            fresh.step(&LOGIT, seven, 1.0, Par::Seq).unwrap();
+            (0..390).for_each(|_| fresh.towards(&anchor, 0.9).unwrap());
+            fresh
+        })
+    );
+    for (prior, stays) in [(&prior, true), (&other, false)] {
+        let both = [Upkeep::Full, Upkeep::Lazy { sweep: d }].map(|upkeep| {
+            let mut belief = belief(upkeep);
+            let anchor = prior.anchor().unwrap();
+            for t in 0..200 {
+                stream.learn(&mut belief, t..t + 1);
+                // With rows that wait, and none.
+                if t % 16 == 15 || t % 50 == 20 {
+                    belief.towards(&anchor, 0.9).unwrap();
+                    assert_eq!(belief.is_lazy(), upkeep != Upkeep::Full && stays, "row {t}");
+                    assert!(belief.owed() < 1e-12);
+                }
+                if t == 120 {
+                    belief = LowRankGaussian::read_from(&mut bytes(&belief).as_slice()).unwrap();
+                }
+            }
+            belief
+        });
+        let (variances, means) = apart(&both[0], &both[1]);
+        assert!(variances < 1e-9 && means < 1e-9, "{variances:e} {means:e}");
+    }
+}
+
 /// What is owed is paid where a setting says so.
 #[test]
 fn what_is_owed_is_bounded_by_the_setting() {

@@ -7,8 +7,8 @@ use vi_core::filter::{self, StepInfo};
 use vi_core::merge::{Part, Pull, pull};
 use vi_core::{
     Belief, Checkpoint, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, Error, Forget, GaussianBelief,
-    Health, LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Scores, Site, SiteRule,
-    SquareRootGaussian,
+    Health, LowRankAnchor, LowRankGaussian, LowRankSettings, LowRankStep, Mergeable, PerRow, Projection, Row, Scores,
+    Site, SiteRule, SquareRootGaussian,
 };
 use vi_linalg::faer::{MatRef, Par};
 
@@ -99,7 +99,7 @@ pub(super) struct AnyStep {
 #[derive(Debug, Clone)]
 pub(super) enum AnyAnchor {
     Root(SquareRootGaussian),
-    LowRank(Box<LowRankGaussian>),
+    LowRank(LowRankAnchor),
     /// A diagonal belief remembers its prior.
     Own,
 }
@@ -247,7 +247,7 @@ impl AnyBelief {
         Ok(match self {
             Self::Full(prior) => AnyAnchor::Root(prior.anchor()?),
             Self::SquareRoot(prior) => AnyAnchor::Root(prior.anchor()?),
-            Self::LowRank(prior) => AnyAnchor::LowRank(Box::new(prior.anchor()?)),
+            Self::LowRank(prior) => AnyAnchor::LowRank(prior.anchor()?),
             Self::Diagonal(_) => AnyAnchor::Own,
             // All parts have the same.
             Self::Apart(prior) => prior.parts[0].anchor()?,
