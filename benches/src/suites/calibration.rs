@@ -1,9 +1,9 @@
 //! How often the intervals of the front door's defaults hold the truth.
 //!
 //! Every cell draws weights and rows, learns them with a default model, and asks where the truth lies in what the model believes of it:
-//! the distribution function `u = P(T ≤ truth)` of each weight, and of the linear predictor and the label at ten new rows. The central
+//! the distribution function `u = P(T ≤ truth)` of each weight, and of the linear predictor and the label at twenty new rows. The central
 //! interval of level `q` holds the truth where `|u − ½| ≤ ½q`. The standard error is that of the replications, whose weights and rows
-//! hold or miss together.
+//! hold or miss together; each record and each cell of the table says how many there were.
 
 mod cells;
 mod data;
@@ -69,6 +69,11 @@ struct Tally {
 }
 
 impl Tally {
+    /// Those that ended without an error.
+    fn replications(&self) -> usize {
+        self.weights.0.len()
+    }
+
     fn join(&mut self, other: Self) {
         self.weights.0.extend(other.weights.0);
         self.predictors.0.extend(other.predictors.0);
@@ -92,8 +97,9 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
                         range: Some((mean - error, mean + error)),
                         ..Record::number(name, mean, Unit::Fraction)
                     };
-                    let failed = tally.failed;
-                    report.push(if failed > 0 { record.note(format!("{failed} replications failed")) } else { record });
+                    let (held, failed) = (tally.replications(), tally.failed);
+                    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+                    report.push(record.note(format!("{held} replications{failed}")));
                 }
             }
         }

@@ -215,7 +215,7 @@ impl LogisticExpectation for Exact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expectation::{Mixture8, ProbitApproximation};
+    use crate::expectation::{Mixture8, Mixture8Lanes, ProbitApproximation};
     use crate::special::INV_SQRT_2PI;
 
     const CASES: [(f64, f64); 14] = [
@@ -319,6 +319,45 @@ mod tests {
             assert!((m.sigmoid - e.sigmoid).abs() < 2.1e-9, "{a}, {nu}");
             assert!((m.first - e.first).abs() < 2.1e-8, "{a}, {nu}");
             assert!((ProbitApproximation.sigmoid(a, nu).0 - e.sigmoid).abs() < 0.02, "{a}, {nu}");
+        }
+    }
+
+    struct Lanes<'a>(&'a [f64], f64);
+
+    impl pulp::WithSimd for Lanes<'_> {
+        type Output = Vec<[f64; 4]>;
+
+        #[inline(always)]
+        fn with_simd<S: pulp::Simd>(self, simd: S) -> Self::Output {
+            let (given, mut all) = (Mixture8Lanes::new(self.1), Vec::new());
+            for a in self.0 {
+                let seen = given.at(simd, simd.splat_f64s(*a));
+                let lanes = (S::F64_LANES as f64).recip();
+                let mut at = [0.0; 4];
+                for (at, value) in at.iter_mut().zip([seen.spread, seen.sigmoid, seen.complement, seen.first]) {
+                    *at = lanes * simd.reduce_sum_f64s(value);
+                }
+                all.push(at);
+            }
+            all
+        }
+    }
+
+    #[test]
+    fn lanes_of_means_agree_with_one_mean_at_a_time() {
+        let means = [-1e300, -900.0, -30.0, -2.5, -1e-9, 0.0, 0.3, 7.0, 120.0, 1e200];
+        for nu in [0.0, 1e-8, 0.4, 9.0, 1e4, 1e300] {
+            for (a, found) in means.iter().zip(pulp::Arch::new().dispatch(Lanes(&means, nu))) {
+                let (up, down) = (Mixture8.moments(*a, nu), Mixture8.moments(-a, nu));
+                // Sums of eight terms in another order; the spread is what the value has beyond the mean's part.
+                let rounding = |size: f64| 16.0 * f64::EPSILON * size;
+                let spread = if *a < 0.0 { up.softplus - a * up.sigmoid } else { down.softplus + a * down.sigmoid };
+                let scale = up.softplus.min(down.softplus) + (nu.sqrt() + 1.0).min(a.abs());
+                assert!((found[0] - spread).abs() <= rounding(scale), "spread at {a}, {nu}");
+                assert!((found[1] - up.sigmoid).abs() <= rounding(up.sigmoid), "{a}, {nu}");
+                assert!((found[2] - down.sigmoid).abs() <= rounding(down.sigmoid), "{a}, {nu}");
+                assert!((found[3] - up.first).abs() <= rounding(up.first), "{a}, {nu}");
+            }
         }
     }
 

@@ -55,6 +55,44 @@ const INVERSE_SQUARES: [f64; 8] = {
     values
 };
 
+/// `pᵢ/√(2π)`.
+const DENSITIES: [f64; 8] = {
+    let mut values = [0.0; 8];
+    let mut i = 0;
+    while i < 8 {
+        values[i] = P[i] * INV_SQRT_2PI;
+        i += 1;
+    }
+    values
+};
+
+/// What one probit of the mixture gives in every lane.
+struct Part<V> {
+    /// `uᵢ = a/τᵢ`.
+    u: V,
+    square: V,
+    /// `pᵢφ(uᵢ)`.
+    density: V,
+    /// `R(|uᵢ|)`, so that `pᵢΦ(−|uᵢ|)` is its product with the density.
+    ratio: V,
+}
+
+impl<V> Part<V> {
+    /// From `a`, `1/τᵢ` and `pᵢ/√(2π)`.
+    #[inline(always)]
+    fn new<S: Simd<f64s = V>>(simd: S, a: V, inverse: V, weight: V) -> Self
+    where
+        V: Copy,
+    {
+        // Beyond 38 the density is 0: a bound far outside keeps u² finite.
+        let u =
+            simd.min_f64s(simd.max_f64s(simd.mul_f64s(a, inverse), simd.splat_f64s(-1e100)), simd.splat_f64s(1e100));
+        let square = simd.mul_f64s(u, u);
+        let density = simd.mul_f64s(weight, lanes::exp(simd, simd.mul_f64s(simd.splat_f64s(-0.5), square)));
+        Self { u, square, density, ratio: lanes::mills_ratio(simd, simd.abs_f64s(u)) }
+    }
+}
+
 struct Sums {
     a: f64,
     nu: f64,
@@ -68,29 +106,19 @@ impl WithSimd for Sums {
         let Self { a, nu } = self;
         let zero = simd.splat_f64s(0.0);
         let (mut tail, mut spread, mut first, mut second, mut third) = (zero, zero, zero, zero, zero);
-        for (p, s) in V::as_simd_f64s(&P).0.iter().zip(V::as_simd_f64s(&INVERSE_SQUARES).0) {
+        for (weight, s) in V::as_simd_f64s(&DENSITIES).0.iter().zip(V::as_simd_f64s(&INVERSE_SQUARES).0) {
             let tau = simd.sqrt_f64s(simd.add_f64s(simd.splat_f64s(nu), *s));
             let inverse = simd.div_f64s(simd.splat_f64s(1.0), tau);
-            // Beyond 38 the density is 0: a bound far outside keeps u² finite.
-            let u = simd.min_f64s(
-                simd.max_f64s(simd.mul_f64s(simd.splat_f64s(a), inverse), simd.splat_f64s(-1e100)),
-                simd.splat_f64s(1e100),
-            );
-            let square = simd.mul_f64s(u, u);
-            let density = simd.mul_f64s(
-                simd.mul_f64s(*p, simd.splat_f64s(INV_SQRT_2PI)),
-                lanes::exp(simd, simd.mul_f64s(simd.splat_f64s(-0.5), square)),
-            );
-            let ratio = lanes::mills_ratio(simd, simd.abs_f64s(u));
-            let slope = simd.mul_f64s(density, inverse);
-            tail = simd.mul_add_e_f64s(density, ratio, tail);
-            spread = simd.mul_add_e_f64s(tau, density, spread);
+            let part = Part::new(simd, simd.splat_f64s(a), inverse, *weight);
+            let slope = simd.mul_f64s(part.density, inverse);
+            tail = simd.mul_add_e_f64s(part.density, part.ratio, tail);
+            spread = simd.mul_add_e_f64s(tau, part.density, spread);
             first = simd.add_f64s(first, slope);
-            second = simd.sub_f64s(second, simd.mul_f64s(simd.mul_f64s(u, slope), inverse));
+            second = simd.sub_f64s(second, simd.mul_f64s(simd.mul_f64s(part.u, slope), inverse));
             third = simd.add_f64s(
                 third,
                 simd.mul_f64s(
-                    simd.mul_f64s(simd.sub_f64s(square, simd.splat_f64s(1.0)), slope),
+                    simd.mul_f64s(simd.sub_f64s(part.square, simd.splat_f64s(1.0)), slope),
                     simd.mul_f64s(inverse, inverse),
                 ),
             );
@@ -105,6 +133,61 @@ impl WithSimd for Sums {
             second: simd.reduce_sum_f64s(second),
             third: simd.reduce_sum_f64s(third),
         }
+    }
+}
+
+/// [`Mixture8`] at one variance and many means, in the vectors that the processor has: what depends on the variance is computed once.
+///
+/// ```
+/// use vi_core::expectation::{LogisticExpectation, Mixture8, Mixture8Lanes};
+/// let found = Mixture8Lanes::new(2.0).at(pulp::Scalar::new(), -0.5);
+/// let expected = Mixture8.moments(-0.5, 2.0);
+/// assert!((found.sigmoid - expected.sigmoid).abs() < 1e-15 && (found.first - expected.first).abs() < 1e-15);
+/// assert!((found.spread - 0.5 * found.sigmoid - expected.softplus).abs() < 1e-15);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Mixture8Lanes {
+    tau: [f64; 8],
+    inverse: [f64; 8],
+}
+
+/// Expectations of the logistic function at several means `a`, for `t ~ N(a, ν)`.
+#[derive(Debug, Clone, Copy)]
+pub struct LogisticLanes<V> {
+    /// `E softplus(t) − a·E s(t) = E softplus(−t) + a·E s(−t)`, a sum of positive numbers.
+    pub spread: V,
+    /// `E s(t)`.
+    pub sigmoid: V,
+    /// `E s(−t)`, to full precision where it is small.
+    pub complement: V,
+    /// `E s′(t)`.
+    pub first: V,
+}
+
+impl Mixture8Lanes {
+    /// For the variance `ν ≥ 0`.
+    #[must_use]
+    pub fn new(nu: f64) -> Self {
+        let tau = INVERSE_SQUARES.map(|s| (nu + s).sqrt());
+        Self { tau, inverse: tau.map(f64::recip) }
+    }
+
+    /// The expectations at the mean in every lane.
+    #[inline(always)]
+    pub fn at<S: Simd>(&self, simd: S, a: S::f64s) -> LogisticLanes<S::f64s> {
+        let zero = simd.splat_f64s(0.0);
+        let (mut tail, mut spread, mut first) = (zero, zero, zero);
+        for ((weight, tau), inverse) in DENSITIES.iter().zip(&self.tau).zip(&self.inverse) {
+            let inverse = simd.splat_f64s(*inverse);
+            let part = Part::new(simd, a, inverse, simd.splat_f64s(*weight));
+            tail = simd.mul_add_e_f64s(part.density, part.ratio, tail);
+            spread = simd.mul_add_e_f64s(simd.splat_f64s(*tau), part.density, spread);
+            first = simd.mul_add_e_f64s(part.density, inverse, first);
+        }
+        // As above: 1 − tail for the larger of the two.
+        let (left, rest) = (simd.less_than_f64s(a, zero), simd.sub_f64s(simd.splat_f64s(1.0), tail));
+        let (sigmoid, complement) = (simd.select_f64s(left, tail, rest), simd.select_f64s(left, rest, tail));
+        LogisticLanes { spread, sigmoid, complement, first }
     }
 }
 

@@ -11,7 +11,7 @@ mod mixture8;
 mod probit;
 
 pub use exact::Exact;
-pub use mixture8::Mixture8;
+pub use mixture8::{LogisticLanes, Mixture8, Mixture8Lanes};
 pub use probit::{BETA, ProbitApproximation};
 
 use crate::Error;

@@ -22,7 +22,8 @@ use crate::{Marginal, ModelError};
 /// Softmax regression on a stream: labels `0, 1, …, C−1`, a probability for each class with its doubt.
 ///
 /// Up to 128 weights there is one belief over the weights of `C−1` classes: with `p` columns a row costs some `2((C−1)p)²` flops and a
-/// pass over 256 nodes. Beyond, each class has a belief of its own ([`by_class`](Self::by_class)), at `3Cp²` flops a row. See
+/// pass over 256 nodes, of up to three classes over some 16 to 48. Beyond, each class has a belief of its own
+/// ([`by_class`](Self::by_class)), at `3Cp²` flops a row. See
 /// [`softmax`](crate::softmax).
 ///
 /// ```

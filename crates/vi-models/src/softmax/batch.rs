@@ -137,8 +137,8 @@ impl Softmax {
     }
 
     /// The batch variational Gaussian optimum of `rows`, from `start` (the prior, or better a filtered belief), by
-    /// [`batch::optimum_of`]. The nodes' curvature is not quite the derivative of their bound, so that the search may end
-    /// [`Stop::Improvement`](crate::Stop::Improvement) a little before its tolerance.
+    /// [`batch::optimum_of`]. Of four and more classes the nodes' curvature is not quite the derivative of their bound, so that the search may
+    /// end [`Stop::Improvement`](crate::Stop::Improvement) a little before its tolerance; of three it does so below some 1e-7.
     ///
     /// Each pass costs `3nD²` and about `3D³`.
     ///

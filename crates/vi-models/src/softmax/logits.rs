@@ -5,6 +5,7 @@ use vi_core::Error;
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::at_nodes::{AddNodes, SumLogs};
+use super::conditional::{averages, log_probability};
 use super::nodes::{LANES, Nodes};
 
 /// `η ~ N(a, LLᵀ)`, the `m = C−1` logits of a row.
@@ -34,6 +35,14 @@ impl Logits {
     /// `N_ii`.
     pub(super) fn variance(&self, i: usize) -> f64 {
         (0..=i).map(|j| self.root[(i, j)] * self.root[(i, j)]).sum()
+    }
+
+    /// The largest variance of a logit or of a difference of two.
+    fn widest(&self) -> f64 {
+        let row = |i: usize, j: usize| if j <= i { self.root[(i, j)] } else { 0.0 };
+        let difference = |i: usize, k: usize| -> f64 { (0..=i).map(|j| (row(i, j) - row(k, j)).powi(2)).sum() };
+        let pairs = (0..self.dim()).flat_map(|i| (0..i).map(move |k| difference(i, k)));
+        (0..self.dim()).map(|i| self.variance(i)).chain(pairs).fold(0.0, f64::max)
     }
 
     /// The rows of `L` up to the diagonal.
@@ -81,6 +90,13 @@ pub(super) struct Counts {
     pub(super) total: f64,
     /// The log of the multinomial coefficient, times the weight.
     pub(super) constant: f64,
+}
+
+impl Counts {
+    /// `Σ y_c·logs_c` over the classes that were seen.
+    fn weighted(&self, logs: &[f64]) -> f64 {
+        self.of.iter().zip(logs).map(|(y, log)| if *y == 0.0 { 0.0 } else { y * log }).sum()
+    }
 }
 
 /// Curvatures between classes, `w_ij ≥ 0` for `i < j`: the matrix `K` has `−w_ij` beside its diagonal and `Σ_j w_ij` on it, the
@@ -162,7 +178,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Cost `C²` for each node.
+    /// Cost `C²` for each node, of two and three classes some 16 averages of the logistic function.
     pub(super) fn at(nodes: &Nodes, logits: &Logits) -> Self {
         Self::sums(nodes, logits, None).0
     }
@@ -174,6 +190,18 @@ impl Moments {
     }
 
     fn sums(nodes: &Nodes, logits: &Logits, counts: Option<&Counts>) -> (Self, f64) {
+        let classes = logits.dim() + 1;
+        if classes > CONDITIONAL {
+            return Self::at_nodes(nodes, logits, counts);
+        }
+        let found = averages(logits);
+        let pairs = Pairs { classes, weights: found.pairs[..classes * (classes - 1) / 2].to_vec() };
+        let log = counts.map_or(0.0, |counts| counts.weighted(&found.logs));
+        (Self { probabilities: found.probabilities[..classes].to_vec(), pairs }, log)
+    }
+
+    /// Sums over fixed nodes, and `Σ y_c·E log π_c` if there are counts.
+    fn at_nodes(nodes: &Nodes, logits: &Logits, counts: Option<&Counts>) -> (Self, f64) {
         let classes = logits.dim() + 1;
         let root = logits.packed_root();
         let mut pi = vec![[0.0; LANES]; classes];
@@ -231,21 +259,34 @@ pub(super) fn log_density(eta: Vec<f64>, counts: &Counts) -> f64 {
 
 /// `E log p(y|η)`, in nats.
 pub(super) fn expected_log_density(nodes: &Nodes, logits: &Logits, counts: &Counts) -> f64 {
+    if logits.dim() < CONDITIONAL {
+        return counts.constant + counts.weighted(&averages(logits).logs);
+    }
     let root = logits.packed_root();
     counts.constant + Arch::new().dispatch(SumLogs { nodes, mean: &logits.mean, root: &root, counts })
 }
 
 /// Probabilities below this may have lost digits to nodes at which they are 0.
 const LEAST_PROBABILITY: f64 = 1e-200;
+/// The logarithm of a probability above this is good to 2.1e-6, from one to 2.1e-9.
+const LEAST_OF_MIXTURE: f64 = 1e-3;
+/// Classes at most whose expectations are taken in closed form for one logit given the other.
+pub(super) const CONDITIONAL: usize = 3;
+/// Logits whose variances, and that of their difference, are below this have their variances of probabilities from the nodes, to `ε`: from
+/// closed forms they would be differences of numbers to 2e-8.
+const NARROW: f64 = 1.0;
 
-/// `log E p(y|η)`, in nats: of one class that of its probability, if it is no smaller than a float should be, else a sum that
-/// cannot underflow.
+/// `log E p(y|η)`, in nats: of one class that of its probability, if that keeps its digits, else a sum that cannot underflow.
 pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, moments: &Moments) -> f64 {
     if counts.total == 1.0
         && let Some(class) = counts.of.iter().position(|&count| count == 1.0)
-        && moments.probabilities[class] > LEAST_PROBABILITY
     {
-        return counts.constant + moments.probabilities[class].min(1.0).ln();
+        let (p, mixed) = (moments.probabilities[class], logits.dim() < CONDITIONAL);
+        if p > if mixed { LEAST_OF_MIXTURE } else { LEAST_PROBABILITY } {
+            return counts.constant + p.min(1.0).ln();
+        } else if mixed {
+            return counts.constant + log_probability(logits, class);
+        }
     }
     let mut eta = vec![0.0; logits.dim() + 1];
     let logs: Vec<f64> = nodes.iter().map(|(z, w)| w.ln() + log_likelihood_at(logits, z, counts, &mut eta)).collect();
@@ -255,7 +296,9 @@ pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, mo
 
 /// `(E π, Var π)` of all classes, the reference first.
 pub(super) fn probabilities(nodes: &Nodes, logits: &Logits) -> (Vec<f64>, Vec<f64>) {
-    let moments = Moments::at(nodes, logits);
+    let found = Moments::at(nodes, logits);
+    let narrow = logits.dim() < CONDITIONAL && logits.widest() < NARROW;
+    let moments = if narrow { &Moments::at_nodes(nodes, logits, None).0 } else { &found };
     let p = &moments.probabilities;
     // Var π = Eπ(1−Eπ) − Eπ(1−π).
     let variances = (0..p.len())
@@ -265,7 +308,7 @@ pub(super) fn probabilities(nodes: &Nodes, logits: &Logits) -> (Vec<f64>, Vec<f6
         })
         .collect();
     // A sum over nodes rounds.
-    (moments.probabilities.into_iter().map(|p| p.min(1.0)).collect(), variances)
+    (found.probabilities.into_iter().map(|p| p.min(1.0)).collect(), variances)
 }
 
 #[cfg(test)]
@@ -336,7 +379,7 @@ mod tests {
                 let counts = Counts { of: vec![1.0 - y, y], total: 1.0, constant: 0.0 };
                 let moments = Moments::at(&nodes, &logits);
                 let expected = logit.expected(y, a, nu);
-                // The grid is cut at 5.6 standard deviations: 1e-8.
+                // The mixture: 2.1e-9, 2.1e-8, 8.1e-9, and the first over a probability of 0.01.
                 assert!((moments.slope(&counts)[0] - expected.slope).abs() < 1e-7);
                 assert!((moments.clone().curvature(&counts).matrix()[(0, 0)] - expected.curvature).abs() < 1e-7);
                 assert!((expected_log_density(&nodes, &logits, &counts) - expected.value).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Fixed nodes for Gaussian expectations over a few logits.
+//! Fixed nodes for Gaussian expectations over a few logits, for what is not taken in closed form.
 
 use vi_core::Error;
 use vi_core::special::normal_density;

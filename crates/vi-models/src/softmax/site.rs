@@ -5,14 +5,14 @@ use vi_linalg::Cholesky;
 use vi_linalg::faer::linalg::solvers::Solve;
 use vi_linalg::faer::{Mat, MatRef};
 
-use super::logits::{Counts, Logits, Moments, Pairs, expected_log_density};
+use super::logits::{CONDITIONAL, Counts, Logits, Moments, Pairs, expected_log_density};
 use super::nodes::Nodes;
 
 /// How a row's site is chosen.
 ///
-/// With `(g, K) = (E∂, −E∂²)` of `log p(y|η)` by `η ∈ ℝᵐ`, expectations under the row's logits `N(a, N)`. The nodes do not
-/// resolve logits of variance above 30; from there on [`MirrorProx`](Self::MirrorProx) and [`Implicit`](Self::Implicit) start
-/// from Böhning's answer in place of the explicit one.
+/// With `(g, K) = (E∂, −E∂²)` of `log p(y|η)` by `η ∈ ℝᵐ`, expectations under the row's logits `N(a, N)`. The fixed nodes of four and more
+/// classes do not resolve logits of variance above 30; from there on [`MirrorProx`](Self::MirrorProx) and [`Implicit`](Self::Implicit)
+/// start from Böhning's answer in place of the explicit one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SoftmaxRule {
@@ -32,7 +32,7 @@ pub enum SoftmaxRule {
 const MAX_ITERATIONS: usize = 50;
 /// A change of the logits below this ends them: of means in standard deviations, of variances relative.
 const SETTLED: f64 = 1e-7;
-/// The largest variance of a logit that the nodes resolve.
+/// The largest variance of a logit that fixed nodes resolve.
 const WIDE: f64 = 30.0;
 /// The shortest step tried along an iteration.
 const LEAST_STEP: f64 = 1e-3;
@@ -123,10 +123,14 @@ impl LogitSite {
         }
     }
 
-    /// The explicit site, or Böhning's where the nodes are too coarse for it.
+    /// The explicit site, or Böhning's where fixed nodes are too coarse for it.
     fn predictor(moments: Moments, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
         let widest = (0..logits.dim()).map(|i| logits.variance(i)).fold(0.0, f64::max);
-        if widest > WIDE { Self::bohning(logits, counts) } else { Ok(Self::of_moments(moments, logits, counts)) }
+        if logits.dim() >= CONDITIONAL && widest > WIDE {
+            Self::bohning(logits, counts)
+        } else {
+            Ok(Self::of_moments(moments, logits, counts))
+        }
     }
 
     /// `(r, K) ← (1−ρ)(r, K) + ρ(g + Ka*, K)` under the new logits, `ρ` halved until the objective
