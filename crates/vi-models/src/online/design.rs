@@ -20,7 +20,7 @@ pub enum Standardise {
     /// Columns are taken as they come.
     Never,
     /// Column means and standard deviations of the first `rows` rows. Until they are in, the model starts anew from all rows so far
-    /// whenever their number has grown by half, so that it can predict from the first row on; then they are fixed and the rows let go.
+    /// whenever their number has grown by a quarter, so that it can predict from the first row on; then they are fixed and the rows let go.
     ///
     /// Looping, batching and any mixture of them give the same model. Cost: some `3·rows` further steps, once.
     FirstRows {
