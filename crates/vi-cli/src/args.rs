@@ -81,6 +81,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Group)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each by itself")]
 pub(crate) struct Fit {
     #[command(flatten)]
     pub(crate) input: Input,

@@ -156,7 +156,7 @@ fn what_no_record_holds_is_refused_with_what_to_do() {
     for (line, words) in [
         ("r.bin --columns a,b", "has 3 inputs, and here are 2 names"),
         ("r.bin --columns a,b,y", "it is the target"),
-        ("r.bin --columns a,b,b", "b"),
+        ("r.bin --columns a,b,b", "stands there twice"),
         ("p.bin --columns a,b,c", "other labels"),
         ("r.bin --columns a,b,c --classes 1", "two names"),
         ("t.csv --columns a,b,c", "record is of kind"),

@@ -26,6 +26,9 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
         );
         return wrong("columns", args.columns.join(","), what);
     }
+    if let Some((_, name)) = args.columns.iter().enumerate().find(|(j, name)| args.columns[..*j].contains(name)) {
+        return wrong("columns", name.clone(), "it stands there twice".to_owned());
+    }
     if args.columns.contains(&args.target) {
         return wrong("columns", args.target.clone(), "it is the target (`--target` names another)".to_owned());
     }
