@@ -34,6 +34,10 @@ pub(crate) enum Command {
     Resume(Resume),
     /// Bring models of parts of the data together.
     Merge(Merge),
+    /// Write what a stored model believes as the record of a posterior, which SQL, Python and Rust read.
+    Export(Export),
+    /// Make a stored model of the record of a posterior, from SQL for instance.
+    Import(Import),
     /// Rank models of the same rows by how probable they make them.
     Compare(Compare),
     /// Print what a shell completes the command with.
@@ -77,6 +81,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Group)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each by itself")]
 pub(crate) struct Fit {
     #[command(flatten)]
     pub(crate) input: Input,
@@ -138,10 +143,13 @@ pub(crate) struct Fit {
     /// Scale inputs by the first rows once and for all, so that models of parts of the data can be merged.
     #[arg(long)]
     pub(crate) mergeable: bool,
+    /// Take inputs in the units of the file, under the one prior scale that `--prior` gives: such a model can be the record of a posterior (`rvi export`).
+    #[arg(long, requires = "prior", conflicts_with_all = ["mergeable", "ard"])]
+    pub(crate) unscaled: bool,
     /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
         "target", "family", "ignore", "text", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
-        "mergeable",
+        "mergeable", "unscaled",
     ])]
     pub(crate) like: Option<PathBuf>,
     /// Go on with the stored model where it stopped in the same file.
@@ -225,6 +233,35 @@ pub(crate) struct Merge {
     /// Where to store the result.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Export {
+    /// The stored model.
+    pub(crate) model: PathBuf,
+    /// Where to write the record.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Import {
+    /// The record of a posterior: the value that `vi_linear`, `vi_glm` or `vi_merge` answers.
+    pub(crate) record: PathBuf,
+    /// Where to store the model.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// What the inputs are called in files, in the order of the record.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    pub(crate) columns: Vec<String>,
+    /// What the target is called in files.
+    #[arg(short, long, value_name = "COLUMN", default_value = "y")]
+    pub(crate) target: String,
+    /// What its two classes are called in files, that of label 1 last.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "0,1", allow_hyphen_values = true)]
+    pub(crate) classes: Vec<String>,
     #[command(flatten)]
     pub(crate) show: Show,
 }

@@ -2,7 +2,9 @@
 
 mod compare;
 mod evaluate;
+mod export;
 mod fit;
+mod import;
 mod inspect;
 mod merge;
 mod predict;
@@ -23,6 +25,8 @@ pub(crate) fn run(command: &Command) -> Result<(), CliError> {
         Command::Inspect(args) => inspect::inspect(args),
         Command::Resume(args) => resume::resume(args),
         Command::Merge(args) => merge::merge(args),
+        Command::Export(args) => export::export(args),
+        Command::Import(args) => import::import(args),
         Command::Compare(args) => compare::compare(args),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),

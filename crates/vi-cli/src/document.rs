@@ -45,6 +45,9 @@ pub(crate) struct Document {
     /// What gave each input its prior scale, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) relevance: Option<Relevance>,
+    /// Rows of the record that the model was made of, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) imported: Option<u64>,
     /// What the passes after the first have done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refined: Option<Refined>,
@@ -85,6 +88,7 @@ impl Document {
             scores,
             noise,
             relevance: None,
+            imported: None,
             refined: None,
             model,
         }
@@ -103,6 +107,7 @@ impl Document {
     /// Adds what another model has counted; the models themselves are not brought together here.
     pub(crate) fn add_counts(&mut self, other: &Self) {
         self.passes.extend(other.passes.iter().cloned());
+        self.imported = self.imported.into_iter().chain(other.imported).reduce(u64::saturating_add);
         self.unlabelled += other.unlabelled;
         self.imputed += other.imputed;
         self.unknown += other.unknown;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use vi_data::DataError;
 use vi_models::ModelError;
+use vi_sums::SumsError;
 
 /// The error of a command.
 #[derive(Debug, Error)]
@@ -67,6 +68,9 @@ pub(crate) enum CliError {
     /// A model file that is none.
     #[error("{}: {what}", path.display())]
     Document { path: PathBuf, what: String },
+    /// The record of a posterior, or a model that is to be one.
+    #[error("{}: {source}", path.display())]
+    Posterior { path: PathBuf, source: SumsError },
     /// A formula that does not fit the file.
     #[error("the formula: {what}")]
     Formula { what: String },

@@ -8,6 +8,8 @@
 //! rvi inspect flights.rvi                                   what it is and what it believes
 //! rvi resume flights.rvi                                    go on with a pass that was stopped
 //! rvi merge east.rvi west.rvi -o both.rvi                   models of parts of the data
+//! rvi export flights.rvi -o posterior.bin                   what it believes, for SQL
+//! rvi import posterior.bin --columns a,b -o model.rvi       what SQL believes
 //! rvi compare plain.rvi rich.rvi                            which one the data make more probable
 //! ```
 //!

@@ -34,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) prior: PriorScale,
     /// Scales given once and for all, so that models of parts of the data can be merged.
     pub(crate) scales: Option<Scales>,
+    /// Whether inputs are taken in their own units.
+    pub(crate) unscaled: bool,
 }
 
 /// Where inputs and a number lie, and how far they spread.
@@ -102,7 +104,7 @@ impl Model {
             ..OnlineSettings::default()
         };
         // The scale of a number is taken from the first rows together with those of its inputs.
-        if plan.rare && !is_dense(belief) && !matches!(target, TargetKind::Number) {
+        if plan.unscaled || (plan.rare && !is_dense(belief) && !matches!(target, TargetKind::Number)) {
             settings.standardise = Standardise::Never;
         }
         if let Some(Scales { mut centres, spreads, target: (mean, variance) }) = plan.scales.clone() {
@@ -144,6 +146,26 @@ impl Model {
             return Ok(None);
         }
         Self::with_settings(target, settings.names.len(), settings, noise).map(Some)
+    }
+
+    /// The same as one whose posterior may be a record; none of more than two classes.
+    pub(crate) fn to_sums(&self) -> Option<vi_sums::Model> {
+        match self {
+            Self::Number(model) => Some(vi_sums::Model::Linear(model.clone())),
+            Self::Count(model) => Some(vi_sums::Model::Poisson(model.clone())),
+            Self::Two(model) => Some(vi_sums::Model::Logistic(model.clone())),
+            Self::Classes(_) => None,
+        }
+    }
+
+    /// A model whose posterior was a record; none of labels that no file's target is.
+    pub(crate) fn of_sums(model: vi_sums::Model) -> Option<Self> {
+        match model {
+            vi_sums::Model::Linear(model) => Some(Self::Number(model)),
+            vi_sums::Model::Poisson(model) => Some(Self::Count(model)),
+            vi_sums::Model::Logistic(model) => Some(Self::Two(model)),
+            _ => None,
+        }
     }
 
     pub(crate) fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {

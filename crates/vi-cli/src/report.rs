@@ -162,6 +162,23 @@ pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Sho
     print(&text)
 }
 
+pub(crate) fn imported(document: &Document, output: &Path, show: &Show) -> Result<(), CliError> {
+    shown(document, show)?;
+    if show.json {
+        return print(&format!("{:#}\n", card(document)?));
+    }
+    let mut text = format!("{}: a model of a record\n", output.display());
+    text += &head(document);
+    text += &body(document, FEW)?;
+    print(&text)
+}
+
+pub(crate) fn exported(rows: u64, inputs: &[String], output: &Path) -> Result<(), CliError> {
+    let mut text = format!("{}: the posterior of {}\n", output.display(), many(rows, "row"));
+    text += &wrapped("inputs        ", inputs);
+    print(&text)
+}
+
 /// Target, columns, what was left out.
 fn head(document: &Document) -> String {
     let schema = &document.schema;
@@ -196,6 +213,9 @@ fn head(document: &Document) -> String {
         let mut words: Vec<String> = document.changed.iter().map(word).collect();
         words.push("which a larger `--sniff` would use".to_owned());
         text += &wrapped("changed       ", &words);
+    }
+    if let Some(rows) = document.imported {
+        add(&mut text, &format!("imported      what {} had told\n", many(rows, "row")));
     }
     if document.unlabelled > 0 {
         add(&mut text, &format!("no target     {}\n", many(document.unlabelled, "row")));
@@ -382,6 +402,7 @@ fn card(document: &Document) -> Result<Value, CliError> {
             "standardise": standardise,
         },
         "relevance": document.relevance,
+        "imported": document.imported,
         "refined": document.refined,
         "digits_left": info.health.digits,
         "advice": info.advice.to_string(),

@@ -50,6 +50,39 @@ pub(crate) struct Column {
 }
 
 impl Schema {
+    /// Numbers of these names and means, each by itself.
+    pub(crate) fn of_numbers(columns: impl Iterator<Item = (String, f64)>, intercept: bool) -> Self {
+        let column = |(name, mean)| {
+            let kind = Kind::Number { mean, tells_missing: false };
+            Column { name, function: None, kind }
+        };
+        let columns = columns.map(column).collect();
+        Self { columns, ignored: Vec::new(), constant: Vec::new(), terms: Vec::new(), intercept, map: None }
+    }
+
+    /// The names of the inputs where each is a column of numbers as it stands in the file.
+    ///
+    /// # Errors
+    /// The first that is not, and what it is instead.
+    pub(crate) fn plain_numbers(&self) -> Result<Vec<String>, (String, &'static str)> {
+        let mut names = Vec::new();
+        for term in self.all_terms() {
+            let column = &self.columns[term[0].column];
+            let fail = |why| Err((column.name.clone(), why));
+            match (&column.kind, term.len(), column.function) {
+                (Kind::Number { tells_missing: false, .. }, 1, None) => names.push(column.name.clone()),
+                (Kind::Number { .. }, 1, None) => return fail("has gaps, of which an input tells"),
+                (Kind::Number { .. }, 1, Some(_)) => return fail("is a function of a column"),
+                (_, 1, _) => return fail("is not a number"),
+                _ => return fail("is multiplied by another column"),
+            }
+        }
+        match &self.map {
+            None => Ok(names),
+            Some(_) => Err((names.join(", "), "have features beside them")),
+        }
+    }
+
     /// The products of columns that are inputs.
     fn all_terms(&self) -> Vec<Vec<Part>> {
         if !self.terms.is_empty() {

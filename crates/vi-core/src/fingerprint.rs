@@ -29,6 +29,18 @@ impl Fingerprint {
         Ok(Self(frame::checksum(&[T::KIND.as_bytes(), &payload])))
     }
 
+    /// The fingerprint that is the checksum of a record.
+    #[must_use]
+    pub const fn of_checksum(checksum: u64) -> Self {
+        Self(checksum)
+    }
+
+    /// Its 64 bits.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
     /// The fingerprint of settings, given as text in whatever form the caller keeps to.
     #[must_use]
     pub fn of_settings(description: &str) -> Self {

@@ -12,6 +12,8 @@ pub(crate) struct Search {
     model: GlmSpec,
     /// None once the search is finished.
     own: Option<batch::Search>,
+    /// Where the next pass is to be made.
+    at: Option<At>,
     /// Rows and skipped rows of the last pass.
     counts: (u64, u64),
 }
@@ -32,23 +34,26 @@ impl Search {
         let start = model.prior.belief(inputs).map_err(|error| value(error.into()))?;
         let settings = BatchSettings { tolerance, max_passes };
         let search = batch::Search::new(&start, &start, &settings).map_err(|error| value(error.into()))?;
-        Ok(Self { model, own: Some(search), counts: (0, 0) })
+        Ok(Self { model, own: Some(search), at: None, counts: (0, 0) })
     }
 
     /// The record of the place of the next pass; none where the search has ended.
-    fn wanted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn wanted<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let search = self.own.as_ref().ok_or_else(finished)?;
         let Some(q) = search.wanted() else { return Ok(None) };
-        let at = At::new(self.model.family, self.model.prior, q.clone()).and_then(|at| at.encode()).map_err(value)?;
-        Ok(Some(PyBytes::new(py, &at)))
+        let at = self.at.insert(At::new(self.model.family, self.model.prior, q.clone()).map_err(value)?);
+        Ok(Some(PyBytes::new(py, at.record())))
     }
 
     /// Takes what a pass has answered.
     fn tell(&mut self, py: Python<'_>, pass_: &[u8]) -> PyResult<()> {
         let search = self.own.as_mut().ok_or_else(finished)?;
+        let at = self.at.as_ref().ok_or_else(|| PyRuntimeError::new_err("no pass has been asked for"))?;
         let sums = PassSums::decode(pass_).map_err(value)?;
+        let statistics = sums.statistics(at).map_err(value)?;
+        py.detach(|| search.tell(statistics)).map_err(|error| value(error.into()))?;
         self.counts = (sums.rows(), sums.skipped());
-        py.detach(|| search.tell(sums.into_statistics())).map_err(|error| value(error.into()))
+        Ok(())
     }
 
     /// The record of the posterior, the number of passes, the bound on the log evidence, and why the search stopped.

@@ -54,6 +54,23 @@ def test_partitions_do_not_matter():
         assert abs(a["mean"] - b["mean"]) < 1e-8 * b["deviation"]
 
 
+def test_newton_s_steps_lead_where_the_search_does(ctx):
+    fill(ctx, "t", rows(300, 2), 1)
+    fitted = fit_glm(ctx.sql("SELECT c, x0, x1 FROM t"), "logistic scale=2 intercept=4")
+    place, size = answer(ctx, "SELECT vi_glm('logistic scale=2 intercept=4', c, x0, x1) FROM t"), 1.0
+    for _ in range(100):
+        at = f"X'{place.hex()}'"
+        told = answer(ctx, f"SELECT vi_newton({at}, vi_pass({at}, c, x0, x1)) FROM t")
+        place, size = told["posterior"], told["size"]
+        if size < 1e-9:
+            break
+    assert size < 1e-9
+    for a, b in zip(*(answer(ctx, f"SELECT vi_coefficients(X'{model.hex()}')") for model in (place, fitted.record)), strict=True):
+        assert abs(a["mean"] - b["mean"]) < 1e-8 * b["deviation"]
+    with pytest.raises(Exception, match="statistics of another place"):
+        ctx.sql(f"SELECT vi_newton(X'{place.hex()}', vi_pass({at}, c, x0, x1)) FROM t").collect()
+
+
 def test_what_cannot_be_fitted_is_told(ctx):
     fill(ctx, "t", rows(30, 1))
     for sql, model, words in [

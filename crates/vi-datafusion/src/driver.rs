@@ -119,14 +119,14 @@ pub async fn fit_glm_frame(
     let pass = Arc::new(AggregateUDF::from(Rowwise::<Pass>::new()));
     let mut counts = (0, 0);
     while let Some(q) = search.wanted() {
-        let at = At::new(family, prior, q.clone()).and_then(|at| at.encode()).map_err(told)?;
-        let record = asked(frame, &pass, ScalarValue::BinaryView(Some(at)), &columns).await?;
+        let at = At::new(family, prior, q.clone()).map_err(told)?;
+        let record = asked(frame, &pass, ScalarValue::BinaryView(Some(at.record().to_vec())), &columns).await?;
         let Some(record) = record else {
             return Err(vi_core::Error::Empty { argument: "rows" }.into());
         };
         let sums = PassSums::decode(&record).map_err(told)?;
         counts = (sums.rows(), sums.skipped());
-        search.tell(sums.into_statistics())?;
+        search.tell(sums.statistics(&at).map_err(told)?)?;
         progress(search.info());
     }
     let (belief, info) = search.finish();

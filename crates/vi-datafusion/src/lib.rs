@@ -27,6 +27,7 @@
 //! | `vi_merge(posterior)` | aggregate: all rows of all posteriors |
 //! | `vi_subtract(posterior, posterior)` | the first without the rows of the second |
 //! | `vi_factors(at, pass)` | what stands for the rows of a pass, as a posterior of these rows: to be subtracted, or Newton's next step |
+//! | `vi_newton(at, pass[, share])` | struct of `posterior` (Newton's step or a share of it), `bound` on the evidence at the place, `size` of the full step in standard deviations |
 //! | `vi_predict(['level=0.9',] posterior, x…)` | struct of `mean`, `variance`, `lower`, `upper` |
 //! | `vi_coefficients(posterior)` | list of structs of `mean`, `deviation`, `lower`, `upper`, the intercept first |
 //! | `vi_evidence(posterior)` | `log p(y)` in nats |
@@ -61,7 +62,7 @@ use datafusion_expr::registry::FunctionRegistry;
 use datafusion_expr::{AggregateUDF, ScalarUDF};
 
 use aggregate::{Glm, Linear, Pass, Rowwise};
-use scalar::{Coefficients, Describe, Evidence, Factors, Predict, Sample, Scalar, Subtract};
+use scalar::{Coefficients, Describe, Evidence, Factors, Newton, Predict, Sample, Scalar, Subtract};
 
 /// The aggregates: `vi_linear`, `vi_glm`, `vi_pass`, `vi_merge`.
 #[must_use]
@@ -74,12 +75,13 @@ pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
     ]
 }
 
-/// The functions of posteriors: `vi_subtract`, `vi_factors`, `vi_predict`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
+/// The functions of posteriors and passes: `vi_subtract`, `vi_factors`, `vi_newton`, `vi_predict`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
 #[must_use]
 pub fn scalars() -> Vec<Arc<ScalarUDF>> {
     vec![
         Arc::new(ScalarUDF::from(Scalar::<Subtract>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Factors>::new())),
+        Arc::new(ScalarUDF::from(Scalar::<Newton>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Predict>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Coefficients>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Evidence>::new())),

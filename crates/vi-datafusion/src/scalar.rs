@@ -1,9 +1,11 @@
-//! The functions of a posterior: `vi_subtract`, `vi_factors`, `vi_predict`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
+//! The functions of a posterior and of a pass: `vi_subtract`, `vi_factors`, `vi_newton`, `vi_predict`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
 
 mod functions;
+mod passes;
 mod predict;
 
-pub(crate) use functions::{Coefficients, Describe, Evidence, Factors, Sample, Subtract};
+pub(crate) use functions::{Coefficients, Describe, Evidence, Sample, Subtract};
+pub(crate) use passes::{Factors, Newton};
 pub(crate) use predict::Predict;
 
 use std::fmt::Debug;
@@ -15,7 +17,7 @@ use datafusion_common::arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray}
 use datafusion_common::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::{ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use vi_sums::{Posterior, Predictor};
+use vi_sums::{Posterior, Predictor, SumsError};
 
 use crate::caught::caught;
 use crate::error::told;
@@ -114,13 +116,23 @@ impl<'a, T> Records<'a, T> {
 
     /// What `make` makes of the posterior of row `t`; `None` for a null.
     pub(crate) fn get(&mut self, t: usize, make: impl FnOnce(&Posterior) -> Result<T>) -> Result<Option<&T>> {
+        let function = self.function;
+        self.made(t, |bytes| make(&Posterior::decode(bytes).map_err(told(function))?))
+    }
+
+    /// What `read` makes of the bytes of row `t`; `None` for a null.
+    pub(crate) fn read(&mut self, t: usize, read: impl FnOnce(&[u8]) -> Result<T, SumsError>) -> Result<Option<&T>> {
+        let function = self.function;
+        self.made(t, |bytes| read(bytes).map_err(told(function)))
+    }
+
+    fn made(&mut self, t: usize, make: impl FnOnce(&[u8]) -> Result<T>) -> Result<Option<&T>> {
         if self.array.is_null(t) {
             return Ok(None);
         }
         let bytes = self.array.value(t);
         if self.last.as_ref().is_none_or(|(last, _)| *last != bytes) {
-            let posterior = Posterior::decode(bytes).map_err(told(self.function))?;
-            self.last = Some((bytes, make(&posterior)?));
+            self.last = Some((bytes, make(bytes)?));
         }
         Ok(self.last.as_ref().map(|(_, made)| made))
     }

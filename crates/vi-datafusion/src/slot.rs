@@ -9,7 +9,7 @@ use crate::types::LARGEST;
 use crate::{SqlError, fold};
 
 /// Version of the state; a state is it, the number of inputs (0 while unknown), the flat form of the fold (skipped rows while unknown).
-const VERSION: f64 = 1.0;
+const VERSION: f64 = 2.0;
 /// What stands before the flat form.
 const HEAD: usize = 2;
 

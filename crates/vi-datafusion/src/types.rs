@@ -37,6 +37,14 @@ fn number(found: &DataType) -> DataType {
     if is_number(found) { DataType::Float64 } else { found.clone() }
 }
 
+/// An argument that is a number.
+pub(crate) fn one_number(function: &'static str, argument: &str, found: &DataType) -> Result<DataType> {
+    if is_number(found) {
+        return Ok(DataType::Float64);
+    }
+    Err(wrong(function, argument.to_owned(), found, "a number").into())
+}
+
 fn wrong(function: &'static str, argument: String, found: &DataType, expected: &'static str) -> SqlError {
     SqlError::Argument { function, argument, found: found.to_string(), expected }
 }

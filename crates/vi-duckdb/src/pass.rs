@@ -13,18 +13,10 @@ use crate::fold;
 /// The aggregate; of labels that are true or false where `FLAG`.
 pub(crate) struct Pass<const FLAG: bool>;
 
-/// The place of a pass, which all groups that have the same record share.
-pub(crate) struct Place {
-    record: Vec<u8>,
-    at: At,
-}
-
-impl Place {
-    fn of(record: &[u8]) -> Result<Arc<Self>, Fault> {
-        let at = At::decode(record)?;
-        fold::check_size(at.inputs())?;
-        Ok(Arc::new(Self { record: record.to_vec(), at }))
-    }
+fn place(record: &[u8]) -> Result<Arc<At>, Fault> {
+    let at = At::decode(record)?;
+    fold::check_size(at.inputs())?;
+    Ok(Arc::new(at))
 }
 
 /// What a group has of its rows.
@@ -35,8 +27,8 @@ pub(crate) enum Sums {
     Empty,
     /// The place of all rows is null.
     Nowhere,
-    /// Of rows at a place.
-    At(Arc<Place>, PassSums),
+    /// Of rows at a place, which all groups that have the same record share.
+    At(Arc<At>, PassSums),
 }
 
 impl AggregateState for Sums {}
@@ -56,18 +48,18 @@ fn unlike(before: Option<&[u8]>, found: Option<&[u8]>) -> Fault {
 
 impl Sums {
     /// Takes the place that a row tells; `known` is one that may be the same. Other rows of the group have to tell it, too.
-    fn begin(&mut self, told: Option<&[u8]>, known: &mut Option<Arc<Place>>) -> Result<(), Fault> {
+    fn begin(&mut self, told: Option<&[u8]>, known: &mut Option<Arc<At>>) -> Result<(), Fault> {
         match (&*self, told) {
             (Self::Nowhere, None) => {}
-            (Self::At(place, _), Some(told)) if place.record == told => *known = Some(Arc::clone(place)),
+            (Self::At(at, _), Some(told)) if at.record() == told => *known = Some(Arc::clone(at)),
             (Self::Empty, None) => *self = Self::Nowhere,
             (Self::Empty, Some(told)) => {
-                let place = match known {
-                    Some(known) if known.record == told => Arc::clone(known),
-                    other => Arc::clone(other.insert(Place::of(told)?)),
+                let at = match known {
+                    Some(known) if known.record() == told => Arc::clone(known),
+                    other => Arc::clone(other.insert(place(told)?)),
                 };
-                let sums = PassSums::new(&place.at);
-                *self = Self::At(place, sums);
+                let sums = PassSums::new(&at);
+                *self = Self::At(at, sums);
             }
             (before, told) => return Err(unlike(before.record(), told)),
         }
@@ -76,15 +68,15 @@ impl Sums {
 
     fn record(&self) -> Option<&[u8]> {
         match self {
-            Self::At(place, _) => Some(&place.record),
+            Self::At(at, _) => Some(at.record()),
             Self::Empty | Self::Nowhere => None,
         }
     }
 
     fn add(&mut self, rows: &Rows) -> Result<(), Fault> {
-        let Self::At(place, sums) = self else { return Ok(()) };
+        let Self::At(at, sums) = self else { return Ok(()) };
         sums.skip(rows.skipped);
-        sums.update_rows(&place.at, &rows.x, &rows.y).map_err(|error| match error {
+        sums.update_rows(at, &rows.x, &rows.y).map_err(|error| match error {
             // The number of a row of a chunk tells nobody anything.
             SumsError::Core(Error::Row { source, .. }) => Fault::Sums(SumsError::Core(*source)),
             other => other.into(),
@@ -137,8 +129,8 @@ impl<const FLAG: bool> Aggregate for Pass<FLAG> {
                     state.begin(told, &mut known)?;
                     last = Some(told);
                 }
-                if let Sums::At(place, _) = &*state {
-                    rows.take(x.row(row), y.get(row), place.at.inputs())?;
+                if let Sums::At(at, _) = &*state {
+                    rows.take(x.row(row), y.get(row), at.inputs())?;
                 }
             }
             state.add(&rows)?;
@@ -150,8 +142,8 @@ impl<const FLAG: bool> Aggregate for Pass<FLAG> {
         match (source, &mut *target) {
             (Sums::Empty, _) | (Sums::Nowhere, Sums::Nowhere) => {}
             (Sums::Nowhere, none @ Sums::Empty) => *none = Sums::Nowhere,
-            (Sums::At(place, sums), none @ Sums::Empty) => *none = Sums::At(Arc::clone(place), sums.clone()),
-            (Sums::At(place, more), Sums::At(own, sums)) if Arc::ptr_eq(place, own) || place.record == own.record => {
+            (Sums::At(at, sums), none @ Sums::Empty) => *none = Sums::At(Arc::clone(at), sums.clone()),
+            (Sums::At(at, more), Sums::At(own, sums)) if at.fingerprint() == own.fingerprint() => {
                 sums.merge(more)?;
             }
             (source, target) => return Err(unlike(target.record(), source.record())),

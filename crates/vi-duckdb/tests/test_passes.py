@@ -204,5 +204,9 @@ def test_what_is_wrong_is_named(small):
     refuse("SELECT vi_newton(m, vi_pass(m, y, l), 'nan'::DOUBLE) FROM t, model GROUP BY m", "vi_newton: ", "share")
     other = "(SELECT vi_glm('logistic', y, [1.0]) AS n FROM t)"
     refuse(f"SELECT vi_factors(n, p) FROM (SELECT vi_pass(m, y, l) AS p FROM t, model), {other}", "vi_factors: ", "parameters")
+    other = "(SELECT vi_glm('logistic', y, l) AS n FROM t)"
+    for function in ["vi_factors", "vi_newton"]:
+        query = f"SELECT {function}(n, p) FROM (SELECT vi_pass(m, y, l) AS p FROM t, model), {other}"
+        refuse(query, f"{function}: ", "statistics of another place")
     for call in ["vi_evidence(p)", "vi_merge(p)", "vi_describe(p)"]:
         refuse(f"SELECT {call} FROM (SELECT vi_pass(m, y, l) AS p FROM t, model)", "vi-sums/pass")

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use vi_boost::BoostError;
 use vi_models::ModelError;
 use vi_revrand::RevrandError;
+use vi_sums::SumsError;
 
 /// Why a call failed.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ macro_rules! values {
     )*};
 }
 
-values!(ModelError, vi_core::Error, RevrandError, BoostError, serde_json::Error);
+values!(ModelError, vi_core::Error, RevrandError, BoostError, SumsError, serde_json::Error);
 
 impl From<PyErr> for Fault {
     fn from(error: PyErr) -> Self {

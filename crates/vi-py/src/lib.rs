@@ -8,6 +8,7 @@
 //! | `learn` | many rows in pieces, between which Ctrl-C is heard |
 //! | `parts` | rows, observations, draws, what a model says of itself |
 //! | `predicted`, `visitors` | what all predictions of one number have in common |
+//! | `record` | models as records of posteriors |
 //! | `online`, `vb`, `features`, `mixture`, `boost` | the classes |
 //!
 //! All conventions of the Python world are in `python/rvi`; here a method checks shapes, lets go of the interpreter and calls.
@@ -21,6 +22,7 @@ mod model;
 mod online;
 mod parts;
 mod predicted;
+mod record;
 mod rows;
 mod vb;
 mod visitors;

@@ -17,6 +17,7 @@ use crate::learn::learn;
 use crate::model::{Kind, Model, one_or_classes};
 use crate::parts::{Flat, MOST, OwnRow, memory_for, observed, room, told};
 use crate::predicted::predict_each;
+use crate::record::{self, Beside};
 use crate::rows::{Numbers, RowsArgument, array, numbers};
 use crate::visitors::{Draws, Ends, Intervals, LogDensities, Moments};
 
@@ -375,6 +376,18 @@ impl Online {
     #[staticmethod]
     fn from_state(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
         freely(py, || Ok(Self::of(serde_json::from_slice(state)?)))
+    }
+
+    /// What it believes, as the record of a posterior.
+    fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.look(py, record::write)?))
+    }
+
+    /// A model of a record, and what the record says beside: means of the inputs, numbers of the kind.
+    #[staticmethod]
+    fn from_record(py: Python<'_>, record: &[u8], names: Vec<String>) -> PyResult<(Self, Beside)> {
+        let (model, beside) = freely(py, || record::read(record, names))?;
+        Ok((Self::of(model), beside))
     }
 
     /// Another with the same state.

@@ -1,5 +1,6 @@
 //! What can go wrong, named after the fact that proves it.
 
+use vi_core::Fingerprint;
 use vi_linalg::LinalgError;
 use vi_models::ModelError;
 
@@ -43,6 +44,22 @@ pub enum SumsError {
         word: String,
         /// What may stand there.
         expected: &'static str,
+    },
+    /// Statistics of a pass meet a place, or statistics, that they are not of.
+    #[error("statistics of another place: they were taken at {found}, expected {expected}")]
+    OtherPlace {
+        /// The fingerprint of the place.
+        expected: Fingerprint,
+        /// The fingerprint of the place where the statistics were taken.
+        found: Fingerprint,
+    },
+    /// A record of an earlier release that does not tell enough.
+    #[error("a record of kind {found:?} is of an earlier release and does not tell {missing}: make it anew")]
+    Earlier {
+        /// Its kind.
+        found: &'static str,
+        /// What it lacks.
+        missing: &'static str,
     },
     /// A record of another kind.
     #[error("the record is of kind {found:?}, expected {expected}")]

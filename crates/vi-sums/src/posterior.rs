@@ -8,7 +8,9 @@
 //! | `vi-sums/linear` | prior: scale, intercept's scale, shape, rate (`f64` each); inputs `d` (`u64`); sums: list of `f64`, the [flat form](crate::LinearSums) |
 //! | `vi-sums/glm` | family (`u32`: 1 logistic, 2 probit, 3 Poisson, 4 negative binomial) and its parameter (`f64`); prior: scale, intercept's scale (`f64` each); inputs `d` (`u64`); sums: list of `f64`, the [flat form](crate::GlmPosterior) |
 //! | `vi-sums/at` | family, prior as above; mean: list of `f64`; precision: list of `f64`, the lower triangle row by row |
-//! | `vi-sums/pass` | parameters (`u64`); sums: list of `f64`, the [flat form](crate::PassSums) |
+//! | `vi-sums/pass-2` | parameters (`u64`); sums: list of `f64`, the [flat form](crate::PassSums) |
+//!
+//! The fingerprint of a place is the last eight bytes of its record, of either kind. A pass of kind `vi-sums/pass`, without the place, is [refused](SumsError::Earlier).
 
 use std::fmt::Debug;
 

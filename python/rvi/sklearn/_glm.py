@@ -84,6 +84,7 @@ class BayesianGLMRegressor(OnlineRegressor):
     """
 
     _kinds = ("Number", "Count", "Two")
+    _record_kinds = (*_kinds, "Probit", "Spread")
 
     def __init__(
         self,
@@ -134,8 +135,13 @@ class BayesianGLMRegressor(OnlineRegressor):
 
     @classmethod
     def _parameters(cls, kind, settings):
-        family = {"Number": "gaussian", "Count": "poisson", "Two": "logit"}[kind]
+        families = {"Number": "gaussian", "Count": "poisson", "Two": "logit", "Probit": "probit", "Spread": "negative_binomial"}
+        family = families[kind]
         return {"family": family, **super()._parameters(kind, settings)}
+
+    @staticmethod
+    def _numbers(*numbers):
+        return {"dispersion": numbers[0]} if len(numbers) == 1 else {}
 
     @property
     def classes_(self):

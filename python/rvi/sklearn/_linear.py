@@ -62,7 +62,7 @@ class BayesianLinearRegression(OnlineRegressor):
     True
     """
 
-    _kinds = ("Number",)
+    _kinds = _record_kinds = ("Number",)
 
     def __init__(
         self,
@@ -90,6 +90,10 @@ class BayesianLinearRegression(OnlineRegressor):
         self.noise_shape = noise_shape
         self.noise_rate = noise_rate
         self.column_order = column_order
+
+    @staticmethod
+    def _numbers(*numbers):
+        return dict(zip(("noise_shape", "noise_rate"), numbers, strict=False))
 
     def _kind(self):
         return {"Number": {"shape": float(self.noise_shape), "rate": float(self.noise_rate)}}

@@ -74,6 +74,7 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
     """
 
     _kinds = ("Two", "Classes")
+    _record_kinds = ("Two",)
 
     def __init__(
         self,

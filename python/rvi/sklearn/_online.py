@@ -120,6 +120,8 @@ class OnlineEstimator(Shown, Stored, Tabular):
 
     #: What the model's kind is called where it is stored.
     _kinds = ()
+    #: The kinds whose posterior it takes as a record.
+    _record_kinds = ()
 
     def _kind(self):
         raise NotImplementedError

@@ -17,7 +17,7 @@ _NO_SCORES = {
 
 
 class Stored:
-    """`to_json` and `from_json`."""
+    """`to_json` and `from_json`, `to_record` and `from_record`."""
 
     #: The column that the command `rvi` reads the target from.
     _target = "target"
@@ -99,9 +99,7 @@ class Stored:
             raise ValueError("the inputs of this model are not plain numbers")
         model = Online.from_state(json.dumps(state).encode())
         settings = json.loads(model.settings())
-        estimator = cls(**cls._parameters(kind, settings))
-        estimator._model = model
-        estimator.n_features_in_ = model.inputs
+        estimator = cls._of(model, cls._parameters(kind, settings))
         estimator.feature_names_in_ = np.asarray(settings["names"], dtype=object)
         if settings["names"] == [f"x{j}" for j in range(model.inputs)]:
             del estimator.feature_names_in_
@@ -110,6 +108,70 @@ class Stored:
         if isinstance(target["kind"], dict):
             estimator.classes_ = _labels(target["kind"]["Classes"])
         return estimator
+
+    def to_record(self):
+        """What is believed, as the record of a posterior: the value that ``vi_predict``, ``vi_merge`` and their like take in SQL, and ``rvi import``.
+
+        A record is one Gaussian in the units of the inputs. So it holds what an estimator with a number for ``prior_scale``, ``standardise='never'``, a belief
+        of all correlations and nothing forgotten believes, of two classes at most; names of inputs and classes it does not hold.
+
+        Returns
+        -------
+        record : bytes
+            The record.
+        """
+        try:
+            return self._fitted().record()
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; a record is of prior_scale=NUMBER, standardise='never', belief='full' and memory='everything'"
+            ) from error
+
+    @classmethod
+    def from_record(cls, record, feature_names=None, classes=(0, 1)):
+        """An estimator from the record of a posterior, made by SQL for instance.
+
+        Parameters
+        ----------
+        record : bytes
+            The value that ``vi_linear``, ``vi_glm`` or ``vi_merge`` answers, or what `to_record` or ``rvi export`` writes.
+        feature_names : sequence of str, optional
+            Names of the inputs, in the order of the record.
+        classes : sequence of two labels, default=(0, 1)
+            The classes, of a classifier, that of label 1 last.
+
+        Returns
+        -------
+        estimator : object
+            Fitted; it predicts what ``vi_predict`` answers, and learns on.
+        """
+        names = [] if feature_names is None else [str(name) for name in feature_names]
+        model, (means, numbers) = Online.from_record(bytes(record), names)
+        kind = model.kind()
+        if kind not in cls._record_kinds:
+            raise ValueError(f"a posterior of the kind {kind} is no {cls.__name__}")
+        estimator = cls._of(model, cls._parameters(kind, json.loads(model.settings())), *numbers)
+        if names:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        estimator._means = np.asarray(means, dtype=np.float64)
+        if kind == "Two":
+            estimator.classes_ = np.asarray(classes)
+            if estimator.classes_.shape != (2,):
+                raise ValueError(f"classes must be two labels, not {classes!r}")
+        return estimator
+
+    @classmethod
+    def _of(cls, model, parameters, *numbers):
+        """An estimator of these arguments and numbers of its kind, with a model that has learned."""
+        estimator = cls(**parameters, **cls._numbers(*numbers))
+        estimator._model = model
+        estimator.n_features_in_ = model.inputs
+        return estimator
+
+    @staticmethod
+    def _numbers(*numbers):
+        """The arguments that numbers of a kind are."""
+        return {}
 
     @classmethod
     def _parameters(cls, kind, settings):

@@ -48,17 +48,14 @@ pub(super) fn pass(bytes: &[u8]) -> Result<bool, Finding> {
     same("a pass", bytes, read.encode())?;
     let mut twice = read.clone();
     ensure(twice.merge(&read).is_ok(), || "a pass is unlike itself".to_owned())?;
-    let _sums = twice.into_statistics();
+    ensure(twice.place() == read.place(), || "a merge has moved its place".to_owned())?;
     Ok(true)
 }
 
 /// A row is seen from a place, and a step taken.
 pub(super) fn place(bytes: &[u8]) -> Result<bool, Finding> {
     let Ok(read) = At::decode(bytes) else { return Ok(false) };
-    // A posterior is a place, too.
-    if vi_sums::kind(bytes) == Some(At::KIND) {
-        same("a place", bytes, read.encode())?;
-    }
+    ensure(read.record() == bytes, || "a place: another record than was read".to_owned())?;
     let mut sums = PassSums::new(&read);
     if sums.update_rows(&read, &vec![0.5; read.inputs()], &[1.0]).is_ok()
         && let Ok(Some(told)) = sums.newton(&read, 0.5)

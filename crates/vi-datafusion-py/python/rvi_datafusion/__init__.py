@@ -7,6 +7,7 @@
 `vi_merge(posterior)`                         aggregate: the rows of all posteriors
 `vi_subtract(posterior, posterior)`           the first without the rows of the second
 `vi_factors(at, pass)`                        what stands for the rows of a pass
+`vi_newton(at, pass[, share])`                Newton's step from there: `posterior`, `bound`, `size`
 `vi_predict(['level=0.9',] posterior, x...)`  `mean`, `variance`, `lower`, `upper` of each row
 `vi_coefficients(posterior)`                  the weights, the intercept first
 `vi_evidence(posterior)`                      `log p(y)` in nats

@@ -1,4 +1,4 @@
-//! Everything but predictions.
+//! Everything but predictions and passes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion_common::arrow::array::{
     StructBuilder,
 };
 use datafusion_common::arrow::datatypes::{DataType, Field, Fields, Int64Type};
-use vi_sums::{At, PassSums, Posterior};
+use vi_sums::Posterior;
 
 use super::{Function, Records, ready};
 use crate::error::told;
@@ -56,45 +56,6 @@ impl Function for Subtract {
                 }
                 _ => out.append_null(),
             }
-        }
-        Ok(Arc::new(out.finish()))
-    }
-}
-
-/// `vi_factors(at, pass)`: what stands for the rows of a pass, as a posterior of these rows alone.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Factors;
-
-impl Function for Factors {
-    const NAME: &'static str = "vi_factors";
-
-    fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
-        match found {
-            [at, pass] => Ok(vec![
-                types::record(Self::NAME, "the first argument", at)?,
-                types::record(Self::NAME, "the second argument", pass)?,
-            ]),
-            _ => Err(SqlError::Refused { function: Self::NAME, what: "takes the place of a pass and the pass" }.into()),
-        }
-    }
-
-    fn returns() -> DataType {
-        DataType::BinaryView
-    }
-
-    fn invoke(arguments: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        let (places, passes) = (arguments[0].as_binary_view(), arguments[1].as_binary_view());
-        let mut out = BinaryViewBuilder::with_capacity(rows);
-        for t in 0..rows {
-            if places.is_null(t) || passes.is_null(t) {
-                out.append_null();
-                continue;
-            }
-            let factors = At::decode(places.value(t))
-                .and_then(|at| PassSums::decode(passes.value(t))?.factors(&at))
-                .and_then(|factors| Posterior::from(factors).encode())
-                .map_err(told(Self::NAME))?;
-            out.append_value(factors);
         }
         Ok(Arc::new(out.finish()))
     }

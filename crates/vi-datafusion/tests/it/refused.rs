@@ -31,6 +31,8 @@ fn shapes_and_settings_are_refused_while_the_query_is_planned() {
             ("SELECT vi_predict(y, x0) FROM t", "posterior"),
             ("SELECT vi_sample(X'00', 0.5)", "whole number"),
             ("SELECT vi_subtract(X'00')", "two posteriors"),
+            ("SELECT vi_newton(X'00')", "takes the place of a pass"),
+            ("SELECT vi_newton(X'00', X'00', 'all')", "the share"),
         ] {
             let error = plan_failure(&engine, sql).await;
             assert!(error.contains(words), "{sql}: {error}");
@@ -49,6 +51,8 @@ fn rows_and_records_are_refused_by_name() {
             ("SELECT vi_glm('logistic', c, x0) FROM t GROUP BY g", "column c: label 0.5"),
             ("SELECT vi_glm(CASE WHEN g = 0 THEN 'logistic' ELSE 'probit' END, c, x0) FROM t", "constant"),
             ("SELECT vi_evidence(X'00')", "vi-sums/linear"),
+            ("SELECT vi_newton(X'00', X'00')", "vi-sums/at"),
+            ("SELECT vi_newton(vi_glm('poisson', g, x0), vi_glm('poisson', g, x0)) FROM t", "vi-sums/pass-2"),
             ("SELECT vi_predict(vi_linear(y, x0), 1.0, 2.0) FROM t", "length"),
             ("SELECT vi_predict('level=2', vi_linear(y, x0), 1.0) FROM t", "level"),
             ("SELECT vi_predict('wide', vi_linear(y, x0), 1.0) FROM t", "level="),

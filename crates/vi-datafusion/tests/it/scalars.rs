@@ -97,6 +97,9 @@ fn nulls_are_answered_by_nulls() {
             "SELECT vi_describe(NULL)",
             "SELECT vi_predict(NULL, 1.0)",
             "SELECT vi_merge(NULL)",
+            "SELECT vi_factors(NULL, NULL)",
+            "SELECT vi_newton(NULL, NULL)",
+            "SELECT vi_newton(NULL, NULL, 0.5)",
         ] {
             assert!(column(&engine, sql, 0).await.is_null(0), "{sql}");
         }

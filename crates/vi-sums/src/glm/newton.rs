@@ -1,7 +1,7 @@
 //! Newton's step from the statistics of a pass, for a search that knows records and numbers alone.
 
+use vi_core::Error;
 use vi_core::batch::{InformationGaussian, Reached};
-use vi_core::{Error, check};
 
 use super::{At, GlmPosterior, PassSums};
 use crate::SumsError;
@@ -41,18 +41,18 @@ impl PassSums {
     /// from the place before; it ends where `size` is small enough. Cost some `3d³`.
     ///
     /// # Errors
-    /// [`Error::Setting`] for another share, [`Error::Dimension`], [`Error::NotPositiveDefinite`].
+    /// [`Error::Setting`] for another share, [`Error::Dimension`], [`SumsError::OtherPlace`], [`Error::NotPositiveDefinite`].
     pub fn newton(&self, at: &At, share: f64) -> Result<Option<Newton>, SumsError> {
         if !(share > 0.0 && share <= 1.0) {
             let requirement = "above 0 and at most 1";
             return Err(Error::Setting { name: "share", value: share, requirement }.into());
         }
-        check::length("parameters", self.parameters(), at.q.dim())?;
+        let statistics = self.statistics(at)?;
         if self.flat().iter().any(|sum| !sum.is_finite()) {
             return Ok(None);
         }
         let start = InformationGaussian::of(&at.prior.belief(at.inputs())?)?;
-        let Reached { bound, step: size, .. } = match Reached::at(&start, &at.q, &self.clone().into_statistics()) {
+        let Reached { bound, step: size, .. } = match Reached::at(&start, &at.q, &statistics) {
             Err(Error::Overflow { .. }) => return Ok(None),
             reached => reached?,
         };

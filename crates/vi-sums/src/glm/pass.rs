@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vi_core::batch::{InformationGaussian, Statistics};
-use vi_core::{DenseGaussian, check};
+use vi_core::{DenseGaussian, Error, Fingerprint, check};
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::{GlmPosterior, GlmPrior};
@@ -11,8 +11,10 @@ use crate::{Family, Posterior, SumsError, packed};
 
 /// Rows of one product: a tile of some tens of columns stays in the first cache.
 const TILE: usize = 256;
-/// What stands before the sums in the flat form.
-const HEAD: usize = 3;
+/// What stands before the slope in the flat form.
+const HEAD: usize = 5;
+/// Where the two halves of the fingerprint of the place stand in it.
+const PLACE: usize = 3;
 
 /// Where the statistics of a pass are taken: the family, the prior (for the intercept) and the Gaussian `N(μ, Λ⁻¹)`.
 ///
@@ -26,19 +28,16 @@ const HEAD: usize = 3;
 /// let start = prior.belief(1)?;
 /// let (best, info) = optimum_of(&start, &start, &BatchSettings::default(), |q| {
 ///     // Two machines, which know nothing but what is sent to them.
-///     let sent = At::new(family, prior, q.clone()).and_then(|at| at.encode()).map_err(|error| match error {
-///         vi_sums::SumsError::Core(error) => error,
-///         _ => vi_core::Error::Empty { argument: "record" },
-///     })?;
+///     let here = At::new(family, prior, q.clone()).unwrap();
 ///     let part = |rows: std::ops::Range<usize>| {
-///         let at = At::decode(&sent).unwrap();
+///         let at = At::decode(here.record()).unwrap();
 ///         let mut sums = PassSums::new(&at);
 ///         sums.update_columns(&at, &[&x[rows.clone()]], &y[rows]).unwrap();
 ///         sums
 ///     };
 ///     let mut sums = part(0..1);
 ///     sums.merge(&part(1..4)).unwrap();
-///     Ok(sums.into_statistics())
+///     Ok(sums.statistics(&here).unwrap())
 /// })?;
 /// assert!(info.bound() < 0.0 && vi_core::Belief::mean(&best)[1] > 0.0);
 /// # Ok::<(), vi_sums::SumsError>(())
@@ -48,6 +47,7 @@ pub struct At {
     pub(super) family: Family,
     pub(super) prior: GlmPrior,
     pub(super) q: InformationGaussian,
+    record: Vec<u8>,
 }
 
 /// The stored form of an [`At`].
@@ -67,11 +67,18 @@ impl At {
     /// The statistics' place `q`, over intercept (first, where there is one) and weights.
     ///
     /// # Errors
-    /// Those of [`GlmPrior::check`]; [`vi_core::Error::Empty`] for a Gaussian over an intercept alone.
+    /// Those of [`GlmPrior::check`]; [`vi_core::Error::Empty`] for a Gaussian over an intercept alone; [`vi_core::Error::Checkpoint`].
     pub fn new(family: Family, prior: GlmPrior, q: InformationGaussian) -> Result<Self, SumsError> {
+        let precision = packed::pack(q.precision_lower());
+        let wire = AtWire { family: family.to_code(), prior, mean: q.mean().to_vec(), precision };
+        let record = crate::posterior::record(Self::KIND, &wire)?;
+        Self::of_record(family, prior, q, record)
+    }
+
+    fn of_record(family: Family, prior: GlmPrior, q: InformationGaussian, record: Vec<u8>) -> Result<Self, SumsError> {
         prior.check()?;
         check::not_empty("x", q.dim().saturating_sub(prior.parameters(0)))?;
-        Ok(Self { family, prior, q })
+        Ok(Self { family, prior, q, record })
     }
 
     /// The same, at a belief with its covariance. Cost `d³`.
@@ -94,26 +101,30 @@ impl At {
         self.family
     }
 
-    /// As one record, see [`encode`](crate::Posterior::encode).
-    ///
-    /// # Errors
-    /// [`vi_core::Error::Checkpoint`].
-    pub fn encode(&self) -> Result<Vec<u8>, SumsError> {
-        let precision = packed::pack(self.q.precision_lower());
-        let (mean, prior) = (self.q.mean().to_vec(), self.prior);
-        crate::posterior::record(Self::KIND, &AtWire { family: self.family.to_code(), prior, mean, precision })
+    /// The place as one record, see [`encode`](crate::Posterior::encode); of a place that was read, the bytes that it was read from.
+    #[must_use]
+    pub fn record(&self) -> &[u8] {
+        &self.record
+    }
+
+    /// What tells this place from others in the statistics that are taken there: the checksum at the end of its [record](Self::record), which is the same on
+    /// every machine.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of_checksum(self.record.last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
     /// From one record, or from that of a generalised linear model's posterior: the place is then the posterior itself. Cost some `d³`.
     ///
     /// # Errors
     /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::NotPositiveDefinite`] for what
-    /// no [`encode`](Self::encode) has written.
+    /// is no [`record`](Self::record) of a place.
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
         if crate::kind(bytes) == Some(Posterior::GLM)
             && let Posterior::Glm(own) = Posterior::decode(bytes)?
         {
-            return Self::new(own.family(), *own.prior(), own.information()?);
+            // Its mean is a solution, whose last bits may be another machine's; its bytes are the same.
+            return Self::of_record(own.family(), *own.prior(), own.information()?, bytes.to_vec());
         }
         let wire: AtWire = crate::posterior::read(bytes, Self::KIND, "vi-sums/at or vi-sums/glm, the place of a pass")?;
         let m = wire.mean.len();
@@ -121,14 +132,15 @@ impl At {
         check::length("precision", packed::len(m), wire.precision.len())?;
         check::finite("precision", &wire.precision)?;
         let family = Family::from_code(wire.family.0, wire.family.1)?;
-        Self::new(family, wire.prior, InformationGaussian::new(wire.mean, packed::matrix(&wire.precision, m))?)
+        let q = InformationGaussian::new(wire.mean, packed::matrix(&wire.precision, m))?;
+        Self::of_record(family, wire.prior, q, bytes.to_vec())
     }
 }
 
 /// The statistics of one pass: what [`vi_core::batch::optimum_of`] asks for, with the rows that were left out.
 ///
-/// The flat form: rows, skipped rows, `ΣE[log p]`, `Σgᵢxᵢ`, the lower triangle of `Σhᵢxᵢxᵢᵀ` row by row. A step that went too far may leave the floats, as the
-/// mean of a count does; the search then takes a shorter one.
+/// The flat form: rows, skipped rows, `ΣE[log p]`, the upper and the lower 32 bits of the place's [fingerprint](At::fingerprint) as whole numbers, `Σgᵢxᵢ`, the
+/// lower triangle of `Σhᵢxᵢxᵢᵀ` row by row. A step that went too far may leave the floats, as the mean of a count does; the search then takes a shorter one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassSums {
     parameters: usize,
@@ -137,13 +149,19 @@ pub struct PassSums {
 
 impl PassSums {
     /// [`kind`](crate::kind) of its record.
-    pub const KIND: &'static str = "vi-sums/pass";
+    pub const KIND: &'static str = "vi-sums/pass-2";
+    /// The kind that does not tell the place.
+    const FIRST: &'static str = "vi-sums/pass";
 
     /// Sums over no rows.
     #[must_use]
     pub fn new(at: &At) -> Self {
         let m = at.q.dim();
-        Self { parameters: m, state: vec![0.0; HEAD + m + packed::len(m)] }
+        let mut state = vec![0.0; HEAD + m + packed::len(m)];
+        let place = at.fingerprint().bits();
+        state[PLACE] = (place >> 32) as f64;
+        state[PLACE + 1] = (place & u64::from(u32::MAX)) as f64;
+        Self { parameters: m, state }
     }
 
     /// The flat form.
@@ -155,12 +173,16 @@ impl PassSums {
     /// The sums of a flat form over `parameters` parameters.
     ///
     /// # Errors
-    /// [`vi_core::Error::Dimension`], [`vi_core::Error::Setting`] for counts that are none.
+    /// [`vi_core::Error::Dimension`], [`vi_core::Error::Setting`] for counts and halves of a fingerprint that are none.
     pub fn from_flat(parameters: usize, flat: &[f64]) -> Result<Self, SumsError> {
         check::room("parameters", &[parameters, parameters.saturating_add(1)])?;
         check::length("sums", HEAD + parameters + packed::len(parameters), flat.len())?;
         check_count("rows", flat[0])?;
         check_count("skipped", flat[1])?;
+        let is_half = |value: f64| value >= 0.0 && value <= f64::from(u32::MAX) && value.fract() == 0.0;
+        if let Some(&value) = flat[PLACE..HEAD].iter().find(|value| !is_half(**value)) {
+            return Err(Error::Setting { name: "place", value, requirement: "a whole number below 2³²" }.into());
+        }
         Ok(Self { parameters, state: flat.to_vec() })
     }
 
@@ -182,6 +204,19 @@ impl PassSums {
         count(self.state[1])
     }
 
+    /// The [fingerprint](At::fingerprint) of the place where the statistics are taken.
+    #[must_use]
+    pub fn place(&self) -> Fingerprint {
+        Fingerprint::of_checksum(count(self.state[PLACE]) << 32 | count(self.state[PLACE + 1]))
+    }
+
+    /// Checks that a place, or the place of others, is that of these statistics.
+    pub(super) fn check_place(&self, parameters: usize, expected: Fingerprint) -> Result<(), SumsError> {
+        check::length("parameters", self.parameters, parameters)?;
+        let found = self.place();
+        if found == expected { Ok(()) } else { Err(SumsError::OtherPlace { expected, found }) }
+    }
+
     /// Counts rows that are left out: those with a missing value.
     pub fn skip(&mut self, rows: u64) {
         self.state[1] += rows as f64;
@@ -190,7 +225,7 @@ impl PassSums {
     /// Adds rows given by columns: `x[j][t]` is input `j` of row `t`. Cost `2nd²` flops and `n` expectations.
     ///
     /// # Errors
-    /// [`vi_core::Error::Dimension`]; [`vi_core::Error::Row`] with [`vi_core::Error::NonFinite`] or [`vi_core::Error::Label`]. The sums are then as they were.
+    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`]; [`vi_core::Error::Row`] with [`vi_core::Error::NonFinite`] or [`vi_core::Error::Label`]. The sums are then as they were.
     pub fn update_columns(&mut self, at: &At, x: &[&[f64]], y: &[f64]) -> Result<(), SumsError> {
         check_columns(at.inputs(), x, y)?;
         self.add(at, y, |t, j| x[j][t])
@@ -207,7 +242,7 @@ impl PassSums {
     }
 
     fn add(&mut self, at: &At, y: &[f64], x: impl Fn(usize, usize) -> f64) -> Result<(), SumsError> {
-        check::length("parameters", self.parameters, at.q.dim())?;
+        self.check_place(at.q.dim(), at.fingerprint())?;
         let (m, first) = (self.parameters, at.prior.parameters(0));
         let mut next = self.state.clone();
         let mut rows = vec![1.0; m * TILE.min(y.len())];
@@ -240,26 +275,31 @@ impl PassSums {
     /// Adds the sums over other rows at the same place.
     ///
     /// # Errors
-    /// [`vi_core::Error::Dimension`].
+    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`].
     pub fn merge(&mut self, other: &Self) -> Result<(), SumsError> {
-        check::length("parameters", self.parameters, other.parameters)?;
-        for (sum, more) in self.state.iter_mut().zip(&other.state) {
-            *sum += more;
+        other.check_place(self.parameters, self.place())?;
+        for (k, (sum, more)) in self.state.iter_mut().zip(&other.state).enumerate() {
+            if !(PLACE..HEAD).contains(&k) {
+                *sum += more;
+            }
         }
         Ok(())
     }
 
-    /// What [`vi_core::batch::optimum_of`] takes.
-    #[must_use]
-    pub fn into_statistics(self) -> Statistics {
+    /// What [`vi_core::batch::optimum_of`] takes, of its place `at`.
+    ///
+    /// # Errors
+    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`].
+    pub fn statistics(&self, at: &At) -> Result<Statistics, SumsError> {
+        self.check_place(at.q.dim(), at.fingerprint())?;
         let m = self.parameters;
         let information: Mat<f64> = packed::matrix(&self.state[HEAD + m..], m);
-        Statistics {
+        Ok(Statistics {
             rows: usize::try_from(self.rows()).unwrap_or(usize::MAX),
             expected_log_likelihood: self.state[2],
             slope: self.state[HEAD..HEAD + m].to_vec(),
             information,
-        }
+        })
     }
 
     /// The Gaussian factors that stand for these rows at that place, as a posterior of these rows alone: what is subtracted from the optimum to forget them, and,
@@ -272,10 +312,10 @@ impl PassSums {
     /// At the optimum of all rows the factors of all rows give it back, and its bound as the evidence. Cost `d³`.
     ///
     /// # Errors
-    /// [`vi_core::Error::Dimension`]; [`vi_core::Error::NonFinite`] for statistics that left the floats.
+    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`]; [`vi_core::Error::NonFinite`] for statistics that left the floats.
     pub fn factors(&self, at: &At) -> Result<GlmPosterior, SumsError> {
+        self.check_place(at.q.dim(), at.fingerprint())?;
         let m = self.parameters;
-        check::length("parameters", m, at.q.dim())?;
         let (slope, gain) = self.state[HEAD..].split_at(m);
         let mean = at.q.mean();
         let eta: Vec<f64> = packed::multiply(gain, mean).iter().zip(slope).map(|(bent, slope)| bent + slope).collect();
@@ -306,10 +346,13 @@ impl PassSums {
     /// From one record.
     ///
     /// # Errors
-    /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; those of [`from_flat`](Self::from_flat).
+    /// [`SumsError::Kind`], [`SumsError::Earlier`], [`vi_core::Error::Checkpoint`]; those of [`from_flat`](Self::from_flat).
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
+        if crate::kind(bytes) == Some(Self::FIRST) {
+            return Err(SumsError::Earlier { found: Self::FIRST, missing: "the place of its statistics" });
+        }
         let (parameters, state): (u64, Vec<f64>) =
-            crate::posterior::read(bytes, Self::KIND, "vi-sums/pass, the statistics of a pass")?;
+            crate::posterior::read(bytes, Self::KIND, "vi-sums/pass-2, the statistics of a pass")?;
         Self::from_flat(usize::try_from(parameters).unwrap_or(usize::MAX), &state)
     }
 }

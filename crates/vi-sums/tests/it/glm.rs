@@ -116,8 +116,8 @@ fn passes_over_any_parts_reach_the_optimum_of_one_machine() {
         for parts in [1, 7] {
             let mut search = Search::new(&start, &start, &settings).unwrap();
             while let Some(q) = search.wanted() {
-                let sent = At::new(family, prior, q.clone()).unwrap().encode().unwrap();
-                let at = At::decode(&sent).unwrap();
+                let sent = At::new(family, prior, q.clone()).unwrap();
+                let at = At::decode(sent.record()).unwrap();
                 let mut sums = PassSums::new(&at);
                 for part in 0..parts {
                     let range = part * 300 / parts..(part + 1) * 300 / parts;
@@ -126,7 +126,7 @@ fn passes_over_any_parts_reach_the_optimum_of_one_machine() {
                     found.update_columns(&at, &own, &y[range]).unwrap();
                     sums.merge(&PassSums::decode(&found.encode().unwrap()).unwrap()).unwrap();
                 }
-                search.tell(sums.into_statistics()).unwrap();
+                search.tell(sums.statistics(&at).unwrap()).unwrap();
             }
             let (best, info) = search.finish();
             assert_eq!(info.stop, Stop::Converged);
@@ -212,7 +212,7 @@ fn best(prior: GlmPrior, x: &[Vec<f64>], y: &[f64]) -> (GlmPosterior, f64) {
         let at = At::new(Family::Logistic, prior, q.clone()).unwrap();
         let mut sums = PassSums::new(&at);
         sums.update_columns(&at, &slices(x), y).unwrap();
-        search.tell(sums.into_statistics()).unwrap();
+        search.tell(sums.statistics(&at).unwrap()).unwrap();
     }
     let (belief, info) = search.finish();
     let rows = (y.len() as u64, 0);

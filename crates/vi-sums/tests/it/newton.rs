@@ -44,7 +44,7 @@ fn optimum(family: Family, x: &[Vec<f64>], y: &[f64]) -> GlmPosterior {
         Search::new(&start, &start, &BatchSettings { tolerance: 1e-12, ..BatchSettings::default() }).unwrap();
     while let Some(q) = search.wanted() {
         let at = At::new(family, PRIOR, q.clone()).unwrap();
-        search.tell(pass(&at, x, y).into_statistics()).unwrap();
+        search.tell(pass(&at, x, y).statistics(&at).unwrap()).unwrap();
     }
     let (belief, info) = search.finish();
     GlmPosterior::of_belief(family, PRIOR, &belief, info.bound(), (y.len() as u64, 0)).unwrap()
@@ -149,4 +149,40 @@ fn a_share_is_a_share_and_no_statistics_are_no_step() {
     assert_eq!(PassSums::from_flat(4, &flat).unwrap().newton(&at, 1.0), Ok(None));
     let other = At::belief(Family::Logistic, PRIOR, &PRIOR.belief(2).unwrap()).unwrap();
     assert!(matches!(sums.newton(&other, 1.0), Err(SumsError::Core(Error::Dimension { .. }))));
+}
+
+#[test]
+fn a_pass_knows_its_place() {
+    let (x, y) = rows(Family::Logistic);
+    let place = |scale: f64| {
+        let prior = GlmPrior { scale, intercept: 4.0 };
+        At::belief(Family::Logistic, PRIOR, &prior.belief(3).unwrap()).unwrap()
+    };
+    let (here, there) = (place(2.0), place(1.0));
+    let mut sums = pass(&here, &x, &y);
+    let (before, other) = (sums.clone(), pass(&there, &x, &y));
+    let refused = SumsError::OtherPlace { expected: there.fingerprint(), found: here.fingerprint() };
+    assert!(refused.to_string().starts_with("statistics of another place"));
+    assert_eq!(sums.newton(&there, 1.0), Err(refused.clone()));
+    assert_eq!(sums.factors(&there), Err(refused.clone()));
+    assert_eq!(sums.statistics(&there).map(drop), Err(refused.clone()));
+    assert_eq!(sums.update_columns(&there, &slices(&x), &y), Err(refused));
+    let refused = SumsError::OtherPlace { expected: here.fingerprint(), found: there.fingerprint() };
+    assert_eq!(sums.merge(&other), Err(refused));
+    assert_eq!(sums, before);
+
+    // Of rows, and of none; as a record, and as floats.
+    let mut none = PassSums::new(&here);
+    none.merge(&sums).unwrap();
+    assert_eq!((none.place(), &none), (here.fingerprint(), &sums));
+    assert_eq!(PassSums::decode(&sums.encode().unwrap()).as_ref(), Ok(&sums));
+    assert_eq!(PassSums::from_flat(4, sums.flat()).as_ref(), Ok(&sums));
+    assert_ne!(place(2.0 + f64::EPSILON * 2.0).fingerprint(), here.fingerprint());
+
+    // A posterior is a place wherever it is read; the Gaussian that it says is another one.
+    let record = Posterior::from(sums.factors(&here).unwrap()).encode().unwrap();
+    let (one, two) = (At::decode(&record).unwrap(), At::decode(&record).unwrap());
+    pass(&one, &x, &y).merge(&pass(&At::decode(two.record()).unwrap(), &x, &y)).unwrap();
+    let told = At::belief(Family::Logistic, PRIOR, &sums.factors(&here).unwrap().belief().unwrap()).unwrap();
+    assert_ne!(told.fingerprint(), one.fingerprint());
 }

@@ -1,5 +1,6 @@
 //! The stored forms, against bytes that another program wrote from the documentation.
 
+use vi_core::Error;
 use vi_core::batch::InformationGaussian;
 use vi_linalg::faer::mat;
 use vi_sums::{
@@ -9,7 +10,8 @@ use vi_sums::{
 const LINEAR: &[u8] = include_bytes!("../fixtures/linear.bin");
 const GLM: &[u8] = include_bytes!("../fixtures/glm.bin");
 const AT: &[u8] = include_bytes!("../fixtures/at.bin");
-const PASS: &[u8] = include_bytes!("../fixtures/pass.bin");
+const PASS: &[u8] = include_bytes!("../fixtures/pass-2.bin");
+const FIRST_PASS: &[u8] = include_bytes!("../fixtures/pass.bin");
 
 #[test]
 fn a_linear_posterior_is_the_documented_bytes() {
@@ -37,16 +39,29 @@ fn a_generalised_linear_posterior_is_the_documented_bytes() {
 fn what_a_driver_sends_and_gets_is_the_documented_bytes() {
     let q = InformationGaussian::new(vec![0.5, -1.0], mat![[2.0, 0.0], [0.25, 1.0]]).unwrap();
     let at = At::new(Family::Logistic, GlmPrior { scale: 1.0, intercept: 5.0 }, q).unwrap();
-    assert_eq!(at.encode().unwrap(), AT);
-    assert_eq!(At::decode(AT).unwrap().encode().unwrap(), AT);
+    assert_eq!(at.record(), AT);
+    assert_eq!(At::decode(AT).unwrap().record(), AT);
+    // Its fingerprint is the end of it.
+    assert_eq!(at.fingerprint().bits().to_le_bytes(), AT[AT.len() - 8..]);
     // A posterior is a place too.
     let posterior = Posterior::decode(GLM).unwrap();
     let Posterior::Glm(own) = &posterior else { panic!("not a generalised linear model's") };
     let place = At::decode(GLM).unwrap();
-    assert_eq!((place.family(), place.inputs()), (own.family(), 1));
-    let sums = PassSums::from_flat(1, &[3.0, 1.0, -2.5, 0.5, 2.0]).unwrap();
+    assert_eq!((place.family(), place.inputs(), place.record()), (own.family(), 1, GLM));
+    let sums = PassSums::from_flat(1, &[3.0, 1.0, -2.5, 18.0, 52.0, 0.5, 2.0]).unwrap();
+    assert_eq!(sums.place().bits(), 0x12 << 32 | 0x34);
     assert_eq!(sums.encode().unwrap(), PASS);
     assert_eq!(PassSums::decode(PASS).unwrap(), sums);
+}
+
+#[test]
+fn a_pass_without_its_place_is_refused_by_name() {
+    let error = PassSums::decode(FIRST_PASS).unwrap_err();
+    assert!(matches!(error, SumsError::Earlier { found: "vi-sums/pass", .. }), "{error}");
+    for half in [-1.0, 0.5, 4_294_967_296.0, f64::NAN] {
+        let flat = [3.0, 1.0, -2.5, half, 52.0, 0.5, 2.0];
+        assert!(matches!(PassSums::from_flat(1, &flat), Err(SumsError::Core(Error::Setting { name: "place", .. }))));
+    }
 }
 
 #[test]
@@ -70,7 +85,7 @@ fn every_damaged_byte_is_seen() {
 #[test]
 fn a_record_of_another_kind_is_named() {
     let error = Posterior::decode(PASS).unwrap_err();
-    assert!(matches!(&error, SumsError::Kind { found, .. } if found == "vi-sums/pass"), "{error}");
+    assert!(matches!(&error, SumsError::Kind { found, .. } if found == "vi-sums/pass-2"), "{error}");
     assert!(matches!(At::decode(LINEAR), Err(SumsError::Kind { .. })));
     assert!(matches!(Posterior::decode(b""), Err(SumsError::Kind { .. })));
 }

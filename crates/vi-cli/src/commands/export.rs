@@ -1,0 +1,35 @@
+//! `rvi export`: what a stored model believes, as the record of a posterior.
+
+use vi_models::online::{PriorScale, Standardise};
+use vi_sums::Posterior;
+
+use crate::args::Export;
+use crate::document::{Document, whole_file};
+use crate::error::CliError;
+use crate::report;
+
+pub(super) fn export(args: &Export) -> Result<(), CliError> {
+    let document = Document::open(&args.model)?;
+    let refused = |what: String| CliError::Document { path: args.model.clone(), what };
+    let inputs = document.schema.plain_numbers().map_err(|(input, why)| {
+        refused(format!(
+            "a record holds numbers in an order, and no more: `{input}` {why}; write it out as columns of numbers, or `rvi fit --ignore` it"
+        ))
+    })?;
+    let settings = document.model.settings();
+    let scaled = settings.standardise != Standardise::Never;
+    if scaled || !matches!(settings.prior_scale, PriorScale::Given(_)) {
+        let why = if scaled { "it has standardised its inputs" } else { "it averages over prior scales" };
+        return Err(refused(format!(
+            "a record is one Gaussian in the units of the inputs, and {why}; `rvi fit --unscaled --prior SCALE` makes such a model"
+        )));
+    }
+    let model = document.model.to_sums().ok_or_else(|| {
+        refused("no record is of more than two classes; a record is of numbers, counts or two classes".to_owned())
+    })?;
+    let told = |source| CliError::Posterior { path: args.model.clone(), source };
+    let posterior = Posterior::of_model(&model).map_err(told)?;
+    let record = posterior.encode().map_err(told)?;
+    whole_file(&args.output, |out| out.write_all(&record).map_err(|error| CliError::file(&args.output, error)))?;
+    report::exported(posterior.rows(), &inputs, &args.output)
+}
