@@ -146,7 +146,7 @@ class Stored:
             Fitted; it predicts what ``vi_predict`` answers, and learns on.
         """
         names = [] if feature_names is None else [str(name) for name in feature_names]
-        model, (means, numbers) = Online.from_record(bytes(record), names)
+        model, (means, numbers) = Online.from_record(bytes(memoryview(record)), names)
         kind = model.kind()
         if kind not in cls._record_kinds:
             raise ValueError(f"a posterior of the kind {kind} is no {cls.__name__}")
