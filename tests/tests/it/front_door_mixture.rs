@@ -72,7 +72,9 @@ fn exact(posterior: &Posterior, rows: &[f64]) -> (Vec<(f64, [f64; 2])>, f64) {
 fn where_the_gaussian_is_wanting_the_mixture_predicts_as_the_posterior() {
     let rows = [-1.0, 0.5, 1.7, 2.4, 5.0];
     for prior_scale in [PriorScale::Given(15.0), PriorScale::Learned] {
-        let mut model = separable(keeping(prior_scale.clone()));
+        // A scale of its own: the best Gaussian is wanting.
+        let standardise = Standardise::Fixed { centres: vec![1.4], scales: vec![0.75] };
+        let mut model = separable(OnlineSettings { standardise, ..keeping(prior_scale.clone()) });
         let posterior = model.posterior().unwrap();
         let found = vi_boost::fit(&posterior, &FitSettings::default(), &mut rng(1)).unwrap();
         assert_eq!(found.diagnosis.verdict, Verdict::Good, "{:?}", found.diagnosis);
