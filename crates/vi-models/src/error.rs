@@ -97,6 +97,9 @@ pub enum ModelError {
         /// What differs.
         what: &'static str,
     },
+    /// A mixture was found for a posterior that is not the model's.
+    #[error("the posterior is of another model, or of other rows than the model has learned")]
+    OtherPosterior,
     /// A label is none of the classes.
     #[error("labels[{index}] = {value} is none of the classes 0 to {}", classes - 1)]
     ClassLabel {

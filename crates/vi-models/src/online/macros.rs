@@ -296,7 +296,7 @@ macro_rules! posterior {
             /// not learn, nor is it refined, merged or stored: this model is all that, and can be boosted again after more rows.
             ///
             /// # Errors
-            /// [`ModelError::Unlike`] where `posterior` is of another model or fewer rows; `Empty`, `Dimension`, `Entry` (a weight that is not positive),
+            /// [`ModelError::OtherPosterior`] where `posterior` is of another model or fewer rows; `Empty`, `Dimension`, `Entry` (a weight that is not positive),
             /// `Setting` for weights that do not sum to 1.
             pub fn mixture(
                 &self,

@@ -145,14 +145,14 @@ impl Posterior {
     /// Checks that `parts` are a mixture over the weights of an engine whose posterior this is.
     ///
     /// # Errors
-    /// [`ModelError::Unlike`]; `Empty`, `Dimension`, `Entry` (a weight), `Setting` (their sum).
+    /// [`ModelError::OtherPosterior`]; `Empty`, `Dimension`, `Entry` (a weight), `Setting` (their sum).
     pub(super) fn check_mixture<F: Family>(
         &self,
         engine: &Engine<F>,
         parts: &[(f64, DenseGaussian)],
     ) -> Result<(), ModelError> {
         if !self.is_of(engine) {
-            return Err(ModelError::Unlike { shard: 0, what: "the rows that its posterior is of" });
+            return Err(ModelError::OtherPosterior);
         }
         if parts.is_empty() {
             return Err(Error::Empty { argument: "parts" }.into());
