@@ -99,22 +99,28 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The true weights before the first row.
-    pub(super) fn weights<R: Rng>(&self, rng: &mut R) -> Vec<f64> {
-        let d = self.inputs;
-        let normals = |s: f64, rng: &mut R| (0..d).map(|_| s * rng.sample::<f64, _>(StandardNormal)).collect();
+    /// The standard deviation of the true weights before the first row, one for all classes.
+    pub(super) fn scale<R: Rng>(&self, rng: &mut R) -> f64 {
         match self.truth {
-            Truth::Scale(s) => normals(s, rng),
-            Truth::Separable => normals(SEPARABLE, rng),
-            Truth::Drift => normals(0.5, rng),
+            Truth::Scale(s) => s,
+            Truth::Separable => SEPARABLE,
+            Truth::Drift => 0.5,
             Truth::Drawn => {
-                let widest = if self.model.counts() { WIDEST_COUNTS / (d as f64).sqrt() } else { DRAWN.1 };
+                let widest = if self.model.counts() { WIDEST_COUNTS / (self.inputs as f64).sqrt() } else { DRAWN.1 };
                 let (low, high) = (DRAWN.0.ln(), widest.ln());
                 let u: f64 = rng.random();
-                normals((low + (high - low) * u).exp(), rng)
+                (low + (high - low) * u).exp()
             }
-            Truth::Fixed => (0..d).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } / (j + 1) as f64).collect(),
+            Truth::Fixed => 1.0,
         }
+    }
+
+    /// The true weights before the first row.
+    pub(super) fn weights<R: Rng>(&self, scale: f64, rng: &mut R) -> Vec<f64> {
+        if self.truth == Truth::Fixed {
+            return (0..self.inputs).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } / (j + 1) as f64).collect();
+        }
+        (0..self.inputs).map(|_| scale * rng.sample::<f64, _>(StandardNormal)).collect()
     }
 
     pub(super) fn name(&self) -> String {

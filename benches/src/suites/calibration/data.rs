@@ -19,23 +19,31 @@ pub(super) struct Drawn {
     pub(super) new: Vec<f64>,
     /// The linear predictor at each new row.
     pub(super) new_predictors: Vec<f64>,
+    scale: f64,
 }
 
 impl Drawn {
     pub(super) fn new<R: Rng>(cell: &Cell, rng: &mut R) -> Self {
-        let theta = cell.weights(rng);
+        let scale = cell.scale(rng);
+        let theta = cell.weights(scale, rng);
         let mut normals = |n: usize| (0..n * cell.inputs).map(|_| rng.sample(StandardNormal)).collect();
         let (rows, new) = (normals(cell.rows), normals(NEW_ROWS));
-        Self::of(cell, theta, rows, new, rng)
+        Self::of(cell, (scale, theta), rows, new, rng)
     }
 
-    /// Other weights of the same make at the same rows.
+    /// Other weights of the same scale at the same rows.
     pub(super) fn again<R: Rng>(&self, cell: &Cell, rng: &mut R) -> Self {
-        let theta = cell.weights(rng);
-        Self::of(cell, theta, self.rows.clone(), self.new.clone(), rng)
+        let theta = cell.weights(self.scale, rng);
+        Self::of(cell, (self.scale, theta), self.rows.clone(), self.new.clone(), rng)
     }
 
-    fn of<R: Rng>(cell: &Cell, mut theta: Vec<f64>, rows: Vec<f64>, new: Vec<f64>, rng: &mut R) -> Self {
+    fn of<R: Rng>(
+        cell: &Cell,
+        (scale, mut theta): (f64, Vec<f64>),
+        rows: Vec<f64>,
+        new: Vec<f64>,
+        rng: &mut R,
+    ) -> Self {
         let walk = cell.truth.walk();
         let mut predictors = Vec::with_capacity(cell.rows);
         for x in rows.chunks(cell.inputs) {
@@ -47,7 +55,7 @@ impl Drawn {
             predictors.push(dot(x, &theta));
         }
         let new_predictors = new.chunks(cell.inputs).map(|x| dot(x, &theta)).collect();
-        Self { theta, rows, predictors, new, new_predictors }
+        Self { theta, rows, predictors, new, new_predictors, scale }
     }
 
     /// The difference from `base`: what a class's weights are relative to another's.
