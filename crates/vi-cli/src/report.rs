@@ -317,7 +317,7 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
         );
     }
     let info = document.model.info();
-    let rows = document.scores.rows.max(1) as f64;
+    let rows = document.imported.unwrap_or(0).saturating_add(document.scores.rows).max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
     let advice = match &document.refined {
         Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),

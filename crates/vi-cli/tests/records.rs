@@ -81,6 +81,10 @@ fn a_record_is_a_model_that_predicts_the_same_learns_on_and_goes_back() {
         let line = format!("import {record} -o {model} --columns a,b,c -t {target}{classes}");
         let text = told(&folder, &line);
         assert!(text.contains("imported      what 150 rows had told"), "{text}");
+        let evidence = text.lines().find_map(|line| line.strip_prefix("evidence ")).unwrap();
+        let numbers: Vec<f64> = evidence.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+        // Printed to four digits.
+        assert!((numbers[1] * 150.0 / numbers[0] - 1.0).abs() < 1e-3, "{evidence}");
         assert_predicts(&folder, &model, posterior, &x);
         let card = json(&told(&folder, &format!("inspect {model} --json")));
         assert_eq!((card["imported"].as_u64(), card["coefficients"].as_array().unwrap().len()), (Some(150), 4));
