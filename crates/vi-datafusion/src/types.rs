@@ -62,6 +62,11 @@ pub(crate) fn record(function: &'static str, argument: &str, found: &DataType) -
     }
 }
 
+/// Two records, the first arguments of a function.
+pub(crate) fn two_records(function: &'static str, first: &DataType, second: &DataType) -> Result<Vec<DataType>> {
+    Ok(vec![record(function, "the first argument", first)?, record(function, "the second argument", second)?])
+}
+
 /// Features as columns, or as one list.
 pub(crate) fn features(function: &'static str, types: &[DataType]) -> Result<Vec<DataType>> {
     match types {

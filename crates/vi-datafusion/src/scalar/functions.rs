@@ -30,10 +30,7 @@ impl Function for Subtract {
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
         match found {
-            [whole, part] => Ok(vec![
-                types::record(Self::NAME, "the first argument", whole)?,
-                types::record(Self::NAME, "the second argument", part)?,
-            ]),
+            [whole, part] => types::two_records(Self::NAME, whole, part),
             _ => Err(SqlError::Refused { function: Self::NAME, what: "takes two posteriors" }.into()),
         }
     }

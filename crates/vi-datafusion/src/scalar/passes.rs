@@ -13,11 +13,6 @@ use super::{Function, Records};
 use crate::error::told;
 use crate::{SqlError, types};
 
-/// The place of a pass and the pass.
-fn pair(function: &'static str, at: &DataType, pass: &DataType) -> Result<Vec<DataType>> {
-    Ok(vec![types::record(function, "the first argument", at)?, types::record(function, "the second argument", pass)?])
-}
-
 /// `vi_factors(at, pass)`: what stands for the rows of a pass, as a posterior of these rows alone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Factors;
@@ -27,7 +22,7 @@ impl Function for Factors {
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
         match found {
-            [at, pass] => pair(Self::NAME, at, pass),
+            [at, pass] => types::two_records(Self::NAME, at, pass),
             _ => Err(SqlError::Refused { function: Self::NAME, what: "takes the place of a pass and the pass" }.into()),
         }
     }
@@ -67,9 +62,9 @@ impl Function for Newton {
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
         match found {
-            [at, pass] => pair(Self::NAME, at, pass),
+            [at, pass] => types::two_records(Self::NAME, at, pass),
             [at, pass, share] => {
-                let mut out = pair(Self::NAME, at, pass)?;
+                let mut out = types::two_records(Self::NAME, at, pass)?;
                 out.push(types::one_number(Self::NAME, "the share", share)?);
                 Ok(out)
             }

@@ -37,6 +37,11 @@ impl Logits {
         (0..=i).map(|j| self.root[(i, j)] * self.root[(i, j)]).sum()
     }
 
+    /// Whether expectations are taken in closed form over one logit given the other.
+    pub(super) fn are_few(&self) -> bool {
+        self.dim() < CONDITIONAL
+    }
+
     /// The largest variance of a logit or of a difference of two.
     fn widest(&self) -> f64 {
         let row = |i: usize, j: usize| if j <= i { self.root[(i, j)] } else { 0.0 };
@@ -191,7 +196,7 @@ impl Moments {
 
     fn sums(nodes: &Nodes, logits: &Logits, counts: Option<&Counts>) -> (Self, f64) {
         let classes = logits.dim() + 1;
-        if classes > CONDITIONAL {
+        if !logits.are_few() {
             return Self::at_nodes(nodes, logits, counts);
         }
         let found = averages(logits);
@@ -259,7 +264,7 @@ pub(super) fn log_density(eta: Vec<f64>, counts: &Counts) -> f64 {
 
 /// `E log p(y|η)`, in nats.
 pub(super) fn expected_log_density(nodes: &Nodes, logits: &Logits, counts: &Counts) -> f64 {
-    if logits.dim() < CONDITIONAL {
+    if logits.are_few() {
         return counts.constant + counts.weighted(&averages(logits).logs);
     }
     let root = logits.packed_root();
@@ -268,10 +273,11 @@ pub(super) fn expected_log_density(nodes: &Nodes, logits: &Logits, counts: &Coun
 
 /// Probabilities below this may have lost digits to nodes at which they are 0.
 const LEAST_PROBABILITY: f64 = 1e-200;
+
 /// The logarithm of a probability above this is good to 2.1e-6, from one to 2.1e-9.
 const LEAST_OF_MIXTURE: f64 = 1e-3;
 /// Classes at most whose expectations are taken in closed form for one logit given the other.
-pub(super) const CONDITIONAL: usize = 3;
+const CONDITIONAL: usize = 3;
 /// Logits whose variances, and that of their difference, are below this have their variances of probabilities from the nodes, to `ε`: from
 /// closed forms they would be differences of numbers to 2e-8.
 const NARROW: f64 = 1.0;
@@ -281,7 +287,7 @@ pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, mo
     if counts.total == 1.0
         && let Some(class) = counts.of.iter().position(|&count| count == 1.0)
     {
-        let (p, mixed) = (moments.probabilities[class], logits.dim() < CONDITIONAL);
+        let (p, mixed) = (moments.probabilities[class], logits.are_few());
         if p > if mixed { LEAST_OF_MIXTURE } else { LEAST_PROBABILITY } {
             return counts.constant + p.min(1.0).ln();
         } else if mixed {
@@ -297,7 +303,7 @@ pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, mo
 /// `(E π, Var π)` of all classes, the reference first.
 pub(super) fn probabilities(nodes: &Nodes, logits: &Logits) -> (Vec<f64>, Vec<f64>) {
     let found = Moments::at(nodes, logits);
-    let narrow = logits.dim() < CONDITIONAL && logits.widest() < NARROW;
+    let narrow = logits.are_few() && logits.widest() < NARROW;
     let moments = if narrow { &Moments::at_nodes(nodes, logits, None).0 } else { &found };
     let p = &moments.probabilities;
     // Var π = Eπ(1−Eπ) − Eπ(1−π).

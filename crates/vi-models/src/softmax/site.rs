@@ -5,7 +5,7 @@ use vi_linalg::Cholesky;
 use vi_linalg::faer::linalg::solvers::Solve;
 use vi_linalg::faer::{Mat, MatRef};
 
-use super::logits::{CONDITIONAL, Counts, Logits, Moments, Pairs, expected_log_density};
+use super::logits::{Counts, Logits, Moments, Pairs, expected_log_density};
 use super::nodes::Nodes;
 
 /// How a row's site is chosen.
@@ -126,7 +126,7 @@ impl LogitSite {
     /// The explicit site, or Böhning's where fixed nodes are too coarse for it.
     fn predictor(moments: Moments, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
         let widest = (0..logits.dim()).map(|i| logits.variance(i)).fold(0.0, f64::max);
-        if logits.dim() >= CONDITIONAL && widest > WIDE {
+        if !logits.are_few() && widest > WIDE {
             Self::bohning(logits, counts)
         } else {
             Ok(Self::of_moments(moments, logits, counts))

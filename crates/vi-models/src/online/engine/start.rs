@@ -82,11 +82,7 @@ impl<F: Family> Engine<F> {
         let last = self.start_rows();
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
-        let anew = is_due(n, last) && !self.stands();
-        // A row that the scales of the columns so far cannot take may be one for scales that know it.
-        let learned = !anew && self.learn_one(row, &observed, n as u64).is_ok();
-        let learned = if learned { Ok(()) } else { self.refit() };
-        if let Err(error) = learned {
+        if let Err(error) = self.learn_first(row, &observed, (n, last)) {
             self.rows.pop();
             return Err(error);
         }
@@ -133,11 +129,25 @@ impl<F: Family> Engine<F> {
         Ok(members.pop())
     }
 
-    /// Whether many weights, learned anew from all rows so far one by one, would be what they are.
-    fn stands(&self) -> bool {
+    /// The `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and leads elsewhere.
+    fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<(), Error> {
+        if !is_due(n, last) {
+            // A row that the scales of the columns so far cannot take may be one for scales that know it.
+            return if self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(self.decided()?) };
+        }
+        let decided = self.decided()?;
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        let by_rows = self.settings.standardise.by_rows();
-        weights > WIDEST && by_rows.is_none_or(|(_, centre)| self.taken(centre).is_ok_and(|taken| taken == self.design))
+        // Many weights learn all rows one by one: anew they would be what they are.
+        let stands = weights > WIDEST && decided.as_ref().is_none_or(|decided| *decided == self.design);
+        if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(decided) }
+    }
+
+    /// Centres and scales by the rows so far, while they decide on them.
+    fn decided(&self) -> Result<Option<Design>, Error> {
+        match self.settings.standardise.by_rows() {
+            Some((rows, centre)) if self.rows.len() <= rows => self.taken(centre).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn learn_one(&mut self, row: Row<'_>, observed: &Observation, n: u64) -> Result<(), Error> {
@@ -147,12 +157,8 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// All kept rows anew, the scales of the columns first.
-    fn refit(&mut self) -> Result<(), Error> {
-        let design = match self.settings.standardise.by_rows() {
-            Some((rows, centre)) if self.rows.len() <= rows => Some(self.taken(centre)?),
-            _ => None,
-        };
+    /// All kept rows anew, with the design that they decide on if they do.
+    fn refit(&mut self, design: Option<Design>) -> Result<(), Error> {
         let anew = design.is_some();
         let design = design.unwrap_or_else(|| self.design.clone());
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
