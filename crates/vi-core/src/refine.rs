@@ -1,4 +1,4 @@
-//! Refinement: sweeps that take a one-pass posterior to the best Gaussian there is.
+//! Refinement: sweeps that take a one-pass posterior to the best Gaussian there is, in either sense.
 //!
 //! One pass leaves each observation's [site](crate::Sites) where the belief of its time put it. A sweep takes each site out
 //! again, leaving its cavity, and makes the implicit step anew from there:
@@ -9,8 +9,17 @@
 //! Δh = h′ − h,  Δr = r′ − r;   P⁻¹ += Δh·xxᵀ,   e = (Δr − Δh·a)/(1 + Δh·ν),   μ += e·Px
 //! ```
 //!
-//! Its fixed points are the stationary points of `KL(q‖posterior)`, unique for a log-concave likelihood.
+//! Its fixed points are the stationary points of `KL(q‖posterior)`, unique for a log-concave likelihood: [`refine`]. With the mean and
+//! variance of the cavity's tilted density in place of the implicit step the same sweep is [`expectation_propagation`].
 
+mod leave_one_out;
+mod propagation;
+mod settings;
+mod sites;
 mod sweep;
 
-pub use sweep::{RefineInfo, RefineSettings, Refinement, first_pass, leave_one_out, refine};
+pub use leave_one_out::leave_one_out;
+pub use propagation::{Progress, expectation_propagation};
+pub use settings::{RefineInfo, RefineSettings};
+pub use sites::{Refinement, first_pass};
+pub use sweep::refine;

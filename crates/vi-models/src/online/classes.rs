@@ -9,12 +9,12 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::apart::Apart;
 use super::belief::{AnyBelief, AnyStep, BeliefKind};
-use super::engine::{FIT_PASSES, FIT_TOLERANCE, Family, Fitted, Member, RowStep, is_score, prior_variances};
+use super::engine::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, is_score, prior_variances};
 use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;
 use super::{OnlineSettings, Row};
-use crate::softmax::{HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRows, head_sites};
+use crate::softmax::{HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, head_sites};
 use crate::{ModelError, check};
 
 /// `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
@@ -178,8 +178,15 @@ impl Family for Classes {
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
         let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
+        let model = self.joint()?;
+        if model.propagates(&rows) {
+            let settings = SoftmaxRefineSettings { tolerance: FIT_SWEEP, max_sweeps: FIT_PASSES };
+            let mut fit = model.first_pass(prior, rows, Par::Seq).map_err(core)?;
+            let info = model.expectation_propagation(prior, &mut fit, rows, &settings, Par::Seq).map_err(core)?;
+            return Ok(Some((fit.belief, (), info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY))));
+        }
         let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
-        let (belief, info) = self.joint()?.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;
+        let (belief, info) = model.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;
         Ok(Some((belief, (), info.bound())))
     }
 

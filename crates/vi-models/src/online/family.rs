@@ -64,6 +64,8 @@ impl ScalarFamily for Logit {
     type State = ();
     type Likelihood = BernoulliLogit<Mixture8>;
 
+    const WEIGHTED_IMPLICITLY: bool = true;
+
     fn initial(&self) {}
 
     fn likelihood(&self, (): &(), _size: f64) -> Result<Self::Likelihood, Error> {
@@ -74,9 +76,6 @@ impl ScalarFamily for Logit {
 impl ScalarFamily for Probit {
     type State = ();
     type Likelihood = BernoulliProbit;
-
-    /// Its tilted moments are closed forms, and one pass of them is a point or two less sure of itself.
-    const MATCHES_MOMENTS: bool = true;
 
     fn initial(&self) {}
 
@@ -91,9 +90,6 @@ impl ScalarFamily for Trials {
 
     const SIZE: Size = Size::Trials;
 
-    /// As for [`Counts`].
-    const MATCHES_MOMENTS: bool = true;
-
     fn initial(&self) {}
 
     fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {
@@ -107,9 +103,6 @@ impl ScalarFamily for Counts {
 
     const SIZE: Size = Size::Exposure;
 
-    /// The row's score and its tilted moments are one integral, and they are a point or two less sure of themselves.
-    const MATCHES_MOMENTS: bool = true;
-
     fn initial(&self) {}
 
     fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {
@@ -122,9 +115,6 @@ impl ScalarFamily for SpreadCounts {
     type Likelihood = NegativeBinomial<Mixture8>;
 
     const SIZE: Size = Size::Exposure;
-
-    /// As for [`Counts`].
-    const MATCHES_MOMENTS: bool = true;
 
     fn initial(&self) {}
 

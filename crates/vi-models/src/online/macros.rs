@@ -192,18 +192,20 @@ macro_rules! one_predictor {
 macro_rules! approximate {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
-            /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`vi_core::refine`]. The rows are
-            /// those since the model was made; learning goes on from there. Cost `3np²` flops a sweep, for each prior scale. Scales that are still being taken from the first rows
+            /// Sweeps over all kept rows until the posterior along each is that of its tilted density, by
+            /// [expectation propagation](vi_core::refine::expectation_propagation). The rows are those since the model was made; learning goes on from there. Cost `3np²` flops a sweep, for each prior scale. Scales that are still being taken from the first rows
             /// are fixed as they are.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
-            /// [`vi_core::refine::refine`]. The model is then as it was.
+            /// [`vi_core::refine::expectation_propagation`]. The model is then as it was.
             pub fn refine(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
                 self.engine.refine(settings)
             }
 
-            /// Passes over all rows, wherever they are kept, until the posterior is the best Gaussian there is; see [`vi_core::batch`]. `pass` is called
+            /// Passes over all rows, wherever they are kept, until the posterior is the best Gaussian in `KL(q‖p)`; see [`vi_core::batch`]. With a few
+            /// rows for each weight or more that is where [`refine`](Self::refine) leads too; with fewer rows of classes that hardly overlap it is
+            /// narrower than the posterior. `pass` is called
             /// once for each pass and hands the rows that the model has learned, all and in any order, with their observations to the function that it
             /// is given. Memory does not grow with the rows: a pass is summed up, at `2np²` flops. Scales that are still being taken from
             /// the first rows are fixed as they are. The info is that of the prior scale that counts most; where the learned scales

@@ -251,8 +251,8 @@ impl OnlineSoftmax {
         Ok(self.info())
     }
 
-    /// Sweeps over all kept rows until the posterior is the best Gaussian there is; see [`Softmax::refine`](crate::softmax::Softmax::refine). Scales that are still
-    /// being taken from the first rows are fixed as they are.
+    /// Sweeps over all kept rows: by [expectation propagation](crate::softmax::Softmax::expectation_propagation) where there is one, else to the best Gaussian in
+    /// `KL(q‖p)`, by [`Softmax::refine`](crate::softmax::Softmax::refine). Scales that are still being taken from the first rows are fixed as they are.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`](crate::softmax::Softmax::refine). The model is then as it was.
@@ -269,7 +269,11 @@ impl OnlineSoftmax {
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
             let model = engine.family.joint()?;
             let mut fit = model.first_pass(&prior, rows, Par::Seq)?;
-            let info = model.refine(&prior, &mut fit, rows, settings, Par::Seq)?;
+            let info = if model.propagates(&rows) {
+                model.expectation_propagation(&prior, &mut fit, rows, settings, Par::Seq)?
+            } else {
+                model.refine(&prior, &mut fit, rows, settings, Par::Seq)?
+            };
             member.belief = AnyBelief::Full(fit.belief);
             let bound = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
             if member.prior_scale == best {

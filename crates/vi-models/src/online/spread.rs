@@ -115,8 +115,6 @@ impl ScalarFamily for LearnedSpread {
 
     const SIZE: Size = Size::Exposure;
 
-    const MATCHES_MOMENTS: bool = true;
-
     const BY_ROWS: bool = true;
 
     const ROUNDS: usize = 3;

@@ -71,6 +71,31 @@ pub(super) fn log_probability(logits: &Logits, class: usize) -> f64 {
     largest + logs.iter().map(|log| (log - largest).exp()).sum::<f64>().ln() - f64::ln(total)
 }
 
+/// `s(v)`, `s(−v)`, `softplus(−v)` and `softplus(v)`, all to full precision.
+pub(super) struct Sides<V> {
+    pub(super) of_i: V,
+    pub(super) of_j: V,
+    log_i: V,
+    pub(super) log_j: V,
+}
+
+impl<V: Copy> Sides<V> {
+    #[inline(always)]
+    pub(super) fn of<S: Simd<f64s = V>>(simd: S, v: V) -> Self {
+        let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
+        let (plus, minus) = (simd.max_f64s(v, zero), simd.max_f64s(simd.neg_f64s(v), zero));
+        let e = lanes::exp(simd, simd.neg_f64s(simd.abs_f64s(v)));
+        let (log, share) = (lanes::ln_1p(simd, e), simd.div_f64s(one, simd.add_f64s(one, e)));
+        let (positive, small) = (simd.greater_than_f64s(v, zero), simd.mul_f64s(e, share));
+        Self {
+            of_i: simd.select_f64s(positive, share, small),
+            of_j: simd.select_f64s(positive, small, share),
+            log_i: simd.add_f64s(minus, log),
+            log_j: simd.add_f64s(plus, log),
+        }
+    }
+}
+
 /// Sums over the nodes of a line.
 struct Sums<'a>(&'a Line);
 
@@ -86,18 +111,8 @@ impl WithSimd for Sums<'_> {
         for block in 0..line.nodes / LANES {
             let (v, weights) = line.block(simd, block);
             for (v, weight) in S::as_simd_f64s(&v).0.iter().zip(S::as_simd_f64s(&weights).0) {
-                // Of v, both sides to full precision.
-                let (plus, minus) = (simd.max_f64s(*v, zero), simd.max_f64s(simd.neg_f64s(*v), zero));
-                let e = lanes::exp(simd, simd.neg_f64s(simd.abs_f64s(*v)));
-                let (log, share) = (lanes::ln_1p(simd, e), simd.div_f64s(one, simd.add_f64s(one, e)));
-                let (positive, small) = (simd.greater_than_f64s(*v, zero), simd.mul_f64s(e, share));
-                let of_i = simd.select_f64s(positive, share, small);
-                let of_j = simd.select_f64s(positive, small, share);
-                let (log_i, log_j) = (simd.add_f64s(minus, log), simd.add_f64s(plus, log));
-                // Of u given v.
-                let off = simd.sub_f64s(*v, simd.splat_f64s(line.mean));
-                let a = simd.mul_add_e_f64s(simd.splat_f64s(line.slope), off, simd.splat_f64s(line.other));
-                let a = simd.sub_f64s(a, log_j);
+                let Sides { of_i, of_j, log_i, log_j } = Sides::of(simd, *v);
+                let a = line.means_at(simd, *v, log_j);
                 let seen = given.at(simd, a);
                 let log_rest = simd.mul_add_e_f64s(a, seen.sigmoid, seen.spread);
                 let log_k = simd.sub_f64s(seen.spread, simd.mul_f64s(a, seen.complement));

@@ -40,11 +40,11 @@ pub(super) struct Line {
     /// `i, j, k`.
     pub(super) classes: [usize; 3],
     /// `μ`, `σ` of `v`.
-    pub(super) mean: f64,
+    mean: f64,
     deviation: f64,
     /// `a`, `β`, `s²`.
-    pub(super) other: f64,
-    pub(super) slope: f64,
+    other: f64,
+    slope: f64,
     pub(super) rest: f64,
     spacing: Spacing,
     pub(super) nodes: usize,
@@ -63,22 +63,25 @@ enum Spacing {
 impl Line {
     /// Of the three pairs of classes the one that takes the fewest nodes.
     pub(super) fn fewest_nodes(logits: &Logits) -> Self {
-        let (first, second) = (logits.mean[0], logits.mean[1]);
-        let (l, below, right) = (logits.root[(0, 0)], logits.root[(1, 0)], logits.root[(1, 1)]);
-        // η = (l·x, below·x + right·y) with standard normal x, y: v and u as coefficients of x and y.
-        let pairs = [
-            ([1, 0, 2], first, second, [l, 0.0], [below, right]),
-            ([2, 0, 1], second, first, [below, right], [l, 0.0]),
-            ([2, 1, 0], second - first, -first, [below - l, right], [-l, 0.0]),
-        ];
-        let mut best = Self::new(pairs[0]);
-        for pair in &pairs[1..] {
-            let next = Self::new(*pair);
+        let [mut best, second, third] = [2, 1, 0].map(|class| Self::beside(logits, class));
+        for next in [second, third] {
             if next.nodes < best.nodes {
                 best = next;
             }
         }
         best
+    }
+
+    /// Nodes along the difference of the two other classes, so that `class` is `k`.
+    pub(super) fn beside(logits: &Logits, class: usize) -> Self {
+        let (first, second) = (logits.mean[0], logits.mean[1]);
+        let (l, below, right) = (logits.root[(0, 0)], logits.root[(1, 0)], logits.root[(1, 1)]);
+        // η = (l·x, below·x + right·y) with standard normal x, y: v and u as coefficients of x and y.
+        Self::new(match class {
+            2 => ([1, 0, 2], first, second, [l, 0.0], [below, right]),
+            1 => ([2, 0, 1], second, first, [below, right], [l, 0.0]),
+            _ => ([2, 1, 0], second - first, -first, [below - l, right], [-l, 0.0]),
+        })
     }
 
     fn new((classes, mean, other, v, u): ([usize; 3], f64, f64, [f64; 2], [f64; 2])) -> Self {
@@ -181,6 +184,14 @@ impl Line {
             weights[k] *= density[k];
         }
         (v, weights)
+    }
+
+    /// `E A` given each `v`, whose `softplus` is known.
+    #[inline(always)]
+    pub(super) fn means_at<S: Simd>(&self, simd: S, v: S::f64s, softplus: S::f64s) -> S::f64s {
+        let off = simd.sub_f64s(v, simd.splat_f64s(self.mean));
+        let u = simd.mul_add_e_f64s(simd.splat_f64s(self.slope), off, simd.splat_f64s(self.other));
+        simd.sub_f64s(u, softplus)
     }
 
     /// `E A` given `v`.

@@ -98,14 +98,19 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// The class, of a row that is of one and of weight 1.
+    pub(super) fn class(&self) -> Option<usize> {
+        if self.total == 1.0 { self.of.iter().position(|&count| count == 1.0) } else { None }
+    }
+
     /// `Σ y_c·logs_c` over the classes that were seen.
     fn weighted(&self, logs: &[f64]) -> f64 {
         self.of.iter().zip(logs).map(|(y, log)| if *y == 0.0 { 0.0 } else { y * log }).sum()
     }
 }
 
-/// Curvatures between classes, `w_ij ≥ 0` for `i < j`: the matrix `K` has `−w_ij` beside its diagonal and `Σ_j w_ij` on it, the
-/// sum over all classes, the reference included. So it is positive semidefinite whatever the weights.
+/// Curvatures between classes, `w_ij` for `i < j`: the matrix `K` has `−w_ij` beside its diagonal and `Σ_j w_ij` on it, the
+/// sum over all classes, the reference included. So it is positive semidefinite whatever the weights, if none is negative.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pairs {
     classes: usize,
@@ -115,6 +120,22 @@ pub(super) struct Pairs {
 impl Pairs {
     pub(super) fn constant(classes: usize, weight: f64) -> Self {
         Self { classes, weights: vec![weight; classes * (classes - 1) / 2] }
+    }
+
+    /// Those of the `K` of one logit, or of two with `K_12` and `K_22`; a weight may then be negative.
+    pub(super) fn of_two(first: f64, second: Option<(f64, f64)>) -> Self {
+        match second {
+            None => Self { classes: 2, weights: vec![first] },
+            Some((both, second)) => Self { classes: 3, weights: vec![first + both, second + both, -both] },
+        }
+    }
+
+    /// `K` of one or two logits; of one the rest is 0.
+    pub(super) fn two(&self) -> [[f64; 2]; 2] {
+        match *self.weights {
+            [first, second, both] => [[first + both, -both], [-both, second + both]],
+            _ => [[self.weights[0], 0.0], [0.0, 0.0]],
+        }
     }
 
     fn at(&self, i: usize, j: usize) -> f64 {
@@ -284,9 +305,7 @@ const NARROW: f64 = 1.0;
 
 /// `log E p(y|η)`, in nats: of one class that of its probability, if that keeps its digits, else a sum that cannot underflow.
 pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, moments: &Moments) -> f64 {
-    if counts.total == 1.0
-        && let Some(class) = counts.of.iter().position(|&count| count == 1.0)
-    {
+    if let Some(class) = counts.class() {
         let (p, mixed) = (moments.probabilities[class], logits.are_few());
         if p > if mixed { LEAST_OF_MIXTURE } else { LEAST_PROBABILITY } {
             return counts.constant + p.min(1.0).ln();

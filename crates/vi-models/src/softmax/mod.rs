@@ -42,10 +42,12 @@ mod logits;
 mod nodes;
 mod predict;
 mod prepared;
+mod propagation;
 mod refine;
 mod rows;
 mod site;
 mod step;
+mod tilted;
 
 pub(crate) use heads::{HeadNodes, sites as head_sites};
 pub use predict::SoftmaxPrediction;
@@ -73,7 +75,7 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// `classes = C` classes, labelled `0, …, C−1`; mirror-prox, 256 fixed nodes (or `4(C−1)`).
+    /// `classes = C` classes, labelled `0, …, C−1`; moment matching where it can be had, 256 fixed nodes (or `4(C−1)`).
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `2 ≤ C ≤ 10⁴`.

@@ -4,8 +4,7 @@ use vi_core::{DenseGaussian, Error, Row, VectorStep};
 use vi_linalg::faer::Par;
 
 use super::Softmax;
-use super::logits::{Counts, Moments, log_predictive};
-use super::site::LogitSite;
+use super::logits::Counts;
 use super::step::{SoftmaxScratch, logits};
 
 /// Memory of a row, and what is prepared in it.
@@ -36,9 +35,8 @@ impl Softmax {
         x.for_each(|j, value| scratch.row[j] = value);
         let counts = Counts::of_class(self.classes, label, weight);
         let logits = logits(belief, scratch, |_| 0.0)?;
-        let moments = Moments::at(&self.nodes, &logits);
-        let score = log_predictive(&self.nodes, &logits, &counts, &moments);
-        let absorbed = LogitSite::choose(self.rule, &self.nodes, &logits, &counts, moments)?.absorb(&logits)?;
+        let (score, site) = self.answer(&logits, &counts)?;
+        let absorbed = site.absorb(&logits)?;
         let (gains, site) = scratch.site(&absorbed);
         memory.step = Some(belief.prepare_vector(gains, site, Par::Seq)?);
         Ok(score)

@@ -3,10 +3,10 @@
 use vi_core::batch::{BatchSettings, InformationGaussian};
 use vi_core::{Belief, DenseGaussian, Error, Stop};
 use vi_linalg::faer::{Mat, Par};
-use vi_linalg::kernels::symmetric_mul_vec;
+use vi_linalg::kernels::{dot, symmetric_mul_vec};
 
 use super::batch::Information;
-use super::logits::Counts;
+use super::logits::{Counts, Logits};
 use super::site::{LogitSite, absorb, moved};
 use super::step::logits;
 use super::{Softmax, SoftmaxRows, SoftmaxScratch};
@@ -22,7 +22,7 @@ const LEAST_DAMPING: f64 = 0.1;
 pub struct SoftmaxFit {
     /// The belief.
     pub belief: DenseGaussian,
-    sites: Vec<LogitSite>,
+    pub(super) sites: Vec<LogitSite>,
 }
 
 impl SoftmaxFit {
@@ -36,7 +36,7 @@ impl SoftmaxFit {
 /// How far to [refine](Softmax::refine).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftmaxRefineSettings {
-    /// Sweeping stops when a sweep changes the bound by less than this, in nats.
+    /// Sweeping stops when a sweep changes the bound by less than this, in nats; of expectation propagation the `log Ẑ` of the rows, in sum.
     pub tolerance: f64,
     /// The largest number of sweeps.
     pub max_sweeps: usize,
@@ -72,7 +72,8 @@ pub struct SoftmaxRefineInfo {
     pub skipped: usize,
     /// Passes of the batch optimiser, which finishes the work where damped sweeps keep losing the bound; otherwise 0.
     pub batch_passes: usize,
-    /// The bound before the first sweep, after each kept one and after the batch optimiser, in nats.
+    /// The bound before the first sweep, after each kept one and after the batch optimiser, in nats; of expectation propagation its log
+    /// evidence at the end alone.
     pub bounds: Vec<f64>,
     /// Why it stopped, or why the batch optimiser did.
     pub stop: Stop,
@@ -126,10 +127,14 @@ impl Softmax {
         while info.sweeps < settings.max_sweeps {
             let mut next = best.clone();
             let bound = info.bounds[info.sweeps];
-            let outcome = self.sweep(&mut next, &rows, damping, par).and_then(|skipped| {
-                next.belief = self.assemble(&natural_prior, &next.sites, &rows, par)?;
-                Ok((skipped, self.bound_of_checked(prior, &next.belief, &rows)?))
-            });
+            let outcome =
+                self.sweep(&mut next, &rows, par, |_, site, logits, counts| {
+                    Ok(self.improved(site, logits, counts, damping))
+                })
+                .and_then(|skipped| {
+                    next.belief = self.assemble(&natural_prior, &next.sites, &rows, par)?.0;
+                    Ok((skipped, self.bound_of_checked(prior, &next.belief, &rows)?))
+                });
             let gained = match outcome {
                 Ok((skipped, reached)) => {
                     info.skipped += skipped;
@@ -159,15 +164,23 @@ impl Softmax {
         Ok(info)
     }
 
-    /// One sweep; returns how many sites were left as they were.
-    fn sweep(&self, fit: &mut SoftmaxFit, rows: &SoftmaxRows<'_>, damping: f64, par: Par) -> Result<usize, Error> {
+    /// One sweep: `improved` finds a row's site anew from what it was and the logits that the belief with it sees, and returns `None` where
+    /// there is no better one. Returns how many sites were left as they were.
+    pub(super) fn sweep(
+        &self,
+        fit: &mut SoftmaxFit,
+        rows: &SoftmaxRows<'_>,
+        par: Par,
+        mut improved: impl FnMut(usize, &LogitSite, &Logits, &Counts) -> Result<Option<LogitSite>, Error>,
+    ) -> Result<usize, Error> {
         let SoftmaxFit { belief, sites } = fit;
         let mut scratch = SoftmaxScratch::new(self, rows.inputs().ncols());
         let mut skipped = 0;
         for (t, site) in sites.iter_mut().enumerate() {
             scratch.load(rows, t);
             let logits = logits(belief, &mut scratch, |i| rows.offset(t, i)).map_err(|error| error.at_row(t))?;
-            let Some(next) = self.improved(site, &logits, &rows.counts(self.classes, t), damping) else {
+            let next = improved(t, site, &logits, &rows.counts(self.classes, t)).map_err(|error| error.at_row(t))?;
+            let Some(next) = next else {
                 skipped += 1;
                 continue;
             };
@@ -187,13 +200,7 @@ impl Softmax {
     }
 
     /// The row's site under the belief with that site in it, a few times over. `None` if that leaves no Gaussian.
-    fn improved(
-        &self,
-        old: &LogitSite,
-        logits: &super::logits::Logits,
-        counts: &Counts,
-        damping: f64,
-    ) -> Option<LogitSite> {
+    fn improved(&self, old: &LogitSite, logits: &Logits, counts: &Counts, damping: f64) -> Option<LogitSite> {
         let mut site = old.mixed(&LogitSite::explicit(&self.nodes, logits, counts), damping);
         for _ in 1..INNER {
             let (slope, curvature) = site.less(old);
@@ -204,23 +211,25 @@ impl Softmax {
         moved(logits, &slope, curvature.as_ref()).map(|_| site)
     }
 
-    /// `Λ = Λ₀ + Σ HᵀKH`, `Λμ = Λ₀μ₀ + Σ Hᵀ(r − Ko)`.
-    fn assemble(
+    /// `Λ = Λ₀ + Σ HᵀKH`, `Λμ = Λ₀μ₀ + Σ Hᵀ(r − Ko)`, and `log ∫ N(θ|μ₀, Λ₀⁻¹)·Π exp(rᵀη − ½ηᵀKη) dθ`.
+    pub(super) fn assemble(
         &self,
         prior: &InformationGaussian,
         sites: &[LogitSite],
         rows: &SoftmaxRows<'_>,
         par: Par,
-    ) -> Result<DenseGaussian, Error> {
+    ) -> Result<(DenseGaussian, f64), Error> {
         let (x, m) = (rows.inputs(), self.classes - 1);
         let d = x.ncols();
         let mut shift = vec![0.0; prior.dim()];
         symmetric_mul_vec(&mut shift, prior.precision_lower(), prior.mean());
+        let mut log_integral = 0.5 * (prior.cholesky().log_det() - dot(&shift, prior.mean()));
         let mut information = Information::new(d, m);
         for (t, site) in sites.iter().enumerate() {
             let curvature = site.pairs.matrix();
             for i in 0..m {
                 let known: f64 = (0..m).map(|k| curvature[(i, k)] * rows.offset(t, k)).sum();
+                log_integral += rows.offset(t, i) * (site.slope[i] - 0.5 * known);
                 for j in 0..d {
                     shift[i * d + j] += (site.slope[i] - known) * x[(t, j)];
                 }
@@ -231,9 +240,11 @@ impl Softmax {
         let (old, dim) = (prior.precision_lower(), prior.dim());
         let precision = Mat::from_fn(dim, dim, |i, j| if i >= j { old[(i, j)] + sum[(i, j)] } else { 0.0 });
         let zero = InformationGaussian::new(vec![0.0; dim], precision)?;
-        zero.cholesky().solve_vec_in_place(&mut shift)?;
+        let mut mean = shift.clone();
+        zero.cholesky().solve_vec_in_place(&mut mean)?;
+        log_integral += 0.5 * (dot(&shift, &mean) - zero.cholesky().log_det());
         let precision = zero.precision_lower().to_owned();
-        Ok(InformationGaussian::new(shift, precision)?.to_belief())
+        Ok((InformationGaussian::new(mean, precision)?.to_belief(), log_integral))
     }
 
     /// The batch optimum, and the sites it implies.
@@ -262,7 +273,7 @@ impl Softmax {
 
 impl LogitSite {
     /// `(r, K) − (r, K)` of another.
-    fn less(&self, other: &Self) -> (Vec<f64>, Mat<f64>) {
+    pub(super) fn less(&self, other: &Self) -> (Vec<f64>, Mat<f64>) {
         let slope = self.slope.iter().zip(&other.slope).map(|(a, b)| a - b).collect();
         (slope, self.pairs.matrix() - other.pairs.matrix())
     }

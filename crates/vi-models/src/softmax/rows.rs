@@ -54,6 +54,12 @@ impl<'a> SoftmaxRows<'a> {
         self.x
     }
 
+    /// Whether each row is of one class and of weight 1.
+    pub(super) fn are_plain(&self) -> bool {
+        let ones = self.weights.is_none_or(|weights| weights.iter().all(|&weight| weight == 1.0));
+        matches!(self.labels, Labels::Classes(_)) && ones
+    }
+
     /// Checks everything for `classes` classes and a belief of dimension `dim`.
     ///
     /// # Errors

@@ -16,8 +16,11 @@ use super::nodes::Nodes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SoftmaxRule {
-    /// `(g, K)` under the explicit step's `N(â, N̂)`, natural slope `g + Kâ` (L-RVGA (37), corrected).
+    /// The site that gives the logits the mean and covariance of `p(y|η)·N(η|a, N)/Z` (assumed density filtering), for rows of one of two or
+    /// three classes and of weight 1; of others [`MirrorProx`](Self::MirrorProx).
     #[default]
+    MomentMatching,
+    /// `(g, K)` under the explicit step's `N(â, N̂)`, natural slope `g + Kâ` (L-RVGA (37), corrected).
     MirrorProx,
     /// `(g, K)` under the old belief (R-VGA (30)-(31)). For priors that the nodes resolve.
     Explicit,
@@ -114,7 +117,7 @@ impl LogitSite {
     ) -> Result<Self, Error> {
         match rule {
             SoftmaxRule::Explicit => Ok(Self::of_moments(moments, logits, counts)),
-            SoftmaxRule::MirrorProx => {
+            SoftmaxRule::MomentMatching | SoftmaxRule::MirrorProx => {
                 let first = Self::predictor(moments, logits, counts)?;
                 Ok(Self::explicit(nodes, &first.applied(logits)?, counts))
             }

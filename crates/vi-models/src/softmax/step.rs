@@ -7,7 +7,8 @@ use vi_linalg::kernels::dot;
 use super::logits::{Counts, Logits, Moments, log_predictive};
 use super::rows::check_class;
 use super::site::{Absorbed, LogitSite};
-use super::{Softmax, SoftmaxRows};
+use super::tilted::tilted;
+use super::{Softmax, SoftmaxRows, SoftmaxRule};
 use crate::{ModelError, check};
 
 /// As many of these as can be counted have a finite sum.
@@ -119,6 +120,19 @@ impl Softmax {
         check::values("x", x)
     }
 
+    /// The log predictive density of what was counted at a row with these logits, in nats, and its site.
+    pub(super) fn answer(&self, logits: &Logits, counts: &Counts) -> Result<(f64, LogitSite), Error> {
+        if let Some(class) = counts.class()
+            && self.rule == SoftmaxRule::MomentMatching
+            && logits.are_few()
+        {
+            return tilted(logits, class);
+        }
+        let moments = Moments::at(&self.nodes, logits);
+        let score = log_predictive(&self.nodes, logits, counts, &moments);
+        Ok((score, LogitSite::choose(self.rule, &self.nodes, logits, counts, moments)?))
+    }
+
     /// A step of the row in `scratch`; an error leaves the belief as it was.
     pub(super) fn advance(
         &self,
@@ -129,13 +143,12 @@ impl Softmax {
         par: Par,
     ) -> Result<(SoftmaxStep, LogitSite), Error> {
         let logits = logits(belief, scratch, offset)?;
-        let moments = Moments::at(&self.nodes, &logits);
-        let step = SoftmaxStep { log_predictive: log_predictive(&self.nodes, &logits, counts, &moments) };
+        let (log_predictive, site) = self.answer(&logits, counts)?;
+        let step = SoftmaxStep { log_predictive };
         if step.log_predictive.is_nan() || step.log_predictive.abs() > LARGEST_SCORE {
             let value = step.log_predictive;
             return Err(Error::NonFinite { argument: "log predictive density", index: 0, value });
         }
-        let site = LogitSite::choose(self.rule, &self.nodes, &logits, counts, moments)?;
         let absorbed = site.absorb(&logits)?;
         let (gains, absorbed) = scratch.site(&absorbed);
         belief.absorb_vector(gains, absorbed, par)?;

@@ -8,6 +8,7 @@ mod edges;
 mod expectations;
 mod normal_gamma;
 mod oracle;
+mod propagation;
 mod softmax;
 mod three_ways;
 mod vb_coverage;

@@ -2,28 +2,29 @@
 
 use std::cell::Cell;
 
-use vi_core::{Error, GaussianExpectation, Implicit, Site, SiteRule};
+use vi_core::{Error, GaussianExpectation, Implicit, Likelihood, Site, SiteRule, Weighted};
 
 use super::scalar::ScalarFamily;
 
-/// Which Gaussian is kept after a row, as the family chooses.
+/// Which Gaussian is kept after a row: the one with the mean and variance of the tilted density, or the implicit step's, where the two are
+/// one, or the first is dear.
 pub(super) enum OnePass<L> {
-    Implicit(Implicit<L>),
+    Implicit(Implicit<Weighted<L>>),
     /// [`MomentMatching`](vi_core::MomentMatching), which remembers the normaliser of the density whose moments it took: the row's
     /// score is the same integral.
-    MomentMatching(L, Cell<Option<f64>>),
+    MomentMatching(Weighted<L>, Cell<Option<f64>>),
 }
 
 impl<L> OnePass<L> {
-    pub(super) fn of<F: ScalarFamily>(likelihood: L) -> Self {
-        if F::MATCHES_MOMENTS {
-            Self::MomentMatching(likelihood, Cell::new(None))
-        } else {
+    pub(super) fn of<F: ScalarFamily>(likelihood: Weighted<L>) -> Self {
+        if F::EXACT || (F::WEIGHTED_IMPLICITLY && likelihood.weight() != 1.0) {
             Self::Implicit(Implicit(likelihood))
+        } else {
+            Self::MomentMatching(likelihood, Cell::new(None))
         }
     }
 
-    pub(super) fn likelihood(&self) -> &L {
+    pub(super) fn likelihood(&self) -> &Weighted<L> {
         match self {
             Self::Implicit(Implicit(likelihood)) | Self::MomentMatching(likelihood, _) => likelihood,
         }
@@ -40,7 +41,7 @@ impl<L> OnePass<L> {
 
 impl<L: GaussianExpectation> SiteRule for OnePass<L> {
     fn check_label(&self, label: f64) -> Result<(), Error> {
-        self.likelihood().check_label(label)
+        Likelihood::check_label(self.likelihood(), label)
     }
 
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {

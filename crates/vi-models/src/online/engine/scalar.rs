@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rand::Rng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use vi_core::batch::{self, BatchSettings};
 use vi_core::filter::StepInfo;
+use vi_core::refine::{self, RefineInfo, RefineSettings};
 use vi_core::{
     Belief, DenseGaussian, Error, GaussianExpectation, Likelihood, PerRow, Projection, Site, SiteRule, Weighted,
 };
@@ -17,6 +17,7 @@ use super::Member;
 use super::family::{Family, Fitted, RowStep};
 use super::learn::prior_variances;
 use super::one_pass::OnePass;
+use super::sweeps::propagated;
 use crate::ModelError;
 use crate::likelihood::Offset;
 use crate::marginal::Marginal;
@@ -29,6 +30,9 @@ use crate::online::{Observation, OnlineSettings, Row};
 
 /// A fit of the first rows ends when a step is shorter than this many posterior standard deviations: little beside what those rows leave open.
 pub(in crate::online) const FIT_TOLERANCE: f64 = 1e-3;
+
+/// The same where rows are swept over: a sweep that changes the rows' log normalisers by less than this in sum, in nats, is the last.
+pub(in crate::online) const FIT_SWEEP: f64 = 2e-2;
 
 /// Passes over the first rows at most; separable rows under a wide prior take the most.
 pub(in crate::online) const FIT_PASSES: usize = 60;
@@ -47,8 +51,8 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     /// What a row brings beside label, offset and weight.
     const SIZE: Size = Size::None;
 
-    /// Whether one pass takes the moments of the tilted density and not the implicit step.
-    const MATCHES_MOMENTS: bool = false;
+    /// Whether rows whose weight is not 1 take the implicit step and not the moments of the tilted density, which there cost ten times as much.
+    const WEIGHTED_IMPLICITLY: bool = false;
 
     /// Whether labels are numbers in some unit, which the first rows may tell.
     const STANDARDISES_LABELS: bool = false;
@@ -237,7 +241,7 @@ impl<F: ScalarFamily> Family for F {
     fn fit(
         &self,
         prior: &DenseGaussian,
-        start: &DenseGaussian,
+        _start: &DenseGaussian,
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error> {
@@ -249,26 +253,26 @@ impl<F: ScalarFamily> Family for F {
             return Ok(Some((belief, state, evidence)));
         }
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
-        let fit = |start: &DenseGaussian, state: &Self::State| {
-            let likelihoods = row_likelihoods(self, state, observed)?;
-            batch::optimum(prior, start, x, &y, &PerRow(&likelihoods), &settings, Par::Seq)
-        };
         let mut state = ScalarFamily::initial(self);
-        let (mut belief, info) = fit(start, &state)?;
-        let mut bound = info.bound();
+        let settings = RefineSettings { tolerance: FIT_SWEEP, max_sweeps: FIT_PASSES, block: None };
+        let likelihoods = row_likelihoods(self, &state, observed)?;
+        let (mut fitted, info) = propagated(prior, x, &y, &likelihoods, &settings)?;
+        let told = |info: &RefineInfo| info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
+        let mut log_evidence = told(&info);
         for round in 1..=F::ROUNDS {
-            let seen = seen_along_rows(&belief, x)?;
+            let seen = seen_along_rows(&fitted.belief, x)?;
             let (learned, gained) = self.fit_state(&state, observed, &seen)?;
             state = learned;
             if round == F::ROUNDS {
-                bound += gained;
+                log_evidence += gained;
             } else {
-                let (next, info) = fit(&belief, &state)?;
-                (belief, bound) = (next, info.bound());
+                let likelihoods = row_likelihoods(self, &state, observed)?;
+                let rows = PerRow(&likelihoods);
+                let info = refine::expectation_propagation(prior, &mut fitted, x, &y, &rows, &settings, Par::Seq)?;
+                log_evidence = told(&info);
             }
         }
-        Ok(Some((belief, state, bound)))
+        Ok(Some((fitted.belief, state, log_evidence)))
     }
 
     fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
@@ -351,7 +355,7 @@ fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Pro
 fn score<F: ScalarFamily>(
     family: &F,
     state: &<F as ScalarFamily>::State,
-    rule: &OnePass<RowLikelihood<F>>,
+    rule: &OnePass<Offset<<F as ScalarFamily>::Likelihood>>,
     observed: &Observation,
     seen: Projection,
 ) -> Result<f64, Error> {

@@ -1,8 +1,8 @@
 //! Sweeps over the kept rows.
 
-use vi_core::refine::{self, RefineInfo, RefineSettings};
-use vi_core::{Error, Implicit, PerRow};
-use vi_linalg::faer::{Mat, Par};
+use vi_core::refine::{self, RefineInfo, RefineSettings, Refinement};
+use vi_core::{DenseGaussian, Error, GaussianExpectation, MomentMatching, PerRow};
+use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
 use super::place::normalise;
@@ -25,25 +25,37 @@ impl<F: ScalarFamily> Engine<F> {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
             let likelihoods: Vec<RowLikelihood<F>> = row_likelihoods(&engine.family, &member.state, &observed)?;
-            let rules: Vec<_> = likelihoods.iter().map(Implicit).collect();
-            let mut refinement = refine::first_pass(&prior, &PerRow(&rules), x.as_ref(), &y, Par::Seq)?;
-            let rows = PerRow(&likelihoods);
-            let info = refine::refine(&prior, &mut refinement, x.as_ref(), &y, &rows, settings, Par::Seq)?;
-            member.belief = AnyBelief::Full(refinement.belief);
-            let bound = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
+            let (belief, info) = propagated(&prior, x.as_ref(), &y, &likelihoods, settings)?;
+            member.belief = AnyBelief::Full(belief.belief);
+            let log_evidence = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
             if member.prior_scale == best {
                 best_info = Some(info);
             }
-            Ok(bound)
+            Ok(log_evidence)
         })?;
         best_info.ok_or(ModelError::NotKept)
     }
 }
 
+/// One pass by moment matching, and [`refine::expectation_propagation`] from there.
+pub(super) fn propagated<L: GaussianExpectation>(
+    prior: &DenseGaussian,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    likelihoods: &[L],
+    settings: &RefineSettings,
+) -> Result<(Refinement, RefineInfo), Error> {
+    let rules: Vec<_> = likelihoods.iter().map(MomentMatching).collect();
+    let mut refinement = refine::first_pass(prior, &PerRow(&rules), x, y, Par::Seq)?;
+    let rows = PerRow(likelihoods);
+    let info = refine::expectation_propagation(prior, &mut refinement, x, y, &rows, settings, Par::Seq)?;
+    Ok((refinement, info))
+}
+
 impl<F: Family> Engine<F> {
-    /// Refines every member by `refine`, which returns the bound on its log evidence. On an error the model is as it was.
+    /// Refines every member by `refine`, which returns its log evidence, or the bound on it. On an error the model is as it was.
     ///
-    /// The members weigh by their bounds from then on; the evidence stays that of the predictions as they were made.
+    /// The members weigh by these from then on; the evidence stays that of the predictions as they were made.
     pub(in crate::online) fn refine_members(
         &mut self,
         mut refine: impl FnMut(&Self, &mut Member<F::State>) -> Result<f64, ModelError>,
