@@ -39,7 +39,7 @@ impl PriorScale {
 #[non_exhaustive]
 pub enum Start {
     /// The first rows, 50 or twenty for each weight, are kept and fitted together, anew whenever their number has grown by a quarter: the
-    /// stream then starts from the best Gaussian of those rows. For full covariances of up to 128 weights that forget nothing;
+    /// stream then starts from the Gaussian of those rows together. For full covariances of up to 128 weights that forget nothing;
     /// elsewhere as [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for each prior scale, once.
     #[default]
     Fitted,

@@ -79,7 +79,7 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         false
     }
 
-    /// The best Gaussian of all rows of `x` together, from `start`, with the state and the log evidence or the bound that it attains.
+    /// The Gaussian of all rows of `x` together, with the state and the log evidence or the bound on it; a search may begin at `start`.
     /// `None` where there is no affordable one.
     fn fit(
         &self,

@@ -1,8 +1,8 @@
 //! The first rows: they tell the scales of the columns, and are fitted together before the stream goes row by row.
 //!
 //! One pass from a wide prior is far off at first and never recovers all of it. So the first rows are kept and the posterior is the
-//! best Gaussian of all of them, found anew whenever their number has grown by a quarter; from there one pass loses next to nothing
-//! (valid intervals from such a start: arXiv 2604.27442).
+//! Gaussian of all of them together, by expectation propagation where a family has it, found anew whenever their number has grown by a
+//! quarter; from there one pass loses next to nothing (valid intervals from such a start: arXiv 2604.27442).
 
 use vi_core::Error;
 use vi_linalg::faer::Mat;
@@ -226,7 +226,7 @@ impl<F: Family> Engine<F> {
         Ok(members)
     }
 
-    /// The members as best Gaussians of all kept rows, the log bounds their evidence, by rising scale. Where those say that the scale is
+    /// The members as Gaussians of all kept rows together, with their log evidence, by rising scale. Where those say that the scale is
     /// elsewhere, there are more of them there. `None` where the family has no fit.
     fn fitted(&self, design: &Design, anew: bool) -> Result<Option<Vec<Member<F::State>>>, Error> {
         let rows = self.rows_to_fit(design)?;
@@ -260,7 +260,7 @@ impl<F: Family> Engine<F> {
         Ok(Some(members))
     }
 
-    /// A member as the best Gaussian of `rows`, from where it is, or `anew` from its prior.
+    /// A member as the Gaussian of all `rows`, from where it is, or `anew` from its prior.
     fn fit_member(
         &self,
         member: &Member<F::State>,
