@@ -26,7 +26,7 @@ pub use info::Info;
 pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
-pub(crate) use settings::{check_enough, checked_points};
+pub(crate) use settings::{check_enough, check_points};
 
 use std::ops::ControlFlow;
 use vi_core::Stop;
@@ -50,8 +50,8 @@ use crate::target::{Faults, LogDensity, Probe};
 ///
 /// let target = Cauchy::new(0.0, 2.0)?;
 /// let start = Component::isotropic(&[0.0], 10.0)?;
-/// let settings = BoostSettings::default().components(3)?.points(256)?.refit(Refit::Each);
-/// let mut boost = Boost::new(&target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// let settings = BoostSettings { components: 3, points: Some(256), refit: Refit::Each, ..BoostSettings::default() };
+/// let mut boost = Boost::new(&target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1))?;
 /// let stop = boost.run(|info, _| {
 ///     assert!(info.components <= 3);
 ///     std::ops::ControlFlow::Continue(())
@@ -101,14 +101,15 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// The generator gives one seed: the same seed, the same bits.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of a component; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
+    /// Those of [`BoostSettings::check`]; [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of a component; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
     /// of `start`.
     pub fn new<R: Rng + ?Sized>(
         target: &'a T,
         start: &Component,
-        settings: BoostSettings,
+        settings: &BoostSettings,
         rng: &mut R,
     ) -> Result<Self, BoostError> {
+        settings.check()?;
         check_len("dimension of the start", target.dim(), start.dim())?;
         let d = start.dim();
         settings.check_enough(d, settings.family.latent_dim(d))?;
@@ -124,7 +125,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         Ok(Self {
             probe,
             points: settings.points_in(d),
-            settings,
+            settings: settings.clone(),
             seeds,
             start,
             q: None,
@@ -146,7 +147,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         target: &'a T,
         q: GaussianMixture,
         start: &Component,
-        settings: BoostSettings,
+        settings: &BoostSettings,
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         check_len("dimension of the mixture", target.dim(), q.dim())?;
@@ -305,10 +306,10 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.promised = self.summary.as_ref().map(|summary| summary.objective.value);
         if self.settings.refit != Refit::Never {
             if self.settings.refit == Refit::Last {
-                self.refit(self.points, self.settings.refit_search)?;
+                self.refit(self.points, self.settings.refit_evaluations)?;
             }
             if self.settings.polish > 0 {
-                self.refit(self.settings.polish, self.settings.refit_search)?;
+                self.refit(self.settings.polish, self.settings.refit_evaluations)?;
             }
         }
         self.assess()

@@ -11,7 +11,7 @@ pub(crate) use low_rank::LowRank;
 pub(crate) use raw::{Raw, parameters};
 
 pub(crate) use vi_core::special::HALF_LN_2PI;
-use vi_core::{Belief, DenseGaussian};
+use vi_core::{Belief, DenseGaussian, check};
 use vi_linalg::faer::{Mat, MatRef};
 
 use crate::BoostError;
@@ -39,6 +39,14 @@ impl Family {
         match self {
             Self::Full | Self::Diagonal => d,
             Self::LowRank { rank } => d + rank,
+        }
+    }
+
+    /// Checks that a rank is at least 1.
+    pub(crate) fn check(self) -> Result<(), BoostError> {
+        match self {
+            Self::Full | Self::Diagonal => Ok(()),
+            Self::LowRank { rank } => Ok(check::count("rank", rank)?),
         }
     }
 }

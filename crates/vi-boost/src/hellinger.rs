@@ -49,8 +49,8 @@ use crate::target::{Faults, LogDensity, Probe};
 /// use vi_boost::{Component, hellinger::{Hellinger, HellingerSettings}, target::Cauchy};
 /// let target = Cauchy::new(0.0, 1.0)?;
 /// let start = Component::isotropic(&[0.0], 10.0)?;
-/// let settings = HellingerSettings::new(3, 512, 4, 100)?;
-/// let mut run = Hellinger::new(&target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// let settings = HellingerSettings { components: 3, points: 512, ..HellingerSettings::default() };
+/// let mut run = Hellinger::new(&target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1))?;
 /// run.run(|_, _| std::ops::ControlFlow::Continue(()))?;
 /// // Rényi's divergence of order ½, −2·log∫√(qp), from the objective and log Z.
 /// let left = run.last().map_or(f64::NAN, |info| info.objective.value) + target.log_normaliser();
@@ -106,9 +106,10 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
     pub fn new<R: Rng + ?Sized>(
         target: &'a T,
         start: &Component,
-        settings: HellingerSettings,
+        settings: &HellingerSettings,
         rng: &mut R,
     ) -> Result<Self, BoostError> {
+        settings.check()?;
         check_len("dimension of the start", target.dim(), start.dim())?;
         check_enough("points", settings.points, start.dim())?;
         let mut seeds = Seeds::new(rng.random());
@@ -122,7 +123,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         Ok(Self {
             shift: 0.5 * start.log_mass(),
             probe,
-            settings,
+            settings: *settings,
             seeds,
             start,
             root: Root::default(),

@@ -141,9 +141,9 @@ pub fn fits() -> Result<Vec<(&'static str, AnyFit)>, Failure> {
     counts.fit(Rows::new(rows.as_ref(), &classes), rng)?;
     labels.fit(Rows::new(rows.as_ref(), &classes), rng)?;
     Ok(vec![
-        ("vb-linear", AnyFit::VbLinear(VbLinear::fit(&x, 2, &numbers, VbLinearSettings::default())?)),
-        ("vb-sparse", AnyFit::VbSparse(VbSparse::fit(&x, 2, &numbers, VbSparseSettings::default())?)),
-        ("vb-logit", AnyFit::VbLogit(VbLogit::fit(&x, 2, &classes, VbLogitSettings::default())?)),
+        ("vb-linear", AnyFit::VbLinear(VbLinear::fit(&x, 2, &numbers, &VbLinearSettings::default())?)),
+        ("vb-sparse", AnyFit::VbSparse(VbSparse::fit(&x, 2, &numbers, &VbSparseSettings::default())?)),
+        ("vb-logit", AnyFit::VbLogit(VbLogit::fit(&x, 2, &classes, &VbLogitSettings::default())?)),
         ("slm", AnyFit::Slm(Box::new(Slm::new(sum, hyper, rows.as_ref(), &numbers, Par::Seq)?))),
         ("glm-counts", AnyFit::GlmCounts(Box::new(counts))),
         ("glm-classes", AnyFit::GlmClasses(Box::new(labels))),

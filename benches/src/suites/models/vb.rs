@@ -36,7 +36,7 @@ impl Case {
     fn new(n: usize, d: usize) -> Result<Self, ModelError> {
         let stream = Stream::new(d, n);
         let y = stream.responses().iter().zip(stream.labels()).map(|(t, label)| t + label - 0.5).collect();
-        Ok(Self { stream, y, settings: VbSettings::new(f64::MIN_POSITIVE, ITERATIONS)? })
+        Ok(Self { stream, y, settings: VbSettings { tolerance: Some(f64::MIN_POSITIVE), max_iterations: ITERATIONS } })
     }
 
     /// Seconds of a fit, and its iterations.
@@ -59,7 +59,7 @@ impl Case {
     }
 
     fn with_iterations(&self, iterations: usize) -> Result<Self, ModelError> {
-        let settings = VbSettings::new(f64::MIN_POSITIVE, iterations)?;
+        let settings = VbSettings { tolerance: Some(f64::MIN_POSITIVE), max_iterations: iterations };
         Ok(Self { stream: self.stream.clone(), y: self.y.clone(), settings })
     }
 }
@@ -79,12 +79,12 @@ const FITS: [Fit; 5] = [
 ];
 
 fn linear(case: &Case) -> Result<VbInfo, ModelError> {
-    let fit = vb::linear(case.stream.inputs(), &case.y, LinearPrior::default(), case.settings, Par::Seq)?;
+    let fit = vb::linear(case.stream.inputs(), &case.y, LinearPrior::default(), &case.settings, Par::Seq)?;
     Ok(fit.info().clone())
 }
 
 fn linear_ard(case: &Case) -> Result<VbInfo, ModelError> {
-    let fit = vb::linear_ard(case.stream.inputs(), &case.y, LinearPrior::default(), case.settings, Par::Seq)?;
+    let fit = vb::linear_ard(case.stream.inputs(), &case.y, LinearPrior::default(), &case.settings, Par::Seq)?;
     Ok(fit.info().clone())
 }
 
@@ -98,13 +98,13 @@ fn logit_softplus(case: &Case) -> Result<VbInfo, ModelError> {
 
 fn logit_by(case: &Case, bound: LogitBound) -> Result<VbInfo, ModelError> {
     let (x, y) = (case.stream.inputs(), case.stream.labels());
-    Ok(vb::logit(x, y, LogitPrior::default(), bound, case.settings, Par::Seq)?.info().clone())
+    Ok(vb::logit(x, y, LogitPrior::default(), bound, &case.settings, Par::Seq)?.info().clone())
 }
 
 fn logit_ard(case: &Case) -> Result<VbInfo, ModelError> {
     let (x, y) = (case.stream.inputs(), case.stream.labels());
     let bound = LogitBound::JaakkolaJordan;
-    Ok(vb::logit_ard(x, y, LogitPrior::default(), bound, case.settings, Par::Seq)?.info().clone())
+    Ok(vb::logit_ard(x, y, LogitPrior::default(), bound, &case.settings, Par::Seq)?.info().clone())
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {

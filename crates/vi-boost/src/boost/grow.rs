@@ -157,7 +157,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let mut grown = q.with(component, alpha);
         grown = grown.reweighted(&weights::corrective(&grown, &clouds));
         if self.settings.refit == Refit::Each {
-            grown = self.refitted(&grown, clouds, self.settings.refit_search).0;
+            grown = self.refitted(&grown, clouds, self.settings.refit_evaluations).0;
             clouds = self.clouds_of(&grown, self.points, &mut fresh)?;
         }
         let keep = grown.prune(self.settings.prune);
@@ -176,7 +176,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         seed: u64,
         effective_share: f64,
     ) -> Result<Component, BoostError> {
-        let search = Search { evaluations: self.settings.search, tolerance: SEARCH_TOLERANCE };
+        let search = Search { evaluations: self.settings.evaluations, tolerance: SEARCH_TOLERANCE };
         let (mut component, mut alpha) = (candidate.component.clone(), candidate.alpha);
         let mut cloud = Cloud::new(&self.probe, &component, self.points, seed)?;
         if self.settings.finalists == 0 {

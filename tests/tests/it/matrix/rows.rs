@@ -315,13 +315,13 @@ fn models(entries: &mut Entries) {
         softmax.first_pass(prior, SoftmaxRows::new(input.x(), &input.y), Par::Seq)
     });
     entries.ask("VbLinear::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
-        VbLinear::fit(&input.x, 2, &input.y, VbLinearSettings::default()).map(drop)
+        VbLinear::fit(&input.x, 2, &input.y, &VbLinearSettings::default()).map(drop)
     });
     entries.ask("VbSparse::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
-        VbSparse::fit(&input.x, 2, &input.y, VbSparseSettings::default()).map(drop)
+        VbSparse::fit(&input.x, 2, &input.y, &VbSparseSettings::default()).map(drop)
     });
     entries.ask("VbLogit::fit", Takes::Rows, (&(), 2.0), nothing, |(), input| {
-        VbLogit::fit(&input.x, 2, &input.y, VbLogitSettings::default()).map(drop)
+        VbLogit::fit(&input.x, 2, &input.y, &VbLogitSettings::default()).map(drop)
     });
 }
 
