@@ -253,20 +253,20 @@ fn two_threads_filter_vectors_and_find_factors_as_one_does() {
         let [mut em, mut one, mut likelihood] = [start.clone(), start.clone(), start.clone()];
         let settings = EmSettings { max_iterations: 5, ..EmSettings::default() };
         factor::run(&moments, &mut em, &settings, par).unwrap();
-        let floor = DiagonalSettings::free().with_floor(1e-6).unwrap();
-        factor::step(&moments, &mut one, floor, par).unwrap();
-        factor::likelihood_step(&moments, &mut likelihood, floor, par).unwrap();
+        let floor = DiagonalSettings { floor: Some(1e-6), ..DiagonalSettings::default() };
+        factor::step(&moments, &mut one, &floor, par).unwrap();
+        factor::likelihood_step(&moments, &mut likelihood, &floor, par).unwrap();
         let loss = factor::loss(&moments, &em, par).unwrap();
         let w = factor::likelihood_factor(&moments, &start, par).unwrap();
         [factored(&em), factored(&one), factored(&likelihood), numbers(&[loss]), matrix(w.as_ref())].concat()
     });
     same("RecursiveEm, OnlineEm, factor::update", |par| {
-        let floor = DiagonalSettings::free().with_floor(1e-6).unwrap();
-        let mut recursive = RecursiveEm::new(start.clone(), RecursiveSettings::default());
+        let floor = DiagonalSettings { floor: Some(1e-6), ..DiagonalSettings::default() };
+        let mut recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
         recursive.run(x.as_ref(), par).unwrap();
         recursive.observe_columns(x.as_ref().transpose(), par).unwrap();
-        let settings = factor::OnlineSettings::new(0.7, factor::Averaging::Off, floor).unwrap();
-        let mut online = OnlineEm::new(start.clone(), settings);
+        let settings = factor::OnlineSettings { exponent: 0.7, averaging: factor::Averaging::Off, diagonal: floor };
+        let mut online = OnlineEm::new(start.clone(), &settings).unwrap();
         online.run(x.as_ref(), par).unwrap();
         [factored(recursive.factor()), factored(online.factor())].concat()
     });

@@ -255,12 +255,12 @@ fn core(entries: &mut Entries) {
         GlmPosterior::new(prior, input.x(), &input.y, logit).map(drop)
     });
     let start = start_isotropic(2, 1, 1.0, 0.1, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
-    let recursive = RecursiveEm::new(start.clone(), RecursiveSettings::default());
+    let recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
     entries.ask("RecursiveEm::observe", Takes::OneInput, (&recursive, 0.0), bytes, |em, input| {
         em.observe(input.row(), Par::Seq)
     });
     entries.ask("RecursiveEm::run", Takes::Inputs, (&recursive, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
-    let online = OnlineEm::new(start, EmSettings::default());
+    let online = OnlineEm::new(start, &EmSettings::default()).unwrap();
     entries.ask("OnlineEm::observe", Takes::OneInput, (&online, 0.0), bytes, |em, input| {
         em.observe(input.row(), Par::Seq)
     });
