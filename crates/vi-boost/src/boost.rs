@@ -40,7 +40,7 @@ use crate::component::Component;
 use crate::error::check_len;
 use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
-use crate::target::{Faults, LogDensity, Probe};
+use crate::target::{LogDensity, Probe};
 
 /// A mixture being grown towards a target.
 ///
@@ -93,9 +93,6 @@ const STALLED: f64 = 0.02;
 /// Standard errors beyond which a difference is one.
 const NOISE: f64 = 3.0;
 
-/// Points of the start distribution, and of the widened `q` in each step.
-const POOL: usize = 512;
-
 impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// A run from the over-dispersed distribution `start`, from which places for components are drawn; it is no part of the mixture.
     /// The generator gives one seed: the same seed, the same bits.
@@ -110,18 +107,11 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         settings.check()?;
-        check_len("dimension of the start", target.dim(), start.dim())?;
+        let probe = Probe::about(target, start)?;
         let d = start.dim();
         settings.check_enough(d, settings.family.latent_dim(d))?;
         let mut seeds = Seeds::new(rng.random());
-        let covariance = start.covariance();
-        let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
-        let start = Pool::new(&probe, start.clone(), POOL, seeds.next())?;
-        let faults = start.faults();
-        let Faults { zero, nan, infinite } = faults;
-        if zero + nan + infinite == start.len() {
-            return Err(BoostError::NoStart { points: start.len(), zero, nan, infinite });
-        }
+        let start = Pool::of_start(&probe, start, seeds.next())?;
         Ok(Self {
             probe,
             points: settings.points_in(d),

@@ -8,7 +8,7 @@ use crate::BoostError;
 use crate::block;
 use crate::boost::{check_enough, check_points};
 use crate::component::{Component, Family, HALF_LN_2PI};
-use crate::error::{check_len, check_positive_entries};
+use crate::error::check_positive_entries;
 use crate::modes::{APART, distance, laplace};
 use crate::objective::{Best, Single};
 use crate::optimise::{End, Search};
@@ -103,12 +103,10 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> Result<(Component, GaussianInfo), BoostError> {
     settings.check()?;
-    check_len("dimension of the start", target.dim(), start.dim())?;
     let start = start.as_family(settings.family)?;
+    let probe = Probe::about(target, &start)?;
     let latent = start.latent_dim();
     check_enough("points", settings.points, latent)?;
-    let covariance = start.covariance();
-    let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
     let seed = rng.random();
     let z = block::quasi(settings.points, latent, seed)?;
     let search = Search { evaluations: settings.evaluations, tolerance: settings.tolerance };

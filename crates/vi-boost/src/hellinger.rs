@@ -35,12 +35,11 @@ use crate::boost::pool::{Pool, choose, missing};
 use crate::boost::propose::{COARSE, Proposals, shapes};
 use crate::boost::{Info, check_enough};
 use crate::component::Component;
-use crate::error::check_len;
 use crate::mixture::GaussianMixture;
 use crate::optimise::Search;
 use crate::seeds::Seeds;
 use crate::simplex::{self, Sum};
-use crate::target::{Faults, LogDensity, Probe};
+use crate::target::{LogDensity, Probe};
 
 /// A square root being grown towards that of a target.
 ///
@@ -77,9 +76,6 @@ pub struct Hellinger<'a, T: ?Sized> {
     last: Option<Info>,
 }
 
-/// Points of the start distribution.
-const POOL: usize = 512;
-
 /// How many times as wide as `q` the distribution is that starts come from, beside the start distribution.
 const DISPERSION: f64 = 1.7;
 
@@ -110,16 +106,10 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         rng: &mut R,
     ) -> Result<Self, BoostError> {
         settings.check()?;
-        check_len("dimension of the start", target.dim(), start.dim())?;
+        let probe = Probe::about(target, start)?;
         check_enough("points", settings.points, start.dim())?;
         let mut seeds = Seeds::new(rng.random());
-        let covariance = start.covariance();
-        let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
-        let start = Pool::new(&probe, start.clone(), POOL, seeds.next())?;
-        let Faults { zero, nan, infinite } = start.faults();
-        if zero + nan + infinite == start.len() {
-            return Err(BoostError::NoStart { points: start.len(), zero, nan, infinite });
-        }
+        let start = Pool::of_start(&probe, start, seeds.next())?;
         Ok(Self {
             shift: 0.5 * start.log_mass(),
             probe,
@@ -165,10 +155,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let log_evidence = 2.0 * (before.ln() + self.shift);
         let wide = match &self.q {
             None => None,
-            Some(q) => {
-                let source = q.matched()?.widened(DISPERSION.powi(2))?;
-                Some(Pool::new(&self.probe, source, POOL / 2, self.seeds.next())?)
-            }
+            Some(q) => Some(Pool::of_widened(&self.probe, q, DISPERSION, self.seeds.next())?),
         };
         let pools: Vec<&Pool> = std::iter::once(&self.start).chain(&wide).collect();
         let places = choose(&missing(&pools, self.q.as_ref(), log_evidence), self.settings.starts, u);

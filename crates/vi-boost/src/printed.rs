@@ -18,7 +18,7 @@ use crate::block::{self, Block};
 use crate::boost::Info;
 use crate::boost::cloud::{Summary, summary};
 use crate::component::Component;
-use crate::error::{check_len, check_positive_entries, setting};
+use crate::error::{check_positive_entries, setting};
 use crate::local::{inverse, least_eigenvalue};
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::objective::{Greedy, Reference};
@@ -128,10 +128,7 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
     /// Those of [`PrintedSettings::check`]; [`BoostError::Core`] with `Dimension`.
     pub fn new(target: &'a T, start: Component, settings: &PrintedSettings) -> Result<Self, BoostError> {
         settings.check()?;
-        check_len("dimension of the start", target.dim(), start.dim())?;
-        let covariance = start.covariance();
-        let scale = (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect();
-        let probe = Probe::new(target, scale)?;
+        let probe = Probe::about(target, &start)?;
         Ok(Self { target, probe, settings: *settings, q: GaussianMixture::single(start), iteration: 1 })
     }
 

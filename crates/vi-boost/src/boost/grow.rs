@@ -1,7 +1,6 @@
 //! How a mixture grows by one component.
 
 use super::Boost;
-use super::POOL;
 use super::Refit;
 use super::cloud::{Cloud, reference, rest_beside};
 use super::info::Info;
@@ -110,8 +109,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
         let (u, coarse) = (self.seeds.uniform(), self.coarse()?);
         let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
-        let wide = q.matched()?.widened(self.settings.dispersion.powi(2))?;
-        let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
+        let wide = Pool::of_widened(&self.probe, q, self.settings.dispersion, pool_seed)?;
         let fine = reference(q, &self.clouds, 2 * self.points);
         let few = reference(q, &self.clouds, 4 * COARSE);
         let scene = Scene {
