@@ -74,8 +74,7 @@ fn fifty_dimensions_take_any_family() {
     let target = GaussianMixture::single(Component::full(&mean, covariance.as_ref()).unwrap());
     let start = Component::isotropic(&vec![0.0; d], 3.0).unwrap();
     for family in [Family::Full, Family::Diagonal, Family::LowRank { rank: 3 }] {
-        let settings =
-            GaussianSettings { family, points: 512, evaluations: 150, tolerance: 1e-6, ..GaussianSettings::default() };
+        let settings = GaussianSettings { family, points: 512, evaluations: 150, tolerance: 1e-6 };
         let (found, info) = fit(&target, &start, &settings, &mut rng(1)).unwrap();
         let away = found.mean().iter().zip(&mean).fold(0.0_f64, |a, (x, y)| a.max((x - y).abs()));
         assert!(away < 0.05 && info.bound < 1e-6, "{family:?}: {away} {info:?}");

@@ -131,7 +131,7 @@ pub fn linear(
     par: Par,
 ) -> Result<LinearFit, ModelError> {
     check_data(x, y)?;
-    fit(x, y, y.len() as f64, false, prior, &settings, par)
+    fit(x, y, y.len() as f64, false, prior, settings, par)
 }
 
 /// Linear regression with automatic relevance determination: a shrinkage `α_j` for each weight (note §1.4).
@@ -169,7 +169,7 @@ pub fn linear_ard(
     par: Par,
 ) -> Result<LinearFit, ModelError> {
     check_data(x, y)?;
-    fit(x, y, y.len() as f64, true, prior, &settings, par)
+    fit(x, y, y.len() as f64, true, prior, settings, par)
 }
 
 pub(super) fn check_data(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {

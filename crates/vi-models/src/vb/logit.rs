@@ -236,7 +236,7 @@ pub fn logit(
     par: Par,
 ) -> Result<LogitFit, ModelError> {
     check_data(x, y)?;
-    fit(x, y, Grouping::One, prior, bound, &settings, par)
+    fit(x, y, Grouping::One, prior, bound, settings, par)
 }
 
 /// Logistic regression with automatic relevance determination: a shrinkage `α_j` for each weight (note §2.4).
@@ -273,7 +273,7 @@ pub fn logit_ard(
     par: Par,
 ) -> Result<LogitFit, ModelError> {
     check_data(x, y)?;
-    fit(x, y, Grouping::Each, prior, bound, &settings, par)
+    fit(x, y, Grouping::Each, prior, bound, settings, par)
 }
 
 pub(super) fn check_data(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), ModelError> {

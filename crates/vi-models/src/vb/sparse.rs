@@ -135,7 +135,7 @@ pub fn linear_sparse(
     par: Par,
 ) -> Result<SparseFit, ModelError> {
     check_data(x, y)?;
-    fit(x, y, y.len() as f64, prior, &settings, par)
+    fit(x, y, y.len() as f64, prior, settings, par)
 }
 
 /// The tolerance of checked settings.

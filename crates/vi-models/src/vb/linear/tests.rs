@@ -21,7 +21,7 @@ fn problem(seed: u64, n: usize, d: usize) -> (Mat<f64>, Vec<f64>) {
 }
 
 fn fits(x: &Mat<f64>, y: &[f64], prior: LinearPrior, settings: &VbSettings) -> [LinearFit; 2] {
-    [linear, linear_ard].map(|fit| fit(x.as_ref(), y, prior, &settings, Par::Seq).unwrap())
+    [linear, linear_ard].map(|fit| fit(x.as_ref(), y, prior, settings, Par::Seq).unwrap())
 }
 
 /// The note's updates as they stand, on `d × d` matrices, `iterations` times: `(w, V, b_N, E α, ℒ)`.

@@ -23,7 +23,7 @@ const BOUNDS: [LogitBound; 2] = [LogitBound::JaakkolaJordan, LogitBound::Softplu
 
 fn fits(x: &Mat<f64>, y: &[f64], bound: LogitBound, settings: &VbSettings) -> [LogitFit; 2] {
     let prior = LogitPrior::new(0.6, 0.2).unwrap();
-    [logit, logit_ard].map(|fit| fit(x.as_ref(), y, prior, bound, &settings, Par::Seq).unwrap())
+    [logit, logit_ard].map(|fit| fit(x.as_ref(), y, prior, bound, settings, Par::Seq).unwrap())
 }
 
 /// The note's updates as they stand, `iterations` times: `(w, V, E α, ℒ)`, ℒ by (62), (80).
