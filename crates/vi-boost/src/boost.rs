@@ -29,7 +29,7 @@ pub use settings::{BoostSettings, Refit};
 pub(crate) use settings::{check_enough, check_points};
 
 use std::ops::ControlFlow;
-use vi_core::Stop;
+use vi_core::{Stop, check};
 
 use rand::{Rng, RngExt};
 
@@ -37,7 +37,6 @@ use self::cloud::{Cloud, Summary, paired_gain, summarise};
 use self::pool::Pool;
 use crate::BoostError;
 use crate::component::Component;
-use crate::error::check_len;
 use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::target::{LogDensity, Probe};
@@ -140,7 +139,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         settings: &BoostSettings,
         rng: &mut R,
     ) -> Result<Self, BoostError> {
-        check_len("dimension of the mixture", target.dim(), q.dim())?;
+        check::length("dimension of the mixture", target.dim(), q.dim())?;
         let mut boost = Self::new(target, start, settings, rng)?;
         for component in q.components() {
             boost.settings.check_enough(q.dim(), component.latent_dim())?;

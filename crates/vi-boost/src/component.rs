@@ -16,7 +16,6 @@ use vi_linalg::faer::{Mat, MatRef};
 
 use crate::BoostError;
 use crate::block::Block;
-use crate::error::check_finite;
 
 /// How a component's covariance is kept, and what a search may change of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -276,5 +275,5 @@ fn check_mean(mean: &[f64]) -> Result<(), BoostError> {
     if mean.is_empty() {
         return Err(vi_core::Error::Empty { argument: "mean" }.into());
     }
-    check_finite("mean", mean)
+    Ok(check::finite("mean", mean)?)
 }

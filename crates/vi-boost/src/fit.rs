@@ -21,7 +21,7 @@ use vi_linalg::faer::{Mat, MatRef};
 use self::start::Region;
 use crate::boost::{Boost, BoostSettings, Info};
 use crate::component::Component;
-use crate::error::{check_len, setting};
+use crate::error::setting;
 use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::{BoostError, LogDensity};
@@ -215,7 +215,7 @@ pub struct Summary {
 /// # Ok::<(), vi_boost::BoostError>(())
 /// ```
 pub fn summarise(names: &[String], draws: MatRef<'_, f64>) -> Result<Vec<Summary>, BoostError> {
-    check_len("names", draws.ncols(), names.len())?;
+    check::length("names", draws.ncols(), names.len())?;
     let n = draws.nrows();
     if n == 0 {
         return Err(vi_core::Error::Empty { argument: "draws" }.into());

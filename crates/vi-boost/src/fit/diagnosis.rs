@@ -91,7 +91,7 @@ pub(super) fn log_ratios<T: LogDensity + ?Sized>(
     target: &T,
     draws: MatRef<'_, f64>,
 ) -> Result<Vec<f64>, BoostError> {
-    crate::error::check_len("dimension of the target", q.dim(), target.dim())?;
+    vi_core::check::length("dimension of the target", q.dim(), target.dim())?;
     let mut log_f = vec![0.0; draws.nrows()];
     target.log_densities(draws, &mut log_f);
     let mut first = 0;

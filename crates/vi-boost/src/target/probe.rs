@@ -9,8 +9,8 @@ use crate::BoostError;
 use crate::block::Block;
 use crate::component::Component;
 use crate::divergence::{self, Divergence};
-use crate::error::check_len;
 use crate::mixture::GaussianMixture;
+use vi_core::check;
 
 /// What is wrong with a value of a log-density.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Probe<'a, T: ?Sized> {
 impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     /// `scale` is a standard deviation for each coordinate.
     pub(crate) fn new(target: &'a T, scale: Vec<f64>) -> Result<Self, BoostError> {
-        check_len("dimension of the start", target.dim(), scale.len())?;
+        check::length("dimension of the start", target.dim(), scale.len())?;
         Ok(Self { target, scale, evaluations: AtomicU64::new(0) })
     }
 
