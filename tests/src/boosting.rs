@@ -34,14 +34,14 @@ pub fn refitted<T: LogDensity>(
     points: usize,
     near: f64,
 ) -> Result<GaussianMixture, CaseError> {
-    let settings = BoostSettings::default()
-        .components(count)?
-        .points(points)?
-        .improvement(1e-6, 3)?
-        .refit(Refit::Each)
-        .polish(4 * points)?;
+    let settings = BoostSettings { refit: Refit::Each, polish: 4 * points, ..unrefitted(count, points) };
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     Ok(boost::best_of(target, start, &settings, RESTARTS, near, &mut rng, |_, _| ControlFlow::Continue(()))?.0)
+}
+
+fn unrefitted(components: usize, points: usize) -> BoostSettings {
+    let (points, refit) = (Some(points), Refit::Never);
+    BoostSettings { components, points, improvement: 1e-6, refit, ..BoostSettings::default() }
 }
 
 /// What the greedy algorithm without a refit finds with at most `count` components.
@@ -54,8 +54,7 @@ pub fn greedy<T: LogDensity>(
     count: usize,
     points: usize,
 ) -> Result<GaussianMixture, CaseError> {
-    let settings =
-        BoostSettings::default().components(count)?.points(points)?.improvement(1e-6, 3)?.refit(Refit::Never);
+    let settings = unrefitted(count, points);
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     Ok(boost::best_of(target, start, &settings, 0, 0.0, &mut rng, |_, _| ControlFlow::Continue(()))?.0)
 }

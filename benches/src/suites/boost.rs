@@ -7,7 +7,7 @@ use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::target::GlmTarget;
-use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, LogDensity, Refit};
+use vi_boost::{Boost, BoostSettings, Component, GaussianMixture, LogDensity, Refit};
 use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
 use vi_linalg::faer::{Mat, MatRef};
 
@@ -33,9 +33,9 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
     let target = nodal()?;
     let repetitions = effort.choose(5, 1);
     for (what, settings, target_time) in [
-        ("greedy16", settings(effort.choose(16, 4), Refit::Never)?, Some(Target::RatioAtLeast(1.0 / 20.0))),
-        ("refitted2", settings(2, Refit::Each)?, None),
-        ("refitted3", settings(3, Refit::Each)?, None),
+        ("greedy16", settings(effort.choose(16, 4), Refit::Never), Some(Target::RatioAtLeast(1.0 / 20.0))),
+        ("refitted2", settings(2, Refit::Each), None),
+        ("refitted3", settings(3, Refit::Each), None),
     ] {
         let name = format!("boost/{what}/nodal/n{POINTS}");
         eprintln!("{name}");
@@ -68,8 +68,8 @@ fn start(d: usize) -> Result<Component, BenchError> {
     Ok(Component::isotropic(&vec![0.0; d], 10.0_f64.sqrt())?)
 }
 
-fn settings(components: usize, refit: Refit) -> Result<BoostSettings, BenchError> {
-    Ok(BoostSettings::default().components(components)?.points(POINTS)?.improvement(1e-6, 3)?.refit(refit))
+fn settings(components: usize, refit: Refit) -> BoostSettings {
+    BoostSettings { components, points: Some(POINTS), improvement: 1e-6, refit, ..BoostSettings::default() }
 }
 
 /// Seconds of a whole run.
@@ -77,7 +77,7 @@ fn boosted(target: &Nodal, settings: &BoostSettings) -> Result<f64, BenchError> 
     let start = start(6)?;
     let mut outcome = Ok(());
     let elapsed = seconds(|| {
-        outcome = Boost::new(target, &start, settings.clone(), &mut ChaCha8Rng::seed_from_u64(1))
+        outcome = Boost::new(target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))
             .and_then(|mut boost| boost.run(|_, _| ControlFlow::Continue(())).map(|_| ()));
     });
     outcome?;
@@ -87,7 +87,7 @@ fn boosted(target: &Nodal, settings: &BoostSettings) -> Result<f64, BenchError> 
 /// Seconds of the full-rank Gaussian, to the same tolerance as a component's search.
 fn full_rank(target: &Nodal) -> Result<f64, BenchError> {
     let start = start(6)?;
-    let settings = GaussianSettings::new(Family::Full, POINTS, 400, 1e-8)?;
+    let settings = GaussianSettings { points: POINTS, tolerance: 1e-8, ..GaussianSettings::default() };
     let mut outcome = Ok(());
     let elapsed = seconds(|| {
         outcome = gaussian::fit(target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1)).map(|_| ());
@@ -99,10 +99,10 @@ fn full_rank(target: &Nodal) -> Result<f64, BenchError> {
 /// Seconds of four components of Hellinger boosting.
 fn hellinger(target: &Nodal) -> Result<f64, BenchError> {
     let start = start(6)?;
-    let settings = HellingerSettings::new(4, POINTS, 4, 100)?;
+    let settings = HellingerSettings { components: 4, points: POINTS, ..HellingerSettings::default() };
     let mut outcome = Ok(());
     let elapsed = seconds(|| {
-        outcome = Hellinger::new(target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))
+        outcome = Hellinger::new(target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1))
             .and_then(|mut run| run.run(|_, _| ControlFlow::Continue(())).map(|_| ()));
     });
     outcome?;
@@ -151,7 +151,7 @@ fn steps_by_dimension(effort: Effort, report: &mut Report) -> Result<(), BenchEr
 
 /// A mixture of `count` components of its own kind: `count` shifted copies of the full-rank Gaussian.
 fn grown(target: &Nodal, count: usize) -> Result<GaussianMixture, BenchError> {
-    let settings = GaussianSettings::new(Family::Full, POINTS, 400, 1e-8)?;
+    let settings = GaussianSettings { points: POINTS, tolerance: 1e-8, ..GaussianSettings::default() };
     let (best, _) = gaussian::fit(target, &start(6)?, &settings, &mut ChaCha8Rng::seed_from_u64(1))?;
     let covariance = best.covariance();
     let mut components = Vec::new();
@@ -165,9 +165,9 @@ fn grown(target: &Nodal, count: usize) -> Result<GaussianMixture, BenchError> {
 }
 
 fn one_step(target: &impl LogDensity, q: &GaussianMixture, start: &Component) -> Result<f64, BenchError> {
-    let settings = settings(q.len() + 1, Refit::Never)?;
+    let settings = settings(q.len() + 1, Refit::Never);
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut boost = Boost::from_mixture(target, q.clone(), start, settings, &mut rng)?;
+    let mut boost = Boost::from_mixture(target, q.clone(), start, &settings, &mut rng)?;
     let mut outcome = Ok(());
     let elapsed = seconds(|| outcome = boost.step().map(|_| ()));
     outcome?;
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn runs_and_steps_take_time_and_end() {
         let target = nodal().unwrap();
-        assert!(boosted(&target, &settings(2, Refit::Never).unwrap()).unwrap() > 0.0);
+        assert!(boosted(&target, &settings(2, Refit::Never)).unwrap() > 0.0);
         assert!(full_rank(&target).unwrap() > 0.0);
         let grown = grown(&target, 3).unwrap();
         assert_eq!(grown.len(), 3);

@@ -135,7 +135,7 @@ fn one_call(case: &Case, _: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String
 
 fn boost(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
     let start = said(start(case, sd))?;
-    let mut run = said(Boost::new(&case.target, &start, BoostSettings::default(), rng))?;
+    let mut run = said(Boost::new(&case.target, &start, &BoostSettings::default(), rng))?;
     said(run.run(|_, _| ControlFlow::Continue(())))?;
     let found = run.mixture().zip(run.last()).map(|(q, info)| (q.clone(), info.evaluations));
     let (q, evaluations) = found.ok_or("no mixture")?;
@@ -143,15 +143,15 @@ fn boost(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> 
 }
 
 fn single(case: &Case, family: Family, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
-    let settings = said(GaussianSettings::default().family(family))?;
+    let settings = GaussianSettings { family, ..GaussianSettings::default() };
     let (q, info) = said(gaussian::fit(&case.target, &said(start(case, sd))?, &settings, rng))?;
     Ok(Outcome::of(GaussianMixture::single(q), info.target_evaluations, rng))
 }
 
 fn hellinger(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
     let start = said(start(case, sd))?;
-    let settings = said(HellingerSettings::new(6, 1024, 4, 100))?;
-    let mut run = said(Hellinger::new(&case.target, &start, settings, rng))?;
+    let settings = HellingerSettings { components: 6, ..HellingerSettings::default() };
+    let mut run = said(Hellinger::new(&case.target, &start, &settings, rng))?;
     said(run.run(|_, _| ControlFlow::Continue(())))?;
     let found = run.mixture().zip(run.last()).map(|(q, info)| (q.clone(), info.evaluations));
     let (q, evaluations) = found.ok_or("no mixture")?;

@@ -26,10 +26,10 @@ pub use info::Info;
 pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
-pub(crate) use settings::{check_enough, checked_points};
+pub(crate) use settings::{check_enough, check_points};
 
 use std::ops::ControlFlow;
-use vi_core::Stop;
+use vi_core::{Stop, check};
 
 use rand::{Rng, RngExt};
 
@@ -37,10 +37,9 @@ use self::cloud::{Cloud, Summary, paired_gain, summarise};
 use self::pool::Pool;
 use crate::BoostError;
 use crate::component::Component;
-use crate::error::check_len;
 use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
-use crate::target::{Faults, LogDensity, Probe};
+use crate::target::{LogDensity, Probe};
 
 /// A mixture being grown towards a target.
 ///
@@ -50,8 +49,8 @@ use crate::target::{Faults, LogDensity, Probe};
 ///
 /// let target = Cauchy::new(0.0, 2.0)?;
 /// let start = Component::isotropic(&[0.0], 10.0)?;
-/// let settings = BoostSettings::default().components(3)?.points(256)?.refit(Refit::Each);
-/// let mut boost = Boost::new(&target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// let settings = BoostSettings { components: 3, points: Some(256), refit: Refit::Each, ..BoostSettings::default() };
+/// let mut boost = Boost::new(&target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1))?;
 /// let stop = boost.run(|info, _| {
 ///     assert!(info.components <= 3);
 ///     std::ops::ControlFlow::Continue(())
@@ -93,38 +92,29 @@ const STALLED: f64 = 0.02;
 /// Standard errors beyond which a difference is one.
 const NOISE: f64 = 3.0;
 
-/// Points of the start distribution, and of the widened `q` in each step.
-const POOL: usize = 512;
-
 impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// A run from the over-dispersed distribution `start`, from which places for components are drawn; it is no part of the mixture.
     /// The generator gives one seed: the same seed, the same bits.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of a component; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
+    /// Those of [`BoostSettings::check`]; [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of a component; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
     /// of `start`.
     pub fn new<R: Rng + ?Sized>(
         target: &'a T,
         start: &Component,
-        settings: BoostSettings,
+        settings: &BoostSettings,
         rng: &mut R,
     ) -> Result<Self, BoostError> {
-        check_len("dimension of the start", target.dim(), start.dim())?;
+        settings.check()?;
+        let probe = Probe::about(target, start)?;
         let d = start.dim();
         settings.check_enough(d, settings.family.latent_dim(d))?;
         let mut seeds = Seeds::new(rng.random());
-        let covariance = start.covariance();
-        let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
-        let start = Pool::new(&probe, start.clone(), POOL, seeds.next())?;
-        let faults = start.faults();
-        let Faults { zero, nan, infinite } = faults;
-        if zero + nan + infinite == start.len() {
-            return Err(BoostError::NoStart { points: start.len(), zero, nan, infinite });
-        }
+        let start = Pool::of_start(&probe, start, seeds.next())?;
         Ok(Self {
             probe,
             points: settings.points_in(d),
-            settings,
+            settings: settings.clone(),
             seeds,
             start,
             q: None,
@@ -146,10 +136,10 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         target: &'a T,
         q: GaussianMixture,
         start: &Component,
-        settings: BoostSettings,
+        settings: &BoostSettings,
         rng: &mut R,
     ) -> Result<Self, BoostError> {
-        check_len("dimension of the mixture", target.dim(), q.dim())?;
+        check::length("dimension of the mixture", target.dim(), q.dim())?;
         let mut boost = Self::new(target, start, settings, rng)?;
         for component in q.components() {
             boost.settings.check_enough(q.dim(), component.latent_dim())?;
@@ -305,10 +295,10 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.promised = self.summary.as_ref().map(|summary| summary.objective.value);
         if self.settings.refit != Refit::Never {
             if self.settings.refit == Refit::Last {
-                self.refit(self.points, self.settings.refit_search)?;
+                self.refit(self.points, self.settings.refit_evaluations)?;
             }
             if self.settings.polish > 0 {
-                self.refit(self.settings.polish, self.settings.refit_search)?;
+                self.refit(self.settings.polish, self.settings.refit_evaluations)?;
             }
         }
         self.assess()

@@ -11,12 +11,11 @@ pub(crate) use low_rank::LowRank;
 pub(crate) use raw::{Raw, parameters};
 
 pub(crate) use vi_core::special::HALF_LN_2PI;
-use vi_core::{Belief, DenseGaussian};
+use vi_core::{Belief, DenseGaussian, check};
 use vi_linalg::faer::{Mat, MatRef};
 
 use crate::BoostError;
 use crate::block::Block;
-use crate::error::check_finite;
 
 /// How a component's covariance is kept, and what a search may change of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +38,14 @@ impl Family {
         match self {
             Self::Full | Self::Diagonal => d,
             Self::LowRank { rank } => d + rank,
+        }
+    }
+
+    /// Checks that a rank is at least 1.
+    pub(crate) fn check(self) -> Result<(), BoostError> {
+        match self {
+            Self::Full | Self::Diagonal => Ok(()),
+            Self::LowRank { rank } => Ok(check::count("rank", rank)?),
         }
     }
 }
@@ -268,5 +275,5 @@ fn check_mean(mean: &[f64]) -> Result<(), BoostError> {
     if mean.is_empty() {
         return Err(vi_core::Error::Empty { argument: "mean" }.into());
     }
-    check_finite("mean", mean)
+    Ok(check::finite("mean", mean)?)
 }

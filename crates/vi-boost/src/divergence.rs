@@ -1,11 +1,11 @@
 //! How far a mixture is from a target, and the target's evidence, with standard errors.
 
 use rand::Rng;
-use vi_core::Estimate;
+use vi_core::{Estimate, check};
 
 use crate::BoostError;
 use crate::block::{self, Block};
-use crate::error::{check_len, setting};
+use crate::error::setting;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::target::{LogDensity, Probe, fault};
 
@@ -140,7 +140,7 @@ pub fn known_evidence<T: LogDensity + ?Sized>(
     replicates: usize,
     seed: u64,
 ) -> Result<Estimate, BoostError> {
-    crate::error::check_finite("log_evidence", &[log_evidence])?;
+    vi_core::check::finite("log_evidence", &[log_evidence])?;
     let found = replicated(q, target, points, replicates, seed)?;
     let terms: Vec<f64> =
         found.iter().map(|a| a.loss + log_evidence - 1.0 + (a.log_ratio - log_evidence).exp()).collect();
@@ -181,7 +181,7 @@ fn replicated<T: LogDensity + ?Sized>(
 
 /// `log q − log f` at every point.
 fn losses<T: LogDensity + ?Sized>(q: &GaussianMixture, target: &T, points: &[Block]) -> Result<Vec<f64>, BoostError> {
-    check_len("dimension of the target", q.dim(), target.dim())?;
+    check::length("dimension of the target", q.dim(), target.dim())?;
     let probe = Probe::new(target, vec![1.0; q.dim()])?;
     let (mut scratch, mut log_f, mut losses) = (Scratch::default(), Vec::new(), Vec::new());
     let (mut zero, mut total) = (0, 0);

@@ -102,27 +102,11 @@ pub(crate) fn setting(name: &'static str, value: f64, requirement: &'static str)
     vi_core::Error::Setting { name, value, requirement }.into()
 }
 
-/// Checks a length.
-///
-/// # Errors
-/// `Dimension`.
-pub(crate) fn check_len(argument: &'static str, expected: usize, found: usize) -> Result<(), BoostError> {
-    Ok(check::length(argument, expected, found)?)
-}
-
-/// Checks that every entry is finite.
-///
-/// # Errors
-/// `NonFinite` with the first index that is not.
-pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(), BoostError> {
-    Ok(check::finite(argument, values)?)
-}
-
 /// Checks that every entry is positive and finite.
 ///
 /// # Errors
 /// `NonFinite`, `Entry`.
 pub(crate) fn check_positive_entries(argument: &'static str, values: &[f64]) -> Result<(), BoostError> {
-    check_finite(argument, values)?;
+    check::finite(argument, values)?;
     Ok(check::positive_entries(argument, values)?)
 }

@@ -21,25 +21,30 @@ use vi_linalg::faer::{Mat, MatRef};
 use self::start::Region;
 use crate::boost::{Boost, BoostSettings, Info};
 use crate::component::Component;
-use crate::error::{check_len, setting};
+use crate::error::setting;
 use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::{BoostError, LogDensity};
 
-/// Settings of [`fit`](fit()); each checked when it is given.
+/// How [`fit`](fit()) grows a mixture and when it is content.
 ///
 /// ```
 /// use vi_boost::{BoostSettings, FitSettings};
-/// let settings = FitSettings::default().starts(4)?.boost(BoostSettings::default().components(3)?);
-/// assert!(FitSettings::default().draws(10).is_err());
-/// # Ok::<(), vi_boost::BoostError>(())
+/// let boost = BoostSettings { components: 3, ..BoostSettings::default() };
+/// let settings = FitSettings { starts: 4, boost, ..FitSettings::default() };
+/// assert!(settings.check().is_ok());
+/// assert!(FitSettings { draws: 10, ..settings }.check().is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FitSettings {
-    boost: BoostSettings,
-    starts: usize,
-    draws: usize,
-    rounds: usize,
+    /// How the mixture is grown.
+    pub boost: BoostSettings,
+    /// Starting points from which a mode is sought: 0, and others uniform on `[−2, 2]ᵈ`.
+    pub starts: usize,
+    /// Draws of the mixture on which it is diagnosed.
+    pub draws: usize,
+    /// Times boosting may go on, with twice as many components and twice as many points, while the diagnosis is not good.
+    pub rounds: usize,
 }
 
 impl Default for FitSettings {
@@ -50,40 +55,17 @@ impl Default for FitSettings {
 }
 
 impl FitSettings {
-    /// How the mixture is grown.
-    #[must_use]
-    pub fn boost(mut self, settings: BoostSettings) -> Self {
-        self.boost = settings;
-        self
-    }
-
-    /// Starting points from which a mode is sought: 0, and others uniform on `[−2, 2]ᵈ`.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// `Setting` unless at least 1.
-    pub fn starts(mut self, count: usize) -> Result<Self, BoostError> {
-        check::count("starts", count)?;
-        self.starts = count;
-        Ok(self)
-    }
-
-    /// Draws of the mixture on which it is diagnosed.
-    ///
-    /// # Errors
-    /// `Setting` unless at least 100.
-    pub fn draws(mut self, count: usize) -> Result<Self, BoostError> {
-        if count < 100 {
-            return Err(setting("draws", count as f64, "at least 100"));
+    /// Those of [`BoostSettings::check`]; `Setting` unless there are at least 1 starting point and 100 draws.
+    pub fn check(&self) -> Result<(), BoostError> {
+        self.boost.check()?;
+        check::count("starts", self.starts)?;
+        if self.draws < 100 {
+            return Err(setting("draws", self.draws as f64, "at least 100"));
         }
-        self.draws = count;
-        Ok(self)
-    }
-
-    /// Times boosting may go on, with twice as many components and twice as many points, while the diagnosis is not good.
-    #[must_use]
-    pub fn rounds(mut self, count: usize) -> Self {
-        self.rounds = count;
-        self
+        Ok(())
     }
 }
 
@@ -116,7 +98,7 @@ pub struct Fit {
 /// has one.
 ///
 /// # Errors
-/// [`BoostError::NoStart`] where the target is finite at none of the starting points; [`BoostError::Improper`] where it has no finite integral;
+/// Those of [`FitSettings::check`]; [`BoostError::NoStart`] where the target is finite at none of the starting points; [`BoostError::Improper`] where it has no finite integral;
 /// [`BoostError::TargetValue`] where it is NaN or +∞ at a draw of the result.
 ///
 /// ```
@@ -134,6 +116,7 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     settings: &FitSettings,
     rng: &mut R,
 ) -> Result<Fit, BoostError> {
+    settings.check()?;
     let mut seeds = Seeds::new(rng.random());
     let mut region = Region::find(target, settings.starts, &mut seeds)?;
     let mut evaluations = region.evaluations;
@@ -143,7 +126,7 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     loop {
         rounds += 1;
         let mut rng = seeds.generator();
-        let mut boost = Boost::from_mixture(target, q, &region.wide, boost_settings.clone(), &mut rng)?;
+        let mut boost = Boost::from_mixture(target, q, &region.wide, &boost_settings, &mut rng)?;
         let stop = boost.run(|_, _| ControlFlow::Continue(()))?;
         let (Some(grown), Some(info)) = (boost.mixture(), boost.last()) else {
             return Err(BoostError::NoCandidate { tries: 0 });
@@ -164,7 +147,7 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
             });
         }
         region.widen(&grown)?;
-        boost_settings = boost_settings.doubled(target.dim())?;
+        boost_settings = boost_settings.doubled(target.dim());
         q = grown;
     }
 }
@@ -232,7 +215,7 @@ pub struct Summary {
 /// # Ok::<(), vi_boost::BoostError>(())
 /// ```
 pub fn summarise(names: &[String], draws: MatRef<'_, f64>) -> Result<Vec<Summary>, BoostError> {
-    check_len("names", draws.ncols(), names.len())?;
+    check::length("names", draws.ncols(), names.len())?;
     let n = draws.nrows();
     if n == 0 {
         return Err(vi_core::Error::Empty { argument: "draws" }.into());

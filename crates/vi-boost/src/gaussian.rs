@@ -6,21 +6,27 @@ use vi_core::{Stop, check};
 
 use crate::BoostError;
 use crate::block;
-use crate::boost::{check_enough, checked_points};
+use crate::boost::{check_enough, check_points};
 use crate::component::{Component, Family, HALF_LN_2PI};
-use crate::error::{check_len, check_positive_entries};
+use crate::error::check_positive_entries;
 use crate::modes::{APART, distance, laplace};
 use crate::objective::{Best, Single};
 use crate::optimise::{End, Search};
 use crate::target::{Faults, LogDensity, Probe, fault};
 
-/// What the search may spend; checked at construction.
+/// What the search may spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GaussianSettings {
-    family: Family,
-    points: usize,
-    evaluations: usize,
-    tolerance: f64,
+    /// How the covariance is kept.
+    pub family: Family,
+    /// Quasi-random points on which the bound is an average.
+    pub points: usize,
+    /// Evaluations of the bound with its gradient at most, each at all points. A search that is then more than ten standard deviations of its start away, or
+    /// ten times as wide, goes on as many times again as it takes to tell a target without a finite integral, at most fifty.
+    pub evaluations: usize,
+    /// The search ends when no more than so many nats remain to be gained, or what the points can resolve if that is more: the rounding of the
+    /// bound, and 10⁻⁵ of what choosing the Gaussian by these very points is worth.
+    pub tolerance: f64,
 }
 
 impl Default for GaussianSettings {
@@ -31,29 +37,15 @@ impl Default for GaussianSettings {
 }
 
 impl GaussianSettings {
-    /// Settings for a Gaussian of `family` on `points` quasi-random points: at most `evaluations` of the bound with its gradient,
-    /// each at all points, until no more than `tolerance` nats remain to be gained, or what the points can resolve if that is more:
-    /// the rounding of the bound, and 10⁻⁵ of what choosing the Gaussian by these very points is worth. A search that is then more
-    /// than ten standard deviations of its start away, or ten times as wide, goes on as many times again as it takes to tell a target without
-    /// a finite integral, at most fifty.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` (a rank of 0, fewer than 16 or an odd number of points, no evaluations) or `Entry`.
-    pub fn new(family: Family, points: usize, evaluations: usize, tolerance: f64) -> Result<Self, BoostError> {
-        check_positive_entries("tolerance", &[tolerance])?;
-        if let Family::LowRank { rank } = family {
-            check::count("rank", rank)?;
-        }
-        check::count("evaluations", evaluations)?;
-        Ok(Self { family, points: checked_points("points", points)?, evaluations, tolerance })
-    }
-
-    /// The same settings for another family.
-    ///
-    /// # Errors
-    /// `Setting` for a rank of 0.
-    pub fn family(self, family: Family) -> Result<Self, BoostError> {
-        Self::new(family, self.points, self.evaluations, self.tolerance)
+    pub fn check(&self) -> Result<(), BoostError> {
+        self.family.check()?;
+        check_points("points", self.points)?;
+        check::count("evaluations", self.evaluations)?;
+        check_positive_entries("tolerance", &[self.tolerance])
     }
 }
 
@@ -110,12 +102,11 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     settings: &GaussianSettings,
     rng: &mut R,
 ) -> Result<(Component, GaussianInfo), BoostError> {
-    check_len("dimension of the start", target.dim(), start.dim())?;
+    settings.check()?;
     let start = start.as_family(settings.family)?;
+    let probe = Probe::about(target, &start)?;
     let latent = start.latent_dim();
     check_enough("points", settings.points, latent)?;
-    let covariance = start.covariance();
-    let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
     let seed = rng.random();
     let z = block::quasi(settings.points, latent, seed)?;
     let search = Search { evaluations: settings.evaluations, tolerance: settings.tolerance };

@@ -35,12 +35,11 @@ use crate::boost::pool::{Pool, choose, missing};
 use crate::boost::propose::{COARSE, Proposals, shapes};
 use crate::boost::{Info, check_enough};
 use crate::component::Component;
-use crate::error::check_len;
 use crate::mixture::GaussianMixture;
 use crate::optimise::Search;
 use crate::seeds::Seeds;
 use crate::simplex::{self, Sum};
-use crate::target::{Faults, LogDensity, Probe};
+use crate::target::{LogDensity, Probe};
 
 /// A square root being grown towards that of a target.
 ///
@@ -49,8 +48,8 @@ use crate::target::{Faults, LogDensity, Probe};
 /// use vi_boost::{Component, hellinger::{Hellinger, HellingerSettings}, target::Cauchy};
 /// let target = Cauchy::new(0.0, 1.0)?;
 /// let start = Component::isotropic(&[0.0], 10.0)?;
-/// let settings = HellingerSettings::new(3, 512, 4, 100)?;
-/// let mut run = Hellinger::new(&target, &start, settings, &mut ChaCha8Rng::seed_from_u64(1))?;
+/// let settings = HellingerSettings { components: 3, points: 512, ..HellingerSettings::default() };
+/// let mut run = Hellinger::new(&target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1))?;
 /// run.run(|_, _| std::ops::ControlFlow::Continue(()))?;
 /// // Rényi's divergence of order ½, −2·log∫√(qp), from the objective and log Z.
 /// let left = run.last().map_or(f64::NAN, |info| info.objective.value) + target.log_normaliser();
@@ -76,9 +75,6 @@ pub struct Hellinger<'a, T: ?Sized> {
     idle: usize,
     last: Option<Info>,
 }
-
-/// Points of the start distribution.
-const POOL: usize = 512;
 
 /// How many times as wide as `q` the distribution is that starts come from, beside the start distribution.
 const DISPERSION: f64 = 1.7;
@@ -106,23 +102,18 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
     pub fn new<R: Rng + ?Sized>(
         target: &'a T,
         start: &Component,
-        settings: HellingerSettings,
+        settings: &HellingerSettings,
         rng: &mut R,
     ) -> Result<Self, BoostError> {
-        check_len("dimension of the start", target.dim(), start.dim())?;
+        settings.check()?;
+        let probe = Probe::about(target, start)?;
         check_enough("points", settings.points, start.dim())?;
         let mut seeds = Seeds::new(rng.random());
-        let covariance = start.covariance();
-        let probe = Probe::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())?;
-        let start = Pool::new(&probe, start.clone(), POOL, seeds.next())?;
-        let Faults { zero, nan, infinite } = start.faults();
-        if zero + nan + infinite == start.len() {
-            return Err(BoostError::NoStart { points: start.len(), zero, nan, infinite });
-        }
+        let start = Pool::of_start(&probe, start, seeds.next())?;
         Ok(Self {
             shift: 0.5 * start.log_mass(),
             probe,
-            settings,
+            settings: *settings,
             seeds,
             start,
             root: Root::default(),
@@ -164,10 +155,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let log_evidence = 2.0 * (before.ln() + self.shift);
         let wide = match &self.q {
             None => None,
-            Some(q) => {
-                let source = q.matched()?.widened(DISPERSION.powi(2))?;
-                Some(Pool::new(&self.probe, source, POOL / 2, self.seeds.next())?)
-            }
+            Some(q) => Some(Pool::of_widened(&self.probe, q, DISPERSION, self.seeds.next())?),
         };
         let pools: Vec<&Pool> = std::iter::once(&self.start).chain(&wide).collect();
         let places = choose(&missing(&pools, self.q.as_ref(), log_evidence), self.settings.starts, u);

@@ -51,7 +51,7 @@
 //! | `h_t = N(μ,Σ)` | [`Component`] | `d`, `d × d` | BVI §3 |
 //! | `α_t` | [`Info::alpha`] | scalar | BVI (2) |
 //! | `D̃(q) = E_q[log(q/f)]` | [`Info::objective`] | nats | BVI (4) |
-//! | `n`, `b`, `ε` | [`printed::PrintedSettings::new`] | scalars | BVI Alg. 1 |
+//! | `n`, `b`, `ε` | [`printed::PrintedSettings`] | scalars | BVI Alg. 1 |
 //! | `q_1` of the paper | `start`, a distribution kept apart from `q` | | BVI §3 |
 //! | `√f`, `λ`, `Z_kl` | [`hellinger`] | | UBVI (2)-(5) |
 //!

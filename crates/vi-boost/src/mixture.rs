@@ -9,13 +9,12 @@ pub(crate) use density::{Scratch, log_sum_exp, responsibilities};
 pub(crate) use moments::MOST_REACH;
 
 use rand::{Rng, RngExt};
-use vi_core::DenseGaussian;
+use vi_core::{DenseGaussian, check};
 use vi_linalg::faer::Mat;
 
 use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
-use crate::error::{check_finite, check_len};
 
 /// `q(θ) = Σ_k w_k·N(θ | μ_k, Σ_k)`, `K` components in `d` dimensions.
 ///
@@ -48,11 +47,11 @@ impl GaussianMixture {
         let Some(first) = components.first() else {
             return Err(vi_core::Error::Empty { argument: "components" }.into());
         };
-        check_len("weights", components.len(), weights.len())?;
+        check::length("weights", components.len(), weights.len())?;
         for component in &components {
-            check_len("component", first.dim(), component.dim())?;
+            check::length("component", first.dim(), component.dim())?;
         }
-        check_finite("weights", weights)?;
+        check::finite("weights", weights)?;
         if let Some(index) = weights.iter().position(|weight| *weight < 0.0) {
             let requirement = "at least 0";
             return Err(vi_core::Error::Entry { argument: "weights", index, value: weights[index], requirement }.into());

@@ -18,7 +18,7 @@ use crate::block::{self, Block};
 use crate::boost::Info;
 use crate::boost::cloud::{Summary, summary};
 use crate::component::Component;
-use crate::error::{check_len, check_positive_entries, setting};
+use crate::error::{check_positive_entries, setting};
 use crate::local::{inverse, least_eigenvalue};
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::objective::{Greedy, Reference};
@@ -45,14 +45,19 @@ pub enum ComponentRule {
     Greedy,
 }
 
-/// Settings of the printed algorithms; checked at construction.
+/// What the printed algorithms leave open.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrintedSettings {
-    samples: usize,
-    step: f64,
-    tolerance: f64,
-    weight: WeightRule,
-    component: ComponentRule,
+    /// `n`, the Monte-Carlo samples.
+    pub samples: usize,
+    /// `b`, the initial step of Algorithms 1 and 3.
+    pub step: f64,
+    /// `ε`, their tolerance.
+    pub tolerance: f64,
+    /// How the weight is found.
+    pub weight: WeightRule,
+    /// How the component is found.
+    pub component: ComponentRule,
 }
 
 impl Default for PrintedSettings {
@@ -64,29 +69,21 @@ impl Default for PrintedSettings {
 }
 
 impl PrintedSettings {
-    /// `n` Monte-Carlo samples, initial step `b` and tolerance `ε` of Algorithms 1 and 3.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Setting` for fewer than 2 samples, `Entry` unless `step` and `tolerance` are positive.
-    pub fn new(samples: usize, step: f64, tolerance: f64) -> Result<Self, BoostError> {
-        if samples < 2 {
-            return Err(setting("samples", samples as f64, "at least 2"));
+    /// [`BoostError::Core`] with `Setting` for fewer than 2 samples, `Entry` unless `step` and `tolerance` are positive;
+    /// [`BoostError::Conflict`] for the greedy step with the inclusive rule, as it finds its weight itself.
+    pub fn check(&self) -> Result<(), BoostError> {
+        if self.samples < 2 {
+            return Err(setting("samples", self.samples as f64, "at least 2"));
         }
-        check_positive_entries("step", &[step])?;
-        check_positive_entries("tolerance", &[tolerance])?;
-        Ok(Self { samples, step, tolerance, ..Self::default() })
-    }
-
-    /// The same with another rule for the weight.
-    #[must_use]
-    pub fn weight(self, weight: WeightRule) -> Self {
-        Self { weight, ..self }
-    }
-
-    /// The same with another rule for the component.
-    #[must_use]
-    pub fn component(self, component: ComponentRule) -> Self {
-        Self { component, ..self }
+        check_positive_entries("step", &[self.step])?;
+        check_positive_entries("tolerance", &[self.tolerance])?;
+        if (self.component, self.weight) == (ComponentRule::Greedy, WeightRule::Inclusive) {
+            return Err(BoostError::Conflict { setting: "WeightRule::Inclusive", with: "ComponentRule::Greedy" });
+        }
+        Ok(())
     }
 }
 
@@ -97,7 +94,7 @@ impl PrintedSettings {
 /// use vi_boost::{Component, printed::{Printed, PrintedSettings}, target::Cauchy};
 /// let target = Cauchy::new(0.0, 2.0)?;
 /// let start = Component::isotropic(&[0.0], 10.0)?;
-/// let mut run = Printed::new(&target, start, PrintedSettings::default())?;
+/// let mut run = Printed::new(&target, start, &PrintedSettings::default())?;
 /// let mut rng = ChaCha8Rng::seed_from_u64(1);
 /// let info = run.step(&mut rng)?;
 /// assert!(info.alpha > 0.3 && info.alpha < 0.7);
@@ -128,17 +125,11 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
     /// A run from `q_1`.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`; [`BoostError::Conflict`] for the greedy step with the inclusive rule, as it finds its weight
-    /// itself.
-    pub fn new(target: &'a T, start: Component, settings: PrintedSettings) -> Result<Self, BoostError> {
-        check_len("dimension of the start", target.dim(), start.dim())?;
-        if (settings.component, settings.weight) == (ComponentRule::Greedy, WeightRule::Inclusive) {
-            return Err(BoostError::Conflict { setting: "WeightRule::Inclusive", with: "ComponentRule::Greedy" });
-        }
-        let covariance = start.covariance();
-        let scale = (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect();
-        let probe = Probe::new(target, scale)?;
-        Ok(Self { target, probe, settings, q: GaussianMixture::single(start), iteration: 1 })
+    /// Those of [`PrintedSettings::check`]; [`BoostError::Core`] with `Dimension`.
+    pub fn new(target: &'a T, start: Component, settings: &PrintedSettings) -> Result<Self, BoostError> {
+        settings.check()?;
+        let probe = Probe::about(target, &start)?;
+        Ok(Self { target, probe, settings: *settings, q: GaussianMixture::single(start), iteration: 1 })
     }
 
     /// `q_t`, with every component that was proposed, those of weight 1e-300 too.

@@ -9,9 +9,10 @@ mod kind;
 use vi_linalg::faer::{Mat, MatMut, MatRef};
 
 use self::kind::Kind;
-use crate::error::{check_finite, check_len, setting};
+use crate::error::setting;
 use crate::target::copy_row;
 use crate::{BoostError, LogDensity};
+use vi_core::check;
 
 /// A named block of parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +104,7 @@ impl Parameters {
     /// # Errors
     /// As [`real`](Self::real); `NonFinite` for the bound.
     pub fn above(self, name: &str, size: usize, lower: f64) -> Result<Self, BoostError> {
-        check_finite("lower", &[lower])?;
+        check::finite("lower", &[lower])?;
         self.with(name, Kind::Above { lower }, size, 1)
     }
 
@@ -112,7 +113,7 @@ impl Parameters {
     /// # Errors
     /// As [`real`](Self::real); `NonFinite` for a bound, `Setting` unless `lower < upper`.
     pub fn between(self, name: &str, size: usize, lower: f64, upper: f64) -> Result<Self, BoostError> {
-        check_finite("bounds", &[lower, upper, upper - lower])?;
+        check::finite("bounds", &[lower, upper, upper - lower])?;
         if lower >= upper {
             return Err(setting("upper", upper, "above the lower bound"));
         }
@@ -193,8 +194,8 @@ impl Parameters {
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`.
     pub fn constrain(&self, u: &[f64], x: &mut [f64]) -> Result<f64, BoostError> {
-        check_len("u", self.free_dim(), u.len())?;
-        check_len("x", self.dim(), x.len())?;
+        check::length("u", self.free_dim(), u.len())?;
+        check::length("x", self.dim(), x.len())?;
         Ok(self.constrain_checked(u, x))
     }
 
@@ -214,8 +215,8 @@ impl Parameters {
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`, `NonFinite`, or with `Entry` or `Setting` for numbers outside their constraint.
     pub fn unconstrain(&self, x: &[f64]) -> Result<Vec<f64>, BoostError> {
-        check_len("x", self.dim(), x.len())?;
-        check_finite("x", x)?;
+        check::length("x", self.dim(), x.len())?;
+        check::finite("x", x)?;
         let mut u = vec![0.0; self.free_dim()];
         let (mut from, mut to) = (x, u.as_mut_slice());
         for part in &self.parts {
@@ -233,10 +234,10 @@ impl Parameters {
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`.
     pub fn pull(&self, u: &[f64], x: &[f64], g: &[f64], out: &mut [f64]) -> Result<(), BoostError> {
-        check_len("u", self.free_dim(), u.len())?;
-        check_len("x", self.dim(), x.len())?;
-        check_len("gradient", self.dim(), g.len())?;
-        check_len("out", self.free_dim(), out.len())?;
+        check::length("u", self.free_dim(), u.len())?;
+        check::length("x", self.dim(), x.len())?;
+        check::length("gradient", self.dim(), g.len())?;
+        check::length("out", self.free_dim(), out.len())?;
         self.pull_checked(u, x, g, out);
         Ok(())
     }
@@ -255,7 +256,7 @@ impl Parameters {
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`.
     pub fn constrain_draws(&self, draws: MatRef<'_, f64>) -> Result<Mat<f64>, BoostError> {
-        check_len("columns of the draws", self.free_dim(), draws.ncols())?;
+        check::length("columns of the draws", self.free_dim(), draws.ncols())?;
         let (mut u, mut x) = (vec![0.0; self.free_dim()], vec![0.0; self.dim()]);
         let mut out = Mat::zeros(draws.nrows(), x.len());
         for i in 0..draws.nrows() {
@@ -306,7 +307,7 @@ impl<T: LogDensity> Constrained<T> {
         if parameters.parts.is_empty() {
             return Err(vi_core::Error::Empty { argument: "parameters" }.into());
         }
-        check_len("dimension of the density", parameters.dim(), density.dim())?;
+        check::length("dimension of the density", parameters.dim(), density.dim())?;
         Ok(Self { parameters, density })
     }
 

@@ -73,6 +73,18 @@ pub(crate) enum Model {
     Classes(OnlineSoftmax),
 }
 
+/// `$body` with the model, whatever its kind, as `$own`.
+macro_rules! each {
+    ($model:expr, $own:ident => $body:expr) => {
+        match $model {
+            Model::Number($own) => $body,
+            Model::Count($own) => $body,
+            Model::Two($own) => $body,
+            Model::Classes($own) => $body,
+        }
+    };
+}
+
 /// What takes the rows of a pass one by one.
 pub(crate) type Take<'a> = dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + 'a;
 
@@ -198,12 +210,7 @@ impl Model {
     }
 
     pub(crate) fn settings(&self) -> &OnlineSettings {
-        match self {
-            Self::Number(model) => model.settings(),
-            Self::Count(model) => model.settings(),
-            Self::Two(model) => model.settings(),
-            Self::Classes(model) => model.settings(),
-        }
+        each!(self, model => model.settings())
     }
 
     /// Whether it forgets rows as others come.
@@ -219,12 +226,7 @@ impl Model {
     /// Learns a row that counts `weight` times.
     pub(crate) fn update(&mut self, row: Row<'_>, label: f64, weight: f64) -> Result<(), ModelError> {
         let label = Observation::new(label).weight(weight);
-        match self {
-            Self::Number(model) => model.update(row, label),
-            Self::Count(model) => model.update(row, label),
-            Self::Two(model) => model.update(row, label),
-            Self::Classes(model) => model.update(row, label),
-        }
+        each!(self, model => model.update(row, label))
     }
 
     pub(crate) fn predict(&self, row: Row<'_>) -> Result<Prediction, ModelError> {
@@ -253,12 +255,7 @@ impl Model {
     }
 
     pub(crate) fn info(&self) -> OnlineInfo {
-        match self {
-            Self::Number(model) => model.info(),
-            Self::Count(model) => model.info(),
-            Self::Two(model) => model.info(),
-            Self::Classes(model) => model.info(),
-        }
+        each!(self, model => model.info())
     }
 
     /// The coefficients of each linear predictor: one, or one for each class but the first.

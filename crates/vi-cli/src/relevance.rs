@@ -80,14 +80,12 @@ pub(crate) fn determine(
         return Err(refused(what));
     }
     let (shrinkage, mut ranked) = if matches!(target.kind, TargetKind::Number) {
-        let mut settings = VbLinearSettings::default();
-        settings.ard = true;
-        let fit = VbLinear::fit(&x, width, &y, settings)?;
+        let settings = VbLinearSettings { ard: true, ..VbLinearSettings::default() };
+        let fit = VbLinear::fit(&x, width, &y, &settings)?;
         (fit.scaled_fit().expected_shrinkage(), fit.relevance())
     } else {
-        let mut settings = VbLogitSettings::default();
-        settings.ard = true;
-        let fit = VbLogit::fit(&x, width, &y, settings)?;
+        let settings = VbLogitSettings { ard: true, ..VbLogitSettings::default() };
+        let fit = VbLogit::fit(&x, width, &y, &settings)?;
         // The first is the intercept's.
         (fit.scaled_fit().expected_shrinkage().split_off(1), fit.relevance())
     };

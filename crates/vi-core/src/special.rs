@@ -99,6 +99,21 @@ pub fn softplus_beyond_tangent(p: f64, q: f64, delta: f64) -> [f64; 2] {
     [value, sign * q * rise / (1.0 + rise)]
 }
 
+/// `log Σ eˣ`; −∞ for nothing.
+///
+/// ```
+/// use vi_core::special::log_sum_exp;
+/// assert!((log_sum_exp([1000.0, 1000.0].into_iter()) - 1000.0 - 2.0_f64.ln()).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = terms.clone().fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() {
+        return largest;
+    }
+    largest + terms.map(|term| (term - largest).exp()).sum::<f64>().ln()
+}
+
 /// `tanh(ξ/2)/(2ξ)`, the Jaakkola-Jordan curvature; ¼ at `ξ = 0`.
 #[must_use]
 pub fn jaakkola_jordan(xi: f64) -> f64 {

@@ -19,9 +19,9 @@ fn what_takes_threads_as_an_argument_asks_nobody_else() {
     let dense = DenseSymmetric::new(s.as_ref());
     let mut c = start.clone();
     factor::run(&dense, &mut c, &EmSettings::default(), Par::Seq).unwrap();
-    factor::likelihood_step(&dense, &mut c, DiagonalSettings::free(), Par::Seq).unwrap();
-    RecursiveEm::new(start.clone(), RecursiveSettings::default()).run(x.as_ref(), Par::Seq).unwrap();
-    OnlineEm::new(start.clone(), OnlineSettings::default()).run(x.as_ref(), Par::Seq).unwrap();
+    factor::likelihood_step(&dense, &mut c, &DiagonalSettings::default(), Par::Seq).unwrap();
+    RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap().run(x.as_ref(), Par::Seq).unwrap();
+    OnlineEm::new(start.clone(), &OnlineSettings::default()).unwrap().run(x.as_ref(), Par::Seq).unwrap();
     let root = Cholesky::new(s.as_ref()).unwrap();
     let factored = start.factor(Par::Seq).unwrap();
     let dense = low_rank::DenseRoot::Precision(&root);

@@ -50,6 +50,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Of labels: true or false where `flag`, else numbers.
+    pub(crate) fn label(flag: bool) -> Self {
+        if flag { Self::Flag } else { Self::Float }
+    }
+
     /// The name by which errors call it.
     pub(crate) fn name(self) -> &'static str {
         match self {

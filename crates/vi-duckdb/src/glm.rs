@@ -89,13 +89,13 @@ impl<const FLAG: bool> Aggregate for Glm<FLAG> {
     type Answer = Vec<u8>;
 
     fn takes() -> Vec<Kind> {
-        vec![Kind::Text, if FLAG { Kind::Flag } else { Kind::Float }, Kind::Floats]
+        vec![Kind::Text, Kind::label(FLAG), Kind::Floats]
     }
 
     fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Fold>>) -> Result<(), Fault> {
         let mut said = Said::new(input.texts(0)?, GlmSpec::parse);
-        let flags = if FLAG { Some(input.flags(1)?) } else { None };
-        let y = flags.as_ref().map_or_else(|| input.floats(1), |flags| Ok(flags.floats()))?;
+        let labels = input.labels(1, FLAG)?;
+        let y = labels.floats();
         let x = input.lists(2)?;
         for t in 0..input.rows() {
             let spec = said.get(t)?;

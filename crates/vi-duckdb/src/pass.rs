@@ -108,13 +108,13 @@ impl<const FLAG: bool> Aggregate for Pass<FLAG> {
     type Answer = Vec<u8>;
 
     fn takes() -> Vec<Kind> {
-        vec![Kind::Bytes, if FLAG { Kind::Flag } else { Kind::Float }, Kind::Floats]
+        vec![Kind::Bytes, Kind::label(FLAG), Kind::Floats]
     }
 
     fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Sums>>) -> Result<(), Fault> {
         let places = input.bytes(0)?;
-        let flags = if FLAG { Some(input.flags(1)?) } else { None };
-        let y = flags.as_ref().map_or_else(|| input.floats(1), |flags| Ok(flags.floats()))?;
+        let labels = input.labels(1, FLAG)?;
+        let y = labels.floats();
         let x = input.lists(2)?;
         let mut known = None;
         for group in states.together() {

@@ -5,6 +5,8 @@ use rand_distr::{Distribution, StandardNormal};
 use vi_core::Projection;
 use vi_core::special::{HALF_LN_2PI, normal_cdf, normal_quantile};
 
+pub(crate) use vi_core::special::log_sum_exp;
+
 use crate::{Interval, ModelError, Student, check};
 
 /// Newton's steps at most; a bracket that is halved 200 times has no float left inside.
@@ -241,15 +243,6 @@ impl Marginal {
         }
         Ok(self)
     }
-}
-
-/// `log Σ eˣ`; −∞ for nothing.
-pub(crate) fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
-    let largest = terms.clone().fold(f64::NEG_INFINITY, f64::max);
-    if !largest.is_finite() {
-        return largest;
-    }
-    largest + terms.map(|term| (term - largest).exp()).sum::<f64>().ln()
 }
 
 /// A position drawn with these probabilities; a single one takes no random number.

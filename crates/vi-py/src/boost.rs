@@ -147,8 +147,8 @@ pub(crate) fn fit(
         for shape in [[components, dim, dim], [draws, dim, 1], [starts, dim, 1]] {
             room(&shape)?;
         }
-        let boost = BoostSettings::default().components(components)?;
-        let settings = FitSettings::default().boost(boost).starts(starts)?.draws(draws)?.rounds(rounds);
+        let boost = BoostSettings { components, ..BoostSettings::default() };
+        let settings = FitSettings { boost, starts, draws, rounds };
         let found = vi_boost::fit(&target, &settings, &mut ChaCha8Rng::seed_from_u64(seed));
         let raised = target.raised.lock().ok().and_then(|mut raised| raised.take());
         match raised {

@@ -53,7 +53,7 @@ fn told<'py>(py: Python<'py>, info: &FitInfo, relevance: &[Relevance]) -> PyResu
 }
 
 macro_rules! variational {
-    ($(#[$doc:meta])* $class:ident, $model:ty, $settings:ty) => {
+    ($(#[$doc:meta])* $class:ident, $model:ty, $settings:ident) => {
         $(#[$doc])*
         #[pyclass(frozen, module = "rvi._rvi")]
         pub(crate) struct $class {
@@ -80,10 +80,9 @@ macro_rules! variational {
                 let y = Some(y);
                 let y = numbers("y", &y, n)?.unwrap_or_default();
                 let model = freely(py, || {
-                    let stop = VbSettings::new(tolerance, max_iterations)?;
-                    let mut settings = <$settings>::default();
-                    (settings.ard, settings.intercept, settings.stop) = (ard, intercept, stop);
-                    Ok(<$model>::fit(&plain(given, n, inputs)?, inputs, y, settings)?)
+                    let stop = VbSettings { tolerance: Some(tolerance), max_iterations };
+                    let settings = $settings { ard, intercept, stop, ..$settings::default() };
+                    Ok(<$model>::fit(&plain(given, n, inputs)?, inputs, y, &settings)?)
                 })?;
                 Ok(Self { inputs, model: Mutex::new(model) })
             }

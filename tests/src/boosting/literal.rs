@@ -52,8 +52,13 @@ impl Literal {
         seed: u64,
         mut kl: impl FnMut(&GaussianMixture) -> Result<f64, CaseError>,
     ) -> Result<Vec<f64>, CaseError> {
-        let settings = PrintedSettings::new(self.samples, self.step, EPSILON)?;
-        let mut run = Printed::new(target, start.clone(), settings)?;
+        let settings = PrintedSettings {
+            samples: self.samples,
+            step: self.step,
+            tolerance: EPSILON,
+            ..PrintedSettings::default()
+        };
+        let mut run = Printed::new(target, start.clone(), &settings)?;
         let mut found = Vec::new();
         let mut failed = None;
         let mut note = |iteration: usize, q: &GaussianMixture| {

@@ -41,10 +41,11 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         (dense.clone(), SquareRootGaussian::from_dense(&dense)?, diagonal.clone(), low.clone());
     let mut fading = AdaptiveFading::new(20.0, 1.0)?;
     let start = start_isotropic(d, 1, 1.0, 0.1, &mut ChaCha8Rng::seed_from_u64(3))?;
-    let floor = DiagonalSettings::free().with_floor(1e-3)?;
-    let recursion = RecursiveSettings::new(Weights::Mean, UpdateSettings::new(1, floor)?)?;
-    let mut recursive = RecursiveEm::new(start.clone(), recursion);
-    let mut online = OnlineEm::new(start, EmSettings::new(0.7, Averaging::Off, floor)?);
+    let floor = DiagonalSettings { floor: Some(1e-3), ..DiagonalSettings::default() };
+    let recursion =
+        RecursiveSettings { weights: Weights::Mean, update: UpdateSettings { inner_loops: 1, diagonal: floor } };
+    let mut recursive = RecursiveEm::new(start.clone(), &recursion)?;
+    let mut online = OnlineEm::new(start, &EmSettings { exponent: 0.7, averaging: Averaging::Off, diagonal: floor })?;
     let mut gamma = NormalGamma::new(dense.clone(), 1.0, 0.5)?;
     let mut gamma_root = NormalGamma::new(root.clone(), 1.0, 0.5)?;
     let mut gamma_parts = NormalGamma::new(diagonal.clone(), 1.0, 0.5)?;
@@ -141,9 +142,9 @@ pub fn fits() -> Result<Vec<(&'static str, AnyFit)>, Failure> {
     counts.fit(Rows::new(rows.as_ref(), &classes), rng)?;
     labels.fit(Rows::new(rows.as_ref(), &classes), rng)?;
     Ok(vec![
-        ("vb-linear", AnyFit::VbLinear(VbLinear::fit(&x, 2, &numbers, VbLinearSettings::default())?)),
-        ("vb-sparse", AnyFit::VbSparse(VbSparse::fit(&x, 2, &numbers, VbSparseSettings::default())?)),
-        ("vb-logit", AnyFit::VbLogit(VbLogit::fit(&x, 2, &classes, VbLogitSettings::default())?)),
+        ("vb-linear", AnyFit::VbLinear(VbLinear::fit(&x, 2, &numbers, &VbLinearSettings::default())?)),
+        ("vb-sparse", AnyFit::VbSparse(VbSparse::fit(&x, 2, &numbers, &VbSparseSettings::default())?)),
+        ("vb-logit", AnyFit::VbLogit(VbLogit::fit(&x, 2, &classes, &VbLogitSettings::default())?)),
         ("slm", AnyFit::Slm(Box::new(Slm::new(sum, hyper, rows.as_ref(), &numbers, Par::Seq)?))),
         ("glm-counts", AnyFit::GlmCounts(Box::new(counts))),
         ("glm-classes", AnyFit::GlmClasses(Box::new(labels))),

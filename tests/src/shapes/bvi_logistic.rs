@@ -225,7 +225,7 @@ fn check_gaussian(
         report.compare("kl_q_p", error, tolerance::KL_OF_STORED);
     }
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    let settings = GaussianSettings::default().family(family)?;
+    let settings = GaussianSettings { family, ..GaussianSettings::default() };
     let (found, _) = gaussian::fit(&case.target, &case.start()?, &settings, &mut rng)?;
     // How much of the bound our optimum on points loses on the exact one.
     let ours = -posterior.kl(&found.to_belief()?, Par::Seq)?;
@@ -254,7 +254,13 @@ fn check_boosted(
     let start = case.start()?;
     let kl = |q: &GaussianMixture| divergence::known_evidence(q, &case.target, log_evidence, 8192, 16, SEED);
     let two = {
-        let settings = BoostSettings::default().components(2)?.points(POINTS)?.refit(Refit::Each).polish(4 * POINTS)?;
+        let settings = BoostSettings {
+            components: 2,
+            points: Some(POINTS),
+            refit: Refit::Each,
+            polish: 4 * POINTS,
+            ..BoostSettings::default()
+        };
         let mut rng = ChaCha8Rng::seed_from_u64(SEED);
         boost::best_of(&case.target, &start, &settings, 0, 0.0, &mut rng, |_, _| ControlFlow::Continue(()))?.0
     };

@@ -126,7 +126,7 @@ fn check_batch(case: &Case, _: &str, node: &Node<'_>, report: &mut Report) -> Re
         let mut c = case.start.clone();
         see(0, &c)?;
         for t in 1..=last {
-            factor::step(&s, &mut c, DiagonalSettings::default(), Par::Seq)?;
+            factor::step(&s, &mut c, &DiagonalSettings::default(), Par::Seq)?;
             see(t, &c)?;
         }
         Ok::<_, CaseError>(c)
@@ -155,9 +155,9 @@ fn check_recursive(case: &Case, name: &str, node: &Node<'_>, report: &mut Report
     let stated = node.find("weights").and_then(|weights| weights.text()).unwrap_or_default();
     let regularised = name.contains("regularised") || name.contains("regularized") || stated.contains("t/(t+1)");
     let weights = if regularised { Weights::Mean } else { Weights::MeanAsPrinted };
-    let settings = RecursiveSettings::new(weights, UpdateSettings::new(inner_loops, DiagonalSettings::default())?)?;
+    let settings = RecursiveSettings { weights, update: UpdateSettings { inner_loops, ..UpdateSettings::default() } };
     let run = |x: MatRef<'_, f64>, see: Seen<'_>| {
-        let mut em = RecursiveEm::new(case.start.clone(), settings);
+        let mut em = RecursiveEm::new(case.start.clone(), &settings)?;
         for t in 0..x.nrows() {
             em.run(x.subrows(t, 1), Par::Seq)?;
             see(t + 1, em.factor())?;
@@ -175,9 +175,9 @@ fn check_online(case: &Case, name: &str, node: &Node<'_>, report: &mut Report) -
     } else {
         Averaging::AsPrinted { after: AUTHORS_AVERAGE_AFTER }
     };
-    let settings = OnlineSettings::new(0.6, averaging, DiagonalSettings::default())?;
+    let settings = OnlineSettings { exponent: 0.6, averaging, ..OnlineSettings::default() };
     let run = |x: MatRef<'_, f64>, see: Seen<'_>| {
-        let mut em = OnlineEm::new(case.start.clone(), settings);
+        let mut em = OnlineEm::new(case.start.clone(), &settings)?;
         for t in 0..x.nrows() {
             em.run(x.subrows(t, 1), Par::Seq)?;
             see(t + 1, em.factor())?;

@@ -193,7 +193,7 @@ fn check_learned(problem: &Problem<'_>, learned: &Node<'_>, report: &mut Report)
     }
 
     let (basis, _, _) = problem.basis(&vec![1.0; scales(learned)?.len()])?;
-    let settings = SlmSettings::default().with_noise_variance(0.5)?.with_starts(STARTS, 0.5)?;
+    let settings = SlmSettings { noise_variance: 0.5, starts: STARTS, spread: 0.5, ..SlmSettings::default() };
     let rng = &mut ChaCha8Rng::seed_from_u64(1);
     let fit = slm::learn(basis, x.as_ref(), y, &settings, rng, Par::Seq)?;
     let below = (stored - fit.model.log_marginal_likelihood()).max(0.0);

@@ -52,12 +52,7 @@ pub const STORED_XI: f64 = 1e-6;
 pub const STORED_INTEGRAL: f64 = 5e-7;
 
 /// How our own fixed points are found.
-///
-/// # Errors
-/// None.
-pub fn settings() -> Result<VbSettings, ModelError> {
-    VbSettings::new(1e-12, 20_000)
-}
+pub const SETTINGS: VbSettings = VbSettings { tolerance: Some(1e-12), max_iterations: 20_000 };
 
 /// Parameters at a fixed point that the file reached in `iterations`, the last of which changed them by `last_change`.
 ///

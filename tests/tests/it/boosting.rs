@@ -33,9 +33,8 @@ fn run<T: LogDensity>(
     (q, runs)
 }
 
-fn settings(components: usize, points: usize) -> BoostSettings {
-    let settings = BoostSettings::default().components(components).unwrap().points(points).unwrap();
-    settings.improvement(1e-6, 3).unwrap().refit(vi_boost::Refit::Never)
+fn settings(components: usize, points: usize, refit: Refit) -> BoostSettings {
+    BoostSettings { components, points: Some(points), improvement: 1e-6, refit, ..BoostSettings::default() }
 }
 
 struct Nodal {
@@ -93,7 +92,7 @@ fn two_and_three_refitted_components_on_nodal() {
     let nodal = Nodal::new();
     for seed in 1..=if slow() { 5 } else { 1 } {
         for (count, bound) in [(2, 0.0030), (3, 0.0015)] {
-            let (q, _) = run(&nodal.target, &Nodal::start(), &settings(count, 1024).refit(Refit::Each), 0, seed);
+            let (q, _) = run(&nodal.target, &Nodal::start(), &settings(count, 1024, Refit::Each), 0, seed);
             let kl = nodal.kl(&q);
             assert!(
                 kl.standard_error < 1e-4 && kl.value <= bound + 2.0 * kl.standard_error,
@@ -118,7 +117,7 @@ fn other_priors() {
         let start = Component::isotropic(&[0.0; 6], sd * 10.0_f64.sqrt()).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let (best, _) = gaussian::fit(&target, &start, &GaussianSettings::default(), &mut rng).unwrap();
-        let refitted = |count| run(&target, &start, &settings(count, 1024).refit(Refit::Each), 0, 1).0;
+        let refitted = |count| run(&target, &start, &settings(count, 1024, Refit::Each), 0, 1).0;
         let (two, three) = (refitted(2), refitted(3));
         // The nearest mixture knows the evidence best.
         let log_evidence = divergence::quasi(&three, &target, 8192, 8, 5).unwrap().log_evidence;
@@ -139,7 +138,7 @@ fn sixteen_greedy_components_on_nodal() {
     }
     let nodal = Nodal::new();
     for seed in 1..=3 {
-        let (q, _) = run(&nodal.target, &Nodal::start(), &settings(16, 1024), 0, seed);
+        let (q, _) = run(&nodal.target, &Nodal::start(), &settings(16, 1024, Refit::Never), 0, seed);
         let kl = nodal.kl(&q);
         assert!(kl.standard_error <= 1e-4, "{kl:?}");
         assert!(q.len() <= 16 && kl.value <= 0.0075 + 2.0 * kl.standard_error, "{kl:?}");
@@ -156,7 +155,7 @@ fn eight_refitted_components_on_the_cauchy_density() {
     let (lower, upper) = toy.range(&start);
     let line = Quadrature::new(&toy, &lower, &upper).unwrap();
     for seed in 1..=if slow() { 10 } else { 1 } {
-        let (q, _) = run(&toy, &start, &settings(8, 512).refit(Refit::Each), 0, seed);
+        let (q, _) = run(&toy, &start, &settings(8, 512, Refit::Each), 0, seed);
         let kl = line.kl(&q, toy.log_normaliser()).unwrap();
         assert!(q.len() <= 8 && kl <= 0.002, "{seed}: {kl}");
     }
@@ -172,7 +171,7 @@ fn both_mixtures_with_as_many_components_as_they_have() {
         let (lower, upper) = toy.range(&start);
         let line = Quadrature::new(&toy, &lower, &upper).unwrap();
         for seed in 1..=if slow() { 10 } else { 1 } {
-            let (q, runs) = run(&toy, &start, &settings(count, 512).refit(Refit::Each), 8, seed);
+            let (q, runs) = run(&toy, &start, &settings(count, 512, Refit::Each), 8, seed);
             let kl = line.kl(&q, 0.0).unwrap();
             assert!(q.len() == count && runs <= 9 && kl.abs() < 1e-4, "{name}, seed {seed}: {kl} after {runs} runs");
         }
@@ -206,7 +205,7 @@ fn a_filters_posterior_is_a_start() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let start = Nodal::start();
     let mut run =
-        boost::Boost::from_mixture(&nodal.target, q, &start, settings(2, 1024).refit(Refit::Each), &mut rng).unwrap();
+        boost::Boost::from_mixture(&nodal.target, q, &start, &settings(2, 1024, Refit::Each), &mut rng).unwrap();
     run.run(|_, _| ControlFlow::Continue(())).unwrap();
     let after = nodal.kl(run.mixture().unwrap());
     assert!(after.value < 0.5 * before.value, "{before:?} {after:?}");

@@ -66,7 +66,7 @@ fn best_factor_analysis(data: &Stored, start: &LowRankGaussian) -> f64 {
     let s = data.x.transpose() * &data.x + Mat::<f64>::identity(d, d);
     let mut c = start.precision().clone();
     for _ in 0..300 {
-        factor::step(&DenseSymmetric::new(s.as_ref()), &mut c, factor::DiagonalSettings::default(), Par::Seq).unwrap();
+        factor::step(&DenseSymmetric::new(s.as_ref()), &mut c, &factor::DiagonalSettings::default(), Par::Seq).unwrap();
     }
     factor::kl(&Cholesky::new(s.as_ref()).unwrap(), &c, Par::Seq).unwrap()
 }

@@ -253,20 +253,20 @@ fn two_threads_filter_vectors_and_find_factors_as_one_does() {
         let [mut em, mut one, mut likelihood] = [start.clone(), start.clone(), start.clone()];
         let settings = EmSettings { max_iterations: 5, ..EmSettings::default() };
         factor::run(&moments, &mut em, &settings, par).unwrap();
-        let floor = DiagonalSettings::free().with_floor(1e-6).unwrap();
-        factor::step(&moments, &mut one, floor, par).unwrap();
-        factor::likelihood_step(&moments, &mut likelihood, floor, par).unwrap();
+        let floor = DiagonalSettings { floor: Some(1e-6), ..DiagonalSettings::default() };
+        factor::step(&moments, &mut one, &floor, par).unwrap();
+        factor::likelihood_step(&moments, &mut likelihood, &floor, par).unwrap();
         let loss = factor::loss(&moments, &em, par).unwrap();
         let w = factor::likelihood_factor(&moments, &start, par).unwrap();
         [factored(&em), factored(&one), factored(&likelihood), numbers(&[loss]), matrix(w.as_ref())].concat()
     });
     same("RecursiveEm, OnlineEm, factor::update", |par| {
-        let floor = DiagonalSettings::free().with_floor(1e-6).unwrap();
-        let mut recursive = RecursiveEm::new(start.clone(), RecursiveSettings::default());
+        let floor = DiagonalSettings { floor: Some(1e-6), ..DiagonalSettings::default() };
+        let mut recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
         recursive.run(x.as_ref(), par).unwrap();
         recursive.observe_columns(x.as_ref().transpose(), par).unwrap();
-        let settings = factor::OnlineSettings::new(0.7, factor::Averaging::Off, floor).unwrap();
-        let mut online = OnlineEm::new(start.clone(), settings);
+        let settings = factor::OnlineSettings { exponent: 0.7, averaging: factor::Averaging::Off, diagonal: floor };
+        let mut online = OnlineEm::new(start.clone(), &settings).unwrap();
         online.run(x.as_ref(), par).unwrap();
         [factored(recursive.factor()), factored(online.factor())].concat()
     });
@@ -322,15 +322,15 @@ fn two_threads_fit_models_as_one_does() {
     let tolerance = 20.0 * 1e4 * f64::EPSILON;
     near("vb::linear, linear_ard, linear_sparse", tolerance, |par| {
         let prior = LinearPrior::default();
-        let one = vb::linear(tall, &numbers_of, prior, stop, par).unwrap();
-        let each = vb::linear_ard(tall, &numbers_of, prior, stop, par).unwrap();
-        let few = vb::linear_sparse(tall, &numbers_of, prior, stop, par).unwrap();
+        let one = vb::linear(tall, &numbers_of, prior, &stop, par).unwrap();
+        let each = vb::linear_ard(tall, &numbers_of, prior, &stop, par).unwrap();
+        let few = vb::linear_sparse(tall, &numbers_of, prior, &stop, par).unwrap();
         [numbers(one.weights().mean()), numbers(each.weights().mean()), numbers(few.weights().mean())].concat()
     });
     near("vb::logit, logit_ard", tolerance, |par| {
         let (prior, bound) = (LogitPrior::default(), LogitBound::default());
-        let one = vb::logit(tall, &labels, prior, bound, stop, par).unwrap();
-        let each = vb::logit_ard(tall, &labels, prior, bound, stop, par).unwrap();
+        let one = vb::logit(tall, &labels, prior, bound, &stop, par).unwrap();
+        let each = vb::logit_ard(tall, &labels, prior, bound, &stop, par).unwrap();
         [numbers(one.weights().mean()), numbers(each.weights().mean())].concat()
     });
 }
@@ -352,7 +352,7 @@ fn two_threads_compute_features_and_their_models_as_one_does() {
         let told = [model.bound(x, &y, par).unwrap(), found.value];
         [seen.iter().map(|seen| seen.mean.to_bits()).collect(), numbers(&told)].concat()
     });
-    let quick = SlmSettings::default().with_starts(1, 1.0).unwrap().with_stop(1e-6, 3).unwrap();
+    let quick = SlmSettings { starts: 1, max_iterations: 3, ..SlmSettings::default() };
     near("slm::learn", 1e3 * tolerance, |par| {
         let learned = slm::learn(basis.clone(), x, &y, &quick, &mut ChaCha8Rng::seed_from_u64(3), par).unwrap();
         numbers(&[learned.model.log_marginal_likelihood()])

@@ -73,17 +73,25 @@ impl Truth {
         }
     }
 
-    /// The largest standard deviation of a predictor of `d` inputs that is to be expected.
+    /// Standard deviation of a weight before the first row, one for all classes; `None` where it is drawn.
+    fn scale(self) -> Option<f64> {
+        match self {
+            Self::Scale(s) => Some(s),
+            Self::Drawn => None,
+            Self::Fixed => Some(1.0),
+            Self::Separable => Some(SEPARABLE),
+            Self::Drift => Some(0.5),
+        }
+    }
+
+    /// The largest standard deviation of a predictor of `d` inputs that is to be expected; of a drawn scale 0, which is as wide as counts allow.
     fn spread(self, d: usize) -> f64 {
-        let each = match self {
-            Self::Scale(s) => s,
-            // As wide as counts allow.
-            Self::Drawn => return 0.0,
-            Self::Fixed => return 1.3,
-            Self::Separable => SEPARABLE,
-            // After 2000 rows.
-            Self::Drift => (0.25 + 2000.0 * WALK * WALK).sqrt(),
-        };
+        let Some(scale) = self.scale() else { return 0.0 };
+        if self == Self::Fixed {
+            return 1.3;
+        }
+        // After 2000 rows.
+        let each = (scale * scale + 2000.0 * self.walk() * self.walk()).sqrt();
         each * (d as f64).sqrt()
     }
 }
@@ -101,18 +109,12 @@ pub(super) struct Cell {
 impl Cell {
     /// The standard deviation of the true weights before the first row, one for all classes.
     pub(super) fn scale<R: Rng>(&self, rng: &mut R) -> f64 {
-        match self.truth {
-            Truth::Scale(s) => s,
-            Truth::Separable => SEPARABLE,
-            Truth::Drift => 0.5,
-            Truth::Drawn => {
-                let widest = if self.model.counts() { WIDEST_COUNTS / (self.inputs as f64).sqrt() } else { DRAWN.1 };
-                let (low, high) = (DRAWN.0.ln(), widest.ln());
-                let u: f64 = rng.random();
-                (low + (high - low) * u).exp()
-            }
-            Truth::Fixed => 1.0,
-        }
+        self.truth.scale().unwrap_or_else(|| {
+            let widest = if self.model.counts() { WIDEST_COUNTS / (self.inputs as f64).sqrt() } else { DRAWN.1 };
+            let (low, high) = (DRAWN.0.ln(), widest.ln());
+            let u: f64 = rng.random();
+            (low + (high - low) * u).exp()
+        })
     }
 
     /// The true weights before the first row.

@@ -247,9 +247,8 @@ fn gaussian(mean: f64, deviation: f64, truth: f64) -> f64 {
 
 fn vb_linear<R: Rng>(drawn: &Drawn, ard: bool, rng: &mut R) -> Result<Places, ModelError> {
     let labels = noisy(&drawn.predictors, rng);
-    let mut settings = VbLinearSettings::default();
-    settings.ard = ard;
-    let model = VbLinear::fit(&drawn.rows, drawn.theta.len(), &labels, settings)?;
+    let settings = VbLinearSettings { ard, ..VbLinearSettings::default() };
+    let model = VbLinear::fit(&drawn.rows, drawn.theta.len(), &labels, &settings)?;
     let coefficients = model.coefficients();
     let at_rows = model.predict(&drawn.new)?;
     let weights = drawn.theta.iter().enumerate();
@@ -266,9 +265,8 @@ fn vb_linear<R: Rng>(drawn: &Drawn, ard: bool, rng: &mut R) -> Result<Places, Mo
 
 fn vb_logit<R: Rng>(drawn: &Drawn, ard: bool, rng: &mut R) -> Result<Places, ModelError> {
     let labels = coins(&drawn.predictors, rng);
-    let mut settings = VbLogitSettings::default();
-    settings.ard = ard;
-    let model = VbLogit::fit(&drawn.rows, drawn.theta.len(), &labels, settings)?;
+    let settings = VbLogitSettings { ard, ..VbLogitSettings::default() };
+    let model = VbLogit::fit(&drawn.rows, drawn.theta.len(), &labels, &settings)?;
     let coefficients = model.coefficients();
     let at_rows = model.predict(&drawn.new)?;
     let weights = drawn.theta.iter().enumerate();

@@ -33,10 +33,11 @@ struct Case {
 }
 
 impl Case {
-    fn new(n: usize, d: usize) -> Result<Self, ModelError> {
+    fn new(n: usize, d: usize) -> Self {
         let stream = Stream::new(d, n);
         let y = stream.responses().iter().zip(stream.labels()).map(|(t, label)| t + label - 0.5).collect();
-        Ok(Self { stream, y, settings: VbSettings::new(f64::MIN_POSITIVE, ITERATIONS)? })
+        let settings = VbSettings { tolerance: Some(f64::MIN_POSITIVE), max_iterations: ITERATIONS };
+        Self { stream, y, settings }
     }
 
     /// Seconds of a fit, and its iterations.
@@ -58,9 +59,9 @@ impl Case {
         Ok((long - short) / (iterations - few).max(1.0))
     }
 
-    fn with_iterations(&self, iterations: usize) -> Result<Self, ModelError> {
-        let settings = VbSettings::new(f64::MIN_POSITIVE, iterations)?;
-        Ok(Self { stream: self.stream.clone(), y: self.y.clone(), settings })
+    fn with_iterations(&self, max_iterations: usize) -> Self {
+        let settings = VbSettings { max_iterations, ..self.settings };
+        Self { stream: self.stream.clone(), y: self.y.clone(), settings }
     }
 }
 
@@ -79,12 +80,12 @@ const FITS: [Fit; 5] = [
 ];
 
 fn linear(case: &Case) -> Result<VbInfo, ModelError> {
-    let fit = vb::linear(case.stream.inputs(), &case.y, LinearPrior::default(), case.settings, Par::Seq)?;
+    let fit = vb::linear(case.stream.inputs(), &case.y, LinearPrior::default(), &case.settings, Par::Seq)?;
     Ok(fit.info().clone())
 }
 
 fn linear_ard(case: &Case) -> Result<VbInfo, ModelError> {
-    let fit = vb::linear_ard(case.stream.inputs(), &case.y, LinearPrior::default(), case.settings, Par::Seq)?;
+    let fit = vb::linear_ard(case.stream.inputs(), &case.y, LinearPrior::default(), &case.settings, Par::Seq)?;
     Ok(fit.info().clone())
 }
 
@@ -98,21 +99,21 @@ fn logit_softplus(case: &Case) -> Result<VbInfo, ModelError> {
 
 fn logit_by(case: &Case, bound: LogitBound) -> Result<VbInfo, ModelError> {
     let (x, y) = (case.stream.inputs(), case.stream.labels());
-    Ok(vb::logit(x, y, LogitPrior::default(), bound, case.settings, Par::Seq)?.info().clone())
+    Ok(vb::logit(x, y, LogitPrior::default(), bound, &case.settings, Par::Seq)?.info().clone())
 }
 
 fn logit_ard(case: &Case) -> Result<VbInfo, ModelError> {
     let (x, y) = (case.stream.inputs(), case.stream.labels());
     let bound = LogitBound::JaakkolaJordan;
-    Ok(vb::logit_ard(x, y, LogitPrior::default(), bound, case.settings, Par::Seq)?.info().clone())
+    Ok(vb::logit_ard(x, y, LogitPrior::default(), bound, &case.settings, Par::Seq)?.info().clone())
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
     let environment: Result<Environment, PythonError> = Environment::set_up(&folder()).map(|e| e.with_threads(1));
     let sizes = if effort == Effort::Full { SIZES } else { QUICK };
     for (n, d) in sizes {
-        let case = Case::new(n, d)?;
-        let short = case.with_iterations(FEW)?;
+        let case = Case::new(n, d);
+        let short = case.with_iterations(FEW);
         for (what, fit, script, theirs, least) in FITS {
             let name = format!("models/vb_{what}/iteration/n{n}_d{d}");
             eprintln!("{name}");

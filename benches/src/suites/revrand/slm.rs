@@ -46,7 +46,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
 
         let (mut evaluations, mut stop) = (0, None);
         let spread = measure(effort.choose(3, 1), || {
-            let settings = SlmSettings::default().with_noise_variance(0.1)?.with_starts(1, 1.0)?;
+            let settings = SlmSettings { noise_variance: 0.1, starts: 1, ..SlmSettings::default() };
             let mut fit = None;
             let elapsed = seconds(|| fit = Some(slm::learn(basis.clone(), x, &y, &settings, rng, Par::Seq)));
             if let Some(fit) = fit {

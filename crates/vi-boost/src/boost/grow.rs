@@ -1,7 +1,6 @@
 //! How a mixture grows by one component.
 
 use super::Boost;
-use super::POOL;
 use super::Refit;
 use super::cloud::{Cloud, reference, rest_beside};
 use super::info::Info;
@@ -110,8 +109,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
         let (u, coarse) = (self.seeds.uniform(), self.coarse()?);
         let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
-        let wide = q.matched()?.widened(self.settings.dispersion.powi(2))?;
-        let wide = Pool::new(&self.probe, wide, POOL / 2, pool_seed)?;
+        let wide = Pool::of_widened(&self.probe, q, self.settings.dispersion, pool_seed)?;
         let fine = reference(q, &self.clouds, 2 * self.points);
         let few = reference(q, &self.clouds, 4 * COARSE);
         let scene = Scene {
@@ -157,7 +155,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let mut grown = q.with(component, alpha);
         grown = grown.reweighted(&weights::corrective(&grown, &clouds));
         if self.settings.refit == Refit::Each {
-            grown = self.refitted(&grown, clouds, self.settings.refit_search).0;
+            grown = self.refitted(&grown, clouds, self.settings.refit_evaluations).0;
             clouds = self.clouds_of(&grown, self.points, &mut fresh)?;
         }
         let keep = grown.prune(self.settings.prune);
@@ -176,7 +174,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         seed: u64,
         effective_share: f64,
     ) -> Result<Component, BoostError> {
-        let search = Search { evaluations: self.settings.search, tolerance: SEARCH_TOLERANCE };
+        let search = Search { evaluations: self.settings.evaluations, tolerance: SEARCH_TOLERANCE };
         let (mut component, mut alpha) = (candidate.component.clone(), candidate.alpha);
         let mut cloud = Cloud::new(&self.probe, &component, self.points, seed)?;
         if self.settings.finalists == 0 {

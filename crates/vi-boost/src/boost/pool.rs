@@ -7,6 +7,9 @@ use crate::component::Component;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::target::{Faults, LogDensity, Probe};
 
+/// Points of the distribution that a run starts from; of the widened `q` half as many.
+const POOL: usize = 512;
+
 /// Points of one distribution with the target's values.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
@@ -16,7 +19,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new<T: LogDensity + ?Sized>(
+    fn new<T: LogDensity + ?Sized>(
         probe: &Probe<'_, T>,
         source: Component,
         n: usize,
@@ -34,8 +37,35 @@ impl Pool {
         Ok(Self { source, x, log_f })
     }
 
+    /// Of the distribution that a run starts from.
+    ///
+    /// # Errors
+    /// [`BoostError::NoStart`] where the target is positive and finite at none of its points.
+    pub(crate) fn of_start<T: LogDensity + ?Sized>(
+        probe: &Probe<'_, T>,
+        start: &Component,
+        seed: u64,
+    ) -> Result<Self, BoostError> {
+        let pool = Self::new(probe, start.clone(), POOL, seed)?;
+        let Faults { zero, nan, infinite } = pool.faults();
+        if zero + nan + infinite == pool.len() {
+            return Err(BoostError::NoStart { points: pool.len(), zero, nan, infinite });
+        }
+        Ok(pool)
+    }
+
+    /// Of the Gaussian with the moments of `q` and `dispersion` times its width.
+    pub(crate) fn of_widened<T: LogDensity + ?Sized>(
+        probe: &Probe<'_, T>,
+        q: &GaussianMixture,
+        dispersion: f64,
+        seed: u64,
+    ) -> Result<Self, BoostError> {
+        Self::new(probe, q.matched()?.widened(dispersion.powi(2))?, POOL / 2, seed)
+    }
+
     /// What is wrong with the target's values here.
-    pub(crate) fn faults(&self) -> Faults {
+    fn faults(&self) -> Faults {
         self.log_f.iter().map(|values| Faults::of(values)).fold(Faults::default(), |a, b| Faults {
             zero: a.zero + b.zero,
             nan: a.nan + b.nan,

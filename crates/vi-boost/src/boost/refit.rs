@@ -3,7 +3,7 @@
 use super::Boost;
 use super::Info;
 use super::cloud::{Cloud, paired_gain, rest, summarise};
-use super::settings::{check_enough, checked_points};
+use super::settings::{check_enough, check_points};
 use crate::BoostError;
 use crate::block::Block;
 use crate::mixture::GaussianMixture;
@@ -37,7 +37,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     /// # Errors
     /// [`BoostError::Core`] with `Setting` for a number of points that cannot be had; [`BoostError::Improper`] when a component runs away.
     pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
-        let points = checked_points("points", points)?;
+        check_points("points", points)?;
         let Some(q) = self.q.clone() else { return Ok(0.0) };
         for component in q.components() {
             check_enough("points", points, component.latent_dim())?;

@@ -24,7 +24,7 @@ use crate::target::LogDensity;
 /// let parts = [-4.0, 0.0, 5.0].map(|mean| Component::diagonal(&[mean], &[1.0]));
 /// let target = GaussianMixture::new(parts.into_iter().collect::<Result<_, _>>()?, &[0.3, 0.3, 0.4])?;
 /// let start = Component::isotropic(&[0.0], 10.0)?;
-/// let settings = BoostSettings::default().components(3)?.points(256)?.refit(Refit::Each);
+/// let settings = BoostSettings { components: 3, points: Some(256), refit: Refit::Each, ..BoostSettings::default() };
 /// let mut rng = ChaCha8Rng::seed_from_u64(1);
 /// let (q, info, runs) = boost::best_of(&target, &start, &settings, 4, 1e-5, &mut rng, |_, _| {
 ///     std::ops::ControlFlow::Continue(())
@@ -50,7 +50,7 @@ pub fn best_of<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     loop {
         runs += 1;
         let mut cancelled = false;
-        let outcome = Boost::new(target, start, settings.clone(), rng).and_then(|mut run| {
+        let outcome = Boost::new(target, start, settings, rng).and_then(|mut run| {
             run.run(|info, q| {
                 let answer = on_step(info, q);
                 cancelled = answer.is_break();

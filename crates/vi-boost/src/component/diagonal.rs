@@ -5,7 +5,8 @@ use vi_linalg::faer::Mat;
 use super::Spread;
 use crate::BoostError;
 use crate::block::Block;
-use crate::error::{check_len, check_positive_entries};
+use crate::error::check_positive_entries;
+use vi_core::check;
 
 /// `Σ = diag(σ²)`.
 #[derive(Debug, Clone)]
@@ -15,7 +16,7 @@ pub(crate) struct Diagonal {
 
 impl Diagonal {
     pub(crate) fn new(d: usize, variances: &[f64]) -> Result<Self, BoostError> {
-        check_len("variances", d, variances.len())?;
+        check::length("variances", d, variances.len())?;
         check_positive_entries("variances", variances)?;
         Ok(Self { sd: variances.iter().map(|v| v.sqrt()).collect() })
     }

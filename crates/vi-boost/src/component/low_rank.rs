@@ -8,7 +8,8 @@ use vi_linalg::faer::{Accum, Mat, MatRef, Par};
 use super::Spread;
 use crate::BoostError;
 use crate::block::Block;
-use crate::error::{check_len, check_positive_entries, setting};
+use crate::error::{check_positive_entries, setting};
+use vi_core::check;
 
 /// `Σ = D + VVᵀ` with `D = diag(σ²)`, `V` of `d × r`; `Σ⁻¹ = D⁻¹ − D⁻¹V·C⁻¹·VᵀD⁻¹` with `C = I + VᵀD⁻¹V` (Woodbury).
 #[derive(Debug, Clone)]
@@ -23,14 +24,14 @@ pub(crate) struct LowRank {
 
 impl LowRank {
     pub(crate) fn new(d: usize, variances: &[f64], factor: MatRef<'_, f64>) -> Result<Self, BoostError> {
-        check_len("variances", d, variances.len())?;
+        check::length("variances", d, variances.len())?;
         check_positive_entries("variances", variances)?;
         Self::from_sd(variances.iter().map(|v| v.sqrt()).collect(), factor.to_owned())
     }
 
     pub(crate) fn from_sd(sd: Vec<f64>, v: Mat<f64>) -> Result<Self, BoostError> {
         check_positive_entries("standard deviations", &sd)?;
-        check_len("rows of the factor", sd.len(), v.nrows())?;
+        check::length("rows of the factor", sd.len(), v.nrows())?;
         // A margin of few dimensions keeps all directions.
         if !(1..=vi_linalg::LowRank::largest_rank(sd.len())).contains(&v.ncols()) {
             return Err(setting("rank", v.ncols() as f64, "from 1 to the dimension or 4096"));

@@ -19,7 +19,7 @@ use crate::{BoostError, LogDensity, block};
 pub enum Verdict {
     /// At most 0.03 nats are left: means and quantiles are good to a few hundredths of a standard deviation.
     Good,
-    /// At most 0.3 nats are left: good to some tenths. More components or points ([`FitSettings::boost`](super::FitSettings::boost)) help, and so does
+    /// At most 0.3 nats are left: good to some tenths. More components or points ([`FitSettings::boost`](field@super::FitSettings::boost)) help, and so does
     /// [`Fit::resample`](super::Fit::resample) where `k̂` is below 0.7.
     Fair,
     /// More is left, or the target is zero where the mixture is not: look for a better parametrisation (scales of order one, hierarchies
@@ -91,7 +91,7 @@ pub(super) fn log_ratios<T: LogDensity + ?Sized>(
     target: &T,
     draws: MatRef<'_, f64>,
 ) -> Result<Vec<f64>, BoostError> {
-    crate::error::check_len("dimension of the target", q.dim(), target.dim())?;
+    vi_core::check::length("dimension of the target", q.dim(), target.dim())?;
     let mut log_f = vec![0.0; draws.nrows()];
     target.log_densities(draws, &mut log_f);
     let mut first = 0;

@@ -3,17 +3,23 @@
 use vi_core::check;
 
 use crate::BoostError;
-use crate::boost::checked_points;
+use crate::boost::check_points;
 
-/// Settings of [`Hellinger`](super::Hellinger); checked at construction.
+/// What [`Hellinger`](super::Hellinger) may spend and when it stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HellingerSettings {
-    pub(super) components: usize,
-    pub(super) points: usize,
-    pub(super) starts: usize,
-    pub(super) evaluations: usize,
-    pub(super) improvement: f64,
-    pub(super) patience: usize,
+    /// Components of the square root at most.
+    pub components: usize,
+    /// Quasi-random points for each.
+    pub points: usize,
+    /// Places where the next is sought.
+    pub starts: usize,
+    /// Evaluations of the objective with its gradient for it.
+    pub evaluations: usize,
+    /// A step that lowers the objective by no more is one of those that `patience` counts.
+    pub improvement: f64,
+    /// The run stops after so many steps in a row without `improvement`.
+    pub patience: usize,
 }
 
 impl Default for HellingerSettings {
@@ -25,26 +31,17 @@ impl Default for HellingerSettings {
 }
 
 impl HellingerSettings {
-    /// At most `components` of the square root, `points` quasi-random points for each, `starts` places where the next is sought and
-    /// `evaluations` of the objective with its gradient for it.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Setting` unless all are at least 1 and `points` is even and at least 16.
-    pub fn new(components: usize, points: usize, starts: usize, evaluations: usize) -> Result<Self, BoostError> {
-        for (name, count) in [("components", components), ("starts", starts), ("evaluations", evaluations)] {
-            check::count(name, count)?;
-        }
-        let points = checked_points("points", points)?;
-        Ok(Self { components, points, starts, evaluations, ..Self::default() })
-    }
-
-    /// Stops after `patience` steps running that lower the objective by `least` or less each.
-    ///
-    /// # Errors
-    /// [`BoostError::Core`] with `Setting` unless `least ≥ 0` and `patience ≥ 1`.
-    pub fn improvement(self, least: f64, patience: usize) -> Result<Self, BoostError> {
-        check::not_negative("improvement", least)?;
-        check::count("patience", patience)?;
-        Ok(Self { improvement: least, patience, ..self })
+    /// [`BoostError::Core`] with `Setting` unless all counts are at least 1, `points` even, at least 16 and at most
+    /// [`MOST_POINTS`](crate::points::MOST_POINTS), and `improvement` not negative.
+    pub fn check(&self) -> Result<(), BoostError> {
+        check::count("components", self.components)?;
+        check_points("points", self.points)?;
+        check::count("starts", self.starts)?;
+        check::count("evaluations", self.evaluations)?;
+        check::not_negative("improvement", self.improvement)?;
+        Ok(check::count("patience", self.patience)?)
     }
 }

@@ -1,13 +1,12 @@
 //! A mixture as bytes.
 
 use serde::{Deserialize, Serialize};
-use vi_core::{Checkpoint, CheckpointError, Error};
+use vi_core::{Checkpoint, CheckpointError, Error, check};
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::GaussianMixture;
 use crate::BoostError;
 use crate::component::{Component, Diagonal, Full, LowRank, Scale};
-use crate::error::{check_finite, check_len};
 
 /// The stored form of a mixture: log-weights and components, each kept by the numbers it computes with, so that reading
 /// gives the same bits.
@@ -59,7 +58,7 @@ fn read(wire: MixtureWire) -> Result<GaussianMixture, BoostError> {
     if wire.components.is_empty() {
         return Err(Error::Empty { argument: "components" }.into());
     }
-    check_len("log-weights", wire.components.len(), wire.log_weights.len())?;
+    check::length("log-weights", wire.components.len(), wire.log_weights.len())?;
     let d = usize::try_from(wire.dim).unwrap_or(usize::MAX);
     // A weight may be 0, its logarithm −∞; their sum is 1 up to the rounding of K logarithms of size 700 at most.
     let sum: f64 = wire.log_weights.iter().map(|w| w.exp()).sum();
@@ -88,11 +87,11 @@ impl ComponentWire {
         if d == 0 {
             return Err(Error::Empty { argument: "mean" }.into());
         }
-        check_len("mean", d, self.mean.len())?;
-        check_finite("mean", &self.mean)?;
+        check::length("mean", d, self.mean.len())?;
+        check::finite("mean", &self.mean)?;
         let scale = match self.spread {
             SpreadWire::Full(lower) => {
-                check_len("lower triangle of the factor", d.saturating_mul(d + 1) / 2, lower.len())?;
+                check::length("lower triangle of the factor", d.saturating_mul(d + 1) / 2, lower.len())?;
                 let mut factor = Mat::zeros(d, d);
                 let mut entries = lower.into_iter();
                 for j in 0..d {
@@ -103,13 +102,13 @@ impl ComponentWire {
                 Scale::Full(Full::from_factor(factor)?)
             }
             SpreadWire::Diagonal(sd) => {
-                check_len("standard deviations", d, sd.len())?;
+                check::length("standard deviations", d, sd.len())?;
                 Scale::Diagonal(Diagonal::from_sd(sd)?)
             }
             SpreadWire::LowRank(sd, factor) => {
-                check_len("standard deviations", d, sd.len())?;
+                check::length("standard deviations", d, sd.len())?;
                 let rank = factor.len() / d;
-                check_len("factor", rank.saturating_mul(d), factor.len())?;
+                check::length("factor", rank.saturating_mul(d), factor.len())?;
                 let v = MatRef::from_column_major_slice(&factor, d, rank).to_owned();
                 Scale::LowRank(LowRank::from_sd(sd, v)?)
             }

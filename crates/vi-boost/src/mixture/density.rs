@@ -7,8 +7,8 @@ use vi_linalg::faer::{Mat, MatMut, MatRef};
 use super::GaussianMixture;
 use crate::BoostError;
 use crate::block::{Block, blocks};
-use crate::error::{check_finite, check_len};
 use crate::target::LogDensity;
+use vi_core::check;
 
 /// What an evaluation leaves behind, for one block of points.
 #[derive(Debug, Clone, Default)]
@@ -52,8 +52,8 @@ impl GaussianMixture {
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`, `NonFinite`.
     pub fn log_density(&self, theta: &[f64]) -> Result<f64, BoostError> {
-        check_len("theta", self.dim(), theta.len())?;
-        check_finite("theta", theta)?;
+        check::length("theta", self.dim(), theta.len())?;
+        check::finite("theta", theta)?;
         let mut scratch = Scratch::default();
         self.evaluate(&Block::point(theta), &mut scratch, false);
         Ok(scratch.total[0])
@@ -96,8 +96,8 @@ impl GaussianMixture {
         mut gradients: MatMut<'_, f64>,
     ) -> Result<(), BoostError> {
         self.check_points(points, values)?;
-        check_len("rows of gradients", points.nrows(), gradients.nrows())?;
-        check_len("columns of gradients", self.dim(), gradients.ncols())?;
+        check::length("rows of gradients", points.nrows(), gradients.nrows())?;
+        check::length("columns of gradients", self.dim(), gradients.ncols())?;
         let (mut scratch, mut slope, mut first) = (Scratch::default(), Block::default(), 0);
         for x in blocks(points) {
             self.evaluate(&x, &mut scratch, true);
@@ -121,8 +121,8 @@ impl GaussianMixture {
     /// # Errors
     /// As [`log_density`](Self::log_density).
     pub fn hessian(&self, theta: &[f64]) -> Result<Mat<f64>, BoostError> {
-        check_len("theta", self.dim(), theta.len())?;
-        check_finite("theta", theta)?;
+        check::length("theta", self.dim(), theta.len())?;
+        check::finite("theta", theta)?;
         let d = self.dim();
         let mut scratch = Scratch::default();
         self.evaluate(&Block::point(theta), &mut scratch, true);
@@ -152,8 +152,8 @@ impl GaussianMixture {
     }
 
     fn check_points(&self, points: MatRef<'_, f64>, values: &[f64]) -> Result<(), BoostError> {
-        check_len("columns of points", self.dim(), points.ncols())?;
-        check_len("values", points.nrows(), values.len())?;
+        check::length("columns of points", self.dim(), points.ncols())?;
+        check::length("values", points.nrows(), values.len())?;
         Ok(vi_linalg::check::finite_matrix("points", points)?)
     }
 }

@@ -7,7 +7,8 @@ use super::GaussianMixture;
 use crate::BoostError;
 use crate::block::Block;
 use crate::component::{Component, Scale};
-use crate::error::{check_finite, check_len, setting};
+use crate::error::setting;
+use vi_core::check;
 
 impl GaussianMixture {
     /// The distribution of the coordinates `kept`, in that order. Cost `K·d³`.
@@ -41,8 +42,8 @@ impl GaussianMixture {
     /// density of `values` underflows for every component.
     pub fn conditional(&self, known: &[usize], values: &[f64]) -> Result<Self, BoostError> {
         self.check_coordinates(known)?;
-        check_len("values", known.len(), values.len())?;
-        check_finite("values", values)?;
+        check::length("values", known.len(), values.len())?;
+        check::finite("values", values)?;
         let left: Vec<usize> = (0..self.dim()).filter(|j| !known.contains(j)).collect();
         if left.is_empty() {
             return Err(vi_core::Error::Empty { argument: "coordinates left" }.into());

@@ -1,7 +1,8 @@
 //! Algorithms 1 and 3: stochastic Newton's method for `α`.
 
 use crate::BoostError;
-use crate::error::{check_len, check_positive_entries};
+use crate::error::check_positive_entries;
+use vi_core::check;
 
 /// Draws of a distribution, with three log-densities at each.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,8 +21,8 @@ impl Samples {
         if self.log_f.is_empty() {
             return Err(vi_core::Error::Empty { argument }.into());
         }
-        check_len("log_q", self.log_f.len(), self.log_q.len())?;
-        check_len("log_h", self.log_f.len(), self.log_h.len())
+        check::length("log_q", self.log_f.len(), self.log_q.len())?;
+        Ok(check::length("log_h", self.log_f.len(), self.log_h.len())?)
     }
 }
 

@@ -5,7 +5,8 @@ use vi_linalg::faer::MatMut;
 use super::LogDensity;
 use crate::BoostError;
 use crate::component::HALF_LN_2PI;
-use crate::error::{check_finite, check_positive_entries};
+use crate::error::check_positive_entries;
+use vi_core::check;
 
 /// `θ₁ ~ N(0, width²)`, `θ₂ | θ₁ ~ N(bend·(θ₁² − width²), 1)`, normalised: `log ∫f = 0`.
 ///
@@ -28,7 +29,7 @@ impl Banana {
     /// [`BoostError::Core`] with `NonFinite` or `Entry` unless `width` is positive and `bend` finite.
     pub fn new(width: f64, bend: f64) -> Result<Self, BoostError> {
         check_positive_entries("width", &[width])?;
-        check_finite("bend", &[bend])?;
+        check::finite("bend", &[bend])?;
         Ok(Self { width, bend })
     }
 

@@ -4,7 +4,8 @@ use vi_linalg::faer::MatMut;
 
 use super::LogDensity;
 use crate::BoostError;
-use crate::error::{check_finite, check_positive_entries};
+use crate::error::check_positive_entries;
+use vi_core::check;
 
 /// `log f(θ) = −log(1 + ((θ−location)/scale)²)`, one dimension; its integral is `π·scale`.
 ///
@@ -25,7 +26,7 @@ impl Cauchy {
     /// # Errors
     /// [`BoostError::Core`] with `NonFinite` or `Entry` unless `location` is finite and `scale` positive.
     pub fn new(location: f64, scale: f64) -> Result<Self, BoostError> {
-        check_finite("location", &[location])?;
+        check::finite("location", &[location])?;
         check_positive_entries("scale", &[scale])?;
         Ok(Self { location, scale })
     }

@@ -7,7 +7,7 @@ use vi_linalg::faer::{Mat, MatMut};
 
 use super::LogDensity;
 use crate::BoostError;
-use crate::error::{check_len, check_positive_entries};
+use crate::error::check_positive_entries;
 
 /// `∇log f(θ)` into `out`, by the target or by central differences with steps in proportion to `scale` (`d`, positive). A
 /// difference has an error of about `ε^⅔·|log f|/scale_j`. Cost `2d` values.
@@ -21,14 +21,14 @@ pub fn gradient<T: LogDensity + ?Sized>(
     out: &mut [f64],
 ) -> Result<(), BoostError> {
     check(target, theta, scale)?;
-    check_len("gradient", theta.len(), out.len())?;
+    vi_core::check::length("gradient", theta.len(), out.len())?;
     gradient_at(target, theta, scale, out);
     Ok(())
 }
 
 fn check<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64]) -> Result<(), BoostError> {
-    check_len("theta", target.dim(), theta.len())?;
-    check_len("scale", target.dim(), scale.len())?;
+    vi_core::check::length("theta", target.dim(), theta.len())?;
+    vi_core::check::length("scale", target.dim(), scale.len())?;
     check_positive_entries("scale", scale)
 }
 
@@ -62,8 +62,8 @@ pub fn hessian<T: LogDensity + ?Sized>(
     out: MatMut<'_, f64>,
 ) -> Result<(), BoostError> {
     check(target, theta, scale)?;
-    check_len("rows of the Hessian", theta.len(), out.nrows())?;
-    check_len("columns of the Hessian", theta.len(), out.ncols())?;
+    vi_core::check::length("rows of the Hessian", theta.len(), out.nrows())?;
+    vi_core::check::length("columns of the Hessian", theta.len(), out.ncols())?;
     hessian_at(target, theta, scale, out);
     Ok(())
 }
@@ -86,8 +86,8 @@ pub fn numerical_hessian<T: LogDensity + ?Sized>(
     out: MatMut<'_, f64>,
 ) -> Result<(), BoostError> {
     check(target, theta, scale)?;
-    check_len("rows of the Hessian", theta.len(), out.nrows())?;
-    check_len("columns of the Hessian", theta.len(), out.ncols())?;
+    vi_core::check::length("rows of the Hessian", theta.len(), out.nrows())?;
+    vi_core::check::length("columns of the Hessian", theta.len(), out.ncols())?;
     numerical_hessian_at(target, theta, scale, out);
     Ok(())
 }

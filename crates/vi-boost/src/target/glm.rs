@@ -1,6 +1,6 @@
 //! Posteriors of generalised linear models.
 
-use vi_core::{Belief, DenseGaussian, Error, Likelihood, by_slabs};
+use vi_core::{Belief, DenseGaussian, Error, Likelihood, by_slabs, check};
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::{Cholesky, kernels};
@@ -8,7 +8,6 @@ use vi_linalg::{Cholesky, kernels};
 use super::LogDensity;
 use crate::BoostError;
 use crate::component::HALF_LN_2PI;
-use crate::error::check_len;
 
 /// `f(θ) = p₀(θ)·Π_i p(y_i | x_iᵀθ)`, `n` observations with any [`Likelihood`], the prior normalised: what
 /// [`vi_core::GlmPosterior`] holds, with gradient and Hessian, on many points at once.
@@ -48,8 +47,8 @@ impl<L: Likelihood> GlmTarget<L> {
         if y.is_empty() {
             return Err(Error::Empty { argument: "y" }.into());
         }
-        check_len("columns of x", prior.dim(), x.ncols())?;
-        check_len("rows of x", y.len(), x.nrows())?;
+        check::length("columns of x", prior.dim(), x.ncols())?;
+        check::length("rows of x", y.len(), x.nrows())?;
         for (row, label) in y.iter().enumerate() {
             if let Some(index) = (0..x.ncols()).find(|&j| !x[(row, j)].is_finite()) {
                 let error = Error::NonFinite { argument: "x", index, value: x[(row, index)] };

@@ -7,9 +7,10 @@ use vi_linalg::faer::Mat;
 use super::{LogDensity, difference};
 use crate::BoostError;
 use crate::block::Block;
+use crate::component::Component;
 use crate::divergence::{self, Divergence};
-use crate::error::check_len;
 use crate::mixture::GaussianMixture;
+use vi_core::check;
 
 /// What is wrong with a value of a log-density.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,8 +42,14 @@ pub(crate) struct Probe<'a, T: ?Sized> {
 impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     /// `scale` is a standard deviation for each coordinate.
     pub(crate) fn new(target: &'a T, scale: Vec<f64>) -> Result<Self, BoostError> {
-        check_len("dimension of the start", target.dim(), scale.len())?;
+        check::length("dimension of the start", target.dim(), scale.len())?;
         Ok(Self { target, scale, evaluations: AtomicU64::new(0) })
+    }
+
+    /// With the standard deviations of `start`.
+    pub(crate) fn about(target: &'a T, start: &Component) -> Result<Self, BoostError> {
+        let covariance = start.covariance();
+        Self::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())
     }
 
     pub(crate) fn dim(&self) -> usize {

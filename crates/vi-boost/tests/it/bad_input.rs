@@ -25,10 +25,10 @@ impl<F: Fn(&[f64]) -> f64> LogDensity for Of<F> {
 }
 
 fn small() -> BoostSettings {
-    BoostSettings::default().components(3).unwrap().points(64).unwrap()
+    BoostSettings { components: 3, points: Some(64), ..BoostSettings::default() }
 }
 
-fn boosted(target: &dyn LogDensity, settings: BoostSettings) -> Result<(GaussianMixture, Info), BoostError> {
+fn boosted(target: &dyn LogDensity, settings: &BoostSettings) -> Result<(GaussianMixture, Info), BoostError> {
     let start = Component::isotropic(&vec![0.0; target.dim()], 3.0)?;
     let mut boost = Boost::new(target, &start, settings, &mut rng(1))?;
     boost.run(go_on)?;
@@ -39,17 +39,18 @@ fn boosted(target: &dyn LogDensity, settings: BoostSettings) -> Result<(Gaussian
 fn all(target: &dyn LogDensity) -> Vec<Result<(), BoostError>> {
     let start = Component::isotropic(&vec![0.0; target.dim()], 3.0).unwrap();
     let hellinger = || {
-        let settings = HellingerSettings::new(3, 64, 3, 50)?;
-        Hellinger::new(target, &start, settings, &mut rng(1))?.run(go_on).map(|_| ())
+        let settings =
+            HellingerSettings { components: 3, points: 64, starts: 3, evaluations: 50, ..HellingerSettings::default() };
+        Hellinger::new(target, &start, &settings, &mut rng(1))?.run(go_on).map(|_| ())
     };
     let printed = || {
-        let settings = PrintedSettings::new(100, 1.0, 1e-3)?;
-        Printed::new(target, start.clone(), settings)?.run(3, &mut rng(1), go_on)
+        let settings = PrintedSettings { samples: 100, ..PrintedSettings::default() };
+        Printed::new(target, start.clone(), &settings)?.run(3, &mut rng(1), go_on)
     };
-    let settings = GaussianSettings::new(Family::Full, 64, 100, 1e-6).unwrap();
+    let settings = GaussianSettings { points: 64, evaluations: 100, tolerance: 1e-6, ..GaussianSettings::default() };
     vec![
-        boosted(target, small()).map(|_| ()),
-        boosted(target, small().refit(Refit::Each)).map(|_| ()),
+        boosted(target, &small()).map(|_| ()),
+        boosted(target, &BoostSettings { refit: Refit::Each, ..small() }).map(|_| ()),
         hellinger(),
         printed(),
         gaussian::fit(target, &start, &settings, &mut rng(1)).map(|_| ()),
@@ -62,7 +63,7 @@ fn nan_in_places_is_gone_round() {
     let target = Of(1, |theta: &[f64]| if theta[0] > 2.5 { f64::NAN } else { -0.5 * theta[0] * theta[0] });
     let start = Component::isotropic(&[0.0], 3.0).unwrap();
     for seed in 1..=16 {
-        let mut boost = Boost::new(&target, &start, small(), &mut rng(seed)).unwrap();
+        let mut boost = Boost::new(&target, &start, &small(), &mut rng(seed)).unwrap();
         boost.run(go_on).unwrap();
         let (q, info) = (boost.mixture().unwrap(), boost.last().unwrap());
         assert!(q.mean()[0].abs() < 1.0, "seed {seed}: {}", q.mean()[0]);
@@ -75,7 +76,7 @@ fn nan_in_places_is_gone_round() {
 fn a_target_that_is_nowhere_finite_is_no_start() {
     for (value, count) in [(f64::NAN, "NaN"), (f64::NEG_INFINITY, "−∞"), (f64::INFINITY, "+∞")] {
         let target = Of(2, move |_: &[f64]| value);
-        match boosted(&target, small()) {
+        match boosted(&target, &small()) {
             Err(BoostError::NoStart { points, zero, nan, infinite }) => {
                 assert_eq!((points, zero + nan + infinite), (512, 512), "{count}");
             }
@@ -92,14 +93,14 @@ fn a_target_that_is_nowhere_finite_is_no_start() {
 fn a_start_where_the_density_is_zero_is_named() {
     // Only far away is anything.
     let target = Of(1, |theta: &[f64]| if theta[0] > 1e4 { -theta[0] } else { f64::NEG_INFINITY });
-    assert!(matches!(boosted(&target, small()), Err(BoostError::NoStart { zero: 512, .. })));
+    assert!(matches!(boosted(&target, &small()), Err(BoostError::NoStart { zero: 512, .. })));
 }
 
 #[test]
 fn a_density_on_half_a_line_has_an_answer_inside_or_an_error() {
     // An exponential: every Gaussian reaches over the edge, so every divergence is infinite, though points may not show it.
     let target = Of(1, |theta: &[f64]| if theta[0] < 0.0 { f64::NEG_INFINITY } else { -theta[0] });
-    match boosted(&target, small()) {
+    match boosted(&target, &small()) {
         Ok((q, info)) => assert!(q.mean()[0] > 0.0 && info.objective.value.is_finite()),
         // Half of the start's points have a finite density: it is the candidates that have not.
         Err(error) => assert!(matches!(error, BoostError::NoCandidate { .. }), "{error}"),
@@ -113,8 +114,8 @@ fn a_run_that_gains_nothing_ends_whatever_the_threshold() {
     let target = GaussianMixture::single(Component::isotropic(&[1.0], 0.5).unwrap());
     let start = Component::isotropic(&[0.0], 3.0).unwrap();
     let patience = 3;
-    let settings = small().components(50).unwrap().improvement(0.0, patience).unwrap();
-    let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings = BoostSettings { components: 50, improvement: 0.0, patience, ..small() };
+    let mut boost = Boost::new(&target, &start, &settings, &mut rng(1)).unwrap();
     let mut steps = 0;
     let stop = boost
         .run(|_, _| {
@@ -131,8 +132,8 @@ fn steps_are_bounded_even_where_each_one_gains() {
     // Every component but the heaviest is dropped, so the number asked for is never reached.
     let target = vi_boost::target::Cauchy::new(0.0, 1.0).unwrap();
     let start = Component::isotropic(&[0.0], 3.0).unwrap();
-    let settings = small().components(5).unwrap().prune(0.9).unwrap().improvement(0.0, 1000).unwrap();
-    let mut boost = Boost::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings = BoostSettings { components: 5, prune: 0.9, improvement: 0.0, patience: 1000, ..small() };
+    let mut boost = Boost::new(&target, &start, &settings, &mut rng(1)).unwrap();
     assert_eq!(boost.run(go_on).unwrap(), Stop::Iterations);
     assert_eq!(boost.last().unwrap().iteration, 5 * vi_boost::boost::STEPS_EACH);
 }
@@ -141,7 +142,7 @@ fn steps_are_bounded_even_where_each_one_gains() {
 fn a_flat_target_is_improper() {
     for d in [1, 3] {
         let target = Of(d, |_: &[f64]| 0.0);
-        assert!(matches!(boosted(&target, small()), Err(BoostError::Improper { .. })), "d = {d}");
+        assert!(matches!(boosted(&target, &small()), Err(BoostError::Improper { .. })), "d = {d}");
         all(&target);
     }
 }
@@ -149,7 +150,7 @@ fn a_flat_target_is_improper() {
 #[test]
 fn a_slope_without_end_is_improper() {
     let target = Of(2, |theta: &[f64]| theta[0] - 0.5 * theta[1] * theta[1]);
-    assert!(matches!(boosted(&target, small()), Err(BoostError::Improper { .. })));
+    assert!(matches!(boosted(&target, &small()), Err(BoostError::Improper { .. })));
     all(&target);
 }
 
@@ -169,9 +170,10 @@ fn mass_without_end_is_improper_however_slowly_it_is_found() {
     let start = Component::isotropic(&[0.0; 2], 3.0).unwrap();
     for (name, target) in targets {
         for seed in 1..=6 {
-            let outcome = Boost::new(target, &start, small(), &mut rng(seed)).unwrap().run(go_on);
+            let outcome = Boost::new(target, &start, &small(), &mut rng(seed)).unwrap().run(go_on);
             assert!(matches!(outcome, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {outcome:?}");
-            let settings = GaussianSettings::new(Family::Full, 64, 100, 1e-6).unwrap();
+            let settings =
+                GaussianSettings { points: 64, evaluations: 100, tolerance: 1e-6, ..GaussianSettings::default() };
             let fitted = gaussian::fit(target, &start, &settings, &mut rng(seed)).map(|(_, info)| info);
             assert!(matches!(fitted, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {fitted:?}");
         }
@@ -185,7 +187,7 @@ fn tails_that_just_fail_to_be_integrable_are_told_where_components_reach_them() 
     let start = Component::isotropic(&[0.0], 3.0).unwrap();
     let mut told = 0;
     for seed in 1..=6 {
-        let mut boost = Boost::new(&target, &start, small(), &mut rng(seed)).unwrap();
+        let mut boost = Boost::new(&target, &start, &small(), &mut rng(seed)).unwrap();
         match boost.run(go_on) {
             Err(BoostError::Improper { .. }) => told += 1,
             outcome => assert!(outcome.is_ok() && boost.last().unwrap().objective.value.is_finite(), "{outcome:?}"),
@@ -198,7 +200,7 @@ fn tails_that_just_fail_to_be_integrable_are_told_where_components_reach_them() 
 fn a_spike_to_infinity_is_survived() {
     // log f → +∞ at 0, integrable; and +∞ itself on an interval.
     let spike = Of(1, |theta: &[f64]| -0.5 * theta[0].abs().ln() - 0.5 * theta[0] * theta[0]);
-    let (q, _) = boosted(&spike, small()).unwrap();
+    let (q, _) = boosted(&spike, &small()).unwrap();
     assert!(q.covariance().unwrap()[(0, 0)].is_finite());
     all(&spike);
     let plateau = Of(1, |theta: &[f64]| if theta[0].abs() < 0.1 { f64::INFINITY } else { -0.5 * theta[0] * theta[0] });
@@ -213,13 +215,13 @@ fn a_spike_to_infinity_is_survived() {
 fn values_of_any_size_are_taken() {
     for size in [1e-300_f64, 1e300] {
         let shift = Of(1, move |theta: &[f64]| size.ln() - 0.5 * theta[0] * theta[0]);
-        let (_, info) = boosted(&shift, small()).unwrap();
+        let (_, info) = boosted(&shift, &small()).unwrap();
         // log Z = log(size·√(2π))
         assert!((info.log_evidence.value - size.ln() - 0.918_938_5).abs() < 1e-3);
     }
     // A density as narrow as 1e-6 of the start.
     let narrow = Of(1, |theta: &[f64]| -0.5 * (theta[0] * 1e6).powi(2));
-    match boosted(&narrow, small()) {
+    match boosted(&narrow, &small()) {
         Ok((q, _)) => assert!((q.covariance().unwrap()[(0, 0)].sqrt() * 1e6 - 1.0).abs() < 1e-2),
         Err(error) => panic!("{error}"),
     }
@@ -229,8 +231,8 @@ fn values_of_any_size_are_taken() {
 fn one_and_fifty_dimensions() {
     for d in [1, 50] {
         let target = Of(d, |theta: &[f64]| -0.5 * theta.iter().map(|x| (x - 1.0) * (x - 1.0)).sum::<f64>());
-        let settings = small().points(256).unwrap().family(Family::Diagonal).unwrap().components(2).unwrap();
-        let (q, _) = boosted(&target, settings).unwrap();
+        let settings = BoostSettings { points: Some(256), family: Family::Diagonal, components: 2, ..small() };
+        let (q, _) = boosted(&target, &settings).unwrap();
         let mean = q.mean();
         assert!(mean.iter().all(|m| (m - 1.0).abs() < 0.05), "d = {d}: {:?}", &mean[..1]);
     }
@@ -247,25 +249,26 @@ fn fewer_points_than_a_component_needs_are_refused() {
         }
         other => panic!("{other:?}"),
     };
-    let boost = |settings: BoostSettings| Boost::new(&target, &start, settings, &mut rng(1)).map(|_| ());
-    let low_rank = |points| small().points(points).unwrap().family(Family::LowRank { rank: 3 }).unwrap();
-    refused(boost(small().points(78).unwrap()), 78, "points");
+    let boost = |settings: BoostSettings| Boost::new(&target, &start, &settings, &mut rng(1)).map(|_| ());
+    let with = |points, polish| BoostSettings { points: Some(points), polish, ..small() };
+    let low_rank = |points| BoostSettings { family: Family::LowRank { rank: 3 }, ..with(points, 0) };
+    refused(boost(with(78, 0)), 78, "points");
     refused(boost(low_rank(90)), 90, "points");
-    refused(boost(small().points(80).unwrap().polish(78).unwrap()), 78, "polish");
-    boost(small().points(80).unwrap()).unwrap();
+    refused(boost(with(80, 78)), 78, "polish");
+    boost(with(80, 0)).unwrap();
     boost(low_rank(92)).unwrap();
     let q =
         GaussianMixture::single(Component::low_rank(&vec![0.0; d], &vec![1.0; d], Mat::zeros(d, 3).as_ref()).unwrap());
-    let from = Boost::from_mixture(&target, q, &start, small().points(90).unwrap(), &mut rng(1)).map(|_| ());
+    let from = Boost::from_mixture(&target, q, &start, &with(90, 0), &mut rng(1)).map(|_| ());
     refused(from, 90, "points");
     let fit = |points| {
-        let settings = GaussianSettings::new(Family::Full, points, 5, 1e-3).unwrap();
+        let settings = GaussianSettings { points, evaluations: 5, tolerance: 1e-3, ..GaussianSettings::default() };
         gaussian::fit(&target, &start, &settings, &mut rng(1)).map(|_| ())
     };
     refused(fit(78), 78, "points");
     fit(80).unwrap();
-    let hellinger =
-        Hellinger::new(&target, &start, HellingerSettings::new(2, 78, 2, 10).unwrap(), &mut rng(1)).map(|_| ());
+    let settings = HellingerSettings { components: 2, points: 78, starts: 2, evaluations: 10, ..Default::default() };
+    let hellinger = Hellinger::new(&target, &start, &settings, &mut rng(1)).map(|_| ());
     refused(hellinger, 78, "points");
 }
 
@@ -274,23 +277,38 @@ fn dimensions_and_settings_are_checked() {
     let target = Of(2, |theta: &[f64]| -0.5 * theta.iter().map(|x| x * x).sum::<f64>());
     let wrong = Component::isotropic(&[0.0], 1.0).unwrap();
     assert!(matches!(
-        Boost::new(&target, &wrong, small(), &mut rng(1)),
+        Boost::new(&target, &wrong, &small(), &mut rng(1)),
         Err(BoostError::Core(Error::Dimension { .. }))
     ));
-    assert!(Printed::new(&target, wrong.clone(), PrintedSettings::default()).is_err());
-    assert!(Hellinger::new(&target, &wrong, HellingerSettings::default(), &mut rng(1)).is_err());
+    assert!(Printed::new(&target, wrong.clone(), &PrintedSettings::default()).is_err());
+    assert!(Hellinger::new(&target, &wrong, &HellingerSettings::default(), &mut rng(1)).is_err());
     assert!(gaussian::fit(&target, &wrong, &GaussianSettings::default(), &mut rng(1)).is_err());
-    let settings = BoostSettings::default;
-    assert!(settings().components(0).is_err() && settings().points(15).is_err() && settings().starts(0).is_err());
-    assert!(settings().scales(&[]).is_err() && settings().scales(&[1.0, -1.0]).is_err());
-    assert!(settings().family(Family::LowRank { rank: 0 }).is_err() && settings().evaluations(0, 1).is_err());
-    assert!(
-        settings().polish(3).is_err() && settings().dispersion(f64::NAN).is_err() && settings().prune(1.0).is_err()
-    );
-    assert!(settings().improvement(f64::NAN, 1).is_err() && settings().gap(-1.0).is_err());
-    assert!(PrintedSettings::new(1, 1.0, 1e-3).is_err() && PrintedSettings::new(10, 0.0, 1e-3).is_err());
-    assert!(HellingerSettings::new(0, 64, 1, 1).is_err() && HellingerSettings::new(1, 3, 1, 1).is_err());
-    assert!(GaussianSettings::new(Family::Full, 64, 0, 1e-3).is_err());
+    let good = BoostSettings::default;
+    for bad in [
+        BoostSettings { components: 0, ..good() },
+        BoostSettings { points: Some(15), ..good() },
+        BoostSettings { most_points: Some(17), ..good() },
+        BoostSettings { starts: 0, ..good() },
+        BoostSettings { scales: Vec::new(), ..good() },
+        BoostSettings { scales: vec![1.0, -1.0], ..good() },
+        BoostSettings { family: Family::LowRank { rank: 0 }, ..good() },
+        BoostSettings { evaluations: 0, ..good() },
+        BoostSettings { refit_evaluations: 0, ..good() },
+        BoostSettings { polish: 3, ..good() },
+        BoostSettings { dispersion: f64::NAN, ..good() },
+        BoostSettings { prune: 1.0, ..good() },
+        BoostSettings { improvement: f64::NAN, ..good() },
+        BoostSettings { patience: 0, ..good() },
+        BoostSettings { gap: Some(-1.0), ..good() },
+    ] {
+        let start = Component::isotropic(&[0.0; 2], 1.0).unwrap();
+        assert!(bad.check().is_err() && Boost::new(&target, &start, &bad, &mut rng(1)).is_err(), "{bad:?}");
+    }
+    assert!(PrintedSettings { samples: 1, ..PrintedSettings::default() }.check().is_err());
+    assert!(PrintedSettings { step: 0.0, ..PrintedSettings::default() }.check().is_err());
+    assert!(HellingerSettings { components: 0, ..HellingerSettings::default() }.check().is_err());
+    assert!(HellingerSettings { points: 3, ..HellingerSettings::default() }.check().is_err());
+    assert!(GaussianSettings { evaluations: 0, ..GaussianSettings::default() }.check().is_err());
 }
 
 #[test]
@@ -300,7 +318,7 @@ fn an_error_leaves_the_run_as_it_was() {
     let broken = Cell::new(false);
     let target = Of(1, |theta: &[f64]| if broken.get() { f64::NAN } else { -0.5 * theta[0] * theta[0] });
     let start = Component::isotropic(&[0.0], 3.0).unwrap();
-    let mut boost = Boost::new(&target, &start, small(), &mut rng(1)).unwrap();
+    let mut boost = Boost::new(&target, &start, &small(), &mut rng(1)).unwrap();
     boost.step().unwrap();
     let before = boost.mixture().unwrap().log_density(&[0.3]).unwrap().to_bits();
     broken.set(true);
@@ -309,7 +327,8 @@ fn an_error_leaves_the_run_as_it_was() {
         assert!(info.alpha == 0.0 && info.components == 1);
     }
     assert_eq!(boost.mixture().unwrap().log_density(&[0.3]).unwrap().to_bits(), before);
-    let mut printed = Printed::new(&target, start, PrintedSettings::new(100, 1.0, 1e-3).unwrap()).unwrap();
+    let mut printed =
+        Printed::new(&target, start, &PrintedSettings { samples: 100, ..PrintedSettings::default() }).unwrap();
     let before = printed.mixture().log_density(&[0.3]).unwrap().to_bits();
     let _ = printed.step(&mut rng(1));
     assert_eq!(printed.mixture().log_density(&[0.3]).unwrap().to_bits(), before);

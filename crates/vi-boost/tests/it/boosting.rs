@@ -7,15 +7,14 @@ use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, Info, L
 
 use crate::common::{four, go_on, logistic, on_a_grid, rng, slow};
 
-fn run<T: LogDensity>(target: &T, start: &Component, settings: BoostSettings, seed: u64) -> (GaussianMixture, Info) {
+fn run<T: LogDensity>(target: &T, start: &Component, settings: &BoostSettings, seed: u64) -> (GaussianMixture, Info) {
     let mut boost = Boost::new(target, start, settings, &mut rng(seed)).unwrap();
     boost.run(go_on).unwrap();
     (boost.mixture().unwrap().clone(), *boost.last().unwrap())
 }
 
 fn settings(components: usize, points: usize, refit: Refit) -> BoostSettings {
-    let settings = BoostSettings::default().components(components).unwrap().points(points).unwrap();
-    settings.improvement(1e-6, 3).unwrap().refit(refit)
+    BoostSettings { components, points: Some(points), improvement: 1e-6, refit, ..BoostSettings::default() }
 }
 
 /// What a run says at its end is from points that nothing was chosen by, so the truth is within a few of its errors.
@@ -24,8 +23,8 @@ fn the_last_estimates_hold_against_many_more_points() {
     let target = logistic();
     let start = Component::isotropic(&[0.0, 0.0], 4.0).unwrap();
     for seed in 1..=6 {
-        let settings = BoostSettings::default().components(5).unwrap().points(64).unwrap();
-        let mut boost = Boost::new(&target, &start, settings, &mut rng(seed)).unwrap();
+        let settings = BoostSettings { components: 5, points: Some(64), ..BoostSettings::default() };
+        let mut boost = Boost::new(&target, &start, &settings, &mut rng(seed)).unwrap();
         let mut of_steps = f64::NAN;
         boost
             .run(|info, _| {
@@ -46,7 +45,7 @@ fn the_last_estimates_hold_against_many_more_points() {
 fn a_mixture_is_found_with_as_many_components_as_it_has() {
     let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());
     for seed in 1..=if slow() { 10 } else { 2 } {
-        let (q, _) = run(&target, &start, settings(4, 256, Refit::Each), seed);
+        let (q, _) = run(&target, &start, &settings(4, 256, Refit::Each), seed);
         let kl = divergence::quasi(&q, &target, 1024, 4, 7).unwrap().effective;
         // Four components once found are found to rounding of the search: 1e-6 leaves room for its tolerance.
         assert!(kl.value.abs() < 1e-6 && q.len() == 4, "{seed}: {kl:?}");
@@ -56,7 +55,7 @@ fn a_mixture_is_found_with_as_many_components_as_it_has() {
 #[test]
 fn without_a_refit_every_component_lowers_the_divergence() {
     let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());
-    let mut boost = Boost::new(&target, &start, settings(10, 256, Refit::Never), &mut rng(1)).unwrap();
+    let mut boost = Boost::new(&target, &start, &settings(10, 256, Refit::Never), &mut rng(1)).unwrap();
     let mut objectives = Vec::new();
     boost
         .run(|info, q| {
@@ -78,7 +77,7 @@ fn without_a_refit_every_component_lowers_the_divergence() {
 fn heavy_tails_get_wide_components() {
     let target = Cauchy::new(0.0, 2.0).unwrap();
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
-    let (q, info) = run(&target, &start, settings(8, 512, Refit::Each), 1);
+    let (q, info) = run(&target, &start, &settings(8, 512, Refit::Each), 1);
     let kl = info.objective.value + target.log_normaliser();
     assert!(kl < 0.002 + 2.0 * info.objective.standard_error, "{kl} {info:?}");
     let widest = q.components().iter().map(|c| c.covariance()[(0, 0)].sqrt()).fold(0.0, f64::max);
@@ -89,8 +88,8 @@ fn heavy_tails_get_wide_components() {
 fn a_skew_posterior_is_followed_and_its_evidence_known() {
     let target = logistic();
     let start = Component::isotropic(&[0.0, 0.0], 4.0).unwrap();
-    let (one, _) = run(&target, &start, settings(1, 1024, Refit::Never), 1);
-    let (q, info) = run(&target, &start, settings(3, 1024, Refit::Each), 1);
+    let (one, _) = run(&target, &start, &settings(1, 1024, Refit::Never), 1);
+    let (q, info) = run(&target, &start, &settings(3, 1024, Refit::Each), 1);
     let (log_z, best_one) = on_a_grid(|theta| target.log_density(theta), &one, 16.0);
     let (_, kl) = on_a_grid(|theta| target.log_density(theta), &q, 16.0);
     assert!(kl < 0.25 * best_one, "{kl} {best_one}");
@@ -102,16 +101,16 @@ fn a_skew_posterior_is_followed_and_its_evidence_known() {
 fn bent_and_narrowing_targets() {
     let banana = Banana::new(2.0, 0.5).unwrap();
     let start = Component::isotropic(&[0.0, 0.0], 6.0).unwrap();
-    let (one, _) = run(&banana, &start, settings(1, 512, Refit::Never), 1);
-    let (q, _) = run(&banana, &start, settings(8, 512, Refit::Each), 1);
+    let (one, _) = run(&banana, &start, &settings(1, 512, Refit::Never), 1);
+    let (q, _) = run(&banana, &start, &settings(8, 512, Refit::Each), 1);
     let kl = |q: &GaussianMixture, target: &dyn LogDensity| {
         divergence::quasi(q, target, 1024, 4, 1).unwrap().effective.value
     };
     assert!(kl(&q, &banana) < 0.1 * kl(&one, &banana), "{} {}", kl(&q, &banana), kl(&one, &banana));
     let funnel = Funnel::new(3, 1.0).unwrap();
     let start = Component::isotropic(&[0.0; 3], 4.0).unwrap();
-    let (one, _) = run(&funnel, &start, settings(1, 512, Refit::Never), 1);
-    let (q, _) = run(&funnel, &start, settings(5, 512, Refit::Each), 1);
+    let (one, _) = run(&funnel, &start, &settings(1, 512, Refit::Never), 1);
+    let (q, _) = run(&funnel, &start, &settings(5, 512, Refit::Each), 1);
     assert!(kl(&q, &funnel) < 0.5 * kl(&one, &funnel), "{} {}", kl(&q, &funnel), kl(&one, &funnel));
 }
 
@@ -119,7 +118,7 @@ fn bent_and_narrowing_targets() {
 fn the_same_seed_gives_the_same_bits() {
     let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());
     let once = |seed| {
-        let (q, info) = run(&target, &start, settings(3, 64, Refit::Last), seed);
+        let (q, info) = run(&target, &start, &settings(3, 64, Refit::Last), seed);
         (q.log_density(&[0.5]).unwrap().to_bits(), info.evaluations, info.objective.value.to_bits())
     };
     assert_eq!(once(3), once(3));
@@ -129,7 +128,7 @@ fn the_same_seed_gives_the_same_bits() {
 #[test]
 fn a_run_can_be_stopped_and_stepped_on() {
     let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());
-    let mut boost = Boost::new(&target, &start, settings(6, 128, Refit::Never), &mut rng(1)).unwrap();
+    let mut boost = Boost::new(&target, &start, &settings(6, 128, Refit::Never), &mut rng(1)).unwrap();
     let mut seen = 0;
     let stop = boost
         .run(|_, _| {
@@ -142,7 +141,7 @@ fn a_run_can_be_stopped_and_stepped_on() {
     assert!(q.len() == 2 && q.log_density(&[0.0]).unwrap().is_finite());
     // A run that was stopped goes on where it was: the same bits as one that was not.
     boost.step().unwrap();
-    let mut whole = Boost::new(&target, &start, settings(6, 128, Refit::Never), &mut rng(1)).unwrap();
+    let mut whole = Boost::new(&target, &start, &settings(6, 128, Refit::Never), &mut rng(1)).unwrap();
     for _ in 0..3 {
         whole.step().unwrap();
     }
@@ -154,8 +153,8 @@ fn a_run_can_be_stopped_and_stepped_on() {
 fn a_run_may_begin_with_a_mixture() {
     let target = logistic();
     let start = Component::isotropic(&[0.0, 0.0], 4.0).unwrap();
-    let (one, info) = run(&target, &start, settings(1, 1024, Refit::Never), 1);
-    let mut boost = Boost::from_mixture(&target, one, &start, settings(3, 1024, Refit::Never), &mut rng(2)).unwrap();
+    let (one, info) = run(&target, &start, &settings(1, 1024, Refit::Never), 1);
+    let mut boost = Boost::from_mixture(&target, one, &start, &settings(3, 1024, Refit::Never), &mut rng(2)).unwrap();
     boost.run(go_on).unwrap();
     assert_eq!(boost.mixture().unwrap().len(), 3);
     assert!(boost.last().unwrap().objective.value < info.objective.value);
@@ -166,11 +165,11 @@ fn stops_are_told() {
     let target = GaussianMixture::single(Component::isotropic(&[1.0], 0.7).unwrap());
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
     // One Gaussian is all there is: nothing more to gain.
-    let mut boost = Boost::new(&target, &start, settings(16, 128, Refit::Never), &mut rng(1)).unwrap();
+    let mut boost = Boost::new(&target, &start, &settings(16, 128, Refit::Never), &mut rng(1)).unwrap();
     assert_eq!(boost.run(go_on).unwrap(), Stop::Improvement);
     assert!(boost.last().unwrap().kl() < 1e-6);
-    let stops = settings(16, 128, Refit::Never).gap(1e-3).unwrap();
-    let mut boost = Boost::new(&target, &start, stops, &mut rng(1)).unwrap();
+    let stops = BoostSettings { gap: Some(1e-3), ..settings(16, 128, Refit::Never) };
+    let mut boost = Boost::new(&target, &start, &stops, &mut rng(1)).unwrap();
     assert_eq!(boost.run(go_on).unwrap(), Stop::Converged);
 }
 
@@ -181,7 +180,7 @@ fn diagonal_and_low_rank_components_boost_too() {
     let target = GaussianMixture::new(vec![part(-3.0), part(3.0)], &[0.4, 0.6]).unwrap();
     let start = Component::isotropic(&[0.0; 4], 6.0).unwrap();
     let kl = |family| {
-        let (q, _) = run(&target, &start, settings(2, 512, Refit::Each).family(family).unwrap(), 1);
+        let (q, _) = run(&target, &start, &BoostSettings { family, ..settings(2, 512, Refit::Each) }, 1);
         assert!(q.components().iter().all(|c| c.family() == family));
         divergence::quasi(&q, &target, 512, 4, 1).unwrap().effective.value
     };
@@ -207,7 +206,7 @@ impl LogDensity for Hole {
 fn a_target_far_smaller_than_the_start_has_candidates() {
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
     for seed in 1..=8 {
-        let (q, info) = run(&Hole, &start, settings(1, 256, Refit::Never), seed);
+        let (q, info) = run(&Hole, &start, &settings(1, 256, Refit::Never), seed);
         assert!(
             q.mean()[0].abs() < 0.1 && q.covariance().unwrap()[(0, 0)] < 0.01 && info.rejected > 0,
             "seed {seed}: {info:?}"
@@ -219,18 +218,18 @@ fn a_target_far_smaller_than_the_start_has_candidates() {
 fn too_few_points_are_told_or_doubled() {
     let target = Funnel::new(4, 1.5).unwrap();
     let start = Component::isotropic(&[0.0; 4], 3.0).unwrap();
-    let settings = BoostSettings::default().components(12).unwrap().points(16).unwrap();
+    let settings = BoostSettings { components: 12, points: Some(16), ..BoostSettings::default() };
     for seed in 1..=if slow() { 12 } else { 4 } {
-        let run = |settings: BoostSettings| {
+        let run = |settings: &BoostSettings| {
             let mut boost = Boost::new(&target, &start, settings, &mut rng(seed)).unwrap();
             let stop = boost.run(go_on).unwrap();
             (stop, divergence::quasi(boost.mixture().unwrap(), &target, 2048, 4, 7).unwrap().effective.value)
         };
         // Sixteen points cannot tell the use of twelve components: they stall, or promise what is not there.
-        let (stop, few) = run(settings.clone());
+        let (stop, few) = run(&settings);
         assert!(stop == Stop::Points && few > 0.02, "seed {seed}: {stop:?} {few}");
         // As many components, on points that are doubled when these are too few.
-        let (stop, more) = run(settings.clone().most_points(1024).unwrap());
+        let (stop, more) = run(&BoostSettings { most_points: Some(1024), ..settings.clone() });
         assert!(stop != Stop::Points && more < 0.5 * few, "seed {seed}: {stop:?} {few} {more}");
     }
 }
@@ -240,8 +239,8 @@ fn a_run_that_stalled_and_was_mended_by_its_refit_had_points_enough() {
     let target = Funnel::new(4, 1.5).unwrap();
     let start = Component::isotropic(&[0.0; 4], 3.0).unwrap();
     // Before the refit 0.03 nats are left and more components gain nothing; after it, 0.002.
-    let settings = BoostSettings::default().components(40).unwrap().points(512).unwrap();
-    let mut boost = Boost::new(&target, &start, settings, &mut rng(3)).unwrap();
+    let settings = BoostSettings { components: 40, points: Some(512), ..BoostSettings::default() };
+    let mut boost = Boost::new(&target, &start, &settings, &mut rng(3)).unwrap();
     let stop = boost.run(go_on).unwrap();
     assert!(boost.last().unwrap().kl() < 0.02 && stop != Stop::Points, "{stop:?} {:?}", boost.last());
 }

@@ -89,7 +89,10 @@ fn what_has_no_answer_is_an_error() {
     let flat = Function::new(2, |_: &[f64]| 0.0);
     assert!(matches!(fit(&flat, &FitSettings::default(), &mut rng(1)), Err(BoostError::Improper { .. })));
     assert!(fit(&Function::new(0, |_: &[f64]| 0.0), &FitSettings::default(), &mut rng(1)).is_err());
-    assert!(FitSettings::default().starts(0).is_err() && FitSettings::default().draws(99).is_err());
+    for (starts, draws) in [(0, 4000), (8, 99)] {
+        let settings = FitSettings { starts, draws, ..FitSettings::default() };
+        assert!(matches!(fit(&flat, &settings, &mut rng(1)), Err(BoostError::Core(_))));
+    }
 }
 
 #[test]

@@ -19,8 +19,8 @@ fn renyi(q: &GaussianMixture, target: &dyn LogDensity, log_z: f64, points: impl 
 fn the_objective_is_renyis_divergence_and_falls() {
     let target = four();
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
-    let settings = HellingerSettings::new(6, 512, 4, 100).unwrap();
-    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings = HellingerSettings { components: 6, points: 512, ..HellingerSettings::default() };
+    let mut run = Hellinger::new(&target, &start, &settings, &mut rng(1)).unwrap();
     let mut values = Vec::new();
     run.run(|info, q| {
         let line = (0..8000).map(|i| (-40.0 + 0.01 * f64::from(i), 0.01));
@@ -40,8 +40,8 @@ fn the_objective_is_renyis_divergence_and_falls() {
 fn one_gaussian_is_found_whole() {
     let target = GaussianMixture::single(Component::isotropic(&[1.0, -1.0], 0.7).unwrap());
     let start = Component::isotropic(&[0.0, 0.0], 5.0).unwrap();
-    let settings = HellingerSettings::new(1, 256, 4, 100).unwrap();
-    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings = HellingerSettings { components: 1, points: 256, ..HellingerSettings::default() };
+    let mut run = Hellinger::new(&target, &start, &settings, &mut rng(1)).unwrap();
     run.run(go_on).unwrap();
     let q = run.mixture().unwrap();
     // ⟨√f, h⟩ has a zero of the first order in the error: the search's tolerance of 1e-8 is 1e-4 of a standard deviation.
@@ -53,8 +53,8 @@ fn one_gaussian_is_found_whole() {
 fn heavy_tails_do_no_harm() {
     let target = Cauchy::new(0.0, 2.0).unwrap();
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
-    let settings = HellingerSettings::new(5, 512, 4, 100).unwrap();
-    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings = HellingerSettings { components: 5, points: 512, ..HellingerSettings::default() };
+    let mut run = Hellinger::new(&target, &start, &settings, &mut rng(1)).unwrap();
     run.run(go_on).unwrap();
     // x = sinh t reaches the tails.
     let line = (0..4000).map(|i| -12.0 + 0.006 * f64::from(i)).map(|t| (t.sinh(), 0.006 * t.cosh()));
@@ -65,8 +65,8 @@ fn heavy_tails_do_no_harm() {
 #[test]
 fn a_run_cut_short_goes_on_to_as_many_as_asked_for() {
     let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());
-    let settings = HellingerSettings::new(3, 64, 4, 50).unwrap();
-    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings = HellingerSettings { components: 3, points: 64, evaluations: 50, ..HellingerSettings::default() };
+    let mut run = Hellinger::new(&target, &start, &settings, &mut rng(1)).unwrap();
     let cut = run.run(|info, _| if info.iteration < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
     assert_eq!(cut.unwrap(), Stop::Cancelled);
     assert_eq!(run.run(go_on).unwrap(), Stop::Iterations);
@@ -79,14 +79,21 @@ fn a_run_cut_short_goes_on_to_as_many_as_asked_for() {
 fn it_stops_where_nothing_is_left_and_knows_the_evidence() {
     let target = GaussianMixture::single(Component::isotropic(&[1.0, -1.0], 0.7).unwrap());
     let start = Component::isotropic(&[0.0, 0.0], 5.0).unwrap();
-    let settings = HellingerSettings::new(12, 256, 4, 100).unwrap().improvement(1e-4, 2).unwrap();
-    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings = HellingerSettings {
+        components: 12,
+        points: 256,
+        improvement: 1e-4,
+        patience: 2,
+        ..HellingerSettings::default()
+    };
+    let mut run = Hellinger::new(&target, &start, &settings, &mut rng(1)).unwrap();
     assert_eq!(run.run(go_on).unwrap(), Stop::Improvement);
     let info = run.last().unwrap();
     assert!(info.iteration < 12);
     assert!(info.log_evidence.value.abs() < 1e-3, "{info:?}");
     assert!(info.effective_sample_size > 200.0, "{info:?}");
-    assert!(settings.improvement(f64::NAN, 1).is_err() && settings.improvement(0.0, 0).is_err());
+    assert!(HellingerSettings { improvement: f64::NAN, ..settings }.check().is_err());
+    assert!(HellingerSettings { patience: 0, ..settings }.check().is_err());
 }
 
 #[test]
@@ -102,8 +109,9 @@ fn a_hole_in_the_target_is_no_nan() {
     }
     let start = Component::isotropic(&[0.0], 3.0).unwrap();
     for seed in 1..=16 {
-        let settings = HellingerSettings::new(3, 64, 3, 50).unwrap();
-        let mut run = Hellinger::new(&Hole, &start, settings, &mut rng(seed)).unwrap();
+        let settings =
+            HellingerSettings { components: 3, points: 64, starts: 3, evaluations: 50, ..HellingerSettings::default() };
+        let mut run = Hellinger::new(&Hole, &start, &settings, &mut rng(seed)).unwrap();
         match run.run(go_on) {
             Ok(_) => {
                 let info = run.last().unwrap();
@@ -122,8 +130,8 @@ fn a_hole_in_the_target_is_no_nan() {
 fn the_same_seed_gives_the_same_bits() {
     let (target, start) = (four(), Component::isotropic(&[0.0], 10.0).unwrap());
     let once = |seed| {
-        let settings = HellingerSettings::new(3, 64, 4, 50).unwrap();
-        let mut run = Hellinger::new(&target, &start, settings, &mut rng(seed)).unwrap();
+        let settings = HellingerSettings { components: 3, points: 64, evaluations: 50, ..HellingerSettings::default() };
+        let mut run = Hellinger::new(&target, &start, &settings, &mut rng(seed)).unwrap();
         run.run(go_on).unwrap();
         run.mixture().unwrap().log_density(&[0.0]).unwrap().to_bits()
     };
@@ -137,8 +145,8 @@ fn a_target_far_narrower_than_the_start_is_found() {
     let target = GaussianMixture::single(Component::isotropic(&[0.0; 4], 0.03).unwrap());
     let start = Component::isotropic(&[0.0; 4], 3.0).unwrap();
     for seed in 1..=4 {
-        let settings = HellingerSettings::new(1, 256, 4, 100).unwrap();
-        let mut run = Hellinger::new(&target, &start, settings, &mut rng(seed)).unwrap();
+        let settings = HellingerSettings { components: 1, points: 256, ..HellingerSettings::default() };
+        let mut run = Hellinger::new(&target, &start, &settings, &mut rng(seed)).unwrap();
         run.run(go_on).unwrap();
         let q = run.mixture().unwrap();
         // As for `one_gaussian_is_found_whole`, in units of 0.03.
@@ -152,8 +160,9 @@ fn an_approximation_that_lies_elsewhere_is_an_error() {
     // A search of one evaluation stays where it began, on a bent ridge that no Gaussian follows.
     let target = vi_boost::target::Banana::new(30.0, 0.02).unwrap();
     let start = Component::isotropic(&[0.0; 2], 10.0).unwrap();
-    let settings = HellingerSettings::new(1, 64, 1, 1).unwrap();
-    let mut run = Hellinger::new(&target, &start, settings, &mut rng(1)).unwrap();
+    let settings =
+        HellingerSettings { components: 1, points: 64, starts: 1, evaluations: 1, ..HellingerSettings::default() };
+    let mut run = Hellinger::new(&target, &start, &settings, &mut rng(1)).unwrap();
     match run.run(go_on) {
         Err(BoostError::Unreliable { effective_sample_size, .. }) => assert!(effective_sample_size < 10.0),
         other => panic!("{other:?} {:?}", run.last()),
@@ -169,8 +178,8 @@ fn an_approximation_that_misses_most_of_the_target_is_an_error_however_many_poin
     let start = Component::isotropic(&[0.0; 6], 1.0).unwrap();
     let mut told = 0;
     for seed in 1..=8 {
-        let settings = HellingerSettings::new(1, 1024, 1, 2).unwrap();
-        let mut run = Hellinger::new(&target, &start, settings, &mut rng(seed)).unwrap();
+        let settings = HellingerSettings { components: 1, starts: 1, evaluations: 2, ..HellingerSettings::default() };
+        let mut run = Hellinger::new(&target, &start, &settings, &mut rng(seed)).unwrap();
         match run.run(go_on) {
             Err(BoostError::Unreliable { left, effective_sample_size }) => {
                 assert!(left > 1.0 || effective_sample_size < 10.0, "seed {seed}: {left} {effective_sample_size}");

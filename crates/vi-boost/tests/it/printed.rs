@@ -14,7 +14,7 @@ fn on_a_gaussian_it_stays_where_its_first_component_is() {
     let d = 3;
     let target = GaussianMixture::single(Component::isotropic(&vec![1.0; d], 0.5).unwrap());
     let start = Component::isotropic(&vec![0.0; d], 10.0).unwrap();
-    let mut run = Printed::new(&target, start, PrintedSettings::default()).unwrap();
+    let mut run = Printed::new(&target, start, &PrintedSettings::default()).unwrap();
     run.run(5, &mut rng(1), go_on).unwrap();
     let kl = divergence::quasi(run.mixture(), &target, 512, 2, 1).unwrap().effective.value;
     let lone = d as f64 * 0.5 * (2.0_f64.ln() - 0.5);
@@ -28,7 +28,7 @@ fn from_a_broad_start_it_falls_into_one_mode() {
     let mut kls = Vec::new();
     for seed in 1..=4 {
         let start = Component::isotropic(&[0.0], 10.0).unwrap();
-        let mut run = Printed::new(&target, start, PrintedSettings::default()).unwrap();
+        let mut run = Printed::new(&target, start, &PrintedSettings::default()).unwrap();
         let mut alphas = Vec::new();
         run.run(10, &mut rng(seed), |info, _| {
             alphas.push(info.alpha);
@@ -50,8 +50,8 @@ fn from_a_broad_start_it_falls_into_one_mode() {
 fn the_inclusive_rule_reports_its_effective_sample_size() {
     let target = Cauchy::new(0.0, 2.0).unwrap();
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
-    let settings = PrintedSettings::new(2000, 1.0, 1e-3).unwrap().weight(WeightRule::Inclusive);
-    let mut run = Printed::new(&target, start, settings).unwrap();
+    let settings = PrintedSettings { samples: 2000, weight: WeightRule::Inclusive, ..PrintedSettings::default() };
+    let mut run = Printed::new(&target, start, &settings).unwrap();
     let info = run.step(&mut rng(1)).unwrap();
     assert!(info.alpha > 0.3 && info.alpha < 0.8, "{info:?}");
     assert!(info.effective_sample_size > 100.0 && info.effective_sample_size < 2000.0, "{info:?}");
@@ -62,8 +62,8 @@ fn the_greedy_step_beats_the_laplacian_one() {
     let target = Cauchy::new(0.0, 2.0).unwrap();
     let kl = |component| {
         let start = Component::isotropic(&[0.0], 10.0).unwrap();
-        let settings = PrintedSettings::default().component(component);
-        let mut run = Printed::new(&target, start, settings).unwrap();
+        let settings = PrintedSettings { component, ..PrintedSettings::default() };
+        let mut run = Printed::new(&target, start, &settings).unwrap();
         run.run(4, &mut rng(1), go_on).unwrap();
         divergence::quasi(run.mixture(), &target, 1024, 4, 1).unwrap().effective.value + target.log_normaliser()
     };
@@ -75,7 +75,7 @@ fn the_greedy_step_beats_the_laplacian_one() {
 fn the_objective_is_that_of_the_mixture() {
     let target = Cauchy::new(0.0, 2.0).unwrap();
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
-    let mut run = Printed::new(&target, start, PrintedSettings::default()).unwrap();
+    let mut run = Printed::new(&target, start, &PrintedSettings::default()).unwrap();
     run.run(5, &mut rng(1), |info, q| {
         let exact = divergence::quasi(q, &target, 2048, 4, 1).unwrap().effective;
         let error = info.objective.standard_error.hypot(exact.standard_error);
@@ -90,8 +90,12 @@ fn the_objective_is_that_of_the_mixture() {
 fn the_greedy_step_has_no_inclusive_rule() {
     let target = Cauchy::new(0.0, 2.0).unwrap();
     let start = Component::isotropic(&[0.0], 10.0).unwrap();
-    let settings = PrintedSettings::default().component(ComponentRule::Greedy).weight(WeightRule::Inclusive);
-    let outcome = Printed::new(&target, start, settings).map(|_| ());
+    let settings = PrintedSettings {
+        component: ComponentRule::Greedy,
+        weight: WeightRule::Inclusive,
+        ..PrintedSettings::default()
+    };
+    let outcome = Printed::new(&target, start, &settings).map(|_| ());
     assert!(matches!(outcome, Err(BoostError::Conflict { .. })), "{outcome:?}");
 }
 
@@ -107,8 +111,8 @@ fn a_zero_of_the_target_is_told() {
         }
     }
     for component in [ComponentRule::Laplacian, ComponentRule::Greedy] {
-        let settings = PrintedSettings::default().component(component);
-        let mut run = Printed::new(&Half, Component::isotropic(&[0.0], 2.0).unwrap(), settings).unwrap();
+        let settings = PrintedSettings { component, ..PrintedSettings::default() };
+        let mut run = Printed::new(&Half, Component::isotropic(&[0.0], 2.0).unwrap(), &settings).unwrap();
         let outcome = run.run(5, &mut rng(1), go_on);
         assert!(matches!(outcome, Err(BoostError::Unsupported { .. })), "{outcome:?}");
     }
@@ -119,7 +123,9 @@ fn the_same_seed_gives_the_same_bits() {
     let once = |seed| {
         let target = four();
         let start = Component::isotropic(&[0.0], 10.0).unwrap();
-        let mut run = Printed::new(&target, start, PrintedSettings::new(200, 0.1, 1e-3).unwrap()).unwrap();
+        let mut run =
+            Printed::new(&target, start, &PrintedSettings { samples: 200, step: 0.1, ..PrintedSettings::default() })
+                .unwrap();
         run.run(5, &mut rng(seed), go_on).unwrap();
         run.mixture().log_density(&[0.0]).unwrap().to_bits()
     };

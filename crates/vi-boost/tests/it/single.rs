@@ -38,7 +38,7 @@ fn families_are_nested() {
     let target = vi_boost::target::GlmTarget::new(&prior, x.as_ref(), &y, BernoulliLogit(Exact)).unwrap();
     let start = Component::isotropic(&[0.0; 3], 3.0).unwrap();
     let bound = |family| {
-        let settings = GaussianSettings::default().family(family).unwrap();
+        let settings = GaussianSettings { family, ..GaussianSettings::default() };
         let (found, info) = fit(&target, &start, &settings, &mut rng(1)).unwrap();
         assert_eq!(found.family(), family);
         info.bound
@@ -56,7 +56,7 @@ fn mean_field_of_a_gaussian_is_known() {
     let covariance = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 + i as f64 } else { 0.9 });
     let target = GaussianMixture::single(Component::full(&[1.0, -2.0], covariance.as_ref()).unwrap());
     let start = Component::isotropic(&[0.0, 0.0], 5.0).unwrap();
-    let settings = GaussianSettings::default().family(Family::Diagonal).unwrap();
+    let settings = GaussianSettings { family: Family::Diagonal, ..GaussianSettings::default() };
     let (found, _) = fit(&target, &start, &settings, &mut rng(2)).unwrap();
     let determinant = 1.0 * 2.0 - 0.81;
     // The objective is exact; the search stops within 1e-9 nats, the root of which is the error in standard deviations.
@@ -74,7 +74,7 @@ fn fifty_dimensions_take_any_family() {
     let target = GaussianMixture::single(Component::full(&mean, covariance.as_ref()).unwrap());
     let start = Component::isotropic(&vec![0.0; d], 3.0).unwrap();
     for family in [Family::Full, Family::Diagonal, Family::LowRank { rank: 3 }] {
-        let settings = GaussianSettings::new(family, 512, 150, 1e-6).unwrap();
+        let settings = GaussianSettings { family, points: 512, evaluations: 150, tolerance: 1e-6 };
         let (found, info) = fit(&target, &start, &settings, &mut rng(1)).unwrap();
         let away = found.mean().iter().zip(&mean).fold(0.0_f64, |a, (x, y)| a.max((x - y).abs()));
         assert!(away < 0.05 && info.bound < 1e-6, "{family:?}: {away} {info:?}");
@@ -115,7 +115,7 @@ fn a_search_that_says_converged_is() {
     let covariance = mat![[a * a, -0.99999 * a * b], [-0.99999 * a * b, b * b]];
     let target = GaussianMixture::single(Component::full(&[-60.0, 0.0176], covariance.as_ref()).unwrap());
     let start = Component::isotropic(&[0.0, 0.0], 10.0).unwrap();
-    let settings = GaussianSettings::new(Family::Full, 256, 400, 1e-9).unwrap();
+    let settings = GaussianSettings { points: 256, ..GaussianSettings::default() };
     for seed in 0..30 {
         let (_, info) = fit(&target, &start, &settings, &mut rng(seed)).unwrap();
         // The bound of a Gaussian target is exact on points with its moments; rounding is ε times values of up to 1e12 far away,
@@ -132,7 +132,7 @@ fn scales_of_any_ratio_take_few_evaluations() {
     let target = GaussianMixture::single(Component::diagonal(&vec![1.0; d], &variances).unwrap());
     let start = Component::isotropic(&vec![0.0; d], 3.0).unwrap();
     for family in [Family::Full, Family::Diagonal] {
-        let settings = GaussianSettings::default().family(family).unwrap();
+        let settings = GaussianSettings { family, ..GaussianSettings::default() };
         let (_, info) = fit(&target, &start, &settings, &mut rng(1)).unwrap();
         assert!(info.stop == Stop::Converged && info.bound.abs() < 1e-8, "{family:?}: {info:?}");
         // One natural step from anywhere, a few where the first is too long.
@@ -144,7 +144,7 @@ fn scales_of_any_ratio_take_few_evaluations() {
 fn a_tolerance_that_no_search_can_meet_costs_little() {
     let target = crate::common::logistic();
     let start = Component::isotropic(&[0.0; 2], 3.0).unwrap();
-    let settings = GaussianSettings::new(Family::Full, 4096, 100_000, 1e-300).unwrap();
+    let settings = GaussianSettings { evaluations: 100_000, tolerance: 1e-300, ..GaussianSettings::default() };
     let (_, info) = fit(&target, &start, &settings, &mut rng(1)).unwrap();
     assert!(info.stop == Stop::Converged && info.evaluations < 200, "{info:?}");
 }

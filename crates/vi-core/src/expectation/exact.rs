@@ -2,8 +2,8 @@
 
 use super::{LogisticExpectation, LogisticMoments};
 use crate::special::{
-    HALF_LN_2PI, log_normal_cdf, log_sigmoid, mills_ratio, normal_cdf, normal_density, sigmoid, sigmoid_derivative,
-    softplus,
+    HALF_LN_2PI, log_normal_cdf, log_sigmoid, log_sum_exp, mills_ratio, normal_cdf, normal_density, sigmoid,
+    sigmoid_derivative, softplus,
 };
 
 /// Expectations by panels of 16-point Gauss-Legendre on `|t| ≤ 40`, beyond which
@@ -200,15 +200,14 @@ impl LogisticExpectation for Exact {
         if mean > 1e-280 {
             return mean.ln();
         }
-        // Log-sum-exp over the same nodes and tails.
+        // Over the same nodes and tails.
         let sigma = nu.sqrt();
         let mut logs = vec![log_exponential_tail(a, sigma), log_normal_cdf((a - EDGE) / sigma)];
         let region = Region::new(a, sigma);
         region.for_each(|Node { t, x, measure }| {
             logs.push(measure.ln() - 0.5 * x * x - HALF_LN_2PI + log_sigmoid(t));
         });
-        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        largest + logs.iter().map(|l| (l - largest).exp()).sum::<f64>().ln()
+        log_sum_exp(logs.iter().copied())
     }
 }
 

@@ -52,8 +52,7 @@ impl Checkpoint for RecursiveEm {
 
     fn from_wire(wire: RecursiveWire) -> Result<Self, Error> {
         let read = || {
-            wire.settings.check()?;
-            let mut state = Self::new(wire.factor.factor()?, wire.settings);
+            let mut state = Self::new(wire.factor.factor()?, &wire.settings)?;
             (state.seen, state.floored) = (count("seen", wire.seen)?, count("floored", wire.floored)?);
             Ok(state)
         };

@@ -142,18 +142,19 @@ fn iterate<S: SymmetricOperator + ?Sized>(
 /// let s = DenseSymmetric::new(s.as_ref());
 /// let mut c = LowRank::new(mat![[1.0], [1.0], [-1.0]].as_ref(), &[1.0; 3])?;
 /// let before = factor::loss(&s, &c, Par::Seq)?;
-/// let floored = factor::step(&s, &mut c, DiagonalSettings::default(), Par::Seq)?;
+/// let floored = factor::step(&s, &mut c, &DiagonalSettings::default(), Par::Seq)?;
 /// assert!(floored == 0 && factor::loss(&s, &c, Par::Seq)? < before);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 pub fn step<S: SymmetricOperator + ?Sized>(
     s: &S,
     factor: &mut LowRank,
-    settings: DiagonalSettings,
+    settings: &DiagonalSettings,
     par: Par,
 ) -> Result<usize, Error> {
+    settings.check()?;
     let diagonal = diagonal_of(s, factor, par)?;
-    Expected::new(s, &diagonal, factor, par)?.maximise(&diagonal, factor, settings, par)
+    Expected::new(s, &diagonal, factor, par)?.maximise(&diagonal, factor, *settings, par)
 }
 
 /// `W⁺ = S(WWᵀ + Ψ)⁻¹W` (`d × p`), the fixed-point equation of the likelihood (76).
@@ -200,7 +201,7 @@ pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank,
 /// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
 /// let s = DenseSymmetric::new(s.as_ref());
 /// let mut c = LowRank::new(mat![[1.0], [1.5], [-1.0]].as_ref(), &[1.0, 2.0, 3.0])?;
-/// factor::likelihood_step(&s, &mut c, DiagonalSettings::default(), Par::Seq)?;
+/// factor::likelihood_step(&s, &mut c, &DiagonalSettings::default(), Par::Seq)?;
 /// // Every step without a floor has the diagonal of S.
 /// assert!(c.diagonal().iter().zip([2.0, 6.0, 4.0]).all(|(found, s)| (found - s).abs() < 1e-14));
 /// # Ok::<(), vi_core::Error>(())
@@ -208,13 +209,14 @@ pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank,
 pub fn likelihood_step<S: SymmetricOperator + ?Sized>(
     s: &S,
     factor: &mut LowRank,
-    settings: DiagonalSettings,
+    settings: &DiagonalSettings,
     par: Par,
 ) -> Result<usize, Error> {
+    settings.check()?;
     let w = likelihood_factor(s, factor, par)?;
     let diagonal = diagonal_of(s, factor, par)?;
     let explained = (0..w.nrows()).map(|i| w.row(i).squared_norm_l2());
-    let (psi, floored) = remaining(&diagonal, explained, settings)?;
+    let (psi, floored) = remaining(&diagonal, explained, *settings)?;
     replace(factor, &w, &psi)?;
     Ok(floored)
 }

@@ -36,12 +36,15 @@ pub enum Averaging {
     },
 }
 
-/// How [`OnlineEm`] goes; checked at construction.
+/// How [`OnlineEm`] goes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OnlineSettings {
-    pub(super) exponent: f64,
-    pub(super) averaging: Averaging,
-    pub(super) diagonal: DiagonalSettings,
+    /// Steps are `γ₀ = 1`, `γ_t = t^(−exponent)`: `Σγ = ∞` and `Σγ² < ∞` (112) for exponents above ½ and up to 1.
+    pub exponent: f64,
+    /// Which iterate is the answer.
+    pub averaging: Averaging,
+    /// The form of `Ψ`.
+    pub diagonal: DiagonalSettings,
 }
 
 impl Default for OnlineSettings {
@@ -52,16 +55,11 @@ impl Default for OnlineSettings {
 }
 
 impl OnlineSettings {
-    /// Steps `γ₀ = 1`, `γ_t = t^(−exponent)`: `Σγ = ∞` and `Σγ² < ∞` (112) for exponents above ½ and up to 1.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] for other exponents.
-    pub fn new(exponent: f64, averaging: Averaging, diagonal: DiagonalSettings) -> Result<Self, Error> {
-        let settings = Self { exponent, averaging, diagonal };
-        settings.check().map(|()| settings)
-    }
-
-    pub(super) fn check(self) -> Result<(), Error> {
+    /// [`Error::Setting`] for exponents out of their range, and for the diagonal.
+    pub fn check(&self) -> Result<(), Error> {
         if !(self.exponent > 0.5 && self.exponent <= 1.0) {
             let requirement = "above 1/2 and at most 1";
             return Err(Error::Setting { name: "exponent", value: self.exponent, requirement });
@@ -85,7 +83,7 @@ impl OnlineSettings {
 /// use vi_linalg::faer::{Par, mat};
 /// let rows = mat![[1.0, 2.0, -1.0], [0.5, 1.0, 0.3], [-2.0, -4.0, 2.0]];
 /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
-/// let mut em = OnlineEm::new(factor::start_isotropic(3, 1, 1.0, 1e-4, rng)?, OnlineSettings::default());
+/// let mut em = OnlineEm::new(factor::start_isotropic(3, 1, 1.0, 1e-4, rng)?, &OnlineSettings::default())?;
 /// em.run(rows.as_ref(), Par::Seq)?;
 /// assert_eq!(em.factor().dim(), 3);
 /// # Ok::<(), vi_core::Error>(())
@@ -107,11 +105,14 @@ pub struct OnlineEm {
 
 impl OnlineEm {
     /// From `start`, such as [`start_isotropic`](super::start_isotropic) gives; with `γ₀ = 1` its statistics do not matter.
-    #[must_use]
-    pub fn new(start: LowRank, settings: OnlineSettings) -> Self {
+    ///
+    /// # Errors
+    /// Those of [`OnlineSettings::check`].
+    pub fn new(start: LowRank, settings: &OnlineSettings) -> Result<Self, Error> {
+        settings.check()?;
         let (d, p) = (start.dim(), start.rank());
         let (s1, s2, s3) = (vec![0.0; d], vec![0.0; d * p], Mat::zeros(p, p));
-        Self { iterate: start, average: None, s1, s2, s3, settings, seen: 0, floored: 0 }
+        Ok(Self { iterate: start, average: None, s1, s2, s3, settings: *settings, seen: 0, floored: 0 })
     }
 
     /// One observation `v` of length `d`: the E-step and the M-step of (110).

@@ -11,24 +11,21 @@ use super::weights::Weights;
 use crate::Error;
 use crate::check;
 
-/// How [`RecursiveEm`] goes; checked at construction. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
+/// How [`RecursiveEm`] goes. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecursiveSettings {
-    pub(super) weights: Weights,
-    pub(super) update: UpdateSettings,
+    /// How the matrix so far and new outer products are weighted.
+    pub weights: Weights,
+    /// How a step goes.
+    pub update: UpdateSettings,
 }
 
 impl RecursiveSettings {
-    /// These weights and steps.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] for weights out of their range.
-    pub fn new(weights: Weights, update: UpdateSettings) -> Result<Self, Error> {
-        let settings = Self { weights, update };
-        settings.check().map(|()| settings)
-    }
-
-    pub(super) fn check(self) -> Result<(), Error> {
+    /// [`Error::Setting`] for weights out of their range, and for the step.
+    pub fn check(&self) -> Result<(), Error> {
         self.weights.check()?;
         self.update.check()
     }
@@ -45,7 +42,7 @@ impl RecursiveSettings {
 /// let rows = mat![[1.0, 2.0, -1.0], [0.5, 1.0, 0.0], [-2.0, -4.0, 2.0]];
 /// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
 /// let start = factor::start_isotropic(3, 1, factor::guess_sigma0(rows.as_ref())?, 1e-4, rng)?;
-/// let mut em = RecursiveEm::new(start, RecursiveSettings::default());
+/// let mut em = RecursiveEm::new(start, &RecursiveSettings::default())?;
 /// em.run(rows.as_ref(), Par::Seq)?;
 /// assert_eq!(em.seen(), 3);
 /// assert!(em.factor().w()[(0, 0)] * em.factor().w()[(1, 0)] > 0.0);
@@ -62,9 +59,12 @@ pub struct RecursiveEm {
 
 impl RecursiveEm {
     /// From `start`, such as [`start_isotropic`](super::start_isotropic) gives.
-    #[must_use]
-    pub fn new(start: LowRank, settings: RecursiveSettings) -> Self {
-        Self { factor: start, settings, seen: 0, floored: 0, scratch: UpdateScratch::default() }
+    ///
+    /// # Errors
+    /// Those of [`RecursiveSettings::check`].
+    pub fn new(start: LowRank, settings: &RecursiveSettings) -> Result<Self, Error> {
+        settings.check()?;
+        Ok(Self { factor: start, settings: *settings, seen: 0, floored: 0, scratch: UpdateScratch::default() })
     }
 
     /// One observation `x` of length `d`.
@@ -86,7 +86,7 @@ impl RecursiveEm {
     /// use vi_linalg::LowRank;
     /// use vi_linalg::faer::{Par, mat};
     /// let start = LowRank::new(mat![[0.1], [0.1], [0.0]].as_ref(), &[1.0; 3])?;
-    /// let mut em = RecursiveEm::new(start, RecursiveSettings::default());
+    /// let mut em = RecursiveEm::new(start, &RecursiveSettings::default())?;
     /// // Two observations of three numbers, the first two of which move together.
     /// let both = mat![[1.0, -1.0], [1.0, -1.0], [0.5, 0.5]];
     /// for _ in 0..100 {
@@ -100,7 +100,7 @@ impl RecursiveEm {
     /// ```
     pub fn observe_columns(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         let weights = self.settings.weights.at(self.seen, x.ncols().max(1));
-        let floored = update(&mut self.factor, x, weights, self.settings.update, &mut self.scratch, par)?;
+        let floored = update(&mut self.factor, x, weights, &self.settings.update, &mut self.scratch, par)?;
         self.floored += floored;
         self.seen += x.ncols();
         Ok(())

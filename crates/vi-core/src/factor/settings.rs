@@ -19,54 +19,29 @@ pub enum Diagonal {
 /// How an M-step treats `ψ`; the default is [`Diagonal::Free`] without a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct DiagonalSettings {
-    form: Diagonal,
-    floor: Option<f64>,
+    /// The form of `Ψ`.
+    pub form: Diagonal,
+    /// A `ψ` below this is lifted to it and counted; without it, a `ψ` that reaches zero is an error.
+    pub floor: Option<f64>,
 }
 
 impl DiagonalSettings {
-    /// [`Diagonal::Free`] without a floor.
-    #[must_use]
-    pub const fn free() -> Self {
-        Self { form: Diagonal::Free, floor: None }
-    }
-
-    /// This form, without a floor: a `ψ` that reaches zero is an error.
-    #[must_use]
-    pub fn new(form: Diagonal) -> Self {
-        Self { form, floor: None }
-    }
-
-    /// The same, but a `ψ` below `floor` is lifted to it and counted.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `floor` is positive and finite.
-    pub fn with_floor(self, floor: f64) -> Result<Self, Error> {
-        check::positive("floor", floor)?;
-        Ok(Self { floor: Some(floor), ..self })
-    }
-
-    pub(super) fn check(self) -> Result<(), Error> {
+    /// [`Error::Setting`] unless the floor is positive and finite.
+    pub fn check(&self) -> Result<(), Error> {
         self.floor.map_or(Ok(()), |floor| check::positive("floor", floor))
-    }
-
-    /// The form of `Ψ`.
-    #[must_use]
-    pub fn form(self) -> Diagonal {
-        self.form
-    }
-
-    /// The floor, if there is one.
-    #[must_use]
-    pub fn floor(self) -> Option<f64> {
-        self.floor
     }
 }
 
-/// How a step of the recursion goes; checked at construction.
+/// How a step of the recursion goes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct UpdateSettings {
-    pub(super) inner_loops: usize,
-    pub(super) diagonal: DiagonalSettings,
+    /// Inner loops, from 1 to 1000; the paper takes 1 to 3.
+    pub inner_loops: usize,
+    /// The form of `Ψ`.
+    pub diagonal: DiagonalSettings,
 }
 
 impl Default for UpdateSettings {
@@ -77,16 +52,11 @@ impl Default for UpdateSettings {
 }
 
 impl UpdateSettings {
-    /// This many inner loops, at least one (the paper takes 1 to 3), and this form of `Ψ`.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `1 ≤ inner_loops ≤ 1000`.
-    pub fn new(inner_loops: usize, diagonal: DiagonalSettings) -> Result<Self, Error> {
-        let settings = Self { inner_loops, diagonal };
-        settings.check().map(|()| settings)
-    }
-
-    pub(super) fn check(self) -> Result<(), Error> {
+    /// [`Error::Setting`] unless `1 ≤ inner_loops ≤ 1000`, and for the diagonal.
+    pub fn check(&self) -> Result<(), Error> {
         check_loops(1, self.inner_loops)?;
         self.diagonal.check()
     }

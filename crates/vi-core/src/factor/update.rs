@@ -42,7 +42,7 @@ pub struct UpdateScratch {
 /// // One factor holds all of I + xxᵀ if it starts along x.
 /// let mut c = LowRank::new(mat![[1e-3], [2e-3]].as_ref(), &[1.0, 1.0])?;
 /// let x = mat![[1.0], [2.0]];
-/// factor::update(&mut c, x.as_ref(), (1.0, 1.0), UpdateSettings::default(), &mut UpdateScratch::default(), Par::Seq)?;
+/// factor::update(&mut c, x.as_ref(), (1.0, 1.0), &UpdateSettings::default(), &mut UpdateScratch::default(), Par::Seq)?;
 /// assert!(c.psi()[1] >= 1.0);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -50,10 +50,11 @@ pub fn update(
     factor: &mut LowRank,
     x: MatRef<'_, f64>,
     (alpha, beta): (f64, f64),
-    settings: UpdateSettings,
+    settings: &UpdateSettings,
     scratch: &mut UpdateScratch,
     par: Par,
 ) -> Result<usize, Error> {
+    settings.check()?;
     check::length("rows of x", factor.dim(), x.nrows())?;
     if x.ncols() == 0 {
         return Err(Error::Empty { argument: "x" });
@@ -87,7 +88,7 @@ fn steps(
     previous: &LowRank,
     x: MatRef<'_, f64>,
     (alpha, beta): (f64, f64),
-    settings: UpdateSettings,
+    settings: &UpdateSettings,
     par: Par,
 ) -> Result<usize, Error> {
     let (d, p, diagonal) = (previous.dim(), previous.rank(), settings.diagonal);

@@ -168,7 +168,7 @@ pub(crate) enum Floor {
 
 impl Floor {
     /// A `ψ` that is not positive is an error.
-    pub(crate) const REFUSE: Self = Self::Settings(DiagonalSettings::free());
+    pub(crate) const REFUSE: Self = Self::Settings(DiagonalSettings { form: Diagonal::Free, floor: None });
 }
 
 /// The least share of a coordinate's precision that is left to `Ψ`, unless the belief began with less.
@@ -196,14 +196,14 @@ impl Outcome {
     /// Entry `index` as the settings have it.
     pub(crate) fn see(&mut self, settings: DiagonalSettings, index: usize, psi: f64) -> f64 {
         self.sum += psi;
-        match settings.form() {
+        match settings.form {
             Diagonal::Free => self.kept(settings, index, psi),
             Diagonal::Isotropic => psi,
         }
     }
 
     fn kept(&mut self, settings: DiagonalSettings, index: usize, psi: f64) -> f64 {
-        if let Some(floor) = settings.floor().filter(|floor| psi < *floor) {
+        if let Some(floor) = settings.floor.filter(|floor| psi < *floor) {
             self.lifted += 1;
             return floor;
         }
@@ -218,7 +218,7 @@ impl Outcome {
     /// # Errors
     /// [`Error::Entry`] or [`Error::Overflow`] for the first entry that is of no use.
     pub(crate) fn finish(mut self, settings: DiagonalSettings, psi: &mut [f64]) -> Result<usize, Error> {
-        if settings.form() == Diagonal::Isotropic && !psi.is_empty() {
+        if settings.form == Diagonal::Isotropic && !psi.is_empty() {
             let mean = self.kept(settings, 0, self.sum / psi.len() as f64);
             psi.fill(mean);
         }

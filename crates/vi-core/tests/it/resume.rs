@@ -34,20 +34,23 @@ fn factor_analysis_goes_on_as_if_it_had_never_stopped() {
     let (d, n) = (6, 20);
     let x = rows(n, d, &mut rng(1));
     let (first, rest) = (view(&x, d).subrows(0, 9), view(&x, d).subrows(9, n - 9));
-    let floored = DiagonalSettings::new(Diagonal::Isotropic).with_floor(1e-3).unwrap();
+    let floored = DiagonalSettings { form: Diagonal::Isotropic, floor: Some(1e-3) };
     for p in [0, 2] {
         let start = start_isotropic(d, p, 1.0, 0.1, &mut rng(2)).unwrap();
         for weights in [Weights::Mean, Weights::MeanAsPrinted, Weights::Sum, Weights::Fading { memory: 0.9 }] {
-            for update in [UpdateSettings::new(2, floored).unwrap(), UpdateSettings::new(1, floored).unwrap()] {
-                let settings = RecursiveSettings::new(weights, update).unwrap();
-                let mut em = RecursiveEm::new(start.clone(), settings);
+            for update in [
+                UpdateSettings { inner_loops: 2, diagonal: floored },
+                UpdateSettings { inner_loops: 1, diagonal: floored },
+            ] {
+                let settings = RecursiveSettings { weights, update };
+                let mut em = RecursiveEm::new(start.clone(), &settings).unwrap();
                 em.run(first, Par::Seq).unwrap();
                 resumes(em, |em| em.run(rest, Par::Seq).unwrap());
             }
         }
         for averaging in [Averaging::Off, Averaging::After { from: 4 }, Averaging::AsPrinted { after: 12 }] {
-            let settings = OnlineSettings::new(0.7, averaging, floored).unwrap();
-            let mut em = OnlineEm::new(start.clone(), settings);
+            let settings = OnlineSettings { exponent: 0.7, averaging, diagonal: floored };
+            let mut em = OnlineEm::new(start.clone(), &settings).unwrap();
             em.run(first, Par::Seq).unwrap();
             resumes(em, |em| em.run(rest, Par::Seq).unwrap());
         }

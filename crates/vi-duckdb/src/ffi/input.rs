@@ -1,5 +1,6 @@
 //! Arguments of a call, as slices.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -111,12 +112,16 @@ impl<'a> Input<'a> {
         unsafe { Ok(Floats { values: values(vector, self.rows)?, mask: Mask::of(vector, self.rows) }) }
     }
 
-    /// A column of `BOOLEAN`, as numbers.
-    pub(crate) fn flags(&self, column: usize) -> Result<Flags<'a>, Fault> {
+    /// A column of labels, of the kind that [`Kind::label`] tells.
+    pub(crate) fn labels(&self, column: usize, flag: bool) -> Result<Labels<'a>, Fault> {
+        if !flag {
+            let Floats { values, mask } = self.floats(column)?;
+            return Ok(Labels { values: Cow::Borrowed(values), mask });
+        }
         let vector = self.vector(column, Kind::Flag)?;
         // SAFETY: a flat vector of bytes, as was just checked, for the length of the call.
         let (bytes, mask) = unsafe { (values::<u8>(vector, self.rows)?, Mask::of(vector, self.rows)) };
-        Ok(Flags { values: bytes.iter().map(|byte| f64::from(u8::from(*byte != 0))).collect(), mask })
+        Ok(Labels { values: bytes.iter().map(|byte| f64::from(u8::from(*byte != 0))).collect(), mask })
     }
 
     /// A column of `BIGINT`; `None` for nulls.
@@ -180,13 +185,13 @@ impl<'a> Floats<'a> {
     }
 }
 
-/// 1 for true and 0 for false, some of which may be null.
-pub(crate) struct Flags<'a> {
-    values: Vec<f64>,
+/// Numbers, or 1 for true and 0 for false, some of which may be null.
+pub(crate) struct Labels<'a> {
+    values: Cow<'a, [f64]>,
     mask: Mask<'a>,
 }
 
-impl Flags<'_> {
+impl Labels<'_> {
     /// The numbers.
     pub(crate) fn floats(&self) -> Floats<'_> {
         Floats { values: &self.values, mask: self.mask }

@@ -1,7 +1,7 @@
 //! The weighted average of a few predictions.
 
 use vi_core::Error;
-use vi_core::special::normal_quantile;
+use vi_core::special::{log_sum_exp, normal_quantile};
 
 use super::Predictive;
 use super::count_quantile::secant;
@@ -153,11 +153,7 @@ impl<P: Predictive> Predictive for Mixture<P> {
     fn log_density(&self, y: f64) -> Result<f64, ModelError> {
         let logs = self.weighted().map(|(weight, part)| Ok(weight.ln() + part.log_density(y)?));
         let logs = logs.collect::<Result<Vec<f64>, ModelError>>()?;
-        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if largest == f64::NEG_INFINITY {
-            return Ok(largest);
-        }
-        Ok(largest + logs.iter().map(|log| (log - largest).exp()).sum::<f64>().ln())
+        Ok(log_sum_exp(logs.iter().copied()))
     }
 
     fn cdf(&self, value: f64) -> Result<f64, ModelError> {

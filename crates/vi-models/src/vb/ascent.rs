@@ -82,7 +82,7 @@ pub(super) fn ascend<C: Cycle>(
     start: Start,
     settings: &VbSettings,
 ) -> Result<Ascent<C::State>, ModelError> {
-    match settings.rule {
+    match settings.rule() {
         StopRule::Authors if !C::OVERSHOOTS => by_authors_rule(cycle, start, settings.max_iterations),
         rule => guarded(cycle, start.theta, rule, settings.max_iterations),
     }

@@ -27,7 +27,7 @@ use crate::online::Draw;
 /// use vi_models::vb::{VbLinear, VbLinearSettings};
 /// // The third column is twice the first.
 /// let x = [1.0, 5.0, 2.0, 2.0, 3.0, 4.0, 3.0, 9.0, 6.0, 4.0, 1.0, 8.0, 5.0, 4.0, 10.0];
-/// let model = VbLinear::fit(&x, 3, &[23.1, 25.9, 29.0, 32.2, 34.8], VbLinearSettings::default())?;
+/// let model = VbLinear::fit(&x, 3, &[23.1, 25.9, 29.0, 32.2, 34.8], &VbLinearSettings::default())?;
 /// let info = model.info();
 /// assert_eq!((info.design_condition, &info.collinear_columns[..]), (f64::INFINITY, &[0, 2][..]));
 /// println!("{}", info.advice);

@@ -118,7 +118,7 @@ impl LinearFit {
 ///
 /// let x = MatRef::from_row_major_slice(&[1.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0, 3.0], 4, 2);
 /// let y = [1.1, 2.9, 5.0, 7.1];
-/// let fit = vb::linear(x, &y, LinearPrior::default(), VbSettings::default(), Par::Seq)?;
+/// let fit = vb::linear(x, &y, LinearPrior::default(), &VbSettings::default(), Par::Seq)?;
 /// assert_eq!(fit.info().stop, Stop::Converged);
 /// assert!((fit.weights().mean()[1] - 2.0).abs() < 0.1);
 /// # Ok::<(), vi_models::ModelError>(())
@@ -127,7 +127,7 @@ pub fn linear(
     x: MatRef<'_, f64>,
     y: &[f64],
     prior: LinearPrior,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<LinearFit, ModelError> {
     check_data(x, y)?;
@@ -156,7 +156,7 @@ pub fn linear(
 /// // Only the first of three columns matters.
 /// let x = Mat::from_fn(40, 3, |i, j| ((i * (j + 2)) as f64).sin());
 /// let y: Vec<f64> = (0..40).map(|i| 3.0 * x[(i, 0)] + 0.01 * (7.0 * i as f64).cos()).collect();
-/// let fit = vb::linear_ard(x.as_ref(), &y, LinearPrior::default(), VbSettings::default(), Par::Seq)?;
+/// let fit = vb::linear_ard(x.as_ref(), &y, LinearPrior::default(), &VbSettings::default(), Par::Seq)?;
 /// assert_eq!(fit.relevance()[0].index, 0);
 /// assert!(fit.weights().mean()[1].abs() < 1e-2);
 /// # Ok::<(), vi_models::ModelError>(())
@@ -165,7 +165,7 @@ pub fn linear_ard(
     x: MatRef<'_, f64>,
     y: &[f64],
     prior: LinearPrior,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<LinearFit, ModelError> {
     check_data(x, y)?;
@@ -188,9 +188,10 @@ pub(super) fn fit(
     observations: f64,
     ard: bool,
     prior: LinearPrior,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<LinearFit, ModelError> {
+    settings.check()?;
     let rows = Rows::new(x, y, par);
     let groups = if ard { x.ncols() } else { 1 };
     let per_group = if ard { 1.0 } else { x.ncols() as f64 };
@@ -208,14 +209,14 @@ pub(super) fn fit(
     let ridge = Ridge::new(rows.x(), dual, par);
     if ard {
         let mut cycle = PerWeight { model: &model, rows: &rows, ridge };
-        let ascent = ascend(&mut cycle, start, &settings)?;
+        let ascent = ascend(&mut cycle, start, settings)?;
         let shrinkage = Shrinkage::PerWeight(exponentials(&ascent.theta));
         cycle.ridge.solve_unweighted(shrinkage, &rows.y)?;
         model.finish(&rows, cycle.ridge, &ascent, prior)
     } else {
         let gram = rows.gram(par);
         let mut cycle = Shared { model: &model, spectrum: rows.spectrum(gram.as_ref(), par)? };
-        let ascent = ascend(&mut cycle, start, &settings)?;
+        let ascent = ascend(&mut cycle, start, settings)?;
         let mut ridge = ridge.with_gram(gram);
         ridge.solve_unweighted(Shrinkage::Shared(ascent.theta[0].exp()), &rows.y)?;
         model.finish(&rows, ridge, &ascent, prior)

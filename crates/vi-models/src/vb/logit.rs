@@ -221,8 +221,8 @@ impl LogitFit {
 /// let x = MatRef::from_row_major_slice(&[1.0, -2.0, 1.0, -1.0, 1.0, 1.0, 1.0, 3.0], 4, 2);
 /// let y = [0.0, 0.0, 1.0, 1.0];
 /// let settings = VbSettings::default();
-/// let fit = vb::logit(x, &y, LogitPrior::default(), LogitBound::JaakkolaJordan, settings, Par::Seq)?;
-/// let tight = vb::logit(x, &y, LogitPrior::default(), LogitBound::Softplus, settings, Par::Seq)?;
+/// let fit = vb::logit(x, &y, LogitPrior::default(), LogitBound::JaakkolaJordan, &settings, Par::Seq)?;
+/// let tight = vb::logit(x, &y, LogitPrior::default(), LogitBound::Softplus, &settings, Par::Seq)?;
 /// assert!(fit.bound() < tight.bound() && tight.bound() < 0.0);
 /// assert!(fit.predict(x)?[3].probability > 0.8);
 /// # Ok::<(), vi_models::ModelError>(())
@@ -232,7 +232,7 @@ pub fn logit(
     y: &[f64],
     prior: LogitPrior,
     bound: LogitBound,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<LogitFit, ModelError> {
     check_data(x, y)?;
@@ -260,7 +260,7 @@ pub fn logit(
 /// let x = Mat::from_fn(60, 3, |i, j| ((i * (j + 2)) as f64).sin());
 /// let y: Vec<f64> = (0..60).map(|i| f64::from(x[(i, 0)] > 0.0)).collect();
 /// let (prior, settings) = (LogitPrior::default(), VbSettings::default());
-/// let fit = vb::logit_ard(x.as_ref(), &y, prior, LogitBound::Softplus, settings, Par::Seq)?;
+/// let fit = vb::logit_ard(x.as_ref(), &y, prior, LogitBound::Softplus, &settings, Par::Seq)?;
 /// assert_eq!(fit.relevance()[0].index, 0);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
@@ -269,7 +269,7 @@ pub fn logit_ard(
     y: &[f64],
     prior: LogitPrior,
     bound: LogitBound,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<LogitFit, ModelError> {
     check_data(x, y)?;
@@ -320,9 +320,10 @@ pub(super) fn fit(
     grouping: Grouping,
     prior: LogitPrior,
     bound: LogitBound,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<LogitFit, ModelError> {
+    settings.check()?;
     let (n, d) = x.shape();
     let shape = prior.shrinkage_shape();
     let model = Model {
@@ -337,14 +338,14 @@ pub(super) fn fit(
         LogitBound::JaakkolaJordan => {
             let mut cycle = Quadratic::new(&model, ridge);
             let start = cycle.start()?;
-            let ascent = ascend(&mut cycle, start, &settings)?;
+            let ascent = ascend(&mut cycle, start, settings)?;
             let end = cycle.end(&ascent.theta)?;
             (ascent, end)
         }
         LogitBound::Softplus => {
             let mut cycle = Softplus::new(&model, ridge);
             let start = cycle.start();
-            let ascent = ascend(&mut cycle, start, &settings)?;
+            let ascent = ascend(&mut cycle, start, settings)?;
             let end = cycle.end(&ascent.theta)?;
             (ascent, end)
         }

@@ -42,7 +42,7 @@ impl Selection {
 /// let y: Vec<f64> = points.iter().map(|x| 1.0 - 2.0 * x + 0.7 * x * x + 0.3 * (17.0 * x).sin()).collect();
 /// let designs: Vec<Mat<f64>> = (1..=6).map(|d| Mat::from_fn(30, d, |i, j| points[i].powi(j as i32))).collect();
 /// let selection = vb::select(designs.iter().map(|x| x.as_ref()), |x| {
-///     Ok(vb::linear(x, &y, LinearPrior::default(), VbSettings::default(), Par::Seq)?.bound())
+///     Ok(vb::linear(x, &y, LinearPrior::default(), &VbSettings::default(), Par::Seq)?.bound())
 /// })?;
 /// assert_eq!(designs[selection.best].ncols(), 3);
 /// assert!(selection.probabilities()[2] > 0.8);

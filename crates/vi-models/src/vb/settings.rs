@@ -14,76 +14,56 @@ pub(super) enum StopRule {
     Authors,
 }
 
-/// When the iterations stop; checked at construction.
+/// When the iterations stop.
 ///
 /// ```
 /// use vi_models::vb::VbSettings;
-/// let careful = VbSettings::new(1e-12, 20_000)?;
-/// assert_eq!(careful.max_iterations(), 20_000);
-/// assert_eq!(VbSettings::authors().max_iterations(), 500);
-/// # Ok::<(), vi_models::ModelError>(())
+/// let careful = VbSettings { tolerance: Some(1e-12), max_iterations: 20_000 };
+/// assert!(careful.check().is_ok());
+/// assert!(VbSettings { max_iterations: 0, ..careful }.check().is_err());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct VbSettings {
-    pub(super) rule: StopRule,
-    pub(super) max_iterations: usize,
-}
-
-impl VbSettings {
-    /// Stops when no expected precision `E α` (and, for the logistic model, no local parameter `ξ²`) changes by more than
-    /// `tolerance` of itself in an iteration, or after `max_iterations`.
+    /// Stops when no expected precision `E α` (and, for the logistic model, no local parameter `ξ²`) changes by more than this share of itself in an
+    /// iteration. `None` is the [authors' rule](Self::authors).
     ///
     /// Once the changes are small the iterations are extrapolated (Varadhan and Roland's SQUAREM on the logarithms, a step
     /// that would lower ℒ being taken back), because plain ones converge as slowly as a factor 0.999 in directions that
     /// the data say little about.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `tolerance > 0` is finite and `max_iterations ≥ 1`.
-    pub fn new(tolerance: f64, max_iterations: usize) -> Result<Self, ModelError> {
-        check::positive("tolerance", tolerance)?;
-        check::count("max_iterations", max_iterations)?;
-        Ok(Self { rule: StopRule::Parameters { tolerance }, max_iterations })
-    }
+    pub tolerance: Option<f64>,
+    /// The largest number of iterations.
+    pub max_iterations: usize,
+}
 
+impl Default for VbSettings {
+    /// Tolerance `10⁻⁸`, at most 5000 iterations.
+    fn default() -> Self {
+        Self { tolerance: Some(1e-8), max_iterations: 5000 }
+    }
+}
+
+impl VbSettings {
     /// The rule of the authors' published code: stops when ℒ without its constants changes by less than 1e-5 of
     /// itself, after at most 500 iterations (the note says 100), no extrapolation. It can stop tens of nats short.
     ///
     /// Logistic fits stop, too, when ℒ falls; its value before the first iteration is no bound, so that can be at once.
     #[must_use]
     pub fn authors() -> Self {
-        Self { rule: StopRule::Authors, max_iterations: 500 }
+        Self { tolerance: None, max_iterations: 500 }
     }
 
-    /// The same with another limit on iterations.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `max_iterations ≥ 1`.
-    pub fn with_max_iterations(self, max_iterations: usize) -> Result<Self, ModelError> {
-        check::count("max_iterations", max_iterations)?;
-        Ok(Self { max_iterations, ..self })
+    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.
+    pub fn check(&self) -> Result<(), ModelError> {
+        self.tolerance.map_or(Ok(()), |tolerance| check::positive("tolerance", tolerance))?;
+        Ok(check::count("max_iterations", self.max_iterations)?)
     }
 
-    /// The largest relative change that counts as converged; nothing under the authors' rule.
-    #[must_use]
-    pub fn tolerance(&self) -> Option<f64> {
-        match self.rule {
-            StopRule::Parameters { tolerance } => Some(tolerance),
-            StopRule::Authors => None,
-        }
-    }
-
-    /// The largest number of iterations.
-    #[must_use]
-    pub fn max_iterations(&self) -> usize {
-        self.max_iterations
-    }
-}
-
-impl Default for VbSettings {
-    /// Tolerance `10⁻⁸`, at most 5000 iterations.
-    fn default() -> Self {
-        Self { rule: StopRule::Parameters { tolerance: 1e-8 }, max_iterations: 5000 }
+    pub(super) fn rule(&self) -> StopRule {
+        self.tolerance.map_or(StopRule::Authors, |tolerance| StopRule::Parameters { tolerance })
     }
 }
 
@@ -95,18 +75,20 @@ struct Stored {
 
 impl From<VbSettings> for Stored {
     fn from(settings: VbSettings) -> Self {
-        Self { rule: settings.rule, max_iterations: settings.max_iterations }
+        Self { rule: settings.rule(), max_iterations: settings.max_iterations }
     }
 }
 
 impl TryFrom<Stored> for VbSettings {
     type Error = ModelError;
 
-    fn try_from(stored: Stored) -> Result<Self, ModelError> {
-        match stored.rule {
-            StopRule::Parameters { tolerance } => Self::new(tolerance, stored.max_iterations),
-            StopRule::Authors => Self::authors().with_max_iterations(stored.max_iterations),
-        }
+    fn try_from(Stored { rule, max_iterations }: Stored) -> Result<Self, ModelError> {
+        let tolerance = match rule {
+            StopRule::Parameters { tolerance } => Some(tolerance),
+            StopRule::Authors => None,
+        };
+        let settings = Self { tolerance, max_iterations };
+        settings.check().map(|()| settings)
     }
 }
 

@@ -122,7 +122,7 @@ impl SparseFit {
 /// // 20 rows of 30 columns, of which the fifth matters.
 /// let x = Mat::from_fn(20, 30, |i, j| (((i + 1) * (2 * j + 3)) as f64).sin());
 /// let y: Vec<f64> = (0..20).map(|i| 3.0 * x[(i, 4)] + 0.1 * (7.0 * i as f64).cos()).collect();
-/// let fit = vb::linear_sparse(x.as_ref(), &y, LinearPrior::default(), VbSettings::default(), Par::Seq)?;
+/// let fit = vb::linear_sparse(x.as_ref(), &y, LinearPrior::default(), &VbSettings::default(), Par::Seq)?;
 /// assert!(fit.inclusion()[4] > 0.99 && fit.inclusion().iter().sum::<f64>() < 3.0);
 /// assert!((fit.weights().mean()[4] - 3.0).abs() < 0.1);
 /// # Ok::<(), vi_models::ModelError>(())
@@ -131,11 +131,20 @@ pub fn linear_sparse(
     x: MatRef<'_, f64>,
     y: &[f64],
     prior: LinearPrior,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<SparseFit, ModelError> {
     check_data(x, y)?;
     fit(x, y, y.len() as f64, prior, settings, par)
+}
+
+/// The tolerance of checked settings.
+pub(super) fn check_stop(settings: &VbSettings) -> Result<f64, ModelError> {
+    settings.check()?;
+    settings.tolerance.ok_or_else(|| {
+        let requirement = "a tolerance on the parameters: the authors' rule is for their own algorithms";
+        vi_core::Error::Setting { name: "stop", value: f64::NAN, requirement }.into()
+    })
 }
 
 /// The fit to checked rows that count as `observations`: one less than there are where a free intercept has been taken out.
@@ -144,16 +153,13 @@ pub(super) fn fit(
     y: &[f64],
     observations: f64,
     prior: LinearPrior,
-    settings: VbSettings,
+    settings: &VbSettings,
     par: Par,
 ) -> Result<SparseFit, ModelError> {
-    let Some(tolerance) = settings.tolerance() else {
-        let requirement = "a tolerance on the parameters: the authors' rule is for their own algorithms";
-        return Err(vi_core::Error::Setting { name: "stop", value: f64::NAN, requirement }.into());
-    };
+    let tolerance = check_stop(settings)?;
     let mut ascent = Ascent::new(x, y, observations, prior);
     let (mut bounds, mut last_change) = (Vec::new(), f64::INFINITY);
-    while last_change > tolerance && bounds.len() < settings.max_iterations() {
+    while last_change > tolerance && bounds.len() < settings.max_iterations {
         last_change = ascent.sweep()?;
         bounds.push(ascent.bound());
     }

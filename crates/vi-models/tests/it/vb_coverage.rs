@@ -65,7 +65,7 @@ fn logit_coverage(n: usize, d: usize, sigma0: f64, rho: f64, repetitions: u64) -
     for seed in 0..repetitions {
         let mut data = Simulated::new(seed, n, d, sigma0, rho);
         let y = data.classes();
-        let fit = |bound| vb::logit(data.x.as_ref(), &y, prior, bound, VbSettings::default(), Par::Seq).unwrap();
+        let fit = |bound| vb::logit(data.x.as_ref(), &y, prior, bound, &VbSettings::default(), Par::Seq).unwrap();
         let [quadratic, softplus] = [LogitBound::JaakkolaJordan, LogitBound::Softplus].map(fit);
         counts[0] += hits(&data.w, quadratic.weights().mean(), &quadratic.weights().variances());
         counts[1] += hits(&data.w, softplus.weights().mean(), &softplus.weights().variances());
@@ -115,7 +115,7 @@ fn linear_fits_cover_what_they_promise() {
             })
             .collect();
         let x = data.x.as_ref().subrows(0, n);
-        let fit = vb::linear(x, &y[..n], prior, VbSettings::default(), Par::Seq).unwrap();
+        let fit = vb::linear(x, &y[..n], prior, &VbSettings::default(), Par::Seq).unwrap();
         let intervals = fit.weight_intervals(LEVEL).unwrap();
         weights += intervals.iter().zip(&data.w).filter(|(interval, w)| interval.contains(**w)).count();
         let future = fit.predict(data.x.as_ref().subrows(n, 1)).unwrap()[0].interval(LEVEL).unwrap();
@@ -173,12 +173,11 @@ fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
             let y: Vec<f64> = noise.iter().enumerate().map(|(i, noise)| data.mean(i) + noise).collect();
             let x: Vec<f64> = (0..n + NEW).flat_map(|i| (0..d).map(move |j| (i, j))).map(|at| data.x[at]).collect();
             let (rows, new) = x.split_at(n * d);
-            let model = vb::VbSparse::fit(rows, d, &y[..n], vb::VbSparseSettings::default()).unwrap();
+            let model = vb::VbSparse::fit(rows, d, &y[..n], &vb::VbSparseSettings::default()).unwrap();
             model.predict(new).unwrap().iter().zip(&y[n..]).for_each(|(p, y)| sparse.add(*y, p));
             if slow() || d < n {
-                let mut settings = vb::VbLinearSettings::default();
-                settings.ard = true;
-                let model = vb::VbLinear::fit(rows, d, &y[..n], settings).unwrap();
+                let settings = vb::VbLinearSettings { ard: true, ..Default::default() };
+                let model = vb::VbLinear::fit(rows, d, &y[..n], &settings).unwrap();
                 model.predict(new).unwrap().iter().zip(&y[n..]).for_each(|(p, y)| ard.add(*y, p));
             }
         }

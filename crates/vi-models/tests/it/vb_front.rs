@@ -26,10 +26,8 @@ fn classes(x: &[f64], d: usize) -> Vec<f64> {
 /// Every combination of relevance determination and forms.
 fn linear_settings() -> [VbLinearSettings; 2] {
     [false, true].map(|ard| {
-        let mut settings = VbLinearSettings::default();
-        settings.ard = ard;
-        settings.stop = VbSettings::new(1e-11, 20_000).unwrap();
-        settings
+        let stop = VbSettings { tolerance: Some(1e-11), max_iterations: 20_000 };
+        VbLinearSettings { ard, stop, ..VbLinearSettings::default() }
     })
 }
 
@@ -41,11 +39,8 @@ fn logit_settings() -> [VbLogitSettings; 4] {
         (true, LogitBound::Softplus),
     ]
     .map(|(ard, bound)| {
-        let mut settings = VbLogitSettings::default();
-        settings.ard = ard;
-        settings.bound = bound;
-        settings.stop = VbSettings::new(1e-11, 20_000).unwrap();
-        settings
+        let stop = VbSettings { tolerance: Some(1e-11), max_iterations: 20_000 };
+        VbLogitSettings { ard, bound, stop, ..VbLogitSettings::default() }
     })
 }
 
@@ -63,8 +58,8 @@ fn predictive_deviations_do_not_depend_on_shifts_and_units() {
         let y = numbers(&x, d);
         let other_y: Vec<f64> = y.iter().map(|y| 1e3 * (y - 40.0)).collect();
         for settings in linear_settings() {
-            let here = VbLinear::fit(&x, d, &y, settings).unwrap();
-            let there = VbLinear::fit(&change(&x), d, &other_y, settings).unwrap();
+            let here = VbLinear::fit(&x, d, &y, &settings).unwrap();
+            let there = VbLinear::fit(&change(&x), d, &other_y, &settings).unwrap();
             let pairs = here.predict(&at).unwrap().into_iter().zip(there.predict(&change(&at)).unwrap());
             for (one, other) in pairs {
                 let deviation = other.variance().sqrt() / 1e3;
@@ -75,8 +70,8 @@ fn predictive_deviations_do_not_depend_on_shifts_and_units() {
         }
         let labels = classes(&x, d);
         for settings in logit_settings() {
-            let here = VbLogit::fit(&x, d, &labels, settings).unwrap();
-            let there = VbLogit::fit(&change(&x), d, &labels, settings).unwrap();
+            let here = VbLogit::fit(&x, d, &labels, &settings).unwrap();
+            let there = VbLogit::fit(&change(&x), d, &labels, &settings).unwrap();
             let pairs = here.predict(&at).unwrap().into_iter().zip(there.predict(&change(&at)).unwrap());
             for (one, other) in pairs {
                 assert!(
@@ -94,9 +89,8 @@ fn an_intercept_is_exact_where_it_is_integrated_out() {
     // One row further from the centre, the same deviation as by hand: (1 + 1/n + x̃²V)·b/(a−1).
     let x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
     let y = [1.0, 2.9, 5.1, 7.0, 9.2, 10.8];
-    let mut settings = VbLinearSettings::default();
-    settings.standardise = false;
-    let model = VbLinear::fit(&x, 1, &y, settings).unwrap();
+    let settings = VbLinearSettings { standardise: false, ..VbLinearSettings::default() };
+    let model = VbLinear::fit(&x, 1, &y, &settings).unwrap();
     let fit = model.scaled_fit();
     assert!((fit.noise().shape - (0.01 + 2.5)).abs() < 1e-12); // five observations' worth
     let predicted = model.predict(&[7.0]).unwrap()[0];
@@ -112,13 +106,13 @@ fn saved_and_read_models_predict_the_same_bits() {
     for (n, d) in [(30, 4), (6, 9)] {
         let (x, at) = (rows(3, n, d), rows(4, 7, d));
         for settings in linear_settings() {
-            let model = VbLinear::fit(&x, d, &numbers(&x, d), settings).unwrap();
+            let model = VbLinear::fit(&x, d, &numbers(&x, d), &settings).unwrap();
             let read: VbLinear = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
             assert_eq!(read, model);
             assert_eq!(read.predict(&at).unwrap(), model.predict(&at).unwrap());
         }
         for settings in logit_settings() {
-            let model = VbLogit::fit(&x, d, &classes(&x, d), settings).unwrap();
+            let model = VbLogit::fit(&x, d, &classes(&x, d), &settings).unwrap();
             let read: VbLogit = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
             assert_eq!(read, model);
             assert_eq!(read.predict(&at).unwrap(), model.predict(&at).unwrap());
@@ -129,7 +123,7 @@ fn saved_and_read_models_predict_the_same_bits() {
 #[test]
 fn a_damaged_store_is_an_error() {
     let x = rows(5, 10, 2);
-    let model = VbLinear::fit(&x, 2, &numbers(&x, 2), VbLinearSettings::default()).unwrap();
+    let model = VbLinear::fit(&x, 2, &numbers(&x, 2), &VbLinearSettings::default()).unwrap();
     let mut stored: serde_json::Value = serde_json::to_value(&model).unwrap();
     *stored.pointer_mut("/fit/weights/mean/0").unwrap() = serde_json::json!(1.0);
     let error = serde_json::from_value::<VbLinear>(stored.clone()).unwrap_err().to_string();
@@ -160,7 +154,7 @@ fn a_damaged_store_is_an_error() {
     assert!(damage("/settings/ard", serde_json::json!(true)).is_err());
     assert!(damage("/rows", serde_json::json!(0)).is_err());
 
-    let model = VbLogit::fit(&x, 2, &classes(&x, 2), VbLogitSettings::default()).unwrap();
+    let model = VbLogit::fit(&x, 2, &classes(&x, 2), &VbLogitSettings::default()).unwrap();
     let mut stored = serde_json::to_value(&model).unwrap();
     stored["seal"]["checksum"] = serde_json::Value::Null;
     for (path, value) in [
@@ -186,8 +180,8 @@ fn core(error: ModelError) -> Error {
 #[test]
 fn bad_input_is_named() {
     let (x, y) = ([1.0, 2.0, 3.0, 4.0], [0.0, 1.0]);
-    let linear = |x: &[f64], d, y: &[f64]| core(VbLinear::fit(x, d, y, VbLinearSettings::default()).unwrap_err());
-    let logit = |x: &[f64], d, y: &[f64]| core(VbLogit::fit(x, d, y, VbLogitSettings::default()).unwrap_err());
+    let linear = |x: &[f64], d, y: &[f64]| core(VbLinear::fit(x, d, y, &VbLinearSettings::default()).unwrap_err());
+    let logit = |x: &[f64], d, y: &[f64]| core(VbLogit::fit(x, d, y, &VbLogitSettings::default()).unwrap_err());
     for fit in [&linear as &dyn Fn(&[f64], usize, &[f64]) -> Error, &logit] {
         assert!(matches!(fit(&x, 0, &y), Error::Setting { name: "columns", .. }));
         assert!(matches!(fit(&[], 2, &[]), Error::Empty { argument: "x" }));
@@ -198,13 +192,15 @@ fn bad_input_is_named() {
     }
     let Error::Row { row: 1, source } = logit(&x, 2, &[0.0, 2.0]) else { panic!() };
     assert_eq!(*source, Error::Label { label: 2.0, family: "Bernoulli (labels 0 and 1)" });
-    let model = VbLinear::fit(&x, 2, &y, VbLinearSettings::default()).unwrap();
+    let model = VbLinear::fit(&x, 2, &y, &VbLinearSettings::default()).unwrap();
     let before = model.clone();
     assert!(model.predict(&[1.0]).is_err() && model.predict(&[1.0, f64::NAN]).is_err() && model.predict(&[]).is_err());
     assert_eq!(model, before);
-    assert!(
-        VbSettings::new(0.0, 5).is_err() && VbSettings::new(f64::NAN, 5).is_err() && VbSettings::new(0.1, 0).is_err()
-    );
+    for (tolerance, max_iterations) in [(0.0, 5), (f64::NAN, 5), (0.1, 0)] {
+        let stop = VbSettings { tolerance: Some(tolerance), max_iterations };
+        let settings = VbLinearSettings { stop, ..VbLinearSettings::default() };
+        assert!(settings.check().is_err() && VbLinear::fit(&x, 2, &y, &settings).is_err(), "{stop:?}");
+    }
 }
 
 #[test]
@@ -212,12 +208,12 @@ fn degenerate_data_fit() {
     // A constant column, equal columns, one row, a constant label, separable classes, more columns than rows.
     let one = |x: &[f64], d: usize, y: &[f64], labels: &[f64]| {
         for settings in linear_settings() {
-            let model = VbLinear::fit(x, d, y, settings).unwrap();
+            let model = VbLinear::fit(x, d, y, &settings).unwrap();
             let predicted = model.predict(x).unwrap();
             assert!(predicted.iter().all(|p| p.mean.is_finite() && p.squared_scale > 0.0));
         }
         for settings in logit_settings() {
-            let model = VbLogit::fit(x, d, labels, settings).unwrap();
+            let model = VbLogit::fit(x, d, labels, &settings).unwrap();
             let predicted = model.predict(x).unwrap();
             assert!(predicted.iter().all(|p| (0.0..=1.0).contains(&p.probability)));
             assert!(!model.info().advice.is_empty());
@@ -241,19 +237,19 @@ fn any_unit_gives_the_same_fit_or_an_error() {
     for unit in [1e-300, 1e-170, 1e-155, 1e155, 1e170, 1e300] {
         let (there, at_there) = (times(&x, unit), times(&at, unit));
         for settings in linear_settings() {
-            let one = VbLinear::fit(&x, d, &y, settings).unwrap();
-            let other = VbLinear::fit(&there, d, &y, settings).unwrap();
+            let one = VbLinear::fit(&x, d, &y, &settings).unwrap();
+            let other = VbLinear::fit(&there, d, &y, &settings).unwrap();
             for (p, q) in one.predict(&at).unwrap().iter().zip(other.predict(&at_there).unwrap()) {
                 assert!((q.squared_scale / p.squared_scale - 1.0).abs() < SAME, "{unit:e}");
                 assert!((q.mean - p.mean).abs() < SAME * (1.0 + p.mean.abs()), "{unit:e}");
             }
             // The square of such a y, its variance, is no float.
-            let error = core(VbLinear::fit(&x, d, &times(&y, unit), settings).unwrap_err());
+            let error = core(VbLinear::fit(&x, d, &times(&y, unit), &settings).unwrap_err());
             assert!(matches!(error, Error::Overflow { quantity: "the variance of y", .. }), "{unit:e}: {error}");
         }
         for settings in logit_settings() {
-            let one = VbLogit::fit(&x, d, &labels, settings).unwrap();
-            let other = VbLogit::fit(&there, d, &labels, settings).unwrap();
+            let one = VbLogit::fit(&x, d, &labels, &settings).unwrap();
+            let other = VbLogit::fit(&there, d, &labels, &settings).unwrap();
             for (p, q) in one.predict(&at).unwrap().iter().zip(other.predict(&at_there).unwrap()) {
                 assert!((q.probability - p.probability).abs() < SAME, "{unit:e}");
             }
@@ -261,16 +257,15 @@ fn any_unit_gives_the_same_fit_or_an_error() {
     }
     for (settings, logit) in linear_settings().into_iter().zip(logit_settings()) {
         let huge: Vec<f64> = x.iter().map(|x| 1.7e308 * x.signum()).collect();
-        let mut plain = settings;
-        plain.standardise = false;
+        let plain = VbLinearSettings { standardise: false, ..settings };
         for unit in [1e155, 1e300] {
-            assert!(VbLinear::fit(&times(&x, unit), d, &y, plain).is_err(), "{unit:e}");
-            assert!(VbLinear::fit(&x, d, &times(&y, unit), plain).is_err(), "{unit:e}");
+            assert!(VbLinear::fit(&times(&x, unit), d, &y, &plain).is_err(), "{unit:e}");
+            assert!(VbLinear::fit(&x, d, &times(&y, unit), &plain).is_err(), "{unit:e}");
         }
-        let model = VbLinear::fit(&times(&x, 1e-3), d, &y, settings).unwrap();
+        let model = VbLinear::fit(&times(&x, 1e-3), d, &y, &settings).unwrap();
         assert!(matches!(core(model.predict(&[1.7e308; 2]).unwrap_err()), Error::Row { row: 0, .. }));
         // A unit near the end of the floats: the same fit, or an error, but no weights of zero.
-        if let Ok(model) = VbLogit::fit(&huge, d, &labels, logit) {
+        if let Ok(model) = VbLogit::fit(&huge, d, &labels, &logit) {
             assert!(model.coefficients().standard_deviations.iter().all(|sd| *sd > 0.0));
         }
     }
@@ -279,26 +274,25 @@ fn any_unit_gives_the_same_fit_or_an_error() {
 #[test]
 fn constant_columns_are_named() {
     let x = [1.0, 7.0, 2.0, 7.0, 4.0, 7.0, -1.0, 7.0];
-    let linear = VbLinear::fit(&x, 2, &[1.0, 2.0, 4.0, 0.0], VbLinearSettings::default()).unwrap();
+    let linear = VbLinear::fit(&x, 2, &[1.0, 2.0, 4.0, 0.0], &VbLinearSettings::default()).unwrap();
     assert_eq!(linear.info().constant_columns, [1]);
-    let logit = VbLogit::fit(&x, 2, &[0.0, 1.0, 1.0, 0.0], VbLogitSettings::default()).unwrap();
+    let logit = VbLogit::fit(&x, 2, &[0.0, 1.0, 1.0, 0.0], &VbLogitSettings::default()).unwrap();
     assert_eq!(logit.info().constant_columns, [1]);
 }
 
 #[test]
 fn advice_says_what_is_wrong() {
     let x = rows(7, 30, 2);
-    let mut settings = VbLinearSettings::default();
-    settings.stop = VbSettings::new(1e-12, 2).unwrap();
-    let hasty = VbLinear::fit(&x, 2, &numbers(&x, 2), settings).unwrap();
+    let stop = VbSettings { tolerance: Some(1e-12), max_iterations: 2 };
+    let settings = VbLinearSettings { stop, ..VbLinearSettings::default() };
+    let hasty = VbLinear::fit(&x, 2, &numbers(&x, 2), &settings).unwrap();
     assert_eq!(hasty.info().iterations.stop, Stop::Iterations);
     assert!(hasty.info().advice.contains("allow more"), "{}", hasty.info().advice);
-    let mut settings = VbLogitSettings::default();
-    settings.bound = LogitBound::JaakkolaJordan;
-    let certain = VbLogit::fit(&x, 2, &classes(&x, 2), settings).unwrap();
+    let settings = VbLogitSettings { bound: LogitBound::JaakkolaJordan, ..VbLogitSettings::default() };
+    let certain = VbLogit::fit(&x, 2, &classes(&x, 2), &settings).unwrap();
     assert!(certain.info().advice.contains("Softplus"), "{}", certain.info().advice);
     let few = rows(8, 4, 9);
-    let wide = VbLinear::fit(&few, 9, &[1.0, 2.0, 0.0, -1.0], VbLinearSettings::default()).unwrap();
+    let wide = VbLinear::fit(&few, 9, &[1.0, 2.0, 0.0, -1.0], &VbLinearSettings::default()).unwrap();
     assert!(wide.info().advice.contains("VbSparse"), "{}", wide.info().advice);
 }
 
@@ -328,7 +322,7 @@ fn draws_have_the_moments_that_the_fit_reports() {
         for (intercept, standardise) in [(true, true), (true, false), (false, true)] {
             for mut settings in linear_settings() {
                 (settings.intercept, settings.standardise) = (intercept, standardise);
-                let model = VbLinear::fit(&x, d, &numbers(&x, d), settings).unwrap();
+                let model = VbLinear::fit(&x, d, &numbers(&x, d), &settings).unwrap();
                 let told = model.coefficients();
                 let draws = model.samples(DRAWS, &mut rng).unwrap();
                 for j in 0..d {
@@ -342,7 +336,7 @@ fn draws_have_the_moments_that_the_fit_reports() {
             }
             for mut settings in logit_settings() {
                 (settings.intercept, settings.standardise) = (intercept, standardise);
-                let model = VbLogit::fit(&x, d, &classes(&rows(1, n, d), d), settings).unwrap();
+                let model = VbLogit::fit(&x, d, &classes(&rows(1, n, d), d), &settings).unwrap();
                 let told = model.coefficients();
                 let draws = model.samples(DRAWS, &mut rng).unwrap();
                 for j in 0..d {
@@ -362,8 +356,8 @@ fn draws_have_the_moments_that_the_fit_reports() {
 fn one_draw_is_the_first_of_many() {
     let (n, d) = (20, 3);
     let x = rows(5, n, d);
-    let linear = VbLinear::fit(&x, d, &numbers(&x, d), VbLinearSettings::default()).unwrap();
-    let logit = VbLogit::fit(&x, d, &classes(&x, d), VbLogitSettings::default()).unwrap();
+    let linear = VbLinear::fit(&x, d, &numbers(&x, d), &VbLinearSettings::default()).unwrap();
+    let logit = VbLogit::fit(&x, d, &classes(&x, d), &VbLogitSettings::default()).unwrap();
     let rng = || ChaCha8Rng::seed_from_u64(7);
     assert_eq!(linear.samples(1, &mut rng()).unwrap(), [linear.sample(&mut rng()).unwrap()]);
     assert_eq!(logit.samples(1, &mut rng()).unwrap(), [logit.sample(&mut rng()).unwrap()]);
@@ -378,10 +372,10 @@ fn collinear_columns_are_named() {
     let both = |x: &[f64], d: usize| {
         let mut infos = Vec::new();
         for settings in linear_settings() {
-            infos.push(VbLinear::fit(x, d, &y[..x.len() / d], settings).unwrap().info().clone());
+            infos.push(VbLinear::fit(x, d, &y[..x.len() / d], &settings).unwrap().info().clone());
         }
         for settings in logit_settings() {
-            infos.push(VbLogit::fit(x, d, &labels[..x.len() / d], settings).unwrap().info().clone());
+            infos.push(VbLogit::fit(x, d, &labels[..x.len() / d], &settings).unwrap().info().clone());
         }
         infos
     };

@@ -51,8 +51,14 @@ impl Study {
         for (rule, label) in RULES {
             for k in 0..ctx.pick(5_u64, 2) {
                 // The step that serves Algorithm 1 better on these targets.
-                let settings = PrintedSettings::new(SAMPLES, STEPS[1], EPSILON).map_err(fail)?.weight(rule);
-                let mut printed = Printed::new(&toy.target, toy.start.clone(), settings).map_err(fail)?;
+                let settings = PrintedSettings {
+                    samples: SAMPLES,
+                    step: STEPS[1],
+                    tolerance: EPSILON,
+                    weight: rule,
+                    ..PrintedSettings::default()
+                };
+                let mut printed = Printed::new(&toy.target, toy.start.clone(), &settings).map_err(fail)?;
                 let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed + k);
                 let mut run = Run { rule, inclusive: Vec::new(), exclusive: Vec::new() };
                 for t in 0..ITERATIONS {

@@ -42,8 +42,8 @@ pub(super) fn printed<T: LogDensity>(
     mut kl: impl FnMut(&GaussianMixture) -> Result<f64, ReproError>,
 ) -> Result<Trace, ReproError> {
     let fail = |e| computation("the printed algorithm", &e);
-    let settings = PrintedSettings::new(SAMPLES, b, EPSILON).map_err(fail)?;
-    let mut run = Printed::new(target, start.clone(), settings).map_err(fail)?;
+    let settings = PrintedSettings { samples: SAMPLES, step: b, tolerance: EPSILON, ..PrintedSettings::default() };
+    let mut run = Printed::new(target, start.clone(), &settings).map_err(fail)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut t, mut alpha, mut kls) = (vec![1.0], vec![f64::NAN], vec![kl(run.mixture())?]);
     while t.len() < iterations {
@@ -69,15 +69,10 @@ pub(super) fn ours<T: LogDensity>(
 ) -> Result<Trace, ReproError> {
     let fail = |e| computation("boosting", &e);
     let polish = if refit == Refit::Never { 0 } else { 4 * POINTS };
-    let settings = BoostSettings::default()
-        .components(components)
-        .and_then(|s| s.points(POINTS))
-        .and_then(|s| s.polish(polish))
-        .and_then(|s| s.improvement(1e-6, 3))
-        .map_err(fail)?
-        .refit(refit);
+    let points = Some(POINTS);
+    let settings = BoostSettings { components, points, polish, improvement: 1e-6, refit, ..BoostSettings::default() };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut boost = Boost::new(target, start, settings, &mut rng).map_err(fail)?;
+    let mut boost = Boost::new(target, start, &settings, &mut rng).map_err(fail)?;
     let (mut t, mut alpha, mut kls) = (Vec::new(), Vec::new(), Vec::new());
     let mut failed = None;
     boost
@@ -115,7 +110,7 @@ pub(super) fn single<T: LogDensity>(
     seed: u64,
 ) -> Result<GaussianMixture, ReproError> {
     let fail = |e| computation("a variational Gaussian", &e);
-    let settings = GaussianSettings::default().family(family).map_err(fail)?;
+    let settings = GaussianSettings { family, ..GaussianSettings::default() };
     let (found, _) = gaussian::fit(target, start, &settings, &mut ChaCha8Rng::seed_from_u64(seed)).map_err(fail)?;
     Ok(GaussianMixture::single(found))
 }

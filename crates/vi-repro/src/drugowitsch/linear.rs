@@ -39,7 +39,7 @@ impl Study {
         let sample = Sample::numbers(&mut rng, powers(&points, D), powers(&test, D), w);
         let fit = |ard: bool, settings: VbSettings| {
             let fit = if ard { vb::linear_ard } else { vb::linear };
-            fit(sample.x.as_ref(), &sample.y, LinearPrior::default(), settings, Par::Seq)
+            fit(sample.x.as_ref(), &sample.y, LinearPrior::default(), &settings, Par::Seq)
                 .map_err(|e| computation("fit", &e))
         };
         let converged = VbSettings::default();

@@ -41,12 +41,12 @@ impl Study {
         let sample = Sample::sparse(&mut rng, sizes, setting.informative, setting.scale, Sample::numbers);
         let (x, y) = (sample.x.as_ref(), &sample.y);
         let fail = |e| computation("fit", &e);
-        let limited = VbSettings::default().with_max_iterations(setting.iterations).map_err(fail)?;
-        let vb = vb::linear(x, y, LinearPrior::default(), VbSettings::default(), Par::Seq).map_err(fail)?;
-        let ard = vb::linear_ard(x, y, LinearPrior::default(), limited, Par::Seq).map_err(fail)?;
+        let limited = VbSettings { max_iterations: setting.iterations, ..VbSettings::default() };
+        let vb = vb::linear(x, y, LinearPrior::default(), &VbSettings::default(), Par::Seq).map_err(fail)?;
+        let ard = vb::linear_ard(x, y, LinearPrior::default(), &limited, Par::Seq).map_err(fail)?;
         let authors = VbSettings::authors();
-        let early = vb::linear(x, y, LinearPrior::default(), authors, Par::Seq).map_err(fail)?;
-        let early_ard = vb::linear_ard(x, y, LinearPrior::default(), authors, Par::Seq).map_err(fail)?;
+        let early = vb::linear(x, y, LinearPrior::default(), &authors, Par::Seq).map_err(fail)?;
+        let early_ard = vb::linear_ard(x, y, LinearPrior::default(), &authors, Par::Seq).map_err(fail)?;
         let ml = least_squares(x, y)?;
         let mut errors = [(0.0, 0.0); 5];
         let all = [

@@ -21,7 +21,7 @@ const LEVEL: f64 = 0.9;
 
 fn fit(ard: bool, bound: LogitBound, sample: &Sample, settings: VbSettings) -> Result<LogitFit, ReproError> {
     let fit = if ard { vb::logit_ard } else { vb::logit };
-    fit(sample.x.as_ref(), &sample.y, LogitPrior::default(), bound, settings, Par::Seq)
+    fit(sample.x.as_ref(), &sample.y, LogitPrior::default(), bound, &settings, Par::Seq)
         .map_err(|e| computation("fit", &e))
 }
 
@@ -226,7 +226,7 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
         let fail = |e| computation("fit", &e);
         let quadratic = fit(false, LogitBound::JaakkolaJordan, &sample, VbSettings::default())?;
         let softplus = fit(false, LogitBound::Softplus, &sample, VbSettings::default())?;
-        let incremental = vb::logit_incremental(sample.x.as_ref(), &sample.y, VbSettings::default()).map_err(fail)?;
+        let incremental = vb::logit_incremental(sample.x.as_ref(), &sample.y, &VbSettings::default()).map_err(fail)?;
         let beliefs = [
             quadratic.weights().belief().map_err(fail)?,
             incremental.belief().clone(),

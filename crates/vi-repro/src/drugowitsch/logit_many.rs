@@ -29,10 +29,10 @@ impl Study {
         let sample = Sample::sparse(&mut rng, sizes, informative, 2.3, Sample::classes);
         let (x, y, bound) = (sample.x.as_ref(), &sample.y, LogitBound::JaakkolaJordan);
         let fail = |e| computation("fit", &e);
-        let settings = VbSettings::new(1e-6, 300).map_err(fail)?;
-        let vb = vb::logit(x, y, LogitPrior::default(), bound, settings, Par::Seq).map_err(fail)?;
-        let ard = vb::logit_ard(x, y, LogitPrior::default(), bound, settings, Par::Seq).map_err(fail)?;
-        let incremental = vb::logit_incremental(x, y, VbSettings::authors()).map_err(fail)?;
+        let settings = VbSettings { tolerance: Some(1e-6), max_iterations: 300 };
+        let vb = vb::logit(x, y, LogitPrior::default(), bound, &settings, Par::Seq).map_err(fail)?;
+        let ard = vb::logit_ard(x, y, LogitPrior::default(), bound, &settings, Par::Seq).map_err(fail)?;
+        let incremental = vb::logit_incremental(x, y, &VbSettings::authors()).map_err(fail)?;
         let probabilities = |way: usize, x| -> Result<Vec<f64>, ReproError> {
             let predicted = match way {
                 0 => vb.predict(x),

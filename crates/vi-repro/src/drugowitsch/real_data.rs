@@ -143,7 +143,7 @@ fn fixed_scale(model: Model, x: MatRef<'_, f64>, y: &[f64]) -> Result<DenseGauss
 fn learnt_scale(model: Model, x: MatRef<'_, f64>, y: &[f64]) -> Result<LogitFit, ModelError> {
     let bound = if model == Quadratic { LogitBound::JaakkolaJordan } else { LogitBound::Softplus };
     let fit = if model == Ard { vb::logit_ard } else { vb::logit };
-    fit(x, y, LogitPrior::default(), bound, VbSettings::new(1e-6, 500)?, Par::Seq)
+    fit(x, y, LogitPrior::default(), bound, &VbSettings { tolerance: Some(1e-6), max_iterations: 500 }, Par::Seq)
 }
 
 /// All models over several orders of one data set; the first order is that of the file.

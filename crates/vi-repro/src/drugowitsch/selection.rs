@@ -62,7 +62,7 @@ fn linear_study(seed: u64, k: usize) -> Result<Study, ReproError> {
     let (y, test_y) = (answer(&points), answer(&test));
     let designs = designs(&points);
     let fail = |e| computation("selection", &e);
-    let fit = |x, settings| vb::linear(x, &y, LinearPrior::default(), settings, Par::Seq);
+    let fit = |x, settings| vb::linear(x, &y, LinearPrior::default(), &settings, Par::Seq);
     let by = |settings: VbSettings| {
         vb::select(designs.iter().map(Mat::as_ref), |x| Ok(fit(x, settings)?.bound())).map_err(fail)
     };
@@ -106,7 +106,7 @@ fn logit_study(seed: u64, k: usize) -> Result<Study, ReproError> {
     let designs = designs(&points);
     let fail = |e| computation("selection", &e);
     let bound = LogitBound::JaakkolaJordan;
-    let fit = |x, settings| vb::logit(x, &y, LogitPrior::default(), bound, settings, Par::Seq);
+    let fit = |x, settings| vb::logit(x, &y, LogitPrior::default(), bound, &settings, Par::Seq);
     let by = |settings: VbSettings| {
         vb::select(designs.iter().map(Mat::as_ref), |x| Ok(fit(x, settings)?.bound())).map_err(fail)
     };
@@ -178,7 +178,7 @@ const LINEAR: Published = Published {
         -36.584867259605,
         -39.503331992346,
     ],
-    fit: |x, y, settings| Ok(vb::linear(x, y, LinearPrior::default(), settings, Par::Seq)?.bound()),
+    fit: |x, y, settings| Ok(vb::linear(x, y, LinearPrior::default(), &settings, Par::Seq)?.bound()),
 };
 
 const LOGIT: Published = Published {
@@ -196,7 +196,7 @@ const LOGIT: Published = Published {
         -35.420306931008,
     ],
     fit: |x, y, settings| {
-        Ok(vb::logit(x, y, LogitPrior::default(), LogitBound::JaakkolaJordan, settings, Par::Seq)?.bound())
+        Ok(vb::logit(x, y, LogitPrior::default(), LogitBound::JaakkolaJordan, &settings, Par::Seq)?.bound())
     },
 };
 

@@ -126,7 +126,7 @@ impl Problem {
         let mut c = self.start.clone();
         let mut path = Vec::new();
         for pass in 1..=passes {
-            factor::step(&DenseSymmetric::new(self.s.as_ref()), &mut c, DiagonalSettings::free(), Par::Seq)
+            factor::step(&DenseSymmetric::new(self.s.as_ref()), &mut c, &DiagonalSettings::default(), Par::Seq)
                 .map_err(|e| computation(Way::Batch.label(), &e))?;
             path.push(((pass * self.x.nrows()) as f64, self.loss(&c)?));
         }
@@ -135,9 +135,9 @@ impl Problem {
 
     fn recursive(&self, weights: Weights, looks: usize) -> Result<Path, ReproError> {
         let fail = |e| computation("recursive EM", &e);
-        let steps = UpdateSettings::new(self.inner_loops, DiagonalSettings::free()).map_err(fail)?;
-        let settings = RecursiveSettings::new(weights, steps).map_err(fail)?;
-        let mut em = RecursiveEm::new(self.start.clone(), settings);
+        let steps = UpdateSettings { inner_loops: self.inner_loops, ..UpdateSettings::default() };
+        let settings = RecursiveSettings { weights, update: steps };
+        let mut em = RecursiveEm::new(self.start.clone(), &settings).map_err(fail)?;
         let mut path = Vec::new();
         for t in self.times(looks) {
             em.run(self.x.as_ref().subrows(em.seen(), t - em.seen()), Par::Seq).map_err(fail)?;
@@ -150,8 +150,8 @@ impl Problem {
     fn online(&self, looks: usize) -> Result<Path, ReproError> {
         let fail = |e| computation("online EM", &e);
         let averaging = Averaging::After { from: self.x.nrows() / 2 };
-        let settings = OnlineSettings::new(0.6, averaging, DiagonalSettings::free()).map_err(fail)?;
-        let mut em = OnlineEm::new(self.start.clone(), settings);
+        let settings = OnlineSettings { exponent: 0.6, averaging, ..OnlineSettings::default() };
+        let mut em = OnlineEm::new(self.start.clone(), &settings).map_err(fail)?;
         let mut path = Vec::new();
         for t in self.times(looks) {
             em.run(self.x.as_ref().subrows(em.seen(), t - em.seen()), Par::Seq).map_err(fail)?;
@@ -196,7 +196,7 @@ impl Problem {
         }
         belief.flush(Par::Seq).map_err(fail)?;
         let mut c = scaled(belief.precision(), 1.0 / (n as f64 + 1.0))?;
-        let settings = EmSettings { tolerance: 1e-8, max_iterations: 500, diagonal: DiagonalSettings::free() };
+        let settings = EmSettings { tolerance: 1e-8, max_iterations: 500, diagonal: DiagonalSettings::default() };
         factor::run(&DenseSymmetric::new(self.s.as_ref()), &mut c, &settings, Par::Seq).map_err(fail)?;
         self.loss(&c)
     }

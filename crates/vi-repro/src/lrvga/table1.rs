@@ -1,9 +1,7 @@
 //! §5.1: a covariance in a million dimensions (Table 1).
 
 use rand_chacha::ChaCha8Rng;
-use vi_core::factor::{
-    self, DiagonalSettings, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings, UpdateSettings, Weights,
-};
+use vi_core::factor::{self, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings, UpdateSettings, Weights};
 use vi_core::{LowRankGaussian, LowRankSettings, MeanMoves};
 use vi_linalg::faer::MatRef;
 
@@ -41,7 +39,7 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
 
     if room_for(ONLINE, 6.5 * dp, notes) {
         let watch = Watch::start();
-        let mut em = OnlineEm::new(start(rng).map_err(fail)?, OnlineSettings::default());
+        let mut em = OnlineEm::new(start(rng).map_err(fail)?, &OnlineSettings::default()).map_err(fail)?;
         Watch::forget_peak();
         let time = seconds(rounds, 1, ONLINE, |round| em.observe(row(round), par()))?;
         add(ONLINE, time, 2.0 * (dp + d1), watch.peak());
@@ -62,10 +60,10 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
     ctx.step(PRINTED.name);
 
     for (look, inner_loops) in [(ONE, 1), (THREE, 3)] {
-        let steps = UpdateSettings::new(inner_loops, DiagonalSettings::free()).map_err(fail)?;
-        let settings = RecursiveSettings::new(Weights::Mean, steps).map_err(fail)?;
+        let steps = UpdateSettings { inner_loops, ..UpdateSettings::default() };
+        let settings = RecursiveSettings { weights: Weights::Mean, update: steps };
         let watch = Watch::start();
-        let mut em = RecursiveEm::new(start(rng).map_err(fail)?, settings);
+        let mut em = RecursiveEm::new(start(rng).map_err(fail)?, &settings).map_err(fail)?;
         Watch::forget_peak();
         let time = seconds(rounds, 1, look, |round| em.observe(row(round), par()))?;
         add(look, time, dp + d1, watch.peak());

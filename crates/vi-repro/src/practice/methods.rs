@@ -158,18 +158,17 @@ impl Method {
             Self::Quadratic | Self::Softplus | Self::Relevance => {
                 let bound = if self == Self::Quadratic { LogitBound::JaakkolaJordan } else { LogitBound::Softplus };
                 let fit = if self == Self::Relevance { vb::logit_ard } else { vb::logit };
-                let settings = VbSettings::new(1e-6, 500).map_err(|e| fail(&e))?;
-                let fit = fit(x, y, LogitPrior::default(), bound, settings, Par::Seq).map_err(|e| fail(&e))?;
+                let settings = VbSettings { tolerance: Some(1e-6), max_iterations: 500 };
+                let fit = fit(x, y, LogitPrior::default(), bound, &settings, Par::Seq).map_err(|e| fail(&e))?;
                 let predicted = fit.predict_by(test.x(), &Exact).map_err(|e| fail(&e))?;
                 Ok(predicted.iter().map(|p| p.probability).collect())
             }
             Self::Boosting => {
                 let target = GlmTarget::new(&prior, x, y, LOGIT).map_err(|e| fail(&e))?;
                 let start = Component::isotropic(&vec![0.0; d], SIGMA0).map_err(|e| fail(&e))?;
-                let settings =
-                    BoostSettings::default().components(COMPONENTS).map_err(|e| fail(&e))?.refit(Refit::Each);
+                let settings = BoostSettings { components: COMPONENTS, refit: Refit::Each, ..BoostSettings::default() };
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                let mut boost = Boost::new(&target, &start, settings, &mut rng).map_err(|e| fail(&e))?;
+                let mut boost = Boost::new(&target, &start, &settings, &mut rng).map_err(|e| fail(&e))?;
                 boost.run(|_, _| std::ops::ControlFlow::Continue(())).map_err(|e| fail(&e))?;
                 let mixture = boost.mixture().ok_or_else(|| fail(&"no component"))?;
                 let mut mean = vec![0.0; test.n()];

@@ -68,7 +68,7 @@ impl Draw {
         // Another stream than the data's.
         let rng = &mut generator(seed ^ 0x5_eed, k);
         let basis = RandomFourier::new(Kernel::Rbf, 1, pairs, LengthScale::Shared(1.0), rng).map_err(fail)?;
-        let settings = SlmSettings::default().with_starts(STARTS, 0.5).map_err(fail)?;
+        let settings = SlmSettings { starts: STARTS, spread: 0.5, ..SlmSettings::default() };
         Ok(slm::learn(basis, self.x.as_ref(), &self.y, &settings, rng, Par::Seq).map_err(fail)?.model)
     }
 }

@@ -74,7 +74,7 @@ impl Fold {
 
     fn learn(&self, basis: impl Into<Composed>, rng: &mut ChaCha8Rng) -> Result<slm::Slm, ReproError> {
         let fail = |e| ReproError::computation("standard linear model", &e);
-        let settings = SlmSettings::default().with_starts(2, 0.5).map_err(fail)?;
+        let settings = SlmSettings { starts: 2, spread: 0.5, ..SlmSettings::default() };
         let fit = slm::learn(basis.into(), self.x.as_ref(), &self.y, &settings, rng, Par::Seq).map_err(fail)?;
         Ok(fit.model)
     }

@@ -5,6 +5,8 @@ use vi_revrand::metrics::{msll, smse};
 
 use crate::error::ReproError;
 
+pub(super) use crate::report::median;
+
 /// Predictive means and variances of labels, noise included.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Predicted {
@@ -54,15 +56,4 @@ pub(super) fn quantile(values: &[f64], share: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a small count")]
     let place = (share * sorted.len().saturating_sub(1) as f64).round() as usize;
     sorted.get(place).copied().unwrap_or(f64::NAN)
-}
-
-/// The median: the mean of the two in the middle of an even number.
-pub(super) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
-    }
 }

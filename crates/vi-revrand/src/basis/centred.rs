@@ -11,15 +11,16 @@ use crate::{RevrandError, check};
 
 /// Centres `c_j` (`M × d`) and length scales; `ρ² = Σᵢ ((xᵢ − c_ji)/lᵢ)²` is the squared distance of `x` from `c_j`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "CentresWire", into = "CentresWire")]
+#[serde(try_from = "CentresWire")]
 struct Centres {
+    #[serde(serialize_with = "wire::serialize")]
     centres: Mat<f64>,
     scales: Scales,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct CentresWire {
-    #[serde(with = "wire")]
+    #[serde(deserialize_with = "wire::deserialize")]
     centres: Mat<f64>,
     scales: Scales,
 }
@@ -31,12 +32,6 @@ impl TryFrom<CentresWire> for Centres {
         wire.scales.check(wire.centres.ncols())?;
         check::not_empty("centres", wire.centres.nrows())?;
         Ok(Self { centres: wire.centres, scales: wire.scales })
-    }
-}
-
-impl From<Centres> for CentresWire {
-    fn from(centres: Centres) -> Self {
-        Self { centres: centres.centres, scales: centres.scales }
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn one_part(width: usize) -> Vec<Regulariser> {
 
 /// A basis applied to all columns of the input or to chosen ones, with the prior variance of its weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "PartWire", into = "PartWire")]
+#[serde(try_from = "PartWire")]
 pub struct Part {
     basis: AnyBasis,
     columns: Option<Vec<usize>>,
@@ -28,7 +28,7 @@ pub struct Part {
     bound: Bound,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct PartWire {
     basis: AnyBasis,
     columns: Option<Vec<usize>>,
@@ -109,12 +109,6 @@ impl TryFrom<PartWire> for Part {
             Some(columns) => part.on(&columns),
             None => Ok(part),
         }
-    }
-}
-
-impl From<Part> for PartWire {
-    fn from(part: Part) -> Self {
-        Self { basis: part.basis, columns: part.columns, variance: part.variance, bound: part.bound }
     }
 }
 

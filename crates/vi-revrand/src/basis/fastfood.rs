@@ -43,14 +43,14 @@ use crate::RevrandError;
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "FastFoodWire", into = "FastFoodWire")]
+#[serde(try_from = "FastFoodWire")]
 pub struct FastFood {
     kernel: Kernel,
     draws: FastFoodDraws,
     scales: Scales,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct FastFoodWire {
     kernel: Kernel,
     draws: FastFoodDraws,
@@ -118,12 +118,6 @@ impl TryFrom<FastFoodWire> for FastFood {
         wire.scales.check(inputs)?;
         wire.draws.check_inputs(inputs)?;
         Ok(Self { kernel: wire.kernel, draws: wire.draws, scales: wire.scales })
-    }
-}
-
-impl From<FastFood> for FastFoodWire {
-    fn from(basis: FastFood) -> Self {
-        Self { kernel: basis.kernel, draws: basis.draws, scales: basis.scales }
     }
 }
 

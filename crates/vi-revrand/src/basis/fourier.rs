@@ -42,17 +42,18 @@ const TILE_WITH_THREADS: usize = 1024;
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "FourierWire", into = "FourierWire")]
+#[serde(try_from = "FourierWire")]
 pub struct RandomFourier {
     kernel: Kernel,
+    #[serde(serialize_with = "wire::serialize")]
     frequencies: Mat<f64>,
     scales: Scales,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct FourierWire {
     kernel: Kernel,
-    #[serde(with = "wire")]
+    #[serde(deserialize_with = "wire::deserialize")]
     frequencies: Mat<f64>,
     scales: Scales,
 }
@@ -150,12 +151,6 @@ impl TryFrom<FourierWire> for RandomFourier {
         wire.scales.check(wire.frequencies.nrows())?;
         check::not_empty("frequencies", wire.frequencies.ncols())?;
         Ok(Self { kernel: wire.kernel, frequencies: wire.frequencies, scales: wire.scales })
-    }
-}
-
-impl From<RandomFourier> for FourierWire {
-    fn from(basis: RandomFourier) -> Self {
-        Self { kernel: basis.kernel, frequencies: basis.frequencies, scales: basis.scales }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::RevrandError;
 /// assert!(!bound.contains(0.0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Ends", into = "Ends")]
+#[serde(try_from = "Ends")]
 pub struct Bound(Ends);
 
 /// The stored form; no end means none.
@@ -175,12 +175,6 @@ impl TryFrom<Ends> for Bound {
     fn try_from(ends: Ends) -> Result<Self, RevrandError> {
         let (lower, upper) = (ends.lower.unwrap_or(f64::NEG_INFINITY), ends.upper.unwrap_or(f64::INFINITY));
         if ends.logarithmic { Self::positive_between(lower, upper) } else { Self::between(lower, upper) }
-    }
-}
-
-impl From<Bound> for Ends {
-    fn from(bound: Bound) -> Self {
-        bound.0
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{RevrandError, check};
 
 /// The constant feature `c`, for any number of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "BiasWire", into = "BiasWire")]
+#[serde(try_from = "BiasWire")]
 pub struct Bias {
     offset: f64,
 }
@@ -26,7 +26,7 @@ impl Bias {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct BiasWire {
     offset: f64,
 }
@@ -36,12 +36,6 @@ impl TryFrom<BiasWire> for Bias {
 
     fn try_from(wire: BiasWire) -> Result<Self, RevrandError> {
         Self::new(wire.offset)
-    }
-}
-
-impl From<Bias> for BiasWire {
-    fn from(bias: Bias) -> Self {
-        Self { offset: bias.offset }
     }
 }
 
@@ -75,7 +69,7 @@ impl Basis for Bias {
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "PolynomialWire", into = "PolynomialWire")]
+#[serde(try_from = "PolynomialWire")]
 pub struct Polynomial {
     inputs: usize,
     degree: usize,
@@ -109,7 +103,7 @@ impl Polynomial {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct PolynomialWire {
     inputs: usize,
     degree: usize,
@@ -121,12 +115,6 @@ impl TryFrom<PolynomialWire> for Polynomial {
 
     fn try_from(wire: PolynomialWire) -> Result<Self, RevrandError> {
         Ok(Self { intercept: wire.intercept, ..Self::new(wire.inputs, wire.degree)? })
-    }
-}
-
-impl From<Polynomial> for PolynomialWire {
-    fn from(basis: Polynomial) -> Self {
-        Self { inputs: basis.inputs, degree: basis.degree, intercept: basis.intercept }
     }
 }
 

@@ -1,12 +1,11 @@
 //! Jensen's bound of the mixture's entropy, and its gradient.
 
 use std::f64::consts::LN_2;
-use vi_core::special::LN_2PI;
+use vi_core::special::{LN_2PI, log_sum_exp};
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Mixture;
-use super::mixture::log_sum_exp;
 use crate::lanes;
 
 /// What the bound needs besides its arguments: `log N(mₖ | mⱼ, Cₖ + Cⱼ)` and its weights (`K × K` each).
@@ -75,14 +74,14 @@ impl Scratch {
 
     /// `−1/K·Σₖ log Σⱼ N(mₖ | mⱼ, Cₖ + Cⱼ) + log K`.
     fn value(&self, k_all: usize) -> f64 {
-        let rows: f64 = self.logs.chunks_exact(k_all).map(log_sum_exp).sum();
+        let rows: f64 = self.logs.chunks_exact(k_all).map(|logs| log_sum_exp(logs.iter().copied())).sum();
         -rows / k_all as f64 + (k_all as f64).ln()
     }
 
     /// `r_kj = N_kj/Σⱼ N_kj`.
     fn weigh(&mut self, k_all: usize) {
         for (logs, weights) in self.logs.chunks_exact(k_all).zip(self.weights.chunks_exact_mut(k_all)) {
-            let sum = log_sum_exp(logs);
+            let sum = log_sum_exp(logs.iter().copied());
             for (weight, log) in weights.iter_mut().zip(logs) {
                 *weight = (log - sum).exp();
             }

@@ -3,7 +3,7 @@
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
-use vi_core::special::HALF_LN_2PI;
+use vi_core::special::{HALF_LN_2PI, log_sum_exp};
 use vi_linalg::faer::MatRef;
 
 use super::entropy;
@@ -108,7 +108,7 @@ impl Mixture {
             each.map(|((m, c), w)| -HALF_LN_2PI - 0.5 * (c.ln() + (w - m) * (w - m) / c)).sum()
         };
         let logs: Vec<f64> = (0..self.components).map(component).collect();
-        let log = log_sum_exp(&logs) - (self.components as f64).ln();
+        let log = log_sum_exp(logs.iter().copied()) - (self.components as f64).ln();
         check::result("the posterior's log density", log)?;
         Ok(log)
     }
@@ -145,15 +145,6 @@ impl Mixture {
     pub fn entropy_offset(&self) -> f64 {
         0.5 * self.dimension as f64 * (1.0 - std::f64::consts::LN_2)
     }
-}
-
-/// `log Σ exp(v_i)`.
-pub(super) fn log_sum_exp(values: &[f64]) -> f64 {
-    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if top == f64::NEG_INFINITY {
-        return top;
-    }
-    top + values.iter().map(|value| (value - top).exp()).sum::<f64>().ln()
 }
 
 /// The stored form.

@@ -70,11 +70,11 @@ impl Default for GlmSettings {
 }
 
 impl GlmSettings {
-    /// Checks every setting.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
     /// `Setting`.
-    pub(super) fn check(&self) -> Result<(), RevrandError> {
+    pub fn check(&self) -> Result<(), RevrandError> {
         check::count("components", self.components)?;
         check::count("batch", self.batch)?;
         check::count("steps", self.steps)?;

@@ -19,7 +19,7 @@ use crate::basis::{Bound, Parameter};
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[serde(try_from = "Stored")]
 pub struct Gaussian {
     variance: f64,
     bound: Bound,
@@ -63,14 +63,8 @@ impl TryFrom<Stored> for Gaussian {
     }
 }
 
-impl From<Gaussian> for Stored {
-    fn from(Gaussian { variance, bound }: Gaussian) -> Self {
-        Self { variance, bound }
-    }
-}
-
 /// The stored form.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 struct Stored {
     variance: f64,
     bound: Bound,

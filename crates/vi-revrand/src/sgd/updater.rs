@@ -24,7 +24,7 @@ use crate::{RevrandError, check, lanes};
 /// shorter, and AdaGrad and AdaDelta remember its size. What works there (hundreds of rows, batches of 10) is Adam with `η` from 0.003
 /// to 0.01, AdaGrad with `η = 0.1`, AdaDelta with `ρ = 0.9`, `ε = 1e-4`, momentum with `η = 1e-4`, plain with `η = 2e-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Rule", into = "Rule")]
+#[serde(try_from = "Rule")]
 pub struct Updater(Rule);
 
 /// The rules and their settings.
@@ -140,12 +140,6 @@ impl TryFrom<Rule> for Updater {
 
     fn try_from(rule: Rule) -> Result<Self, RevrandError> {
         Self::checked(rule)
-    }
-}
-
-impl From<Updater> for Rule {
-    fn from(updater: Updater) -> Self {
-        updater.0
     }
 }
 

@@ -102,7 +102,7 @@ impl Unknowns {
 /// Cost of each evaluation as [`evidence`](super::evidence()), a few tens of them for each start.
 ///
 /// # Errors
-/// Those of [`evidence`](super::evidence()) for the data and at the first start; `Entry` for labels so small that their squares
+/// Those of [`SlmSettings::check`]; those of [`evidence`](super::evidence()) for the data and at the first start; `Entry` for labels so small that their squares
 /// underflow. A step to
 /// where the likelihood is beyond floats is no error, it is made shorter; not converging is no error:
 /// [`SlmInfo::stop`] says so.
@@ -114,9 +114,10 @@ pub fn learn<B: Basis>(
     rng: &mut impl Rng,
     par: Par,
 ) -> Result<SlmFit<B>, RevrandError> {
+    settings.check()?;
     check_data(&basis, x, y)?;
     check_size(y)?;
-    let unknowns = Unknowns::new(&basis, settings.noise);
+    let unknowns = Unknowns::new(&basis, settings.noise()?);
     let at = |free: &[f64]| evidence_of_checked(&basis, &unknowns.hyperparameters(free), x, y, par);
     let objective = |free: &[f64]| {
         let evidence = at(free).ok()?;

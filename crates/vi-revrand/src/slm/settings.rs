@@ -8,71 +8,63 @@ use crate::{RevrandError, check};
 /// ```
 /// use vi_revrand::Bound;
 /// use vi_revrand::slm::SlmSettings;
-/// let settings = SlmSettings::default()
-///     .with_noise_variance(0.1)?
-///     .with_noise_bound(Bound::positive_between(1e-6, 1.0)?)?
-///     .with_starts(5, 0.5)?
-///     .with_stop(1e-8, 1000)?;
-/// assert!(settings.with_starts(0, 0.5).is_err());
+/// let noise_bound = Bound::positive_between(1e-6, 1.0)?;
+/// let settings = SlmSettings { noise_variance: 0.1, noise_bound, starts: 5, ..SlmSettings::default() };
+/// assert!(settings.check().is_ok());
+/// assert!(SlmSettings { noise_variance: 2.0, ..settings }.check().is_err());
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlmSettings {
-    pub(super) noise: Parameter,
-    pub(super) starts: usize,
-    pub(super) spread: f64,
-    pub(super) max_iterations: usize,
-    pub(super) tolerance: f64,
-}
-
-impl SlmSettings {
     /// The noise variance at which the search starts.
-    ///
-    /// # Errors
-    /// [`RevrandError::OutOfBounds`] unless positive and finite.
-    pub fn with_noise_variance(self, start: f64) -> Result<Self, RevrandError> {
-        Ok(Self { noise: Parameter::new("noise variance", start, self.noise.bound)?, ..self })
-    }
-
-    /// Bounds of the noise variance.
-    ///
-    /// # Errors
-    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] when the start is outside.
-    pub fn with_noise_bound(self, bound: Bound) -> Result<Self, RevrandError> {
-        if bound.lower() < 0.0 {
-            return Err(RevrandError::Bounds { lower: bound.lower(), upper: bound.upper() });
-        }
-        Ok(Self { noise: Parameter::new("noise variance", self.noise.start, bound)?, ..self })
-    }
-
-    /// Starts the search `starts` times and keeps the best end: first where the basis and the noise say, then at random
-    /// places about it, `spread` away on the scale of the logarithm.
-    ///
-    /// # Errors
-    /// `Setting` unless `starts ≥ 1` and `spread > 0` is finite.
-    pub fn with_starts(self, starts: usize, spread: f64) -> Result<Self, RevrandError> {
-        check::count("starts", starts)?;
-        check::positive("spread", spread)?;
-        Ok(Self { starts, spread, ..self })
-    }
-
-    /// Stops a search when no derivative on the searched scale is above `tolerance` times the larger of 1 and the log
-    /// marginal likelihood's size, or after `max_iterations` steps.
-    ///
-    /// # Errors
-    /// `Setting` unless `tolerance > 0` is finite and `max_iterations ≥ 1`.
-    pub fn with_stop(self, tolerance: f64, max_iterations: usize) -> Result<Self, RevrandError> {
-        check::count("max_iterations", max_iterations)?;
-        check::positive("tolerance", tolerance)?;
-        Ok(Self { max_iterations, tolerance, ..self })
-    }
+    pub noise_variance: f64,
+    /// Where the noise variance may go.
+    pub noise_bound: Bound,
+    /// The search starts so many times and keeps the best end: first where the basis and the noise say, then at random places about it.
+    pub starts: usize,
+    /// How far away these places are, on the scale of the logarithm.
+    pub spread: f64,
+    /// Steps of one search at most.
+    pub max_iterations: usize,
+    /// A search ends when no derivative on the searched scale is above this times the larger of 1 and the log marginal likelihood's size.
+    pub tolerance: f64,
 }
 
 impl Default for SlmSettings {
     /// Noise variance 1, three starts with a spread of 1, tolerance `10⁻⁶`, 500 steps: the marginal likelihood of a kernel's parameters
     /// has several maxima.
     fn default() -> Self {
-        let noise = Parameter { name: "noise variance", start: 1.0, bound: Bound::POSITIVE };
-        Self { noise, starts: 3, spread: 1.0, max_iterations: 500, tolerance: 1e-6 }
+        Self {
+            noise_variance: 1.0,
+            noise_bound: Bound::POSITIVE,
+            starts: 3,
+            spread: 1.0,
+            max_iterations: 500,
+            tolerance: 1e-6,
+        }
+    }
+}
+
+impl SlmSettings {
+    /// Checks the settings, as every entry that takes them does.
+    ///
+    /// # Errors
+    /// [`RevrandError::Bounds`] for bounds of the noise below 0, [`RevrandError::OutOfBounds`] where it starts outside; `Setting` unless `spread` and
+    /// `tolerance` are positive and finite and the counts at least 1.
+    pub fn check(&self) -> Result<(), RevrandError> {
+        self.noise()?;
+        check::count("starts", self.starts)?;
+        check::positive("spread", self.spread)?;
+        check::count("max_iterations", self.max_iterations)?;
+        Ok(check::positive("tolerance", self.tolerance)?)
+    }
+
+    /// The noise variance as something to be learned.
+    pub(super) fn noise(&self) -> Result<Parameter, RevrandError> {
+        let bound = self.noise_bound;
+        if bound.lower() < 0.0 {
+            return Err(RevrandError::Bounds { lower: bound.lower(), upper: bound.upper() });
+        }
+        Parameter::new("noise variance", self.noise_variance, bound)
     }
 }

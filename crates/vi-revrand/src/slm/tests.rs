@@ -139,7 +139,7 @@ fn the_bound_is_tight_at_the_posterior_and_below_elsewhere() {
 fn learning_finds_a_stationary_point_above_the_start() {
     for (n, pairs) in [(40, 5), (12, 20)] {
         let (basis, (x, y)) = (basis(pairs), data(n));
-        let settings = SlmSettings::default().with_noise_variance(0.5).unwrap().with_starts(3, 1.0).unwrap();
+        let settings = SlmSettings { noise_variance: 0.5, ..SlmSettings::default() };
         let fit = learn(basis.clone(), x.as_ref(), &y, &settings, &mut rng(3), Par::Seq).unwrap();
         assert_eq!(fit.info.stop, Stop::Converged);
         assert_eq!(fit.info.ends.len(), 3);
@@ -164,7 +164,7 @@ fn learning_keeps_within_bounds_and_leaves_the_draws() {
     let mixture = FastFoodMixture::new(&[0.3, -0.2], LengthScale::Shared(1.0), 8, &mut rng(4)).unwrap();
     let draws = mixture.draws().clone();
     let basis = mixture + Bias::new(1.0).unwrap().with_variance(0.6).unwrap().with_variance_bound(bound).unwrap();
-    let settings = SlmSettings::default().with_noise_bound(Bound::positive_between(0.3, 3.0).unwrap()).unwrap();
+    let settings = SlmSettings { noise_bound: Bound::positive_between(0.3, 3.0).unwrap(), ..SlmSettings::default() };
     let fit = learn(basis, x.as_ref(), &y, &settings, &mut rng(5), Par::Seq).unwrap();
     let hyper = fit.model.hyperparameters();
     assert!(hyper.noise_variance >= 0.3 && hyper.noise_variance < 0.31, "{}", hyper.noise_variance);
@@ -178,7 +178,7 @@ fn learning_keeps_within_bounds_and_leaves_the_draws() {
 #[test]
 fn the_same_seed_gives_the_same_bits() {
     let (x, y) = data(30);
-    let settings = SlmSettings::default().with_starts(2, 0.5).unwrap();
+    let settings = SlmSettings { starts: 2, spread: 0.5, ..SlmSettings::default() };
     let run = || learn(basis(4), x.as_ref(), &y, &settings, &mut rng(6), Par::Seq).unwrap();
     assert_eq!(run(), run());
 }
@@ -188,7 +188,7 @@ fn constant_labels_and_a_single_row_are_no_trouble() {
     // The marginal likelihood of an exact fit has no maximum: it grows as the noise shrinks.
     for (n, value) in [(1, 2.0), (20, 0.0), (20, 3.0)] {
         let (x, _) = data(n);
-        let settings = SlmSettings::default().with_stop(1e-6, 60).unwrap();
+        let settings = SlmSettings { max_iterations: 60, ..SlmSettings::default() };
         let fit = learn(basis(3), x.as_ref(), &vec![value; n], &settings, &mut rng(7), Par::Seq).unwrap();
         let hyper = fit.model.hyperparameters();
         assert!(hyper.noise_variance > 0.0 && hyper.noise_variance.is_finite());
@@ -249,6 +249,10 @@ fn stored_models_predict_the_same_bits() {
 fn bad_input_is_named() {
     let (x, y) = data(10);
     let basis = basis(3);
+    let refused = |settings: SlmSettings| {
+        let learned = learn(basis.clone(), x.as_ref(), &y, &settings, &mut rng(1), Par::Seq);
+        assert!(settings.check().is_err() && learned.is_err(), "{settings:?}");
+    };
     let at = |hyper: &Hyperparameters, x: &Mat<f64>, y: &[f64]| {
         evidence(&basis, hyper, x.as_ref(), y, Par::Seq).unwrap_err()
     };
@@ -270,14 +274,14 @@ fn bad_input_is_named() {
         assert!(matches!(error, RevrandError::Core(Error::Entry { index: 1, .. })));
         let error = at(&Hyperparameters { theta: vec![1.0, 1.0, value], ..hyper() }, &x, &y);
         assert!(matches!(error, RevrandError::OutOfBounds { argument: "theta", index: 2, .. }));
-        assert!(SlmSettings::default().with_noise_variance(value).is_err());
-        assert!(SlmSettings::default().with_starts(2, value).is_err());
-        assert!(SlmSettings::default().with_stop(value, 10).is_err());
+        refused(SlmSettings { noise_variance: value, ..SlmSettings::default() });
+        refused(SlmSettings { spread: value, ..SlmSettings::default() });
+        refused(SlmSettings { tolerance: value, ..SlmSettings::default() });
     }
-    assert!(SlmSettings::default().with_starts(0, 1.0).is_err());
-    assert!(SlmSettings::default().with_stop(1e-6, 0).is_err());
-    assert!(SlmSettings::default().with_noise_bound(Bound::positive_between(2.0, 3.0).unwrap()).is_err());
-    assert!(SlmSettings::default().with_noise_bound(Bound::FREE).is_err());
+    refused(SlmSettings { starts: 0, ..SlmSettings::default() });
+    refused(SlmSettings { max_iterations: 0, ..SlmSettings::default() });
+    refused(SlmSettings { noise_bound: Bound::positive_between(2.0, 3.0).unwrap(), ..SlmSettings::default() });
+    refused(SlmSettings { noise_bound: Bound::FREE, ..SlmSettings::default() });
     // Beyond floats: an error, never an infinity.
     let huge: Vec<f64> = y.iter().map(|y| 1e200 * y).collect();
     assert!(matches!(at(&hyper(), &x, &huge), RevrandError::Core(Error::Overflow { .. })));

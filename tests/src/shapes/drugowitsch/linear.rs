@@ -20,7 +20,7 @@ pub(super) fn fit(
     settings: VbSettings,
 ) -> Result<LinearFit, CaseError> {
     let fit = if ard { vb::linear_ard } else { vb::linear };
-    Ok(fit(x, y, prior, settings, Par::Seq)?)
+    Ok(fit(x, y, prior, &settings, Par::Seq)?)
 }
 
 pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mut Report) {
@@ -61,7 +61,7 @@ fn check_fit(
     };
     report.part("converged", |report| {
         let stored_point = FixedPoint::read(&converged)?;
-        let fit = at(tolerance::vb::settings()?)?;
+        let fit = at(tolerance::vb::SETTINGS)?;
         check_not_below(stored, &authors, &fit, run, report)?;
         if stored_point.check(fit.info(), fit.bound(), run, report) {
             check_parameters(&converged, &fit, inputs, stored_point.tolerance(run), report)?;

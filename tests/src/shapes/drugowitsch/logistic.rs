@@ -26,7 +26,7 @@ pub(super) fn fit(
     settings: VbSettings,
 ) -> Result<LogitFit, CaseError> {
     let fit = if ard { vb::logit_ard } else { vb::logit };
-    Ok(fit(x, y, prior, LogitBound::JaakkolaJordan, settings, Par::Seq)?)
+    Ok(fit(x, y, prior, LogitBound::JaakkolaJordan, &settings, Par::Seq)?)
 }
 
 pub(super) fn check(case: &Node<'_>, inputs: &Inputs, prior: &Prior, report: &mut Report) {
@@ -78,7 +78,7 @@ fn check_fit(
     };
     report.part("converged", |report| {
         let stored_point = FixedPoint::read(&converged)?;
-        let fit = at(tolerance::vb::settings()?)?;
+        let fit = at(tolerance::vb::SETTINGS)?;
         check_not_below(stored, &authors, &fit, run, report)?;
         if stored_point.check(fit.info(), fit.bound(), run, report) {
             let tolerance = stored_point.tolerance(run);
@@ -224,7 +224,7 @@ fn check_terms(stored: &Node<'_>, fit: &LogitFit, run: Run, report: &mut Report)
 }
 
 fn check_incremental(stored: &Node<'_>, inputs: &Inputs, report: &mut Report) -> Result<(), CaseError> {
-    let fit = vb::logit_incremental(inputs.x.as_ref(), &inputs.y, VbSettings::authors())?;
+    let fit = vb::logit_incremental(inputs.x.as_ref(), &inputs.y, &VbSettings::authors())?;
     let expected = stored.get("authors")?;
     let factor = fit.belief().cholesky()?;
     let d = fit.belief().dim();

@@ -68,7 +68,7 @@ fn check_block(block: &Node<'_>, family: Family, prior: &Prior, report: &mut Rep
         let (value, run) = bound(block, degree, family, false, prior, VbSettings::authors())?;
         let error = compare::scaled(value, *stored, stored.abs().max(1.0));
         report.compare(&format!("D={degree}"), error, run.bound());
-        let (converged, _) = bound(block, degree, family, false, prior, tolerance::vb::settings()?)?;
+        let (converged, _) = bound(block, degree, family, false, prior, tolerance::vb::SETTINGS)?;
         let shortfall = posterior::shortfall(converged, *stored);
         report.compare(&format!("D={degree}/L_not_below"), shortfall, run.bound());
         found.push(value);
@@ -91,7 +91,7 @@ pub(super) fn check_selection(
     let inputs = root.get("inputs")?;
     for (key, ard) in [("fit", false), ("fit_ard", true)] {
         let Some(stored) = selection.find(key) else { continue };
-        for (rule, settings) in [("authors", VbSettings::authors()), ("converged", tolerance::vb::settings()?)] {
+        for (rule, settings) in [("authors", VbSettings::authors()), ("converged", tolerance::vb::SETTINGS)] {
             let Some((_, list)) =
                 stored.members()?.into_iter().find(|(name, _)| name.starts_with(&format!("L_{rule}")))
             else {

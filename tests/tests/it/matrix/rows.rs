@@ -255,12 +255,12 @@ fn core(entries: &mut Entries) {
         GlmPosterior::new(prior, input.x(), &input.y, logit).map(drop)
     });
     let start = start_isotropic(2, 1, 1.0, 0.1, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
-    let recursive = RecursiveEm::new(start.clone(), RecursiveSettings::default());
+    let recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
     entries.ask("RecursiveEm::observe", Takes::OneInput, (&recursive, 0.0), bytes, |em, input| {
         em.observe(input.row(), Par::Seq)
     });
     entries.ask("RecursiveEm::run", Takes::Inputs, (&recursive, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
-    let online = OnlineEm::new(start, EmSettings::default());
+    let online = OnlineEm::new(start, &EmSettings::default()).unwrap();
     entries.ask("OnlineEm::observe", Takes::OneInput, (&online, 0.0), bytes, |em, input| {
         em.observe(input.row(), Par::Seq)
     });
@@ -315,13 +315,13 @@ fn models(entries: &mut Entries) {
         softmax.first_pass(prior, SoftmaxRows::new(input.x(), &input.y), Par::Seq)
     });
     entries.ask("VbLinear::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
-        VbLinear::fit(&input.x, 2, &input.y, VbLinearSettings::default()).map(drop)
+        VbLinear::fit(&input.x, 2, &input.y, &VbLinearSettings::default()).map(drop)
     });
     entries.ask("VbSparse::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
-        VbSparse::fit(&input.x, 2, &input.y, VbSparseSettings::default()).map(drop)
+        VbSparse::fit(&input.x, 2, &input.y, &VbSparseSettings::default()).map(drop)
     });
     entries.ask("VbLogit::fit", Takes::Rows, (&(), 2.0), nothing, |(), input| {
-        VbLogit::fit(&input.x, 2, &input.y, VbLogitSettings::default()).map(drop)
+        VbLogit::fit(&input.x, 2, &input.y, &VbLogitSettings::default()).map(drop)
     });
 }
 

@@ -12,14 +12,14 @@ use crate::factor::{
 };
 
 fn loops_of(loops: usize) -> UpdateSettings {
-    UpdateSettings::new(loops, DiagonalSettings::free()).unwrap()
+    UpdateSettings { inner_loops: loops, ..UpdateSettings::default() }
 }
 
 /// The error of an update that must leave the factor as it was.
 fn refused(c: &LowRank, x: &Mat<f64>, weights: (f64, f64), loops: usize) -> Error {
     let mut after = c.clone();
     let scratch = &mut UpdateScratch::default();
-    let error = update(&mut after, x.as_ref(), weights, loops_of(loops), scratch, Par::Seq);
+    let error = update(&mut after, x.as_ref(), weights, &loops_of(loops), scratch, Par::Seq);
     assert_eq!(&after, c);
     error.unwrap_err()
 }
@@ -64,18 +64,31 @@ fn a_diagonal_that_would_vanish_is_named_or_floored() {
     let x = mat![[1.0], [2.0], [0.0], [-1.0]];
     for loops in [1, 2] {
         assert!(matches!(refused(&c, &x, (0.0, 1.0), loops), Error::Entry { argument: "psi", index: 2, .. }));
-        let floor = DiagonalSettings::default().with_floor(1e-6).unwrap();
+        let floor = DiagonalSettings { floor: Some(1e-6), ..DiagonalSettings::default() };
         let mut after = c.clone();
         let scratch = &mut UpdateScratch::default();
-        let lifted =
-            update(&mut after, x.as_ref(), (0.0, 1.0), UpdateSettings::new(loops, floor).unwrap(), scratch, Par::Seq)
-                .unwrap();
+        let lifted = update(
+            &mut after,
+            x.as_ref(),
+            (0.0, 1.0),
+            &UpdateSettings { inner_loops: loops, diagonal: floor },
+            scratch,
+            Par::Seq,
+        )
+        .unwrap();
         assert!(lifted >= loops);
         assert_eq!(after.psi()[2], 1e-6);
         // The isotropic form shares what there is.
-        let isotropic = DiagonalSettings::new(Diagonal::Isotropic);
-        update(&mut after, x.as_ref(), (0.0, 1.0), UpdateSettings::new(loops, isotropic).unwrap(), scratch, Par::Seq)
-            .unwrap();
+        let isotropic = DiagonalSettings { form: Diagonal::Isotropic, floor: None };
+        update(
+            &mut after,
+            x.as_ref(),
+            (0.0, 1.0),
+            &UpdateSettings { inner_loops: loops, diagonal: isotropic },
+            scratch,
+            Par::Seq,
+        )
+        .unwrap();
         assert!(after.psi().iter().all(|psi| *psi == after.psi()[0] && *psi > 0.0));
     }
     let nothing = Mat::zeros(4, 1);
@@ -86,7 +99,7 @@ fn a_diagonal_that_would_vanish_is_named_or_floored() {
             &mut after,
             nothing.as_ref(),
             (0.0, 1.0),
-            UpdateSettings::new(2, DiagonalSettings::new(form)).unwrap(),
+            &UpdateSettings { inner_loops: 2, diagonal: DiagonalSettings { form, floor: None } },
             scratch,
             Par::Seq,
         );
@@ -108,7 +121,7 @@ fn columns_of_zeros_only_fade() {
     let c = factor(5, 2, &mut rng(4));
     let mut after = c.clone();
     let zeros = Mat::zeros(5, 2);
-    update(&mut after, zeros.as_ref(), (1.0, 1.0), loops_of(3), &mut UpdateScratch::default(), Par::Seq).unwrap();
+    update(&mut after, zeros.as_ref(), (1.0, 1.0), &loops_of(3), &mut UpdateScratch::default(), Par::Seq).unwrap();
     assert!((after.w() - c.w()).norm_max() < 1e3 * f64::EPSILON);
 }
 
@@ -119,9 +132,9 @@ fn scratch_of_another_shape_is_replaced() {
     for (d, p) in [(5, 2), (7, 1), (7, 1), (3, 0)] {
         let (start, x) = (factor(d, p, rng), normal(d, 1, rng));
         let (mut again, mut fresh) = (start.clone(), start);
-        update(&mut again, x.as_ref(), (0.9, 0.1), loops_of(3), scratch, Par::Seq).unwrap();
+        update(&mut again, x.as_ref(), (0.9, 0.1), &loops_of(3), scratch, Par::Seq).unwrap();
         let new = &mut UpdateScratch::default();
-        update(&mut fresh, x.as_ref(), (0.9, 0.1), loops_of(3), new, Par::Seq).unwrap();
+        update(&mut fresh, x.as_ref(), (0.9, 0.1), &loops_of(3), new, Par::Seq).unwrap();
         assert_eq!(again, fresh);
     }
 }
@@ -134,10 +147,10 @@ fn batch_em_names_a_coordinate_without_variance() {
     let s = SecondMoments::new(x.as_ref()).unwrap();
     let mut c = factor(3, 1, rng);
     let before = c.clone();
-    let found = step(&s, &mut c, DiagonalSettings::default(), Par::Seq);
+    let found = step(&s, &mut c, &DiagonalSettings::default(), Par::Seq);
     assert!(matches!(found, Err(Error::Entry { argument: "psi", index: 1, value: 0.0, .. })), "{found:?}");
     assert_eq!(c, before);
-    let floor = DiagonalSettings::default().with_floor(1e-9).unwrap();
+    let floor = DiagonalSettings { floor: Some(1e-9), ..DiagonalSettings::default() };
     let info = run(&s, &mut c, &EmSettings { tolerance: 1e-9, max_iterations: 50, diagonal: floor }, Par::Seq).unwrap();
     assert_eq!(info.floored, info.iterations());
     assert_eq!(c.psi()[1], 1e-9);
@@ -150,17 +163,17 @@ fn batch_em_refuses_what_is_wrong() {
     let before = c.clone();
     let settings = DiagonalSettings::default();
     for found in [
-        step(&DenseSymmetric::new(s.as_ref()), &mut c, settings, Par::Seq),
-        likelihood_step(&DenseSymmetric::new(s.as_ref()), &mut c, settings, Par::Seq),
+        step(&DenseSymmetric::new(s.as_ref()), &mut c, &settings, Par::Seq),
+        likelihood_step(&DenseSymmetric::new(s.as_ref()), &mut c, &settings, Par::Seq),
     ] {
         assert!(matches!(found, Err(Error::Dimension { expected: 4, found: 3, .. })));
     }
     let broken = ByProducts::new(vec![1.0; 3], |mut out, _| out.fill(f64::NAN)).unwrap();
-    assert!(matches!(step(&broken, &mut c, settings, Par::Seq), Err(Error::Overflow { .. })));
+    assert!(matches!(step(&broken, &mut c, &settings, Par::Seq), Err(Error::Overflow { .. })));
     // No factor fits −I.
     let negative = ByProducts::new(vec![-1.0; 3], |mut out, x| out.copy_from(x * -1.0)).unwrap();
-    assert!(step(&negative, &mut c, settings, Par::Seq).is_err());
-    assert!(likelihood_step(&negative, &mut c, settings, Par::Seq).is_err());
+    assert!(step(&negative, &mut c, &settings, Par::Seq).is_err());
+    assert!(likelihood_step(&negative, &mut c, &settings, Par::Seq).is_err());
     assert_eq!(c, before);
     assert!(matches!(SecondMoments::new(Mat::zeros(0, 3).as_ref()), Err(Error::Empty { .. })));
     assert!(matches!(SecondMoments::new(mat![[f64::NAN]].as_ref()), Err(Error::Linalg(_))));
@@ -171,16 +184,26 @@ fn batch_em_refuses_what_is_wrong() {
 fn settings_are_checked() {
     let free = DiagonalSettings::default();
     for floor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(matches!(free.with_floor(floor), Err(Error::Setting { name: "floor", .. })));
+        assert!(matches!(
+            DiagonalSettings { floor: Some(floor), ..free }.check(),
+            Err(Error::Setting { name: "floor", .. })
+        ));
     }
     for memory in [0.0, 1.0, f64::NAN] {
-        let found = RecursiveSettings::new(Weights::Fading { memory }, UpdateSettings::default());
+        let settings = RecursiveSettings { weights: Weights::Fading { memory }, ..RecursiveSettings::default() };
+        let found = RecursiveEm::new(factor(3, 1, &mut rng(9)), &settings);
         assert!(matches!(found, Err(Error::Setting { name: "memory", .. })));
     }
-    assert!(matches!(UpdateSettings::new(0, free), Err(Error::Setting { name: "inner_loops", .. })));
+    assert!(matches!(
+        UpdateSettings { inner_loops: 0, diagonal: free }.check(),
+        Err(Error::Setting { name: "inner_loops", .. })
+    ));
     for exponent in [0.5, 1.1, f64::NAN] {
-        let found = OnlineSettings::new(exponent, Averaging::Off, free);
-        assert!(matches!(found, Err(Error::Setting { name: "exponent", .. })));
+        let settings = OnlineSettings { exponent, averaging: Averaging::Off, diagonal: free };
+        assert!(matches!(
+            OnlineEm::new(factor(3, 1, &mut rng(9)), &settings),
+            Err(Error::Setting { name: "exponent", .. })
+        ));
     }
     assert!(matches!(
         EmSettings { tolerance: 0.0, max_iterations: 1, diagonal: free }.check(),
@@ -200,8 +223,8 @@ fn streams_are_seen_whole_or_not_at_all() {
     let (mut holed, mut huge) = (good.clone(), good.clone());
     holed[(4, 1)] = f64::INFINITY;
     huge[(4, 1)] = 1e200;
-    let mut recursive = RecursiveEm::new(start.clone(), RecursiveSettings::default());
-    let mut online = OnlineEm::new(start, OnlineSettings::default());
+    let mut recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
+    let mut online = OnlineEm::new(start, &OnlineSettings::default()).unwrap();
     recursive.run(good.as_ref(), Par::Seq).unwrap();
     online.run(good.as_ref(), Par::Seq).unwrap();
     let before = (recursive.factor().clone(), online.factor().clone());
@@ -226,7 +249,7 @@ fn streams_are_seen_whole_or_not_at_all() {
 fn too_many_columns_are_refused_before_their_products_are_taken() {
     for (d, p) in [(0, 1 << 50), (1, 10_000_000)] {
         let start = LowRank::diagonal_only(&vec![1.0; d], p).unwrap();
-        let mut em = RecursiveEm::new(start, RecursiveSettings::default());
+        let mut em = RecursiveEm::new(start, &RecursiveSettings::default()).unwrap();
         let error = em.observe(&vec![0.5; d], Par::Seq).unwrap_err();
         assert!(matches!(error, Error::Setting { name: "columns of W", value, .. } if value == p as f64), "{error}");
         assert!(em.write_to(&mut Vec::new()).is_err());

@@ -14,7 +14,7 @@ const SETTLED: f64 = 1e-9;
 
 fn iterate(s: &Mat<f64>, c: &mut LowRank, form: Diagonal, n: usize) {
     for _ in 0..n {
-        step(&DenseSymmetric::new(s.as_ref()), c, DiagonalSettings::new(form), Par::Seq).unwrap();
+        step(&DenseSymmetric::new(s.as_ref()), c, &DiagonalSettings { form, floor: None }, Par::Seq).unwrap();
     }
 }
 
@@ -32,7 +32,7 @@ fn the_fixed_points_of_em_and_of_the_likelihood_are_the_same() {
         let mut c = factor(8, 2, &mut rng(seed + 100));
         iterate(&s, &mut c, Diagonal::Free, 20_000);
         let at_rest = c.clone();
-        likelihood_step(&target, &mut c, DiagonalSettings::default(), Par::Seq).unwrap();
+        likelihood_step(&target, &mut c, &DiagonalSettings::default(), Par::Seq).unwrap();
         assert!((c.w() - at_rest.w()).norm_max() < SETTLED, "{seed}");
         assert!(distance(&dense(&c), &dense(&at_rest)) < SETTLED, "{seed}");
 
@@ -40,7 +40,7 @@ fn the_fixed_points_of_em_and_of_the_likelihood_are_the_same() {
         let nudged: Vec<f64> = c.psi().iter().map(|psi| 1.01 * psi).collect();
         let mut c = LowRank::new(c.w(), &nudged).unwrap();
         for _ in 0..2_000 {
-            likelihood_step(&target, &mut c, DiagonalSettings::default(), Par::Seq).unwrap();
+            likelihood_step(&target, &mut c, &DiagonalSettings::default(), Par::Seq).unwrap();
         }
         let before = c.clone();
         iterate(&s, &mut c, Diagonal::Free, 1);
@@ -56,7 +56,7 @@ fn a_matrix_of_the_form_is_a_fixed_point_of_both() {
     let rounding = 1e3 * f64::EPSILON;
     let (mut em, mut likelihood) = (c.clone(), c.clone());
     iterate(&s, &mut em, Diagonal::Free, 1);
-    likelihood_step(&DenseSymmetric::new(s.as_ref()), &mut likelihood, DiagonalSettings::default(), Par::Seq).unwrap();
+    likelihood_step(&DenseSymmetric::new(s.as_ref()), &mut likelihood, &DiagonalSettings::default(), Par::Seq).unwrap();
     for after in [em, likelihood] {
         assert!((after.w() - c.w()).norm_max() < rounding);
         assert!(after.psi().iter().zip(c.psi()).all(|(a, b)| (a - b).abs() < rounding));
@@ -72,8 +72,11 @@ fn principal_components_have_their_closed_form() {
         &w * w.transpose()
     };
     let mut c = start_isotropic(d, p, 1.0, 1e-2, &mut rng(4)).unwrap();
-    let settings =
-        EmSettings { tolerance: 1e-16, max_iterations: 100_000, diagonal: DiagonalSettings::new(Diagonal::Isotropic) };
+    let settings = EmSettings {
+        tolerance: 1e-16,
+        max_iterations: 100_000,
+        diagonal: DiagonalSettings { form: Diagonal::Isotropic, floor: None },
+    };
     let info = run(&DenseSymmetric::new(s.as_ref()), &mut c, &settings, Par::Seq).unwrap();
     assert_eq!(info.stop, Stop::Converged);
     let eigen = s.self_adjoint_eigen(Side::Lower).unwrap();
@@ -138,8 +141,13 @@ fn em_becomes_em_for_principal_components() {
     for sigma2 in [1.0, 1e-3, 1e-8] {
         let (s, c) = without_noise(sigma2);
         let mut found = c.clone();
-        step(&DenseSymmetric::new(s.as_ref()), &mut found, DiagonalSettings::new(Diagonal::Isotropic), Par::Seq)
-            .unwrap();
+        step(
+            &DenseSymmetric::new(s.as_ref()),
+            &mut found,
+            &DiagonalSettings { form: Diagonal::Isotropic, floor: None },
+            Par::Seq,
+        )
+        .unwrap();
         let (w, identity) = (c.w(), Mat::<f64>::identity(2, 2));
         let gram = inverse(&(w.transpose() * w + &identity * sigma2));
         let right = &identity * sigma2 + &gram * (w.transpose() * &s * w);
@@ -149,7 +157,13 @@ fn em_becomes_em_for_principal_components() {
     // (97) in the limit; it is Roweis' two lines (98)-(99) for any Y with S = YYᵀ.
     let (s, c) = without_noise(1e-8);
     let mut found = c.clone();
-    step(&DenseSymmetric::new(s.as_ref()), &mut found, DiagonalSettings::new(Diagonal::Isotropic), Par::Seq).unwrap();
+    step(
+        &DenseSymmetric::new(s.as_ref()),
+        &mut found,
+        &DiagonalSettings { form: Diagonal::Isotropic, floor: None },
+        Par::Seq,
+    )
+    .unwrap();
     let w = c.w();
     let limit = &s * w * inverse(&(w.transpose() * &s * w)) * (w.transpose() * w);
     assert!(distance(&found.w().to_owned(), &limit) < 1e-6);

@@ -4,10 +4,10 @@ use vi_linalg::faer::{Mat, Par};
 use vi_linalg::{Cholesky, LowRank};
 
 use super::{dense, distance, factor, normal, rng};
-use crate::factor::{Averaging, DiagonalSettings, OnlineEm, OnlineSettings};
+use crate::factor::{Averaging, OnlineEm, OnlineSettings};
 
 fn settings(averaging: Averaging) -> OnlineSettings {
-    OnlineSettings::new(0.6, averaging, DiagonalSettings::default()).unwrap()
+    OnlineSettings { exponent: 0.6, averaging, ..OnlineSettings::default() }
 }
 
 /// (110) with dense matrices, `S₁` in full, starting from iterates `c`.
@@ -42,7 +42,7 @@ fn the_iterates_are_those_of_the_equations() {
         let rng = &mut rng(1);
         let (start, x) = (factor(5, p, rng), normal(30, 5, rng));
         let expected = twin(&start, &x);
-        let mut em = OnlineEm::new(start, settings(Averaging::Off));
+        let mut em = OnlineEm::new(start, &settings(Averaging::Off)).unwrap();
         for t in 0..x.nrows() {
             em.run(x.as_ref().subrows(t, 1), Par::Seq).unwrap();
             // Thirty steps, each of condition about a hundred.
@@ -57,8 +57,8 @@ fn the_average_is_beside_the_recursion() {
     let rng = &mut rng(2);
     let (start, x) = (factor(4, 1, rng), normal(12, 4, rng));
     let (mut off, mut averaged) = (
-        OnlineEm::new(start.clone(), settings(Averaging::Off)),
-        OnlineEm::new(start, settings(Averaging::After { from: 8 })),
+        OnlineEm::new(start.clone(), &settings(Averaging::Off)).unwrap(),
+        OnlineEm::new(start, &settings(Averaging::After { from: 8 })).unwrap(),
     );
     let mut sum = Mat::<f64>::zeros(4, 1);
     for t in 0..12 {
@@ -80,12 +80,12 @@ fn the_printed_average_enters_the_recursion() {
     let rng = &mut rng(3);
     let (start, x) = (factor(4, 1, rng), normal(9, 4, rng));
     let printed = |n: usize| {
-        let mut em = OnlineEm::new(start.clone(), settings(Averaging::AsPrinted { after: 5 }));
+        let mut em = OnlineEm::new(start.clone(), &settings(Averaging::AsPrinted { after: 5 })).unwrap();
         em.run(x.as_ref().subrows(0, n), Par::Seq).unwrap();
         em.factor().clone()
     };
     let off = |n: usize| {
-        let mut em = OnlineEm::new(start.clone(), settings(Averaging::Off));
+        let mut em = OnlineEm::new(start.clone(), &settings(Averaging::Off)).unwrap();
         em.run(x.as_ref().subrows(0, n), Par::Seq).unwrap();
         em.factor().clone()
     };

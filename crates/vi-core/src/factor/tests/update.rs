@@ -12,12 +12,12 @@ use crate::factor::{
 /// Both ways sum some hundreds of terms of like size and solve with matrices of condition up to about 1e3.
 const ROUNDING: f64 = 1e4 * f64::EPSILON;
 
-const FREE: DiagonalSettings = DiagonalSettings::free();
+const FREE: DiagonalSettings = DiagonalSettings { form: Diagonal::Free, floor: None };
 
 fn updated(c: &LowRank, x: &Mat<f64>, weights: (f64, f64), loops: usize, diagonal: DiagonalSettings) -> LowRank {
     let mut c = c.clone();
-    let (settings, scratch) = (UpdateSettings::new(loops, diagonal).unwrap(), &mut UpdateScratch::default());
-    update(&mut c, x.as_ref(), weights, settings, scratch, Par::Seq).unwrap();
+    let (settings, scratch) = (UpdateSettings { inner_loops: loops, diagonal }, &mut UpdateScratch::default());
+    update(&mut c, x.as_ref(), weights, &settings, scratch, Par::Seq).unwrap();
     c
 }
 
@@ -33,14 +33,14 @@ fn inner_loops_are_iterations_of_batch_em() {
     {
         for weights in [(1.0, 1.0), (1.0, 0.3), (0.9, 0.1), (0.5, 0.5), (0.0, 1.0)] {
             for form in [Diagonal::Free, Diagonal::Isotropic] {
-                let settings = DiagonalSettings::new(form);
+                let settings = DiagonalSettings { form, floor: None };
                 let rng = &mut rng((100 * d + 10 * p + k) as u64);
                 let (start, x) = (factor(d, p, rng), normal(d, k, rng));
                 let s = target(&start, &x, weights);
                 let mut expected = start.clone();
                 // With α = 0 the matrix is singular, and ψ goes to zero in a few iterations.
                 for loops in 1..=if weights.0 > 0.0 { 4 } else { 1 } {
-                    step(&DenseSymmetric::new(s.as_ref()), &mut expected, settings, Par::Seq).unwrap();
+                    step(&DenseSymmetric::new(s.as_ref()), &mut expected, &settings, Par::Seq).unwrap();
                     let found = updated(&start, &x, weights, loops, settings);
                     let error = distance(&dense(&found), &dense(&expected));
                     assert!(error < ROUNDING, "d = {d}, p = {p}, K = {k}, {weights:?}, {form:?}, {loops}: {error:e}");
@@ -70,7 +70,7 @@ fn tiles_make_no_difference() {
     .unwrap();
     let mut expected = start.clone();
     for loops in 1..=2 {
-        step(&s, &mut expected, FREE, Par::Seq).unwrap();
+        step(&s, &mut expected, &FREE, Par::Seq).unwrap();
         let found = updated(&start, &x, (alpha, beta), loops, FREE);
         let largest = (found.w() - expected.w()).norm_max();
         let psi = found.psi().iter().zip(expected.psi()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -88,8 +88,8 @@ fn threads_change_no_bit() {
     let (start, x) = (factor(d, p, rng), normal(d, 1, rng));
     let run = |loops, par| {
         let mut c = start.clone();
-        let settings = UpdateSettings::new(loops, FREE).unwrap();
-        update(&mut c, x.as_ref(), (0.9, 0.1), settings, &mut UpdateScratch::default(), par).unwrap();
+        let settings = UpdateSettings { inner_loops: loops, diagonal: FREE };
+        update(&mut c, x.as_ref(), (0.9, 0.1), &settings, &mut UpdateScratch::default(), par).unwrap();
         c
     };
     for loops in [1, 3] {
@@ -127,7 +127,7 @@ fn every_inner_loop_lowers_the_loss() {
                 let s = Cholesky::new(target(&start, &x, weights).as_ref()).unwrap();
                 let mut before = kl(&s, &start, Par::Seq).unwrap();
                 for loops in 1..12 {
-                    let found = updated(&start, &x, weights, loops, DiagonalSettings::new(form));
+                    let found = updated(&start, &x, weights, loops, DiagonalSettings { form, floor: None });
                     let now = kl(&s, &found, Par::Seq).unwrap();
                     // The loss is a difference of sums of d terms of size one.
                     assert!(
@@ -157,9 +157,11 @@ fn printed_weights_leave_rank_one() {
     let rng = &mut rng(7);
     let x = normal(1, 6, rng);
     for loops in [1, 3] {
-        let settings =
-            RecursiveSettings::new(Weights::MeanAsPrinted, UpdateSettings::new(loops, FREE).unwrap()).unwrap();
-        let mut em = RecursiveEm::new(factor(6, 3, rng), settings);
+        let settings = RecursiveSettings {
+            weights: Weights::MeanAsPrinted,
+            update: UpdateSettings { inner_loops: loops, diagonal: FREE },
+        };
+        let mut em = RecursiveEm::new(factor(6, 3, rng), &settings).unwrap();
         em.run(x.as_ref(), Par::Seq).unwrap();
         for j in 0..3 {
             for i in 1..6 {
@@ -175,9 +177,10 @@ fn a_mean_of_outer_products_is_followed() {
     // With p = d and many loops nothing is lost but what EM has not reached, so S_t is the mean of S₀ and the outer products.
     let rng = &mut rng(8);
     let (start, x) = (factor(4, 4, rng), normal(20, 4, rng));
-    let settings = RecursiveSettings::new(Weights::Mean, UpdateSettings::new(200, FREE).unwrap()).unwrap();
+    let settings =
+        RecursiveSettings { weights: Weights::Mean, update: UpdateSettings { inner_loops: 200, diagonal: FREE } };
     let (mut one_by_one, mut blocks) =
-        (RecursiveEm::new(start.clone(), settings), RecursiveEm::new(start.clone(), settings));
+        (RecursiveEm::new(start.clone(), &settings).unwrap(), RecursiveEm::new(start.clone(), &settings).unwrap());
     one_by_one.run(x.as_ref(), Par::Seq).unwrap();
     for block in 0..5 {
         blocks.observe_columns(x.as_ref().subrows(4 * block, 4).transpose(), Par::Seq).unwrap();

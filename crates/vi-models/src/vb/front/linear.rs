@@ -14,7 +14,6 @@ use crate::online::Draw;
 
 /// How [`VbLinear`] fits; start from [`default`](Self::default).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct VbLinearSettings {
     /// A shrinkage for each column (relevance determination) instead of one for all.
     pub ard: bool,
@@ -41,6 +40,16 @@ impl Default for VbLinearSettings {
     }
 }
 
+impl VbLinearSettings {
+    /// Checks the settings, as every entry that takes them does.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says.
+    pub fn check(&self) -> Result<(), ModelError> {
+        self.stop.check()
+    }
+}
+
 /// A linear regression with unknown noise and shrinkage, fitted to rows in a plain slice.
 ///
 /// ```
@@ -49,7 +58,7 @@ impl Default for VbLinearSettings {
 /// // y ≈ 20 + 3·x₁, two columns.
 /// let x = [1.0, 5.0, 2.0, 3.0, 3.0, 9.0, 4.0, 1.0, 5.0, 4.0];
 /// let y = [23.1, 25.9, 29.0, 32.2, 34.8];
-/// let model = VbLinear::fit(&x, 2, &y, VbLinearSettings::default())?;
+/// let model = VbLinear::fit(&x, 2, &y, &VbLinearSettings::default())?;
 /// let predicted = model.predict(&[6.0, 2.0])?;
 /// assert!(predicted[0].interval(0.9)?.contains(38.0));
 /// assert!((model.coefficients().weights[0] - 3.0).abs() < 0.2);
@@ -75,17 +84,17 @@ impl VbLinear {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite`, `Overflow`,
     /// `NotPositiveDefinite`.
-    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: VbLinearSettings) -> Result<Self, ModelError> {
-        let VbLinearSettings { ard, intercept, standardise, prior, stop } = settings;
+    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: &VbLinearSettings) -> Result<Self, ModelError> {
+        let VbLinearSettings { ard, intercept, standardise, prior, stop } = *settings;
         let data = ScaledRegression::new(x, columns, y, intercept, standardise)?;
-        let fit = fit(data.x.as_ref(), &data.y, data.observations as f64, ard, prior, stop, Par::Seq)?;
+        let fit = fit(data.x.as_ref(), &data.y, data.observations as f64, ard, prior, &stop, Par::Seq)?;
         let design = data.collinearity()?;
         let line = advice::general(fit.info(), &design, y.len(), columns, ard, "`VbSparse`");
         let determined = || fit.relevance().iter().map(|column| column.determined).sum();
         let line = line.or_else(|| ard.then(|| advice::relevance(determined(), data.observations as f64)).flatten());
         let advice = line.unwrap_or_else(|| advice::NOTHING.to_owned());
         let info = FitInfo::new(fit.info(), design, &data.columns, advice);
-        let model = Self { settings, rows: y.len(), scaling: data.columns, target: data.target, fit, info };
+        let model = Self { settings: *settings, rows: y.len(), scaling: data.columns, target: data.target, fit, info };
         model.coefficients().check(model.fit.noise_variance().is_finite())?;
         Ok(model)
     }
@@ -122,7 +131,7 @@ impl VbLinear {
     /// use vi_models::vb::{VbLinear, VbLinearSettings};
     /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     /// let y = [23.1, 25.9, 29.0, 32.2, 34.8, 38.1];
-    /// let model = VbLinear::fit(&x, 1, &y, VbLinearSettings::default())?;
+    /// let model = VbLinear::fit(&x, 1, &y, &VbLinearSettings::default())?;
     /// let truth = model.sample(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// assert!((truth.weights[0] - 3.0).abs() < 0.5 && (truth.score(&[6.0])? - 38.0).abs() < 1.0);
     /// # Ok::<(), vi_models::ModelError>(())
@@ -142,7 +151,7 @@ impl VbLinear {
     /// use vi_models::vb::{VbLinear, VbLinearSettings};
     /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     /// let y = [23.1, 25.9, 29.0, 32.2, 34.8, 38.1];
-    /// let model = VbLinear::fit(&x, 1, &y, VbLinearSettings::default())?;
+    /// let model = VbLinear::fit(&x, 1, &y, &VbLinearSettings::default())?;
     /// let draws = model.samples(1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// let mean = draws.iter().map(|draw| draw.weights[0]).sum::<f64>() / 1000.0;
     /// assert!((mean - model.coefficients().weights[0]).abs() < 0.02);

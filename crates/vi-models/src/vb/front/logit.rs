@@ -17,7 +17,6 @@ use crate::predict::LogisticPrediction;
 
 /// How [`VbLogit`] fits; start from [`default`](Self::default).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct VbLogitSettings {
     /// A shrinkage for each column (relevance determination) instead of one for all.
     pub ard: bool,
@@ -48,6 +47,14 @@ impl Default for VbLogitSettings {
 }
 
 impl VbLogitSettings {
+    /// Checks the settings, as every entry that takes them does.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says.
+    pub fn check(&self) -> Result<(), ModelError> {
+        self.stop.check()
+    }
+
     pub(super) fn grouping(&self) -> Grouping {
         match (self.ard, self.intercept) {
             (true, _) => Grouping::Each,
@@ -64,7 +71,7 @@ impl VbLogitSettings {
 ///
 /// let x = [0.5, 1.2, -0.3, 2.2, -1.5, 0.1, 3.0, -2.2, 1.9, -0.7];
 /// let y = [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
-/// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+/// let model = VbLogit::fit(&x, 1, &y, &VbLogitSettings::default())?;
 /// let predicted = model.predict(&[-3.0, 3.0])?;
 /// assert!(predicted[0].probability < 0.2 && predicted[1].probability > 0.8);
 /// println!("{}", model.info().advice);
@@ -87,14 +94,14 @@ impl VbLogit {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite` or `Label`,
     /// `Overflow`, `NotPositiveDefinite`.
-    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: VbLogitSettings) -> Result<Self, ModelError> {
+    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: &VbLogitSettings) -> Result<Self, ModelError> {
         let x = rows(x, columns)?;
         check_data(x, y)?;
-        let VbLogitSettings { ard, intercept, standardise, bound, prior, stop } = settings;
+        let VbLogitSettings { ard, intercept, standardise, bound, prior, stop } = *settings;
         let grouping = settings.grouping();
         let scaling = Scaling::of(x, intercept && standardise, standardise)?;
         let scaled = scaling.apply(x, intercept)?;
-        let fit = fit(scaled.as_ref(), y, grouping, prior, bound, stop, Par::Seq)?;
+        let fit = fit(scaled.as_ref(), y, grouping, prior, bound, &stop, Par::Seq)?;
         let first = usize::from(intercept);
         let constant: Vec<usize> = scaling.constant.iter().map(|j| j + first).collect();
         let found = Collinearity::of(scaled.as_ref(), x.nrows(), &constant)?;
@@ -109,7 +116,7 @@ impl VbLogit {
                 LogitBound::Softplus => advice::UNDIAGNOSED.to_owned(),
             });
         let info = FitInfo::new(fit.info(), design, &scaling, advice);
-        let model = Self { settings, scaling, fit, info };
+        let model = Self { settings: *settings, scaling, fit, info };
         model.coefficients().check(true)?;
         Ok(model)
     }
@@ -134,7 +141,7 @@ impl VbLogit {
     /// use vi_models::vb::{VbLogit, VbLogitSettings};
     /// let x: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 60) / 30.0 - 1.0).collect();
     /// let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| f64::from(x + f64::from(i as u8 % 3) > 1.0)).collect();
-    /// let mut model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let mut model = VbLogit::fit(&x, 1, &y, &VbLogitSettings::default())?;
     /// let psis = model.diagnose(&x, &y, 1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// assert!(psis.effective_draws() > 500.0);
     /// assert_eq!(model.info().k_hat, Some(psis.k_hat));
@@ -195,7 +202,7 @@ impl VbLogit {
     /// use vi_models::vb::{VbLogit, VbLogitSettings};
     /// let x = [0.5, 1.2, -0.3, 2.2, -1.5, 0.1, 3.0, -2.2, 1.9, -0.7];
     /// let y = [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
-    /// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let model = VbLogit::fit(&x, 1, &y, &VbLogitSettings::default())?;
     /// let truth = model.sample(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// assert!(truth.score(&[10.0])? > truth.score(&[-10.0])?);
     /// # Ok::<(), vi_models::ModelError>(())
@@ -215,7 +222,7 @@ impl VbLogit {
     /// use vi_models::vb::{VbLogit, VbLogitSettings};
     /// let x = [0.5, 1.2, -0.3, 2.2, -1.5, 0.1, 3.0, -2.2, 1.9, -0.7];
     /// let y = [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
-    /// let model = VbLogit::fit(&x, 1, &y, VbLogitSettings::default())?;
+    /// let model = VbLogit::fit(&x, 1, &y, &VbLogitSettings::default())?;
     /// let draws = model.samples(1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// let mean = draws.iter().map(|draw| draw.weights[0]).sum::<f64>() / 1000.0;
     /// let told = model.coefficients();

@@ -9,12 +9,11 @@ use super::scaling::{ScaledRegression, Scaling};
 use super::{Coefficients, FitInfo, advice};
 use crate::ModelError;
 use crate::online::Draw;
-use crate::vb::sparse::{SparseFit, fit};
+use crate::vb::sparse::{SparseFit, check_stop, fit};
 use crate::vb::{LinearPrior, StudentPrediction, VbSettings};
 
 /// How [`VbSparse`] fits; start from [`default`](Self::default).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct VbSparseSettings {
     /// An intercept with a flat prior, integrated out exactly: predictions do not depend on where 0 is.
     pub intercept: bool,
@@ -33,6 +32,16 @@ impl Default for VbSparseSettings {
     }
 }
 
+impl VbSparseSettings {
+    /// Checks the settings, as every entry that takes them does.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says, and for the authors' rule to stop.
+    pub fn check(&self) -> Result<(), ModelError> {
+        check_stop(&self.stop).map(drop)
+    }
+}
+
 /// A linear regression with unknown noise that finds the few columns that matter, fitted to rows in a plain slice.
 ///
 /// For many columns, also more than rows: each weight is 0 or not (see [`linear_sparse`](super::super::linear_sparse)). Where all columns matter
@@ -44,7 +53,7 @@ impl Default for VbSparseSettings {
 /// // 12 rows of 20 columns; y ≈ 5 + 2·x₇.
 /// let x: Vec<f64> = (0..12 * 20).map(|k| ((k * k + 3 * k) as f64).sin()).collect();
 /// let y: Vec<f64> = (0..12).map(|i| 5.0 + 2.0 * x[20 * i + 7] + 0.05 * (i as f64).cos()).collect();
-/// let model = VbSparse::fit(&x, 20, &y, VbSparseSettings::default())?;
+/// let model = VbSparse::fit(&x, 20, &y, &VbSparseSettings::default())?;
 /// assert!(model.inclusion()[7] > 0.9);
 /// assert!((model.coefficients().weights[7] - 2.0).abs() < 0.2);
 /// let predicted = model.predict(&x[..20])?;
@@ -71,16 +80,16 @@ impl VbSparse {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`, the authors' rule to stop), `Empty`, `Dimension` (length of `x` or `y`), `Row` with
     /// `NonFinite`, `Overflow`, `NotPositiveDefinite`.
-    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: VbSparseSettings) -> Result<Self, ModelError> {
-        let VbSparseSettings { intercept, standardise, prior, stop } = settings;
+    pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: &VbSparseSettings) -> Result<Self, ModelError> {
+        let VbSparseSettings { intercept, standardise, prior, stop } = *settings;
         let data = ScaledRegression::new(x, columns, y, intercept, standardise)?;
         let observations = data.observations as f64;
-        let fit = fit(data.x.as_ref(), &data.y, observations, prior, stop, Par::Seq)?;
+        let fit = fit(data.x.as_ref(), &data.y, observations, prior, &stop, Par::Seq)?;
         let design = data.collinearity()?;
         let line = advice::sparse(fit.info(), fit.inclusion().iter().sum(), observations);
         let advice = line.unwrap_or_else(|| advice::NOTHING.to_owned());
         let info = FitInfo::new(fit.info(), design, &data.columns, advice);
-        let model = Self { settings, rows: y.len(), scaling: data.columns, target: data.target, fit, info };
+        let model = Self { settings: *settings, rows: y.len(), scaling: data.columns, target: data.target, fit, info };
         model.coefficients().check(model.fit.noise().mean_inverse().is_finite())?;
         Ok(model)
     }
@@ -118,7 +127,7 @@ impl VbSparse {
     /// use vi_models::vb::{VbSparse, VbSparseSettings};
     /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     /// let y = [23.1, 25.9, 29.0, 32.2, 34.8, 38.1];
-    /// let model = VbSparse::fit(&x, 1, &y, VbSparseSettings::default())?;
+    /// let model = VbSparse::fit(&x, 1, &y, &VbSparseSettings::default())?;
     /// let draws = model.samples(1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
     /// let mean = draws.iter().map(|draw| draw.weights[0]).sum::<f64>() / 1000.0;
     /// assert!((mean - model.coefficients().weights[0]).abs() < 0.02);

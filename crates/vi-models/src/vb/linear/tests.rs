@@ -20,7 +20,7 @@ fn problem(seed: u64, n: usize, d: usize) -> (Mat<f64>, Vec<f64>) {
     (x, y)
 }
 
-fn fits(x: &Mat<f64>, y: &[f64], prior: LinearPrior, settings: VbSettings) -> [LinearFit; 2] {
+fn fits(x: &Mat<f64>, y: &[f64], prior: LinearPrior, settings: &VbSettings) -> [LinearFit; 2] {
     [linear, linear_ard].map(|fit| fit(x.as_ref(), y, prior, settings, Par::Seq).unwrap())
 }
 
@@ -77,8 +77,8 @@ fn the_notes_updates_as_they_stand_give_the_same() {
         let (x, y) = problem(1, n, d);
         let prior = LinearPrior::new(0.7, 0.3, 0.4, 0.2).unwrap();
         for iterations in [1, 4] {
-            let settings = VbSettings::authors().with_max_iterations(iterations).unwrap();
-            for (ard, fit) in [false, true].into_iter().zip(fits(&x, &y, prior, settings)) {
+            let settings = VbSettings { max_iterations: iterations, ..VbSettings::authors() };
+            for (ard, fit) in [false, true].into_iter().zip(fits(&x, &y, prior, &settings)) {
                 let (w, v, bn, alpha, l) = textbook(&x, &y, prior, ard, fit.info().iterations);
                 // Well-conditioned: κ below 1e3.
                 let tolerance = 1e3 * d as f64 * f64::EPSILON;
@@ -105,8 +105,8 @@ fn a_fixed_point_satisfies_its_equations_and_the_authors_stop_below_it() {
     for (seed, n, d) in [(2, 60, 8), (3, 10, 25), (4, 30, 30)] {
         let (x, y) = problem(seed, n, d);
         let prior = LinearPrior::default();
-        let converged = fits(&x, &y, prior, VbSettings::new(1e-10, 20_000).unwrap());
-        let authors = fits(&x, &y, prior, VbSettings::authors());
+        let converged = fits(&x, &y, prior, &VbSettings { tolerance: Some(1e-10), max_iterations: 20_000 });
+        let authors = fits(&x, &y, prior, &VbSettings::authors());
         for (fit, authors) in converged.iter().zip(&authors) {
             assert_eq!(fit.info().stop, Stop::Converged, "{n} {d}");
             assert_eq!(authors.info().stop, Stop::Converged);
@@ -146,7 +146,7 @@ fn the_bound_never_falls() {
         }
         y[0] += if seed % 2 == 0 { 1e4 } else { 0.0 };
         for settings in [VbSettings::default(), VbSettings::authors()] {
-            for fit in fits(&x, &y, LinearPrior::default(), settings) {
+            for fit in fits(&x, &y, LinearPrior::default(), &settings) {
                 let info = fit.info();
                 for pair in info.bounds.windows(2) {
                     assert!(pair[1] >= pair[0] - info.rounding, "seed {seed}: {pair:?}");
@@ -196,7 +196,7 @@ fn the_bound_is_one_on_the_evidence_and_close() {
     for (seed, n, d) in [(5, 30, 3), (6, 8, 5), (7, 6, 9)] {
         let (x, y) = problem(seed, n, d);
         let prior = LinearPrior::new(1.0, 0.5, 1.5, 0.5).unwrap();
-        let [fit, _] = fits(&x, &y, prior, VbSettings::default());
+        let [fit, _] = fits(&x, &y, prior, &VbSettings::default());
         let exact = log_evidence(&x, &y, prior);
         assert!(fit.bound() < exact, "{} {exact}", fit.bound());
         // The factorisation loses the dependence of w on one scalar.
@@ -212,10 +212,10 @@ fn units_of_y_and_order_of_rows_do_not_matter() {
     let scaled_y: Vec<f64> = y.iter().map(|y| 4.0 * y).collect();
     let reversed = Mat::from_fn(25, 6, |i, j| x[(24 - i, j)]);
     let reversed_y: Vec<f64> = y.iter().rev().copied().collect();
-    let settings = VbSettings::new(1e-12, 5000).unwrap();
-    for (k, fit) in fits(&x, &y, prior, settings).iter().enumerate() {
-        let other = &fits(&x, &scaled_y, scaled, settings)[k];
-        let turned = &fits(&reversed, &reversed_y, prior, settings)[k];
+    let settings = VbSettings { tolerance: Some(1e-12), max_iterations: 5000 };
+    for (k, fit) in fits(&x, &y, prior, &settings).iter().enumerate() {
+        let other = &fits(&x, &scaled_y, scaled, &settings)[k];
+        let turned = &fits(&reversed, &reversed_y, prior, &settings)[k];
         for j in 0..6 {
             let w = fit.weights().mean()[j];
             assert!((other.weights().mean()[j] / 4.0 - w).abs() < 1e-9 * (1.0 + w.abs()));
@@ -231,21 +231,21 @@ fn collinear_columns_are_reported_and_share_their_weight() {
     for i in 0..30 {
         x[(i, 3)] = x[(i, 1)];
     }
-    for fit in fits(&x, &y, LinearPrior::default(), VbSettings::default()) {
+    for fit in fits(&x, &y, LinearPrior::default(), &VbSettings::default()) {
         assert!(fit.info().condition > 5.0, "{}", fit.info().condition);
         assert!(fit.weights().mean().iter().all(|w| w.is_finite()));
     }
-    let [shared, _] = fits(&x, &y, LinearPrior::default(), VbSettings::default());
+    let [shared, _] = fits(&x, &y, LinearPrior::default(), &VbSettings::default());
     assert!((shared.weights().mean()[1] - shared.weights().mean()[3]).abs() < 1e-9);
     let (x, y) = problem(9, 2000, 4);
-    let [apart, _] = fits(&x, &y, LinearPrior::default(), VbSettings::default());
+    let [apart, _] = fits(&x, &y, LinearPrior::default(), &VbSettings::default());
     assert!(apart.info().condition < 2.0, "{}", apart.info().condition);
 }
 
 #[test]
 fn irrelevant_columns_are_ranked_last() {
     let (x, y) = problem(10, 80, 9);
-    let [_, ard] = fits(&x, &y, LinearPrior::default(), VbSettings::default());
+    let [_, ard] = fits(&x, &y, LinearPrior::default(), &VbSettings::default());
     let ranking = ard.relevance();
     let last: Vec<usize> = ranking[6..].iter().map(|column| column.index).collect();
     for index in [0, 3, 6] {
@@ -257,7 +257,7 @@ fn irrelevant_columns_are_ranked_last() {
 #[test]
 fn predictions_have_the_notes_moments() {
     let (x, y) = problem(11, 20, 3);
-    let [fit, _] = fits(&x, &y, LinearPrior::default(), VbSettings::default());
+    let [fit, _] = fits(&x, &y, LinearPrior::default(), &VbSettings::default());
     let predicted = fit.predict(x.as_ref()).unwrap();
     let (v, w) = (fit.weights().covariance(), fit.weights().mean());
     let (a, b) = (fit.noise().shape, fit.noise().rate);
@@ -284,7 +284,7 @@ fn rows_that_are_copies_of_a_few_are_fitted() {
                 copy * (1.0 + 1e-16 * i as f64) + grade * 10_f64.powf(-(i as f64)) * ((i * j) as f64).cos()
             });
             let y: Vec<f64> = (0..n).map(|i| (i % 2) as f64 + 0.1 * (i as f64).sin()).collect();
-            let fit = linear(x.as_ref(), &y, LinearPrior::default(), VbSettings::default(), Par::Seq).unwrap();
+            let fit = linear(x.as_ref(), &y, LinearPrior::default(), &VbSettings::default(), Par::Seq).unwrap();
             assert!(fit.bound().is_finite(), "{n} {d} {grade}");
         }
     }

@@ -88,12 +88,13 @@ const AUTHORS_TOLERANCE: f64 = 1e-5;
 /// use vi_linalg::faer::MatRef;
 /// use vi_models::vb::{self, VbSettings};
 /// let x = MatRef::from_row_major_slice(&[1.0, 0.2, 1.0, -1.3, 1.0, 2.1, 1.0, -0.4], 4, 2);
-/// let fit = vb::logit_incremental(x, &[1.0, 0.0, 1.0, 0.0], VbSettings::authors())?;
+/// let fit = vb::logit_incremental(x, &[1.0, 0.0, 1.0, 0.0], &VbSettings::authors())?;
 /// assert!((fit.log_det() - fit.belief().cholesky()?.log_det()).abs() < 1e-14);
 /// assert!(fit.belief().mean()[1] > 0.0);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
-pub fn logit_incremental(x: MatRef<'_, f64>, y: &[f64], settings: VbSettings) -> Result<IncrementalFit, ModelError> {
+pub fn logit_incremental(x: MatRef<'_, f64>, y: &[f64], settings: &VbSettings) -> Result<IncrementalFit, ModelError> {
+    settings.check()?;
     super::check_data(x, y)?;
     let d = x.ncols() as f64;
     let mut fit = IncrementalFit {
@@ -148,11 +149,11 @@ impl Step {
         Self { xi, r, h, energy, log_det, bound, updates }
     }
 
-    fn optimal(seen: Projection, r: f64, before: (f64, f64), settings: VbSettings) -> Self {
+    fn optimal(seen: Projection, r: f64, before: (f64, f64), settings: &VbSettings) -> Self {
         let mut step = Self::at(0.0, seen, r, before, 0);
         for updates in 1..=settings.max_iterations {
             let next = Self::at(step.next_xi(seen), seen, r, before, updates);
-            let done = match settings.rule {
+            let done = match settings.rule() {
                 StopRule::Authors => {
                     step.bound > next.bound || (step.bound - next.bound).abs() < (AUTHORS_TOLERANCE * next.bound).abs()
                 }

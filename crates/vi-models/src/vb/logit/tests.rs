@@ -21,7 +21,7 @@ fn problem(seed: u64, n: usize, d: usize) -> (Mat<f64>, Vec<f64>) {
 
 const BOUNDS: [LogitBound; 2] = [LogitBound::JaakkolaJordan, LogitBound::Softplus];
 
-fn fits(x: &Mat<f64>, y: &[f64], bound: LogitBound, settings: VbSettings) -> [LogitFit; 2] {
+fn fits(x: &Mat<f64>, y: &[f64], bound: LogitBound, settings: &VbSettings) -> [LogitFit; 2] {
     let prior = LogitPrior::new(0.6, 0.2).unwrap();
     [logit, logit_ard].map(|fit| fit(x.as_ref(), y, prior, bound, settings, Par::Seq).unwrap())
 }
@@ -77,8 +77,8 @@ fn the_notes_updates_as_they_stand_give_the_same() {
         let (x, y) = problem(1, n, d);
         for iterations in [1, 5] {
             // Their rule may stop at once: a tolerance that is never met takes as many as it is given.
-            let settings = VbSettings::new(1e-300, iterations).unwrap();
-            for (ard, fit) in [false, true].into_iter().zip(fits(&x, &y, LogitBound::JaakkolaJordan, settings)) {
+            let settings = VbSettings { tolerance: Some(1e-300), max_iterations: iterations };
+            for (ard, fit) in [false, true].into_iter().zip(fits(&x, &y, LogitBound::JaakkolaJordan, &settings)) {
                 if fit.info().bounds.len() != iterations || fit.info().last_change < 0.1 {
                     continue; // extrapolated
                 }
@@ -94,8 +94,8 @@ fn the_notes_updates_as_they_stand_give_the_same() {
             }
         }
         // One iteration is always plain.
-        let one = VbSettings::new(1e-300, 1).unwrap();
-        for (ard, fit) in [false, true].into_iter().zip(fits(&x, &y, LogitBound::JaakkolaJordan, one)) {
+        let one = VbSettings { tolerance: Some(1e-300), max_iterations: 1 };
+        for (ard, fit) in [false, true].into_iter().zip(fits(&x, &y, LogitBound::JaakkolaJordan, &one)) {
             let l = textbook(&x, &y, ard, 1).3;
             assert!((fit.bound() - l).abs() < 1e-11 * (1.0 + l.abs()));
         }
@@ -118,7 +118,7 @@ fn the_bound_never_falls_and_its_terms_add_up() {
         }
         for bound in BOUNDS {
             for settings in [VbSettings::default(), VbSettings::authors()] {
-                for fit in fits(&x, &y, bound, settings) {
+                for fit in fits(&x, &y, bound, &settings) {
                     let info = fit.info();
                     for pair in info.bounds.windows(2) {
                         let allowed = if info.authors_rule && info.stop == Stop::Improvement {
@@ -142,7 +142,7 @@ fn separable_classes_converge() {
     let (x, _) = problem(3, 30, 3);
     let y: Vec<f64> = (0..30).map(|i| f64::from(x[(i, 1)] > 0.0)).collect();
     for bound in BOUNDS {
-        for fit in fits(&x, &y, bound, VbSettings::default()) {
+        for fit in fits(&x, &y, bound, &VbSettings::default()) {
             assert_eq!(fit.info().stop, Stop::Converged, "{bound:?} {:?}", fit.info());
             let predicted = fit.predict(x.as_ref()).unwrap();
             let right = predicted.iter().zip(&y).filter(|(p, y)| (p.probability > 0.5) == (**y == 1.0)).count();
@@ -212,7 +212,7 @@ fn the_bounds_are_ordered_below_the_evidence() {
     let exact = log_evidence(&x, &y, prior);
     let design = Mat::from_fn(6, 1, |i, _| x[i]);
     let [quadratic, softplus] =
-        BOUNDS.map(|bound| logit(design.as_ref(), &y, prior, bound, VbSettings::default(), Par::Seq).unwrap());
+        BOUNDS.map(|bound| logit(design.as_ref(), &y, prior, bound, &VbSettings::default(), Par::Seq).unwrap());
     assert!(quadratic.bound() < softplus.bound() && softplus.bound() < exact, "{exact}");
     assert!(exact - softplus.bound() < 0.1, "{} {exact}", softplus.bound());
     // The quadratic bound is the more certain of the two.
@@ -223,7 +223,7 @@ fn the_bounds_are_ordered_below_the_evidence() {
 fn the_softplus_fit_is_the_best_gaussian_for_its_shrinkage() {
     use vi_core::batch;
     let (x, y) = problem(5, 50, 6);
-    let [fit, _] = fits(&x, &y, LogitBound::Softplus, VbSettings::new(1e-11, 5000).unwrap());
+    let [fit, _] = fits(&x, &y, LogitBound::Softplus, &VbSettings { tolerance: Some(1e-11), max_iterations: 5000 });
     let alpha = fit.expected_shrinkage()[0];
     let prior = DenseGaussian::isotropic(&[0.0; 6], alpha.sqrt().recip()).unwrap();
     let likelihood = vi_core::BernoulliLogit(Exact);
@@ -246,8 +246,8 @@ fn an_intercept_apart_is_shrunk_by_itself() {
     let y: Vec<f64> = (0..60).map(|i| f64::from(i % 10 != 0)).collect();
     let prior = LogitPrior::default();
     let settings = VbSettings::default();
-    let apart = fit(x.as_ref(), &y, Grouping::FirstApart, prior, LogitBound::Softplus, settings, Par::Seq).unwrap();
-    let together = fit(x.as_ref(), &y, Grouping::One, prior, LogitBound::Softplus, settings, Par::Seq).unwrap();
+    let apart = fit(x.as_ref(), &y, Grouping::FirstApart, prior, LogitBound::Softplus, &settings, Par::Seq).unwrap();
+    let together = fit(x.as_ref(), &y, Grouping::One, prior, LogitBound::Softplus, &settings, Par::Seq).unwrap();
     assert_eq!(apart.shrinkage().len(), 2);
     // log(9) = 2.2 is what the classes' frequencies say.
     let error = |fit: &LogitFit| (fit.weights().mean()[0] - 9.0_f64.ln()).abs();
@@ -258,7 +258,8 @@ fn an_intercept_apart_is_shrunk_by_itself() {
 #[test]
 fn incremental_fits_are_the_filter_with_the_optimal_quadratic_bound() {
     let (x, y) = problem(7, 40, 5);
-    let fit = logit_incremental(x.as_ref(), &y, VbSettings::new(1e-15, 100_000).unwrap()).unwrap();
+    let fit =
+        logit_incremental(x.as_ref(), &y, &VbSettings { tolerance: Some(1e-15), max_iterations: 100_000 }).unwrap();
     let mut belief = DenseGaussian::isotropic(&[0.0; 5], 5.0_f64.sqrt().recip()).unwrap();
     filter::run(&mut belief, &QuadraticBound::Optimal, x.as_ref(), &y, |_, _, _| {}).unwrap();
     for (found, expected) in fit.belief().mean().iter().zip(belief.mean()) {
@@ -278,7 +279,7 @@ fn the_incremental_bound_sums_to_one_on_the_evidence() {
     let x = [1.3, -0.4, 2.0, 0.7, -1.8];
     let y = [1.0, 0.0, 1.0, 1.0, 1.0];
     let design = Mat::from_fn(5, 1, |i, _| x[i]);
-    let fit = logit_incremental(design.as_ref(), &y, VbSettings::default()).unwrap();
+    let fit = logit_incremental(design.as_ref(), &y, &VbSettings::default()).unwrap();
     let at = |w: f64| {
         let fit: f64 = x.iter().zip(&y).map(|(x, y)| log_sigmoid(if *y == 1.0 { x * w } else { -x * w })).sum();
         (fit - 0.5 * w * w).exp() / std::f64::consts::TAU.sqrt()

@@ -16,7 +16,7 @@ pub(super) fn data(seed: u64, n: usize, d: usize, k: usize) -> (Mat<f64>, Vec<f6
 }
 
 fn sparse(x: &Mat<f64>, y: &[f64]) -> SparseFit {
-    linear_sparse(x.as_ref(), y, LinearPrior::default(), VbSettings::default(), Par::Seq).unwrap()
+    linear_sparse(x.as_ref(), y, LinearPrior::default(), &VbSettings::default(), Par::Seq).unwrap()
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn zeros_constants_and_copies_are_fitted() {
 fn bad_input_is_named() {
     let (x, y, _) = data(5, 10, 3, 2);
     let fit =
-        |x: &Mat<f64>, y: &[f64], settings| linear_sparse(x.as_ref(), y, LinearPrior::default(), settings, Par::Seq);
+        |x: &Mat<f64>, y: &[f64], settings| linear_sparse(x.as_ref(), y, LinearPrior::default(), &settings, Par::Seq);
     let authors = fit(&x, &y, VbSettings::authors());
     assert!(matches!(authors, Err(ModelError::Core(vi_core::Error::Setting { name: "stop", .. }))), "{authors:?}");
     assert!(matches!(fit(&x, &y[..9], VbSettings::default()), Err(ModelError::Core(vi_core::Error::Dimension { .. }))));
     let huge = Mat::from_fn(10, 3, |i, j| 1e200 * x[(i, j)]);
     assert!(fit(&huge, &y, VbSettings::default()).is_err());
-    let stopped = fit(&x, &y, VbSettings::default().with_max_iterations(1).unwrap()).unwrap();
+    let stopped = fit(&x, &y, VbSettings { max_iterations: 1, ..VbSettings::default() }).unwrap();
     assert_eq!(stopped.info().stop, Stop::Iterations);
 }
 

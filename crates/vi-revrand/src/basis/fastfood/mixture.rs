@@ -21,14 +21,14 @@ use crate::{RevrandError, check};
 /// The parameters are `μ`, free, and then `l`. A sum of several components is a spectral mixture, any stationary kernel's
 /// approximation. Cost as [`FastFood`](super::FastFood) with twice the cosines and sines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "MixtureWire", into = "MixtureWire")]
+#[serde(try_from = "MixtureWire")]
 pub struct FastFoodMixture {
     draws: FastFoodDraws,
     means: Vec<f64>,
     scales: Scales,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct MixtureWire {
     draws: FastFoodDraws,
     means: Vec<f64>,
@@ -88,12 +88,6 @@ impl TryFrom<MixtureWire> for FastFoodMixture {
         wire.scales.check(wire.means.len())?;
         check::finite("means", &wire.means)?;
         Ok(Self { draws: wire.draws, means: wire.means, scales: wire.scales })
-    }
-}
-
-impl From<FastFoodMixture> for MixtureWire {
-    fn from(basis: FastFoodMixture) -> Self {
-        Self { draws: basis.draws, means: basis.means, scales: basis.scales }
     }
 }
 

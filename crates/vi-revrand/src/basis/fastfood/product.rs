@@ -28,7 +28,7 @@ const MOST_LANES: usize = 64;
 /// `H` the Hadamard matrix in natural order: signs `B`, a permutation `Π`, normal draws `G`, and scales `S` that give
 /// each row of `V` the length of an independent frequency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "DrawsWire", into = "DrawsWire")]
+#[serde(try_from = "DrawsWire")]
 pub struct FastFoodDraws {
     size: usize,
     signs: Vec<f64>,
@@ -37,7 +37,7 @@ pub struct FastFoodDraws {
     lengths: Vec<f64>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct DrawsWire {
     size: usize,
     signs: Vec<f64>,
@@ -51,13 +51,6 @@ impl TryFrom<DrawsWire> for FastFoodDraws {
 
     fn try_from(wire: DrawsWire) -> Result<Self, RevrandError> {
         Self::from_parts(wire.size, wire.signs, wire.normals, wire.permutation, wire.lengths)
-    }
-}
-
-impl From<FastFoodDraws> for DrawsWire {
-    fn from(draws: FastFoodDraws) -> Self {
-        let FastFoodDraws { size, signs, normals, permutation, lengths } = draws;
-        Self { size, signs, normals, permutation, lengths }
     }
 }
 

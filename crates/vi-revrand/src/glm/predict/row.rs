@@ -2,12 +2,12 @@
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
+use vi_core::special::log_sum_exp;
 use vi_core::{Likelihood, quadrature};
 use vi_models::Interval;
 
 use super::integrate::{average, probability};
 use super::quantile;
-use crate::glm::mixture::log_sum_exp;
 use crate::likelihood::GlmLikelihood;
 use crate::{RevrandError, check};
 
@@ -112,7 +112,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
                 None => quadrature::tilted(&conditional, y, a, v)?.log_normaliser,
             });
         }
-        Ok(log_sum_exp(&logs) - (logs.len() as f64).ln())
+        Ok(log_sum_exp(logs.iter().copied()) - (logs.len() as f64).ln())
     }
 
     /// `P(Y ≤ y)`.

@@ -129,7 +129,7 @@ fn batches_larger_than_the_data_and_impossible_settings_are_named() {
     }
     setting(crate::basis::FastFood::new(crate::Kernel::Rbf, 3, most, scale, &mut rng()).unwrap_err(), "pairs");
     // As many starts as one likes, until one of them fails: the labels are checked first.
-    let many = SlmSettings::default().with_starts(most, 0.5).unwrap();
+    let many = SlmSettings { starts: most, spread: 0.5, ..SlmSettings::default() };
     assert!(
         crate::slm::learn(basis, x.as_ref(), &[f64::NAN; 3], &many, &mut rng(), vi_linalg::faer::Par::Seq).is_err()
     );
