@@ -1,11 +1,9 @@
 //! The families of labels that have a posterior here.
 
 use vi_core::filter::{self, Scratch, StepInfo};
-use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, GaussianExpectation, Implicit, Likelihood, Mixture8, MomentMatching, batch,
-};
+use vi_core::{DenseGaussian, Error, GaussianExpectation, Likelihood, MomentMatching, batch};
 use vi_linalg::faer::{MatRef, Par};
-use vi_models::likelihood::{BernoulliProbit, NegativeBinomial, Poisson};
+use vi_models::likelihood::NegativeBinomial;
 
 /// What a label is, given the linear predictor `t`.
 ///
@@ -99,7 +97,7 @@ impl Family {
         with_likelihood!(self, likelihood => likelihood.check_label(y))
     }
 
-    /// One step of the filter, by the rule that covers best; see [`vi_models::predict`].
+    /// One step of the filter, by moment matching.
     pub(crate) fn step(
         self,
         belief: &mut DenseGaussian,
@@ -107,12 +105,7 @@ impl Family {
         y: f64,
         scratch: &mut Scratch<DenseGaussian>,
     ) -> Result<StepInfo, Error> {
-        match self {
-            Self::Logistic => filter::step(belief, &Implicit(BernoulliLogit(Mixture8)), x, y, scratch),
-            Self::Probit => filter::step(belief, &MomentMatching(BernoulliProbit), x, y, scratch),
-            Self::Poisson => filter::step(belief, &MomentMatching(Poisson::default()), x, y, scratch),
-            Self::NegativeBinomial(counts) => filter::step(belief, &Implicit(counts), x, y, scratch),
-        }
+        with_likelihood!(self, likelihood => filter::step(belief, &MomentMatching(likelihood), x, y, scratch))
     }
 
     /// `log E[p(y|t)]`, `t ~ N(a, ν)`.

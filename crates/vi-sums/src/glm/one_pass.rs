@@ -69,7 +69,7 @@ impl OnePass {
         self.skipped += rows;
     }
 
-    /// Learns one row: by moment matching for probit and Poisson, else by the implicit step. Cost `3d²` flops and the rule.
+    /// Learns one row by moment matching. Cost `3d²` flops and the rule.
     ///
     /// # Errors
     /// Those of [`vi_core::filter::step`]; the fold is then as it was.

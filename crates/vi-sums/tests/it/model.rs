@@ -145,9 +145,7 @@ fn records_of_every_family_are_models_that_learn_on_and_go_back() {
             let Posterior::Glm(back) = Posterior::of_model(&model).unwrap() else { panic!("another kind") };
             assert_eq!((back.family(), back.prior(), back.rows(), back.runs()), (family, &prior, 120, 1));
             let (found, expected) = (back.belief().unwrap(), fold.posterior().unwrap().belief().unwrap());
-            // Two rules for the negative binomial: moments there, the implicit step here.
-            let tolerance = if matches!(family, Family::NegativeBinomial(_)) { 0.05 } else { 1e-7 };
-            assert_close(found.mean(), expected.mean(), tolerance);
+            assert_close(found.mean(), expected.mean(), 1e-7);
         }
     }
 }
