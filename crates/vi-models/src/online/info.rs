@@ -77,7 +77,7 @@ pub enum Advice {
     OnePassIsEnough,
     /// After one pass they are worth less.
     Sweep,
-    /// After refinement they are worth that; or at least half (`0.5^(d/10)`), and `k̂ ≤ 0.7`, so that reweighting would repair the rest.
+    /// After refinement they are worth that; or at least 0.7 (`0.7^(d/10)`), and `k̂ ≤ 0.7`, so that reweighting would repair the rest.
     Good,
     /// After refinement they are worth less: `posterior()` hands the true one to `vi-boost`, and `mixture` answers from what it finds.
     Boost,
@@ -236,6 +236,6 @@ mod tests {
         {
             assert_eq!(is_near(share, 0.9, weights), near, "{share} {weights}");
         }
-        assert!(is_near(0.6, 0.5, 4) && !is_near(0.4, 0.5, 4));
+        assert!(is_near(0.75, 0.5, 4) && !is_near(0.6, 0.5, 4));
     }
 }
