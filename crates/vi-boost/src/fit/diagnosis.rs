@@ -19,7 +19,7 @@ use crate::{BoostError, LogDensity, block};
 pub enum Verdict {
     /// At most 0.03 nats are left: means and quantiles are good to a few hundredths of a standard deviation.
     Good,
-    /// At most 0.3 nats are left: good to some tenths. More components or points ([`FitSettings::boost`](field@super::FitSettings::boost)) help, and so does
+    /// At most 0.3 nats are left: good to some tenths. More components or points ([`FitSettings::boost`](super::FitSettings::boost)) help, and so does
     /// [`Fit::resample`](super::Fit::resample) where `k̂` is below 0.7.
     Fair,
     /// More is left, or the target is zero where the mixture is not: look for a better parametrisation (scales of order one, hierarchies
