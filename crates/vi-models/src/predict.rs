@@ -30,8 +30,8 @@
 //!
 //! So a diagonal belief and the quadratic bound are too sure of themselves: their means serve, their intervals are about three
 //! quarters as wide as they should be. One pass costs a point or two, most with the implicit rule and the probit; a sweep of
-//! [refinement](vi_core::refine) gives them back. The models of [`online`](crate::online) match moments for the probit and
-//! for Poisson counts, and take the implicit rule elsewhere.
+//! [refinement](vi_core::refine) gives them back. The models of [`online`](crate::online) match moments, and start from
+//! [expectation propagation](vi_core::refine::expectation_propagation) of their first rows.
 
 mod count_families;
 mod count_quantile;
