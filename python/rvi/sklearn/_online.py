@@ -216,7 +216,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         return weights[..., 0], weights[..., 1], intercepts[:, 0], intercepts[:, 1]
 
     def refine(self, tolerance=1e-8, max_sweeps=100):
-        """Sweep over the kept rows until the posterior is the best Gaussian there is; needs ``keep_rows=True``.
+        """Sweep over the kept rows to take out what one pass has left (expectation propagation); needs ``keep_rows=True``.
 
         Parameters
         ----------

@@ -193,8 +193,9 @@ macro_rules! approximate {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
             /// Sweeps over all kept rows until the posterior along each is that of its tilted density, by
-            /// [expectation propagation](vi_core::refine::expectation_propagation). The rows are those since the model was made; learning goes on from there. Cost `3np²` flops a sweep, for each prior scale. Scales that are still being taken from the first rows
-            /// are fixed as they are.
+            /// [expectation propagation](vi_core::refine::expectation_propagation). The rows are those since the model was made;
+            /// learning goes on from there. The info's `bounds` is the log evidence at the prior scale that counts most. Cost `3np²` flops a sweep, for each
+            /// prior scale. Scales that are still being taken from the first rows are fixed as they are.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
