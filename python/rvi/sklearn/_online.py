@@ -221,7 +221,8 @@ class OnlineEstimator(Shown, Stored, Tabular):
         Parameters
         ----------
         tolerance : float, default=1e-8
-            Relative change of the posterior below which the sweeps end.
+            Change of the rows' log normalisers in sum, of more than three classes of the bound on the log evidence,
+            below which the sweeps end, in nats.
         max_sweeps : int, default=100
             Most sweeps.
 
