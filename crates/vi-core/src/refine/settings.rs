@@ -4,7 +4,7 @@ use crate::block::BlockSettings;
 use crate::check;
 use crate::{Error, Stop};
 
-/// How far to [refine].
+/// How far to [refine](super::refine()).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RefineSettings {
     /// Sweeping stops when a sweep changes the bound by less than this, in nats; of expectation propagation the `log Ẑ` of the rows, in sum.

@@ -19,7 +19,7 @@ const LEAST_DAMPING: f64 = 0.1;
 /// Sweeps over the rows until the bound stands still.
 ///
 /// `likelihood` is one for all rows or one for each ([`PerRow`](crate::PerRow)).
-/// `refinement` is what [`first_pass`] left from the same `prior`, rows and labels. A sweep costs as much as a blocked pass,
+/// `refinement` is what [`first_pass`](super::first_pass) left from the same `prior`, rows and labels. A sweep costs as much as a blocked pass,
 /// and the bound after it `2nd² + d³`. After each sweep the belief is put together anew from the prior and the sites, so
 /// rounding does not build up. A sweep that loses the bound is undone and the next are damped by half; should that not help,
 /// the [batch optimiser](crate::batch::optimum) takes over.
