@@ -56,7 +56,7 @@ const HOW: &str = "\
   bayesianbandits; river's; statsmodels and Vowpal Wabbit need none). For those with a step size a second line tells the best of the steps
   over a range of 1000, chosen *on the very rows that are scored*: better than anyone can do. Ours has no such line.
 - *ours* is `OnlineLinear`, `OnlineLogistic`, `OnlineSoftmax` or `OnlineGlm` with nothing set: one pass, the prior scale learned. *ours,
-  refined* keeps the rows and sweeps over them until the Gaussian is the best one. *Learned memory* is `Memory::Learned`.
+  refined* keeps the rows and sweeps over them to the end. *Learned memory* is `Memory::Learned`.
 - Rows per second: from file to model in a process of its own; Vowpal Wabbit reads its own format (writing that is not counted), imports
   are not counted. In streams every row is predicted before it is learned, and both are counted. One run each, so small sets say little.
   Rows per CPU second are by the time that processors worked, all threads of the others' processes together: what else runs on the machine makes
