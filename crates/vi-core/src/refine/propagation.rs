@@ -9,7 +9,7 @@ use crate::block::{BlockScratch, BlockSettings};
 use crate::check;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
-use crate::rows::{Rows, contiguous_row};
+use crate::rows::contiguous_row;
 use crate::{Error, Stop};
 
 /// Damping is not made smaller than this.
@@ -62,16 +62,12 @@ pub fn expectation_propagation<L: Likelihoods<Row: GaussianExpectation>>(
     par: Par,
 ) -> Result<RefineInfo, Error> {
     settings.check()?;
-    let d = prior.dim();
-    Rows::from(x).labelled(d, y)?;
+    refinement.check(prior, x, y)?;
     likelihood.check_labels(y)?;
-    check::length("belief", d, refinement.belief.dim())?;
-    check::length("sites", y.len(), refinement.sites.len())?;
     let natural_prior = NaturalPrior::new(prior)?;
-    let mut scratch = BlockScratch::new(prior, settings.block.unwrap_or_else(|| BlockSettings::for_dim(d)));
+    let mut scratch = BlockScratch::new(prior, settings.block.unwrap_or_else(|| BlockSettings::for_dim(prior.dim())));
     let mut next = refinement.clone();
-    let mut info =
-        RefineInfo { sweeps: 0, undone: 0, skipped: 0, batch_passes: 0, bounds: Vec::new(), stop: Stop::Iterations };
+    let mut info = RefineInfo::new(Vec::new());
     let mut progress = Progress::new(y.len());
     let mut log_integral = 0.0;
     while info.sweeps < settings.max_sweeps {

@@ -51,3 +51,22 @@ pub struct RefineInfo {
     /// Why it stopped, or why the batch optimiser did.
     pub stop: Stop,
 }
+
+impl RefineInfo {
+    /// Before the first sweep, with the bound then if it is known.
+    ///
+    /// ```
+    /// let info = vi_core::refine::RefineInfo::new(vec![-12.5]);
+    /// assert_eq!((info.sweeps, info.bound()), (0, -12.5));
+    /// ```
+    #[must_use]
+    pub fn new(bounds: Vec<f64>) -> Self {
+        Self { sweeps: 0, undone: 0, skipped: 0, batch_passes: 0, bounds, stop: Stop::Iterations }
+    }
+
+    /// The bound at the end, or the log evidence, in nats; −∞ if there is none.
+    #[must_use]
+    pub fn bound(&self) -> f64 {
+        self.bounds.last().copied().unwrap_or(f64::NEG_INFINITY)
+    }
+}

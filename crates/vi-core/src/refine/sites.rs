@@ -5,7 +5,9 @@ use vi_linalg::kernels::{dot, symmetric_mul_vec, symmetric_rank_r};
 
 use crate::belief::{Belief, DenseGaussian, factor};
 use crate::block::{self, BlockBelief, BlockScratch, BlockSettings};
+use crate::check;
 use crate::per_row::SiteRules;
+use crate::rows::Rows;
 use crate::{Error, Projection, Site, Sites};
 
 /// A site whose cavity keeps less than this share of the precision along `x` is left as it is, and counted.
@@ -18,6 +20,15 @@ pub struct Refinement {
     pub belief: DenseGaussian,
     /// One site for each row.
     pub sites: Sites,
+}
+
+impl Refinement {
+    /// Checks that it can be that of `prior` and these labelled rows.
+    pub(super) fn check(&self, prior: &DenseGaussian, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
+        Rows::from(x).labelled(prior.dim(), y)?;
+        check::length("belief", prior.dim(), self.belief.dim())?;
+        check::length("sites", y.len(), self.sites.len())
+    }
 }
 
 /// One blocked pass of `rule` from `prior` over the rows of `x` (`n × d`), keeping the sites. Cost as

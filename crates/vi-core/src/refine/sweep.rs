@@ -7,10 +7,9 @@ use super::sites::{NaturalPrior, Refinement, sweep};
 use crate::batch::{self, BatchSettings};
 use crate::belief::{Belief, DenseGaussian, DenseStep};
 use crate::block::{BlockScratch, BlockSettings};
-use crate::check;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
-use crate::rows::{Rows, contiguous_row};
+use crate::rows::contiguous_row;
 use crate::{Error, GlmPosterior, Site, Sites, Stop};
 
 /// Damping below which sweeping is given up for the batch optimiser.
@@ -49,23 +48,13 @@ pub fn refine<L: Likelihoods<Row: GaussianExpectation> + Clone>(
     par: Par,
 ) -> Result<RefineInfo, Error> {
     settings.check()?;
-    let d = prior.dim();
-    Rows::from(x).labelled(d, y)?;
-    check::length("belief", d, refinement.belief.dim())?;
-    check::length("sites", y.len(), refinement.sites.len())?;
+    refinement.check(prior, x, y)?;
     let posterior = GlmPosterior::new(prior, x, y, likelihood.clone())?;
     let natural_prior = NaturalPrior::new(prior)?;
-    let mut scratch = BlockScratch::new(prior, settings.block.unwrap_or_else(|| BlockSettings::for_dim(d)));
+    let mut scratch = BlockScratch::new(prior, settings.block.unwrap_or_else(|| BlockSettings::for_dim(prior.dim())));
 
     let mut best = refinement.clone();
-    let mut info = RefineInfo {
-        sweeps: 0,
-        undone: 0,
-        skipped: 0,
-        batch_passes: 0,
-        bounds: vec![-posterior.kl(&best.belief, par)?],
-        stop: Stop::Iterations,
-    };
+    let mut info = RefineInfo::new(vec![-posterior.kl(&best.belief, par)?]);
     let mut damping = 1.0;
     while info.sweeps < settings.max_sweeps {
         let mut next = best.clone();

@@ -183,7 +183,7 @@ impl Family for Classes {
             let settings = SoftmaxRefineSettings { tolerance: FIT_SWEEP, max_sweeps: FIT_PASSES };
             let mut fit = model.first_pass(prior, rows, Par::Seq).map_err(core)?;
             let info = model.expectation_propagation(prior, &mut fit, rows, &settings, Par::Seq).map_err(core)?;
-            return Ok(Some((fit.belief, (), info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY))));
+            return Ok(Some((fit.belief, (), info.bound())));
         }
         let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
         let (belief, info) = model.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;

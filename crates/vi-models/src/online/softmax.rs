@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::refine::RefineInfo;
 use vi_core::{Belief, Error};
 use vi_linalg::faer::Par;
 
@@ -16,7 +17,7 @@ use super::predicted::average;
 use super::row::check_row;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::metrics::gaussian_psis_of;
-use crate::softmax::{SoftmaxPrediction, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
+use crate::softmax::{SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows};
 use crate::{Marginal, ModelError};
 
 /// Softmax regression on a stream: labels `0, 1, …, C−1`, a probability for each class with its doubt.
@@ -256,7 +257,7 @@ impl OnlineSoftmax {
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`](crate::softmax::Softmax::refine). The model is then as it was.
-    pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<SoftmaxRefineInfo, ModelError> {
+    pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<RefineInfo, ModelError> {
         self.engine.check_kept()?;
         let (x, observed) = self.engine.design_matrix()?;
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
@@ -275,7 +276,7 @@ impl OnlineSoftmax {
                 model.refine(&prior, &mut fit, rows, settings, Par::Seq)?
             };
             member.belief = AnyBelief::Full(fit.belief);
-            let bound = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
+            let bound = info.bound();
             if member.prior_scale == best {
                 best_info = Some(info);
             }

@@ -14,7 +14,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 use vi_core::expectation::{LogisticExpectation, Mixture8Lanes};
-use vi_core::special::{lanes, log_sigmoid};
+use vi_core::special::{lanes, log_sigmoid, log_sum_exp};
 use vi_core::{Exact, Mixture8};
 
 use super::line::Line;
@@ -49,26 +49,26 @@ pub(super) fn log_probability(logits: &Logits, class: usize) -> f64 {
         let sign = if class == 1 { 1.0 } else { -1.0 };
         return Exact.log_sigmoid_mean(sign * logits.mean[0], logits.variance(0));
     }
-    // Where log π is no less than its mean, the Gaussian is not below the square of that in standard deviations.
-    let lean = (-2.0 * averages(logits).logs[class]).sqrt();
-    let line = Line::fewest_nodes(logits).leaning(lean);
+    let line = towards(class, logits, Line::fewest_nodes(logits));
     let [_, _, k] = line.classes;
     let (mut total, mut logs) = (0.0, Vec::with_capacity(line.nodes));
-    for block in 0..line.nodes / LANES {
-        let (v, weights) = line.block(pulp::Scalar::new(), block);
-        for (v, weight) in v.into_iter().zip(weights).filter(|(_, weight)| *weight > 0.0) {
-            let a = line.mean_at(v);
-            let own = match class {
-                c if c == k => Exact.log_sigmoid_mean(a, line.rest),
-                c if c == line.classes[0] => log_sigmoid(v) + Exact.log_sigmoid_mean(-a, line.rest),
-                _ => log_sigmoid(-v) + Exact.log_sigmoid_mean(-a, line.rest),
-            };
-            total += weight;
-            logs.push(weight.ln() + own);
-        }
+    for (v, weight) in line.each() {
+        let a = line.mean_at(v);
+        let own = match class {
+            c if c == k => Exact.log_sigmoid_mean(a, line.rest),
+            c if c == line.classes[0] => log_sigmoid(v) + Exact.log_sigmoid_mean(-a, line.rest),
+            _ => log_sigmoid(-v) + Exact.log_sigmoid_mean(-a, line.rest),
+        };
+        total += weight;
+        logs.push(weight.ln() + own);
     }
-    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    largest + logs.iter().map(|log| (log - largest).exp()).sum::<f64>().ln() - f64::ln(total)
+    log_sum_exp(logs.iter().copied()) - f64::ln(total)
+}
+
+/// `line`, as far as the mass of `π_class` reaches: where its logarithm is no less than its mean, the Gaussian is not below the square of that in
+/// standard deviations.
+pub(super) fn towards(class: usize, logits: &Logits, line: Line) -> Line {
+    line.leaning((-2.0 * averages(logits).logs[class]).sqrt())
 }
 
 /// `s(v)`, `s(−v)`, `softplus(−v)` and `softplus(v)`, all to full precision.

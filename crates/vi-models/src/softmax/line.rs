@@ -194,6 +194,15 @@ impl Line {
         simd.sub_f64s(u, softplus)
     }
 
+    /// The nodes one by one with their weights, those without weight left out.
+    pub(super) fn each(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let pairs = (0..self.nodes / LANES).flat_map(|block| {
+            let (v, weights) = self.block(pulp::Scalar::new(), block);
+            v.into_iter().zip(weights)
+        });
+        pairs.filter(|(_, weight)| *weight > 0.0)
+    }
+
     /// `E A` given `v`.
     pub(super) fn mean_at(&self, v: f64) -> f64 {
         self.other + self.slope * (v - self.mean) - softplus(v)

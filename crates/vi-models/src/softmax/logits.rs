@@ -2,6 +2,7 @@
 
 use pulp::Arch;
 use vi_core::Error;
+use vi_core::special::log_sum_exp;
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::at_nodes::{AddNodes, SumLogs};
@@ -315,8 +316,7 @@ pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, mo
     }
     let mut eta = vec![0.0; logits.dim() + 1];
     let logs: Vec<f64> = nodes.iter().map(|(z, w)| w.ln() + log_likelihood_at(logits, z, counts, &mut eta)).collect();
-    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    counts.constant + largest + logs.iter().map(|log| (log - largest).exp()).sum::<f64>().ln()
+    counts.constant + log_sum_exp(logs.iter().copied())
 }
 
 /// `(E π, Var π)` of all classes, the reference first.

@@ -52,7 +52,7 @@ mod tilted;
 pub(crate) use heads::{HeadNodes, sites as head_sites};
 pub use predict::SoftmaxPrediction;
 pub(crate) use prepared::PreparedSoftmax;
-pub use refine::{SoftmaxFit, SoftmaxRefineInfo, SoftmaxRefineSettings};
+pub use refine::{SoftmaxFit, SoftmaxRefineSettings};
 pub use rows::SoftmaxRows;
 pub use site::SoftmaxRule;
 pub use step::{SoftmaxScratch, SoftmaxStep};

@@ -1,14 +1,14 @@
 //! Sweeps to the Gaussian whose logits at every row have the moments of the row's tilted density.
 
 use vi_core::batch::InformationGaussian;
-use vi_core::refine::Progress;
-use vi_core::{Belief, DenseGaussian, Error, Stop};
+use vi_core::refine::{Progress, RefineInfo};
+use vi_core::{DenseGaussian, Error, Stop};
 use vi_linalg::faer::Par;
 
 use super::refine::SoftmaxFit;
 use super::step::logits;
 use super::tilted::{exponent, tilted, without};
-use super::{Softmax, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows, SoftmaxScratch};
+use super::{Softmax, SoftmaxRefineSettings, SoftmaxRows, SoftmaxScratch};
 use crate::{ModelError, check};
 
 /// Classes at most whose tilted densities are known well enough.
@@ -32,7 +32,7 @@ impl Softmax {
     /// ```
     ///
     /// `fit` is what [`first_pass`](Self::first_pass) left from the same `prior` and `rows`. A sweep costs `2D² + D²m` for each row. The
-    /// log evidence at the end is the one number of [`SoftmaxRefineInfo::bounds`].
+    /// log evidence at the end is the one number of [`RefineInfo::bounds`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` for rows that it does not [take](Self::propagates), with `Empty`, `Dimension`, `Row`,
@@ -59,25 +59,16 @@ impl Softmax {
         rows: SoftmaxRows<'_>,
         settings: &SoftmaxRefineSettings,
         par: Par,
-    ) -> Result<SoftmaxRefineInfo, ModelError> {
+    ) -> Result<RefineInfo, ModelError> {
         settings.check()?;
-        rows.check(self.classes, prior.dim())?;
-        check::length("belief", prior.dim(), fit.belief.dim())?;
-        check::length("sites", rows.len(), fit.sites.len())?;
+        self.check_fit(prior, fit, &rows)?;
         if !self.propagates(&rows) {
             let requirement = "at most 3, each row of one class and of weight 1, for expectation propagation";
             return Err(Error::Setting { name: "classes", value: self.classes as f64, requirement }.into());
         }
         let natural_prior = InformationGaussian::of(prior)?;
         let mut next = fit.clone();
-        let mut info = SoftmaxRefineInfo {
-            sweeps: 0,
-            undone: 0,
-            skipped: 0,
-            batch_passes: 0,
-            bounds: Vec::new(),
-            stop: Stop::Iterations,
-        };
+        let mut info = RefineInfo::new(Vec::new());
         let mut progress = Progress::new(rows.len());
         let mut log_integral = 0.0;
         while info.sweeps < settings.max_sweeps {

@@ -1,6 +1,7 @@
 //! Sweeps from one pass to the best Gaussian.
 
 use vi_core::batch::{BatchSettings, InformationGaussian};
+use vi_core::refine::RefineInfo;
 use vi_core::{Belief, DenseGaussian, Error, Stop};
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::kernels::{dot, symmetric_mul_vec};
@@ -60,25 +61,6 @@ impl SoftmaxRefineSettings {
     }
 }
 
-/// What refinement did.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct SoftmaxRefineInfo {
-    /// Sweeps kept.
-    pub sweeps: usize,
-    /// Sweeps undone because the bound fell; each halves the damping.
-    pub undone: usize,
-    /// Sites left as they were because the change would have left no Gaussian, over all sweeps.
-    pub skipped: usize,
-    /// Passes of the batch optimiser, which finishes the work where damped sweeps keep losing the bound; otherwise 0.
-    pub batch_passes: usize,
-    /// The bound before the first sweep, after each kept one and after the batch optimiser, in nats; of expectation propagation its log
-    /// evidence at the end alone.
-    pub bounds: Vec<f64>,
-    /// Why it stopped, or why the batch optimiser did.
-    pub stop: Stop,
-}
-
 impl Softmax {
     /// One pass from `prior` over `rows`, keeping the sites: `m + C(C−1)/2` numbers for each row beside the cost of
     /// [`run`](Self::run).
@@ -108,21 +90,12 @@ impl Softmax {
         rows: SoftmaxRows<'_>,
         settings: &SoftmaxRefineSettings,
         par: Par,
-    ) -> Result<SoftmaxRefineInfo, ModelError> {
+    ) -> Result<RefineInfo, ModelError> {
         settings.check()?;
-        rows.check(self.classes, prior.dim())?;
-        check::length("belief", prior.dim(), fit.belief.dim())?;
-        check::length("sites", rows.len(), fit.sites.len())?;
+        self.check_fit(prior, fit, &rows)?;
         let natural_prior = InformationGaussian::of(prior)?;
         let mut best = fit.clone();
-        let mut info = SoftmaxRefineInfo {
-            sweeps: 0,
-            undone: 0,
-            skipped: 0,
-            batch_passes: 0,
-            bounds: vec![self.bound_of_checked(prior, &best.belief, &rows)?],
-            stop: Stop::Iterations,
-        };
+        let mut info = RefineInfo::new(vec![self.bound_of_checked(prior, &best.belief, &rows)?]);
         let mut damping = 1.0;
         while info.sweeps < settings.max_sweeps {
             let mut next = best.clone();
@@ -162,6 +135,18 @@ impl Softmax {
         }
         *fit = best;
         Ok(info)
+    }
+
+    /// Checks `rows`, and that `fit` can be that of `prior` and these.
+    pub(super) fn check_fit(
+        &self,
+        prior: &DenseGaussian,
+        fit: &SoftmaxFit,
+        rows: &SoftmaxRows<'_>,
+    ) -> Result<(), Error> {
+        rows.check(self.classes, prior.dim())?;
+        check::length("belief", prior.dim(), fit.belief.dim())?;
+        check::length("sites", rows.len(), fit.sites.len())
     }
 
     /// One sweep: `improved` finds a row's site anew from what it was and the logits that the belief with it sees, and returns `None` where
@@ -253,7 +238,7 @@ impl Softmax {
         prior: &DenseGaussian,
         best: &SoftmaxFit,
         rows: &SoftmaxRows<'_>,
-        info: &mut SoftmaxRefineInfo,
+        info: &mut RefineInfo,
         par: Par,
     ) -> Result<SoftmaxFit, ModelError> {
         let (belief, batch) = self.optimum(prior, &best.belief, *rows, &BatchSettings::default(), par)?;

@@ -15,7 +15,7 @@ use vi_core::special::sigmoid;
 use vi_core::{BernoulliLogit, Error, GaussianExpectation, Mixture8};
 use vi_linalg::faer::Mat;
 
-use super::conditional::{Sides, averages};
+use super::conditional::{Sides, towards};
 use super::line::Line;
 use super::logits::{Logits, Pairs};
 use super::nodes::LANES;
@@ -139,17 +139,13 @@ fn inverse(a: Two) -> (Two, f64) {
 
 /// `Z`, `∂_u`, `∂_v`, `∂_uu`, `∂_uv`, `∂_vv`, and the logarithm of what all are to be multiplied by, from the logarithm at each node.
 fn where_small(logits: &Logits, class: usize, line: Line) -> Result<(f64, [f64; 6]), Error> {
-    // As for the logarithm of the probability: log π is no less than its mean where the mass is.
-    let line = line.leaning((-2.0 * averages(logits).logs[class]).sqrt());
+    let line = towards(class, logits, line);
     let (mut total, mut parts) = (0.0, Vec::with_capacity(line.nodes));
-    for block in 0..line.nodes / LANES {
-        let (v, weights) = line.block(pulp::Scalar::new(), block);
-        for (v, weight) in v.into_iter().zip(weights).filter(|(_, weight)| *weight > 0.0) {
-            total += weight;
-            let found = BernoulliLogit(Mixture8).tilted(1.0, line.mean_at(v), line.rest)?;
-            let bend = -found.curvature / (1.0 + found.curvature * line.rest); // ℓ″
-            parts.push((weight.ln() + found.log_normaliser, v, found.slope, bend + found.slope * found.slope));
-        }
+    for (v, weight) in line.each() {
+        total += weight;
+        let found = BernoulliLogit(Mixture8).tilted(1.0, line.mean_at(v), line.rest)?;
+        let bend = -found.curvature / (1.0 + found.curvature * line.rest); // ℓ″
+        parts.push((weight.ln() + found.log_normaliser, v, found.slope, bend + found.slope * found.slope));
     }
     let largest = parts.iter().map(|part| part.0).fold(f64::NEG_INFINITY, f64::max);
     let mut sums = [0.0; 6];

@@ -1,9 +1,9 @@
 //! Expectation propagation of softmax regressions: exact for one row, the logistic's of two classes.
 
-use vi_core::refine::{self, RefineSettings};
+use vi_core::refine::{self, RefineInfo, RefineSettings};
 use vi_core::{Belief, BernoulliLogit, DenseGaussian, Mixture8, MomentMatching, Stop};
 use vi_linalg::faer::{Mat, Par, mat};
-use vi_models::softmax::{Softmax, SoftmaxFit, SoftmaxRefineInfo, SoftmaxRefineSettings, SoftmaxRows};
+use vi_models::softmax::{Softmax, SoftmaxFit, SoftmaxRefineSettings, SoftmaxRows};
 
 use crate::common::{difference, inputs, normal, rng};
 
@@ -11,7 +11,7 @@ fn tight() -> SoftmaxRefineSettings {
     SoftmaxRefineSettings { tolerance: 1e-9, max_sweeps: 200 }
 }
 
-fn propagated(model: &Softmax, prior: &DenseGaussian, x: &Mat<f64>, y: &[f64]) -> (SoftmaxFit, SoftmaxRefineInfo) {
+fn propagated(model: &Softmax, prior: &DenseGaussian, x: &Mat<f64>, y: &[f64]) -> (SoftmaxFit, RefineInfo) {
     let rows = SoftmaxRows::new(x.as_ref(), y);
     assert!(model.propagates(&rows));
     let mut fit = model.first_pass(prior, rows, Par::Seq).unwrap();

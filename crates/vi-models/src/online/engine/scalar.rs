@@ -7,7 +7,7 @@ use rand::Rng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vi_core::filter::StepInfo;
-use vi_core::refine::{self, RefineInfo, RefineSettings};
+use vi_core::refine::{self, RefineSettings};
 use vi_core::{
     Belief, DenseGaussian, Error, GaussianExpectation, Likelihood, PerRow, Projection, Site, SiteRule, Weighted,
 };
@@ -257,8 +257,7 @@ impl<F: ScalarFamily> Family for F {
         let settings = RefineSettings { tolerance: FIT_SWEEP, max_sweeps: FIT_PASSES, block: None };
         let likelihoods = row_likelihoods(self, &state, observed)?;
         let (mut fitted, info) = propagated(prior, x, &y, &likelihoods, &settings)?;
-        let told = |info: &RefineInfo| info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
-        let mut log_evidence = told(&info);
+        let mut log_evidence = info.bound();
         for round in 1..=F::ROUNDS {
             let seen = seen_along_rows(&fitted.belief, x)?;
             let (learned, gained) = self.fit_state(&state, observed, &seen)?;
@@ -269,7 +268,7 @@ impl<F: ScalarFamily> Family for F {
                 let likelihoods = row_likelihoods(self, &state, observed)?;
                 let rows = PerRow(&likelihoods);
                 let info = refine::expectation_propagation(prior, &mut fitted, x, &y, &rows, &settings, Par::Seq)?;
-                log_evidence = told(&info);
+                log_evidence = info.bound();
             }
         }
         Ok(Some((fitted.belief, state, log_evidence)))

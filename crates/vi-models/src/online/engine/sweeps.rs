@@ -27,7 +27,7 @@ impl<F: ScalarFamily> Engine<F> {
             let likelihoods: Vec<RowLikelihood<F>> = row_likelihoods(&engine.family, &member.state, &observed)?;
             let (belief, info) = propagated(&prior, x.as_ref(), &y, &likelihoods, settings)?;
             member.belief = AnyBelief::Full(belief.belief);
-            let log_evidence = info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY);
+            let log_evidence = info.bound();
             if member.prior_scale == best {
                 best_info = Some(info);
             }
