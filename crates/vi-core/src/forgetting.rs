@@ -99,7 +99,7 @@ impl<B: Forget> Forgetting<B> {
 
     /// Return to a prior `N(μ₀, Λ₀⁻¹)`, `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, `λ ∈ (0, 1]`.
     ///
-    /// Variances never exceed the prior's. Cost `d³` to `4d³` a step for a dense belief, against `3d²` for an observation: do it once for
+    /// Variances never exceed the prior's. Cost `d³` to `3d³` a step for a dense belief, against `3d²` for an observation: do it once for
     /// many rows, with `λᵐ` for `m` of them.
     ///
     /// # Errors

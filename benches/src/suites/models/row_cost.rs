@@ -15,8 +15,9 @@ use crate::measure::{Comparison, Spread, seconds};
 use crate::record::{Record, Report, Target, Unit};
 use crate::stream::Stream;
 
-/// Inputs of the full belief, and rows that are timed.
-const FULL: [(usize, usize); 5] = [(10, 20_000), (30, 10_000), (100, 3000), (300, 600), (1000, 120)];
+/// Inputs of the full belief, rows that are timed, and rows of a quick run: whole periods between the returns of the fading model.
+const FULL: [(usize, usize, usize); 5] =
+    [(10, 20_000, 5000), (30, 10_000, 2500), (100, 3000, 700), (300, 600, 300), (1000, 500, 500)];
 const SPARSE_INPUTS: usize = 1 << 20;
 const ENTRIES: usize = 40;
 /// Rows that are not timed: at least those that the default fits together, twenty for each of up to 128 weights.
@@ -30,8 +31,8 @@ const DEFAULT: f64 = 3.3;
 const FADING: f64 = 1.2;
 
 pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
-    for (d, n) in FULL {
-        let n = effort.choose(n, n / 4);
+    for (d, n, quick) in FULL {
+        let n = effort.choose(n, quick);
         let stream = Stream::new(d, warm_up(d) + n);
         let rows: Vec<Vec<f64>> = (0..stream.len()).map(|t| stream.inputs().row(t).iter().copied().collect()).collect();
         let limit = (d == 10).then_some(0.6e-6);
@@ -45,11 +46,11 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
             n,
         )?;
     }
-    for (name, belief, n, limit) in [
-        ("diagonal", BeliefKind::Diagonal, 20_000, Some(3e-6)),
-        ("low_rank10", BeliefKind::LowRank { rank: 10 }, 256, None),
+    for (name, belief, n, quick, limit) in [
+        ("diagonal", BeliefKind::Diagonal, 20_000, 5000, Some(3e-6)),
+        ("low_rank10", BeliefKind::LowRank { rank: 10 }, 300, 100, None),
     ] {
-        let n = effort.choose(n, n / 4);
+        let n = effort.choose(n, quick);
         let rng = &mut ChaCha8Rng::seed_from_u64(0);
         let rows: Vec<(Vec<usize>, Vec<f64>, f64)> = (0..warm_up(SPARSE_INPUTS) + n)
             .map(|_| {

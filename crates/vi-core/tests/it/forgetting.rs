@@ -73,6 +73,32 @@ fn towards_the_prior_fades_the_observations_alone() {
     assert!(error < tolerance, "{error:e} {tolerance:e}");
 }
 
+/// On both sides of where the columns of the prior return many at a time, with full and with left-over blocks of them.
+#[test]
+fn a_return_mixes_precisions_at_any_size() {
+    let lambda = 0.7;
+    for d in [63, 64, 65, 96, 100] {
+        let mut rng = rng(70);
+        let correlated = prior(d, 2.0, &mut rng);
+        let diagonal = DenseGaussian::isotropic(correlated.mean(), 2.0).unwrap();
+        let n = 2 * d;
+        let (x, y) = (rows(n, d, &mut rng), rows(n, 1, &mut rng));
+        for start in [correlated, diagonal] {
+            let mut belief = start.clone();
+            filter::run(&mut belief, &kalman(0.7), view(&x, d), &y, |_, _, _| {}).unwrap();
+            Forgetting::towards(&start, lambda).unwrap().apply(&mut belief).unwrap();
+            let exact = weighted(&start, 1.0, &x, &y, |_| lambda);
+            // n updates, the return and two inversions of sums over d, for means that lie `farthest` deviations from zero.
+            let farthest =
+                (0..d).map(|i| start.mean()[i].abs() / exact.covariance_lower()[(i, i)].sqrt()).fold(1.0, f64::max);
+            let roundings = (n + d) as f64 * f64::EPSILON;
+            let tolerance = roundings * farthest * condition(&exact).max(condition(&start));
+            let error = difference(&belief, &exact);
+            assert!(error < tolerance, "d = {d}: {error:e} {tolerance:e}");
+        }
+    }
+}
+
 #[test]
 fn in_one_dimension_each_strategy_is_a_line_of_algebra() {
     let start = DenseGaussian::new(&[1.0], mat![[4.0]].as_ref()).unwrap();

@@ -1,6 +1,6 @@
 //! What is forgotten after a row: each member returns towards its prior by blocks of rows.
 //!
-//! A return costs `d³` to `4d³` with a full covariance, a row `3d²`. So it is made once for `m` rows, by the factor `λᵐ`. The row's number
+//! A return costs `d³` to `3d³` with a full covariance, a row `3d²`. So it is made once for `m` rows, by the factor `λᵐ`. The row's number
 //! decides when: rows learned one by one, in a batch, or by a model that was stored in between are forgotten alike.
 
 use super::Member;
