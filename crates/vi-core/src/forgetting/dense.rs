@@ -44,7 +44,7 @@ impl Forget for DenseGaussian {
     }
 
     /// The prior comes back as `d` observations, the columns of its root, each with the information `1−λ`: after fading by `λ` none of
-    /// them takes more than that share of a variance, so that no digits are lost. Many columns come [`COLUMNS`] at a time, by matrix
+    /// them takes more than that share of a variance, so that no digits are lost. Many columns come 32 at a time, by matrix
     /// products. Cost `d³` for a diagonal prior, `3d³` for another.
     fn towards(&mut self, anchor: &SquareRootGaussian, lambda: f64) -> Result<(), Error> {
         /// Where products become the faster way.
