@@ -13,7 +13,7 @@ mod square_root;
 mod square_root_block;
 
 pub use dense::DenseGaussian;
-pub(crate) use dense::{check_symmetric, factor};
+pub(crate) use dense::{check_symmetric, factor, is_diagonal};
 pub use dense_block::DensePanels;
 pub use dense_step::DenseStep;
 pub use dense_vector::{VectorSite, VectorStep};

@@ -33,14 +33,18 @@ pub fn not_empty(argument: &'static str, len: usize) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NonFinite`] for the first that is not.
 pub fn finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
-    // One conjunction of all answers first: unlike a search it is done in vectors.
-    if values.iter().fold(true, |finite, v| finite & v.is_finite()) {
+    if all_finite(values) {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),
         Some(index) => Err(Error::NonFinite { argument, index, value: values[index] }),
     }
+}
+
+/// One conjunction of all answers: unlike a search it is done in vectors.
+fn all_finite(values: &[f64]) -> bool {
+    values.iter().fold(true, |finite, value| finite & value.is_finite())
 }
 
 /// Checks that a slice holds something, and nothing but finite numbers.
@@ -70,7 +74,11 @@ pub fn positive_entries(argument: &'static str, values: &[f64]) -> Result<(), Er
 pub fn matrix(argument: &'static str, a: MatRef<'_, f64>) -> Result<(), Error> {
     // In the order in which they lie in memory; what is found is then sought by rows.
     let lines = if a.col_stride() == 1 { a.transpose() } else { a };
-    if lines.col_iter().all(|line| line.iter().all(|value| value.is_finite())) {
+    let finite = lines.col_iter().all(|line| match line.try_as_col_major() {
+        Some(line) => all_finite(line.as_slice()),
+        None => line.iter().all(|value| value.is_finite()),
+    });
+    if finite {
         return Ok(());
     }
     for (row, values) in a.row_iter().enumerate() {

@@ -50,6 +50,18 @@ impl Digits {
         Self { precisions: (0..inverse.nrows()).map(|i| inverse[(i, i)]).collect(), error: 0.0 }
     }
 
+    /// Of the inverse of a precision that has a factor, given the diagonals of both: as many roundings as an entry has terms; nothing where
+    /// the errors are too large.
+    pub(super) fn of_inverse(precisions: Vec<f64>, variance: impl Fn(usize) -> f64) -> Self {
+        let condition = precisions.iter().enumerate().map(|(i, precision)| variance(i) * precision).sum();
+        let strain = Strain { condition, roundings: precisions.len() as f64, growth: 1.0 };
+        let digits = Self { precisions, error: 0.0 };
+        match digits.after(strain, 0.0) {
+            Some(error) => Self { error, ..digits },
+            None => Self::default(),
+        }
+    }
+
     /// A bound of `Λᵢᵢ`, infinite where none is known.
     pub(super) fn precision(&self, i: usize) -> f64 {
         self.precisions.get(i).copied().unwrap_or(f64::INFINITY)

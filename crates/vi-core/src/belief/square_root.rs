@@ -6,7 +6,7 @@ use vi_linalg::kernels::{axpy, dot, mirror_lower, product};
 use vi_linalg::{Cholesky, cholesky};
 
 use super::dense_step::Coefficients;
-use super::{Belief, DenseGaussian, DenseStep, Projection, check_moved, check_symmetric, factor};
+use super::{Belief, DenseGaussian, DenseStep, Projection, check_moved, check_symmetric, factor, is_diagonal};
 use crate::check;
 use crate::theorems::NaturalParameters;
 use crate::{Error, Row, Site};
@@ -266,13 +266,25 @@ pub(super) fn solve_upper(root: MatRef<'_, f64>, z: &mut [f64]) {
 /// `L = U⁻ᵀ` for `P = UUᵀ`, from the upper triangle of `P`: both reversed, `U` is a lower Cholesky factor.
 fn inverse_root(upper: MatRef<'_, f64>) -> Result<Mat<f64>, Error> {
     let d = upper.nrows();
+    if is_diagonal(upper.transpose()) {
+        let root = |i: usize| upper[(i, i)].sqrt().recip();
+        return checked_root(Mat::from_fn(d, d, |i, j| if i == j { root(i) } else { 0.0 }));
+    }
     let reversed: Cholesky = factor("covariance", upper.reverse_rows_and_cols())?;
     let mut inverse = Mat::<f64>::identity(d, d);
     cholesky::solve_lower_in_place(reversed.factor(), inverse.as_mut(), Par::Seq);
     let root = Mat::from_fn(d, d, |i, j| if i >= j { inverse[(d - 1 - j, d - 1 - i)] } else { 0.0 });
-    match (0..d).find(|&j| !(root[(j, j)] > 0.0 && root[(j, j)].is_finite())) {
+    checked_root(root)
+}
+
+/// A root whose diagonal entries are positive and finite.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`], the pivot counted from the last row.
+fn checked_root(root: Mat<f64>) -> Result<Mat<f64>, Error> {
+    match (0..root.nrows()).rev().find(|&j| !(root[(j, j)] > 0.0 && root[(j, j)].is_finite())) {
         None => Ok(root),
-        Some(pivot) => Err(Error::NotPositiveDefinite { argument: "covariance", pivot }),
+        Some(j) => Err(Error::NotPositiveDefinite { argument: "covariance", pivot: root.nrows() - 1 - j }),
     }
 }
 

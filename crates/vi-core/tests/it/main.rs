@@ -21,6 +21,7 @@ mod low_rank_state;
 mod low_rank_sweep;
 mod low_rank_twins;
 mod merge;
+mod precision;
 mod propagation;
 mod quiet;
 mod range;
