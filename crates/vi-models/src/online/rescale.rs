@@ -8,11 +8,12 @@
 //! Σ_j [−log(s′/s) + ½·log(γ_j/(γ_j+δ))] − ½·Σ_j z_j²·γ_jδ/(γ_j+δ).
 //! ```
 //!
-//! Columns whose prior stays (the intercept) are integrated out first: `γ` are those of the marginal of the others.
+//! Columns whose prior stays (the intercept) are integrated out first: `γ` are those of the marginal of the others. The sums are also
+//! `½·log(|Λ|/|Λ′|)` and `δ·μ′ᵀDμ`, and their derivatives at `s′ = s` are traces: eigenvalues are needed only where the whole curve is.
 
 use vi_core::{Belief, DenseGaussian, Error, SquareRootGaussian};
 use vi_linalg::Cholesky;
-use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::faer::{Mat, Par};
 
 use super::apart::Apart;
 use super::belief::AnyBelief;
@@ -36,12 +37,13 @@ impl ScaledWeights {
         (0..self.predictors).flat_map(move |block| (0..self.scaled).map(move |j| block * self.columns + j))
     }
 
-    /// `D` between two weights, by their positions among the scaled ones.
-    fn shape(self, i: usize, j: usize) -> f64 {
-        if i % self.scaled != j % self.scaled {
-            return 0.0;
-        }
-        f64::from(i == j) - self.coupling
+    /// The entries of `D` that need not be 0, each with where its two weights stand among all.
+    fn shape(self) -> impl Iterator<Item = ([usize; 2], f64)> {
+        (0..self.predictors).flat_map(move |a| (0..self.predictors).map(move |b| (a, b))).flat_map(move |(a, b)| {
+            (0..self.scaled).map(move |j| {
+                ([a * self.columns + j, b * self.columns + j], f64::from(u8::from(a == b)) - self.coupling)
+            })
+        })
     }
 
     /// `c` with `(I − c·11ᵀ)² = I − κ·11ᵀ`.
@@ -63,6 +65,82 @@ impl ScaledWeights {
     }
 }
 
+/// The weights that have the scale, by themselves and in units of `D`: mean and covariance of `D^½w`.
+struct Whitened {
+    mean: Vec<f64>,
+    covariance: Mat<f64>,
+}
+
+impl Whitened {
+    /// One for each part of a belief; `None` for a belief that keeps no full covariance.
+    fn parts(belief: &AnyBelief, weights: ScaledWeights) -> Result<Option<Vec<Self>>, Error> {
+        match belief {
+            AnyBelief::Apart(belief) => {
+                let one = ScaledWeights { predictors: 1, ..weights };
+                belief.parts.iter().map(|part| Self::of(part, one)).collect()
+            }
+            whole => Ok(Self::of(whole, weights)?.map(|whole| vec![whole])),
+        }
+    }
+
+    fn of(belief: &AnyBelief, weights: ScaledWeights) -> Result<Option<Self>, Error> {
+        let Some(dense) = belief.full()? else { return Ok(None) };
+        let positions: Vec<usize> = weights.positions().collect();
+        let lower = dense.covariance_lower();
+        let d = positions.len();
+        let mut covariance = Mat::from_fn(d, d, |i, j| {
+            let (i, j) = (positions[i], positions[j]);
+            lower[(i.max(j), i.min(j))]
+        });
+        let mut mean: Vec<f64> = positions.iter().map(|&j| dense.mean()[j]).collect();
+        weights.whiten(&mut mean);
+        let mut column = vec![0.0; d];
+        for _ in 0..if weights.coupling == 0.0 { 0 } else { 2 } {
+            // A symmetric matrix: whiten the columns, transpose, and again.
+            for j in 0..d {
+                (0..d).for_each(|i| column[i] = covariance[(i, j)]);
+                weights.whiten(&mut column);
+                (0..d).for_each(|i| covariance[(i, j)] = column[i]);
+            }
+            covariance = covariance.transpose().to_owned();
+        }
+        Ok(Some(Self { mean, covariance }))
+    }
+}
+
+/// The first two derivatives of the log evidence by `log s` at a belief's own scale, with the sites as they are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Slope {
+    pub(super) first: f64,
+    pub(super) second: f64,
+}
+
+impl Slope {
+    /// Of a model with unit noise: with `C`, `m` the covariance and mean in units of `D`,
+    /// `E′ = (tr C + mᵀm)/s² − d`, `E″ = (2‖C‖² + 4mᵀCm)/s⁴ − 2(tr C + mᵀm)/s²`. Cost `3d²` flops; none for a belief that keeps no
+    /// full covariance.
+    ///
+    /// # Errors
+    /// What the covariance cannot be made of.
+    pub(super) fn of(belief: &AnyBelief, weights: ScaledWeights, scale: f64) -> Result<Option<Self>, Error> {
+        let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
+        let least = (scale * scale).recip();
+        let mut slope = Self::default();
+        for Whitened { mean, covariance } in &parts {
+            let (mut size, mut squares, mut along) = (0.0, 0.0, 0.0);
+            for (j, &of_column) in mean.iter().enumerate() {
+                size += covariance[(j, j)] + of_column * of_column;
+                let column = covariance.col(j);
+                squares += column.squared_norm_l2();
+                along += of_column * column.iter().zip(mean).map(|(entry, mean)| entry * mean).sum::<f64>();
+            }
+            slope.first += size * least - mean.len() as f64;
+            slope.second += (2.0 * squares + 4.0 * along) * least * least - 2.0 * size * least;
+        }
+        Ok(Some(slope))
+    }
+}
+
 /// A belief as the prior scale sees it.
 #[derive(Debug, Clone)]
 pub(super) struct Spectrum {
@@ -74,7 +152,7 @@ pub(super) struct Spectrum {
 }
 
 /// What another scale changes in the log evidence of a model with unit noise: `log_det − ½·quadratic`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct ScaleChange {
     pub(super) log_det: f64,
     pub(super) quadratic: f64,
@@ -86,59 +164,37 @@ impl Spectrum {
     /// # Errors
     /// `NotPositiveDefinite`, and what the eigenvalue iteration finds.
     pub(super) fn of(belief: &AnyBelief, weights: ScaledWeights, scale: f64) -> Result<Option<Self>, Error> {
-        if let AnyBelief::Apart(belief) = belief {
-            let one = ScaledWeights { predictors: 1, ..weights };
-            let mut all = Self { scale, precisions: Vec::new(), squares: Vec::new() };
-            for part in &belief.parts {
-                let Some(own) = Self::of(part, one, scale)? else { return Ok(None) };
-                all.precisions.extend(own.precisions);
-                all.squares.extend(own.squares);
+        let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
+        let mut all = Self { scale, precisions: Vec::new(), squares: Vec::new() };
+        for Whitened { mean, covariance } in &parts {
+            let (variances, vectors) = vi_linalg::eigen::eigen(covariance.as_ref(), Par::Seq).map_err(Error::from)?;
+            if let Some(index) = variances.iter().position(|variance| variance.is_nan() || *variance <= 0.0) {
+                return Err(Error::NonFinite { argument: "variances of the weights", index, value: variances[index] });
             }
-            return Ok(Some(all));
+            let along = |j: usize| mean.iter().zip(vectors.col(j).iter()).map(|(mean, vector)| mean * vector).sum();
+            all.squares.extend((0..mean.len()).map(|j| f64::powi(along(j), 2)));
+            all.precisions.extend(variances.iter().map(|variance| variance.recip()));
         }
-        let Some(dense) = belief.full()? else { return Ok(None) };
-        let positions: Vec<usize> = weights.positions().collect();
-        let covariance = dense.covariance();
-        let d = positions.len();
-        let mut scaled = Mat::from_fn(d, d, |i, j| covariance[(positions[i], positions[j])]);
-        let mut mean: Vec<f64> = positions.iter().map(|&j| dense.mean()[j]).collect();
-        weights.whiten(&mut mean);
-        let mut column = vec![0.0; d];
-        for _ in 0..if weights.coupling == 0.0 { 0 } else { 2 } {
-            // A symmetric matrix: whiten the columns, transpose, and again.
-            for j in 0..d {
-                (0..d).for_each(|i| column[i] = scaled[(i, j)]);
-                weights.whiten(&mut column);
-                (0..d).for_each(|i| scaled[(i, j)] = column[i]);
-            }
-            scaled = scaled.transpose().to_owned();
-        }
-        let (variances, vectors) = vi_linalg::eigen::eigen(scaled.as_ref(), Par::Seq).map_err(Error::from)?;
-        if let Some(index) = variances.iter().position(|variance| variance.is_nan() || *variance <= 0.0) {
-            return Err(Error::NonFinite { argument: "variances of the weights", index, value: variances[index] });
-        }
-        let squares = (0..d)
-            .map(|j| mean.iter().zip(vectors.col(j).iter()).map(|(mean, vector)| mean * vector).sum::<f64>().powi(2))
-            .collect();
-        let precisions = variances.iter().map(|variance| variance.recip()).collect();
-        Ok(Some(Self { scale, precisions, squares }))
+        Ok(Some(all))
     }
 
     pub(super) fn change(&self, to: f64) -> ScaleChange {
         let least = (to * to).recip();
         let delta = least - (self.scale * self.scale).recip();
-        let mut change = ScaleChange { log_det: 0.0, quadratic: 0.0 };
+        let stretch = (to / self.scale).ln();
+        let mut change = ScaleChange { log_det: -stretch * self.precisions.len() as f64, quadratic: 0.0 };
         for (gamma, square) in self.precisions.iter().zip(&self.squares) {
             // Never below the new prior's own, but for rounding.
             let next = (gamma + delta).max(least);
-            change.log_det += 0.5 * (gamma / next).ln() - (to / self.scale).ln();
+            change.log_det += 0.5 * (gamma / next).ln();
             change.quadratic += square * gamma * (delta / next);
         }
         change
     }
 }
 
-/// The belief had its prior scale been `to` and not `from`. Cost about `3d³` flops; none for a belief that keeps no full covariance.
+/// The belief had its prior scale been `to` and not `from`, and what that changes in the log evidence. Cost about `2d³` flops; none for a
+/// belief that keeps no full covariance.
 ///
 /// # Errors
 /// `NotPositiveDefinite`.
@@ -147,37 +203,39 @@ pub(super) fn rescaled(
     weights: ScaledWeights,
     from: f64,
     to: f64,
-) -> Result<Option<AnyBelief>, Error> {
+) -> Result<Option<(AnyBelief, ScaleChange)>, Error> {
     if let AnyBelief::Apart(belief) = belief {
         let one = ScaledWeights { predictors: 1, ..weights };
-        let parts: Option<Vec<AnyBelief>> =
-            belief.parts.iter().map(|part| rescaled(part, one, from, to)).collect::<Result<_, _>>()?;
-        return Ok(parts.map(|parts| AnyBelief::Apart(Box::new(Apart::of(parts)))));
+        let (mut parts, mut all) = (Vec::with_capacity(belief.parts.len()), ScaleChange::default());
+        for part in &belief.parts {
+            let Some((part, change)) = rescaled(part, one, from, to)? else { return Ok(None) };
+            parts.push(part);
+            all.log_det += change.log_det;
+            all.quadratic += change.quadratic;
+        }
+        return Ok(Some((AnyBelief::Apart(Box::new(Apart::of(parts))), all)));
     }
     let Some(dense) = belief.full()? else { return Ok(None) };
     let delta = (to * to).recip() - (from * from).recip();
-    let mut precision = dense.cholesky()?.inverse();
-    let mut natural = dense.mean().to_vec();
-    dense.cholesky()?.solve_vec_in_place(&mut natural)?;
-    let positions: Vec<usize> = weights.positions().collect();
-    for (a, &i) in positions.iter().enumerate() {
-        for (b, &j) in positions.iter().enumerate() {
-            precision[(i, j)] += delta * weights.shape(a, b);
-        }
+    let before = dense.cholesky()?;
+    let mut precision = before.inverse();
+    let mut mean = dense.mean().to_vec();
+    before.solve_vec_in_place(&mut mean)?;
+    for ([i, j], shape) in weights.shape() {
+        precision[(i, j)] += delta * shape;
     }
-    let mean = solved(precision.as_ref(), natural)?;
-    Ok(Some(match belief {
+    let after = Cholesky::new(precision.as_ref())?;
+    after.solve_vec_in_place(&mut mean)?;
+    let quadratic = delta * weights.shape().map(|([i, j], shape)| mean[i] * shape * dense.mean()[j]).sum::<f64>();
+    // The log determinants are those of P and of Λ′.
+    let log_det = -0.5 * (before.log_det() + after.log_det()) - weights.positions().count() as f64 * (to / from).ln();
+    let belief = match belief {
         AnyBelief::SquareRoot(_) => {
-            AnyBelief::SquareRoot(SquareRootGaussian::from_precision(&mean.0, precision.as_ref())?)
+            AnyBelief::SquareRoot(SquareRootGaussian::from_precision(&mean, precision.as_ref())?)
         }
-        _ => AnyBelief::Full(DenseGaussian::new(&mean.0, mean.1.inverse().as_ref())?),
-    }))
-}
-
-fn solved(precision: MatRef<'_, f64>, mut natural: Vec<f64>) -> Result<(Vec<f64>, Cholesky), Error> {
-    let factor = Cholesky::new(precision)?;
-    factor.solve_vec_in_place(&mut natural)?;
-    Ok((natural, factor))
+        _ => AnyBelief::Full(DenseGaussian::from_precision_factor(&mean, &after)?),
+    };
+    Ok(Some((belief, ScaleChange { log_det, quadratic })))
 }
 
 #[cfg(test)]
@@ -192,12 +250,9 @@ mod tests {
     /// The exact posterior and log evidence of a linear model of two predictors' worth of coupling.
     fn learned(weights: ScaledWeights, s: f64) -> (DenseGaussian, f64) {
         let d = weights.predictors * weights.columns;
-        let positions: Vec<usize> = weights.positions().collect();
         let mut precision = Mat::from_fn(d, d, |i, j| if i == j { 0.04 } else { 0.0 });
-        for (a, &i) in positions.iter().enumerate() {
-            for (b, &j) in positions.iter().enumerate() {
-                precision[(i, j)] = weights.shape(a, b) / (s * s);
-            }
+        for ([i, j], shape) in weights.shape() {
+            precision[(i, j)] = shape / (s * s);
         }
         let covariance = Cholesky::new(precision.as_ref()).unwrap().inverse();
         let mut belief = DenseGaussian::new(&vec![0.0; d], covariance.as_ref()).unwrap();
@@ -214,6 +269,25 @@ mod tests {
     }
 
     #[test]
+    fn slopes_are_those_of_the_curve() {
+        let one = ScaledWeights { predictors: 1, columns: 3, scaled: 2, coupling: 0.0 };
+        let two = ScaledWeights { predictors: 2, coupling: 1.0 / 3.0, ..one };
+        for (weights, s) in [(one, 0.5), (one, 2.0), (two, 0.7)] {
+            let belief = AnyBelief::Full(learned(weights, s).0);
+            let curve = Spectrum::of(&belief, weights, s).unwrap().unwrap();
+            let at = |u: f64| {
+                let ScaleChange { log_det, quadratic } = curve.change(s * u.exp());
+                log_det - 0.5 * quadratic
+            };
+            let slope = Slope::of(&belief, weights, s).unwrap().unwrap();
+            // Differences over 2h: off by h² of a curve whose third and fourth derivatives are some tens, and by ε/h, ε/h².
+            let h = 1e-3;
+            assert!((slope.first - (at(h) - at(-h)) / (2.0 * h)).abs() < 1e2 * h * h, "{weights:?}");
+            assert!((slope.second - (at(h) + at(-h)) / (h * h)).abs() < 1e2 * h * h, "{weights:?}");
+        }
+    }
+
+    #[test]
     fn a_linear_model_with_another_scale_is_that_model() {
         let one = ScaledWeights { predictors: 1, columns: 3, scaled: 2, coupling: 0.0 };
         let two = ScaledWeights { predictors: 2, coupling: 1.0 / 3.0, ..one };
@@ -226,9 +300,10 @@ mod tests {
                 // Rounding of four rows at a condition of some hundreds.
                 let tolerance = 1e4 * f64::EPSILON;
                 assert!((log_det - 0.5 * quadratic - (after - before)).abs() < tolerance * 10.0, "{weights:?}");
-                let AnyBelief::Full(changed) = rescaled(&belief, weights, from, to).unwrap().unwrap() else {
-                    panic!("another kind")
-                };
+                let (changed, change) = rescaled(&belief, weights, from, to).unwrap().unwrap();
+                assert!((change.log_det - log_det).abs() < tolerance * 10.0, "{weights:?}");
+                assert!((change.quadratic - quadratic).abs() < tolerance * 10.0, "{weights:?}");
+                let AnyBelief::Full(changed) = changed else { panic!("another kind") };
                 for (a, b) in changed.mean().iter().zip(expected.mean()) {
                     assert!((a - b).abs() < tolerance, "{a} {b}");
                 }

@@ -7,7 +7,7 @@ use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::Design;
-use crate::online::rescale::{ScaleChange, ScaledWeights, Spectrum, rescaled};
+use crate::online::rescale::{ScaledWeights, Slope, Spectrum, rescaled};
 use crate::online::scale::{ScalePrior, Scales, nodes};
 use crate::online::{Memory, OnlineSettings, PriorScale};
 
@@ -77,9 +77,16 @@ pub(super) fn bank<F: Family>(
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
-    spectra: Vec<Spectrum>,
-    /// By `u = log s`, where sites move.
-    points: Vec<Point>,
+    weights: ScaledWeights,
+    known: Known,
+}
+
+/// What each member knows of the curve.
+enum Known {
+    /// All of it.
+    Whole(Vec<Spectrum>),
+    /// Where sites move: what is at its own scale.
+    Near(Vec<Point>),
 }
 
 /// Value and slope of the log evidence at `u = log s`, and the curvature that the sites as they are give it.
@@ -91,38 +98,25 @@ struct Point {
     bend: f64,
 }
 
-/// Half the distance in `log s` of the differences that slopes are taken from: their errors are its square and `ε` over it.
-const DIFFERENCE: f64 = 1e-3;
-
 impl<'a, F: Family> Curve<'a, F> {
     /// `members` by rising scale. `None` if a belief keeps no covariance.
     fn new(family: &'a F, members: &'a [Member<F::State>], weights: ScaledWeights) -> Result<Option<Self>, Error> {
-        let spectra: Option<Vec<Spectrum>> =
-            members.iter().map(|m| Spectrum::of(&m.belief, weights, m.prior_scale)).collect::<Result<_, _>>()?;
-        Ok(spectra.map(|spectra| {
-            let mut curve = Self { family, members, spectra, points: Vec::new() };
-            if !family.rescales_exactly() {
-                curve.points = (0..members.len()).map(|k| curve.point(k)).collect();
-            }
-            curve
-        }))
-    }
-
-    fn change(&self, k: usize, scale: f64) -> (f64, F::State) {
-        let ScaleChange { log_det, quadratic } = self.spectra[k].change(scale);
-        self.family.rescale(&self.members[k].state, log_det, quadratic)
-    }
-
-    fn by(&self, k: usize, scale: f64) -> f64 {
-        self.members[k].evidence + self.change(k, scale).0
-    }
-
-    fn point(&self, k: usize) -> Point {
-        let Member { prior_scale, evidence, .. } = self.members[k];
-        let [below, above] = [-DIFFERENCE, DIFFERENCE].map(|step| self.change(k, prior_scale * step.exp()).0);
-        let slope = (above - below) / (2.0 * DIFFERENCE);
-        let bend = (above + below) / (DIFFERENCE * DIFFERENCE);
-        Point { u: prior_scale.ln(), value: evidence, slope, bend: bend.min(0.0) }
+        let known = if family.rescales_exactly() {
+            let spectra = members.iter().map(|m| Spectrum::of(&m.belief, weights, m.prior_scale));
+            spectra.collect::<Result<Option<_>, _>>()?.map(Known::Whole)
+        } else {
+            let points = members.iter().map(|m| {
+                let point = |Slope { first, second }| Point {
+                    u: m.prior_scale.ln(),
+                    value: m.evidence,
+                    slope: first,
+                    bend: second.min(0.0),
+                };
+                Ok::<_, Error>(Slope::of(&m.belief, weights, m.prior_scale)?.map(point))
+            });
+            points.collect::<Result<Option<_>, _>>()?.map(Known::Near)
+        };
+        Ok(known.map(|known| Self { family, members, weights, known }))
     }
 
     fn at(&self, scale: f64) -> f64 {
@@ -130,27 +124,33 @@ impl<'a, F: Family> Curve<'a, F> {
         let above = self.members.partition_point(|member| member.prior_scale < scale);
         let last = self.members.len() - 1;
         let inside = above > 0 && above <= last;
-        if self.points.is_empty() {
-            if !inside {
-                return self.by(above.min(last), scale);
+        match &self.known {
+            Known::Whole(spectra) => {
+                let by = |k: usize| {
+                    let (change, member) = (spectra[k].change(scale), &self.members[k]);
+                    member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0
+                };
+                if !inside {
+                    return by(above.min(last));
+                }
+                let (low, high) = (self.members[above - 1].prior_scale.ln(), self.members[above].prior_scale.ln());
+                let part = (u - low) / (high - low);
+                (1.0 - part) * by(above - 1) + part * by(above)
             }
-            let (low, high) = (self.members[above - 1].prior_scale.ln(), self.members[above].prior_scale.ln());
-            let part = (u - low) / (high - low);
-            return (1.0 - part) * self.by(above - 1, scale) + part * self.by(above, scale);
+            Known::Near(points) if inside => between(points[above - 1], points[above], u),
+            Known::Near(points) => {
+                let (end, before) = if above == 0 { (0, 1) } else { (last, last.wrapping_sub(1)) };
+                beyond(points[end], points.get(before), u)
+            }
         }
-        if inside {
-            return between(self.points[above - 1], self.points[above], u);
-        }
-        let (end, before) = if above == 0 { (0, 1) } else { (last, last.wrapping_sub(1)) };
-        beyond(self.points[end], self.points.get(before), u)
     }
 
     /// The member that would stand at `scale`.
-    fn member(&self, scale: f64, weights: ScaledWeights) -> Result<Member<F::State>, Error> {
-        let k = self.nearest(scale);
-        let near = &self.members[k];
-        let belief = rescaled(&near.belief, weights, near.prior_scale, scale)?.ok_or_else(no_covariance)?;
-        let (gained, state) = self.change(k, scale);
+    fn member(&self, scale: f64) -> Result<Member<F::State>, Error> {
+        let near = &self.members[self.nearest(scale)];
+        let (belief, change) =
+            rescaled(&near.belief, self.weights, near.prior_scale, scale)?.ok_or_else(no_covariance)?;
+        let (gained, state) = self.family.rescale(&near.state, change.log_det, change.quadratic);
         let (evidence, log_mass) = (near.evidence + gained, near.log_mass);
         Ok(Member { prior_scale: scale, lambda: near.lambda, belief, state, evidence, log_mass })
     }
@@ -188,7 +188,8 @@ fn beyond(end: Point, before: Option<&Point>, u: f64) -> f64 {
 type Placed<S> = (Vec<Member<S>>, f64);
 
 /// Members at the nodes of the scale's posterior, each from the nearest of `members` by a change of prior, and the log evidence
-/// with the scale averaged over. `None` where beliefs keep no covariance. Cost: some `9d³` flops for each of `members`.
+/// with the scale averaged over. `None` where beliefs keep no covariance. Cost: some `2d³` flops for each new member, and `9d³` for each of
+/// `members` where the whole curve is known.
 pub(super) fn placed<F: Family>(
     family: &F,
     members: &[Member<F::State>],
@@ -199,7 +200,7 @@ pub(super) fn placed<F: Family>(
     let Scales { nodes, log_evidence } = nodes(&family.scale_prior(), |scale| curve.at(scale))?;
     let mut placed = Vec::with_capacity(nodes.len());
     for (scale, weight) in nodes {
-        let member = curve.member(scale, weights)?;
+        let member = curve.member(scale)?;
         placed.push(Member { log_mass: weight.ln() - member.evidence, ..member });
     }
     Ok(Some((placed, log_evidence)))
@@ -217,7 +218,7 @@ pub(super) fn moved<F: Family>(
 ) -> Result<Vec<Member<F::State>>, Error> {
     let weights = family.scaled_weights(design.columns(), design.inputs);
     let Some(curve) = Curve::new(family, members, weights)? else { return Err(no_covariance()) };
-    scales.iter().map(|&scale| curve.member(scale, weights)).collect()
+    scales.iter().map(|&scale| curve.member(scale)).collect()
 }
 
 fn no_covariance() -> Error {
