@@ -17,12 +17,17 @@ use crate::stream::Stream;
 
 /// Inputs of the full belief, rows that are timed, and rows of a quick run: whole periods between the returns of the fading model.
 const FULL: [(usize, usize, usize); 5] =
-    [(10, 20_000, 5000), (30, 10_000, 2500), (100, 3000, 700), (300, 600, 300), (1000, 500, 500)];
+    [(10, 20_000, 5000), (30, 10_000, 2500), (100, 3000, 800), (300, 1200, 600), (1000, 500, 500)];
 const SPARSE_INPUTS: usize = 1 << 20;
 const ENTRIES: usize = 40;
-/// Rows that are not timed: at least those that the default fits together, twenty for each of up to 128 weights.
+/// Rows that are not timed: at least those that the default fits together, twenty for each of up to 128 weights, and where `d` is large
+/// the first return of the fading model, which makes the prior that it returns to.
 fn warm_up(d: usize) -> usize {
-    if d < 128 { (20 * (d + 1)).max(50) + 14 } else { 64 }
+    match d {
+        0..128 => (20 * (d + 1)).max(50) + 14,
+        128..2000 => 64,
+        _ => 256,
+    }
 }
 
 const ONE: &str = "one scale";
@@ -48,7 +53,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     }
     for (name, belief, n, quick, limit) in [
         ("diagonal", BeliefKind::Diagonal, 20_000, 5000, Some(3e-6)),
-        ("low_rank10", BeliefKind::LowRank { rank: 10 }, 300, 100, None),
+        ("low_rank10", BeliefKind::LowRank { rank: 10 }, 400, 200, None),
     ] {
         let n = effort.choose(n, quick);
         let rng = &mut ChaCha8Rng::seed_from_u64(0);

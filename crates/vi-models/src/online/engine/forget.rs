@@ -1,6 +1,6 @@
 //! What is forgotten after a row: each member returns towards its prior by blocks of rows.
 //!
-//! A return costs `d³` to `3d³` with a full covariance, a row `3d²`. So it is made once for `m` rows, by the factor `λᵐ`. The row's number
+//! A return costs `d³` with a full covariance, a row `3d²`. So it is made once for `m` rows, by the factor `λᵐ`. The row's number
 //! decides when: rows learned one by one, in a batch, or by a model that was stored in between are forgotten alike.
 
 use super::Member;
@@ -11,21 +11,20 @@ use crate::online::belief::{AnyAnchor, BeliefKind};
 /// The prior of each member, in the form that its belief mixes in, for the scale that it was made for.
 pub(super) type Anchors = Vec<Option<(f64, AnyAnchor)>>;
 
-/// `m`: rows between two returns of a belief over so many weights.
+/// `m`: rows between two returns of a belief over so many weights, `λ⁻ᵐ − 1` small.
 pub(super) fn rows_between(kind: BeliefKind, weights: usize, lambda: f64) -> u64 {
-    // What weights may differ by where it costs nothing to wait, and where it does.
-    const ALIKE: f64 = 0.1;
-    const APART: f64 = 0.5;
     let rows = |share: f64| ((share + 1e-9) / (1.0 - lambda)).floor().min(1e9);
-    let pays = match kind {
-        BeliefKind::Full | BeliefKind::SquareRoot => weights as f64,
-        // A block of rows, which is projected at a return.
-        BeliefKind::LowRank { rank } => rank.saturating_mul(2).max(64) as f64,
-        BeliefKind::LowRankInBlocks { block, .. } => block as f64,
+    // After so many rows a return is cheap beside them, and hardly to be noticed.
+    let (cheap, unnoticed) = match kind {
+        BeliefKind::Full | BeliefKind::SquareRoot => (weights as f64, 2.0 * weights as f64),
+        // A block of rows, which is projected at a return; a sparse one costs what rows have touched lately, whenever it comes.
+        BeliefKind::LowRank { rank } => (rank.saturating_mul(2).max(64) as f64, f64::INFINITY),
+        BeliefKind::LowRankInBlocks { block, .. } => (block as f64, f64::INFINITY),
         BeliefKind::Diagonal => return 1,
     };
+    let most = cheap.min(rows(0.5)).max(unnoticed.min(rows(0.2))).max(rows(0.1)).max(1.0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 1e9, and not negative")]
-    let between = pays.min(rows(APART)).max(rows(ALIKE)).max(1.0) as u64;
+    let between = most as u64;
     between
 }
 
@@ -77,10 +76,12 @@ mod tests {
         assert_eq!(rows(BeliefKind::Diagonal, 1000, 0.999), 1);
         assert_eq!(rows(BeliefKind::Full, 4, 0.99), 10);
         assert_eq!(rows(BeliefKind::Full, 20, 0.99), 20);
+        assert_eq!(rows(BeliefKind::Full, 100, 0.999), 200);
+        assert_eq!(rows(BeliefKind::Full, 300, 0.999), 300);
         assert_eq!(rows(BeliefKind::Full, 2000, 0.99), 50);
         assert_eq!(rows(BeliefKind::SquareRoot, 2000, 0.5), 1);
         assert_eq!(rows(BeliefKind::LowRank { rank: 4 }, 1_000_000, 0.99), 50);
-        assert_eq!(rows(BeliefKind::LowRank { rank: 4 }, 1_000_000, 0.9999), 1000);
+        assert_eq!(rows(BeliefKind::LowRank { rank: 4 }, 1_000_000, 0.9999), 2000);
         assert_eq!(rows(BeliefKind::Full, 3, 1.0 - f64::EPSILON), 1_000_000_000);
     }
 }
