@@ -71,6 +71,7 @@ mod sites;
 pub mod special;
 mod stop;
 pub mod theorems;
+mod vectors;
 
 pub use belief::{
     Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection,

@@ -3,7 +3,7 @@
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::linalg::triangular_solve::solve_unit_lower_triangular_in_place;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
-use vi_linalg::kernels::{axpy, dot, tiled_lower_product, tiled_mul_mat, tiled_rank_r};
+use vi_linalg::kernels::{dot, tiled_lower_product, tiled_mul_mat, tiled_rank_r};
 use vi_linalg::tiles::Tiling;
 
 use super::digits::Strain;
@@ -12,6 +12,7 @@ use crate::Error;
 use crate::block::{self, BlockBelief, BlockRecursion};
 use crate::check;
 use crate::rows::contiguous_row;
+use crate::vectors::vectorised;
 
 /// Rows of `U` that one thread solves for at a time.
 const TILE: usize = 128;
@@ -122,8 +123,16 @@ impl DenseGaussian {
         for (t, step) in recursion.steps().iter().enumerate() {
             let (h, nu) = (step.site.curvature, step.projection.variance);
             let factor = 1.0 + h * nu;
-            squares.iter_mut().zip(contiguous_row(x, t, &mut row)).for_each(|(square, x)| *square = x * x);
-            axpy(&mut added, h, &squares);
+            let x = contiguous_row(x, t, &mut row);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for ((square, added), x) in squares.iter_mut().zip(&mut added).zip(x) {
+                        *square = x * x;
+                        *added += h * *square;
+                    }
+                },
+            );
             let entries = dot(&squares, &variances);
             of_gains = of_gains.max(2.0 * h.abs() * (nu * entries).sqrt() / factor);
             growth *= factor.recip().max(1.0);
@@ -145,9 +154,14 @@ fn scale_columns(u: MatRef<'_, f64>, shrinkages: &[f64], scaled: MatMut<'_, f64>
         else {
             continue;
         };
-        for ((u, scaled), loss) in u.as_slice().iter().zip(scaled.as_slice_mut()).zip(&mut *losses) {
-            *scaled = -c * u;
-            *loss -= *scaled * u;
-        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for ((u, scaled), loss) in u.as_slice().iter().zip(scaled.as_slice_mut()).zip(&mut *losses) {
+                    *scaled = -c * u;
+                    *loss -= *scaled * u;
+                }
+            },
+        );
     }
 }

@@ -17,12 +17,12 @@ use vi_linalg::faer::{Mat, Par};
 use vi_linalg::low_rank::Capacitance;
 
 use super::LowRankGaussian;
-use super::kernels::vectorised;
 use super::lazy::{Lazy, add_gram};
 use super::narrow::{add_scaled, product};
 use super::range::Bounds;
 use super::touched::Panel;
 use crate::Error;
+use crate::vectors::vectorised;
 
 /// A low-rank belief to which others return: [`LowRankGaussian::anchor`](crate::Forget::anchor) makes it. Copies share its memory.
 #[derive(Debug, Clone)]

@@ -19,9 +19,10 @@ use vi_linalg::tiles::Tiling;
 use vi_linalg::{LinalgError, cholesky};
 
 use super::columns::{Columns, Part};
-use super::kernels::{Factor, FactorMut, Tile, lower_product, transpose_rows, vectorised};
+use super::kernels::{Factor, FactorMut, Tile, lower_product, transpose_rows};
 use crate::Error;
 use crate::factor::{Diagonal, DiagonalSettings};
+use crate::vectors::vectorised;
 
 /// `S`, seen from the `(W, ψ)` that it is made of.
 #[derive(Debug, Clone, Copy)]

@@ -4,13 +4,13 @@
 use vi_linalg::faer::{Mat, Par};
 
 use super::LowRankGaussian;
-use super::kernels::vectorised;
 use super::lazy::Lazy;
 use super::look::Looked;
 use super::touched::Panel;
 use super::waiting::WaitingRows;
 use crate::belief::shared::Shared;
 use crate::belief::{Belief, Scores, check_rows};
+use crate::vectors::vectorised;
 use crate::{Error, Row};
 
 impl LowRankGaussian {

@@ -4,7 +4,6 @@
 //! column by column (`r × m`), so that elementwise work runs over `r` contiguous numbers. Few columns are done by loops:
 //! memory bounds them, and a matrix product would be half empty.
 
-use pulp::Arch;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, MatMut, MatRef, Par, RowRef};
 pub(super) use vi_linalg::kernels::add_lower_product as lower_product;
@@ -12,6 +11,7 @@ use vi_linalg::kernels::dot;
 use vi_linalg::tiles::Rows;
 
 use super::columns::{Part, add_pieces, add_pieces_transposed, add_squared_pieces};
+use crate::vectors::vectorised;
 
 /// Columns up to which loops are as fast as a matrix product.
 const FEW: usize = 4;
@@ -195,11 +195,6 @@ impl Tile<'_> {
             || mean.iter_mut().zip(&*moved).zip(self.psi).for_each(|((mean, moved), psi)| *mean += moved / psi),
         );
     }
-}
-
-/// Runs `f` compiled for the processor's widest vectors.
-pub(super) fn vectorised<R>(f: impl FnOnce() -> R) -> R {
-    Arch::new().dispatch(f)
 }
 
 /// A row as a slice, if its entries are neighbours.

@@ -25,7 +25,6 @@ use vi_linalg::low_rank::Capacitance;
 
 use super::LowRankGaussian;
 use super::em::{HEYWOOD, Maps, Sums};
-use super::kernels::vectorised;
 use super::narrow::{add_outer, add_scaled, add_times, product};
 use super::range::Bounds;
 use super::records::Records;
@@ -34,6 +33,7 @@ use super::spectral;
 use super::touched::{Numbers, Panel, Touched};
 use super::upkeep::LazyRow;
 use crate::Error;
+use crate::vectors::vectorised;
 
 /// Rows of `W` that a sweep brings up to date for each row of a block at least, unless the settings say otherwise.
 const SWEEP: usize = 16;

@@ -5,9 +5,10 @@ use vi_linalg::tiles::Tiling;
 
 use super::LowRankGaussian;
 use super::columns::Part;
-use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row, vectorised};
+use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row};
 use super::waiting::WaitingRows;
 use crate::Row;
+use crate::vectors::vectorised;
 
 /// What `k` new rows look like: `WᵀΨ⁻¹X` (`p × k`), `x_jᵀΨ⁻¹x` for waiting and new rows, `Xᵀμ₀`.
 #[derive(Debug)]

@@ -21,9 +21,10 @@ use vi_linalg::tiles::Tiling;
 use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em;
-use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::kernels::{Factor, FactorMut, Tile, add_gram};
 use super::project::Written;
 use crate::Error;
+use crate::vectors::vectorised;
 
 /// The small matrices of the step.
 pub(crate) struct OneLoop {

@@ -17,7 +17,7 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
-use super::kernels::{Factor, FactorMut, Tile, add_gram, vectorised};
+use super::kernels::{Factor, FactorMut, Tile, add_gram};
 use super::lazy::Spare;
 use super::range::Bounds;
 use super::settings::Scheme;
@@ -25,6 +25,7 @@ use super::space::{Space, solve};
 use super::spectral::{self, SpectralStart};
 use crate::Error;
 use crate::check;
+use crate::vectors::vectorised;
 
 /// What the last pass sums.
 pub(super) struct Written {

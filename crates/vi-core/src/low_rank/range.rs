@@ -1,7 +1,7 @@
 //! How large the numbers of a belief may be, so that products of them, for as many rows as can wait, stay finite.
 
-use super::kernels::vectorised;
 use crate::Error;
+use crate::vectors::vectorised;
 
 /// `ψ`, and the one that a belief may begin with.
 const PSI: f64 = 1e145;

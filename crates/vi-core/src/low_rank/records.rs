@@ -11,10 +11,10 @@
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use super::anchor::LowRankAnchor;
-use super::kernels::vectorised;
 use super::narrow::{LANES, padded, product};
 use super::ring::Ring;
 use super::touched::{Numbers, Panel};
+use crate::vectors::vectorised;
 
 /// Numbers of a line of the cache.
 const LINE: usize = 8;

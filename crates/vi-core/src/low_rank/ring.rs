@@ -13,8 +13,8 @@
 
 use std::collections::VecDeque;
 
-use super::kernels::vectorised;
 use super::narrow::{add_times, padded, product, times_in_place};
+use crate::vectors::vectorised;
 
 /// Blocks of a group.
 const GROUP: u64 = 64;

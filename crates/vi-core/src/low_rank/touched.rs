@@ -1,10 +1,10 @@
 //! The rows of `W` that the waiting rows of a block touch, as they were when the block began.
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
-use super::kernels::vectorised;
 use super::narrow::{add_scaled, padded};
 use super::records::Records;
 use crate::Row;
+use crate::vectors::vectorised;
 
 /// No local row, no entry.
 const NONE: u32 = u32::MAX;
