@@ -1,4 +1,4 @@
-//! Another prior scale for a belief after the fact.
+//! Changing the prior scale of a belief after rows have been learned.
 //!
 //! A belief `N(μ, Λ⁻¹)` whose prior was `N(0, s²D⁻¹)` becomes that of the prior `N(0, s′²D⁻¹)` by `Λ′ = Λ + δD`, `Λ′μ′ = Λμ`,
 //! `δ = s′⁻² − s⁻²`: exact for a linear model, and for the others with the sites as they are. With the eigenvalues `γ` of `Λ` in
@@ -8,7 +8,7 @@
 //! Σ_j [−log(s′/s) + ½·log(γ_j/(γ_j+δ))] − ½·Σ_j z_j²·γ_jδ/(γ_j+δ).
 //! ```
 //!
-//! Columns whose prior stays (the intercept) are integrated out first: `γ` are those of the marginal of the others.
+//! Columns whose prior stays (the intercept) are first integrated out: `γ` are the eigenvalues of the marginal of the others.
 
 use vi_core::{Belief, DenseGaussian, Error, SquareRootGaussian};
 use vi_linalg::Cholesky;
@@ -20,23 +20,23 @@ use super::belief::AnyBelief;
 /// Which weights have the learned prior scale, and the shape `D` of their prior precision `D/s²`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ScaledWeights {
-    /// Predictors, each with its columns.
+    /// The number of predictors, each with its columns.
     pub(super) predictors: usize,
-    /// Columns of a predictor, the intercept included.
+    /// The number of columns of a predictor, the intercept included.
     pub(super) columns: usize,
-    /// Columns of a predictor that have the scale: the first ones.
+    /// How many columns of a predictor, the first ones, have the scale.
     pub(super) scaled: usize,
-    /// `D = (I − κ·11ᵀ) ⊗ I` over predictors and columns.
+    /// `κ` in `D = (I − κ·11ᵀ) ⊗ I` over predictors and columns.
     pub(super) coupling: f64,
 }
 
 impl ScaledWeights {
-    /// Where the scaled weights stand among all.
+    /// The positions of the scaled weights among all.
     pub(super) fn positions(self) -> impl Iterator<Item = usize> + Clone {
         (0..self.predictors).flat_map(move |block| (0..self.scaled).map(move |j| block * self.columns + j))
     }
 
-    /// `D` between two weights, by their positions among the scaled ones.
+    /// The entry of `D` for two weights, by their positions among the scaled ones.
     fn shape(self, i: usize, j: usize) -> f64 {
         if i % self.scaled != j % self.scaled {
             return 0.0;
@@ -63,7 +63,7 @@ impl ScaledWeights {
     }
 }
 
-/// A belief as the prior scale sees it.
+/// A belief in the eigenvectors of its precision relative to the prior's.
 #[derive(Debug, Clone)]
 pub(super) struct Spectrum {
     scale: f64,
@@ -73,7 +73,7 @@ pub(super) struct Spectrum {
     squares: Vec<f64>,
 }
 
-/// What another scale changes in the log evidence of a model with unit noise: `log_det − ½·quadratic`.
+/// What another prior scale changes in the log evidence of a model with unit noise: `log_det − ½·quadratic`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ScaleChange {
     pub(super) log_det: f64,
@@ -81,10 +81,11 @@ pub(crate) struct ScaleChange {
 }
 
 impl Spectrum {
-    /// Of a belief with the prior scale `scale`. Cost about `9d³` flops; none for a belief that keeps no full covariance.
+    /// The spectrum of a belief with the prior scale `scale`. Cost about `9d³` flops; `None` for a belief that keeps no full
+    /// covariance.
     ///
     /// # Errors
-    /// `NotPositiveDefinite`, and what the eigenvalue iteration finds.
+    /// `NotPositiveDefinite`, and those of the eigenvalue iteration.
     pub(super) fn of(belief: &AnyBelief, weights: ScaledWeights, scale: f64) -> Result<Option<Self>, Error> {
         if let AnyBelief::Apart(belief) = belief {
             let one = ScaledWeights { predictors: 1, ..weights };
@@ -105,7 +106,7 @@ impl Spectrum {
         weights.whiten(&mut mean);
         let mut column = vec![0.0; d];
         for _ in 0..if weights.coupling == 0.0 { 0 } else { 2 } {
-            // A symmetric matrix: whiten the columns, transpose, and again.
+            // The matrix is symmetric: whiten the columns, transpose, and whiten again.
             for j in 0..d {
                 (0..d).for_each(|i| column[i] = scaled[(i, j)]);
                 weights.whiten(&mut column);
@@ -129,7 +130,7 @@ impl Spectrum {
         let delta = least - (self.scale * self.scale).recip();
         let mut change = ScaleChange { log_det: 0.0, quadratic: 0.0 };
         for (gamma, square) in self.precisions.iter().zip(&self.squares) {
-            // Never below the new prior's own, but for rounding.
+            // A precision is never below the new prior's, except by rounding.
             let next = (gamma + delta).max(least);
             change.log_det += 0.5 * (gamma / next).ln() - (to / self.scale).ln();
             change.quadratic += square * gamma * (delta / next);
@@ -138,7 +139,8 @@ impl Spectrum {
     }
 }
 
-/// The belief had its prior scale been `to` and not `from`. Cost about `3d³` flops; none for a belief that keeps no full covariance.
+/// The belief as it would be with the prior scale `to` instead of `from`. Cost about `3d³` flops; `None` for a belief that keeps
+/// no full covariance.
 ///
 /// # Errors
 /// `NotPositiveDefinite`.
