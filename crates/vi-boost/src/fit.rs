@@ -55,7 +55,7 @@ impl Default for FitSettings {
 }
 
 impl FitSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// Those of [`BoostSettings::check`]; `Setting` unless there are at least 1 starting point and 100 draws.

@@ -37,7 +37,7 @@ impl Default for GaussianSettings {
 }
 
 impl GaussianSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` (a rank of 0, fewer than 16 or an odd number of points, no evaluations) or `Entry`.

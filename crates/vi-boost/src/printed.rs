@@ -69,7 +69,7 @@ impl Default for PrintedSettings {
 }
 
 impl PrintedSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` for fewer than 2 samples, `Entry` unless `step` and `tolerance` are positive;

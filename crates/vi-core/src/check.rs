@@ -1,6 +1,6 @@
-//! Checks of arguments and settings, for every crate that stands on this one.
+//! Checks of arguments and settings, for this crate and those that depend on it.
 //!
-//! Each returns the [`Error`] that names the argument, the position and the value.
+//! Each check returns an [`Error`] that names the argument, the position and the value.
 //!
 //! ```
 //! use vi_core::check;
@@ -20,7 +20,7 @@ pub fn length(argument: &'static str, expected: usize, found: usize) -> Result<(
     if expected == found { Ok(()) } else { Err(Error::Dimension { argument, expected, found }) }
 }
 
-/// Checks that an argument of length `len` holds something.
+/// Checks that an argument of length `len` is not empty.
 ///
 /// # Errors
 /// [`Error::Empty`].
@@ -33,7 +33,7 @@ pub fn not_empty(argument: &'static str, len: usize) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NonFinite`] for the first that is not.
 pub fn finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
-    // One conjunction of all answers first: unlike a search it is done in vectors.
+    // All answers are first combined into one, which, unlike a search, is done in vectors.
     if values.iter().fold(true, |finite, v| finite & v.is_finite()) {
         return Ok(());
     }
@@ -43,7 +43,7 @@ pub fn finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
     }
 }
 
-/// Checks that a slice holds something, and nothing but finite numbers.
+/// Checks that a slice is not empty and has only finite numbers.
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::NonFinite`] for the first that is not finite.
@@ -68,7 +68,7 @@ pub fn positive_entries(argument: &'static str, values: &[f64]) -> Result<(), Er
 /// # Errors
 /// [`Error::Row`] with [`Error::NonFinite`] for the first, by rows, that is not.
 pub fn matrix(argument: &'static str, a: MatRef<'_, f64>) -> Result<(), Error> {
-    // In the order in which they lie in memory; what is found is then sought by rows.
+    // The entries are checked in the order in which they lie in memory; only after a failure is the first one by rows looked for.
     let lines = if a.col_stride() == 1 { a.transpose() } else { a };
     if lines.col_iter().all(|line| line.iter().all(|value| value.is_finite())) {
         return Ok(());
@@ -104,7 +104,7 @@ pub fn result(quantity: &'static str, value: f64) -> Result<f64, Error> {
 /// # Errors
 /// [`Error::Overflow`] for the first that is not.
 pub fn results(quantity: &'static str, values: impl Iterator<Item = f64> + Clone) -> Result<(), Error> {
-    // One conjunction of all answers first: unlike a search it is done in vectors.
+    // All answers are first combined into one, which, unlike a search, is done in vectors.
     if values.clone().fold(true, |finite, value| finite & value.is_finite()) {
         return Ok(());
     }

@@ -98,7 +98,7 @@ impl Default for BoostSettings {
 }
 
 impl BoostSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` unless numbers of components, starts, evaluations and steps of patience are at least 1, numbers of points

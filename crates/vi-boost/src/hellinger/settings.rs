@@ -31,7 +31,7 @@ impl Default for HellingerSettings {
 }
 
 impl HellingerSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` unless all counts are at least 1, `points` even, at least 16 and at most

@@ -89,7 +89,7 @@ impl Softmax {
     /// The predictions at the rows of `x` (`n × d`), with known parts of the logits if `offsets` (`n × (C−1)`) are given.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict), told of the row; `Empty`.
+    /// As [`predict`](Self::predict), naming the row; `Empty`.
     pub fn predict_rows(
         &self,
         belief: &DenseGaussian,

@@ -51,7 +51,7 @@ impl Default for SoftmaxRefineSettings {
 }
 
 impl SoftmaxRefineSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.

@@ -159,7 +159,7 @@ impl Softmax {
     /// predictive densities, in nats. Cost as [`step`](Self::step) for each row, and one copy of the belief.
     ///
     /// # Errors
-    /// As [`step`](Self::step), told of the row, and `Empty`, `Setting` (a weight); everything is checked before the first
+    /// As [`step`](Self::step), naming the row, and `Empty`, `Setting` (a weight); everything is checked before the first
     /// update, and on any error the belief is as it was.
     pub fn run(
         &self,

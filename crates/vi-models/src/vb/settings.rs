@@ -53,7 +53,7 @@ impl VbSettings {
         Self { tolerance: None, max_iterations: 500 }
     }
 
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.

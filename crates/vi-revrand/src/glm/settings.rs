@@ -70,7 +70,7 @@ impl Default for GlmSettings {
 }
 
 impl GlmSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// `Setting`.

@@ -46,7 +46,7 @@ impl Default for SlmSettings {
 }
 
 impl SlmSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`RevrandError::Bounds`] for bounds of the noise below 0, [`RevrandError::OutOfBounds`] where it starts outside; `Setting` unless `spread` and

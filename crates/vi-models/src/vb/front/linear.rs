@@ -41,7 +41,7 @@ impl Default for VbLinearSettings {
 }
 
 impl VbLinearSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says.

@@ -47,7 +47,7 @@ impl Default for VbLogitSettings {
 }
 
 impl VbLogitSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says.

@@ -33,7 +33,7 @@ impl Default for VbSparseSettings {
 }
 
 impl VbSparseSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says, and for the authors' rule to stop.
