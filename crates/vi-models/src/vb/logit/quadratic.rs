@@ -15,7 +15,7 @@ use crate::whitened::product;
 /// `ln ξ²` of a row of zeros, for which `ξ = 0`.
 const LOG_ZERO: f64 = -700.0;
 
-/// The `ξ` below which `λ(ξ)` is taken as its value at 0, instead of a quotient of two small numbers.
+/// The `ξ` below which `λ(ξ)` is computed by its series, since it would be a quotient of two small numbers.
 const SMALL: f64 = 1e-4;
 
 /// `θ = (ln E α of each group, ln ξ² of each row)`.
