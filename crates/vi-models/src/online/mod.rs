@@ -31,9 +31,9 @@
 //! # How far to trust the intervals
 //!
 //! Share (%) of 90 % intervals that held the truth, with the defaults: weights / linear predictors at new rows. Inputs are
-//! Gaussian, weights from `N(0, s²)`, with either `log s` drawn uniformly between `log 0.05` and `log 5` (for counts a predictor
-//! of standard deviation 2 instead), or `s = 2.5`. 160 data sets of three or ten inputs, 53 of thirty, a quarter of these for
-//! 2000 rows, for probit and for softmax; standard errors 1 to 3 points, up to 9 for probit with 2000 rows.
+//! Gaussian, weights from `N(0, s²)`, with either `log s` drawn uniformly between `log 0.05` and `log 5` (for counts up to the
+//! scale at which the predictor has standard deviation 2), or `s = 2.5`. 160 data sets of three or ten inputs, 53 of thirty, a
+//! quarter of these for 2000 rows, for probit and for softmax; standard errors 1 to 3 points, up to 9 for probit with 2000 rows.
 //!
 //! | inputs, rows | 3, 20 | 3, 100 | 10, 100 | 10, 500 | 30, 100 | 30, 500 | 30, 2000 |
 //! |---|--:|--:|--:|--:|--:|--:|--:|
