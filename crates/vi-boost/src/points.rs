@@ -10,7 +10,7 @@ use vi_linalg::{Cholesky, cholesky};
 use crate::BoostError;
 use crate::error::setting;
 
-/// The most quasi-random points that can be asked for, `2¹⁶` and their mirror images.
+/// The largest number of quasi-random points, `2¹⁶` and their mirror images.
 pub const MOST_POINTS: usize = 1 << 17;
 
 /// Quasi-random points of the standard normal distribution: `n` of them in `m` dimensions, one a row (`n × m`, column-major).

@@ -390,7 +390,7 @@ impl<T: LogDensity> LogDensity for Constrained<T> {
     }
 }
 
-/// Those of many points whose parameters are finite.
+/// The points of a batch whose constrained parameters are finite.
 struct Inside {
     rows: Vec<usize>,
     /// Their constrained parameters.

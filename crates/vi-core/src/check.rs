@@ -12,7 +12,7 @@ use vi_linalg::faer::MatRef;
 
 use crate::Error;
 
-/// Checks that an argument has the length that the others ask for.
+/// Checks that an argument has the length that the other arguments require.
 ///
 /// # Errors
 /// [`Error::Dimension`].

@@ -29,7 +29,7 @@ pub enum ModelError {
     ProbabilitySum {
         /// Index of the row.
         row: usize,
-        /// What they sum to.
+        /// The sum of the probabilities.
         sum: f64,
     },
     /// The logarithm of a probability is above 0, or NaN.
@@ -74,7 +74,7 @@ pub enum ModelError {
     Input {
         /// The input's name.
         name: String,
-        /// What is wrong with it.
+        /// What is wrong with the entry.
         source: vi_core::Error,
     },
     /// The requested combination of settings is not implemented.

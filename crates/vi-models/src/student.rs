@@ -58,7 +58,7 @@ impl Student {
         self.dof
     }
 
-    /// The mean, `m` for `k > 1`; NaN otherwise, since there is none.
+    /// The mean, `m` for `k > 1`; NaN otherwise, since it does not exist.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.dof > 1.0 { self.location } else { f64::NAN }

@@ -151,8 +151,8 @@ fn cosine(root: &Root, h: &Component, numerator: f64, mut raw: Raw, pull: impl F
     0.5 * rest.ln() - numerator.ln()
 }
 
-/// The same objective on fixed points, those of `ḡ`'s components and of one more: it needs no evaluation of the target, and has
-/// many more points than the new component's own.
+/// The objective of a new component on fixed points, those of `ḡ`'s components and of one more: it needs no evaluation of the
+/// target, and has many more points than the new component's own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResidualAtRest<'a> {
     x: Vec<&'a Block>,

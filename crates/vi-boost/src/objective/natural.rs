@@ -96,8 +96,8 @@ impl State {
         Some(Self { component, value, slope, curvature, scatter, size })
     }
 
-    /// What a nearly Gaussian target leaves to gain, in nats; infinite for families that cannot follow its correlations, for
-    /// which the step's length says nothing.
+    /// The gain that is left for a nearly Gaussian target, in nats; infinite for families that cannot follow its correlations, for
+    /// which the length of the step does not bound it.
     pub(super) fn remains(&self) -> f64 {
         if matches!(self.component.scale, Scale::Full(_)) { self.length() } else { f64::INFINITY }
     }

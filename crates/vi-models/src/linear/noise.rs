@@ -84,7 +84,7 @@ impl NoisePrecision {
         self.rate
     }
 
-    /// Whether it is a proper distribution: shape and rate are positive.
+    /// Whether this is a proper distribution: shape and rate are positive.
     #[must_use]
     pub fn is_proper(self) -> bool {
         self.shape > 0.0 && self.rate > 0.0

@@ -43,7 +43,7 @@ impl Apart {
         self.mean.get_or_init(|| self.parts.iter().flat_map(|part| part.mean().iter().copied()).collect())
     }
 
-    /// What is believed of a row over all weights: means and variances of the parts add.
+    /// The posterior of a row's predictor over all weights: means and variances of the parts add.
     pub(super) fn project(&self, x: Row<'_>) -> Result<Projection, Error> {
         let columns = self.columns();
         let mut entries: Vec<(Vec<usize>, Vec<f64>)> = vec![Default::default(); self.parts.len()];

@@ -77,16 +77,16 @@ pub enum Advice {
     /// After one pass reweighting changes next to nothing: the effective sample size is at least 90 % of the draws with up to 10
     /// weights, and `0.9^(d/10)` of them with `d` more than 10, since the shares of the directions multiply.
     OnePassIsEnough,
-    /// After one pass the effective sample size is lower than [`OnePassIsEnough`](Self::OnePassIsEnough) asks for: sweep over the
-    /// rows.
+    /// After one pass the effective sample size is below the threshold of [`OnePassIsEnough`](Self::OnePassIsEnough): sweep over
+    /// the rows.
     Sweep,
-    /// After refinement the effective share is as high as [`OnePassIsEnough`](Self::OnePassIsEnough) asks for, or at least 0.7
+    /// After refinement the effective share reaches the threshold of [`OnePassIsEnough`](Self::OnePassIsEnough), or at least 0.7
     /// (`0.7^(d/10)`) with `k̂ ≤ 0.7`, so that reweighting would repair the rest.
     Good,
-    /// After refinement the effective share is lower than [`Good`](Self::Good) asks for: `posterior()` hands the true posterior
+    /// After refinement the effective share is below the threshold of [`Good`](Self::Good): `posterior()` hands the true posterior
     /// to `vi-boost`, and `mixture` answers from what it finds.
     Boost,
-    /// The model answers from a mixture; its diagnosis is with whoever found it.
+    /// The model answers from a mixture; its diagnosis comes from the search that found it.
     Mixture,
 }
 

@@ -211,7 +211,7 @@ pub struct OnlineLinear {
 }
 
 impl OnlineLinear {
-    /// The prior `(a₀, b₀)` of the noise that [`new`](Self::new) takes, which is all but flat.
+    /// The prior `(a₀, b₀)` of the noise that [`new`](Self::new) takes, which is nearly flat.
     pub const DEFAULT_NOISE: (f64, f64) = (1e-2, 1e-4);
 
     /// A model of `inputs` columns with [`default_settings`](Self::default_settings) and [`DEFAULT_NOISE`](Self::DEFAULT_NOISE).

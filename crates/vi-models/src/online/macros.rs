@@ -174,7 +174,7 @@ macro_rules! one_predictor {
             /// visits.update(&[0.5], Observation::new(3.0))?;
             /// let (near, far) = (visits.predictor(&[0.5], 0.0)?, visits.predictor(&[1e4], 0.0)?);
             /// assert!(near.standard_deviation() < far.standard_deviation() && far.interval(0.9)?.upper.is_finite());
-            /// // A count of that mean has no float.
+            /// // The mean of the count, e to that power, is beyond the range of floats.
             /// assert!(visits.predict(&[1e4], Observation::new(0.0)).is_err());
             /// # Ok::<(), vi_models::ModelError>(())
             /// ```

@@ -48,7 +48,7 @@
 //! | softmax of 3, drawn | 94/90 | 89/87 | 90/89 | 90/89 | 94/95 | 91/92 | |
 //! | softmax of 3, 2.5 | 89/86 | 81/83 | 86/84 | 84/85 | 98/98 | 80/82 | |
 //!
-//! Where weights are nearly 0 (`s = 0.1`, 20 rows) their intervals hold the truth more often than they promise. `cargo xtask
+//! Where weights are nearly 0 (`s = 0.1`, 20 rows) their intervals hold the truth more often than stated. `cargo xtask
 //! bench calibration` measures every model at 20 to 2000 rows and 3 to 100 inputs, at 50, 90 and 95 %. Diagonal and low-rank
 //! beliefs, and a model that forgets, have less accurate intervals: see [`predict`](crate::predict).
 //!

@@ -29,7 +29,7 @@ const MAX_HALVINGS: usize = 200;
 pub struct RobustPrediction {
     /// The predictor `t = xᵀθ ~ N(a, ν)`.
     pub projection: Projection,
-    /// The predictive mean `E y`; NaN for `k ≤ 1` degrees of freedom, where there is none.
+    /// The predictive mean `E y`; NaN for `k ≤ 1` degrees of freedom, where it does not exist.
     pub mean: f64,
     /// The predictive variance `Var y = ν + s²k/(k−2)`; infinite for `k ≤ 2`.
     pub variance: f64,

@@ -190,7 +190,7 @@ impl Workspace {
         }
     }
 
-    /// Whether it has room for these sizes.
+    /// Whether this memory has room for these sizes.
     pub(super) fn fits(&self, expectation: Expectation, (k, d, regularisers, parameters): Sizes) -> bool {
         self.expectation == expectation
             && self.dimension == d
