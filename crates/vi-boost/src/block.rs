@@ -1,14 +1,14 @@
-//! Points by columns: what the inner loops run on.
+//! Points stored by columns, as the inner loops read them.
 
 use rand::Rng;
 use vi_linalg::faer::{MatMut, MatRef};
 
 use crate::{BoostError, points};
 
-/// Rows of a block: few enough that a block of each component stays in the cache.
+/// The number of rows of a block: few enough that a block of each component stays in the cache.
 pub(crate) const ROWS: usize = 256;
 
-/// `rows × columns` numbers, column by column, so that a loop over points is a loop over neighbours.
+/// `rows × columns` numbers, column by column, so that a loop over points reads contiguous memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Block {
     rows: usize,
@@ -32,12 +32,12 @@ impl Block {
         block
     }
 
-    /// One point.
+    /// A block of one point.
     pub(crate) fn point(theta: &[f64]) -> Self {
         Self { rows: 1, columns: theta.len(), data: theta.to_vec() }
     }
 
-    /// Takes another shape; what it holds means nothing then.
+    /// Changes the shape; the numbers are then meaningless.
     pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
         self.columns = columns;
@@ -64,7 +64,7 @@ impl Block {
         &mut self.data[j * self.rows..(j + 1) * self.rows]
     }
 
-    /// Column `j` to write and column `k ≠ j` to read.
+    /// Column `j` for writing and column `k ≠ j` for reading.
     pub(crate) fn col_mut_and(&mut self, j: usize, k: usize) -> (&mut [f64], &[f64]) {
         let rows = self.rows;
         if k < j {
@@ -97,12 +97,12 @@ pub(crate) fn blocks(matrix: MatRef<'_, f64>) -> Vec<Block> {
     (0..n).step_by(ROWS).map(|first| Block::of_rows(matrix, first, ROWS.min(n - first))).collect()
 }
 
-/// [`points::quasi`] in blocks.
+/// The points of [`points::quasi`] in blocks.
 pub(crate) fn quasi(n: usize, m: usize, seed: u64) -> Result<Vec<Block>, BoostError> {
     Ok(blocks(points::quasi(n, m, seed)?.as_ref()))
 }
 
-/// Independent draws in blocks.
+/// Independent standard normal draws in blocks.
 pub(crate) fn random<R: Rng + ?Sized>(n: usize, m: usize, rng: &mut R) -> Vec<Block> {
     blocks(points::random(n, m, rng).as_ref())
 }

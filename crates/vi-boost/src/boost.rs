@@ -1,6 +1,6 @@
-//! Boosting that does not get stuck: the default algorithm.
+//! The default boosting algorithm, which does not get stuck as the printed ones do.
 //!
-//! What the paper's Algorithm 2 does is kept, what made it stop is replaced:
+//! The steps of the paper's Algorithm 2 are kept, and what made it get stuck is replaced:
 //!
 //! | step | as printed | here |
 //! |---|---|---|
@@ -41,7 +41,7 @@ use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::target::{LogDensity, Probe};
 
-/// A mixture being grown towards a target.
+/// A run that grows a mixture towards a target.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -66,35 +66,36 @@ pub struct Boost<'a, T: ?Sized> {
     settings: BoostSettings,
     seeds: Seeds,
     start: Pool,
-    /// Points of each component now.
+    /// The current number of points of each component.
     points: usize,
     q: Option<GaussianMixture>,
     clouds: Vec<Cloud>,
     summary: Option<Summary>,
-    /// The objective on the points of the last search, at its end.
+    /// The objective that the last search reached on its own points.
     promised: Option<f64>,
     iteration: usize,
     idle: usize,
     last: Option<Info>,
 }
 
-/// Steps a run may take for each component asked for: what is gained by components that others then replace may never end.
+/// The most steps of a run for each component asked for: without a limit, replacing components by slightly better ones may never
+/// end.
 pub const STEPS_EACH: usize = 4;
 
-/// Independent scramblings of a run's last estimates, and the points of a component in each: with fewer, what whitening does to the
-/// tails shows.
+/// The number of independent scramblings for a run's last estimates, and the number of points of a component in each: with fewer,
+/// the effect of whitening on the tails shows.
 const SCRAMBLINGS: usize = 4;
 const LEAST_POINTS: usize = 256;
 
-/// A run that stalls with this divergence left, in nats, needs more points than it has.
+/// The divergence, in nats, above which a run that stalls needs more points than it has.
 const STALLED: f64 = 0.02;
 
-/// Standard errors beyond which a difference is one.
+/// The number of standard errors beyond which a difference counts as real.
 const NOISE: f64 = 3.0;
 
 impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
-    /// A run from the over-dispersed distribution `start`, from which places for components are drawn; it is no part of the mixture.
-    /// The generator gives one seed: the same seed, the same bits.
+    /// A run from the over-dispersed distribution `start`, from which places for components are drawn; it is not part of the
+    /// mixture. The generator gives one seed: the same seed gives the same bits.
     ///
     /// # Errors
     /// Those of [`BoostSettings::check`]; [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of a component; [`BoostError::NoStart`] if the target is positive and finite at none of 512 points
@@ -127,8 +128,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         })
     }
 
-    /// A run that goes on from the mixture `q` (a single Gaussian, say the refined posterior of a filter), with the start
-    /// distribution as for [`new`](Self::new).
+    /// A run that continues from the mixture `q` (for example a single Gaussian, such as the refined posterior of a filter), with
+    /// the start distribution as for [`new`](Self::new).
     ///
     /// # Errors
     /// As [`new`](Self::new); [`BoostError::TargetValue`] if the target is NaN or +∞ at a point of `q`, [`BoostError::Unsupported`] if it is zero at one.
@@ -169,17 +170,17 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.q.as_ref()
     }
 
-    /// What the last step did.
+    /// The report of the last step.
     #[must_use]
     pub fn last(&self) -> Option<&Info> {
         self.last.as_ref()
     }
 
-    /// Adds one component and re-optimises what the settings say. After an error the mixture is as it was.
+    /// Adds one component and re-optimises what the settings say. After an error the mixture is unchanged.
     ///
     /// # Errors
     /// [`BoostError::NoCandidate`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when a
-    /// component runs away; [`BoostError::Core`].
+    /// component diverges; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
         let (q, clouds) = match &self.q {
@@ -192,7 +193,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
             info.improvement = paired_gain((old, &self.clouds), (&q, &clouds));
         }
         if self.q.is_some() && (info.improvement <= 0.0 || info.improvement.is_nan()) {
-            // No component helps: the mixture stays.
+            // No component lowers the divergence: the mixture stays.
             info.improvement = 0.0;
             info.alpha = 0.0;
         } else {
@@ -215,15 +216,15 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.last = Some(*info);
     }
 
-    /// Steps until a setting or `on_step` stops it, then the last refit and estimates on fresh points for [`last`](Self::last); more steps where the refit went
-    /// to a better mode and left half of the components behind.
-    /// `on_step` sees every step with the mixture as it then is; after `Break` that mixture stays in [`mixture`](Self::mixture).
+    /// Takes steps until a setting or `on_step` stops it, then makes the last refit and, for [`last`](Self::last), estimates on
+    /// fresh points; takes more steps if the refit moved to a better mode and left half of the components behind. `on_step` is
+    /// called after every step with the mixture at that time; after `Break` that mixture stays in [`mixture`](Self::mixture).
     ///
-    /// [`Stop::Iterations`]: as many components as asked for, or [`STEPS_EACH`] times as many steps, new components having replaced
-    /// old ones. [`Stop::Converged`]: the duality gap is small enough. [`Stop::Improvement`]: several steps running gained too
-    /// little. [`Stop::Points`]: so they did though more than 0.02 nats are left at the end, or what the run's own points promised is more
-    /// than that from what fresh ones show, with as many points as the settings allow.
-    /// [`Stop::Cancelled`]: `on_step` said `Break`.
+    /// [`Stop::Iterations`]: there are as many components as asked for, or [`STEPS_EACH`] times as many steps were taken, new
+    /// components having replaced old ones. [`Stop::Converged`]: the duality gap is small enough. [`Stop::Improvement`]: several
+    /// steps in a row gained too little. [`Stop::Points`]: several steps in a row gained too little although more than 0.02 nats
+    /// are left at the end, or the value that the search reached on its own points is better by more than that than the value on
+    /// fresh ones, with as many points as the settings allow. [`Stop::Cancelled`]: `on_step` returned `Break`.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -242,7 +243,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
                 break stop;
             }
         };
-        // What the search's own points promised and fresh ones do not show is worth more of them, where the caller has named how many.
+        // If the search's gain on its own points does not show on fresh ones, more points are worth it, within the number that
+        // the caller has named.
         let may = self.settings.most_points.is_some() && self.settings.refit != Refit::Never;
         while may && self.is_unkept() && self.double_points()? {
             self.finish()?;
@@ -250,7 +252,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         Ok(self.told(stop))
     }
 
-    /// Steps, `left` of them at most, until a setting or `on_step` stops them.
+    /// Takes at most `left` steps, until a setting or `on_step` stops them.
     fn grow(
         &mut self,
         left: &mut usize,
@@ -283,14 +285,14 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         }
     }
 
-    /// Whether the last refit dropped half of the components or more with much left to gain: it moved the mixture to a better mode, where what was grown
-    /// elsewhere has no weight.
+    /// Whether the last refit dropped at least half of the components with much left to gain: it then moved the mixture to a
+    /// better mode, where components grown elsewhere have no weight.
     fn is_depleted(&self) -> bool {
         let few = self.q.as_ref().is_some_and(|q| 2 * q.len() <= self.settings.components);
         few && self.last.as_ref().is_some_and(|info| info.kl() > STALLED)
     }
 
-    /// The last refits, and estimates on fresh points.
+    /// Makes the last refits, and estimates on fresh points.
     fn finish(&mut self) -> Result<(), BoostError> {
         self.promised = self.summary.as_ref().map(|summary| summary.objective.value);
         if self.settings.refit != Refit::Never {
@@ -304,13 +306,14 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.assess()
     }
 
-    /// Whether the last search's own points promised a lower divergence than fresh ones show, by more than is let pass and noise explains.
+    /// Whether the divergence is lower on the last search's own points than on fresh ones, by more than the tolerance and more
+    /// than noise explains.
     fn is_unkept(&self) -> bool {
         let (Some(promised), Some(info)) = (self.promised, &self.last) else { return false };
         info.objective.value - promised > STALLED + NOISE * info.objective.standard_error
     }
 
-    /// Why the run stopped, by what fresh points say of where it ended.
+    /// Why the run stopped, given the estimates on fresh points at its end.
     fn told(&self, stop: Stop) -> Stop {
         let is_good = self.last.as_ref().is_some_and(|info| info.kl() <= STALLED);
         match stop {
@@ -320,7 +323,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         }
     }
 
-    /// Twice as many points for every component, where the settings allow it and the target is finite at them; says whether it did.
+    /// Doubles the points of every component, if the settings allow it and the target is finite at them; returns whether it did.
     fn double_points(&mut self) -> Result<bool, BoostError> {
         let points = 2 * self.points;
         let Some(q) = &self.q else { return Ok(false) };
@@ -337,8 +340,8 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         Ok(true)
     }
 
-    /// Replaces what [`last`](Self::last) says of objective, evidence and effective sample size by what points say that no search has seen,
-    /// in scramblings whose scatter is the standard error.
+    /// Replaces objective, evidence and effective sample size of [`last`](Self::last) by estimates on points that no search has
+    /// used, in several scramblings whose scatter is the standard error.
     fn assess(&mut self) -> Result<(), BoostError> {
         let seed = self.seeds.next();
         let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
@@ -351,7 +354,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
                 info.evaluations = self.probe.evaluations();
                 Ok(())
             }
-            // A hole in the target that the run's own points had missed: what they said stays.
+            // The fresh points found a place without density that the run's own points had missed: the old estimates stay.
             Err(BoostError::TargetValue { .. } | BoostError::Unsupported { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,11 +1,11 @@
-//! Coordinates about a component, in which a search sees every target alike.
+//! Coordinates about a component, in which a search does not depend on the target's location and scale.
 
 use vi_linalg::faer::Mat;
 
 use crate::component::{Component, Diagonal, Full, LowRank, Raw, Scale, parameters};
 
-/// Standard deviations of the reference by which a mean may move, and the factor by which a spread may change: beyond
-/// lies no search that found something.
+/// The most standard deviations of the reference by which a mean may move, and the largest factor by which a spread may change: a
+/// search that goes beyond has found nothing.
 pub(crate) const FARTHEST: f64 = 1e8;
 
 /// Coordinates `u` of components near a reference `N(μ₀, A₀A₀ᵀ)`; `u = 0` is the reference.
@@ -16,7 +16,7 @@ pub(crate) const FARTHEST: f64 = 1e8;
 /// | diagonal | `μ₀ + σ₀∘m` | `σ = σ₀∘exp(u)` |
 /// | low rank | `μ₀ + σ₀∘m` | `σ = σ₀∘exp(u)`, `V = V₀ + σ₀∘U` |
 ///
-/// A full component's search does not depend on the coordinates of `θ` at all (it is affine invariant), a diagonal one's
+/// A full component's search does not depend on the coordinates of `θ` at all (it is affine invariant), that of a diagonal one
 /// not on their units.
 #[derive(Debug, Clone)]
 pub(crate) struct Chart {
@@ -28,12 +28,12 @@ impl Chart {
         Self { reference }
     }
 
-    /// How many coordinates there are.
+    /// The number of coordinates.
     pub(crate) fn len(&self) -> usize {
         parameters(self.reference.family(), self.reference.dim())
     }
 
-    /// The component at `u` (length [`len`](Self::len)); `None` where it is out of range.
+    /// The component at `u` (length [`len`](Self::len)); `None` if it is out of range.
     pub(crate) fn component(&self, u: &[f64]) -> Option<Component> {
         let d = self.reference.dim();
         let (m, rest) = u.split_at_checked(d)?;
@@ -73,7 +73,7 @@ impl Chart {
         mean.iter().all(|m| m.is_finite()).then_some(Component { mean, scale })
     }
 
-    /// The derivative by `u` into `out`, from the derivative by the numbers of `current`, the component at `u`.
+    /// Writes the derivative by `u` into `out`, from the derivative by the numbers of `current`, the component at `u`.
     pub(crate) fn pull(&self, current: &Component, u: &[f64], raw: &Raw, out: &mut [f64]) {
         let d = self.reference.dim();
         let (by_mean, rest) = out.split_at_mut(d);
@@ -108,13 +108,13 @@ impl Chart {
                     }
                 }
             }
-            // A chart gives components of its own kind only.
+            // A chart gives only components of its own kind.
             _ => out.fill(f64::NAN),
         }
     }
 }
 
-/// `exp(u)`, where that is a spread worth trying.
+/// `exp(u)`, if that is within the range of spreads.
 fn factor(u: f64) -> Option<f64> {
     (u.abs() <= FARTHEST.ln()).then(|| u.exp())
 }

@@ -33,7 +33,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Standard normal numbers that one draw in `d` dimensions takes.
+    /// The number of standard normal variates for one draw in `d` dimensions.
     pub(crate) fn latent_dim(self, d: usize) -> usize {
         match self {
             Self::Full | Self::Diagonal => d,
@@ -50,9 +50,9 @@ impl Family {
     }
 }
 
-/// What each way to keep a covariance can do, on points by columns. `Σ` is the covariance, `μ` the mean.
+/// The operations on each form of covariance, for points by columns. `Σ` is the covariance, `μ` the mean.
 pub(crate) trait Spread {
-    /// Standard normal numbers that one draw takes.
+    /// The number of standard normal variates for one draw.
     fn latent_dim(&self) -> usize;
 
     /// `log |Σ|`.
@@ -76,7 +76,7 @@ pub(crate) trait Spread {
     /// Adds to `out` the derivative of `Σ_i ρ_i·log N(θ_i)` by the spread's numbers, where `s_i = Σ⁻¹(θ_i−μ)`.
     fn pull_density(&self, s: &Block, rho: &[f64], out: &mut Mat<f64>);
 
-    /// An empty derivative.
+    /// A derivative of zeros.
     fn zero_gradient(&self) -> Mat<f64>;
 }
 
@@ -109,7 +109,8 @@ pub struct Component {
 }
 
 impl Component {
-    /// `N(mean, covariance)`; only the lower triangle of `covariance` (`d × d`) is read. Cost `d³/3`.
+    /// The Gaussian `N(mean, covariance)` as a full component; only the lower triangle of `covariance` (`d × d`) is read. Cost
+    /// `d³/3`.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Empty`, `NonFinite`, `Dimension`, or `Linalg` (not positive definite).
@@ -118,7 +119,7 @@ impl Component {
         Ok(Self { mean: mean.to_vec(), scale: Scale::Full(Full::new(mean.len(), covariance)?) })
     }
 
-    /// `N(mean, diag(variances))`.
+    /// The Gaussian `N(mean, diag(variances))` as a diagonal component.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Empty`, `NonFinite`, `Dimension`, or `Entry` (not positive).
@@ -127,7 +128,8 @@ impl Component {
         Ok(Self { mean: mean.to_vec(), scale: Scale::Diagonal(Diagonal::new(mean.len(), variances)?) })
     }
 
-    /// `N(mean, diag(variances) + VVᵀ)` with the factor `V` of `d × r`, `r` from 1 to `d` or 4096. Cost `dr²`.
+    /// The Gaussian `N(mean, diag(variances) + VVᵀ)` as a low-rank component, with the factor `V` of `d × r`, `r` from 1 to `d`
+    /// or 4096. Cost `dr²`.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Empty`, `NonFinite`, `Dimension`, `Entry` (a variance is not positive), `Setting` (the rank), or
@@ -137,7 +139,7 @@ impl Component {
         Ok(Self { mean: mean.to_vec(), scale: Scale::LowRank(LowRank::new(mean.len(), variances, factor)?) })
     }
 
-    /// `N(mean, σ²·I)` as a full component; `sigma` is a standard deviation.
+    /// The Gaussian `N(mean, σ²·I)` as a full component; `sigma` is a standard deviation.
     ///
     /// # Errors
     /// As [`full`](Self::full), and `Entry` unless `σ > 0` and `σ² > 0` is finite.
@@ -170,19 +172,19 @@ impl Component {
         self.mean.len()
     }
 
-    /// `μ`.
+    /// The mean `μ`.
     #[must_use]
     pub fn mean(&self) -> &[f64] {
         &self.mean
     }
 
-    /// `Σ`, full and symmetric.
+    /// The covariance `Σ`, full and symmetric.
     #[must_use]
     pub fn covariance(&self) -> Mat<f64> {
         self.spread().covariance()
     }
 
-    /// `log |Σ|`.
+    /// The log determinant `log |Σ|` of the covariance.
     #[must_use]
     pub fn log_det(&self) -> f64 {
         self.spread().log_det()
@@ -206,7 +208,7 @@ impl Component {
         }
     }
 
-    /// Standard normal numbers that one draw takes.
+    /// The number of standard normal variates for one draw.
     pub(crate) fn latent_dim(&self) -> usize {
         self.spread().latent_dim()
     }
@@ -227,8 +229,8 @@ impl Component {
         }
     }
 
-    /// The same Gaussian kept as `family` asks; what it cannot hold is dropped: correlations for a diagonal, all but
-    /// the `rank` largest eigenvectors of the correlation for a low rank. Variances stay.
+    /// The Gaussian in the form of `family`; what that cannot hold is dropped: correlations for a diagonal, all but the `rank`
+    /// largest eigenvectors of the correlation for a low rank. Variances stay.
     pub(crate) fn as_family(&self, family: Family) -> Result<Self, BoostError> {
         if self.family() == family {
             return Ok(self.clone());
@@ -247,19 +249,19 @@ impl Component {
         }
     }
 
-    /// How far the component is from `start`: the largest distance of a mean, in standard deviations of `start`, or how many times as
-    /// wide it is, whichever is more.
+    /// How far the component is from `start`: the largest distance of a mean, in standard deviations of `start`, or the largest
+    /// ratio of widths, whichever is larger.
     pub(crate) fn reach(&self, start: &Self) -> f64 {
         let (own, other) = (self.covariance(), start.covariance());
         (0..self.dim()).fold(0.0, |most, j| {
             let sd = other[(j, j)].sqrt();
             let (shift, stretch) = ((self.mean[j] - start.mean[j]).abs() / sd, own[(j, j)].sqrt() / sd);
-            // An overflow is as far as can be.
+            // An overflow counts as infinitely far.
             if shift.is_nan() || stretch.is_nan() { f64::INFINITY } else { shift.max(stretch).max(most) }
         })
     }
 
-    /// The same mean, with `factor` times the covariance.
+    /// The Gaussian with the same mean and `factor` times the covariance.
     pub(crate) fn widened(&self, factor: f64) -> Result<Self, BoostError> {
         let root = factor.sqrt();
         let scale = match &self.scale {

@@ -1,4 +1,4 @@
-//! How far a mixture is from a target, and the target's evidence, with standard errors.
+//! The divergence of a mixture from a target, and the target's evidence, with standard errors.
 
 use rand::Rng;
 use vi_core::{Estimate, check};
@@ -9,23 +9,23 @@ use crate::error::setting;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::target::{LogDensity, Probe, fault};
 
-/// What draws of `q` tell of the divergence from a target `f = Z·p`. With `ℓ = log(q/f)`:
+/// Estimates from draws of `q` of its divergence from a target `f = Z·p`, with `ℓ = log(q/f)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Divergence {
     /// `D̃(q) = E_q ℓ = KL(q‖p) − log Z`, in nats: minus the bound on the log evidence.
     pub effective: Estimate,
-    /// `log Z = log E_q e^(−ℓ)`. Too low where `q` misses mass that the draws cannot see.
+    /// `log Z = log E_q e^(−ℓ)`. Too low if `q` misses mass that the draws cannot show.
     pub log_evidence: Estimate,
-    /// `KL(q‖p)` with that evidence: never negative, and blind to what `q` misses.
+    /// `KL(q‖p)` with that evidence: never negative, and without any mass that `q` misses.
     pub kl: Estimate,
-    /// `N·(E v)²/E v²` of the importance weights `v = e^(−ℓ)`.
+    /// The effective sample size `N·(E v)²/E v²` of the importance weights `v = e^(−ℓ)`.
     pub effective_sample_size: f64,
-    /// Points taken.
+    /// The number of points taken.
     pub points: usize,
 }
 
-/// One replicate's averages: `E ℓ`, `log E e^(−ℓ)`, `log E e^(−2ℓ)`.
+/// The averages of one replicate: `E ℓ`, `log E e^(−ℓ)`, `log E e^(−2ℓ)`.
 #[derive(Debug, Clone, Copy)]
 struct Averages {
     loss: f64,
@@ -33,11 +33,11 @@ struct Averages {
     log_square: f64,
 }
 
-/// From independent draws. Standard errors are those of averages of `draws` independent terms.
+/// Estimates the divergence from independent draws. Standard errors are those of averages of `draws` independent terms.
 ///
 /// # Errors
-/// [`BoostError::Core`] with `Setting` for fewer than 2 draws, `Dimension`; [`BoostError::TargetValue`] where the target is NaN
-/// or +∞, [`BoostError::Unsupported`] where it is zero at a draw: the divergence is then infinite.
+/// [`BoostError::Core`] with `Setting` for fewer than 2 draws, `Dimension`; [`BoostError::TargetValue`] if the target is NaN or
+/// +∞, [`BoostError::Unsupported`] if it is zero at a draw, since the divergence is then infinite.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -61,7 +61,7 @@ pub fn random<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     let losses = losses(q, target, &blocks)?;
     let n = draws as f64;
     let all = averages(losses.iter().map(|loss| (1.0 / n, *loss)));
-    // Influence of each draw: ℓ, e^(−ℓ)/Z, and their sum for the divergence.
+    // The influence of each draw: ℓ, e^(−ℓ)/Z, and their sum for the divergence.
     let ratios: Vec<f64> = losses.iter().map(|loss| (-loss - all.log_ratio).exp()).collect();
     let sums: Vec<f64> = losses.iter().zip(&ratios).map(|(loss, ratio)| loss + ratio).collect();
     Ok(Divergence {
@@ -73,8 +73,8 @@ pub fn random<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     })
 }
 
-/// From `points` quasi-random points of each component, weighted, in `replicates` independent scramblings: the error falls nearly as
-/// the number of points, and is estimated from the scatter of the replicates.
+/// Estimates the divergence from `points` quasi-random points of each component, weighted, in `replicates` independent
+/// scramblings: the error falls nearly as the number of points, and is estimated from the scatter of the replicates.
 ///
 /// # Errors
 /// As [`random`]; `Setting` unless `replicates ≥ 2` and `points` is even and at most [`crate::points::MOST_POINTS`].
@@ -113,11 +113,11 @@ pub fn quasi<T: LogDensity + ?Sized>(
     })
 }
 
-/// `KL(q‖p)` where `log Z` is known: `E_q[ℓ′ − 1 + e^(−ℓ′)]`, `ℓ′ = ℓ + log Z`. The last two terms cancel on average; with them every
-/// point's term is at least 0 and of the second order in `ℓ′`, so the error is far below that of `E_q ℓ′`.
+/// Estimates `KL(q‖p)` if `log Z` is known: `E_q[ℓ′ − 1 + e^(−ℓ′)]`, `ℓ′ = ℓ + log Z`. The last two terms cancel on average; with
+/// them every point's term is at least 0 and of the second order in `ℓ′`, so the error is far below that of `E_q ℓ′`.
 ///
-/// For a `q` that covers the target: where the target's tails are heavier than `q`'s or it has modes that `q` has not, no number
-/// of points shows what they would add to `e^(−ℓ′)`, and the result is too small by their mass. Then take
+/// Use it for a `q` that covers the target: if the target's tails are heavier than `q`'s, or it has modes that `q` does not have,
+/// no number of points shows what they would add to `e^(−ℓ′)`, and the result is too small by their mass. Then take
 /// [`Divergence::effective`] plus `log Z`.
 ///
 /// # Errors
@@ -161,7 +161,7 @@ fn replicated<T: LogDensity + ?Sized>(
     let one = |replicate: usize| {
         let mut rows = Vec::new();
         for (k, (component, weight)) in q.components().iter().zip(q.weights()).enumerate() {
-            // Every component of every replicate has a scrambling of its own.
+            // Every component of every replicate has its own scrambling.
             let own = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add((replicate * q.len() + k) as u64);
             let mut blocks = block::quasi(points, component.latent_dim(), own)?;
             for z in &mut blocks {

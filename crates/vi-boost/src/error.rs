@@ -1,10 +1,9 @@
-//! What can go wrong, named after the fact that proves it.
+//! The errors of the crate, each with the values that prove it.
 
 use vi_core::check;
 use vi_linalg::LinalgError;
 
-/// Errors of `vi-boost`. Every entry point checks its input at the door and leaves its state as it was when it returns
-/// one of these.
+/// An error of `vi-boost`. Every public function checks its input first and leaves its state unchanged when it returns an error.
 ///
 /// ```
 /// use vi_boost::{BoostError, GaussianMixture};
@@ -14,15 +13,15 @@ use vi_linalg::LinalgError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoostError {
-    /// An argument, a setting, a factorisation or a checkpoint, as `vi-core` names it.
+    /// An error of `vi-core`: of an argument, a setting, a factorisation or a checkpoint.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
-    /// The target's log-density is NaN or +∞ where it had to be known.
+    /// The target's log-density is NaN or +∞ at a point where it is needed.
     #[error("the target's log-density is {value} at {point:?}")]
     TargetValue {
-        /// What it returned.
+        /// The value that it returned.
         value: f64,
-        /// Where.
+        /// The point.
         point: Vec<f64>,
     },
     /// No point of the start distribution, or of the approximation to start from, has a positive, finite density.
@@ -30,13 +29,13 @@ pub enum BoostError {
         "none of {points} points of the start has a finite log-density: {zero} are −∞, {nan} are NaN, {infinite} are +∞"
     )]
     NoStart {
-        /// Points tried.
+        /// The number of points tried.
         points: usize,
-        /// Points at which the density is zero.
+        /// The number of points at which the density is zero.
         zero: usize,
-        /// Points at which it is NaN.
+        /// The number of points at which it is NaN.
         nan: usize,
-        /// Points at which it is infinite.
+        /// The number of points at which it is infinite.
         infinite: usize,
     },
     /// The target is finite at some points of the start, but no candidate for the first component had a finite divergence: each had
@@ -46,47 +45,47 @@ pub enum BoostError {
          points"
     )]
     NoCandidate {
-        /// Candidates tried.
+        /// The number of candidates tried.
         tries: usize,
     },
-    /// The best Gaussian is wider or further away than any the start can mean: the target has no finite integral, or the
+    /// The best Gaussian is wider or further away than the start distribution allows: the target has no finite integral, or the
     /// start distribution has the wrong scale.
     #[error("the best Gaussian is {factor:e} times as wide or as far away as the start: the target may be improper")]
     Improper {
-        /// By how many standard deviations of the start, or how many times as wide.
+        /// Its distance in standard deviations of the start, or the ratio of widths.
         factor: f64,
     },
-    /// The approximation's points, weighted by the target's density over its own, are worth hardly any: it lies elsewhere than the target.
+    /// The effective sample size of the approximation's points, weighted by the target's density over its own, is nearly 0: it
+    /// lies elsewhere than the target.
     #[error(
         "only {effective_sample_size:.1} effective points, {left:.2} nats left: the approximation lies elsewhere than the target"
     )]
     Unreliable {
-        /// `(Σv)²/Σv²` of the weights.
+        /// The effective sample size `(Σv)²/Σv²` of the weights.
         effective_sample_size: f64,
         /// The divergence that is left, in nats, as far as these points show it.
         left: f64,
     },
-    /// A block of parameters that cannot be had.
+    /// A block of parameters is invalid.
     #[error("the block of parameters `{name}` {problem}")]
     Parameter {
-        /// Its name.
+        /// The name of the block.
         name: String,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Two settings that exclude each other.
+    /// Two settings exclude each other.
     #[error("{setting} has no meaning with {with}")]
     Conflict {
-        /// The one that would be ignored.
+        /// The setting that would be ignored.
         setting: &'static str,
-        /// The one it would be ignored for.
+        /// The setting for which it would be ignored.
         with: &'static str,
     },
-    /// The target has positive density only where the approximation has none, or the reverse: the divergence is
-    /// infinite.
+    /// The target is zero where the approximation has mass: the divergence is infinite.
     #[error("the target's density is zero at {share:.3} of the approximation's points: the divergence is infinite")]
     Unsupported {
-        /// The share of the points, by weight.
+        /// The share, by weight, of the points at which the target is zero.
         share: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! A posterior in one call: no start distribution, no settings.
+//! A posterior in one call, without a start distribution or settings.
 //!
 //! | step | what | file |
 //! |---|---|---|
@@ -26,7 +26,7 @@ use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::{BoostError, LogDensity};
 
-/// How [`fit`](fit()) grows a mixture and when it is content.
+/// The settings of [`fit`](fit()).
 ///
 /// ```
 /// use vi_boost::{BoostSettings, FitSettings};
@@ -37,25 +37,26 @@ use crate::{BoostError, LogDensity};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FitSettings {
-    /// How the mixture is grown.
+    /// The settings of boosting.
     pub boost: BoostSettings,
-    /// Starting points from which a mode is sought: 0, and others uniform on `[−2, 2]ᵈ`.
+    /// The number of starting points from which a mode is sought: 0, and others uniform on `[−2, 2]ᵈ`.
     pub starts: usize,
-    /// Draws of the mixture on which it is diagnosed.
+    /// The number of draws of the mixture for its diagnosis.
     pub draws: usize,
-    /// Times boosting may go on, with twice as many components and twice as many points, while the diagnosis is not good.
+    /// How often boosting may go on, with twice as many components and twice as many points, while the diagnosis is not good.
     pub rounds: usize,
 }
 
 impl Default for FitSettings {
-    /// [`BoostSettings::default`], 8 starting points, 4000 draws for the diagnosis, one more round of boosting where it finds much left.
+    /// The default is [`BoostSettings::default`], 8 starting points, 4000 draws for the diagnosis, and one more round of boosting
+    /// if it finds much left.
     fn default() -> Self {
         Self { boost: BoostSettings::default(), starts: 8, draws: 4000, rounds: 1 }
     }
 }
 
 impl FitSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// Those of [`BoostSettings::check`]; `Setting` unless there are at least 1 starting point and 100 draws.
@@ -69,37 +70,37 @@ impl FitSettings {
     }
 }
 
-/// A posterior as a mixture, with what is known of its errors.
+/// A posterior as a mixture, with its diagnosis.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Fit {
     /// The mixture.
     pub mixture: GaussianMixture,
-    /// The best single Gaussian, from which it was grown.
+    /// The best single Gaussian, from which the mixture was grown.
     pub gaussian: Component,
-    /// How good it is, on draws that nothing was chosen by.
+    /// The diagnosis of the mixture, on draws that were used for nothing else.
     pub diagnosis: Diagnosis,
-    /// What the last step of boosting said.
+    /// The report of the last step of boosting.
     pub info: Info,
     /// Why boosting ended.
     pub stop: Stop,
-    /// Different modes found from the starting points: places further apart than three standard deviations.
+    /// The number of different modes found from the starting points: places further apart than three standard deviations.
     pub modes: usize,
-    /// Rounds of boosting.
+    /// The number of rounds of boosting.
     pub rounds: usize,
-    /// Points at which the target was asked for, with or without its gradient.
+    /// The number of points at which the target was evaluated, with or without its gradient.
     pub evaluations: u64,
 }
 
-/// The posterior of `target` as a Gaussian mixture: one call, no start distribution.
+/// Fits a Gaussian mixture to the posterior `target`, in one call and without a start distribution.
 ///
-/// Coordinates should be such that a typical one is of order one to a few hundred away from 0; constrained parameters go through
-/// [`Constrained`](crate::transform::Constrained). Costs some 10⁵ evaluations of the target for a posterior in ten dimensions, with its gradient where it
-/// has one.
+/// Coordinates should be such that a typical value is between order one and a few hundred; constrained parameters go through
+/// [`Constrained`](crate::transform::Constrained). It takes some 10⁵ evaluations of the target for a posterior in ten dimensions,
+/// with its gradient if it has one.
 ///
 /// # Errors
-/// Those of [`FitSettings::check`]; [`BoostError::NoStart`] where the target is finite at none of the starting points; [`BoostError::Improper`] where it has no finite integral;
-/// [`BoostError::TargetValue`] where it is NaN or +∞ at a draw of the result.
+/// Those of [`FitSettings::check`]; [`BoostError::NoStart`] if the target is finite at none of the starting points;
+/// [`BoostError::Improper`] if it has no finite integral; [`BoostError::TargetValue`] if it is NaN or +∞ at a draw of the result.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -153,12 +154,13 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
 }
 
 impl Fit {
-    /// `n` draws by importance resampling: of `4n` draws of the mixture, drawn again with replacement by their Pareto-smoothed weights `f/q`
-    /// (Vehtari, Simpson, Gelman, Yao and Gabry 2024). Worth it where the verdict is [`Verdict::Fair`]; where it is [`Verdict::Good`] the weights only add noise.
+    /// `n` draws by importance resampling: `4n` draws of the mixture are drawn again with replacement by their Pareto-smoothed
+    /// weights `f/q` (Vehtari, Simpson, Gelman, Yao and Gabry 2024). Worth it if the verdict is [`Verdict::Fair`]; if it is
+    /// [`Verdict::Good`] the weights only add noise.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`, `Setting` for fewer than 25 draws; [`BoostError::TargetValue`], [`BoostError::Core`] with `NonFinite` where the target
-    /// is zero at every draw.
+    /// [`BoostError::Core`] with `Dimension`, `Setting` for fewer than 25 draws; [`BoostError::TargetValue`],
+    /// [`BoostError::Core`] with `NonFinite` if the target is zero at every draw.
     pub fn resample<T: LogDensity + ?Sized, R: Rng + ?Sized>(
         &self,
         target: &T,
@@ -171,7 +173,7 @@ impl Fit {
         let draws = self.mixture.draw(4 * n, rng);
         let ratios = diagnosis::log_ratios(&self.mixture, target, draws.as_ref())?;
         let weights = psis::psis(&ratios)?.log_weights;
-        // Systematic resampling: each draw comes as often as its weight asks for, give or take one.
+        // Systematic resampling: each draw is taken as often as its weight requires, give or take one.
         let offset: f64 = rng.random();
         let (mut chosen, mut sum) = (Vec::with_capacity(n), 0.0);
         for (i, log) in weights.iter().enumerate() {
@@ -187,11 +189,11 @@ impl Fit {
 
 const LEAST_RESAMPLED: usize = 25;
 
-/// What draws say of one number.
+/// Mean, standard deviation and quantiles of the draws of one number.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Its name.
+    /// The name of the number.
     pub name: String,
     /// The mean.
     pub mean: f64,
@@ -201,8 +203,9 @@ pub struct Summary {
     pub quantiles: [f64; 3],
 }
 
-/// Mean, standard deviation and quantiles of each column of `draws` (`n × p`), say those that
-/// [`Parameters::constrain_draws`](crate::transform::Parameters::constrain_draws) returns; `names` has length `p`. Cost `p·n·log n`.
+/// Summarises each column of `draws` (`n × p`), for instance those that
+/// [`Parameters::constrain_draws`](crate::transform::Parameters::constrain_draws) returns; `names` has length `p`. Cost `p·n·log
+/// n`.
 ///
 /// # Errors
 /// [`BoostError::Core`] with `Dimension`, or `Empty` for no draws.

@@ -1,4 +1,5 @@
-//! The best single Gaussian for any target, by gradients through its own points: what the paper compares with (mean-field), and the
+//! The best single Gaussian for any target, by gradients at its own points: the paper's mean-field comparison, and the same with
+//! all correlations.
 //! same with all correlations.
 
 use rand::{Rng, RngExt};
@@ -14,30 +15,32 @@ use crate::objective::{Best, Single};
 use crate::optimise::{End, Search};
 use crate::target::{Faults, LogDensity, Probe, fault};
 
-/// What the search may spend.
+/// The settings of the search for the best Gaussian.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GaussianSettings {
     /// How the covariance is kept.
     pub family: Family,
-    /// Quasi-random points on which the bound is an average.
+    /// The number of quasi-random points over which the bound is averaged.
     pub points: usize,
-    /// Evaluations of the bound with its gradient at most, each at all points. A search that is then more than ten standard deviations of its start away, or
-    /// ten times as wide, goes on as many times again as it takes to tell a target without a finite integral, at most fifty.
+    /// The most evaluations of the bound with its gradient, each at all points. A search that is then more than ten standard
+    /// deviations of its start away, or ten times as wide, is extended by as many evaluations, at most fifty times, to detect a
+    /// target without a finite integral.
     pub evaluations: usize,
-    /// The search ends when no more than so many nats remain to be gained, or what the points can resolve if that is more: the rounding of the
-    /// bound, and 10⁻⁵ of what choosing the Gaussian by these very points is worth.
+    /// The search ends when no more than so many nats remain to be gained, or what the points can resolve if that is more: the
+    /// rounding of the bound, and 10⁻⁵ of what overfitting to these very points is worth.
     pub tolerance: f64,
 }
 
 impl Default for GaussianSettings {
-    /// A full covariance, 4096 points, at most 400 evaluations, a tolerance of 1e-9 nats or what the points can resolve.
+    /// The default is a full covariance, 4096 points, at most 400 evaluations, and a tolerance of 1e-9 nats or what the points
+    /// can resolve.
     fn default() -> Self {
         Self { family: Family::Full, points: 4096, evaluations: 400, tolerance: 1e-9 }
     }
 }
 
 impl GaussianSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` (a rank of 0, fewer than 16 or an odd number of points, no evaluations) or `Entry`.
@@ -49,39 +52,43 @@ impl GaussianSettings {
     }
 }
 
-/// How the search went.
+/// A report of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct GaussianInfo {
     /// The bound on the log evidence, `E_q log f + H(q)`, in nats, on the search's own points.
     pub bound: f64,
-    /// Evaluations of the bound with its gradient, each at all points, or at an eighth of them while far away.
+    /// The number of evaluations of the bound with its gradient, each at all points, or at an eighth of them while far away.
     pub evaluations: usize,
-    /// Points at which the target was asked for.
+    /// The number of points at which the target was evaluated.
     pub target_evaluations: u64,
-    /// Times the start was narrowed to half its width because the target was zero, NaN or +∞ at some of its points; what lies beyond was not seen.
+    /// How often the start was narrowed to half its width because the target was zero, NaN or +∞ at some of its points; what lies
+    /// beyond was not seen.
     pub narrowed: usize,
-    /// By how many nats the Gaussian is better than the one downhill from the start, where that lay in a minor mode and another was taken: one at which
-    /// Laplace's method promised more than one nat more. `None` is no proof that there is no better mode: they are sought from the best points of the start
-    /// alone, and [`fit`](crate::fit()) seeks further.
+    /// By how many nats the Gaussian is better than the one downhill from the start, if that lay in a minor mode and another was
+    /// taken, for which Laplace's method gave more than one nat more. `None` does not prove that there is no better mode: others
+    /// are sought only from the best points of the start, and [`fit`](crate::fit()) searches further.
     pub elsewhere: Option<f64>,
     /// Why the search for the best Gaussian of its own mode ended.
     pub stop: Stop,
 }
 
-/// The variational Gaussian `argmax E_q log f + H(q)` of a family, from `start`.
+/// Fits the variational Gaussian `argmax E_q log f + H(q)` of a family, searched from `start`.
 ///
-/// The points are `μ + A·z_i` with fixed quasi-random `z_i` whose first two moments match, so a Gaussian target is met exactly. The
-/// search takes natural gradient steps (Khan and Rue 2023), each checked to raise the bound, and L-BFGS in coordinates about where they
-/// end, in turns: it is indifferent to the scale and correlation of the target. It begins on an eighth of the points. Each
-/// evaluation costs the target's value and gradient at all points and `O(nd²)`. A target of several modes has several answers: the one
-/// downhill from `start`, or that of a better mode near the best of its points ([`GaussianInfo::elsewhere`]), which takes a second search as long as the first. Where the target is not finite at some point of `start`, the search begins from a narrower one, about its mean
-/// or about the best of its points. A target without a finite integral is told where the bound has no end; with tails of `1/|θ|` it ends, and
-/// some Gaussian comes out.
+/// The points are `μ + A·z_i` with fixed quasi-random `z_i` whose first two moments match, so a Gaussian target is fitted
+/// exactly. The search alternates natural gradient steps (Khan and Rue 2023), each checked to raise the bound, and L-BFGS in
+/// coordinates about where they end; it does not depend on the scale and correlation of the target. It begins on an eighth of the
+/// points. Each evaluation costs the target's value and gradient at all points and `O(nd²)`. A target of several modes has
+/// several answers: the one downhill from `start`, or that of a better mode near the best of its points
+/// ([`GaussianInfo::elsewhere`]), which takes a second search as long as the first. If the target is not finite at some point of
+/// `start`, the search begins from a narrower Gaussian, about its mean or about the best of its points. A target without a finite
+/// integral is detected if the bound has no end; with tails of `1/|θ|` it ends, and some Gaussian comes out.
 ///
 /// # Errors
-/// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of the Gaussian; [`BoostError::NoStart`] if the target is finite at no point of `start`, [`BoostError::TargetValue`] or [`BoostError::Unsupported`] if it
-/// is NaN, +∞ or zero at some, however narrow the start is made; [`BoostError::Improper`] if the Gaussian ran away.
+/// [`BoostError::Core`] with `Dimension`, or with `Setting` for fewer points than 4 for each dimension of the Gaussian;
+/// [`BoostError::NoStart`] if the target is finite at no point of `start`, [`BoostError::TargetValue`] or
+/// [`BoostError::Unsupported`] if it is NaN, +∞ or zero at some, however narrow the start is made; [`BoostError::Improper`] if
+/// the Gaussian diverged.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -145,15 +152,17 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     Ok((found.component, info))
 }
 
-/// The search far away takes this part of the points, if they are at least so many, and leaves so many nats.
+/// The divisor of the number of points while far away, the least number of points for that, and the nats at which that search
+/// ends.
 const COARSER: usize = 8;
 const LEAST_COARSE: usize = 64;
 const ROUGH: f64 = 1e-2;
 
-/// Times a start is narrowed to half its width.
+/// How often a start is narrowed to half its width.
 const NARROWINGS: usize = 24;
 
-/// From a good `from`, narrowed where its points on the finer set meet a hole, else from the whole `start`.
+/// Searches from a good `from`, narrowed if the target is zero at some of its points on the finer set, otherwise from the whole
+/// `start`.
 fn nearby<T: LogDensity + ?Sized>(
     single: &Single<'_, T>,
     start: &Component,
@@ -170,8 +179,8 @@ fn nearby<T: LogDensity + ?Sized>(
     narrowing(single, start, search)
 }
 
-/// The best Gaussian from `start`, made narrower until the target is finite at all its points: about its mean, then about its
-/// best point. `None` if that never happens.
+/// The best Gaussian from `start`, narrowed until the target is finite at all its points: about its mean, then about its best
+/// point. Returns `None` if that never happens.
 fn narrowing<T: LogDensity + ?Sized>(
     single: &Single<'_, T>,
     start: &Component,
@@ -209,13 +218,14 @@ fn best_points<T: LogDensity + ?Sized>(single: &Single<'_, T>, start: &Component
     best.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Points of the start from which other modes are sought.
+/// The number of points of the start from which other modes are sought.
 const OTHERS: usize = 4;
 
-/// Nats by which another mode must promise more to be worth a search: Laplace's method is off by tenths on a mode that is not Gaussian.
+/// By how many nats Laplace's method must prefer another mode for it to be worth a search; the method is off by tenths on a mode
+/// that is not Gaussian.
 const PROMISING: f64 = 1.0;
 
-/// The best Gaussian of the mode that promises most, where that is well above `found` and is kept.
+/// The best Gaussian of the most promising mode, if that is well above `found` and its search succeeds.
 fn better_mode<T: LogDensity + ?Sized>(
     single: &Single<'_, T>,
     start: &Component,
@@ -234,7 +244,7 @@ fn better_mode<T: LogDensity + ?Sized>(
         }
     }
     let from = best?.as_family(start.family()).ok()?;
-    // A mode where the search fails, or falls behind, is none.
+    // A mode is ignored if its search fails or ends below the first.
     let (other, _) = nearby(single, start, &from, search).ok()??;
     (other.value < found.value).then_some(other)
 }

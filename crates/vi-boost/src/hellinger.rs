@@ -1,8 +1,9 @@
 //! Universal boosting variational inference (Campbell and Li 2019): the Hellinger distance as objective.
 //!
-//! Not the density but its square root is a sum: `ḡ = Σ_k λ_k·√N_k` with `λ ≥ 0` and `‖ḡ‖ = 1`, and `q = ḡ² = Σ_kl λ_kλ_l·Z_kl·N_kl`, a
-//! mixture of the products' Gaussians. In `L²` the next component maximises the cosine with what is left of `√f`, so nothing
-//! degenerates and nothing needs a regulariser, whatever the tails; then all `λ` are a quadratic program.
+//! Not the density but its square root is a sum: `ḡ = Σ_k λ_k·√N_k` with `λ ≥ 0` and `‖ḡ‖ = 1`, and `q = ḡ² = Σ_kl
+//! λ_kλ_l·Z_kl·N_kl`, a mixture of the products' Gaussians. In `L²` the next component maximises the cosine with the remainder of
+//! `√f`, so components do not degenerate and no regulariser is needed, whatever the tails; then all `λ` are found by a quadratic
+//! program.
 //!
 //! | symbol | name in code | source |
 //! |---|---|---|
@@ -41,7 +42,7 @@ use crate::seeds::Seeds;
 use crate::simplex::{self, Sum};
 use crate::target::{LogDensity, Probe};
 
-/// A square root being grown towards that of a target.
+/// A run that grows a square root towards that of a target.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -76,22 +77,23 @@ pub struct Hellinger<'a, T: ?Sized> {
     last: Option<Info>,
 }
 
-/// How many times as wide as `q` the distribution is that starts come from, beside the start distribution.
+/// New starts come from the start distribution and from one that is this many times as wide as `q`.
 const DISPERSION: f64 = 1.7;
 
-/// Multiples of an inverse Hessian that are tried.
+/// The multiples of an inverse Hessian that are tried.
 const SCALES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
-/// A step of a search that gains less is its last.
+/// A search ends when a step gains less than this.
 const TOLERANCE: f64 = 1e-8;
 
-/// With fewer effective points than this a mixture is no approximation.
+/// The least effective sample size of a useful mixture.
 const LEAST_EFFECTIVE: f64 = 10.0;
 
-/// Nor with more of Rényi's divergence left than this, in nats: the overlap `(∫√(qp))²` with the target is then below 0.37.
+/// The most of Rényi's divergence that a useful mixture may leave, in nats: beyond, the overlap `(∫√(qp))²` with the target is
+/// below 0.37.
 const MOST_LEFT: f64 = 1.0;
 
-/// Components of a smaller share of the norm are dropped.
+/// Components of a smaller share of the norm than this are dropped.
 const LEAST_LAMBDA: f64 = 1e-4;
 
 impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
@@ -127,25 +129,25 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         })
     }
 
-    /// `q = ḡ²`, of up to `K(K+1)/2` components; `None` before the first step.
+    /// The mixture `q = ḡ²`, of up to `K(K+1)/2` components; `None` before the first step.
     #[must_use]
     pub fn mixture(&self) -> Option<&GaussianMixture> {
         self.q.as_ref()
     }
 
-    /// What the last step did. Its objective is `−2·log⟨√f, ḡ⟩`, above `−log Z` by Rényi's divergence of order ½; its
-    /// evidence and effective sample size are those of `f/m` on the points it has, those of `m = Σ_k λ_k²·N_k/Σ_k λ_k²`; after [`run`](Self::run) all three are
-    /// from fresh draws of `q`. There is no gap.
+    /// The report of the last step. Its objective is `−2·log⟨√f, ḡ⟩`, which exceeds `−log Z` by Rényi's divergence of order ½;
+    /// its evidence and effective sample size are those of `f/m` on the points of `m = Σ_k λ_k²·N_k/Σ_k λ_k²`; after
+    /// [`run`](Self::run) all three are from fresh draws of `q`. There is no gap.
     #[must_use]
     pub fn last(&self) -> Option<&Info> {
         self.last.as_ref()
     }
 
-    /// Adds one component and re-optimises all `λ`. After an error the mixture is as it was.
+    /// Adds one component and re-optimises all `λ`. After an error the mixture is unchanged.
     ///
     /// # Errors
-    /// [`BoostError::NoCandidate`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when one runs
-    /// away; [`BoostError::Core`].
+    /// [`BoostError::NoCandidate`] when no first component has a finite affinity with the target, [`BoostError::Improper`] when
+    /// one diverges; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
         let before = self.affinity.0;
@@ -168,7 +170,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let candidates: Vec<(Component, f64)> = scaled.collect();
         let mut points = Cloud::resting(coarse.clone());
         if self.root.components.is_empty() {
-            // The start's points may see next to nothing of a narrow target: the candidates know its size.
+            // The start's points may show almost nothing of a narrow target; the candidates know its size.
             let mut largest = f64::NEG_INFINITY;
             for (component, _) in &candidates {
                 points.move_to(&self.probe, component);
@@ -216,7 +218,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         }
         self.iteration += 1;
         let (after, error) = self.affinity;
-        // −2·log of each: what Rényi's divergence fell by.
+        // −2·log of each: the decrease of Rényi's divergence.
         info.improvement = if before > 0.0 { 2.0 * (after / before).ln() } else { f64::NAN };
         info.objective = Estimate { value: -2.0 * (after.ln() + self.shift), standard_error: 2.0 * error / after };
         self.idle = if info.improvement <= self.settings.improvement { self.idle + 1 } else { 0 };
@@ -229,12 +231,13 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         Ok(info)
     }
 
-    /// Steps until as many were taken as components are asked for, those before this call included ([`Stop::Iterations`]), several
-    /// gain too little ([`Stop::Improvement`]), or `on_step` says `Break` ([`Stop::Cancelled`]).
+    /// Takes steps until there are as many as components are asked for, including those before this call ([`Stop::Iterations`]),
+    /// several steps gain too little ([`Stop::Improvement`]), or `on_step` returns `Break` ([`Stop::Cancelled`]).
     ///
     /// # Errors
-    /// As [`step`](Self::step); [`BoostError::Unreliable`] where the importance weights `f/q` leave fewer than 10 effective points at the end, of as many fresh draws of `q` as a
-    /// component has points, or leave more than one nat: the mixture, which stays, is then no approximation of the target.
+    /// As [`step`](Self::step); [`BoostError::Unreliable`] if at the end the importance weights `f/q` have an effective sample
+    /// size below 10, among as many fresh draws of `q` as a component has points, or if more than one nat is left: the mixture,
+    /// which stays, is then no approximation of the target.
     pub fn run(
         &mut self,
         mut on_step: impl FnMut(&Info, &GaussianMixture) -> ControlFlow<()>,
@@ -263,7 +266,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         }
     }
 
-    /// Replaces what [`last`](Self::last) says of objective, evidence and effective sample size by what fresh draws of `q` say.
+    /// Replaces objective, evidence and effective sample size of [`last`](Self::last) by estimates from fresh draws of `q`.
     fn assess(&mut self) -> Result<(), BoostError> {
         let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
         let found = fresh(q, &self.probe, self.settings.points, &mut self.seeds.generator())?;
@@ -275,7 +278,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         Ok(())
     }
 
-    /// The component near a candidate that has most of what is left of `√f`, with its objective on fresh points.
+    /// The component near a candidate that has most of the remainder of `√f`, with its objective on fresh points.
     fn improved(
         &self,
         mut component: Component,
@@ -306,7 +309,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         Residual { probe: &self.probe, z, shift: self.shift, root: &self.root, affinity: self.affinity.0 }
     }
 
-    /// Takes `h` in, solves for all `λ`, and drops what has none. Nothing changes before all of it succeeded.
+    /// Adds `h`, solves for all `λ`, and drops components whose `λ` is 0. Nothing changes unless all of this succeeds.
     fn add(&mut self, h: Component, info: &mut Info) -> Result<(), BoostError> {
         let seed = self.seeds.next();
         let mut overlaps = self.overlaps.clone();
@@ -326,7 +329,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         let count = components.len();
         let z = Mat::from_fn(count, count, |i, j| if i >= j { overlaps[i][j].exp() } else { 0.0 });
 
-        // d_k = ⟨√f − c·ḡ, g_k⟩ + c·⟨ḡ, g_k⟩: only what ḡ leaves is taken from points.
+        // d_k = ⟨√f − c·ḡ, g_k⟩ + c·⟨ḡ, g_k⟩: only the part that ḡ does not explain is estimated from points.
         let c = self.affinity.0;
         let rest = components.iter().zip(&clouds);
         let rest: Vec<(f64, f64)> =
@@ -336,7 +339,7 @@ impl<'a, T: LogDensity + ?Sized> Hellinger<'a, T> {
         };
         let d: Vec<f64> = rest.iter().enumerate().map(|(k, rest)| rest.0 + c * explained(k)).collect();
 
-        // The cone's point nearest to √f, then its direction.
+        // The point of the cone nearest to √f, then its direction.
         let mut start = self.root.lambda.clone();
         start.push(0.0);
         let mut lambda = simplex::minimise(z.as_ref(), &d, &start, Sum::Any)?;
@@ -377,10 +380,10 @@ fn norm(lambda: &[f64], z: &Mat<f64>) -> f64 {
     sum.sqrt()
 }
 
-/// Times the new component's points are moved to where it went.
+/// How often the new component's points are moved to its new place.
 const ROUNDS: usize = 3;
 
-/// Candidates that are optimised.
+/// The number of candidates that are optimised.
 const FINALISTS: usize = 2;
 
 /// `ḡ² = Σ_kl λ_kλ_l·Z_kl·N_kl`.

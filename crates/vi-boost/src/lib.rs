@@ -31,8 +31,9 @@
 //! # Ok::<(), vi_boost::BoostError>(())
 //! ```
 //!
-//! [`fit`](fit()) finds where the mass is, grows a mixture by boosting variational inference, refits it and says how good it is ([`Diagnosis`]). A target is a
-//! [`LogDensity`]: the logarithm of a density `f = Z·p` known up to its constant `Z`, with its gradient where there is one. For those who want control:
+//! [`fit`](fit()) finds where the mass is, grows a mixture by boosting variational inference, refits it and diagnoses it
+//! ([`Diagnosis`]). A target is a [`LogDensity`]: the logarithm of a density `f = Z·p` known up to its constant `Z`, with its
+//! gradient if it has one. For more control:
 //!
 //! * [`Boost`] grows a mixture `q` from a start distribution of yours so that `KL(q‖p)` falls: each step adds one Gaussian where mass is missing.
 //!   It is what the paper's Algorithm 2 does, made so that it does not get stuck. [`boost::best_of`] keeps the best of several runs.
@@ -55,8 +56,8 @@
 //! | `q_1` of the paper | `start`, a distribution kept apart from `q` | | BVI §3 |
 //! | `√f`, `λ`, `Z_kl` | [`hellinger`] | | UBVI (2)-(5) |
 //!
-//! The cost of a step is that of a few searches, each of some tens of evaluations of the target with its gradient at all points;
-//! beside them `O(n·K·d²)` for the mixture of `K` full components at `n` points.
+//! A step costs a few searches, each of some tens of evaluations of the target with its gradient at all points, and `O(n·K·d²)`
+//! for the mixture of `K` full components at `n` points.
 //!
 //! BVI: F. Guo, X. Wang, K. Fan, T. Broderick, D. B. Dunson, *Boosting variational inference*, arXiv 1611.05559, 2016. UBVI: T. Campbell,
 //! X. Li, *Universal boosting variational inference*, NeurIPS 2019.

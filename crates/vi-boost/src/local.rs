@@ -13,16 +13,16 @@ use crate::target::{LogDensity, Probe};
 /// A peak and the curvature there.
 #[derive(Debug, Clone)]
 pub(crate) struct Peak {
-    /// Where.
+    /// Where the peak is.
     pub(crate) at: Vec<f64>,
-    /// `∇²log(q/f)` there.
+    /// `∇²log(q/f)` at the peak.
     pub(crate) hessian: Mat<f64>,
     /// Whether the search ended well inside its ball, at a point that is no worse than its neighbours.
     pub(crate) inside: bool,
 }
 
-/// A smooth map of `ℝᵈ` onto the ellipsoid of `radius` standard deviations of a Gaussian about a centre: a search in `u` cannot leave
-/// it, however steeply the function falls outside.
+/// A smooth map of `ℝᵈ` onto the ellipsoid of `radius` standard deviations of a Gaussian about a centre: a search in `u` cannot
+/// leave it, however steeply the function falls outside.
 pub(crate) struct Ball<'a> {
     centre: &'a [f64],
     factor: Mat<f64>,
@@ -69,7 +69,7 @@ fn factor(component: &Component) -> Mat<f64> {
     }
 }
 
-/// A peak this near to the ball's edge, as a share of the radius, is none.
+/// A peak closer to the ball's edge than this share of the radius does not count.
 const EDGE: f64 = 0.95;
 
 /// A local maximum of `log f − log q` (of `log f` without a `q`) from the ball's centre; `None` if the residual is not finite there.
@@ -127,7 +127,7 @@ pub(crate) fn least_eigenvalue(hessian: MatRef<'_, f64>, scale: &[f64]) -> f64 {
     }
 }
 
-/// `H⁻¹` where `H` is positive definite and the inverse finite.
+/// `H⁻¹`, if `H` is positive definite and the inverse finite.
 pub(crate) fn inverse(hessian: MatRef<'_, f64>) -> Option<Mat<f64>> {
     let inverse = Cholesky::new(hessian).ok()?.inverse();
     inverse.as_ref().norm_max().is_finite().then_some(inverse)

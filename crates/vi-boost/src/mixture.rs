@@ -16,7 +16,7 @@ use crate::BoostError;
 use crate::block::{self, Block};
 use crate::component::Component;
 
-/// `q(θ) = Σ_k w_k·N(θ | μ_k, Σ_k)`, `K` components in `d` dimensions.
+/// A Gaussian mixture `q(θ) = Σ_k w_k·N(θ | μ_k, Σ_k)`, of `K` components in `d` dimensions.
 ///
 /// ```
 /// use vi_boost::{Component, GaussianMixture};
@@ -34,7 +34,7 @@ pub struct GaussianMixture {
     log_weights: Vec<f64>,
 }
 
-/// How far from 1 weights may sum: what writing them with ten digits loses.
+/// How far from 1 the weights may sum: what is lost by writing them with ten digits.
 const SUM_TOLERANCE: f64 = 1e-8;
 
 impl GaussianMixture {
@@ -63,18 +63,18 @@ impl GaussianMixture {
         Ok(Self { components, log_weights: weights.iter().map(|w| (w / sum).ln()).collect() })
     }
 
-    /// One Gaussian.
+    /// The mixture of one Gaussian.
     #[must_use]
     pub fn single(component: Component) -> Self {
         Self { components: vec![component], log_weights: vec![0.0] }
     }
 
-    /// A mixture from parts already known to fit: `exp(log_weights)` need not sum to one exactly.
+    /// A mixture from valid parts; `exp(log_weights)` need not sum to one exactly.
     pub(crate) fn from_parts(components: Vec<Component>, log_weights: Vec<f64>) -> Self {
         Self { components, log_weights }
     }
 
-    /// The mixture with one component more: `(1−α)·q + α·h`.
+    /// The mixture with a further component: `(1−α)·q + α·h`.
     pub(crate) fn with(&self, component: Component, alpha: f64) -> Self {
         let rest = (-alpha).ln_1p();
         let mut components = self.components.clone();
@@ -83,12 +83,13 @@ impl GaussianMixture {
         Self { components, log_weights }
     }
 
-    /// The same components with other weights.
+    /// The mixture of the same components with other weights.
     pub(crate) fn reweighted(&self, weights: &[f64]) -> Self {
         Self { components: self.components.clone(), log_weights: weights.iter().map(|w| w.ln()).collect() }
     }
 
-    /// Drops the components of weight below `least`, scaling the others up; the largest always stays. Returns which stayed.
+    /// Drops the components of weight below `least` and scales the others up; the largest always stays. Returns which ones
+    /// stayed.
     pub(crate) fn prune(&mut self, least: f64) -> Vec<bool> {
         let weights = self.weights();
         let largest = weights.iter().fold(0.0_f64, |a, b| a.max(*b));
@@ -113,7 +114,7 @@ impl GaussianMixture {
         self.components.len()
     }
 
-    /// Whether there are no components; never, as [`new`](Self::new) has it.
+    /// Whether there are no components, which [`new`](Self::new) excludes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.components.is_empty()
@@ -125,8 +126,8 @@ impl GaussianMixture {
         &self.components
     }
 
-    /// Weights and components as beliefs of `vi-core`, in which form a model answers from them
-    /// (`vi_models::online::OnlineLogistic::mixture`, say). Components of weight 0 are left out. Cost `K·d³`.
+    /// Weights and components as beliefs of `vi-core`, the form in which a model can answer from them
+    /// (`vi_models::online::OnlineLogistic::mixture`, for instance). Components of weight 0 are left out. Cost `K·d³`.
     ///
     /// # Errors
     /// As [`Component::to_belief`].
@@ -135,7 +136,7 @@ impl GaussianMixture {
         parts.map(|(weight, component)| Ok((weight, component.to_belief()?))).collect()
     }
 
-    /// `w`, which sum to 1 up to rounding.
+    /// The weights `w`, which sum to 1 up to rounding.
     #[must_use]
     pub fn weights(&self) -> Vec<f64> {
         self.log_weights.iter().map(|w| w.exp()).collect()

@@ -1,4 +1,4 @@
-//! Modes of a target, and Laplace's method at them.
+//! Modes of a target, and Laplace's approximations at them.
 
 use vi_linalg::Cholesky;
 use vi_linalg::eigen::eigen;
@@ -9,13 +9,13 @@ use crate::component::Component;
 use crate::optimise::{Search, minimise};
 use crate::target::{LogDensity, Probe};
 
-/// A search for a mode; exactness is for the Gaussian.
+/// The limits of a search for a mode, which need not be exact.
 const MODE: Search = Search { evaluations: 300, tolerance: 1e-3 };
 
-/// Modes nearer than this, in standard deviations of the better one, are one.
+/// The distance, in standard deviations of the better one, below which two modes count as one.
 pub(crate) const APART: f64 = 3.0;
 
-/// The Gaussian of Laplace's method at the mode near `from`; where the target is not concave there, with the curvature's size.
+/// Laplace's Gaussian at the mode near `from`; if the target is not concave there, with the absolute size of its curvature.
 pub(crate) fn laplace<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]) -> Option<Component> {
     let mut by = Block::default();
     let found = minimise(from, MODE, |x, gradient| {
@@ -44,7 +44,7 @@ pub(crate) fn laplace<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]
     })
 }
 
-/// Peaks that are not the same place.
+/// The peaks without those at the place of another.
 pub(crate) fn distinct(peaks: Vec<Component>) -> Vec<Component> {
     let mut kept: Vec<Component> = Vec::new();
     for peak in peaks {

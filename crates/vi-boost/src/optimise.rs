@@ -1,5 +1,5 @@
 //! Minimisation of smooth functions: L-BFGS (Nocedal and Wright 2006, Algorithm 7.5) with a line search for the strong Wolfe
-//! conditions (their Algorithms 3.5 and 3.6), kept away from where the function is not finite.
+//! conditions (their Algorithms 3.5 and 3.6), which avoids points where the function is not finite.
 
 mod line;
 
@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 
 use self::line::Along;
 
-/// When a search stops.
+/// The limits of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Search {
-    /// Evaluations of the function with its gradient.
+    /// The number of evaluations of the function with its gradient.
     pub(crate) evaluations: usize,
-    /// A step that lowers the function by less ends it.
+    /// The search ends when a step lowers the function by less than this.
     pub(crate) tolerance: f64,
 }
 
@@ -21,35 +21,35 @@ pub(crate) struct Search {
 pub(crate) enum End {
     /// A step from a cleared memory lowered the function by less than the tolerance, or the gradient vanished.
     Converged,
-    /// The evaluations ran out.
+    /// The evaluations were used up.
     Evaluations,
     /// No step along the gradient lowered the function.
     NoStep,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Minimum {
-    /// The best point seen.
+    /// The best point found.
     pub(crate) x: Vec<f64>,
     /// Its value.
     pub(crate) value: f64,
-    /// Evaluations taken.
+    /// The number of evaluations taken.
     pub(crate) evaluations: usize,
-    /// Why it ended.
+    /// Why the search ended.
     pub(crate) end: End,
 }
 
-/// The largest entry of a gradient that has vanished, whatever the tolerance.
+/// The largest entry of a gradient that counts as vanished, whatever the tolerance.
 const FLAT: f64 = 1e-10;
 
-/// Pairs of steps and gradients that are kept.
+/// The number of pairs of steps and gradients that are kept.
 const MEMORY: usize = 12;
 
-/// A local minimum of `f` near `start`, where `f` writes its gradient and returns its value; NaN or infinite values turn the
-/// search round. `None` if `f` is not finite at `start`.
+/// A local minimum of `f` near `start`, where `f` writes its gradient and returns its value; the search turns back from points at
+/// which the value is NaN or infinite. Returns `None` if `f` is not finite at `start`.
 ///
-/// The first step has length at most 1, so coordinates should be such that 1 is a step worth trying.
+/// The first step has length at most 1, so coordinates should be scaled for that.
 pub(crate) fn minimise<F>(start: &[f64], search: Search, mut f: F) -> Option<Minimum>
 where
     F: FnMut(&[f64], &mut [f64]) -> f64,
@@ -62,7 +62,7 @@ where
     }
     let mut left = search.evaluations.saturating_sub(1);
     let mut memory = Memory::default();
-    // The length of a first step, where there is no memory.
+    // The length of a first step, if there is no memory.
     let mut first = 1.0;
     let end = loop {
         if here.gradient.iter().all(|g| g.abs() <= FLAT) {
@@ -88,7 +88,7 @@ where
                 here = next;
                 first = 1.0;
                 if gain < search.tolerance {
-                    // One small step says little of the next: only one that no memory bent is believed.
+                    // One small step says little about the next: only a small step without memory ends the search.
                     if fresh {
                         break End::Converged;
                     }
@@ -104,7 +104,7 @@ where
     Some(Minimum { x: here.x, value: here.value, evaluations: search.evaluations.max(1) - left, end })
 }
 
-/// A search that found no step tries shorter ones, down to this.
+/// The least length of the steps that are tried if no longer one lowers the function.
 const LEAST_STEP: f64 = 1e-12;
 
 /// A point with the function's value and gradient.
@@ -136,7 +136,7 @@ impl Memory {
         let s: Vec<f64> = to.x.iter().zip(&from.x).map(|(a, b)| a - b).collect();
         let y: Vec<f64> = to.gradient.iter().zip(&from.gradient).map(|(a, b)| a - b).collect();
         let product = dot(&s, &y);
-        // A pair without positive curvature would make the next direction point upwards.
+        // A pair without positive curvature would make the next direction one of ascent.
         if product > f64::EPSILON * norm(&s) * norm(&y) && product.is_finite() {
             if self.pairs.len() == MEMORY {
                 self.pairs.pop_front();
@@ -145,7 +145,7 @@ impl Memory {
         }
     }
 
-    /// `−H·g` by the two loops of Algorithm 7.4; `0` where there is no memory.
+    /// `−H·g` by the two loops of Algorithm 7.4; `0` if there is no memory.
     fn direction(&self, gradient: &[f64]) -> Vec<f64> {
         let Some((s, y, inverse)) = self.pairs.back() else { return vec![0.0; gradient.len()] };
         let mut q: Vec<f64> = gradient.iter().map(|g| -g).collect();

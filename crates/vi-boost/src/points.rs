@@ -1,4 +1,4 @@
-//! Standard normal points: random, and quasi-random with moments that match.
+//! Standard normal points: random ones, and quasi-random ones with exact moments.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -10,10 +10,10 @@ use vi_linalg::{Cholesky, cholesky};
 use crate::BoostError;
 use crate::error::setting;
 
-/// The longest set of quasi-random points that can be asked for, `2¹⁶` and their mirror images.
+/// The largest number of quasi-random points, `2¹⁶` and their mirror images.
 pub const MOST_POINTS: usize = 1 << 17;
 
-/// `n` points of the standard normal distribution in `m` dimensions, one a row (`n × m`, column-major).
+/// Quasi-random points of the standard normal distribution: `n` of them in `m` dimensions, one a row (`n × m`, column-major).
 ///
 /// ```
 /// use vi_boost::points;
@@ -37,7 +37,7 @@ pub fn quasi(n: usize, m: usize, seed: u64) -> Result<Mat<f64>, BoostError> {
     room("points", &[n, m])?;
     let mut z = Mat::zeros(n, m);
     for j in 0..m {
-        // The sequence has 256 dimensions; another seed pads it with independent ones.
+        // The sequence has 256 dimensions; further ones are filled from another seed, independently.
         let seed = mix(seed.wrapping_add((j / DIMENSIONS) as u64));
         let dimension = u32::try_from(j % DIMENSIONS).unwrap_or(0);
         for i in 0..n / 2 {
@@ -54,7 +54,7 @@ pub fn quasi(n: usize, m: usize, seed: u64) -> Result<Mat<f64>, BoostError> {
     Ok(z)
 }
 
-/// Dimensions of the sequence.
+/// The number of dimensions of the sequence.
 const DIMENSIONS: usize = sobol_burley::NUM_DIMENSIONS as usize;
 
 /// Half the spacing of single-precision numbers in [0, 1): keeps uniform numbers off 0 and 1.

@@ -1,8 +1,8 @@
-//! The paper's algorithms as printed, by name: Algorithm 2 with the weight by Algorithm 1 or Algorithm 3, and the greedy step (2).
+//! The paper's algorithms as printed: Algorithm 2 with the weight by Algorithm 1 or Algorithm 3, and the greedy step (2).
 //!
-//! They get stuck ([the default](crate::boost) says why and does not); they are here to be compared with. Three things are added
-//! without which they do not run at all: `α` is kept in `[0, 1]`, a start whose search diverges or ends at an indefinite
-//! Hessian is drawn again, and a component whose weight was clipped to 0 stays in `log q` with a weight of 1e-300.
+//! They get stuck ([the default](crate::boost) says why and does not); they are here for comparison. Three things are added
+//! without which they do not run at all: `α` is kept in `[0, 1]`, a start whose search diverges or ends at an indefinite Hessian
+//! is drawn again, and a component whose weight was clipped to 0 stays in `log q` with a weight of 1e-300.
 
 mod newton;
 
@@ -45,14 +45,14 @@ pub enum ComponentRule {
     Greedy,
 }
 
-/// What the printed algorithms leave open.
+/// The settings that the printed algorithms leave open.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrintedSettings {
-    /// `n`, the Monte-Carlo samples.
+    /// The number `n` of Monte-Carlo samples.
     pub samples: usize,
-    /// `b`, the initial step of Algorithms 1 and 3.
+    /// The initial step `b` of Algorithms 1 and 3.
     pub step: f64,
-    /// `ε`, their tolerance.
+    /// The tolerance `ε` of Algorithms 1 and 3.
     pub tolerance: f64,
     /// How the weight is found.
     pub weight: WeightRule,
@@ -61,7 +61,7 @@ pub struct PrintedSettings {
 }
 
 impl Default for PrintedSettings {
-    /// `n = 1000`, `b = 1`, `ε = 1e-3`, Algorithms 1 and 2.
+    /// The default is `n = 1000`, `b = 1`, `ε = 1e-3`, Algorithms 1 and 2.
     fn default() -> Self {
         let (weight, component) = (WeightRule::Exclusive, ComponentRule::Laplacian);
         Self { samples: 1000, step: 1.0, tolerance: 1e-3, weight, component }
@@ -69,7 +69,7 @@ impl Default for PrintedSettings {
 }
 
 impl PrintedSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` for fewer than 2 samples, `Entry` unless `step` and `tolerance` are positive;
@@ -109,20 +109,20 @@ pub struct Printed<'a, T: ?Sized> {
     iteration: usize,
 }
 
-/// A weight of 0 in `log q`.
+/// The weight that replaces 0 in `log q`.
 const FLOOR: f64 = 1e-300;
 
-/// Starts drawn before an iteration adds nothing.
+/// The number of starts drawn before an iteration adds nothing.
 const STARTS: usize = 20;
 
-/// A search that left the start by this many of its standard deviations diverged.
+/// The number of the start's standard deviations beyond which a search counts as diverged.
 const DIVERGED: f64 = 1e4;
 
 /// "With an optimization routine": L-BFGS.
 const ROUTINE: Search = Search { evaluations: 200, tolerance: 1e-12 };
 
 impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
-    /// A run from `q_1`.
+    /// A run that starts from `q_1`.
     ///
     /// # Errors
     /// Those of [`PrintedSettings::check`]; [`BoostError::Core`] with `Dimension`.
@@ -132,18 +132,18 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         Ok(Self { target, probe, settings: *settings, q: GaussianMixture::single(start), iteration: 1 })
     }
 
-    /// `q_t`, with every component that was proposed, those of weight 1e-300 too.
+    /// The mixture `q_t`, with every component that was proposed, including those of weight 1e-300.
     #[must_use]
     pub fn mixture(&self) -> &GaussianMixture {
         &self.q
     }
 
-    /// One iteration. After an error `q_t` is as it was. Objective, evidence and effective sample size are those of Algorithm 1's draws;
-    /// Algorithm 3 has the effective sample size alone, the greedy step none of them.
+    /// Makes one iteration. After an error `q_t` is unchanged. Objective, evidence and effective sample size are those of
+    /// Algorithm 1's draws; Algorithm 3 has only the effective sample size, the greedy step none of them.
     ///
     /// # Errors
-    /// [`BoostError::TargetValue`] where the target is NaN or +∞ at a draw, [`BoostError::Unsupported`] where it is zero at one (Algorithm 1
-    /// has no answer then).
+    /// [`BoostError::TargetValue`] if the target is NaN or +∞ at a draw, [`BoostError::Unsupported`] if it is zero at one
+    /// (Algorithm 1 is then not defined).
     pub fn step<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<Info, BoostError> {
         let mut info = Info::new(self.iteration + 1);
         let mut q = self.q.clone();
@@ -167,7 +167,7 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         Ok(info)
     }
 
-    /// `iterations` steps, or until the observer says `Break`.
+    /// Makes `iterations` steps, or fewer if the observer returns `Break`.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -186,7 +186,7 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         Ok(())
     }
 
-    /// Algorithm 2's `h_t`; `None` after [`STARTS`] starts in vain.
+    /// Algorithm 2's `h_t`; `None` after [`STARTS`] failed starts.
     fn laplacian<R: Rng + ?Sized>(&self, info: &mut Info, rng: &mut R) -> Result<Option<Component>, BoostError> {
         let d = self.probe.dim();
         let mut theta = vec![0.0; d];
@@ -222,9 +222,10 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
         Ok(None)
     }
 
-    /// A local minimum of `log(q/f)`; `None` where the search runs away or cannot begin.
+    /// A local minimum of `log(q/f)`; `None` if the search diverges or cannot begin.
     fn descend(&self, start: &[f64]) -> Option<Vec<f64>> {
-        // In θ's own units, as any optimiser taken off the shelf: in units of a broad start, a first step leaps from mode to mode.
+        // In θ's own units, as an off-the-shelf optimiser works: in units of a broad start, a first step would leap from mode to
+        // mode.
         let point = |u: &[f64]| -> Vec<f64> { start.iter().zip(u).map(|(t, u)| t + u).collect() };
         let sds = |u: &[f64]| u.iter().zip(self.probe.scale()).fold(0.0_f64, |most, (u, s)| most.max(u.abs() / s));
         let (mut scratch, mut by_f, mut by_q) = (Scratch::default(), Block::default(), Block::default());
@@ -325,11 +326,11 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
     }
 }
 
-/// What the draws of Algorithm 1 say of `q_α = (1−α)q + αh`.
+/// Averages for `q_α = (1−α)q + αh` from the draws of Algorithm 1.
 fn summarised(of_q: &Samples, of_h: &Samples, alpha: f64) -> Summary {
     let (mut weights, mut losses) = (Vec::new(), Vec::new());
     for (samples, share) in [(of_q, 1.0 - alpha), (of_h, alpha)] {
-        // Draws of a part without weight say nothing.
+        // Draws of a part without weight do not count.
         if share == 0.0 {
             continue;
         }
@@ -340,7 +341,7 @@ fn summarised(of_q: &Samples, of_h: &Samples, alpha: f64) -> Summary {
     summary(&weights, &losses)
 }
 
-/// The mixture with no weight below [`FLOOR`].
+/// The mixture with every weight raised to at least [`FLOOR`].
 fn floored(q: &GaussianMixture) -> GaussianMixture {
     let weights: Vec<f64> = q.weights().iter().map(|w| w.max(FLOOR)).collect();
     q.reweighted(&weights)

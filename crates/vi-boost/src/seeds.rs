@@ -1,6 +1,6 @@
-//! Many seeds from one.
+//! Many seeds derived from one.
 
-/// Seeds for everything that is scrambled, from one.
+/// A sequence of seeds for all scramblings, derived from one.
 #[derive(Debug, Clone)]
 pub(crate) struct Seeds(u64);
 
@@ -18,23 +18,23 @@ impl Seeds {
         x ^ (x >> 31)
     }
 
-    /// A sequence of its own.
+    /// A new sequence, independent of this one.
     pub(crate) fn branch(&mut self) -> Self {
         Self(self.next())
     }
 
-    /// A generator of its own.
+    /// A new random generator.
     pub(crate) fn generator(&mut self) -> impl rand::Rng + use<> {
         Stream(self.branch())
     }
 
-    /// In [0, 1).
+    /// A uniform number in [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// The seeds as a generator of bits.
+/// The sequence of seeds as a random generator.
 struct Stream(Seeds);
 
 impl rand::TryRng for Stream {

@@ -1,4 +1,4 @@
-//! Small convex quadratic programs: the least of `½xᵀHx − bᵀx` with `x ≥ 0`, and with `Σx = 1` where asked for.
+//! Small convex quadratic programs: the minimum of `½xᵀHx − bᵀx` with `x ≥ 0`, and with `Σx = 1` if asked for.
 
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef};
@@ -15,9 +15,9 @@ pub(crate) enum Sum {
 /// Rounding of a gradient whose terms are of order `size`.
 const ROUNDING: f64 = 1e-12;
 
-/// The minimiser by an active set, from a feasible `start`: solve on the positive entries, step back to the boundary and drop
-/// the entry that hits it, and take in the entry whose gradient is most negative. `H` (`n × n`, lower triangle) is
-/// positive semidefinite. Cost `n³/3` a change of the set, of which there are seldom more than `2n`.
+/// The minimiser by an active-set method, from a feasible `start`: solve on the positive entries, step back to the boundary and
+/// drop the entry that hits it, and add the entry whose gradient is most negative. `H` (`n × n`, lower triangle) is positive
+/// semidefinite. Cost `n³/3` a change of the set, of which there are seldom more than `2n`.
 ///
 /// # Errors
 /// `Linalg` when `H` on the positive entries is not positive definite.
@@ -25,7 +25,7 @@ pub(crate) fn minimise(h: MatRef<'_, f64>, b: &[f64], start: &[f64], sum: Sum) -
     let n = b.len();
     let mut x = start.to_vec();
     let mut free: Vec<usize> = (0..n).filter(|&i| x[i] > 0.0).collect();
-    // Each entry may come and go a few times; a cycle of rounding ends here with a feasible x.
+    // Each entry may be dropped and added a few times; a cycle caused by rounding ends here with a feasible x.
     for _ in 0..20 * (n + 1) {
         if !free.is_empty() {
             let target = on_free(h, b, &free, sum)?;

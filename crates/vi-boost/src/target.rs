@@ -1,4 +1,4 @@
-//! Targets: unnormalised log-densities, with what derivatives they have.
+//! Targets: unnormalised log-densities, perhaps with derivatives.
 
 mod banana;
 mod cauchy;

@@ -1,8 +1,8 @@
 //! Constrained parameters on free coordinates: positive, bounded, ordered, simplex, correlations.
 //!
-//! The algorithms work on all of `ℝᵈ`. A density of constrained parameters `x` becomes one of free coordinates `u` by a smooth map:
-//! `log f(u) = log f(x(u)) + log|∂x/∂u|`. [`Parameters`] names the blocks of `x` and their constraints, [`Constrained`] is the
-//! density of `u`; draws and summaries come back on the scale of `x`.
+//! The algorithms work on all of `ℝᵈ`. A density of constrained parameters `x` becomes one of free coordinates `u` by a smooth
+//! map: `log f(u) = log f(x(u)) + log|∂x/∂u|`. [`Parameters`] names the blocks of `x` and their constraints, [`Constrained`] is
+//! the density of `u`; draws and summaries are converted back to the scale of `x`.
 
 mod kind;
 
@@ -62,7 +62,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// No parameters yet.
+    /// An empty list of parameters.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -145,19 +145,20 @@ impl Parameters {
         self.with(name, Kind::CorrelationFactor, size, 2)
     }
 
-    /// How many free coordinates there are.
+    /// The number of free coordinates.
     #[must_use]
     pub fn free_dim(&self) -> usize {
         self.parts.iter().map(Part::free).sum()
     }
 
-    /// How many constrained numbers there are.
+    /// The number of constrained numbers.
     #[must_use]
     pub fn dim(&self) -> usize {
         self.parts.iter().map(Part::constrained).sum()
     }
 
-    /// A name for each constrained number: the block's own if it has one, `name[1]`, `name[2]`, … else; `name[2,1]` in a factor.
+    /// A name for each constrained number: the block's own for a block of one, otherwise `name[1]`, `name[2]`, …; `name[2,1]` in
+    /// a factor.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::with_capacity(self.dim());
@@ -188,8 +189,8 @@ impl Parameters {
         None
     }
 
-    /// The constrained parameters at `u` (length [`free_dim`](Self::free_dim)) into `x` (length [`dim`](Self::dim)); returns
-    /// `log|∂x/∂u|`.
+    /// Writes the constrained parameters at `u` (length [`free_dim`](Self::free_dim)) into `x` (length [`dim`](Self::dim));
+    /// returns `log|∂x/∂u|`.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`.
@@ -213,7 +214,8 @@ impl Parameters {
     /// The free coordinates of `x` (length [`dim`](Self::dim)).
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`, `NonFinite`, or with `Entry` or `Setting` for numbers outside their constraint.
+    /// [`BoostError::Core`] with `Dimension`, `NonFinite`, or with `Entry` or `Setting` for numbers that violate their
+    /// constraint.
     pub fn unconstrain(&self, x: &[f64]) -> Result<Vec<f64>, BoostError> {
         check::length("x", self.dim(), x.len())?;
         check::finite("x", x)?;
@@ -228,8 +230,8 @@ impl Parameters {
         Ok(u)
     }
 
-    /// `Jᵀg + ∇log|J|` into `out` (length [`free_dim`](Self::free_dim)): the gradient by `u` of `L(x(u)) + log|∂x/∂u|` from `g = ∂L/∂x` (length
-    /// [`dim`](Self::dim)) at `x = x(u)`.
+    /// Pulls a gradient back to free coordinates: writes `Jᵀg + ∇log|J|`, the gradient by `u` of `L(x(u)) + log|∂x/∂u|`, into
+    /// `out` (length [`free_dim`](Self::free_dim)), from `g = ∂L/∂x` (length [`dim`](Self::dim)) at `x = x(u)`.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`.
@@ -251,7 +253,7 @@ impl Parameters {
         }
     }
 
-    /// Draws of free coordinates (`n × free_dim`) as draws of constrained parameters (`n × dim`).
+    /// Converts draws of free coordinates (`n × free_dim`) to draws of constrained parameters (`n × dim`).
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`.
@@ -272,7 +274,7 @@ impl Parameters {
 
 /// The density of free coordinates that a density of constrained parameters induces: `log f(x(u)) + log|∂x/∂u|`.
 ///
-/// Where `x(u)` is beyond the range of floats the density is zero. A gradient by `x` of one's own is carried over exactly.
+/// Where `x(u)` is not finite the density is zero. A gradient by `x`, if the density has one, is carried over exactly.
 ///
 /// ```
 /// use vi_boost::transform::{Constrained, Parameters};
@@ -388,7 +390,7 @@ impl<T: LogDensity> LogDensity for Constrained<T> {
     }
 }
 
-/// The points of many that have parameters within the floats.
+/// The points of a batch whose constrained parameters are finite.
 struct Inside {
     rows: Vec<usize>,
     /// Their constrained parameters.
@@ -396,7 +398,7 @@ struct Inside {
 }
 
 impl<T: LogDensity> Constrained<T> {
-    /// The points at which the density is asked for; `values` becomes the logarithm of the Jacobian there, −∞ elsewhere.
+    /// The points at which the density is to be evaluated; `values` becomes the logarithm of the Jacobian there, −∞ elsewhere.
     fn inside(&self, points: MatRef<'_, f64>, values: &mut [f64]) -> Inside {
         let (mut u, mut x) = (vec![0.0; self.dim()], vec![0.0; self.parameters.dim()]);
         let (mut rows, mut kept) = (Vec::with_capacity(values.len()), Vec::new());

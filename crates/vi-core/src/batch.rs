@@ -7,8 +7,7 @@
 //! Λ = Λ₀ + Σ h_i·x_ix_iᵀ      Λ₀(μ−μ₀) = Σ g_i·x_i      g_i = E∂, h_i = −E∂² under N(x_iᵀμ, x_iᵀPx_i)
 //! ```
 //!
-//! and what an iteration needs of the data are sums over rows, [`Statistics`]: shards add theirs and reach the same optimum
-//! as one machine.
+//! An iteration needs only sums over the rows, [`Statistics`]: shards that add up theirs reach the same optimum as one machine.
 
 mod anderson;
 mod information;

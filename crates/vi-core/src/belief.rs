@@ -1,4 +1,4 @@
-//! What a filter needs of a Gaussian belief, and the ways to keep one.
+//! The trait of Gaussian beliefs, and the forms in which they are kept.
 
 mod dense;
 mod dense_block;
@@ -30,7 +30,7 @@ use std::fmt;
 use crate::check;
 use crate::{Error, Row, Site};
 
-/// A belief seen along one direction `x`: `t = xᵀθ ~ N(a, ν)`.
+/// What a belief says along one direction `x`: `t = xᵀθ ~ N(a, ν)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Projection {
     /// `a = xᵀμ`.
@@ -40,11 +40,11 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// A projection whose variance may have rounded to as little as `−rounding`: it is then 0.
+    /// A projection whose variance may have rounded to as little as `−rounding`, in which case it becomes 0.
     ///
     /// # Errors
-    /// [`Error::NegativeVariance`] for a variance below that: the covariance is destroyed; [`Error::Overflow`] for a mean or
-    /// variance beyond what a float holds.
+    /// [`Error::NegativeVariance`] for a variance below that, which shows that rounding has destroyed the covariance;
+    /// [`Error::Overflow`] if the mean or the variance is not finite.
     pub fn new(mean: f64, variance: f64, rounding: f64) -> Result<Self, Error> {
         if !mean.is_finite() {
             return Err(Error::Overflow { quantity: "xᵀμ", value: mean });
@@ -59,11 +59,11 @@ impl Projection {
     }
 }
 
-/// A Gaussian belief over `θ ∈ ℝᵈ` that can be seen along a row and updated by a site.
+/// A Gaussian belief over `θ ∈ ℝᵈ` that can be projected along a row and updated by a site.
 ///
-/// A belief sees no label and a rule no vector. A step has three parts: [`project`](Self::project) looks along the row, and a rule
-/// answers with a site; [`prepare`](Self::prepare) checks everything that can fail; [`commit`](Self::commit) writes and cannot fail.
-/// So several beliefs can learn a row together, all of them or none, without a copy of any.
+/// A belief sees no label and a rule no vector. A step has three parts: [`project`](Self::project) gives mean and variance along
+/// the row, and a rule answers with a site; [`prepare`](Self::prepare) checks everything that can fail; [`commit`](Self::commit)
+/// writes and cannot fail. So several beliefs can learn a row together, all of them or none, without a copy of any.
 ///
 /// ```text
 /// P′ = P/λ                                             forgetting, λ = 1 for none
@@ -71,7 +71,7 @@ impl Projection {
 /// μ ← μ + e·P′x,  P ← P′ − c·(P′x)(P′x)ᵀ                 commit, e = g/(1+hν), c = h/(1+hν)
 /// ```
 ///
-/// Rows have length `d` and finite entries: who calls these methods has checked that ([`Row::check`]).
+/// Rows have length `d` and finite entries; callers of these methods check that with [`Row::check`].
 ///
 /// ```
 /// use vi_core::{Belief, DenseGaussian, Row, Site};
@@ -86,7 +86,7 @@ impl Projection {
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 pub trait Belief {
-    /// Memory of one step and what is prepared in it; made once, used again for any number of rows.
+    /// Memory for one step and what is prepared in it, reusable for any number of rows.
     type Step: fmt::Debug + Default;
 
     /// Dimension `d` of `θ`.
@@ -95,24 +95,25 @@ pub trait Belief {
     /// The mean `μ`, length `d`.
     fn mean(&self) -> &[f64];
 
-    /// `(xᵀμ, xᵀPx/λ)` of the belief that has forgotten by the factor `fade = λ`, `0 < λ ≤ 1`; 1 forgets nothing.
+    /// Projects along `x`: `(xᵀμ, xᵀPx/λ)` of the belief that has forgotten by the factor `fade = λ`, `0 < λ ≤ 1`; 1 forgets
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::NegativeVariance`] where rounding has destroyed the covariance, [`Error::Overflow`].
+    /// [`Error::NegativeVariance`] if rounding has destroyed the covariance, [`Error::Overflow`].
     fn project(&self, x: Row<'_>, fade: f64, step: &mut Self::Step) -> Result<Projection, Error>;
 
-    /// Prepares the factor of `site` along `x`, which [`project`](Self::project) has just seen with the same `step`: all that can
-    /// fail.
+    /// Prepares the factor of `site` along `x`, which [`project`](Self::project) has just been called for with the same `step`.
+    /// Everything that can fail happens here.
     ///
     /// # Errors
     /// [`Error::ImproperSite`], [`Error::NotPositiveDefinite`], [`Error::Overflow`] or [`Error::NonFinite`] when this form of the
     /// belief cannot hold the result.
     fn prepare(&self, x: Row<'_>, site: Site, step: &mut Self::Step) -> Result<(), Error>;
 
-    /// Writes what has been prepared for `x`: forgets, then multiplies in the factor. It cannot fail.
+    /// Writes the step that was prepared for `x`: forgets, then multiplies in the factor. It cannot fail.
     fn commit(&mut self, x: Row<'_>, step: &mut Self::Step);
 
-    /// `(xᵀμ, xᵀPx)` along a row of length `d`: what a prediction is made from. Takes memory for a step.
+    /// The predictive mean and variance `(xᵀμ, xᵀPx)` along a row of length `d`. Allocates memory for a step.
     ///
     /// # Errors
     /// As [`Row::check`] and [`project`](Self::project).
@@ -133,7 +134,8 @@ pub trait Belief {
         self.project(x, 1.0, &mut Self::Step::default())
     }
 
-    /// Multiplies in the factor of `site` along `x`, which [`project`](Self::project) has just seen with the same `step`.
+    /// Multiplies in the factor of `site` along `x`, which [`project`](Self::project) has just been called for with the same
+    /// `step`.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare); the belief is then as it was, to the bit.

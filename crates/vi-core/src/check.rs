@@ -1,6 +1,6 @@
-//! Checks of arguments and settings, for every crate that stands on this one.
+//! Checks of arguments and settings, for this crate and those that depend on it.
 //!
-//! Each returns the [`Error`] that names the argument, the position and the value.
+//! Each check returns an [`Error`] that names the argument, the position and the value.
 //!
 //! ```
 //! use vi_core::check;
@@ -12,7 +12,7 @@ use vi_linalg::faer::MatRef;
 
 use crate::Error;
 
-/// Checks that an argument has the length that the others ask for.
+/// Checks that an argument has the length that the other arguments require.
 ///
 /// # Errors
 /// [`Error::Dimension`].
@@ -20,7 +20,7 @@ pub fn length(argument: &'static str, expected: usize, found: usize) -> Result<(
     if expected == found { Ok(()) } else { Err(Error::Dimension { argument, expected, found }) }
 }
 
-/// Checks that an argument of length `len` holds something.
+/// Checks that an argument of length `len` is not empty.
 ///
 /// # Errors
 /// [`Error::Empty`].
@@ -42,12 +42,12 @@ pub fn finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
     }
 }
 
-/// One conjunction of all answers: unlike a search it is done in vectors.
+/// Whether all values are finite: all answers are combined into one, which, unlike a search, is done in vectors.
 fn all_finite(values: &[f64]) -> bool {
     values.iter().fold(true, |finite, value| finite & value.is_finite())
 }
 
-/// Checks that a slice holds something, and nothing but finite numbers.
+/// Checks that a slice is not empty and has only finite numbers.
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::NonFinite`] for the first that is not finite.
@@ -72,7 +72,7 @@ pub fn positive_entries(argument: &'static str, values: &[f64]) -> Result<(), Er
 /// # Errors
 /// [`Error::Row`] with [`Error::NonFinite`] for the first, by rows, that is not.
 pub fn matrix(argument: &'static str, a: MatRef<'_, f64>) -> Result<(), Error> {
-    // In the order in which they lie in memory; what is found is then sought by rows.
+    // The entries are checked in the order in which they lie in memory; only after a failure is the first one by rows looked for.
     let lines = if a.col_stride() == 1 { a.transpose() } else { a };
     let finite = lines.col_iter().all(|line| match line.try_as_col_major() {
         Some(line) => all_finite(line.as_slice()),
@@ -112,7 +112,7 @@ pub fn result(quantity: &'static str, value: f64) -> Result<f64, Error> {
 /// # Errors
 /// [`Error::Overflow`] for the first that is not.
 pub fn results(quantity: &'static str, values: impl Iterator<Item = f64> + Clone) -> Result<(), Error> {
-    // One conjunction of all answers first: unlike a search it is done in vectors.
+    // All answers are first combined into one, which, unlike a search, is done in vectors.
     if values.clone().fold(true, |finite, value| finite & value.is_finite()) {
         return Ok(());
     }

@@ -1,4 +1,5 @@
-//! Checkpoints: beliefs and sites as bytes, such that reading and going on gives the bits of never having stopped.
+//! Checkpoints: beliefs and sites stored as bytes. A run that is stored, read and continued gives the same bits as one that never
+//! stopped.
 //!
 //! A record, all numbers little-endian:
 //!
@@ -11,16 +12,16 @@
 //! | … | payload: `bincode` 2 with integers of fixed width |
 //! | 8 | checksum: CRC-64/XZ of everything before |
 //!
-//! The checksum is a CRC because what it guards against is damage: it sees every error that spans at most 64 bits, a
-//! flipped byte for instance, with certainty, and any other with probability `1 − 2⁻⁶⁴`. It is no signature.
+//! The checksum is a CRC because it guards against damage: it detects every error that spans at most 64 bits, such as a flipped
+//! byte, with certainty, and any other with probability `1 − 2⁻⁶⁴`. It is not a signature.
 //!
-//! Reading trusts nothing. The claimed length is compared with a limit first ([`DEFAULT_LIMIT`] unless told), and then
-//! memory grows with the bytes that arrive, not with those that are claimed. What is decoded passes the checks of the
-//! type's constructor. A reader takes one record and leaves what follows, so records can be written one after another;
-//! where nothing may follow, [`expect_end`] says so.
+//! Reading trusts nothing. The claimed length is first compared with a limit ([`DEFAULT_LIMIT`] unless another is given); memory
+//! then grows with the bytes that arrive, not with those that are claimed. What is decoded passes the checks of the type's
+//! constructor. A reader takes one record and leaves what follows, so records can be written one after another; [`expect_end`]
+//! checks that nothing follows.
 //!
-//! The library touches no file. A program that writes one writes to a temporary file in the same folder, syncs it, and
-//! renames it over the old one: a crash then leaves the old checkpoint or the new, never half of one.
+//! The library touches no file. A program should write to a temporary file in the same folder, sync it, and rename it over the
+//! old one: after a crash there is then the old checkpoint or the new, never half of one.
 //!
 //! ```
 //! use vi_core::{Belief, Checkpoint, DenseGaussian, checkpoint};
@@ -37,7 +38,7 @@
 //!
 //! Documents (a front-door model by `serde`) have no frame; the [`Seal`] in them is their version and checksum.
 //!
-//! Random generators and other state with `serde` go beside a belief with [`write`](write()) and [`read`].
+//! Random generators and other state with `serde` can be stored beside a belief with [`write`](write()) and [`read`].
 
 mod codec;
 mod dense;
@@ -61,24 +62,24 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 
-/// State that survives as bytes.
+/// State that can be stored as bytes and read again.
 ///
-/// A type joins by naming its kind, the plain form in which it is stored, and the way there and back.
+/// A type implements this by naming its kind, its stored form, and the conversions to and from that form.
 pub trait Checkpoint: Sized {
-    /// Name of the kind, 1 to 24 printable ASCII characters, unlike any other type's: `crate/type`.
+    /// The name of the kind, 1 to 24 printable ASCII characters, different from any other type's: `crate/type`.
     const KIND: &'static str;
 
-    /// What is stored.
+    /// The type of the stored form.
     type Wire: Serialize + DeserializeOwned;
 
-    /// The stored form.
+    /// The stored form of this state.
     ///
     /// # Errors
-    /// [`CheckpointError::Contents`] when the state is damaged, so that [`from_wire`](Self::from_wire) would refuse it:
-    /// better to hear of it before the old checkpoint is gone.
+    /// [`CheckpointError::Contents`] when the state is damaged, so that [`from_wire`](Self::from_wire) would refuse it: it is
+    /// better to find out before the old checkpoint is gone.
     fn to_wire(&self) -> Result<Self::Wire, Error>;
 
-    /// The state again, to the bit; everything about `wire` is checked.
+    /// The state from its stored form, the same to the bit; everything about `wire` is checked.
     ///
     /// # Errors
     /// [`CheckpointError::Contents`], saying what is wrong.
@@ -109,7 +110,7 @@ pub trait Checkpoint: Sized {
     }
 }
 
-/// Writes one record of any state that `serde` knows, under the name `kind`, and flushes.
+/// Writes one record of any state that implements `serde`, under the name `kind`, and flushes.
 ///
 /// # Errors
 /// [`Error::Checkpoint`] with [`CheckpointError::KindName`], [`CheckpointError::Malformed`] (state that `bincode`
@@ -148,10 +149,10 @@ pub fn expect_end(input: &mut impl Read) -> Result<(), Error> {
     if rest.is_empty() { Ok(()) } else { Err(CheckpointError::TrailingBytes.into()) }
 }
 
-/// What a stream can have counted: such that it can go on counting.
+/// Checks a stored count of observations, which must be small enough for counting to go on.
 ///
 /// # Errors
-/// [`Error::Setting`] from 2⁵³.
+/// [`Error::Setting`] for 2⁵³ or more.
 pub(crate) fn counted(name: &'static str, value: u64) -> Result<u64, Error> {
     if value < 1 << 53 {
         Ok(value)

@@ -8,7 +8,7 @@ use crate::belief::{Belief, DenseGaussian};
 use crate::check;
 use crate::special::HALF_LN_2PI;
 
-/// A Monte-Carlo estimate.
+/// A Monte-Carlo estimate with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The mean over the draws.

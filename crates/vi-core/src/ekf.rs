@@ -9,7 +9,7 @@ use crate::kalman::{VectorInfo, innovate};
 
 /// A model of exponential-family observations, `E[y|θ] = h(θ) ∈ ℝᵐ` (R-VGA eq 43), nonlinear in `θ ∈ ℝᵈ`.
 ///
-/// The link and the log-partition function enter through `Cov(y|θ)` alone.
+/// The link and the log-partition function enter only through `Cov(y|θ)`.
 pub trait MeanModel {
     /// Dimension `m` of an observation.
     fn output_dim(&self) -> usize;

@@ -1,12 +1,11 @@
-//! What can go wrong, named after the fact that proves it.
+//! The errors of the crate, each with the numbers that prove it.
 
 use vi_linalg::LinalgError;
 
 use crate::checkpoint::CheckpointError;
 use crate::fingerprint::Fingerprint;
 
-/// Errors of `vi-core`. Every entry point checks its input at the door and leaves its state
-/// bit-identical when it returns one of these.
+/// An error of `vi-core`. Every public function checks its input first; after an error its state is unchanged, to the bit.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +14,7 @@ pub enum Error {
     NonFinite {
         /// Name of the argument.
         argument: &'static str,
-        /// Position in it (column-major for a matrix, 0 for a scalar).
+        /// Its position (column-major for a matrix, 0 for a scalar).
         index: usize,
         /// The offending value.
         value: f64,
@@ -25,12 +24,12 @@ pub enum Error {
     Dimension {
         /// Name of the argument.
         argument: &'static str,
-        /// What the other arguments ask for.
+        /// The length that the other arguments require.
         expected: usize,
-        /// What was given.
+        /// The length that was given.
         found: usize,
     },
-    /// A label that the likelihood gives no probability.
+    /// A label to which the likelihood gives no probability.
     #[error("label {label} is outside the support of the {family} likelihood")]
     Label {
         /// The offending label.
@@ -38,7 +37,7 @@ pub enum Error {
         /// Name of the likelihood.
         family: &'static str,
     },
-    /// An argument that must hold something is empty.
+    /// An argument that must not be empty is empty.
     #[error("{argument} is empty")]
     Empty {
         /// Name of the argument.
@@ -51,7 +50,7 @@ pub enum Error {
         name: &'static str,
         /// The value given.
         value: f64,
-        /// The range in words.
+        /// The allowed range in words.
         requirement: &'static str,
     },
     /// One number of an argument is out of its range.
@@ -59,21 +58,21 @@ pub enum Error {
     Entry {
         /// Name of the argument.
         argument: &'static str,
-        /// Position in it.
+        /// The position in it.
         index: usize,
         /// The value given.
         value: f64,
-        /// The range in words.
+        /// The allowed range in words.
         requirement: &'static str,
     },
-    /// A position beyond the end.
+    /// A position is beyond the end of an argument.
     #[error("{argument} has no entry {index}: its length is {len}")]
     Index {
         /// Name of the argument.
         argument: &'static str,
         /// The position asked for.
         index: usize,
-        /// How many there are.
+        /// The number of entries.
         len: usize,
     },
     /// A covariance is not symmetric.
@@ -96,39 +95,39 @@ pub enum Error {
         /// Index of the first pivot that is not positive.
         pivot: usize,
     },
-    /// `xᵀPx` came out negative: rounding has destroyed the covariance.
+    /// `xᵀPx` is negative, because rounding has destroyed the covariance.
     #[error("the projected variance xᵀPx = {value:e} is negative: the covariance has lost positive definiteness")]
     NegativeVariance {
         /// The value of `xᵀPx`.
         value: f64,
     },
-    /// After an observation a dense covariance would have no digits left in some direction.
+    /// After the observation a dense covariance would be singular to rounding in some direction.
     #[error(
         "the observation multiplies the precision along its row by {factor:e}, after which the entries of a dense covariance have no \
          digits left in some direction: scale the columns, drop those that say nearly the same, or take a square-root belief"
     )]
     Unresolved {
-        /// What the precision along the row would be multiplied by, `1 + hν`.
+        /// The factor by which the precision along the row would be multiplied, `1 + hν`.
         factor: f64,
     },
-    /// Posteriors of shards that hold too few rows each for the form of their beliefs.
+    /// The shards to be merged hold too few rows each for the form of their beliefs.
     #[error(
         "a merge of diagonal beliefs of so few rows each would leave the weights {deviations:.1} posterior standard deviations, \
          {:.0} % of their way, nearer to the prior than one pass: give each shard more rows, hand the posterior of one shard to the \
          next, or take a full or square-root belief", 100.0 * share
     )]
     ThinShards {
-        /// How far the weights would stay back, in posterior standard deviations.
+        /// How far the weights would lag behind, in posterior standard deviations.
         deviations: f64,
-        /// The share of their way from the prior's mean.
+        /// The share that they would lag behind of their way from the prior's mean.
         share: f64,
     },
-    /// A result is beyond what a float holds.
+    /// A result is not finite.
     #[error("{quantity} = {value:e} is beyond the range of floating-point numbers")]
     Overflow {
-        /// What was computed.
+        /// The name of the result.
         quantity: &'static str,
-        /// What came out.
+        /// The value that came out.
         value: f64,
     },
     /// A site would make the covariance indefinite, or is not finite.
@@ -162,13 +161,13 @@ pub enum Error {
         mean: f64,
         /// The Gaussian's variance.
         variance: f64,
-        /// Estimated relative error; infinite when an integral is not finite or does not end.
+        /// The estimated relative error; infinite when an integral is not finite or does not end.
         relative_error: f64,
     },
-    /// This form of belief cannot do that.
+    /// This form of belief does not support the operation.
     #[error("a {belief} belief cannot take {operation}")]
     Unsupported {
-        /// What was asked for.
+        /// The operation.
         operation: &'static str,
         /// The form of the belief.
         belief: &'static str,
@@ -189,7 +188,7 @@ pub enum Error {
         /// What is wrong with it.
         source: Box<Error>,
     },
-    /// A shard's posterior was computed from another prior than the one it is to be merged with.
+    /// A shard's posterior was computed from another prior than the one given for the merge.
     #[error("the posterior comes from another prior: its fingerprint is {found}, expected {expected}")]
     OtherPrior {
         /// The fingerprint of the prior given.
@@ -202,10 +201,10 @@ pub enum Error {
     OtherSettings {
         /// The fingerprint of the first shard's settings.
         expected: Fingerprint,
-        /// The fingerprint of this shard's.
+        /// The fingerprint of this shard's settings.
         found: Fingerprint,
     },
-    /// A shard forgot: its posterior is not the prior times the factors of its observations.
+    /// A shard forgot observations: its posterior is not the prior times the factors of its observations.
     #[error("the posterior forgot observations: only posteriors without forgetting can be merged")]
     Forgetful,
     /// A checkpoint cannot be read or written.
@@ -217,19 +216,19 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same error, told of observation `row`.
+    /// This error as that of observation `row`.
     #[must_use]
     pub fn at_row(self, row: usize) -> Self {
         Self::Row { row, source: Box::new(self) }
     }
 
-    /// The same error, told of shard `shard`.
+    /// This error as that of shard `shard`.
     #[must_use]
     pub fn at_shard(self, shard: usize) -> Self {
         Self::Shard { shard, source: Box::new(self) }
     }
 
-    /// An error of row `t` of a part becomes one of row `first + t` of the whole; other errors stay.
+    /// Renumbers the observation: an error of row `t` of a part becomes one of row `first + t` of the whole; other errors stay.
     #[must_use]
     pub fn shift_row(self, first: usize) -> Self {
         match self {

@@ -1,26 +1,27 @@
-//! One-step predictive evidence: how well each prediction met the observation that followed it.
+//! One-step-ahead predictive evidence: how well each prediction fitted the observation that followed it.
 //!
 //! ```text
 //! log p(y₁, …, y_n) = Σ_t log p(y_t | y₁, …, y_{t−1}) ≈ Σ_t log E[p(y_t | t)],   t ~ N(a_t, ν_t)
 //! ```
 //!
-//! Each term is taken under the belief *before* observation `t`, after forgetting. It is exact for linear models with a
-//! known noise variance, standing still or drifting by additive noise, and a fair score of prediction for all others:
-//! settings are compared by it (`λ`, `q`, prior scale, noise variance, rule) without holding anything out. A [`Learner`] sums it up as it goes.
+//! Each term is taken under the belief *before* observation `t`, after forgetting. It is exact for linear models with a known
+//! noise variance, whether `θ` is constant or drifts by additive noise, and a fair score of prediction for all others: use it to
+//! compare settings (`λ`, `q`, prior scale, noise variance, rule) without holding anything out. A [`Learner`] adds it up as it
+//! learns.
 
 use crate::check;
 use crate::filter::Scratch;
 use crate::likelihood::GaussianExpectation;
 use crate::{Error, Forget, Learner, Rows, SiteRule};
 
-/// The log evidence of the data under each of a bank of learners, in one pass; the learners are left alone.
+/// The log evidence of the data under each of several learners, in one pass; the learners themselves do not change.
 ///
-/// A learner that breaks down on the way (noise until a variance overflows, say) has its error in its place and the
-/// others go on. Memory: a copy of every belief.
+/// If a learner fails on the way (noise until a variance overflows, say), its error stands in its place and the others go on.
+/// Memory: a copy of every belief.
 ///
 /// # Errors
 /// [`Error::Empty`] for no learners or no rows, [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`] or
-/// [`Error::Label`]: what is wrong with the data or the settings for anyone.
+/// [`Error::Label`]: what is wrong with the data or settings independently of the pass.
 ///
 /// ```
 /// use vi_core::{DenseGaussian, Explicit, Forgetting, GaussianLikelihood, Learner, evidence};

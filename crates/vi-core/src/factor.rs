@@ -1,13 +1,13 @@
 //! Factor analysis by EM: a symmetric matrix `S` (a covariance, or a precision) approximated by `Ψ + WWᵀ`.
 //!
-//! The approximation is the one of least `KL(N(0, S) ‖ N(0, Ψ+WWᵀ))` (8)-(11), that is, of most likelihood for data whose
-//! second moments are `S`. Three ways, with memory that is linear in `d`:
+//! The approximation is the one of least `KL(N(0, S) ‖ N(0, Ψ+WWᵀ))` (8)-(11), that is, of greatest likelihood for data with
+//! second moments `S`. There are three ways, with memory linear in `d`:
 //!
 //! | when `S` is | call |
 //! |---|---|
-//! | there: stored, or data, or known by its products | [`run`]; one iteration is [`step`] |
+//! | available: stored, or data, or known by its products | [`run`]; one iteration is [`step`] |
 //! | a stream of outer products | [`RecursiveEm`] (Algorithm 1), one step of it being [`update`] |
-//! | the same, to compare with | [`OnlineEm`] (Appendix E) |
+//! | a stream of outer products, for comparison | [`OnlineEm`] (Appendix E) |
 //!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|

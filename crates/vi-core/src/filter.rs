@@ -5,27 +5,27 @@ use std::fmt;
 use crate::rows::CheckedRows;
 use crate::{Belief, Error, Projection, Row, Rows, Site, SiteRule, SiteRules};
 
-/// What one step saw and did.
+/// What one step of the filter saw and did.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct StepInfo {
-    /// The old belief along `x`: what a prediction of `y` is made from.
+    /// The projection of the old belief along `x`, from which `y` is predicted.
     pub projection: Projection,
     /// The site that was absorbed.
     pub site: Site,
-    /// Whether the belief could not take all of the step: [fading](crate::Forgetting::fading) was held before it, or the site was made
-    /// weaker than the rule's, along a direction that had faded beyond what the belief's digits resolve.
+    /// Whether the belief could not take all of the step: either [fading](crate::Forgetting::fading) was held back before it, or
+    /// the site was made weaker than the rule's, along a direction that had faded beyond what the belief's digits resolve.
     pub held: bool,
 }
 
 impl StepInfo {
-    /// A step of which nothing was held back.
+    /// The report of a step of which nothing was held back.
     pub(crate) fn whole(projection: Projection, site: Site) -> Self {
         Self { projection, site, held: false }
     }
 }
 
-/// Memory of one step of a belief `B`, owned by the caller; it grows with the first row and serves beliefs of any dimension.
+/// Memory for one step of a belief `B`, owned by the caller; it grows at the first row and serves beliefs of any dimension.
 pub struct Scratch<B: Belief> {
     pub(crate) step: B::Step,
     pub(crate) row: Vec<f64>,
@@ -43,7 +43,7 @@ impl<B: Belief> fmt::Debug for Scratch<B> {
     }
 }
 
-/// One observation: project, ask the rule, absorb.
+/// Learns one observation: projects the belief along `x`, asks the rule for a site, absorbs it.
 ///
 /// ```text
 /// a = xᵀμ, ν = xᵀPx          (73)
@@ -80,7 +80,7 @@ pub fn step<'a, B: Belief, R: SiteRule>(
     advance(belief, x, &mut scratch.step, |a, nu| rule.site(a, nu, y))
 }
 
-/// A step whose input has been checked; `site` answers to `(a, ν)`.
+/// A step whose input has been checked; `site` gives the site for `(a, ν)`.
 pub(crate) fn advance<B: Belief>(
     belief: &mut B,
     x: Row<'_>,
@@ -93,17 +93,16 @@ pub(crate) fn advance<B: Belief>(
     Ok(StepInfo::whole(projection, site))
 }
 
-/// One pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order.
+/// Makes one pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order.
 ///
-/// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)); with [`Weighted`](crate::Weighted) rules observations count more or less.
-/// `on_step(t, belief, info)` is called after observation `t` (from 0) with the new belief: trajectories,
-/// prequential scores, progress. Only the rows of a matrix that does not hold them in one piece are
-/// copied, one at a time. Cost `3nd²` flops for a dense belief, plus one copy of the belief.
+/// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)); with [`Weighted`](crate::Weighted) rules observations
+/// count more or less. `on_step(t, belief, info)` is called after observation `t` (from 0) with the new belief: for trajectories,
+/// prequential scores, progress. Rows are copied, one at a time, only if a matrix does not hold them contiguously. Cost `3nd²`
+/// flops for a dense belief, plus one copy of the belief.
 ///
 /// # Errors
-/// As [`step`], told of the row by [`Error::Row`]; [`Error::Empty`] for `n = 0`; [`Error::Dimension`] also for another
-/// number of rules. All rows and labels are checked
-/// before the first update, and on any error the belief is as it was before the call.
+/// As [`step`], naming the row by [`Error::Row`]; [`Error::Empty`] for `n = 0`; [`Error::Dimension`] also for another number of
+/// rules. All rows and labels are checked before the first update, and on any error the belief is unchanged.
 ///
 /// ```
 /// use vi_core::{filter, Belief, DenseGaussian, Explicit, GaussianLikelihood};
@@ -142,7 +141,7 @@ pub fn run<'a, B: Belief + Clone, R: SiteRules>(
 /// Checks observations and their labels.
 ///
 /// # Errors
-/// As [`Rows::check`]; [`Error::Dimension`] for another number of labels, [`Error::Row`] with what the rule says of a label.
+/// As [`Rows::check`]; [`Error::Dimension`] for another number of labels, [`Error::Row`] with the rule's error for a label.
 pub(crate) fn check_observations<'a, R: SiteRules>(
     d: usize,
     rule: &R,

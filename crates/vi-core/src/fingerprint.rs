@@ -1,4 +1,4 @@
-//! Fingerprints: whether two machines started from the same prior and the same settings.
+//! Fingerprints, by which two machines can tell whether they started from the same prior and settings.
 
 use crate::Error;
 use crate::checkpoint::{self, Checkpoint, frame};
@@ -35,13 +35,13 @@ impl Fingerprint {
         Self(checksum)
     }
 
-    /// Its 64 bits.
+    /// The 64 bits of the fingerprint.
     #[must_use]
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The fingerprint of settings, given as text in whatever form the caller keeps to.
+    /// The fingerprint of settings, given as text in any form that the caller always uses.
     #[must_use]
     pub fn of_settings(description: &str) -> Self {
         Self(frame::checksum(&[b"settings", description.as_bytes()]))

@@ -1,13 +1,13 @@
-//! Forgetting: what a belief loses between observations when the world drifts.
+//! Forgetting: what a belief loses between observations, so that it can follow a `θ` that drifts.
 //!
 //! | strategy | change before each observation | effect |
 //! | :-- | :-- | :-- |
 //! | [`Forgetting::fading`] | `P ← P/λ` | observation `s` weighs `λ^(t−s)`: memory of about `1/(1−λ)`, the prior fades too |
-//! | [`Forgetting::towards`] | `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀` | the same memory, the prior stays whole |
+//! | [`Forgetting::towards`] | `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀` | the same memory, but the prior does not fade |
 //! | [`Forgetting::noise`] | `P ← P + diag(q)` | `θ` walks at random with variance `q` a step |
 //!
-//! The change comes *before* each observation, the first of a call included: time passes, then data arrive. So a stream
-//! may be cut anywhere. What to choose, the data say: [`evidence`](crate::evidence).
+//! The change comes *before* each observation, including the first of a call: time passes, then data arrive. So a stream can be
+//! split into calls anywhere. To choose between them, compare their [`evidence`](crate::evidence).
 
 mod dense;
 mod diagonal;
@@ -16,10 +16,10 @@ mod square_root;
 use crate::check;
 use crate::{Belief, Error};
 
-/// Variances beyond which nothing fades any more: products of two are floats.
+/// The variance beyond which fading is held back, so that products of two variances stay finite.
 const LARGEST_VARIANCE: f64 = 1e150;
 
-/// A belief that can forget. The arguments have been checked: [`Forgetting`] sees to that.
+/// A belief that can forget; [`Forgetting`] checks the arguments of these methods.
 ///
 /// On an error the belief must be as it was, to the bit.
 pub trait Forget: Belief {
@@ -32,30 +32,30 @@ pub trait Forget: Belief {
     /// [`Error::NotPositiveDefinite`].
     fn anchor(&self) -> Result<Self::Anchor, Error>;
 
-    /// Whether the belief `P/λ` is one that later rows can be learned by: its variances stay far from the largest float. It costs no
+    /// Whether later rows can be learned by the belief `P/λ`, because its variances stay far from the largest float. It costs no
     /// more than a row.
     fn can_fade(&self, lambda: f64) -> bool;
 
-    /// `P ← P/λ`, for `0 < λ < 1`.
+    /// Fades the belief: `P ← P/λ`, for `0 < λ < 1`.
     ///
     /// # Errors
     /// [`Error::NonFinite`] when a variance overflows: fading in a direction that no observation visits.
     fn fade(&mut self, lambda: f64) -> Result<(), Error>;
 
-    /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, for `0 < λ < 1`.
+    /// Returns the belief towards a prior: `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, for `0 < λ < 1`.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::NonFinite`] for a mean that overflows.
     fn towards(&mut self, anchor: &Self::Anchor, lambda: f64) -> Result<(), Error>;
 
-    /// `P ← P + diag(q)`, `q` of length `d`, finite, not negative, not all 0.
+    /// Adds noise: `P ← P + diag(q)`, `q` of length `d`, finite, not negative, not all 0.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] when a variance overflows; [`Error::NotPositiveDefinite`] where a factor is kept.
+    /// [`Error::NonFinite`] when a variance overflows; [`Error::NotPositiveDefinite`] from beliefs that keep a factor.
     fn diffuse(&mut self, q: &[f64]) -> Result<(), Error>;
 }
 
-/// How a belief forgets between observations; built and checked once, applied at every step.
+/// How a belief forgets between observations: built and checked once, applied at every step.
 ///
 /// ```
 /// use vi_core::{DenseGaussian, Forgetting};
@@ -78,7 +78,7 @@ enum Strategy<A> {
 }
 
 impl<B: Forget> Forgetting<B> {
-    /// Nothing is forgotten.
+    /// Forgets nothing.
     #[must_use]
     pub fn none() -> Self {
         Self(Strategy::Nothing)
@@ -86,9 +86,9 @@ impl<B: Forget> Forgetting<B> {
 
     /// Fading memory, `P ← P/λ`, `λ ∈ (0, 1]`. Cost `d²/2` a step for a dense belief.
     ///
-    /// Directions that no observation visits grow as `λ⁻ᵗ`, until a variance is beyond 10¹⁵⁰, or for a low-rank belief 10¹² times
-    /// that of the prior: then fading is held, and [`apply`](Self::apply) and [`StepInfo::held`](crate::filter::StepInfo) say so. [`towards`](Self::towards) stays
-    /// bounded by the prior.
+    /// In directions that no observation visits variances grow as `λ⁻ᵗ`. When one exceeds 10¹⁵⁰, or for a low-rank belief 10¹²
+    /// times that of the prior, fading is held back, which [`apply`](Self::apply) and [`StepInfo::held`](crate::filter::StepInfo)
+    /// report. [`towards`](Self::towards) stays bounded by the prior.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -99,8 +99,8 @@ impl<B: Forget> Forgetting<B> {
 
     /// Return to a prior `N(μ₀, Λ₀⁻¹)`, `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, `λ ∈ (0, 1]`.
     ///
-    /// Variances never exceed the prior's. Cost `d³` to `3d³` a step for a dense belief, against `3d²` for an observation: do it once for
-    /// many rows, with `λᵐ` for `m` of them.
+    /// Variances never exceed the prior's. Cost `d³` to `3d³` a step for a dense belief, against `3d²` for an observation: do it
+    /// once for `m` rows, with `λᵐ`.
     ///
     /// # Errors
     /// [`Error::Setting`], [`Error::NotPositiveDefinite`] for the prior.
@@ -125,7 +125,7 @@ impl<B: Forget> Forgetting<B> {
         Ok(Self(Strategy::Noise { q: q.to_vec() }))
     }
 
-    /// Whether applying this changes nothing: none, `λ = 1`, `q = 0`.
+    /// Whether applying this changes nothing: no forgetting, `λ = 1`, or `q = 0`.
     #[must_use]
     pub fn is_none(&self) -> bool {
         match &self.0 {
@@ -135,8 +135,8 @@ impl<B: Forget> Forgetting<B> {
         }
     }
 
-    /// Lets `belief` forget for one step; where [`is_none`](Self::is_none), its bits stay. Returns `false` where
-    /// [fading](Self::fading) was held, and the belief is as it was.
+    /// Makes `belief` forget for one step; if [`is_none`](Self::is_none), its bits stay. Returns `false` if
+    /// [fading](Self::fading) was held back, which leaves the belief unchanged.
     ///
     /// # Errors
     /// [`Error::Dimension`] for a `q` or prior of another dimension, and as [`Forget`]'s methods; the belief is then as
@@ -156,8 +156,8 @@ impl<B: Forget> Forgetting<B> {
         Ok(true)
     }
 
-    /// The factor `λ` of a forgetting that is part of a step ([`Belief::project`]): 1 for none, `λ` for fading. `None` for what
-    /// rewrites the whole belief before the row is seen.
+    /// The factor `λ` of a forgetting that can be part of a step ([`Belief::project`]): 1 for none, `λ` for fading. Returns
+    /// `None` for a forgetting that rewrites the whole belief before the row is seen.
     #[must_use]
     pub fn fade_factor(&self) -> Option<f64> {
         match &self.0 {

@@ -1,8 +1,8 @@
-//! Numerical health: how many digits a belief has left, before it has none.
+//! Numerical health: how many digits a belief has left, before it has lost them all.
 //!
-//! A belief is a matrix, and the matrix rounds. What rounding does to a prediction is `ε·κ` relative to the prior's part of it, `κ` being
-//! the condition of the matrix in units in which every coordinate has variance (or precision) 1: units change nothing about the
-//! digits, collinear inputs do. A square root has twice the digits, `ε·√κ`.
+//! A belief is kept as a matrix, which is rounded. In a prediction rounding makes an error of `ε·κ` relative to the prior's part
+//! of it, `κ` being the condition number of the matrix in units in which every coordinate has variance (or precision) 1: units do
+//! not cost digits, collinear inputs do. A square root has twice the digits, `ε·√κ`.
 //!
 //! ```
 //! use vi_core::{DenseGaussian, SquareRootGaussian};
@@ -23,25 +23,26 @@ use vi_linalg::{Cholesky, cholesky};
 use crate::belief::{Belief, DenseGaussian, DiagonalGaussian, SquareRootGaussian};
 use crate::low_rank::LowRankGaussian;
 
-/// How well a belief stands numerically.
+/// The numerical state of a belief: how many digits it has left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Health {
     /// An estimate, from below and rarely by more than three times, of the condition number in the 1-norm of the matrix that the
     /// belief keeps, scaled to a unit diagonal; infinite where rounding has destroyed the matrix.
     pub condition: f64,
-    /// The smallest squared pivot of its Cholesky factor: the least share of a coordinate's variance (or precision) that the
-    /// coordinates before it do not explain. Rounding eats it from `ε·d` on. For a low-rank belief the least share of a coordinate's
-    /// precision that is in `Ψ`.
+    /// The smallest squared pivot of the matrix's Cholesky factor: the least share of a coordinate's variance (or precision) that
+    /// the coordinates before it do not explain. Rounding destroys it when it is of the order `ε·d`. For a low-rank belief it is
+    /// the least share of a coordinate's precision that is in `Ψ`.
     pub smallest_pivot: f64,
-    /// Decimal digits that are left of sixteen: `−log₁₀(ε·κ)`, for a square root `−log₁₀(ε·√κ)`; 0 where there are none.
+    /// The decimal digits left, out of sixteen: `−log₁₀(ε·κ)`, for a square root `−log₁₀(ε·√κ)`; 0 if none are left.
     pub digits: f64,
-    /// Entries that a projection had to lift to a floor; only a low-rank belief has such.
+    /// How many entries a projection had to lift to a floor; always 0 except for a low-rank belief.
     pub lifted: u64,
 }
 
 impl Health {
-    /// The belief has more than four digits: predictions are good to about a part in a thousand of a standard deviation.
+    /// Whether the belief has more than four digits left: predictions are good to about a part in a thousand of a standard
+    /// deviation.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.digits > 4.0
@@ -56,7 +57,7 @@ impl Health {
         Self::new(f64::INFINITY, 0.0, 1.0)
     }
 
-    /// The worse of two.
+    /// The worse of two healths.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         let worst = if other.digits < self.digits { other } else { self };
@@ -65,7 +66,7 @@ impl Health {
 }
 
 impl DenseGaussian {
-    /// How the covariance stands. Cost `d³/3` flops and `d²` numbers.
+    /// The health of the covariance. Cost `d³/3` flops and `d²` numbers.
     #[must_use]
     pub fn health(&self) -> Health {
         let lower = self.covariance_lower();
@@ -76,7 +77,7 @@ impl DenseGaussian {
     }
 }
 
-/// Of a matrix of unit diagonal (lower triangle); none where it is not positive definite.
+/// The health of a matrix of unit diagonal (lower triangle); `None` if it is not positive definite.
 fn of_correlations(lower: MatRef<'_, f64>) -> Option<Health> {
     let d = lower.nrows();
     let factor = Cholesky::new(lower).ok()?;
@@ -95,7 +96,7 @@ fn of_correlations(lower: MatRef<'_, f64>) -> Option<Health> {
 }
 
 impl SquareRootGaussian {
-    /// How the root of the precision stands. Cost some ten times `2d²` flops, and `d²` numbers.
+    /// The health of the root of the precision. Cost some ten times `2d²` flops, and `d²` numbers.
     #[must_use]
     pub fn health(&self) -> Health {
         let (root, d) = (self.root(), self.dim());
@@ -124,7 +125,7 @@ impl SquareRootGaussian {
 }
 
 impl DiagonalGaussian {
-    /// A diagonal is always well conditioned: it has no correlations to lose.
+    /// The health of a diagonal belief, which is always good: there are no correlations.
     #[must_use]
     pub fn health(&self) -> Health {
         Health::new(1.0, 1.0, f64::EPSILON)
@@ -132,8 +133,8 @@ impl DiagonalGaussian {
 }
 
 impl LowRankGaussian {
-    /// How `M = I + WᵀΨ⁻¹W` stands, through which every prediction goes, and how much of the precision `Ψ` has. Cost `dp` and `p³/3`
-    /// flops; rows that wait are not in it.
+    /// The health of `M = I + WᵀΨ⁻¹W`, through which every prediction goes, and `Ψ`'s share of the precision. Cost `dp` and
+    /// `p³/3` flops; buffered rows are not included.
     #[must_use]
     pub fn health(&self) -> Health {
         let p = self.rank();
@@ -152,8 +153,8 @@ impl LowRankGaussian {
     }
 }
 
-/// `‖B‖₁` of a symmetric `B` by a few products with it (Hager 1984, Higham 1988): a lower bound, mostly the norm itself. None where a
-/// product fails or is not finite.
+/// `‖B‖₁` of a symmetric `B` by a few products with it (Hager 1984, Higham 1988): a lower bound, mostly the norm itself. Returns
+/// `None` if a product fails or is not finite.
 fn norm_estimate(d: usize, product: impl Fn(&mut [f64]) -> bool) -> Option<f64> {
     const PRODUCTS: usize = 5;
     let mut x = vec![1.0 / d.max(1) as f64; d];

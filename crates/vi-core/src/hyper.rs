@@ -10,7 +10,7 @@ use crate::per_row::Likelihoods;
 use crate::rows::contiguous_row;
 use crate::{Error, GaussianLikelihood, Stop};
 
-/// When learning stops.
+/// The settings of [`learn_prior_scale`] and [`learn_linear`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HyperSettings {
     /// Learning stops when a round changes the scale and the noise by less than this share of themselves.
@@ -20,14 +20,14 @@ pub struct HyperSettings {
 }
 
 impl Default for HyperSettings {
-    /// Tolerance 1e-6, at most 200 rounds.
+    /// The default tolerance is 1e-6, with at most 200 rounds.
     fn default() -> Self {
         Self { tolerance: 1e-6, max_rounds: 200 }
     }
 }
 
 impl HyperSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
@@ -37,7 +37,7 @@ impl HyperSettings {
     }
 }
 
-/// What was learned and how.
+/// A report of what was learned and how.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct HyperInfo {
@@ -47,28 +47,28 @@ pub struct HyperInfo {
     pub noise_variance: Option<f64>,
     /// The bound on the log evidence after each round, in nats: it never falls by more than the inner search's rounding.
     pub bounds: Vec<f64>,
-    /// Rounds in which the fast update would have lost the bound and the EM update was taken.
+    /// The number of rounds in which the fast update would have lowered the bound and the EM update was taken instead.
     pub slow_rounds: usize,
-    /// Why it stopped.
+    /// Why the rounds stopped.
     pub stop: Stop,
 }
 
-/// The posterior, the prior it was found with, and how.
+/// The posterior at the learned settings, its prior, and a report.
 #[derive(Debug, Clone)]
 pub struct Learned {
     /// The variational optimum at the learned settings.
     pub belief: DenseGaussian,
     /// The prior, scaled about its mean.
     pub prior: DenseGaussian,
-    /// What was learned.
+    /// The report of what was learned.
     pub info: HyperInfo,
 }
 
 /// Learns the scale of the prior, `P₀ ← s²P₀`, by maximising the bound of the batch optimum.
 ///
-/// With `Q = (μ−μ₀)ᵀP₀⁻¹(μ−μ₀)`, `T = tr(P₀⁻¹P)` (`P₀` unscaled) and `γ = d − T/s²` the number of well-determined directions,
-/// a round takes MacKay's `s² = Q/γ`, or, should the bound fall, EM's `s² = (Q+T)/d`, which cannot. Each round is
-/// one search of the batch optimum from the last.
+/// With `Q = (μ−μ₀)ᵀP₀⁻¹(μ−μ₀)`, `T = tr(P₀⁻¹P)` (`P₀` unscaled) and `γ = d − T/s²` the number of well-determined directions, a
+/// round takes MacKay's `s² = Q/γ` or, should the bound fall, EM's `s² = (Q+T)/d`, with which it cannot fall. Each round is one
+/// search of the batch optimum, starting from the last one.
 ///
 /// # Errors
 /// As [`batch::optimum`].
@@ -200,7 +200,7 @@ fn scaled(prior: &DenseGaussian, factor: f64) -> Result<DenseGaussian, Error> {
     DenseGaussian::new(prior.mean(), covariance.as_ref())
 }
 
-/// What the updates need of a posterior.
+/// The moments of a posterior that the updates need.
 struct Moments {
     d: f64,
     n: f64,

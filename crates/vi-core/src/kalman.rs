@@ -9,11 +9,11 @@ use crate::belief::{Belief, DenseGaussian, check_symmetric, factor};
 use crate::check;
 use crate::special::HALF_LN_2PI;
 
-/// What a vector update saw.
+/// The predictive density of a vector observation, as its update found it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct VectorInfo {
-    /// `log N(y | Hμ, R + HPHᵀ)`: the log of the one-step predictive density, in nats.
+    /// The log of the one-step-ahead predictive density, `log N(y | Hμ, R + HPHᵀ)`, in nats.
     pub log_predictive: f64,
 }
 

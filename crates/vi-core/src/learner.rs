@@ -1,13 +1,13 @@
-//! One learner: predict, score, learn, forget.
+//! A learner: it predicts, scores, learns and forgets.
 
 use crate::filter::{Scratch, StepInfo};
 use crate::per_row::{Likelihoods, SiteRules};
 use crate::{Belief, Error, Forget, Forgetting, GaussianExpectation, Projection, Row, Rows, Site, SiteRule};
 
-/// A belief with all that it learns by, and the log evidence of what it has learned.
+/// A belief with its rule, likelihood and forgetting, and the log evidence of what it has learned.
 ///
-/// `rule` and `likelihood` are apart because the papers' rules approximate: a quadratic-bound filter, say, is scored by
-/// the logistic likelihood. Both are one for all rows, or one for each ([`PerRow`](crate::PerRow)).
+/// `rule` and `likelihood` are separate because the papers' rules approximate: a quadratic-bound filter, say, is scored by the
+/// logistic likelihood. Each is one for all rows, or one for each ([`PerRow`](crate::PerRow)).
 ///
 /// ```
 /// use vi_core::{DenseGaussian, Explicit, GaussianLikelihood, Learner};
@@ -21,25 +21,25 @@ use crate::{Belief, Error, Forget, Forgetting, GaussianExpectation, Projection, 
 /// ```
 #[derive(Debug, Clone)]
 pub struct Learner<B: Forget, R, L> {
-    /// The belief: the prior before a stream, the posterior after.
+    /// The belief: the prior before any rows, the posterior after them.
     pub belief: B,
-    /// How an observation becomes a site.
+    /// The rule that turns an observation into a site.
     pub rule: R,
-    /// `p(y|t)`, for the predictive density.
+    /// The likelihood `p(y|t)`, for the predictive density.
     pub likelihood: L,
-    /// What happens between observations.
+    /// How the belief forgets between observations.
     pub forgetting: Forgetting<B>,
     /// `Σ log E[p(y_t|t)]` over the observations learned, each under the belief before it, in nats.
     pub evidence: f64,
 }
 
-/// What a learner saw, did and scored in one step.
+/// The step and the score of one observation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Scored {
-    /// The step.
+    /// What the step saw and did.
     pub step: StepInfo,
-    /// `log E[p(y|t)]` under the belief before `y`, in nats. `−∞` for an observation too far out for its density to be a positive number.
+    /// The log predictive density `log E[p(y|t)]` under the belief before `y`, in nats; `−∞` if the density underflows to 0.
     pub log_density: f64,
 }
 
@@ -49,13 +49,14 @@ impl<B: Forget + Clone, R, L> Learner<B, R, L> {
         Self { belief, rule, likelihood, forgetting: Forgetting::none(), evidence: 0.0 }
     }
 
-    /// The same that forgets between observations.
+    /// This learner with `forgetting` between observations.
     #[must_use]
     pub fn with_forgetting(self, forgetting: Forgetting<B>) -> Self {
         Self { forgetting, ..self }
     }
 
-    /// `(xᵀμ, xᵀPx)` of the belief as the next observation finds it, what is forgotten before it included. `x` has length `d`.
+    /// The predictive mean and variance `(xᵀμ, xᵀPx)` for the next observation, after the forgetting that comes before it. `x`
+    /// has length `d`.
     ///
     /// # Errors
     /// As [`Belief::predict`] and [`Forgetting::apply`].
@@ -86,14 +87,14 @@ impl<B: Forget + Clone, R, L> Learner<B, R, L> {
 }
 
 impl<B: Forget + Clone, R: SiteRule, L: GaussianExpectation> Learner<B, R, L> {
-    /// Forgets, predicts, scores, learns one observation. `x` has length `d`.
+    /// Takes one observation: forgets, predicts, scores, learns. `x` has length `d`.
     ///
-    /// Cost: that of [`filter::step`](crate::filter::step), fading included; other ways to forget cost what they do and a copy of
-    /// the belief.
+    /// Cost: that of [`filter::step`](crate::filter::step), fading included; other ways of forgetting add their own cost and a
+    /// copy of the belief.
     ///
     /// # Errors
-    /// As [`filter::step`](crate::filter::step) and [`Forgetting::apply`]; [`Error::NonFinite`] for a predictive
-    /// density that is not a number. The learner is then as it was.
+    /// As [`filter::step`](crate::filter::step) and [`Forgetting::apply`]; [`Error::NonFinite`] if the predictive density is NaN.
+    /// On an error the learner is unchanged.
     pub fn step<'a>(&mut self, x: impl Into<Row<'a>>, y: f64, scratch: &mut Scratch<B>) -> Result<Scored, Error> {
         let x = x.into();
         x.check(self.belief.dim())?;
@@ -108,13 +109,13 @@ impl<B: Forget + Clone, R: SiteRule, L: GaussianExpectation> Learner<B, R, L> {
 }
 
 impl<B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>> Learner<B, R, L> {
-    /// One pass over the rows `x` (`n` of length `d`) with labels `y` (length `n`): [`step`](Self::step) for each. Returns what the
-    /// evidence has gained.
+    /// Makes one pass over the rows `x` (`n` of length `d`) with labels `y` (length `n`), a [`step`](Self::step) for each.
+    /// Returns the increase of the log evidence.
     ///
     /// After observation `t`, `on_step(t, belief, scored)` is called, as by [`filter::run`](crate::filter::run).
     ///
     /// # Errors
-    /// As [`step`](Self::step), told of the row; as [`Rows::check`]; [`Error::Dimension`] for another number of labels, rules or
+    /// As [`step`](Self::step), naming the row; as [`Rows::check`]; [`Error::Dimension`] for another number of labels, rules or
     /// likelihoods. On any error the learner is as it was before the call.
     pub fn run<'a>(
         &mut self,
@@ -138,14 +139,14 @@ impl<B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>> 
         Ok(gained)
     }
 
-    /// Checks the forgetting, and the labels as rule and likelihood see them.
+    /// Checks the forgetting, and the labels against rule and likelihood.
     pub(crate) fn check(&self, y: &[f64]) -> Result<(), Error> {
         self.forgetting.check_dim(self.belief.dim())?;
         self.rule.check_labels(y)?;
         self.likelihood.check_labels(y)
     }
 
-    /// Checked observation `t` into a copy of the belief.
+    /// Learns checked observation `t` with a copy of the belief.
     pub(crate) fn learn_into(
         &self,
         belief: &mut B,
@@ -158,7 +159,7 @@ impl<B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>> 
     }
 }
 
-/// A scored step; input has been checked. On an error the belief is as it was.
+/// A scored step with checked input. On an error the belief is unchanged.
 fn learn<B: Forget + Clone, R: SiteRule, L: GaussianExpectation>(
     belief: &mut B,
     (rule, likelihood, forgetting): (&R, &L, &Forgetting<B>),
@@ -201,8 +202,9 @@ fn learn<B: Forget + Clone, R: SiteRule, L: GaussianExpectation>(
     Ok(done)
 }
 
-/// Prepares as much of `site` as the belief's digits resolve along a direction that has faded for long: the mean moves as far, the
-/// variance falls by a factor of 10⁸, or of 2 where even that is too much. The next rows along it do the rest.
+/// Prepares as much of `site` as the belief's digits resolve along a direction that has faded for long: the mean moves as far as
+/// by the whole site, and the variance falls by a factor of 10⁸, or of 2 if even that is too much. Further rows in that direction
+/// do the rest.
 ///
 /// # Errors
 /// As [`Belief::prepare`].

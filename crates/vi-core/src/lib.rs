@@ -1,8 +1,8 @@
 //! One-pass variational Gaussian inference.
 //!
-//! Every filter here sees an observation through two numbers, `a = xᵀμ` and `ν = xᵀPx`, and answers with two, a
-//! slope `g` and a curvature `h`. So the crate is a product, not a list: *likelihoods* (what `p(y|t)` is) × *rules*
-//! (how a site is chosen) × *beliefs* (how the Gaussian is kept).
+//! Every filter here sees an observation through two numbers, `a = xᵀμ` and `ν = xᵀPx`, and answers with two, a slope `g` and a
+//! curvature `h`. So the parts combine freely: *likelihoods* (what `p(y|t)` is) × *rules* (how a site is chosen) × *beliefs* (how
+//! the Gaussian is kept).
 //!
 //! ```
 //! use vi_core::{filter, Belief, BernoulliLogit, DenseGaussian, Implicit, Mixture8};

@@ -1,4 +1,4 @@
-//! What `p(y|t)` is, for a scalar predictor `t = xᵀθ`: log-density, derivatives, Gaussian expectations.
+//! Likelihoods `p(y|t)` of a scalar predictor `t = xᵀθ`: log-density, derivatives, Gaussian expectations.
 
 use crate::check;
 use crate::implicit::{self, ImplicitRoot};
@@ -6,7 +6,7 @@ use crate::{Error, Site, Weighted, quadrature};
 
 /// A likelihood of one label given a scalar predictor `t = xᵀθ`. `∂` is the derivative by `t`.
 pub trait Likelihood {
-    /// Name of the family, for messages.
+    /// The name of the family, for messages.
     fn family(&self) -> &'static str;
 
     /// Whether `label` has positive density or probability.
@@ -17,10 +17,10 @@ pub trait Likelihood {
         true
     }
 
-    /// `log p(y|t)` in nats, normalised over `y`.
+    /// The log-density `log p(y|t)` in nats, normalised over `y`.
     fn log_density(&self, y: f64, t: f64) -> f64;
 
-    /// `∂ log p(y|t)`.
+    /// The slope `∂ log p(y|t)`.
     fn slope(&self, y: f64, t: f64) -> f64;
 
     /// The observed information `−∂² log p(y|t)`.
@@ -31,15 +31,15 @@ pub trait Likelihood {
         [self.log_density(y, t), self.slope(y, t), self.curvature(y, t)]
     }
 
-    /// `values_i ← values_i + log p(y|t_i)`: one label at many predictors, `values` as long as `t`. A likelihood may take the
-    /// numbers in vectors; then the last digits differ from those of [`log_density`](Self::log_density).
+    /// Adds one label's log-densities at many predictors: `values_i ← values_i + log p(y|t_i)`, `values` as long as `t`. A
+    /// likelihood may use vector instructions, so that the last digits differ from those of [`log_density`](Self::log_density).
     fn add_log_densities(&self, y: f64, t: &[f64], values: &mut [f64]) {
         for (value, &t) in values.iter_mut().zip(t) {
             *value += self.log_density(y, t);
         }
     }
 
-    /// The same, and `t_i ← ∂ log p(y|t_i)`.
+    /// Adds as [`add_log_densities`](Self::add_log_densities) does, and replaces `t_i` by `∂ log p(y|t_i)`.
     fn add_log_densities_and_slopes(&self, y: f64, t: &mut [f64], values: &mut [f64]) {
         for (value, t) in values.iter_mut().zip(t) {
             *value += self.log_density(y, *t);
@@ -53,8 +53,8 @@ pub trait Likelihood {
     /// log p(y|t+δ) − log p(y|t) − δ·∂ log p(y|t)      ∂ log p(y|t+δ) − ∂ log p(y|t)
     /// ```
     ///
-    /// into `out`, which is as long as `steps`. The default takes differences, which lose the digits of `log p` that a small `δ`
-    /// does not move; a likelihood that knows both in closed form keeps them.
+    /// into `out`, which is as long as `steps`. The default takes differences, which lose digits when a step `δ` is small; a
+    /// likelihood that has closed forms should override it.
     fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
         let (at, slope) = (self.log_density(y, t), self.slope(y, t));
         for (out, &step) in out.iter_mut().zip(steps) {
@@ -62,8 +62,8 @@ pub trait Likelihood {
         }
     }
 
-    /// The `t` at which `log p(y|t)` is largest, infinite where it has no maximum, if that is known in closed form: searches for
-    /// modes start there.
+    /// The `t` at which `log p(y|t)` is largest, infinite if it has no maximum; searches for modes start there. Returns `None` if
+    /// there is no closed form.
     fn peak(&self, _y: f64) -> Option<f64> {
         None
     }
@@ -105,19 +105,19 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// What plain numbers say of an expectation that could not be had.
+    /// All fields are NaN: the expectation could not be computed.
     pub(crate) const NAN: Self =
         Self { value: f64::NAN, slope: f64::NAN, curvature: f64::NAN, third: f64::NAN, fourth: f64::NAN };
 }
 
-/// The tilted density `p(y|t)·N(t|a, ν)/Z`, by `ℓ(a, ν) = log Z`. Its mean is `a + ν·ℓ′`.
+/// The tilted density `p(y|t)·N(t|a, ν)/Z`, given by `ℓ(a, ν) = log Z`. Its mean is `a + ν·ℓ′`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tilted {
     /// `ℓ = log Z = log E[p(y|t)]`, in nats.
     pub log_normaliser: f64,
     /// `ℓ′ = ∂ℓ/∂a`.
     pub slope: f64,
-    /// `h = −ℓ″/(1+νℓ″)`: what `1/variance` exceeds `1/ν` by. Negative where the tilted density is the wider.
+    /// `h = −ℓ″/(1+νℓ″)`: by how much `1/variance` exceeds `1/ν`. Negative if the tilted density is wider than the Gaussian.
     pub curvature: f64,
     /// The variance `ν(1+νℓ″) = ν/(1+hν)`.
     pub variance: f64,
@@ -129,7 +129,7 @@ impl Tilted {
         Site { slope: (1.0 + self.curvature * nu) * self.slope, curvature: self.curvature }
     }
 
-    /// The same if every number of it is one.
+    /// This density, if all its numbers are finite.
     ///
     /// # Errors
     /// [`Error::Overflow`] with the first that is not finite.
@@ -142,14 +142,14 @@ impl Tilted {
     }
 }
 
-/// A likelihood whose expectations under a Gaussian predictor `t ~ N(a, ν)` can be had.
+/// A likelihood whose expectations under a Gaussian predictor `t ~ N(a, ν)` can be computed.
 pub trait GaussianExpectation: Likelihood {
     /// `E[log p(y|t)]` alone.
     fn expected_log_density(&self, y: f64, a: f64, nu: f64) -> f64 {
         self.expected(y, a, nu).value
     }
 
-    /// `(E[∂ log p], −E[∂² log p])`, what the filters need.
+    /// The expected slope and curvature `(E[∂ log p], −E[∂² log p])`, which the filters need.
     fn expected_slope_curvature(&self, y: f64, a: f64, nu: f64) -> (f64, f64) {
         let expected = self.expected(y, a, nu);
         (expected.slope, expected.curvature)
@@ -158,13 +158,13 @@ pub trait GaussianExpectation: Likelihood {
     /// The expectation and its first four derivatives by `a`, for `nu ≥ 0`.
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected;
 
-    /// The log of the one-step predictive density, `log E[p(y|t)]`, in nats.
+    /// The log of the one-step-ahead predictive density, `log E[p(y|t)]`, in nats.
     fn log_predictive(&self, y: f64, a: f64, nu: f64) -> f64;
 
-    /// Normaliser, mean and variance of `p(y|t)·N(t|a, ν)/Z`, for moment matching.
+    /// The tilted density `p(y|t)·N(t|a, ν)/Z`: normaliser, mean and variance, for moment matching.
     ///
     /// # Errors
-    /// As [`quadrature::tilted`], which this is where no closed form is known.
+    /// As [`quadrature::tilted`], which is used where there is no closed form.
     fn tilted(&self, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
         quadrature::tilted(self, y, a, nu)
     }

@@ -1,16 +1,16 @@
-//! A density known up to a constant, by its logarithm and what derivatives it has.
+//! Densities known up to a constant, given by their logarithm and perhaps its derivatives.
 
 use vi_linalg::faer::{MatMut, MatRef};
 
-/// An unnormalised density `f(θ)`, `θ ∈ ℝᵈ`, by its logarithm in nats.
+/// An unnormalised density `f(θ)`, `θ ∈ ℝᵈ`, given by its logarithm in nats.
 ///
-/// A value of −∞ means that the density is zero there. NaN and +∞ are mistakes of the target; algorithms name them
-/// in an error where they cannot go round them. Every `theta` and `out` that an algorithm hands over has the length
-/// [`dim`](Self::dim) says, every matrix of points as many columns; called with another, a target may panic, the ready-made ones do.
+/// A value of −∞ means that the density is zero there. NaN and +∞ are mistakes of the target; algorithms return an error where
+/// they cannot avoid such points. Algorithms pass every `theta` and `out` with the length that [`dim`](Self::dim) says, and every
+/// matrix of points with as many columns; for other lengths a target may panic, as those of this library do.
 ///
-/// Only [`log_density`](Self::log_density) has to be written. A gradient of one's own makes runs `2d` times as cheap and exact: write
-/// [`value_and_gradient`](Self::value_and_gradient) where value and gradient share their work, [`gradient`](Self::gradient) otherwise. Where
-/// there is neither, an algorithm takes central differences.
+/// Only [`log_density`](Self::log_density) has to be written. A gradient makes runs `2d` times as cheap, and exact: write
+/// [`value_and_gradient`](Self::value_and_gradient) if value and gradient share work, [`gradient`](Self::gradient) otherwise.
+/// Without either an algorithm takes central differences.
 ///
 /// ```
 /// use vi_core::LogDensity;
@@ -36,25 +36,25 @@ pub trait LogDensity {
     /// `log f(θ)`, in nats, up to a constant; `theta` has length `d`.
     fn log_density(&self, theta: &[f64]) -> f64;
 
-    /// `∇log f(θ)` into `out` (length `d`); `false`, and nothing written, if the target has no gradient.
+    /// Writes `∇log f(θ)` into `out` (length `d`); returns `false`, having written nothing, if the target has no gradient.
     fn gradient(&self, _theta: &[f64], _out: &mut [f64]) -> bool {
         false
     }
 
-    /// `log f(θ)`, and `∇log f(θ)` into `out` (length `d`), together: most targets compute one on the way to the other. `None` if the target
-    /// has no gradient; what is in `out` then means nothing. The algorithms call this or the batch method, never
-    /// [`gradient`](Self::gradient).
+    /// Returns `log f(θ)` and writes `∇log f(θ)` into `out` (length `d`); most targets compute one on the way to the other.
+    /// Returns `None` if the target has no gradient; `out` is then meaningless. The algorithms call this or the batch method,
+    /// never [`gradient`](Self::gradient).
     fn value_and_gradient(&self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
         self.gradient(theta, out).then(|| self.log_density(theta))
     }
 
-    /// `∇²log f(θ)` into `out` (`d × d`, full); `false`, and nothing written, if the target has no Hessian.
+    /// Writes `∇²log f(θ)` into `out` (`d × d`, full); returns `false`, having written nothing, if the target has no Hessian.
     fn hessian(&self, _theta: &[f64], _out: MatMut<'_, f64>) -> bool {
         false
     }
 
-    /// `log f` at each row of `points` (`n × d`) into `values` (`n`). Worth overriding where many points at once are
-    /// cheaper than one by one.
+    /// Writes `log f` at each row of `points` (`n × d`) into `values` (`n`). Override it if many points at once are cheaper than
+    /// one by one.
     fn log_densities(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
         let mut theta = vec![0.0; self.dim()];
         for (i, value) in values.iter_mut().enumerate() {
@@ -63,8 +63,8 @@ pub trait LogDensity {
         }
     }
 
-    /// `log f` and `∇log f` at each row of `points` into `values` (`n`) and `gradients` (`n × d`); `false` if the target
-    /// has no gradient, and what is written then means nothing.
+    /// Writes `log f` and `∇log f` at each row of `points` into `values` (`n`) and `gradients` (`n × d`); returns `false` if the
+    /// target has no gradient, and what is written is then meaningless.
     fn log_densities_and_gradients(
         &self,
         points: MatRef<'_, f64>,
@@ -84,8 +84,8 @@ pub trait LogDensity {
     }
 }
 
-/// Takes the rows of `points` (`n × d`) by slabs of at most `step`, each with its values and, where there are any, its gradients: for targets that
-/// see many points at once and want what they keep of them to stay in the cache.
+/// Splits the rows of `points` (`n × d`) into slabs of at most `step`, each with its values and, if given, its gradients, for
+/// targets that evaluate many points at once and keep intermediate numbers in the cache.
 pub fn by_slabs(
     (points, step): (MatRef<'_, f64>, usize),
     values: &mut [f64],
@@ -105,7 +105,7 @@ fn copy_row(points: MatRef<'_, f64>, i: usize, theta: &mut [f64]) {
     }
 }
 
-/// What points at a target is that target.
+/// Makes pointers to a target targets themselves.
 macro_rules! pointed {
     ($($pointer:ty),+) => {$(
         impl<T: LogDensity + ?Sized> LogDensity for $pointer {

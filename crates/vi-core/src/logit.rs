@@ -103,7 +103,7 @@ impl lanes::EachLane<1> for LogDensity {
     }
 }
 
-/// The same, and `t ← sign·s(−sign·t)`.
+/// Adds the log-densities, and writes the slopes: `t ← sign·s(−sign·t)`.
 struct LogDensitiesAndSlopes<'a> {
     sign: f64,
     t: &'a mut [f64],

@@ -1,16 +1,16 @@
-//! Merging the posteriors of shards: many machines, one prior, one posterior.
+//! Merging the posteriors of shards: many machines that started from one prior get one posterior.
 //!
 //! ```text
 //! Λ = Λ₀ + Σ_k (Λ_k − Λ₀),    Λμ = Λ₀μ₀ + Σ_k (Λ_kμ_k − Λ₀μ₀)
 //! ```
 //!
-//! Exact for linear models with a known noise variance, where the sites depend on no belief. For all other models it is
-//! an approximation: each shard chose its sites knowing nothing of the others, so the result depends on the sharding,
-//! and differs from one pass over all the data as that pass differs under another order.
+//! This is exact for linear models with a known noise variance, whose sites depend on no belief. For all other models it is an
+//! approximation: each shard chose its sites without knowing the others, so the result depends on how the data was divided, and
+//! differs from one pass over all the data as that pass differs under another order.
 //!
-//! Diagonal beliefs are not exact even for linear models: each shard starts anew on what one pass would have finished, and
-//! many shards of few rows each leave the weights near the prior. [`pull`] tells how far, from the number of rows; the models of
-//! `vi-models`, which know that number, refuse such merges ([`Error::ThinShards`]). [`merge`] does not know it and goes ahead.
+//! Diagonal beliefs are not exact even for linear models: each shard starts again from the prior, and many shards of few rows
+//! each leave the weights near it. [`pull`] tells how near, from the number of rows; the models of `vi-models`, which know that
+//! number, refuse such merges ([`Error::ThinShards`]). [`merge`] does not know it and does not refuse.
 
 mod dense;
 mod diagonal;
@@ -27,23 +27,24 @@ use crate::{Belief, Error, Fingerprint, Forget, Forgetting};
 
 /// A belief whose posteriors from shards can be merged.
 pub trait Mergeable: Belief + Checkpoint + Clone {
-    /// [`Checkpoint::KIND`] of a [`ShardPosterior`] of such beliefs.
+    /// The [`Checkpoint::KIND`] of a [`ShardPosterior`] of such beliefs.
     const SHARD_KIND: &'static str;
 
-    /// `prior` times the factors that `parts` have gained over it, all of one dimension.
+    /// The posterior of all shards: `prior` times the factors that `parts` have gained over it, all of one dimension.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] when the result is not a Gaussian, which only rounding or negative curvatures can
     /// bring about.
     fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error>;
 
-    /// What [`merge`](Self::merge) loses against one pass over all rows, where this form of belief loses anything: see [`pull()`].
+    /// How much further from one pass over all rows [`merge`](Self::merge) ends near the prior, for forms of belief that lose
+    /// anything: see [`pull()`].
     fn pull(_prior: &Self, _merged: &Self, _parts: &[Part<'_, Self>]) -> Pull {
         Pull::default()
     }
 }
 
-/// The posterior of one shard, and where it comes from: the fingerprints of its prior and of its settings.
+/// The posterior of one shard, with the fingerprints of the prior and of the settings that it comes from.
 ///
 /// It can be checkpointed, and so sent from machine to machine.
 ///
@@ -71,11 +72,11 @@ pub struct ShardPosterior<B> {
 }
 
 impl<B: Mergeable> ShardPosterior<B> {
-    /// The posterior `belief` that a shard computed from `prior` with `settings` (rule, likelihood, weights: any text
-    /// that is equal where they are equal) and with this forgetting.
+    /// The posterior `belief` that a shard computed from `prior` with this forgetting and with `settings`: any text that
+    /// describes rule, likelihood and weights and is equal if and only if they are.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Checkpoint`] for a prior that has been destroyed.
+    /// [`Error::Dimension`]; [`Error::Checkpoint`] for a prior that is no longer positive definite.
     pub fn new(belief: B, prior: &B, settings: &str, forgetting: &Forgetting<B>) -> Result<Self, Error>
     where
         B: Forget,
@@ -85,13 +86,13 @@ impl<B: Mergeable> ShardPosterior<B> {
         Ok(Self { belief, prior, settings, forgot: !forgetting.is_none() })
     }
 
-    /// The posterior.
+    /// The posterior of the shard.
     #[must_use]
     pub fn belief(&self) -> &B {
         &self.belief
     }
 
-    /// The posterior alone.
+    /// The posterior of the shard, without its fingerprints.
     #[must_use]
     pub fn into_belief(self) -> B {
         self.belief
@@ -109,10 +110,10 @@ impl<B: Mergeable> ShardPosterior<B> {
     }
 }
 
-/// Merges the posteriors of shards that all started from `prior`; the result is again such a posterior, so merging may
-/// go by levels.
+/// Merges the posteriors of shards that all started from `prior`; the result is again such a posterior, so merging can be done in
+/// stages.
 ///
-/// One shard alone comes back to the bit. Cost `K·d³` for dense beliefs.
+/// A single shard is returned unchanged, to the bit. Cost `K·d³` for dense beliefs.
 ///
 /// # Errors
 /// [`Error::Empty`] for no shards; [`Error::Shard`] with [`Error::Dimension`], [`Error::OtherPrior`],

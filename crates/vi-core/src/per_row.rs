@@ -1,13 +1,13 @@
 //! One likelihood, or one rule, for all rows; or one for each.
 //!
-//! A label is one number. What else a row may bring, an offset, an exposure, a number of trials, a weight, belongs to its
+//! A label is one number. Whatever else comes with a row (an offset, an exposure, a number of trials, a weight) belongs to its
 //! likelihood: such a likelihood is a small value made for the row, and a set of rows has a slice of them, [`PerRow`].
 
 use crate::check;
 use crate::likelihood::Likelihood;
 use crate::{Error, SiteRule};
 
-/// One likelihood or one rule for each row, in the rows' order, where a function takes [`Likelihoods`] or [`SiteRules`].
+/// One likelihood or one rule for each row, in the rows' order, for functions that take [`Likelihoods`] or [`SiteRules`].
 ///
 /// ```
 /// use vi_core::{Belief, DenseGaussian, Explicit, GaussianLikelihood, PerRow, filter};
@@ -22,7 +22,7 @@ use crate::{Error, SiteRule};
 /// ```
 #[derive(Debug, PartialEq)]
 pub struct PerRow<'a, T>(
-    /// As many as there are rows.
+    /// As many likelihoods or rules as there are rows.
     pub &'a [T],
 );
 
@@ -34,7 +34,7 @@ impl<T> Clone for PerRow<'_, T> {
 
 impl<T> Copy for PerRow<'_, T> {}
 
-/// The likelihoods of a set of rows: any [`Likelihood`], which is then that of every row, or [`PerRow`].
+/// The likelihoods of a set of rows: either one [`Likelihood`] for all of them, or [`PerRow`].
 pub trait Likelihoods {
     /// The likelihood of one row.
     type Row: Likelihood;
@@ -51,7 +51,7 @@ pub trait Likelihoods {
     /// Checks labels, one for each row.
     ///
     /// # Errors
-    /// [`Error::Dimension`] for another number of likelihoods, [`Error::Row`] with what [`Likelihood::check_label`] says.
+    /// [`Error::Dimension`] for another number of likelihoods, [`Error::Row`] with the error of [`Likelihood::check_label`].
     fn check_labels(&self, y: &[f64]) -> Result<(), Error> {
         self.check_rows(y.len())?;
         y.iter()
@@ -84,7 +84,7 @@ impl<L: Likelihood> Likelihoods for PerRow<'_, L> {
     }
 }
 
-/// The rules of a set of rows: any [`SiteRule`], which is then that of every row, or [`PerRow`].
+/// The rules of a set of rows: either one [`SiteRule`] for all of them, or [`PerRow`].
 pub trait SiteRules {
     /// The rule of one row.
     type Row: SiteRule;
@@ -95,7 +95,7 @@ pub trait SiteRules {
     /// Checks labels, one for each row.
     ///
     /// # Errors
-    /// [`Error::Dimension`] for another number of rules, [`Error::Row`] with what [`SiteRule::check_label`] says.
+    /// [`Error::Dimension`] for another number of rules, [`Error::Row`] with the error of [`SiteRule::check_label`].
     fn check_labels(&self, y: &[f64]) -> Result<(), Error>;
 }
 

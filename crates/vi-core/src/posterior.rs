@@ -1,4 +1,4 @@
-//! The posterior of a generalised linear model, and how far a Gaussian is from it.
+//! The posterior of a generalised linear model, and the divergence of a Gaussian from it.
 
 use rand::Rng;
 use vi_linalg::Cholesky;
@@ -49,7 +49,7 @@ impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
         Ok(Self { prior, prior_cholesky: prior.cholesky()?, x, y, likelihood })
     }
 
-    /// `log p̃(θ)`, in nats. Cost `nd + d²`.
+    /// The log of the unnormalised posterior, `log p̃(θ)`, in nats. Cost `nd + d²`.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`].
@@ -67,8 +67,8 @@ impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
         Ok(log_prior + log_likelihood)
     }
 
-    /// `KL(q ‖ p̃)` with `Z = 1` by Monte Carlo (R-VGA eq 94): the entropy of `q` exactly, the rest from `draws ≥ 2`
-    /// draws. Subtract the log normaliser for the true KL. Cost `draws·(nd + d²)`.
+    /// `KL(q ‖ p̃)` with `Z = 1` by Monte Carlo (R-VGA eq 94): the entropy of `q` exactly, the rest from `draws ≥ 2` draws. Add
+    /// the log normaliser `log ∫p̃` for the true KL. Cost `draws·(nd + d²)`.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NotPositiveDefinite`], [`Error::Setting`] for fewer than 2 draws.
@@ -100,7 +100,7 @@ impl<'a, L: Likelihoods> GlmPosterior<'a, L> {
 }
 
 impl<L: Likelihoods<Row: GaussianExpectation>> GlmPosterior<'_, L> {
-    /// `Σ_i E_q[log p(y_i | x_iᵀθ)]`, in nats: `n` one-dimensional integrals. Cost `2nd²` flops.
+    /// The expected log-likelihood `Σ_i E_q[log p(y_i | x_iᵀθ)]`, in nats: `n` one-dimensional integrals. Cost `2nd²` flops.
     ///
     /// # Errors
     /// [`Error::Dimension`]; [`Error::Row`] with [`Error::Overflow`] or [`Error::NegativeVariance`].
@@ -123,9 +123,8 @@ impl<L: Likelihoods<Row: GaussianExpectation>> GlmPosterior<'_, L> {
         Ok(sum)
     }
 
-    /// `KL(q ‖ p̃) = −H(q) − E_q[log p₀] − Σ_i E_q[log p(y_i|x_iᵀθ)]` with `Z = 1` (R-VGA eq 93), exact to the accuracy
-    /// of the likelihood's expectations. Subtract the log normaliser for the true KL; differences need none.
-    /// Cost `2nd² + d³`.
+    /// `KL(q ‖ p̃) = −H(q) − E_q[log p₀] − Σ_i E_q[log p(y_i|x_iᵀθ)]` with `Z = 1` (R-VGA eq 93), exact to the accuracy of the
+    /// likelihood's expectations. Add the log normaliser `log ∫p̃` for the true KL; differences need none. Cost `2nd² + d³`.
     ///
     /// # Errors
     /// As [`expected_log_likelihood`](Self::expected_log_likelihood), and [`Error::NotPositiveDefinite`], [`Error::Overflow`].

@@ -1,20 +1,20 @@
-//! Pareto-smoothed importance sampling: whether an approximate posterior covers the true one.
+//! Pareto-smoothed importance sampling, which tells whether an approximate posterior covers the true one.
 
 mod pareto;
 
 use crate::Error;
 
-/// Exceedances below which no tail is fitted.
+/// The number of exceedances below which no tail is fitted.
 const LEAST_TAIL: usize = 5;
-/// Ratios whose logarithms differ by no more than this share of their size are equal but for rounding.
+/// The relative difference up to which two log ratios count as equal, since rounding explains it.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
-/// What importance sampling from an approximation to a target tells about the approximation.
+/// The result of importance sampling from an approximation to a target.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Psis {
     /// `k̂`, the shape of the generalised Pareto distribution of the largest importance ratios: they have about `1/k̂` finite
-    /// moments. `−∞` where all large ratios are equal, as when the approximation is the target; `+∞` for fewer than 25 draws.
+    /// moments. `−∞` if all large ratios are equal, as when the approximation is the target; `+∞` for fewer than 25 draws.
     pub k_hat: f64,
     /// The logarithms of the smoothed weights, normalised to sum to 1, in the order of the draws.
     pub log_weights: Vec<f64>,
@@ -28,14 +28,14 @@ impl Psis {
         (1.0 - 1.0 / draws.log10()).min(0.7)
     }
 
-    /// Whether `k̂` is at most the [threshold](Self::threshold): reweighted draws then stand for the target, and the
-    /// approximation is of use as it is or as a proposal.
+    /// Whether `k̂` is at most the [threshold](Self::threshold): reweighted draws then represent the target, and the
+    /// approximation is useful as it is or as a proposal.
     #[must_use]
     pub fn is_reliable(&self) -> bool {
         self.k_hat <= self.threshold()
     }
 
-    /// The number of independent draws of the target that the weighted draws are worth, `1/Σw²`.
+    /// The effective sample size of the weighted draws, `1/Σw²`.
     #[must_use]
     pub fn effective_draws(&self) -> f64 {
         1.0 / self.log_weights.iter().map(|log| (2.0 * log).exp()).sum::<f64>()
@@ -96,7 +96,7 @@ fn smooth_tail(logs: &mut [f64], order: &[usize], rounding: f64) -> f64 {
     if -cutoff <= rounding {
         return f64::NEG_INFINITY;
     }
-    // A ratio at the cutoff (a tie, or one that underflows) exceeds it by nothing.
+    // A ratio at the cutoff (a tie, or one that underflows) has an exceedance of 0.
     let cut = cutoff.exp();
     let exceedances: Vec<f64> = tail.iter().map(|&i| (logs[i].exp() - cut).max(f64::MIN_POSITIVE)).collect();
     let fit = pareto::fit(&exceedances).with_weak_prior(exceedances.len());

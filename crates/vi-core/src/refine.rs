@@ -1,7 +1,7 @@
-//! Refinement: sweeps that take a one-pass posterior to the best Gaussian there is, in either sense.
+//! Refinement: sweeps over the rows that turn a one-pass posterior into the best Gaussian, in either direction of KL.
 //!
-//! One pass leaves each observation's [site](crate::Sites) where the belief of its time put it. A sweep takes each site out
-//! again, leaving its cavity, and makes the implicit step anew from there:
+//! One pass leaves each observation's [site](crate::Sites) as the belief at that time made it. A sweep removes each site again,
+//! which leaves its cavity, and makes the implicit step anew from there:
 //!
 //! ```text
 //! c = 1 − hν      ν_c = ν/c,  a_c = (a − νr)/c                    the cavity
@@ -9,8 +9,8 @@
 //! Δh = h′ − h,  Δr = r′ − r;   P⁻¹ += Δh·xxᵀ,   e = (Δr − Δh·a)/(1 + Δh·ν),   μ += e·Px
 //! ```
 //!
-//! Its fixed points are the stationary points of `KL(q‖posterior)`, unique for a log-concave likelihood: [`refine`]. With the mean and
-//! variance of the cavity's tilted density in place of the implicit step the same sweep is [`expectation_propagation`].
+//! Its fixed points are the stationary points of `KL(q‖posterior)`, unique for a log-concave likelihood: [`refine`]. The same
+//! sweep with the mean and variance of the cavity's tilted density instead of the implicit step is [`expectation_propagation`].
 
 mod leave_one_out;
 mod propagation;

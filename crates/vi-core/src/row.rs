@@ -5,8 +5,8 @@ use crate::check;
 
 /// A row `x ∈ ℝᵈ`: its `d` entries, or the positions and values of those that are not zero.
 ///
-/// Made from `&[f64]`, `&[f64; D]`, `&Vec<f64>`, or a pair `(&positions, &values)` of slices, arrays or vectors. Whoever takes a row
-/// checks it ([`check`](Self::check)); making one costs nothing.
+/// It is made from `&[f64]`, `&[f64; D]`, `&Vec<f64>`, or a pair `(&positions, &values)` of slices, arrays or vectors. Functions
+/// that take a row check it ([`check`](Self::check)); making one costs nothing.
 ///
 /// ```
 /// use vi_core::Row;
@@ -19,7 +19,7 @@ use crate::check;
 pub enum Row<'a> {
     /// All entries, length `d`.
     Dense(&'a [f64]),
-    /// The entries that are not zero; no entries is a row of zeros.
+    /// The entries that are not zero; with no entries it is a row of zeros.
     Sparse {
         /// Positions, increasing, each below `d`.
         positions: &'a [usize],
@@ -53,7 +53,7 @@ impl<'a, P: AsRef<[usize]> + ?Sized, V: AsRef<[f64]> + ?Sized> From<(&'a P, &'a 
 }
 
 impl<'a> Row<'a> {
-    /// Checks that this is a row of length `d` made of finite numbers. Cost: one look at each entry that is given.
+    /// Checks that the row has length `d` and finite entries. Cost: one comparison for each entry given.
     ///
     /// # Errors
     /// [`Error::Dimension`] for a dense row of another length or for other numbers of positions and values, [`Error::Entry`]

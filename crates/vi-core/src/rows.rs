@@ -7,9 +7,9 @@ use crate::{Error, Row};
 
 /// The rows of a data set, `n` of length `d`.
 ///
-/// Made from `&[f64]`, `&[f64; N]` or `&Vec<f64>` (`n·d` numbers, row after row), from a matrix (`MatRef` or `&Mat`, `n × d`, in any layout), or
-/// written as the three slices of a compressed sparse row matrix. Whoever takes rows checks them ([`check`](Self::check)); making them
-/// costs nothing.
+/// It is made from `&[f64]`, `&[f64; N]` or `&Vec<f64>` (`n·d` numbers, row after row), from a matrix (`MatRef` or `&Mat`, `n ×
+/// d`, in any layout), or written as the three slices of a compressed sparse row matrix. Functions that take rows check them
+/// ([`check`](Self::check)); making them costs nothing.
 ///
 /// ```
 /// use vi_core::Rows;
@@ -71,7 +71,7 @@ impl<'a> From<&'a Mat<f64>> for Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// How many rows of length `d` these are; a dense remainder counts as one.
+    /// The number of rows if their length is `d`; a remainder of a dense slice counts as one.
     #[must_use]
     pub fn count(self, d: usize) -> usize {
         match self {
@@ -81,18 +81,18 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Checks that these are `n` rows of length `d` made of finite numbers. Cost: one look at each entry that is given.
+    /// Checks that there are `n` rows of length `d` with finite entries. Cost: one comparison for each entry given.
     ///
     /// # Errors
-    /// [`Error::Empty`] for `n = 0`; [`Error::Dimension`] for another number of rows or entries; [`Error::Entry`] for `starts` that do not
-    /// run from 0 to the number of entries; [`Error::Row`] with what [`Row::check`] says of a row, or with [`Error::Index`] for `starts` that fall or
-    /// lie beyond the entries.
+    /// [`Error::Empty`] for `n = 0`; [`Error::Dimension`] for another number of rows or entries; [`Error::Entry`] for `starts`
+    /// that do not run from 0 to the number of entries; [`Error::Row`] with the error of [`Row::check`] for a row, or with
+    /// [`Error::Index`] for `starts` that fall or lie beyond the entries.
     pub fn check(self, n: usize, d: usize) -> Result<(), Error> {
         self.checked(n, d).map(|_| ())
     }
 
-    /// The `n` rows one by one, after a [`check`](Self::check): in place, or copied into `memory` where a matrix does not hold its rows in one
-    /// piece each.
+    /// The `n` rows one by one, after a [`check`](Self::check): in place, or copied into `memory` if a matrix does not hold its
+    /// rows contiguously.
     ///
     /// # Errors
     /// As [`check`](Self::check).

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::check;
 
-/// How one observation looks to a Gaussian belief through `t = xᵀθ`.
+/// What one observation says to a Gaussian belief through `t = xᵀθ`: a slope and a curvature.
 ///
 /// With projected mean `a = xᵀμ` and projected variance `ν = xᵀPx`, every filter of the family is
 ///
@@ -40,7 +40,7 @@ impl Site {
         self.slope + self.curvature * mean
     }
 
-    /// Checks that the site leaves a Gaussian, finite with `1 + hν > 0`, and that its step is made of floats.
+    /// Checks that the site leaves a Gaussian, finite with `1 + hν > 0`, and that its step is finite.
     ///
     /// # Errors
     /// [`Error::ImproperSite`]; [`Error::Overflow`] for a `1 + hν`, a gain or a shrinkage that is infinite.
@@ -55,11 +55,11 @@ impl Site {
     }
 }
 
-/// A rule that turns one observation, seen through `(a, ν)`, into a [`Site`].
+/// A rule that turns one observation, given the projection `(a, ν)`, into a [`Site`].
 ///
 /// A rule sees no vector and a belief sees no label, so rules and beliefs compose freely.
 pub trait SiteRule {
-    /// Checks that `label` is one that the rule's likelihood gives probability to.
+    /// Checks that the rule's likelihood gives `label` a positive probability or density.
     ///
     /// # Errors
     /// [`Error::Label`], or [`Error::NonFinite`] for a NaN or infinite label.
@@ -67,9 +67,9 @@ pub trait SiteRule {
 
     /// The site of an observation with label `y`, at projected mean `a` and variance `nu ≥ 0`.
     ///
-    /// The arguments are finite and the label has been checked; callers see to that.
+    /// Callers must make sure that the arguments are finite and the label has been checked.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] when the rule has no answer there.
+    /// [`Error::ImproperSite`] when there is no site.
     fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error>;
 }

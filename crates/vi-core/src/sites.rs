@@ -1,4 +1,4 @@
-//! The sites of a set of observations, free of any belief: two numbers for each.
+//! The sites of a set of observations, independent of any belief: two numbers for each.
 
 use crate::Error;
 use crate::check;
@@ -21,8 +21,8 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Sites from natural slopes `r` (nats per unit of `t`) and curvatures `h` (nats per squared unit), one of each for
-    /// an observation. Curvatures may be negative: refinement makes such sites.
+    /// Sites from natural slopes `r` (nats per unit of `t`) and curvatures `h` (nats per squared unit), one of each for an
+    /// observation. Curvatures may be negative, as refinement can make them.
     ///
     /// # Errors
     /// [`Error::Dimension`] for two lengths, [`Error::NonFinite`].
@@ -39,7 +39,7 @@ impl Sites {
         self.slopes.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no sites.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slopes.is_empty()
@@ -57,7 +57,7 @@ impl Sites {
         &self.curvatures
     }
 
-    /// `(r, h)` of observation `i`, if there is one.
+    /// The site `(r, h)` of observation `i`; `None` if there is no such observation.
     #[must_use]
     pub fn get(&self, i: usize) -> Option<(f64, f64)> {
         Some((*self.slopes.get(i)?, *self.curvatures.get(i)?))

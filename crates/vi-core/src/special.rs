@@ -49,10 +49,10 @@ pub fn log_sigmoid(t: f64) -> f64 {
     -softplus(-t)
 }
 
-/// Below this distance from a point, what a function is beyond its tangent is taken by its series, whose next term is below ε.
+/// The distance below which a function's deviation from its tangent is computed by its series, whose next term is below ε.
 const NEAR: f64 = 1e-3;
 
-/// How the exponential leaves its tangent: `[e^δ − 1 − δ, e^δ − 1]`, to full relative precision for small `δ`.
+/// The exponential's deviation from its tangent at 0: `[e^δ − 1 − δ, e^δ − 1]`, to full relative precision for small `δ`.
 ///
 /// ```
 /// let [value, slope] = vi_core::special::exp_beyond_tangent(1e-9);
@@ -69,11 +69,11 @@ pub fn exp_beyond_tangent(delta: f64) -> [f64; 2] {
     [value, growth]
 }
 
-/// Above this `e^δ` is all there is of `1 + p(e^δ − 1)`.
+/// Above this `1 + p(e^δ − 1)` is `p·e^δ` to rounding.
 const LARGEST_EXPONENT: f64 = 700.0;
 
-/// How softplus leaves its tangent: `[softplus(t+δ) − softplus(t) − s(t)·δ, s(t+δ) − s(t)]` from `p = s(t)`, `q = s(−t)`, both to
-/// full relative precision for small `δ` and for any `p`.
+/// Softplus's deviation from its tangent at `t`: `[softplus(t+δ) − softplus(t) − s(t)·δ, s(t+δ) − s(t)]` from `p = s(t)`, `q =
+/// s(−t)`, both to full relative precision for small `δ` and for any `p`.
 ///
 /// ```
 /// let [value, slope] = vi_core::special::softplus_beyond_tangent(0.5, 0.5, 1e-9);
@@ -89,7 +89,7 @@ pub fn softplus_beyond_tangent(p: f64, q: f64, delta: f64) -> [f64; 2] {
     let growth = delta.exp_m1();
     let rise = p * growth;
     let value = if delta.abs() < NEAR {
-        // By the cumulants of a coin.
+        // By the cumulants of a Bernoulli variable.
         let (skew, spread) = (q - p, p * q);
         let higher = 1.0 - 6.0 * spread + skew * (1.0 - 12.0 * spread) * delta / 5.0;
         0.5 * spread * delta * delta * (1.0 + delta / 3.0 * (skew + delta / 4.0 * higher))
@@ -99,7 +99,7 @@ pub fn softplus_beyond_tangent(p: f64, q: f64, delta: f64) -> [f64; 2] {
     [value, sign * q * rise / (1.0 + rise)]
 }
 
-/// `log Σ eˣ`; −∞ for nothing.
+/// `log Σ eˣ`; −∞ for no terms.
 ///
 /// ```
 /// use vi_core::special::log_sum_exp;
@@ -153,8 +153,8 @@ pub fn log_normal_cdf(u: f64) -> f64 {
     }
 }
 
-/// Mills' ratio `R(u) = (1−Φ(u))/φ(u)`, to 5e-16 relative for `u ≥ 0`; below by the reflection `R(u) = 1/φ(u) − R(−u)`, infinite
-/// where `φ` is 0.
+/// Mills' ratio `R(u) = (1−Φ(u))/φ(u)`, to 5e-16 relative for `u ≥ 0`; for `u < 0` by the reflection `R(u) = 1/φ(u) − R(−u)`,
+/// infinite where `φ` is 0.
 ///
 /// ```
 /// use vi_core::special::mills_ratio;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Why an iterative algorithm stopped.
 ///
 /// Every search, sweep, fit and descent of the library returns one of these, with its own numbers (iterations, bounds, last
-/// change) beside it. Not converging is no error: the result is the best that was found.
+/// change) beside it. Not converging is not an error: the result is the best that was found.
 ///
 /// ```
 /// use vi_core::{batch, DenseGaussian, GaussianLikelihood, Stop};
@@ -19,16 +19,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Stop {
-    /// What the settings watch (a step, a gradient, a gain, a gap) is within its tolerance.
+    /// The quantity that the settings limit (a step, a gradient, a gain, a gap) is within its tolerance.
     Converged,
-    /// The iterations that the settings allow ran out: passes, sweeps, steps, evaluations, components.
+    /// The iterations that the settings allow are used up: passes, sweeps, steps, evaluations, components.
     Iterations,
     /// No further step improves the objective by more than rounding or, where the settings say so, by enough.
     Improvement,
-    /// The objective is an average over points, and these are too few to tell what is left, with as many as the settings allow.
+    /// The objective is an average over points, and the most that the settings allow are too few to measure what is left to gain.
     Points,
-    /// The caller ended it: a callback asked for it, or the source of data had no more.
+    /// The caller ended it: a callback asked to stop, or the source of data had no more.
     Cancelled,
-    /// The iterates left what a float holds, or the optimum is at infinity. The result is the last that was finite.
+    /// The iterates overflowed, or the optimum is at infinity. The result is the last that was finite.
     Diverged,
 }

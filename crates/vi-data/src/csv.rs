@@ -1,4 +1,4 @@
-//! Comma-separated values from any reader, with errors that name the row and the column.
+//! Reading comma-separated values, with errors that name the row and the column.
 
 use std::io::{BufReader, Read};
 
@@ -16,22 +16,21 @@ pub enum Label {
     Last,
 }
 
-/// How a file is written.
+/// The layout of a CSV file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvSettings {
     /// Which column holds the label.
     pub label: Label,
     /// Whether the first line holds the names of the columns.
     pub header: bool,
-    /// What separates the fields, one byte.
+    /// The byte that separates the fields.
     pub delimiter: u8,
-    /// Where the label is a word: the classes, read as 0, 1, … in this order. Empty: the label is
-    /// a number.
+    /// The classes, if labels are words, which are read as 0, 1, … in this order; empty if the label is a number.
     pub classes: Vec<String>,
 }
 
 impl Default for CsvSettings {
-    /// A header, commas, and a number as label in the last column.
+    /// The default is a header, commas, and a number as label in the last column.
     fn default() -> Self {
         Self { label: Label::Last, header: true, delimiter: b',', classes: Vec::new() }
     }
@@ -96,7 +95,7 @@ fn label_column(label: &Label, names: &[String]) -> Result<usize, DataError> {
     found.ok_or_else(|| DataError::MissingColumn { wanted, columns: names.to_vec() })
 }
 
-/// Where in the file a field stands.
+/// The place of a field in the file.
 struct Place<'a> {
     row: usize,
     names: &'a [String],

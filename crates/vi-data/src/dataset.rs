@@ -1,4 +1,4 @@
-//! Observations as the filters want them: one contiguous row each, and one label.
+//! Data sets: observations with one contiguous row and one label each.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,10 @@ use rand::seq::SliceRandom;
 
 use crate::DataError;
 
-/// n observations (x, y) with x ∈ ℝᵈ, n ≥ 1, d ≥ 1, every number finite.
+/// A data set: n observations (x, y) with x ∈ ℝᵈ, n ≥ 1, d ≥ 1, every number finite.
 ///
-/// The rows are stored one after another, so [`row`](Dataset::row) is a plain slice and
-/// [`x`](Dataset::x) a row-major view without a copy. What y means (a class in {0, 1}, a response)
-/// is for the model to check.
+/// The rows are stored one after another, so [`row`](Dataset::row) is a plain slice and [`x`](Dataset::x) a row-major view
+/// without a copy. A model has to check what y means (a class in {0, 1}, a response).
 ///
 /// ```
 /// use vi_data::Dataset;
@@ -32,8 +31,8 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Takes rows (n·d numbers, row by row), labels (n) and the names of the d columns, `x1…xd`
-    /// where none are given. Cost O(n·d).
+    /// A data set from rows (n·d numbers, row by row), labels (n) and the names of the d columns, `x1…xd` if none are given. Cost
+    /// O(n·d).
     ///
     /// # Errors
     /// [`DataError::Empty`] for no label, [`DataError::Length`] if `rows` is not n·d long,
@@ -126,7 +125,7 @@ impl Dataset {
         self.rows.chunks_exact(self.d()).zip(self.y.iter().copied())
     }
 
-    /// The same observations in a random order, every order equally likely. Cost O(n·d).
+    /// The observations in a random order, every order equally likely. Cost O(n·d).
     #[must_use]
     pub fn shuffled<R: Rng + ?Sized>(&self, rng: &mut R) -> Self {
         let mut order: Vec<usize> = (0..self.n()).collect();
@@ -138,7 +137,7 @@ impl Dataset {
         }
     }
 
-    /// The same data with a first column `intercept` of ones. Cost O(n·d).
+    /// The data with a first column `intercept` of ones. Cost O(n·d).
     ///
     /// # Errors
     /// [`DataError::DuplicateColumn`] if there is such a column.
@@ -149,7 +148,7 @@ impl Dataset {
         Self::new(rows, self.y.clone(), Some(columns))
     }
 
-    /// The same data without the column of that name. Cost O(n·d).
+    /// The data without the column of that name. Cost O(n·d).
     ///
     /// # Errors
     /// [`DataError::MissingColumn`], or [`DataError::NoInputs`] if it was the only column.
@@ -166,8 +165,8 @@ impl Dataset {
         Self::new(rows, self.y.clone(), Some(columns))
     }
 
-    /// The same data with every input column mapped onto [−1, 1]: x ← −1 + 2(x − min)/(max − min),
-    /// as LIBSVM's `svm-scale` does by default. Cost O(n·d).
+    /// The data with every input column mapped onto [−1, 1]: x ← −1 + 2(x − min)/(max − min), as LIBSVM's `svm-scale` does by
+    /// default. Cost O(n·d).
     ///
     /// # Errors
     /// [`DataError::ConstantColumn`] for a column with max = min, such as an intercept.

@@ -1,4 +1,4 @@
-//! What can be wrong with data or with the settings of a generator.
+//! The errors of reading data and of the generators.
 
 /// An error of this crate; it names the row, the column and the value at fault.
 ///
@@ -14,7 +14,7 @@ pub enum DataError {
         setting: &'static str,
         /// The value that was given.
         value: String,
-        /// What the value must be.
+        /// The requirement on the value.
         requirement: &'static str,
     },
     /// There is no observation.
@@ -52,7 +52,7 @@ pub enum DataError {
         column: usize,
         /// Name of the column.
         name: String,
-        /// The field as it stands.
+        /// The text of the field.
         text: String,
     },
     /// A value is NaN or infinite.
@@ -76,7 +76,7 @@ pub enum DataError {
         column: usize,
         /// Name of the column.
         name: String,
-        /// The field as it stands.
+        /// The text of the field.
         text: String,
         /// The classes that were given.
         classes: Vec<String>,
@@ -86,16 +86,16 @@ pub enum DataError {
     MissingColumn {
         /// The column asked for: its name in back-quotes, or its number from 1.
         wanted: String,
-        /// The columns there are.
+        /// The columns of the data.
         columns: Vec<String>,
     },
-    /// Two columns have one name.
+    /// Two columns have the same name.
     #[error("two columns have the name `{name}`")]
     DuplicateColumn {
         /// The name.
         name: String,
     },
-    /// A column has one value only, so that it has no range to scale by.
+    /// A column has only one value, so that it has no range to scale by.
     #[error("column {column} (`{name}`) has the one value {value} and cannot be scaled")]
     ConstantColumn {
         /// Column, from 1.
@@ -105,7 +105,7 @@ pub enum DataError {
         /// Its only value.
         value: f64,
     },
-    /// A line or a record cannot be taken apart: text that is not UTF-8, JSON that is no object.
+    /// A line or a record cannot be parsed: text that is not UTF-8, JSON that is not an object.
     #[error("row {row}: {what}")]
     Record {
         /// Data row, from 1.
@@ -113,19 +113,19 @@ pub enum DataError {
         /// What is wrong, and what to do.
         what: String,
     },
-    /// A field is not what its format asks for.
+    /// A field is not what its format requires.
     #[error("row {row}, column `{column}`: `{text}` is not {expected}")]
     Field {
         /// Data row, from 1.
         row: usize,
         /// Name of the column.
         column: String,
-        /// The text as it stands.
+        /// The text of the field.
         text: String,
         /// What it should be.
         expected: &'static str,
     },
-    /// The source cannot be read at this row.
+    /// The source cannot be read from this row on.
     #[error("row {row} cannot be read: {source}")]
     Source {
         /// Data row, from 1.

@@ -1,6 +1,7 @@
-//! The hash FNV-1a, the same on every machine: names to places, rows to fingerprints.
+//! The hash FNV-1a, the same on every machine, for mapping names to indices and for fingerprints of rows.
 //!
-//! `h ← (h ⊕ byte)·(2⁴⁰ + 435) mod 2⁶⁴` for each byte, from a fixed start (Fowler, Noll, Vo). It guards against mistakes, not against malice.
+//! It computes `h ← (h ⊕ byte)·(2⁴⁰ + 435) mod 2⁶⁴` for each byte, from a fixed start (Fowler, Noll, Vo). It guards against
+//! mistakes, not against malice.
 //!
 //! ```
 //! use vi_data::fnv;
@@ -9,10 +10,10 @@
 //! assert!(place < 1 << 18);
 //! ```
 
-/// The hash of nothing.
+/// The hash of no bytes.
 pub const START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The hash of what `start` is the hash of, followed by `bytes`. Cost: one multiplication a byte.
+/// The hash of the bytes whose hash is `start`, followed by `bytes`. Cost: one multiplication a byte.
 #[must_use]
 pub fn extended(start: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(start, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

@@ -1,21 +1,8 @@
-//! Data for Bayesian inference: the papers' synthetic generators, three small real sets, and readers
-//! that name the row and the column at fault.
+//! Data for Bayesian inference: the papers' synthetic generators, three small real sets, and readers whose errors name the row and
+//! the column.
 //!
-//! Everything ends in a [`Dataset`]: n observations, each a contiguous row x ∈ ℝᵈ, and a label or
-//! response y each, all finite.
-//!
-//! | from | by |
-//! | :-- | :-- |
-//! | R-VGA §6, two Gaussian classes (eq 91) | [`synthetic::TwoClassesSettings::draw`] |
-//! | linear regression with the same inputs | [`synthetic::LinearSettings::draw`] |
-//! | two interleaved half circles | [`synthetic::TwoMoonsSettings::draw`] |
-//! | a CSV file, or any other reader | [`read_csv`] |
-//! | a stream of records: CSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow IPC, also compressed | [`records::Records`] |
-//! | nodal involvement in 53 prostate-cancer patients | [`nodal`] |
-//! | 683 breast tumours | [`breast_cancer`] |
-//! | 1000 handwritten digits of 8 × 8 pixels | [`digits`] |
-//!
-//! Nothing here opens a file or draws from a source of randomness of its own.
+//! All but the streams of records give a [`Dataset`]: n observations, each a contiguous row x ∈ ℝᵈ with a label or response y, all
+//! finite.
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -37,7 +24,20 @@
 //! # Ok::<(), vi_data::DataError>(())
 //! ```
 //!
-//! Features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC.
+//! | from | by |
+//! | :-- | :-- |
+//! | R-VGA §6, two Gaussian classes (eq 91) | [`synthetic::TwoClassesSettings::draw`] |
+//! | linear regression with the same inputs | [`synthetic::LinearSettings::draw`] |
+//! | two interleaved half circles | [`synthetic::TwoMoonsSettings::draw`] |
+//! | a CSV file, or any other reader | [`read_csv`] |
+//! | a stream of records: CSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow IPC, also compressed | [`records::Records`] |
+//! | nodal involvement in 53 prostate-cancer patients | [`nodal`] |
+//! | 683 breast tumours | [`breast_cancer`] |
+//! | 1000 handwritten digits of 8 × 8 pixels | [`digits`] |
+//!
+//! Nothing here opens a file or has a random generator of its own.
+//!
+//! Cargo features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC.
 
 mod csv;
 mod dataset;

@@ -1,4 +1,4 @@
-//! Records from a file in any format, read as they come, in memory that does not grow with their number.
+//! Reading records from a file in any format, one at a time, in memory that does not grow with their number.
 
 #[cfg(feature = "columnar")]
 mod columnar;
@@ -20,17 +20,17 @@ use self::record::{Fault, Source};
 use self::sparse::{Dialect, Sparse};
 use crate::DataError;
 
-/// The column of a LIBSVM or Vowpal Wabbit file that holds what is to be predicted.
+/// The name of the label's column in a LIBSVM or Vowpal Wabbit file.
 pub const LABEL: &str = "label";
 
-/// What a format reads from: bytes whose buffer can be looked at.
+/// The buffered reader of a format.
 type Reader<'a> = Box<dyn BufRead + 'a>;
 
-/// Records of one file, all with the same columns.
+/// The records of one file, all with the same columns.
 ///
-/// A field is text, as it stands in the file; in Parquet and Arrow a number is the shortest text that reads back to its bits, a date its ISO
-/// form, a null an empty text. LIBSVM and Vowpal Wabbit have two columns, [`LABEL`] and one for all inputs, whose values are
-/// [`Record::entries`]. Cost: one pass; memory for one record, or for one batch of a file of columns.
+/// A field is the text in the file; in Parquet and Arrow a number is the shortest text that reads back to its bits, a date its
+/// ISO form, a null an empty text. LIBSVM and Vowpal Wabbit have two columns, [`LABEL`] and one for all inputs, whose values are
+/// [`Record::entries`]. Cost: one pass; memory for one record, or for one batch of a columnar file.
 ///
 /// ```
 /// use vi_data::records::{Format, Record, Records};
@@ -59,14 +59,14 @@ impl std::fmt::Debug for Records<'_> {
 }
 
 impl<'a> Records<'a> {
-    /// The records that `reader` gives: its first line or its head is read at once.
+    /// Opens the records of `reader`; its first line or its head is read at once.
     ///
-    /// A mark of byte order before text is passed over. Parquet and the form of Arrow that has its index at the end are read from files alone:
-    /// [`Records::parquet`], [`Records::arrow_file`].
+    /// A byte order mark before text is skipped. Parquet, and the form of Arrow that has its index at the end, can only be read
+    /// from files: [`Records::parquet`], [`Records::arrow_file`].
     ///
     /// # Errors
-    /// [`DataError::Empty`] without a first line, [`DataError::Setting`] for a format that needs a file or a feature that is not built,
-    /// [`DataError::DuplicateColumn`], and as [`Records::next`].
+    /// [`DataError::Empty`] without a first line, [`DataError::Setting`] for a format that needs a file or a feature that is not
+    /// built, [`DataError::DuplicateColumn`], and those of [`Records::next`].
     pub fn open<R: BufRead + 'a>(mut reader: R, format: Format) -> Result<Self, DataError> {
         let first = |fault: Fault| fault.at(1);
         if format.is_text() {
@@ -105,19 +105,20 @@ impl<'a> Records<'a> {
         Self::new(source.ok_or(DataError::Empty)?)
     }
 
-    /// The records of a Parquet file, compressed by zstd, Snappy, LZ4, Brotli or gzip.
+    /// Opens the records of a Parquet file, compressed by zstd, Snappy, LZ4, Brotli or gzip.
     ///
     /// # Errors
-    /// [`DataError::Source`] for a file that is no Parquet or is cut short; [`DataError::DuplicateColumn`].
+    /// [`DataError::Source`] for a file that is not Parquet or is truncated; [`DataError::DuplicateColumn`].
     #[cfg(feature = "columnar")]
     pub fn parquet(file: std::fs::File) -> Result<Self, DataError> {
         Self::new(Box::new(columnar::Columnar::parquet(file).map_err(|fault| fault.at(1))?))
     }
 
-    /// The records of an Arrow IPC file with its index at its end, also called Feather; [`Format::Arrow`] is the form without one.
+    /// Opens the records of an Arrow IPC file with its index at its end, also called Feather; [`Format::Arrow`] is the form
+    /// without one.
     ///
     /// # Errors
-    /// [`DataError::Source`] for a file that is no Arrow IPC or is cut short; [`DataError::DuplicateColumn`].
+    /// [`DataError::Source`] for a file that is not Arrow IPC or is truncated; [`DataError::DuplicateColumn`].
     #[cfg(feature = "columnar")]
     pub fn arrow_file(file: std::fs::File) -> Result<Self, DataError> {
         Self::new(Box::new(columnar::Columnar::arrow_file(file).map_err(|fault| fault.at(1))?))
@@ -132,7 +133,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// What the columns are called, in their order; `x1`, `x2`, … where the file does not say.
+    /// The names of the columns, in their order; `x1`, `x2`, … if the file has none.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         self.source.columns()
@@ -150,13 +151,13 @@ impl<'a> Records<'a> {
         self.row
     }
 
-    /// Reads the next record into `record`; `false` at the end, where nothing is left in it that means anything.
+    /// Reads the next record into `record`; returns `false` at the end, when the contents of `record` are meaningless.
     ///
-    /// After an error of one record ([`DataError::is_of_a_row`]) the next call goes on with the record after it.
+    /// After an error of one record ([`DataError::is_of_a_row`]) the next call continues with the record after it.
     ///
     /// # Errors
-    /// [`DataError::Ragged`], [`DataError::Record`] and [`DataError::Field`] for one record; [`DataError::Source`] for a source that cannot be read
-    /// on, with [`io::ErrorKind::UnexpectedEof`] for compressed bytes that are cut short.
+    /// [`DataError::Ragged`], [`DataError::Record`] and [`DataError::Field`] for one record; [`DataError::Source`] for a source
+    /// that cannot be read further, with [`io::ErrorKind::UnexpectedEof`] for truncated compressed bytes.
     pub fn next(&mut self, record: &mut Record) -> Result<bool, DataError> {
         self.row += 1;
         let more = self.source.next(record).map_err(|fault| fault.at(self.row))?;

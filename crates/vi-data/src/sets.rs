@@ -6,10 +6,10 @@ const NODAL: &str = include_str!("../data/nodal.csv");
 const BIOPSY: &str = include_str!("../data/biopsy.csv");
 const DIGITS: &str = include_str!("../data/digits.csv");
 
-/// Black pixels in a full block of a digit's bitmap.
+/// The number of black pixels in a full block of a digit's bitmap.
 const FULL_BLOCK: f64 = 16.0;
 
-/// What the columns V1 to V9 of the breast cancer data are.
+/// The names of the columns V1 to V9 of the breast cancer data.
 const CYTOLOGY: [&str; 9] = [
     "clump thickness",
     "cell size uniformity",
@@ -36,7 +36,7 @@ const CYTOLOGY: [&str; 9] = [
 /// ```
 ///
 /// # Errors
-/// None arises from the data as shipped; the signature is that of the parser.
+/// None can arise with the data as shipped; the signature is that of the parser.
 pub fn nodal() -> Result<Dataset, DataError> {
     let settings = CsvSettings { label: Label::Name("r".to_owned()), ..CsvSettings::default() };
     read_csv(NODAL.as_bytes(), &settings)?.without_column("m")?.with_intercept()
@@ -45,8 +45,8 @@ pub fn nodal() -> Result<Dataset, DataError> {
 /// The Wisconsin breast cancer data (Wolberg 1992): nine scores of 683 tumours, complete cases.
 ///
 /// The nine inputs are scored from 1 to 10 and scaled onto [−1, 1], so d = 9; y = 1 for the 239
-/// malignant tumours. There is no intercept: add one by [`Dataset::with_intercept`]. The sample's
-/// code number is no property of the tumour and left out.
+/// malignant tumours. There is no intercept: add one by [`Dataset::with_intercept`]. The sample's code number is not a property
+/// of the tumour and is left out.
 ///
 /// ```
 /// let data = vi_data::breast_cancer()?.with_intercept()?;
@@ -55,7 +55,7 @@ pub fn nodal() -> Result<Dataset, DataError> {
 /// ```
 ///
 /// # Errors
-/// None arises from the data as shipped; the signature is that of the parser.
+/// None can arise with the data as shipped; the signature is that of the parser.
 pub fn breast_cancer() -> Result<Dataset, DataError> {
     breast_cancer_with_id()?.without_column("id")
 }
@@ -66,7 +66,7 @@ pub fn breast_cancer() -> Result<Dataset, DataError> {
 /// its rounding to six digits; use it to compare with figures computed from that file.
 ///
 /// # Errors
-/// None arises from the data as shipped; the signature is that of the parser.
+/// None can arise with the data as shipped; the signature is that of the parser.
 pub fn breast_cancer_with_id() -> Result<Dataset, DataError> {
     let settings = CsvSettings { classes: vec!["benign".to_owned(), "malignant".to_owned()], ..CsvSettings::default() };
     let scored = read_csv(BIOPSY.as_bytes(), &settings)?;
@@ -87,7 +87,7 @@ pub fn breast_cancer_with_id() -> Result<Dataset, DataError> {
 /// ```
 ///
 /// # Errors
-/// None arises from the data as shipped; the signature is that of the parser.
+/// None can arise with the data as shipped; the signature is that of the parser.
 pub fn digits() -> Result<Dataset, DataError> {
     let counts = read_csv(DIGITS.as_bytes(), &CsvSettings::default())?;
     let rows = counts.rows_row_major().iter().map(|count| count / FULL_BLOCK).collect();

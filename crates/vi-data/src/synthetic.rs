@@ -1,4 +1,4 @@
-//! The papers' synthetic data, drawn from a generator of random numbers that the caller gives.
+//! The papers' synthetic data, drawn from a random generator that the caller supplies.
 //!
 //! The same seed gives the same data, whatever the number of threads.
 
@@ -14,7 +14,7 @@ pub use two_moons::TwoMoonsSettings;
 
 use crate::DataError;
 
-/// An error unless `value` is positive.
+/// Returns an error unless `value` is positive.
 fn positive(setting: &'static str, value: usize) -> Result<(), DataError> {
     if value > 0 {
         Ok(())
@@ -23,7 +23,7 @@ fn positive(setting: &'static str, value: usize) -> Result<(), DataError> {
     }
 }
 
-/// An error unless `value` is finite and not negative.
+/// Returns an error unless `value` is finite and not negative.
 fn finite_not_negative(setting: &'static str, value: f64) -> Result<(), DataError> {
     if value.is_finite() && value >= 0.0 {
         Ok(())

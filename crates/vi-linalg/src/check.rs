@@ -1,4 +1,4 @@
-//! Checks of arguments at the door of a public entry.
+//! Checks of the arguments of public functions.
 
 use faer::MatRef;
 
@@ -7,7 +7,7 @@ use crate::LinalgError;
 /// Checks that `found == expected`.
 ///
 /// # Errors
-/// [`LinalgError::Dimension`] named `what`.
+/// [`LinalgError::Dimension`] with the name `what`.
 ///
 /// ```
 /// use vi_linalg::{LinalgError, check};
@@ -19,13 +19,13 @@ pub fn dimension(what: &'static str, expected: usize, found: usize) -> Result<()
     if expected == found { Ok(()) } else { Err(LinalgError::Dimension { what, expected, found }) }
 }
 
-/// The product of `counts`, checked to be a number of floats that this process can be given memory for.
+/// The product of `counts`, checked to be a number of floats for which this process can get memory.
 ///
-/// What is asked for is given back at once: the answer is that of the allocator, which aborts the program where a vector of
-/// zeros asks for more. Systems that promise more memory than they have answer for addresses alone.
+/// The memory is requested and given back at once, so that the allocator decides; a vector of zeros would abort the program if it
+/// asked for more. On systems that promise more memory than they have, this checks only the address space.
 ///
 /// # Errors
-/// [`LinalgError::TooLarge`] named `what`, its rows the first count.
+/// [`LinalgError::TooLarge`] with the name `what`, its number of rows being the first count.
 ///
 /// ```
 /// use vi_linalg::check;

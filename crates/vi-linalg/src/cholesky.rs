@@ -1,8 +1,8 @@
-//! Cholesky factorisation A = LLᵀ and what follows from it.
+//! Cholesky factorisation A = LLᵀ, with solves, updates and determinants from the factor.
 //!
-//! [`Cholesky`] owns its factor, allocates what it needs and checks its arguments. The functions of this module are
-//! the same operations on the caller's memory and with the caller's threads: they assert that shapes agree, and those
-//! that need scratch say how much in a twin whose name ends in `_scratch`.
+//! [`Cholesky`] owns its factor, allocates what it needs and checks its arguments. The functions of this module are the same
+//! operations on the caller's memory and with the caller's threads: they assert that shapes agree, and for those that need
+//! scratch a function whose name ends in `_scratch` says how much.
 //!
 //! ```
 //! use vi_linalg::cholesky::{factor_in_place, factor_in_place_scratch, log_det, solve_in_place};

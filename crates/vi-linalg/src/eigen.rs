@@ -9,11 +9,11 @@ use crate::kernels::assert_square;
 
 /// The eigenvalues of A (d × d, lower triangle) in increasing order, and its eigenvectors, one a column of a d × d matrix.
 ///
-/// Each value is good to ε times the largest. Cost about 9d³ flops.
+/// Each value is accurate to ε times the largest. Cost about 9d³ flops.
 ///
 /// # Errors
-/// [`LinalgError::NoEigenvalues`] when the iteration does not end: for entries that are not finite, and for some matrices of little
-/// rank whose rest is rounding over hundreds of powers of ten.
+/// [`LinalgError::NoEigenvalues`] if the iteration does not converge: for entries that are not finite, and for some matrices of
+/// low rank whose rest is rounding over hundreds of powers of ten.
 ///
 /// ```
 /// use vi_linalg::eigen::eigen;
@@ -61,7 +61,7 @@ fn solve(lower: MatRef<'_, f64>, vectors: Option<MatMut<'_, f64>>, par: Par) -> 
     let stack = MemStack::new(&mut memory);
     self_adjoint_evd(lower, values.as_diagonal_mut(), vectors, par, stack, Spec::default())
         .map_err(|_| LinalgError::NoEigenvalues { rows: d })?;
-    // The iteration ends on small matrices of NaN, too.
+    // On small matrices the iteration ends even with NaN.
     if values.iter().any(|value| value.is_nan()) {
         return Err(LinalgError::NoEigenvalues { rows: d });
     }

@@ -1,6 +1,6 @@
-//! What can go wrong with values.
+//! Errors caused by values or sizes.
 
-/// Why a linear algebra operation has no answer.
+/// Why a linear algebra operation has no result.
 ///
 /// `PartialEq` compares the offending `value` as a float, so a [`NonFinite`](Self::NonFinite) with a NaN equals nothing.
 ///
@@ -40,28 +40,28 @@ pub enum LinalgError {
         /// The entry.
         value: f64,
     },
-    /// The iteration for the eigenvalues of a symmetric matrix did not end.
+    /// The iteration for the eigenvalues of a symmetric matrix did not converge.
     #[error("the eigenvalues of a matrix of {rows} rows were not found")]
     NoEigenvalues {
-        /// Its rows.
+        /// The number of rows of the matrix.
         rows: usize,
     },
-    /// A matrix of more elements than memory has addresses.
+    /// A matrix has more elements than memory holds.
     #[error("{what} of {rows} x {columns} elements does not fit in memory")]
     TooLarge {
-        /// The matrix.
+        /// The name of the matrix.
         what: &'static str,
-        /// Its rows.
+        /// The number of its rows.
         rows: usize,
-        /// Its columns.
+        /// The number of its columns.
         columns: usize,
     },
     /// An argument has the wrong number of rows, columns or elements.
     #[error("{what}: expected {expected}, found {found}")]
     Dimension {
-        /// Which count is meant.
+        /// Which count it is.
         what: &'static str,
-        /// The count that the other arguments ask for.
+        /// The count that the other arguments require.
         expected: usize,
         /// The count that was given.
         found: usize,

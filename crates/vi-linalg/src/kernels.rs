@@ -5,8 +5,7 @@
 //! The vector kernels need columns that are contiguous in memory, as those of a [`faer::Mat`] are, and assert it.
 //! Vector instructions are chosen when the program runs.
 //!
-//! Shapes that do not agree are a mistake of the caller and panic with both shapes. NaN and infinities go through
-//! to the result.
+//! Shapes that do not agree are a mistake of the caller and panic with both shapes. NaN and infinities propagate to the result.
 
 #![allow(
     clippy::inline_always,

@@ -1,8 +1,8 @@
 //! Symmetric matrices S = Ψ + WWᵀ, a positive diagonal plus a product of low rank, without ever forming them.
 //!
-//! [`LowRank`] holds W and ψ; [`Factored`] adds the Cholesky factor of the capacitance M = I + WᵀΨ⁻¹W, from which
-//! everything with S⁻¹ follows (Woodbury). All of it is O(dp) memory and at most O(dp²) work, in passes over row tiles
-//! ([`crate::tiles`]), so that results have the same bits for any number of threads.
+//! [`LowRank`] holds W and ψ; [`Factored`] adds the Cholesky factor of the capacitance M = I + WᵀΨ⁻¹W, from which everything with
+//! S⁻¹ follows (Woodbury). All of it takes O(dp) memory and at most O(dp²) work, in passes over row tiles ([`crate::tiles`]), so
+//! that results have the same bits for any number of threads.
 //!
 //! | symbol | meaning | shape |
 //! | :-- | :-- | :-- |

@@ -1,4 +1,4 @@
-//! Symmetric matrices known by what they do to a vector.
+//! Symmetric matrices given by their products with vectors.
 
 use faer::{Mat, MatMut, MatRef, Par};
 
@@ -6,7 +6,7 @@ use crate::kernels::{dot, symmetric_mul_mat};
 
 /// A symmetric matrix S (d × d) that need not be formed.
 ///
-/// The methods assert that shapes agree and let NaN and infinities through.
+/// The methods assert that shapes agree; NaN and infinities propagate.
 ///
 /// ```
 /// use vi_linalg::faer::{Mat, Par, mat};
@@ -35,7 +35,7 @@ pub trait SymmetricOperator {
         dot(x, &product)
     }
 
-    /// tr S.
+    /// The trace tr S.
     fn trace(&self, par: Par) -> f64 {
         let mut diagonal = vec![0.0; self.dim()];
         self.diagonal(&mut diagonal, par);
@@ -77,8 +77,8 @@ impl SymmetricOperator for DenseSymmetric<'_> {
 
 /// The largest difference between an operator and the dense matrix it should be, over the largest entry of that matrix.
 ///
-/// It looks at every entry of S (by applying it to the identity, whole and column by column), at S times a vector without
-/// symmetry, the diagonal, the trace and quadratic forms. NaN where either is NaN. Cost d applications; for tests.
+/// It compares every entry of S (by applying it to the identity, whole and column by column), S times a vector without symmetry,
+/// the diagonal, the trace and quadratic forms. NaN if either is NaN. Cost d applications; for tests.
 ///
 /// ```
 /// use vi_linalg::faer::{Mat, Par, mat};

@@ -5,8 +5,8 @@
 //! [`TILES_PER_LEAF`] consecutive tiles, merged pairwise along a tree whose shape follows from the number of rows alone.
 //! Threads take branches of that tree; which thread takes which changes nothing.
 //!
-//! What a pass runs over is anything that can be cut between rows, [`Rows`]: slices, matrix views, and tuples of them, to
-//! read or to write. A matrix kept row-major is the view [`faer::MatRef::from_row_major_slice`] of its slice.
+//! A pass runs over anything that can be cut between rows, [`Rows`]: slices, matrix views, and tuples of them, for reading or
+//! writing. A matrix kept row-major is the view [`faer::MatRef::from_row_major_slice`] of its slice.
 //!
 //! ```
 //! use vi_linalg::faer::{MatMut, MatRef, Par};
@@ -40,17 +40,17 @@ use std::sync::{Mutex, PoisonError};
 
 use faer::{MatMut, MatRef, Par};
 
-/// Consecutive tiles that share an accumulator.
+/// The number of consecutive tiles that share an accumulator.
 pub const TILES_PER_LEAF: usize = 8;
 
-/// Numbers in a tile: 512 KiB, what a second-level cache holds.
+/// The number of floats in a tile: 512 KiB, which a second-level cache holds.
 const TILE_NUMBERS: usize = 1 << 16;
 
-/// Data that can be cut between two rows.
+/// Data that can be split between two rows.
 pub trait Rows: Send + Sized {
-    /// Number of rows.
+    /// The number of rows.
     ///
-    /// A tuple's parts must have the same number; it panics where they have not.
+    /// The parts of a tuple must have the same number; otherwise it panics.
     fn rows(&self) -> usize;
 
     /// The first `row` rows and the rest.
@@ -161,7 +161,7 @@ impl Tiling {
         Self { height: height.max(1) }
     }
 
-    /// Rows of a tile; the last tile of a pass may have fewer.
+    /// The number of rows of a tile; the last tile of a pass may have fewer.
     #[must_use]
     pub fn height(self) -> usize {
         self.height
@@ -170,10 +170,10 @@ impl Tiling {
     /// One pass over `rows`: `visit(accumulator, scratch, first row, tile)` for each tile, in order within a leaf, and
     /// `merge(left, right)` of the accumulators of neighbouring branches.
     ///
-    /// `start` makes an empty accumulator for each leaf of [`TILES_PER_LEAF`] tiles, `scratch` memory whose content
-    /// carries no meaning for each thread. As many accumulators live at once as threads times the depth of the tree,
-    /// `log₂` of the number of leaves. [`Par::rayon(n)`](Par) cuts the work into about `4n` tasks for the current
-    /// pool. The result depends on the number of rows, the tile's height and the three functions, on nothing else.
+    /// `start` makes an empty accumulator for each leaf of [`TILES_PER_LEAF`] tiles; `scratch` makes memory for each thread,
+    /// whose content carries no meaning. As many accumulators live at once as threads times the depth of the tree, `log₂` of the
+    /// number of leaves. [`Par::rayon(n)`](Par) cuts the work into about `4n` tasks for the current pool. The result depends only
+    /// on the number of rows, the tile's height and the three functions.
     pub fn fold<R: Rows, S: Send, A: Send>(
         self,
         rows: R,
@@ -197,8 +197,8 @@ impl Tiling {
         Pass { height: self.height, leaf, free: Mutex::new(Vec::new()), scratch, start, visit, merge }
     }
 
-    /// One pass over `rows` that sums nothing: `visit(scratch, first row, tile)` for each tile. Threads may part between any two
-    /// tiles.
+    /// One pass over `rows` without a sum: `visit(scratch, first row, tile)` for each tile. The work of threads may be divided
+    /// between any two tiles.
     pub fn for_each<R: Rows, S: Send>(
         self,
         rows: R,
@@ -221,9 +221,9 @@ fn tasks(par: Par) -> usize {
 
 struct Pass<S, Scratch, Start, Visit, Merge> {
     height: usize,
-    /// Rows below which threads do not part.
+    /// The number of rows below which threads do not divide further.
     leaf: usize,
-    /// Scratch that no thread uses at the moment.
+    /// Scratch that no thread is using.
     free: Mutex<Vec<S>>,
     scratch: Scratch,
     start: Start,

@@ -1,14 +1,14 @@
-//! Checks of probabilities and labels, beside those of [`vi_core::check`].
+//! Checks of probabilities and labels, in addition to those of [`vi_core::check`].
 
 use vi_core::Error;
 pub(crate) use vi_core::check::{count, length, not_negative, positive, probability, result, results, rows, values};
 
 use crate::ModelError;
 
-/// How far above 1 a probability may be: weights that should sum to 1 do so to a few units of rounding.
+/// How far above 1 a probability may be: weights that should sum to 1 do so only up to rounding.
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
-/// Checks probabilities of label 1 against binary labels, one of each per observation.
+/// Checks probabilities of label 1 and as many binary labels.
 pub(crate) fn probabilities(probabilities: &[f64], labels: &[f64]) -> Result<(), ModelError> {
     if probabilities.is_empty() {
         return Err(Error::Empty { argument: "probabilities" }.into());
@@ -20,7 +20,7 @@ pub(crate) fn probabilities(probabilities: &[f64], labels: &[f64]) -> Result<(),
     binary(labels)
 }
 
-/// Checks logarithms of probabilities; −∞ is one.
+/// Checks logarithms of probabilities; −∞ is allowed.
 pub(crate) fn log_probabilities(logs: &[f64]) -> Result<(), ModelError> {
     if logs.is_empty() {
         return Err(Error::Empty { argument: "log_probabilities" }.into());

@@ -1,8 +1,8 @@
-//! What can go wrong, named after the fact that proves it.
+//! The errors of the crate, each with the values that prove it.
 
 use vi_linalg::LinalgError;
 
-/// Errors of `vi-models`. Every entry point checks its input at the door and has changed nothing when it returns one.
+/// An error of `vi-models`. Every public function checks its input first, and has changed nothing when it returns an error.
 ///
 /// ```
 /// use vi_models::{ModelError, metrics};
@@ -13,7 +13,7 @@ use vi_linalg::LinalgError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// An argument, a setting, a label or a factorisation, as `vi-core` names it.
+    /// An error of `vi-core`: of an argument, a setting, a label or a factorisation.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
     /// A probability is outside `[0, 1]`, or NaN.
@@ -29,7 +29,7 @@ pub enum ModelError {
     ProbabilitySum {
         /// Index of the row.
         row: usize,
-        /// What they sum to.
+        /// The sum of the probabilities.
         sum: f64,
     },
     /// The logarithm of a probability is above 0, or NaN.
@@ -48,7 +48,7 @@ pub enum ModelError {
         /// The entry.
         value: f64,
     },
-    /// Refinement and diagnosis need all rows and a full covariance.
+    /// The model does not keep what refinement and diagnosis need: all rows and a full covariance.
     #[error("the settings keep no rows, or not a full covariance, or let the model forget")]
     NotKept,
     /// The belief would take more than 64 GiB for each prior scale.
@@ -64,40 +64,40 @@ pub enum ModelError {
     /// Two inputs have the same name.
     #[error("names[{index}] = {name:?} is the name of an earlier input")]
     Name {
-        /// Position of the second.
+        /// Position of the second input with the name.
         index: usize,
         /// The name.
         name: String,
     },
-    /// The entry of a row that belongs to a named input is wrong.
+    /// The entry of a row for a named input is invalid.
     #[error("{source} (input {name:?})")]
     Input {
         /// The input's name.
         name: String,
-        /// What is wrong.
+        /// What is wrong with the entry.
         source: vi_core::Error,
     },
-    /// A combination of settings that there is no code for.
+    /// The requested combination of settings is not implemented.
     #[error("there is no {what}")]
     Unsupported {
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
     },
-    /// A stored model's parts do not belong together.
+    /// The parts of a stored model do not fit together.
     #[error("the stored model contradicts itself in its {what}")]
     Document {
-        /// The parts.
+        /// Which parts.
         what: &'static str,
     },
-    /// A model that is to be merged is not of the same make.
+    /// A model given for a merge differs from the others.
     #[error("model {shard} cannot be taken: it differs in {what}")]
     Unlike {
-        /// Position among the models given.
+        /// Its position among the models given.
         shard: usize,
         /// What differs.
         what: &'static str,
     },
-    /// A mixture was found for a posterior that is not the model's.
+    /// The posterior for which a mixture was found is not the model's.
     #[error("the posterior is of another model, or of other rows than the model has learned")]
     OtherPosterior,
     /// A label is none of the classes.
@@ -110,16 +110,16 @@ pub enum ModelError {
         /// The number of classes.
         classes: usize,
     },
-    /// A score compares two classes and the labels show only one.
+    /// The score compares two classes, and the labels show only one.
     #[error("all labels are {label}: both classes are needed")]
     OneClass {
-        /// The only label there is.
+        /// The only label that occurs.
         label: f64,
     },
 }
 
 impl ModelError {
-    /// The same error, told of observation `row` if it is one of `vi-core`'s.
+    /// This error as that of observation `row`, if it is one of `vi-core`'s.
     pub(crate) fn at_row(self, row: usize) -> Self {
         match self {
             Self::Core(error) => Self::Core(error.at_row(row)),

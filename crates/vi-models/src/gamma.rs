@@ -6,8 +6,8 @@ use vi_core::special::normal_quantile;
 
 const MAX_ITERATIONS: usize = 200;
 
-/// The `x` with `P(X ≤ x) = p`, `X ~ Gamma(shape, rate 1)`, `0 < p < 1`: Newton's method on the distribution function by
-/// `log x`, kept in a bracket. Good to about 1e-12 up to a shape of 10⁴, 1e-9 beyond.
+/// The quantile `x` with `P(X ≤ x) = p`, `X ~ Gamma(shape, rate 1)`, `0 < p < 1`: Newton's method on the distribution function by
+/// `log x`, kept in a bracket. Accurate to about 1e-12 up to a shape of 10⁴, 1e-9 beyond.
 pub(crate) fn quantile(shape: f64, p: f64) -> f64 {
     let log_gamma = libm::lgamma(shape);
     // Wilson and Hilferty's approximation; in the left tail of a small shape, P(X ≤ x) ≈ x^a/Γ(a+1).

@@ -1,4 +1,4 @@
-//! Intervals: of a Gaussian, of a proportion.
+//! Intervals, those of a Gaussian and of a proportion.
 
 use vi_core::special::normal_quantile;
 
@@ -79,7 +79,7 @@ impl Interval {
     }
 }
 
-/// `z` with `level` of a standard normal's mass in `[−z, z]`.
+/// The `z` for which `[−z, z]` holds `level` of a standard normal's mass.
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.

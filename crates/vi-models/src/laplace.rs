@@ -8,7 +8,7 @@ use vi_linalg::faer::MatRef;
 use crate::whitened::{Whitened, squared_norm};
 use crate::{ModelError, check};
 
-/// When Newton's method stops.
+/// The settings of the search for the mode.
 ///
 /// ```
 /// use vi_models::laplace::LaplaceSettings;
@@ -20,16 +20,16 @@ use crate::{ModelError, check};
 pub struct LaplaceSettings {
     /// The search stops when Newton's decrement `√(gᵀH⁻¹g)` is at most this.
     ///
-    /// The decrement is the length of the next step in posterior standard deviations, so it has no units and
-    /// depends on no scaling of the columns. Convergence is quadratic, and one step more is taken once the tolerance is met:
-    /// the mode returned is usually good to rounding.
+    /// The decrement is the length of the next step in posterior standard deviations, so it has no units and depends on no
+    /// scaling of the columns. Convergence is quadratic, and one further step is taken once the tolerance is met: the mode
+    /// returned is usually accurate to rounding.
     pub tolerance: f64,
     /// The largest number of Newton steps.
     pub max_iterations: usize,
 }
 
 impl Default for LaplaceSettings {
-    /// Tolerance `10⁻¹⁰`, at most 200 steps.
+    /// The default is a tolerance of `10⁻¹⁰` and at most 200 steps.
     fn default() -> Self {
         Self { tolerance: 1e-10, max_iterations: 200 }
     }
@@ -46,17 +46,17 @@ impl LaplaceSettings {
     }
 }
 
-/// How the search for the mode went.
+/// A report of the search for the mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LaplaceInfo {
-    /// Newton steps taken, the one after convergence included if it helped.
+    /// The number of Newton steps taken, including the one after convergence if it helped.
     pub iterations: usize,
     /// `‖∇_θ log p(y, θ)‖₂` at the returned mean, in nats per unit of `θ`.
     pub gradient_norm: f64,
-    /// Newton's decrement `√(gᵀH⁻¹g)` there: the distance to the mode in posterior standard deviations.
+    /// Newton's decrement `√(gᵀH⁻¹g)` at the returned mean: the distance to the mode in posterior standard deviations.
     pub decrement: f64,
-    /// Why it ended.
+    /// Why the search stopped.
     pub stop: Stop,
 }
 
@@ -64,11 +64,11 @@ pub struct LaplaceInfo {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LaplacePosterior {
-    /// `N(θ̂, H⁻¹)`.
+    /// The Gaussian `N(θ̂, H⁻¹)`.
     pub belief: DenseGaussian,
     /// Laplace's approximation of `log p(y)`, in nats.
     pub log_evidence: f64,
-    /// How the search for the mode went.
+    /// A report of the search for the mode.
     pub info: LaplaceInfo,
 }
 
@@ -79,16 +79,16 @@ pub struct LaplacePosterior {
 /// q = N(θ̂, H⁻¹)                 log p(y) ≈ log p(y, θ̂) + ½d·log 2π − ½log det H
 /// ```
 ///
-/// `x` is `n × d`, `y` has length `n`. The mode is found by Newton's method with a backtracking line search, in
-/// coordinates in which the prior is `N(0, I)`; for a log-concave likelihood it is unique. It has been found on separable
-/// classes with `σ₀` up to `10⁴`; beyond `10⁸` rounding can stall the search, and [`LaplaceInfo::stop`] says so. For a [`GaussianLikelihood`](vi_core::GaussianLikelihood) the answer is exact.
-/// Cost `nd² + d³/3` flops per step, `2nd² + 3d³` once.
+/// `x` is `n × d`, `y` has length `n`. The mode is found by Newton's method with a backtracking line search, in coordinates in
+/// which the prior is `N(0, I)`; for a log-concave likelihood it is unique. It has been found on separable classes with `σ₀` up
+/// to `10⁴`; beyond `10⁸` rounding can stall the search, which [`LaplaceInfo::stop`] reports. For a
+/// [`GaussianLikelihood`](vi_core::GaussianLikelihood) the answer is exact. Cost `nd² + d³/3` flops per step, `2nd² + 3d³` once.
 ///
 /// # Errors
-/// [`ModelError::Core`] with `Empty` (`n = 0`), `Dimension` (columns of `x`, length of `y`), `Row` with `NonFinite` or
-/// `Label`, `NonFinite` when the log joint density is not finite at the prior mean, `NotPositiveDefinite` when the
-/// likelihood is not log-concave where it matters, or rounding leaves no posterior covariance. Not converging is no
-/// error: [`LaplaceInfo::stop`] says so.
+/// [`ModelError::Core`] with `Empty` (`n = 0`), `Dimension` (columns of `x`, length of `y`), `Row` with `NonFinite` or `Label`,
+/// `NonFinite` when the log joint density is not finite at the prior mean, `NotPositiveDefinite` when the likelihood is not
+/// log-concave near the mode, or rounding leaves no posterior covariance. Not converging is not an error: [`LaplaceInfo::stop`]
+/// reports it.
 ///
 /// ```
 /// use vi_core::{Stop, Belief, BernoulliLogit, DenseGaussian, Mixture8};

@@ -1,6 +1,6 @@
 //! Bayesian regression and classification: batch posteriors, predictions and how good they were.
 //!
-//! [`online`] is the front door: a model learns row by row or in batches, can be asked at any time, and needs no tuning.
+//! [`online`] is the front door: its models learn row by row or in batches, can predict at any time, and need no tuning.
 //!
 //! ```
 //! use vi_models::online::OnlineLogistic;
@@ -15,8 +15,9 @@
 //! # Ok::<(), vi_models::ModelError>(())
 //! ```
 //!
-//! Behind it stand the pieces: fit a belief exactly, by Laplace's approximation or with a filter of [`vi_core`], predict with it,
-//! score the predictions. All of it is for a Gaussian belief over the weights `θ` of a model that sees a row only through `xᵀθ`.
+//! Behind it are the parts: fit a belief exactly, by Laplace's approximation or with a filter of [`vi_core`], predict with it,
+//! score the predictions. All of them are for a Gaussian belief over the weights `θ` of a model whose rows see the weights only
+//! through `xᵀθ`.
 //!
 //! ```
 //! use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
@@ -41,7 +42,7 @@
 //! | learn from a stream with nothing to tune, in plain slices | [`online`] |
 //! | fit a table at once, with a prior scale for each column or weights that are mostly zero | [`vb`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
-//! | the same on a stream, with unknown noise | [`linear::NormalGamma`] |
+//! | fit a linear regression with unknown noise on a stream | [`linear::NormalGamma`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
 //! | classes, counts, trials; offsets, exposures, weights | [`likelihood`], [`vi_core::PerRow`] |
 //! | more than two classes | [`softmax`] |

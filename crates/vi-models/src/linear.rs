@@ -1,4 +1,4 @@
-//! Bayesian linear regression: exact posterior and exact evidence, in one batch for a known noise variance ([`fit`]), on a
+//! Bayesian linear regression: exact posterior and exact evidence, in one batch for a known noise variance ([`fit`]), and on a
 //! stream for an unknown one ([`NormalGamma`]).
 //!
 //! | symbol | name in code | shape |
@@ -25,7 +25,7 @@ use vi_linalg::kernels::{dot, mirror_lower, symmetric_rank_r};
 use crate::whitened::{Whitened, factor, squared_norm};
 use crate::{ModelError, check};
 
-/// The posterior of a linear regression, and how probable it makes the data.
+/// The posterior of a linear regression and its log evidence.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LinearPosterior {
@@ -42,9 +42,9 @@ pub struct LinearPosterior {
 /// log p(y) = −½[n·log 2π + log det S + rᵀS⁻¹r],   S = σ²I + XP₀Xᵀ,   r = y − Xμ₀
 /// ```
 ///
-/// All of it from one Cholesky factor, of a `d × d` matrix or, when there are fewer observations than parameters,
-/// of an `n × n` one; nothing is inverted. The same numbers as the Kalman filter's in whatever order
-/// (R-VGA, Theorem 2), and the evidence is the sum of its one-step log predictive densities.
+/// It takes one Cholesky factor, of a `d × d` matrix or, with fewer observations than parameters, of an `n × n` one; nothing is
+/// inverted. The numbers are those of the Kalman filter in any order of the rows (R-VGA, Theorem 2), and the evidence is the sum
+/// of its one-step-ahead log predictive densities.
 ///
 /// Cost `2·min(n, d)·nd + 3d³` flops or less.
 ///

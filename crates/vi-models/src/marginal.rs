@@ -1,4 +1,4 @@
-//! What is believed of one number: a mixture of Gaussians or of Student-t distributions.
+//! The posterior of one number: a mixture of Gaussians or of Student-t distributions.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
@@ -9,7 +9,7 @@ pub(crate) use vi_core::special::log_sum_exp;
 
 use crate::{Interval, ModelError, Student, check};
 
-/// Newton's steps at most; a bracket that is halved 200 times has no float left inside.
+/// The most Newton steps; a bracket that is halved 200 times has no float left inside.
 const MAX_STEPS: usize = 200;
 
 /// The distribution of one number under a posterior that averages several models: a weight, a linear predictor, a new label.
@@ -37,7 +37,7 @@ pub struct Marginal {
 /// One distribution of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
-    /// A point where the deviation is 0.
+    /// A point mass if the deviation is 0.
     Gaussian {
         mean: f64,
         deviation: f64,
@@ -121,25 +121,25 @@ impl Marginal {
     fn average(&self, of: impl Fn(&Part) -> f64) -> f64 {
         match self.parts.as_slice() {
             [(_, part)] => of(part),
-            // A part that counts for nothing may have an infinite variance.
+            // A part of weight 0 may have an infinite variance.
             parts => parts.iter().filter(|(weight, _)| *weight > 0.0).map(|(weight, part)| weight * of(part)).sum(),
         }
     }
 
-    /// The mean; of Student-t distributions, which have one only above 1 degree of freedom, the average of the centres.
+    /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.average(Part::centre)
     }
 
-    /// The variance, the means' own spread included: `Σ w_k(v_k + (m_k − m)²)`. Infinite where a part's is.
+    /// The variance, including the spread of the parts' means: `Σ w_k(v_k + (m_k − m)²)`. Infinite if a part's is.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let mean = self.mean();
         self.average(|part| part.variance() + (part.centre() - mean).powi(2))
     }
 
-    /// The square root of the variance; finite where it is, though its square may not be.
+    /// The square root of the variance; it may be finite even if its square overflows.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
         let mean = self.mean();
@@ -153,22 +153,23 @@ impl Marginal {
         unit * counted().map(|(weight, part)| weight * of(part)).sum::<f64>().sqrt()
     }
 
-    /// `log p(t)` in nats.
+    /// The log density `log p(t)` in nats.
     #[must_use]
     pub fn log_density(&self, t: f64) -> f64 {
         log_sum_exp(self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(t)))
     }
 
-    /// `P(T ≤ t)`.
+    /// The distribution function `P(T ≤ t)`.
     #[must_use]
     pub fn cdf(&self, t: f64) -> f64 {
         self.average(|part| part.cdf(t))
     }
 
-    /// The `t` with `P(T ≤ t) = p`: of one part in closed form, of several by Newton's method in the bracket of their own quantiles.
+    /// The quantile `t` with `P(T ≤ t) = p`: for one part in closed form, for several by Newton's method between the quantiles of
+    /// the parts.
     ///
     /// # Errors
-    /// `Setting` unless `0 < p < 1`; `Overflow` for a quantile beyond the floats.
+    /// `Setting` unless `0 < p < 1`; `Overflow` if the quantile is not finite.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
         if let [(_, part)] = self.parts.as_slice() {
@@ -213,7 +214,7 @@ impl Marginal {
         Ok(Interval { lower: self.quantile(tail)?, upper: self.quantile(1.0 - tail)? })
     }
 
-    /// One draw.
+    /// One draw from the distribution.
     ///
     /// # Errors
     /// As [`Student::draw`].
@@ -228,7 +229,7 @@ impl Marginal {
         }
     }
 
-    /// The same in other units: `origin + unit·T`, `unit > 0`.
+    /// The distribution in other units, that of `origin + unit·T`, `unit > 0`.
     pub(crate) fn in_units(mut self, origin: f64, unit: f64) -> Result<Self, ModelError> {
         for (_, part) in &mut self.parts {
             *part = match *part {

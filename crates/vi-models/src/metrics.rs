@@ -1,4 +1,4 @@
-//! How good predictions were.
+//! Scores of predictions.
 //!
 //! Binary labels are 0 and 1, probabilities are those of label 1; several classes are 0, …, C−1, their probabilities the rows of
 //! a matrix.
@@ -15,7 +15,7 @@
 //! | error of numbers | [`rmse`] | `[0, ∞)`, 0 |
 //! | whether a Gaussian posterior covers the true one | [`gaussian_psis`], [`psis`] | `k̂` below ½ |
 //!
-//! All of them while a stream is learnt from: [`prequential`](crate::prequential).
+//! [`prequential`](crate::prequential) collects what all of them need while a stream is learned.
 
 mod calibration;
 mod coverage;

@@ -1,6 +1,6 @@
-//! Predictions of a Gaussian belief.
+//! Predictions from a Gaussian belief.
 //!
-//! A belief `N(μ, P)` sees a row `x` as `t = xᵀθ ~ N(a, ν)`, a [`Projection`]; every prediction is made from that.
+//! A belief `N(μ, P)` gives a row `x` the predictor `t = xᵀθ ~ N(a, ν)`, a [`Projection`]; every prediction is made from that.
 //!
 //! | to predict | call | from |
 //! |---|---|---|
@@ -9,9 +9,9 @@
 //! | `log p(y|x)` for any likelihood | [`vi_core::GaussianExpectation::log_predictive`] | |
 //! | mean, variance, quantiles, intervals and draws of `xᵀθ` and of `y` | [`linear`], [`LinearPrediction`] | |
 //! | mean, variance, quantiles, intervals and draws of classes and counts | [`counts`], [`CountsPredicted`] | |
-//! | the same of `y` with Student-t noise | [`robust`], [`RobustPrediction`] | |
-//! | any of these in the same words: `mean`, `variance`, `log_density`, `cdf`, `quantile`, `interval` | [`Predictive`] | |
-//! | the weighted average of a few | [`Mixture`] | |
+//! | the same for `y` with Student-t noise | [`robust`], [`RobustPrediction`] | |
+//! | any of these by the same methods: `mean`, `variance`, `log_density`, `cdf`, `quantile`, `interval` | [`Predictive`] | |
+//! | the weighted average of several predictions | [`Mixture`] | |
 //! | intervals and draws of the weights themselves | [`weights`], [`draw_weights`] | |
 //!
 //! # How far to trust the intervals
@@ -28,10 +28,10 @@
 //! | one pass, diagonal | **81.5 %** | | |
 //! | one pass, [`QuadraticBound`](vi_core::QuadraticBound) | **79.4 %** | | |
 //!
-//! So a diagonal belief and the quadratic bound are too sure of themselves: their means serve, their intervals are about three
-//! quarters as wide as they should be. One pass costs a point or two, most with the implicit rule and the probit; a sweep of
-//! [refinement](vi_core::refine) gives them back. The models of [`online`](crate::online) match moments, and start from
-//! [expectation propagation](vi_core::refine::expectation_propagation) of their first rows.
+//! So intervals of a diagonal belief and of the quadratic bound are too narrow, about three quarters of the right width; their
+//! means are usable. One pass costs a point or two, most with the implicit rule and the probit; a sweep of
+//! [refinement](vi_core::refine) regains them. The models of [`online`](crate::online) match moments, and start from [expectation
+//! propagation](vi_core::refine::expectation_propagation) of their first rows.
 
 mod count_families;
 mod count_quantile;
@@ -58,7 +58,7 @@ use vi_linalg::kernels::symmetric_mul_mat;
 
 use crate::{Interval, ModelError, check};
 
-/// Rows taken at once: enough for the matrix product's speed, little beside `P`.
+/// The number of rows taken together: enough for the speed of matrix products, and small beside `P`.
 const BLOCK: usize = 256;
 
 /// `(a, ν) = (xᵀμ, xᵀPx)` for every row of `x` (`n × d`), by matrix products. Cost `2nd²` flops, `256·d` numbers.
@@ -94,7 +94,7 @@ pub fn project(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Project
     Ok(seen)
 }
 
-/// `(xᵀμ, xᵀ(Px))`; a variance that rounds to just below 0 is 0.
+/// `(xᵀμ, xᵀ(Px))`; a variance that rounds to just below 0 becomes 0.
 fn along<'a>(
     x: impl Iterator<Item = &'a f64>,
     mean: &[f64],

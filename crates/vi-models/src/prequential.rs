@@ -1,29 +1,29 @@
-//! Predict, then learn: every observation of a stream scored before it is used.
+//! Prequential scoring: every observation of a stream is predicted and scored before it is learned.
 
 use vi_core::expectation::LogisticExpectation;
 use vi_core::{Error, Forget, GaussianExpectation, Learner, Likelihoods, Projection, Rows, SiteRules};
 
 use crate::ModelError;
 
-/// The one-step-ahead predictions of a model over a stream, and what they lost.
+/// The one-step-ahead predictions of a model over a stream, and their losses.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Evaluation<P> {
-    /// The prediction of each item, made before the model learnt from it.
+    /// The prediction of each item, made before the model learned it.
     pub predictions: Vec<P>,
-    /// `−log p(y_t | earlier)`, in nats.
+    /// The log losses `−log p(y_t | earlier)`, in nats.
     pub log_losses: Vec<f64>,
 }
 
 impl<P> Evaluation<P> {
-    /// The prequential log evidence `Σ log p(y_t | earlier)`, in nats; for a linear model that of
+    /// The prequential log evidence `Σ log p(y_t | earlier)`, in nats; for a linear model it equals that of
     /// [`linear::fit`](crate::linear::fit).
     #[must_use]
     pub fn log_evidence(&self) -> f64 {
         -self.log_losses.iter().sum::<f64>()
     }
 
-    /// The mean of the first `t+1` losses for `t = 0..n`, in nats per observation: the curve to plot.
+    /// The running log loss, to be plotted: the mean of the first `t+1` losses for `t = 0..n`, in nats per observation.
     #[must_use]
     pub fn running_log_loss(&self) -> Vec<f64> {
         let mut sum = 0.0;
@@ -44,8 +44,8 @@ impl Evaluation<Projection> {
     }
 }
 
-/// Takes a learner over the rows `x` (`n` of length `d`) with labels `y`, in order, and keeps the [`Projection`] of each row from before it was
-/// learned, and what it lost.
+/// Makes a learner learn the rows `x` (`n` of length `d`) with labels `y`, in order, and returns for each row its [`Projection`]
+/// and its loss before it was learned.
 ///
 /// Rule and likelihood of a learner are separate: all rules can be scored by the same exact predictive probability, whatever
 /// approximation they learn with. Cost that of [`Learner::run`].
@@ -80,15 +80,15 @@ pub fn run<'a, B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpe
     Ok(record)
 }
 
-/// Takes any model over a stream: each item is predicted, scored, and only then learnt from.
+/// Makes any model learn a stream: each item is predicted, scored, and only then learned.
 ///
-/// `predict(model, item)` answers with a prediction, to be kept, and the log density or probability that it gives to what
-/// happened, in nats; `learn(model, item)` updates the model. The predictions then serve every [metric](crate::metrics):
-/// intervals for coverage, probabilities for calibration, means for the RMSE.
+/// `predict(model, item)` returns a prediction, to be kept, and the log density or probability of what happened, in nats;
+/// `learn(model, item)` updates the model. The predictions can then be scored by every [metric](crate::metrics): intervals by
+/// coverage, probabilities by calibration, means by the RMSE.
 ///
 /// # Errors
-/// The first that `predict` or `learn` returns, told of its row if it is one of `vi-core`'s, `NonFinite` for a score that is
-/// NaN or `+∞`. The model is then as the last successful call left it.
+/// The first error of `predict` or `learn`, naming the row if it is one of `vi-core`'s; `NonFinite` for a score that is NaN or
+/// `+∞`. The model is then as the last successful call left it.
 ///
 /// ```
 /// use vi_core::DenseGaussian;

@@ -1,4 +1,4 @@
-//! Student's t distribution: what a Gaussian of unknown variance predicts.
+//! Student's t distribution, the prediction of a Gaussian with unknown variance.
 
 mod tail;
 
@@ -11,7 +11,7 @@ use crate::{Interval, ModelError, check};
 
 const LN_PI: f64 = 1.144_729_885_849_400_2;
 
-/// `y = m + s·t`, `t` Student's with `k` degrees of freedom.
+/// The distribution of `y = m + s·t`, `t` being Student's with `k` degrees of freedom.
 ///
 /// ```
 /// use vi_models::Student;
@@ -29,7 +29,7 @@ pub struct Student {
 }
 
 impl Student {
-    /// Location `m`, scale `s`, `dof = k` degrees of freedom.
+    /// The distribution with location `m`, scale `s` and `dof = k` degrees of freedom.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite` for `m`, `Setting` unless `s` and `k` are positive and finite.
@@ -58,7 +58,7 @@ impl Student {
         self.dof
     }
 
-    /// The mean, `m` for `k > 1`; there is none otherwise, and the answer is NaN.
+    /// The mean, `m` for `k > 1`; NaN otherwise, since it does not exist.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.dof > 1.0 { self.location } else { f64::NAN }
@@ -76,21 +76,22 @@ impl Student {
         if self.dof > 2.0 { self.scale * (self.dof / (self.dof - 2.0)).sqrt() } else { f64::INFINITY }
     }
 
-    /// `log p(y)`, in nats.
+    /// The log density `log p(y)`, in nats.
     #[must_use]
     pub fn log_density(&self, y: f64) -> f64 {
         let t = (y - self.location) / self.scale;
         log_density(t, self.dof) - self.scale.ln()
     }
 
-    /// `P(Y ≤ y)`, to about 1e-13 relative in the left tail, down to 1e-300. From 20 degrees of freedom on the cost does not depend on them.
+    /// The distribution function `P(Y ≤ y)`, to about 1e-13 relative in the left tail, down to 1e-300. From 20 degrees of freedom
+    /// on the cost does not depend on them.
     #[must_use]
     pub fn cdf(&self, y: f64) -> f64 {
         let t = (y - self.location) / self.scale;
         if t > 0.0 { 1.0 - upper_tail(t, self.dof) } else { upper_tail(-t, self.dof) }
     }
 
-    /// The `y` with `P(Y ≤ y) = p`.
+    /// The value `y` with `P(Y ≤ y) = p`.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
@@ -110,10 +111,10 @@ impl Student {
         Ok(Interval { lower: self.location - half, upper: self.location + half })
     }
 
-    /// One draw.
+    /// One draw from the distribution.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` for degrees of freedom that the generator refuses, which a checked value is not.
+    /// [`ModelError::Core`] with `Setting` if the generator refuses the degrees of freedom, which a checked value excludes.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
         let refused = |_| Error::Setting { name: "dof", value: self.dof, requirement: "one that can be drawn with" };
         let chi_squared = ChiSquared::new(self.dof).map_err(refused)?;
@@ -136,7 +137,7 @@ pub(crate) fn ln_gamma_ratio(a: f64, h: f64) -> f64 {
     (a + h - 0.5) * (h / a).ln_1p() + h * a.ln() - h + (series(a + h) - series(a))
 }
 
-/// Of the standard distribution: `Γ((k+1)/2)/(Γ(k/2)√(kπ))·(1+t²/k)^(−(k+1)/2)`.
+/// The log density of the standard distribution: `Γ((k+1)/2)/(Γ(k/2)√(kπ))·(1+t²/k)^(−(k+1)/2)`.
 fn log_density(t: f64, dof: f64) -> f64 {
     ln_gamma_ratio(0.5 * dof, 0.5) - 0.5 * (dof.ln() + LN_PI) - 0.5 * (dof + 1.0) * log_one_plus_square(t, dof)
 }

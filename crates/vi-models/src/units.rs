@@ -1,4 +1,4 @@
-//! Units in which squares are floats.
+//! Units in which squares neither overflow nor underflow.
 
 const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
 

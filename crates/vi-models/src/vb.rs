@@ -1,12 +1,12 @@
-//! Variational Bayesian linear and logistic regression, their hyper-parameters inferred with the weights (Drugowitsch's
-//! note).
+//! Variational Bayesian linear and logistic regression, with their hyper-parameters inferred along with the weights
+//! (Drugowitsch's note).
 //!
 //! | to | call | note |
 //! |---|---|---|
 //! | fit numbers, one shrinkage for all weights | [`linear`](fn@linear) | §1.2 |
 //! | fit numbers, a shrinkage for each weight | [`linear_ard`] | §1.4 |
 //! | fit numbers where most weights are 0, also with more columns than rows | [`linear_sparse`] | not in the note |
-//! | fit classes, one shrinkage | [`logit`](fn@logit) | §2.2 |
+//! | fit classes, one shrinkage for all weights | [`logit`](fn@logit) | §2.2 |
 //! | fit classes, a shrinkage for each weight | [`logit_ard`] | §2.4 |
 //! | fit classes one row at a time, prior `N(0, I/d)` | [`logit_incremental`] | §2.5.1 |
 //! | choose among designs by ℒ | [`select`](fn@select) | |
@@ -27,14 +27,15 @@
 //!
 //! # What to expect of the uncertainties
 //!
-//! Mean field over `(w, τ)` and one `α`, as the note has it, costs little: intervals of linear fits with one shrinkage cover what they promise.
-//! The quadratic bound of the logistic (45) costs much: 90 % intervals of the weights cover 74 to 84 %. [`LogitBound`] has the measurements and
-//! a bound without that fault.
+//! Mean field over `(w, τ)` and one `α`, as in the note, costs little: intervals of linear fits with one shrinkage cover what
+//! they promise. The quadratic bound of the logistic function (45) costs much: 90 % intervals of the weights cover 74 to 84 %.
+//! [`LogitBound`] has the measurements and a bound without that fault.
 //!
-//! Relevance determination for linear fits is too sure of itself, and useless with more columns than rows: its noise goes to 0 with the
-//! residuals. [`VbSparse`] does not have this fault. 90 % intervals of new labels, `n` rows of `d` independent columns of which `k` matter, weights and noise
-//! of variance 1: coverage, root mean square error, mean negative log density over `8000/d` data sets of 20 new labels (standard error of
-//! a coverage at most 2 points at `d ≤ 50`, 6 points at `d = 500` if all labels of a data set hang together):
+//! Intervals of relevance determination for linear fits are too narrow, and useless with more columns than rows: its noise goes
+//! to 0 with the residuals. [`VbSparse`] does not have this fault. The table is for 90 % intervals of new labels, `n` rows of `d`
+//! independent columns of which `k` matter, weights and noise of variance 1: coverage, root mean square error, mean negative log
+//! density over `8000/d` data sets of 20 new labels (standard error of a coverage at most 2 points at `d ≤ 50`, 6 points at `d =
+//! 500` if all labels of a data set are correlated):
 //!
 //! | `n` | `d` | `k` | relevance determination | spike and slab |
 //! | --: | --: | --: | :-- | :-- |
@@ -43,8 +44,8 @@
 //! | 200 | 500 | 10 | 4 %, 1.665, 205.44 | 89 %, 1.090, 1.50 |
 //! | 200 | 500 | 50 | 4 %, 1.995, 129.96 | 84 %, 1.477, 1.82 |
 //!
-//! What remains short there is due to the point estimates of noise, slab and share. scikit-learn's `LassoCV` has errors of 1.15 to 1.19 on data sets
-//! of the third kind and 2.0 of the fourth (20 of each).
+//! The coverage still missing there is due to the point estimates of noise, slab and share. scikit-learn's `LassoCV` has errors
+//! of 1.15 to 1.19 on data sets of the third kind and 2.0 of the fourth (20 of each).
 
 mod ascent;
 mod front;
@@ -81,7 +82,7 @@ use vi_linalg::faer::MatRef;
 
 use crate::check;
 
-/// What the caller hears of eigenvalues that were not found.
+/// The error that the caller gets if eigenvalues were not found.
 fn no_spectrum(_: LinalgError) -> Error {
     Error::Overflow { quantity: "the spectrum of X", value: f64::NAN }
 }

@@ -1,4 +1,4 @@
-//! A regression seen from its prior: `θ = μ₀ + Lz` with `P₀ = LLᵀ`, so that `z ~ N(0, I)`.
+//! A regression in coordinates in which its prior is standard: `θ = μ₀ + Lz` with `P₀ = LLᵀ`, so that `z ~ N(0, I)`.
 //!
 //! The posterior precision of `z` is `I + AᵀWA` with `A = XL`: bounded below by the identity however flat or
 //! ill-conditioned the prior, and no covariance is ever inverted.

@@ -2,12 +2,12 @@
 
 use crate::error::PlotError;
 
-/// How values become lengths.
+/// The map from values to lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences, equal lengths.
+    /// Equal differences have equal lengths.
     Linear,
-    /// Equal ratios, equal lengths. Values at or below zero are drawn on the axis floor.
+    /// Equal ratios have equal lengths. Values at or below zero are drawn on the axis floor.
     Log,
 }
 
@@ -38,14 +38,14 @@ impl Axis {
         Self { range: Some((-0.5, top.max(0.5))), categories: names, ..Self::linear(label) }
     }
 
-    /// The same axis with smaller values drawn at `floor`, and a note in the panel where there are such values.
+    /// This axis with smaller values drawn at `floor`, and a note in the panel if there are such values.
     #[must_use]
     pub fn floor(mut self, floor: f64) -> Self {
         self.floor = Some(floor);
         self
     }
 
-    /// The same axis from `lo` to `hi` exactly.
+    /// This axis from `lo` to `hi` exactly.
     #[must_use]
     pub fn range(mut self, lo: f64, hi: f64) -> Self {
         self.range = Some((lo, hi));
@@ -61,18 +61,18 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// An axis whose range is settled.
+/// An axis whose range is fixed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub(super) scale: Scale,
     pub(super) lo: f64,
     pub(super) hi: f64,
-    /// Values below are drawn there.
+    /// Values below this are drawn at it.
     pub(super) floor: Option<f64>,
 }
 
 impl Span {
-    /// Settles the range of `axis` from the values drawn on it.
+    /// Fixes the range of `axis` from the values drawn on it.
     pub(super) fn fit(
         axis: &Axis,
         name: &'static str,
@@ -117,7 +117,7 @@ impl Span {
         })
     }
 
-    /// Where `v` falls, 0 at the lower end and 1 at the upper; NaN stays NaN.
+    /// The position of `v`, 0 at the lower end and 1 at the upper; NaN stays NaN.
     pub(super) fn fraction(&self, v: f64) -> f64 {
         let v = self.floor.map_or(v, |floor| if v < floor { floor } else { v });
         match self.scale {
@@ -153,7 +153,7 @@ impl Span {
         let (lo, hi) = (self.lo.log10(), self.hi.log10());
         let decades = hi - lo;
         if decades < 1.0 {
-            // Less than a decade: the eye reads it as linear, and so are the ticks.
+            // Less than a decade looks linear, and so are the ticks.
             return self.linear_ticks(most).into_iter().filter(|t| t.at > 0.0).collect();
         }
         let every = (decades / most as f64).ceil().max(1.0);

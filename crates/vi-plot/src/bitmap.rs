@@ -9,9 +9,9 @@ pub(super) struct Bitmap {
     palette: Vec<Colour>,
 }
 
-/// The index of a pixel that shows what lies beneath.
+/// The index of a transparent pixel.
 pub(super) const CLEAR: u8 = 255;
-/// Bytes of a stored block of the deflate format, at most.
+/// The most bytes in a stored block of the deflate format.
 const STORED: usize = 65_535;
 
 impl Bitmap {

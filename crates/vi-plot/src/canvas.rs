@@ -1,7 +1,7 @@
 //! Strokes, fills, bitmaps and text in pixels, written as SVG.
 //!
-//! Coordinates are whole tenths of a pixel, lines are relative paths with points dropped where none would see it, and a style
-//! sheet turns ink and paper for a reader whose screen is dark.
+//! Coordinates are whole tenths of a pixel, lines are relative paths without points that nobody would see, and a style sheet
+//! exchanges ink and paper for readers with a dark screen.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use super::palette::{Colour, Marker, Style};
 /// SVG units per pixel.
 const UNIT: f64 = 10.0;
 const FAMILY: &str = "Helvetica, Arial, DejaVu Sans, sans-serif";
-/// How far in pixels a line may pass a point that is left out of it.
+/// How far, in pixels, a line may pass from a point that is left out of it.
 const SIMPLIFIED: f64 = 0.12;
 /// Ink, paper, grid, reference lines and the darkest hue, for a dark screen.
 const DARK: &str = "@media (prefers-color-scheme:dark){[fill='#000000']{fill:#e8ebee}[stroke='#000000']{stroke:#e8ebee}\
@@ -42,7 +42,7 @@ impl Rect {
     }
 }
 
-/// Which point of the text sits at the given place.
+/// Which point of the text is at the given place.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     Start,
@@ -98,12 +98,12 @@ impl Canvas {
         let _ = self.svg.borrow_mut().write_fmt(text);
     }
 
-    /// From here on the style sheet leaves dark strokes and fills as they are, or turns them again.
+    /// From here on the style sheet leaves dark strokes and fills as they are (`kept`), or exchanges them again.
     pub(super) fn keep_ink(&self, kept: bool) {
         self.kept_ink.set(kept);
     }
 
-    /// A colour as text; one that the style sheet does not know where ink is kept.
+    /// A colour as text, changed slightly while ink is kept, so that the style sheet does not match it.
     fn hex(&self, c: Colour) -> String {
         let red = if self.kept_ink.get() { c.0.max(1) } else { c.0 };
         let red = if self.kept_ink.get() && c.0 == 60 { 61 } else { red };
@@ -127,7 +127,7 @@ impl Canvas {
         self.stroke(&path(&simplified(points)), &look, style.alpha >= 1.0);
     }
 
-    /// A stroke along the path `d`; it joins the last one where that looks alike and neither lets anything shine through.
+    /// A stroke along the path `d`; it joins the previous one if both look alike and both are opaque.
     fn stroke(&self, d: &str, look: &str, opaque: bool) {
         let end = format!("\" {look}/>\n");
         let mut svg = self.svg.borrow_mut();
@@ -165,7 +165,7 @@ impl Canvas {
         self.line(&corners, style);
     }
 
-    /// A bitmap stretched over `at`, as much of it as lies inside `window`.
+    /// A bitmap stretched over `at`, of which the part inside `window` is drawn.
     pub(super) fn image(&self, bitmap: &Bitmap, at: &Rect, window: &Rect) {
         let id = self.clips.get();
         self.clips.set(id + 1);
@@ -189,7 +189,7 @@ impl Canvas {
         }
         let r = radius;
         if style.marker == Marker::Disc {
-            // A line without length and with round ends is a disc.
+            // A line of length 0 with round ends is a disc.
             let look = format!(
                 "stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\"{}",
                 self.hex(style.colour),
@@ -243,7 +243,7 @@ impl Canvas {
             return;
         }
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        // A third of the size below the middle is the base line of letters centred there.
+        // The base line of centred letters is a third of the size below the middle.
         self.push(format_args!(
             "<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\"{more}>{text}</text>\n",
             units(at.0),
@@ -273,7 +273,7 @@ fn path(points: &[Px]) -> String {
     out
 }
 
-/// What must stand between a number and `next`.
+/// The separator that is needed between a number and `next`.
 const fn between(next: i32) -> &'static str {
     if next < 0 { "" } else { " " }
 }
@@ -309,7 +309,7 @@ fn distance(p: Px, a: Px, b: Px) -> f64 {
     (p.0 - a.0 - t * dx).hypot(p.1 - a.1 - t * dy)
 }
 
-/// Width of `text` in pixels, near enough for laying out legends.
+/// The approximate width of `text` in pixels, for laying out legends.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars()
         .map(|c| match c {

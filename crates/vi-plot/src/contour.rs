@@ -24,7 +24,7 @@ pub fn logspace(lo: f64, hi: f64, n: usize) -> Vec<f64> {
 }
 
 impl Grid {
-    /// Takes values already computed, row by row.
+    /// A grid of values already computed, row by row.
     ///
     /// # Errors
     /// [`PlotError::Length`] unless there are `xs.len() · ys.len()` of them and at least two of each.

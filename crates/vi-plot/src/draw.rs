@@ -12,13 +12,13 @@ use crate::error::{PlotError, same_length};
 pub(super) const TICK_SIZE: f64 = 12.5;
 pub(super) const LABEL_SIZE: f64 = 14.0;
 pub(super) const TITLE_SIZE: f64 = 15.0;
-/// Steps from one end of a heat map's ramp to the other.
+/// The number of steps from one end of a heat map's ramp to the other.
 const HEAT_STEPS: u8 = 80;
 const BAR_WIDTH: f64 = 14.0;
 const TITLE_LINE: f64 = 18.0;
 const TICK_LINE: f64 = 13.5;
 const LABEL_LINE: f64 = 16.0;
-/// How much wider than [`text_width`] says letters may be in a reader's font: bold ones, and plain ones.
+/// By how much letters in a reader's font may be wider than [`text_width`] says: bold ones, and plain ones.
 pub(super) const BOLD: f64 = 1.2;
 const PLAIN: f64 = 1.1;
 
@@ -75,7 +75,7 @@ pub(super) fn panel(canvas: &Canvas, panel: &Panel, outer: &Rect) -> Result<(), 
     let x_ticks = ticks(&panel.x.categories, &x, most(plot.width() / 48.0));
 
     grid_lines(canvas, &frame, &x_ticks, &y_ticks);
-    // On a bitmap, which stays as it is on a dark screen, ink stays ink.
+    // On a bitmap, which does not change on a dark screen, ink does not change either.
     canvas.keep_ink(panel.layers.iter().any(|l| matches!(l.shape, Shape::Heat { .. })));
     for layer in &panel.layers {
         self::layer(canvas, &frame, layer);
@@ -100,7 +100,7 @@ fn title(panel: &Panel, outer: &Rect) -> Vec<String> {
     wrapped(&panel.title, BOLD * TITLE_SIZE, outer.width() - 16.0)
 }
 
-/// Where the middle of a line of text goes: to `middle`, or as near as it stays inside `outer`.
+/// The position of the middle of a line of text: `middle`, or the nearest for which the line is inside `outer`.
 fn centred(line: &str, size: f64, middle: f64, outer: &Rect) -> f64 {
     let half = text_width(line, size) / 2.0 + 4.0;
     middle.min(outer.right - half).max(outer.left + half)
@@ -200,7 +200,7 @@ fn axes(canvas: &Canvas, panel: &Panel, f: &Frame, (xs, ys): (&[Tick], &[Tick]),
     canvas.text_upwards(&panel.y.label, (outer.left + 14.0, cy), LABEL_SIZE, BLACK);
 }
 
-/// Says what the panel does not show where it is: values at an axis' floor, curves and points beyond its ends.
+/// Notes what the panel does not show in its true place: values at an axis' floor, curves and points beyond its ends.
 fn notes(canvas: &Canvas, panel: &Panel, f: &Frame) {
     let mut notes = Vec::new();
     for (span, horizontal) in [(&f.x, true), (&f.y, false)] {
@@ -234,7 +234,7 @@ fn beyond(layer: &Layer, f: &Frame) -> usize {
             };
             x.iter().zip(y).filter(out).count()
         }
-        // A curve may be cut along x: there it ends where the axis does.
+        // A curve may be cut along x, where it ends with the axis.
         Shape::Line { x, y, .. } => {
             let out = |(x, y): &(&f64, &f64)| {
                 let v = f.y.fraction(**y);
@@ -328,7 +328,7 @@ fn heat(canvas: &Canvas, f: &Frame, grid: &Grid, ramp: &Ramp, (lo, hi): (f64, f6
     let indices = (0..ny).rev().flat_map(|j| (0..nx).map(move |i| (i, j))).map(|(i, j)| index(grid.at(i, j)));
     let palette = (0..=HEAT_STEPS).map(|step| ramp.at(f64::from(step) / f64::from(HEAT_STEPS))).collect();
     let bitmap = Bitmap::new(nx, indices.collect(), palette);
-    // Half a cell beyond the outer points.
+    // The edge is half a cell beyond the outer points.
     let (left, right) = ends(&grid.xs);
     let (bottom, top) = ends(&grid.ys);
     let (a, b) = (f.at(left, top), f.at(right, bottom));
@@ -347,7 +347,7 @@ fn colour_bar(canvas: &Canvas, f: &Frame, ramp: &Ramp, (lo, hi): (f64, f64)) {
     let bar = Rect { left: p.right + 12.0, right: p.right + 12.0 + BAR_WIDTH, ..*p };
     let palette = (0..=HEAT_STEPS).map(|step| ramp.at(f64::from(step) / f64::from(HEAT_STEPS))).collect();
     canvas.image(&Bitmap::new(1, (0..=HEAT_STEPS).rev().collect(), palette), &bar, &bar);
-    // Beside the bitmap, ink turns with the paper again.
+    // Beside the bitmap, ink changes with the paper again.
     canvas.keep_ink(false);
     let ink = Style::solid(BLACK).width(1.0);
     canvas.frame(&bar, &ink);

@@ -1,10 +1,10 @@
 //! Why a picture cannot be drawn.
 
-/// What a drawing is given does not make a picture.
+/// The input of a drawing does not make a picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlotError {
-    /// A drawing was given nothing it could show.
+    /// A drawing has nothing to show.
     #[error("panel `{panel}`: {what} holds no finite point")]
     NothingToDraw {
         /// Title of the panel.

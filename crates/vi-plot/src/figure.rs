@@ -1,4 +1,4 @@
-//! A picture: rows of panels under one title, over one legend.
+//! Pictures: rows of panels under one title, with one legend.
 
 use super::canvas::{Anchor, Canvas, Rect, render, text_width, wrapped};
 use super::draw::{BOLD, LABEL_SIZE, panel};
@@ -12,12 +12,12 @@ const GAP: f64 = 26.0;
 const TITLE_SIZE: f64 = 17.0;
 const TITLE_LINE: f64 = 21.0;
 
-/// For which screen a picture is laid out.
+/// The screen for which a picture is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// 1080 pixels: the panels of a row side by side.
+    /// 1080 pixels wide: the panels of a row are side by side.
     Wide,
-    /// 420 pixels: every panel below the one before.
+    /// 420 pixels wide: every panel is below the one before.
     Narrow,
 }
 
@@ -30,7 +30,7 @@ impl Layout {
     }
 }
 
-/// A drawn picture.
+/// A drawn picture, as SVG text with its size.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// The text of an SVG file.
@@ -41,7 +41,7 @@ pub struct Picture {
     pub height: f64,
 }
 
-/// Rows of panels; every label used in them appears once in the legend below.
+/// A picture to be drawn: rows of panels; every label used in them appears once in the legend below.
 #[derive(Clone, Debug)]
 pub struct Figure {
     title: String,
@@ -91,7 +91,7 @@ impl Figure {
         Ok(Picture { svg, width, height })
     }
 
-    /// Where each panel goes, below `top`.
+    /// The place of each panel, below `top`.
     fn places(&self, layout: Layout, mut top: f64) -> Vec<(&Panel, Rect)> {
         let mut places = Vec::new();
         for (height, panels) in &self.rows {

@@ -1,8 +1,8 @@
-//! Numbers for people.
+//! Formatting of numbers.
 
 use crate::axis::superscript;
 
-/// A number for people: four significant digits, powers of ten where they read better.
+/// A number formatted for people: four significant digits, powers of ten where they read better.
 #[must_use]
 pub fn number(v: f64) -> String {
     if v == 0.0 {

@@ -1,4 +1,4 @@
-//! One place that says how each method looks.
+//! The colours, dashes and markers of all methods, in one place.
 //!
 //! The colours are those of Okabe and Ito, which readers with any of the common colour-vision
 //! deficiencies tell apart; methods that share a colour differ in dash and marker, so the pictures
@@ -22,7 +22,7 @@ pub const BLUE: Colour = Colour(0, 114, 178);
 pub const VERMILLION: Colour = Colour(213, 94, 0);
 /// Okabe-Ito reddish purple.
 pub const PURPLE: Colour = Colour(204, 121, 167);
-/// A brown apart from all of them, for the one method more.
+/// A brown that differs from all of them, for one further method.
 pub const BROWN: Colour = Colour(140, 86, 60);
 /// A neutral grey for truths, contours and reference lines.
 pub const GREY: Colour = Colour(105, 105, 105);
@@ -31,7 +31,7 @@ pub const PALE: Colour = Colour(224, 224, 224);
 /// Plain white.
 pub const WHITE: Colour = Colour(255, 255, 255);
 
-/// What a colour stands for on every picture of the page.
+/// What each colour stands for on every picture of the page.
 pub const LEGEND: &[(Colour, &str)] = &[
     (BLUE, "the method of the paper, in the form that works"),
     (SKY, "a variant of it"),
@@ -45,7 +45,7 @@ pub const LEGEND: &[(Colour, &str)] = &[
 ];
 
 impl Colour {
-    /// Shade `i` of `n` of one colour, from pale to full: for the steps of a number.
+    /// Shade `i` of `n` of one colour, from pale to full, for the values of a number.
     #[must_use]
     pub fn shade(self, i: usize, n: usize) -> Self {
         self.mix(WHITE, 0.62 * (1.0 - (i as f64 + 1.0) / n as f64))
@@ -65,7 +65,7 @@ impl Colour {
     }
 }
 
-/// How a stroke is broken up.
+/// The dash pattern of a stroke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dash {
     /// Unbroken.
@@ -94,7 +94,7 @@ impl Dash {
     }
 }
 
-/// The shape put on single points of a line or a scatter.
+/// The marker on single points of a line or a scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Marker {
     /// No mark.
@@ -118,13 +118,13 @@ pub enum Marker {
 pub struct Style {
     /// Colour of stroke and marker.
     pub colour: Colour,
-    /// How the stroke is broken up.
+    /// Dash pattern of the stroke.
     pub dash: Dash,
-    /// The shape on single points.
+    /// Marker on single points.
     pub marker: Marker,
     /// Stroke width in pixels.
     pub width: f64,
-    /// 1 opaque, 0 invisible.
+    /// Opacity: 1 opaque, 0 invisible.
     pub alpha: f64,
 }
 
@@ -135,35 +135,35 @@ impl Style {
         Self { colour, dash: Dash::Solid, marker: Marker::None, width: 2.0, alpha: 1.0 }
     }
 
-    /// The same with another dash.
+    /// This style with another dash.
     #[must_use]
     pub const fn dash(mut self, dash: Dash) -> Self {
         self.dash = dash;
         self
     }
 
-    /// The same with another marker.
+    /// This style with another marker.
     #[must_use]
     pub const fn marker(mut self, marker: Marker) -> Self {
         self.marker = marker;
         self
     }
 
-    /// The same with another width in pixels.
+    /// This style with another width in pixels.
     #[must_use]
     pub const fn width(mut self, width: f64) -> Self {
         self.width = width;
         self
     }
 
-    /// The same with another opacity.
+    /// This style with another opacity.
     #[must_use]
     pub const fn alpha(mut self, alpha: f64) -> Self {
         self.alpha = alpha;
         self
     }
 
-    /// The same with another colour.
+    /// This style with another colour.
     #[must_use]
     pub const fn colour(mut self, colour: Colour) -> Self {
         self.colour = colour;

@@ -1,10 +1,10 @@
-//! What a panel holds: axes and layers, described in data units.
+//! Panels: axes and layers, described in data units.
 
 use super::axis::Axis;
 use super::contour::Grid;
 use super::palette::{Colour, Style, WHITE};
 
-/// How values of a heat map become colours.
+/// The colours of a heat map's values.
 #[derive(Clone, Copy, Debug)]
 pub struct Ramp {
     /// Colour at the lower end.
@@ -24,7 +24,7 @@ impl Ramp {
     }
 }
 
-/// What stands for a layer in a legend.
+/// The sample of a layer in the legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Key {
     Line(Style),
@@ -80,7 +80,7 @@ pub(super) enum Shape {
         colour: Colour,
         alpha: f64,
     },
-    /// From `lo` to `hi` along y at x, or along x at y when `sideways`.
+    /// Intervals from `lo` to `hi` along y at x, or along x at y if `sideways`.
     Spread {
         at: Vec<f64>,
         lo: Vec<f64>,
@@ -117,7 +117,7 @@ impl Panel {
         Self { title: title.into(), x, y, equal: false, layers: Vec::new() }
     }
 
-    /// One unit of x as long as one unit of y (linear axes only).
+    /// Makes one unit of x as long as one unit of y (linear axes only).
     #[must_use]
     pub fn equal_scales(mut self) -> Self {
         self.equal = true;

@@ -1,8 +1,8 @@
 //! Bases: maps `φ : ℝᵈ → ℝᴰ` of an input row to its features, composed by `+`.
 //!
-//! A linear model on random features is a Gaussian process whose kernel is `φ(x)ᵀφ(x′)`, approximately the kernel that
-//! the features were drawn for. The draws are part of the basis and never change; the kernel's parameters stand beside
-//! them in a plain slice, so a kernel is learned without drawing again.
+//! A linear model on random features is approximately a Gaussian process, whose kernel `φ(x)ᵀφ(x′)` approximates the one that the
+//! features were drawn for. The draws are part of the basis and never change; the kernel's parameters are kept separately, in a
+//! plain slice, so a kernel is learned without new draws.
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -30,8 +30,8 @@
 //! | [`Radial`] | `exp(−r²/2)` about centres | length scales |
 //! | [`Sigmoidal`] | `s(r)` about centres | length scales |
 //! | [`RandomFourier`] | `[cos z, sin z]/√m` with independent or orthogonal frequencies | length scales |
-//! | [`FastFood`] | the same in `log d` a feature | length scales |
-//! | [`FastFoodMixture`] | the same about a spectral mean | spectral means, length scales |
+//! | [`FastFood`] | as `RandomFourier`, at a cost of `log d` a feature | length scales |
+//! | [`FastFoodMixture`] | as `FastFood`, about a spectral mean | spectral means, length scales |
 
 mod any;
 mod centred;
@@ -67,38 +67,38 @@ use crate::{RevrandError, check};
 /// A map from input rows to features, with parameters `θ` that can be learned.
 ///
 /// `n` rows, `d` input columns, `D` features, `q` parameters. The methods that compute come in two layers:
-/// [`features`](Self::features) and [`parameter_gradients`](Self::parameter_gradients) check what they are given;
-/// [`fill`](Self::fill), [`contract`](Self::contract) and [`differentiate`](Self::differentiate) are what a basis
-/// implements, are called in loops, and assert that shapes agree.
+/// [`features`](Self::features) and [`parameter_gradients`](Self::parameter_gradients) check their arguments;
+/// [`fill`](Self::fill), [`contract`](Self::contract) and [`differentiate`](Self::differentiate) are what a basis implements, are
+/// called in loops, and assert that shapes agree.
 pub trait Basis: fmt::Debug + Send + Sync {
-    /// The number `d` of columns that an input must have; `None` when any will do.
+    /// The number `d` of columns that an input must have; `None` if any number will do.
     fn inputs(&self) -> Option<usize>;
 
     /// The number `D` of features.
     fn width(&self) -> usize;
 
-    /// The `q` parameters `θ`, in the order of the slices that the other methods take. None by default.
+    /// The `q` parameters `θ`, in the order of the slices that the other methods take. A basis has none by default.
     fn parameters(&self) -> Vec<Parameter> {
         Vec::new()
     }
 
-    /// The prior variances of the weights, one for each part; their features follow one another and cover `0..D`.
+    /// The prior variances of the weights, one for each part; the features of the parts follow one another and cover `0..D`.
     fn regularisers(&self) -> Vec<Regulariser>;
 
-    /// `out ← Φ`, the features (`n × D`, contiguous columns) of the rows of `x` (`n × d`) at `theta` (`q`). `par` may be used or not:
-    /// of the bases here only [`RandomFourier`], which is a matrix product, does.
+    /// Computes the features, `out ← Φ` (`n × D`, contiguous columns), of the rows of `x` (`n × d`) at `theta` (`q`). A basis may
+    /// ignore `par`: of the bases here only [`RandomFourier`], which is a matrix product, uses it.
     ///
     /// # Panics
-    /// When shapes disagree or the columns of `out` are not contiguous.
+    /// If shapes disagree or the columns of `out` are not contiguous.
     fn fill(&self, theta: &[f64], x: MatRef<'_, f64>, out: MatMut<'_, f64>, par: Par);
 
-    /// `out[p] ← Σₙⱼ G_nj ∂Φ_nj/∂θ_p`: the gradient in `θ` of a function whose gradient in the features is `weights`
-    /// (`G`, `n × D`). `features` is `Φ` at the same `theta`, as [`fill`](Self::fill) left it.
+    /// Writes the gradient in `θ` of a function whose gradient in the features is `weights` (`G`, `n × D`): `out[p] ← Σₙⱼ G_nj
+    /// ∂Φ_nj/∂θ_p`. `features` is `Φ` at the same `theta`, as [`fill`](Self::fill) computed it.
     ///
-    /// To be written by every basis with parameters: the default is that of a basis without.
+    /// Every basis with parameters has to implement it: the default suits a basis without parameters.
     ///
     /// # Panics
-    /// When shapes disagree or the columns of `features` or `weights` are not contiguous.
+    /// If shapes disagree or the columns of `features` or `weights` are not contiguous.
     fn contract(
         &self,
         theta: &[f64],
@@ -112,18 +112,18 @@ pub trait Basis: fmt::Debug + Send + Sync {
         assert!(theta.is_empty() && out.is_empty(), "{self:?} has parameters and no gradient");
     }
 
-    /// `∂Φ/∂θ_p` (`n × D`) for each of the `q` parameters; `features` and the default as in
+    /// The derivatives `∂Φ/∂θ_p` (`n × D`) for each of the `q` parameters; `features` and the default are as in
     /// [`contract`](Self::contract).
     ///
     /// # Panics
-    /// When shapes disagree or the columns of `features` are not contiguous.
+    /// If shapes disagree or the columns of `features` are not contiguous.
     fn differentiate(&self, theta: &[f64], x: MatRef<'_, f64>, features: MatRef<'_, f64>) -> Vec<Mat<f64>> {
         let _ = (x, features);
         assert!(theta.is_empty(), "{self:?} has parameters and no gradient");
         Vec::new()
     }
 
-    /// The parameters' start values.
+    /// The initial values of the parameters.
     fn start(&self) -> Vec<f64> {
         self.parameters().iter().map(|parameter| parameter.start).collect()
     }
@@ -167,8 +167,8 @@ pub trait Basis: fmt::Debug + Send + Sync {
         Ok(out)
     }
 
-    /// `∂Φ/∂θ_p` (`n × D`) for each of the `q` parameters. Cost `q·n·D`; to learn, [`contract`](Self::contract) is
-    /// cheaper.
+    /// The derivatives `∂Φ/∂θ_p` (`n × D`) for each of the `q` parameters. Cost `q·n·D`; for learning,
+    /// [`contract`](Self::contract) is cheaper.
     ///
     /// # Errors
     /// Those of [`features`](Self::features).
@@ -191,10 +191,10 @@ pub fn check_features(features: MatRef<'_, f64>) -> Result<(), RevrandError> {
     Ok(())
 }
 
-/// The prior variances of all `D` weights from those of the parts.
+/// The prior variances of all `D` weights, from those of the parts.
 ///
 /// # Errors
-/// `Dimension` when there is not one variance for each part, `Entry` when one is not positive and finite.
+/// `Dimension` unless there is one variance for each part, `Entry` if one is not positive and finite.
 ///
 /// ```
 /// use vi_revrand::basis::{Basis, Bias, Linear, prior_variances};

@@ -1,9 +1,9 @@
-//! What can go wrong, named after the fact that proves it.
+//! The errors of the crate, each with the values that prove it.
 
 use vi_linalg::LinalgError;
 use vi_models::ModelError;
 
-/// Errors of `vi-revrand`. Every entry point checks its input at the door and has changed nothing when it returns one.
+/// An error of `vi-revrand`. Every public function checks its input first, and has changed nothing when it returns an error.
 ///
 /// ```
 /// use vi_revrand::{Bound, RevrandError};
@@ -14,13 +14,13 @@ use vi_models::ModelError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevrandError {
-    /// An argument, a setting, a label or a factorisation, as `vi-core` names it.
+    /// An error of `vi-core`: of an argument, a setting, a label or a factorisation.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
-    /// A label or a probability, as `vi-models` names it.
+    /// An error of `vi-models`: of a label or a probability.
     #[error(transparent)]
     Model(ModelError),
-    /// Bounds that are reversed, equal, or not numbers.
+    /// The bounds are reversed, equal, or NaN.
     #[error("the bounds {lower} and {upper} leave nothing between them")]
     Bounds {
         /// The lower end.
@@ -42,57 +42,58 @@ pub enum RevrandError {
         /// The upper end.
         upper: f64,
     },
-    /// Features, or numbers made of them, are beyond the range of floats.
+    /// A feature, or a number computed from features, is not finite.
     #[error("feature {feature} of row {row} is {value}")]
     Feature {
         /// The row of the input.
         row: usize,
         /// The feature.
         feature: usize,
-        /// What it came to.
+        /// The value of the feature.
         value: f64,
     },
-    /// A likelihood that counts successes was given no numbers of trials, or another one was given some.
+    /// A likelihood that counts successes was given no numbers of trials, or another likelihood was given some.
     #[error("the {family} likelihood {}", if *given { "takes no trials" } else { "needs the trials of each observation" })]
     Trials {
         /// Name of the likelihood.
         family: &'static str,
-        /// Whether there were any.
+        /// Whether trials were given.
         given: bool,
     },
-    /// A source of batches failed; the model stands where the last good step left it.
+    /// A source of batches failed; the model is as the last good step left it.
     #[error("the source of batches failed after {batches}: {message}")]
     Source {
-        /// How many batches it gave.
+        /// How many batches the source had given.
         batches: usize,
-        /// What it said.
+        /// The message of the source.
         message: String,
     },
-    /// A batch cannot be learned from; the model stands where the last good step left it.
+    /// A batch cannot be learned; the model is as the last good step left it.
     #[error("batch {batch}: {source}")]
     Batch {
-        /// Which, from 0.
+        /// The number of the batch, from 0.
         batch: usize,
         /// What is wrong with it.
         source: Box<RevrandError>,
     },
-    /// The prior is so wide beside the noise that rounding leaves nothing of the marginal likelihood.
+    /// The prior is so wide compared with the noise that rounding leaves no digit of the marginal likelihood.
     #[error(
         "the features' prior variance is {ratio:e} times the noise variance: rounding leaves nothing of the likelihood"
     )]
     Precision {
-        /// The trace of `B = I + ΨᵀΨ/σ²`: the number of features, or of rows where they are fewer, plus `Σ λφ²/σ²` over all of both.
+        /// The trace of `B = I + ΨᵀΨ/σ²`: the smaller of the numbers of features and rows, plus `Σ λφ²/σ²` over all features and
+        /// rows.
         ratio: f64,
     },
-    /// Numbers that must differ are all the same.
+    /// Numbers that must differ are all equal.
     #[error("all {argument} are {value}: there is nothing to compare with")]
     Constant {
         /// Name of the argument.
         argument: &'static str,
-        /// The number.
+        /// The value of all of them.
         value: f64,
     },
-    /// A kernel has no features of the kind asked for.
+    /// A kernel does not have features of the requested kind.
     #[error("{features} features exist for {requirement} only, not for {kernel}")]
     Kernel {
         /// The kind of features.

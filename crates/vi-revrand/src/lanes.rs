@@ -1,15 +1,15 @@
-//! Loops over many numbers at once, compiled for the vectors that the processor has.
+//! Loops over many numbers at once, compiled for the processor's vector instructions.
 //!
-//! Each function works on one number without branches, so that a loop over it becomes vector instructions; sums are taken apart,
-//! in vectors, since the compiler keeps the order of additions. What is dispatched is a struct: the body of a closure need not be
-//! compiled for the wider vectors.
+//! Each function works on one number without branches, so that a loop over it becomes vector instructions; sums are split into
+//! vectors by hand, since the compiler keeps the order of additions. What is dispatched is a struct, because the body of a
+//! closure need not be compiled for the wider vectors.
 
 use pulp::{Arch, Simd, WithSimd};
 use vi_core::special::lanes;
 
-/// Numbers between ½ and 1 of which the product stays above underflow.
+/// How many numbers between ½ and 1 can be multiplied without underflow.
 const FACTORS: usize = 1000;
-/// Numbers of which [`log_product`] takes one logarithm.
+/// How many numbers [`log_product`] takes one logarithm of.
 const CHUNK: usize = 32;
 
 /// `out_i ← exp(x_i)` to 2 ulp; 0 below −708 and infinite above 709.
@@ -31,7 +31,7 @@ pub(crate) fn exp(x: &[f64], out: &mut [f64]) {
 
 /// `Σ softplus(t_i)` with `t_i = sign·f_i`, and `slopes_i ← −sign·s(t_i)`; `sign` is 1 or −1.
 ///
-/// The sum is off by at most a few `ε` for each number, which is absolute: where every `softplus` is below `ε` it is 0.
+/// The absolute error of the sum is at most a few `ε` for each number: if every `softplus` is below `ε`, it is 0.
 pub(crate) fn softplus_sum(sign: f64, f: &[f64], slopes: &mut [f64]) -> f64 {
     Arch::new().dispatch(Slopes { sign, f, out: slopes });
     let part = |(f, slopes)| Arch::new().dispatch(SoftplusSum { sign, f, slopes });
@@ -88,7 +88,7 @@ impl WithSimd for SoftplusSum<'_> {
         for (f, slope) in f.iter().zip(slopes) {
             linear = simd.add_f64s(linear, simd.max_f64s(simd.mul_f64s(signs, *f), zero));
             let s = simd.abs_f64s(*slope);
-            // s(|t|) is s(t) or s(−t), whichever is larger.
+            // s(|t|) is the larger of s(t) and s(−t).
             product = simd.mul_f64s(product, simd.max_f64s(s, simd.sub_f64s(one, s)));
         }
         let (mut linear, mut product) = (simd.reduce_sum_f64s(linear), simd.reduce_product_f64s(product));
@@ -156,7 +156,7 @@ pub(crate) fn sum(x: &[f64]) -> f64 {
     Arch::new().dispatch(Sum(x))
 }
 
-/// `(log Π s_i, Σ d_i²/s_i)` with `s = c + c′` and `d = m − m′`, of `[m, m′, c, c′]`: one logarithm is taken for many numbers where
+/// `(log Π s_i, Σ d_i²/s_i)` with `s = c + c′` and `d = m − m′`, of `[m, m′, c, c′]`; one logarithm is taken of many numbers if
 /// their product neither overflows nor underflows.
 pub(crate) fn overlap(pair: [&[f64]; 4]) -> (f64, f64) {
     let d = pair[0].len();
@@ -198,7 +198,7 @@ impl WithSimd for Overlap<'_> {
     }
 }
 
-/// `Σ log x_i` for positive `x_i`, likewise.
+/// `Σ log x_i` for positive `x_i`, with one logarithm for many numbers.
 pub(crate) fn log_product(x: &[f64]) -> f64 {
     struct LogProduct<'a>(&'a [f64]);
 
@@ -229,7 +229,7 @@ pub(crate) fn log_product(x: &[f64]) -> f64 {
     Arch::new().dispatch(LogProduct(x))
 }
 
-/// The same logarithm, one number at a time.
+/// The log sum of [`overlap`], one number at a time.
 #[cold]
 fn log_sum([_, _, c, e]: &[&[f64]; 4], first: usize, count: usize) -> f64 {
     (first..first + count).map(|i| (c[i] + e[i]).ln()).sum()

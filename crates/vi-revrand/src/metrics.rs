@@ -1,10 +1,10 @@
-//! How good predictions were: what revrand reports, beside the metrics of [`vi_models::metrics`].
+//! The scores that revrand reports, in addition to those of [`vi_models::metrics`].
 //!
 //! | to measure | call | range, best |
 //! |---|---|---|
 //! | squared error against that of the targets' mean | [`smse`] | `[0, ∞)`, 0 |
 //! | Gaussian predictive density, in nats, smaller is better | [`mll`] | `(−∞, ∞)` |
-//! | the same against a Gaussian fitted to the training targets | [`msll`] | below 0 beats it |
+//! | Gaussian predictive density, against a Gaussian fitted to the training targets | [`msll`] | negative is better than that |
 //! | agreement with the line of 45° | [`lins_concordance`] | `[−1, 1]`, 1 |
 //! | the probability given to what happened, in nats | [`log_loss`] | `[0, ∞]`, 0 |
 //! | wrong decisions | [`error_rate`] | `[0, 1]`, 0 |
@@ -23,7 +23,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n)
 }
 
-/// The moments of numbers that must differ.
+/// The moments of numbers that must not all be equal.
 fn varied(argument: &'static str, values: &[f64]) -> Result<(f64, f64), RevrandError> {
     let (mean, variance) = moments(values);
     if variance > 0.0 { Ok((mean, variance)) } else { Err(RevrandError::Constant { argument, value: values[0] }) }
@@ -40,7 +40,7 @@ fn check_pairs(predictions: &[f64], targets: &[f64]) -> Result<(), RevrandError>
     Ok(check::finite("targets", targets)?)
 }
 
-/// The numbers as they come, if the result is one.
+/// The value, if it is finite.
 fn finite(quantity: &'static str, value: f64) -> Result<f64, RevrandError> {
     if value.is_finite() { Ok(value) } else { Err(Error::Overflow { quantity, value }.into()) }
 }
@@ -87,7 +87,7 @@ pub fn mll(means: &[f64], variances: &[f64], targets: &[f64]) -> Result<f64, Rev
 /// (Rasmussen and Williams 2006, §2.5). 0 for that trivial model, negative for better ones.
 ///
 /// # Errors
-/// Those of [`mll`], and [`RevrandError::Constant`] when the training targets are all equal.
+/// Those of [`mll`], and [`RevrandError::Constant`] if the training targets are all equal.
 ///
 /// ```
 /// use vi_revrand::metrics::msll;
@@ -125,7 +125,7 @@ pub fn lins_concordance(predictions: &[f64], targets: &[f64]) -> Result<f64, Rev
     finite("the concordance", 2.0 * products / targets.len() as f64 / spread)
 }
 
-/// The share of labels (0 or 1) that the likelier class misses; a probability of exactly ½ misses half.
+/// The share of labels (0 or 1) that are not the more probable class; a probability of exactly ½ counts half.
 ///
 /// # Errors
 /// Those of [`vi_models::metrics::accuracy`].

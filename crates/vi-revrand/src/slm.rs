@@ -4,9 +4,9 @@
 //! y = Φw + N(0, σ²I),   w ~ N(0, Λ),   Λ = diag(λ), one λ for the features of each part        (11)-(12)
 //! ```
 //!
-//! [`learn`] finds the noise variance `σ²`, the prior variances `λ` and the kernel parameters `θ` that maximise the
-//! log marginal likelihood (13), with its exact gradient, on logarithmic scales, from several starts; [`Slm`] is the
-//! posterior and predicts (14)-(16). Where the paper's `C` has `λI` it must be `I/λ`, and in (13) `λΦΦᵀ`.
+//! [`learn`] finds the noise variance `σ²`, the prior variances `λ` and the kernel parameters `θ` that maximise the log marginal
+//! likelihood (13), with its exact gradient, on logarithmic scales, from several starts; [`Slm`] is the posterior and predicts
+//! (14)-(16). The paper's `C` should have `I/λ` in place of `λI`, and (13) should have `λΦΦᵀ`.
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -51,19 +51,19 @@ use vi_linalg::faer::MatRef;
 use crate::basis::prior_variances;
 use crate::{Basis, RevrandError, check};
 
-/// What the marginal likelihood is a function of.
+/// The hyper-parameters of the model, on which the marginal likelihood depends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hyperparameters {
     /// The noise variance `σ²`.
     pub noise_variance: f64,
     /// The prior variances `λ` of the weights, one for each part of the basis.
     pub prior_variances: Vec<f64>,
-    /// The basis' parameters `θ`.
+    /// The parameters `θ` of the basis.
     pub theta: Vec<f64>,
 }
 
 impl Hyperparameters {
-    /// Noise variance `noise_variance`, the rest where the basis starts.
+    /// The initial hyper-parameters: noise variance `noise_variance`, the rest from the basis.
     #[must_use]
     pub fn start(basis: &(impl Basis + ?Sized), noise_variance: f64) -> Self {
         let variances = basis.regularisers().iter().map(|part| part.variance.start).collect();

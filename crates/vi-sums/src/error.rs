@@ -1,10 +1,10 @@
-//! What can go wrong, named after the fact that proves it.
+//! The errors of the crate, each with the values that prove it.
 
 use vi_core::Fingerprint;
 use vi_linalg::LinalgError;
 use vi_models::ModelError;
 
-/// Errors of `vi-sums`. Every entry point has changed nothing when it returns one.
+/// An error of `vi-sums`. A function that returns one has changed nothing.
 ///
 /// ```
 /// use vi_sums::{GlmSpec, SumsError};
@@ -15,10 +15,10 @@ use vi_models::ModelError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SumsError {
-    /// An argument, a label, a factorisation or a stored record, as `vi-core` names it.
+    /// An error of `vi-core`: of an argument, a label, a factorisation or a stored record.
     #[error(transparent)]
     Core(#[from] vi_core::Error),
-    /// A prediction, as `vi-models` names it.
+    /// An error of `vi-models`: of a prediction.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// Two sets of sums cannot be added or subtracted.
@@ -26,53 +26,54 @@ pub enum SumsError {
     Unlike {
         /// What differs.
         what: &'static str,
-        /// What the first has.
+        /// What the first posterior has.
         first: String,
-        /// What the second has.
+        /// What the second posterior has.
         second: String,
     },
-    /// What is subtracted was never added.
+    /// What is to be subtracted cannot have been added.
     #[error("what is subtracted was never added: {what}")]
     NotContained {
         /// The fact that proves it.
         what: &'static str,
     },
-    /// A word of a description is not understood.
+    /// A word of a model's description is not understood.
     #[error("{word:?} is not understood: {expected}")]
     Word {
         /// The word.
         word: String,
-        /// What may stand there.
+        /// What may stand in its place.
         expected: &'static str,
     },
-    /// Statistics of a pass meet a place, or statistics, that they are not of.
+    /// Statistics of a pass were taken at another place, that is, at another Gaussian, than that of the call or of the other
+    /// statistics.
     #[error("statistics of another place: they were taken at {found}, expected {expected}")]
     OtherPlace {
-        /// The fingerprint of the place.
+        /// The fingerprint of the expected place.
         expected: Fingerprint,
         /// The fingerprint of the place where the statistics were taken.
         found: Fingerprint,
     },
-    /// A record of an earlier release that does not tell enough.
+    /// A record of an earlier release lacks something that is needed.
     #[error("a record of kind {found:?} is of an earlier release and does not tell {missing}: make it anew")]
     Earlier {
-        /// Its kind.
+        /// The kind of the record.
         found: &'static str,
         /// What it lacks.
         missing: &'static str,
     },
-    /// A record of another kind.
+    /// A record is of another kind than expected.
     #[error("the record is of kind {found:?}, expected {expected}")]
     Kind {
-        /// What was expected.
+        /// The kind that was expected.
         expected: &'static str,
-        /// The kind in the record; empty where the bytes are no record at all.
+        /// The kind in the record; empty if the bytes are not a record at all.
         found: String,
     },
 }
 
 impl SumsError {
-    /// An error of row `t` of a part becomes one of row `first + t` of the whole.
+    /// Renumbers the row: an error of row `t` of a part becomes one of row `first + t` of the whole.
     pub(crate) fn shift_row(self, first: usize) -> Self {
         match self {
             Self::Core(error) => Self::Core(error.shift_row(first)),

@@ -1,11 +1,11 @@
-//! The families of labels that have a posterior here.
+//! The families of labels whose posteriors can be summed.
 
 use vi_core::filter::{self, Scratch, StepInfo};
 use vi_core::{DenseGaussian, Error, GaussianExpectation, Likelihood, MomentMatching, batch};
 use vi_linalg::faer::{MatRef, Par};
 use vi_models::likelihood::NegativeBinomial;
 
-/// What a label is, given the linear predictor `t`.
+/// The distribution of a label, given the linear predictor `t`.
 ///
 /// ```
 /// use vi_sums::Family;
@@ -15,9 +15,9 @@ use vi_models::likelihood::NegativeBinomial;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Family {
-    /// 0 or 1, with probability `s(t) = 1/(1 + e⁻ᵗ)` of 1.
+    /// A label 0 or 1, with probability `s(t) = 1/(1 + e⁻ᵗ)` of 1.
     Logistic,
-    /// 0 or 1, with probability `Φ(t)` of 1.
+    /// A label 0 or 1, with probability `Φ(t)` of 1.
     Probit,
     /// A count with mean `eᵗ`.
     Poisson,
@@ -55,7 +55,7 @@ impl Family {
         Ok(Self::NegativeBinomial(NegativeBinomial::new(size)?))
     }
 
-    /// The name by which a description calls it.
+    /// The name of the family in a description of a model.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Family {
         }
     }
 
-    /// Code and parameter of the stored form.
+    /// The code and the parameter of the stored form.
     pub(crate) fn to_code(self) -> (u32, f64) {
         match self {
             Self::Logistic => (1, 0.0),
@@ -77,7 +77,7 @@ impl Family {
     }
 
     pub(crate) fn from_code(code: u32, parameter: f64) -> Result<Self, Error> {
-        // To the bit: what is read is written again as it was.
+        // The bits are kept: what was read is written again unchanged.
         match (code, parameter.to_bits()) {
             (1, 0) => Ok(Self::Logistic),
             (2, 0) => Ok(Self::Probit),
@@ -97,7 +97,7 @@ impl Family {
         with_likelihood!(self, likelihood => likelihood.check_label(y))
     }
 
-    /// One step of the filter, by moment matching.
+    /// Makes one step of the filter, by moment matching.
     pub(crate) fn step(
         self,
         belief: &mut DenseGaussian,
@@ -108,7 +108,7 @@ impl Family {
         with_likelihood!(self, likelihood => filter::step(belief, &MomentMatching(likelihood), x, y, scratch))
     }
 
-    /// `log E[p(y|t)]`, `t ~ N(a, ν)`.
+    /// The log predictive density `log E[p(y|t)]`, `t ~ N(a, ν)`.
     pub(crate) fn log_predictive(self, y: f64, a: f64, nu: f64) -> f64 {
         with_likelihood!(self, likelihood => likelihood.log_predictive(y, a, nu))
     }

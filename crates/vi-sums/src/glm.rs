@@ -5,9 +5,9 @@
 //! log Z = c + A(η, Λ₀+G) − A(0, Λ₀),      A(η, Λ) = ½ηᵀΛ⁻¹η − ½log|Λ|
 //! ```
 //!
-//! `G`, `η` and `c` are sums over the factors that stand for rows, so two posteriors are merged by adding and one is taken out by
-//! subtracting; the evidence of a merge comes with it. For the exact factors of a linear model the merge would be exact; here each
-//! part chose its factors without knowing of the others.
+//! `G`, `η` and `c` are sums over the Gaussian factors that replace the rows' likelihoods, so two posteriors are merged by adding
+//! them, and one is removed by subtracting it; the evidence of a merge follows from them too. With the exact factors of a linear
+//! model the merge would be exact; here each part chose its factors without knowing the others.
 
 mod newton;
 mod one_pass;
@@ -28,29 +28,29 @@ use crate::linear::{check_count, check_inputs, count};
 use crate::posterior::check_like;
 use crate::{Family, SumsError, packed};
 
-/// What stands before the sums in the flat form.
+/// The number of entries before the sums in the flat form.
 const HEAD: usize = 4;
 
-/// What is believed before any row: `w_j ~ N(0, s²)`, intercept `~ N(0, κ²)`.
+/// The prior of a generalised linear model: `w_j ~ N(0, s²)`, intercept `~ N(0, κ²)`.
 ///
-/// Bring inputs to about unit scale first, or set `scale`.
+/// Scale inputs to about unit size first, or set `scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GlmPrior {
-    /// `s`, the prior standard deviation of each weight.
+    /// The prior standard deviation `s` of each weight.
     pub scale: f64,
-    /// `κ`, that of the intercept; 0 for a model without one.
+    /// The prior standard deviation `κ` of the intercept; 0 for a model without one.
     pub intercept: f64,
 }
 
 impl Default for GlmPrior {
-    /// `s` = 2.5, `κ` = 10.
+    /// The default is `s` = 2.5, `κ` = 10.
     fn default() -> Self {
         Self { scale: 2.5, intercept: 10.0 }
     }
 }
 
 impl GlmPrior {
-    /// Checks the prior, as every entry that takes one does.
+    /// Checks the prior; every function that takes one calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the scale is positive and finite, its square too, and the intercept's not negative.
@@ -82,7 +82,7 @@ impl GlmPrior {
         intercept.into_iter().chain(std::iter::repeat_n(self.scale * self.scale, inputs))
     }
 
-    /// The prior as a belief over intercept (where there is one) and weights.
+    /// The prior as a belief over the intercept, if there is one, and the weights.
     ///
     /// # Errors
     /// Those of [`check`](Self::check); [`Error::Empty`] for no inputs.
@@ -101,9 +101,9 @@ impl GlmPrior {
     }
 }
 
-/// The posterior of a generalised linear model, as its prior and the sums of what rows have added to it.
+/// The posterior of a generalised linear model, kept as its prior and the sums of what rows have added to it.
 ///
-/// The flat form: rows, skipped rows, runs (passes that were merged), `c`, `η`, the lower triangle of `G` row by row.
+/// Its flat form is: rows, skipped rows, runs (passes that were merged), `c`, `η`, the lower triangle of `G` row by row.
 ///
 /// ```
 /// use vi_sums::{Family, GlmPrior, OnePass};
@@ -130,7 +130,7 @@ pub struct GlmPosterior {
 }
 
 impl GlmPosterior {
-    /// The prior.
+    /// The posterior before any row, which is the prior.
     ///
     /// # Errors
     /// Those of [`GlmPrior::belief`].
@@ -141,7 +141,8 @@ impl GlmPosterior {
         Ok(Self { family, prior, inputs, state })
     }
 
-    /// The posterior `belief` (over intercept, where there is one, and weights) of `rows` rows, with its log evidence or a bound on it.
+    /// The posterior that is the Gaussian `belief` (over the intercept, if there is one, and weights) of `rows` rows, with its
+    /// log evidence or a bound on it.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NotPositiveDefinite`], [`Error::NonFinite`] for the evidence.
@@ -174,7 +175,7 @@ impl GlmPosterior {
         Ok(posterior)
     }
 
-    /// The same as that of `runs` passes which were merged.
+    /// This posterior counted as that of `runs` merged passes.
     pub(crate) fn of_runs(mut self, runs: u64) -> Self {
         if self.state[0] > 0.0 {
             self.state[2] = runs as f64;
@@ -182,23 +183,23 @@ impl GlmPosterior {
         self
     }
 
-    /// Numbers in the flat form.
+    /// The number of floats in the flat form.
     #[must_use]
     pub fn flat_len(prior: GlmPrior, inputs: usize) -> usize {
         let m = prior.parameters(inputs);
         HEAD + m + packed::len(m)
     }
 
-    /// The flat form.
+    /// The flat form, which [`from_flat`](Self::from_flat) reads.
     #[must_use]
     pub fn flat(&self) -> &[f64] {
         &self.state
     }
 
-    /// The posterior of a flat form.
+    /// Reads the posterior from its flat form.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Setting`] for counts that are none.
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Setting`] for invalid counts.
     pub fn from_flat(family: Family, prior: GlmPrior, inputs: usize, flat: &[f64]) -> Result<Self, SumsError> {
         prior.check()?;
         check_inputs(inputs)?;
@@ -210,13 +211,13 @@ impl GlmPosterior {
         Ok(Self { family, prior, inputs, state: flat.to_vec() })
     }
 
-    /// The family.
+    /// The family of the labels.
     #[must_use]
     pub fn family(&self) -> Family {
         self.family
     }
 
-    /// The prior.
+    /// The prior of the model.
     #[must_use]
     pub fn prior(&self) -> &GlmPrior {
         &self.prior
@@ -234,13 +235,13 @@ impl GlmPosterior {
         count(self.state[0])
     }
 
-    /// Rows that were left out.
+    /// The number of rows that were left out.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         count(self.state[1])
     }
 
-    /// Passes from the prior that were merged.
+    /// The number of passes from the prior that were merged.
     #[must_use]
     pub fn runs(&self) -> u64 {
         count(self.state[2])
@@ -260,10 +261,10 @@ impl GlmPosterior {
         Ok(())
     }
 
-    /// Takes off what the rows of another posterior have added: the factors that stand for them, as they are in `other`.
+    /// Removes what the rows of another posterior have added: the factors of these rows as they are in `other`.
     ///
     /// # Errors
-    /// [`SumsError::Unlike`]; [`SumsError::NotContained`] where what is left could not be a sum of factors.
+    /// [`SumsError::Unlike`]; [`SumsError::NotContained`] if what is left cannot be a sum of factors.
     pub fn subtract(&mut self, other: &Self) -> Result<(), SumsError> {
         self.check_like(other)?;
         if other.state[..3].iter().zip(&self.state).any(|(part, whole)| part > whole) {
@@ -278,7 +279,7 @@ impl GlmPosterior {
             }
             next[2..].fill(0.0);
         } else if next[2] < 1.0 {
-            // Rows of one pass that were taken out of it: what is left is still of that pass.
+            // If rows of one pass are removed from it, what is left is still one pass.
             next[2] = 1.0;
         }
         self.state = next;
@@ -305,7 +306,7 @@ impl GlmPosterior {
         Ok(self.natural().log_partition()? - m as f64 * vi_core::special::HALF_LN_2PI)
     }
 
-    /// The Gaussian over intercept (first, where there is one) and weights. Cost `d³`.
+    /// The posterior as a Gaussian over the intercept (first, if there is one) and the weights. Cost `d³`.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
@@ -316,7 +317,7 @@ impl GlmPosterior {
         Ok(self.natural().to_belief()?)
     }
 
-    /// The same Gaussian by its precision. Cost `2d³/3`.
+    /// The posterior as a Gaussian given by its precision. Cost `2d³/3`.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
@@ -329,8 +330,8 @@ impl GlmPosterior {
         Ok(InformationGaussian::new(mean, precision)?)
     }
 
-    /// `log Z` in nats: the evidence as the factors have it. For one pass alone the sum of its log predictive densities, for a batch optimum the
-    /// bound; for a merge what the product of the factors gives.
+    /// The log evidence `log Z` in nats that follows from the factors: for a single pass the sum of its log predictive densities,
+    /// for a batch optimum its bound, for a merge that of the product of the factors.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].

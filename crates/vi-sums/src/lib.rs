@@ -1,8 +1,8 @@
 //! Posteriors as sums over rows, for engines that already distribute sums.
 //!
-//! A fold sees rows wherever they are; folds over parts are merged in any order; what comes out is a posterior that predicts, draws and
-//! tells its evidence, and from which rows can be taken off again. No type here belongs to an engine: the state of a fold is one run of
-//! floats (its *flat form*), a posterior one record of bytes.
+//! A fold takes rows wherever they are; folds over parts of the rows are merged in any order. The result is a posterior that
+//! predicts, draws and knows its evidence, and from which rows can be removed again. No type here belongs to a particular engine:
+//! the state of a fold is a plain list of floats (its *flat form*), a posterior one record of bytes.
 //!
 //! ```
 //! use vi_sums::{LinearPosterior, LinearPrior, Posterior, Predictor};
@@ -30,11 +30,12 @@
 //! | to | see | exact? |
 //! |---|---|---|
 //! | regress numbers, the noise unknown | [`LinearSums`], [`LinearPosterior`] | yes: also merged, subtracted, under another prior |
-//! | classes and counts in one pass | [`OnePass`], [`GlmPosterior`] | as one-pass R-VGA is; a merge depends on the parts |
-//! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`], or [`PassSums::newton`] where a search has to live elsewhere | yes, for any partitioning |
-//! | predict, draw, tell weights | [`Predictor`] | |
+//! | classes and counts in one pass | [`OnePass`], [`GlmPosterior`] | as exact as one-pass R-VGA; a merge depends on the parts |
+//! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`], or [`PassSums::newton`] if
+//! the search runs elsewhere | yes, for any partitioning |
+//! | predict, draw, read the weights | [`Predictor`] | |
 //! | store and send | [`Posterior::encode`], [`posterior`] | to the bit |
-//! | go to and from a model of the front door | [`Posterior::to_model`], [`Posterior::of_model`] | linear: to rounding |
+//! | convert to and from a model of the front door | [`Posterior::to_model`], [`Posterior::of_model`] | linear: to rounding |
 //! | describe a model in a query | [`LinearSpec`], [`GlmSpec`] | |
 //!
 //! | symbol | name in code | shape |

@@ -1,12 +1,12 @@
-//! Linear regression with unknown noise: what of the rows it needs are their number, their means and their scatter.
+//! Linear regression with unknown noise from the number, the means and the scatter of its rows.
 //!
 //! ```text
 //! z = (x, y)      n,   z̄ = Σz/n,   S = Σ(z−z̄)(z−z̄)ᵀ
 //! two sets        n = n₁+n₂,   z̄ = z̄₁ + (n₂/n)·δ,   S = S₁ + S₂ + (n₁n₂/n)·δδᵀ,   δ = z̄₂ − z̄₁
 //! ```
 //!
-//! The sums are centred: columns far from zero keep their digits (Chan, Golub, LeVeque 1983). The prior is no part of them, so that
-//! one set of sums answers for any prior.
+//! The sums are centred, so that columns far from zero keep their digits (Chan, Golub, LeVeque 1983). The prior is not part of
+//! them, so that the same sums can be used with any prior.
 
 mod fit;
 mod rows;

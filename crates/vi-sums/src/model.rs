@@ -1,4 +1,4 @@
-//! From the record of a posterior to a model of the front door, and back, where the two hold the same belief.
+//! Conversion of a posterior's record to a model of the front door and back, if both hold the same belief.
 
 use vi_core::{Belief, DenseGaussian, Error};
 use vi_linalg::Cholesky;
@@ -12,7 +12,7 @@ use vi_models::online::{
 
 use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, Posterior, SumsError, packed};
 
-/// A model of the front door whose posterior may be a record here.
+/// A model of the front door whose posterior can be converted to a record.
 ///
 /// ```
 /// use vi_sums::{LinearPosterior, LinearPrior, Model, Posterior, Predictor};
@@ -32,15 +32,15 @@ use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, Linear
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Model {
-    /// Numbers, the noise unknown.
+    /// Regression with unknown noise.
     Linear(OnlineLinear),
-    /// Two classes.
+    /// Logistic regression of two classes.
     Logistic(OnlineLogistic),
-    /// Two classes, probit.
+    /// Probit regression of two classes.
     Probit(OnlineGlm<Probit>),
-    /// Counts.
+    /// Poisson regression of counts.
     Poisson(OnlineGlm<Counts>),
-    /// Counts of more spread.
+    /// Negative binomial regression of counts.
     NegativeBinomial(OnlineGlm<SpreadCounts>),
 }
 
@@ -60,7 +60,7 @@ fn settings(scale: f64, intercept: f64, names: Vec<String>) -> OnlineSettings {
     settings
 }
 
-/// Scales of the weights and the intercept, 0 where there is none, in settings that [`OneGaussian`] has checked.
+/// The scales of the weights and the intercept (0 if there is none), in settings that [`OneGaussian`] has checked.
 fn scales(settings: &OnlineSettings) -> (f64, f64) {
     let intercept = if settings.intercept { settings.intercept_scale } else { 0.0 };
     match settings.prior_scale {
@@ -69,7 +69,7 @@ fn scales(settings: &OnlineSettings) -> (f64, f64) {
     }
 }
 
-/// A belief whose parameter `place(i)` is the given one's `i`.
+/// The belief with its parameters reordered: parameter `place(i)` of the result is parameter `i` of `belief`.
 fn placed(belief: &DenseGaussian, place: impl Fn(usize) -> usize) -> Result<DenseGaussian, Error> {
     let (m, covariance) = (belief.dim(), belief.covariance());
     let mut from = vec![0; m];
@@ -79,12 +79,12 @@ fn placed(belief: &DenseGaussian, place: impl Fn(usize) -> usize) -> Result<Dens
 }
 
 impl Posterior {
-    /// The front-door model with this posterior, which predicts, learns on and is stored as any other, its inputs called `names` (or nothing). What it does not
-    /// keep is how many rows were left out. Cost `2d³`.
+    /// A front-door model with this posterior, which predicts, learns further rows and is stored as any other; its inputs are
+    /// called `names`, unless that is empty. The number of rows that were left out is lost. Cost `2d³`.
     ///
     /// # Errors
-    /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::belief`]; [`SumsError::Model`] for a prior beyond those that a model takes, names of
-    /// another number than the inputs, or two that are the same.
+    /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::belief`]; [`SumsError::Model`] for a prior that a model does not
+    /// accept, for another number of names than of inputs, or for two equal names.
     pub fn to_model(&self, names: Vec<String>) -> Result<Model, SumsError> {
         match self {
             Self::Linear(own) => linear(own, names),
@@ -92,11 +92,12 @@ impl Posterior {
         }
     }
 
-    /// The posterior of a front-door model. Linear sums are exact to the rounding of the covariance that they are taken from.
+    /// The posterior of a front-door model. Linear sums are exact to the rounding of the covariance that they are computed from.
     ///
     /// # Errors
-    /// [`SumsError::Model`] with [`ModelError::Unsupported`] for a model that does not hold the same kind of belief: whose prior scale is not given, which standardises,
-    /// forgets, has no full covariance, or, of numbers, has learned rows with weights.
+    /// [`SumsError::Model`] with [`ModelError::Unsupported`] for a model that does not hold the same kind of belief: one whose
+    /// prior scale is not given, that standardises, forgets, has no full covariance, or (linear regression) has learned rows with
+    /// weights.
     pub fn of_model(model: &Model) -> Result<Self, SumsError> {
         let glm = |family, settings: &OnlineSettings, learned: Result<OneGaussian, ModelError>| {
             let (learned, (scale, intercept)) = (learned?, scales(settings));
@@ -170,8 +171,8 @@ fn linear(own: &LinearPosterior, names: Vec<String>) -> Result<Model, SumsError>
     Ok(Model::Linear(OnlineLinear::from_gaussian(settings, (shape, rate), &learned, noise)?))
 }
 
-/// The sums that lead to the posterior of a model; see [`LinearPosterior::fit`], whose words these are, read backwards. Without an intercept nobody knows
-/// the means, nor are they asked for: they are told as 0.
+/// The sums that lead to the posterior of a linear model, by inverting [`LinearPosterior::fit`]. Without an intercept the means
+/// are neither known nor needed; they are set to 0.
 fn linear_sums(model: &OnlineLinear) -> Result<LinearPosterior, SumsError> {
     let learned = model.gaussian()?;
     let ((scale, intercept), (shape, rate)) = (scales(model.settings()), model.noise_prior());
@@ -182,7 +183,7 @@ fn linear_sums(model: &OnlineLinear) -> Result<LinearPosterior, SumsError> {
     if learned.observations == 0 {
         return LinearPosterior::of(prior, LinearSums::new(d)?);
     }
-    // Half for each row, added up in floats.
+    // The shape gains a half for each row, added up in floats.
     if (2.0 * (now - shape) - n).abs() > 1e-6 * n.max(1.0) {
         return Err(ModelError::Unsupported { what: "record of rows that were weighted" }.into());
     }
@@ -216,7 +217,7 @@ fn linear_sums(model: &OnlineLinear) -> Result<LinearPosterior, SumsError> {
     let told: f64 = cross.iter().zip(weights).map(|(c, w)| c * w).sum();
     scatter.extend_from_slice(&cross);
     scatter.push(2.0 * (error - rate) - omega * (label - along).powi(2) - ridge * squares + 2.0 * told - bent);
-    // What is left within rounding of a column that does not vary is nothing.
+    // Scatter within rounding, of a column that does not vary, is set to 0.
     let mut scale_of = vec![0.0; scatter.len()];
     for (i, value) in whole.iter().copied().chain([2.0 * error + told.abs() + bent.abs()]).enumerate() {
         scale_of[packed::len(i) + i] = value;

@@ -6,10 +6,10 @@ use vi_linalg::faer::{Mat, MatRef};
 
 use crate::SumsError;
 
-/// Rounding that sums of many rows have gathered, relative to what they were: a difference below it says nothing.
+/// The rounding that sums of many rows have accumulated, relative to their size: a smaller difference counts as 0.
 const ROUNDING: f64 = 1e-10;
 
-/// Numbers in the triangle of a `k × k` matrix.
+/// The number of entries in the triangle of a `k × k` matrix.
 pub(crate) const fn len(k: usize) -> usize {
     k * (k + 1) / 2
 }
@@ -38,7 +38,7 @@ pub(crate) fn add_outer(packed: &mut [f64], c: f64, v: &[f64]) {
     }
 }
 
-/// The leading `k × k` block as a matrix whose lower triangle holds.
+/// The leading `k × k` block as a matrix of which only the lower triangle is valid.
 pub(crate) fn matrix(packed: &[f64], k: usize) -> Mat<f64> {
     Mat::from_fn(k, k, |i, j| if j <= i { packed[len(i) + j] } else { 0.0 })
 }
@@ -62,8 +62,8 @@ pub(crate) fn multiply(packed: &[f64], v: &[f64]) -> Vec<f64> {
     out
 }
 
-/// Checks that `difference = whole − part` could be a sum of `h·xxᵀ` with `h ≥ 0`: positive semidefinite, up to the rounding
-/// of `whole`. Coordinates whose own entry is within that rounding are left with nothing.
+/// Checks that `difference = whole − part` could be a sum of `h·xxᵀ` with `h ≥ 0`: positive semidefinite, up to the rounding of
+/// `whole`. Coordinates whose own entry is within that rounding are set to 0.
 ///
 /// # Errors
 /// [`SumsError::NotContained`].

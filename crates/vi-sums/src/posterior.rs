@@ -1,7 +1,7 @@
-//! A posterior of either kind: as bytes, added, subtracted.
+//! A posterior of either kind, which can be stored as bytes, merged and subtracted.
 //!
-//! A record is that of [`vi_core::checkpoint`]: magic, version, kind, length, payload, CRC-64. All numbers are little-endian; a `list` is its length as `u64`
-//! and then its entries. The payloads:
+//! Records have the frame of [`vi_core::checkpoint`]: magic, version, kind, length, payload, CRC-64. All numbers are
+//! little-endian; a `list` is its length as `u64` and then its entries. The payloads:
 //!
 //! | kind | payload |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | `vi-sums/at` | family, prior as above; mean: list of `f64`; precision: list of `f64`, the lower triangle row by row |
 //! | `vi-sums/pass-2` | parameters (`u64`); sums: list of `f64`, the [flat form](crate::PassSums) |
 //!
-//! The fingerprint of a place is the last eight bytes of its record, of either kind. A pass of kind `vi-sums/pass`, without the place, is [refused](SumsError::Earlier).
+//! The fingerprint of a place is the last eight bytes of its record, of either kind. A pass of kind `vi-sums/pass`, which lacks
+//! the place, is [refused](SumsError::Earlier).
 
 use std::fmt::Debug;
 
@@ -20,10 +21,10 @@ use vi_core::checkpoint;
 
 use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, SumsError};
 
-/// Where the kind stands in a record: after eight bytes of magic and four of version.
+/// Where the kind is in a record: after eight bytes of magic and four of version.
 const KIND_AT: std::ops::Range<usize> = 12..36;
 
-/// A posterior of either kind.
+/// A posterior of either kind, linear or generalised linear.
 ///
 /// ```
 /// use vi_sums::{LinearPosterior, LinearPrior, Posterior};
@@ -36,7 +37,7 @@ const KIND_AT: std::ops::Range<usize> = 12..36;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Posterior {
-    /// Linear regression with unknown noise.
+    /// A linear regression with unknown noise.
     Linear(LinearPosterior),
     /// A generalised linear model.
     Glm(GlmPosterior),
@@ -58,12 +59,12 @@ struct GlmWire {
 }
 
 impl Posterior {
-    /// [`kind`] of the record of a linear posterior.
+    /// The [`kind`] of the record of a linear posterior.
     pub const LINEAR: &'static str = "vi-sums/linear";
-    /// [`kind`] of the record of a generalised linear model's.
+    /// The [`kind`] of the record of a generalised linear model's posterior.
     pub const GLM: &'static str = "vi-sums/glm";
 
-    /// As one record, whose layout [this page](self) describes.
+    /// The posterior as one record, whose layout [this page](self) describes.
     ///
     /// # Errors
     /// [`vi_core::Error::Checkpoint`].
@@ -89,7 +90,7 @@ impl Posterior {
         }
     }
 
-    /// From one record; everything in it is checked.
+    /// Reads a posterior from one record; everything in it is checked.
     ///
     /// # Errors
     /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; those of the constructors.
@@ -123,7 +124,7 @@ impl Posterior {
         }
     }
 
-    /// Takes off the rows of another posterior, which were added before.
+    /// Removes the rows of another posterior, which must have been added before.
     ///
     /// # Errors
     /// [`SumsError::Unlike`], [`SumsError::NotContained`]; those of the kinds.
@@ -160,7 +161,7 @@ impl Posterior {
         }
     }
 
-    /// Rows that were left out.
+    /// The number of rows that were left out.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         match self {
@@ -169,7 +170,7 @@ impl Posterior {
         }
     }
 
-    /// `log p(y)` in nats: exact for a linear model, else as [`GlmPosterior::log_evidence`] has it. Cost `d³`.
+    /// The log evidence `log p(y)` in nats: exact for a linear model, otherwise as of [`GlmPosterior::log_evidence`]. Cost `d³`.
     ///
     /// # Errors
     /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::log_evidence`].
@@ -193,20 +194,20 @@ impl From<GlmPosterior> for Posterior {
     }
 }
 
-/// The kind of a record, as it stands in its frame; `None` where the bytes are too short or the kind is no text.
+/// The kind of a record, from its frame; `None` if the bytes are too short or the kind is not text.
 #[must_use]
 pub fn kind(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes.get(KIND_AT)?).ok().map(|kind| kind.trim_end_matches('\0'))
 }
 
-/// One record.
+/// Encodes `state` as one record.
 pub(crate) fn record<T: Serialize>(kind: &str, state: &T) -> Result<Vec<u8>, SumsError> {
     let mut bytes = Vec::new();
     checkpoint::write(&mut bytes, kind, state)?;
     Ok(bytes)
 }
 
-/// What one record holds, and nothing behind it.
+/// Decodes the contents of one record, after which nothing may follow.
 pub(crate) fn read<T: DeserializeOwned>(
     bytes: &[u8],
     of: &'static str,

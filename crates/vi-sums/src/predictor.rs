@@ -1,4 +1,4 @@
-//! What a posterior says of a new row and of its weights.
+//! Predictions for a new row, and the posterior of the weights.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -10,12 +10,12 @@ use vi_models::predict::{CountsPredicted, LogisticPrediction};
 
 use crate::{Family, LinearFit, Posterior, SumsError};
 
-/// What is predicted of one row.
+/// The prediction for one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Predicted {
     /// The mean: of the label for numbers and counts, of the probability of label 1 for classes.
     pub mean: f64,
-    /// Its variance.
+    /// The variance of the same quantity.
     pub variance: f64,
     /// The lower end of its central interval.
     pub lower: f64,
@@ -29,7 +29,7 @@ impl Predicted {
     }
 }
 
-/// What is believed of one weight.
+/// The posterior of one weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weight {
     /// Its posterior mean.
@@ -42,7 +42,7 @@ pub struct Weight {
     pub upper: f64,
 }
 
-/// A posterior made ready to answer: its factorisation is done once, at `O(d³)`, each answer then costs `O(d²)`.
+/// A posterior prepared for predictions: it is factored once, at `O(d³)`, and each answer then costs `O(d²)`.
 ///
 /// ```
 /// use vi_sums::{LinearPosterior, LinearPrior, Posterior, Predictor};
@@ -70,7 +70,7 @@ enum Kind {
 }
 
 impl Predictor {
-    /// Makes a posterior ready. Cost `d³`.
+    /// Prepares a posterior. Cost `d³`.
     ///
     /// # Errors
     /// Those of [`LinearPosterior::fit`](crate::LinearPosterior::fit) and [`GlmPosterior::belief`](crate::GlmPosterior::belief).
@@ -90,7 +90,8 @@ impl Predictor {
         self.inputs
     }
 
-    /// Mean, variance and central interval of `level` at the row `x` (length `d`): of the label, or of the probability of label 1.
+    /// The prediction at the row `x` (length `d`): mean, variance and central interval of `level`, of the label or of the
+    /// probability of label 1.
     ///
     /// # Errors
     /// [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::Setting`] unless `0 < level < 1`; [`vi_core::Error::Overflow`], [`vi_core::Error::Quadrature`].
@@ -124,7 +125,7 @@ impl Predictor {
         }
     }
 
-    /// What is believed of the weights, the intercept (where there is one) first, with central intervals of `level`.
+    /// The posterior of each weight, the intercept (if there is one) first, with central intervals of `level`.
     ///
     /// # Errors
     /// [`vi_core::Error::Setting`] unless `0 < level < 1`.
@@ -151,10 +152,10 @@ impl Predictor {
         }
     }
 
-    /// One draw of intercept (where there is one) and weights: the same for the same seed, by ChaCha8. Cost `d³/3`.
+    /// One draw of the intercept, if there is one, and the weights; the same seed gives the same draw, by ChaCha8. Cost `d³/3`.
     ///
     /// # Errors
-    /// [`vi_core::Error::NotPositiveDefinite`]; [`vi_core::Error::Setting`] for a shape of the noise that the generator refuses.
+    /// [`vi_core::Error::NotPositiveDefinite`]; [`vi_core::Error::Setting`] if the generator refuses the shape of the noise.
     pub fn sample(&self, seed: u64) -> Result<Vec<f64>, SumsError> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         match &self.kind {

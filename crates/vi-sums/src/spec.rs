@@ -4,7 +4,7 @@ use vi_core::Error;
 
 use crate::{Family, GlmPrior, LinearPrior, SumsError};
 
-/// What a query says of a linear model: words `scale=`, `intercept=`, `shape=`, `rate=` of the prior, and `strict`.
+/// The description of a linear model in a query: words `scale=`, `intercept=`, `shape=`, `rate=` of the prior, and `strict`.
 ///
 /// ```
 /// use vi_sums::LinearSpec;
@@ -15,17 +15,17 @@ use crate::{Family, GlmPrior, LinearPrior, SumsError};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinearSpec {
-    /// The prior.
+    /// The prior of the model.
     pub prior: LinearPrior,
     /// Whether a number that is not finite is an error; otherwise its row is left out and counted.
     pub strict: bool,
 }
 
 impl LinearSpec {
-    /// Reads a line of words.
+    /// Reads a description, a line of words.
     ///
     /// # Errors
-    /// [`SumsError::Word`]; [`Error::Setting`] for a prior that is none.
+    /// [`SumsError::Word`]; [`Error::Setting`] for an invalid prior.
     pub fn parse(text: &str) -> Result<Self, SumsError> {
         let mut spec = Self::default();
         for word in text.split_whitespace() {
@@ -44,8 +44,8 @@ impl LinearSpec {
     }
 }
 
-/// What a query says of a generalised linear model: the family (`logistic`, `probit`, `poisson`, or `negative_binomial` with `size=`), words `scale=` and
-/// `intercept=` of the prior, and `strict`.
+/// The description of a generalised linear model in a query: the family (`logistic`, `probit`, `poisson`, or `negative_binomial`
+/// with `size=`), words `scale=` and `intercept=` of the prior, and `strict`.
 ///
 /// ```
 /// use vi_sums::{Family, GlmSpec};
@@ -56,19 +56,19 @@ impl LinearSpec {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GlmSpec {
-    /// The family.
+    /// The family of the labels.
     pub family: Family,
-    /// The prior.
+    /// The prior of the model.
     pub prior: GlmPrior,
     /// Whether a number that is not finite is an error; otherwise its row is left out and counted.
     pub strict: bool,
 }
 
 impl GlmSpec {
-    /// Reads a line of words, the family first.
+    /// Reads a description, a line of words with the family first.
     ///
     /// # Errors
-    /// [`SumsError::Word`]; [`Error::Setting`] for a prior or a size that is none.
+    /// [`SumsError::Word`]; [`Error::Setting`] for an invalid prior or size.
     pub fn parse(text: &str) -> Result<Self, SumsError> {
         const FAMILIES: &str = "logistic, probit, poisson or negative_binomial stands first";
         let mut words = text.split_whitespace();
@@ -101,7 +101,7 @@ impl GlmSpec {
     }
 }
 
-/// `name` or `name=number`.
+/// Splits a word of the form `name` or `name=number`.
 fn assignment(word: &str) -> Result<(&str, Option<f64>), SumsError> {
     let Some((name, value)) = word.split_once('=') else { return Ok((word, None)) };
     let value: f64 = value.parse().map_err(|_| unknown(word, "a number stands after ="))?;

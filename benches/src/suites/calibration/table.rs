@@ -13,7 +13,7 @@ const ABOUT: &str = "\
 Share (%) of 90 % intervals that held the truth with the defaults: weights / linear predictors at new rows / labels there, ± the largest of
 their standard errors, and in parentheses the number of data sets. Inputs are Gaussian. Weights come from N(0, s²) with s as stated, or
 \"drawn\": log s uniform between those of 0.05 and 5 (counts: up to a predictor of standard deviation 2); \"fixed\": 1, −½, ⅓, −¼, …;
-\"separable\": s = 8, so that classes all but never overlap; \"drift\": s = ½ at first, then a step of 0.02 of each weight before every row,
+\"separable\": s = 8, so that classes hardly ever overlap; \"drift\": s = ½ at first, then a step of 0.02 of each weight before every row,
 with `Memory::Learned`. Softmax has three classes, binomial counts ten trials, negative-binomial counts a size of 3.
 ";
 

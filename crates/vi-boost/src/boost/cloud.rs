@@ -1,4 +1,4 @@
-//! Each component's points, with the target's values there, and what follows from them without asking again.
+//! Each component's points with the target's values there, and averages that need no further values.
 
 use vi_core::Estimate;
 
@@ -10,7 +10,7 @@ use crate::mixture::{GaussianMixture, Scratch};
 use crate::objective::{Reference, Rest};
 use crate::target::{LogDensity, Probe};
 
-/// Points of one component.
+/// The points of one component.
 #[derive(Debug, Clone)]
 pub(crate) struct Cloud {
     pub(crate) z: Vec<Block>,
@@ -31,12 +31,12 @@ impl Cloud {
         Ok(cloud)
     }
 
-    /// Standard normal points that are no component's yet.
+    /// Standard normal points that belong to no component yet.
     pub(crate) fn resting(z: Vec<Block>) -> Self {
         Self { x: vec![Block::default(); z.len()], log_f: vec![Vec::new(); z.len()], z }
     }
 
-    /// The same points of another component.
+    /// Moves the points to another component.
     pub(crate) fn move_to<T: LogDensity + ?Sized>(&mut self, probe: &Probe<'_, T>, component: &Component) {
         for ((z, x), log_f) in self.z.iter().zip(&mut self.x).zip(&mut self.log_f) {
             component.map(z, x);
@@ -63,7 +63,7 @@ pub(crate) fn reference(q: &GaussianMixture, clouds: &[Cloud], total: usize) -> 
         if weight == 0.0 {
             continue;
         }
-        // A prefix of the sequence is spread evenly when its length is a power of two.
+        // The beginning of the sequence is evenly spread if its length is a power of two.
         let wanted = (weight * total as f64).ceil().max(LEAST_ROWS as f64);
         let rows = cloud.len().min(if wanted < cloud.len() as f64 { next_power(wanted) } else { cloud.len() });
         let mut left = rows;
@@ -84,7 +84,7 @@ pub(crate) fn reference(q: &GaussianMixture, clouds: &[Cloud], total: usize) -> 
     reference
 }
 
-/// Points that even the smallest component contributes.
+/// The least number of points that a component contributes.
 const LEAST_ROWS: usize = 32;
 
 fn next_power(wanted: f64) -> usize {
@@ -102,11 +102,11 @@ pub(crate) struct Summary {
     pub(crate) objective: Estimate,
     /// `log E_q[f/q]`.
     pub(crate) log_evidence: Estimate,
-    /// `(E_q[f/q])²/E_q[(f/q)²]`, the effective share of the points.
+    /// The effective share of the points, `(E_q[f/q])²/E_q[(f/q)²]`.
     pub(crate) effective_share: f64,
     /// The share of the points, by weight, at which `f` is zero.
     pub(crate) zero: f64,
-    /// Points.
+    /// The number of points.
     pub(crate) points: usize,
 }
 
@@ -155,8 +155,8 @@ pub(crate) fn summarise(q: &GaussianMixture, clouds: &[Cloud]) -> Summary {
     summary(&weights, &losses)
 }
 
-/// The points of all clouds at rest, as coming from the mixture with weights half way to equal ones: a component of vanishing
-/// weight still shows where it is.
+/// The points of all clouds, held fixed, as if from the mixture with weights half way to equal ones, so that a component of
+/// vanishing weight still has points.
 pub(crate) fn rest(q: &GaussianMixture, clouds: &[Cloud]) -> Rest {
     let count = q.len() as f64;
     let pi: Vec<f64> = q.weights().iter().map(|w| 0.5 * (w + 1.0 / count)).collect();
@@ -175,8 +175,8 @@ pub(crate) fn rest(q: &GaussianMixture, clouds: &[Cloud]) -> Rest {
     rest
 }
 
-/// The points of the mixture and those of one component more, at rest, as coming from both in proportion to their numbers; the
-/// mixture stays as it is.
+/// The points of the mixture and those of a further component, held fixed, as if from both in proportion to their numbers; the
+/// mixture itself does not change.
 pub(crate) fn rest_beside(q: &GaussianMixture, reference: &Reference, h: &Component, cloud: &Cloud) -> Rest {
     let old: usize = reference.x.iter().map(Block::rows).sum();
     let beta = cloud.len() as f64 / (old + cloud.len()) as f64;
@@ -203,7 +203,7 @@ pub(crate) fn rest_beside(q: &GaussianMixture, reference: &Reference, h: &Compon
     rest
 }
 
-/// `D̃(a) − D̃(b)` on the points of both: what they have in common cancels, so the error is that of the difference.
+/// `D̃(a) − D̃(b)` on the points of both; common contributions cancel, so the error is that of the difference.
 pub(crate) fn paired_gain(a: (&GaussianMixture, &[Cloud]), b: (&GaussianMixture, &[Cloud])) -> f64 {
     let mut line = Line::default();
     let (mut of_a, mut of_b) = (Scratch::default(), Scratch::default());

@@ -1,4 +1,4 @@
-//! How a mixture grows by one component.
+//! Adding one component to a mixture.
 
 use super::Boost;
 use super::Refit;
@@ -17,24 +17,25 @@ use crate::objective::{Best, Greedy, Reference, Resting, Single};
 use crate::optimise::Search;
 use crate::target::LogDensity;
 
-/// Evaluations for the first component: it is searched from further away than any other.
+/// The number of evaluations for the first component, whose search starts further away than any other.
 const FIRST_SEARCH: usize = 200;
 
-/// A step of a component's search that gains less, in nats, is its last: far below what a component is worth.
+/// A component's search ends when a step gains less than this, in nats, which is far below what a component is worth.
 const SEARCH_TOLERANCE: f64 = 1e-8;
 
-/// A search that others follow takes this part of the points, and the first component's leaves so many nats.
+/// A search that is followed by others takes the points divided by `FEWER`; that of the first component also ends when `ROUGH`
+/// nats are left.
 const FEWER: usize = 4;
 const ROUGH: f64 = 1e-2;
 
-/// Times a first component's covariance is halved: to a quarter of its width.
+/// How often a first component's covariance is halved: to a quarter of its width.
 const NARROWINGS: usize = 5;
 
-/// Times the points of a component are moved to where it went.
+/// How often the points of a component are moved to its new place.
 const GREEDY_ROUNDS: usize = 2;
 
 impl<T: LogDensity + ?Sized> Boost<'_, T> {
-    /// The best single Gaussian.
+    /// Finds the best single Gaussian.
     pub(super) fn first(&mut self, info: &mut Info) -> Result<(GaussianMixture, Vec<Cloud>), BoostError> {
         let (seed, u) = (self.seeds.next(), self.seeds.uniform());
         let coarse = self.coarse()?;
@@ -46,7 +47,8 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let few = block::quasi((self.points / FEWER).max(4 * latent.div_ceil(2) * 2).min(self.points), latent, seed)?;
         let (single, rough) = (Single { probe: &self.probe, z: &z }, Single { probe: &self.probe, z: &few });
         let search = Search { evaluations: FIRST_SEARCH, tolerance: SEARCH_TOLERANCE };
-        // Each finalist on few points, then the best of them on all; another where that one meets a hole.
+        // Each finalist is searched on few points, then the best of them on all, or another if the target is zero at a point of
+        // the best one.
         let mut finalists: Vec<(Component, f64, f64)> = Vec::new();
         for candidate in distinct(&proposals, self.settings.finalists.max(1)) {
             let (component, value) = if self.settings.finalists == 0 {
@@ -79,7 +81,8 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         Ok((GaussianMixture::single(component), vec![cloud]))
     }
 
-    /// The best Gaussian near a candidate, narrowed until the search can begin: other points than those it was tried on may meet a hole.
+    /// The best Gaussian near a candidate, narrowed until the search can begin, since the target may be zero at points on which
+    /// the candidate was not tried.
     fn found(&self, single: &Single<'_, T>, candidate: &Component, search: Search) -> Result<Option<Best>, BoostError> {
         let mut from = candidate.clone();
         for _ in 0..NARROWINGS {
@@ -91,7 +94,8 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         Ok(None)
     }
 
-    /// The component with fresh points, narrowed until the target is finite at all of them: a search's own points may have missed a hole.
+    /// The component with fresh points, narrowed until the target is finite at all of them; a search's own points may all have
+    /// missed a place without density.
     fn finite(&self, mut component: Component, seed: u64) -> Result<Option<(Component, Cloud)>, BoostError> {
         let mut cloud = Cloud::new(&self.probe, &component, self.points, seed)?;
         for _ in 0..NARROWINGS {
@@ -134,7 +138,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let mut trial = Trial { q, reference: &fine, line: Line::default() };
         for candidate in finalists {
             let component = self.improved(q, &fine, candidate, seed, summary.effective_share)?;
-            // Fresh points: what was good for the search's own is not counted.
+            // Fresh points, so that what fits only the search's own points does not count.
             let cloud = Cloud::new(&self.probe, &component, self.points, fresh.next())?;
             let Some(found) = trial.line_search(&component, &cloud) else {
                 info.rejected += 1;

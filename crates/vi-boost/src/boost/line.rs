@@ -1,6 +1,6 @@
-//! The weight of one component more, exactly on common points.
+//! The weight of a further component, optimised exactly on common points.
 
-/// Rows at which the divergence along `q_α = (1−α)q + αh` is known: drawn from `q` and from `h`.
+/// Rows on which the divergence along `q_α = (1−α)q + αh` can be computed: drawn from `q` and from `h`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Line {
     /// Share of each row in `E_q` and in `E_h`; each sums to 1.
@@ -13,7 +13,7 @@ pub(crate) struct Line {
     loss: Vec<f64>,
 }
 
-/// What a line search found.
+/// The result of a line search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Found {
     /// The best weight.
@@ -31,7 +31,7 @@ impl Line {
         }
     }
 
-    /// A row of weight `c` (those of `q` sum to 1, those of `h` too) with `log q`, `log h`, `log f`.
+    /// Adds a row of weight `c` (those of `q` sum to 1, those of `h` too) with `log q`, `log h`, `log f`.
     pub(crate) fn push(&mut self, c: f64, log_q: f64, log_h: f64, log_f: f64) {
         let largest = log_q.max(log_h);
         if largest == f64::NEG_INFINITY {
@@ -46,7 +46,7 @@ impl Line {
         self.loss.push(log_m - log_f);
     }
 
-    /// The least of the divergence over `α ∈ [0, 1]`; `None` where it is not finite.
+    /// Finds the least divergence over `α ∈ [0, 1]`; `None` if it is not finite.
     ///
     /// Rows are weighted by the balance heuristic, so `q_α` integrates to 1 for every `α` and the sum is convex in `α` (its
     /// second derivative is `Σ c(h−q)²/(m·q_α) ≥ 0`, where (8) as a difference of two means can be negative): Newton's method
@@ -74,7 +74,7 @@ impl Line {
                 break;
             }
         }
-        // The ends are not reached by steps that stay inside.
+        // Steps inside the bracket do not reach the ends.
         let best = [0.0, alpha, 1.0].into_iter().map(|a| (a, self.value(a))).min_by(|a, b| a.1.total_cmp(&b.1))?;
         let slope: f64 = (0..self.loss.len())
             .filter(|&i| self.q[i] > 0.0)
@@ -83,7 +83,7 @@ impl Line {
         Some(Found { alpha: best.0, gain: at_zero - best.1, slope })
     }
 
-    /// `D̃(q) − D̃(h)`; NaN where it is not finite.
+    /// `D̃(q) − D̃(h)`; NaN if it is not finite.
     pub(crate) fn difference(&mut self) -> f64 {
         self.normalise().map_or(f64::NAN, |()| self.value(0.0) - self.value(1.0))
     }
@@ -127,10 +127,10 @@ impl Line {
     }
 }
 
-/// A weight this well known is known well enough.
+/// The accuracy to which the weight is determined.
 const TOLERANCE: f64 = 1e-7;
 
-/// Bisection alone would need 24.
+/// The most steps; bisection alone would need 24.
 const STEPS: usize = 60;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where mass is missing: points of distributions wider than `q`, weighted by how much the target has there and `q` has
+//! Where mass is missing: points of distributions wider than `q`, weighted by how much more mass the target has there than `q`.
 //! not.
 
 use crate::BoostError;
@@ -7,7 +7,7 @@ use crate::component::Component;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::target::{Faults, LogDensity, Probe};
 
-/// Points of the distribution that a run starts from; of the widened `q` half as many.
+/// The number of points of the distribution that a run starts from; the widened `q` has half as many.
 const POOL: usize = 512;
 
 /// Points of one distribution with the target's values.
@@ -37,10 +37,10 @@ impl Pool {
         Ok(Self { source, x, log_f })
     }
 
-    /// Of the distribution that a run starts from.
+    /// The pool of the distribution that a run starts from.
     ///
     /// # Errors
-    /// [`BoostError::NoStart`] where the target is positive and finite at none of its points.
+    /// [`BoostError::NoStart`] if the target is positive and finite at none of its points.
     pub(crate) fn of_start<T: LogDensity + ?Sized>(
         probe: &Probe<'_, T>,
         start: &Component,
@@ -54,7 +54,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Of the Gaussian with the moments of `q` and `dispersion` times its width.
+    /// The pool of the Gaussian with the moments of `q` and `dispersion` times its width.
     pub(crate) fn of_widened<T: LogDensity + ?Sized>(
         probe: &Probe<'_, T>,
         q: &GaussianMixture,
@@ -64,7 +64,7 @@ impl Pool {
         Self::new(probe, q.matched()?.widened(dispersion.powi(2))?, POOL / 2, seed)
     }
 
-    /// What is wrong with the target's values here.
+    /// The faults of the target's values here.
     fn faults(&self) -> Faults {
         self.log_f.iter().map(|values| Faults::of(values)).fold(Faults::default(), |a, b| Faults {
             zero: a.zero + b.zero,
@@ -90,17 +90,17 @@ impl Pool {
     }
 }
 
-/// A place and how much mass it stands for.
+/// A place and the mass that it represents.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) at: Vec<f64>,
     pub(crate) mass: f64,
 }
 
-/// Every pooled point with `(p̂−q)₊/π`, where `p̂ = f/Ẑ` and `π` is the density of the pools together; with `q` absent, `p̂/π`.
+/// Every pooled point with `(p̂−q)₊/π`, where `p̂ = f/Ẑ` and `π` is the density of all pools together; without `q`, with `p̂/π`.
 ///
-/// `log_evidence` is an estimate of `log Z` from `q`'s own points; the pools' own is taken where it is larger, since a `q` that misses a mode sees too
-/// little of the target.
+/// `log_evidence` is an estimate of `log Z` from `q`'s own points; that from the pools is taken if it is larger, since a `q` that
+/// misses a mode sees too little of the target.
 pub(crate) fn missing(pools: &[&Pool], q: Option<&GaussianMixture>, log_evidence: f64) -> Vec<Place> {
     let total: usize = pools.iter().map(|pool| pool.len()).sum();
     let sources: Vec<Component> = pools.iter().map(|pool| pool.source.clone()).collect();
@@ -135,21 +135,21 @@ pub(crate) fn missing(pools: &[&Pool], q: Option<&GaussianMixture>, log_evidence
         .collect()
 }
 
-/// The `count` places of most mass, the first of them first.
+/// The `count` places of most mass, in falling order.
 pub(crate) fn foremost(places: &[Place], count: usize) -> Vec<Vec<f64>> {
     let mut order: Vec<&Place> = places.iter().collect();
     order.sort_by(|a, b| b.mass.total_cmp(&a.mass));
     order.into_iter().take(count).map(|place| place.at.clone()).collect()
 }
 
-/// `count` different places: the one of most mass, then by systematic resampling with offset `u ∈ [0, 1)`.
+/// `count` different places: the one of most mass, then others by systematic resampling with offset `u ∈ [0, 1)`.
 pub(crate) fn choose(places: &[Place], count: usize, u: f64) -> Vec<Vec<f64>> {
     let total: f64 = places.iter().map(|place| place.mass).sum();
     let Some(first) = (0..places.len()).max_by(|&a, &b| places[a].mass.total_cmp(&places[b].mass)) else {
         return Vec::new();
     };
     let mut chosen = vec![first];
-    // More ticks than wanted: several may fall on one place.
+    // More ticks than places are taken, since several may fall on one place.
     let ticks = 2 * count;
     let (mut sum, mut tick) = (0.0, 0);
     for (index, place) in places.iter().enumerate() {
@@ -161,7 +161,7 @@ pub(crate) fn choose(places: &[Place], count: usize, u: f64) -> Vec<Vec<f64>> {
             tick += 1;
         }
     }
-    // Every second of the ticks' places, so that those kept are spread over the whole.
+    // Every second of the places, so that those kept are spread over all.
     let rest: Vec<usize> = chosen.drain(1..).collect();
     let stride = rest.len().div_ceil(count.saturating_sub(1).max(1)).max(1);
     chosen.extend(rest.into_iter().step_by(stride));

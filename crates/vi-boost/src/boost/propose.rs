@@ -1,4 +1,4 @@
-//! Candidates for a new component, and which of them are worth a search.
+//! Candidates for a new component, and the choice of those to be searched from.
 
 use vi_linalg::faer::Mat;
 
@@ -15,7 +15,7 @@ use crate::objective::{Reference, Single};
 use crate::optimise::Search;
 use crate::target::{LogDensity, Probe};
 
-/// A candidate and what mixing it in would gain.
+/// A candidate and the gain from mixing it in.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) component: Component,
@@ -24,10 +24,10 @@ pub(crate) struct Candidate {
     pub(crate) least_eigenvalue: f64,
 }
 
-/// What the search for candidates came to.
+/// The result of the search for candidates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Proposals {
-    /// Best first.
+    /// The candidates, best first.
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) tries: usize,
     pub(crate) fallbacks: usize,
@@ -35,16 +35,17 @@ pub(crate) struct Proposals {
     pub(crate) gap: f64,
 }
 
-/// Radius of a local search, in standard deviations of its shape.
+/// The radius of a local search, in standard deviations of its shape.
 const RADIUS: f64 = 3.0;
 
-/// Local searches are cheap beside averages, but a target without a gradient pays `2d` values a step.
+/// The limits of local searches. They are cheap beside averages, but cost `2d` values a step for a target without a gradient.
 const LOCAL: Search = Search { evaluations: 40, tolerance: 1e-6 };
 
-/// Factors of the covariances of all first candidates, while each was rejected: down to 10⁻⁴ of their widths.
+/// Factors by which the covariances of all first candidates are multiplied, one after another while every candidate is rejected:
+/// down to 10⁻⁴ of their widths.
 const NARROWER: [f64; 5] = [1.0, 1e-2, 1e-4, 1e-6, 1e-8];
 
-/// Points on which candidates are compared.
+/// The number of points on which candidates are compared.
 pub(crate) const COARSE: usize = 128;
 
 /// A covariance to try at a place, before scaling.
@@ -56,15 +57,15 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The Gaussian there with `scale` times the covariance.
+    /// The Gaussian at the place with `scale` times the covariance.
     pub(crate) fn scaled(&self, scale: f64, family: Family) -> Option<Component> {
         let full = Component::full(&self.at, self.covariance.as_ref()).ok()?;
         full.widened(scale).ok()?.as_family(family).ok()
     }
 }
 
-/// Shapes at `count` places where mass is missing: the peak of the residual near it with its Hessian, and the place itself with a
-/// fallback. Algorithm 2's candidates, made safe.
+/// Shapes at `count` places where mass is missing: the peak of the residual near each with its Hessian, and the place itself with
+/// a fallback. These are Algorithm 2's candidates, with safeguards.
 pub(crate) fn shapes<T: LogDensity + ?Sized>(
     probe: &Probe<'_, T>,
     q: Option<&GaussianMixture>,
@@ -85,11 +86,11 @@ pub(crate) fn shapes<T: LogDensity + ?Sized>(
             None => proposals.fallbacks += 1,
         }
         if let Some(q) = q {
-            // The target's own curvature at the place; where it has none, what q has in all.
+            // The target's own curvature at the place or, if it is not positive definite, the covariance of q.
             let own = inverse(crate::local::residual_hessian(probe, None, place).as_ref());
             let covariance = own.unwrap_or_else(|| fallback.clone());
             shapes.push(Shape { at: place.clone(), covariance, least_eigenvalue: least });
-            // And the component that lies nearest, moved there.
+            // The nearest component, moved there, is tried too.
             if let Some(near) = nearest(q, place) {
                 shapes.push(Shape { at: place.clone(), covariance: near.covariance(), least_eigenvalue: least });
             }
@@ -108,7 +109,7 @@ fn nearest<'a>(q: &'a GaussianMixture, at: &[f64]) -> Option<&'a Component> {
     (0..q.len()).max_by(|&a, &b| share(a).total_cmp(&share(b))).map(|k| &q.components()[k])
 }
 
-/// Candidates for the first component, by the divergence itself.
+/// Candidates for the first component, compared by the divergence itself.
 pub(crate) fn first<T: LogDensity + ?Sized>(
     probe: &Probe<'_, T>,
     pool: &Pool,
@@ -120,7 +121,7 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
     let found = missing(&[pool], None, f64::NAN);
     let places = choose(&found, settings.starts, u);
     let mut shapes = shapes(probe, None, &pool.source, &places, &mut proposals);
-    // Searches that nothing holds near their places lead to modes that those in balls do not reach.
+    // Searches without a ball around their places reach modes that those within balls do not.
     let from = foremost(&found, 2 * settings.starts);
     for mode in distinct(from.iter().filter_map(|place| laplace(probe, place)).collect()) {
         shapes.push(Shape { at: mode.mean().to_vec(), covariance: mode.covariance(), least_eigenvalue: f64::NAN });
@@ -148,7 +149,7 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
                 }
             }
         }
-        // A start far broader than where the target is finite: every candidate reaches over its edge.
+        // The start is far broader than the region where the target is finite, so that every candidate reaches beyond it.
         if !proposals.candidates.is_empty() {
             break;
         }
@@ -157,17 +158,17 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
     proposals
 }
 
-/// What a component more is sought with.
+/// What the search for a further component uses.
 pub(crate) struct Scene<'a, T: ?Sized> {
     pub(crate) probe: &'a Probe<'a, T>,
     pub(crate) q: &'a GaussianMixture,
-    /// Where places come from; the last is the widened `q`.
+    /// The pools that places come from; the last is that of the widened `q`.
     pub(crate) pools: [&'a Pool; 2],
     pub(crate) reference: &'a Reference,
-    /// `log Z` as `q`'s own points have it.
+    /// `log Z`, estimated from `q`'s own points.
     pub(crate) log_evidence: f64,
     pub(crate) settings: &'a BoostSettings,
-    /// Points on which candidates are compared.
+    /// The points on which candidates are compared.
     pub(crate) z: &'a [Block],
 }
 
@@ -178,7 +179,7 @@ impl<T: LogDensity + ?Sized> Scene<'_, T> {
         let mut proposals = Proposals { gap: f64::NEG_INFINITY, ..Proposals::default() };
         let places = choose(&missing(&self.pools, Some(q), self.log_evidence), self.settings.starts, u);
         let mut shapes = shapes(self.probe, Some(q), &self.pools[1].source, &places, &mut proposals);
-        // The heaviest component, so that its scales are tried where it stands.
+        // The heaviest component, so that its scales are tried at its place.
         let weights = q.weights();
         if let Some(k) = (0..q.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])) {
             let component = &q.components()[k];
@@ -218,7 +219,8 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The exact weight of `h`, given its points; `None` where the target is zero, NaN or infinite at one of them.
+    /// The exact line search for the weight of `h`, given its points; `None` if the target is zero, NaN or infinite at one of
+    /// them.
     pub(crate) fn line_search(&mut self, h: &Component, points: &Cloud) -> Option<Found> {
         if !points.is_finite() {
             return None;

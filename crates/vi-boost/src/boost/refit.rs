@@ -1,4 +1,4 @@
-//! All components together.
+//! Optimising all components together.
 
 use super::Boost;
 use super::Info;
@@ -12,30 +12,29 @@ use crate::optimise::Search;
 use crate::seeds::Seeds;
 use crate::target::LogDensity;
 
-/// A step of the search that gains less than this share of what a step of the run must gain is its last.
+/// The search ends when a step gains less than this share of the least gain of a step of the run.
 const REFIT_SHARE: f64 = 1e-3;
 const LEAST_TOLERANCE: f64 = 1e-10;
 
-/// The effective share of importance weights above which `q` is near enough to the target that points at rest show all
-/// there is.
+/// The effective share of importance weights above which `q` is near enough to the target for fixed points to suffice.
 pub(super) const NEAR: f64 = 0.7;
 
-/// Evaluations of the search on moving points that comes before those on points at rest.
+/// The number of evaluations of the search on moving points that precedes the one on fixed points.
 const APPROACH: usize = 80;
 
-/// Times the points of all components are moved to where these went.
+/// How often the points of all components are moved to their new places.
 const ROUNDS: usize = 6;
 
-/// A round that gains less than this share of what a step of the run must gain is the last.
+/// The rounds end when one gains less than this share of the least gain of a step of the run.
 const ROUND_SHARE: f64 = 0.1;
 const LEAST_ROUND: f64 = 1e-8;
 
 impl<T: LogDensity + ?Sized> Boost<'_, T> {
-    /// Optimises all components and weights together on `points` points for each; kept only if it lowers the divergence on
-    /// fresh points. Returns by how much it did.
+    /// Optimises all components and weights together on `points` points for each; the result is kept only if it lowers the
+    /// divergence on fresh points. Returns the decrease.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Setting` for a number of points that cannot be had; [`BoostError::Improper`] when a component runs away.
+    /// [`BoostError::Core`] with `Setting` for an invalid number of points; [`BoostError::Improper`] when a component diverges.
     pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
         check_points("points", points)?;
         let Some(q) = self.q.clone() else { return Ok(0.0) };
@@ -48,7 +47,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         self.promised = Some(promised);
         let pruned = refitted.prune(self.settings.prune).iter().filter(|keep| !**keep).count();
         refitted.check_reach(&self.start.source)?;
-        // Fresh points on both sides: what was good for the search's own is not counted.
+        // Fresh points for both mixtures, so that what fits only the search's own points does not count.
         let old = self.clouds_of(&q, points, &mut seeds)?;
         let clouds = self.clouds_of(&refitted, points, &mut seeds)?;
         let summary = summarise(&refitted, &clouds);
@@ -72,8 +71,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         q.components().iter().map(|component| Cloud::new(&self.probe, component, points, seeds.next())).collect()
     }
 
-    /// The joint optimum near `q`, searched on the points of `clouds`.
-    /// Returns it with its objective on these points.
+    /// The joint optimum near `q`, searched on the points of `clouds`, and its objective on these points.
     pub(super) fn refitted(
         &self,
         q: &GaussianMixture,
@@ -84,7 +82,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let search = Search { evaluations, tolerance: (REFIT_SHARE * enough).max(LEAST_TOLERANCE) };
         let (mut q, mut clouds) = (q.clone(), clouds);
         if summarise(&q, &clouds).effective_share < NEAR {
-            // Half of the points, and fewer evaluations: near enough is what the points at rest need.
+            // Half of the points and fewer evaluations suffice to come near enough for the fixed points.
             let z: Vec<&[Block]> = clouds.iter().map(|cloud| &cloud.z[..cloud.z.len().div_ceil(2)]).collect();
             let search = Search { evaluations: evaluations.min(APPROACH), ..search };
             if let Some((best, _)) = (Joint { probe: &self.probe, z }).minimise(&q, search) {

@@ -1,4 +1,4 @@
-//! Several runs, the best of them kept.
+//! Several runs, of which the best is kept.
 
 use std::ops::ControlFlow;
 
@@ -11,9 +11,9 @@ use crate::error::setting;
 use crate::mixture::GaussianMixture;
 use crate::target::LogDensity;
 
-/// The best of up to `1 + restarts` runs with seeds of their own: the one with the largest bound on the log evidence. Ends early
-/// when that bound is within `tolerance` nats of the largest estimate of the log evidence seen, and when the observer says `Break`.
-/// Returns the mixture, what the last step of its run said, and the number of runs.
+/// Makes up to `1 + restarts` runs with different seeds and keeps the one with the largest bound on the log evidence. It ends
+/// early when that bound is within `tolerance` nats of the largest estimate of the log evidence seen, or when the observer
+/// returns `Break`. Returns the mixture, the report of the last step of its run, and the number of runs.
 ///
 /// # Errors
 /// [`BoostError::Core`] with `Setting` unless `tolerance ≥ 0`; as [`Boost::new`] and [`Boost::run`], of the first run; a later run that fails is left out.
@@ -76,7 +76,7 @@ pub fn best_of<T: LogDensity + ?Sized, R: Rng + ?Sized>(
                 return Ok((q, info, runs));
             }
         } else if runs > restarts {
-            // Every run succeeded and left nothing: there is no such run.
+            // That every run succeeded without a result cannot happen.
             let points = 0;
             return Err(BoostError::NoStart { points, zero: 0, nan: 0, infinite: 0 });
         }

@@ -1,4 +1,4 @@
-//! What the default algorithm may spend and when it stops.
+//! Settings of the default algorithm: its budget and its stopping rules.
 
 use vi_core::check;
 
@@ -10,16 +10,16 @@ use crate::points::MOST_POINTS;
 /// When all components are optimised together on the true objective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Refit {
-    /// Never: each component stays as it was found; only weights are re-optimised.
+    /// Components are never optimised together: each stays as it was found; only weights are re-optimised.
     Never,
-    /// After every component.
+    /// Components are optimised together each time one has been added.
     Each,
-    /// Once, when no more components are added: six components then do what sixteen do without.
+    /// Components are optimised together once, when no more are added: six of them then do what sixteen do without.
     #[default]
     Last,
 }
 
-/// What [`Boost`](crate::Boost) may spend and when it stops.
+/// The settings of [`Boost`](crate::Boost): its budget and its stopping rules.
 ///
 /// ```
 /// use vi_boost::{BoostSettings, Refit};
@@ -29,52 +29,56 @@ pub enum Refit {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoostSettings {
-    /// Components at most.
+    /// The largest number of components.
     pub components: usize,
-    /// Quasi-random points for each component, from beginning to end unless `most_points` says more; the error of the optimum falls nearly as their
-    /// square. `None` is a power of two, at least 1024 and 8 for each of the `d(d+3)/2` numbers of a full component, doubled when a run
-    /// stalls, twice at most. At least 4 for each dimension (and each column of a low rank), which [`Boost::new`](crate::Boost::new) checks; where the
-    /// target is far from Gaussian a search on fewer than some tens of points for each number of a full component may find what is good for its
-    /// points alone: the improvement then stays far below the [`gap`](crate::Info::gap).
+    /// The number of quasi-random points for each component, throughout the run unless `most_points` is larger; the error of the
+    /// optimum falls nearly as its square. `None` is a power of two, at least 1024 and 8 for each of the `d(d+3)/2` numbers of a
+    /// full component, doubled when a run stalls, twice at most. At least 4 for each dimension (and each column of a low rank),
+    /// which [`Boost::new`](crate::Boost::new) checks. If the target is far from Gaussian, a search on fewer than some tens of
+    /// points for each number of a full component may overfit its points: the improvement then stays far below the
+    /// [`gap`](crate::Info::gap).
     pub points: Option<usize>,
-    /// Points for each component up to which they are doubled when steps gain too little though more than 0.02 nats are left, before the run stops, and
-    /// after the last refit while its own points promise more than fresh ones show.
+    /// The number up to which the points for each component are doubled, in two cases: before the run stops, if steps gain too
+    /// little although more than 0.02 nats are left; and after the last refit, while the objective on its own points is better
+    /// than on fresh ones.
     pub most_points: Option<usize>,
-    /// Places at which a new component is sought, in each step.
+    /// The number of places at which a new component is sought, in each step.
     pub starts: usize,
-    /// Multiples of the inverse Hessian that are tried as covariances.
+    /// The multiples of the inverse Hessian that are tried as covariances.
     pub scales: Vec<f64>,
-    /// Candidates that are optimised on the true objective, of all that are tried; 0 leaves the best candidate as it is.
+    /// How many of all candidates tried are optimised on the true objective; 0 leaves the best candidate as it is.
     pub finalists: usize,
     /// The kind of components.
     pub family: Family,
     /// Whether and when all components are optimised together.
     pub refit: Refit,
-    /// Evaluations of the objective, with its gradient, that the search for one component may take.
+    /// The number of evaluations of the objective, with its gradient, that the search for one component may take.
     pub evaluations: usize,
-    /// Evaluations that a refit may take.
+    /// The number of evaluations that a refit may take.
     pub refit_evaluations: usize,
-    /// A last refit on this many points for each component, from the refit on fewer; 0 for none. At least 4 for each dimension, as for `points`.
+    /// The number of points for each component in a last refit, starting from the refit on fewer; 0 for no last refit. At least 4
+    /// for each dimension, as for `points`.
     pub polish: usize,
-    /// How many times as wide as `q` the distribution is that new starts come from, beside the start distribution.
+    /// New starts come from the start distribution and from one that is this many times as wide as `q`.
     pub dispersion: f64,
-    /// Components of smaller weight are dropped.
+    /// Components of smaller weight than this are dropped.
     pub prune: f64,
-    /// A step that lowers the divergence by no more, in nats, is one of those that `patience` counts; with 0, one that lowers it not at all.
+    /// A step that lowers the divergence by no more than this, in nats, is counted by `patience`; with 0, only a step that does
+    /// not lower it.
     pub improvement: f64,
-    /// The run stops after so many steps in a row without `improvement`.
+    /// The run stops after so many steps in a row that are below `improvement`.
     pub patience: usize,
-    /// The run stops when the duality gap `E_q ℓ − min_h E_h ℓ`, `ℓ = log(q/f)`, over the candidates of a step is at most so many nats: by convexity no
-    /// mixture of them with `q` is better by more. The gap is taken on a few hundred points and has their noise: a small number may be met by
-    /// chance, and late. `None` never stops so.
+    /// The run stops when the duality gap `E_q ℓ − min_h E_h ℓ`, `ℓ = log(q/f)`, over the candidates of a step is at most so many
+    /// nats: by convexity no mixture of them with `q` is better by more. The gap is estimated on a few hundred points and is
+    /// noisy: a small number may be met by chance, and late. With `None` the run never stops for this reason.
     pub gap: Option<f64>,
 }
 
 impl Default for BoostSettings {
-    /// At most 6 full components, 1024 points each or as many as the dimension asks for, 4 starts, covariances ½, 1, 2 and 4 times the inverse Hessian, 2 finalists; one
-    /// refit at the end; 60 evaluations for each search and 200 for a refit; starts from 1.7 times the width of `q` beside the
-    /// start distribution; components below a weight of 1e-6 are dropped; stops after 3 steps that gain no more than
-    /// 0.001 nats each.
+    /// The default is at most 6 full components with 1024 points each (or as many as the dimension requires), 4 starts,
+    /// covariances ½, 1, 2 and 4 times the inverse Hessian, and 2 finalists; one refit at the end; 60 evaluations for each search
+    /// and 200 for a refit; starts from 1.7 times the width of `q` and from the start distribution. Components below a weight of
+    /// 1e-6 are dropped; the run stops after 3 steps that gain no more than 0.001 nats each.
     fn default() -> Self {
         Self {
             components: 6,
@@ -98,7 +102,7 @@ impl Default for BoostSettings {
 }
 
 impl BoostSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` unless numbers of components, starts, evaluations and steps of patience are at least 1, numbers of points
@@ -126,18 +130,18 @@ impl BoostSettings {
         Ok(self.gap.map_or(Ok(()), |gap| check::not_negative("gap", gap))?)
     }
 
-    /// Points of each component at first, in `d` dimensions: at least eight for each of the numbers of a full one.
+    /// The initial number of points of each component in `d` dimensions: at least eight for each of the numbers of a full one.
     pub(crate) fn points_in(&self, d: usize) -> usize {
         self.points.unwrap_or_else(|| (EACH_NUMBER * d * (d + 3) / 2).next_power_of_two().clamp(LEAST, MOST_POINTS))
     }
 
-    /// Twice as many components, and twice as many points for each.
+    /// These settings with twice as many components, and twice as many points for each.
     pub(crate) fn doubled(&self, d: usize) -> Self {
         let points = Some((2 * self.points_in(d)).min(MOST_POINTS));
         Self { components: 2 * self.components, points, most_points: points, ..self.clone() }
     }
 
-    /// Points of each component at most, in `d` dimensions.
+    /// The largest number of points of each component, in `d` dimensions.
     pub(crate) fn points_up_to(&self, d: usize) -> usize {
         let own = self.points_in(d);
         let most = match (self.most_points, self.points) {
@@ -155,15 +159,15 @@ impl BoostSettings {
     }
 }
 
-/// Points at least where the settings name none, and for each number of a full component.
+/// The least number of points if the settings name none, and the number for each parameter of a full component.
 const LEAST: usize = 1024;
 const EACH_NUMBER: usize = 8;
 
-/// How many times as many points a stalled run may take where the settings name no number.
+/// By how much a stalled run may multiply its points if the settings name no number.
 const DOUBLINGS: usize = 4;
 
-/// Points of each component for each of its dimensions: with fewer, they cannot be given the second moments of a Gaussian, and a search on them
-/// finds what is good for these points alone.
+/// The least number of points of a component for each of its dimensions: with fewer, they cannot have the second moments of a
+/// Gaussian, and a search on them overfits.
 const POINTS_EACH: usize = 4;
 
 /// Checks that there are enough points for components of `latent` dimensions.

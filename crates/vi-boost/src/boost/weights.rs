@@ -1,4 +1,4 @@
-//! All weights, with the components as they are: the fully corrective step.
+//! Optimising all weights with fixed components: the fully corrective step.
 
 use vi_linalg::faer::Mat;
 use vi_linalg::faer::linalg::matmul::matmul;
@@ -8,23 +8,23 @@ use super::cloud::Cloud;
 use crate::mixture::{GaussianMixture, Scratch};
 use crate::simplex::{self, Sum};
 
-/// `F(w) = Σ_k w_k·Σ_i A_ik(log Σ_l w_l·B_il + loss_i)` on the points of all components.
+/// The divergence `F(w) = Σ_k w_k·Σ_i A_ik(log Σ_l w_l·B_il + loss_i)` on the points of all components.
 ///
-/// With `m = Σ_k π_k·N_k` the density that the points come from, `B_ik = N_k(θ_i)/m(θ_i)`, `loss_i = log(m/f)` and `A_ik ∝ c_i·B_ik`
-/// with columns that sum to 1, so that every `w` integrates to 1. Convex in `w`.
+/// With `m = Σ_k π_k·N_k` the density that the points come from, `B_ik = N_k(θ_i)/m(θ_i)`, `loss_i = log(m/f)` and `A_ik ∝
+/// c_i·B_ik` with columns that sum to 1, so that every `w` integrates to 1. Convex in `w`.
 struct Corrective {
     a: Mat<f64>,
     b: Mat<f64>,
     loss: Vec<f64>,
 }
 
-/// Newton steps.
+/// The most Newton steps.
 const STEPS: usize = 40;
 
-/// A step that gains less, in nats, is the last.
+/// The steps end when one gains less than this, in nats.
 const TOLERANCE: f64 = 1e-12;
 
-/// The weights on the simplex that minimise the divergence on the clouds' points; those of `q` where that gains nothing.
+/// The weights on the simplex that minimise the divergence on the clouds' points, or those of `q` if that gains nothing.
 ///
 /// Newton's method with [`simplex::minimise`] for each step and a backtracking search along it. Cost `N·K·d²` for `N` points, and
 /// `N·K²` a step.
@@ -72,7 +72,7 @@ pub(crate) fn corrective(q: &GaussianMixture, clouds: &[Cloud]) -> Vec<f64> {
 impl Corrective {
     fn new(q: &GaussianMixture, clouds: &[Cloud]) -> Self {
         let count = q.len();
-        // A component of vanishing weight still shows where it is.
+        // A component of vanishing weight still has points.
         let pi: Vec<f64> = q.weights().iter().map(|w| 0.5 * (w + 1.0 / count as f64)).collect();
         let source = q.reweighted(&pi);
         let rows: usize = clouds.iter().map(Cloud::len).sum();
@@ -117,7 +117,7 @@ impl Corrective {
         rows.filter(|((share, _), _)| **share > 0.0).map(|((share, density), loss)| share * (density.ln() + loss)).sum()
     }
 
-    /// The gradient, and a positive semidefinite Hessian (exact but for the points' error).
+    /// The gradient, and a positive semidefinite Hessian (exact except for the points' error).
     fn derivatives(&self, w: &[f64]) -> Option<(Vec<f64>, Mat<f64>)> {
         let (rows, count) = (self.loss.len(), w.len());
         let (shares, density) = (self.mixed(&self.a, w), self.mixed(&self.b, w));
@@ -135,7 +135,7 @@ impl Corrective {
                     gradient[k] += shares[i] * b[i] / density[i];
                     root[i] = shares[i].sqrt() * b[i] / density[i];
                 } else if a[i] > 0.0 {
-                    // log 0: any weight is better than none.
+                    // log 0: any weight is better than 0.
                     gradient[k] -= a[i] * 1e3;
                 }
             }
@@ -144,7 +144,7 @@ impl Corrective {
         matmul(hessian.as_mut(), Accum::Replace, root.transpose(), root.as_ref(), 1.0, Par::Seq);
         let size = (0..count).map(|k| hessian[(k, k)]).fold(0.0, f64::max);
         for k in 0..count {
-            // Two components alike make the Hessian singular; this picks a point between.
+            // Two equal components make the Hessian singular; this chooses a point between.
             hessian[(k, k)] += 1e-10 * size;
         }
         gradient.iter().all(|g| g.is_finite()).then_some((gradient, hessian))

@@ -1,4 +1,4 @@
-//! Independent coordinates.
+//! Components with independent coordinates.
 
 use vi_linalg::faer::Mat;
 

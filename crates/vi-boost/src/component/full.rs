@@ -1,4 +1,4 @@
-//! Any covariance, by its Cholesky factor.
+//! Components with any covariance, kept as its Cholesky factor.
 
 use vi_linalg::cholesky::{mul_lower, solve_lower_in_place, solve_upper_in_place};
 use vi_linalg::faer::linalg::matmul::matmul;
@@ -10,7 +10,7 @@ use super::Spread;
 use crate::BoostError;
 use crate::block::Block;
 
-/// From this dimension on matrix products and triangular solves are faster than sums of columns.
+/// The dimension from which on matrix products and triangular solves are faster than sums of columns.
 const MATRIX: usize = 24;
 
 /// `Σ = LLᵀ`.

@@ -1,4 +1,4 @@
-//! A diagonal and a few directions.
+//! Components with a diagonal covariance and a few further directions.
 
 use vi_linalg::Cholesky;
 use vi_linalg::eigen::eigen;
@@ -32,7 +32,7 @@ impl LowRank {
     pub(crate) fn from_sd(sd: Vec<f64>, v: Mat<f64>) -> Result<Self, BoostError> {
         check_positive_entries("standard deviations", &sd)?;
         check::length("rows of the factor", sd.len(), v.nrows())?;
-        // A margin of few dimensions keeps all directions.
+        // A marginal of few dimensions keeps all directions.
         if !(1..=vi_linalg::LowRank::largest_rank(sd.len())).contains(&v.ncols()) {
             return Err(setting("rank", v.ncols() as f64, "from 1 to the dimension or 4096"));
         }
@@ -184,7 +184,7 @@ impl Spread for LowRank {
     }
 }
 
-/// The share of a variance that stays on the diagonal when a covariance is split.
+/// The least share of a variance that stays on the diagonal when a covariance is split.
 const LEAST_OWN_SHARE: f64 = 0.05;
 
 /// `(variances, V)` with `diag(variances) + VVᵀ` near `covariance`: the `rank` largest eigenvectors of the correlation,
@@ -199,7 +199,7 @@ pub(crate) fn split(covariance: MatRef<'_, f64>, rank: usize) -> Result<(Vec<f64
         index: 0,
         value: f64::NAN,
     })?;
-    // Eigenvalues ascend. What a direction exceeds 1 by is what the diagonal cannot hold.
+    // Eigenvalues ascend. A direction's excess over 1 is what the diagonal cannot hold.
     let mut factor = Mat::zeros(d, rank);
     for k in 0..rank.min(d) {
         let column = d - 1 - k;

@@ -41,7 +41,7 @@ impl Raw {
     }
 }
 
-/// How many numbers a component of `family` has in `d` dimensions.
+/// The number of parameters of a component of `family` in `d` dimensions.
 pub(crate) fn parameters(family: Family, d: usize) -> usize {
     d + match family {
         Family::Full => d * (d + 1) / 2,

@@ -1,4 +1,4 @@
-//! How good a mixture is, and what to do about it.
+//! Diagnosis of a mixture, and what to do about it.
 
 use rand::Rng;
 use vi_core::psis;
@@ -8,57 +8,60 @@ use crate::mixture::GaussianMixture;
 use crate::target::fault;
 use crate::{BoostError, LogDensity, block};
 
-/// Whether to rely on a mixture.
+/// Whether a mixture can be relied on.
 ///
-/// Judged by the divergence, which bounds the error of every average; `k̂` and the effective share say what importance weights are worth, not what the mixture
-/// is. On six posteriors of `cargo xtask bench posteriors`, fitted from five seeds each, 0.0001 to 0.021 nats were left, the worst parameter's 1-Wasserstein
-/// distance was 0.013 to 0.040 standard deviations, which two samples of 10,000 draws have between them anyway, and `k̂` was anything from 0.28
-/// to 0.81. Where the nats of a verdict lie between these and a plainly bad fit is a choice.
+/// It is judged by the divergence, which bounds the error of every average; `k̂` and the effective share say how useful
+/// importance weights are, not how good the mixture is. On six posteriors of `cargo xtask bench posteriors`, fitted from five
+/// seeds each, 0.0001 to 0.021 nats were left, the worst parameter's 1-Wasserstein distance was 0.013 to 0.040 standard
+/// deviations, which two samples of 10,000 draws have between them anyway, and `k̂` was anything from 0.28 to 0.81. Where between
+/// these and a plainly bad fit the limits of a verdict lie is a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// At most 0.03 nats are left: means and quantiles are good to a few hundredths of a standard deviation.
+    /// At most 0.03 nats are left: means and quantiles are accurate to a few hundredths of a standard deviation.
     Good,
-    /// At most 0.3 nats are left: good to some tenths. More components or points ([`FitSettings::boost`](super::FitSettings::boost)) help, and so does
-    /// [`Fit::resample`](super::Fit::resample) where `k̂` is below 0.7.
+    /// At most 0.3 nats are left: means and quantiles are accurate to some tenths of a standard deviation. More components or
+    /// points ([`FitSettings::boost`](super::FitSettings::boost)) help, and so does [`Fit::resample`](super::Fit::resample) if
+    /// `k̂` is below 0.7.
     Fair,
-    /// More is left, or the target is zero where the mixture is not: look for a better parametrisation (scales of order one, hierarchies
-    /// non-centred), or run longer.
+    /// More is left, or the target is zero where the mixture is not: look for a better parametrisation (scales of order one,
+    /// hierarchies non-centred), or run longer.
     Poor,
 }
 
-/// What fresh draws of a mixture say of it.
+/// The diagnosis of a mixture on fresh draws.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Diagnosis {
-    /// `KL(q‖p)` in nats as the draws show it: `E_q[log(q/f)] + log E_q[f/q]`; blind to what `q` misses altogether.
+    /// `KL(q‖p)` in nats, estimated from the draws as `E_q[log(q/f)] + log E_q[f/q]`; it does not include mass that `q` misses
+    /// altogether.
     pub kl: f64,
     /// The standard error of `E_q[log(q/f)]`.
     pub standard_error: f64,
     /// `log E_q[f/q]`, an estimate of the log evidence.
     pub log_evidence: f64,
-    /// `k̂` of the importance ratios `f/q` ([`vi_core::psis`]): below 0.7, reweighted draws stand for the target.
+    /// `k̂` of the importance ratios `f/q` ([`vi_core::psis`]): below 0.7, reweighted draws represent the target.
     pub k_hat: f64,
-    /// What a weighted draw is worth of an independent one: the effective sample size over the number of draws, weights smoothed.
+    /// The effective sample size of the draws, with smoothed weights, as a share of their number.
     pub effective_share: f64,
     /// The duality gap of the last step ([`Info::gap`](crate::Info::gap)); NaN if there was none.
     pub gap: f64,
     /// The share of draws at which the target is zero.
     pub zero: f64,
-    /// What to make of it.
+    /// Whether the mixture can be relied on.
     pub verdict: Verdict,
 }
 
-/// Nats left up to which a mixture is good, and fair.
+/// The most nats left for a good mixture, and for a fair one.
 const GOOD: f64 = 0.03;
 const FAIR: f64 = 0.3;
 
 impl Diagnosis {
-    /// The diagnosis of `q` on `draws` draws; `gap` is passed on. Costs as many evaluations of the target.
+    /// Diagnoses `q` on `draws` draws; `gap` is passed on. It costs as many evaluations of the target.
     ///
     /// # Errors
-    /// [`BoostError::TargetValue`] where the target is NaN or +∞ at a draw; [`BoostError::Core`] with `Dimension`, or `NonFinite` where it is zero at
-    /// every one.
+    /// [`BoostError::TargetValue`] if the target is NaN or +∞ at a draw; [`BoostError::Core`] with `Dimension`, or `NonFinite` if
+    /// it is zero at every draw.
     pub fn of<T: LogDensity + ?Sized, R: Rng + ?Sized>(
         q: &GaussianMixture,
         target: &T,

@@ -1,4 +1,4 @@
-//! Where the mass is: modes, the Gaussians about them, and a wide one that spans them all.
+//! Where the mass is: modes, the Gaussians about them, and a wide Gaussian that spans them all.
 
 use crate::BoostError;
 use crate::block::{self, Block};
@@ -10,7 +10,7 @@ use crate::optimise::Search;
 use crate::seeds::Seeds;
 use crate::target::{Faults, LogDensity, Probe};
 
-/// What the starting points led to.
+/// What was found from the starting points.
 pub(super) struct Region {
     /// The best Gaussian.
     pub(super) gaussian: Component,
@@ -23,29 +23,32 @@ pub(super) struct Region {
 /// Half the width of the cube that starting points are uniform on, as in Stan.
 const HALF_WIDTH: f64 = 2.0;
 
-/// Times the cube is halved for a starting point where the target is not finite.
+/// How often the cube is halved for a starting point at which the target is not finite.
 const HALVINGS: usize = 8;
 
-/// Points on which the Gaussians of all modes are compared, and those of the best one, for each dimension and at least.
+/// The number of points, for each dimension and at least, on which the Gaussians of all modes are compared, and that for the best
+/// one.
 const COARSE: (usize, usize) = (16, 128);
 const FINE: (usize, usize) = (32, 1024);
 
-/// Searches for a Gaussian.
+/// The limits of the searches for a Gaussian.
 const ROUGH: Search = Search { evaluations: 100, tolerance: 1e-2 };
 const BEST: Search = Search { evaluations: 200, tolerance: 1e-6 };
 
-/// Times a Gaussian is narrowed to half its width until the target is finite at its points.
+/// How often a Gaussian is narrowed to half its width until the target is finite at its points.
 const NARROWINGS: usize = 12;
 
-/// A mode whose Gaussian is worse than the best by more nats than this holds no mass to speak of.
+/// The number of nats by which a mode's Gaussian may be worse than the best; a mode that is worse has negligible mass.
 const HOPELESS: f64 = 12.0;
 
-/// How many times as wide the spanning Gaussian is.
+/// The factor by which the spanning Gaussian is widened.
 const WIDER: f64 = 2.0;
 
 impl Region {
+    /// Finds the modes and their Gaussians.
+    ///
     /// # Errors
-    /// `NoStart` where the target is finite nowhere, `Improper`.
+    /// `NoStart` if the target is finite nowhere, `Improper`.
     pub(super) fn find<T: LogDensity + ?Sized>(
         target: &T,
         starts: usize,
@@ -82,7 +85,7 @@ impl Region {
         let mut first: Option<Component> = None;
         for best in found {
             if first.is_none() {
-                // The best of them, on more points; the next where these meet a hole.
+                // The best of them on more points, or the next if the target is zero at some of these.
                 match gaussian(&probe, &best.component, FINE, BEST, seeds.next()) {
                     Ok(Some(best)) => {
                         kept.push(best.component.clone());
@@ -104,7 +107,7 @@ impl Region {
         Ok(Self { gaussian, wide, modes, evaluations: probe.evaluations() })
     }
 
-    /// Takes in what a mixture has come to span.
+    /// Widens the region to include a mixture.
     pub(super) fn widen(&mut self, q: &GaussianMixture) -> Result<(), BoostError> {
         let both = [q.matched()?.widened(WIDER * WIDER)?, self.wide.clone()];
         self.wide = GaussianMixture::from_parts(both.to_vec(), vec![0.5_f64.ln(); 2]).matched()?;
@@ -112,7 +115,7 @@ impl Region {
     }
 }
 
-/// 0 first, then points uniform on a cube, halved while the target is not finite there.
+/// The `k`-th starting point: 0 first, then points uniform on a cube, which is halved while the target is not finite there.
 fn starting_point<T: LogDensity + ?Sized>(
     probe: &Probe<'_, T>,
     k: usize,

@@ -1,4 +1,4 @@
-//! What the next component of the square root adds.
+//! The objective of the next component of the square root.
 
 use super::overlap::Overlap;
 use super::root::{Root, RootScratch};
@@ -14,7 +14,7 @@ use crate::target::{LogDensity, Probe};
 /// while there is no `ḡ`.
 ///
 /// The numerator is `E_N[(√f − c·ḡ)/√N]` on moving quasi-random points: what `ḡ` explains cancels at every point, not only on
-/// average. Everything is in units of `e^shift`.
+/// average. All numbers are in units of `e^shift`.
 pub(crate) struct Residual<'a, T: ?Sized> {
     pub(crate) probe: &'a Probe<'a, T>,
     pub(crate) z: &'a [Block],
@@ -48,7 +48,7 @@ pub(crate) fn remainder(component: &Component, points: &Cloud, root: &Root, shif
     (sum, (squares - sum * sum / n).max(0.0).sqrt())
 }
 
-/// `log⟨√f, √N⟩` from the points of a component with their `log f`; −∞ or NaN where the target is zero at all or not a number at one.
+/// `log⟨√f, √N⟩` from the points of a component with their `log f`; −∞ or NaN if the target is zero at all points or NaN at one.
 pub(crate) fn log_affinity(component: &Component, points: &Cloud) -> f64 {
     let (mut log_n, mut s, mut halves) = (Vec::new(), Block::default(), Vec::with_capacity(points.len()));
     for (x, log_f) in points.x.iter().zip(&points.log_f) {
@@ -86,7 +86,7 @@ impl<T: LogDensity + ?Sized> Residual<'_, T> {
             }
             for j in 0..x.columns() {
                 for (i, g) in slope.col_mut(j).iter_mut().enumerate() {
-                    // A point of no density pulls nowhere, whatever its slope.
+                    // A point without density contributes nothing, whatever its slope.
                     *g = if by_f[i] > 0.0 { by_f[i] * *g } else { 0.0 } - rho[i] * s.col(j)[i];
                 }
             }
@@ -105,7 +105,7 @@ impl<T: LogDensity + ?Sized> Residual<'_, T> {
         cosine(self.root, &h, numerator, raw, |raw| chart.pull(&h, u, raw, gradient))
     }
 
-    /// The value alone, on the points of `h`.
+    /// The value without a gradient, on the points of `h`.
     pub(crate) fn value(&self, h: &Component, points: &Cloud) -> f64 {
         let numerator = remainder(h, points, self.root, self.shift, self.affinity).0;
         let overlap = self.root.overlap(h);
@@ -121,7 +121,7 @@ impl<T: LogDensity + ?Sized> Residual<'_, T> {
     }
 }
 
-/// `−log J` from its numerator and the derivative of that; `pull` is given the derivative of the whole.
+/// `−log J` from its numerator and the numerator's derivative; `pull` is given the derivative of the whole.
 fn cosine(root: &Root, h: &Component, numerator: f64, mut raw: Raw, pull: impl FnOnce(&Raw)) -> f64 {
     let mut overlap_raw = Raw::zeros(h);
     let mut overlap = 0.0;
@@ -131,7 +131,7 @@ fn cosine(root: &Root, h: &Component, numerator: f64, mut raw: Raw, pull: impl F
         overlap += term;
         with.add_gradient(h, term, &mut overlap_raw);
     }
-    // The terms ¼log|Σ| of every overlap together.
+    // The terms ¼log|Σ| of all overlaps together.
     overlap_raw.add_density(h, &Block::zeros(1, h.dim()), &[-0.5 * overlap]);
     let rest = 1.0 - overlap * overlap;
     if !(numerator > 0.0 && rest > LEAST_REST) {
@@ -151,8 +151,8 @@ fn cosine(root: &Root, h: &Component, numerator: f64, mut raw: Raw, pull: impl F
     0.5 * rest.ln() - numerator.ln()
 }
 
-/// The same objective on points at rest, those of `ḡ`'s components and of one more: no evaluation of the target, and many more
-/// points than the new component's own.
+/// The objective of a new component on fixed points, those of `ḡ`'s components and of one more: it needs no evaluation of the
+/// target, and has many more points than the new component's own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResidualAtRest<'a> {
     x: Vec<&'a Block>,
@@ -161,7 +161,7 @@ pub(crate) struct ResidualAtRest<'a> {
 }
 
 impl<'a> ResidualAtRest<'a> {
-    /// The clouds' points, `h`'s last, as coming from all of them alike.
+    /// Prepares the clouds' points, `h`'s last, as if they came from all of them alike.
     pub(crate) fn new(root: &Root, clouds: &[&'a Cloud], h: &Component, shift: f64, affinity: f64) -> Self {
         let share = (1.0 / clouds.len() as f64).ln();
         let sources = root.components.iter().chain([h]).cloned().collect();
@@ -208,7 +208,7 @@ impl<'a> ResidualAtRest<'a> {
     }
 }
 
-/// A component this much like `ḡ` already, as `1 − ⟨ḡ,h⟩²`, adds only rounding.
+/// The least `1 − ⟨ḡ,h⟩²` of a component: one that is nearer to `ḡ` adds only rounding.
 const LEAST_REST: f64 = 1e-6;
 
 #[cfg(test)]

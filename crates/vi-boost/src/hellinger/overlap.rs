@@ -6,10 +6,11 @@ use vi_linalg::faer::Mat;
 use crate::BoostError;
 use crate::component::{Component, Raw, Scale};
 
-/// `√N(μ₁,Σ₁)·√N(μ₂,Σ₂) = Z·N(m, S)` with `S⁻¹ = ½(Σ₁⁻¹ + Σ₂⁻¹)`, `m = ½S(Σ₁⁻¹μ₁ + Σ₂⁻¹μ₂)`: `(log Z, N(m, S))`. Cost `d³`.
+/// The product `√N(μ₁,Σ₁)·√N(μ₂,Σ₂) = Z·N(m, S)` with `S⁻¹ = ½(Σ₁⁻¹ + Σ₂⁻¹)`, `m = ½S(Σ₁⁻¹μ₁ + Σ₂⁻¹μ₂)`, as `(log Z, N(m, S))`.
+/// Cost `d³`.
 ///
 /// # Errors
-/// `Linalg` where rounding leaves no covariance.
+/// `Linalg` if rounding leaves no covariance.
 pub(crate) fn product(a: &Component, b: &Component) -> Result<(f64, Component), BoostError> {
     let d = a.dim();
     let mean_precision = |p: &Mat<f64>, q: &Mat<f64>| Mat::from_fn(d, d, |i, j| 0.5 * (p[(i, j)] + q[(i, j)]));
@@ -33,10 +34,10 @@ pub(crate) struct Overlap {
 }
 
 impl Overlap {
-    /// Cost `d³`.
+    /// The overlap of two components. Cost `d³`.
     ///
     /// # Errors
-    /// `Linalg` where rounding leaves no positive definite mean.
+    /// `Linalg` if rounding leaves no positive definite mean of the covariances.
     pub(crate) fn of(a: &Component, b: &Component) -> Result<Self, BoostError> {
         let d = a.dim();
         let (sa, sb) = (a.covariance(), b.covariance());
@@ -50,7 +51,7 @@ impl Overlap {
         Ok(Self { log_z, v, inverse: cholesky.inverse() })
     }
 
-    /// Adds `scale·∂ log Z` by the numbers of `b` to `out`, but for the term `¼log|Σ₂|`.
+    /// Adds `scale·∂ log Z` by the numbers of `b` to `out`, without the term `¼log|Σ₂|`.
     pub(crate) fn add_gradient(&self, b: &Component, scale: f64, out: &mut Raw) {
         let d = b.dim();
         for (mean, v) in out.mean.iter_mut().zip(&self.v) {

@@ -1,4 +1,4 @@
-//! `ḡ = Σ_k λ_k·√N_k`, the square root so far.
+//! The square root so far, `ḡ = Σ_k λ_k·√N_k`.
 
 use super::overlap::Overlap;
 use crate::block::Block;
@@ -12,7 +12,7 @@ pub(crate) struct Root {
     pub(crate) lambda: Vec<f64>,
 }
 
-/// What an evaluation leaves behind, for one block of points.
+/// The results of an evaluation, for one block of points.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RootScratch {
     half: Vec<Vec<f64>>,
@@ -26,7 +26,7 @@ impl Root {
         self.lambda.iter().map(|lambda| lambda.ln()).collect()
     }
 
-    /// `log ḡ` at every point, −∞ where there is no component; `solve` keeps what the gradient needs.
+    /// Evaluates `log ḡ` at every point, −∞ if there is no component; `solve` keeps what the gradient needs.
     pub(crate) fn evaluate(&self, x: &Block, scratch: &mut RootScratch, solve: bool) {
         scratch.half.resize_with(self.components.len(), Vec::new);
         scratch.solved.resize_with(self.components.len(), Block::default);
@@ -40,7 +40,7 @@ impl Root {
         log_sum_exp(&scratch.half, &self.log_lambda(), x.rows(), &mut scratch.total);
     }
 
-    /// Adds `c_i·∇log ḡ(θ_i)` to `out`, from what [`evaluate`](Self::evaluate) left.
+    /// Adds `c_i·∇log ḡ(θ_i)` to `out`, from the results of [`evaluate`](Self::evaluate).
     pub(crate) fn add_gradient(&self, scratch: &RootScratch, c: &[f64], out: &mut Block) {
         let mut share = vec![0.0; c.len()];
         for (k, log_lambda) in self.log_lambda().into_iter().enumerate() {
@@ -54,7 +54,7 @@ impl Root {
         }
     }
 
-    /// `⟨ḡ, √N⟩`; NaN where rounding has destroyed a covariance.
+    /// `⟨ḡ, √N⟩`; NaN if rounding has destroyed a covariance.
     pub(crate) fn overlap(&self, h: &Component) -> f64 {
         let terms = self.components.iter().zip(&self.lambda);
         terms.map(|(g, lambda)| Overlap::of(g, h).map_or(f64::NAN, |with| lambda * with.log_z.exp())).sum()

@@ -1,4 +1,4 @@
-//! What points say of a square root: those it was grown on, and fresh draws of its mixture.
+//! Summaries of a square root on points: on those it was grown on, and on fresh draws of its mixture.
 
 use rand::Rng;
 use vi_core::Estimate;
@@ -9,8 +9,8 @@ use crate::mixture::GaussianMixture;
 use crate::target::{LogDensity, Probe};
 use crate::{BoostError, block};
 
-/// Averages of `f/q` and, as the objective, `−2·log E_q √(f/q)` over `n` independent draws of `q`; a draw at which the target is zero or no number is worth
-/// nothing.
+/// Averages of `f/q` and, as the objective, `−2·log E_q √(f/q)` over `n` independent draws of `q`; a draw at which the target is
+/// zero or NaN counts as 0.
 pub(super) fn fresh<T: LogDensity + ?Sized, R: Rng>(
     q: &GaussianMixture,
     probe: &Probe<'_, T>,

@@ -1,37 +1,37 @@
-//! How a square root is grown, and when that ends.
+//! Settings of boosting of square roots.
 
 use vi_core::check;
 
 use crate::BoostError;
 use crate::boost::check_points;
 
-/// What [`Hellinger`](super::Hellinger) may spend and when it stops.
+/// The settings of [`Hellinger`](super::Hellinger): its budget and its stopping rules.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HellingerSettings {
-    /// Components of the square root at most.
+    /// The largest number of components of the square root.
     pub components: usize,
-    /// Quasi-random points for each.
+    /// The number of quasi-random points for each component.
     pub points: usize,
-    /// Places where the next is sought.
+    /// The number of places at which the next component is sought.
     pub starts: usize,
-    /// Evaluations of the objective with its gradient for it.
+    /// The number of evaluations of the objective with its gradient for each component.
     pub evaluations: usize,
-    /// A step that lowers the objective by no more is one of those that `patience` counts.
+    /// A step that lowers the objective by no more than this is counted by `patience`.
     pub improvement: f64,
-    /// The run stops after so many steps in a row without `improvement`.
+    /// The run stops after so many steps in a row that are below `improvement`.
     pub patience: usize,
 }
 
 impl Default for HellingerSettings {
-    /// 16 components of the square root, 1024 points each, 4 starts, 100 evaluations for each component; stops after 3 steps that
-    /// gain no more than 1e-6 each.
+    /// The default is 16 components of the square root with 1024 points each, 4 starts, and 100 evaluations for each component;
+    /// the run stops after 3 steps that gain no more than 1e-6 each.
     fn default() -> Self {
         Self { components: 16, points: 1024, starts: 4, evaluations: 100, improvement: 1e-6, patience: 3 }
     }
 }
 
 impl HellingerSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` unless all counts are at least 1, `points` even, at least 16 and at most

@@ -1,4 +1,4 @@
-//! A mixture as bytes.
+//! A mixture stored as bytes.
 
 use serde::{Deserialize, Serialize};
 use vi_core::{Checkpoint, CheckpointError, Error, check};
@@ -8,8 +8,8 @@ use super::GaussianMixture;
 use crate::BoostError;
 use crate::component::{Component, Diagonal, Full, LowRank, Scale};
 
-/// The stored form of a mixture: log-weights and components, each kept by the numbers it computes with, so that reading
-/// gives the same bits.
+/// The stored form of a mixture: log-weights and components, each by the numbers it computes with, so that reading it gives the
+/// same bits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MixtureWire {
     dim: u64,
@@ -60,7 +60,7 @@ fn read(wire: MixtureWire) -> Result<GaussianMixture, BoostError> {
     }
     check::length("log-weights", wire.components.len(), wire.log_weights.len())?;
     let d = usize::try_from(wire.dim).unwrap_or(usize::MAX);
-    // A weight may be 0, its logarithm −∞; their sum is 1 up to the rounding of K logarithms of size 700 at most.
+    // A weight may be 0, with logarithm −∞; their sum is 1 up to the rounding of K logarithms of size 700 at most.
     let sum: f64 = wire.log_weights.iter().map(|w| w.exp()).sum();
     if (sum - 1.0).abs() > super::SUM_TOLERANCE || sum.is_nan() {
         return Err(crate::error::setting("sum of the weights", sum, "1"));

@@ -10,12 +10,12 @@ use crate::block::{Block, blocks};
 use crate::target::LogDensity;
 use vi_core::check;
 
-/// What an evaluation leaves behind, for one block of points.
+/// The results of an evaluation, for one block of points.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     /// `log N_k(θ_i)`, one vector for each component.
     pub(crate) log: Vec<Vec<f64>>,
-    /// `Σ_k⁻¹(θ_i − μ_k)`, one block for each component, where asked for.
+    /// `Σ_k⁻¹(θ_i − μ_k)`, one block for each component, if asked for.
     pub(crate) solved: Vec<Block>,
     /// `log q(θ_i)`.
     pub(crate) total: Vec<f64>,
@@ -33,7 +33,7 @@ impl GaussianMixture {
         log_sum_exp(&scratch.log, &self.log_weights, x.rows(), &mut scratch.total);
     }
 
-    /// Adds `scale·∇log q(θ_i)` to `out`, from what [`evaluate`](Self::evaluate) left.
+    /// Adds `scale·∇log q(θ_i)` to `out`, from the results of [`evaluate`](Self::evaluate).
     pub(crate) fn add_gradient(&self, scratch: &Scratch, scale: f64, out: &mut Block) {
         let mut r = vec![0.0; scratch.total.len()];
         for (k, log_weight) in self.log_weights.iter().enumerate() {
@@ -47,7 +47,7 @@ impl GaussianMixture {
         }
     }
 
-    /// `log q(θ)`, in nats. Cost `K·d²` for full components.
+    /// The log-density `log q(θ)` of the mixture, in nats. Cost `K·d²` for full components.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`, `NonFinite`.
@@ -59,7 +59,7 @@ impl GaussianMixture {
         Ok(scratch.total[0])
     }
 
-    /// `log q` at each row of `points` (`n × d`) into `values` (`n`). Cost `n·K·d²`.
+    /// Writes `log q` at each row of `points` (`n × d`) into `values` (`n`). Cost `n·K·d²`.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Dimension`, `Linalg` (a point is not finite).
@@ -84,7 +84,7 @@ impl GaussianMixture {
         Ok(())
     }
 
-    /// `log q` and `∇log q` at each row of `points` (`n × d`), into `values` (`n`) and `gradients` (`n × d`). Cost
+    /// Writes `log q` and `∇log q` at each row of `points` (`n × d`) into `values` (`n`) and `gradients` (`n × d`). Cost
     /// `2n·K·d²`.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl GaussianMixture {
         Ok(())
     }
 
-    /// `∇²log q(θ) = Σ_k r_k(s_ks_kᵀ − Σ_k⁻¹) − ggᵀ`, full, with `s_k = Σ_k⁻¹(θ−μ_k)`, `g = Σ_k r_k·s_k` and the
+    /// The Hessian `∇²log q(θ) = Σ_k r_k(s_ks_kᵀ − Σ_k⁻¹) − ggᵀ`, full, with `s_k = Σ_k⁻¹(θ−μ_k)`, `g = Σ_k r_k·s_k` and the
     /// responsibilities `r_k`. Cost `K·d³`.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl GaussianMixture {
     }
 }
 
-/// `total_i ← log Σ_k exp(log_weights_k + log_k,i)`; −∞ where every term is.
+/// `total_i ← log Σ_k exp(log_weights_k + log_k,i)`; −∞ if every term is.
 pub(crate) fn log_sum_exp(log: &[Vec<f64>], log_weights: &[f64], n: usize, total: &mut Vec<f64>) {
     let mut largest = vec![f64::NEG_INFINITY; n];
     for (log, weight) in log.iter().zip(log_weights) {
@@ -186,7 +186,7 @@ pub(crate) fn responsibilities(log: &[f64], log_weight: f64, total: &[f64], r: &
     Arch::new().dispatch(AddShares { log, weight: log_weight, whole: total, out: r });
 }
 
-/// `out_i ← out_i + exp(weight + log_i − whole_i)`; nothing below e⁻⁷⁰⁸ or where both are −∞.
+/// `out_i ← out_i + exp(weight + log_i − whole_i)`; adds nothing below e⁻⁷⁰⁸ or if both are −∞.
 struct AddShares<'a> {
     log: &'a [f64],
     weight: f64,

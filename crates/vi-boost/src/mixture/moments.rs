@@ -1,4 +1,4 @@
-//! Mean and covariance.
+//! Mean and covariance of a mixture.
 
 use vi_core::Error;
 use vi_linalg::faer::Mat;
@@ -8,7 +8,7 @@ use crate::BoostError;
 use crate::component::Component;
 
 impl GaussianMixture {
-    /// `E_q θ = Σ_k w_k·μ_k`.
+    /// The mean `E_q θ = Σ_k w_k·μ_k`.
     #[must_use]
     pub fn mean(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.dim()];
@@ -20,10 +20,10 @@ impl GaussianMixture {
         mean
     }
 
-    /// `Cov_q θ = Σ_k w_k(Σ_k + (μ_k−m)(μ_k−m)ᵀ)` with `m` the mean; full and symmetric. Cost `K·d³`.
+    /// The covariance `Cov_q θ = Σ_k w_k(Σ_k + (μ_k−m)(μ_k−m)ᵀ)` with `m` the mean; full and symmetric. Cost `K·d³`.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Overflow` for components so far apart, or so wide, that squares are beyond the floats.
+    /// [`BoostError::Core`] with `Overflow` if components are so far apart, or so wide, that squares overflow.
     pub fn covariance(&self) -> Result<Mat<f64>, BoostError> {
         let (d, mean) = (self.dim(), self.mean());
         let mut sum = Mat::<f64>::zeros(d, d);
@@ -44,7 +44,7 @@ impl GaussianMixture {
         Ok(sum)
     }
 
-    /// The Gaussian with the mixture's moments; without correlations where rounding leaves no positive definite covariance.
+    /// The Gaussian with the mixture's moments, without correlations if rounding leaves no positive definite covariance.
     pub(crate) fn matched(&self) -> Result<Component, BoostError> {
         let (mean, covariance) = (self.mean(), self.covariance()?);
         Component::full(&mean, covariance.as_ref()).or_else(|_| {
@@ -53,7 +53,7 @@ impl GaussianMixture {
         })
     }
 
-    /// Checks that no component ran away from `start`.
+    /// Checks that no component diverged from `start`.
     ///
     /// # Errors
     /// [`BoostError::Improper`].
@@ -63,5 +63,5 @@ impl GaussianMixture {
     }
 }
 
-/// A component this many standard deviations of the start away, or this many times as wide, went after mass that does not end.
+/// The most standard deviations of the start, or ratio of widths, for a component; one beyond follows mass without end.
 pub(crate) const MOST_REACH: f64 = 1e5;

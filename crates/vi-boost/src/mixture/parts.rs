@@ -11,7 +11,7 @@ use crate::error::setting;
 use vi_core::check;
 
 impl GaussianMixture {
-    /// The distribution of the coordinates `kept`, in that order. Cost `K·d³`.
+    /// The marginal distribution of the coordinates `kept`, in that order. Cost `K·d³`.
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Empty`, `Index`, or `Setting` (a coordinate named twice).
@@ -32,14 +32,14 @@ impl GaussianMixture {
         Ok(Self { components, log_weights: self.log_weights.clone() })
     }
 
-    /// The distribution of the other coordinates, in their order, given `θ[known[i]] = values[i]`. Cost `K·d³`.
+    /// The conditional distribution of the other coordinates, in their order, given `θ[known[i]] = values[i]`. Cost `K·d³`.
     ///
-    /// Component `k` has weight `∝ w_k·N(values | its marginal)`, mean `μ_a + Σ_ab·Σ_bb⁻¹(values − μ_b)` and covariance
-    /// `Σ_aa − Σ_ab·Σ_bb⁻¹·Σ_ba`; a diagonal or low-rank component stays one.
+    /// Component `k` has weight `∝ w_k·N(values | its marginal)`, mean `μ_a + Σ_ab·Σ_bb⁻¹(values − μ_b)` and covariance `Σ_aa −
+    /// Σ_ab·Σ_bb⁻¹·Σ_ba`; a diagonal component stays diagonal, a low-rank one low-rank.
     ///
     /// # Errors
-    /// As [`marginal`](Self::marginal); `NonFinite`, `Dimension`, `Empty` when nothing is left; `Overflow` where the
-    /// density of `values` underflows for every component.
+    /// As [`marginal`](Self::marginal); `NonFinite`, `Dimension`, `Empty` when no coordinate is left; `Overflow` if the density
+    /// of `values` underflows for every component.
     pub fn conditional(&self, known: &[usize], values: &[f64]) -> Result<Self, BoostError> {
         self.check_coordinates(known)?;
         check::length("values", known.len(), values.len())?;
@@ -108,7 +108,7 @@ impl Component {
         }
     }
 
-    /// Of the coordinates `left` given those `known`.
+    /// The distribution of the coordinates `left` given those `known`.
     fn conditional(&self, left: &[usize], known: &[usize], values: &[f64]) -> Result<Self, BoostError> {
         let mut mean = pick(&self.mean, left);
         let away: Vec<f64> = values.iter().zip(known).map(|(v, &j)| v - self.mean[j]).collect();
@@ -131,7 +131,7 @@ impl Component {
                 Self::full(&mean, rest.as_ref())
             }
             Scale::LowRank(low_rank) => {
-                // Given θ_b the r shared numbers have precision C_b = I + V_bᵀD_b⁻¹V_b and mean C_b⁻¹V_bᵀD_b⁻¹(values − μ_b).
+                // Given θ_b the r latent numbers have precision C_b = I + V_bᵀD_b⁻¹V_b and mean C_b⁻¹V_bᵀD_b⁻¹(values − μ_b).
                 let all: Vec<usize> = (0..low_rank.rank()).collect();
                 let known_part = LowRankPart::new(low_rank, known, &all)?;
                 let (shared, capacitance) = (known_part.shared_mean(&away)?, known_part.capacitance);

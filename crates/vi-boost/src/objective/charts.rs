@@ -1,11 +1,11 @@
-//! A mixture as a point: the coordinates of a chart about each component, followed by the logits of the weights.
+//! A mixture as a vector: the coordinates of a chart about each component, followed by the logits of the weights.
 
 use crate::chart::Chart;
 use crate::component::{Component, Raw};
 use crate::mixture::GaussianMixture;
 use crate::optimise::{Minimum, Search, minimise};
 
-/// The free part of the mixture at `u`, whose weights sum to one with that of the fixed part, and the logarithm of the
+/// The free part of the mixture at `u`, whose weights sum to one together with that of the fixed part, and the logarithm of the
 /// latter.
 pub(super) fn mixture(charts: &[Chart], u: &[f64], fixed: usize) -> Option<(GaussianMixture, f64)> {
     let mut rest = u;
@@ -25,8 +25,8 @@ pub(super) fn mixture(charts: &[Chart], u: &[f64], fixed: usize) -> Option<(Gaus
     Some((GaussianMixture::from_parts(components, log_weights.get(fixed..)?.to_vec()), log_fixed))
 }
 
-/// Writes the gradient in the coordinates `u` of all charts, from that in the parameters of the components of `q`. Returns how many coordinates
-/// they have.
+/// Writes the gradient in the coordinates `u` of all charts, from that in the parameters of the components of `q`. Returns the
+/// number of coordinates.
 pub(super) fn pull(charts: &[Chart], q: &GaussianMixture, u: &[f64], raw: &[Raw], gradient: &mut [f64]) -> usize {
     let mut first = 0;
     for ((chart, component), raw) in charts.iter().zip(q.components()).zip(raw) {

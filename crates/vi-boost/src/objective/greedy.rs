@@ -1,4 +1,4 @@
-//! What adding a component with some weight brings, as a function of both: the greedy step (2).
+//! The objective of adding a component, as a function of component and weight: the greedy step (2).
 
 use crate::LogDensity;
 use crate::block::Block;
@@ -8,7 +8,7 @@ use crate::mixture::{GaussianMixture, Scratch};
 use crate::optimise::{Minimum, Search, minimise};
 use crate::target::Probe;
 
-/// Points of the mixture so far, with what does not change while a component is sought. The weights of all rows sum to 1.
+/// Points of the current mixture, with what does not change while a component is sought. The weights of all rows sum to 1.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reference {
     pub(crate) x: Vec<Block>,
@@ -49,7 +49,7 @@ impl<T: LogDensity + ?Sized> Greedy<'_, T> {
             return f64::INFINITY;
         }
         let mut raw = Raw::zeros(&h);
-        // A = E_q ℓ, B = E_h ℓ, and Σ_i c_i(r_i − α) with r = αh/q_α: what the density's change does to ∂F/∂logit.
+        // A = E_q ℓ, B = E_h ℓ, and Σ_i c_i(r_i − α) with r = αh/q_α: the density's contribution to ∂F/∂logit.
         let (mut a, mut b, mut by_logit) = (0.0, 0.0, 0.0);
         let (mut log_h, mut s, mut rho) = (Vec::new(), Block::default(), Vec::new());
         let reference = self.reference;
@@ -121,8 +121,8 @@ impl<T: LogDensity + ?Sized> Greedy<'_, T> {
     }
 }
 
-/// Weights nearer to 0 or 1 give a search no slope to follow.
+/// The least distance of a weight from 0 and 1; nearer, a search has no slope to follow.
 const LEAST_ALPHA: f64 = 1e-4;
 
-/// Responsibilities below this move nothing.
+/// Responsibilities below this are ignored.
 const NEGLIGIBLE: f64 = 1e-14;

@@ -1,4 +1,4 @@
-//! All components and weights at once: the refit.
+//! The objective of all components and weights together: the refit.
 
 use crate::LogDensity;
 use crate::block::Block;
@@ -16,7 +16,7 @@ pub(crate) struct Joint<'a, T: ?Sized> {
     pub(crate) z: Vec<&'a [Block]>,
 }
 
-/// Responsibilities below this move nothing.
+/// Responsibilities below this are ignored.
 const NEGLIGIBLE: f64 = 1e-14;
 
 impl<T: LogDensity + ?Sized> Joint<'_, T> {

@@ -1,4 +1,4 @@
-//! Steps of the natural gradient for one Gaussian.
+//! Natural gradient steps for one Gaussian.
 //!
 //! In coordinates `θ = μ + Az`, `AAᵀ = Σ`, the target's average slope and curvature are `ĝ = Aᵀ·E∇log f` and, by Stein's identity,
 //! `M = −E[∇_z² log f] = −Aᵀ·E[∇log f·zᵀ]`. The natural gradient step (Khan and Rue 2023, eqs 11-12) with step length `ρ`, along the geodesic
@@ -6,8 +6,9 @@
 //!
 //! `μ ← μ + ρ·A·M⁻¹ĝ`, `Σ ← A·M^(−ρ)·Aᵀ`:
 //!
-//! one whole step meets a Gaussian target exactly, however far away and ill-conditioned it is. Its fixed point `ĝ = 0`, `M = I`, is where the
-//! gradient of the bound on the same points vanishes, and `½‖ĝ‖² + ¼‖M−I‖²` is what a nearly Gaussian target leaves to gain.
+//! One whole step fits a Gaussian target exactly, however far away and ill-conditioned it is. The fixed point `ĝ = 0`, `M = I` is
+//! where the gradient of the bound on the same points vanishes, and `½‖ĝ‖² + ¼‖M−I‖²` is what a nearly Gaussian target leaves to
+//! gain.
 
 use vi_linalg::Cholesky;
 use vi_linalg::eigen::eigen;
@@ -19,35 +20,36 @@ use crate::LogDensity;
 use crate::block::Block;
 use crate::component::{Component, Diagonal, Full, Scale};
 
-/// A Gaussian with what the target is like on its points.
+/// A Gaussian with the slope and curvature of the target on its points.
 pub(super) struct State {
     pub(super) component: Component,
     /// `F`.
     pub(super) value: f64,
     /// `ĝ`.
     slope: Vec<f64>,
-    /// `M`, lower triangle; its diagonal alone for a diagonal Gaussian; `None` where the family has no such step.
+    /// `M`, lower triangle; for a diagonal Gaussian only its diagonal; `None` if the family has no such step.
     curvature: Option<Mat<f64>>,
-    /// The variance of `log(q/f)` over the points, for each of them.
+    /// The variance of `log(q/f)` over the points, divided by their number.
     scatter: f64,
     /// The size of `log f`.
     size: f64,
 }
 
-/// The least curvature a step believes: it makes a Gaussian at most four times as wide.
+/// The least curvature that a step uses: it makes a Gaussian at most four times as wide.
 const LEAST_CURVATURE: f64 = 1.0 / 16.0;
 
-/// No gain above this, in nats, is taken for the points' own: far from the target they scatter widely and mean nothing yet.
+/// The most nats that are taken as overfitting of the points: far from the target their values scatter widely and say nothing
+/// about it.
 const COARSEST: f64 = 1e-3;
 
-/// Step lengths that are tried.
+/// The step lengths that are tried.
 const LENGTHS: [f64; 5] = [1.0, 0.5, 0.25, 0.1, 0.02];
 
-/// Steps after which the other search is worth trying.
+/// The number of steps after which the other search is worth trying.
 const MOST_STEPS: usize = 40;
 
 impl State {
-    /// `None` if the target is not finite at one of the points.
+    /// The state of `component`; `None` if the target is not finite at one of the points.
     pub(super) fn new<T: LogDensity + ?Sized>(single: &Single<'_, T>, component: Component) -> Option<Self> {
         let (d, n) = (component.dim(), single.points());
         let (mut x, mut slopes, mut values) = (Block::default(), Block::default(), Vec::new());
@@ -94,19 +96,19 @@ impl State {
         Some(Self { component, value, slope, curvature, scatter, size })
     }
 
-    /// What a nearly Gaussian target leaves to gain, in nats; infinite for families that cannot follow its correlations, for which the
-    /// step's length says nothing.
+    /// The gain that is left for a nearly Gaussian target, in nats; infinite for families that cannot follow its correlations, for
+    /// which the length of the step does not bound it.
     pub(super) fn remains(&self) -> f64 {
         if matches!(self.component.scale, Scale::Full(_)) { self.length() } else { f64::INFINITY }
     }
 
-    /// `½‖ĝ‖² + ¼‖M−I‖²`; infinite where the family has no natural step.
+    /// `½‖ĝ‖² + ¼‖M−I‖²`; infinite if the family has no natural step.
     fn length(&self) -> f64 {
         let Some(m) = &self.curvature else { return f64::INFINITY };
         let mut sum = 0.5 * self.slope.iter().map(|g| g * g).sum::<f64>();
         for j in 0..m.ncols() {
             for i in j..m.nrows() {
-                // Below the diagonal every entry stands for two.
+                // Every entry below the diagonal represents two.
                 let (own, share) = if m.ncols() == 1 || i == j { (1.0, 0.25) } else { (0.0, 0.5) };
                 sum += share * (m[(i, j)] - own).powi(2);
             }
@@ -114,8 +116,9 @@ impl State {
         sum
     }
 
-    /// Nats, at most [`COARSEST`], below which a gain says nothing of the target: rounding of the values, and 10⁻⁵ of what the search's own choice of
-    /// points is worth, the number of parameters times the variance of a point's `log(q/f)` over their number.
+    /// The nats, at most [`COARSEST`], below which a gain says nothing about the target: rounding of the values, and 10⁻⁵ of what
+    /// overfitting of the search's own points is worth, the number of parameters times the variance of a point's `log(q/f)`
+    /// divided by the number of points.
     pub(super) fn resolution(&self) -> f64 {
         let d = self.component.dim();
         let parameters = crate::component::parameters(self.component.family(), d) as f64;
@@ -127,15 +130,15 @@ impl State {
         16.0 * f64::EPSILON * self.size
     }
 
-    /// Natural steps until no more than `tolerance` nats remain, a step gains nothing, or they get slow; returns the evaluations taken, at most
-    /// `left`.
+    /// Takes natural steps until no more than `tolerance` nats remain, a step gains nothing, or they become slow; returns the
+    /// number of evaluations taken, at most `left`.
     pub(super) fn descend<T: LogDensity + ?Sized>(
         &mut self,
         single: &Single<'_, T>,
         tolerance: f64,
         left: usize,
     ) -> usize {
-        // The place in `LENGTHS` of the last step, less one: a search in steps that must be short does not try long ones each time.
+        // The index in `LENGTHS` of the last step, less one: a search that needs short steps does not try long ones each time.
         let (mut spent, mut longest) = (0, 0);
         for _ in 0..MOST_STEPS {
             let remains = self.length();
@@ -166,7 +169,7 @@ impl State {
         spent
     }
 
-    /// The step's directions: eigenvectors and eigenvalues of `M`, those that are too small or negative raised.
+    /// The step's directions: eigenvectors and eigenvalues of `M`, small or negative ones raised.
     fn step(&self) -> Option<Step> {
         let m = self.curvature.as_ref()?;
         let (values, vectors) = if m.ncols() == 1 {
@@ -187,7 +190,7 @@ struct Step {
 }
 
 impl Step {
-    /// The Gaussian a step of length `ρ` away; `None` where it is out of range.
+    /// The Gaussian after a step of length `ρ`; `None` if it is out of range.
     fn component(&self, from: &State, length: f64) -> Option<Component> {
         let d = from.slope.len();
         let mut mean = from.component.mean.clone();

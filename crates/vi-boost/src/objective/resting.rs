@@ -1,4 +1,4 @@
-//! The divergence on points at rest: no evaluation of the target, and no noise where `q` already fits.
+//! The divergence on fixed points: no evaluations of the target, and no noise where `q` already fits.
 
 use crate::block::Block;
 use crate::chart::Chart;
@@ -7,39 +7,39 @@ use crate::mixture::{GaussianMixture, Scratch, responsibilities};
 use crate::objective::charts::{minimise_from, mixture, pull};
 use crate::optimise::{Minimum, Search, minimise};
 
-/// Points with the density `m` they come from: rows of weight `ω_i` (which sum to 1), `log m`, `log f`, and `log q₀` of a part
-/// of the mixture that stays as it is.
+/// Fixed points with the density `m` they come from: rows of weight `ω_i` (which sum to 1), `log m`, `log f`, and `log q₀` of a
+/// part of the mixture that does not change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rest {
     pub(crate) x: Vec<Block>,
     pub(crate) weight: Vec<Vec<f64>>,
     pub(crate) log_m: Vec<Vec<f64>>,
     pub(crate) log_f: Vec<Vec<f64>>,
-    /// One vector for each block; none where everything may change.
+    /// One vector for each block; empty if everything may change.
     pub(crate) fixed: Vec<Vec<f64>>,
 }
 
 /// `B = Σ_i (ω_i/m_i)·[q·log(q/p̃) − q + p̃]_i` with `p̃ = f/Z̃`, `Z̃ = Σ_i ω_i·f_i/m_i`: the divergence of unnormalised
 /// densities, on points that do not move.
 ///
-/// Each term is at least 0 and is 0 where `q = p̃`, so the gradient's error is in proportion to `log(q/p)` and vanishes with
-/// the divergence. (On points that move with `q`, the density's change brings an error of the size of the score, however well `q`
-/// fits; in six dimensions a search then finds what is good for its thousand points alone.) In exchange a component
-/// must stay where points are: mass that leaves them counts as lost.
+/// Each term is at least 0 and is 0 where `q = p̃`, so the gradient's error is in proportion to `log(q/p)` and vanishes with the
+/// divergence. (On points that move with `q`, the density's change brings an error of the size of the score, however well `q`
+/// fits; in six dimensions a search then overfits its thousand points.) In exchange a component must stay where points are: mass
+/// that leaves them counts as lost.
 pub(crate) struct Resting<'a> {
     rest: &'a Rest,
     /// `log Z̃`.
     log_z: f64,
 }
 
-/// Terms below this share of the density move nothing.
+/// Terms below this share of the density are ignored.
 const NEGLIGIBLE: f64 = 1e-14;
 
-/// A density this many times that of the points, in nats, is beyond what they can judge.
+/// The largest ratio of a density to that of the points, in nats, that they can judge.
 const MOST_RATIO: f64 = 300.0;
 
 impl<'a> Resting<'a> {
-    /// `None` where the target has no finite, positive mass on the points.
+    /// Prepares the points; `None` if the target has no finite, positive mass on them.
     pub(crate) fn new(rest: &'a Rest) -> Option<Self> {
         let rows = || rest.weight.iter().flatten().zip(rest.log_f.iter().flatten()).zip(rest.log_m.iter().flatten());
         let largest = rows().fold(f64::NEG_INFINITY, |a, ((_, f), m)| a.max(f - m));
@@ -48,8 +48,8 @@ impl<'a> Resting<'a> {
         log_z.is_finite().then_some(Self { rest, log_z })
     }
 
-    /// The value at `u`, the coordinates of all charts followed by the logits of the weights: of the part that stays, if
-    /// there is one, then of the charts' components.
+    /// The value at `u`, the coordinates of all charts followed by the logits of the weights: that of the fixed part, if there is
+    /// one, then those of the charts' components.
     pub(crate) fn at(&self, charts: &[Chart], u: &[f64], gradient: &mut [f64]) -> f64 {
         let fixed = usize::from(!self.rest.fixed.is_empty());
         let Some((q, log_fixed)) = mixture(charts, u, fixed) else { return f64::INFINITY };
@@ -110,7 +110,7 @@ impl<'a> Resting<'a> {
         minimise_from(start, search, |charts, u, gradient| self.at(charts, u, gradient))
     }
 
-    /// The best component and weight near `start` and `alpha`, beside the part that stays.
+    /// The best component and weight near `start` and `alpha`, the fixed part unchanged.
     pub(crate) fn minimise_one(
         &self,
         start: &Component,
@@ -127,7 +127,7 @@ impl<'a> Resting<'a> {
     }
 }
 
-/// Weights nearer to 0 or 1 give a search no slope to follow.
+/// The least distance of a weight from 0 and 1; nearer, a search has no slope to follow.
 const LEAST_ALPHA: f64 = 1e-4;
 
 /// `log(e^a + e^b)`.

@@ -1,4 +1,4 @@
-//! One Gaussian.
+//! The objective of one Gaussian.
 
 use super::natural::State;
 use crate::block::Block;
@@ -20,13 +20,13 @@ pub(crate) struct Single<'a, T: ?Sized> {
 pub(crate) struct Best {
     pub(crate) component: Component,
     pub(crate) value: f64,
-    /// Evaluations of the value with its gradient.
+    /// The number of evaluations of the value with its gradient.
     pub(crate) evaluations: usize,
     pub(crate) end: End,
 }
 
 impl<T: LogDensity + ?Sized> Single<'_, T> {
-    /// The value at `component`; infinite or NaN where the target is.
+    /// The value at `component`; infinite or NaN if the target is.
     pub(crate) fn value(&self, component: &Component) -> f64 {
         let (mut x, mut values, mut sum) = (Block::default(), Vec::new(), 0.0);
         for z in self.z {
@@ -58,7 +58,7 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
             }
             raw.add_sample(&component, z, &slope);
         }
-        // −H = −½log|Σ| + …: the density's derivative with nothing to be near to.
+        // −H = −½log|Σ| + …: the derivative of the density with no target.
         raw.add_density(&component, &Block::zeros(1, component.dim()), &[1.0]);
         chart.pull(&component, u, &raw, gradient);
         -entropy(&component) - sum / n
@@ -73,8 +73,8 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
 
     /// The best Gaussian near `start`, of its family; `None` if the target is not finite at its points.
     ///
-    /// Natural steps while they gain, then L-BFGS in coordinates about where they led, and so on in turns: each turn sees the
-    /// target in the units of the last. A search that left `origin` far behind goes on until it is beyond anything `origin` can mean.
+    /// Alternates natural steps, while they gain, and L-BFGS in coordinates about where they led: each turn works in the units of
+    /// the last result. A search that has left `origin` far behind goes on until it is further away than `origin` allows.
     ///
     /// # Errors
     /// [`BoostError::Improper`].
@@ -88,7 +88,7 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
         let (mut evaluations, mut left, mut pursuits) = (1, search.evaluations.saturating_sub(1), 0);
         let end = loop {
             let before = here.value;
-            // A search that is far away already may be after mass without end: it is not left for being slow.
+            // A search that is far away may be following mass without end: it is not ended for being slow.
             let far = here.component.reach(origin) >= FAR;
             let resolved = if far { here.rounding() } else { here.resolution() };
             let tolerance = resolved.max(search.tolerance);
@@ -114,7 +114,7 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
             if next.value < here.value {
                 here = next;
             }
-            // A whole turn, in coordinates about where it began and from a cleared memory, that gained nothing.
+            // A whole turn gained nothing, in coordinates about where it began and from a cleared memory.
             if before - here.value <= tolerance {
                 let stuck = found.end == End::NoStep && here.remains() > UNTOLD && here.remains().is_finite();
                 break if stuck { End::NoStep } else { End::Converged };
@@ -124,16 +124,16 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
     }
 }
 
-/// Evaluations of L-BFGS before its coordinates are taken about where it is.
+/// The number of evaluations of L-BFGS before its coordinates are taken anew about where it is.
 const TURN: usize = 100;
 
-/// A search without a step ends well where no more than this, in nats, seems to remain.
+/// The most nats that may remain for a search that finds no step to count as converged.
 const UNTOLD: f64 = 1e-3;
 
-/// Times a search that is far away goes on with as many evaluations again.
+/// How often a search that is far away is extended by as many evaluations again.
 const PURSUITS: usize = 50;
 
-/// Standard deviations of the start, or times as wide, beyond which a search may be after mass without
+/// The number of standard deviations of the start, or the ratio of widths, beyond which a search may be following mass without
 /// end.
 const FAR: f64 = 10.0;
 

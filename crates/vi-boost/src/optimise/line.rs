@@ -10,16 +10,16 @@ pub(super) struct Along<'a> {
     pub(super) slope: f64,
 }
 
-/// A step must gain this share of what its slope promised.
+/// The least share of the decrease predicted by its slope that a step must achieve.
 const GAIN: f64 = 1e-4;
 
-/// The slope at its end must be at most this share of that at its start.
+/// The largest share that the slope at the end of a step may have of that at its start.
 const SLOPE: f64 = 0.9;
 
-/// Evaluations of one line search.
+/// The most evaluations of one line search.
 const TRIALS: usize = 24;
 
-/// How much further a step that is too short goes at most.
+/// The largest factor by which a step that is too short is lengthened.
 const FURTHER: f64 = 4.0;
 
 /// One end of a bracket: the step, and value and slope there (infinite where the function is not finite).
@@ -31,7 +31,8 @@ struct Mark {
 }
 
 impl Along<'_> {
-    /// A point that satisfies the strong Wolfe conditions, or the lowest seen if trials run out; `None` if none is lower than `here`.
+    /// A point that satisfies the strong Wolfe conditions, or the lowest found if the trials are used up; `None` if none is lower
+    /// than `here`.
     pub(super) fn search<F>(&self, f: &mut F, left: &mut usize) -> Option<Point>
     where
         F: FnMut(&[f64], &mut [f64]) -> f64,
@@ -85,8 +86,8 @@ impl Along<'_> {
     }
 }
 
-/// The minimum of the cubic through both ends, kept a tenth of the bracket away from them; a fifth of the way where the far end has no
-/// value.
+/// The minimum of the cubic through both ends, kept a tenth of the bracket away from them; a fifth of the way if the far end has
+/// no finite value.
 fn between(low: Mark, high: Mark) -> f64 {
     let width = high.step - low.step;
     let share = if high.value.is_finite() && high.slope.is_finite() {

@@ -26,21 +26,21 @@ impl Samples {
     }
 }
 
-/// How the iteration went.
+/// A report of the iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct NewtonInfo {
-    /// Steps taken.
+    /// The number of steps taken.
     pub iterations: usize,
     /// Whether a second derivative was not positive: no Newton step exists there, and the iteration ends.
     pub indefinite: bool,
-    /// Steps that had to be clipped to `[0, 1]`.
+    /// The number of steps that had to be clipped to `[0, 1]`.
     pub clipped: usize,
-    /// `(Σw)²/Σw²` of the importance weights; `n` for Algorithm 1, which has none.
+    /// The effective sample size `(Σw)²/Σw²` of the importance weights; `n` for Algorithm 1, which has none.
     pub effective_sample_size: f64,
 }
 
-/// Steps before the loop is given up; `b/k` falls too slowly for it to end by itself in every case.
+/// The most steps; `b/k` falls too slowly for the loop to end by itself in every case.
 const STEPS: usize = 1000;
 
 /// The values at which a log-density ratio `log(h/q)` makes `q_α` and `(h−q)/q_α`.
@@ -54,12 +54,12 @@ pub(super) fn mixed(alpha: f64, log_q: f64, log_h: f64) -> (f64, f64) {
 /// Algorithm 1, *stochastic Newton's*: from `α = 0`, `α ← α − (b/k)·D̂′/D̂″` with the means (7) and (8) over draws of `h_t` and of
 /// `q_{t−1}`, until a step is at most `tolerance`. Kept in `[0, 1]`.
 ///
-/// The second derivative as a difference of two means can come out negative; the iteration then ends where it is. Each step
-/// costs two logarithms a draw.
+/// The second derivative, a difference of two means, can be negative; the iteration then ends where it is. Each step costs two
+/// logarithms a draw.
 ///
 /// # Errors
-/// [`BoostError::Core`] with `Empty` without draws, `Dimension` where the columns of one set differ in length, `NonFinite` or `Entry`
-/// unless `step` and `tolerance` are positive.
+/// [`BoostError::Core`] with `Empty` without draws, `Dimension` if the columns of one set differ in length, `NonFinite` or
+/// `Entry` unless `step` and `tolerance` are positive.
 ///
 /// ```
 /// use vi_boost::printed::{Samples, stochastic_newton};
@@ -110,8 +110,8 @@ fn check_steps(step: f64, tolerance: f64) -> Result<(), BoostError> {
     check_positive_entries("tolerance", &[tolerance])
 }
 
-/// Algorithm 3, the same on `KL(p‖q)`: `w_i = f/q_{t−1}` at draws of `q_{t−1}`, `s_i = (h−q)/q_α`, `D̂′ = −(1/n)Σ w_is_i` and
-/// `D̂″ = (1/n)Σ w_is_i²` (24)-(25).
+/// Algorithm 3, stochastic Newton's method on `KL(p‖q)`: `w_i = f/q_{t−1}` at draws of `q_{t−1}`, `s_i = (h−q)/q_α`, `D̂′ =
+/// −(1/n)Σ w_is_i` and `D̂″ = (1/n)Σ w_is_i²` (24)-(25).
 ///
 /// # Errors
 /// As [`stochastic_newton`].
@@ -120,7 +120,7 @@ pub fn weighted_newton(of_q: &Samples, step: f64, tolerance: f64) -> Result<(f64
     check_steps(step, tolerance)?;
     let logs: Vec<f64> = of_q.log_f.iter().zip(&of_q.log_q).map(|(f, q)| f - q).collect();
     let largest = logs.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-    // Only ratios of the two sums matter: weights relative to the largest.
+    // Only the ratio of the two sums matters, so weights are taken relative to the largest.
     let weights: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
     let (sum, squares) = (weights.iter().sum::<f64>(), weights.iter().map(|w| w * w).sum::<f64>());
     Ok(newton(step, tolerance, sum * sum / squares, |alpha| {

@@ -8,7 +8,7 @@ use crate::component::HALF_LN_2PI;
 use crate::error::check_positive_entries;
 use vi_core::check;
 
-/// `θ₁ ~ N(0, width²)`, `θ₂ | θ₁ ~ N(bend·(θ₁² − width²), 1)`, normalised: `log ∫f = 0`.
+/// A Gaussian bent along a parabola: `θ₁ ~ N(0, width²)`, `θ₂ | θ₁ ~ N(bend·(θ₁² − width²), 1)`, normalised: `log ∫f = 0`.
 ///
 /// Its mean is 0, its covariance `diag(width², 1 + 2·bend²·width⁴)`.
 ///
@@ -25,6 +25,8 @@ pub struct Banana {
 }
 
 impl Banana {
+    /// The density with these parameters.
+    ///
     /// # Errors
     /// [`BoostError::Core`] with `NonFinite` or `Entry` unless `width` is positive and `bend` finite.
     pub fn new(width: f64, bend: f64) -> Result<Self, BoostError> {

@@ -7,7 +7,7 @@ use crate::BoostError;
 use crate::error::check_positive_entries;
 use vi_core::check;
 
-/// `log f(θ) = −log(1 + ((θ−location)/scale)²)`, one dimension; its integral is `π·scale`.
+/// The Cauchy density `log f(θ) = −log(1 + ((θ−location)/scale)²)`, in one dimension; its integral is `π·scale`.
 ///
 /// ```
 /// use vi_boost::{LogDensity, target::Cauchy};
@@ -23,6 +23,8 @@ pub struct Cauchy {
 }
 
 impl Cauchy {
+    /// The density with these parameters.
+    ///
     /// # Errors
     /// [`BoostError::Core`] with `NonFinite` or `Entry` unless `location` is finite and `scale` positive.
     pub fn new(location: f64, scale: f64) -> Result<Self, BoostError> {
@@ -31,7 +33,7 @@ impl Cauchy {
         Ok(Self { location, scale })
     }
 
-    /// `log ∫f = log(π·scale)`.
+    /// The log normaliser `log ∫f = log(π·scale)`.
     #[must_use]
     pub fn log_normaliser(&self) -> f64 {
         (std::f64::consts::PI * self.scale).ln()

@@ -1,4 +1,4 @@
-//! Derivatives by central differences, for targets that have none of their own.
+//! Derivatives by central differences, for targets without their own.
 //!
 //! The step in coordinate `j` is `ε^⅓·scale_j` for first and `ε^¼·scale_j` for second differences of values, which
 //! balances rounding against truncation for a function that varies over `scale_j`.
@@ -9,7 +9,7 @@ use super::LogDensity;
 use crate::BoostError;
 use crate::error::check_positive_entries;
 
-/// `∇log f(θ)` into `out`, by the target or by central differences with steps in proportion to `scale` (`d`, positive). A
+/// Writes `∇log f(θ)` into `out`, by the target or by central differences with steps in proportion to `scale` (`d`, positive). A
 /// difference has an error of about `ε^⅔·|log f|/scale_j`. Cost `2d` values.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ fn check<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64]) -> Re
     check_positive_entries("scale", scale)
 }
 
-/// [`gradient`] where the lengths are known to agree.
+/// [`gradient`] for arguments whose lengths agree.
 pub(crate) fn gradient_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], out: &mut [f64]) {
     if target.value_and_gradient(theta, out).is_some() {
         return;
@@ -50,8 +50,8 @@ pub(crate) fn gradient_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], sca
     }
 }
 
-/// `∇²log f(θ)` into `out` (`d × d`, full and symmetric): by the target, by differences of its gradient (`2d` of them),
-/// or by differences of values (`2d²` of them).
+/// Writes `∇²log f(θ)` into `out` (`d × d`, full and symmetric): by the target, by differences of its gradient (`2d` of them), or
+/// by differences of values (`2d²` of them).
 ///
 /// # Errors
 /// As [`gradient`].
@@ -68,14 +68,14 @@ pub fn hessian<T: LogDensity + ?Sized>(
     Ok(())
 }
 
-/// [`hessian`] where the lengths are known to agree.
+/// [`hessian`] for arguments whose lengths agree.
 pub(crate) fn hessian_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
     if !target.hessian(theta, out.as_mut()) && !of_gradient(target, theta, scale, out.as_mut()) {
         of_values(target, theta, scale, out);
     }
 }
 
-/// The Hessian by differences alone, as the paper's Algorithm 2 has it, even where the target has one.
+/// Computes the Hessian by differences alone, as the paper's Algorithm 2 does, even if the target has one.
 ///
 /// # Errors
 /// As [`gradient`].
@@ -92,7 +92,7 @@ pub fn numerical_hessian<T: LogDensity + ?Sized>(
     Ok(())
 }
 
-/// [`numerical_hessian`] where the lengths are known to agree.
+/// [`numerical_hessian`] for arguments whose lengths agree.
 pub(crate) fn numerical_hessian_at<T: LogDensity + ?Sized>(
     target: &T,
     theta: &[f64],
@@ -104,7 +104,7 @@ pub(crate) fn numerical_hessian_at<T: LogDensity + ?Sized>(
     }
 }
 
-/// A step that is no multiple of rounding in `θ_j` itself.
+/// A step large enough not to be lost in the rounding of `θ_j`.
 fn step(relative: f64, theta: f64, scale: f64) -> f64 {
     (relative * scale).max(relative * relative * theta.abs())
 }

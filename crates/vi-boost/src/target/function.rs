@@ -1,8 +1,8 @@
-//! A plain function as a target.
+//! Functions as targets.
 
 use super::LogDensity;
 
-/// A log-density that is a function: of a model elsewhere, or a closure.
+/// A target given by a function or closure that returns the log-density.
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -20,7 +20,8 @@ pub struct Function<F> {
 }
 
 impl<F: Fn(&[f64]) -> f64> Function<F> {
-    /// The function `log f(θ)` of `dim` numbers, in nats, up to a constant; gradients are by differences.
+    /// The target whose log-density, in nats and up to a constant, is the function `log f(θ)` of `dim` numbers; gradients are by
+    /// differences.
     pub fn new(dim: usize, value: F) -> Self {
         Self { dim, value }
     }
@@ -36,7 +37,7 @@ impl<F: Fn(&[f64]) -> f64> LogDensity for Function<F> {
     }
 }
 
-/// A log-density with its gradient that is a function.
+/// A target given by a function or closure that returns the log-density and writes its gradient.
 ///
 /// ```
 /// use vi_boost::LogDensity;
@@ -54,7 +55,7 @@ pub struct FunctionWithGradient<F> {
 }
 
 impl<F: Fn(&[f64], &mut [f64]) -> f64> FunctionWithGradient<F> {
-    /// The function that writes `∇log f(θ)` and returns `log f(θ)`, of `dim` numbers.
+    /// The target of a function of `dim` numbers that writes `∇log f(θ)` and returns `log f(θ)`.
     pub fn new(dim: usize, both: F) -> Self {
         Self { dim, both }
     }

@@ -7,7 +7,7 @@ use crate::BoostError;
 use crate::component::HALF_LN_2PI;
 use crate::error::{check_positive_entries, setting};
 
-/// `θ₁ ~ N(0, width²)`, `θ_j | θ₁ ~ N(0, e^θ₁)` for `j = 2, …, d`, normalised: `log ∫f = 0`.
+/// Neal's funnel: `θ₁ ~ N(0, width²)`, `θ_j | θ₁ ~ N(0, e^θ₁)` for `j = 2, …, d`, normalised: `log ∫f = 0`.
 ///
 /// ```
 /// use vi_boost::{LogDensity, target::Funnel};
@@ -22,6 +22,8 @@ pub struct Funnel {
 }
 
 impl Funnel {
+    /// The funnel in `dim` dimensions.
+    ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` unless `dim ≥ 2`, with `Entry` unless `width` is positive.
     pub fn new(dim: usize, width: f64) -> Result<Self, BoostError> {

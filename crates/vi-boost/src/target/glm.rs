@@ -9,11 +9,11 @@ use super::LogDensity;
 use crate::BoostError;
 use crate::component::HALF_LN_2PI;
 
-/// `f(θ) = p₀(θ)·Π_i p(y_i | x_iᵀθ)`, `n` observations with any [`Likelihood`], the prior normalised: what
-/// [`vi_core::GlmPosterior`] holds, with gradient and Hessian, on many points at once.
+/// The posterior `f(θ) = p₀(θ)·Π_i p(y_i | x_iᵀθ)` of `n` observations with any [`Likelihood`], the prior normalised: that of
+/// [`vi_core::GlmPosterior`], with gradient and Hessian, on many points at once.
 ///
 /// With `t_i = x_iᵀθ`: `∇log f = Xᵀ∂ − Λ₀(θ−μ₀)` and `∇²log f = −Xᵀ·diag(−∂²)·X − Λ₀`, `Λ₀` the prior's precision. The
-/// likelihoods of `vi-models` fit as they are. Cost of `m` points: `4nmd + 2md²` flops and `nm` derivatives.
+/// likelihoods of `vi-models` can be used as they are. Cost of `m` points: `4nmd + 2md²` flops and `nm` derivatives.
 ///
 /// ```
 /// use vi_boost::{LogDensity, target::GlmTarget};
@@ -86,7 +86,7 @@ impl<L: Likelihood> GlmTarget<L> {
         (0..self.y.len()).map(|i| t[(i, 0)]).collect()
     }
 
-    /// Values of a slab of points, and gradients where asked for.
+    /// Values at a slab of points, and gradients if asked for.
     fn slab(&self, points: MatRef<'_, f64>, values: &mut [f64], gradients: Option<MatMut<'_, f64>>) {
         let (m, n, d) = (points.nrows(), self.y.len(), self.prior_mean.len());
         // t: m × n, a column for each observation.
@@ -119,13 +119,13 @@ impl<L: Likelihood> GlmTarget<L> {
         }
     }
 
-    /// Points that share a slab: `slab·n` predictors stay in the cache.
+    /// The number of points that share a slab: `slab·n` predictors stay in the cache.
     fn slab_len(&self) -> usize {
         (SLAB / self.y.len()).clamp(8, 1024)
     }
 }
 
-/// Predictors of one slab: 256 KiB.
+/// The number of predictors of one slab: 256 KiB.
 const SLAB: usize = 1 << 15;
 
 impl<L: Likelihood> LogDensity for GlmTarget<L> {

@@ -1,4 +1,4 @@
-//! A target as the algorithms see it: on blocks, with derivatives always, evaluations counted.
+//! A target as the algorithms use it: on blocks, always with derivatives, evaluations being counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ use crate::divergence::{self, Divergence};
 use crate::mixture::GaussianMixture;
 use vi_core::check;
 
-/// What is wrong with a value of a log-density.
+/// Counts of invalid values of a log-density.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Faults {
     pub(crate) zero: usize,
@@ -31,22 +31,22 @@ impl Faults {
     }
 }
 
-/// A target with the scale on which its differences are taken.
+/// A target with the scale for its differences.
 pub(crate) struct Probe<'a, T: ?Sized> {
     target: &'a T,
     scale: Vec<f64>,
-    /// Counted through a shared reference; it orders nothing.
+    /// Counted through a shared reference; no other memory depends on it.
     evaluations: AtomicU64,
 }
 
 impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
-    /// `scale` is a standard deviation for each coordinate.
+    /// A probe whose `scale` is a standard deviation for each coordinate.
     pub(crate) fn new(target: &'a T, scale: Vec<f64>) -> Result<Self, BoostError> {
         check::length("dimension of the start", target.dim(), scale.len())?;
         Ok(Self { target, scale, evaluations: AtomicU64::new(0) })
     }
 
-    /// With the standard deviations of `start`.
+    /// A probe with the standard deviations of `start`.
     pub(crate) fn about(target: &'a T, start: &Component) -> Result<Self, BoostError> {
         let covariance = start.covariance();
         Self::new(target, (0..start.dim()).map(|j| covariance[(j, j)].sqrt()).collect())
@@ -60,7 +60,7 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
         &self.scale
     }
 
-    /// Points at which the log-density was asked for.
+    /// The number of points at which the log-density was evaluated.
     pub(crate) fn evaluations(&self) -> u64 {
         self.evaluations.load(Ordering::Relaxed)
     }

@@ -4,10 +4,10 @@
 
 use crate::BoostError;
 
-/// What the numbers of one block of parameters must obey.
+/// The constraint on the numbers of one block of parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
-    /// Nothing.
+    /// No constraint.
     Real,
     /// `x > lower`: `x = lower + e^u`.
     Above { lower: f64 },
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// How many free numbers make `size` (of the rows of a factor, of the entries else) constrained ones.
+    /// The number of free numbers for `size` constrained ones (for a factor, of rows).
     pub(super) fn free(self, size: usize) -> usize {
         match self {
             Self::Simplex => size.saturating_sub(1),
@@ -35,7 +35,7 @@ impl Kind {
         if self == Self::CorrelationFactor { size * (size + 1) / 2 } else { size }
     }
 
-    /// `x(u)` into `x`; returns `log|∂x/∂u|`.
+    /// Writes `x(u)` into `x`; returns `log|∂x/∂u|`.
     pub(super) fn constrain(self, u: &[f64], x: &mut [f64]) -> f64 {
         match self {
             Self::Real => {
@@ -52,7 +52,7 @@ impl Kind {
                 let width = upper - lower;
                 let mut log_jacobian = 0.0;
                 for (x, u) in x.iter_mut().zip(u) {
-                    // From the nearer end, so that what is close to it keeps its digits.
+                    // From the nearer end, so that values close to it keep their digits.
                     let tail = width * (-log_one_plus_exp(u.abs())).exp();
                     *x = if *u < 0.0 { lower + tail } else { upper - tail };
                     log_jacobian += width.ln() - log_one_plus_exp(*u) - log_one_plus_exp(-u);
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// `Jᵀg + ∇log|J|` into `out`, with `x = x(u)`.
+    /// Writes `Jᵀg + ∇log|J|` into `out`, with `x = x(u)`.
     pub(super) fn pull(self, u: &[f64], x: &[f64], g: &[f64], out: &mut [f64]) {
         match self {
             Self::Real => out.copy_from_slice(g),
@@ -99,7 +99,7 @@ impl Kind {
         }
     }
 
-    /// `u(x)` into `u`.
+    /// Writes `u(x)` into `u`.
     pub(super) fn unconstrain(self, name: &'static str, x: &[f64], u: &mut [f64]) -> Result<(), BoostError> {
         let entry = |index: usize, value: f64, requirement| {
             Err(vi_core::Error::Entry { argument: name, index, value, requirement }.into())
@@ -138,7 +138,7 @@ impl Kind {
                 if (sum - 1.0).abs() > SUM_TOLERANCE {
                     return Err(crate::error::setting("sum of a simplex", sum, "1"));
                 }
-                // The stick that is left, from its far end: no cancellation.
+                // The rest of the stick, summed from its far end without cancellation.
                 let mut left = x.last().copied().unwrap_or(1.0);
                 for i in (0..u.len()).rev() {
                     u[i] = (x[i] / left).ln() + ((u.len() - i) as f64).ln();
@@ -158,7 +158,7 @@ impl Kind {
                     }
                     let mut left = entries[row] * entries[row];
                     for j in (0..row).rev() {
-                        // z/√(1−z²) = x_j/√(what is left after it).
+                        // z/√(1−z²) = x_j/√(rest after it).
                         u[to + j] = (entries[j] / left.sqrt()).asinh();
                         left += entries[j] * entries[j];
                     }
@@ -170,7 +170,7 @@ impl Kind {
     }
 }
 
-/// How far from 1 a sum may be: what writing numbers with ten digits loses.
+/// How far from 1 a sum may be: what is lost by writing numbers with ten digits.
 const SUM_TOLERANCE: f64 = 1e-8;
 
 /// `log(1 + e^t)`.
@@ -178,7 +178,7 @@ fn log_one_plus_exp(t: f64) -> f64 {
     t.max(0.0) + (-t.abs()).exp().ln_1p()
 }
 
-/// The share `z_k = s(u_k − log(K−k))` of what is left of the stick, as `log z` and `log(1−z)`; at `u = 0` all pieces are equal.
+/// The share `z_k = s(u_k − log(K−k))` of the rest of the stick, as `log z` and `log(1−z)`; at `u = 0` all pieces are equal.
 fn share(u: &[f64], k: usize) -> (f64, f64) {
     let v = u[k] - ((u.len() - k) as f64).ln();
     (-log_one_plus_exp(-v), -log_one_plus_exp(v))
@@ -199,7 +199,7 @@ fn simplex(u: &[f64], x: &mut [f64]) -> f64 {
     log_jacobian
 }
 
-/// Backwards, with the derivative by `r_k` times `r_k` in `left`.
+/// Goes backwards, with the derivative by `r_k` times `r_k` in `left`.
 fn pull_simplex(u: &[f64], x: &[f64], g: &[f64], out: &mut [f64]) {
     let last = u.len();
     let mut left = g[last] * x[last];
@@ -229,7 +229,7 @@ fn correlation(u: &[f64], x: &mut [f64]) -> f64 {
     log_jacobian
 }
 
-/// Backwards, with the derivative by `w_j` times `w_j` in `left`.
+/// Goes backwards, with the derivative by `w_j` times `w_j` in `left`.
 fn pull_correlation(u: &[f64], x: &[f64], g: &[f64], out: &mut [f64]) {
     let (mut at, mut from, mut row) = (0, 0, 0);
     while at < x.len() {

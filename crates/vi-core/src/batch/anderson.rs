@@ -1,9 +1,10 @@
-//! Anderson acceleration of a fixed-point map: the step that the last few residuals, were the map linear, would send to 0.
+//! Anderson acceleration of a fixed-point map: the step that would send the residual to 0 if the map were linear, from the last
+//! few residuals.
 
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef};
 
-/// Residuals remembered.
+/// How many residuals are remembered.
 const DEPTH: usize = 8;
 /// Relative ridge on the least-squares problem: residuals of a near-converged run are almost parallel.
 const RIDGE: f64 = 1e-12;
@@ -24,13 +25,13 @@ struct Triple {
 }
 
 impl Anderson {
-    /// Forgets everything: the next step is the plain one.
+    /// Forgets everything, so that the next step is a plain one.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// The accelerated point from `point`, where the map's residual is `residual`, `whitened` in the metric. `None` while
-    /// nothing is remembered, or when the least-squares problem has no digits.
+    /// The accelerated point from `point`, where the map's residual is `residual`, `whitened` in the metric. Returns `None` while
+    /// nothing is remembered, or when the least-squares problem is singular to rounding.
     pub(super) fn propose(&mut self, point: &[f64], residual: &[f64], whitened: &[f64]) -> Option<Vec<f64>> {
         let here = Triple { point: point.to_vec(), residual: residual.to_vec(), whitened: whitened.to_vec() };
         if let Some(last) = self.last.replace(here) {

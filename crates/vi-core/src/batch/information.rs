@@ -1,4 +1,4 @@
-//! A Gaussian by its mean and the Cholesky factor of its precision.
+//! A Gaussian given by its mean and the Cholesky factor of its precision.
 
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef};
@@ -7,7 +7,7 @@ use crate::Error;
 use crate::belief::{Belief, DenseGaussian, factor};
 use crate::check;
 
-/// `N(μ, Λ⁻¹)` with `Λ = LLᵀ` factored: what a pass over the rows asks of `q`.
+/// The Gaussian `N(μ, Λ⁻¹)` with `Λ = LLᵀ` factored, the form in which a pass over the rows uses it.
 #[derive(Debug, Clone)]
 pub struct InformationGaussian {
     mean: Vec<f64>,
@@ -54,7 +54,7 @@ impl InformationGaussian {
         &self.mean
     }
 
-    /// The precision `Λ`; its lower triangle holds.
+    /// The precision `Λ`; only its lower triangle is valid.
     #[must_use]
     pub fn precision_lower(&self) -> MatRef<'_, f64> {
         self.precision.as_ref()
@@ -68,7 +68,7 @@ impl InformationGaussian {
 }
 
 impl InformationGaussian {
-    /// The same precision about another mean.
+    /// The Gaussian with the same precision and another mean.
     pub(super) fn with_mean(self, mean: Vec<f64>) -> Self {
         Self { mean, ..self }
     }

@@ -1,4 +1,4 @@
-//! The batch optimum in one call, and what its search tells.
+//! The batch optimum in one call, and a report of the search.
 
 use vi_linalg::faer::Par;
 
@@ -19,22 +19,22 @@ use crate::{Error, Stop};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchSettings {
-    /// A full step that would move the mean by less than this many standard deviations, and each entry of the precision by less than
-    /// this share of its scale, is the last.
+    /// The search ends when a full step would move the mean by less than this many standard deviations, and each entry of the
+    /// precision by less than this share of its scale.
     pub tolerance: f64,
     /// The largest number of passes over the rows.
     pub max_passes: usize,
 }
 
 impl Default for BatchSettings {
-    /// Tolerance 1e-9, at most 200 passes.
+    /// The default tolerance is 1e-9, with at most 200 passes.
     fn default() -> Self {
         Self { tolerance: 1e-9, max_passes: 200 }
     }
 }
 
 impl BatchSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
@@ -44,19 +44,19 @@ impl BatchSettings {
     }
 }
 
-/// What the search did.
+/// A report of the search.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BatchInfo {
-    /// Passes over the rows.
+    /// The number of passes over the rows.
     pub passes: usize,
-    /// Steps that had to be halved.
+    /// The number of times that a step had to be halved.
     pub halvings: usize,
     /// The bound `B(q)` at the start and after each accepted step, in nats: it never falls by more than rounding.
     pub bounds: Vec<f64>,
     /// Size of the last full step: the larger of the mean's (standard deviations) and the precision's (relative).
     pub last_step: f64,
-    /// Why it stopped.
+    /// Why the search stopped.
     pub stop: Stop,
 }
 
@@ -68,14 +68,14 @@ impl BatchInfo {
     }
 }
 
-/// The variational Gaussian optimum of the `n` rows `x`, dense or sparse, from `start` (the prior, or better a filtered belief); `likelihood` is one
-/// for all rows or one for each ([`PerRow`](crate::PerRow)).
+/// Finds the variational Gaussian optimum of the `n` rows `x`, dense or sparse, searching from `start` (the prior or, better, a
+/// filtered belief); `likelihood` is one for all rows or one for each ([`PerRow`](crate::PerRow)).
 ///
 /// Each pass costs `2nd²` flops in matrix products, `n` expectations and about `2d³`; 10 to 40 passes in the settings of R-VGA's
-/// figures, up to 160 seen on separable data with flat priors. Newton's step
-/// `Λ ← Λ₀ + XᵀHX`, `μ ← μ + Λ⁻¹∇_μB` is accelerated by Anderson's method and, whenever the bound would fall, damped. The bound is exact to the accuracy of
-/// the likelihood's expectations; with the papers' [`ProbitApproximation`](crate::ProbitApproximation), whose value and derivatives are not of one
-/// function, ask another class.
+/// figures, up to 160 seen on separable data with flat priors. Newton's step `Λ ← Λ₀ + XᵀHX`, `μ ← μ + Λ⁻¹∇_μB` is accelerated by
+/// Anderson's method and damped whenever the bound would fall. The bound is exact to the accuracy of the likelihood's
+/// expectations. The papers' [`ProbitApproximation`](crate::ProbitApproximation) does not suit: its value and its derivatives
+/// belong to different functions.
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], [`Error::NotPositiveDefinite`]. Not converging is a [`Stop`].
@@ -105,11 +105,11 @@ pub fn optimum<'a, L: Likelihoods<Row: GaussianExpectation>>(
     optimum_of(prior, start, settings, |q| Ok(Statistics::of_checked(q, rows, y, likelihood, par)))
 }
 
-/// [`optimum`] for rows that `statistics` keeps: on several machines it adds what each returns. [`Search`] does the same where the sums cannot
-/// be had in a call.
+/// Finds the [`optimum`] for rows that `statistics` sums: with several machines it adds what each returns. Use [`Search`] where
+/// the sums cannot be obtained within a call.
 ///
 /// # Errors
-/// [`Error::Dimension`], [`Error::NotPositiveDefinite`], [`Error::Overflow`] for a bound at `start` that is no number, and what
+/// [`Error::Dimension`], [`Error::NotPositiveDefinite`], [`Error::Overflow`] if the bound at `start` is not finite, and what
 /// `statistics` returns.
 pub fn optimum_of(
     prior: &DenseGaussian,

@@ -1,10 +1,10 @@
-//! What the statistics of a pass say of the place where they were taken.
+//! How near the optimum a Gaussian is, from the statistics of a pass.
 
 use super::step::{Step, kl};
 use super::{InformationGaussian, Statistics};
 use crate::{Error, check};
 
-/// How good a Gaussian is, and how far from it Newton's step leads: what a search outside this crate needs beside the step itself.
+/// The bound at a Gaussian and the length of Newton's step from it: what a search outside this crate needs to know when to stop.
 ///
 /// ```
 /// use vi_core::batch::{BatchSettings, InformationGaussian, Reached, Statistics, optimum};
@@ -34,10 +34,10 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// What `sums`, taken at `q`, say of `q`. Cost `2d³`.
+    /// The bound and the step of `q`, from `sums` taken at `q`. Cost `2d³`.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Overflow`] for statistics that have left the floats.
+    /// [`Error::Dimension`]; [`Error::Overflow`] for statistics that are not finite.
     pub fn at(prior: &InformationGaussian, q: &InformationGaussian, sums: &Statistics) -> Result<Self, Error> {
         check::length("prior", q.dim(), prior.dim())?;
         sums.check(q.dim())?;

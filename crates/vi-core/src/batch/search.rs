@@ -7,17 +7,19 @@ use crate::belief::{Belief, DenseGaussian};
 use crate::check;
 use crate::{Error, Stop};
 
-/// Shortest step tried before the search is declared stalled.
+/// The shortest step that is tried before the search stops for want of improvement.
 const LEAST_STEP: f64 = 1e-6;
 
-/// Differences of the bound below this are rounding of its sums.
+/// The largest difference of the bound that rounding of its sums explains.
 fn rounding(bound: f64) -> f64 {
     64.0 * f64::EPSILON * (1.0 + bound.abs())
 }
 
-/// The search of [`optimum_of`](super::optimum_of) turned inside out: it says where it wants the [`Statistics`], and goes on when they are told.
+/// The search of [`optimum_of`](super::optimum_of), step by step: it says at which Gaussian it wants the [`Statistics`], and goes
+/// on when given them.
 ///
-/// For rows that only something else can sum, such as a database, or an asynchronous program. The same sums give the same bits.
+/// It is meant for rows that only other software can sum, such as a database or an asynchronous program. The same sums give the
+/// same bits.
 ///
 /// ```
 /// use vi_core::batch::{BatchSettings, Search, Statistics};
@@ -39,11 +41,11 @@ fn rounding(bound: f64) -> f64 {
 pub struct Search {
     settings: BatchSettings,
     prior: InformationGaussian,
-    /// The best so far.
+    /// The best Gaussian so far.
     q: InformationGaussian,
-    /// From there.
+    /// Newton's step from the best Gaussian so far.
     step: Option<Step>,
-    /// The share of it that is tried.
+    /// The share of the step that is tried.
     rho: f64,
     trial: Option<Trial>,
     anderson: Anderson,
@@ -58,7 +60,7 @@ struct Trial {
 }
 
 impl Search {
-    /// The search from `start`. Cost `d³`.
+    /// Begins a search from `start`. Cost `d³`.
     ///
     /// # Errors
     /// [`Error::Setting`], [`Error::Dimension`], [`Error::NotPositiveDefinite`].
@@ -84,23 +86,23 @@ impl Search {
         })
     }
 
-    /// Where the next statistics are wanted; `None` where the search has ended.
+    /// The Gaussian at which the next statistics are wanted; `None` if the search has ended.
     #[must_use]
     pub fn wanted(&self) -> Option<&InformationGaussian> {
         self.trial.as_ref().map(|trial| &trial.q)
     }
 
-    /// What has been done so far.
+    /// The report of the search so far.
     #[must_use]
     pub fn info(&self) -> &BatchInfo {
         &self.info
     }
 
-    /// Takes the statistics that were [wanted](Self::wanted); of an ended search nothing changes. Cost some `2d³`.
+    /// Takes the statistics that were [wanted](Self::wanted); after the end of the search nothing changes. Cost some `2d³`.
     ///
     /// # Errors
-    /// [`Error::Dimension`], and they are still wanted. [`Error::NotPositiveDefinite`] and [`Error::Overflow`] (a bound at the start that is no
-    /// number) end the search.
+    /// [`Error::Dimension`], after which the statistics are still wanted. [`Error::NotPositiveDefinite`] and [`Error::Overflow`]
+    /// (the bound at the start is not finite) end the search.
     #[expect(clippy::needless_pass_by_value, reason = "sums of one place are told once")]
     pub fn tell(&mut self, sums: Statistics) -> Result<(), Error> {
         sums.check(self.prior.dim())?;
@@ -120,7 +122,7 @@ impl Search {
         Ok(())
     }
 
-    /// The best Gaussian so far and how it was found. Cost `2d³/3`.
+    /// Returns the best Gaussian so far and the report of the search. Cost `2d³/3`.
     #[must_use]
     pub fn finish(self) -> (DenseGaussian, BatchInfo) {
         (self.q.to_belief(), self.info)
@@ -142,7 +144,7 @@ impl Search {
         Ok(())
     }
 
-    /// What to try next: an accelerated step, or the plain one as short as it has to be.
+    /// Chooses the next trial: an accelerated step, or the plain one, shortened as often as necessary.
     fn propose(&mut self, mut proposal: Option<InformationGaussian>) {
         loop {
             if self.info.passes >= self.settings.max_passes {
@@ -161,7 +163,7 @@ impl Search {
         }
     }
 
-    /// Gives up a step; whether there is another to try.
+    /// Gives up a step; returns whether there is another to try.
     fn reject(&mut self, accelerated: bool) -> bool {
         if accelerated {
             self.anderson.clear();

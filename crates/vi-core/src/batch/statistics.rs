@@ -1,4 +1,4 @@
-//! What one pass over the rows tells about a Gaussian.
+//! The sums over rows that one pass takes at a Gaussian.
 
 use vi_linalg::cholesky::solve_lower_in_place;
 use vi_linalg::faer::linalg::matmul::matmul;
@@ -15,10 +15,10 @@ use crate::rows::{CheckedRows, Rows};
 /// Rows handled together: `Z = L⁻¹Xᵀ` of a tile stays in cache beside the factor's panels.
 const TILE: usize = 256;
 
-/// Sums over rows at one `q`; those of two sets of rows add.
+/// Sums over rows at one Gaussian `q`; the sums of two sets of rows can be added.
 #[derive(Debug, Clone)]
 pub struct Statistics {
-    /// Rows summed.
+    /// The number of rows summed.
     pub rows: usize,
     /// `Σ E_q[log p(y_i|x_iᵀθ)]`, in nats.
     pub expected_log_likelihood: f64,
@@ -29,7 +29,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Sums over no rows.
+    /// The sums over no rows: all zero.
     #[must_use]
     pub fn zero(d: usize) -> Self {
         Self { rows: 0, expected_log_likelihood: 0.0, slope: vec![0.0; d], information: Mat::zeros(d, d) }
@@ -93,7 +93,7 @@ impl Statistics {
         sums
     }
 
-    /// Checks that the sums are those of dimension `d`: their fields are public.
+    /// Checks that the sums have dimension `d`, since their fields are public.
     ///
     /// # Errors
     /// [`Error::Dimension`].

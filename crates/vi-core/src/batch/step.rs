@@ -7,7 +7,7 @@ use super::anderson::{Anderson, pack, unpack};
 use super::{InformationGaussian, Statistics};
 use crate::Error;
 
-/// Newton's step from one `q`: where it leads and how far.
+/// Newton's step from one `q`: its target and its length.
 #[derive(Debug)]
 pub(super) struct Step {
     /// `Λ′ = Λ₀ + XᵀHX`, lower triangle.
@@ -16,12 +16,12 @@ pub(super) struct Step {
     gradient: Vec<f64>,
     /// The larger of the mean's length in standard deviations and the precision's in the Frobenius norm of `L⁻¹(Λ′−Λ)L⁻ᵀ`.
     pub(super) size: f64,
-    /// Both of these, as one column in the metric of `q`.
+    /// The step of the mean and of the precision, as one column in the metric of `q`.
     whitened: Vec<f64>,
 }
 
 impl Step {
-    /// Cost `4d³/3`.
+    /// Newton's step at `q`. Cost `4d³/3`.
     pub(super) fn at(prior: &InformationGaussian, q: &InformationGaussian, sums: &Statistics) -> Result<Self, Error> {
         let d = q.dim();
         let target = add_lower(prior.precision_lower(), sums.information.as_ref());
@@ -42,7 +42,7 @@ impl Step {
         Ok(Self { target, gradient, size, whitened })
     }
 
-    /// `Λ(ρ) = (1−ρ)Λ + ρΛ′`, `μ(ρ) = μ + ρ·Λ(ρ)⁻¹∇_μB`.
+    /// The Gaussian a share `ρ` of the way: `Λ(ρ) = (1−ρ)Λ + ρΛ′`, `μ(ρ) = μ + ρ·Λ(ρ)⁻¹∇_μB`.
     pub(super) fn plain(&self, q: &InformationGaussian, rho: f64) -> Result<InformationGaussian, Error> {
         let old = q.precision_lower();
         let mixed = Mat::from_fn(q.dim(), q.dim(), |i, j| {
@@ -55,8 +55,8 @@ impl Step {
         Ok(next)
     }
 
-    /// Anderson's step in the natural parameters `(Λμ, Λ)`, in which a full step is the map
-    /// `Λ ← Λ′`, `Λμ ← Λμ + ∇_μB + (Λ′−Λ)μ`. `None` if it leaves no Gaussian.
+    /// Anderson's step in the natural parameters `(Λμ, Λ)`, in which a full step is the map `Λ ← Λ′`, `Λμ ← Λμ + ∇_μB + (Λ′−Λ)μ`.
+    /// Returns `None` if the result is not a Gaussian.
     pub(super) fn accelerated(
         &self,
         q: &InformationGaussian,

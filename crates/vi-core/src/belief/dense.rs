@@ -11,12 +11,12 @@ use super::{Belief, DenseStep, Projection, check_moved};
 use crate::check;
 use crate::{Error, Row, Site};
 
-/// Roundings of `P`'s entries that the variance along a row must exceed after its update; below 4 steps were seen to leave an
-/// indefinite matrix.
+/// By how many roundings of `P`'s entries the variance along a row must exceed 0 after its update; with fewer than 4, updates
+/// were seen to leave an indefinite matrix.
 const ROUNDINGS: f64 = 16.0;
 
-/// The share of its variance that each coordinate must keep to itself for the belief to fade: what fading takes beyond it, no row brings
-/// back.
+/// The share of its variance that each coordinate must have given all others for the belief to fade: digits that fading loses
+/// below it cannot be restored by any row.
 const ROOM_TO_FADE: f64 = 1e-12;
 
 /// The belief `θ ~ N(μ, P)` with a dense covariance `P ∈ ℝᵈˣᵈ`.
@@ -48,7 +48,7 @@ pub struct DenseGaussian {
 impl DenseGaussian {
     /// The belief `N(mean, covariance)`; the lower triangle of `covariance` (`d × d`) is copied.
     ///
-    /// Cost `4d³/3` for the check and what later checks go by.
+    /// Cost `4d³/3` for the check and the numbers that later checks use.
     ///
     /// # Errors
     /// [`Error::Empty`] for `d = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`]
@@ -119,7 +119,7 @@ impl DenseGaussian {
         Ok(Self { mean: mean.to_vec(), covariance, digits })
     }
 
-    /// A belief from parts already known to be right: `lower` holds a positive definite lower triangle. Its first step factors it.
+    /// A belief from valid parts: `lower` holds a positive definite lower triangle. Its first step factors the covariance.
     pub(crate) fn from_parts(mean: Vec<f64>, lower: Mat<f64>) -> Self {
         Self { mean, covariance: lower, digits: Digits::default() }
     }
@@ -132,7 +132,7 @@ impl DenseGaussian {
         full
     }
 
-    /// The covariance's storage: its lower triangle is `P`, its strict upper triangle means nothing.
+    /// The storage of the covariance: its lower triangle is `P`, its strict upper triangle has no meaning.
     #[must_use]
     pub fn covariance_lower(&self) -> MatRef<'_, f64> {
         self.covariance.as_ref()
@@ -141,18 +141,18 @@ impl DenseGaussian {
     /// The Cholesky factorisation of `P`. Cost `d³/3`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] when rounding has destroyed `P`.
+    /// [`Error::NotPositiveDefinite`] if rounding has destroyed `P`.
     pub fn cholesky(&self) -> Result<Cholesky, Error> {
         factor("covariance", self.covariance.as_ref())
     }
 
-    /// Mean and storage, to be changed: the next step factors the covariance.
+    /// The mean and the storage, for changes; the next step then factors the covariance.
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<f64>, &mut Mat<f64>) {
         self.digits = Digits::default();
         (&mut self.mean, &mut self.covariance)
     }
 
-    /// Mean and storage, of which only what has no meaning is to be changed.
+    /// The mean and the storage, of which only the meaningless upper triangle may be changed.
     pub(super) fn storage_mut(&mut self) -> (&[f64], &mut Mat<f64>) {
         (&self.mean, &mut self.covariance)
     }
@@ -161,16 +161,16 @@ impl DenseGaussian {
         &self.digits
     }
 
-    /// Tells the digits of a covariance that has just been changed.
+    /// Records the digits of a covariance that has just been changed.
     pub(crate) fn set_digits(&mut self, digits: Digits) {
         self.digits = digits;
     }
 
-    /// What a change to `P` whose digits are in doubt leaves: the digits of the covariance that `write` makes of a copy. Cost `4d³/3` and
-    /// a copy.
+    /// The digits of the covariance that `write` makes of a copy, found by factoring it. Cost `4d³/3` and a copy.
     ///
     /// # Errors
-    /// [`Error::Unresolved`] where it has no Cholesky factor, or leaves a coordinate less than `room` of its variance to itself.
+    /// [`Error::Unresolved`] if that covariance has no Cholesky factor, or a coordinate's variance given the others is less than
+    /// the share `room` of its variance.
     pub(super) fn look(&self, factor: f64, room: f64, write: impl FnOnce(&mut Self)) -> Result<Digits, Error> {
         let mut next = self.clone();
         write(&mut next);
@@ -182,7 +182,7 @@ impl DenseGaussian {
         }
     }
 
-    /// `μ ← μ + shift·Px`, `P ← (P − loss·(Px)(Px)ᵀ)/λ`.
+    /// Writes `μ ← μ + shift·Px`, `P ← (P − loss·(Px)(Px)ᵀ)/λ`.
     fn write(&mut self, fade: f64, gain: &mut [f64], Coefficients { shift, loss }: Coefficients) {
         axpy(&mut self.mean, shift, gain);
         if fade < 1.0 {
@@ -212,9 +212,10 @@ impl Belief for DenseGaussian {
         step.seen(x, mean, variance)
     }
 
-    /// Refuses, at a cost of `15d` flops, an update after which a variance would not be positive or a number not finite, one that leaves
-    /// less variance along `x` than the entries of `P` round to, and one that leaves `P` without a Cholesky factor. Where the roundings
-    /// of all updates since the last look leave that open, it looks, at `4d³/3`: hardly ever, unless few digits are left.
+    /// Refuses, at a cost of `15d` flops, an update after which a variance would not be positive or a number not finite, one that
+    /// leaves less variance along `x` than the rounding of `P`'s entries, and one that leaves `P` without a Cholesky factor. If
+    /// the bound on all roundings since the last factorisation does not settle that, the covariance is factored, at `4d³/3`; this
+    /// is rare unless few digits are left.
     fn prepare(&self, x: Row<'_>, site: Site, step: &mut DenseStep) -> Result<(), Error> {
         let variance = step.projection.variance;
         site.check(variance)?;
@@ -250,8 +251,9 @@ impl Belief for DenseGaussian {
 }
 
 impl DenseGaussian {
-    /// `(Σ (Pᵢᵢ + |lostᵢ|)·Λᵢᵢ, Σ |addedᵢ|·Pᵢᵢ)` of a change that takes `lost` from the diagonal of `P`, divides it by `λ` and adds `added`
-    /// to that of `λΛ`; `P` before and `Λ` after it. Each variance is checked to stay positive and finite.
+    /// `(Σ (Pᵢᵢ + |lostᵢ|)·Λᵢᵢ, Σ |addedᵢ|·Pᵢᵢ)` of a change that takes `lost` from the diagonal of `P`, divides it by `λ` and
+    /// adds `added` to that of `λΛ`, with `P` before and `Λ` after the change. Also checks that each variance stays positive and
+    /// finite.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
@@ -271,7 +273,8 @@ impl DenseGaussian {
         Ok((condition / fade, entries / fade))
     }
 
-    /// The digits after a change that adds `added` to the diagonal of `Λ`: followed, or looked at where that leaves them in doubt.
+    /// The digits after a change that adds `added` to the diagonal of `Λ`: from a bound or, where that does not settle it, by
+    /// factoring the covariance.
     ///
     /// # Errors
     /// As [`look`](Self::look).
@@ -289,13 +292,13 @@ impl DenseGaussian {
     }
 }
 
-/// Checks that what a site leaves of `ν = xᵀPx`, `ν/factor`, is more than the rounding of `P`'s entries does to it: each is known to
-/// `ε√(PᵢᵢPⱼⱼ)`, which along `x` comes to about `ε·Σxᵢ²Pᵢᵢ`.
+/// Checks that what a site leaves of `ν = xᵀPx`, `ν/factor`, exceeds what the rounding of `P`'s entries does to it: each is known
+/// to `ε√(PᵢᵢPⱼⱼ)`, which along `x` comes to about `ε·Σxᵢ²Pᵢᵢ`.
 ///
 /// # Errors
 /// [`Error::Unresolved`].
 fn check_resolution(covariance: &Mat<f64>, x: Row<'_>, variance: f64, factor: f64) -> Result<(), Error> {
-    // A site this weak leaves what is there.
+    // A site this weak leaves the variance nearly unchanged.
     if factor <= 2.0 {
         return Ok(());
     }
@@ -304,7 +307,7 @@ fn check_resolution(covariance: &Mat<f64>, x: Row<'_>, variance: f64, factor: f6
     if variance / factor > ROUNDINGS * f64::EPSILON * entries { Ok(()) } else { Err(Error::Unresolved { factor }) }
 }
 
-/// Checks that the variance `left/fade` is positive and finite; all of a diagonal are, and with them every entry of the matrix is finite.
+/// Checks that the variance `left/fade` is positive and finite; if all of a diagonal are, every entry of the matrix is finite.
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].

@@ -1,14 +1,14 @@
-//! What a dense and a square-root belief keep from looking along a row to writing the step.
+//! The state of a step of a dense or a square-root belief, between projecting along a row and writing.
 
 use super::Projection;
 use super::digits::Digits;
 use crate::{Error, Row, Site};
 
-/// Memory of a step of a [`DenseGaussian`](super::DenseGaussian) or a [`SquareRootGaussian`](super::SquareRootGaussian): `d` numbers,
-/// `2d` where rows come sparse, taken at the first row.
+/// Memory for a step of a [`DenseGaussian`](super::DenseGaussian) or a [`SquareRootGaussian`](super::SquareRootGaussian): `d`
+/// numbers, or `2d` if rows are sparse, allocated at the first row.
 #[derive(Debug, Clone, Default)]
 pub struct DenseStep {
-    /// A sparse row with its zeros.
+    /// A sparse row written out with its zeros.
     row: Vec<f64>,
     /// `Px` of the belief before it forgets.
     pub(super) gain: Vec<f64>,
@@ -19,12 +19,12 @@ pub struct DenseStep {
     pub(super) outcome: Outcome,
 }
 
-/// What a prepared step knows of the digits that it leaves.
+/// What a prepared step knows about the digits that it leaves.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
-    /// The relative error of the covariance, which has not been looked at.
+    /// A bound on the relative error of the covariance, which was not factored.
     Followed(f64),
-    /// What a look has found.
+    /// The digits found by factoring the covariance.
     Looked(Digits),
 }
 
@@ -35,20 +35,20 @@ impl Default for Outcome {
 }
 
 impl DenseStep {
-    /// The row with all its entries, and the memory for `Px`.
+    /// The row written out with all its entries, and the memory for `Px`.
     pub(super) fn begin<'a>(&'a mut self, x: Row<'a>, d: usize, fade: f64) -> (&'a [f64], &'a mut [f64]) {
         self.fade = fade;
         self.gain.resize(d, 0.0);
         (x.written_out(d, &mut self.row), &mut self.gain)
     }
 
-    /// Keeps what has been seen along `x`; `variance` is `xᵀPx` before forgetting.
+    /// Keeps the projection along `x`; `variance` is `xᵀPx` before forgetting.
     ///
     /// # Errors
     /// As [`Projection::new`].
     pub(super) fn seen(&mut self, x: Row<'_>, mean: f64, variance: f64) -> Result<Projection, Error> {
         let rounding = if variance < 0.0 {
-            // A zero row, or one that the belief is certain of, may round to just below 0.
+            // For a zero row, or one about which the belief is certain, the variance may round to just below 0.
             let mut terms = 0.0;
             x.for_each(|j, x| terms += (x * self.gain[j]).abs());
             self.gain.len() as f64 * f64::EPSILON * terms

@@ -1,4 +1,4 @@
-//! A dense belief under a site of several directions at once.
+//! Updates of a dense belief by a site of several directions at once.
 
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatRef, Par};
@@ -9,7 +9,7 @@ use crate::belief::DenseGaussian;
 use crate::check;
 use crate::{Belief, Error};
 
-/// A site of several directions, as the belief that it meets sees it.
+/// A site of several directions, in the terms of the belief that it updates.
 ///
 /// ```text
 /// e = (I+KN)⁻¹(r − K·Hμ),   S = (I+KN)⁻¹K      for the factor exp(rᵀt − ½tᵀKt) of t = Hθ, N = HPHᵀ
@@ -68,7 +68,7 @@ impl DenseGaussian {
         Ok(())
     }
 
-    /// All of [`absorb_vector`](Self::absorb_vector) that can fail.
+    /// The part of [`absorb_vector`](Self::absorb_vector) that can fail.
     ///
     /// # Errors
     /// As [`absorb_vector`](Self::absorb_vector).
@@ -99,7 +99,7 @@ impl DenseGaussian {
         Ok(VectorStep { mean, shrunk, digits })
     }
 
-    /// Writes what [`prepare_vector`](Self::prepare_vector) has prepared with the same `gains`; it cannot fail.
+    /// Writes the step that [`prepare_vector`](Self::prepare_vector) has prepared with the same `gains`; it cannot fail.
     pub fn commit_vector(&mut self, gains: MatRef<'_, f64>, step: VectorStep, par: Par) {
         let (mean, covariance) = self.parts_mut();
         *mean = step.mean;
@@ -107,8 +107,8 @@ impl DenseGaussian {
         self.set_digits(step.digits);
     }
 
-    /// `(Hμ, G = PHᵀ)` for `H = I_m ⊗ xᵀ`, whose `m` directions are one row `x` in each of `m` equal blocks of `θ`; the number
-    /// of blocks is the length of `means`, `gains` is `d × m`. One pass over the lower triangle of `P`, cost `2d²`.
+    /// Projects along one row `x` in each of `m` equal blocks of `θ`: `(Hμ, G = PHᵀ)` for `H = I_m ⊗ xᵀ`. The number `m` of
+    /// blocks is the length of `means`, `gains` is `d × m`. One pass over the lower triangle of `P`, cost `2d²`.
     ///
     /// # Errors
     /// [`Error::Dimension`].
@@ -138,9 +138,10 @@ impl DenseGaussian {
                 let Some(column) = covariance.col(c * d + j).try_as_col_major() else { continue };
                 let column = column.as_slice();
                 let diagonal = c * d + j;
-                // Within the block, the entries below the diagonal serve twice.
+                // Within the block each entry below the diagonal is used twice.
                 gains[(diagonal, c)] += x[j] * column[diagonal] + dot(&x[j + 1..], &column[diagonal + 1..(c + 1) * d]);
-                // What is below the diagonal, in this block and the next ones, as it is; the next ones also transposed.
+                // The entries below the diagonal, in this block and the next ones; those of the next ones are also used
+                // transposed.
                 if let Some(gain) = gains.col_mut(c).try_as_col_major_mut() {
                     axpy(&mut gain.as_slice_mut()[diagonal + 1..], x[j], &column[diagonal + 1..]);
                 }

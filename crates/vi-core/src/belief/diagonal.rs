@@ -6,11 +6,12 @@ use super::{Belief, Projection};
 use crate::check;
 use crate::{Error, Row, Site};
 
-/// Partial sums of a projection; entry `i` goes to sum `i mod LANES`, so that a sparse row adds the same terms in the
-/// same order as the dense one.
+/// The number of partial sums of a projection; entry `i` is added to sum `i mod LANES`, so that a sparse row adds the same terms
+/// in the same order as a dense one.
 const LANES: usize = 8;
 
-/// A scale below this is multiplied into what it scales: a pass over all weights, after some 35,000 rows at `λ = 0.99`.
+/// A scale below this is multiplied into the numbers that it scales: a pass over all weights, after some 35,000 rows at `λ =
+/// 0.99`.
 const SMALLEST_SCALE: f64 = 1e-154;
 
 /// The belief `θ ~ N(μ, P)` with diagonal `P`: `O(d)` memory, and work for the entries of a row alone.
@@ -19,8 +20,8 @@ const SMALLEST_SCALE: f64 = 1e-154;
 /// a = xᵀμ,  ν = Σ xᵢ²Pᵢ;   μᵢ ← μᵢ + e·xᵢPᵢ,   1/Pᵢ ← 1/Pᵢ + h·xᵢ²
 /// ```
 ///
-/// The precision of a site's exact update is diagonal plus `h·xxᵀ`; this belief keeps the diagonal of it (the low-rank
-/// belief of no factors). Rows of one nonzero lose nothing.
+/// The precision of a site's exact update is diagonal plus `h·xxᵀ`; this belief keeps only its diagonal (as does a low-rank
+/// belief of rank 0). For rows of one nonzero that is exact.
 ///
 /// What is kept is the prior and what observations have added to it, each with a scale of its own:
 ///
@@ -28,7 +29,7 @@ const SMALLEST_SCALE: f64 = 1e-154;
 /// 1/Pᵢ = α·Λ₀ᵢ + s·eᵢ,    μᵢ = μ₀ᵢ + s·nᵢ·Pᵢ
 /// ```
 ///
-/// so that forgetting changes two numbers, `α ← λα` and `s ← λs`, and not `d`. The mean is worked out when it is asked for: the
+/// so that forgetting changes two numbers, `α ← λα` and `s ← λs`, and not `d`. The mean is computed when it is asked for: the
 /// first call of [`mean`](Belief::mean) after a change costs `d` divisions.
 ///
 /// ```
@@ -43,11 +44,11 @@ const SMALLEST_SCALE: f64 = 1e-154;
 pub struct DiagonalGaussian {
     weights: Vec<Weight>,
     scales: Scales,
-    /// `μ`, once somebody asks.
+    /// The mean `μ`, computed when first asked for.
     shown: OnceLock<Vec<f64>>,
 }
 
-/// One coordinate, side by side in memory.
+/// The numbers of one coordinate, side by side in memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Weight {
     prior_mean: f64,
@@ -88,13 +89,13 @@ impl Weight {
     }
 }
 
-/// Memory of a step of a [`DiagonalGaussian`]: two numbers for each entry of a row.
+/// Memory for a step of a [`DiagonalGaussian`]: two numbers for each entry of a row.
 #[derive(Debug, Clone)]
 pub struct DiagonalStep {
     scales: Scales,
     projection: Projection,
     site: Site,
-    /// `Pᵢ` of the forgotten belief for each entry of the row.
+    /// `Pᵢ` after forgetting, for each entry of the row.
     variances: Vec<f64>,
 }
 
@@ -163,7 +164,7 @@ impl DiagonalGaussian {
         self.weights.iter().map(|weight| 1.0 / weight.precision(self.scales)).collect()
     }
 
-    /// The same prior with other means and precisions after it, those of coordinate `i` as `moments(i)` says.
+    /// The belief with the same prior and other means and precisions now, those of coordinate `i` being `moments(i)`.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::NonFinite`].
@@ -189,7 +190,7 @@ impl DiagonalGaussian {
         (self.weights[i].mean(self.scales), self.weights[i].precision(self.scales))
     }
 
-    /// `P ← P/λ`, in `O(1)` but for the check of every variance.
+    /// Fades the belief, `P ← P/λ`, in `O(1)` but for the check of every variance.
     ///
     /// # Errors
     /// [`Error::NonFinite`] with the first variance that overflows.
@@ -210,8 +211,8 @@ impl DiagonalGaussian {
         self.scales.prior
     }
 
-    /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀` for the prior that the belief was made with, `0 < λ ≤ 1`: as
-    /// [`Forgetting::towards`](crate::Forgetting::towards), in `O(1)`.
+    /// Returns the belief towards the prior that it was made with: `Λ ← λΛ + (1−λ)Λ₀`, `Λμ ← λΛμ + (1−λ)Λ₀μ₀`, `0 < λ ≤ 1`, as
+    /// [`Forgetting::towards`](crate::Forgetting::towards) does, in `O(1)`.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -236,13 +237,13 @@ impl DiagonalGaussian {
         Ok(())
     }
 
-    /// What is stored: `α`, `s` and, for each coordinate, `[μ₀, Λ₀, e, n]`.
+    /// The numbers to store: `α`, `s` and, for each coordinate, `[μ₀, Λ₀, e, n]`.
     pub(crate) fn stored(&self) -> (f64, f64, impl Iterator<Item = [f64; 4]> + '_) {
         let weights = self.weights.iter().map(|w| [w.prior_mean, w.prior_precision, w.excess, w.shift]);
         (self.scales.prior, self.scales.data, weights)
     }
 
-    /// The belief that was [`stored`](Self::stored).
+    /// The belief from its [`stored`](Self::stored) numbers.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Setting`], [`Error::NonFinite`], [`Error::NotPositiveDefinite`].
@@ -268,7 +269,7 @@ impl DiagonalGaussian {
         }
     }
 
-    /// After any change: the mean shown is old, and a small scale is multiplied in.
+    /// Call this after any change: it drops the computed mean, and multiplies in a scale that has become small.
     fn settle(&mut self) {
         self.shown.take();
         if self.scales.data < SMALLEST_SCALE {
@@ -316,8 +317,8 @@ impl Belief for DiagonalGaussian {
         Ok(step.projection)
     }
 
-    /// Checks that every new precision is a positive number, which an overflow or rounding at a strongly negative curvature
-    /// would end, and every new mean a finite one.
+    /// Checks that every new precision is positive and finite (overflow, or rounding at a strongly negative curvature, may
+    /// prevent it), and every new mean finite.
     fn prepare(&self, x: Row<'_>, site: Site, step: &mut DiagonalStep) -> Result<(), Error> {
         site.check(step.projection.variance)?;
         step.site = site;
@@ -353,8 +354,8 @@ impl Belief for DiagonalGaussian {
 }
 
 impl Weight {
-    /// `(e, n)` after the site along a row with entry `x` here, for `inverse = P` before it: with `δ = μ − μ₀`,
-    /// `(Λ + h·x²)(δ + g̃·x·P) = Λδ + g̃·x + h·x²(δ + g̃·x·P)`, where `g̃ = g/(1+hν)`.
+    /// `(e, n)` after the site, for a coordinate with entry `x` and `inverse = P` before: with `δ = μ − μ₀`, `(Λ + h·x²)(δ +
+    /// g̃·x·P) = Λδ + g̃·x + h·x²(δ + g̃·x·P)`, where `g̃ = g/(1+hν)`.
     fn learned(&self, x: f64, site: Site, gain: f64, scales: Scales, inverse: f64) -> (f64, f64) {
         let square = site.curvature * (x * x);
         let deviation = self.deviation(scales, inverse) + gain * (x * inverse);

@@ -1,4 +1,4 @@
-//! What a belief says of all its weights at once.
+//! What a belief says about all its weights together.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -11,13 +11,14 @@ use super::{Belief, DenseGaussian, DiagonalGaussian, SquareRootGaussian};
 use crate::check;
 use crate::{Error, Row};
 
-/// A Gaussian belief `N(μ, P)` as a whole: draws, distances and volume, in the same words for every kind.
+/// The operations on a Gaussian belief `N(μ, P)` as a whole, the same for every kind: draws, distances, `log det P`, joint
+/// scores.
 ///
 /// | kind | a draw | a distance | `log det P` |
 /// | :-- | :-- | :-- | :-- |
 /// | dense | `d³/3` | `d³/3` | `d³/3` |
 /// | square root | `d²` | `d²` | `d` |
-/// | low rank, `p` columns and `k` rows waiting | `4d(p + k)` | `2d(p + k)` | `d` and `(p + k)³/3` |
+/// | low rank, `p` columns and `k` buffered rows | `4d(p + k)` | `2d(p + k)` | `d` and `(p + k)³/3` |
 /// | diagonal | `d` | `d` | `d` |
 ///
 /// ```
@@ -38,8 +39,8 @@ pub trait GaussianBelief: Belief {
     /// One draw of `θ − μ`, `θ ~ N(μ, P)`, into `deviation` (length `d`).
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::NotPositiveDefinite`] for a covariance that rounding has destroyed; [`Error::ImproperSite`] while a
-    /// low-rank belief keeps a row of negative curvature waiting.
+    /// [`Error::Dimension`]; [`Error::NotPositiveDefinite`] if rounding has destroyed the covariance; [`Error::ImproperSite`]
+    /// while a low-rank belief has a row of negative curvature in its buffer.
     fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error>;
 
     /// One draw of `θ ~ N(μ, P)` into `theta` (length `d`).
@@ -52,10 +53,10 @@ pub trait GaussianBelief: Belief {
         Ok(())
     }
 
-    /// The scores `xᵀθ` of `k` rows of length `d`, dense or sparse, with all that they share: [`Scores`] draws them together.
+    /// The joint distribution of the scores `xᵀθ` of `k` rows of length `d`, dense or sparse; [`Scores`] draws them together.
     ///
-    /// Cost for rows of `m` entries: a dense belief `2d²k` flops, a square root `d²k`, a diagonal `k²m`, one of low rank `2p` for each
-    /// entry, `2p²` where it [rewrites only what rows touch](crate::Upkeep), and `k²` and `b²k` for `b` rows that wait.
+    /// Cost for rows of `m` entries: a dense belief `2d²k` flops, a square root `d²k`, a diagonal `k²m`, one of low rank `2p` for
+    /// each entry, `2p²` where it [rewrites only what rows touch](crate::Upkeep), and `k²` and `b²k` for `b` buffered rows.
     ///
     /// # Errors
     /// [`Error::Row`] with what [`Row::check`] says; [`Error::NegativeVariance`], [`Error::Overflow`].
@@ -72,7 +73,7 @@ pub trait GaussianBelief: Belief {
     /// ```
     fn scores(&self, rows: &[Row<'_>]) -> Result<Scores, Error>;
 
-    /// `vᵀΛv` under the precision `Λ = P⁻¹`, for `v` of length `d`.
+    /// The squared distance `vᵀΛv` under the precision `Λ = P⁻¹`, for `v` of length `d`.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NotPositiveDefinite`].
@@ -101,7 +102,7 @@ fn fill_standard<R: Rng + ?Sized>(d: usize, theta: &mut [f64], rng: &mut R) -> R
 }
 
 impl GaussianBelief for DenseGaussian {
-    /// `Lz`. For many draws factor once, and take [`draw_with`](DenseGaussian::draw_with).
+    /// The draw is `Lz`. For many draws factor once, and take [`draw_with`](DenseGaussian::draw_with).
     fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
         fill_standard(self.dim(), deviation, rng)?;
         let shift = self.cholesky()?.unwhiten(MatRef::from_column_major_slice(deviation, deviation.len(), 1))?;
@@ -128,7 +129,7 @@ impl GaussianBelief for DenseGaussian {
 }
 
 impl GaussianBelief for SquareRootGaussian {
-    /// `L⁻ᵀz`.
+    /// The draw is `L⁻ᵀz`.
     fn draw_deviation<R: Rng + ?Sized>(&self, deviation: &mut [f64], rng: &mut R) -> Result<(), Error> {
         fill_standard(self.dim(), deviation, rng)?;
         self.solve_upper(deviation);

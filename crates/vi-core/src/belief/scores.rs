@@ -1,4 +1,4 @@
-//! Several scores `xᵀθ` together: what a choice among candidates is made from.
+//! Joint distribution of several scores `xᵀθ`, for choosing among candidates.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -10,10 +10,10 @@ use super::shared::Shared;
 use super::{Belief, DenseGaussian, DiagonalGaussian, SquareRootGaussian};
 use crate::{Error, Row};
 
-/// The scores `Xθ ~ N(Xμ, XPXᵀ)` of `k` rows under one Gaussian belief.
+/// The joint distribution `Xθ ~ N(Xμ, XPXᵀ)` of the scores of `k` rows under one Gaussian belief.
 ///
-/// Rows that share inputs have scores that move together, and draws of them do: a draw of all scores is what drawing `θ` once and
-/// scoring every row with it would give, without the `d` numbers of a `θ`.
+/// Rows that share inputs have correlated scores, and so do their draws: a draw of all scores has the distribution of drawing `θ`
+/// once and scoring every row with it, without the `d` numbers of a `θ`.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -47,23 +47,23 @@ impl Scores {
         Ok(Self { means, covariance })
     }
 
-    /// `Xμ`, length `k`.
+    /// The means `Xμ`, length `k`.
     #[must_use]
     pub fn means(&self) -> &[f64] {
         &self.means
     }
 
-    /// `x_iᵀPx_j`.
+    /// The covariance `x_iᵀPx_j` of two scores.
     ///
     /// # Panics
-    /// For indices that are not below `k`, as slices do.
+    /// If an index is not below `k`, as slices do.
     #[must_use]
     #[track_caller]
     pub fn covariance(&self, i: usize, j: usize) -> f64 {
         self.covariance[(i.max(j), i.min(j))]
     }
 
-    /// `x_iᵀPx_i`, length `k`: with the means, what an upper confidence bound is made from.
+    /// The variances `x_iᵀPx_i`, length `k`; with the means they give upper confidence bounds.
     #[must_use]
     pub fn variances(&self) -> Vec<f64> {
         (0..self.means.len()).map(|j| self.covariance[(j, j)]).collect()
@@ -74,11 +74,12 @@ impl Scores {
         self.spread(1.0, rng)
     }
 
-    /// One joint draw whose deviation from the means is multiplied by `spread`.
+    /// One joint draw with its deviation from the means multiplied by `spread`.
     pub fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
         let k = self.means.len();
         let mut root = self.covariance.clone();
-        // What is left of a variance after k differences; where rows repeat each other a column has no variance of its own.
+        // What is left of a variance after k differences is rounding; a row that depends on earlier rows has no variance given
+        // them.
         let rounding = |j| 8.0 * k as f64 * f64::EPSILON * self.covariance[(j, j)];
         let _rounded = semidefinite_in_place(root.as_mut(), rounding);
         let z: Vec<f64> = (0..k).map(|_| StandardNormal.sample(rng)).collect();
@@ -100,7 +101,7 @@ pub(crate) fn check_rows(d: usize, rows: &[Row<'_>]) -> Result<(), Error> {
     rows.iter().enumerate().try_for_each(|(j, row)| row.check(d).map_err(|error| error.at_row(j)))
 }
 
-/// The rows with their zeros, as columns (`d × k`).
+/// The rows written out with their zeros, as columns (`d × k`).
 fn columns(d: usize, rows: &[Row<'_>]) -> Mat<f64> {
     let mut x = Mat::zeros(d, rows.len());
     for (j, row) in rows.iter().enumerate() {
@@ -109,12 +110,12 @@ fn columns(d: usize, rows: &[Row<'_>]) -> Mat<f64> {
     x
 }
 
-/// `Xμ` for rows with their zeros.
+/// The means `Xμ`, for rows written out with their zeros.
 fn means(mean: &[f64], x: MatRef<'_, f64>) -> Vec<f64> {
     x.col_iter().map(|x| x.iter().zip(mean).map(|(x, mean)| x * mean).sum()).collect()
 }
 
-/// `2d²k` flops.
+/// The scores under a dense belief. Cost `2d²k` flops.
 pub(super) fn dense(belief: &DenseGaussian, rows: &[Row<'_>]) -> Result<Scores, Error> {
     check_rows(belief.dim(), rows)?;
     let x = columns(belief.dim(), rows);
@@ -125,7 +126,7 @@ pub(super) fn dense(belief: &DenseGaussian, rows: &[Row<'_>]) -> Result<Scores, 
     Scores::new(means(belief.mean(), x.as_ref()), product(x.transpose(), gains.as_ref(), Par::Seq), rounding)
 }
 
-/// `d²k` flops.
+/// The scores under a square-root belief. Cost `d²k` flops.
 pub(super) fn square_root(belief: &SquareRootGaussian, rows: &[Row<'_>]) -> Result<Scores, Error> {
     check_rows(belief.dim(), rows)?;
     let x = columns(belief.dim(), rows);
@@ -135,7 +136,7 @@ pub(super) fn square_root(belief: &SquareRootGaussian, rows: &[Row<'_>]) -> Resu
     Scores::new(means(belief.mean(), x.as_ref()), covariance, |_| 0.0)
 }
 
-/// What rows share is looked at once.
+/// The scores under a diagonal belief; each coordinate that rows share is read once.
 pub(super) fn diagonal(belief: &DiagonalGaussian, rows: &[Row<'_>]) -> Result<Scores, Error> {
     check_rows(belief.dim(), rows)?;
     let shared = Shared::new(rows);

@@ -1,20 +1,20 @@
-//! Several rows by their coordinates: what they share is looked at once.
+//! Several sparse rows sorted by coordinate, so that a coordinate that they share is read once.
 
 use vi_linalg::faer::{MatMut, MatRef, Par};
 use vi_linalg::kernels::add_lower_product;
 
 use crate::Row;
 
-/// No coordinate.
+/// Marks an empty slot of the table.
 const NONE: usize = usize::MAX;
 
-/// The rows of `X` (`k × d`), column by column, of those columns that are not zero.
+/// The nonzero columns of `X` (`k × d`), whose rows are given, one column after another.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     rows: usize,
     /// The coordinates, in the order in which they came.
     positions: Vec<usize>,
-    /// Where the entries of each begin.
+    /// Where the entries of each coordinate begin.
     starts: Vec<usize>,
     /// The row and the value of each entry.
     entries: Vec<(usize, f64)>,
@@ -23,7 +23,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Of checked rows.
+    /// Collects checked rows.
     pub(crate) fn new(rows: &[Row<'_>]) -> Self {
         let mut shared = Self { rows: rows.len(), ..Self::default() };
         let mut found = Vec::new();
@@ -56,12 +56,12 @@ impl Shared {
         shared
     }
 
-    /// `k`.
+    /// The number `k` of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The coordinates that a row has, in the order in which they came.
+    /// The coordinates with an entry in some row, in the order in which they came.
     pub(crate) fn positions(&self) -> &[usize] {
         &self.positions
     }
@@ -71,7 +71,7 @@ impl Shared {
         &self.entries[self.starts[local]..self.starts[local + 1]]
     }
 
-    /// Which coordinate a position is, if a row has it.
+    /// The number of the coordinate at a position; `None` if no row has an entry there.
     pub(crate) fn local(&self, position: usize) -> Option<usize> {
         if self.table.is_empty() {
             return None;
@@ -79,10 +79,10 @@ impl Shared {
         Some(self.table[self.place(position)]).filter(|local| *local != NONE)
     }
 
-    /// The lower triangle of `out ← out + X·diag(weights)·Xᵀ`, a weight for each coordinate. What is right of the diagonal means
-    /// nothing then.
+    /// Adds to the lower triangle of a matrix: `out ← out + X·diag(weights)·Xᵀ`, with a weight for each coordinate. The strict
+    /// upper triangle of `out` then has no meaning.
     pub(crate) fn add_gram(&self, weights: &[f64], mut out: MatMut<'_, f64>) {
-        // A column that most rows have costs less as one of a dense matrix.
+        // A column in which most rows have an entry is cheaper as part of a dense matrix.
         let (mut dense, mut scaled) = (Vec::new(), Vec::new());
         for (local, weight) in weights.iter().enumerate() {
             let entries = self.entries(local);
@@ -117,7 +117,7 @@ impl Shared {
         at
     }
 
-    /// Which coordinate a position is, a new one if no row had it.
+    /// The number of the coordinate at a position, a new one if no row had an entry there.
     fn insert(&mut self, position: usize) -> usize {
         if 2 * (self.positions.len() + 1) > self.table.len() {
             self.table = vec![NONE; (4 * (self.positions.len() + 1)).next_power_of_two().max(256)];

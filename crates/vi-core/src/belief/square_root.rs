@@ -1,4 +1,4 @@
-//! A Gaussian kept by a square root of its precision.
+//! A Gaussian kept as a square root of its precision.
 
 use vi_linalg::faer::dyn_stack::{MemBuffer, MemStack};
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
@@ -11,7 +11,7 @@ use crate::check;
 use crate::theorems::NaturalParameters;
 use crate::{Error, Row, Site};
 
-/// Largest entry of a row of the root: its squares and their sums stay finite.
+/// The largest entry of a row of the root, for which squares and their sums stay finite.
 const LARGEST: f64 = 1e150;
 
 /// The belief `θ ~ N(μ, P)` kept as `μ` and the square root of its precision, `P⁻¹ = LLᵀ`.
@@ -79,7 +79,7 @@ impl SquareRootGaussian {
         Ok(Self { mean: mean.to_vec(), root: Mat::from_fn(d, d, |i, j| if i == j { 1.0 / sigma0 } else { 0.0 }) })
     }
 
-    /// A belief by its parts: `root` is finite, of the mean's dimension.
+    /// A belief from its parts: `root` is finite and has the mean's dimension.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] for a diagonal entry that is not positive.
@@ -114,12 +114,12 @@ impl SquareRootGaussian {
         Ok(Self { mean, root: cholesky.into_factor() })
     }
 
-    /// The same belief as a dense one. Cost `2d³/3`.
+    /// The square-root form of a dense belief. Cost `2d³/3`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] when rounding has destroyed the dense covariance.
+    /// [`Error::NotPositiveDefinite`] if rounding has destroyed the dense covariance.
     pub fn from_dense(belief: &DenseGaussian) -> Result<Self, Error> {
-        // The lower triangle that the dense belief keeps is the upper one of its transpose.
+        // The lower triangle that the dense belief keeps is the upper triangle of its transpose.
         let root = inverse_root(belief.covariance_lower().transpose())?;
         Ok(Self { mean: belief.mean().to_vec(), root })
     }
@@ -207,14 +207,14 @@ impl Belief for SquareRootGaussian {
             let updated = cholesky::rank_one_update_in_place(self.root.as_mut(), gain);
             debug_assert!(updated.is_ok(), "the scaled row has been checked: {updated:?}");
         } else {
-            // 1 + hν is what the downdate leaves, and the site's check found it positive.
+            // After the downdate 1 + hν remains, which the site's check found positive.
             solve_lower(self.root.as_ref(), gain);
             cholesky::downdate_whitened_in_place(self.root.as_mut(), gain, remainder);
         }
     }
 }
 
-/// Checks that `√λ·L` is the root of a covariance of finite variances.
+/// Checks that the covariance with root `√λ·L` has finite variances.
 ///
 /// # Errors
 /// [`Error::NonFinite`].
@@ -237,7 +237,7 @@ pub(crate) fn fade_root(root: MatMut<'_, f64>, lambda: f64) {
     }
 }
 
-/// `√|h|`, for a row of the given largest entry.
+/// The scale `√|h|` of a row with the given largest entry.
 ///
 /// # Errors
 /// [`Error::ImproperSite`] when the scaled row would overflow the root.

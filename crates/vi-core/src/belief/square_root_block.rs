@@ -1,4 +1,4 @@
-//! The square-root belief, block by block, and from all its sites.
+//! Blocked updates of the square-root belief, and the belief from all its sites.
 
 use std::fmt;
 
@@ -17,10 +17,11 @@ use crate::block::{BlockBelief, BlockRecursion};
 use crate::check;
 use crate::{Error, Site, Sites};
 
-/// Rows added at a time when a root is built from sites.
+/// How many rows are added at a time when a root is built from sites.
 const SITE_ROWS: usize = 128;
 
-/// Memory of a square-root block: `Z`, then the scaled rows; `w`; a root to go back to, once one is needed.
+/// Memory for a block of a square-root belief: `Z`, then the scaled rows; `w`; a copy of the root to go back to, once one is
+/// needed.
 pub struct RootPanels {
     rows: Mat<f64>,
     weights: Mat<f64>,
@@ -46,7 +47,7 @@ impl RootPanels {
         }
     }
 
-    /// Keeps a copy of the root to go back to.
+    /// Keeps a copy of the root, to restore after an error.
     fn keep(&mut self, root: &Mat<f64>) {
         if self.before.nrows() != root.nrows() {
             self.before = Mat::zeros(root.nrows(), root.nrows());
@@ -58,7 +59,7 @@ impl RootPanels {
     ///
     /// # Errors
     /// [`Error::ImproperSite`] at the row whose site overflows, before anything is written; [`Error::NotPositiveDefinite`]
-    /// when a downdate fails, `root` being as it was.
+    /// when a downdate fails. On an error `root` is unchanged.
     fn update_root(
         &mut self,
         root: &mut Mat<f64>,
@@ -101,7 +102,7 @@ impl BlockBelief for SquareRootGaussian {
         RootPanels::new(self.dim(), b)
     }
 
-    /// `Z = L⁻¹X_b` (`bd²` flops), `T = ZᵀZ`, `a = X_bᵀμ`.
+    /// Computes `Z = L⁻¹X_b` (`bd²` flops), `T = ZᵀZ`, `a = X_bᵀμ`.
     fn project_block(&mut self, x: MatRef<'_, f64>, recursion: &mut BlockRecursion, panels: &mut RootPanels, par: Par) {
         let (b, d) = (x.nrows(), x.ncols());
         let mut z = panels.rows.as_mut().submatrix_mut(0, 0, d, b);
@@ -123,7 +124,7 @@ impl BlockBelief for SquareRootGaussian {
         );
     }
 
-    /// `L` by the curvatures (`2bd²` flops for positive ones), then `μ ← μ + P₊X_b(r − h·X_bᵀμ)`.
+    /// Updates `L` by the curvatures (`2bd²` flops for positive ones), then `μ ← μ + P₊X_b(r − h·X_bᵀμ)`.
     ///
     /// The mean's step is the block's in information form, `P₊⁻¹μ₊ = P⁻¹μ + X_b r`, on the new root: two solves with it
     /// instead of the old covariance, so that a flat prior's size does not enter.
@@ -140,7 +141,8 @@ impl BlockBelief for SquareRootGaussian {
         let mut weights = panels.weights.as_mut().subrows_mut(0, b);
         matmul(weights.as_mut(), Accum::Replace, x, MatRef::from_column_major_slice(mean, d, 1), 1.0, par);
         for (t, step) in steps.iter().enumerate() {
-            // r − h·a⁰ = g + h·(a − a⁰), a⁰ the block's first mean along x and a the one that the site was found at.
+            // r − h·a⁰ = g + h·(a − a⁰), where a⁰ is the mean along x before the block, and a the one at which the site was
+            // found.
             weights[(t, 0)] = step.site.slope + step.site.curvature * (step.projection.mean - weights[(t, 0)]);
         }
         let bold = may_overflow(root, x, weights.as_ref());
@@ -161,9 +163,9 @@ impl SquareRootGaussian {
     /// The belief of a prior and sites: `P⁻¹ = P₀⁻¹ + Σ h_t x_t x_tᵀ`, `μ = μ₀ + P·Σ (r_t − h_t·x_tᵀμ₀)x_t`, for the rows of `x`
     /// (`n × d`).
     ///
-    /// A sweep that changes sites ends with this: what its updates and downdates have rounded is gone, for the root comes
-    /// from one orthogonal triangularisation of `[R₀; √h·X]`. Cost `2nd²` flops in matrix products (`4d²` per negative
-    /// curvature, in passes over `L`).
+    /// Sweeps that change sites end with this, which removes the rounding of their updates and downdates: the root comes from one
+    /// orthogonal triangularisation of `[R₀; √h·X]`. Cost `2nd²` flops in matrix products (`4d²` per negative curvature, in
+    /// passes over `L`).
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Row`] with [`Error::NonFinite`], or with [`Error::ImproperSite`] for a curvature that would
@@ -208,8 +210,9 @@ impl SquareRootGaussian {
     }
 }
 
-/// Whether `μ + (LLᵀ)⁻¹Xᵀw` is worth a copy of `L` to go back to: only then can numbers this far from the end of the floats
-/// come to it that `L⁻¹` is more than `10¹⁰⁰` times what its diagonal shows, the root of no matrix of floats.
+/// Whether `μ + (LLᵀ)⁻¹Xᵀw` may overflow, so that a copy of `L` to go back to is worth its cost. With numbers this far from the
+/// largest float it does not, unless `L⁻¹` is more than `10¹⁰⁰` times what its diagonal shows, as for no root of a matrix of
+/// floats.
 fn may_overflow(root: &Mat<f64>, x: MatRef<'_, f64>, weights: MatRef<'_, f64>) -> bool {
     let pull: f64 = x.row_iter().zip(weights.col(0).iter()).map(|(row, w)| row.norm_max() * w.abs()).sum();
     let least = (0..root.nrows()).map(|j| root[(j, j)]).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! State to payload and back, by `bincode`.
+//! Encoding of state as a payload, and decoding, by `bincode`.
 
 use bincode::config::{Configuration, Fixint, LittleEndian};
 use serde::Serialize;
@@ -14,9 +14,9 @@ pub(crate) fn encode<T: Serialize>(state: &T) -> Result<Vec<u8>, CheckpointError
 
 /// The state in `payload`, which must be used to its last byte.
 ///
-/// bincode allocates what a string inside claims, up to a limit that is a constant of its type; hence a ladder of
-/// constants, of which the lowest that the payload fits is taken; above 1 GiB there is none. (Sequences are safe at any
-/// length: serde allocates them in small pieces.)
+/// bincode allocates what a string inside claims, up to a limit that is a constant of its type; hence several such constants, of
+/// which the lowest that the payload fits is taken; above 1 GiB there is no limit. (Sequences are safe at any length: serde
+/// allocates them in small pieces.)
 pub(super) fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CheckpointError> {
     const KIB_64: usize = 1 << 16;
     const MIB_16: usize = 1 << 24;

@@ -1,4 +1,4 @@
-//! What can be wrong with a checkpoint.
+//! The errors of reading and writing checkpoints.
 
 use std::io;
 
@@ -13,13 +13,13 @@ pub enum CheckpointError {
     Io {
         /// The kind of failure.
         kind: io::ErrorKind,
-        /// Its message.
+        /// The message of the failure.
         message: String,
     },
-    /// The input does not start with the magic bytes: it is something else.
+    /// The input does not start with the magic bytes: it is not a checkpoint.
     #[error("not a checkpoint: the first eight bytes are another format's")]
     Foreign,
-    /// Written by another version of the format.
+    /// The record was written by another version of the format.
     #[error("checkpoint of format version {found}; this program reads version {supported}")]
     Version {
         /// The version in the input.
@@ -27,7 +27,7 @@ pub enum CheckpointError {
         /// The version that can be read.
         supported: u32,
     },
-    /// A checkpoint of something else.
+    /// The record is a checkpoint of another type.
     #[error("checkpoint of kind {found:?}, expected {expected:?}")]
     Kind {
         /// The kind asked for.
@@ -35,7 +35,7 @@ pub enum CheckpointError {
         /// The kind in the input.
         found: String,
     },
-    /// A name of a kind that cannot be stored.
+    /// The name of the kind cannot be stored.
     #[error("the kind {kind:?} must be 1 to 24 printable ASCII characters")]
     KindName {
         /// The name given.
@@ -66,7 +66,7 @@ pub enum CheckpointError {
     /// The payload, though undamaged, is not an encoding of the state.
     #[error("the payload cannot be decoded or encoded: {message}")]
     Malformed {
-        /// What the codec says.
+        /// What the codec reports.
         message: String,
     },
     /// The payload is well formed but not a state that could have been saved.
@@ -78,7 +78,7 @@ pub enum CheckpointError {
 }
 
 impl CheckpointError {
-    /// `error` as what is wrong with the contents.
+    /// Turns `error` into one about the contents of a checkpoint.
     pub(crate) fn contents(error: Error) -> Error {
         Error::Checkpoint(Self::Contents(Box::new(error)))
     }

@@ -9,7 +9,7 @@ use super::CheckpointError;
 /// Version of the format, in every record.
 pub const VERSION: u32 = 1;
 
-/// The payload that [`read_from`](super::Checkpoint::read_from) accepts, 4 GiB: a dense belief of dimension 32 000.
+/// The largest payload that [`read_from`](super::Checkpoint::read_from) accepts, 4 GiB: a dense belief of dimension 32 000.
 pub const DEFAULT_LIMIT: u64 = 1 << 32;
 
 const MAGIC: [u8; 8] = *b"\x89VIC\r\n\x1a\n";
@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut impl Write, kind: &str, payload: &[u8]) -> Result<
 
 /// Reads one record and returns its payload.
 ///
-/// Magic, version, kind and limit are looked at before the payload is read, so that what is wrong has its own name.
+/// Magic, version, kind and limit are checked before the payload is read, so that each fault has its own error.
 pub(super) fn read(input: &mut impl Read, kind: &str, limit: u64) -> Result<Vec<u8>, CheckpointError> {
     let expected = padded(kind)?;
     let magic: [u8; 8] = take(input, "magic")?;

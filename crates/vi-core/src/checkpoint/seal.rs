@@ -1,4 +1,4 @@
-//! Version and checksum of a document, for forms that have no frame.
+//! Version and checksum of a stored document.
 
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,12 @@ use crate::Error;
 /// Version of the documents that carry a [`Seal`].
 const FORMAT: u32 = 1;
 
-/// The version of a document and the checksum of what it says: CRC-64/XZ of the contents as `bincode` encodes them, so that spaces and
-/// the order of fields do not matter, and every number does.
+/// The version and the checksum of a stored document: CRC-64/XZ of the contents as `bincode` encodes them, so that spaces and the
+/// order of fields do not matter, and every number does.
 ///
-/// A stored form has one as its first field, blank while the checksum is computed. A document of a later version is refused where
-/// its version is read, before any field that this version does not know. A document from which the checksum was taken out (`null`) is
-/// read on its other checks alone: that is how to edit one by hand.
+/// A stored form has a seal as its first field, blank while the checksum is computed. A document of a later version is refused as
+/// soon as its version is read, before any field that this version does not know. A document whose checksum was taken out
+/// (`null`) is read with its other checks alone: that is how to edit one by hand.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -40,19 +40,19 @@ const FORMAT: u32 = 1;
 pub struct Seal {
     #[serde(deserialize_with = "known")]
     format: u32,
-    /// Sixteen hexadecimal digits.
+    /// The checksum as sixteen hexadecimal digits.
     checksum: Option<String>,
 }
 
 impl Default for Seal {
-    /// Blank: of this version, without a checksum.
+    /// A blank seal: of this version, without a checksum.
     fn default() -> Self {
         Self { format: FORMAT, checksum: None }
     }
 }
 
 impl Seal {
-    /// The seal of `contents`, in which it is blank.
+    /// The seal of `contents`, in which the seal field is blank.
     ///
     /// # Errors
     /// [`CheckpointError::Malformed`] for contents that `bincode` cannot encode.
@@ -60,10 +60,10 @@ impl Seal {
         Ok(Self { checksum: Some(format!("{:016x}", checksum(contents)?)), ..Self::default() })
     }
 
-    /// Checks that this is the seal of `contents`, in which it is blank; a seal without a checksum is that of all.
+    /// Checks that this is the seal of `contents`, in which the seal field is blank; a seal without a checksum fits any contents.
     ///
     /// # Errors
-    /// [`CheckpointError::Checksum`]; [`CheckpointError::Malformed`] for a checksum that is no number.
+    /// [`CheckpointError::Checksum`]; [`CheckpointError::Malformed`] for a checksum that is not hexadecimal.
     pub fn check<T: Serialize>(&self, contents: &T) -> Result<(), Error> {
         let Some(text) = &self.checksum else { return Ok(()) };
         let computed = checksum(contents)?;

@@ -1,4 +1,4 @@
-//! A Gaussian by its root of the precision as bytes.
+//! A Gaussian given by its root of the precision, as bytes.
 
 use super::triangle::TriangleWire;
 use super::{Checkpoint, CheckpointError};

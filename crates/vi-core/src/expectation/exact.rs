@@ -1,4 +1,4 @@
-//! Expectations of the logistic to machine precision: quadrature in the middle, closed tails.
+//! Expectations of the logistic function to machine precision: quadrature in the middle, closed forms in the tails.
 
 use super::{LogisticExpectation, LogisticMoments};
 use crate::special::{
@@ -14,7 +14,7 @@ use crate::special::{
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exact;
 
-/// Beyond this `|t|` the logistic is its own asymptote to 4e-18.
+/// Beyond this `|t|` the logistic function equals its asymptote to 4e-18.
 const EDGE: f64 = 40.0;
 /// Standard deviations beyond which the Gaussian is dropped (2e-21 of its mass).
 const REACH: f64 = 9.5;
@@ -48,14 +48,14 @@ struct Node {
 }
 
 impl Node {
-    /// The weight of `∫ f(t) φ(x) dx`.
+    /// The weight of this node in `∫ f(t) φ(x) dx`.
     fn weight(&self) -> f64 {
         self.measure * normal_density(self.x)
     }
 }
 
 impl Region {
-    /// In units of `t` where the Gaussian is wider than the logistic, else of `x`: the narrower of the two keeps its digits.
+    /// In units of `t` where the Gaussian is wider than the logistic, else of `x`: so the narrower of the two keeps its digits.
     fn new(a: f64, sigma: f64) -> Self {
         // e^(±t) tilts the Gaussian by ±σ²: its mass then sits σ standard deviations away.
         let reach = REACH + sigma;
@@ -113,7 +113,7 @@ impl Region {
 fn log_exponential_tail(a: f64, sigma: f64) -> f64 {
     let u = (-EDGE - a) / sigma;
     if u < sigma {
-        // e^(a+σ²/2)·Φ(u−σ) with the squares cancelled by hand.
+        // e^(a+σ²/2)·Φ(u−σ), with the squares cancelled analytically.
         -EDGE - 0.5 * u * u - HALF_LN_2PI + mills_ratio(sigma - u).ln()
     } else {
         a + 0.5 * sigma * sigma + log_normal_cdf(u - sigma)
@@ -156,7 +156,7 @@ impl LogisticExpectation for Exact {
         let sigmoid_tails = left + normal_cdf((a - EDGE) / sigma);
         let mut sum = LogisticMoments { softplus, sigmoid: sigmoid_tails, first: 0.0, second: 0.0, third: 0.0 };
         if sigma > 1.0 {
-            // Integrated by parts onto the Gaussian: s″ and s‴ themselves would cancel to 1/σ² and 1/σ⁴ of their size.
+            // Integrated by parts onto the Gaussian, since sums of s″ and s‴ would cancel to 1/σ² and 1/σ⁴ of their size.
             region.for_each(|node| {
                 let Node { t, x, .. } = node;
                 let first = node.weight() * sigmoid_derivative(t);
@@ -165,7 +165,7 @@ impl LogisticExpectation for Exact {
                 sum.second += first * x / sigma;
                 sum.third += first * (x * x - 1.0) / (sigma * sigma);
             });
-            // Tails this small are rounding, which their own cancellation with the region's ends would make larger.
+            // Tails this small are rounding errors, which cancelling them against the region's ends would enlarge.
             if left + right > f64::EPSILON * sum.first {
                 let first = |t: f64, _: f64| sigmoid_derivative(t);
                 let second = |t: f64, _: f64| sigmoid_derivative(t) * (sigmoid(-t) - sigmoid(t));

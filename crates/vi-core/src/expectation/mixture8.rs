@@ -38,9 +38,8 @@ const S: [f64; 8] = [
 /// E s′       = Σ(pᵢ/τᵢ)φ(uᵢ)
 /// ```
 ///
-/// Each is the exact derivative of the one above, so bounds and line searches are consistent. The
-/// errors are absolute, on the whole line and for every `ν`; where a logarithm of a small
-/// probability is asked for, [`Exact`] takes over.
+/// Each is the exact derivative of the one above, so bounds and line searches are consistent. The errors are absolute, on the
+/// whole line and for every `ν`; logarithms of small probabilities are left to [`Exact`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mixture8;
 
@@ -66,7 +65,7 @@ const DENSITIES: [f64; 8] = {
     values
 };
 
-/// What one probit of the mixture gives in every lane.
+/// The contribution of one probit of the mixture, in every lane.
 struct Part<V> {
     /// `uᵢ = a/τᵢ`.
     u: V,
@@ -78,13 +77,13 @@ struct Part<V> {
 }
 
 impl<V> Part<V> {
-    /// From `a`, `1/τᵢ` and `pᵢ/√(2π)`.
+    /// The part from `a`, `1/τᵢ` and `pᵢ/√(2π)`.
     #[inline(always)]
     fn new<S: Simd<f64s = V>>(simd: S, a: V, inverse: V, weight: V) -> Self
     where
         V: Copy,
     {
-        // Beyond 38 the density is 0: a bound far outside keeps u² finite.
+        // Beyond 38 the density is 0; a bound far beyond it keeps u² finite.
         let u =
             simd.min_f64s(simd.max_f64s(simd.mul_f64s(a, inverse), simd.splat_f64s(-1e100)), simd.splat_f64s(1e100));
         let square = simd.mul_f64s(u, u);
@@ -136,7 +135,8 @@ impl WithSimd for Sums {
     }
 }
 
-/// [`Mixture8`] at one variance and many means, in the vectors that the processor has: what depends on the variance is computed once.
+/// The expectations of [`Mixture8`] at one variance and many means, in the processor's vectors: what depends on the variance is
+/// computed once.
 ///
 /// ```
 /// use vi_core::expectation::{LogisticExpectation, Mixture8, Mixture8Lanes};
@@ -168,7 +168,7 @@ pub struct LogisticLanes<V> {
 }
 
 impl Mixture8Lanes {
-    /// For the variance `ν ≥ 0`.
+    /// Prepares the expectations at the variance `ν ≥ 0`.
     #[must_use]
     pub fn new(nu: f64) -> Self {
         let tau = INVERSE_SQUARES.map(|s| (nu + s).sqrt());
@@ -215,7 +215,7 @@ impl LogisticExpectation for Mixture8 {
         evaluate(a, nu)
     }
 
-    /// As [`tilted_sigmoid`](Self::tilted_sigmoid), to 4e-7 nats; by [`Exact`] where that leaves it to quadrature.
+    /// Accurate to 4e-7 nats as [`tilted_sigmoid`](Self::tilted_sigmoid) is, and by [`Exact`] where that returns `None`.
     fn log_sigmoid_mean(&self, a: f64, nu: f64) -> f64 {
         match Leaning::of(a, nu) {
             Some(Leaning { shift, seen, .. }) => shift + seen.sigmoid.ln(),
@@ -242,7 +242,8 @@ impl LogisticExpectation for Mixture8 {
     }
 }
 
-/// `log E s(t) = shift + log E s(b)`, of the larger of two: `b = t`, or `b = −t−ν`, since `s(t) = eᵗ·s(−t)` and `eᵗ` moves the Gaussian by `ν`.
+/// Computes `log E s(t) = shift + log E s(b)` from the larger of two: `b = t`, or `b = −t−ν`, since `s(t) = eᵗ·s(−t)` and `eᵗ`
+/// moves the Gaussian by `ν`.
 struct Leaning {
     /// 0, or `a + ½ν`.
     shift: f64,
@@ -252,7 +253,7 @@ struct Leaning {
 }
 
 impl Leaning {
-    /// `None` where the mixture knows neither well enough.
+    /// Returns `None` if the mixture is accurate enough for neither.
     fn of(a: f64, nu: f64) -> Option<Self> {
         let direct = Self { shift: 0.0, side: 1.0, seen: evaluate(a, nu) };
         if direct.seen.sigmoid >= LEAST {
@@ -264,8 +265,8 @@ impl Leaning {
     }
 }
 
-/// `E s` from which its derivatives are known well enough beside it: the mixture's error is of order 1e-8, and a Gaussian of a larger variance than
-/// [`WIDE`] averages over its waves.
+/// The value of `E s` from which on its derivatives are accurate enough relative to it: the mixture's error is of order 1e-8, and
+/// a Gaussian of a larger variance than [`WIDE`] averages its oscillations out.
 const LEAST: f64 = 0.1;
 const LEAST_WIDE: f64 = 1e-3;
 const WIDE: f64 = 4.0;

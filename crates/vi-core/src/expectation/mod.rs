@@ -50,14 +50,14 @@ pub trait LogisticExpectation: Copy {
     /// `log E s(t)`, in nats, finite in the left tail.
     fn log_sigmoid_mean(&self, a: f64, nu: f64) -> f64;
 
-    /// The largest absolute error of `E s`, which a likelihood of many trials multiplies; `None` for a class that is chosen as an
+    /// The largest absolute error of `E s`, which a likelihood of many trials multiplies; `None` for a class that is meant as an
     /// approximation.
     fn absolute_error(&self) -> Option<f64> {
         None
     }
 
-    /// The tilted density `s(t)·N(t|a, ν)/Z`, where this class knows it as well as its other expectations; `None` leaves it to
-    /// [`quadrature::tilted`](crate::quadrature::tilted).
+    /// The tilted density `s(t)·N(t|a, ν)/Z`, if this class computes it as accurately as its other expectations; `None` leaves it
+    /// to [`quadrature::tilted`](crate::quadrature::tilted).
     fn tilted_sigmoid(&self, _a: f64, _nu: f64) -> Option<Tilted> {
         None
     }
@@ -65,7 +65,7 @@ pub trait LogisticExpectation: Copy {
     /// The implicit step of logistic regression (R-VGA eqs 73-74), label `y ∈ {0, 1}`.
     ///
     /// # Errors
-    /// [`Error::RootNotFound`] when the search does not end.
+    /// [`Error::RootNotFound`] when the search does not converge.
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
         let probit = implicit::probit_guess(y, a, nu)?;
         implicit::log_concave_root_from(&BernoulliLogit(*self), y, a, nu, (probit.alpha, probit.nu))

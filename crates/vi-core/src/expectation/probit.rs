@@ -1,4 +1,4 @@
-//! The papers' formula: logistic ≈ probit, there and back (R-VGA eq 58).
+//! The papers' formula: the logistic function approximated by a probit, and the result by a logistic (R-VGA eq 58).
 
 use super::{LogisticExpectation, LogisticMoments};
 use crate::Error;
@@ -23,7 +23,7 @@ impl ProbitApproximation {
 }
 
 impl LogisticExpectation for ProbitApproximation {
-    /// The integral of `E s(t) ≈ Φ(a/√(ν+β²))`, for want of one of `s(ka)`: off by up to 0.06 nats.
+    /// The integral of `E s(t) ≈ Φ(a/√(ν+β²))`, since that of `s(ka)` has no closed form: off by up to 0.06 nats.
     fn softplus(&self, a: f64, nu: f64) -> f64 {
         let tau = (nu + BETA * BETA).sqrt();
         a * normal_cdf(a / tau) + tau * normal_density(a / tau)

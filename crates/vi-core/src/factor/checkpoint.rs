@@ -1,4 +1,4 @@
-//! Factor analyses of streams as bytes.
+//! Factor analyses of streams, stored as bytes.
 
 use serde::{Deserialize, Serialize};
 use vi_linalg::LowRank;

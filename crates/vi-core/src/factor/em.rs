@@ -9,8 +9,8 @@ use crate::check;
 use crate::low_rank::em::Outcome;
 use crate::{Error, Stop};
 
-/// Falls of the loss in a row that must be small and not larger than the one before: from a small `W₀`, the first iteration
-/// lowers the loss much, the next ones hardly, then ever more.
+/// How many decreases of the loss in a row must be small and not larger than the one before: from a small `W₀`, the first
+/// iteration lowers the loss much, the next ones hardly, then ever more.
 const QUIET: usize = 2;
 
 /// When batch EM stops, and how it treats `ψ`.
@@ -25,14 +25,14 @@ pub struct EmSettings {
 }
 
 impl Default for EmSettings {
-    /// Tolerance 1e-9, at most 1000 iterations, [`DiagonalSettings::default`].
+    /// The default tolerance is 1e-9, with at most 1000 iterations and [`DiagonalSettings::default`].
     fn default() -> Self {
         Self { tolerance: 1e-9, max_iterations: 1000, diagonal: DiagonalSettings::default() }
     }
 }
 
 impl EmSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1, and the floor if there is one.
@@ -43,11 +43,11 @@ impl EmSettings {
     }
 }
 
-/// What EM did.
+/// A report of the iterations.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EmInfo {
-    /// The [loss](super::loss) of the start and after each iteration, in nats: it never rises but by rounding.
+    /// The [loss](super::loss) at the start and after each iteration, in nats: it never rises except by rounding.
     pub losses: Vec<f64>,
     /// Entries of `ψ` lifted to the floor, over all iterations.
     pub floored: usize,
@@ -56,7 +56,7 @@ pub struct EmInfo {
 }
 
 impl EmInfo {
-    /// Iterations made.
+    /// The number of iterations made.
     #[must_use]
     pub fn iterations(&self) -> usize {
         self.losses.len() - 1
@@ -71,7 +71,7 @@ impl EmInfo {
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::Entry`] where `ψ` reaches zero without a floor, [`Error::Overflow`],
-/// [`Error::NotPositiveDefinite`]; the factor is then as it was. Not converging is an [`Stop`].
+/// [`Error::NotPositiveDefinite`]; the factor is then as it was. Not converging is a [`Stop`].
 ///
 /// ```
 /// use vi_core::Stop;
@@ -128,7 +128,7 @@ fn iterate<S: SymmetricOperator + ?Sized>(
     Ok(info)
 }
 
-/// One iteration of [`run`]; returns how many entries of `ψ` the floor has lifted.
+/// Makes one iteration of [`run`]; returns how many entries of `ψ` were lifted to the floor.
 ///
 /// # Errors
 /// Those of [`run`]; the factor is then as it was.
@@ -185,10 +185,10 @@ pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank,
     Ok(m.solve(expected.v.transpose())?.transpose().to_owned())
 }
 
-/// One iteration of the likelihood's fixed point (76)-(77): `W ← S(WWᵀ + Ψ)⁻¹W`, then `ψ ← diag(S − WWᵀ)`.
+/// Makes one iteration of the likelihood's fixed point (76)-(77): `W ← S(WWᵀ + Ψ)⁻¹W`, then `ψ ← diag(S − WWᵀ)`.
 ///
 /// Its fixed points are EM's (Proposition 1 of Appendix B); unlike EM's, its steps need not lower the loss, and may leave no
-/// positive `ψ`. Returns how many entries of `ψ` the floor has lifted.
+/// positive `ψ`. Returns how many entries of `ψ` were lifted to the floor.
 ///
 /// # Errors
 /// Those of [`run`]; the factor is then as it was.
@@ -272,7 +272,7 @@ impl Expected {
     }
 }
 
-/// `ψ = diag S − explained`, as the settings have it.
+/// The diagonal `ψ = diag S − explained`, restricted as the settings ask.
 fn remaining(
     diagonal: &[f64],
     explained: impl Iterator<Item = f64>,

@@ -1,4 +1,4 @@
-//! How far `C = Ψ + WWᵀ` is from what it approximates.
+//! How far `C = Ψ + WWᵀ` is from the matrix that it approximates.
 
 use vi_linalg::faer::Par;
 use vi_linalg::low_rank::{DenseRoot, kl_of_precisions_to_dense};
@@ -8,9 +8,10 @@ use super::em::Expected;
 use crate::Error;
 use crate::check;
 
-/// `½[tr(C⁻¹S) + log det C − d]`, in nats: the divergence of [`kl`] but for the constant `−½ log det S`.
+/// The loss `½[tr(C⁻¹S) + log det C − d]` of the approximation, in nats: the divergence of [`kl`] without the constant `−½ log
+/// det S`.
 ///
-/// It is what EM lowers (11), (13), and needs no factor of `S`: one application to `W` and two passes over `W`.
+/// EM lowers this (11), (13), and it needs no factor of `S`: one application to `W` and two passes over `W`.
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::Linalg`], [`Error::Overflow`].

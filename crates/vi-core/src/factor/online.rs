@@ -15,47 +15,47 @@ use crate::Error;
 use crate::check;
 use crate::low_rank::em::Outcome;
 
-/// What is done with the iterates `(W_t, ψ_t)`; `t` counts observations from 0.
+/// How the iterates `(W_t, ψ_t)` are averaged; `t` counts observations from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Averaging {
-    /// The last iterate.
+    /// No averaging: the last iterate is the answer.
     #[default]
     Off,
-    /// The mean of the iterates of `t ≥ from`, beside the recursion and without effect on it: (115)-(116) with the average
-    /// on the right-hand side. With `from` at half of the observations it is Polyak and Ruppert's.
+    /// The mean of the iterates of `t ≥ from`, without effect on the recursion: (115)-(116) with the average on the right-hand
+    /// side. With `from` at half of the observations it is the average of Polyak and Ruppert.
     After {
-        /// First observation whose iterate enters.
+        /// The first observation whose iterate is averaged.
         from: usize,
     },
     /// (115)-(116) as printed, `W̄_t = ((t̃−1)·W_{t−1} + W_t)/t̃` with `t̃ = t − after`, and as the authors run it: the result
     /// replaces the iterate that the next E-step uses.
     AsPrinted {
-        /// Last observation that is not averaged; the authors have 500.
+        /// The last observation whose iterate is not averaged; the authors have 500.
         after: usize,
     },
 }
 
-/// How [`OnlineEm`] goes.
+/// The settings of [`OnlineEm`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OnlineSettings {
     /// Steps are `γ₀ = 1`, `γ_t = t^(−exponent)`: `Σγ = ∞` and `Σγ² < ∞` (112) for exponents above ½ and up to 1.
     pub exponent: f64,
-    /// Which iterate is the answer.
+    /// How the iterates are averaged.
     pub averaging: Averaging,
     /// The form of `Ψ`.
     pub diagonal: DiagonalSettings,
 }
 
 impl Default for OnlineSettings {
-    /// Steps `γ₀ = 1`, `γ_t = t^(−0.6)` (113)-(114), no averaging, [`DiagonalSettings::default`].
+    /// The default steps are `γ₀ = 1`, `γ_t = t^(−0.6)` (113)-(114), with no averaging and [`DiagonalSettings::default`].
     fn default() -> Self {
         Self { exponent: 0.6, averaging: Averaging::Off, diagonal: DiagonalSettings::default() }
     }
 }
 
 impl OnlineSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] for exponents out of their range, and for the diagonal.
@@ -74,8 +74,8 @@ impl OnlineSettings {
 
 /// Online EM for `S ≈ Ψ + WWᵀ` (110)-(114), kept to compare [`RecursiveEm`](super::RecursiveEm) with.
 ///
-/// It keeps twice the memory of `W` (three times with [`Averaging::After`]), and as much again while an observation is worked
-/// on, against once and nothing for recursive EM with one inner loop; an observation costs `3dp²` flops.
+/// It keeps twice the memory of `W` (three times with [`Averaging::After`]), and as much again while it takes an observation;
+/// recursive EM with one inner loop keeps it once and takes no more. An observation costs `3dp²` flops.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -104,7 +104,8 @@ pub struct OnlineEm {
 }
 
 impl OnlineEm {
-    /// From `start`, such as [`start_isotropic`](super::start_isotropic) gives; with `γ₀ = 1` its statistics do not matter.
+    /// A factor analysis from `start`, such as [`start_isotropic`](super::start_isotropic) gives; with `γ₀ = 1` its statistics do
+    /// not matter.
     ///
     /// # Errors
     /// Those of [`OnlineSettings::check`].
@@ -115,7 +116,7 @@ impl OnlineEm {
         Ok(Self { iterate: start, average: None, s1, s2, s3, settings: *settings, seen: 0, floored: 0 })
     }
 
-    /// One observation `v` of length `d`: the E-step and the M-step of (110).
+    /// Takes one observation `v` of length `d`: the E-step and the M-step of (110).
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Setting`] for more columns of `W` than rows and 4096, and [`Error::Entry`] where
@@ -204,7 +205,7 @@ impl OnlineEm {
         Ok(())
     }
 
-    /// The rows of `x` (`n × d`), one after the other; they are checked first. Takes a copy of the state.
+    /// Takes the rows of `x` (`n × d`), one after the other; they are checked first. Copies the state.
     ///
     /// # Errors
     /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], [`Error::Row`] at the first row that fails; the state is then as it was.
@@ -222,13 +223,13 @@ impl OnlineEm {
         Ok(())
     }
 
-    /// The averaged `W` and `ψ`, or the last ones where none have been averaged.
+    /// The averaged `W` and `ψ`, or the last ones if none have been averaged.
     #[must_use]
     pub fn factor(&self) -> &LowRank {
         self.average.as_ref().unwrap_or(&self.iterate)
     }
 
-    /// Observations seen.
+    /// The number of observations seen.
     #[must_use]
     pub fn seen(&self) -> usize {
         self.seen

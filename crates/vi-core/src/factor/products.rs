@@ -1,4 +1,4 @@
-//! Small steps that the passes share. A tile of `r` rows is handled by its transpose, `p × r`, whose columns are contiguous.
+//! Small steps that the passes share. A tile of `r` rows is stored transposed, `p × r`, so that its columns are contiguous.
 
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -9,7 +9,7 @@ use vi_linalg::{Cholesky, LinalgError};
 
 use crate::Error;
 
-/// `out ← A·diag(c)` for `A` of `p × r`; columns are contiguous but for a caller's odd layout.
+/// `out ← A·diag(c)` for `A` of `p × r`; columns are contiguous unless the caller's layout is unusual.
 pub(super) fn scale_columns(out: MatMut<'_, f64>, a: MatRef<'_, f64>, factors: impl Iterator<Item = f64>) {
     for ((mut out, column), factor) in out.col_iter_mut().zip(a.col_iter()).zip(factors) {
         if let (Some(out), Some(column)) = (out.as_mut().try_as_col_major_mut(), column.try_as_col_major()) {
@@ -98,7 +98,7 @@ pub(super) fn plus_identity(mut a: Mat<f64>) -> Mat<f64> {
     a
 }
 
-/// The Cholesky factor of a matrix that is positive definite unless floats end.
+/// The Cholesky factor of a matrix that is positive definite unless it has overflowed.
 ///
 /// # Errors
 /// [`Error::Overflow`] for an entry that is not finite, [`Error::NotPositiveDefinite`].

@@ -11,17 +11,17 @@ use super::weights::Weights;
 use crate::Error;
 use crate::check;
 
-/// How [`RecursiveEm`] goes. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
+/// The settings of [`RecursiveEm`]. The default is [`Weights::Mean`] with [`UpdateSettings::default`].
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct RecursiveSettings {
-    /// How the matrix so far and new outer products are weighted.
+    /// How the current matrix and new outer products are weighted.
     pub weights: Weights,
-    /// How a step goes.
+    /// The settings of a step.
     pub update: UpdateSettings,
 }
 
 impl RecursiveSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] for weights out of their range, and for the step.
@@ -58,7 +58,7 @@ pub struct RecursiveEm {
 }
 
 impl RecursiveEm {
-    /// From `start`, such as [`start_isotropic`](super::start_isotropic) gives.
+    /// A factor analysis from `start`, such as [`start_isotropic`](super::start_isotropic) gives.
     ///
     /// # Errors
     /// Those of [`RecursiveSettings::check`].
@@ -67,7 +67,7 @@ impl RecursiveEm {
         Ok(Self { factor: start, settings: *settings, seen: 0, floored: 0, scratch: UpdateScratch::default() })
     }
 
-    /// One observation `x` of length `d`.
+    /// Takes one observation `x` of length `d`.
     ///
     /// # Errors
     /// Those of [`update`]; the state is then as it was.
@@ -76,7 +76,7 @@ impl RecursiveEm {
         self.observe_columns(MatRef::from_column_major_slice(x, x.len(), 1), par)
     }
 
-    /// The columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, weighted as [`Weights`] says of several columns.
+    /// Takes the columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, weighted as [`Weights`] says of several columns.
     ///
     /// # Errors
     /// Those of [`update`]; the state is then as it was.
@@ -106,7 +106,7 @@ impl RecursiveEm {
         Ok(())
     }
 
-    /// The rows of `x` (`n × d`), one after the other; they are checked first. Takes a copy of the state.
+    /// Takes the rows of `x` (`n × d`), one after the other; they are checked first. Copies the state.
     ///
     /// # Errors
     /// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], [`Error::Row`] at the first row that fails; the state is then as it was.
@@ -120,19 +120,19 @@ impl RecursiveEm {
         Ok(())
     }
 
-    /// `W` and `ψ`.
+    /// The current `W` and `ψ`.
     #[must_use]
     pub fn factor(&self) -> &LowRank {
         &self.factor
     }
 
-    /// `W` and `ψ`.
+    /// The current `W` and `ψ`, without a copy.
     #[must_use]
     pub fn into_factor(self) -> LowRank {
         self.factor
     }
 
-    /// Columns seen.
+    /// The number of columns seen.
     #[must_use]
     pub fn seen(&self) -> usize {
         self.seen

@@ -1,4 +1,4 @@
-//! How an M-step treats the diagonal, and how a step of the recursion goes.
+//! Settings of an M-step's diagonal and of a step of the recursion.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +21,12 @@ pub enum Diagonal {
 pub struct DiagonalSettings {
     /// The form of `Ψ`.
     pub form: Diagonal,
-    /// A `ψ` below this is lifted to it and counted; without it, a `ψ` that reaches zero is an error.
+    /// The least value of `ψ`: lower ones are lifted to it and counted; without a floor, a `ψ` that reaches zero is an error.
     pub floor: Option<f64>,
 }
 
 impl DiagonalSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the floor is positive and finite.
@@ -35,24 +35,24 @@ impl DiagonalSettings {
     }
 }
 
-/// How a step of the recursion goes.
+/// The settings of a step of the recursion.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct UpdateSettings {
-    /// Inner loops, from 1 to 1000; the paper takes 1 to 3.
+    /// The number of inner loops, from 1 to 1000; the paper takes 1 to 3.
     pub inner_loops: usize,
     /// The form of `Ψ`.
     pub diagonal: DiagonalSettings,
 }
 
 impl Default for UpdateSettings {
-    /// 3 inner loops, [`DiagonalSettings::default`].
+    /// The default is 3 inner loops and [`DiagonalSettings::default`].
     fn default() -> Self {
         Self { inner_loops: 3, diagonal: DiagonalSettings::default() }
     }
 }
 
 impl UpdateSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `1 ≤ inner_loops ≤ 1000`, and for the diagonal.

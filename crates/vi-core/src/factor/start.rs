@@ -1,4 +1,4 @@
-//! Where the recursions start: Appendices C and D.
+//! Starting values of the recursions: Appendices C and D.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -9,11 +9,11 @@ use vi_linalg::faer::MatRef;
 use crate::Error;
 use crate::check;
 
-/// `W₀W₀ᵀ + Ψ₀ ≈ I/σ₀²`, equal in trace: `ψ₀ = (1−ε)/σ₀²`, and columns of `W₀` (`d × p`) in random directions, of length
-/// `√(εd/p)/σ₀` (L-RVGA Appendix D).
+/// A start near `W₀W₀ᵀ + Ψ₀ ≈ I/σ₀²`, equal in trace: `ψ₀ = (1−ε)/σ₀²`, and columns of `W₀` (`d × p`) in random directions, of
+/// length `√(εd/p)/σ₀` (L-RVGA Appendix D).
 ///
-/// `W₀ = 0` is a stationary point of EM, so a start from nothing needs an `ε > 0`; the paper uses 1e-8. For `p = 0` the whole
-/// trace is in `ψ`. `σ₀` (`sigma0`) is the prior's standard deviation. Cost `dp` normal variates.
+/// `W₀ = 0` is a stationary point of EM, so the start needs an `ε > 0`; the paper uses 1e-8. For `p = 0` the whole trace is in
+/// `ψ`. `σ₀` (`sigma0`) is the prior's standard deviation. Cost `dp` normal variates.
 ///
 /// # Errors
 /// [`Error::Empty`] for `d = 0`, [`Error::Setting`] for `sigma0` or an `epsilon` outside of (0, 1), [`Error::Overflow`],
@@ -39,8 +39,8 @@ pub fn start_isotropic<R: Rng + ?Sized>(
     start(&vec![sigma0.powi(-2); d], p, epsilon, rng)
 }
 
-/// The same for a diagonal prior covariance `P₀ = diag(σ₁², …, σ_d²)` (Remark 2): `ψᵢ = (1−ε)/σᵢ²`, the entries of `W₀` in
-/// proportion to `1/σᵢ`, and `tr(W₀W₀ᵀ + Ψ₀) = tr P₀⁻¹`.
+/// A start near the precision of a diagonal prior covariance `P₀ = diag(σ₁², …, σ_d²)` (Remark 2): `ψᵢ = (1−ε)/σᵢ²`, the entries
+/// of `W₀` in proportion to `1/σᵢ`, and `tr(W₀W₀ᵀ + Ψ₀) = tr P₀⁻¹`.
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Entry`] for a variance that is not positive and finite, [`Error::Setting`] for an `epsilon`
@@ -98,11 +98,11 @@ fn start<R: Rng + ?Sized>(precisions: &[f64], p: usize, epsilon: f64, rng: &mut 
     Ok(LowRank::from_row_major(w, p, psi)?)
 }
 
-/// `σ₀ = √(d / mean‖x‖²)` from some rows (`n × d`), so that `S₀ = I/σ₀²` has the trace that the second moments have
-/// (Appendix C).
+/// A guess of `σ₀ = √(d / mean‖x‖²)` from some rows (`n × d`), so that `S₀ = I/σ₀²` has the trace of the second moments (Appendix
+/// C).
 ///
 /// # Errors
-/// [`Error::Empty`] without rows, [`Error::Overflow`] where all rows are zero or one is not finite.
+/// [`Error::Empty`] without rows, [`Error::Overflow`] if all rows are zero or one is not finite.
 ///
 /// ```
 /// use vi_core::factor;

@@ -1,4 +1,4 @@
-//! What is to be approximated, besides the matrices that `vi-linalg` knows as operators.
+//! Further forms of the matrix to be approximated, besides the operators of `vi-linalg`.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use crate::Error;
 use crate::check;
 
-/// Rows of data multiplied at a time.
+/// How many rows of data are multiplied at a time.
 const ROWS: usize = 256;
 
 /// `S = XᵀX/n` of data `X` (`n × d`, one row per observation), without forming it.

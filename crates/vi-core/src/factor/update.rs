@@ -13,21 +13,21 @@ use crate::low_rank::em::{self, Floor, Outcome, Target};
 use crate::low_rank::kernels::{Factor, FactorMut, Tile};
 use crate::low_rank::one_loop::OneLoop;
 
-/// Memory that [`update`] uses again: a copy of `W` and `ψ`.
+/// Memory that [`update`] reuses: a copy of `W` and `ψ`.
 #[derive(Debug, Clone, Default)]
 pub struct UpdateScratch {
     previous: Option<LowRank>,
 }
 
-/// Some steps of EM towards `S = α(WWᵀ + Ψ) + βXXᵀ` (28), from the `W` (`d × p`) and `ψ` of `factor` as they are.
+/// Makes some steps of EM towards `S = α(WWᵀ + Ψ) + βXXᵀ` (28), starting from the `W` (`d × p`) and `ψ` of `factor`.
 ///
-/// `x` is `d × K`. Cost, in flops: the first loop `dp² + 4dpK` for `α = 1`, `3dp² + 4dpK` otherwise; each further loop
-/// `9dp² + 4dpK`. Memory: a copy of the factor. Returns how many entries of `ψ` the floor has lifted.
+/// `x` is `d × K`. Cost, in flops: the first loop `dp² + 4dpK` for `α = 1`, `3dp² + 4dpK` otherwise; each further loop `9dp² +
+/// 4dpK`. Memory: a copy of the factor. Returns how many entries of `ψ` were lifted to the floor.
 ///
 /// The first loop is the form in which nothing cancels, `ψ⁺ ≥ αψ`; further loops are Algorithm 1's as printed.
 ///
-/// The loops start from the old `(W, ψ)` although that is not the old matrix's part in the new one: from `(√α·W, αψ)` one loop
-/// would take a third of the work, and one pass over a stream ends several times further from its covariance.
+/// The loops start from the old `(W, ψ)`, although the old matrix enters the new one as `(√α·W, αψ)`: from there one loop would
+/// take a third of the work, but one pass over a stream would end several times further from its covariance.
 ///
 /// # Errors
 /// [`Error::Setting`] for an `α` outside of `[0, 1]`, a `β` that is negative or not finite, both zero, or more columns of `W` than
@@ -72,7 +72,7 @@ pub fn update(
     steps(factor, previous, x, (alpha, beta), settings, par).inspect_err(|_| std::mem::swap(factor, previous))
 }
 
-/// Checks the rank of a factor that may have been read.
+/// Checks the rank of a factor, which may come from a stored form.
 pub(super) fn check_rank(factor: &LowRank) -> Result<(), Error> {
     let (rank, requirement) = (factor.rank(), "at most the rows of W, or 4096");
     if rank <= LowRank::largest_rank(factor.dim()) {
@@ -82,7 +82,7 @@ pub(super) fn check_rank(factor: &LowRank) -> Result<(), Error> {
     }
 }
 
-/// The inner loops, `factor` and `previous` being equal at first. `factor` is of no use after an error.
+/// The inner loops; `factor` and `previous` are equal at first. After an error `factor` is invalid.
 fn steps(
     factor: &mut LowRank,
     previous: &LowRank,

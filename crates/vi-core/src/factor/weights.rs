@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// How the matrix so far and new outer products are weighted: `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ`, `t = 1, 2, …` (28).
+/// How the current matrix and new outer products are weighted: `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ`, `t = 1, 2, …` (28).
 ///
-/// For several columns at once, `XXᵀ` in place of `x_tx_tᵀ`, the means count columns, so that a block weighs as its columns one
-/// by one do: `α = (t+1)/(t+1+K)`, `β = 1/(t+1+K)` for [`Mean`](Self::Mean) and `K` columns after `t`.
-/// [`Fading`](Self::Fading) takes the block for one observation.
+/// With several columns at once, `XXᵀ` replaces `x_tx_tᵀ`. The means count columns, so that a block weighs as much as its columns
+/// one by one: `α = (t+1)/(t+1+K)`, `β = 1/(t+1+K)` for [`Mean`](Self::Mean) and `K` columns after `t`. [`Fading`](Self::Fading)
+/// counts the block as one observation.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Weights {
@@ -20,7 +20,7 @@ pub enum Weights {
     /// As `α₁ = 0`, the first step forgets `S₀` and leaves every column of `W` a multiple of `x₁`; the recursion cannot
     /// raise that rank again, so further directions grow out of rounding. Kept to reproduce the paper.
     MeanAsPrinted,
-    /// `α_t = β_t = 1`, for a precision that gathers information (26).
+    /// `α_t = β_t = 1`, for a precision that accumulates information (26).
     Sum,
     /// `α_t = λ`, `β_t = 1 − λ`: an exponentially fading mean.
     Fading {
@@ -30,9 +30,9 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// `(α, β)` for `columns` new columns at once after `seen`: one column after `t − 1` gives `(α_t, β_t)`.
+    /// The weights `(α, β)` of `columns` new columns at once after `seen`: one column after `t − 1` gives `(α_t, β_t)`.
     ///
-    /// There is at least one column: [`MeanAsPrinted`](Self::MeanAsPrinted) has no weights for none after none.
+    /// There is at least one column: [`MeanAsPrinted`](Self::MeanAsPrinted) has no weights for no columns after none.
     pub(super) fn at(self, seen: usize, columns: usize) -> (f64, f64) {
         let (seen, columns) = (seen as f64, columns as f64);
         match self {

@@ -11,7 +11,7 @@ impl Forget for DiagonalGaussian {
         Ok(self.clone())
     }
 
-    /// By what is left of the prior: one comparison.
+    /// Decides by what is left of the prior: one comparison.
     fn can_fade(&self, lambda: f64) -> bool {
         self.prior_left() * lambda >= 1.0 / LARGEST_VARIANCE
     }
@@ -38,7 +38,7 @@ impl Forget for DiagonalGaussian {
     }
 }
 
-/// A precision that has run to 0 is a variance that has overflowed.
+/// The belief with new moments. A precision that has become 0 means a variance that has overflowed.
 fn renewed(belief: &DiagonalGaussian, moments: impl Fn(usize) -> (f64, f64)) -> Result<DiagonalGaussian, Error> {
     belief.with_moments(moments).map_err(|error| match error {
         Error::NotPositiveDefinite { pivot, .. } => {

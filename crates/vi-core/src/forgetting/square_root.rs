@@ -17,7 +17,7 @@ impl Forget for SquareRootGaussian {
         Ok(self.clone())
     }
 
-    /// By the variances given all other coordinates, `1/L_jj²`.
+    /// Decides by the variances given the later coordinates, `1/L_jj²`.
     fn can_fade(&self, lambda: f64) -> bool {
         (0..self.dim()).all(|j| self.root()[(j, j)].powi(2) * lambda >= 1.0 / LARGEST_VARIANCE)
     }
@@ -31,7 +31,7 @@ impl Forget for SquareRootGaussian {
 
     /// The columns of `√(1−λ)·L₀` join `√λ·L` by rotations: positive definite by construction. Cost `d³` to `2d³`.
     fn towards(&mut self, anchor: &Self, lambda: f64) -> Result<(), Error> {
-        /// Where panels become the faster way.
+        /// The dimension from which on panels are faster.
         const NARROW: usize = 64;
         let d = self.dim();
         let mut next = self.clone();
@@ -58,7 +58,7 @@ impl Forget for SquareRootGaussian {
         Ok(())
     }
 
-    /// Through the covariance: `4d³/3`.
+    /// Goes through the covariance: `4d³/3`.
     fn diffuse(&mut self, q: &[f64]) -> Result<(), Error> {
         let mut dense = self.to_dense()?;
         dense.diffuse(q)?;

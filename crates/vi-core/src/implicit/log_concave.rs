@@ -1,4 +1,4 @@
-//! The implicit step of any log-concave likelihood given by its Gaussian expectations.
+//! The implicit step of any log-concave likelihood, from its Gaussian expectations.
 
 use super::{ImplicitRoot, check_variance};
 use crate::Error;
@@ -10,11 +10,11 @@ const MAX_BISECTIONS: usize = 200;
 /// A relative change whose square is below rounding.
 const SMALL: f64 = 1e-8;
 
-/// The root of `α = a + ν·E∂`, `ν* = ν/(1+νh)` under `N(α, ν*)`, for a log-concave likelihood.
+/// Finds the root of `α = a + ν·E∂`, `ν* = ν/(1+νh)` under `N(α, ν*)`, for a log-concave likelihood.
 ///
-/// Newton's method in `(α, σ)`, `ν* = σ²`, on the convex objective `J` of the [module](super); should a
-/// step fail to shrink the scaled gradient, the profile of `J` over `α` is bracketed in `σ` instead,
-/// which always converges. Typically 4 to 8 expectations with four derivatives.
+/// Newton's method in `(α, σ)`, `ν* = σ²`, on the convex objective `J` of the [module](super); if a step fails to shrink the
+/// scaled gradient, the profile of `J` over `α` is bracketed in `σ` instead, which always converges. It typically takes 4 to 8
+/// expectations with four derivatives.
 ///
 /// # Errors
 /// [`Error::NegativeVariance`]; [`Error::RootNotFound`] when no bracket is found: the likelihood is not log-concave, or an
@@ -26,7 +26,7 @@ pub fn log_concave_root<L: GaussianExpectation>(
     nu: f64,
 ) -> Result<ImplicitRoot, Error> {
     check_variance(nu)?;
-    // The explicit step, whose ν̂ is a fair guess of ν*.
+    // The guess is the explicit step, whose ν̂ is near ν*.
     let (slope, curvature) = likelihood.expected_slope_curvature(y, a, nu);
     let shrunk = nu / (1.0 + nu * curvature.max(0.0));
     log_concave_root_from(likelihood, y, a, nu, (a + shrunk * slope, shrunk))
@@ -35,7 +35,7 @@ pub fn log_concave_root<L: GaussianExpectation>(
 /// [`log_concave_root`] from a guess `(α, ν*)` of the root.
 ///
 /// # Errors
-/// As there.
+/// As [`log_concave_root`].
 pub fn log_concave_root_from<L: GaussianExpectation>(
     likelihood: &L,
     y: f64,
@@ -55,7 +55,7 @@ pub fn log_concave_root_from<L: GaussianExpectation>(
 struct Gradient {
     alpha: f64,
     sigma: f64,
-    /// Size of the terms that cancel in each, for the stopping rule.
+    /// The size of the terms that cancel in each condition, for the stopping rule.
     scale_alpha: f64,
     scale_sigma: f64,
     at: Expected,
@@ -73,7 +73,8 @@ fn gradient<L: GaussianExpectation>(likelihood: &L, y: f64, a: f64, nu: f64, alp
 }
 
 impl Gradient {
-    /// The slope and the curvature a step away, if both change so little that the change's square is below rounding.
+    /// The slope and the curvature one step further on, extrapolated, if both change so little that the square of the change is
+    /// below rounding.
     fn beside(&self, sigma: f64, d_alpha: f64, d_sigma: f64) -> Option<(f64, f64)> {
         let Expected { slope, curvature, third, fourth, .. } = self.at;
         let d_slope = sigma * third * d_sigma - curvature * d_alpha;
@@ -93,7 +94,7 @@ impl Gradient {
     }
 }
 
-/// The root at `α`, where the expected slope and curvature are these.
+/// The root at `α`, where `slope` and `curvature` are the expected ones.
 fn root(a: f64, nu: f64, alpha: f64, (slope, curvature): (f64, f64)) -> ImplicitRoot {
     let information = nu * curvature;
     ImplicitRoot {

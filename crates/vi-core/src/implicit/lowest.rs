@@ -1,4 +1,4 @@
-//! The implicit step of a likelihood that is not log-concave: of several roots the one of lowest objective.
+//! The implicit step of a likelihood that is not log-concave: of several roots the one with the lowest objective.
 
 use super::log_concave::{log_concave_root_from, newton};
 use super::{ImplicitRoot, check_variance};
@@ -9,10 +9,11 @@ use crate::quadrature::modes;
 const MAX_DESCENTS: usize = 100;
 const MAX_HALVINGS: usize = 30;
 
-/// The root of `α = a + ν·E∂`, `ν* = ν/(1+νh)` at which `J` of the [module](super) is lowest, among those reached by descent
-/// from the old belief, from the tilted density's mean and variance, and from a Gaussian at each of its modes.
+/// Finds the root of `α = a + ν·E∂`, `ν* = ν/(1+νh)` at which `J` of the [module](super) is lowest, among those reached by
+/// descent from the old belief, from the tilted density's mean and variance, and from a Gaussian at each of its modes.
 ///
-/// `h` may be negative there, but `ν* > 0` always. Exact for one basin; which basins are tried is a search.
+/// There `h` may be negative, but `ν* > 0` always. With one basin of attraction the result is exact; with several it is the best
+/// of those that the search tries.
 ///
 /// # Errors
 /// [`Error::NegativeVariance`]; [`Error::RootNotFound`] when no descent ends in a root.

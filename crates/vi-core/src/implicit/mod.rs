@@ -22,7 +22,7 @@ pub use probit::probit_root;
 
 use crate::Error;
 
-/// Checks that a projected variance is not negative; NaN is left to the search.
+/// Checks that a projected variance is not negative; the search reports NaN.
 ///
 /// # Errors
 /// [`Error::NegativeVariance`].
@@ -30,7 +30,7 @@ pub(crate) fn check_variance(nu: f64) -> Result<(), Error> {
     if nu < 0.0 { Err(Error::NegativeVariance { value: nu }) } else { Ok(()) }
 }
 
-/// The answer of the implicit step.
+/// The result of the implicit step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
 pub struct ImplicitRoot {

@@ -4,24 +4,22 @@ use super::{ImplicitRoot, check_variance};
 use crate::expectation::BETA;
 use crate::{Error, Site};
 
-/// Iterations after which the search is declared lost; bisection alone ends in about 60.
+/// The number of iterations after which the search fails; bisection alone ends in about 60.
 const MAX_ITERATIONS: usize = 200;
-/// Largest `|a|` and `ν` taken: beyond, products of three overflow.
+/// The largest `|a|` and `ν` accepted: beyond, products of three overflow.
 const LARGEST: f64 = 1e100;
 
-/// The root of R-VGA's eqs (69)-(70): `α = a + ν(y − s(kα))`, `ν* = ν/(1 + ν·k·s′(kα))`,
-/// `k = β/√(ν*+β²)`.
+/// Finds the root of R-VGA's eqs (69)-(70): `α = a + ν(y − s(kα))`, `ν* = ν/(1 + ν·k·s′(kα))`, `k = β/√(ν*+β²)`.
 ///
-/// One scalar equation. Given `z = kα`, with `c = s′(z)`, `B = νβc`:
-/// the variance's equation is the cubic `(w²−β²)(w+B) = νw` in `w = √(ν*+β²)`, with one root on the
-/// domain; what is left, `F(z) = z·w(z) − β(a + ν·s(−z)) = 0` (for `y = 1`, the other label by
-/// symmetry), changes sign once. Newton on `F`, kept inside a shrinking bracket, one exponential
-/// an iteration. `α` and `ν*` come out to about 1e-15 relative to `max(|α|, √ν*)`, the gain and
-/// curvature to about `ε·(1+|z|)`.
+/// This is one scalar equation. Given `z = kα`, with `c = s′(z)`, `B = νβc`, the variance's equation is the cubic `(w²−β²)(w+B) =
+/// νw` in `w = √(ν*+β²)`, with one root on the domain; the remaining equation, `F(z) = z·w(z) − β(a + ν·s(−z)) = 0` (for `y = 1`,
+/// the other label by symmetry), changes sign once. Newton's method on `F` is kept inside a shrinking bracket, with one
+/// exponential an iteration. `α` and `ν*` are accurate to about 1e-15 relative to `max(|α|, √ν*)`, the gain and curvature to
+/// about `ε·(1+|z|)`.
 ///
 /// # Errors
-/// [`Error::NegativeVariance`]; [`Error::RootNotFound`] for `|a|` or `ν` beyond 1e100 or NaN, or if the search does not end (not
-/// seen below).
+/// [`Error::NegativeVariance`]; [`Error::RootNotFound`] for `|a|` or `ν` beyond 1e100 or NaN, or if the search does not converge
+/// (never seen within these bounds).
 ///
 /// ```
 /// let root = vi_core::implicit::probit_root(1.0, -1e4, 1e6)?;
@@ -29,14 +27,14 @@ const LARGEST: f64 = 1e100;
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 pub fn probit_root(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
-    // Newton squares the error: a step of 1e-8 is the last.
+    // Newton's method squares the error, so a step of 1e-8 is the last.
     search(y, a, nu, 1e-8)
 }
 
-/// [`probit_root`] to about 1e-4 in `z`: where a search with other expectations starts.
+/// [`probit_root`] to about 1e-4 in `z`, as a start for a search with other expectations.
 ///
 /// # Errors
-/// As there.
+/// As [`probit_root`].
 pub(crate) fn probit_guess(y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
     search(y, a, nu, 1e-2)
 }
@@ -78,7 +76,7 @@ fn search(y: f64, a: f64, nu: f64, last: f64) -> Result<ImplicitRoot, Error> {
         let skew = (below - above) / (1.0 + e);
         let w_slope = -(w * w - BETA * BETA) * bend * skew / cubic_slope(w, bend);
 
-        // Both forms of the mean's equation, times β: what z asks of the small tail, and what the tail offers.
+        // Both forms of the mean's equation, times β: the tail that z requires, and the tail that there is.
         let (needed, tail) = if z >= 0.0 { (z * w - BETA * a, below) } else { (BETA * b - z * w, above) };
         let offered = BETA * nu * tail / (1.0 + e);
         let too_high = if z >= 0.0 { needed > offered } else { needed < offered };
@@ -90,8 +88,8 @@ fn search(y: f64, a: f64, nu: f64, last: f64) -> Result<ImplicitRoot, Error> {
         let slope = w + z * w_slope;
         let toward = if z >= 0.0 { 1.0 } else { -1.0 };
         let newton = if needed > slope.max(0.5 * z.abs() * w) {
-            // The tail falls like e^(−|z|): its logarithm is nearly straight, and so is that of what is needed unless it starts
-            // near 0, where the logarithm's step is a part of |z| however far the root.
+            // The tail falls like e^(−|z|): its logarithm is nearly straight, and so is that of what is required, unless the
+            // search starts near 0, where the step of the logarithm is a fraction of |z| however far the root.
             toward * (offered / needed).ln() / (slope / needed + 1.0 / (1.0 + e))
         } else {
             toward * (offered - needed) / (slope + BETA * nu * c)
@@ -110,8 +108,8 @@ fn search(y: f64, a: f64, nu: f64, last: f64) -> Result<ImplicitRoot, Error> {
     Err(lost)
 }
 
-/// A first `z`: the explicit step where the prior is moderate, the balance of `ν·s(−z)` with what
-/// `α` lacks where the label contradicts a vague prior; and `w` at the explicit step's variance.
+/// A first `z`: the explicit step if the prior is moderate, the balance of `ν·s(−z)` with what `α` lacks if the label contradicts
+/// a vague prior; and `w` at the explicit step's variance.
 fn start(a: f64, nu: f64, w_max: f64) -> (f64, f64) {
     let k = BETA / w_max;
     let z = k * a;

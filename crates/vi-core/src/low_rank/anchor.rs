@@ -1,7 +1,7 @@
-//! A return towards a prior at the cost of what rows have touched.
+//! A return towards a prior at the cost of only those coordinates that rows have touched.
 //!
-//! In the lazy form a coordinate `i` that no row has touched has `wᵢ = 0`, and where it is as in the prior, `ψᵢ = ψ₀ᵢ` and `μᵢ = μ₀ᵢ`, a return
-//! leaves it alone. For the others, `V`, all sums are had while they are brought up to date:
+//! In the lazy form a coordinate `i` that no row has touched has `wᵢ = 0`; if it also agrees with the prior, `ψᵢ = ψ₀ᵢ` and `μᵢ =
+//! μ₀ᵢ`, a return does not change it. For the others, `V`, all sums are taken while they are brought up to date:
 //!
 //! ```text
 //! w ← √λ·w,   ψ ← λψ + (1−λ)ψ₀,   c = (1−λ)ψ₀(μ₀ − μ)                 i ∈ V
@@ -9,7 +9,8 @@
 //! μ ← μ + (c − wᵀv)/ψ                                              i ∈ V
 //! ```
 //!
-//! What has returned to within `10⁻¹²` is the prior's again and leaves `V`, which so holds the coordinates of `27.6/(1−λ)` rows at most.
+//! A coordinate that has returned to within `10⁻¹²` of the prior is set to it and leaves `V`, which so holds the coordinates of
+//! at most `27.6/(1−λ)` rows.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ use super::touched::Panel;
 use crate::Error;
 use crate::vectors::vectorised;
 
-/// A low-rank belief to which others return: [`LowRankGaussian::anchor`](crate::Forget::anchor) makes it. Copies share its memory.
+/// A prior in the form to which low-rank beliefs return; [`LowRankGaussian::anchor`](crate::Forget::anchor) makes it. Copies
+/// share its memory.
 #[derive(Debug, Clone)]
 pub struct LowRankAnchor(Arc<Parts>);
 
@@ -36,7 +38,7 @@ struct Parts {
 }
 
 impl LowRankAnchor {
-    /// Of a belief in the full form, no row waiting.
+    /// The anchor of a belief in the full form without buffered rows.
     pub(super) fn new(belief: LowRankGaussian) -> Self {
         let diagonal = belief.precision.w_row_major().iter().all(|w| *w == 0.0);
         Self(Arc::new(Parts { belief, diagonal }))
@@ -61,9 +63,9 @@ impl LowRankAnchor {
 }
 
 impl LowRankGaussian {
-    /// The return in the lazy form, and whether it could be done so: a scale of 1, a diagonal prior, and the rows that nothing has touched as
-    /// they are there, which is looked up once for each prior. Rows that wait are projected first, and stay so after an error. Cost some
-    /// `4p²` flops for each coordinate that was ever touched.
+    /// Returns towards the anchor in the lazy form, and says whether that was possible: it needs a scale of 1, a diagonal prior,
+    /// and untouched rows that agree with it (which is checked once for each prior). Buffered rows are projected first, and stay
+    /// so after an error. Cost some `4p²` flops for each coordinate that was ever touched.
     ///
     /// # Errors
     /// As [`flush`](Self::flush); [`Error::NonFinite`] for a mean that overflows.

@@ -1,4 +1,4 @@
-//! What a belief says: along a row, as a covariance, in draws. Rows that wait are included.
+//! What a low-rank belief says: along a row, as a covariance, in draws. Buffered rows are included.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -18,7 +18,8 @@ use crate::check;
 use crate::{Error, Row};
 
 impl LowRankGaussian {
-    /// `(xᵀμ, xᵀPx)` for a row of length `d`, dense or sparse. Cost `2(p + k)` flops for each entry, `k` rows waiting.
+    /// The predictive mean and variance `(xᵀμ, xᵀPx)` for a row of length `d`, dense or sparse. Cost `2(p + k)` flops for each
+    /// entry with `k` buffered rows.
     ///
     /// # Errors
     /// As [`Row::check`]; [`Error::NegativeVariance`], [`Error::Overflow`].
@@ -41,12 +42,12 @@ impl LowRankGaussian {
         self.see(&self.look_along(x, par))?.projection(self.scale)
     }
 
-    /// The first of the rows that were looked along, in the space of the waiting ones.
+    /// The projection along the first of the rows in `looked`, in the space of the buffered rows.
     pub(super) fn see(&self, looked: &Looked) -> Result<Seen, Error> {
         self.waiting.space.see(self.root(), looked.wx(0), looked.xx(0), looked.mean(0))
     }
 
-    /// `μ` with the waiting rows, a new vector.
+    /// The mean `μ` including the buffered rows, as a new vector.
     pub(super) fn current_mean(&self) -> Vec<f64> {
         if self.lazy.is_some() {
             return self.in_full().current_mean();
@@ -72,7 +73,7 @@ impl LowRankGaussian {
         );
     }
 
-    /// `Px` into `out`, for a row that has been seen.
+    /// Writes `Px` into `out`, for a row whose projection is known.
     pub(super) fn write_gain(&self, out: &mut [f64], x: &[f64], seen: &Seen) {
         // Px = P₀(x − X·m), and P₀y = Ψ⁻¹(y − W·M⁻¹WᵀΨ⁻¹y).
         let m = self.waiting.space.covariance_weights(seen);
@@ -89,7 +90,7 @@ impl LowRankGaussian {
         }
     }
 
-    /// `P·x`, length `d`. Cost `4d(p + k)` flops, `k` rows waiting.
+    /// The product `P·x`, length `d`. Cost `4d(p + k)` flops with `k` buffered rows.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -116,10 +117,10 @@ impl LowRankGaussian {
         Ok(out)
     }
 
-    /// `F·D` in one: the columns `W` and `√h·x` of a precision `Ψ + F̃F̃ᵀ`, and the factor of `I + F̃ᵀΨ⁻¹F̃`.
+    /// `F·D` as one matrix: the columns `W` and `√h·x` of a precision `Ψ + F̃F̃ᵀ`, and the factor of `I + F̃ᵀΨ⁻¹F̃`.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] for a waiting row of negative curvature, which has no such column.
+    /// [`Error::ImproperSite`] for a buffered row of negative curvature, which has no such column.
     fn extended(&self) -> Result<(Vec<f64>, Mat<f64>), Error> {
         let p = self.rank();
         let mut roots = vec![1.0; p];
@@ -138,11 +139,11 @@ impl LowRankGaussian {
         Ok((roots, root))
     }
 
-    /// The variances `P_ii`, length `d`. Cost `d(p + k)²` flops, `k` rows waiting.
+    /// The variances `P_ii`, length `d`. Cost `d(p + k)²` flops with `k` buffered rows.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] while a row of negative curvature waits: [`flush`](Self::flush) first; [`Error::NotPositiveDefinite`] with
-    /// the coordinate where rounding left nothing.
+    /// [`Error::ImproperSite`] while a row of negative curvature is buffered: [`flush`](Self::flush) first;
+    /// [`Error::NotPositiveDefinite`] with the coordinate whose variance rounding has destroyed.
     ///
     /// ```
     /// use vi_core::{LowRankGaussian, LowRankSettings};
@@ -191,10 +192,12 @@ impl LowRankGaussian {
 
     /// `K` draws of `θ ~ N(μ, P)`, the columns of the result (`d × K`), by the ensemble sampler (L-RVGA Proposition 1).
     ///
-    /// Cost `4d(p + k)K` flops, `k` rows waiting, and `(d + p + k)K` normal variates: those of `Ψ`, then those of the factor.
+    /// Cost `4d(p + k)K` flops with `k` buffered rows, and `(d + p + k)K` normal variates: those of `Ψ`, then those of the
+    /// factor.
     ///
     /// # Errors
-    /// [`Error::ImproperSite`] while a row of negative curvature waits: [`flush`](Self::flush) first; [`Error::Linalg`] for more draws than memory holds.
+    /// [`Error::ImproperSite`] while a row of negative curvature is buffered: [`flush`](Self::flush) first; [`Error::Linalg`] for
+    /// more draws than memory holds.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -276,7 +279,8 @@ impl LowRankGaussian {
         Ok(theta)
     }
 
-    /// The precision with the waiting rows, dense (`d × d`, lower triangle): for tests and small `d`. Cost `d²(p + k)` flops.
+    /// The precision including the buffered rows, dense (`d × d`, lower triangle): for tests and small `d`. Cost `d²(p + k)`
+    /// flops.
     #[must_use]
     pub fn precision_lower(&self, par: Par) -> Mat<f64> {
         if !self.is_plain() {
@@ -312,7 +316,7 @@ impl GaussianBelief for LowRankGaussian {
         Ok(dot(&self.precision_mul(v, Par::Seq)?, v))
     }
 
-    /// While a row of negative curvature waits it is an error: [`flush`](LowRankGaussian::flush) first.
+    /// This is an error while a row of negative curvature is buffered: [`flush`](LowRankGaussian::flush) first.
     fn log_det(&self) -> Result<f64, Error> {
         let this = self.normalised();
         let (_, root) = this.extended()?;

@@ -1,4 +1,4 @@
-//! The belief itself: construction and what it tells.
+//! The low-rank belief: construction and properties.
 
 use std::sync::OnceLock;
 
@@ -15,37 +15,38 @@ use super::waiting::Waiting;
 use crate::Error;
 use crate::check;
 
-/// What projections have done since the belief was made.
+/// Counts of what projections have done since the belief was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ProjectionCounts {
-    /// Projections.
+    /// The number of projections.
     pub projections: u64,
-    /// Entries of `ψ` that a projection had put below a floor, and that were lifted to it. There are three: the spectral start's
-    /// `ψ₁ ≥ ψ` (less where curvatures are negative) and the EM step's `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which only rounding can break, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates
-    /// that `W` explains whole (Heywood cases), whose `ψ` would halve with every projection.
+    /// Entries of `ψ` that a projection had put below a floor, and that were lifted to it. There are three floors: the spectral
+    /// start's `ψ₁ ≥ ψ` (less where curvatures are negative) and the EM step's `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which only rounding can
+    /// violate, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates that `W`
+    /// explains wholly (Heywood cases), whose `ψ` would halve with every projection.
     pub lifted: u64,
 }
 
 /// The belief `θ ~ N(μ, (Ψ + WWᵀ)⁻¹)`: a precision of low rank plus a diagonal, `O(dp)` memory (L-RVGA).
 ///
-/// An observation turns the precision into `Ψ + WWᵀ + h·xxᵀ`, and `μ` moves exactly. What follows is the projection back to
-/// rank `p`, the factor-analysis Gaussian nearby; [`LowRankSettings`] says how. By default rows wait until a block is full and
-/// are then projected together: until then the belief is exactly `N(μ, (Ψ + WWᵀ + XHXᵀ)⁻¹)`, and everything here
-/// ([`mean`](crate::Belief::mean), [`predict`](Self::predict), draws, checkpoints) includes the waiting rows.
+/// An observation turns the precision into `Ψ + WWᵀ + h·xxᵀ`, and `μ` moves exactly. What follows is the projection back to rank
+/// `p`, to a nearby factor-analysis Gaussian; [`LowRankSettings`] says how. By default rows are buffered until a block is full
+/// and are then projected together: until then the belief is exactly `N(μ, (Ψ + WWᵀ + XHXᵀ)⁻¹)`, and everything here
+/// ([`mean`](crate::Belief::mean), [`predict`](Self::predict), draws, checkpoints) includes the buffered rows.
 /// [`flush`](Self::flush) projects them at once.
 ///
-/// The posterior depends on which rows are projected together. [`run`](Self::run) and row by row steps fill each block of
-/// [`LowRankSettings::block`] rows; [`block::run`](crate::block::run) hands over its own blocks whole, and where their size does
-/// not divide the belief's, the rows are parted otherwise and the posterior is another.
+/// The posterior depends on which rows are projected together. [`run`](Self::run) and steps row by row fill each block of
+/// [`LowRankSettings::block`] rows; [`block::run`](crate::block::run) hands over its own blocks whole, and if their size does not
+/// divide the belief's, the rows are divided differently and the posterior is another.
 ///
 /// | symbol | name in code | shape |
 /// | :-- | :-- | :-- |
 /// | `W`, `ψ` | [`precision`](Self::precision) | `d × p`, `d` |
-/// | `X`, `h` | rows that wait, at most [`LowRankSettings::block`] | `d × k`, `k` |
+/// | `X`, `h` | buffered rows, at most [`LowRankSettings::block`] | `d × k`, `k` |
 /// | `M = I + WᵀΨ⁻¹W` | `capacitance` | `p × p` |
 ///
-/// `p = 0` is a diagonal precision, and `p ≥ d` loses nothing but rounding: `WᵀΨ⁻¹W` is rounded, so from a flat prior the
+/// `p = 0` is a diagonal precision. `p ≥ d` loses nothing but by rounding: `WᵀΨ⁻¹W` is rounded, so from a flat prior the
 /// covariance is off by `ε·σ₀²·‖X‖²/σ²` relative to its scale (1e-8 at `σ₀ = 10³` for a hundred rows of length 5), where a
 /// [square root](crate::SquareRootGaussian) loses the root of that.
 ///
@@ -64,28 +65,28 @@ pub struct ProjectionCounts {
 /// ```
 #[derive(Debug, Clone)]
 pub struct LowRankGaussian {
-    /// `μ₀`, the mean without the waiting rows.
+    /// `μ₀`, the mean without the buffered rows.
     pub(super) mean: Vec<f64>,
-    /// `Ψ + WWᵀ`, without the waiting rows.
+    /// `Ψ + WWᵀ`, without the buffered rows.
     pub(super) precision: LowRank,
-    /// What the precision is multiplied by, that of the waiting rows too: forgetting changes this number alone.
+    /// The factor by which the precision, with the buffered rows, is multiplied: forgetting changes only this number.
     pub(super) scale: f64,
-    /// The precision times its scale, once somebody asks.
+    /// The precision times its scale, computed when first asked for.
     pub(super) shown_precision: OnceLock<Box<LowRank>>,
     /// `WᵀΨ⁻¹W`, lower triangle.
     pub(super) gram: Mat<f64>,
     /// The factor of `M = I + WᵀΨ⁻¹W`.
     pub(super) capacitance: Capacitance,
-    /// Of `ψ`.
+    /// Bounds of `ψ`.
     pub(super) bounds: Bounds,
     /// The smallest `ψ` that the belief began with.
     pub(super) begun: f64,
     pub(super) waiting: Waiting,
     pub(super) settings: LowRankSettings,
     pub(super) counts: ProjectionCounts,
-    /// `μ` with the waiting rows, once somebody asks.
+    /// `μ` including the buffered rows, computed when first asked for.
     pub(super) shown: OnceLock<Vec<f64>>,
-    /// `W`, `ψ` and `μ₀` where blocks rewrite only what they touch; `precision` and `mean` are then empty.
+    /// `W`, `ψ` and `μ₀` if blocks rewrite only what they touch; `precision` and `mean` are then empty.
     pub(super) lazy: Option<Box<Lazy>>,
 }
 
@@ -124,8 +125,8 @@ impl LowRankGaussian {
     /// The belief `N(mean, (Ψ + WWᵀ)⁻¹)` for `w` of `d × p` and `psi` of length `d`.
     ///
     /// # Errors
-    /// [`Error::Empty`], [`Error::Dimension`] (also when `w` has not the settings' rank), [`Error::NonFinite`],
-    /// [`Error::Linalg`] for what is wrong in `w` or `psi`, with its place; [`Error::Entry`] for a `ψ` above 1e140,
+    /// [`Error::Empty`], [`Error::Dimension`] (also if `w` does not have the settings' rank), [`Error::NonFinite`],
+    /// [`Error::Linalg`] for an invalid entry of `w` or `psi`, with its place; [`Error::Entry`] for a `ψ` above 1e140,
     /// [`Error::Overflow`] for a column of `w` with `wᵀΨ⁻¹w` above 1e140.
     pub fn from_precision(
         mean: &[f64],
@@ -146,8 +147,8 @@ impl LowRankGaussian {
     /// columns of `W` are random directions of equal length in the metric of the prior, such that
     /// `tr(Ψ + WWᵀ) = tr P₀⁻¹`. Where every variance is `σ₀²` the columns have length `√(εd/p)/σ₀`.
     ///
-    /// For the [recursion as printed](LowRankSettings::recursive), which cannot leave `W = 0`; the other forms want the exact
-    /// prior, [`new`](Self::new).
+    /// Use it with the [recursion as printed](LowRankSettings::recursive), which cannot leave `W = 0`; for the other forms use
+    /// the exact prior, [`new`](Self::new).
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Setting`] unless `0 < ε < 1`.
@@ -194,7 +195,7 @@ impl LowRankGaussian {
         Self::from_precision(mean, w.as_ref(), &psi, settings)
     }
 
-    /// A belief of checked parts.
+    /// A belief from checked parts.
     ///
     /// # Errors
     /// [`Error::Entry`], [`Error::Overflow`] for numbers so large that no observation could be absorbed.
@@ -220,31 +221,31 @@ impl LowRankGaussian {
         })
     }
 
-    /// Columns `p` of `W`.
+    /// The number `p` of columns of `W`.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.settings.rank()
     }
 
-    /// How the belief is kept low-rank.
+    /// The rank and the way of projection.
     #[must_use]
     pub fn settings(&self) -> LowRankSettings {
         self.settings
     }
 
-    /// Rows that have been absorbed and wait for projection.
+    /// The number of buffered rows: those that have been absorbed and not yet projected.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Rows that can still be absorbed before the next projection, at least 1.
+    /// How many rows can still be absorbed before the next projection, at least 1.
     #[must_use]
     pub fn room(&self) -> usize {
         self.settings.block().saturating_sub(self.waiting.len()).max(1)
     }
 
-    /// `Ψ + WWᵀ` as of the last projection: the precision of the belief when no row waits ([`flush`](Self::flush)).
+    /// `Ψ + WWᵀ` as of the last projection: the precision of the belief if no row is buffered ([`flush`](Self::flush)).
     #[must_use]
     pub fn precision(&self) -> &LowRank {
         if self.is_plain() {
@@ -253,7 +254,7 @@ impl LowRankGaussian {
         self.shown_precision.get_or_init(|| Box::new(self.normalised().into_owned().precision))
     }
 
-    /// What projections have done.
+    /// Counts of what projections have done.
     #[must_use]
     pub fn counts(&self) -> ProjectionCounts {
         self.counts

@@ -7,7 +7,7 @@ use super::look::Looked;
 use crate::Error;
 use crate::block::{BlockBelief, BlockRecursion};
 
-/// What the low-rank belief keeps between seeing a block and absorbing it.
+/// The state of the low-rank belief between projecting a block and absorbing it.
 #[derive(Debug, Default)]
 pub struct LowRankPanels {
     looked: Option<Looked>,
@@ -20,7 +20,7 @@ impl BlockBelief for LowRankGaussian {
         LowRankPanels::default()
     }
 
-    /// `a` and `T` of the belief with its waiting rows. Cost `2dk(p + k₀ + k/2)` flops for `k` rows, `k₀` waiting.
+    /// `a` and `T` of the belief with its buffered rows. Cost `2dk(p + k₀ + k/2)` flops for `k` rows with `k₀` buffered.
     fn project_block(
         &mut self,
         x: MatRef<'_, f64>,
@@ -41,8 +41,8 @@ impl BlockBelief for LowRankGaussian {
         panels.looked = Some(looked);
     }
 
-    /// The rows join those that wait. They are projected once the belief's own block is full, so with blocks of that size
-    /// the partition, and with it the posterior, is that of [`run`](LowRankGaussian::run).
+    /// The rows join the buffered ones. They are projected once the belief's own block is full, so with blocks of that size the
+    /// partition, and with it the posterior, is that of [`run`](LowRankGaussian::run).
     fn absorb_block(
         &mut self,
         x: MatRef<'_, f64>,

@@ -1,4 +1,4 @@
-//! A low-rank belief as bytes, rows that wait included.
+//! A low-rank belief stored as bytes, buffered rows included.
 
 use std::sync::OnceLock;
 
@@ -19,8 +19,8 @@ use crate::check;
 use crate::checkpoint::{Checkpoint, CheckpointError, counted};
 use crate::{Belief, Error, Row};
 
-/// The stored form of a [`LowRankGaussian`]: settings, `μ₀`, `ψ`, `W` row by row, `WᵀΨ⁻¹W`, and the rows that wait with what
-/// is known of them.
+/// The stored form of a [`LowRankGaussian`]: settings, `μ₀`, `ψ`, `W` row by row, `WᵀΨ⁻¹W`, and the buffered rows with their
+/// sites and products.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LowRankWire {
     scheme: SchemeWire,
@@ -37,10 +37,10 @@ pub struct LowRankWire {
     rows: RowsWire,
 }
 
-/// The way of projection. What came later stands last: records of an earlier release have the same numbers.
+/// The way of projection. Later variants stand last, so that records of an earlier release keep their numbers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum SchemeWire {
-    /// With the default upkeep, in the full form.
+    /// The blocked form with the default upkeep, kept in full.
     Blocked {
         block: u64,
         inner_loops: u64,
@@ -50,12 +50,12 @@ enum SchemeWire {
         inner_loops: u64,
         after: bool,
     },
-    /// Any other upkeep, or in the lazy form: then `mean`, `psi` and `w` are what blocks have written.
+    /// The blocked form with another upkeep, or kept lazily: `mean`, `psi` and `w` are then as blocks have written them.
     Kept {
         block: u64,
         inner_loops: u64,
         upkeep: UpkeepWire,
-        /// Nothing where there is no bound.
+        /// `None` if there is no bound.
         most_owed: Option<f64>,
         lazy: Option<LazyWire>,
     },
@@ -221,7 +221,7 @@ fn read(mut wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     let bounds = lazy.as_ref().map_or_else(|| Bounds::of(precision.psi()), |(_, bounds)| *bounds);
     let lazy = lazy.map(|(lazy, _)| Box::new(lazy));
     if let Some(lazy) = &lazy {
-        // As the rows are now.
+        // The rows as they are now.
         let (w, psi, _) = lazy.records.all();
         LowRank::from_row_major(w, p, psi)?;
     }
@@ -312,7 +312,7 @@ fn own_product<'a>(entries: impl Iterator<Item = (&'a f64, &'a f64)>) -> f64 {
     entries.map(|(x, psi)| x * (x / psi)).sum()
 }
 
-/// Checks that a row is the one its products are of, and that its site keeps the precision in range.
+/// Checks that a stored row agrees with its stored products, and that its site keeps the precision in range.
 fn check_own(row: &SpaceRow, own: f64, d: usize, psi: Bounds) -> Result<(), Error> {
     let stored = row.own();
     // All terms are positive: two orders of summation differ by at most d roundings each.
@@ -328,9 +328,9 @@ fn check_own(row: &SpaceRow, own: f64, d: usize, psi: Bounds) -> Result<(), Erro
     }
 }
 
-/// Checks by the Cauchy-Schwarz inequality that what is known of the rows can be so; a factor of 2 is left for rounding.
+/// Checks by the Cauchy-Schwarz inequality that the stored products of the rows are possible; a factor of 2 is left for rounding.
 fn check_sizes(rows: &[SpaceRow], gram: &Mat<f64>, d: usize) -> Result<(), Error> {
-    // Each of d terms of a square may have been lost below the floats.
+    // Each of the d terms of a square may have underflowed.
     let root = |square: f64| (square + d as f64 * f64::MIN_POSITIVE).sqrt();
     let mut growth = 1.0;
     for (j, row) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The columns `X` that a block adds to `W`, whatever form their rows have.
+//! The columns `X` that a block adds to `W`, from rows in any form.
 
 use vi_linalg::faer::{Mat, MatMut, MatRef};
 
@@ -53,7 +53,7 @@ pub(crate) enum Columns<'a> {
     /// `k × d`.
     Dense(MatRef<'a, f64>),
     Sparse(SparseRows<'a>),
-    /// With one row more.
+    /// Dense rows and one more.
     DenseAnd(MatRef<'a, f64>, &'a [f64]),
     SparseAnd(SparseRows<'a>, (&'a [usize], &'a [f64])),
 }
@@ -68,7 +68,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Entries to a coordinate, for rows of length `d`: what a tile's height follows from.
+    /// The number of entries for each coordinate, for rows of length `d`, which decides a tile's height.
     pub(crate) fn width(&self, d: usize) -> usize {
         let entries = match self {
             Self::Dense(_) | Self::DenseAnd(..) => return self.len(),
@@ -78,7 +78,7 @@ impl<'a> Columns<'a> {
         entries.div_ceil(d.max(1))
     }
 
-    /// Memory that [`tile`](Self::tile) and [`part`](Self::part) want.
+    /// The memory that [`tile`](Self::tile) and [`part`](Self::part) need.
     pub(crate) fn tile_memory(&self, height: usize) -> TileMemory<'a> {
         let (pieces, dense) = match self {
             Self::Dense(_) => (0, Mat::zeros(0, 0)),
@@ -116,7 +116,7 @@ impl<'a> Columns<'a> {
         Part::Sparse { first, pieces: &memory.pieces }
     }
 
-    /// The same with the zeros (`k × height`).
+    /// Coordinates `first..first + height` of the rows with their zeros written out (`k × height`).
     pub(crate) fn tile<'t>(&self, first: usize, height: usize, memory: &'t mut TileMemory<'a>) -> MatRef<'t, f64>
     where
         'a: 't,
@@ -147,7 +147,7 @@ pub(crate) struct TileMemory<'a> {
     pieces: Vec<Piece<'a>>,
 }
 
-/// What a tile holds of one sparse row.
+/// The entries of one sparse row that a tile holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece<'a> {
     row: usize,
@@ -156,7 +156,7 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// Nothing where row `row` has no entry among the coordinates `first..first + height`.
+    /// The piece of row `row` in the coordinates `first..first + height`; `None` if it has no entry there.
     fn cut(row: usize, (indices, values): (&'a [usize], &'a [f64]), first: usize, height: usize) -> Option<Self> {
         let from = indices.partition_point(|&i| i < first);
         let to = from + indices[from..].partition_point(|&i| i < first + height);
@@ -169,7 +169,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The coordinates of a tile, of all rows (`k × r`).
+/// The coordinates of a tile, for all rows (`k × r`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part<'a> {
     Dense(MatRef<'a, f64>),

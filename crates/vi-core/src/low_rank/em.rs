@@ -24,7 +24,7 @@ use crate::Error;
 use crate::factor::{Diagonal, DiagonalSettings};
 use crate::vectors::vectorised;
 
-/// `S`, seen from the `(W, ψ)` that it is made of.
+/// The target `S`, expressed by the `(W, ψ)` that it is made of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// `X`.
@@ -117,7 +117,7 @@ impl EmMemory {
     }
 }
 
-/// The small matrices of a step: everything that a coordinate's row is multiplied with.
+/// The small matrices of a step, by which each coordinate's row is multiplied.
 pub(crate) struct Maps {
     /// `D²G·L_H⁻ᵀ`, `q × p`.
     pub(super) from_f: Mat<f64>,
@@ -149,21 +149,21 @@ impl Maps {
         Ok(Self { from_f: from_f.transpose().to_owned(), from_current: inverse.transpose().to_owned(), to_factor })
     }
 
-    /// The same for a current factor `F·q₁` that is not stored.
+    /// These maps for a current factor `F·q₁` that is not stored.
     pub(crate) fn with_start(mut self, q1: MatRef<'_, f64>) -> Self {
         self.from_current = product(q1, self.from_current.as_ref(), Par::Seq);
         self
     }
 }
 
-/// What a step does with a `ψ` that falls low.
+/// How a step treats a `ψ` that falls low.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Floor {
-    /// Two bounds, and what is below is lifted and counted. In exact arithmetic `1/ψ₁⁺ ≤ 1/(least·αψ) + 1/ψ₁`: what is below is
-    /// rounding. And where factor analysis explains a coordinate whole (a Heywood case), each step would halve its `ψ`
-    /// for ever: `ψ₁⁺ ≥ min(begun, HEYWOOD·diag S)`.
+    /// There are two bounds; what is below is lifted and counted. In exact arithmetic `1/ψ₁⁺ ≤ 1/(least·αψ) + 1/ψ₁`, so a lower
+    /// `ψ` is a rounding error. And if factor analysis explains a coordinate wholly (a Heywood case), each step would halve its
+    /// `ψ` for ever, hence `ψ₁⁺ ≥ min(begun, HEYWOOD·diag S)`.
     Bound,
-    /// As the settings say.
+    /// The form and the floor are those of the settings.
     Settings(DiagonalSettings),
 }
 
@@ -175,7 +175,7 @@ impl Floor {
 /// The least share of a coordinate's precision that is left to `Ψ`, unless the belief began with less.
 pub(super) const HEYWOOD: f64 = 1e-6;
 
-/// What a pass found on its way; the parts of several tiles add up.
+/// Counts and sums that a pass takes of `ψ`; those of several tiles add up.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Outcome {
     /// Entries of `ψ` lifted to their bound.
@@ -194,7 +194,7 @@ impl Outcome {
         self.refused = self.refused.or(other.refused);
     }
 
-    /// Entry `index` as the settings have it.
+    /// Counts entry `index` and returns it as the settings ask.
     pub(crate) fn see(&mut self, settings: DiagonalSettings, index: usize, psi: f64) -> f64 {
         self.sum += psi;
         match settings.form {
@@ -217,7 +217,7 @@ impl Outcome {
     /// After the last row: an isotropic `ψ` becomes its mean. Returns how many entries the floor has lifted.
     ///
     /// # Errors
-    /// [`Error::Entry`] or [`Error::Overflow`] for the first entry that is of no use.
+    /// [`Error::Entry`] or [`Error::Overflow`] for the first invalid entry.
     pub(crate) fn finish(mut self, settings: DiagonalSettings, psi: &mut [f64]) -> Result<usize, Error> {
         if settings.form == Diagonal::Isotropic && !psi.is_empty() {
             let mean = self.kept(settings, 0, self.sum / psi.len() as f64);
@@ -343,7 +343,7 @@ pub(crate) fn sums(
 /// One EM step on a stored `(w1, psi1)` in place, the target's `(w, psi)` being other memory; `w` may have another rank.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`], [`Error::Overflow`]; `(w1, psi1)` is then as it was. What became of `ψ` the caller asks the
+/// [`Error::NotPositiveDefinite`], [`Error::Overflow`]; `(w1, psi1)` is then as it was. The caller has to check `ψ` by the
 /// outcome.
 pub(crate) fn step(
     target: Target<'_>,

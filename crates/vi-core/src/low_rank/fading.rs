@@ -8,8 +8,8 @@ use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::filter::StepInfo;
 use crate::forgetting::{Forget, Forgetting};
 
-/// Adaptive fading memory: process noise `Q = η·P`, that is `P ← (1+η)P` before an observation, with `η` estimated from how large
-/// the prediction errors are.
+/// Adaptive fading memory: process noise `Q = η·P`, that is `P ← (1+η)P` before an observation, with `η` estimated from the size
+/// of the prediction errors.
 ///
 /// ```text
 /// u = g²/h                 the squared innovation in units of the observation's own noise: (y − a)²/σ² for a linear model
@@ -17,8 +17,8 @@ use crate::forgetting::{Forget, Forgetting};
 /// η = (mean(u) − 1)/mean(hν₀) − 1, kept in [0, largest]
 /// ```
 ///
-/// with both means over about the last `memory` observations. Then `λ = 1/(1+η)`, and `η = 0`, nothing forgotten, as long
-/// as predictions are no worse than the belief says. It sees sites alone, so it goes with any rule and any belief that
+/// with both means over about the last `memory` observations. Then `λ = 1/(1+η)`; `η = 0`, so that nothing is forgotten, as long
+/// as predictions are no worse than the belief says. It uses only the sites, so it works with any rule and any belief that
 /// [fades](Forget::fade).
 ///
 /// ```
@@ -59,7 +59,7 @@ impl AdaptiveFading {
         Ok(Self { memory, largest, innovation: 0.0, uncertainty: 0.0, seen: 0.0, inflation: 1.0 })
     }
 
-    /// Takes note of a step. Sites without information (`h ≤ 0`) say nothing of the noise and are left out.
+    /// Updates the means by a step. Sites without information (`h ≤ 0`) say nothing about the noise and are left out.
     pub fn observe(&mut self, step: &StepInfo) {
         let (g, h) = (step.site.slope, step.site.curvature);
         let innovation = g * g / h;
@@ -71,7 +71,7 @@ impl AdaptiveFading {
         self.uncertainty += (h * step.projection.variance / self.inflation - self.uncertainty) / self.seen;
     }
 
-    /// `η` of now.
+    /// The current `η`.
     #[must_use]
     pub fn eta(&self) -> f64 {
         if self.uncertainty > 0.0 {
@@ -81,7 +81,7 @@ impl AdaptiveFading {
         }
     }
 
-    /// `λ = 1/(1+η)` of now.
+    /// The current `λ = 1/(1+η)`.
     #[must_use]
     pub fn lambda(&self) -> f64 {
         1.0 / (1.0 + self.eta())

@@ -15,21 +15,22 @@ use crate::{Error, Site};
 impl Forget for LowRankGaussian {
     type Anchor = LowRankAnchor;
 
-    /// The belief with its waiting rows projected.
+    /// Returns the belief, its buffered rows projected, as an anchor.
     fn anchor(&self) -> Result<LowRankAnchor, Error> {
         let mut anchor = self.normalised().into_owned();
         anchor.flush(Par::Seq)?;
         Ok(LowRankAnchor::new(anchor))
     }
 
-    /// As long as the smallest `ψ` is not below 10⁻¹² of the smallest that the belief began with: the covariance along a row that comes
-    /// after such a silence is a difference of numbers that much larger.
+    /// The belief can fade as long as the smallest `ψ` is at least 10⁻¹² of the smallest that the belief began with: for a row
+    /// that comes after much fading, the covariance is a difference of numbers that much larger.
     fn can_fade(&self, lambda: f64) -> bool {
         const LEAST_LEFT: f64 = 1e-12;
         self.bounds.least * self.scale * lambda >= LEAST_LEFT * self.begun
     }
 
-    /// `W ← √λ·W`, `ψ ← λψ`, waiting rows likewise: exact, nothing is projected. Cost `d(p + 1)` flops, in memory traffic.
+    /// Fades the belief by `W ← √λ·W`, `ψ ← λψ`, and its buffered rows likewise: exact, without a projection. Cost `d(p + 1)`
+    /// flops, in memory traffic.
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
         let factor = lambda * self.scale;
         if self.lazy.is_some() {
@@ -52,9 +53,9 @@ impl Forget for LowRankGaussian {
         Ok(())
     }
 
-    /// The waiting rows are projected first. Where the anchor has `W₀ ≠ 0`, its columns join `W` and are projected too.
-    /// Cost `d·p²` flops, and a copy of the belief; where blocks rewrite only what they touch and the prior is diagonal, `4p²` flops for each
-    /// coordinate that was ever touched, and rows that waited stay projected after an error.
+    /// Buffered rows are projected first. If the anchor has `W₀ ≠ 0`, its columns join `W` and are projected too. Cost `d·p²`
+    /// flops, and a copy of the belief; if blocks rewrite only what they touch and the prior is diagonal, `4p²` flops for each
+    /// coordinate that was ever touched, and rows that were buffered stay projected after an error.
     fn towards(&mut self, anchor: &LowRankAnchor, lambda: f64) -> Result<(), Error> {
         if self.towards_lazily(anchor, lambda)? {
             return Ok(());
@@ -81,7 +82,7 @@ impl Forget for LowRankGaussian {
         Ok(())
     }
 
-    /// Refused for `p > 0`: `P + diag(q)` has no precision of this form. A diagonal belief (`p = 0`) can.
+    /// Refused for `p > 0`, since `P + diag(q)` has no precision of this form; possible for a diagonal belief (`p = 0`).
     ///
     /// # Errors
     /// [`Error::Unsupported`] for `p > 0`.
@@ -105,12 +106,12 @@ impl Forget for LowRankGaussian {
 }
 
 impl LowRankGaussian {
-    /// Whether `precision` and `mean` are those of the belief without its waiting rows.
+    /// Whether `precision` and `mean` are those of the belief without its buffered rows.
     pub(super) fn is_plain(&self) -> bool {
         self.scale == 1.0 && self.lazy.is_none()
     }
 
-    /// The same belief in the full form with a scale of 1: a copy unless it is so already. Cost `d(p + 1)` flops for the copy.
+    /// The belief in the full form with a scale of 1: a copy unless it is kept so already. Cost `d(p + 1)` flops for the copy.
     pub(super) fn normalised(&self) -> Cow<'_, Self> {
         if self.is_plain() {
             return Cow::Borrowed(self);
@@ -120,7 +121,7 @@ impl LowRankGaussian {
         Cow::Owned(copy)
     }
 
-    /// Multiplies the scale into `W`, `ψ` and the waiting rows. `WᵀΨ⁻¹W` stays as it is.
+    /// Multiplies the scale into `W`, `ψ` and the buffered rows. `WᵀΨ⁻¹W` stays as it is.
     fn normalise(&mut self) {
         let factor = std::mem::replace(&mut self.scale, 1.0);
         if factor != 1.0 {
@@ -131,9 +132,9 @@ impl LowRankGaussian {
         self.shown_precision.take();
     }
 
-    /// Multiplies a small scale in, with no row waiting.
+    /// Multiplies a small scale in; no row is buffered.
     pub(super) fn renew_scale(&mut self) {
-        /// Far from where products with it end, and some 4,000 rows away at `λ = 0.99`.
+        /// Far from where products with the scale underflow, and some 4,000 rows away at `λ = 0.99`.
         const SMALLEST: f64 = 1e-19;
         self.shown_precision.take();
         if self.scale < SMALLEST {
@@ -167,10 +168,10 @@ impl LowRankGaussian {
         self.bounds = Bounds::of(self.precision.psi());
     }
 
-    /// Adds columns to `W` that wait, the rows of `x` (`k × d`), each with a weight: `Λ ← Λ + Σ h_j·x_jx_jᵀ`, the mean staying.
+    /// Adds buffered columns to `W`, the rows of `x` (`k × d`), each with a weight: `Λ ← Λ + Σ h_j·x_jx_jᵀ`, the mean unchanged.
     ///
     /// # Errors
-    /// As [`step`](Self::step); the belief is then spoiled.
+    /// As [`step`](Self::step); the belief is then invalid.
     pub(super) fn push_columns(
         &mut self,
         x: MatRef<'_, f64>,
@@ -191,7 +192,7 @@ impl LowRankGaussian {
         Ok(())
     }
 
-    /// `Λx` with the waiting rows, length `d`.
+    /// The product `Λx` with the buffered rows included, length `d`.
     pub(super) fn precision_mul(&self, x: &[f64], par: Par) -> Result<Vec<f64>, Error> {
         if !self.is_plain() {
             return self.normalised().precision_mul(x, par);

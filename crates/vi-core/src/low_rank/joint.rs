@@ -1,4 +1,4 @@
-//! Scores of several rows together, without a number for each coordinate.
+//! Joint distribution of the scores of several rows, without a number for each coordinate.
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use vi_linalg::faer::{Mat, Par};
@@ -14,7 +14,7 @@ use crate::vectors::vectorised;
 use crate::{Error, Row};
 
 impl LowRankGaussian {
-    /// [`GaussianBelief::scores`](crate::GaussianBelief::scores).
+    /// See [`GaussianBelief::scores`](crate::GaussianBelief::scores).
     pub(super) fn scores_along(&self, rows: &[Row<'_>]) -> Result<Scores, Error> {
         check_rows(self.dim(), rows)?;
         let looked = match self.lazy.as_deref() {
@@ -89,14 +89,14 @@ impl LowRankGaussian {
     }
 }
 
-/// What [`Looked`] is made of, coordinate by coordinate.
+/// The sums of [`Looked`], accumulated coordinate by coordinate.
 struct Products<'a> {
     shared: &'a Shared,
     /// Numbers of a row of `W`, padding included.
     width: usize,
     /// `WᵀΨ⁻¹X`, `k` columns of that length.
     wx: Vec<f64>,
-    /// `x_jᵀΨ⁻¹x_t` for waiting rows, then for the rows themselves (lower triangle).
+    /// `x_jᵀΨ⁻¹x_t` for buffered rows, then for the rows themselves (lower triangle).
     xx: Mat<f64>,
     means: Mat<f64>,
     /// `1/ψ`.
@@ -118,7 +118,7 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// Coordinate `local`, the next one, where `W`, `ψ` and `μ` are these.
+    /// Adds coordinate `local`, the next one, with its `W`, `ψ` and `μ`.
     fn add(&mut self, local: usize, w: &[f64], psi: f64, mean: f64) {
         let inverse = 1.0 / psi;
         self.inverse.push(inverse);
@@ -137,7 +137,7 @@ impl<'a> Products<'a> {
         );
     }
 
-    /// Coordinate `local`, which has been added, has this value in waiting row `j`.
+    /// Sets the value that buffered row `j` has at coordinate `local`, which has been added.
     fn add_waiting(&mut self, local: usize, j: usize, waiting: f64) {
         let y = waiting * self.inverse[local];
         for &(t, value) in self.shared.entries(local) {

@@ -13,7 +13,7 @@ use vi_linalg::tiles::Rows;
 use super::columns::{Part, add_pieces, add_pieces_transposed, add_squared_pieces};
 use crate::vectors::vectorised;
 
-/// Columns up to which loops are as fast as a matrix product.
+/// The number of columns up to which loops are as fast as a matrix product.
 const FEW: usize = 4;
 
 /// `W` as stored, row after row.
@@ -23,7 +23,7 @@ pub(crate) struct Factor<'a> {
     rows: usize,
 }
 
-/// The same to write.
+/// `W` as stored, to be written.
 pub(crate) struct FactorMut<'a> {
     pub(crate) values: &'a mut [f64],
     rows: usize,
@@ -34,7 +34,7 @@ impl<'a> Factor<'a> {
         Self { values, rows }
     }
 
-    /// `p`.
+    /// The number `p` of columns.
     pub(crate) fn rank(&self) -> usize {
         self.values.len() / self.rows.max(1)
     }
@@ -80,7 +80,7 @@ impl Rows for FactorMut<'_> {
     }
 }
 
-/// What belongs to one tile: `F = [W X]` and `ψ`.
+/// The data of one tile: `F = [W X]` and `ψ`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tile<'a> {
     /// `r × p`.

@@ -1,10 +1,11 @@
 //! Blocks of sparse rows at a cost that does not depend on `d`.
 //!
-//! With `Q₁ = [Q_a; Q_b]` the `p` leading eigenvectors of `K` ([`spectral`]), a row of `W` that no row of the block touches becomes
-//! `wᵢQ_a`, and its `ψᵢ` grows by `‖wᵢ‖² − ‖wᵢQ_a‖²`. So `sᵢ = ψᵢ + ‖wᵢ‖²` does not change where nothing touches it, and both can be made up
-//! for when the row is touched next. The one sum that needs all rows is `G = WᵀΨ⁻¹W`, and there an untouched row keeps its old `ψ̃ᵢ ≤ ψᵢ`.
-//! Then `M = I + G` is at least what it should be, and the belief `P = Ψ⁻¹ − Ψ⁻¹WM⁻¹WᵀΨ⁻¹` a proper Gaussian of slightly too little
-//! precision: all algebra is exact for it. With `T` the rows that the block touches and `c` rows of a sweep over those ever touched:
+//! With `Q₁ = [Q_a; Q_b]` the `p` leading eigenvectors of `K` ([`spectral`]), a row of `W` that no row of the block touches
+//! becomes `wᵢQ_a`, and its `ψᵢ` grows by `‖wᵢ‖² − ‖wᵢQ_a‖²`. So `sᵢ = ψᵢ + ‖wᵢ‖²` does not change for untouched rows, and both
+//! updates can be applied when the row is touched next. The one sum that needs all rows is `G = WᵀΨ⁻¹W`, in which an untouched
+//! row keeps its old `ψ̃ᵢ ≤ ψᵢ`. Then `M = I + G` is at least what it should be, and the belief `P = Ψ⁻¹ − Ψ⁻¹WM⁻¹WᵀΨ⁻¹` is a
+//! proper Gaussian of slightly too little precision: all algebra is exact for it. With `T` the rows that the block touches and
+//! `c` rows of a sweep over those ever touched:
 //!
 //! ```text
 //! 1  W_T, ψ_T, μ_T as they are now                                                         (records.rs)
@@ -16,8 +17,8 @@
 //! 6  G ← Q_aᵀG_uQ_a + W₁ᵀΨ₁⁻¹W₁;   all slots: P ← PQ_a;   T is written with a slot of its own
 //! ```
 //!
-//! `D ← D + tr (I − Q_aQ_aᵀ)G_u − Σ_T(ψ/ψ̃ − 1)` is `Σᵢ(ψᵢ/ψ̃ᵢ − 1)` over all rows, for nothing. After the first row of a block `M` stays
-//! as it is until the block is full, so that what is predicted does not depend on rows that come later.
+//! `D ← D + tr (I − Q_aQ_aᵀ)G_u − Σ_T(ψ/ψ̃ − 1)` gives `Σᵢ(ψᵢ/ψ̃ᵢ − 1)` over all rows at no further cost. After the first row of
+//! a block `M` does not change until the block is full, so that predictions do not depend on rows that come later.
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use vi_linalg::faer::{Mat, MatRef};
@@ -35,7 +36,7 @@ use super::upkeep::LazyRow;
 use crate::Error;
 use crate::vectors::vectorised;
 
-/// Rows of `W` that a sweep brings up to date for each row of a block at least, unless the settings say otherwise.
+/// The least number of rows of `W` that a sweep brings up to date for each row of a block, unless the settings say otherwise.
 const SWEEP: usize = 16;
 
 /// The lazy form of `W`, `ψ` and `μ`.
@@ -46,7 +47,7 @@ pub(super) struct Lazy {
 }
 
 impl Lazy {
-    /// `xᵀΨ⁻¹x` of a waiting row.
+    /// `xᵀΨ⁻¹x` of a buffered row.
     pub(super) fn own_product(&self, positions: &[usize], values: &[f64]) -> f64 {
         let entries = positions.iter().zip(values);
         entries
@@ -55,10 +56,10 @@ impl Lazy {
     }
 }
 
-/// Memory of a block, kept from one to the next: pieces as large as these go back to the system when they are freed.
+/// Memory of a block, kept for the next one: allocations this large would go back to the system when freed.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
-    /// `T` as it is, and what its rows become.
+    /// The rows of `T` as they are, and what they become.
     block: Touched,
     rows: Panel,
     swept: Panel,
@@ -82,7 +83,8 @@ pub(super) struct LazyPlan {
 }
 
 impl LowRankGaussian {
-    /// The block of the rows of `space`, the last of which may be `new`, with `scale` as the belief's: everything that can fail.
+    /// Plans the block of the rows of `space`, the last of which may be `new`, with `scale` as the belief's: everything that can
+    /// fail.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -101,8 +103,8 @@ impl LowRankGaussian {
             block.add(&row.found, &row.values);
         }
         // 1. Rows of the sweep join those of the block.
-        // What the ring costs, and what rows of the sweep: 2p³ for each 64 of its slots, one for each c of the rows ever touched; 8p² for
-        // each of c rows.
+        // Costs of the ring and of a sweep's rows: 2p³ for each 64 of the ring's slots, of which there is one for each c of the
+        // rows ever touched; 8p² for each of c rows.
         let balanced = (records.visited.len() * p).isqrt() / 16;
         let count = self.settings.sweep().unwrap_or((SWEEP * space.len()).max(block.len() / 4).max(balanced));
         let (sweep, next) = due(records, block, count);
@@ -149,7 +151,7 @@ impl LowRankGaussian {
         Ok(LazyPlan { memory, turn, shift, gram: others, capacitance, next, owed, bounds, lifted })
     }
 
-    /// Writes what has been planned, and gives back the memory of the plan. It cannot fail.
+    /// Writes a planned block, and returns the memory of the plan. It cannot fail.
     pub(super) fn write_lazily(&mut self, plan: LazyPlan) -> Spare {
         let Some(Lazy { records, touched }) = self.lazy.as_deref_mut() else { return plan.memory };
         records.write(&plan.memory.block.positions, &plan.memory.rows, &plan.turn, &plan.shift);
@@ -169,7 +171,7 @@ impl LowRankGaussian {
     }
 }
 
-/// The next rows of the sweep, those left out that the block has, and where the one after begins.
+/// The next rows of the sweep without those of the block, and where the following sweep begins.
 fn due(records: &Records, block: &Touched, count: usize) -> (Vec<u32>, usize) {
     let visited = &records.visited;
     let count = count.min(visited.len());
@@ -205,7 +207,7 @@ fn untouched(panel: &Panel, gram: MatRef<'_, f64>, p: usize, width: usize) -> Un
     }
 }
 
-/// The rows of a matrix, padded: the first `p`, and the others.
+/// The rows of a matrix, padded: the first `p`, and the rest.
 fn split(q: MatRef<'_, f64>, p: usize, width: usize) -> (Vec<f64>, Vec<f64>) {
     let padded = |rows: MatRef<'_, f64>| {
         let mut out = vec![0.0; rows.nrows() * width];
@@ -234,7 +236,7 @@ fn move_means(block: &mut Touched, shift: &[f64], s: MatRef<'_, f64>) {
     );
 }
 
-/// `W₁`, and `ψ₁`, `s₁`, `μ` beside it, into `rows`; how many `ψ₁` rounding had put below `ψ`.
+/// Writes `W₁`, with `ψ₁`, `s₁` and `μ`, into `rows`; returns how many `ψ₁` rounding had put below `ψ`.
 fn spectral_rows(block: &Touched, turn: &[f64], from_x: &[f64], h: &[f64], rows: &mut Panel) -> usize {
     let panel = &block.panel;
     let width = panel.width();
@@ -262,7 +264,7 @@ fn spectral_rows(block: &Touched, turn: &[f64], from_x: &[f64], h: &[f64], rows:
     lifted
 }
 
-/// What an EM step sums over all rows: those of the block, and the others as `G_u` has them.
+/// The sums over all rows that an EM step needs: of those of the block, and of the others through `G_u`.
 fn em_sums(block: &Touched, rows: &Panel, (others, turn): (&Mat<f64>, &[f64]), k: usize, p: usize) -> Sums {
     let panel = &block.panel;
     let width = panel.width();
@@ -292,7 +294,7 @@ fn em_sums(block: &Touched, rows: &Panel, (others, turn): (&Mat<f64>, &[f64]), k
     Sums { g, m: lower(&m), n: lower(&n) }
 }
 
-/// An EM step on the rows of the block; how many `ψ` were lifted to a floor.
+/// Makes an EM step on the rows of the block; returns how many `ψ` were lifted to a floor.
 fn em_rows(block: &Touched, rows: &mut Panel, maps: &Maps, p: usize, begun: f64) -> usize {
     let panel = &block.panel;
     let width = panel.width();

@@ -1,4 +1,4 @@
-//! The stored form of [records](super::records): what stands beside `w̃`, `ψ̃`, `μ̃`.
+//! The stored form of [records](super::records): the numbers besides `w̃`, `ψ̃`, `μ̃`.
 
 use serde::{Deserialize, Serialize};
 use vi_linalg::LowRank;
@@ -12,7 +12,7 @@ use super::waiting::WaitingRows;
 use crate::check;
 use crate::{Error, Row};
 
-/// Blocks that a float counts.
+/// The number of blocks up to which a float counts exactly.
 const BLOCKS: u64 = 1 << 52;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -49,10 +49,10 @@ impl LazyWire {
         }
     }
 
-    /// The lazy form with these `w̃`, `ψ̃` and `μ̃` and the rows that wait, and the bounds of `ψ`.
+    /// The lazy form with these `w̃`, `ψ̃` and `μ̃`, the buffered rows, and the bounds of `ψ`.
     ///
     /// # Errors
-    /// What is wrong first.
+    /// The first fault found.
     pub(super) fn read(
         self,
         written: &LowRank,

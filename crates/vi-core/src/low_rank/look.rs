@@ -1,4 +1,4 @@
-//! Inner products of new rows with the belief: all that the space of the waiting rows needs.
+//! Inner products of new rows with the belief, which is all that the space of the buffered rows needs.
 
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::tiles::Tiling;
@@ -10,11 +10,11 @@ use super::waiting::WaitingRows;
 use crate::Row;
 use crate::vectors::vectorised;
 
-/// What `k` new rows look like: `WᵀΨ⁻¹X` (`p × k`), `x_jᵀΨ⁻¹x` for waiting and new rows, `Xᵀμ₀`.
+/// The inner products of `k` new rows: `WᵀΨ⁻¹X` (`p × k`), `x_jᵀΨ⁻¹x` for buffered and new rows, `Xᵀμ₀`.
 #[derive(Debug)]
 pub(super) struct Looked {
     wx: Mat<f64>,
-    /// Waiting rows above, new rows (lower triangle) below: `(k₀ + k) × k`.
+    /// Buffered rows above, new rows (lower triangle) below: `(k₀ + k) × k`.
     xx: Mat<f64>,
     means: Mat<f64>,
 }
@@ -25,13 +25,13 @@ impl Looked {
         self.wx.col(t).iter().copied().collect()
     }
 
-    /// `x_jᵀΨ⁻¹x_t` for the waiting rows and the new ones up to `t`.
+    /// `x_jᵀΨ⁻¹x_t` for the buffered rows and the new ones up to `t`.
     pub(super) fn xx(&self, t: usize) -> Vec<f64> {
         let waiting = self.xx.nrows() - self.xx.ncols();
         (0..waiting).map(|j| self.xx[(j, t)]).chain((0..=t).map(|j| self.xx[(waiting + t, j)])).collect()
     }
 
-    /// How many rows were looked along.
+    /// The number of new rows.
     pub(super) fn len(&self) -> usize {
         self.means.nrows()
     }
@@ -41,7 +41,7 @@ impl Looked {
         self.wx.as_ref()
     }
 
-    /// `x_jᵀΨ⁻¹x_t` for waiting row `j`.
+    /// `x_jᵀΨ⁻¹x_t` for buffered row `j`.
     pub(super) fn waiting(&self, j: usize, t: usize) -> f64 {
         self.xx[(j, t)]
     }
@@ -56,12 +56,12 @@ impl Looked {
         self.means[(t, 0)]
     }
 
-    /// One row, of which the products with the waiting rows and with itself are known.
+    /// The products of one row, given those with the buffered rows and with itself.
     pub(super) fn along(wx: Mat<f64>, xx: &[f64], mean: f64) -> Self {
         Self { wx, xx: Mat::from_fn(xx.len(), 1, |j, _| xx[j]), means: Mat::full(1, 1, mean) }
     }
 
-    /// Of its parts: see [`Looked`].
+    /// The products from their parts; see [`Looked`].
     pub(super) fn of(wx: Mat<f64>, xx: Mat<f64>, means: Mat<f64>) -> Self {
         Self { wx, xx, means }
     }
@@ -78,8 +78,8 @@ impl Looked {
 }
 
 impl LowRankGaussian {
-    /// Looks along the dense rows of `x` (`k × d`): one pass over `W`, the waiting rows and `x`.
-    /// Cost `2dk(p + k₀ + k/2)` flops.
+    /// Takes the products of the dense rows of `x` (`k × d`): one pass over `W`, the buffered rows and `x`. Cost `2dk(p + k₀ +
+    /// k/2)` flops.
     pub(super) fn look(&self, x: MatRef<'_, f64>, par: Par) -> Looked {
         let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
         let waiting = self.waiting.rows.columns(d);
@@ -118,7 +118,7 @@ impl LowRankGaussian {
         )
     }
 
-    /// Looks along one row.
+    /// Takes the products of one row.
     pub(super) fn look_along(&self, x: Row<'_>, par: Par) -> Looked {
         if let Some(lazy) = self.lazy.as_deref() {
             return self.look_lazily(lazy, x).0;
@@ -129,7 +129,7 @@ impl LowRankGaussian {
         }
     }
 
-    /// Looks along a sparse row: work for its entries alone.
+    /// Takes the products of a sparse row, at the cost of its entries alone.
     pub(super) fn look_sparse(&self, positions: &[usize], values: &[f64]) -> Looked {
         let d = self.mean.len();
         let k0 = self.waiting.len();

@@ -1,4 +1,4 @@
-//! Low-rank beliefs of shards: their columns beside each other, a bounded number at a time, then a projection.
+//! Merging of low-rank beliefs of shards: their columns are joined, a bounded number at a time, then projected.
 
 use std::borrow::Cow;
 
@@ -12,14 +12,14 @@ use crate::Error;
 use crate::belief::Belief;
 use crate::merge::Mergeable;
 
-/// Columns that are brought together before a projection: work and memory in their space take cubes and squares of them.
+/// The number of columns that are joined before a projection, whose work and memory grow as their cube and square.
 const COLUMNS: usize = 256;
 
 impl Mergeable for LowRankGaussian {
     const SHARD_KIND: &'static str = "vi-core/low-rank-shard";
 
-    /// `ψ = ψ₀ + Σ(ψ_k − ψ₀)`, `W = [W₁ … W_K]` and the rows that wait, a prior's own `W₀` taken off `K − 1` times; the mean
-    /// exactly, `μ = μ₀ + PΣΛ_k(μ_k − μ₀)`; then one projection.
+    /// `ψ = ψ₀ + Σ(ψ_k − ψ₀)`, `W = [W₁ … W_K]` and the buffered rows, a prior's own `W₀` being subtracted `K − 1` times; the
+    /// mean exactly, `μ = μ₀ + PΣΛ_k(μ_k − μ₀)`; then one projection.
     ///
     /// Up to `d = 256` the columns of all shards are gathered as their `d × d` sum: `d²` flops for each column and one projection.
     /// In more dimensions shards join in groups of at most 256 columns, or as many as one block has, each group projected before
@@ -42,12 +42,12 @@ impl Mergeable for LowRankGaussian {
 }
 
 impl LowRankGaussian {
-    /// How many of `parts` are brought in at once, at least one.
+    /// How many of `parts` are merged at once, at least one.
     fn fitting(&self, parts: &[&Self]) -> usize {
         if self.dim() <= COLUMNS {
             return parts.len();
         }
-        // The belief's own columns, and the prior's to be taken off.
+        // The belief's own columns, and the prior's to be subtracted.
         let mut columns = 2 * self.rank();
         let fits = parts.iter().take_while(|part| {
             columns += part.rank() + part.waiting();
@@ -56,7 +56,7 @@ impl LowRankGaussian {
         fits.count().max(1)
     }
 
-    /// This belief, no row waiting, with what `parts` have gained over `prior`:
+    /// This belief, without buffered rows, with what `parts` have gained over `prior`:
     ///
     /// ```text
     /// Λ⁺ = Λ + Σ(Λ_k − Λ₀),    μ⁺ = μ + P⁺·Σ(Λ_k(μ_k − μ) − Λ₀(μ₀ − μ))
@@ -105,7 +105,7 @@ impl LowRankGaussian {
     }
 }
 
-/// Hands over the columns that `parts` have and `prior` has not, as rows with their weights; what takes away comes last.
+/// Passes on the columns that `parts` have beyond `prior`'s, as rows with weights; those of negative weight come last.
 fn each_gain(
     prior: &LowRankGaussian,
     parts: &[&LowRankGaussian],
@@ -127,7 +127,8 @@ fn each_gain(
     Ok(())
 }
 
-/// `Σ_j λ_j·x_jx_jᵀ` (lower triangle, `d × d`) as weights `λ` in falling order and rows `x`, by eigenvectors in the metric of `Ψ`.
+/// Decomposes `Σ_j λ_j·x_jx_jᵀ` (lower triangle, `d × d`) into weights `λ` in falling order and rows `x`, by eigenvectors in the
+/// metric of `Ψ`.
 fn taken_apart(mut sum: Mat<f64>, psi: &[f64]) -> Result<(Vec<f64>, Mat<f64>), Error> {
     let d = psi.len();
     let roots: Vec<f64> = psi.iter().map(|psi| psi.sqrt()).collect();

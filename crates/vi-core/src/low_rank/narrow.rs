@@ -1,13 +1,13 @@
-//! Loops over single rows of a factor of few columns, padded to whole vectors.
+//! Loops over single rows of a factor with few columns, padded to whole vectors.
 //!
-//! A product with a matrix of a known number of vectors stays in registers, so the narrow widths are compiled each for itself.
+//! A product with a matrix of a known number of vectors stays in registers, so each narrow width is compiled separately.
 
-/// Numbers that go together; the padded width of a row is a multiple of them.
+/// Numbers in a vector; the padded width of a row is a multiple of it.
 pub(super) const LANES: usize = 4;
 
 type Lane = [f64; LANES];
 
-/// `p` columns with their padding, never nothing.
+/// `p` with its padding, at least one vector.
 pub(super) fn padded(p: usize) -> usize {
     p.max(1).next_multiple_of(LANES)
 }
@@ -44,7 +44,7 @@ fn add_times_of<const C: usize>(out: &mut [f64], row: &[f64], m: &[f64]) {
     let (Some(out), m) = (out.as_chunks_mut().0.as_chunks_mut::<C>().0.first_mut(), lanes(m).as_chunks::<C>().0) else {
         return;
     };
-    // Two sums, which do not wait for each other.
+    // Two sums, which are independent of each other.
     let (mut even, mut odd) = (*out, [[0.0; LANES]; C]);
     let ((pairs, last), (m_pairs, m_last)) = (row.as_chunks::<2>(), m.as_chunks::<2>());
     for ([x, y], [a, b]) in pairs.iter().zip(m_pairs) {

@@ -1,4 +1,4 @@
-//! Observations: look, ask the rule, absorb, and project when a block is full.
+//! Observations of a low-rank belief: project, ask the rule, absorb, and project to low rank when a block is full.
 
 use vi_linalg::faer::{MatRef, Par};
 
@@ -17,13 +17,13 @@ use crate::rows::CheckedRows;
 use crate::{Error, Row, Rows, Site, SiteRule, SiteRules};
 
 impl LowRankGaussian {
-    /// One observation with a row of length `d`, dense or sparse.
+    /// Learns one observation with a row of length `d`, dense or sparse.
     ///
-    /// The same as [`filter::step`](crate::filter::step) in one pass over `W` instead of three, and by several threads.
-    /// Cost `2(p + k)` flops for each entry while `k` rows wait, which a sparse row's entries alone take up; the row that fills the
-    /// block pays for the [projection](Self::flush). In the forms that project row by row, see
-    /// [`LowRankSettings`](super::LowRankSettings). Rows of both kinds may come in any order; where they meet in one block, the sparse
-    /// ones are written out.
+    /// It does what [`filter::step`](crate::filter::step) does, in one pass over `W` instead of three, and by several threads.
+    /// Cost `2(p + k)` flops for each entry with `k` buffered rows, for a sparse row only its own entries; the row that fills the
+    /// block pays for the [projection](Self::flush). For the forms that project row by row, see
+    /// [`LowRankSettings`](super::LowRankSettings). Rows of both kinds may come in any order; if both are in one block, the
+    /// sparse ones are written out.
     ///
     /// # Errors
     /// As [`filter::step`](crate::filter::step) and [`flush`](Self::flush); the belief is then as it was, to the bit.
@@ -65,13 +65,13 @@ impl LowRankGaussian {
         Ok(StepInfo::whole(projection, site))
     }
 
-    /// Up to [`room`](Self::room) observations, the rows of `x` (`k × d`) with labels `y` (length `k`): all of them or, on an
-    /// error, none.
+    /// Learns up to [`room`](Self::room) observations, the rows of `x` (`k × d`) with labels `y` (length `k`): all of them or, on
+    /// an error, none.
     ///
-    /// This is the way to stream rows that fill memory: nothing is copied but rows that have to wait, and a whole block that
-    /// comes at once when none waits is not copied at all. The posterior is that of [`step`](Self::step) row by row, to
-    /// rounding. Cost `2dk(p + k₀ + k/2)` flops in matrix products, `k₀` rows waiting before, and the projection where
-    /// the block is full.
+    /// This is the way to stream rows that fill memory: only rows that have to be buffered are copied, and a whole block that
+    /// comes at once when none is buffered is not copied at all. The posterior is that of [`step`](Self::step) row by row, to
+    /// rounding. Cost `2dk(p + k₀ + k/2)` flops in matrix products with `k₀` rows buffered before, and the projection where the
+    /// block is full.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`] (also for more rows than there is room for), and [`Error::Row`] with what
@@ -107,8 +107,8 @@ impl LowRankGaussian {
         self.through_full(|this| this.absorb_rows(x, |t, seen| rule.site(seen.mean, seen.variance, y[t]), par))
     }
 
-    /// One pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order; rows that do not fill the
-    /// last block wait.
+    /// Makes one pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order; rows that do
+    /// not fill the last block stay buffered.
     ///
     /// ```text
     /// a_t = x_tᵀμ, ν_t = x_tᵀPx_t
@@ -116,11 +116,11 @@ impl LowRankGaussian {
     /// μ ← μ + g_t/(1 + h_tν_t)·Px_t, P⁻¹ ← P⁻¹ + h_t·x_t x_tᵀ
     /// ```
     ///
-    /// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)). `observe(first, belief, steps)` is called after each part
-    /// with the index of its first row; a part is a block of dense rows, or one sparse row. Cost: `2(p + k)` flops for each entry
-    /// that is given while `k` rows wait and a [projection](Self::flush) for each full block, plus one copy of the belief, so that an error
-    /// can leave it as it was. For a belief that fills memory loop over [`step_block`](Self::step_block) or [`step`](Self::step), which
-    /// take none.
+    /// `rule` is one for all rows, or one for each ([`PerRow`](crate::PerRow)). `observe(first, belief, steps)` is called after
+    /// each part with the index of its first row; a part is a block of dense rows, or one sparse row. Cost: `2(p + k)` flops for
+    /// each given entry with `k` buffered rows and a [projection](Self::flush) for each full block, plus one copy of the belief,
+    /// from which an error restores it. For a belief that fills memory loop over [`step_block`](Self::step_block) or
+    /// [`step`](Self::step), which take no copy.
     ///
     /// # Errors
     /// As [`Rows::check`]; [`Error::Dimension`] for another number of labels or rules, [`Error::Row`] with what [`step`](Self::step) reports. All
@@ -172,7 +172,7 @@ impl LowRankGaussian {
         Ok(())
     }
 
-    /// Absorbs checked rows, no more than there is room for; `site` answers to `(t, projection)`.
+    /// Absorbs checked rows, no more than there is room for; `site` gives the site for `(t, projection)`.
     pub(super) fn absorb_rows(
         &mut self,
         x: MatRef<'_, f64>,
@@ -183,7 +183,7 @@ impl LowRankGaussian {
         self.absorb_looked(x, &looked, site, par)
     }
 
-    /// Absorbs rows that have been looked along.
+    /// Absorbs rows whose products are known.
     pub(super) fn absorb_looked(
         &mut self,
         x: MatRef<'_, f64>,
@@ -206,7 +206,7 @@ impl LowRankGaussian {
         Ok(steps)
     }
 
-    /// Row `t` of those looked along enters the space with its site.
+    /// Adds row `t` of those in `looked` to the space, with its site.
     fn push_looked(
         &mut self,
         looked: &Looked,
@@ -220,13 +220,13 @@ impl LowRankGaussian {
         Ok(StepInfo::whole(projection, site))
     }
 
-    /// A row that has been seen enters the space with its site.
+    /// Adds a row whose projection is known to the space, with its site.
     fn push(&mut self, seen: Seen, site: Site) -> Result<(), Error> {
         site.check(seen.projection(self.scale)?.variance)?;
         self.waiting.space.push(seen, in_scale(site, self.scale), self.bounds)
     }
 
-    /// Absorbs a dense row that has been seen.
+    /// Absorbs a dense row whose projection is known.
     pub(super) fn absorb_seen(&mut self, x: MatRef<'_, f64>, seen: Seen, site: Site, par: Par) -> Result<(), Error> {
         self.push(seen, site)?;
         self.settle(x, par)
@@ -234,10 +234,10 @@ impl LowRankGaussian {
 
     /// Adds `XXᵀ` to the precision for a matrix `X` given by its columns, the rows of `x` (`K × d`); the mean stays.
     ///
-    /// In a blocked belief the columns wait with the rows, and are projected when a block is full; in the
-    /// [one-loop form](super::LowRankSettings::one_loop) and the [recursion](super::LowRankSettings::recursive) all `K` are
-    /// projected at once (L-RVGA Algorithm 1 for a rectangular `x_t`). With
-    /// [`covariance_mul`](Self::covariance_mul) and [`shift_mean`](Self::shift_mean) this is the update of a nonlinear model.
+    /// In a blocked belief the columns are buffered with the rows, and are projected when a block is full; in the [one-loop
+    /// form](super::LowRankSettings::one_loop) and the [recursion](super::LowRankSettings::recursive) all `K` are projected at
+    /// once (L-RVGA Algorithm 1 for a rectangular `x_t`). With [`covariance_mul`](Self::covariance_mul) and
+    /// [`shift_mean`](Self::shift_mean) this is the update of a nonlinear model.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], and as [`flush`](Self::flush); the belief is then as it was.
@@ -256,7 +256,7 @@ impl LowRankGaussian {
         self.through_full(|this| this.absorb_rows(x, site, par)).map(|_| ())
     }
 
-    /// `μ ← μ + change`, of length `d`.
+    /// Moves the mean: `μ ← μ + change`, of length `d`.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Overflow`]; the belief is then as it was.
@@ -272,10 +272,10 @@ impl LowRankGaussian {
         Ok(())
     }
 
-    /// [`shift_mean`](Self::shift_mean) and [`add_information`](Self::add_information), both or neither.
+    /// Does both [`shift_mean`](Self::shift_mean) and [`add_information`](Self::add_information), or neither.
     ///
     /// # Errors
-    /// As both; the belief is then as it was, to the bit.
+    /// As both; on an error the belief is unchanged, to the bit.
     pub(crate) fn move_and_inform(&mut self, change: &[f64], x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         if self.lazy.is_some() {
             return self.through_full(|this| this.move_and_inform(change, x, par));
@@ -288,7 +288,8 @@ impl LowRankGaussian {
         })
     }
 
-    /// The last rows of the space are those of `x`: projects what is due, or keeps them. An error takes them back.
+    /// Projects the last rows of the space, those of `x`, if the block is full, and buffers them otherwise. On an error they are
+    /// removed.
     fn settle(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         let (k, d) = (x.nrows(), x.ncols());
         let alone = self.waiting.len() == k;

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! which is the [general step](super::em) with `M⁻¹` and Woodbury multiplied out; no term of `ψ⁺` is negative unless `H` is.
-//! `ZC = F·(−αΘC, C)`, so a tile needs its own rows alone. The low-rank belief has `α = 1`: it fades first, and this step starts
-//! from `(√α·W, αψ)`; the next `WᵀΨ⁻¹W` is summed while the tile is at hand: `dp²` flops for that and `O(dpK)` beside it.
+//! `ZC = F·(−αΘC, C)`, so a tile needs only its own rows. The low-rank belief has `α = 1`: it fades first, and this step starts
+//! from `(√α·W, αψ)`; the next `WᵀΨ⁻¹W` is summed while the tile is at hand, in `dp²` flops, and `O(dpK)` for the rest.
 
 use vi_linalg::cholesky;
 use vi_linalg::faer::linalg::matmul::matmul;
@@ -39,8 +39,8 @@ pub(crate) struct OneLoop {
 }
 
 impl OneLoop {
-    /// From the Cholesky factor `m` of `M`, that of `N` unless `α = 1`, `WᵀΨ⁻¹X` (`p × k`) and the diagonal `h` of `H`, which is
-    /// not negative unless `k = 1`. Cost `O((p + k)²k)`.
+    /// The step from the Cholesky factor `m` of `M`, that of `N` unless `α = 1`, `WᵀΨ⁻¹X` (`p × k`) and the diagonal `h` of `H`,
+    /// which is not negative unless `k = 1`. Cost `O((p + k)²k)`.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`], [`Error::Overflow`].
@@ -81,7 +81,7 @@ impl OneLoop {
         Ok(Self { residual, back, sign, fade })
     }
 
-    /// `C` where one row is projected.
+    /// `C` when one row is projected.
     fn root(&self) -> f64 {
         self.residual[(self.back.ncols(), 0)]
     }
@@ -91,7 +91,7 @@ impl OneLoop {
         f.mul(y, self.residual.as_ref());
     }
 
-    /// Turns a tile's `(W, ψ)` into the next, from the residuals of the present one; `memory` holds `r·p` numbers or more.
+    /// Replaces a tile's `(W, ψ)` by the next, from the residuals of the current one; `memory` holds `r·p` numbers or more.
     pub(crate) fn write(&self, w: &mut [f64], psi: &mut [f64], y: &[f64], memory: &mut [f64]) {
         let (r, p) = (psi.len(), self.back.ncols());
         if let Some((alpha, n)) = &self.fade {
@@ -126,8 +126,8 @@ impl LowRankGaussian {
     /// Projects the rows of the space, which are those of `x` (`k × d`).
     ///
     /// # Errors
-    /// [`Error::Overflow`]; [`Error::NotPositiveDefinite`] with the coordinate where a negative curvature would leave nothing of
-    /// `ψ`; [`Error::ImproperSite`] for a negative curvature among several rows. The belief is then as it was.
+    /// [`Error::Overflow`]; [`Error::NotPositiveDefinite`] with the coordinate in which a negative curvature would leave no
+    /// positive `ψ`; [`Error::ImproperSite`] for a negative curvature among several rows. On an error the belief is unchanged.
     pub(super) fn project_one_loop(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
         let columns = Columns::Dense(x);

@@ -1,4 +1,4 @@
-//! From `Ψ + WWᵀ + XHXᵀ` back to `Ψ + WWᵀ`, a block of rows at a time.
+//! The projection from `Ψ + WWᵀ + XHXᵀ` back to `Ψ + WWᵀ`, a block of rows at a time.
 //!
 //! ```text
 //! K = FᵀΨ⁻¹F, F = [W X];   D² = diag(1, h);   Q₁ = D·(the p leading eigenvectors of DKD)
@@ -7,9 +7,9 @@
 //! μ ← μ + Ψ⁻¹F·m                                                            exact, before the projection
 //! ```
 //!
-//! `K` is known from the inner products that the rows were absorbed with. With one inner loop two passes remain: one that
-//! computes `W₁ = F Q₁` tile by tile and sums what the EM step needs, one that computes the step's result and overwrites
-//! `W`, `ψ` and `μ` in place, summing the next `WᵀΨ⁻¹W` while the tile is at hand.
+//! `K` is known from the inner products computed when the rows were absorbed. With one inner loop two passes remain: one computes
+//! `W₁ = F Q₁` tile by tile and sums what the EM step needs, the other computes the step's result and overwrites `W`, `ψ` and `μ`
+//! in place, summing the next `WᵀΨ⁻¹W` while the tile is at hand.
 
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::low_rank::Capacitance;
@@ -27,7 +27,7 @@ use crate::Error;
 use crate::check;
 use crate::vectors::vectorised;
 
-/// What the last pass sums.
+/// The sums of the last pass.
 pub(super) struct Written {
     pub(super) gram: Mat<f64>,
     pub(super) outcome: Outcome,
@@ -56,7 +56,7 @@ pub(super) struct Plan {
     way: Way,
 }
 
-/// What follows the spectral start.
+/// What is done after the spectral start.
 enum Way {
     Start,
     OneStep { psi1: Vec<f64>, maps: Maps },
@@ -68,8 +68,8 @@ impl Plan {
         Target { columns, weights: &self.weights, share: 1.0, least: self.start.least, begun: self.begun }
     }
 
-    /// Whether the new `I + WᵀΨ⁻¹W` may have no factor in floats, for which its largest eigenvalue has to be near `1/(pε)`. The
-    /// step keeps it within a few times that of `Ψ^(−½)SΨ^(−½)`.
+    /// Whether rounding may leave the new `I + WᵀΨ⁻¹W` without a Cholesky factor, which takes a largest eigenvalue near `1/(pε)`.
+    /// The step keeps it within a few times that of `Ψ^(−½)SΨ^(−½)`.
     pub(super) fn may_lose_the_capacitance(&self) -> bool {
         let largest = self.start.largest;
         largest.is_nan() || largest > 1e9
@@ -77,14 +77,14 @@ impl Plan {
 }
 
 impl LowRankGaussian {
-    /// Projects the rows that wait; nothing happens where none does.
+    /// Projects the buffered rows; does nothing if there are none.
     ///
     /// Cost for `k` rows with one inner loop, in flops: `d·p(8(p+k) + 5p)`, that is `14.5·d·p` for each row at `k = 2p`, and
     /// `O((p+k)³)`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] when rounding leaves nothing of what negative curvatures reduce; [`Error::Overflow`],
-    /// [`Error::Linalg`] where products of the rows are beyond the range of floats. The belief is then as it was.
+    /// [`Error::NotPositiveDefinite`] when rounding destroys what negative curvatures leave; [`Error::Overflow`],
+    /// [`Error::Linalg`] if products of the rows are not finite. On an error the belief is unchanged.
     ///
     /// ```
     /// use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
@@ -117,7 +117,7 @@ impl LowRankGaussian {
         Ok(())
     }
 
-    /// Projects the rows of the space, whose coordinates are `columns`. The space is left as it is; on an error all is.
+    /// Projects the rows of the space, whose coordinates are `columns`. The space does not change; on an error nothing does.
     pub(super) fn project(&mut self, columns: Columns<'_>, par: Par) -> Result<(), Error> {
         let space = std::mem::take(&mut self.waiting.space);
         let projected =
@@ -126,7 +126,7 @@ impl LowRankGaussian {
         projected
     }
 
-    /// Everything about the projection of the rows of `space` that can fail, with `scale` as the belief's: one pass over `W`.
+    /// The part of the projection of the rows of `space` that can fail, with `scale` as the belief's: one pass over `W`.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -164,7 +164,7 @@ impl LowRankGaussian {
         Ok(plan)
     }
 
-    /// Writes what has been planned for the same rows.
+    /// Writes the projection that was planned for the same rows.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -189,10 +189,10 @@ impl LowRankGaussian {
         self.finish(written)
     }
 
-    /// The Gram matrix of the new factor, and what was counted.
+    /// Stores the Gram matrix of the new factor, and the counts.
     ///
     /// # Errors
-    /// [`Error::Linalg`] for a factor so large that `I + WᵀΨ⁻¹W` is not positive definite in floats; the belief is then spoiled.
+    /// [`Error::Linalg`] for a factor so large that `I + WᵀΨ⁻¹W` is not positive definite in floats; the belief is then invalid.
     pub(super) fn finish(&mut self, written: Written) -> Result<(), Error> {
         self.capacitance = Capacitance::from_gram(written.gram.clone())?;
         self.gram = written.gram;
@@ -209,7 +209,7 @@ impl LowRankGaussian {
         self.covariance_coefficients(space, &space.mean_weights())
     }
 
-    /// The same, of floats.
+    /// These weights, checked to be finite.
     ///
     /// # Errors
     /// [`Error::Overflow`].

@@ -1,17 +1,17 @@
-//! How large the numbers of a belief may be, so that products of them, for as many rows as can wait, stay finite.
+//! How large the numbers of a belief may be, so that products of them stay finite for as many rows as can be buffered.
 
 use crate::Error;
 use crate::vectors::vectorised;
 
-/// `ψ`, and the one that a belief may begin with.
+/// The largest `ψ`, from which follows the largest that a belief may begin with.
 const PSI: f64 = 1e145;
 const FIRST_PSI: f64 = 1e140;
-/// What the columns of `W` hold, and what a row adds, relative to `Ψ`.
+/// The largest squared size, relative to `Ψ`, of a column of `W` and of what a row adds.
 const RELATIVE: f64 = 1e140;
-/// How far a row may move a coordinate of the mean: less than the rounding of a mean that is near the end of the floats.
+/// The furthest that a row may move a coordinate of the mean, which is less than the rounding of a mean near the largest float.
 const SHIFT: f64 = 1e150;
 
-/// The least and the largest `ψ`.
+/// The smallest and the largest `ψ`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bounds {
     pub(super) least: f64,
@@ -19,7 +19,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Those of `psi`, which is positive and finite.
+    /// The bounds of `psi`, which is positive and finite.
     pub(super) fn of(psi: &[f64]) -> Self {
         vectorised(
             #[inline(always)]

@@ -1,4 +1,5 @@
-//! State of the [lazy form](super::lazy): what was written of each row of `W`, when, and what has happened to all rows since.
+//! State of the [lazy form](super::lazy): what was written of each row of `W`, when, and what later blocks did to all untouched
+//! rows.
 //!
 //! ```text
 //! record of row i   w̃ᵢ, ψ̃ᵢ, sᵢ, μ̃ᵢ and tᵢ, the block that wrote it
@@ -6,8 +7,8 @@
 //! row i now         wᵢ = w̃ᵢP,   ψᵢ = max(ψ̃ᵢ, sᵢ − ‖wᵢ‖²),   μᵢ = μ̃ᵢ − w̃ᵢ·g/ψ̃ᵢ
 //! ```
 //!
-//! A record is one piece of memory, two lines of the cache at `p = 10`, for rows lie anywhere. A slot is kept as long as a row refers
-//! to it, and the sweep sees to it that none does for long.
+//! A record is contiguous, two cache lines at `p = 10`, since rows are read in any order. A slot is kept as long as a row refers
+//! to it; the sweep makes sure that no row does for long.
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use super::anchor::LowRankAnchor;
@@ -16,16 +17,16 @@ use super::ring::Ring;
 use super::touched::{Numbers, Panel};
 use crate::vectors::vectorised;
 
-/// Numbers of a line of the cache.
+/// The number of floats in a cache line.
 const LINE: usize = 8;
 
-/// Records that are copied together before they are computed with: their lines are then fetched at the same time.
+/// The number of records that are copied together before they are used, so that their cache lines are fetched at the same time.
 const TOGETHER: usize = 64;
 
 /// The stamp of a row that no block has touched: its `w̃` is 0.
 const NEVER: f64 = -1.0;
 
-/// Where the numbers of a record stand.
+/// The layout of a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Layout {
     p: usize,
@@ -44,17 +45,17 @@ impl Layout {
 pub(super) struct Records {
     layout: Layout,
     dim: usize,
-    /// The records, from `first` on, where a line begins.
+    /// The records, starting at index `first`, where a cache line begins.
     values: Vec<f64>,
     first: usize,
     ring: Ring,
-    /// Rows that a block has touched, in the order in which they came.
+    /// The rows that some block has touched, in the order in which they were first touched.
     pub(super) visited: Vec<u32>,
     /// Where in that list the next sweep begins.
     pub(super) next: usize,
     /// `D`.
     pub(super) owed: f64,
-    /// The prior that the rows which nothing has touched were found to be as.
+    /// The prior with which the untouched rows were found to agree.
     rest: Option<LowRankAnchor>,
 }
 
@@ -65,7 +66,7 @@ impl Clone for Records {
     }
 }
 
-/// Zeroed memory, and where in it the first line begins; filled with `numbers`.
+/// Zeroed memory filled with `numbers`, and the index at which its first cache line begins.
 fn aligned(numbers: &[f64]) -> (Vec<f64>, usize) {
     let (mut values, first) = room(numbers.len());
     values[first..first + numbers.len()].copy_from_slice(numbers);
@@ -78,7 +79,7 @@ fn room(numbers: usize) -> (Vec<f64>, usize) {
     (values, first)
 }
 
-/// One record, taken apart.
+/// The parts of one record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Record<'a> {
     /// `w̃`, padded.
@@ -93,7 +94,7 @@ pub(super) struct Record<'a> {
 }
 
 impl Records {
-    /// Of `W` (row after row), `ψ` and `μ` as they are.
+    /// Fresh records of `W` (row after row), `ψ` and `μ`.
     pub(super) fn new(w: &[f64], psi: &[f64], mean: &[f64]) -> Self {
         let dim = psi.len();
         let layout = Layout::new(w.len() / dim.max(1));
@@ -116,7 +117,7 @@ impl Records {
         records
     }
 
-    /// Whether so many rows can be counted.
+    /// Whether so many rows can be numbered.
     pub(super) fn can_hold(dim: usize) -> bool {
         u32::try_from(dim).is_ok()
     }
@@ -140,7 +141,7 @@ impl Records {
         Record { w, psi: rest[0], s: rest[1], mean: rest[2], stamp: number(rest[3]) }
     }
 
-    /// Rows `positions` as they are now, after those that the panel has.
+    /// Appends the current rows `positions` to those of the panel.
     pub(super) fn read(&self, positions: impl IntoIterator<Item = usize>, panel: &mut Panel) {
         let Layout { width, stride, .. } = self.layout;
         let (lines, each) = (self.numbers().as_chunks::<LINE>().0, stride / LINE);
@@ -151,7 +152,7 @@ impl Records {
         loop {
             let mut count = 0;
             for (copy, i) in copies.chunks_exact_mut(each).zip(&mut positions) {
-                // Line by line: copies of a length that is not known are calls, and wait for each other.
+                // Copied line by line: copies of unknown length are function calls, which wait for each other.
                 for (copy, line) in copy.iter_mut().zip(&lines[i * each..(i + 1) * each]) {
                     *copy = *line;
                 }
@@ -179,14 +180,14 @@ impl Records {
         }
     }
 
-    /// What a block did to the rows that it did not touch: `W ← W·turn` (`p` padded rows), `μ ← μ − Ψ⁻¹W·shift` on the old `W`.
-    /// The rows that it did touch are those of `panel`, at `positions`.
+    /// Writes the rows of `panel`, at `positions`, that a block touched, and records what it did to all others: `W ← W·turn` (`p`
+    /// padded rows), `μ ← μ − Ψ⁻¹W·shift` on the old `W`.
     pub(super) fn write(&mut self, positions: &[u32], panel: &Panel, turn: &[f64], shift: &[f64]) {
         let Layout { width, stride, .. } = self.layout;
         let numbers = &mut self.values[self.first..][..self.dim * stride];
         let mut stamps = Vec::with_capacity(positions.len());
         for group in positions.chunks(TOGETHER) {
-            // What is there is read first: the lines of the group are fetched at the same time.
+            // All old records of the group are read first, so that their lines are fetched at the same time.
             stamps.extend(group.iter().map(|&i| numbers[i as usize * stride + width + 3]));
         }
         for (&i, &before) in positions.iter().zip(&stamps) {
@@ -211,8 +212,8 @@ impl Records {
         lanes[width / LANES] = numbers;
     }
 
-    /// Writes all rows that were ever touched, in their order; nothing is owed any more. Those that are as in `prior` again, but for what
-    /// no later digit shows, count as untouched.
+    /// Writes all rows that were ever touched, in their order, after which nothing is owed. Rows that agree with `prior` again,
+    /// to within 10⁻¹², count as untouched.
     pub(super) fn rewrite(&mut self, rows: &Panel, prior: &LowRankAnchor) {
         const LEFT: f64 = 1e-12;
         let (psi0, mean0) = prior.diagonal();
@@ -233,7 +234,7 @@ impl Records {
         (self.next, self.owed) = (0, 0.0);
     }
 
-    /// Whether the rows that nothing has touched are as in `prior`, whose `W` is 0. Cost `d` for a prior that was not asked for last.
+    /// Whether the untouched rows agree with `prior`, whose `W` is 0. Cost `d` for a prior other than the last one asked about.
     pub(super) fn rest_as(&mut self, prior: &LowRankAnchor) -> bool {
         if self.rest.as_ref().is_some_and(|known| known.is(prior)) {
             return true;
@@ -248,7 +249,7 @@ impl Records {
         same
     }
 
-    /// All rows as they are now: `W` row after row, `ψ`, `μ`.
+    /// All current rows: `W` row after row, `ψ`, `μ`.
     pub(super) fn all(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let p = self.layout.p;
         let mut w = Vec::with_capacity(self.dim * p);
@@ -266,7 +267,7 @@ impl Records {
         (w, psi, mean)
     }
 
-    /// All rows as they were written: `W̃` row after row, `ψ̃`, `μ̃`.
+    /// All rows as they were last written: `W̃` row after row, `ψ̃`, `μ̃`.
     pub(super) fn written(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let records = || (0..self.dim).map(|i| self.record(i));
         let w = records().flat_map(|record| &record.w[..self.layout.p]).copied().collect();
@@ -293,7 +294,7 @@ impl Records {
         self.ring.stored()
     }
 
-    /// Puts what was stored in the place of fresh records of the same `w̃`, `ψ̃`, `μ̃`; it has been checked.
+    /// Restores stored records in place of fresh ones with the same `w̃`, `ψ̃`, `μ̃`; they have been checked.
     pub(super) fn restore(&mut self, s: &[f64], stamps: &[i64], (oldest, slots): (u64, &[Vec<f64>])) {
         let Layout { p, width, stride } = self.layout;
         self.ring = Ring::restored(p, oldest, slots);
@@ -308,7 +309,7 @@ impl Records {
     }
 }
 
-/// The number of a stamp: blocks are counted in a float, exactly.
+/// The number of a stamp; floats count blocks exactly.
 fn number(stamp: f64) -> Option<u64> {
     #[allow(clippy::cast_sign_loss, reason = "a count of blocks")]
     (stamp >= 0.0).then_some(stamp as u64)

@@ -16,8 +16,8 @@ impl LowRankGaussian {
     /// Projects the rows of the space, which are those of `x` (`k × d`), by `inner_loops` EM steps from the old `(W, ψ)`.
     ///
     /// # Errors
-    /// [`Error::Overflow`]; [`Error::NotPositiveDefinite`] with the coordinate where `ψ` would fall to nothing. The belief is
-    /// then as it was.
+    /// [`Error::Overflow`]; [`Error::NotPositiveDefinite`] with the coordinate whose `ψ` would not stay positive. On an error the
+    /// belief is unchanged.
     pub(super) fn project_recursively(
         &mut self,
         x: MatRef<'_, f64>,
@@ -34,7 +34,7 @@ impl LowRankGaussian {
         for _ in 0..inner_loops {
             em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::REFUSE, par)?.proper()?;
         }
-        // Fails where the new factor is beyond the range of floats, before anything is written.
+        // This fails if the new factor overflows, before anything is written.
         Capacitance::from_gram(weighted_gram(MatRef::from_row_major_slice(&w1, d, p), &psi1, par))?;
         let mut shift = self.checked_mean_weights(&self.waiting.space)?;
         if mean == MeanMoves::AfterProjection {
@@ -64,7 +64,7 @@ impl LowRankGaussian {
 
     /// `μ ← μ + P₊X·g`.
     fn move_mean_after(&mut self, x: MatRef<'_, f64>, par: Par) {
-        // Seen from the new belief, in which no row waits.
+        // The rows projected on the new belief, which has none buffered.
         let rows = std::mem::take(&mut self.waiting);
         let looked = self.look(x, par);
         for (t, row) in rows.space.rows.iter().enumerate() {

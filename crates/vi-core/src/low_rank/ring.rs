@@ -1,4 +1,4 @@
-//! What blocks have done to the rows that they did not touch, for each block that wrote some.
+//! For each recent block, the product of what later blocks did to the rows that they did not touch.
 //!
 //! A block turns the other rows, `W ← WQ`, and shifts their means, `μ ← μ − Ψ⁻¹Wv`. The blocks after `t` together are one product `P` and
 //! one sum `g`, the slot of `t`:
@@ -7,8 +7,9 @@
 //! w = w̃P,   μ = μ̃ − w̃·g/ψ̃          a block more:   g ← g + Pv,   P ← PQ
 //! ```
 //!
-//! All slots would change with every block. So blocks are counted in groups: a slot has the blocks of its own group, and the group those
-//! after it, `w = w̃P·R` and `μ = μ̃ − (w̃·g + w̃P·r)/ψ̃`. A block changes the slots of the last group and one product for each group before.
+//! Every block would change all slots. So blocks are counted in groups: a slot holds the blocks of its own group, and the group
+//! `R`, `r` those after it, `w = w̃P·R` and `μ = μ̃ − (w̃·g + w̃P·r)/ψ̃`. A block then changes the slots of the last group and
+//! one product for each earlier group.
 #![allow(clippy::cast_possible_truncation, reason = "slots are in memory")]
 
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use std::collections::VecDeque;
 use super::narrow::{add_times, padded, product, times_in_place};
 use crate::vectors::vectorised;
 
-/// Blocks of a group.
+/// The number of blocks in a group.
 const GROUP: u64 = 64;
 
 /// `P` (`p` rows, padded), then `g`; and how many rows refer to it.
@@ -30,16 +31,16 @@ struct Slot {
 pub(super) struct Ring {
     p: usize,
     width: usize,
-    /// One for each block that rows refer to, in order, and for those between.
+    /// One slot for each block that rows refer to, and for those between, in order.
     slots: VecDeque<Slot>,
-    /// The number of the first of them.
+    /// The number of the first slot.
     oldest: u64,
-    /// One for each group that the slots belong to. That of the last group is the identity.
+    /// One product for each group that the slots belong to. That of the last group is the identity.
     groups: VecDeque<Slot>,
 }
 
 impl Ring {
-    /// With one slot, number 0, to which no row refers.
+    /// A ring with one slot, number 0, to which no row refers.
     pub(super) fn new(p: usize) -> Self {
         let mut ring = Self { p, width: padded(p), slots: VecDeque::new(), oldest: 0, groups: VecDeque::new() };
         ring.push();
@@ -53,7 +54,7 @@ impl Ring {
         Slot { rows: 0, values }
     }
 
-    /// A slot more, and its number.
+    /// Appends a slot and returns its number.
     fn push(&mut self) -> u64 {
         let number = self.end();
         if self.slots.is_empty() || number.is_multiple_of(GROUP) {
@@ -63,7 +64,7 @@ impl Ring {
         number
     }
 
-    /// The number that the next slot has.
+    /// The number that the next slot will have.
     pub(super) fn end(&self) -> u64 {
         self.oldest + self.slots.len() as u64
     }
@@ -76,21 +77,22 @@ impl Ring {
         (number / GROUP - self.oldest / GROUP) as usize
     }
 
-    /// A row refers to the slot.
+    /// Counts one more row that refers to the slot.
     pub(super) fn refer(&mut self, number: u64) {
         let (slot, group) = (self.slot(number), self.group(number));
         self.slots[slot].rows += 1;
         self.groups[group].rows += 1;
     }
 
-    /// A row refers to the slot no more.
+    /// Counts one row less that refers to the slot.
     pub(super) fn release(&mut self, number: u64) {
         let (slot, group) = (self.slot(number), self.group(number));
         self.slots[slot].rows -= 1;
         self.groups[group].rows -= 1;
     }
 
-    /// `row ← row + w̃P·R` of the slot, and what the mean has lost but for `ψ̃`; `between` is memory of the width of a row.
+    /// Adds `w̃P·R` of the slot to `row`, and returns what the mean has lost, not yet divided by `ψ̃`; `between` is memory of the
+    /// width of a row.
     #[inline(always)]
     pub(super) fn carry(&self, number: u64, w: &[f64], row: &mut [f64], between: &mut [f64]) -> f64 {
         let Self { p, width, .. } = *self;
@@ -108,8 +110,9 @@ impl Ring {
         moved + product(between, shift)
     }
 
-    /// A block that turned the rows which it did not write by `turn` (`p` padded rows) and shifted their means by `shift`; the slot of
-    /// those that it did write, to which nothing refers yet. Slots at the beginning that nothing refers to are gone.
+    /// Records a block that turned the rows which it did not write by `turn` (`p` padded rows) and shifted their means by
+    /// `shift`. Returns the slot of the rows that it did write, to which nothing refers yet. Drops slots at the beginning to
+    /// which nothing refers.
     pub(super) fn turn(&mut self, turn: &[f64], shift: &[f64]) -> u64 {
         let Self { p, width, .. } = *self;
         let next = self.end();
@@ -138,7 +141,7 @@ impl Ring {
         self.push()
     }
 
-    /// `W ← √λ·W`, `ψ ← λψ`: the shifts go with the root.
+    /// Fades the slots: `W ← √λ·W`, `ψ ← λψ`, so shifts scale with the root.
     pub(super) fn multiply(&mut self, root: f64) {
         for slot in self.slots.iter_mut().chain(&mut self.groups) {
             for g in &mut slot.values[self.p * self.width..] {
@@ -147,7 +150,8 @@ impl Ring {
         }
     }
 
-    /// The number of the first slot, and `P` and `g` of each without padding; those of its group follow on the first slot of a group.
+    /// The number of the first slot, and `P` and `g` of each without padding; the first slot of a group also has those of the
+    /// group.
     pub(super) fn stored(&self) -> (u64, Vec<Vec<f64>>) {
         let plain = |slot: &Slot| -> Vec<f64> {
             slot.values.chunks_exact(self.width).flat_map(|row| row[..self.p].to_vec()).collect()
@@ -161,13 +165,14 @@ impl Ring {
         (self.oldest, slots)
     }
 
-    /// Numbers that a stored slot may have: with those of its group on the first of a group, where a group that has none is the identity.
+    /// How many numbers a stored slot may have: with those of its group for the first of a group, unless the group is the
+    /// identity.
     pub(super) fn stored_lengths(p: usize, number: u64, oldest: u64) -> (usize, usize) {
         let one = (p + 1) * p;
         (one, if number == oldest || number.is_multiple_of(GROUP) { 2 * one } else { one })
     }
 
-    /// What was [stored](Self::stored), of lengths that have been checked; no row refers to anything yet.
+    /// The ring from its [stored](Self::stored) numbers, whose lengths have been checked; no row refers to a slot yet.
     pub(super) fn restored(p: usize, oldest: u64, stored: &[Vec<f64>]) -> Self {
         let mut ring = Self { p, width: padded(p), slots: VecDeque::new(), oldest, groups: VecDeque::new() };
         let fill = |slot: &mut Slot, stored: &[f64]| {

@@ -1,23 +1,23 @@
-//! How a low-rank belief is kept low-rank.
+//! Settings of a low-rank belief: its rank, and how rows are projected.
 
 use crate::Error;
 
-/// Largest rank and largest block: what is done in their space takes squares of them.
+/// The largest rank and the largest block: work in their space takes squares of them.
 const LARGEST: usize = 16_384;
 
-/// Most EM steps of a projection: each is a pass over `W`, and they converge in some tens.
+/// The most EM steps of a projection; each is a pass over `W`, and they converge in some tens.
 const MOST_LOOPS: usize = 1000;
 
 /// When the mean moves in the [recursion as printed](LowRankSettings::recursive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeanMoves {
-    /// With the covariance before the projection, `μ ← μ + e·P₋x`: L-RVGA (31), (53). Exact for the old belief.
+    /// The mean moves with the covariance before the projection, `μ ← μ + e·P₋x`: L-RVGA (31), (53). Exact for the old belief.
     BeforeProjection,
-    /// With the covariance after the projection, `μ ← μ + g·P₊x`: L-RVGA (25), (27).
+    /// The mean moves with the covariance after the projection, `μ ← μ + g·P₊x`: L-RVGA (25), (27).
     AfterProjection,
 }
 
-/// The way from `Ψ + WWᵀ + XHXᵀ` back to `Ψ + WWᵀ`.
+/// The way of projection from `Ψ + WWᵀ + XHXᵀ` back to `Ψ + WWᵀ`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheme {
     Blocked { block: usize, inner_loops: usize },
@@ -30,27 +30,28 @@ pub(super) enum Scheme {
 /// | | a block of rows that touch `t` coordinates | memory |
 /// | :-- | :-- | :-- |
 /// | `Full` | `O(dp(p + b))` flops, all rows of `W` exactly | `8(p + 2)` bytes a coordinate |
-/// | `Lazy` | `O((t + sweep)p²)` flops: what has happened to the other rows is made up for when they are touched | the same and 16 more, in lines of 64 bytes: 128 at `p = 10` |
+/// | `Lazy` | `O((t + sweep)p²)` flops: updates of the other rows are applied when they are touched | the same and 16 more, in
+/// lines of 64 bytes: 128 at `p = 10` |
 /// | `Chosen` | `Lazy` from 4096 coordinates on, where a block touches no more than a third of them | |
 ///
-/// A dense row takes the belief back to the full form, at the cost that dense rows have anyway.
+/// A dense row returns the belief to the full form, at the cost that dense rows have anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Upkeep {
-    /// Whatever is cheaper.
+    /// `Lazy` or `Full`, whichever is cheaper.
     #[default]
     Chosen,
-    /// All.
+    /// A block rewrites all rows of `W`.
     Full,
-    /// Those that the block touches, and some that were touched before, in turn.
+    /// A block rewrites the rows that it touches, and in turn some that were touched before.
     Lazy {
-        /// How many in turn, at least 1.
+        /// The number of rows that are rewritten in turn, at least 1.
         sweep: usize,
     },
 }
 
-/// Rank and projection of a [`LowRankGaussian`](super::LowRankGaussian); checked at construction.
+/// The rank and the way of projection of a [`LowRankGaussian`](super::LowRankGaussian); checked at construction.
 ///
-/// | form | rows that wait | work for one observation, in flops |
+/// | form | buffered rows | work for one observation, in flops |
 /// | :-- | :-- | :-- |
 /// | [`blocked`](Self::blocked) (default) | up to `b` | `18·d·p` at `b = 2p` with one inner loop, `9·d·p` with none |
 /// | [`one_loop`](Self::one_loop) | none | `d·p²` |
@@ -79,7 +80,7 @@ impl LowRankSettings {
         Self { rank, scheme, upkeep: Upkeep::Chosen, tolerance: f64::INFINITY }
     }
 
-    /// Blocks of `b = max(2p, 64)` rows, projected together from a spectral start with one inner loop.
+    /// The blocked form: blocks of `b = max(2p, 64)` rows are projected together from a spectral start with one inner loop.
     ///
     /// More accurate and far cheaper than projecting row by row. `p = rank` may be 0 (a diagonal precision) and may
     /// exceed `d`.
@@ -91,7 +92,8 @@ impl LowRankSettings {
         Ok(Self::of(rank, Scheme::Blocked { block: (2 * rank).clamp(64, LARGEST), inner_loops: 1 }))
     }
 
-    /// Each row projected at once by one EM step in a form without cancellation: `ψ` never falls.
+    /// The one-loop form: each row is projected at once by one EM step in a form without cancellation, with which `ψ` never
+    /// falls.
     ///
     /// # Errors
     /// [`Error::Setting`] for a rank above 16384.
@@ -99,11 +101,11 @@ impl LowRankSettings {
         Ok(Self::of(check_rank(rank)?, Scheme::OneLoop))
     }
 
-    /// The recursion as the paper prints it (Algorithm 1 with `α = β = 1`): each row projected at once by `inner_loops`
-    /// EM steps that start from the old `(W, Ψ)`.
+    /// The recursion as the paper prints it (Algorithm 1 with `α = β = 1`): each row is projected at once by `inner_loops` EM
+    /// steps that start from the old `(W, Ψ)`.
     ///
     /// A column of `W` that is zero stays zero, so it needs a start with `W₀ ≠ 0`
-    /// ([`with_small_factor`](super::LowRankGaussian::with_small_factor)). For figures beside the other forms.
+    /// ([`with_small_factor`](super::LowRankGaussian::with_small_factor)). Use it to compare with the other forms.
     ///
     /// # Errors
     /// [`Error::Setting`] for a rank above 16384, or unless `1 ≤ inner_loops ≤ 1000`.
@@ -125,7 +127,7 @@ impl LowRankSettings {
         }
     }
 
-    /// The blocked form, whatever this one is.
+    /// The blocked form with blocks of `block` rows, whatever form these settings have.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `1 ≤ block ≤ 16384`.
@@ -136,12 +138,12 @@ impl LowRankSettings {
         Ok(Self { scheme: Scheme::Blocked { block, inner_loops: self.inner_loops() }, ..self })
     }
 
-    /// The same with another number of EM steps: after the spectral start of the [`blocked`](Self::blocked) form, 0 allowed, or
-    /// from the old `(W, Ψ)` in the [`recursive`](Self::recursive) one, where there is at least one.
+    /// These settings with another number of EM steps: after the spectral start of the [`blocked`](Self::blocked) form, where 0
+    /// is allowed, or from the old `(W, Ψ)` in the [`recursive`](Self::recursive) form, which has at least one.
     ///
     /// # Errors
-    /// [`Error::Setting`] for more than 1000, for `inner_loops = 0` in the recursive form, and for any number in
-    /// [`one_loop`](Self::one_loop), which has one.
+    /// [`Error::Setting`] for more than 1000, for `inner_loops = 0` in the recursive form, and for any number in the form
+    /// [`one_loop`](Self::one_loop), which has exactly one.
     pub fn with_inner_loops(self, inner_loops: usize) -> Result<Self, Error> {
         match self.scheme {
             Scheme::Blocked { block, .. } => {
@@ -157,9 +159,9 @@ impl LowRankSettings {
         }
     }
 
-    /// The same with another [`Upkeep`].
+    /// These settings with another [`Upkeep`].
     ///
-    /// # Errors
+    /// [`Error::Setting`] for a sweep of 0 rows, and for [`Upkeep::Lazy`] in the forms that project row by row.
     /// [`Error::Setting`] for a sweep of no rows, and for [`Upkeep::Lazy`] in the forms that project row by row.
     ///
     /// ```
@@ -182,8 +184,8 @@ impl LowRankSettings {
         Ok(Self { upkeep, ..self })
     }
 
-    /// The same with a bound on [`LowRankGaussian::owed`](super::LowRankGaussian::owed): a block that leaves more pays all of it, in a
-    /// pass over all `d` coordinates. Infinite by default.
+    /// These settings with a bound on [`LowRankGaussian::owed`](super::LowRankGaussian::owed): a block that leaves more than this
+    /// pays all of it back, in a pass over all `d` coordinates. Infinite by default.
     ///
     /// # Errors
     /// [`Error::Setting`] unless positive.
@@ -195,19 +197,19 @@ impl LowRankSettings {
         }
     }
 
-    /// See [`with_upkeep`](Self::with_upkeep).
+    /// Which rows of `W` a block rewrites; see [`with_upkeep`](Self::with_upkeep).
     #[must_use]
     pub fn upkeep(&self) -> Upkeep {
         self.upkeep
     }
 
-    /// See [`with_most_owed`](Self::with_most_owed).
+    /// The bound on what a block may leave owed; see [`with_most_owed`](Self::with_most_owed).
     #[must_use]
     pub fn most_owed(&self) -> f64 {
         self.tolerance
     }
 
-    /// Rows that a block brings up to date in turn, where the settings say how many.
+    /// How many rows a block rewrites in turn, if the settings say.
     pub(super) fn sweep(&self) -> Option<usize> {
         match self.upkeep {
             Upkeep::Lazy { sweep } => Some(sweep),
@@ -215,13 +217,13 @@ impl LowRankSettings {
         }
     }
 
-    /// Columns `p` of `W`.
+    /// The number `p` of columns of `W`.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Rows that are projected together; 1 for the forms that project row by row.
+    /// How many rows are projected together; 1 for the forms that project row by row.
     #[must_use]
     pub fn block(&self) -> usize {
         match self.scheme {
@@ -230,7 +232,7 @@ impl LowRankSettings {
         }
     }
 
-    /// EM steps in a projection.
+    /// The number of EM steps in a projection.
     #[must_use]
     pub fn inner_loops(&self) -> usize {
         match self.scheme {

@@ -1,6 +1,6 @@
-//! The sequential filter in the space of the rows that wait for projection.
+//! The sequential filter in the space of the buffered rows.
 //!
-//! With `P₀ = (Ψ + WWᵀ)⁻¹` and rows `x_1 … x_k`, everything about the exact filter from `P₀` follows from inner products:
+//! With `P₀ = (Ψ + WWᵀ)⁻¹` and rows `x_1 … x_k`, the exact filter from `P₀` needs only inner products:
 //!
 //! ```text
 //! k_w = WᵀΨ⁻¹x,  t_j = x_jᵀΨ⁻¹x − (L⁻¹k_w,j)ᵀ(L⁻¹k_w) = x_jᵀP₀x          M = I + WᵀΨ⁻¹W = LLᵀ
@@ -8,7 +8,7 @@
 //! ν = x ᵀP₀x − Σ c_j v_j²,   a = xᵀμ₀ + Σ e_j v_j
 //! ```
 //!
-//! This is [`BlockRecursion`](crate::block::BlockRecursion) row by row: a row can come alone or with others.
+//! This is [`BlockRecursion`](crate::block::BlockRecursion) row by row, so that rows can come singly or together.
 
 use serde::{Deserialize, Serialize};
 use vi_linalg::cholesky;
@@ -20,7 +20,7 @@ use super::range::{self, Bounds};
 use crate::check;
 use crate::{Error, Projection, Site};
 
-/// What the space knows of one row.
+/// The site and the inner products of one row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SpaceRow {
     /// `g`.
@@ -48,7 +48,7 @@ impl SpaceRow {
     }
 }
 
-/// A row that has been seen and has no site yet.
+/// A row whose projection is known and which has no site yet.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     projection: Projection,
@@ -58,7 +58,7 @@ pub(super) struct Seen {
     overlaps: Vec<f64>,
 }
 
-/// The rows that wait, in the order in which they came.
+/// The buffered rows, in the order in which they came.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Space {
     pub(super) rows: Vec<SpaceRow>,
@@ -69,7 +69,8 @@ impl Space {
         self.rows.len()
     }
 
-    /// Looks along a row of which `wx = WᵀΨ⁻¹x`, `xx_j = x_jᵀΨ⁻¹x` (itself last) and `mean = xᵀμ₀` are known; `root` is `L`.
+    /// The projection along a row of which `wx = WᵀΨ⁻¹x`, `xx_j = x_jᵀΨ⁻¹x` (itself last) and `mean = xᵀμ₀` are known; `root` is
+    /// `L`.
     ///
     /// # Errors
     /// [`Error::NegativeVariance`], [`Error::Overflow`].
@@ -84,19 +85,19 @@ impl Space {
             mean += row.gain * v;
             variance -= row.shrinkage * v * v;
         }
-        // Each difference is off by rounding of xᵀΨ⁻¹x.
+        // The rounding of each difference is that of xᵀΨ⁻¹x.
         let rounding = 8.0 * (wx.len() + self.len() + 8) as f64 * f64::EPSILON * own;
         let projection = Projection::new(mean, variance, rounding)?;
         Ok(Seen { projection, wx, whitened, xx, overlaps })
     }
 
-    /// `Xμ` and the lower triangle of `XPXᵀ` for rows that were looked along together, given the waiting ones. Cost `(p + k₀)k²`
-    /// and `(p + k₀)k₀k` flops.
+    /// `Xμ` and the lower triangle of `XPXᵀ` for several rows, given the buffered ones. Cost `(p + k₀)k²` and `(p + k₀)k₀k`
+    /// flops.
     pub(super) fn joint(&self, root: MatRef<'_, f64>, looked: &Looked) -> (Vec<f64>, Mat<f64>) {
         let (k0, k) = (self.len(), looked.len());
         let mut whitened = looked.wx_all().to_owned();
         cholesky::solve_lower_in_place(root, whitened.as_mut(), Par::Seq);
-        // v_j for all new rows at once, one waiting row after another.
+        // v_j for all new rows at once, one buffered row after another.
         let mut v = vec![0.0; k0 * k];
         for (j, row) in self.rows.iter().enumerate() {
             let (before, rest) = v.split_at_mut(j * k);
@@ -125,7 +126,7 @@ impl Space {
         (means, covariance)
     }
 
-    /// `v_j = x_jᵀP_{j−1}x` for the waiting rows.
+    /// `v_j = x_jᵀP_{j−1}x` for the buffered rows.
     fn overlaps(&self, xx: &[f64], whitened: &[f64]) -> Vec<f64> {
         let mut overlaps: Vec<f64> = Vec::with_capacity(self.len() + 1);
         for (row, xx) in self.rows.iter().zip(xx) {
@@ -143,7 +144,7 @@ impl Space {
         self.rows.iter().filter(|row| row.curvature < 0.0).map(|row| row.shrinkage / row.curvature).product()
     }
 
-    /// Adds a row with its site, which leaves a Gaussian in range; `psi` are the bounds of `ψ`.
+    /// Adds a row with its site, checking that this leaves a Gaussian in range; `psi` are the bounds of `ψ`.
     ///
     /// # Errors
     /// [`Error::ImproperSite`], [`Error::Overflow`]; the space is then as it was.
@@ -197,7 +198,7 @@ impl Space {
         self.solve_transposed(self.rows.iter().map(|row| row.gain).collect())
     }
 
-    /// `m` with `Px = P₀(x − X·m)` for a row that has been seen.
+    /// `m` with `Px = P₀(x − X·m)` for a row whose projection is known.
     pub(super) fn covariance_weights(&self, seen: &Seen) -> Vec<f64> {
         self.solve_transposed(self.rows.iter().zip(&seen.overlaps).map(|(row, v)| row.shrinkage * v).collect())
     }
@@ -238,7 +239,7 @@ impl Space {
         full
     }
 
-    /// Checks that products with the waiting rows stay finite in [`fade`](Self::fade).
+    /// Checks that products with the buffered rows stay finite in [`fade`](Self::fade).
     ///
     /// # Errors
     /// [`Error::Overflow`].
@@ -251,7 +252,7 @@ impl Space {
         Ok(())
     }
 
-    /// `Λ ← λΛ` for `Ψ + WWᵀ` and the waiting sites alike: covariances and what is linear in them grow by `1/λ`.
+    /// Fades `Ψ + WWᵀ` and the buffered sites, `Λ ← λΛ`: covariances and what is linear in them grow by `1/λ`.
     pub(super) fn fade(&mut self, lambda: f64) {
         for row in &mut self.rows {
             row.slope *= lambda;
@@ -269,7 +270,7 @@ impl Space {
 }
 
 impl Seen {
-    /// `(a, ν)` where the belief's precision is `scale` times the one of the space.
+    /// `(a, ν)` for a belief whose precision is `scale` times that of the space.
     ///
     /// # Errors
     /// [`Error::Overflow`].

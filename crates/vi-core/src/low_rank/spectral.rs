@@ -8,7 +8,7 @@ use vi_linalg::kernels::product;
 
 use crate::Error;
 
-/// `W₁ = F·q₁`, and what it leaves.
+/// `W₁ = F·q₁`, with bounds of what it leaves.
 pub(super) struct SpectralStart {
     /// `(p + k) × p`.
     pub(super) q1: Mat<f64>,
@@ -20,9 +20,9 @@ pub(super) struct SpectralStart {
 
 /// The eigenvectors of `Ψ^(−½)(F H Fᵀ)Ψ^(−½)` with the `p` largest eigenvalues, as combinations of the columns of `F`.
 ///
-/// `gram` is `K` (lower triangle), `weights` the diagonal of `H`. Without negative weights they are those of `DKD`,
-/// `D = √H`: `q₁ = D·Q[:, ..p]` (`W₁ = F·q₁` has orthogonal columns in the metric `Ψ⁻¹`). With negative ones `K = CCᵀ` is taken
-/// apart first and `CᵀHC` has the eigenvalues. Cost `O((p+k)³)`.
+/// `gram` is `K` (lower triangle), `weights` the diagonal of `H`. Without negative weights they are those of `DKD`, `D = √H`: `q₁
+/// = D·Q[:, ..p]` (`W₁ = F·q₁` has orthogonal columns in the metric `Ψ⁻¹`). With negative ones `K = CCᵀ` is factored first, and
+/// `CᵀHC` has the eigenvalues. Cost `O((p+k)³)`.
 ///
 /// # Errors
 /// [`Error::Linalg`] when the eigenvalues are not found, [`Error::NotPositiveDefinite`] when negative curvatures leave no Gaussian.
@@ -56,8 +56,9 @@ pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<
 
 /// The eigenvalues above rounding, in increasing order, and their eigenvectors, of a semidefinite `a` (lower triangle).
 ///
-/// Rows that are nearly parallel leave `a` with little rank, and rounding in the rest, on which the iteration for eigenvalues may
-/// not end. So `a = LLᵀ` is taken apart with pivots as far as it goes; `LᵀL` has the same eigenvalues, `Lv/√λ` are the vectors.
+/// Rows that are nearly parallel leave `a` with a low rank and rounding errors in the rest, on which the iteration for
+/// eigenvalues may not converge. So `a = LLᵀ` is factored with pivots as far as possible; `LᵀL` has the same eigenvalues, and
+/// `Lv/√λ` are the vectors.
 fn eigen_semidefinite(mut a: Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
     let n = a.nrows();
     if (0..n).all(|i| a[(i, i)] == 0.0) {
@@ -72,7 +73,7 @@ fn eigen_semidefinite(mut a: Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), Error> {
     let l = Mat::from_fn(n, found.rank, |i, j| if inverse[i] >= j { a[(inverse[i], j)] } else { 0.0 });
     let (values, v) = eigen(product(l.transpose(), l.as_ref(), Par::Seq).as_ref(), Par::Seq)?;
     let mut vectors = product(l.as_ref(), v.as_ref(), Par::Seq);
-    // LᵀL rounds again: what is below that is rounding too.
+    // LᵀL rounds again: eigenvalues below that are rounding too.
     let smallest = n as f64 * f64::EPSILON * values.last().copied().unwrap_or(0.0);
     let dropped = values.iter().take_while(|&&value| value <= smallest).count();
     for (j, value) in values.iter().enumerate().skip(dropped) {

@@ -1,4 +1,4 @@
-//! The low-rank belief among the others: look along a row, prepare what can fail, write.
+//! The low-rank belief as a [`Belief`]: project along a row, prepare what can fail, write.
 
 use std::fmt;
 
@@ -16,20 +16,20 @@ use crate::belief::{Belief, Projection};
 use crate::forgetting::Forget;
 use crate::{Error, Row, Site};
 
-/// Memory of a step of a [`LowRankGaussian`]: what has been seen along a row, and for the row that fills a block the projection,
-/// ready to be written.
+/// Memory for a step of a [`LowRankGaussian`]: the products with a row and, for the row that fills a block, the projection ready
+/// to be written.
 #[derive(Default)]
 pub struct LowRankStep {
     seen: Option<Seen>,
     projection: Projection,
-    /// `λ`, and the belief's scale after it.
+    /// `λ`, and the scale of the belief after the step.
     fade: f64,
     scale: f64,
     prepared: Prepared,
-    /// What a lazy belief found.
+    /// The touched row of a lazy belief.
     row_found: Option<LazyRow>,
     spare: Spare,
-    /// A sparse row with its zeros, where it meets dense ones.
+    /// A sparse row written out with its zeros, if it meets dense ones.
     row: Vec<f64>,
 }
 
@@ -37,7 +37,7 @@ pub struct LowRankStep {
 enum Prepared {
     #[default]
     Nothing,
-    /// The row joins those that wait.
+    /// The row is buffered.
     Waits(Seen, Site),
     /// The row is the last of a block that rewrites only what it touches.
     FillsLazily(Box<LazyPlan>),
@@ -60,7 +60,8 @@ impl Belief for LowRankGaussian {
         self.lazy.as_deref().map_or(self.mean.len(), |lazy| lazy.records.dim())
     }
 
-    /// With rows waiting or where blocks [rewrite only what they touch](super::Upkeep), the first call after a change costs `2d(p + k)` flops and a vector.
+    /// With buffered rows, or if blocks [rewrite only what they touch](super::Upkeep), the first call after a change costs `2d(p
+    /// + k)` flops and a vector.
     fn mean(&self) -> &[f64] {
         if self.waiting.len() == 0 && self.lazy.is_none() {
             &self.mean
@@ -69,7 +70,7 @@ impl Belief for LowRankGaussian {
         }
     }
 
-    /// Cost `2d(p + k)` flops, `k` rows waiting; for a sparse row its entries stand for `d`.
+    /// Cost `2d(p + k)` flops with `k` buffered rows; for a sparse row the number of its entries replaces `d`.
     fn project(&self, x: Row<'_>, fade: f64, step: &mut LowRankStep) -> Result<Projection, Error> {
         self.project_row(x, fade, step, Par::Seq)
     }
@@ -140,7 +141,7 @@ impl LowRankGaussian {
         let columns = filled(&self.waiting.rows, joined.as_ref(), x, self.mean.len(), &mut step.row);
         let plan = self.plan(&space, columns, step.scale, par)?;
         if plan.may_lose_the_capacitance() {
-            // Numbers this large may leave I + WᵀΨ⁻¹W without a factor: it is found out on a copy.
+            // Numbers this large may leave I + WᵀΨ⁻¹W without a Cholesky factor, which is tried on a copy.
             let mut whole = self.clone();
             whole.scale = step.scale;
             whole.write_plan(&space, columns, &plan, par)?;
@@ -195,7 +196,7 @@ impl LowRankGaussian {
         }
     }
 
-    /// The belief after a row that is not for the form it is in, or that fills its first block in the lazy one.
+    /// The belief after a row that does not suit its current form, or that fills its first block in the lazy one.
     fn in_other_form(
         &self,
         full: bool,
@@ -236,12 +237,12 @@ impl LowRankGaussian {
     }
 }
 
-/// A site in terms of a belief whose precision is multiplied by `scale` afterwards.
+/// The site for a belief whose precision is multiplied by `scale` afterwards.
 pub(super) fn in_scale(site: Site, scale: f64) -> Site {
     Site { slope: site.slope / scale, curvature: site.curvature / scale }
 }
 
-/// The rows that wait, and the one that fills their block.
+/// The buffered rows and the one that fills their block.
 fn filled<'a>(
     rows: &'a WaitingRows,
     joined: Option<&'a WaitingRows>,
@@ -263,7 +264,7 @@ fn filled<'a>(
 }
 
 impl WaitingRows {
-    /// All rows with `x`, where they have to change their form to be together.
+    /// All rows and `x`, if they have to change their form to be stored together.
     fn joined_by(&self, x: Row<'_>) -> Option<WaitingRows> {
         match (self, x) {
             (Self::Sparse(_), Row::Dense(values)) => {

@@ -1,4 +1,4 @@
-//! From one pass to the best factor-analysis Gaussian: sweeps over rows that are at hand again.
+//! Sweeps from one pass to the best factor-analysis Gaussian, over rows that can be read again.
 //!
 //! `KL(q ‖ posterior)` over `q = N(μ, C⁻¹)`, `C = Ψ + WWᵀ`, is stationary where
 //!
@@ -15,9 +15,9 @@
 //! μ ← μ + δ·S⁻¹(Λ₀(μ₀ − μ) + Xᵀg)                              conjugate gradients, once for each (g, h)
 //! ```
 //!
-//! The bound `E_q log p(y) − KL(q ‖ prior)` watches: a sweep that loses it is undone and `δ` halved; one that is kept at the first
-//! attempt doubles it. EM keeps the span of `W` from growing: from a `W` with an idle direction it can end at a saddle.
-//! There a sweep begins instead from the spectral start of `(1 − δ)C + δS`.
+//! The bound `E_q log p(y) − KL(q ‖ prior)` is watched: a sweep that lowers it is undone and `δ` halved; one that is kept at the
+//! first attempt doubles `δ`. EM keeps the span of `W` from growing: from a `W` with an idle direction it can end at a saddle.
+//! There a sweep begins from the spectral start of `(1 − δ)C + δS` instead.
 
 mod aim;
 mod data;
@@ -39,25 +39,24 @@ use crate::{Error, Rows, Stop};
 
 pub use self::settings::{SweepInfo, SweepSettings};
 
-/// `δ` below which sweeping is given up.
+/// The value of `δ` below which sweeping ends.
 const LEAST_DAMPING: f64 = 1.0 / 1024.0;
-/// `δ` below which a spectral start is given up: there it is next to where the belief is, but for the idle direction.
+/// The value of `δ` below which a spectral start is given up: with a smaller one the start is close to the belief, but for the
+/// idle direction.
 const LEAST_DAMPING_OF_START: f64 = 1.0 / 8.0;
 
-/// Sweeps over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` until the bound stands still.
+/// Sweeps over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` until the bound no longer changes.
 ///
-/// `prior` is what the pass that made `belief` started from; `belief` may be that pass, one over other rows, or the prior
-/// itself. Rows that wait in either are projected first. Expectations want [`Mixture8`](crate::Mixture8) or better.
+/// `prior` is the prior of the pass that made `belief`; `belief` may be that pass, one over other rows, or the prior itself.
+/// Buffered rows in either are projected first. Expectations should be [`Mixture8`](crate::Mixture8) or better.
 ///
-/// Cost of a sweep, in flops: `2ndp` for the sites, `4ndp` for each EM step, `4nd` for each iteration of conjugate
-/// gradients, and `O((n + d)p²)`; `18ndp` more where it begins from a spectral start. Of sparse rows the entries count, not
-/// `nd`, but for the `n/b` projections of a spectral start at `O(dp²)`. Memory: some six times that of `W`, and `np`.
+/// Cost of a sweep, in flops: `2ndp` for the sites, `4ndp` for each EM step, `4nd` for each iteration of conjugate gradients, and
+/// `O((n + d)p²)`; `18ndp` more if it begins from a spectral start. For sparse rows their entries replace `nd`, except in the
+/// `n/b` projections of a spectral start at `O(dp²)`. Memory: some six times that of `W`, and `np`.
 ///
-/// # Errors
 /// [`Error::Empty`], [`Error::Dimension`] (also for two ranks), [`Error::Row`] with [`Error::NonFinite`], [`Error::Dimension`],
-/// [`Error::Label`] or [`Error::Overflow`], [`Error::Overflow`] and [`Error::Linalg`] for what is beyond the range of floats,
-/// [`Error::NotPositiveDefinite`] where waiting rows cannot be projected; `belief` is then as it was. Not converging is a
-/// [`Stop`].
+/// [`Error::Label`] or [`Error::Overflow`], [`Error::Overflow`] and [`Error::Linalg`] for results that are not finite,
+/// [`Error::NotPositiveDefinite`] if buffered rows cannot be projected; `belief` is then as it was. Not converging is a [`Stop`].
 ///
 /// ```
 /// use vi_core::{Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, low_rank};
@@ -128,7 +127,7 @@ pub fn sweep<'a, L: GaussianExpectation>(
         };
         axpy(&mut next.mean, course.damping, &change);
         newton = Some(change);
-        // Where it cannot be evaluated, the step was too long.
+        // If the bound cannot be evaluated, the step was too long.
         let seen = data.sites(&next, likelihood).ok();
         let gained = seen.as_ref().map_or(f64::NEG_INFINITY, |seen| seen.bound - sites.bound);
         if gained < -rounding(sites.bound, y.len(), best.dim()) {
@@ -158,7 +157,7 @@ pub fn sweep<'a, L: GaussianExpectation>(
     Ok(info)
 }
 
-/// Differences of the bound below this are rounding: it is a sum over rows and coordinates.
+/// The largest difference of the bound that is rounding, the bound being a sum over rows and coordinates.
 fn rounding(bound: f64, n: usize, d: usize) -> f64 {
     16.0 * f64::EPSILON * (bound.abs() + (n + d) as f64)
 }
@@ -185,14 +184,14 @@ enum Start {
     Spectral,
 }
 
-/// What the next sweep is, as the last ones decided.
+/// How the next sweep is taken, as decided by the last ones.
 struct Course {
     start: Start,
     /// `δ`.
     damping: f64,
-    /// The sweep at hand has been undone before.
+    /// Whether this sweep has been undone before.
     shortened: bool,
-    /// Since the last sweep that gained, a spectral start has been tried.
+    /// Whether a spectral start has been tried since the last sweep that gained.
     tried: bool,
 }
 
@@ -202,7 +201,7 @@ impl Course {
         Self { start, damping: 1.0, shortened: false, tried: idle }
     }
 
-    /// `q` with the precision that the sweep leads to, and how many `ψ` were lifted; nothing where that is no Gaussian.
+    /// `q` with the precision that the sweep leads to, and how many `ψ` were lifted; `None` if that is not a Gaussian.
     fn precision(
         &self,
         data: &Data<'_>,
@@ -224,7 +223,7 @@ impl Course {
         });
         match reached {
             Ok(reached) => Ok(Some(reached)),
-            // A row that a spectral start cannot take is named in the error.
+            // An error names the row that a spectral start cannot take.
             Err(Error::NotPositiveDefinite { .. } | Error::Overflow { .. } | Error::Linalg(_) | Error::Row { .. }) => {
                 Ok(None)
             }
@@ -232,7 +231,7 @@ impl Course {
         }
     }
 
-    /// After a sweep that was undone: whether there is none left to try.
+    /// Shortens the course after a sweep that was undone; returns whether there is none left to try.
     fn shorten(&mut self) -> bool {
         self.damping *= 0.5;
         self.shortened = true;
@@ -247,7 +246,7 @@ impl Course {
         }
     }
 
-    /// After a sweep that gained.
+    /// Lengthens the course after a sweep that gained.
     fn go_on(&mut self) {
         self.tried = self.start == Start::Spectral;
         self.start = Start::Belief;
@@ -257,7 +256,7 @@ impl Course {
         self.shortened = false;
     }
 
-    /// After a sweep that changed next to nothing: whether that is the end.
+    /// Decides after a sweep that changed next to nothing whether that is the end.
     fn settle(&mut self, idle: bool) -> bool {
         match self.start {
             Start::Belief if idle && !self.tried => {

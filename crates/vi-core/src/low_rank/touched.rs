@@ -1,4 +1,4 @@
-//! The rows of `W` that the waiting rows of a block touch, as they were when the block began.
+//! The rows of `W` that the buffered rows of a block touch, as they were when the block began.
 #![allow(clippy::cast_possible_truncation, reason = "positions are below 2³², as `Records::can_hold` has found")]
 
 use super::narrow::{add_scaled, padded};
@@ -6,14 +6,14 @@ use super::records::Records;
 use crate::Row;
 use crate::vectors::vectorised;
 
-/// No local row, no entry.
+/// Marks that there is no local row, or no entry.
 const NONE: u32 = u32::MAX;
 
-/// What stands beside `w`.
+/// The numbers beside `w` in a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Numbers {
     pub(super) psi: f64,
-    /// `ψ̃`, which the Gram matrix still has.
+    /// `ψ̃`, with which the Gram matrix was computed.
     pub(super) stale: f64,
     pub(super) s: f64,
     pub(super) mean: f64,
@@ -32,13 +32,13 @@ impl Panel {
         Self { width, w: Vec::new(), numbers: Vec::new() }
     }
 
-    /// No rows, of `width` numbers each, in the memory it has.
+    /// Empties the panel, for rows of `width` numbers, and keeps its memory.
     pub(super) fn reset(&mut self, width: usize) {
         self.width = width;
         self.clear();
     }
 
-    /// The rows of `other`, in the memory it has.
+    /// Copies the rows of `other` into this memory.
     fn copy_from(&mut self, other: &Self) {
         self.width = other.width;
         self.w.clone_from(&other.w);
@@ -59,13 +59,13 @@ impl Panel {
         &self.w[l * self.width..(l + 1) * self.width]
     }
 
-    /// Makes room for so many rows more.
+    /// Reserves memory for so many more rows.
     pub(super) fn reserve(&mut self, rows: usize) {
         self.w.reserve(rows * self.width);
         self.numbers.reserve(rows);
     }
 
-    /// A row of zeros more; its numbers are the caller's to push.
+    /// Appends a row of zeros; the caller has to push its numbers.
     #[inline(always)]
     pub(super) fn push_row(&mut self) -> &mut [f64] {
         let at = self.w.len();
@@ -79,19 +79,19 @@ impl Panel {
     }
 }
 
-/// One entry of a waiting row.
+/// One entry of a buffered row.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     value: f64,
     row: u32,
-    /// The entry before it at the same position.
+    /// The previous entry at the same position.
     before: u32,
 }
 
 /// A row found among those that are touched.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
-    /// The local row of each entry; those beyond the table's own are `fresh`.
+    /// The local row of each entry; numbers beyond the table's own are rows of `fresh`.
     locals: Vec<u32>,
     positions: Vec<u32>,
     fresh: Panel,
@@ -102,7 +102,7 @@ pub(super) struct Found {
 pub(super) struct Products {
     /// `WᵀΨ⁻¹x`, padded.
     pub(super) wx: Vec<f64>,
-    /// `x_jᵀΨ⁻¹x` for the waiting rows and the row itself.
+    /// `x_jᵀΨ⁻¹x` for the buffered rows and the row itself.
     pub(super) xx: Vec<f64>,
     pub(super) mean: f64,
 }
@@ -116,7 +116,7 @@ pub(super) struct Touched {
     /// The last entry at each position.
     last: Vec<u32>,
     entries: Vec<Entry>,
-    /// Rows that wait.
+    /// The number of buffered rows.
     rows: u32,
 }
 
@@ -138,7 +138,7 @@ impl Touched {
         self.rows = 0;
     }
 
-    /// Becomes as `other`, in the memory it has.
+    /// Copies `other` into this memory.
     pub(super) fn copy_from(&mut self, other: &Self) {
         self.table.clone_from(&other.table);
         self.positions.clone_from(&other.positions);
@@ -148,7 +148,7 @@ impl Touched {
         self.rows = other.rows;
     }
 
-    /// Where in the table a position is, or the free place where it belongs.
+    /// The place of a position in the table, or the free place where it belongs.
     fn place(&self, position: u32) -> usize {
         let mask = self.table.len() - 1;
         let mut at = (u64::from(position).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
@@ -165,7 +165,7 @@ impl Touched {
         Some(self.table[self.place(position)]).filter(|local| *local != NONE).map(|local| local as usize)
     }
 
-    /// Finds a checked row, and reads what is not touched yet.
+    /// Finds the local rows of a checked row, and reads those that are not touched yet.
     pub(super) fn find(&self, x: Row<'_>, records: &Records) -> (Found, Vec<f64>) {
         let most = match x {
             Row::Sparse { positions, .. } => positions.len(),
@@ -190,7 +190,7 @@ impl Touched {
         (found, values)
     }
 
-    /// Inner products of a row that was found, whose entries are `values`.
+    /// Inner products of a row whose local rows were found and whose entries are `values`.
     pub(super) fn products(&self, found: &Found, values: &[f64]) -> Products {
         let n = self.len();
         let mut wx = vec![0.0; found.fresh.width];
@@ -220,7 +220,7 @@ impl Touched {
         Products { wx, xx, mean }
     }
 
-    /// The row waits.
+    /// Buffers the row.
     pub(super) fn add(&mut self, found: &Found, values: &[f64]) {
         self.append(&found.positions, &found.fresh);
         for (&local, &value) in found.locals.iter().zip(values) {
@@ -230,14 +230,14 @@ impl Touched {
         self.rows += 1;
     }
 
-    /// Rows more, without entries, for which nobody will [look](Self::local).
+    /// Appends rows without entries, which [`local`](Self::local) will not find.
     pub(super) fn append_unlisted(&mut self, positions: &[u32], fresh: &Panel) {
         self.panel.append(fresh);
         self.positions.extend_from_slice(positions);
         self.last.resize(self.positions.len(), NONE);
     }
 
-    /// Rows more, which are not in it yet.
+    /// Appends rows that are not in it yet.
     fn append(&mut self, positions: &[u32], fresh: &Panel) {
         self.panel.append(fresh);
         for &position in positions {

@@ -1,4 +1,4 @@
-//! More information without projection.
+//! A low-rank belief with additional information that is not projected.
 
 use vi_linalg::faer::{MatRef, Par};
 
@@ -6,9 +6,10 @@ use super::LowRankGaussian;
 use crate::Error;
 
 impl LowRankGaussian {
-    /// A copy with the precision `Ψ + WWᵀ + XᵀX`, the mean unmoved and nothing projected: the rows of `x` (`k × d`) wait.
+    /// A copy of the belief with the precision `Ψ + WWᵀ + XᵀX` and the same mean; the rows of `x` (`k × d`) are buffered and not
+    /// projected.
     ///
-    /// What [`add_information`](Self::add_information) leads to before its projection: a belief to draw from or to multiply
+    /// It is what [`add_information`](Self::add_information) leads to before its projection: a belief to draw from or to multiply
     /// with, not to stream into. Cost `2dk(p + k)` flops and a copy.
     ///
     /// # Errors

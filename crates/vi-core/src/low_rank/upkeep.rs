@@ -1,4 +1,4 @@
-//! Which form a low-rank belief is in, and the ways between them.
+//! The forms of a low-rank belief, and conversions between them.
 
 use std::sync::OnceLock;
 
@@ -14,14 +14,14 @@ use super::settings::{Scheme, Upkeep};
 use super::touched::{Found, Touched};
 use crate::{Error, Row};
 
-/// Coordinates below which a block of sparse rows does not touch few of them, unless the settings say so.
+/// The number of coordinates below which the full form is used unless the settings say otherwise.
 const FEWEST: usize = 4096;
 
-/// The share of all rows of `W` up to which a block touches few of them.
+/// The inverse of the largest share of all rows of `W` that a block may touch to suit the lazy form.
 const SHARE: usize = 3;
 
 impl LowRankGaussian {
-    /// Whether the next block is one for the lazy form, as far as its first row tells.
+    /// Whether the next block suits the lazy form, as far as its first row tells.
     pub(super) fn becomes_lazy(&self, x: Row<'_>) -> bool {
         let Row::Sparse { positions, .. } = x else { return false };
         let d = self.mean.len();
@@ -36,12 +36,12 @@ impl LowRankGaussian {
         }
     }
 
-    /// Whether the block with a row of so many entries more still is one for the lazy form.
+    /// Whether the block still suits the lazy form with a row of so many more entries.
     pub(super) fn stays_lazy(&self, lazy: &Lazy, entries: usize) -> bool {
         self.settings.upkeep() != Upkeep::Chosen || lazy.touched.len() + entries <= lazy.records.dim() / SHARE
     }
 
-    /// From the full form to the lazy one, no row waiting: the same belief. Cost `dp`.
+    /// Converts the full form, without buffered rows, to the lazy one: the same belief. Cost `dp`.
     pub(super) fn become_lazy(&mut self) {
         if self.lazy.is_some() {
             return;
@@ -53,7 +53,7 @@ impl LowRankGaussian {
         self.shown_precision.take();
     }
 
-    /// The same belief in the full form: the Gram matrix stays as it is. Cost `dp²` flops.
+    /// The belief in the full form, with the same Gram matrix. Cost `dp²` flops.
     pub(super) fn in_full(&self) -> Self {
         let Some(lazy) = self.lazy.as_deref() else { return self.clone() };
         let (w, psi, mean) = lazy.records.all();
@@ -74,7 +74,7 @@ impl LowRankGaussian {
         }
     }
 
-    /// Does in the full form what the lazy one cannot; an error leaves the belief as it was.
+    /// Runs in the full form what the lazy one cannot do; on an error the belief is unchanged.
     pub(super) fn through_full<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.lazy.is_none() {
             return act(self);
@@ -85,7 +85,7 @@ impl LowRankGaussian {
         Ok(done)
     }
 
-    /// Gives every row of `W` what it is owed, and the Gram matrix with them. No row waits. Cost `dp²` flops.
+    /// Brings every row of `W`, and with them the Gram matrix, up to date. No row is buffered. Cost `dp²` flops.
     pub(super) fn credit_all(&mut self) {
         if self.lazy.is_none() || self.waiting.len() > 0 {
             return;
@@ -96,7 +96,7 @@ impl LowRankGaussian {
         self.become_lazy();
     }
 
-    /// The Gram matrix of `W` and `ψ` as they are; one that is beyond floats leaves that which there is.
+    /// Recomputes the Gram matrix of `W` and `ψ`; the old one stays if the new one is not finite.
     fn renew_gram(&mut self) {
         let gram = weighted_gram(self.precision.w(), self.precision.psi(), Par::Seq);
         if let Ok(capacitance) = Capacitance::from_gram(gram.clone()) {
@@ -104,7 +104,7 @@ impl LowRankGaussian {
         }
     }
 
-    /// Looks along one row, whose entries alone cost anything: `2p²` flops for each that the block has not touched yet.
+    /// Takes the products of one row, at the cost of its entries alone: `2p²` flops for each that the block has not touched yet.
     pub(super) fn look_lazily(&self, lazy: &Lazy, x: Row<'_>) -> (Looked, LazyRow) {
         let (found, values) = lazy.touched.find(x, &lazy.records);
         let products = lazy.touched.products(&found, &values);
@@ -113,8 +113,9 @@ impl LowRankGaussian {
         (looked, LazyRow { found, values })
     }
 
-    /// `D = Σᵢ(ψᵢ/ψ̃ᵢ − 1)`: how much precision the coordinates that no row touches have gained by what has been projected since, and the
-    /// Gram matrix does not know yet; 0 where every block rewrites all of `W`. Predictions are too wide by no more than this says.
+    /// `D = Σᵢ(ψᵢ/ψ̃ᵢ − 1)`: how much precision untouched coordinates have gained by projections since they were last written,
+    /// which the Gram matrix does not contain yet; 0 if every block rewrites all of `W`. Predictive variances are too wide by no
+    /// more than this.
     ///
     /// ```
     /// use vi_core::{Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings};
@@ -132,14 +133,14 @@ impl LowRankGaussian {
         self.lazy.as_deref().map_or(0.0, |lazy| lazy.records.owed)
     }
 
-    /// Whether blocks rewrite no more than what they touch: see [`Upkeep`].
+    /// Whether blocks rewrite only the rows that they touch: see [`Upkeep`].
     #[must_use]
     pub fn is_lazy(&self) -> bool {
         self.lazy.is_some()
     }
 }
 
-/// A row that was found among those that a block touches, and its entries.
+/// A row with its local rows and entries in a block.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LazyRow {
     pub(super) found: Found,

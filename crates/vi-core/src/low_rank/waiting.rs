@@ -1,4 +1,4 @@
-//! The rows that wait for projection.
+//! The rows that are buffered for the next projection.
 
 use vi_linalg::faer::MatRef;
 
@@ -6,28 +6,28 @@ use super::columns::{Columns, SparseBuffer};
 use super::space::Space;
 use crate::Row;
 
-/// WaitingRows with their sites, moved into the mean and the site's space but not yet into `(W, ψ)`.
+/// Buffered rows with their sites, which are in the mean and the site's space but not yet in `(W, ψ)`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Waiting {
     pub(super) space: Space,
     pub(super) rows: WaitingRows,
 }
 
-/// All of one kind; a dense row among sparse ones makes them all dense.
+/// Buffered rows of one kind; a dense row among sparse ones makes them all dense.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum WaitingRows {
-    /// One after another, `d` numbers each.
+    /// Rows one after another, `d` numbers each.
     Dense(Vec<f64>),
     Sparse(SparseBuffer),
 }
 
-/// How to take back rows that were added.
+/// How to remove rows that were just added.
 #[derive(Debug)]
 #[must_use]
 pub(super) enum Undo {
-    /// The last so many.
+    /// Remove the last so many.
     Pop(usize),
-    /// The rows have changed their kind; these they were.
+    /// The rows have changed their kind: restore the old ones.
     Restore(WaitingRows),
 }
 
@@ -38,7 +38,7 @@ impl Default for WaitingRows {
 }
 
 impl WaitingRows {
-    /// As columns of `X`; `d` is the length of a row.
+    /// The rows as columns of `X`; `d` is the length of a row.
     pub(super) fn columns(&self, d: usize) -> Columns<'_> {
         match self {
             Self::Dense(values) => Columns::Dense(MatRef::from_row_major_slice(values, values.len() / d, d)),
@@ -89,7 +89,7 @@ impl WaitingRows {
         }
     }
 
-    /// Takes back what was added last.
+    /// Removes what was added last.
     pub(super) fn undo(&mut self, undo: Undo, d: usize) {
         match (undo, self) {
             (Undo::Restore(rows), this) => *this = rows,
@@ -111,14 +111,14 @@ impl Waiting {
         self.space.len()
     }
 
-    /// Forgets the rows and keeps the memory.
+    /// Drops the rows and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.space.rows.clear();
         self.rows.clear();
     }
 }
 
-/// Makes room for `k` rows more: twice what is there, but never beyond a block.
+/// Reserves memory for `k` more rows: twice what there is, but never more than a block.
 fn reserve(values: &mut Vec<f64>, k: usize, d: usize, block: usize) {
     let needed = values.len() + k * d;
     if needed > values.capacity() {

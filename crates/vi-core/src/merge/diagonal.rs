@@ -1,4 +1,4 @@
-//! Diagonal beliefs of shards, in `O(d)` for each.
+//! Merging diagonal beliefs, in `O(d)` for each.
 
 use super::{Mergeable, Part, Pull, pull};
 use crate::Error;

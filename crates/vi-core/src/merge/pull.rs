@@ -3,30 +3,30 @@
 use crate::Error;
 use crate::belief::DiagonalGaussian;
 
-/// The belief of a shard and what it learned from.
+/// The belief of a shard, and how many rows it learned from.
 ///
-/// One that was merged before counts as so many runs, each from the prior over its share of the rows.
+/// A belief that was merged before counts as several runs, each from the prior over its share of the rows.
 #[derive(Debug)]
 pub struct Part<'a, B> {
-    /// The posterior.
+    /// The posterior of the shard.
     pub belief: &'a B,
-    /// Rows that it learned from.
+    /// The number of rows that it learned from.
     pub rows: f64,
-    /// Runs from the prior over them, 1 for a shard as it was learned.
+    /// The number of runs from the prior over these rows, 1 for a shard that was not merged.
     pub runs: f64,
 }
 
-/// What a merge keeps of the prior beyond what one pass over all rows would.
+/// How much more of the prior a merge keeps than one pass over all rows would.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Pull {
-    /// How far weights stay back, in posterior standard deviations: the root of the mean square over the weights.
+    /// How far weights lag behind, in posterior standard deviations: the root of the mean square over the weights.
     pub deviations: f64,
-    /// The same as a share of their way from the prior's mean.
+    /// How far weights lag behind, as a share of their way from the prior's mean.
     pub share: f64,
 }
 
 impl Pull {
-    /// More than a standard deviation, and more than a twentieth of the way.
+    /// Whether weights lag by more than a standard deviation, and by more than a twentieth of their way.
     #[must_use]
     pub fn is_too_far(self) -> bool {
         self.deviations > 1.0 && self.share > 0.05
@@ -38,7 +38,7 @@ impl Pull {
         Self { deviations: self.deviations / variance.sqrt(), ..self }
     }
 
-    /// Refuses what [is too far](Self::is_too_far).
+    /// Returns an error if the pull [is too far](Self::is_too_far).
     ///
     /// # Errors
     /// [`Error::ThinShards`].
@@ -50,22 +50,22 @@ impl Pull {
 
 /// The pull of a merge of diagonal posteriors towards their prior.
 ///
-/// A diagonal belief counts the information that rows give on each weight as if the other weights were known. Rows that add `g_i` each
-/// multiply the precision `λ_i` of weight `i` by `1 + u_i` in the end and the belief claims to have kept `1/(1 + u_i)` of the prior's mean. But row
-/// `t` moves the mean by what it tells of all weights together, and keeps
+/// A diagonal belief counts the information that rows give on each weight as if the other weights were known. Rows that add `g_i`
+/// each multiply the precision `λ_i` of weight `i` by `1 + u_i` in the end, and the belief claims to have kept `1/(1 + u_i)` of
+/// the prior's mean. But row `t` moves the mean by what it says of all weights together, and keeps
 ///
 /// ```text
 /// (1 + o_t)/(1 + o_t + s_t),   s_t = g_i/(λ_i + t·g_i),   o_t = Σ_{j≠i} g_j/(λ_j + t·g_j)
 /// ```
 ///
 /// of it: exact for one row, an average over their inputs for more. In one pass later rows go on where earlier ones stopped; each
-/// shard starts anew, and a merge averages what is left over,
+/// shard starts again from the prior, and a merge averages what is left over,
 ///
 /// ```text
 /// b_i = Σ_k G_ki·b_ki/Σ_k G_ki,   b_ki = Π_t (1 + o_t)/(1 + o_t + s_t) − 1/(1 + u_ki),   G_k = Λ_k − Λ₀
 /// ```
 ///
-/// less what one pass over all rows would leave. Cost `O(Kd)`, some hundred times that for shards of many rows.
+/// less what one pass over all rows would leave. Cost `O(Kd)`, for shards of many rows some hundred times that.
 ///
 /// ```
 /// use vi_core::merge::{Part, Mergeable, pull};
@@ -114,7 +114,7 @@ pub fn pull(prior: &DiagonalGaussian, merged: &DiagonalGaussian, parts: &[Part<'
     if way > 0.0 { Pull { deviations: (back / d as f64).sqrt(), share: (back / way).sqrt() } } else { Pull::default() }
 }
 
-/// Rows whose factors are taken one by one; of later ones, as many for each doubling stand for the others.
+/// The number of rows whose factors are taken one by one; of later ones, as many for each doubling represent the others.
 const EACH: f64 = 16.0;
 
 /// `b_i` of each weight, for `runs` passes that share `rows` rows and what they `gained`.
@@ -125,7 +125,7 @@ fn kept(starts: &[(f64, f64)], rows: f64, runs: f64, gained: impl Fn(usize) -> f
     let mut told = vec![0.0; starts.len()];
     let mut t = 0.0;
     while t < n {
-        // Rows t to t + span, by the one in their middle.
+        // Rows t to t + span, represented by the one in their middle.
         let span = (t / EACH).floor().max(1.0).min(n - t);
         let at = t + 0.5 * (span - 1.0).max(0.0);
         for ((told, gain), start) in told.iter_mut().zip(&gains).zip(starts) {

@@ -1,4 +1,4 @@
-//! Square-root beliefs of shards: precisions add, and the sum is factored. Cost `d³/3` for each shard.
+//! Merging square-root beliefs: precisions add, and the sum is factored. Cost `d³/3` for each shard.
 
 use super::Mergeable;
 use crate::Error;

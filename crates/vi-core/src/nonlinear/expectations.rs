@@ -1,4 +1,4 @@
-//! Slope and curvature of an observation under draws.
+//! Slope and curvature of an observation, averaged over draws.
 
 use rand::Rng;
 use vi_linalg::cholesky::semidefinite_in_place;
@@ -11,9 +11,10 @@ use crate::belief::Belief;
 use crate::check;
 use crate::{Error, LowRankGaussian};
 
-/// What an observation says under a belief `q`, by draws.
+/// Slope and curvature of an observation under a belief `q`, by draws.
 pub(super) struct Expectations {
-    /// `X` with `XXᵀ ≈ E_q[(∂h/∂θ)·Cov(y|θ)·(∂h/∂θ)ᵀ]`, `d × Km`; of more columns than rows, its triangular factor (`d × d`).
+    /// `X` with `XXᵀ ≈ E_q[(∂h/∂θ)·Cov(y|θ)·(∂h/∂θ)ᵀ]`, `d × Km`; if it has more columns than rows, its triangular factor (`d ×
+    /// d`).
     pub(super) x: Mat<f64>,
     /// `E_q[∇log p(y|θ)] = E_q[(∂h/∂θ)(T(y) − E[T|θ])]`, length `d`.
     pub(super) slope: Vec<f64>,
@@ -23,7 +24,7 @@ impl Expectations {
     /// Equations (44)-(46) at the draws `theta` (`d × K`). Cost `K` products of the derivative with `m + 1` columns.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], [`Error::NotPositiveDefinite`] for what the model gives.
+    /// [`Error::NonFinite`], [`Error::NotPositiveDefinite`] for what the model returns.
     pub(super) fn new<H: NaturalMap, F: OutputFamily>(
         model: &NonlinearModel<H, F>,
         theta: MatRef<'_, f64>,
@@ -99,7 +100,7 @@ fn triangular(mut a: Mat<f64>, par: Par) -> Mat<f64> {
     Mat::from_fn(d, d, |i, j| if i >= j { a[(j, i)] } else { 0.0 })
 }
 
-/// `K` draws from the belief, fresh, the columns of the result (`d × K`).
+/// `K` new draws from the belief, the columns of the result (`d × K`).
 ///
 /// # Errors
 /// Those of [`LowRankGaussian::draws`].

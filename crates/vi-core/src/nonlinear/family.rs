@@ -1,4 +1,4 @@
-//! What `p(y|η)` is: an exponential family by its natural parameter.
+//! Output families `p(y|η)`: exponential families by their natural parameter.
 
 use vi_linalg::faer::MatMut;
 
@@ -7,13 +7,13 @@ use crate::likelihood::Likelihood;
 
 /// A family `p(y|η) = c(y)·exp(ηᵀT(y) − A(η))` of observations with natural parameter `η ∈ ℝᵐ` (L-RVGA (117)).
 ///
-/// `T(y) − E[T|η]` is `∇_η log p` and `Cov(T|η)` is the Fisher information in `η`. Any other likelihood may give these two: the
-/// step then takes Fisher's information for the curvature.
+/// `T(y) − E[T|η]` is `∇_η log p` and `Cov(T|η)` is the Fisher information in `η`. A likelihood outside the exponential family
+/// may return these two as well: the step then uses Fisher's information as the curvature.
 pub trait OutputFamily {
     /// Dimension `m` of `η`.
     fn outputs(&self) -> usize;
 
-    /// Numbers that make a label.
+    /// How many numbers make a label.
     fn label_len(&self) -> usize {
         1
     }
@@ -24,7 +24,7 @@ pub trait OutputFamily {
     /// [`Error::Label`].
     fn check_label(&self, y: &[f64]) -> Result<(), Error>;
 
-    /// `log p(y|η)` in nats, normalised over `y`.
+    /// The log-density `log p(y|η)` in nats, normalised over `y`.
     fn log_density(&self, y: &[f64], eta: &[f64]) -> f64;
 
     /// Writes `T(y) − E[T|η]`, length `m`.
@@ -142,7 +142,7 @@ impl OutputFamily for Categorical {
         let probability = |class: usize| (eta[class] - normaliser).exp();
         for j in 0..eta.len() {
             let pi = probability(j);
-            // 1 − π as the sum of the others: it keeps its digits where π is near 1.
+            // 1 − π as the sum of the others keeps its digits where π is near 1.
             let others: f64 = (0..eta.len()).filter(|&i| i != j).map(probability).sum();
             out[(j, j)] = pi * (others + (-normaliser).exp());
             for i in j + 1..eta.len() {

@@ -7,7 +7,8 @@ use super::NaturalMap;
 use crate::Error;
 use crate::check;
 
-/// `η_c = xᵀθ_c` with `θ = (θ_0, …, θ_{m−1})`: `d = m` times the length of `x`. An intercept is an input of ones.
+/// The map `η_c = xᵀθ_c` with `θ = (θ_0, …, θ_{m−1})`, where `d` is `m` times the length of `x`. An intercept is an input of
+/// ones.
 ///
 /// ```
 /// use vi_core::nonlinear::{LinearMap, NaturalMap};

@@ -9,7 +9,7 @@ use crate::check;
 /// The map `η = h(θ, x)` from a parameter `θ ∈ ℝᵈ` and an input `x` to the natural parameter `η ∈ ℝᵐ`, with products by its
 /// derivative.
 ///
-/// Slices and matrices come in the lengths that the first three methods give.
+/// Slices and matrices have the lengths that the first three methods return.
 pub trait NaturalMap {
     /// Dimension `d` of `θ`.
     fn parameters(&self) -> usize;
@@ -27,7 +27,7 @@ pub trait NaturalMap {
     fn pull_back(&self, theta: &[f64], x: &[f64], v: MatRef<'_, f64>, out: MatMut<'_, f64>);
 }
 
-/// A map `h` and a family `p(y|η)` that fit together.
+/// A nonlinear model: a map `h` and a family `p(y|η)` that fit together.
 ///
 /// ```
 /// use vi_core::nonlinear::{Categorical, NonlinearModel, OneHiddenLayer};
@@ -71,11 +71,11 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
         &self.family
     }
 
-    /// `log p(y|θ)` in nats.
+    /// The log-likelihood `log p(y|θ)` in nats.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`] (also for `h(θ, x)`), those of [`OutputFamily::check_label`], and
-    /// [`Error::Overflow`] for a log density beyond the range of floats.
+    /// [`Error::Overflow`] for a log-density that is not finite.
     pub fn log_density(&self, theta: &[f64], x: &[f64], y: &[f64]) -> Result<f64, Error> {
         check::length("theta", self.dim(), theta.len())?;
         check::finite("theta", theta)?;
@@ -91,7 +91,7 @@ impl<H: NaturalMap, F: OutputFamily> NonlinearModel<H, F> {
         check::result("log p(y|θ)", self.family.log_density(y, eta))
     }
 
-    /// The log of the predictive density, `log K⁻¹Σ p(y|θ_i)`, over draws `θ_i`, the columns of `draws` (`d × K`).
+    /// The log of the predictive density `log K⁻¹Σ p(y|θ_i)`, averaged over draws `θ_i`, the columns of `draws` (`d × K`).
     ///
     /// # Errors
     /// As [`log_density`](Self::log_density); [`Error::Empty`] for no draws.

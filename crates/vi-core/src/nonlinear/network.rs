@@ -10,7 +10,8 @@ use super::settings::check_product;
 use crate::Error;
 use crate::check;
 
-/// `η = B·tanh(Ax + a) + b` with `u` hidden units: `θ = (A, a, B, b)`, matrices row by row, `d = u(inputs + 1) + m(u + 1)`.
+/// The network `η = B·tanh(Ax + a) + b` with `u` hidden units: `θ = (A, a, B, b)`, matrices row by row, `d = u(inputs + 1) + m(u
+/// + 1)`.
 ///
 /// ```
 /// use vi_core::nonlinear::{NaturalMap, OneHiddenLayer};
@@ -78,7 +79,7 @@ impl OneHiddenLayer {
 
     /// A mean to start from: a draw from the [prior](Self::prior_variances).
     ///
-    /// At `θ = 0` all units are alike and no gradient tells them apart; a draw breaks the tie.
+    /// At `θ = 0` all units are equal and have equal gradients; a draw breaks the tie.
     ///
     /// # Errors
     /// Those of [`prior_variances`](Self::prior_variances).

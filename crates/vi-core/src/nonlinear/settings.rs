@@ -1,33 +1,33 @@
-//! How the step of a nonlinear model is taken.
+//! Settings of the step of a nonlinear model.
 
 use crate::Error;
 use crate::check;
 
-/// Where the expectations of a step are taken: L-RVGA §4.2.1 and Appendix G.
+/// Under which belief the expectations of a step are taken: L-RVGA §4.2.1 and Appendix G.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// Under the old belief: the first two lines of (37).
+    /// Expectations are taken under the old belief: the first two lines of (37).
     Explicit,
-    /// Under a predicted belief `q̂`, which is the explicit one: `μ ← μ + P_t(E_q̂[∇log p] + X̂X̂ᵀ(μ̂ − μ))`, with
-    /// `P_t⁻¹ = P⁻¹ + X̂X̂ᵀ`. Exact for linear models.
+    /// Expectations are taken under a predicted belief `q̂`, which is the explicit one: `μ ← μ + P_t(E_q̂[∇log p] + X̂X̂ᵀ(μ̂ −
+    /// μ))`, with `P_t⁻¹ = P⁻¹ + X̂X̂ᵀ`. Exact for linear models.
     MirrorProx,
-    /// (37) as printed, without `X̂X̂ᵀ(μ̂ − μ)`. Wrong even for linear models; for figures.
+    /// (37) as printed, without `X̂X̂ᵀ(μ̂ − μ)`. Wrong even for linear models; kept to reproduce the paper's figures.
     MirrorProxPrinted,
-    /// The slope under `q̂`, the curvature of the explicit scheme (143)-(145): the paper's choice for its experiments. Wrong for
-    /// linear models.
+    /// The slope is taken under `q̂`, the curvature is that of the explicit scheme (143)-(145): the paper's choice for its
+    /// experiments. Wrong for linear models.
     SkipCovariance,
 }
 
 /// How the `K` draws of an expectation depend on each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
-    /// Not at all, as in the paper.
+    /// The draws are independent, as in the paper.
     Independent,
-    /// In pairs `μ ± δ`: what is linear in `θ` has no sampling error. `K` is even.
+    /// The draws come in pairs `μ ± δ`, so that what is linear in `θ` has no sampling error. `K` is even.
     Antithetic,
 }
 
-/// Draws and scheme of a nonlinear step; checked at construction.
+/// The draws and the scheme of a nonlinear step; checked at construction.
 ///
 /// ```
 /// use vi_core::nonlinear::{NonlinearSettings, Sampling, Scheme};
@@ -45,7 +45,8 @@ pub struct NonlinearSettings {
 }
 
 impl NonlinearSettings {
-    /// `K = draws` draws for each expectation, the corrected mirror-prox scheme, antithetic pairs where `K` is even.
+    /// Settings with `K = draws` draws for each expectation, the corrected mirror-prox scheme, and antithetic pairs if `K` is
+    /// even.
     ///
     /// # Errors
     /// [`Error::Setting`] for no draws.
@@ -55,16 +56,16 @@ impl NonlinearSettings {
         Ok(Self { draws, scheme: Scheme::MirrorProx, sampling })
     }
 
-    /// The same with another scheme.
+    /// These settings with another scheme.
     #[must_use]
     pub fn with_scheme(self, scheme: Scheme) -> Self {
         Self { scheme, ..self }
     }
 
-    /// The same with other sampling.
+    /// These settings with another way of sampling.
     ///
     /// # Errors
-    /// [`Error::Setting`] for pairs of an odd number of draws.
+    /// [`Error::Setting`] for pairs and an odd number of draws.
     pub fn with_sampling(self, sampling: Sampling) -> Result<Self, Error> {
         if sampling == Sampling::Antithetic && !self.draws.is_multiple_of(2) {
             return Err(Error::Setting { name: "draws", value: self.draws as f64, requirement: "even" });
@@ -91,7 +92,7 @@ impl NonlinearSettings {
     }
 }
 
-/// Checks that the numbers of a matrix can be counted.
+/// Checks that the number of entries of a matrix does not overflow.
 ///
 /// # Errors
 /// [`Error::Setting`].

@@ -9,7 +9,7 @@ use crate::belief::Belief;
 use crate::check;
 use crate::{Error, LowRankGaussian};
 
-/// One observation `(x, y)` of a nonlinear model (L-RVGA §4.2.4, with (37) put right):
+/// Learns one observation `(x, y)` of a nonlinear model (L-RVGA §4.2.4, with (37) corrected):
 ///
 /// ```text
 /// X, g  from K draws of q = N(μ, P)                                              (46)
@@ -18,14 +18,13 @@ use crate::{Error, LowRankGaussian};
 /// P_t⁻¹ = P⁻¹ + X̂X̂ᵀ,   μ_t = μ + P_t(ĝ + X̂X̂ᵀ(μ̂ − μ))                            mirror-prox
 /// ```
 ///
-/// All of `P̂` and `P_t` here is before the projection to rank `p`, which follows as the belief's settings say; the `K·m`
-/// columns of `X` are rows to it. Cost `O(d(p + Km)(K + m))` flops and the model's own; memory `d·K(m + 1)` and copies of the
-/// belief.
+/// `P̂` and `P_t` are meant before the projection to rank `p`, which follows as the belief's settings say and takes the `K·m`
+/// columns of `X` as rows. Cost `O(d(p + Km)(K + m))` flops and the model's own; memory `d·K(m + 1)` and copies of the belief.
 ///
 /// # Errors
 /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Label`] for the observation; [`Error::NonFinite`],
-/// [`Error::NotPositiveDefinite`] for what the model gives at a draw; those of the belief's own updates. The belief is then
-/// as it was, though the generator has moved.
+/// [`Error::NotPositiveDefinite`] for what the model returns at a draw; those of the belief's own updates. On an error the belief
+/// is unchanged, though the generator has advanced.
 pub fn step<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     belief: &mut LowRankGaussian,
     model: &NonlinearModel<H, F>,
@@ -78,7 +77,7 @@ fn update(belief: &mut LowRankGaussian, seen: &Expectations, change: &[f64], par
     belief.move_and_inform(change, seen.x.transpose(), par)
 }
 
-/// One pass over the rows of `x` (`n × inputs`) with labels `y` (`n × label length`), in order.
+/// Makes one pass over the rows of `x` (`n × inputs`) with labels `y` (`n × label length`), in order.
 ///
 /// `on_step(t, belief)` is called after observation `t` (from 0).
 ///

@@ -1,6 +1,6 @@
 //! The generalised Pareto distribution, fitted by Zhang and Stephens' method.
 
-/// Grid points beside those that grow with the sample.
+/// The number of grid points besides those that grow with the sample.
 const LEAST_GRID: usize = 30;
 /// The prior's weight, in observations, and its shape (Vehtari et al. 2024, Appendix G).
 const PRIOR_COUNT: f64 = 10.0;
@@ -16,7 +16,7 @@ pub(super) struct GeneralisedPareto {
 }
 
 impl GeneralisedPareto {
-    /// With ten observations more whose shape is ½.
+    /// The fit averaged with ten further observations whose shape is ½.
     pub(super) fn with_weak_prior(self, count: usize) -> Self {
         let n = count as f64;
         Self { shape: (n * self.shape + PRIOR_COUNT * PRIOR_SHAPE) / (n + PRIOR_COUNT), ..self }

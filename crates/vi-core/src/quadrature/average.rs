@@ -5,9 +5,9 @@ use super::{NOTHING, check_gaussian};
 use crate::Error;
 use crate::special::normal_density;
 
-/// Relative tolerance: what an incomplete beta or gamma function allows for.
+/// The relative tolerance, which the accuracy of incomplete beta and gamma functions allows.
 const TOLERANCE: f64 = 1e-11;
-/// Panels, each this wide in standard deviations: the Gaussian ends at 9.
+/// The panels, each this wide in standard deviations: the Gaussian is cut off at 9.
 const PANELS: [i32; 6] = [-3, -2, -1, 0, 1, 2];
 const WIDTH: f64 = 3.0;
 
@@ -33,9 +33,9 @@ const AT_END: [f64; 15] = [
 /// The distance from the last node to the end, of half a panel.
 const LAST_GAP: f64 = 1.0 - 0.9914553711208126;
 
-/// `E[f(t)]`, `t ~ N(a, ν)`, `ν ≥ 0`, for a bounded monotone function such as a distribution function at a point. A step of any
-/// steepness is found: where it falls between nodes, it shows at the ends of panels. Error below 1e-11 of `E|f|`, 192 to [`MOST_EVALUATIONS`](super::MOST_EVALUATIONS)
-/// evaluations.
+/// The mean `E[f(t)]`, `t ~ N(a, ν)`, `ν ≥ 0`, of a bounded monotone function, such as a distribution function at a point. A step
+/// of any steepness is found: if it falls between nodes, it shows at the ends of panels. Error below 1e-11 of `E|f|`, 192 to
+/// [`MOST_EVALUATIONS`](super::MOST_EVALUATIONS) evaluations.
 ///
 /// # Errors
 /// [`Error::NonFinite`] or [`Error::NegativeVariance`] for the arguments; [`Error::Quadrature`] when the tolerance is not
@@ -54,7 +54,7 @@ pub fn average(f: impl Fn(f64) -> f64, a: f64, nu: f64) -> Result<f64, Error> {
         let value = f(a);
         return if value.is_finite() { Ok(value) } else { Err(lost(a, nu, f64::INFINITY)) };
     }
-    // What the tolerance is a share of, before anything is known exactly.
+    // What the tolerance is relative to, before an integral is known.
     let crude: f64 = PANELS.iter().map(|&k| whole(k, |x| [normal_density(x) * f(a + sigma * x)])).sum();
     let (mut sum, mut size, mut error) = (0.0, 0.0, 0.0);
     let mut budget = Budget::new();
@@ -89,7 +89,7 @@ fn whole(k: i32, f: impl Fn(f64) -> [f64; 1]) -> f64 {
     kronrod::<1, 1>(WIDTH * f64::from(k), WIDTH * f64::from(k + 1), f).size[0]
 }
 
-/// How far the ends of a panel are from what its nodes say of them.
+/// How far `f` at the ends of a panel is from the values extrapolated from its nodes.
 fn missed(values: &[f64; 15], low: f64, high: f64) -> f64 {
     let (mut at_low, mut at_high) = (AT_END[0] * values[0], AT_END[0] * values[0]);
     for pair in (1..15).step_by(2) {

@@ -10,28 +10,28 @@ use crate::special::normal_density;
 const SPACING: f64 = 0.65;
 /// Points on either side: the Gaussian ends at 9.1 standard deviations.
 const POINTS: i32 = 14;
-/// Halvings at most: 29, 57, 113, 225, 449 points.
+/// The most halvings: 29, 57, 113, 225, 449 points.
 const LEVELS: usize = 4;
-/// A halving that leaves more than this of the last change is not geometric convergence.
+/// If a halving leaves more than this share of the last change, convergence is not geometric.
 const HOPELESS: f64 = 0.1;
-/// Panels are this wide, in standard deviations, before any is halved.
+/// The width of a panel before halving, in standard deviations.
 const PANEL: f64 = 3.0;
-/// Panels on either side that are always taken.
+/// How many panels on either side are always taken.
 const ALWAYS: i32 = 3;
-/// Panels on either side at most: `e^(−36²/2)` is near the smallest number there is.
+/// The most panels on either side: `e^(−36²/2)` is near the smallest float.
 const MOST: i32 = 12;
 /// A panel's share of the tolerance.
 const SHARE: f64 = TOLERANCE / 64.0;
-/// Error below which a panel's sums are all rounding, relative to the integral of absolute values.
+/// The error, relative to the integral of absolute values, below which a panel's sums are all rounding.
 const ROUNDING: f64 = 50.0 * f64::EPSILON;
 
 /// `E[log p(y|t)]` and its first four derivatives by `a`, `t ~ N(a, ν)`, for any `ν ≥ 0`.
 ///
-/// The trapezoid rule with doubled points is taken where it has converged; it does so geometrically when `σ = √ν` is not large
-/// against the likelihood's own scale. Otherwise panels are halved until every one is good, and until what the slope does
-/// across a panel is what its curvature says: structure too narrow for any node is still found. A kink of `log p` counts as
-/// the jump of its slope. The third and fourth derivatives are had from the curvature by Stein's lemma,
-/// `E∂³ = E[∂²·ε]/σ`, `E∂⁴ = E[∂²(ε²−1)]/σ²`, and by local differences where `σ` is too small for that.
+/// The trapezoid rule with doubled points is taken if it converges, which it does geometrically when `σ = √ν` is not large
+/// against the likelihood's own scale. Otherwise panels are halved until every one is accurate, and until the change of the slope
+/// across a panel agrees with its curvature, so that structure too narrow for any node is still found. A kink of `log p` counts
+/// as the jump of its slope. The third and fourth derivatives follow from the curvature by Stein's lemma, `E∂³ = E[∂²·ε]/σ`, `E∂⁴
+/// = E[∂²(ε²−1)]/σ²`, and from local differences if `σ` is too small for that.
 ///
 /// # Errors
 /// [`Error::NonFinite`] or [`Error::NegativeVariance`] for the arguments; [`Error::Quadrature`] when [`TOLERANCE`] is not
@@ -57,7 +57,7 @@ pub fn expected<L: Likelihood + ?Sized>(likelihood: &L, y: f64, a: f64, nu: f64)
     Ok(Expected { value, slope, curvature, third, fourth })
 }
 
-/// `(E[∂ log p], −E[∂² log p])`, as [`expected`] has them, without the higher derivatives.
+/// The expected slope and curvature `(E[∂ log p], −E[∂² log p])`, as in [`expected`], without the higher derivatives.
 ///
 /// # Errors
 /// As [`expected`].
@@ -142,8 +142,8 @@ impl Trapezoid {
         }
     }
 
-    /// Whether Stein's lemma holds, `E[log p·ε] = σ·E∂` and `E[∂·ε] = −σ·E[c]`: what is too narrow for the points on the right
-    /// is still a step on the left.
+    /// Whether Stein's lemma holds, `E[log p·ε] = σ·E∂` and `E[∂·ε] = −σ·E[c]`: structure too narrow for the points on the right
+    /// side is still a step on the left.
     fn is_consistent(&self, a: f64, sigma: f64) -> bool {
         (0..2).all(|i| {
             let sum = if i == 0 { -self.sums[1] } else { self.sums[2] };
@@ -152,7 +152,8 @@ impl Trapezoid {
         })
     }
 
-    /// About a tenth of what the integrals of absolute values will be. A needle of `c` counts by the step that it makes of `∂`.
+    /// About a tenth of what the integrals of absolute values will be. A narrow peak of `c` counts by the step that it makes in
+    /// `∂`.
     fn floor(&self, sigma: f64) -> [f64; 3] {
         [self.size[0], self.size[1], self.stein[1].abs() / sigma]
             .map(|size| if size.is_finite() { 0.1 * size } else { 0.0 })
@@ -189,8 +190,8 @@ fn trapezoid(point: &impl Fn(f64) -> [f64; 3], a: f64, sigma: f64) -> Result<Sum
     Err(rule)
 }
 
-/// Rounding of the sums of `log p`, `∂`, `c` with these integrals of absolute values: their own, and that of `t` up to
-/// `reach`, where `c` varies over no less than `width`.
+/// The rounding error of the sums of `log p`, `∂`, `c` with these integrals of absolute values: their own, and that of `t` up to
+/// `reach`, if `c` varies over no less than `width`.
 fn noise(size: [f64; 3], reach: f64, width: f64) -> [f64; 3] {
     let shift = 8.0 * f64::EPSILON * reach;
     [
@@ -242,7 +243,8 @@ fn panels(point: &impl Fn(f64) -> [f64; 3], a: f64, sigma: f64, floor: [f64; 3])
     }
 }
 
-/// Adds `sign·[near, far]`, in standard deviations, near ones first: what is small is then measured against what is not.
+/// Adds `sign·[near, far]`, in standard deviations, nearest panels first, so that small contributions are measured against large
+/// ones.
 fn stretch(
     point: &impl Fn(f64) -> [f64; 3],
     (a, sigma): (f64, f64),
@@ -261,7 +263,7 @@ fn stretch(
             [weight * value, weight * slope, weighted, weighted * x, weighted * (x * x - 1.0), slope, curvature]
         });
         let ends = [point(sign * near), point(sign * far)];
-        // What the nodes have missed: the change of log p less ∫∂, of ∂ less ∫∂².
+        // What the nodes have missed: the change of log p less ∫∂, and that of ∂ less ∫∂².
         let missed_slope = sign * (ends[1][0] - ends[0][0]) / sigma - panel.value[5];
         let missed = sign * (ends[0][1] - ends[1][1]) / sigma - panel.value[6];
         let reach = a.abs() + sigma * far;

@@ -2,7 +2,7 @@
 
 use crate::likelihood::Likelihood;
 
-/// Relative change of the curvature over `±σ` below which Stein's lemma would be left with rounding.
+/// The relative change of the curvature over `±σ` below which Stein's lemma would give only rounding.
 pub(super) const FLAT: f64 = 1e-4;
 /// Relative change that a difference should see: truncation `O(change³)` after extrapolation, rounding `16·ε/change`.
 const CHANGE: (f64, f64) = (1e-3, 2e-2);

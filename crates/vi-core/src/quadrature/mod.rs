@@ -6,8 +6,9 @@
 //! | [`tilted`]: moments of `p(y\|t)·N(t\|a, ν)/Z`, `log Z` | for one mode the trapezoid rule about it, else Gauss-Kronrod panels about each mode | 32 to 100, else up to [`MOST_EVALUATIONS`] |
 //! | [`average`]: the mean of a bounded monotone function | Gauss-Kronrod panels | 192 to [`MOST_EVALUATIONS`] |
 //!
-//! Everything is deterministic and to [`TOLERANCE`] (averages to 1e-11) relative to the integral of the integrand's absolute value. What does not
-//! reach it, or not with [`MOST_EVALUATIONS`], is an [`Error::Quadrature`], never a silent number.
+//! Everything is deterministic and accurate to [`TOLERANCE`] (averages to 1e-11) relative to the integral of the integrand's
+//! absolute value. What does not reach this accuracy within [`MOST_EVALUATIONS`] is an [`Error::Quadrature`], never a silently
+//! wrong number.
 
 mod average;
 mod gaussian;
@@ -31,17 +32,17 @@ use crate::likelihood::{Expected, GaussianExpectation, Likelihood};
 /// Relative tolerance of every quadrature: error over the integral of the integrand's absolute value.
 pub const TOLERANCE: f64 = 1e-12;
 
-/// Evaluations of the integrand after which a quadrature gives up: one pass of panels stops before, and no quadrature makes more
-/// than two passes and a search for modes.
+/// The number of evaluations of the integrand after which a quadrature gives up: one pass of panels stops earlier, and no
+/// quadrature makes more than two passes and a search for modes.
 pub const MOST_EVALUATIONS: usize = 20_000;
 
-/// Less than this is nothing: relative precision ends at 1e-308.
+/// Values below this count as 0: relative precision ends at 1e-308.
 const NOTHING: f64 = 1e-280;
 
-/// Any [`Likelihood`] with its Gaussian expectations taken by [`expected`] and [`tilted`].
+/// Any [`Likelihood`], with its Gaussian expectations computed by [`expected`] and [`tilted`].
 ///
-/// Where these do not converge the methods that return plain numbers return NaN, which every rule refuses as an improper
-/// site; call [`expected`] and [`tilted`] themselves for the reason.
+/// If these do not converge, methods that return plain numbers return NaN, which every rule refuses as an improper site; call
+/// [`expected`] and [`tilted`] themselves for the reason.
 ///
 /// ```
 /// use vi_core::quadrature::Quadrature;

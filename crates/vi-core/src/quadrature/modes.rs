@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::likelihood::Likelihood;
 
-/// Iterations of the search in one bracket; bisection alone ends in about 60.
+/// The most iterations of the search in one bracket; bisection alone ends in about 60.
 const MAX_ITERATIONS: usize = 200;
-/// The scan's steps, in standard deviations: even up to `EVEN`, growing beyond.
+/// The scan's first step, in standard deviations: steps are even up to `EVEN` and grow beyond.
 const STEP: f64 = 0.125;
 const EVEN: f64 = 8.0;
 const GROWTH: f64 = 1.5;
@@ -20,13 +20,13 @@ pub(crate) struct Mode {
     pub(crate) scale: f64,
 }
 
-/// The mode, or for a likelihood that is not log-concave the modes, left to right.
+/// The mode, or the modes from left to right for a likelihood that is not log-concave.
 ///
-/// For those the slope is scanned at steps of an eighth of a standard deviation, and every change of sign is followed to a
-/// mode: structure that no slope at these points shows is missed.
+/// For those the slope is scanned at steps of an eighth of a standard deviation, and every change of sign is followed to a mode:
+/// structure that does not show in the slope at these points is missed.
 ///
 /// # Errors
-/// [`Error::ImproperSite`] when the slope is not finite or points nowhere.
+/// [`Error::ImproperSite`] when the slope is not finite or has no change of sign.
 pub(crate) fn modes<L: Likelihood + ?Sized>(likelihood: &L, y: f64, a: f64, nu: f64) -> Result<Vec<Mode>, Error> {
     let slope = |offset: f64| likelihood.slope(y, a + offset) - offset / nu;
     let lost = |slope: f64| Error::ImproperSite { slope, curvature: f64::NAN, variance: nu };
@@ -37,7 +37,8 @@ pub(crate) fn modes<L: Likelihood + ?Sized>(likelihood: &L, y: f64, a: f64, nu: 
         Ok(Mode { offset, scale })
     };
     if likelihood.is_log_concave() {
-        // The slope falls, so the mode lies where it would be with the slope at a, or nearer, and not beyond the likelihood's own.
+        // The slope falls, so the mode is no further than it would be with the constant slope at a, nor beyond the likelihood's
+        // own mode.
         let at = likelihood.slope(y, a);
         let far = nu * at;
         let peak = likelihood.peak(y).map_or(f64::INFINITY, |peak| (peak - a).abs());

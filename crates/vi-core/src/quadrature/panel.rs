@@ -1,4 +1,4 @@
-//! One panel of a quadrature, and the bisection of panels that are not good enough.
+//! One panel of a quadrature, and the halving of panels that are not accurate enough.
 
 use super::MOST_EVALUATIONS;
 
@@ -14,16 +14,16 @@ const KRONROD: [(f64, f64, f64); 8] = [
     (0.9914553711208126, 0.022935322010529224, 0.0),
 ];
 
-/// Nodes of a panel and its two ends.
+/// The number of nodes of a panel with its two ends.
 const EVALUATIONS: usize = 17;
-/// Panels waiting at most: one for each halving.
+/// The most panels that are pending: one for each halving.
 const MOST_HALVINGS: usize = 64;
 
-/// The panels that an integral may still take; without any, refinement stops and the error shows.
+/// How many more panels an integral may take; once none is left, refinement stops and the error is reported.
 pub(super) struct Budget(usize);
 
 impl Budget {
-    /// For [`MOST_EVALUATIONS`] of the integrand.
+    /// The budget for [`MOST_EVALUATIONS`] of the integrand.
     pub(super) fn new() -> Self {
         Self(MOST_EVALUATIONS / EVALUATIONS)
     }
@@ -67,7 +67,7 @@ pub(super) fn kronrod<const N: usize, const M: usize>(
         let mean = 0.5 * panel.value[i];
         let spread: f64 = samples.iter().map(|(at, weight)| weight * (at[i] - mean).abs()).sum();
         let difference = (panel.value[i] - gauss[i]).abs();
-        // Kronrod's error is far below its distance from Gauss's: the exponent 3/2 allows for that.
+        // Kronrod's error is far below the distance between Kronrod's and Gauss's results: the exponent 3/2 allows for that.
         let ratio = 200.0 * difference / spread;
         let error = if spread > 0.0 { spread * (ratio * ratio.sqrt()).min(1.0) } else { difference };
         panel.error[i] = half * error;
@@ -77,20 +77,20 @@ pub(super) fn kronrod<const N: usize, const M: usize>(
     panel
 }
 
-/// What a panel that is not good enough may still do.
+/// What can still be done with a panel that is not accurate enough.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
     /// It can be halved.
     Halve,
-    /// It is as narrow as numbers allow.
+    /// It is as narrow as the spacing of floats allows.
     Narrowest,
-    /// The panels are used up.
+    /// No more panels may be taken.
     Exhausted,
 }
 
-/// Offers `[low, high]` to `settle`, then its halves wherever `settle` says no, left to right. With
-/// [`Room::Narrowest`] or [`Room::Exhausted`] the answer is not asked for: `settle` takes the panel as it is. A budget that is
-/// spent leaves those that wait: at most one for each halving.
+/// Offers `[low, high]` to `settle`, then its halves wherever `settle` returns false, left to right. With [`Room::Narrowest`] or
+/// [`Room::Exhausted`] the answer is ignored: `settle` has to take the panel as it is. When the budget is spent, the pending
+/// panels remain: at most one for each halving.
 pub(super) fn bisect(
     low: f64,
     high: f64,

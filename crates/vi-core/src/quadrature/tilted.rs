@@ -9,20 +9,20 @@ use crate::special::HALF_LN_2PI;
 
 /// A panel's share of the tolerance.
 const SHARE: f64 = TOLERANCE / 64.0;
-/// What is left outside, relative to `Z`.
+/// What is left outside the panels, relative to `Z`.
 const OUTSIDE: f64 = 1e-18;
 /// Panels double in width from the mode outwards, at most this often.
 const MOST_DOUBLINGS: usize = 200;
-/// How much of the density's width the spacing of floats at its mode may be: with a larger share, `t` no longer tells the
-/// density's points apart.
+/// How large the spacing of floats at the density's mode may be relative to its width: beyond, `t` no longer distinguishes the
+/// density's points.
 const UNRESOLVED: f64 = 1e-3;
 
-/// `log Z(a, ν) = log ∫p(y|t)·N(t|a, ν) dt` and the moments of the tilted density, for any `ν ≥ 0`.
+/// The log normaliser `log Z(a, ν) = log ∫p(y|t)·N(t|a, ν) dt` and the moments of the tilted density, for any `ν ≥ 0`.
 ///
-/// A log-concave likelihood has one mode, and a rule of equal steps about it converges geometrically: 32 points in steps of half the
-/// mode's width where every second of them agrees to 1e-6, so that all of them are good to 1e-12. Where they do not, and for several
-/// modes, panels start at each mode with the mode's own width and double outwards, each halved until it is good. All of it is in
-/// logarithms relative to the highest mode, so tails are as good as the centre. With `δ` the distance from the mode,
+/// A log-concave likelihood has one mode, and a rule of equal steps about it converges geometrically: 32 points in steps of half
+/// the mode's width are accurate to 1e-12 if every second of them agrees to 1e-6. If not, and for several modes, panels start at
+/// each mode with the mode's own width and double outwards, each halved until it is accurate. All is computed in logarithms
+/// relative to the highest mode, so tails are as accurate as the centre. With `δ` the distance from the mode,
 ///
 /// ```text
 /// ℓ′ = E∂ = (E t − a)/ν      ℓ″ = Cov(∂, t)/ν = (Var t − ν)/ν²      h = −ℓ″/(1+νℓ″) = −Cov(∂, t)/Var t
@@ -34,7 +34,7 @@ const UNRESOLVED: f64 = 1e-3;
 /// # Errors
 /// [`Error::NonFinite`] or [`Error::NegativeVariance`] for the arguments; [`Error::ImproperSite`] when there is no mode;
 /// [`Error::Quadrature`] when [`TOLERANCE`] is not reached, or the density is narrower than a thousand spacings of floats at its
-/// mode; [`Error::Overflow`] for a moment beyond the floats.
+/// mode; [`Error::Overflow`] for a moment that is not finite.
 ///
 /// ```
 /// use vi_core::{GaussianLikelihood, quadrature};
@@ -125,7 +125,7 @@ impl Sums {
         let shift = offset + mean * scale;
         Tilted {
             log_normaliser: top - 0.5 * offset * (offset / nu) + mass.ln() + (scale / nu.sqrt()).ln() - HALF_LN_2PI,
-            // A narrow likelihood has steep slopes that cancel, a wide one shifts that do.
+            // For a narrow likelihood its steep slopes would cancel, for a wide one the shifts would.
             slope: if variance < 0.5 * nu { shift / nu } else { middle + mean_slope },
             curvature: -covariance / (spread * scale),
             variance,
@@ -149,7 +149,7 @@ impl<F: Fn(f64) -> f64, S: Fn(f64) -> f64> Tilt<F, S> {
         for _ in 0..MOST_DOUBLINGS {
             let far = (near + width).min(limit);
             self.stretch(mode, sign, near, far);
-            // What may lie beyond: as high as the edge, as wide as the edge is far or the Gaussian wide.
+            // What may lie beyond: at most as high as the edge, and as wide as the edge is far or the Gaussian wide.
             let extent = (mode.offset + sign * far).abs().max(10.0 * self.nu.sqrt());
             let beyond = self.exponent(mode, sign * far).exp() * extent / self.centre.scale;
             if far >= limit || beyond <= OUTSIDE * self.size[0] {
@@ -164,7 +164,8 @@ impl<F: Fn(f64) -> f64, S: Fn(f64) -> f64> Tilt<F, S> {
         self.complete = false;
     }
 
-    /// Adds the distances `[near, far]` from `mode`, near ones first: what is small is then measured against what is not.
+    /// Adds the distances `[near, far]` from `mode`, nearest panels first, so that small contributions are measured against large
+    /// ones.
     fn stretch(&mut self, mode: Mode, sign: f64, near: f64, far: f64) {
         let scale = self.centre.scale;
         let shift = mode.offset - self.centre.offset;

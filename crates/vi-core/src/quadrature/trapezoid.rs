@@ -1,4 +1,4 @@
-//! The tilted density of a log-concave likelihood by equal steps about its mode.
+//! The tilted density of a log-concave likelihood, integrated by equal steps about its mode.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -7,26 +7,26 @@ use super::tilted::Sums;
 use crate::likelihood::Likelihood;
 use crate::special::lanes;
 
-/// First step, in widths of the mode. On a Gaussian twice that is off by `2e^(−2π²)`, 5e-9, itself by 1e-34.
+/// The first step, in widths of the mode. On a Gaussian twice this step is off by `2e^(−2π²)`, 5e-9, this step by 1e-34.
 const STEP: f64 = 0.5;
-/// Halvings of the step.
+/// The number of halvings of the step.
 const LEVELS: i32 = 3;
-/// How near the rule must be to that of twice the step: its own error is of the order of the square.
+/// How near the result must be to that of twice the step: its own error is of the order of the square.
 const NEAR: f64 = 1e-6;
-/// Points taken together.
+/// The number of points taken together.
 const BLOCK: usize = 16;
-/// Blocks on either side at most.
+/// The most blocks on either side.
 const MOST_BLOCKS: usize = 8;
-/// Where a side ends: `e^(−30)` of the mode.
+/// The exponent at which a side ends: `e^(−30)` of the mode.
 const END: f64 = -30.0;
 
-/// The sums of [`Sums`] in steps of half a width of the mode, or a quarter or an eighth; `None` where these do not converge.
+/// The sums of [`Sums`] in steps of half a width of the mode, or a quarter or an eighth. Returns `None` if these do not converge.
 ///
 /// On an analytic integrand the rule converges geometrically: halving the step squares the error. So a rule that is within 1e-6 of
 /// that by every second point is good to about 1e-12.
 pub(super) fn sums<L: Likelihood + ?Sized>(likelihood: &L, y: f64, (a, nu): (f64, f64), mode: Mode) -> Option<Sums> {
     let t = a + mode.offset;
-    // 0 but for what the search for the mode has left.
+    // 0 but for the inaccuracy of the mode.
     let lean = likelihood.slope(y, t) - mode.offset / nu;
     (0..LEVELS).find_map(|level| {
         let step = STEP * 0.5_f64.powi(level);

@@ -1,4 +1,4 @@
-//! Predictions of each row by all others.
+//! Leave-one-out predictions: each row predicted from all others.
 
 use vi_linalg::faer::MatRef;
 
@@ -10,12 +10,12 @@ use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
 use crate::rows::{Rows, contiguous_row};
 
-/// `log p(y_i | y_{−i})` of every row, in nats: the predictive density of each label under its cavity, the posterior without
-/// that row. `None` where a row's site leaves no proper cavity. Cost `2nd²`.
+/// The leave-one-out log density `log p(y_i | y_{−i})` of every row, in nats: the predictive density of each label under its
+/// cavity, the posterior without that row. It is `None` if the cavity is not a proper Gaussian. Cost `2nd²`.
 ///
 /// # Errors
-/// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], among them with [`Error::Overflow`] for a density whose logarithm is no
-/// number.
+/// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], among them with [`Error::Overflow`] for a log-density that is not
+/// finite.
 ///
 /// ```
 /// use vi_core::{refine, DenseGaussian, Explicit, GaussianLikelihood};

@@ -12,28 +12,29 @@ use crate::per_row::Likelihoods;
 use crate::rows::contiguous_row;
 use crate::{Error, Stop};
 
-/// Damping is not made smaller than this.
+/// The least damping.
 const LEAST_DAMPING: f64 = 0.1;
 
-/// Expectation propagation (Minka 2001): sweeps until the rows' normalisers stand still.
+/// Expectation propagation (Minka 2001): sweeps until the rows' normalisers no longer change.
 ///
-/// A sweep takes each row's site out, and puts in the one that gives the belief along the row the mean and variance of the tilted density
-/// `p(y_i|t)·N(t|a_c, ν_c)/Ẑ_i` of its cavity, as [`MomentMatching`](crate::MomentMatching) does in one pass. At its fixed points the log
-/// evidence
+/// A sweep removes each row's site, and puts in the one with which the belief along the row has the mean and variance of the
+/// tilted density `p(y_i|t)·N(t|a_c, ν_c)/Ẑ_i` of its cavity, as [`MomentMatching`](crate::MomentMatching) does in one pass. At
+/// its fixed points the log evidence
 ///
 /// ```text
 /// log Z = Σ_i [log Ẑ_i + ½log(1 + h_iν_c) − ½a²/ν + ½a_c²/ν_c] + log ∫ p₀(θ)·Π exp(r_i·t_i − ½h_i·t_i²) dθ
 /// ```
 ///
-/// does not move with the sites, so that its derivative by any number of the prior is that with the sites as they are. Where rows leave the
-/// weights wide open, as separable classes under a wide prior do, this Gaussian holds what the posterior holds, and [`refine`](super::refine())'s is
-/// too narrow: `KL(q‖p)` punishes mass where the posterior has none, and the bound on the evidence is then too low by many nats. With many
-/// rows for each weight the two agree.
+/// is stationary in the sites, so that its derivative by any parameter of the prior is the one with the sites held fixed. If rows
+/// leave the weights very uncertain, as separable classes under a wide prior do, this Gaussian covers what the posterior covers,
+/// and that of [`refine`](super::refine()) is too narrow: `KL(q‖p)` punishes mass where the posterior has none, and the bound on
+/// the evidence is then too low by many nats. With many rows for each weight the two agree.
 ///
-/// `refinement` is what [`first_pass`](super::first_pass) left from the same `prior`, rows and labels; sites of moment matching are nearest. A
-/// sweep costs a blocked pass and `nd² + d³`. It is the last if it changes the `log Ẑ_i` by less than the tolerance in sum, of which the log
-/// evidence feels about the square; one that changes them by more than the one before halves the damping of those that follow. The log
-/// evidence at the end is the one number of [`RefineInfo::bounds`].
+/// `refinement` is what [`first_pass`](super::first_pass) gave from the same `prior`, rows and labels; sites of moment matching
+/// are the best start. A sweep costs a blocked pass and `nd² + d³`. It is the last if it changes the sum of the `log Ẑ_i` by less
+/// than the tolerance, which changes the log evidence by about the square of that; a sweep that changes them by more than the one
+/// before halves the damping factor for those that follow. The only entry of [`RefineInfo::bounds`] is the log evidence at the
+/// end.
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], [`Error::NotPositiveDefinite`]; `refinement` is then as it was. Not converging is
@@ -92,7 +93,7 @@ pub fn expectation_propagation<L: Likelihoods<Row: GaussianExpectation>>(
     Ok(info)
 }
 
-/// How far the normalisers of the rows' tilted densities move from sweep to sweep, and the damping that follows from it.
+/// Follows how much the normalisers of the rows' tilted densities change from sweep to sweep, and sets the damping accordingly.
 ///
 /// ```
 /// let mut progress = vi_core::refine::Progress::new(2);
@@ -113,13 +114,13 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Before the first sweep over `n` rows.
+    /// The state before the first sweep over `n` rows.
     #[must_use]
     pub fn new(n: usize) -> Self {
         Self { log_normalisers: vec![f64::INFINITY; n], moved: 0.0, last: f64::INFINITY, damping: 1.0 }
     }
 
-    /// Row `i`, if there is one, has this `log Ẑ` in nats.
+    /// Records the `log Ẑ` of row `i`, in nats, if there is such a row.
     pub fn see(&mut self, i: usize, log_normaliser: f64) {
         if let Some(last) = self.log_normalisers.get_mut(i) {
             self.moved += (log_normaliser - *last).abs();
@@ -127,7 +128,8 @@ impl Progress {
         }
     }
 
-    /// Ends a sweep; returns whether it has moved the rows' `log Ẑ` by no more than `tolerance` in sum, of what the damping leaves.
+    /// Ends a sweep; returns whether it has changed the rows' `log Ẑ` by no more than `tolerance` in sum, allowing for the
+    /// damping.
     pub fn ends(&mut self, tolerance: f64) -> bool {
         let moved = std::mem::take(&mut self.moved);
         let settled = moved <= tolerance * self.damping;
@@ -138,15 +140,15 @@ impl Progress {
         settled
     }
 
-    /// What share of a change of sites the next sweep makes.
+    /// The share of a change of sites that the next sweep makes.
     #[must_use]
     pub fn damping(&self) -> f64 {
         self.damping
     }
 }
 
-/// `Σ_i [log Ẑ_i + ½log(1 + h_iν_c) − ½a²/ν + ½a_c²/ν_c]`: what the sites `exp(r·t − ½h·t²)` are multiplied by. A row without a proper cavity
-/// counts nothing.
+/// `Σ_i [log Ẑ_i + ½log(1 + h_iν_c) − ½a²/ν + ½a_c²/ν_c]`: the log of the factors that multiply the sites `exp(r·t − ½h·t²)`. A
+/// row without a proper cavity contributes nothing.
 fn log_scales<L: Likelihoods<Row: GaussianExpectation>>(
     Refinement { belief, sites }: &Refinement,
     x: MatRef<'_, f64>,

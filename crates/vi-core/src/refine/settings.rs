@@ -1,29 +1,30 @@
-//! How far to refine, and what refinement did.
+//! Settings and report of refinement.
 
 use crate::block::BlockSettings;
 use crate::check;
 use crate::{Error, Stop};
 
-/// How far to [refine](super::refine()).
+/// The settings of [refinement](super::refine()).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RefineSettings {
-    /// Sweeping stops when a sweep changes the bound by less than this, in nats; of expectation propagation the `log Ẑ` of the rows, in sum.
+    /// Sweeping stops when a sweep changes the bound by less than this, in nats; for expectation propagation, the sum of the
+    /// rows' `log Ẑ`.
     pub tolerance: f64,
     /// The largest number of sweeps.
     pub max_sweeps: usize,
-    /// Rows absorbed together; `None` chooses from `d`.
+    /// How many rows are absorbed together; `None` chooses from `d`.
     pub block: Option<BlockSettings>,
 }
 
 impl Default for RefineSettings {
-    /// Tolerance 1e-9 nats, at most 50 sweeps, blocks chosen from `d`.
+    /// The default is a tolerance of 1e-9 nats, at most 50 sweeps, and blocks chosen from `d`.
     fn default() -> Self {
         Self { tolerance: 1e-9, max_sweeps: 50, block: None }
     }
 }
 
 impl RefineSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
@@ -33,27 +34,27 @@ impl RefineSettings {
     }
 }
 
-/// What refinement did.
+/// A report of the refinement.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RefineInfo {
-    /// Sweeps kept.
+    /// The number of sweeps kept.
     pub sweeps: usize,
-    /// Sweeps undone because the bound fell; each halves the damping.
+    /// The number of sweeps undone because the bound fell; each halves the damping factor.
     pub undone: usize,
-    /// Site updates skipped for want of a proper cavity, over all sweeps.
+    /// The number of site updates skipped for want of a proper cavity, over all sweeps.
     pub skipped: usize,
-    /// Passes of the batch optimiser, which finishes the work where damped sweeps keep losing the bound; otherwise 0.
+    /// The number of passes of the batch optimiser, which takes over if damped sweeps keep lowering the bound; otherwise 0.
     pub batch_passes: usize,
-    /// The bound on the log evidence before the first sweep, after each kept one and after the batch optimiser, in nats; of expectation
-    /// propagation its log evidence at the end alone.
+    /// The bound on the log evidence before the first sweep, after each kept one and after the batch optimiser, in nats; for
+    /// expectation propagation only the log evidence at the end.
     pub bounds: Vec<f64>,
-    /// Why it stopped, or why the batch optimiser did.
+    /// Why the sweeps, or the batch optimiser, stopped.
     pub stop: Stop,
 }
 
 impl RefineInfo {
-    /// Before the first sweep, with the bound then if it is known.
+    /// The report before the first sweep, with the bound at that time if it is known.
     ///
     /// ```
     /// let info = vi_core::refine::RefineInfo::new(vec![-12.5]);

@@ -10,10 +10,10 @@ use crate::per_row::SiteRules;
 use crate::rows::Rows;
 use crate::{Error, Projection, Site, Sites};
 
-/// A site whose cavity keeps less than this share of the precision along `x` is left as it is, and counted.
+/// The least share of the precision along `x` that a cavity must keep; otherwise the site is left as it is, and counted.
 const LEAST_CAVITY: f64 = 1e-8;
 
-/// A posterior with the sites it is made of.
+/// A posterior with the sites it is made of, one for each row.
 #[derive(Debug, Clone)]
 pub struct Refinement {
     /// The belief.
@@ -23,7 +23,7 @@ pub struct Refinement {
 }
 
 impl Refinement {
-    /// Checks that it can be that of `prior` and these labelled rows.
+    /// Checks that the posterior can be that of `prior` and these labelled rows.
     pub(super) fn check(&self, prior: &DenseGaussian, x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
         Rows::from(x).labelled(prior.dim(), y)?;
         check::length("belief", prior.dim(), self.belief.dim())?;
@@ -54,8 +54,8 @@ pub fn first_pass<R: SiteRules>(
     Ok(Refinement { belief, sites })
 }
 
-/// One sweep over all rows: `site` finds the `(r, h)` of row `i` from the cavity's mean and variance along it. Each block's sites change
-/// when the block has been absorbed. Returns how many rows had no proper cavity and were left as they are.
+/// Makes one sweep over all rows: `site` finds the `(r, h)` of row `i` from the cavity's mean and variance along it. The sites of
+/// a block change when it has been absorbed. Returns how many rows had no proper cavity and were left as they are.
 pub(super) fn sweep(
     refinement: &mut Refinement,
     x: MatRef<'_, f64>,
@@ -88,13 +88,13 @@ pub(super) fn sweep(
     Ok(skipped)
 }
 
-/// The belief along `x` without the site `(r, h)`: `ν_c = ν/c`, `a_c = (a − νr)/c`, `c = 1 − hν`.
+/// The mean and variance along `x` without the site `(r, h)`: `ν_c = ν/c`, `a_c = (a − νr)/c`, `c = 1 − hν`.
 pub(super) fn cavity(seen: Projection, slope: f64, curvature: f64) -> Option<(f64, f64)> {
     let c = 1.0 - curvature * seen.variance;
     (c > LEAST_CAVITY).then(|| ((seen.mean - seen.variance * slope) / c, seen.variance / c))
 }
 
-/// The prior in natural parameters, from which sites make a belief.
+/// The prior in natural parameters, to which sites are added.
 pub(super) struct NaturalPrior {
     precision: Mat<f64>,
     shift: Vec<f64>,

@@ -12,16 +12,16 @@ use crate::per_row::Likelihoods;
 use crate::rows::contiguous_row;
 use crate::{Error, GlmPosterior, Site, Sites, Stop};
 
-/// Damping below which sweeping is given up for the batch optimiser.
+/// The damping below which the batch optimiser replaces sweeping.
 const LEAST_DAMPING: f64 = 0.1;
 
-/// Sweeps over the rows until the bound stands still.
+/// Sweeps over the rows until the bound no longer changes.
 ///
-/// `likelihood` is one for all rows or one for each ([`PerRow`](crate::PerRow)).
-/// `refinement` is what [`first_pass`](super::first_pass) left from the same `prior`, rows and labels. A sweep costs as much as a blocked pass,
-/// and the bound after it `2nd² + d³`. After each sweep the belief is put together anew from the prior and the sites, so
-/// rounding does not build up. A sweep that loses the bound is undone and the next are damped by half; should that not help,
-/// the [batch optimiser](crate::batch::optimum) takes over.
+/// `likelihood` is one for all rows or one for each ([`PerRow`](crate::PerRow)). `refinement` is what
+/// [`first_pass`](super::first_pass) gave from the same `prior`, rows and labels. A sweep costs as much as a blocked pass, and
+/// the bound after it `2nd² + d³`. After each sweep the belief is assembled anew from the prior and the sites, so rounding does
+/// not accumulate. A sweep that lowers the bound is undone and the following ones are damped by half; if that does not help, the
+/// [batch optimiser](crate::batch::optimum) takes over.
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Dimension`], [`Error::Row`], [`Error::NotPositiveDefinite`]; `refinement` is then as it was.
@@ -95,7 +95,7 @@ pub fn refine<L: Likelihoods<Row: GaussianExpectation> + Clone>(
     Ok(info)
 }
 
-/// Differences of the bound below this are rounding.
+/// The largest difference of the bound that is rounding.
 fn rounding(bound: f64) -> f64 {
     64.0 * f64::EPSILON * (1.0 + bound.abs())
 }

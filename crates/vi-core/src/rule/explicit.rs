@@ -3,7 +3,7 @@
 use crate::likelihood::GaussianExpectation;
 use crate::{Error, Site, SiteRule};
 
-/// `h = −E∂²`, `g = E∂`, both under the old belief `N(a, ν)` (R-VGA eqs 30-31; logistic 78-80).
+/// The explicit step: `h = −E∂²`, `g = E∂`, both under the old belief `N(a, ν)` (R-VGA eqs 30-31; logistic 78-80).
 ///
 /// Optimal for linear models, close to [`Implicit`](crate::Implicit) while sites are small.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -3,10 +3,9 @@
 use crate::likelihood::GaussianExpectation;
 use crate::{Error, Site, SiteRule};
 
-/// `h = −E∂²`, `e = E∂`, both under the new belief (R-VGA eqs 3-4; logistic 73-77).
+/// The implicit step: `h = −E∂²`, `e = E∂`, both under the new belief (R-VGA eqs 3-4; logistic 73-77).
 ///
-/// The minimiser of the KL divergence to one observation's posterior, found to rounding for every
-/// finite `(a, ν, y)`.
+/// It minimises the KL divergence to one observation's posterior, and is found to rounding for every finite `(a, ν, y)`.
 ///
 /// ```
 /// use vi_core::{BernoulliLogit, Implicit, ProbitApproximation, SiteRule};

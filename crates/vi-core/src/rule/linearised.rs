@@ -13,13 +13,13 @@ pub enum Information {
     Observed,
 }
 
-/// `h = I(a)`, `g = ∂ log p(y|a)`: the extended Kalman filter, equally the online natural gradient
-/// (R-VGA Theorem 3; logistic (81), where `h = s′(a)`, `g = y − s(a)`).
+/// The rule `h = I(a)`, `g = ∂ log p(y|a)` of the extended Kalman filter, which is also the online natural gradient (R-VGA
+/// Theorem 3; logistic (81), where `h = s′(a)`, `g = y − s(a)`).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Linearised<L> {
     /// The likelihood.
     pub likelihood: L,
-    /// Which information stands for the curvature.
+    /// Which information is the curvature.
     pub information: Information,
 }
 

@@ -15,8 +15,8 @@
 //!
 //! With [`GaussianLikelihood`](crate::GaussianLikelihood), all but the last two are the Kalman filter.
 //!
-//! Each is a [`WeightedRule`]: observations may have weights ([`Weighted`]), and
-//! [`Robust`] takes weight from those that do not fit.
+//! Each is a [`WeightedRule`]: observations may have weights ([`Weighted`]), and [`Robust`] reduces the weight of those that do
+//! not fit.
 
 mod explicit;
 mod implicit;

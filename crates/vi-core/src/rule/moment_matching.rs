@@ -3,12 +3,12 @@
 use crate::likelihood::GaussianExpectation;
 use crate::{Error, Site, SiteRule};
 
-/// `h = −ℓ″/(1+νℓ″)`, `g = (1+hν)·ℓ′` with `ℓ(a, ν) = log ∫p(y|t)·N(t|a, ν) dt`, derivatives by `a`: the new belief along `x`
-/// has the mean and variance of `p(y|t)·N(t|a, ν)/Z` (expectation propagation's step; Minka 2001).
+/// The moment-matching step: `h = −ℓ″/(1+νℓ″)`, `g = (1+hν)·ℓ′` with `ℓ(a, ν) = log ∫p(y|t)·N(t|a, ν) dt`, derivatives by `a`.
+/// The new belief along `x` has the mean and variance of `p(y|t)·N(t|a, ν)/Z` (expectation propagation's step; Minka 2001).
 ///
-/// The nearest Gaussian in `KL(p‖·)`, as [`Implicit`](crate::Implicit) is in `KL(·‖p)`. `h` is negative where the tilted
-/// density is wider than the belief, which takes a likelihood that is not log-concave; `1 + hν > 0` always. By closed form
-/// where the likelihood has one, else one [quadrature](crate::quadrature::tilted).
+/// It is the nearest Gaussian in `KL(p‖·)`, as [`Implicit`](crate::Implicit) is in `KL(·‖p)`. `h` is negative if the tilted
+/// density is wider than the belief, which can happen only with a likelihood that is not log-concave; `1 + hν > 0` always. It is
+/// computed in closed form if the likelihood has one, otherwise by one [quadrature](crate::quadrature::tilted).
 ///
 /// ```
 /// use vi_core::{GaussianLikelihood, MomentMatching, SiteRule};

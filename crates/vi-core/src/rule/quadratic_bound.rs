@@ -1,4 +1,4 @@
-//! The quadratic Kalman filter: the logistic under Jaakkola and Jordan's bound.
+//! The quadratic Kalman filter: logistic regression under Jaakkola and Jordan's bound.
 
 use crate::expectation::Mixture8;
 use crate::implicit::check_variance;
@@ -7,11 +7,11 @@ use crate::logit::BernoulliLogit;
 use crate::special::jaakkola_jordan;
 use crate::{Error, Site, SiteRule};
 
-/// Iterations after which the search for `ξ` is declared lost; bisection alone ends in about 60.
+/// The number of iterations after which the search for `ξ` fails; bisection alone ends in about 60.
 const MAX_ITERATIONS: usize = 200;
 
-/// `h = tanh(ξ/2)/(2ξ)`, `r = y − ½`, `g = y − ½ − h·a`: logistic regression under the quadratic
-/// bound `log s(t) ≥ log s(ξ) + (t−ξ)/2 − ½h(t²−ξ²)` (R-VGA eqs 82-90).
+/// Logistic regression under the quadratic bound `log s(t) ≥ log s(ξ) + (t−ξ)/2 − ½h(t²−ξ²)` (R-VGA eqs 82-90): `h =
+/// tanh(ξ/2)/(2ξ)`, `r = y − ½`, `g = y − ½ − h·a`.
 ///
 /// ```
 /// use vi_core::{QuadraticBound, SiteRule};
@@ -33,7 +33,8 @@ impl QuadraticBound {
     /// The bound's free parameter `ξ ≥ 0` at `(a, ν, y)`.
     ///
     /// # Errors
-    /// [`Error::NegativeVariance`]; [`Error::RootNotFound`] if the search for the optimum does not end; not seen for `|a|` and `ν` up to 1e150.
+    /// [`Error::NegativeVariance`]; [`Error::RootNotFound`] if the search for the optimum does not converge, which was not seen
+    /// for `|a|` and `ν` up to 1e150.
     pub fn xi(self, a: f64, nu: f64, y: f64) -> Result<f64, Error> {
         self.xi_at_weight(1.0, a, nu, y)
     }

@@ -1,11 +1,11 @@
-//! WoLF: observations that do not fit what is known lose weight.
+//! The weighted observation likelihood filter (WoLF): outlying observations lose weight.
 
 use super::weighted::WeightedRule;
 use crate::check;
 use crate::likelihood::Likelihood;
 use crate::{Error, Site, SiteRule};
 
-/// What a residual costs an observation, with `I` the Fisher information and `∂` the slope at the old mean `a`.
+/// Which residual decides the weight of an observation, with `I` the Fisher information and `∂` the slope at the old mean `a`.
 ///
 /// `z = ∂/I` is the residual in units of the predictor, `y − a` for a Gaussian; `∂/√I` is Pearson's, in standard deviations of
 /// the observation, for every exponential family and every link.
@@ -18,47 +18,48 @@ enum Residual {
 
 /// The weight function `w ∈ [0, 1]` of a [`Robust`] rule; `w²` multiplies the log-likelihood.
 ///
-/// `c` is the size of residual that is still believed. As `c → ∞`, `w → 1`.
+/// `c` is the size up to which a residual is taken as ordinary. As `c → ∞`, `w → 1`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighting {
     residual: Residual,
-    /// `w` is 0 or 1 instead of smooth.
+    /// Whether `w` is 0 or 1 instead of smooth.
     hard: bool,
     c: f64,
 }
 
 impl Weighting {
-    /// The inverse multi-quadratic, WoLF-IMQ: `w = (1 + z²/c²)^(−½)`, `z = y − a` for a Gaussian, `∂/I` in general; `c` in units
-    /// of the predictor.
+    /// The inverse multi-quadratic weights, WoLF-IMQ: `w = (1 + z²/c²)^(−½)`, `z = y − a` for a Gaussian, `∂/I` in general; `c`
+    /// in units of the predictor.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `c > 0` and finite, here and below.
+    /// [`Error::Setting`] unless `c > 0` and finite.
     pub fn inverse_multiquadric(c: f64) -> Result<Self, Error> {
         Self::new(Residual::Predictor, false, c)
     }
 
-    /// WoLF-MD: `w = (1 + r²/c²)^(−½)`, `r² = (y−a)²/R` for a Gaussian with noise variance `R`, `∂²/I` in general; `c` in
-    /// standard deviations of the observation.
+    /// The weights by Mahalanobis distance, WoLF-MD: `w = (1 + r²/c²)^(−½)`, `r² = (y−a)²/R` for a Gaussian with noise variance
+    /// `R`, `∂²/I` in general; `c` in standard deviations of the observation.
     ///
     /// # Errors
-    /// As above.
+    /// [`Error::Setting`] unless `c > 0` and finite.
     pub fn mahalanobis(c: f64) -> Result<Self, Error> {
         Self::new(Residual::Pearson, false, c)
     }
 
-    /// WoLF-TMD: `w = 1` while `|r| ≤ c`, else 0, with `r` as for [`mahalanobis`](Self::mahalanobis): what is beyond is left out.
+    /// The threshold weights, WoLF-TMD: `w = 1` while `|r| ≤ c`, else 0, with `r` as for [`mahalanobis`](Self::mahalanobis):
+    /// observations beyond are left out.
     ///
     /// # Errors
-    /// As above.
+    /// [`Error::Setting`] unless `c > 0` and finite.
     pub fn threshold(c: f64) -> Result<Self, Error> {
         Self::new(Residual::Pearson, true, c)
     }
 
-    /// As [`mahalanobis`](Self::mahalanobis) with the variance of the innovation, `r² = z²/(1/I + ν)`: `(y−a)²/(R+ν)` for a
-    /// Gaussian. Not in the paper; from a vague prior the others mistake all first observations for outliers.
+    /// The weights of [`mahalanobis`](Self::mahalanobis) with the variance of the innovation, `r² = z²/(1/I + ν)`: `(y−a)²/(R+ν)`
+    /// for a Gaussian. They are not in the paper; from a vague prior the other weights take all first observations for outliers.
     ///
     /// # Errors
-    /// As above.
+    /// [`Error::Setting`] unless `c > 0` and finite.
     pub fn innovation(c: f64) -> Result<Self, Error> {
         Self::new(Residual::Innovation, false, c)
     }
@@ -68,13 +69,13 @@ impl Weighting {
         Ok(Self { residual, hard, c })
     }
 
-    /// The size of residual that is still believed.
+    /// The size `c` up to which a residual is taken as ordinary.
     #[must_use]
     pub fn c(&self) -> f64 {
         self.c
     }
 
-    /// `w`, for label `y` seen from the belief `N(a, ν)`.
+    /// The weight `w` of label `y`, given the belief `N(a, ν)`.
     pub fn weight<L: Likelihood + ?Sized>(&self, likelihood: &L, y: f64, a: f64, nu: f64) -> f64 {
         let slope = likelihood.slope(y, a);
         if slope == 0.0 {
@@ -91,8 +92,8 @@ impl Weighting {
     }
 }
 
-/// The weighted observation likelihood filter on top of any rule: the rule's answer to `w²·log p(y|t)`, `w` from the residual
-/// at the old mean (Duran-Martin et al. 2024, "Outlier-robust Kalman filtering through generalised Bayes").
+/// The weighted observation likelihood filter on top of any rule: the rule's site of `w²·log p(y|t)`, `w` from the residual at
+/// the old mean (Duran-Martin et al. 2024, "Outlier-robust Kalman filtering through generalised Bayes").
 ///
 /// With the linear rule it is the Kalman filter with noise variance `R/w²`, whose posterior moves by a bounded amount however
 /// far off `y` is.
@@ -107,14 +108,14 @@ impl Weighting {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Robust<R> {
-    /// The rule.
+    /// The rule whose sites are weighted.
     pub rule: R,
-    /// What residuals cost.
+    /// How the residual decides the weight.
     pub weighting: Weighting,
 }
 
 impl<R: WeightedRule> Robust<R> {
-    /// The power `w²` to which the likelihood is raised, for label `y` seen from the belief `N(a, ν)`.
+    /// The power `w²` to which the likelihood is raised, for label `y` given the belief `N(a, ν)`.
     pub fn power(&self, y: f64, a: f64, nu: f64) -> f64 {
         self.weighting.weight(self.rule.likelihood(), y, a, nu).powi(2)
     }

@@ -3,7 +3,7 @@
 use crate::likelihood::GaussianExpectation;
 use crate::{Error, Site, SiteRule};
 
-/// Where the explicit step from `(a, ν)` lands, and its curvature.
+/// The mean and variance after an explicit step from `(a, ν)`, and its curvature.
 struct Predicted {
     /// `â = a + ν·g₀/(1+h₀ν)`.
     mean: f64,

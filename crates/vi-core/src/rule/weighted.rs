@@ -9,7 +9,8 @@ use crate::{
     SiteRule, SkipCovariance,
 };
 
-/// A likelihood raised to a power, `w·log p(y|t)` and so all derivatives and expectations; or a [`WeightedRule`] for such an observation.
+/// A likelihood raised to a power, `w·log p(y|t)` with its derivatives and expectations; or a [`WeightedRule`] for such an
+/// observation.
 ///
 /// Weight 2 says that the observation was made twice, 0 that it was not. `p^w` is not normalised over `y`, and
 /// `log_predictive` is `log E[p^w]`.
@@ -41,7 +42,7 @@ pub struct Weighted<L> {
 }
 
 impl<L> Weighted<L> {
-    /// A likelihood to the power of `weight`, or a rule that takes it so.
+    /// A likelihood to the power of `weight`, or a rule for observations of that weight.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `weight ≥ 0` and finite.
@@ -55,7 +56,7 @@ impl<L> Weighted<L> {
         Self { inner, weight }
     }
 
-    /// The likelihood or the rule itself, of weight 1.
+    /// The likelihood or the rule itself, as for weight 1.
     pub fn inner(&self) -> &L {
         &self.inner
     }
@@ -183,13 +184,13 @@ pub trait WeightedRule: SiteRule {
     /// The rule's likelihood, at weight 1.
     fn likelihood(&self) -> &Self::Likelihood;
 
-    /// The rule's answer to `weight·log p(y|t)`, for `weight` neither 0 nor 1.
+    /// The rule's site of `weight·log p(y|t)`, for `weight` neither 0 nor 1.
     ///
     /// # Errors
     /// As [`SiteRule::site`].
     fn reweighted_site(&self, weight: f64, a: f64, nu: f64, y: f64) -> Result<Site, Error>;
 
-    /// The site of an observation of weight `weight ≥ 0`: none at 0, the rule's own at 1.
+    /// The site of an observation of weight `weight ≥ 0`: zero at 0, the rule's own at 1.
     ///
     /// # Errors
     /// As [`SiteRule::site`]; [`Error::Setting`] unless `weight ≥ 0` and finite.

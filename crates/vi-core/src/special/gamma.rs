@@ -1,4 +1,4 @@
-//! The logarithm's companions of the gamma function.
+//! Derivatives of the log gamma function.
 
 /// The digamma function `ψ(x) = d log Γ(x)/dx` for `x > 0`, to a few ε of `max(1, |ψ|)`.
 ///

@@ -1,10 +1,10 @@
 //! Gauss-Hermite quadrature.
 
-/// Nodes `zᵢ`, in decreasing order, and weights `ωᵢ` with `E g(z) = Σ ωᵢ·g(zᵢ)` under `z ~ N(0, 1)`: exact for polynomials of
-/// degree `2n − 1`, for `n ≤ 64` nodes.
+/// The Gauss-Hermite rule: nodes `zᵢ`, in decreasing order, and weights `ωᵢ` with `E g(z) = Σ ωᵢ·g(zᵢ)` under `z ~ N(0, 1)`,
+/// exact for polynomials of degree `2n − 1`, for `n ≤ 64` nodes.
 ///
 /// The nodes are the zeros of the orthonormal Hermite polynomial `hₙ`, the weights `1/(n·hₙ₋₁(z)²)`. Newton's method, with the
-/// zeros already found divided out, comes down from the right of the largest zero to the next without passing it. Symmetric to
+/// zeros already found divided out, moves from the right of each zero to the next without passing it. The rule is symmetric to
 /// the bit. Cost `O(n³)`.
 ///
 /// ```

@@ -1,9 +1,9 @@
-//! Functions of several numbers at once, in the vectors that the processor has.
+//! Functions of several numbers at once, with the processor's vector instructions.
 //!
-//! Each takes the proof of a [`Simd`] that a dispatch gives. What is dispatched must be a type that implements
-//! [`WithSimd`](pulp::WithSimd), and what a loop applies one that implements [`EachLane`]: the body of a closure is a function of its own,
-//! which need not be compiled for the wider vectors. Then every instruction is a call, a hundred times slower; whether it is so depends
-//! on the profile of whoever builds the program.
+//! Each takes the token of a [`Simd`] that a dispatch gives. What is dispatched must be a type that implements
+//! [`WithSimd`](pulp::WithSimd), and what a loop applies one that implements [`EachLane`]: the body of a closure is a function of
+//! its own, which need not be compiled for the wider vectors. Then every instruction would be a call, a hundred times slower;
+//! whether it is so depends on the profile with which the program is built.
 //!
 //! | function | error |
 //! | :-- | :-- |
@@ -11,7 +11,7 @@
 //! | [`ln_1p`] | 2 ulp |
 //! | [`mills_ratio`] | 5e-16 relative |
 //!
-//! Where the processor multiplies and adds in one rounding, the last digit may differ from that of one that does not.
+//! On processors that multiply and add with one rounding, the last digit may differ from that on others.
 
 use pulp::Simd;
 
@@ -102,7 +102,8 @@ pub fn softplus<S: Simd>(simd: S, t: S::f64s) -> (S::f64s, S::f64s) {
 
 /// Mills' ratio `R(u) = (1−Φ(u))/φ(u)` in every lane, for `u ≥ 0`.
 ///
-/// `(u+4)·R(u)` is so smooth in `(u−4)/(u+4) ∈ [−1, 1]` that one polynomial serves (Shepherd and Laframboise 1981 do so for erfc).
+/// `(u+4)·R(u)` is so smooth in `(u−4)/(u+4) ∈ [−1, 1]` that one polynomial suffices (as in Shepherd and Laframboise 1981 for
+/// erfc).
 ///
 /// ```
 /// use vi_core::special::lanes;
@@ -135,7 +136,8 @@ impl EachLane<0> for Exp {
     }
 }
 
-/// `out_i ← f([x_i, …], out_i)`, a vector at a time; each `x` is as long as `out`, or what is beyond the shortest stays.
+/// Applies `f` a vector at a time: `out_i ← f([x_i, …], out_i)`. Each `x` should be as long as `out`; entries beyond the shortest
+/// stay.
 ///
 /// ```
 /// use pulp::Simd;

@@ -4,7 +4,7 @@ use super::{log_normal_cdf, mills_ratio};
 
 /// The standard normal quantile `Φ⁻¹(p)` for `0 < p < 1`, to rounding.
 ///
-/// `1 − p` rounds where `p` is near 1: the far right tail is `−normal_quantile(q)` of the small `q`.
+/// `1 − p` rounds if `p` is near 1: for the far right tail take `−normal_quantile(q)` of the small `q`.
 ///
 /// ```
 /// use vi_core::special::normal_quantile;

@@ -52,8 +52,8 @@ impl NaturalParameters {
     /// The belief with these parameters. Cost `d³`.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NotPositiveDefinite`] unless `−η₂` is positive definite, [`Error::Overflow`] for a
-    /// mean or covariance beyond the range of floats.
+    /// [`Error::Dimension`], [`Error::NotPositiveDefinite`] unless `−η₂` is positive definite, [`Error::Overflow`] if the mean or
+    /// the covariance is not finite.
     pub fn to_belief(&self) -> Result<DenseGaussian, Error> {
         let cholesky = self.precision()?;
         let mut mean = self.first.clone();
@@ -74,7 +74,7 @@ impl NaturalParameters {
         check::result("F(η)", half_square - 0.5 * cholesky.log_det() + self.first.len() as f64 * HALF_LN_2PI)
     }
 
-    /// `⟨η, m⟩ = η₁ᵀm₁ + tr(η₂m₂)`.
+    /// The inner product `⟨η, m⟩ = η₁ᵀm₁ + tr(η₂m₂)`.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::Overflow`].
@@ -99,8 +99,8 @@ impl NaturalParameters {
         check::result("B_F(η, η′)", self.log_partition()? - other.log_partition()? - linear)
     }
 
-    /// Theorem 4's step `η ← η + ∇_m E_q[log p]` (eq 97), given the gradients of `E_q[log p]` by `μ` and `P` at the `q`
-    /// of mean `mean`: `∂/∂m₁ = ∂/∂μ − 2(∂/∂P)μ`, `∂/∂m₂ = ∂/∂P` (eqs 104-105).
+    /// Takes Theorem 4's step `η ← η + ∇_m E_q[log p]` (eq 97), given the gradients of `E_q[log p]` by `μ` and `P` at the `q` of
+    /// mean `mean`: `∂/∂m₁ = ∂/∂μ − 2(∂/∂P)μ`, `∂/∂m₂ = ∂/∂P` (eqs 104-105).
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`], [`Error::Overflow`]; the parameters are then as
@@ -150,7 +150,7 @@ impl MeanParameters {
     /// The mean parameters of a belief: `∇F` at its natural ones. Cost `d²`.
     ///
     /// # Errors
-    /// [`Error::Overflow`] where `μᵢμⱼ` is beyond the range of floats.
+    /// [`Error::Overflow`] if some `μᵢμⱼ` is not finite.
     pub fn of(belief: &DenseGaussian) -> Result<Self, Error> {
         let mean = belief.mean();
         let mut second = belief.covariance();

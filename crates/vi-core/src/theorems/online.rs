@@ -35,8 +35,8 @@ impl OnlineNewton {
         Ok(Self { mean: prior.mean().to_vec(), hessian: prior.cholesky()?.inverse() })
     }
 
-    /// One step, given the gradient (length `d`) and Hessian (`d × d`) of the loss `ℓ_t = −log p(y_t|θ)` at
-    /// the iterate. Cost `d³/3`: the covariance form of the same step, a [`filter`](crate::filter), costs `3d²`.
+    /// Takes one step, given the gradient (length `d`) and Hessian (`d × d`) of the loss `ℓ_t = −log p(y_t|θ)` at the iterate.
+    /// Cost `d³/3`: the covariance form of the same step, a [`filter`](crate::filter), costs `3d²`.
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::NotSymmetric`], [`Error::NotPositiveDefinite`],
@@ -60,7 +60,7 @@ pub struct NaturalGradient {
     pub mean: Vec<f64>,
     /// The averaged Fisher matrix `J`, `d × d`, symmetric.
     pub fisher: Mat<f64>,
-    /// Observations seen, `t`.
+    /// The number `t` of observations seen.
     pub steps: usize,
 }
 
@@ -73,7 +73,7 @@ impl NaturalGradient {
         Ok(Self { mean: prior.mean().to_vec(), fisher: prior.cholesky()?.inverse(), steps: 0 })
     }
 
-    /// One step, given the gradient of the loss (length `d`) and its Fisher information (`d × d`) at the iterate. Cost
+    /// Takes one step, given the gradient of the loss (length `d`) and its Fisher information (`d × d`) at the iterate. Cost
     /// `d³/3`.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC: columns in batches, of which one is in memory.
+//! Parquet and Arrow IPC: columns in batches, one of which is in memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind};
@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::Reader;
 use super::record::{Fault, Record, Source};
 
-/// Rows of a batch of Parquet.
+/// The number of rows in a batch of Parquet.
 const BATCH: usize = 1024;
 
 const PARQUET: &str = "Parquet";
@@ -25,7 +25,7 @@ const ARROW: &str = "Arrow IPC";
 
 type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + 'a>;
 
-/// Records of a file of columns.
+/// The records of a columnar file.
 pub(super) struct Columnar<'a> {
     format: &'static str,
     batches: Batches<'a>,
@@ -37,8 +37,10 @@ pub(super) struct Columnar<'a> {
 }
 
 impl<'a> Columnar<'a> {
+    /// Opens a Parquet file.
+    ///
     /// # Errors
-    /// A file that is no Parquet, or is cut short.
+    /// A file that is not Parquet, or is truncated.
     pub(super) fn parquet(file: File) -> Result<Self, Fault> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(PARQUET, &error))?;
         let schema = builder.schema().clone();
@@ -46,19 +48,19 @@ impl<'a> Columnar<'a> {
         Ok(Self::new(PARQUET, &schema, Box::new(batches)))
     }
 
-    /// The form with an index at its end (also called Feather).
+    /// Opens the form with an index at its end (also called Feather).
     ///
     /// # Errors
-    /// A file that is no Arrow IPC, or is cut short.
+    /// A file that is not Arrow IPC, or is truncated.
     pub(super) fn arrow_file(file: File) -> Result<Self, Fault> {
         let reader = FileReader::try_new(BufReader::new(file), None).map_err(|error| fault(ARROW, error))?;
         Ok(Self::new(ARROW, &reader.schema(), Box::new(reader)))
     }
 
-    /// The form that can be read as it comes.
+    /// Opens the form that can be read as a stream.
     ///
     /// # Errors
-    /// No Arrow IPC.
+    /// A stream that is not Arrow IPC.
     pub(super) fn arrow_stream(reader: Reader<'a>) -> Result<Self, Fault> {
         let reader = StreamReader::try_new(reader, None).map_err(|error| fault(ARROW, error))?;
         Ok(Self::new(ARROW, &reader.schema(), Box::new(reader)))
@@ -69,7 +71,7 @@ impl<'a> Columnar<'a> {
         Self { format, batches, columns, texts: Vec::new(), rows: 0, read: 0 }
     }
 
-    /// The next batch that has rows; `false` at the end.
+    /// Reads the next batch that has rows; returns `false` at the end.
     fn advance(&mut self) -> Result<bool, Fault> {
         while self.read == self.rows {
             let Some(batch) = self.batches.next() else { return Ok(false) };
@@ -102,8 +104,8 @@ impl Source for Columnar<'_> {
     }
 }
 
-/// A column as the text that a CSV file would have: numbers that read back to the same bits, dates in the ISO form. What holds more than one value
-/// is no input, and has one text everywhere.
+/// A column as the text that a CSV file would have: numbers that read back to the same bits, dates in the ISO form. A column
+/// whose entries hold several values cannot be an input, and has the same text everywhere.
 fn texts(name: &str, column: &dyn Array) -> Result<StringArray, Fault> {
     if column.data_type().is_nested() {
         return Ok(StringArray::from(vec!["several values at once"; column.len()]));
@@ -118,7 +120,7 @@ fn texts(name: &str, column: &dyn Array) -> Result<StringArray, Fault> {
     cast.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(cannot)
 }
 
-/// Times of a zone by the clock of UTC, whatever the zone is called.
+/// Times with a time zone, converted to UTC.
 fn universal_time(column: &dyn Array) -> Option<ArrayRef> {
     fn without_zone<T: ArrowTimestampType>(column: &dyn Array) -> Option<ArrayRef> {
         let times = column.as_primitive_opt::<T>()?.clone().with_timezone_opt(None::<&str>);
@@ -140,7 +142,7 @@ fn fault(format: &str, error: ArrowError) -> Fault {
     }
 }
 
-/// One line of what a library says of a file that it cannot read.
+/// A library's message about a file that it cannot read, in one line.
 fn damaged(format: &str, error: &dyn std::fmt::Display) -> Fault {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Delimited text: CSV, TSV and their like.
+//! Delimited text: CSV, TSV and the like.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,13 @@ use super::record::{Fault, Record, Source};
 pub(super) struct Delimited<'a> {
     reader: csv::Reader<Reader<'a>>,
     columns: Vec<String>,
-    /// Whether numbers may have a decimal comma, as where semicolons keep fields apart.
+    /// Whether numbers may have a decimal comma, as in files separated by semicolons.
     commas: bool,
 }
 
 impl<'a> Delimited<'a> {
-    /// Reads the first line, which names the columns if it is a `header`, and tells the delimiter if none is given; `None` for a file without one.
+    /// Reads the first line, which names the columns if it is a `header`, and finds the delimiter if none is given; `None` for a
+    /// file without a first line.
     ///
     /// # Errors
     /// A file or a first line that cannot be read.
@@ -63,7 +64,7 @@ impl Source for Delimited<'_> {
     }
 }
 
-/// `1.234,5` and `1234,5` as `1234.5`; any other text as it is.
+/// Converts `1.234,5` and `1234,5` to `1234.5`; leaves any other text as it is.
 fn decimal(field: &str) -> Cow<'_, str> {
     let Some((whole, part)) = field.split_once(',') else { return Cow::Borrowed(field) };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -89,7 +90,7 @@ fn fault(error: csv::Error, columns: &[String]) -> Fault {
     }
 }
 
-/// The one of comma, tab, semicolon and bar that the first line has most of outside quotes.
+/// Whichever of comma, tab, semicolon and bar the first line has most of, outside quotes.
 fn likely_delimiter(start: &[u8]) -> u8 {
     const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
     let (mut counts, mut quoted) = ([0; 4], false);

@@ -1,13 +1,13 @@
-//! How a file is written: told by its name, or by how it begins.
+//! Formats of files of records, recognised by name or by first bytes.
 
 use std::path::Path;
 
-/// How a file of records is written.
+/// The format of a file of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Fields between delimiters, possibly quoted. Where semicolons keep fields apart, numbers may have a decimal comma.
+    /// Fields between delimiters, possibly quoted. In files separated by semicolons numbers may have a decimal comma.
     Delimited {
-        /// The byte between fields; `None`: the one of comma, tab, semicolon and bar that the first line has most of.
+        /// The byte between fields; `None` for whichever of comma, tab, semicolon and bar the first line has most of.
         delimiter: Option<u8>,
         /// Whether the first line names the columns.
         header: bool,
@@ -25,13 +25,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// Delimited text whose first line names the columns, and tells the delimiter.
+    /// Delimited text whose first line names the columns and shows the delimiter.
     pub const CSV: Self = Self::Delimited { delimiter: None, header: true };
 
-    /// The same with tabs.
+    /// Tab-separated text whose first line names the columns.
     pub const TSV: Self = Self::Delimited { delimiter: Some(b'\t'), header: true };
 
-    /// The format that the end of a file's name says, that of a compressed file by what stands before; `None` if it says none.
+    /// The format that the extension of a file's name says, for a compressed file the extension before; `None` if it says none.
     ///
     /// ```
     /// use vi_data::records::Format;
@@ -83,7 +83,7 @@ impl Format {
         start.starts_with(b"ARROW1")
     }
 
-    /// Whether a file of it is text.
+    /// Whether files of this format are text.
     pub(super) fn is_text(self) -> bool {
         !matches!(self, Self::Parquet | Self::Arrow)
     }

@@ -1,4 +1,4 @@
-//! JSON lines: an object on each.
+//! JSON lines: one object on each line.
 
 use serde_json::{Map, Value};
 
@@ -10,15 +10,15 @@ pub(super) struct JsonLines<'a> {
     reader: Reader<'a>,
     columns: Vec<String>,
     line: String,
-    /// The object that told the columns, until it is read.
+    /// The object that named the columns, until it is read as a record.
     first: Option<Map<String, Value>>,
 }
 
 impl<'a> JsonLines<'a> {
-    /// Reads the first object; none for a file without one.
+    /// Reads the first object; returns `None` for a file without one.
     ///
     /// # Errors
-    /// A file that cannot be read; a first line that is no object.
+    /// A file that cannot be read; a first line that is not an object.
     pub(super) fn open(mut reader: Reader<'a>) -> Result<Option<Self>, Fault> {
         let mut line = String::new();
         let Some(first) = next_object(&mut *reader, &mut line)? else { return Ok(None) };

@@ -1,15 +1,16 @@
-//! Compressed bytes, told by how they begin.
+//! Decompression of bytes, whose format is recognised from the first of them.
 
 use std::io::{self, BufRead};
 
 use crate::DataError;
 
-/// The bytes that `reader` holds compressed by gzip or zstd, told by how they begin, and whether they were; others as they are.
+/// Decompresses `reader` if its first bytes are those of gzip or zstd, and returns whether they were; other bytes are passed on
+/// as they are.
 ///
 /// Several compressed parts one after the other are read as one.
 ///
 /// # Errors
-/// [`DataError::Source`] for a reader that cannot be read, and for compressed bytes where the feature `compressed` is not built.
+/// [`DataError::Source`] for a reader that cannot be read, and for compressed bytes if the feature `compressed` is not built.
 ///
 /// ```
 /// use vi_data::records::unpacked;

@@ -1,4 +1,4 @@
-//! A record, and what every format of records gives.
+//! One record, and the trait of formats of records.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use csv::StringRecord;
 
 use crate::{DataError, fnv};
 
-/// One record: a field for each column, and what a sparse file has beside.
+/// One record: a field for each column, and for a sparse file its entries and weight.
 #[derive(Debug, Clone)]
 pub struct Record {
     pub(super) fields: StringRecord,
@@ -17,14 +17,14 @@ pub struct Record {
 }
 
 impl Default for Record {
-    /// A record without fields, which counts once.
+    /// An empty record, which counts once.
     fn default() -> Self {
         Self { fields: StringRecord::new(), entries: Vec::new(), weight: 1.0 }
     }
 }
 
 impl Record {
-    /// The field of the column at `place`, from 0; empty where there is none.
+    /// The field of the column at `place`, from 0; empty if there is no such column.
     #[must_use]
     pub fn field(&self, place: usize) -> &str {
         self.fields.get(place).unwrap_or_default()
@@ -35,7 +35,7 @@ impl Record {
         self.fields.iter()
     }
 
-    /// The hash ([`fnv`]) of what `start` is the hash of, followed by this record: a fingerprint of all rows read so far.
+    /// The hash ([`fnv`]) of the bytes whose hash is `start`, followed by this record: a fingerprint of all rows read so far.
     #[must_use]
     pub fn fingerprint(&self, start: u64) -> u64 {
         let mut hash = start;
@@ -65,42 +65,42 @@ impl<S: AsRef<str>> FromIterator<S> for Record {
     }
 }
 
-/// Records of one format, read as they come.
+/// The records of one format, read one at a time.
 pub(super) trait Source {
-    /// What the columns are called.
+    /// The names of the columns.
     fn columns(&self) -> &[String];
 
-    /// What the column of a sparse file that holds all its inputs is.
+    /// The column of a sparse file that holds all its inputs, if it is one.
     fn entries(&self) -> Option<Entries> {
         None
     }
 
-    /// The next record; `false` at the end. After a fault of a row the next call goes on with the row after it.
+    /// Reads the next record; returns `false` at the end. After a fault of a row the next call continues with the row after it.
     ///
     /// # Errors
-    /// What is wrong, without the place, which the caller knows.
+    /// What is wrong, without the row, which the caller adds.
     fn next(&mut self, record: &mut Record) -> Result<bool, Fault>;
 }
 
 /// The column of a sparse file that holds all its inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entries {
-    /// Where it is.
+    /// The index of the column.
     pub column: usize,
-    /// Whether inputs have names, and come as their hashes, instead of an index.
+    /// Whether inputs have names, given as their hashes, instead of an index.
     pub named: bool,
 }
 
-/// What is wrong with a file or a record, without its row.
+/// A fault of a file or a record, without its row.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The file cannot be read on.
+    /// The file cannot be read further.
     File(io::Error),
-    /// Another number of fields than there are columns.
+    /// The number of fields is not that of the columns.
     Ragged { expected: usize, found: usize },
-    /// No record.
+    /// The line is not a record.
     Record(String),
-    /// A field of the column that is none.
+    /// A field of the column is invalid.
     Field { column: String, text: String, expected: &'static str },
 }
 

@@ -4,10 +4,10 @@ use super::record::{Entries, Fault, Record, Source};
 use super::{LABEL, Reader, next_line};
 use crate::fnv;
 
-/// What the column of all inputs is called.
+/// The name of the column of all inputs.
 const FEATURES: &str = "features";
 
-/// Records of one label and inputs that are not 0, one a line.
+/// Records of one label and the inputs that are not 0, one a line.
 pub(super) struct Sparse<'a> {
     reader: Reader<'a>,
     columns: Vec<String>,
@@ -15,7 +15,7 @@ pub(super) struct Sparse<'a> {
     dialect: Dialect,
 }
 
-/// How the lines are written.
+/// The syntax of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// `label index:value index:value … # remark`.
@@ -56,7 +56,7 @@ impl Source for Sparse<'_> {
 fn libsvm(line: &str, record: &mut Record) -> Result<(), Fault> {
     let line = line.split_once('#').map_or(line, |(line, _)| line);
     let mut words = line.split_ascii_whitespace().peekable();
-    // A line of entries alone has no label.
+    // A line that begins with an entry has no label.
     let label = words.next_if(|word| !word.contains(':')).unwrap_or("");
     record.fields.push_field(&label_text(label));
     record.fields.push_field("");
@@ -79,7 +79,7 @@ fn libsvm(line: &str, record: &mut Record) -> Result<(), Fault> {
 fn vowpal_wabbit(line: &str, record: &mut Record) -> Result<(), Fault> {
     let mut spaces = line.split('|');
     let head = spaces.next().unwrap_or_default();
-    // What touches the first bar is a tag, and one that begins with an apostrophe wherever it stands.
+    // A word that touches the first bar is a tag, and so is one that begins with an apostrophe, wherever it stands.
     let mut words: Vec<&str> = head.split_ascii_whitespace().collect();
     if !head.ends_with(|c: char| c.is_ascii_whitespace()) && words.len() > 1
         || words.last().is_some_and(|word| word.starts_with('\''))
@@ -134,12 +134,12 @@ fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// A label in one way of writing: `+1` and `1.0` are `1`.
+/// A label in one spelling: `+1` and `1.0` become `1`.
 fn label_text(text: &str) -> String {
     finite(text).map_or_else(|| text.to_owned(), |value| value.to_string())
 }
 
-/// The hash of what `start` is the hash of, a text, and its end.
+/// The hash of the text whose hash is `start`, followed by `text` and an end mark.
 fn hash(start: u64, text: &str) -> u64 {
     fnv::extended(fnv::extended(start, text.as_bytes()), b"|")
 }

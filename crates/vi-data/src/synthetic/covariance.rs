@@ -19,12 +19,12 @@ use crate::DataError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Normalisation {
-    /// λ/‖λ‖₂², which the program behind the figures does. The trace is Σλ/Σλ²: 1 for c = 0, below
-    /// 1.53 for c = 2, but growing as log d for c = 1.
+    /// λ/‖λ‖₂², as in the program behind the figures. The trace is Σλ/Σλ²: 1 for c = 0, below 1.53 for c = 2, but growing as log
+    /// d for c = 1.
     #[default]
     AsRun,
-    /// λ/Σλ, so that the trace is 1: what the paper prints (§6), inputs divided by ‖std(x)‖,
-    /// with the true standard deviations in place of the sample's.
+    /// λ/Σλ, so that the trace is 1, as the paper prints (§6): inputs divided by ‖std(x)‖, with the true standard deviations in
+    /// place of the sample's.
     AsPrinted,
 }
 
@@ -39,10 +39,10 @@ impl Normalisation {
     }
 }
 
-/// C = Mᵀ·diag(λ)·M with λ_k ∝ 1/k^c, k = 1…d, and M a random orthogonal matrix (R-VGA eq 91).
+/// The covariance C = Mᵀ·diag(λ)·M with λ_k ∝ 1/k^c, k = 1…d, and M a random orthogonal matrix (R-VGA eq 91).
 ///
-/// M is uniform over the orthogonal group. For c = 0, C is isotropic whatever M is, so none is
-/// drawn and nothing of size d² is held.
+/// M is uniform over the orthogonal group. For c = 0, C is isotropic for any M, so none is drawn and nothing of size d² is
+/// stored.
 ///
 /// ```
 /// use rand::SeedableRng;

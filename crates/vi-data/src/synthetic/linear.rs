@@ -35,7 +35,7 @@ pub struct LinearSettings {
     pub theta_sd: f64,
 }
 
-/// A draw of [`LinearSettings::draw`] with what it was drawn from.
+/// A draw of [`LinearSettings::draw`] with its true coefficients and covariance.
 #[derive(Debug, Clone)]
 pub struct LinearData {
     /// The inputs and responses.

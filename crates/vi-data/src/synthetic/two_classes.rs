@@ -34,7 +34,7 @@ pub struct TwoClassesSettings {
     pub normalisation: Normalisation,
 }
 
-/// A draw of [`TwoClassesSettings::draw`] with what it was drawn from.
+/// A draw of [`TwoClassesSettings::draw`] with its true means, covariance and weights.
 #[derive(Debug, Clone)]
 pub struct TwoClasses {
     /// The inputs and their classes, y ∈ {0, 1}, in random order.

@@ -9,7 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::{finite_not_negative, positive};
 use crate::{DataError, Dataset};
 
-/// The settings of two half circles in the plane with Gaussian noise, as scikit-learn's `make_moons` has them.
+/// The settings of two half circles in the plane with Gaussian noise, as in scikit-learn's `make_moons`.
 ///
 /// ```
 /// use rand::SeedableRng;

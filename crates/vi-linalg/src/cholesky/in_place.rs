@@ -1,4 +1,4 @@
-//! The factor on the caller's memory.
+//! Cholesky factorisation on the caller's memory.
 
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemStack, StackReq};
@@ -107,7 +107,7 @@ pub fn inverse(out: MatMut<'_, f64>, l: MatRef<'_, f64>, par: Par, stack: &mut M
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] for a NaN or infinity in U or α, found before anything is written;
-/// [`LinalgError::NotPositiveDefinite`] if the result has no factor: L is then of no use.
+/// [`LinalgError::NotPositiveDefinite`] if the result has no factor: L is then invalid.
 /// [`Cholesky::update`](super::Cholesky::update) keeps its factor.
 #[track_caller]
 pub fn rank_r_update_in_place(l: MatMut<'_, f64>, u: MatMut<'_, f64>, alpha: &mut [f64]) -> Result<(), LinalgError> {
@@ -118,7 +118,7 @@ pub fn rank_r_update_in_place(l: MatMut<'_, f64>, u: MatMut<'_, f64>, alpha: &mu
     check::finite_slice("alpha", alpha)?;
     let mut l = l;
     update::rank_r_update_clobber(l.as_mut(), u, DiagMut::from_slice_mut(alpha)).map_err(not_positive_definite)?;
-    // A pivot that overflowed is not seen by the update itself.
+    // The update itself does not detect a pivot that has overflowed.
     match (0..l.nrows()).find(|&j| !(l[(j, j)] > 0.0 && l[(j, j)].is_finite())) {
         None => Ok(()),
         Some(pivot) => Err(LinalgError::NotPositiveDefinite { pivot }),

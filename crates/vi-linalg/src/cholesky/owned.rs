@@ -1,4 +1,4 @@
-//! The factor with its own memory.
+//! A Cholesky factor with its own memory.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::{Mat, MatMut, MatRef, Par};
@@ -45,7 +45,7 @@ impl Cholesky {
         Ok(Self { l })
     }
 
-    /// Takes a factor L (d × d, lower triangle) that exists already; the strict upper triangle is set to zero.
+    /// Takes an existing factor L (d × d, lower triangle); the strict upper triangle is set to zero.
     ///
     /// # Errors
     /// [`LinalgError::Dimension`] if L is not square, [`LinalgError::NonFinite`] for a NaN or infinity in the lower
@@ -67,13 +67,13 @@ impl Cholesky {
         self.l.nrows()
     }
 
-    /// L (d × d), its strict upper triangle zero.
+    /// The factor L (d × d), its strict upper triangle zero.
     #[must_use]
     pub fn factor(&self) -> MatRef<'_, f64> {
         self.l.as_ref()
     }
 
-    /// L (d × d), its strict upper triangle zero.
+    /// The factor L (d × d), its strict upper triangle zero, without a copy.
     #[must_use]
     pub fn into_factor(self) -> Mat<f64> {
         self.l
@@ -88,7 +88,7 @@ impl Cholesky {
     /// A⁻¹B for B of d × k. Cost 2d²k flops.
     ///
     /// # Errors
-    /// [`LinalgError::Dimension`] if B has not d rows, [`LinalgError::NonFinite`] for a NaN or infinity in B.
+    /// [`LinalgError::Dimension`] if B does not have d rows, [`LinalgError::NonFinite`] for a NaN or infinity in B.
     pub fn solve(&self, b: MatRef<'_, f64>) -> Result<Mat<f64>, LinalgError> {
         let mut out = b.to_owned();
         self.solve_in_place(out.as_mut())?;
@@ -116,7 +116,7 @@ impl Cholesky {
     /// L⁻¹B for B of d × k: columns with covariance A become columns with covariance I. Cost d²k flops.
     ///
     /// # Errors
-    /// [`LinalgError::Dimension`] if B has not d rows, [`LinalgError::NonFinite`] for a NaN or infinity in B.
+    /// [`LinalgError::Dimension`] if B does not have d rows, [`LinalgError::NonFinite`] for a NaN or infinity in B.
     ///
     /// ```
     /// use vi_linalg::{Cholesky, faer::mat};
@@ -137,7 +137,7 @@ impl Cholesky {
     /// L Z for Z of d × k: columns with covariance I become columns with covariance A. Cost d²k flops.
     ///
     /// # Errors
-    /// [`LinalgError::Dimension`] if Z has not d rows, [`LinalgError::NonFinite`] for a NaN or infinity in Z.
+    /// [`LinalgError::Dimension`] if Z does not have d rows, [`LinalgError::NonFinite`] for a NaN or infinity in Z.
     pub fn unwhiten(&self, z: MatRef<'_, f64>) -> Result<Mat<f64>, LinalgError> {
         self.check_rows("argument of unwhiten", z)?;
         let mut out = Mat::zeros(z.nrows(), z.ncols());
@@ -148,7 +148,7 @@ impl Cholesky {
     /// xᵀA⁻¹x = ‖L⁻¹x‖², never negative, for a vector of length d. Cost d² flops and one vector.
     ///
     /// # Errors
-    /// [`LinalgError::Dimension`] if x has not d elements, [`LinalgError::NonFinite`] for a NaN or infinity in x.
+    /// [`LinalgError::Dimension`] if x does not have d elements, [`LinalgError::NonFinite`] for a NaN or infinity in x.
     pub fn quadratic_form_inverse(&self, x: &[f64]) -> Result<f64, LinalgError> {
         let column = MatRef::from_column_major_slice(x, x.len(), 1);
         self.check_rows("argument of quadratic_form_inverse", column)?;
@@ -181,9 +181,8 @@ impl Cholesky {
     /// rounding).
     ///
     /// # Errors
-    /// [`LinalgError::Dimension`] if U has not d rows or α not r elements, [`LinalgError::NonFinite`] for a NaN or
-    /// infinity in either, [`LinalgError::NotPositiveDefinite`] if the result has no factor. The factor then keeps
-    /// its bits.
+    /// [`LinalgError::Dimension`] if U does not have d rows or α not r elements, [`LinalgError::NonFinite`] for a NaN or infinity
+    /// in either, [`LinalgError::NotPositiveDefinite`] if the result has no factor. On an error the factor keeps its bits.
     ///
     /// ```
     /// use vi_linalg::{Cholesky, LinalgError, faer::mat};

@@ -1,6 +1,6 @@
 //! The factor of LLᵀ + BBᵀ at the speed of a matrix product.
 //!
-//! Reflections from the right take \[L B\] to \[L′ 0\]. Reflection j mixes column j of L with B only:
+//! Reflections from the right turn \[L B\] into \[L′ 0\]. Reflection j mixes column j of L with B only:
 //!
 //! ```text
 //! ρ = √(L_jj² + ‖B_j‖²),  w_j = B_jᵀ/(L_jj + ρ),  τ_j = (1 + ‖w_j‖²)/2
@@ -22,13 +22,13 @@ use super::rank_one::rank_one_update_in_place;
 use crate::kernels::{assert_shape, assert_square, axpy, dot};
 use crate::{LinalgError, check};
 
-/// Rows that are taken through all reflections to their left while their part of B stays in the cache.
+/// The number of rows that are taken through all reflections to their left while their part of B stays in the cache.
 const TILE: usize = 128;
-/// Reflections that act together; divides [`TILE`].
+/// The number of reflections that act together; divides [`TILE`].
 const PANEL: usize = 32;
-/// Columns of a panel reduced one by one.
+/// The number of columns of a panel that are reduced one by one.
 const STRIP: usize = 8;
-/// Up to this rank one rotation per column of B and of L is faster.
+/// The rank up to which one rotation per column of B and of L is faster.
 const BY_ROTATIONS: usize = 8;
 
 /// Scratch that [`panel_update_in_place`] needs for a d × d factor and a B of r columns.
@@ -48,7 +48,7 @@ pub fn panel_update_scratch(d: usize, r: usize) -> StackReq {
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] for a NaN or infinity in B, found before anything is written;
-/// [`LinalgError::NotPositiveDefinite`] if a diagonal entry overflows: L is then of no use.
+/// [`LinalgError::NotPositiveDefinite`] if a diagonal entry overflows: L is then invalid.
 ///
 /// ```
 /// use vi_linalg::cholesky::{panel_update_in_place, panel_update_scratch};
@@ -109,7 +109,7 @@ fn by_rotations(l: MatMut<'_, f64>, b: MatRef<'_, f64>, stack: &mut MemStack) ->
     Ok(())
 }
 
-/// Reduces the diagonal tile, of which the reflections of all columns to its left have been applied.
+/// Reduces the diagonal tile, to which the reflections of all columns on its left have been applied.
 fn reduce_tile(
     l: MatMut<'_, f64>,
     w: MatMut<'_, f64>,
@@ -137,7 +137,7 @@ fn reduce_tile(
 /// Reduces \[L Wᵀ\], L being k × k and the columns of W (r × k) the rows of B; leaves W and M of the k reflections.
 ///
 /// The second half of the rows is reflected by the first half of the columns at once, and so on down to a strip.
-/// Fails with the pivot whose length is not a positive number.
+/// Fails with the pivot whose length is not positive and finite.
 fn reduce_panel(l: MatMut<'_, f64>, w: MatMut<'_, f64>, m: MatMut<'_, f64>, s: MatMut<'_, f64>) -> Result<(), usize> {
     let k = w.ncols();
     if k <= STRIP {

@@ -13,7 +13,7 @@ use crate::{LinalgError, check};
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] for a NaN or infinity in x, found before anything is written;
-/// [`LinalgError::NotPositiveDefinite`] if a diagonal entry overflows: L is then of no use.
+/// [`LinalgError::NotPositiveDefinite`] if a diagonal entry overflows: L is then invalid.
 ///
 /// ```
 /// use vi_linalg::{cholesky::rank_one_update_in_place, faer::mat};
@@ -48,7 +48,7 @@ pub fn rank_one_update_in_place(l: MatMut<'_, f64>, x: &mut [f64]) -> Result<(),
 ///
 /// # Errors
 /// [`LinalgError::NonFinite`] for a NaN or infinity in x, [`LinalgError::NotPositiveDefinite`] unless xᵀ(LLᵀ)⁻¹x < 1.
-/// L then keeps its bits.
+/// On an error L keeps its bits.
 ///
 /// ```
 /// use vi_linalg::{LinalgError, cholesky::rank_one_downdate_in_place, faer::mat};

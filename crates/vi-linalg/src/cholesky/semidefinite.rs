@@ -5,10 +5,10 @@ use faer::MatMut;
 use crate::kernels::{assert_square, axpy};
 
 /// Overwrites the lower triangle of a positive semidefinite A (m × m) by L with LLᵀ = A. A may be singular: a pivot of at most
-/// `rounding(j)` is taken for 0, and its column with it, so that LLᵀ is off by as much.
+/// `rounding(j)` counts as 0, and its column too, so that LLᵀ differs from A by as much.
 ///
-/// Returns the place and the value of the first pivot that is below `−rounding(j)` or NaN, where there is one: A then was not positive
-/// semidefinite, or not finite. The strict upper triangle is neither read nor written. Cost m³/3 flops; no storage.
+/// Returns the place and the value of the first pivot that is below `−rounding(j)` or NaN, if there is one: A was then not
+/// positive semidefinite, or not finite. The strict upper triangle is neither read nor written. Cost m³/3 flops; no storage.
 ///
 /// ```
 /// use vi_linalg::cholesky::semidefinite_in_place;

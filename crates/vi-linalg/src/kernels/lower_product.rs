@@ -5,14 +5,15 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use super::{assert_shape, assert_square};
 
-/// Rows of the result at a time: high enough for full speed, and what is computed above the diagonal in vain stays small.
+/// The number of rows of the result taken at a time: enough for full speed, and few enough that little is computed above the
+/// diagonal in vain.
 const STRIP: usize = 16;
 
 /// out ← out + A B on the lower triangle (n × n), A being n × r and B r × n.
 ///
-/// The result stands for a symmetric matrix when A B is symmetric. For n up to a few hundred and long r this is faster than a
-/// triangular product: strips of 16 rows, each a plain product. It writes, and means nothing by, up to 15 entries of each
-/// row right of the diagonal. Cost n²r flops and 16nr. Any strides.
+/// The result represents a symmetric matrix if A B is symmetric. For n up to a few hundred and long r this is faster than a
+/// triangular product: it takes strips of 16 rows, each a plain product. Up to 15 entries of each row right of the diagonal are
+/// overwritten by meaningless numbers. Cost n²r flops and 16nr. Any strides.
 ///
 /// ```
 /// use vi_linalg::{faer::{Mat, Par, mat}, kernels::add_lower_product};
@@ -62,7 +63,7 @@ pub fn lower_mul_mat(out: MatMut<'_, f64>, lower: MatRef<'_, f64>, x: MatRef<'_,
     }
 }
 
-/// `(first, end)` of each strip of `n` rows; its columns up to `end` hold the triangle's.
+/// `(first, end)` of each strip of `n` rows; its columns before `end` include the triangle's.
 fn strips(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).step_by(STRIP).map(move |first| (first, n.min(first + STRIP)))
 }

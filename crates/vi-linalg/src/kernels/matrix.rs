@@ -8,7 +8,7 @@ use super::{assert_shape, assert_square};
 
 /// A ← A + αUVᵀ on the lower triangle (d × d), U and V being d × r.
 ///
-/// The result stands for a symmetric matrix when UVᵀ is symmetric: U = V, or U = V·diag(c).
+/// The result represents a symmetric matrix if UVᵀ is symmetric: U = V, or U = V·diag(c).
 /// Cost d²r flops. Any strides.
 ///
 /// ```
@@ -75,7 +75,7 @@ pub fn symmetric_mul_mat(out: MatMut<'_, f64>, lower: MatRef<'_, f64>, x: MatRef
     }
 }
 
-/// AB, a new matrix. Unlike faer's `*`, which reads a process-wide setting, by the threads of `par`.
+/// AB as a new matrix, computed by the threads of `par`; faer's `*` would use a process-wide setting.
 ///
 /// ```
 /// use vi_linalg::faer::{Par, mat};

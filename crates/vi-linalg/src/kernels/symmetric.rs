@@ -1,4 +1,4 @@
-//! One pass over the lower triangle: A x, xᵀA x, and beneath it A + αvvᵀ.
+//! Products with a symmetric matrix in one pass over its lower triangle: A x and xᵀA x.
 //!
 //! Columns are taken four at a time. Their 4 × 4 block on the diagonal is done by scalars, the rectangle below it
 //! by vectors: each vector of the operand is then loaded once for four columns.
@@ -90,7 +90,7 @@ impl WithSimd for MulVec<'_> {
     }
 }
 
-/// Adds the part of A x that one column of the lower triangle, from its diagonal down, stands for.
+/// Adds the part of A x that comes from one column of the lower triangle, from its diagonal down, and its mirror image.
 #[inline(always)]
 fn column_mul_add(out: &mut [f64], column: &[f64], x: &[f64]) {
     let mut sum = column[0] * x[0];
@@ -173,7 +173,7 @@ impl WithSimd for Quadratic<'_> {
     }
 }
 
-/// One column's diagonal term of xᵀA x, and half of what its other entries stand for.
+/// One column's diagonal term of xᵀA x, and half of what its other entries contribute.
 #[inline(always)]
 fn column_quadratic(column: &[f64], x: &[f64]) -> (f64, f64) {
     let mut sum = 0.0;
@@ -207,7 +207,7 @@ fn dots<S: Simd>(simd: S, columns: [&[f64]; PANEL], x: &[f64]) -> [f64; PANEL] {
     sums
 }
 
-// Closures in the place of these two would be functions of their own, which need not have wide vectors.
+// Closures in place of these two would be functions of their own, which need not use wide vectors.
 #[inline(always)]
 fn splat<S: Simd>(simd: S, [a, b, c, d]: [f64; PANEL]) -> [S::f64s; PANEL] {
     [simd.splat_f64s(a), simd.splat_f64s(b), simd.splat_f64s(c), simd.splat_f64s(d)]

@@ -1,6 +1,6 @@
-//! Products with a symmetric matrix of which the lower triangle counts, tile by tile: the same bits for any number of threads.
+//! Products with a symmetric matrix given by its lower triangle, tile by tile: the same bits for any number of threads.
 //!
-//! Rows are taken [`TILE`] at a time, each tile by one thread, so that what a thread does follows from the shapes alone.
+//! Rows are taken [`TILE`] at a time, each tile by one thread, so that the work of a thread depends on the shapes alone.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -8,9 +8,9 @@ use faer::{Accum, MatMut, MatRef, Par};
 use super::{assert_shape, assert_square, mirror_lower};
 use crate::tiles::Tiling;
 
-/// Rows of a tile.
+/// The number of rows of a tile.
 const TILE: usize = 128;
-/// Rows at a time where what is computed above the diagonal is in vain.
+/// The number of rows taken at a time where numbers above the diagonal are computed in vain.
 const STRIP: usize = 16;
 
 /// out ← A X for symmetric A (d × d, lower triangle), X and out being d × k.
@@ -46,7 +46,7 @@ pub fn tiled_mul_mat(out: MatMut<'_, f64>, a: MatMut<'_, f64>, x: MatRef<'_, f64
         |(), first, mut out| {
             let rows = out.nrows();
             let end = first + rows;
-            // Up to the tile's last column A is stored as it is read, right of it across the diagonal.
+            // Up to the tile's last column A is read as stored, right of it across the diagonal.
             matmul(out.as_mut(), Accum::Replace, a.submatrix(first, 0, rows, end), x.subrows(0, end), 1.0, Par::Seq);
             if end < d {
                 let across = a.submatrix(end, first, d - end, rows).transpose();
@@ -58,8 +58,8 @@ pub fn tiled_mul_mat(out: MatMut<'_, f64>, a: MatMut<'_, f64>, x: MatRef<'_, f64
 
 /// A ← A + UVᵀ on the lower triangle (d × d), U and V being d × r and UVᵀ symmetric.
 ///
-/// Faster than [`symmetric_rank_r`](super::symmetric_rank_r), and by several threads, because it may write above the diagonal:
-/// up to 15 entries of each row right of it mean nothing afterwards. Cost d²r flops and 16dr. Any strides.
+/// Faster than [`symmetric_rank_r`](super::symmetric_rank_r), and by several threads, because it may write above the diagonal: up
+/// to 15 entries of each row right of it are meaningless afterwards. Cost d²r flops and 16dr. Any strides.
 ///
 /// ```
 /// use vi_linalg::faer::{Mat, Par, mat};
@@ -101,8 +101,8 @@ pub fn tiled_rank_r(a: MatMut<'_, f64>, u: MatRef<'_, f64>, v: MatRef<'_, f64>, 
 
 /// out ← A B on the lower triangle (n × n), A being n × r, B r × n and A B symmetric.
 ///
-/// What `out` held before is not read; up to 15 entries of each row right of the diagonal mean nothing afterwards. Cost n²r flops
-/// and 16nr. Any strides.
+/// What `out` held before is not read; up to 15 entries of each row right of the diagonal are meaningless afterwards. Cost n²r
+/// flops and 16nr. Any strides.
 ///
 /// ```
 /// use vi_linalg::faer::{Mat, Par, mat};

@@ -1,4 +1,4 @@
-//! The same matrix formed in full, and draws by its Cholesky factor: what the low-rank forms are compared with.
+//! The matrix Ψ + WWᵀ formed in full, and draws by its Cholesky factor, for comparison with the low-rank forms.
 
 use faer::{Mat, MatMut, Par};
 
@@ -43,7 +43,7 @@ impl CholeskySampler {
     /// Forms and factors S = LLᵀ.
     ///
     /// # Errors
-    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositiveDefinite`] where the entries of S are beyond what floats hold.
+    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositiveDefinite`] if entries of S overflow.
     pub fn new(s: &LowRank, par: Par) -> Result<Self, LinalgError> {
         Ok(Self { cholesky: Cholesky::new(s.to_dense_lower(par).as_ref())? })
     }

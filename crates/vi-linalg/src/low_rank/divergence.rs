@@ -19,9 +19,9 @@ fn trace_of_ratio(a: &LowRank, b: &Factored<'_>, par: Par) -> Result<f64, Linalg
     Ok(dot(a.psi(), &diagonal) + b.inverse_trace_of(a.w(), par))
 }
 
-/// KL(N(μ_q, S_q⁻¹) ‖ N(μ_p, S_p⁻¹)) in nats for precisions S = Ψ + WWᵀ. Cost O(dp²), memory O(d + p²).
+/// The divergence KL(N(μ_q, S_q⁻¹) ‖ N(μ_p, S_p⁻¹)) in nats for precisions S = Ψ + WWᵀ. Cost O(dp²), memory O(d + p²).
 ///
-/// ½[tr(S_p S_q⁻¹) − d + (μ_p−μ_q)ᵀS_p(μ_p−μ_q) + log det S_q − log det S_p].
+/// It is ½[tr(S_p S_q⁻¹) − d + (μ_p−μ_q)ᵀS_p(μ_p−μ_q) + log det S_q − log det S_p].
 ///
 /// # Errors
 /// [`LinalgError::Dimension`], [`LinalgError::NonFinite`] for a mean, and those of [`Factored::diagonal_of_inverse`].
@@ -48,7 +48,7 @@ pub fn kl_of_precisions(
     Ok(divergence(delta.len(), trace, p.matrix().quadratic_form(&delta, par), q.log_det() - p.log_det()))
 }
 
-/// A dense Gaussian's second parameter, by the Cholesky factor L of whichever matrix is at hand.
+/// The precision or the covariance of a dense Gaussian, given by its Cholesky factor L.
 #[derive(Clone, Copy, Debug)]
 pub enum DenseRoot<'a> {
     /// The precision Λ = LLᵀ.
@@ -101,8 +101,8 @@ fn inverse_transpose(l: &Cholesky) -> Mat<f64> {
     out
 }
 
-/// KL(N(μ_q, S⁻¹) ‖ p) in nats for q of precision S = Ψ + WWᵀ and a dense Gaussian p. Cost O(d²p), or O(d³) when p comes by
-/// its covariance; memory d².
+/// The divergence KL(N(μ_q, S⁻¹) ‖ p) in nats for q of precision S = Ψ + WWᵀ and a dense Gaussian p. Cost O(d²p), or O(d³) if p
+/// is given by its covariance; memory d².
 ///
 /// # Errors
 /// [`LinalgError::Dimension`], [`LinalgError::NonFinite`] for a mean.

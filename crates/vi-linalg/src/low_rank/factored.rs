@@ -1,4 +1,4 @@
-//! What needs S⁻¹, by Woodbury through the capacitance M = I + WᵀΨ⁻¹W.
+//! Operations with S⁻¹, by Woodbury through the capacitance M = I + WᵀΨ⁻¹W.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
@@ -19,7 +19,7 @@ pub struct Capacitance {
 }
 
 impl Capacitance {
-    /// From G = WᵀΨ⁻¹W (p × p, lower triangle), which becomes M's factor in place. Cost p³/3 flops.
+    /// The capacitance from G = WᵀΨ⁻¹W (p × p, lower triangle), which becomes M's factor in place. Cost p³/3 flops.
     ///
     /// # Errors
     /// [`LinalgError::Dimension`] if G is not square, [`LinalgError::NonFinite`] for a NaN or infinity,
@@ -36,7 +36,7 @@ impl Capacitance {
         Ok(Self { cholesky: Cholesky::from_factor(m)? })
     }
 
-    /// p.
+    /// The rank p.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.cholesky.dim()
@@ -140,7 +140,7 @@ impl<'a> Factored<'a> {
     /// The absolute error of 1 − tᵢ is that of the factorisation, a few ε·p·κ(M).
     ///
     /// # Errors
-    /// [`LinalgError::NotPositiveDefinite`] with the coordinate where rounding left nothing of 1 − tᵢ.
+    /// [`LinalgError::NotPositiveDefinite`] with the coordinate for which rounding left 1 − tᵢ not positive.
     pub fn diagonal_of_inverse(&self, par: Par) -> Result<Vec<f64>, LinalgError> {
         let mut out = vec![0.0; self.s.dim()];
         self.inverse().diagonal(&mut out, par);

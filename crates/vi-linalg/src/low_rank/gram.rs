@@ -21,7 +21,7 @@ impl GramScratch {
 
     /// gram ← gram + WᵀΨ⁻¹W on the lower triangle (p × p), for a tile of W (r × p) and its ψ. Cost rp² flops.
     ///
-    /// The tile is best row-major. Nothing is meant by what comes to stand in the strict upper triangle.
+    /// The tile is best row-major. The strict upper triangle of `gram` is meaningless afterwards.
     fn add_tile(&mut self, gram: MatMut<'_, f64>, w: MatRef<'_, f64>, psi: &[f64]) {
         assert_shape("gram", gram.shape(), (w.ncols(), w.ncols()));
         let scaled = self.scale(w, psi);
@@ -57,7 +57,7 @@ fn scale_columns(out: MatMut<'_, f64>, columns: MatRef<'_, f64, usize, usize, Co
     }
 }
 
-/// The lower triangle of WᵀΨ⁻¹W (p × p) for W of d × p; the strict upper one means nothing. Cost dp² flops in one pass over W.
+/// The lower triangle of WᵀΨ⁻¹W (p × p) for W of d × p; the strict upper one is meaningless. Cost dp² flops in one pass over W.
 ///
 /// ```
 /// use vi_linalg::faer::{Par, mat};
@@ -80,7 +80,7 @@ pub fn weighted_gram(w: MatRef<'_, f64>, psi: &[f64], par: Par) -> Mat<f64> {
     )
 }
 
-/// Wᵀ X, or WᵀΨ⁻¹X where ψ is given (p × k), for W of d × p and X of d × k. Cost 2dpk flops in one pass over both.
+/// Wᵀ X, or WᵀΨ⁻¹X if ψ is given (p × k), for W of d × p and X of d × k. Cost 2dpk flops in one pass over both.
 pub(super) fn factor_product(w: MatRef<'_, f64>, x: MatRef<'_, f64>, psi: Option<&[f64]>, par: Par) -> Mat<f64> {
     let (d, p) = w.shape();
     let k = x.ncols();

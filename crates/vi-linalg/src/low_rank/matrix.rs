@@ -1,4 +1,4 @@
-//! The matrix itself: what needs no factorisation.
+//! The matrix Ψ + WWᵀ, with the operations that need no factorisation.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -9,7 +9,7 @@ use crate::operator::SymmetricOperator;
 use crate::tiles::Tiling;
 use crate::{LinalgError, check, kernels};
 
-/// S = Ψ + WWᵀ (d × d) with W of d × p and Ψ = diag ψ positive: O(dp) memory.
+/// The matrix S = Ψ + WWᵀ (d × d) with W of d × p and Ψ = diag ψ positive: O(dp) memory.
 ///
 /// ```
 /// use vi_linalg::LowRank;
@@ -33,7 +33,7 @@ pub struct LowRank {
 }
 
 impl LowRank {
-    /// The largest rank that is taken beside `d` rows: `d`, or 4096 where that is more. `WᵀW` is then no larger than W or a hundred
+    /// The largest rank that is accepted for `d` rows: the larger of `d` and 4096. `WᵀW` is then no larger than W or a hundred
     /// megabytes.
     #[must_use]
     pub fn largest_rank(d: usize) -> usize {
@@ -43,7 +43,8 @@ impl LowRank {
     /// The matrix Ψ + WWᵀ; W (d × p) of any layout is copied.
     ///
     /// # Errors
-    /// [`LinalgError::Dimension`] if W has not as many rows as ψ elements, [`LinalgError::NonFinite`] for a NaN or infinity,
+    /// [`LinalgError::Dimension`] if W does not have as many rows as ψ elements, [`LinalgError::NonFinite`] for a NaN or
+    /// infinity,
     /// [`LinalgError::NotPositive`] with the coordinate of a ψ that is zero or negative.
     pub fn new(w: MatRef<'_, f64>, psi: &[f64]) -> Result<Self, LinalgError> {
         check::dimension("rows of W", psi.len(), w.nrows())?;
@@ -54,7 +55,7 @@ impl LowRank {
         Ok(Self { w: rows, psi: psi.to_vec(), p: w.ncols() })
     }
 
-    /// The same from memory of the caller, not copied: row i of W is `w[i * p..(i + 1) * p]`.
+    /// The matrix from memory of the caller, not copied: row i of W is `w[i * p..(i + 1) * p]`.
     ///
     /// # Errors
     /// Those of [`new`](Self::new), [`LinalgError::TooLarge`].
@@ -67,7 +68,7 @@ impl LowRank {
         Ok(Self { w, psi, p })
     }
 
-    /// The diagonal matrix Ψ with p zero columns beside it.
+    /// The diagonal matrix Ψ, with a W of p zero columns.
     ///
     /// # Errors
     /// [`LinalgError::NonFinite`], [`LinalgError::NotPositive`] for ψ, [`LinalgError::TooLarge`].
@@ -76,11 +77,11 @@ impl LowRank {
         Ok(Self { w: vec![0.0; check::room("W", &[psi.len(), p])?], psi: psi.to_vec(), p })
     }
 
-    /// The matrix of parts that the caller answers for, as of those of [`parts_mut`](Self::parts_mut): row i of W is
-    /// `w[i * p..(i + 1) * p]`.
+    /// The matrix from parts that are not checked and that the caller must keep valid, as with [`parts_mut`](Self::parts_mut):
+    /// row i of W is `w[i * p..(i + 1) * p]`.
     ///
     /// # Panics
-    /// Where W has not p numbers for each of ψ.
+    /// If W does not have p numbers for each of ψ.
     #[must_use]
     #[track_caller]
     pub fn of_parts(w: Vec<f64>, p: usize, psi: Vec<f64>) -> Self {
@@ -100,7 +101,7 @@ impl LowRank {
         self.p
     }
 
-    /// W (d × p), a row-major view.
+    /// W (d × p), as a row-major view.
     #[must_use]
     pub fn w(&self) -> MatRef<'_, f64> {
         MatRef::from_row_major_slice(&self.w, self.psi.len(), self.p)
@@ -124,26 +125,26 @@ impl LowRank {
         &self.psi
     }
 
-    /// W (row-major view) and ψ, to write.
+    /// W (row-major view) and ψ, for writing.
     ///
-    /// The caller keeps W finite and ψ positive and finite. What follows from other values is NaN, infinite or
-    /// [`LinalgError::NotPositiveDefinite`], never a panic.
+    /// The caller must keep W finite and ψ positive and finite. Other values lead to NaN, infinities or
+    /// [`LinalgError::NotPositiveDefinite`], never to a panic.
     pub fn parts_mut(&mut self) -> (MatMut<'_, f64>, &mut [f64]) {
         (MatMut::from_row_major_slice_mut(&mut self.w, self.psi.len(), self.p), &mut self.psi)
     }
 
-    /// W as stored, row after row, and ψ, to write; as [`parts_mut`](Self::parts_mut).
+    /// W as stored, row after row, and ψ, for writing; see [`parts_mut`](Self::parts_mut).
     pub fn row_major_mut(&mut self) -> (&mut [f64], &mut [f64]) {
         (&mut self.w, &mut self.psi)
     }
 
-    /// W as stored, row after row, and ψ.
+    /// W as stored, row after row, and ψ, without a copy.
     #[must_use]
     pub fn into_row_major(self) -> (Vec<f64>, Vec<f64>) {
         (self.w, self.psi)
     }
 
-    /// S X for X of d × k. Cost 4dpk flops in two passes over W.
+    /// The product S X for X of d × k. Cost 4dpk flops in two passes over W.
     ///
     /// # Errors
     /// [`LinalgError::Dimension`], [`LinalgError::NonFinite`] for X.
@@ -163,13 +164,12 @@ impl LowRank {
     /// The capacitance M = I + WᵀΨ⁻¹W, factored. Cost dp² + p³/3 flops in one pass over W.
     ///
     /// # Errors
-    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositiveDefinite`] when the entries of WᵀΨ⁻¹W are beyond the range
-    /// of floats.
+    /// [`LinalgError::NonFinite`], [`LinalgError::NotPositiveDefinite`] if entries of WᵀΨ⁻¹W overflow.
     pub fn capacitance(&self, par: Par) -> Result<Capacitance, LinalgError> {
         Capacitance::from_gram(weighted_gram(self.w(), &self.psi, par))
     }
 
-    /// Everything with S⁻¹: the matrix and its [capacitance](Self::capacitance).
+    /// The matrix with its factored [capacitance](Self::capacitance), for everything with S⁻¹.
     ///
     /// # Errors
     /// Those of [`capacitance`](Self::capacitance).
@@ -177,10 +177,10 @@ impl LowRank {
         self.factor_with(self.capacitance(par)?)
     }
 
-    /// The same with a capacitance that was computed before, for the W and ψ of now.
+    /// The matrix with a capacitance that was computed before, from the current W and ψ.
     ///
     /// # Errors
-    /// [`LinalgError::Dimension`] if it has not p rows.
+    /// [`LinalgError::Dimension`] if it does not have p rows.
     pub fn factor_with(&self, capacitance: Capacitance) -> Result<Factored<'_>, LinalgError> {
         check::dimension("rows of the capacitance", self.p, capacitance.rank())?;
         Ok(Factored::from_parts(self, capacitance))

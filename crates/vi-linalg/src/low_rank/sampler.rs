@@ -41,8 +41,8 @@ impl LowRank {
 impl Factored<'_> {
     /// K draws from N(0, (Ψ + WWᵀ)⁻¹), the columns of the result (d × K), by the ensemble sampler (L-RVGA Proposition 1).
     ///
-    /// Cost 4dpK flops in two passes over W, and (d + p)K normal variates drawn one after the other: column by column z,
-    /// then ε. Memory d × K beside the result's p × K.
+    /// Cost 4dpK flops in two passes over W, and (d + p)K normal variates drawn one after the other: column by column z, then ε.
+    /// Memory d × K for the result and p × K.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -66,8 +66,8 @@ impl Factored<'_> {
         out
     }
 
-    /// The sampler without its randomness: x₊ = x + L(ε − Wᵀx) with x = Ψ^(−½)z, L = Ψ⁻¹WM⁻¹, for z of d × K and
-    /// ε of p × K. Standard normal z and ε give draws from N(0, (Ψ + WWᵀ)⁻¹).
+    /// The deterministic part of the sampler: x₊ = x + L(ε − Wᵀx) with x = Ψ^(−½)z, L = Ψ⁻¹WM⁻¹, for z of d × K and ε of p × K.
+    /// Standard normal z and ε give draws from N(0, (Ψ + WWᵀ)⁻¹).
     ///
     /// The paper prints ε − LWᵀx, whose shapes do not agree; its second form (I − LWᵀ)x + Lε is this one.
     ///

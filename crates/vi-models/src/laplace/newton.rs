@@ -7,21 +7,21 @@ use super::LaplaceSettings;
 use crate::ModelError;
 use crate::whitened::{Whitened, product, squared_norm};
 
-/// Share of the linear prediction that a step must gain (Armijo).
+/// The share of the predicted decrease that a step must achieve (Armijo).
 const SUFFICIENT: f64 = 1e-4;
-/// Halvings after which the line search gives up.
+/// The number of halvings after which the line search gives up.
 const MAX_HALVINGS: usize = 100;
-/// Below this decrement Newton converges quadratically: one that no longer halves is at its rounding error.
+/// Below this decrement Newton's method converges quadratically: if the decrement no longer halves, the rest is rounding error.
 const QUADRATIC: f64 = 1e-4;
 
-/// Where the search ended.
+/// The point at which the search ended.
 pub(super) struct Mode {
     pub(super) point: Point,
     pub(super) iterations: usize,
     pub(super) stop: Stop,
 }
 
-/// A point `z` and what Newton's method needs to know there.
+/// A point `z` with gradient, curvature and decrement there.
 pub(super) struct Point {
     pub(super) z: Vec<f64>,
     /// The predictors `t`.
@@ -130,7 +130,7 @@ pub(super) fn minimise<L: Likelihood>(
     }
 }
 
-/// One step more: convergence being quadratic, it ends at rounding. Kept if the decrement falls.
+/// Makes one further step: convergence being quadratic, it ends at rounding. It is kept if the decrement falls.
 fn polished<L: Likelihood>(
     point: Point,
     iterations: usize,

@@ -7,12 +7,12 @@ use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Mixture8, quadra
 use super::logistic_counts::{LogisticCounts, is_count};
 use super::saddle::ln_choose;
 
-/// `p(y|t) = C(n, y)·s(t)ʸ·s(−t)ⁿ⁻ʸ`: `y` successes in `n` trials, each with probability `s(t)`.
+/// The binomial likelihood `p(y|t) = C(n, y)·s(t)ʸ·s(−t)ⁿ⁻ʸ`: `y` successes in `n` trials, each with probability `s(t)`.
 ///
-/// `M` says how Gaussian expectations of the logistic are taken, as for [`BernoulliLogit`](vi_core::BernoulliLogit):
-/// [`Mixture8`] is off by at most `8.1e-9·n` nats, [`Exact`](vi_core::Exact) by rounding; where `n` is so large that this would be seen beside the
-/// spread of the counts themselves, both give way to quadrature. The predictive density and tilted
-/// moments are by [`quadrature`]. Log-concave. Rows with their own `n` take a [`PerRow`](vi_core::PerRow).
+/// `M` says how Gaussian expectations of the logistic function are computed, as for [`BernoulliLogit`](vi_core::BernoulliLogit):
+/// [`Mixture8`] is off by at most `8.1e-9·n` nats, [`Exact`](vi_core::Exact) by rounding; if `n` is so large that this is not
+/// small beside the spread of the counts themselves, quadrature replaces either. The predictive density and tilted moments are by
+/// [`quadrature`]. Log-concave. If rows have different `n`, use a [`PerRow`](vi_core::PerRow).
 ///
 /// ```
 /// use vi_core::{Implicit, Likelihood, SiteRule};
@@ -32,7 +32,7 @@ pub struct Binomial<M = Mixture8> {
 }
 
 impl Binomial<Mixture8> {
-    /// The number of successes in `trials = n` trials.
+    /// The likelihood of the number of successes in `trials = n` trials.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `n` is one of 0, 1, 2, ….
@@ -42,7 +42,7 @@ impl Binomial<Mixture8> {
 }
 
 impl<M> Binomial<M> {
-    /// The same with Gaussian expectations taken by `method`.
+    /// The likelihood with Gaussian expectations computed by `method`.
     ///
     /// # Errors
     /// As [`new`](Binomial::new).
@@ -60,7 +60,7 @@ impl<M> Binomial<M> {
         self.trials
     }
 
-    /// How expectations of the logistic are taken.
+    /// The way in which expectations of the logistic function are computed.
     pub fn method(&self) -> &M {
         &self.method
     }

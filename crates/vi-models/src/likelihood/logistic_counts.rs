@@ -1,7 +1,8 @@
 //! Counts of two kinds with logistic probabilities: what the binomial and the negative binomial share.
 //!
-//! `log p = c − k·softplus(−u) − f·softplus(u)`, with `k` successes, `f` failures, `u` the logit of success and `c` free of
-//! `u`. Everything follows from the logistic's Gaussian expectations, taken once, on the side where `s` is small.
+//! `log p = c − k·softplus(−u) − f·softplus(u)`, with `k` successes, `f` failures, `u` the logit of success and `c` independent
+//! of `u`. Everything follows from the Gaussian expectations of the logistic function, taken once, on the side where `s` is
+//! small.
 
 use vi_core::Expected;
 use vi_core::expectation::LogisticExpectation;
@@ -57,15 +58,15 @@ impl LogisticCounts {
         }
     }
 
-    /// The logit `k/f` of success where `log p` is largest; none without trials.
+    /// The logit `ln(k/f)` of success at which `log p` is largest; `None` without trials.
     pub(super) fn peak(&self) -> Option<f64> {
         let peak = (self.successes / self.failures).ln();
         (!peak.is_nan()).then_some(peak)
     }
 
-    /// Whether the absolute error of `method`, times the number of trials, would be seen: more than a millionth of the standard
-    /// deviation of the slope, or of a unit where that is less. Then expectations are taken by quadrature of `log p` itself, whose
-    /// deviation from its mode has all its digits.
+    /// Whether the absolute error of `method`, times the number of trials, is not negligible: more than a millionth of the
+    /// standard deviation of the slope, or of a unit if that is less. Then expectations are taken by quadrature of `log p`
+    /// itself, whose deviation from its mode has all its digits.
     pub(super) fn outgrow<M: LogisticExpectation>(&self, method: &M) -> bool {
         const SEEN: f64 = 1e-6;
         let trials = self.successes + self.failures;
@@ -99,14 +100,14 @@ impl LogisticCounts {
         }
     }
 
-    /// From `E softplus(−|u|)`, `|·|` by the sign of `a`: `softplus(t) = softplus(−t) + t`.
+    /// The value from `E softplus(−|u|)`, `|·|` by the sign of `a`: `softplus(t) = softplus(−t) + t`.
     fn value(&self, small: f64, a: f64) -> f64 {
         let large = small + a.abs();
         let (of_failure, of_success) = if a > 0.0 { (large, small) } else { (small, large) };
         self.constant - times(self.successes, of_success) - times(self.failures, of_failure)
     }
 
-    /// From the smaller of `E s(u)` and `E s(−u)`.
+    /// The slope from the smaller of `E s(u)` and `E s(−u)`.
     fn mean_slope(&self, small: f64, a: f64) -> f64 {
         let large = 1.0 - small;
         if a > 0.0 {

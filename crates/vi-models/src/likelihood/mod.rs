@@ -10,12 +10,12 @@
 //!
 //! More than two classes are in [`softmax`](crate::softmax).
 //!
-//! # What a row brings beside its label
+//! # What a row has besides its label
 //!
-//! A number of trials and an exposure are part of the likelihood, a known [`Offset`] and a
-//! [`Weighted`](vi_core::Weighted) wrap any. A likelihood with them is a small value made for the row; a set of rows has
-//! a slice of them, which as a [`PerRow`](vi_core::PerRow) goes wherever one likelihood, or one rule, for all rows does:
-//! the filter and its blocked form, refinement, the batch optimum, the posterior and its divergences.
+//! A number of trials and an exposure are part of the likelihood; a known [`Offset`] and a weight
+//! ([`Weighted`](vi_core::Weighted)) wrap any likelihood. A likelihood with them is a small value made for the row. A set of rows
+//! has a slice of them, which as a [`PerRow`](vi_core::PerRow) can replace a single likelihood or rule everywhere: in the filter
+//! and its blocked form, refinement, the batch optimum, the posterior and its divergences.
 //!
 //! ```
 //! use vi_core::{Belief, DenseGaussian, Implicit, PerRow, Weighted, batch, block, refine};

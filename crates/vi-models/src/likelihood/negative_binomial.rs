@@ -9,16 +9,17 @@ use crate::check;
 use super::logistic_counts::{LogisticCounts, is_count};
 use super::saddle::ln_choose;
 
-/// `y ∈ {0, 1, 2, …}` with mean `m = E·eᵗ` and variance `m + m²/r`: exposure `E`, size `r` (a gamma mixture of Poissons).
+/// The negative binomial likelihood: `y ∈ {0, 1, 2, …}` with mean `m = E·eᵗ` and variance `m + m²/r`, exposure `E`, size `r` (a
+/// gamma mixture of Poissons).
 ///
 /// ```text
 /// p(y|t) = Γ(y+r)/(Γ(r)·y!)·(m/(r+m))ʸ·(r/(r+m))ʳ = C·s(u)ʸ·s(−u)ʳ,   u = t + log(E/r)
 /// ```
 ///
-/// As `r → ∞` a [`Poisson`](super::Poisson). `M` says how Gaussian expectations of the logistic are taken: [`Mixture8`] is off
-/// by at most `8.1e-9·(y+r)` nats, [`Exact`](vi_core::Exact) by rounding; where `y+r` is so large that this would be seen beside the
-/// spread of the counts themselves, both give way to quadrature. The predictive density and tilted moments are by
-/// [`quadrature`]. Log-concave in `t`. Rows with their own exposure take a [`PerRow`](vi_core::PerRow).
+/// As `r → ∞` it becomes a [`Poisson`](super::Poisson). `M` says how Gaussian expectations of the logistic function are computed:
+/// [`Mixture8`] is off by at most `8.1e-9·(y+r)` nats, [`Exact`](vi_core::Exact) by rounding; if `y+r` is so large that this is
+/// not small beside the spread of the counts themselves, quadrature replaces either. The predictive density and tilted moments
+/// are by [`quadrature`]. Log-concave in `t`. If rows have different exposures, use a [`PerRow`](vi_core::PerRow).
 ///
 /// ```
 /// use vi_core::{Implicit, Likelihood, SiteRule};
@@ -39,7 +40,7 @@ pub struct NegativeBinomial<M = Mixture8> {
 }
 
 impl NegativeBinomial<Mixture8> {
-    /// Size `size = r`, exposure 1.
+    /// The likelihood of size `size = r` and exposure 1.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `r` is positive and finite.
@@ -49,7 +50,7 @@ impl NegativeBinomial<Mixture8> {
 }
 
 impl<M> NegativeBinomial<M> {
-    /// The same with Gaussian expectations taken by `method`.
+    /// The likelihood with Gaussian expectations computed by `method`.
     ///
     /// # Errors
     /// As [`new`](NegativeBinomial::new).
@@ -58,7 +59,7 @@ impl<M> NegativeBinomial<M> {
         Ok(Self { size, exposure: 1.0, shift: -size.ln(), method })
     }
 
-    /// The same at exposure `E`: counts over `E` units of time, area or population.
+    /// This likelihood at exposure `E`: counts over `E` units of time, area or population.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `E` is positive and finite.
@@ -79,7 +80,7 @@ impl<M> NegativeBinomial<M> {
         self.exposure
     }
 
-    /// How expectations of the logistic are taken.
+    /// The way in which expectations of the logistic function are computed.
     pub fn method(&self) -> &M {
         &self.method
     }
@@ -92,7 +93,7 @@ impl<M> NegativeBinomial<M> {
         LogisticCounts { constant: ln_choose(y, self.size) + self.ln_last(y), ..self.without_constant(y) }
     }
 
-    /// `log r/(y+r)`: what `Γ(y+r)/(Γ(r)·y!)` is less than `C(y+r, y)`.
+    /// `log r/(y+r)`, the log ratio of `Γ(y+r)/(Γ(r)·y!)` to `C(y+r, y)`.
     fn ln_last(&self, y: f64) -> f64 {
         -(y / self.size).ln_1p()
     }

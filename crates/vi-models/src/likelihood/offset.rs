@@ -3,9 +3,9 @@
 use vi_core::implicit::ImplicitRoot;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Tilted};
 
-/// A likelihood of `t + o`: the predictor is `xᵀθ` and a known offset `o`, as GLM programs have it.
+/// A likelihood of `t + o`: the predictor is `xᵀθ` plus a known offset `o`, as in other programs for generalised linear models.
 ///
-/// Rows with their own offset take a [`PerRow`](vi_core::PerRow) of these. It may be wrapped in a
+/// If rows have different offsets, use a [`PerRow`](vi_core::PerRow) of these. It may be wrapped in a
 /// [`Weighted`](vi_core::Weighted).
 ///
 /// ```
@@ -22,7 +22,7 @@ pub struct Offset<L> {
 }
 
 impl<L> Offset<L> {
-    /// `likelihood` with `offset = o`, in units of the predictor.
+    /// `likelihood` at `offset = o`, in units of the predictor.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `o` is finite.
@@ -34,7 +34,7 @@ impl<L> Offset<L> {
         }
     }
 
-    /// The likelihood itself.
+    /// The likelihood without the offset.
     pub fn likelihood(&self) -> &L {
         &self.likelihood
     }

@@ -9,13 +9,14 @@ use crate::check;
 use super::logistic_counts::is_count;
 use super::saddle::{ln_poisson, poisson_slope};
 
-/// `p(y|t) = mʸe⁻ᵐ/y!`, `m = E·eᵗ`: counts at exposure `E`, the time, area or population they were made over.
+/// The Poisson likelihood `p(y|t) = mʸe⁻ᵐ/y!`, `m = E·eᵗ`: counts at exposure `E`, the time, area or population in which they
+/// were counted.
 ///
-/// Expectations are closed forms, `E[m] = E·e^(a+ν/2)`, and so is the implicit step but for one monotone scalar equation; the
-/// predictive density (a Poisson-lognormal) and tilted moments are by [`quadrature`]. Log-concave. Rows with their own exposure
-/// take a [`PerRow`](vi_core::PerRow).
+/// Expectations are closed forms, `E[m] = E·e^(a+ν/2)`, and so is the implicit step except for one monotone scalar equation; the
+/// predictive density (a Poisson-lognormal) and tilted moments are by [`quadrature`]. Log-concave. If rows have different
+/// exposures, use a [`PerRow`](vi_core::PerRow).
 ///
-/// `e^(a+ν/2)` overflows beyond `a + ν/2 = 709`, where the explicit rule has no answer (`ImproperSite`); the implicit one does.
+/// `e^(a+ν/2)` overflows beyond `a + ν/2 = 709`: the explicit rule is then an error (`ImproperSite`), the implicit one is not.
 ///
 /// ```
 /// use vi_core::{GaussianExpectation, Implicit, Likelihood, SiteRule};
@@ -36,17 +37,17 @@ pub struct Poisson {
 }
 
 impl Default for Poisson {
-    /// Exposure 1.
+    /// The default exposure is 1.
     fn default() -> Self {
         Self { exposure: 1.0, shift: 0.0 }
     }
 }
 
-/// Bisection alone would need this many steps on the widest bracket there can be.
+/// The number of steps that bisection would need on the widest possible bracket.
 const MAX_ITERATIONS: usize = 1200;
 
 impl Poisson {
-    /// Counts at exposure `E`.
+    /// The likelihood of counts at exposure `E`.
     ///
     /// # Errors
     /// [`Error::Setting`] unless `E` is positive and finite.
@@ -112,7 +113,7 @@ impl GaussianExpectation for Poisson {
 
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
         let rate = self.mean_rate(a, nu);
-        // That of a label at `a + ½ν`, less `½ν` for each count.
+        // As for a label at `a + ½ν`, less `½ν` for each count.
         let value = ln_poisson(y, self.shift, a + 0.5 * nu) - 0.5 * nu * y;
         Expected { value, slope: y - rate, curvature: rate, third: -rate, fourth: -rate }
     }

@@ -6,10 +6,11 @@ use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Tilted, quadratu
 
 use super::probit_average::averages;
 
-/// `p(y=1|t) = Φ(t)`, the standard normal distribution function; `y ∈ {0, 1}`.
+/// The probit likelihood `p(y=1|t) = Φ(t)`, `Φ` being the standard normal distribution function; `y ∈ {0, 1}`.
 ///
-/// The predictive density and the tilted moments are closed forms, good in both tails; `E[log p]` and its derivatives are by a rule
-/// of some sixty points in vectors, good to 1e-11, and by [`quadrature`] where `ν` or `a` is extreme. Log-concave: every curvature is in `(0, 1)`.
+/// The predictive density and the tilted moments are closed forms, accurate in both tails; `E[log p]` and its derivatives are by
+/// a rule of some sixty points in vectors, accurate to 1e-11, and by [`quadrature`] if `ν` or `a` is extreme. Log-concave: every
+/// curvature is in `(0, 1)`.
 ///
 /// ```
 /// use vi_core::{GaussianExpectation, Implicit, Likelihood, SiteRule};
@@ -28,15 +29,15 @@ fn sign(y: f64) -> f64 {
     if y > 0.5 { 1.0 } else { -1.0 }
 }
 
-/// `λ(u) = φ(u)/Φ(u)`, the slope of `log Φ`; `q = λ(λ+u)`, its curvature; and `1 − q`, the variance of a standard normal kept
-/// below `u`.
+/// `λ(u) = φ(u)/Φ(u)`, the slope of `log Φ`; `q = λ(λ+u)`, its curvature; and `1 − q`, the variance of a standard normal
+/// truncated to values below `u`.
 struct Tail {
     lambda: f64,
     q: f64,
     complement: f64,
 }
 
-/// Below `−FAR` the continued fraction is taken: differences of `λ` and `−u` lose `u²·ε` by then.
+/// Below `−FAR` the continued fraction is used, since differences of `λ` and `−u` lose `u²·ε` there.
 const FAR: f64 = 5.0;
 
 fn tail(u: f64) -> Tail {
@@ -140,7 +141,7 @@ impl GaussianExpectation for BernoulliProbit {
         })
     }
 
-    /// From the tilted density's mean and variance, which are closed forms and near the root.
+    /// The search starts at the tilted density's mean and variance, which are closed forms and near the root.
     fn implicit_root(&self, y: f64, a: f64, nu: f64) -> Result<ImplicitRoot, Error> {
         let tilted = self.tilted(y, a, nu)?;
         implicit::log_concave_root_from(self, y, a, nu, (a + nu * tilted.slope, tilted.variance))

@@ -3,23 +3,24 @@
 use pulp::{Arch, Simd, WithSimd};
 use vi_core::special::{HALF_LN_2PI, INV_SQRT_2PI, lanes};
 
-/// Spacing in standard deviations at most: the error on a Gaussian times a polynomial is `e^(−2π²/s²)`, below 1e-34.
+/// The largest spacing in standard deviations: the error on a Gaussian times a polynomial is `e^(−2π²/s²)`, below 1e-34.
 const SPACING: f64 = 0.5;
-/// Spacing in units of `u` at most. The zeros of `Φ` next to the axis are `1.92 ± 2.82i`: the error is about `e^(−2π·2.82/0.5)`, 4e-16.
+/// The largest spacing in units of `u`. The zeros of `Φ` next to the axis are `1.92 ± 2.82i`: the error is about
+/// `e^(−2π·2.82/0.5)`, 4e-16.
 const STEP: f64 = 0.5;
-/// The Gaussian ends here.
+/// The Gaussian is cut off here, in standard deviations.
 const REACH: f64 = 9.1;
 /// The most points.
 const MOST: usize = 640;
-/// Below it derivatives of third and fourth order lose too much to cancellation.
+/// The least `σ`: below it derivatives of third and fourth order lose too many digits by cancellation.
 const LEAST_SIGMA: f64 = 0.02;
-/// Below it `λ(λ+u)` loses too much, `u²·ε`.
+/// The least mean: below it `λ(λ+u)` loses too many digits, `u²·ε`.
 const LEAST_MEAN: f64 = -60.0;
-/// The largest shift of the integrand's peak that is followed: below it `φ` keeps its digits.
+/// The largest shift of the integrand's peak that is followed: up to it `φ` keeps its digits.
 const LARGEST_SHIFT: f64 = 20.0;
 
-/// `E` of `log Φ`, `λ = φ/Φ`, `q = λ(λ+u)`, `q·ε`, `q·(ε²−1)`, `u = b + σε`, to 1e-11 of their integrals of absolute values; `None` where
-/// that is not known or takes more than 640 points.
+/// The expectations of `log Φ`, `λ = φ/Φ`, `q = λ(λ+u)`, `q·ε`, `q·(ε²−1)`, `u = b + σε`, to 1e-11 of their integrals of absolute
+/// values. Returns `None` if that is not assured or takes more than 640 points.
 pub(super) fn averages(b: f64, sigma: f64) -> Option<[f64; 5]> {
     // Where λ falls as φ, the peak of its product with the Gaussian is at −b·σ/(1+σ²).
     let shift = (b * sigma / (1.0 + sigma * sigma)).max(0.0);
@@ -31,7 +32,7 @@ pub(super) fn averages(b: f64, sigma: f64) -> Option<[f64; 5]> {
     let mut points = 0;
     for (k, node) in memory.iter_mut().enumerate() {
         *node = k as f64 * spacing - (REACH + shift);
-        // Whole vectors of any processor.
+        // Whole vectors on any processor.
         if *node >= REACH && k % 8 == 7 {
             points = k + 1;
             break;
@@ -56,7 +57,7 @@ pub(super) fn averages(b: f64, sigma: f64) -> Option<[f64; 5]> {
 
 struct Rule<'a> {
     nodes: &'a [f64],
-    /// Mills' ratio of `|u|`, written.
+    /// Memory for Mills' ratio of `|u|`.
     mills: &'a mut [f64],
     b: f64,
     sigma: f64,

@@ -1,12 +1,12 @@
 //! Probabilities of large counts, without the cancellation of logarithms of factorials (Loader's saddle-point form).
 //!
-//! `log n!` is of size `n·log n` and a log-probability near its mode of size `log n`: as a difference of the former, the latter
-//! has lost all its digits at 10¹⁵. Stirling's formula takes the large parts out by hand. They come together as a deviance, which
-//! is 0 at the mode.
+//! `log n!` is of size `n·log n` and a log-probability near its mode of size `log n`: computed as a difference of the former, the
+//! latter has lost all its digits at 10¹⁵. Stirling's formula separates the large parts, which together make a deviance that is 0
+//! at the mode.
 
 use vi_core::special::{HALF_LN_2PI, exp_beyond_tangent, softplus_beyond_tangent};
 
-/// From here on the terms of Stirling's series that are left out, `1/1188n⁹`, are below the rounding of those that are in.
+/// From here on the terms of Stirling's series that are left out, `1/1188n⁹`, are below rounding.
 const LARGE: f64 = 16.0;
 
 /// `log Γ(n+1) − (n+½)·log n + n − ½·log 2π`, `n > 0`.
@@ -19,8 +19,8 @@ fn stirling_error(n: f64) -> f64 {
     inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
 }
 
-/// `y·u − e^u − log y!`, `u = shift + t`: the two come apart so that a quadrature over `t` does not see the sum's rounding, which
-/// `y` would multiply.
+/// `y·u − e^u − log y!`, `u = shift + t`: the two are kept apart so that a quadrature over `t` does not see the rounding of their
+/// sum, multiplied by `y`.
 pub(crate) fn ln_poisson(y: f64, shift: f64, t: f64) -> f64 {
     let u = shift + t;
     if y == 0.0 {
@@ -48,7 +48,7 @@ pub(crate) fn ln_binomial(k: f64, f: f64, shift: f64, t: f64) -> f64 {
     at_mode(k, f) - deviance(k, f, t - ((k / f).ln() - shift))
 }
 
-/// [`ln_binomial`] where it is largest, at `s(u) = k/(k+f)`.
+/// The value of [`ln_binomial`] where it is largest, at `s(u) = k/(k+f)`.
 fn at_mode(k: f64, f: f64) -> f64 {
     let n = k + f;
     stirling_error(n) - stirling_error(k) - stirling_error(f) - 0.5 * (k.ln() + (f / n).ln()) - HALF_LN_2PI
@@ -64,7 +64,7 @@ fn deviance(k: f64, f: f64, delta: f64) -> f64 {
     (k + f) * from_mode(k, f, delta)[0]
 }
 
-/// What softplus is beyond its tangent at the mode, `s(u) = k/(k+f)`.
+/// The deviation of softplus from its tangent at the mode, `s(u) = k/(k+f)`.
 fn from_mode(k: f64, f: f64, delta: f64) -> [f64; 2] {
     let n = k + f;
     softplus_beyond_tangent(k / n, f / n, delta)

@@ -4,10 +4,10 @@ use vi_core::{Error, Expected, GaussianExpectation, Likelihood, quadrature};
 
 use crate::check;
 
-/// `y = t + s·ε`, `ε` Student-t with `k` degrees of freedom: outliers beyond a few `s` lose their pull.
+/// The likelihood of `y = t + s·ε`, `ε` Student-t with `k` degrees of freedom: outliers beyond a few `s` lose their influence.
 ///
-/// Not log-concave: the curvature is negative for `|y − t| > s√k`, and an outlier can leave a belief wider than it was.
-/// Everything is by [`quadrature`]; implicit steps search several basins.
+/// It is not log-concave: the curvature is negative for `|y − t| > s√k`, and an outlier can leave a belief wider than it was. All
+/// expectations are by [`quadrature`]; implicit steps search several basins.
 ///
 /// ```
 /// use vi_core::{Implicit, MomentMatching, SiteRule};
@@ -39,13 +39,13 @@ impl StudentT {
         Ok(Self { dof, scale, peak })
     }
 
-    /// Degrees of freedom `k`.
+    /// The degrees of freedom `k`.
     #[must_use]
     pub fn dof(&self) -> f64 {
         self.dof
     }
 
-    /// Scale `s`.
+    /// The scale `s`.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scale

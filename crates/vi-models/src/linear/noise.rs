@@ -1,4 +1,4 @@
-//! What a stream of linear observations says of their noise: the two numbers of a normal-gamma posterior.
+//! The noise precision of a stream of linear observations: shape and rate of a normal-gamma posterior.
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
@@ -7,9 +7,9 @@ use vi_core::special::HALF_LN_2PI;
 use crate::student::ln_gamma_ratio;
 use crate::{Interval, ModelError, Student, check};
 
-/// What is known of the noise precision of a linear model: `τ ~ Gamma(a, b)` with shape `a` and rate `b`.
+/// The posterior of the noise precision of a linear model: `τ ~ Gamma(a, b)` with shape `a` and rate `b`.
 ///
-/// One observation of weight `w`, with residual `r = y − xᵀμ` and variance `ν = xᵀVx` in units of the noise, moves it by
+/// One observation of weight `w`, with residual `r = y − xᵀμ` and variance `ν = xᵀVx` in units of the noise, changes it by
 ///
 /// ```text
 /// a ← a + ½w        b ← b + ½wr²/(1 + wν)
@@ -29,7 +29,8 @@ pub struct NoisePrecision {
 }
 
 impl NoisePrecision {
-    /// `Gamma(shape, rate)`: a prior guess `s²` of the noise variance that is worth `m` observations is `a = m/2`, `b = m·s²/2`.
+    /// The prior `Gamma(shape, rate)`: a guess `s²` of the noise variance that is worth `m` observations is `a = m/2`, `b =
+    /// m·s²/2`.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless both are positive and finite.
@@ -42,8 +43,8 @@ impl NoisePrecision {
     /// The reference prior for `d` weights, `a = −d/2`, `b = 0`: with vague weights, `n` observations leave the shape
     /// `(n − d)/2` and half the residual sum of squares, as least squares does.
     ///
-    /// A small proper prior instead (`a → 0`) leaves `n/2`, and intervals that are too short where `n` is not far above `d`. There
-    /// is no predictive distribution before [`is_proper`](Self::is_proper), from about `d + 1` observations on.
+    /// A small proper prior instead (`a → 0`) leaves `n/2`, and intervals that are too short if `n` is not far above `d`. There
+    /// is no predictive distribution until [`is_proper`](Self::is_proper), from about `d + 1` observations on.
     ///
     /// ```
     /// use vi_models::linear::NoisePrecision;
@@ -59,7 +60,7 @@ impl NoisePrecision {
         Self { shape: -0.5 * d as f64, rate: 0.0 }
     }
 
-    /// Checks what was stored beside `d` weights.
+    /// Checks a stored one that belongs to `d` weights.
     ///
     /// # Errors
     /// [`Error::Setting`] for a shape below the [reference](Self::reference)'s, or a rate that is negative; [`Error::NonFinite`].
@@ -71,19 +72,19 @@ impl NoisePrecision {
         check::not_negative("rate", self.rate)
     }
 
-    /// The shape `a`: half the number of observations, and the prior's.
+    /// The shape `a`: that of the prior plus half the number of observations.
     #[must_use]
     pub fn shape(self) -> f64 {
         self.shape
     }
 
-    /// The rate `b`: half the sum of squared one-step residuals, and the prior's.
+    /// The rate `b`: that of the prior plus half the sum of squared one-step-ahead residuals.
     #[must_use]
     pub fn rate(self) -> f64 {
         self.rate
     }
 
-    /// Whether it is a distribution: shape and rate are positive.
+    /// Whether this is a proper distribution: shape and rate are positive.
     #[must_use]
     pub fn is_proper(self) -> bool {
         self.shape > 0.0 && self.rate > 0.0
@@ -98,7 +99,7 @@ impl NoisePrecision {
     /// The central interval of the noise variance `1/τ` that holds `level` of its mass.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`, or before the distribution [is one](Self::is_proper).
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`, or if the distribution is not [proper](Self::is_proper) yet.
     pub fn interval(self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
         check::positive("shape", self.shape)?;
@@ -110,17 +111,19 @@ impl NoisePrecision {
         })
     }
 
-    /// What is known after an observation of weight `w` with residual `r`, of a predictor with variance `ν` in units of the noise.
+    /// The posterior after an observation of weight `w` with residual `r`, whose predictor has variance `ν` in units of the
+    /// noise.
     ///
     /// # Errors
-    /// [`Error::Overflow`] for a rate beyond what a float holds.
+    /// [`Error::Overflow`] if the rate is not finite.
     pub fn learned(self, weight: f64, residual: f64, variance: f64) -> Result<Self, Error> {
         let rate = check::result("rate", self.rate + misfit(weight, residual, variance))?;
         Ok(Self { shape: self.shape + 0.5 * weight, rate })
     }
 
-    /// The log predictive density of such an observation before it is learned, `log E[p(y|θ,τ)ʷ]` in nats; 0 before the
-    /// distribution [is one](Self::is_proper), so that a stream's sum is conditional on its first observations.
+    /// The log predictive density of an observation before it is learned, `log E[p(y|θ,τ)ʷ]` in nats; the arguments are those of
+    /// [`learned`](Self::learned). It is 0 while the distribution is not [proper](Self::is_proper), so that a stream's sum is
+    /// conditional on its first observations.
     ///
     /// ```text
     /// Γ(a+½w)/Γ(a)·bᵃ/(b+m)^(a+½w)·(1+wν)^(−½)·(2π)^(−½w),   m = ½wr²/(1 + wν)
@@ -138,11 +141,12 @@ impl NoisePrecision {
             - weight * HALF_LN_2PI
     }
 
-    /// The distribution of `location` with `noise` times the noise of an observation, the predictor having variance `ν` in units of the
-    /// noise: Student-t with `2a` degrees of freedom and scale `√(b/a·(noise + ν))`.
+    /// The distribution of a number with mean `location`, a predictor's variance `ν` in units of the noise, and `noise` times the
+    /// noise of an observation: Student-t with `2a` degrees of freedom and scale `√(b/a·(noise + ν))`.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `NonFinite`, or `Setting` before the distribution [is one](Self::is_proper) and for a scale of 0.
+    /// [`ModelError::Core`] with `NonFinite`, or `Setting` if the distribution is not [proper](Self::is_proper) yet, and for a
+    /// scale of 0.
     pub fn student(self, location: f64, noise: f64, variance: f64) -> Result<Student, ModelError> {
         check::positive("shape", self.shape)?;
         Student::new(location, (self.rate / self.shape * (noise + variance)).sqrt(), 2.0 * self.shape)

@@ -10,9 +10,9 @@ use vi_linalg::faer::{MatRef, Par};
 use super::NoisePrecision;
 use crate::{ModelError, Student, check, predict};
 
-/// `τ ~ Gamma(a, b)`, `θ | τ ~ N(μ, V/τ)`, `y | θ, τ ~ N(xᵀθ, 1/τ)`: linear regression whose noise variance `1/τ` is unknown.
+/// Linear regression whose noise variance `1/τ` is unknown: `τ ~ Gamma(a, b)`, `θ | τ ~ N(μ, V/τ)`, `y | θ, τ ~ N(xᵀθ, 1/τ)`.
 ///
-/// The conjugate recursion, exact for dense and square-root beliefs, is a Kalman filter with unit noise beside two numbers:
+/// The conjugate recursion, exact for dense and square-root beliefs, is a Kalman filter with unit noise and two further numbers:
 ///
 /// ```text
 /// ν = xᵀVx,  r = y − xᵀμ        μ ← μ + Vx·r/(1+ν),   V ← V − (Vx)(Vx)ᵀ/(1+ν)
@@ -20,8 +20,8 @@ use crate::{ModelError, Student, check, predict};
 /// y | earlier ~ Student-t(xᵀμ, √((b/a)·(1+ν)), 2a degrees of freedom)
 /// ```
 ///
-/// The belief `B` holds `N(μ, V)`: everything in it is in units of the noise. An observation of weight `w` counts `w` times, as
-/// everywhere here: `h = w`, `a += ½w`, `b += ½wr²/(1+wν)`.
+/// The belief `B` holds `N(μ, V)`: everything in it is in units of the noise. An observation of weight `w` counts `w` times: `h =
+/// w`, `a += ½w`, `b += ½wr²/(1+wν)`.
 ///
 /// ```
 /// use vi_core::DenseGaussian;
@@ -44,7 +44,7 @@ pub struct NormalGamma<B = DenseGaussian> {
     noise: NoisePrecision,
 }
 
-/// The Kalman filter's rule with noise variance `1/w`, in units of the noise; it refuses an observation that `noise` cannot take.
+/// The Kalman filter's rule with noise variance `1/w`, in units of the noise; it refuses an observation that overflows `noise`.
 #[derive(Debug, Clone, Copy)]
 struct UnitNoise {
     weight: f64,
@@ -82,8 +82,8 @@ impl<B: Belief> NormalGamma<B> {
         Ok(Self::with_noise(scaled, NoisePrecision::new(shape, rate)?))
     }
 
-    /// The same from what is known of the noise: [`NoisePrecision::reference`] beside vague weights makes the intervals of least
-    /// squares, where a vague `Gamma(a₀, b₀)` makes them too short.
+    /// The model with the prior `noise` of the noise precision: [`NoisePrecision::reference`] and vague weights give the
+    /// intervals of least squares, where a vague `Gamma(a₀, b₀)` makes them too short.
     #[must_use]
     pub fn with_noise(scaled: B, noise: NoisePrecision) -> Self {
         Self { belief: scaled, noise }
@@ -95,7 +95,7 @@ impl<B: Belief> NormalGamma<B> {
         self.belief.dim()
     }
 
-    /// `N(μ, V)`, in units of the noise: `θ | τ ~ N(μ, V/τ)`.
+    /// The belief `N(μ, V)`, in units of the noise: `θ | τ ~ N(μ, V/τ)`.
     #[must_use]
     pub fn scaled_belief(&self) -> &B {
         &self.belief
@@ -107,16 +107,16 @@ impl<B: Belief> NormalGamma<B> {
         self.belief.mean()
     }
 
-    /// What is known of the noise precision `τ`: shape, rate, mean and interval of the noise variance.
+    /// The posterior of the noise precision `τ`, with shape, rate, and mean and interval of the noise variance.
     #[must_use]
     pub fn noise(&self) -> NoisePrecision {
         self.noise
     }
 
-    /// Learns from one observation; returns the log of its predictive density before that, in nats: their sum over a stream is
-    /// the log evidence.
+    /// Learns from one observation; returns the log of its predictive density before that, in nats. The sum of these over a
+    /// stream is the log evidence.
     ///
-    /// `x` has length `d`. Cost that of a [`filter::step`].
+    /// `x` has length `d`. It costs as much as a [`filter::step`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with what [`filter::step`] reports and `Overflow`; the model is then as it was, to the bit.
@@ -140,7 +140,7 @@ impl<B: Belief> NormalGamma<B> {
         Ok(self.count(weight, &info, y)?)
     }
 
-    /// Moves shape and rate past one step; returns its log predictive density.
+    /// Updates shape and rate by one step; returns its log predictive density.
     fn count(&mut self, weight: f64, info: &StepInfo, y: f64) -> Result<f64, Error> {
         let (residual, variance) = (y - info.projection.mean, info.projection.variance);
         let score = self.noise.log_predictive(weight, residual, variance);
@@ -168,17 +168,18 @@ impl<B: Belief> NormalGamma<B> {
         Ok(self.belief.predict(x)?)
     }
 
-    /// `xᵀθ` with `noise` times the noise of an observation.
+    /// The distribution of `xᵀθ` with `noise` times the noise of an observation.
     fn student(&self, seen: Projection, noise: f64) -> Result<Student, ModelError> {
         self.noise.student(seen.mean, noise, seen.variance)
     }
 }
 
 impl<B: BlockBelief + Clone> NormalGamma<B> {
-    /// Learns from the rows of `x` (`n × d`) with labels `y` (length `n`) in blocks; the same as [`update`](Self::update) in a
-    /// loop to rounding. Returns the sum of the log predictive densities, in nats: `log p(y₁…y_n)` given what came before.
+    /// Learns from the rows of `x` (`n × d`) with labels `y` (length `n`) in blocks, to rounding the same as
+    /// [`update`](Self::update) in a loop. Returns the sum of the log predictive densities, in nats: `log p(y₁…y_n)` given what
+    /// came before.
     ///
-    /// An empty batch changes nothing. Cost that of [`block::run`].
+    /// An empty batch changes nothing. It costs as much as [`block::run`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with what [`block::run`] reports and `Overflow`; the model is then as it was, to the bit.

@@ -1,4 +1,4 @@
-//! Normal-gamma posteriors that travel: as bytes, and merged from shards.
+//! Storing normal-gamma posteriors as bytes, and merging those of shards.
 
 use serde::de::Error as _;
 use serde::ser::Error as _;
@@ -18,12 +18,12 @@ pub struct NormalGammaWire<W> {
     noise: NoisePrecision,
 }
 
-/// A belief that a [`NormalGamma`] can be saved with and merged in.
+/// A belief with which a [`NormalGamma`] can be stored and merged.
 pub trait NoiseScaled: Mergeable {
-    /// [`Checkpoint::KIND`] of the [`NormalGamma`] of such beliefs.
+    /// The [`Checkpoint::KIND`] of a [`NormalGamma`] with such a belief.
     const NORMAL_GAMMA_KIND: &'static str;
 
-    /// `(m−μ)ᵀV⁻¹(m−μ)`.
+    /// The squared distance `(m−μ)ᵀV⁻¹(m−μ)`.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`].
@@ -69,12 +69,13 @@ impl<B: NoiseScaled> NormalGamma<B> {
     /// b = b₀ + Σ[b_k − b₀ + ½(μ−μ_k)ᵀΛ_k(μ−μ_k)] − ½(K−1)·(μ−μ₀)ᵀΛ₀(μ−μ₀)
     /// ```
     ///
-    /// Cost `K·d³` for dense beliefs. Diagonal beliefs are an approximation that needs many rows in each shard: see
-    /// [`vi_core::merge::pull()`]; what went through a merge before counts as one shard of all its rows.
+    /// Cost `K·d³` for dense beliefs. For diagonal beliefs it is an approximation that needs many rows in each shard: see
+    /// [`vi_core::merge::pull()`]. A posterior that was merged before counts as one shard of all its rows.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Empty` for no shards, `ThinShards` for diagonal beliefs of too few rows each, `Shard` with `Dimension`, `NotPositiveDefinite`, or `Setting` when shape
-    /// or rate come out not positive: the shards did not start from `prior`.
+    /// [`ModelError::Core`] with `Empty` for no shards, `ThinShards` for diagonal beliefs of too few rows each, `Shard` with
+    /// `Dimension`, `NotPositiveDefinite`, or `Setting` if the resulting shape or rate is not positive, which means that the
+    /// shards did not start from `prior`.
     ///
     /// ```
     /// use vi_core::DenseGaussian;
@@ -117,7 +118,7 @@ impl<B: NoiseScaled> NormalGamma<B> {
             shape += noise.shape() - start.shape();
             rate += noise.rate() - start.rate() + 0.5 * shard.scaled_belief().squared_distance(belief.mean())?;
         }
-        // The noise as the shards saw it, without what they disagree about.
+        // The noise variance as the shards saw it, without their disagreement.
         let seen: f64 = shards.iter().map(|shard| shard.noise().rate() - start.rate()).sum();
         pull.in_units_of((start.rate() + seen) / shape).check()?;
         rate -= 0.5 * (shards.len() as f64 - 1.0) * prior.scaled_belief().squared_distance(belief.mean())?;

@@ -1,16 +1,16 @@
-//! Whether what was called 70 % happened seven times in ten.
+//! Calibration: whether what was given a probability of 70 % happened seven times in ten.
 
 use vi_core::Error;
 
 use crate::{Interval, ModelError, check};
 
-/// How probabilities are grouped; the number is that of the bins.
+/// How probabilities are grouped; each variant holds the number of bins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Binning {
-    /// `[0, 1]` cut into equal lengths, the last closed above. Bins that nothing falls into are left out.
+    /// `[0, 1]` is cut into equal lengths, the last closed above. Empty bins are left out.
     EqualWidth(u32),
-    /// Sorted probabilities cut into equal counts. Equal probabilities share a bin, so that the order of the observations
+    /// Sorted probabilities are cut into equal counts. Equal probabilities share a bin, so that the order of the observations
     /// does not matter; there may then be fewer bins.
     EqualMass(u32),
 }
@@ -21,11 +21,11 @@ pub enum Binning {
 pub struct CalibrationBin {
     /// The bin's ends (equal width), or its smallest and largest probability (equal mass).
     pub range: Interval,
-    /// Number of predictions in it, at least 1.
+    /// The number of predictions in it, at least 1.
     pub count: usize,
-    /// Mean of their probabilities.
+    /// The mean of their probabilities.
     pub mean_predicted: f64,
-    /// Share of label 1 among them.
+    /// The share of label 1 among them.
     pub observed_frequency: f64,
     /// Wilson's interval of that share.
     pub interval: Interval,
@@ -122,8 +122,8 @@ fn summarise(group: &[(f64, f64)], range: Interval, level: f64) -> Result<Calibr
     })
 }
 
-/// The expected calibration error, the mean over observations of `|predicted − observed|` of their bins (Naeini, Cooper
-/// and Hauskrecht 2015). It depends on the binning, and for honest forecasts is not 0 but of the order of `√(bins/n)`.
+/// The expected calibration error: the mean over observations of `|predicted − observed|` of their bins (Naeini, Cooper and
+/// Hauskrecht 2015). It depends on the binning, and for calibrated forecasts is not 0 but of the order of `√(bins/n)`.
 ///
 /// # Errors
 /// As [`calibration_curve`].

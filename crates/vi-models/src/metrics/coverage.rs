@@ -1,14 +1,15 @@
-//! How often intervals hold what they should.
+//! Coverage: how often intervals hold the truth.
 
 use vi_core::Error;
 
 use crate::{Interval, ModelError, check};
 
-/// The mean of `−log p(yᵢ)`, the negative log predictive density, in nats per observation: for densities what
-/// [`log_loss_from_log`](super::log_loss_from_log) is for probabilities, and unlike that it may be negative.
+/// The negative log predictive density, the mean of `−log p(yᵢ)`, in nats per observation. It is for densities what
+/// [`log_loss_from_log`](super::log_loss_from_log) is for probabilities, but may be negative.
 ///
 /// # Errors
-/// [`ModelError::Core`] with `Empty`, or `NonFinite` for NaN or `+∞`; `−∞`, an outcome called impossible, makes the mean infinite.
+/// [`ModelError::Core`] with `Empty`, or `NonFinite` for NaN or `+∞`; `−∞`, an outcome predicted to be impossible, makes the mean
+/// infinite.
 ///
 /// ```
 /// use vi_models::metrics::nlpd;
@@ -43,17 +44,18 @@ pub fn coverage(intervals: &[Interval], targets: &[f64]) -> Result<f64, ModelErr
     Ok(held as f64 / targets.len() as f64)
 }
 
-/// How often intervals of one level held their targets.
+/// The coverage of intervals of one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct CoverageAt {
-    /// The level that was asked of each interval.
+    /// The nominal level of each interval.
     pub level: f64,
     /// The share of targets held.
     pub observed: f64,
-    /// Wilson's interval of that share, of level 0.95: honest intervals have `level` in it 19 times of 20.
+    /// Wilson's interval of that share, of level 0.95: for intervals that hold what they promise it contains `level` 19 times of
+    /// 20.
     pub interval: Interval,
-    /// The mean width of the intervals: of two that cover alike, the narrower tell more.
+    /// The mean width of the intervals: of two methods with equal coverage, the one with narrower intervals says more.
     pub mean_width: f64,
 }
 

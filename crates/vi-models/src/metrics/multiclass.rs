@@ -36,7 +36,7 @@ fn checked(probabilities: MatRef<'_, f64>, labels: &[f64]) -> Result<Vec<usize>,
     Ok(positions)
 }
 
-/// The mean log loss of several classes, `−log pᵢ(yᵢ)`, in nats per observation; infinite where what happened was called
+/// The mean log loss of several classes, `−log pᵢ(yᵢ)`, in nats per observation; infinite if an outcome was predicted to be
 /// impossible.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ pub fn multiclass_log_loss(probabilities: MatRef<'_, f64>, labels: &[f64]) -> Re
     Ok(total / positions.len() as f64)
 }
 
-/// Brier's score of several classes, the mean of `Σ_c (p_ic − [yᵢ=c])²`, from 0 to 2 (Brier 1950): for two classes twice
+/// Brier's score of several classes, the mean of `Σ_c (p_ic − [yᵢ=c])²`, from 0 to 2 (Brier 1950); for two classes it is twice
 /// [`brier_score`](super::brier_score).
 ///
 /// # Errors
@@ -70,7 +70,7 @@ pub fn multiclass_brier_score(probabilities: MatRef<'_, f64>, labels: &[f64]) ->
     Ok(positions.iter().enumerate().map(square).sum::<f64>() / positions.len() as f64)
 }
 
-/// The share of labels that are the most probable class, the first of several.
+/// The share of labels that are the most probable class; of equally probable classes the first counts.
 ///
 /// # Errors
 /// As [`multiclass_log_loss`].
@@ -80,7 +80,7 @@ pub fn multiclass_accuracy(probabilities: MatRef<'_, f64>, labels: &[f64]) -> Re
     Ok(right as f64 / positions.len() as f64)
 }
 
-/// The most probable class of row `i`, the first of several, and its probability.
+/// The most probable class of row `i`, the first of equals, and its probability.
 fn top(probabilities: MatRef<'_, f64>, i: usize) -> (usize, f64) {
     let mut best = (0, f64::NEG_INFINITY);
     for (c, &p) in probabilities.row(i).iter().enumerate() {
@@ -91,21 +91,21 @@ fn top(probabilities: MatRef<'_, f64>, i: usize) -> (usize, f64) {
     best
 }
 
-/// What of several classes is held against its frequency.
+/// Which probability of several classes is compared with its frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Calibrated {
-    /// The most probable class's probability against how often it was right: confidence calibration (Guo, Pleiss, Sun and
+    /// The probability of the most probable class, with how often that was right: confidence calibration (Guo, Pleiss, Sun and
     /// Weinberger 2017).
     Top,
-    /// The probability of one class against how often it came.
+    /// The probability of one class, with how often it occurred.
     Class(usize),
 }
 
-/// The calibration curve of several classes: as [`calibration_curve`] for the two outcomes that `of` makes of them.
+/// The calibration curve of several classes: as [`calibration_curve`], for the event that `of` chooses.
 ///
 /// # Errors
-/// As [`multiclass_log_loss`] and [`calibration_curve`]; `Index` for a class that there is not.
+/// As [`multiclass_log_loss`] and [`calibration_curve`]; `Index` if there is no such class.
 ///
 /// ```
 /// use vi_linalg::faer::mat;

@@ -1,4 +1,4 @@
-//! The importance ratios of a Gaussian posterior to the true one.
+//! Importance ratios between a Gaussian posterior and the true one.
 
 use rand::Rng;
 use vi_core::psis::{Psis, psis};
@@ -6,11 +6,12 @@ use vi_core::{Belief, DenseGaussian, Error, GlmPosterior, Likelihoods};
 
 use crate::{ModelError, check};
 
-/// [`psis`] of a Gaussian posterior `q` against the true one: the ratios `p̃(θ)/q(θ)` at `draws` draws of `q`.
+/// Pareto-smoothed importance sampling ([`psis`]) from a Gaussian posterior `q` to the true one: the ratios `p̃(θ)/q(θ)` at
+/// `draws` draws of `q`.
 ///
-/// `k̂` below ½ says that `q` is close, up to 0.7 that reweighting it helps, above that its errors may not be small (Yao, Vehtari,
-/// Simpson and Gelman 2018). It is the shape of the largest ratios and not their size: from 1000 draws it is off by 0.2 or more
-/// where `q` is nearly right, so take 10⁴. Cost `draws·(nd + d²)`.
+/// `k̂` below ½ says that `q` is close, up to 0.7 that reweighting it helps, and above that its errors may not be small (Yao,
+/// Vehtari, Simpson and Gelman 2018). It is the shape of the largest ratios and not their size: from 1000 draws it is off by 0.2
+/// or more if `q` is nearly right, so take 10⁴. Cost `draws·(nd + d²)`.
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Setting` for fewer than 25 draws, `Dimension`, `NotPositiveDefinite`, `NonFinite` when a density
@@ -39,7 +40,7 @@ pub fn gaussian_psis<L: Likelihoods, R: Rng + ?Sized>(
     gaussian_psis_of(q, draws, rng, |theta| Ok(posterior.log_joint(theta)?))
 }
 
-/// [`gaussian_psis`] against any log-density, up to a constant.
+/// [`gaussian_psis`] for any target given by its log-density up to a constant.
 ///
 /// # Errors
 /// As [`gaussian_psis`], and what `log_target` returns.
@@ -58,7 +59,7 @@ pub fn gaussian_psis_of<R: Rng + ?Sized>(
     for _ in 0..draws {
         q.draw_with(&cholesky, &mut theta, rng)?;
         let difference: Vec<f64> = theta.iter().zip(q.mean()).map(|(theta, mean)| theta - mean).collect();
-        // log q up to its constant.
+        // log q up to a constant.
         log_ratios.push(log_target(&theta)? + 0.5 * cholesky.quadratic_form_inverse(&difference)?);
     }
     check::values("log ratios", &log_ratios)?;

@@ -1,4 +1,4 @@
-//! How well scores order the classes.
+//! How well scores rank the classes.
 
 use vi_core::Error;
 
@@ -7,8 +7,8 @@ use crate::{ModelError, check};
 /// The area under the ROC curve: the probability that a random observation of label 1 scores higher than one of label 0,
 /// ties counting half (Mann and Whitney's `U/(n₁n₀)`, by mid-ranks).
 ///
-/// Any increasing map of the scores gives the same, so scores may be probabilities, logits or anything else without
-/// NaN. Cost `O(n log n)`.
+/// Any increasing map of the scores gives the same area, so scores may be probabilities, logits or anything else without NaN.
+/// Cost `O(n log n)`.
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Empty`, `Dimension` or `NonFinite` (NaN; infinite scores are in order),

@@ -1,4 +1,4 @@
-//! Scores that are means over observations.
+//! Scores that are averages over observations.
 
 use crate::{ModelError, check};
 
@@ -7,8 +7,8 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / n as f64
 }
 
-/// `−log p(yᵢ)` for each observation, in nats: `−log pᵢ` for label 1, `−log(1−pᵢ)` for label 0. Infinite where
-/// what happened was called impossible.
+/// The log loss `−log p(yᵢ)` of each observation, in nats: `−log pᵢ` for label 1, `−log(1−pᵢ)` for label 0. Infinite if an
+/// outcome was predicted to be impossible.
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Empty` or `Dimension`, [`ModelError::Probability`], [`ModelError::BinaryLabel`].
@@ -24,8 +24,8 @@ fn log_loss_of(p: f64, y: f64) -> f64 {
 
 /// The mean log loss (cross-entropy), in nats per observation.
 ///
-/// A probability keeps no digits of `1 − p` near 1: where losses are small, or probabilities below 1e-300 occur, pass
-/// logarithms to [`log_loss_from_log`].
+/// A probability near 1 keeps no digits of `1 − p`: if losses are small, or probabilities below 1e-300 occur, pass logarithms to
+/// [`log_loss_from_log`].
 ///
 /// # Errors
 /// As [`log_losses`].
@@ -71,8 +71,8 @@ pub fn brier_score(probabilities: &[f64], labels: &[f64]) -> Result<f64, ModelEr
     Ok(mean(probabilities.iter().zip(labels).map(|(p, y)| (p - y) * (p - y))))
 }
 
-/// The share of labels that the likelier class predicts. A probability of exactly ½ is a coin's toss and counts ½, so
-/// that swapping the classes changes nothing.
+/// The share of labels that are the more probable class. A probability of exactly ½ counts ½, so that swapping the classes
+/// changes nothing.
 ///
 /// # Errors
 /// As [`log_losses`].

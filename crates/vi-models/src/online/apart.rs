@@ -9,16 +9,16 @@ use vi_linalg::faer::Mat;
 
 use super::belief::{AnyAnchor, AnyBelief, AnyStep, BeliefKind, BeliefWire};
 
-/// One belief for each predictor, all of one kind and over as many weights.
+/// One belief for each of several predictors, all of the same kind and over the same number of weights.
 #[derive(Debug, Clone)]
 pub(super) struct Apart {
     pub(super) parts: Vec<AnyBelief>,
-    /// The means end to end, once they are asked for.
+    /// The means of all parts end to end, computed when they are first asked for.
     mean: OnceLock<Vec<f64>>,
 }
 
 impl Apart {
-    /// `count` times the same.
+    /// `count` independent priors `N(0, diag(variances))`.
     pub(super) fn prior(kind: BeliefKind, variances: &[f64], count: usize) -> Result<Self, Error> {
         Ok(Self::of(vec![AnyBelief::prior(kind, variances)?; count]))
     }
@@ -43,7 +43,7 @@ impl Apart {
         self.mean.get_or_init(|| self.parts.iter().flat_map(|part| part.mean().iter().copied()).collect())
     }
 
-    /// What is believed of a row over all weights: means and variances of the parts add.
+    /// The posterior of a row's predictor over all weights: means and variances of the parts add.
     pub(super) fn project(&self, x: Row<'_>) -> Result<Projection, Error> {
         let columns = self.columns();
         let mut entries: Vec<(Vec<usize>, Vec<f64>)> = vec![Default::default(); self.parts.len()];
@@ -69,7 +69,7 @@ impl Apart {
         !self.parts.is_empty() && self.parts.iter().all(|part| part.is(kind))
     }
 
-    /// On an error the parts are as they were.
+    /// Returns every part towards the prior, as [`AnyBelief::towards`] does. On an error the parts are unchanged.
     pub(super) fn towards(&mut self, prior: &AnyAnchor, lambda: f64) -> Result<(), Error> {
         let mut parts = self.parts.clone();
         parts.iter_mut().try_for_each(|part| part.towards(prior, lambda))?;
@@ -85,7 +85,7 @@ impl Apart {
         Ok(Self::of((0..prior.parts.len()).map(part).collect::<Result<_, _>>()?))
     }
 
-    /// The worst of the parts' pulls.
+    /// The worst pull of all parts.
     pub(super) fn pull(&self, of: impl Fn(usize) -> Pull) -> Pull {
         (0..self.parts.len())
             .map(of)
@@ -100,7 +100,7 @@ impl Apart {
         worst
     }
 
-    /// Weights of each part.
+    /// The number of weights of each part.
     fn columns(&self) -> usize {
         self.parts.first().map_or(1, Belief::dim).max(1)
     }
@@ -120,7 +120,7 @@ impl Apart {
         self.parts.iter().map(GaussianBelief::log_det).sum()
     }
 
-    /// The covariances of the parts along the diagonal.
+    /// One Gaussian whose covariance has those of the parts along its diagonal.
     pub(super) fn to_dense(&self) -> Result<DenseGaussian, Error> {
         let (d, columns) = (self.dim(), self.columns());
         let mut covariance = Mat::zeros(d, d);
@@ -138,7 +138,7 @@ impl Apart {
     }
 
     /// # Errors
-    /// `Empty` for none, `Dimension` for parts over different numbers of weights, those of a part.
+    /// `Empty` for no parts, `Dimension` for parts over different numbers of weights, and the errors of reading a part.
     pub(super) fn from_wire(wire: Vec<BeliefWire>) -> Result<Self, Error> {
         let parts = wire.into_iter().map(AnyBelief::from_wire).collect::<Result<Vec<_>, _>>()?;
         let Some(columns) = parts.first().map(Belief::dim) else {

@@ -65,7 +65,7 @@ pub enum BeliefKind {
 }
 
 impl BeliefKind {
-    /// How many numbers a belief over so many weights keeps; none where they cannot be counted.
+    /// How many numbers a belief over so many weights keeps; `None` where that number overflows.
     pub(super) fn numbers(self, weights: usize) -> Option<usize> {
         let each = match self {
             Self::Full | Self::SquareRoot => weights,
@@ -76,18 +76,18 @@ impl BeliefKind {
     }
 }
 
-/// A belief of one of the kinds.
+/// A belief of any of the kinds.
 #[derive(Debug, Clone)]
 pub(super) enum AnyBelief {
     Full(DenseGaussian),
     SquareRoot(SquareRootGaussian),
     LowRank(Box<LowRankGaussian>),
     Diagonal(DiagonalGaussian),
-    /// One for each of several predictors, independent of each other.
+    /// One belief for each of several predictors, independent of each other.
     Apart(Box<Apart>),
 }
 
-/// Memory of a step of any of them.
+/// Memory for one step of a belief of any kind.
 #[derive(Debug, Default)]
 pub(super) struct AnyStep {
     dense: DenseStep,
@@ -104,7 +104,7 @@ pub(super) enum AnyAnchor {
     Own,
 }
 
-/// The belief, whatever its kind, as `$belief` in `$body`; and its part of a step.
+/// Evaluates `$body` with the belief, whatever its kind, as `$belief`; a second form also binds that kind's part of a step.
 macro_rules! each {
     ($any:expr, $belief:ident => $body:expr) => {
         match $any {
@@ -141,7 +141,7 @@ impl Belief for AnyBelief {
         each!(self, step, (belief, part) => belief.project(x, fade, part), apart => apart.project(x))
     }
 
-    /// Parts of predictors are prepared one by one, by the family that sees them.
+    /// Prepares a step. The parts of [`Apart`] are prepared one by one by the family instead.
     fn prepare(&self, x: Row<'_>, site: Site, step: &mut AnyStep) -> Result<(), Error> {
         each!(self, step, (belief, part) => belief.prepare(x, site, part), _apart => Err(Error::Unsupported {
             operation: "one site",
@@ -183,7 +183,7 @@ impl GaussianBelief for AnyBelief {
 }
 
 impl AnyBelief {
-    /// `N(0, diag(variances))`, `variances` positive.
+    /// The prior `N(0, diag(variances))`, `variances` positive.
     pub(super) fn prior(kind: BeliefKind, variances: &[f64]) -> Result<Self, Error> {
         let mean = vec![0.0; variances.len()];
         let diagonal = DiagonalGaussian::new(&mean, variances)?;
@@ -201,7 +201,7 @@ impl AnyBelief {
         })
     }
 
-    /// Whether it is kept as [`prior`](Self::prior) keeps a belief of this kind.
+    /// Whether the belief is kept as [`prior`](Self::prior) keeps beliefs of this kind.
     pub(super) fn is(&self, kind: BeliefKind) -> bool {
         match (self, kind) {
             (Self::Apart(belief), kind) => belief.is(kind),
@@ -218,14 +218,14 @@ impl AnyBelief {
         }
     }
 
-    /// Whether many rows at once are cheaper than one by one, for as many as there are.
+    /// Whether learning so many rows at once is cheaper than learning them one by one.
     pub(super) fn gains_by_blocks(&self, rows: usize) -> bool {
         const FEWEST: usize = 16;
         const NARROWEST: usize = 48;
         matches!(self, Self::Full(_) | Self::SquareRoot(_)) && self.dim() >= NARROWEST && rows >= FEWEST
     }
 
-    /// Many observations, by matrix products: the same belief to rounding. On an error it is as it was.
+    /// Learns many observations by matrix products: the same belief to rounding as one by one. On an error it is unchanged.
     pub(super) fn run<R: SiteRule>(
         &mut self,
         rules: &[R],
@@ -242,19 +242,19 @@ impl AnyBelief {
         }
     }
 
-    /// This prior as what a belief of its kind returns to. Cost `d³/3` with a full covariance.
+    /// This prior in the form in which beliefs of its kind return to it. Cost `d³/3` with a full covariance.
     pub(super) fn anchor(&self) -> Result<AnyAnchor, Error> {
         Ok(match self {
             Self::Full(prior) => AnyAnchor::Root(prior.anchor()?),
             Self::SquareRoot(prior) => AnyAnchor::Root(prior.anchor()?),
             Self::LowRank(prior) => AnyAnchor::LowRank(prior.anchor()?),
             Self::Diagonal(_) => AnyAnchor::Own,
-            // All parts have the same.
+            // All parts have the same prior.
             Self::Apart(prior) => prior.parts[0].anchor()?,
         })
     }
 
-    /// `Λ ← λΛ + (1−λ)Λ₀`, `Λμ` likewise. On an error the belief is as it was.
+    /// Returns the belief towards a prior: `Λ ← λΛ + (1−λ)Λ₀`, `Λμ` likewise. On an error the belief is unchanged.
     pub(super) fn towards(&mut self, anchor: &AnyAnchor, lambda: f64) -> Result<(), Error> {
         match (self, anchor) {
             (Self::Full(belief), AnyAnchor::Root(prior)) => belief.towards(prior, lambda),
@@ -266,7 +266,7 @@ impl AnyBelief {
         }
     }
 
-    /// The same belief with its full covariance, if it keeps one in whatever form.
+    /// The belief with its covariance written out; `None` for a diagonal or low-rank belief.
     pub(super) fn full(&self) -> Result<Option<DenseGaussian>, Error> {
         match self {
             Self::Full(_) | Self::SquareRoot(_) => self.to_dense().map(Some),
@@ -274,7 +274,7 @@ impl AnyBelief {
         }
     }
 
-    /// `prior` times what `parts` have gained over it.
+    /// The posterior of all shards: `prior` times what each of `parts` has gained over it.
     pub(super) fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error> {
         Ok(match prior {
             Self::Full(prior) => Self::Full(merged(prior, parts, |part| match part {
@@ -306,7 +306,7 @@ impl AnyBelief {
         })
     }
 
-    /// What [`merge`](Self::merge) made `merged` lose, each of `parts` with its rows and runs.
+    /// How far [`merge`](Self::merge) left `merged` behind what `parts`, given with their rows and runs, knew.
     pub(super) fn pull(prior: &Self, merged: &Self, parts: &[Part<'_, Self>]) -> Pull {
         match (prior, merged) {
             (Self::Diagonal(prior), Self::Diagonal(merged)) => {
@@ -327,12 +327,12 @@ impl AnyBelief {
         }
     }
 
-    /// How it stands numerically.
+    /// The numerical state of the belief.
     pub(super) fn health(&self) -> Health {
         each!(self, belief => belief.health())
     }
 
-    /// What the weights are owed that no row has touched lately, the most of the parts.
+    /// The precision not yet given back to weights that no row has touched lately; of several parts the largest.
     pub(super) fn owed(&self) -> f64 {
         match self {
             Self::LowRank(belief) => belief.owed(),

@@ -17,19 +17,19 @@ use super::{OnlineSettings, Row};
 use crate::softmax::{HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, head_sites};
 use crate::{ModelError, check};
 
-/// `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
+/// Softmax regression, `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ClassesWire", into = "ClassesWire")]
 pub(super) struct Classes {
     pub(super) form: Form,
 }
 
-/// How the weights of the classes are believed together.
+/// How the weights of the classes are kept: jointly, or each class by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Form {
     /// One Gaussian over the weights of `C−1` classes relative to class 0.
     Joint(Softmax),
-    /// One for each of the `C` classes, independent of each other.
+    /// One Gaussian for each of the `C` classes, independent of each other.
     Apart(HeadNodes),
 }
 
@@ -54,13 +54,15 @@ impl Classes {
         }
     }
 
-    /// How many predictors have weights of their own.
+    /// The number of linear predictors that have weights of their own.
     pub(super) fn predictors(&self) -> usize {
         self.classes() - usize::from(self.is_joint())
     }
 
+    /// The softmax model of classes with one joint belief.
+    ///
     /// # Errors
-    /// `Unsupported` for classes that are apart.
+    /// `Unsupported` for classes with a belief each.
     pub(super) fn joint(&self) -> Result<&Softmax, Error> {
         match &self.form {
             Form::Joint(model) => Ok(model),
@@ -148,7 +150,8 @@ impl Family for Classes {
         }
     }
 
-    /// All classes alike: weights `N(0, v)` for each of the `C`; of a joint belief seen relative to class 0.
+    /// The prior is the same for all classes: weights `N(0, v)` for each of the `C`; a joint belief sees them relative to class
+    /// 0.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
         let variances = prior_variances(settings, prior_scale, columns);
         if !self.is_joint() {
@@ -162,7 +165,7 @@ impl Family for Classes {
         Ok(AnyBelief::Full(DenseGaussian::new(&vec![0.0; dim], covariance.as_ref())?))
     }
 
-    /// The prior of a class relative to class 0 is shared with the others: `D = (I − 11ᵀ/C) ⊗ I`.
+    /// The weight of class 0 is part of every other class's, which couples them: `D = (I − 11ᵀ/C) ⊗ I`.
     fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
         let coupling = if self.is_joint() { (self.classes() as f64).recip() } else { 0.0 };
         ScaledWeights { predictors: self.predictors(), columns, scaled, coupling }
@@ -259,7 +262,7 @@ fn prepare_apart(
     Ok(score)
 }
 
-/// What softmax regression can find wrong with checked rows are errors of the core.
+/// Turns what softmax regression finds wrong with rows that are already checked into an error of the core.
 fn core(error: ModelError) -> Error {
     match error {
         ModelError::Core(error) => error,

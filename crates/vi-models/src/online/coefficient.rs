@@ -5,13 +5,13 @@ use vi_core::Error;
 use super::engine::{Engine, Family};
 use crate::{Marginal, ModelError};
 
-/// What is believed of one weight, in the units of its input.
+/// The posterior of one weight, with the name of its input, in the units of the input.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Coefficient {
-    /// The input's name, `x0`, `x1` and so on where it has none; `intercept` for the linear predictor where all inputs are 0.
+    /// The input's name, `x0`, `x1` and so on where it has none; `intercept` for the linear predictor at all inputs 0.
     pub name: String,
-    /// What is believed: mean, standard deviation, interval, quantiles.
+    /// The posterior: mean, standard deviation, interval, quantiles.
     pub belief: Marginal,
 }
 
@@ -21,7 +21,7 @@ impl<F: Family> Engine<F> {
         self.settings.names.get(j).cloned().unwrap_or_else(|| format!("x{j}"))
     }
 
-    /// The same error, with the name of the input whose entry is wrong.
+    /// Adds the name of the input whose entry is wrong to an error about a row.
     pub(super) fn named(&self, error: Error) -> ModelError {
         match column(&error).and_then(|j| self.settings.names.get(j)) {
             Some(name) => ModelError::Input { name: name.clone(), source: error },
@@ -30,7 +30,7 @@ impl<F: Family> Engine<F> {
     }
 }
 
-/// The input that an error about a row is about.
+/// The input that an error about a row refers to, if any.
 fn column(error: &Error) -> Option<usize> {
     match error {
         Error::NonFinite { argument: "row", index, .. } => Some(*index),

@@ -11,51 +11,53 @@ use crate::{ModelError, check};
 /// How inputs are brought to a common scale, in a way that a stream allows: the numbers are fixed once and for all before the
 /// first row that is learned with them.
 ///
-/// With an intercept and centring, predictions do not depend on the units or the origin of any column. Where the first rows decide,
-/// [`OnlineLinear`](super::OnlineLinear) brings its label to unit scale by the same rows (less its mean with an intercept), and reports in
-/// the caller's units; with numbers given, or none, the label stays as it is.
+/// With an intercept and centring, predictions do not depend on the units or the origin of any column. Where the scales are taken
+/// from the first rows, [`OnlineLinear`](super::OnlineLinear) also standardises its label by those rows (and subtracts its mean
+/// if there is an intercept), and reports in the caller's units; otherwise the label stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Standardise {
-    /// Columns are taken as they come.
+    /// Columns are used as they are.
     Never,
-    /// Column means and standard deviations of the first `rows` rows. Until they are in, the model starts anew from all rows so far
-    /// whenever their number has grown by a quarter, so that it can predict from the first row on; then they are fixed and the rows let go.
+    /// Inputs are standardised by the column means and standard deviations of the first `rows` rows. Until these have come, the
+    /// model is fitted anew from all rows so far whenever their number has grown by a quarter, so that it can predict from the
+    /// first row on; then the scales are fixed and the rows dropped.
     ///
-    /// Looping, batching and any mixture of them give the same model. Cost: some `3·rows` further steps, once.
+    /// Learning one by one, in batches, or in any mixture of the two gives the same model. Cost: some `3·rows` further steps,
+    /// once.
     FirstRows {
-        /// Rows to look at, at least 2.
+        /// The number of rows to look at, at least 2.
         rows: usize,
-        /// Whether means are taken off, for which a model without an intercept could not make up: there they never are. Without centring
-        /// zeros stay zeros and sparse rows stay sparse.
+        /// Whether column means are subtracted. Without an intercept they never are, since nothing could make up for it. Without
+        /// centring zeros stay zeros and sparse rows stay sparse.
         centre: bool,
     },
-    /// Given numbers: column `j` becomes `(x − centres[j])/scales[j]`.
+    /// Centres and scales are given: column `j` becomes `(x − centres[j])/scales[j]`.
     Fixed {
-        /// One for each input, finite.
+        /// The centre of each input, finite.
         centres: Vec<f64>,
-        /// One for each input, at least 1e-304.
+        /// The scale of each input, at least 1e-304.
         scales: Vec<f64>,
     },
-    /// As [`FirstRows`](Self::FirstRows) with 50 rows and centring, unless there are more than 4096 inputs and the rows so far hold no
-    /// more than an eighth of them: those, hashed features as a rule, are taken as they come, so that zeros stay zeros and most columns,
-    /// which 50 rows have not shown, have the same scale as the others.
+    /// As [`FirstRows`](Self::FirstRows) with 50 rows and centring, except for sparse rows of many inputs: with more than 4096
+    /// inputs, of which the rows so far hold no more than an eighth, columns (usually hashed features) are used as they are, so
+    /// that zeros stay zeros, and the many columns that 50 rows have not shown keep the same scale as the others.
     #[default]
     Chosen,
 }
 
-/// Inputs from which on [`Standardise::Chosen`] asks whether rows are sparse.
+/// The number of inputs from which on [`Standardise::Chosen`] asks whether rows are sparse.
 const MANY: usize = 4096;
 
-/// The share of inputs, as its inverse, that sparse rows hold at most.
+/// The inverse of the largest share of inputs that a sparse row holds.
 const SPARSE: usize = 8;
 
 impl Standardise {
-    /// Rows that [`Chosen`](Self::Chosen) looks at.
+    /// The number of rows that [`Chosen`](Self::Chosen) looks at.
     pub const ROWS: usize = 50;
 
-    /// Rows that the scales of the columns are taken from, and whether they are centred where rows are dense; none where the first rows
-    /// do not say.
+    /// How many rows the column scales are taken from, and whether dense rows are centred; `None` where the first rows do not
+    /// decide.
     pub(super) fn by_rows(&self) -> Option<(usize, bool)> {
         match self {
             Self::FirstRows { rows, centre } => Some((*rows, *centre)),
@@ -64,7 +66,7 @@ impl Standardise {
         }
     }
 
-    /// Whether columns are taken as they come, with such first rows.
+    /// Whether columns are used as they are, given these first rows.
     pub(super) fn leaves<'a>(&self, inputs: usize, rows: impl Iterator<Item = Row<'a>>) -> bool {
         if *self != Self::Chosen || inputs <= MANY {
             return false;
@@ -77,6 +79,8 @@ impl Standardise {
         entries <= n.saturating_mul(inputs) / SPARSE
     }
 
+    /// Checks the settings for `d` inputs.
+    ///
     /// # Errors
     /// `Setting`, `Dimension`, `NonFinite`.
     pub(super) fn check(&self, d: usize) -> Result<(), Error> {
@@ -95,7 +99,7 @@ impl Standardise {
     }
 }
 
-/// The least scale of a column: weights of columns of scale 1 reach 10⁴ before those in the units of a smaller one are beyond the floats.
+/// The least scale of a column. With columns of scale 1, weights up to 10⁴ stay finite in the units of an input of this scale.
 const LEAST_SCALE: f64 = 1e-304;
 
 fn check_scales(centres: &[f64], scales: &[f64]) -> Result<(), Error> {
@@ -117,12 +121,12 @@ fn check_scales(centres: &[f64], scales: &[f64]) -> Result<(), Error> {
 pub(super) struct Design {
     pub(super) inputs: usize,
     pub(super) intercept: bool,
-    /// Empty where nothing is taken off.
+    /// The centre of each input; empty where columns are not centred.
     pub(super) centres: Vec<f64>,
-    /// Empty where nothing is divided.
+    /// The scale of each input; empty where columns are not scaled.
     pub(super) scales: Vec<f64>,
-    /// Columns that showed only one value when scales were taken, or values too near one another for a float to hold their weight; they
-    /// keep scale 1.
+    /// Columns that showed only one value when scales were taken, or values so close together that their weight would overflow;
+    /// they keep scale 1.
     pub(super) constant: Vec<usize>,
     pub(super) target: Target,
 }
@@ -139,10 +143,10 @@ impl Design {
         }
     }
 
-    /// By the means and standard deviations of `rows`, each column in a unit of its own size.
+    /// The design by the means and standard deviations of `rows`, each column computed in a unit of its own size.
     ///
     /// # Errors
-    /// `Overflow` for a column whose standard deviation is no float.
+    /// `Overflow` for a column whose standard deviation is not finite.
     pub(super) fn of_rows<'a>(
         inputs: usize,
         intercept: bool,
@@ -161,7 +165,7 @@ impl Design {
         for row in rows.clone() {
             row.for_each(|j, value| centres[j] += value / units[j] / n);
         }
-        // Σ(x − m)² = Σ over entries of (x − m)² − m², plus n·m² for the entries that are zero.
+        // Σ(x − m)² = Σ over the stored entries of (x − m)² − m², plus n·m² for the entries that are zero.
         let mut squares: Vec<f64> = centres.iter().map(|m| n * m * m).collect();
         let mut dense = vec![true; inputs];
         let mut entries = vec![0.0; inputs];
@@ -185,7 +189,7 @@ impl Design {
         let mut scales = vec![1.0; inputs];
         for j in 0..inputs {
             let sd = (squares[j] / n).max(0.0).sqrt();
-            // A column of one value has deviations of rounding alone.
+            // The deviations of a column with one value are rounding errors.
             if sd > 16.0 * f64::EPSILON * centres[j].abs() {
                 scales[j] = sd * units[j];
             } else {
@@ -200,7 +204,7 @@ impl Design {
         Ok(Self { centres, scales, constant, ..Self::plain(inputs, intercept) })
     }
 
-    /// Takes columns for constant whose weights would be no floats in the units of inputs and label: those of a scale below
+    /// Treats as constant those columns whose weights would overflow in the units of inputs and label: those of a scale below
     /// 1e-304 times the label's.
     pub(super) fn without_tiny_columns(mut self) -> Self {
         let least = LEAST_SCALE * self.target.scale.max(1.0);
@@ -214,12 +218,12 @@ impl Design {
         self
     }
 
-    /// Number of columns.
+    /// The number of columns.
     pub(super) fn columns(&self) -> usize {
         self.inputs + usize::from(self.intercept)
     }
 
-    /// A stored design is read with suspicion: it has to be one that `settings` lead to, after some rows if `taken`.
+    /// Checks a stored design: it must be one that `settings` can lead to, after some rows if `taken`.
     ///
     /// # Errors
     /// `Dimension`, `NonFinite`, `Entry`, `Index`; [`ModelError::Document`].
@@ -254,7 +258,7 @@ impl Design {
         }
     }
 
-    /// The model's row.
+    /// The row of the model's columns that belongs to the caller's row.
     pub(super) fn write<'a>(&self, row: Row<'_>, space: &'a mut RowSpace) -> Result<Row<'a>, Error> {
         let RowSpace { dense, positions } = space;
         dense.clear();
@@ -290,8 +294,8 @@ impl Design {
         }
     }
 
-    /// Weights in the caller's units from weights of the columns: `w_j/scale_j` in units of the label, and the intercept at the
-    /// origin of the inputs.
+    /// Weights in the caller's units from weights of the columns: the intercept at the origin of the inputs, and `w_j/scale_j`,
+    /// in units of the label.
     pub(super) fn original_units(&self, weights: &[f64]) -> (f64, Vec<f64>) {
         let Target { centre, scale } = self.target;
         let mut intercept = centre + if self.intercept { scale * weights[self.inputs] } else { 0.0 };
@@ -306,6 +310,8 @@ impl Design {
     }
 }
 
+/// Checks that a standardised row is finite.
+///
 /// # Errors
 /// `Overflow`.
 fn finite(standardised: &[f64]) -> Result<(), Error> {
@@ -315,7 +321,7 @@ fn finite(standardised: &[f64]) -> Result<(), Error> {
     }
 }
 
-/// Memory for one row of the model.
+/// Memory for one row of the model's columns.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RowSpace {
     dense: Vec<f64>,

@@ -6,7 +6,7 @@ use super::design::Design;
 use super::row::check_row;
 use crate::{ModelError, check};
 
-/// Weights of the inputs and the intercept, in the caller's units: a draw from the posterior, or its mean.
+/// One value of all weights and the intercept, in the caller's units: a draw from the posterior, or its mean.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Draw {
@@ -17,13 +17,13 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// From weights of the model's columns.
+    /// Converts weights of the model's columns to the caller's units.
     pub(super) fn new(design: &Design, columns: &[f64]) -> Self {
         let (intercept, weights) = design.original_units(columns);
         Self { intercept, weights }
     }
 
-    /// The same, if every number of it is a float.
+    /// The draw itself, if all its numbers are finite.
     ///
     /// # Errors
     /// `Overflow`.

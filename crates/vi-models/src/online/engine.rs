@@ -41,31 +41,31 @@ use super::settings::OnlineSettings;
 use crate::ModelError;
 use crate::marginal::{log_sum_exp, pick};
 
-/// One belief of the bank.
+/// One belief of the bank: the posterior at one prior scale, or with one memory.
 #[derive(Debug, Clone)]
 pub(super) struct Member<S> {
     pub(super) prior_scale: f64,
-    /// What a row's weight is multiplied by when the next comes; 1 where nothing is forgotten.
+    /// The factor by which a row's weight is multiplied when the next one comes; 1 where nothing is forgotten.
     pub(super) lambda: f64,
     pub(super) belief: AnyBelief,
     pub(super) state: S,
-    /// Log evidence at this prior scale, in nats: the bound of the rows that were fitted together, and the log one-step predictive
-    /// densities of those after.
+    /// Log evidence at this prior scale, in nats: the bound of the rows that were fitted together, plus the log one-step-ahead
+    /// predictive densities of the rows after.
     pub(super) evidence: f64,
-    /// Log of what the scale stands for; with the evidence, what the member counts.
+    /// Log prior mass that the scale stands for; with the evidence it gives the member's share of the answers.
     pub(super) log_mass: f64,
 }
 
-/// How often a model went on by a second way because the first failed; the answers then are those of the second.
+/// How often a first way of computing failed and a second one, which then gave the answers, was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Fallbacks {
-    /// Fits of the first rows together; the rows were learned one by one instead.
+    /// Failed fits of the first rows together; those rows were learned one by one instead.
     pub(super) fits: u64,
-    /// Moves of the prior scales; the members stayed where they were.
+    /// Failed moves of the prior scales; the members stayed where they were.
     pub(super) places: u64,
 }
 
-/// A row that is kept.
+/// A row that is kept, with its observation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) row: OwnedRow,
@@ -77,39 +77,40 @@ pub(super) struct Engine<F: Family> {
     pub(super) settings: OnlineSettings,
     pub(super) family: F,
     pub(super) design: Design,
-    /// Whether the first rows are in: the design will not change any more, and rows are learned one by one.
+    /// Whether the first rows are complete: the design no longer changes, and rows are learned one by one.
     pub(super) fixed: bool,
-    /// By rising prior scale, where it is learned.
+    /// The members, by rising prior scale where it is learned.
     pub(super) members: Vec<Member<F::State>>,
-    /// The log evidence of the mixture when the members were placed, in nats; of all rows where memories are averaged over.
+    /// The log evidence of the mixture when the members were last placed, in nats; where memories are averaged over, that of all
+    /// rows.
     pub(super) base: f64,
     pub(super) drift: Drift,
     /// The number of observations at which the members are placed anew.
     pub(super) next_place: u64,
-    /// All rows if they are kept, else the first ones until there are enough.
+    /// All rows if they are kept, otherwise the first ones until there are enough.
     pub(super) rows: Vec<Kept>,
     pub(super) observations: u64,
-    /// Runs from the prior that its rows were learned in: 1, and more after a merge.
+    /// In how many separate runs from the prior the rows were learned: 1, and more after a merge.
     pub(super) runs: u64,
-    /// How many rows there were when the model was refined last.
+    /// The number of rows at the last refinement.
     pub(super) refined: u64,
-    /// Of the posterior as it is, if asked for.
+    /// The diagnosis of the current posterior, if asked for.
     pub(super) diagnosis: Option<Diagnosis>,
-    /// Calls that were refused since the model was made or read.
+    /// The number of refused calls since the model was made or read.
     pub(super) refused: u64,
-    /// What went another way than it should since the model was made or read.
+    /// Computations that failed and were replaced since the model was made or read.
     pub(super) fallbacks: Fallbacks,
-    /// Whether the members are a mixture that the rows did not lead to, row by row: it answers and does not learn.
+    /// Whether the members are a mixture found by another method: the model then answers and does not learn.
     pub(super) mixed: bool,
     work: Work<F::State>,
 }
 
-/// Checks that the belief is of a size that a computer may hold, before the memory is asked for.
+/// Checks that the belief fits into a computer's memory before any is allocated.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`].
 fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -> Result<usize, ModelError> {
-    /// 64 GiB for one prior scale.
+    /// The largest count of numbers: 64 GiB for one prior scale.
     const MOST: u64 = 1 << 33;
     let columns = inputs.checked_add(usize::from(settings.intercept));
     let weights = columns.and_then(|columns| family.weights(columns));
@@ -157,7 +158,7 @@ impl<F: Family> Engine<F> {
         Ok(engine)
     }
 
-    /// Counts an answer that is an error; all else that a model keeps stays as it was then.
+    /// Runs `learn` and counts an error of it as a refused call; on an error nothing else changes.
     pub(super) fn counted<T>(
         &mut self,
         learn: impl FnOnce(&mut Self) -> Result<T, ModelError>,
@@ -165,7 +166,7 @@ impl<F: Family> Engine<F> {
         learn(self).inspect_err(|_| self.refused = self.refused.saturating_add(1))
     }
 
-    /// One row. On an error the model is as it was.
+    /// Learns one row. On an error the model is unchanged.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
         self.check_learns()?;
         check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
@@ -181,7 +182,7 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// The checked rows one by one; `memory` is for those that do not lie in one piece.
+    /// The checked rows one by one; `memory` is for rows that are not contiguous.
     pub(super) fn rows<'m, 'a: 'm>(
         &self,
         rows: Rows<'a>,
@@ -190,7 +191,7 @@ impl<F: Family> Engine<F> {
         split_all(rows, self.design.inputs, memory).map_err(|error| self.named(error))
     }
 
-    /// Many rows, as if one by one. On an error the model is as it was before the first.
+    /// Learns many rows, as if one by one. On an error the model is unchanged.
     pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
         self.check_learns()?;
         let mut memory = Vec::new();
@@ -217,7 +218,7 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// An error is told of its row and leaves some of the rows before it learned.
+    /// Learns the rows in order. An error names its row, and rows before it may have been learned.
     fn learn_pairs(&mut self, pairs: &[(Row<'_>, Observation)]) -> Result<(), Error> {
         let mut done = 0;
         while done < pairs.len() {
@@ -227,7 +228,7 @@ impl<F: Family> Engine<F> {
                 done += 1;
                 continue;
             }
-            // Up to where the members are placed anew.
+            // Up to the row at which the members are placed anew.
             let free =
                 if stays_placed(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
             let count = usize::try_from(free).unwrap_or(usize::MAX).clamp(1, pairs.len() - done);
@@ -253,7 +254,7 @@ impl<F: Family> Engine<F> {
         }
     }
 
-    /// The member that counts most; the first of equals.
+    /// The member with the largest share of the answers; the first of equals.
     pub(super) fn best(&self) -> &Member<F::State> {
         let mut best = &self.members[0];
         for member in &self.members[1..] {
@@ -278,14 +279,14 @@ impl<F: Family> Engine<F> {
         mean
     }
 
-    /// A member drawn by what it counts.
+    /// A member drawn with its share of the answers as probability.
     pub(super) fn draw_member<R: Rng + ?Sized>(&self, rng: &mut R) -> &Member<F::State> {
         &self.members[pick(self.weights().into_iter(), rng)]
     }
 }
 
 impl<S> Member<S> {
-    /// A draw of the weights of its columns; `spread` multiplies the deviation from the mean.
+    /// A draw of the columns' weights from one member; `spread` multiplies the deviation from the mean.
     pub(super) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, ModelError> {
         let mut theta = vec![0.0; self.belief.dim()];
         self.belief.draw_deviation(&mut theta, rng)?;

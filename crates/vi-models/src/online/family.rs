@@ -29,14 +29,14 @@ pub struct Trials;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts;
 
-/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`, the size given; [`LearnedSpread`] learns it.
+/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`, the size given; [`LearnedSpread`] learns it from the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SpreadCounts {
-    /// The size `r > 0`; large for little spread beyond Poisson's.
+    /// The size `r > 0`; the larger, the less the counts vary beyond a Poisson's.
     pub size: f64,
 }
 
-/// Stores families without settings by their names: a document of one is not read as another.
+/// Stores families without settings by their names, so that a document of one is not read as another.
 macro_rules! stored_by_name {
     ($($family:ident),*) => {$(
         impl Serialize for $family {

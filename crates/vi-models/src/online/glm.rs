@@ -1,4 +1,4 @@
-//! Classes and counts, one row at a time.
+//! Generalised linear models for classes and counts, one row at a time.
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ use super::predicted::LabelPredicted;
 use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError, check};
 
-/// A generalised linear model on a stream, of the family `F`.
+/// A generalised linear model that learns from a stream, of the family `F`.
 ///
 /// ```
 /// use vi_models::online::{Observation, OnlineGlm, family::Counts};
@@ -41,22 +41,23 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// A model of `inputs` columns.
     ///
     /// # Errors
-    /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
+    /// `Setting`, `Empty` and `Dimension` for invalid settings.
     pub fn with_settings(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, family, settings)? })
     }
 
-    /// The family.
+    /// The family of the labels.
     #[must_use]
     pub fn family(&self) -> &F {
         &self.engine.family
     }
 
-    /// The distribution of the label at `row`; of `at`, the offset and the trials or exposure count, label and weight do not.
+    /// The predictive distribution of the label at `row`. Of `at` only the offset and the trials or exposure are used, not the
+    /// label or weight.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry` (a position); `Setting` for trials, exposure or offset; `Overflow` for a mean or a variance of the
-    /// label beyond the floats.
+    /// `Dimension`, `NonFinite`, `Entry` (a position); `Setting` for trials, exposure or offset; `Overflow` if the mean or the
+    /// variance of the label is not finite.
     pub fn predict<'a>(
         &self,
         row: impl Into<Row<'a>>,
@@ -74,7 +75,7 @@ impl<F: GlmFamily> OnlineGlm<F> {
     /// [`predict`](Self::predict) at each of many rows, each with its own offset and trials or exposure.
     ///
     /// # Errors
-    /// Those of `predict`, told of the row; `Dimension` for another number of `at` than of rows.
+    /// Those of `predict`, naming the row; `Dimension` if the number of `at` is not that of the rows.
     pub fn predict_batch<'a>(
         &self,
         rows: impl Into<Rows<'a>>,
@@ -86,30 +87,31 @@ impl<F: GlmFamily> OnlineGlm<F> {
         rows.into_iter().zip(at).map(|(row, at)| self.predict(row, *at)).collect()
     }
 
-    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
-    /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
+    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a
+    /// draw costs `p³/3` flops for `p` weights, with another kind of belief as much as a row.
     ///
     /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
+    /// `NotPositiveDefinite` if rounding has left the covariance indefinite; `Overflow` if a weight is not finite.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
     }
 }
 
 impl<F: GlmFamily<State = ()>> OnlineGlm<F> {
-    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+    /// The posterior of the model as one Gaussian. With a square-root belief it costs `p³` flops for `p` weights.
     ///
     /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
-    /// which standardises, forgets, or has no full covariance.
+    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: one whose prior
+    /// scale is not given, or that standardises, forgets, or has no full covariance.
     pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
         self.engine.gaussian()
     }
 
-    /// The model that has learned `learned`, to go on from there.
+    /// A model that starts from the posterior `learned` of another and can learn further rows.
     ///
     /// # Errors
-    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings that are not those of one Gaussian; `Dimension`.
+    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings whose posterior is not one Gaussian;
+    /// `Dimension`.
     pub fn from_gaussian(family: F, settings: OnlineSettings, learned: &OneGaussian) -> Result<Self, ModelError> {
         let inputs = learned.inputs(&settings);
         Ok(Self { engine: Engine::new(inputs, family, settings)?.with_gaussian(learned, &())? })
@@ -117,7 +119,7 @@ impl<F: GlmFamily<State = ()>> OnlineGlm<F> {
 }
 
 impl OnlineGlm<LearnedSpread> {
-    /// What is believed of the logarithm of the size: labels have the variance `m + m²/size` about their mean `m`.
+    /// The posterior of the logarithm of the size: labels have the variance `m + m²/size` about their mean `m`.
     #[must_use]
     pub fn log_size(&self) -> Marginal {
         let sizes = self.engine.weights().into_iter().zip(&self.engine.members);

@@ -1,4 +1,4 @@
-//! What a front-door model says of itself.
+//! The state of a front-door model, as reported to people.
 
 use std::fmt;
 
@@ -8,80 +8,85 @@ use super::belief::BeliefKind;
 use super::engine::{Engine, Family, Member};
 use crate::metrics::Psis;
 
-/// The state of a model, for people.
+/// The state of a model, for people to read.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct OnlineInfo {
-    /// Rows learned from.
+    /// The number of rows learned.
     pub observations: u64,
     /// The log evidence, in nats; see the model's `evidence`.
     pub evidence: f64,
-    /// Each prior scale that answers now and its share of the answers; the shares sum to 1.
+    /// Each prior scale in use and its share of the answers; the shares sum to 1.
     pub prior_scales: Vec<(f64, f64)>,
-    /// The average of these by their shares, on a logarithmic scale.
+    /// The average of the prior scales by their shares, on a logarithmic scale.
     pub prior_scale: f64,
-    /// Each memory that answers now, as the `λ` by which a row weighs less with every later one (1 forgets nothing), and its share of
-    /// the answers; the shares sum to 1. See [`Memory`](super::Memory).
+    /// Each memory in use, as the factor `λ` by which a row weighs less with every later one (1 forgets nothing), and its share
+    /// of the answers; the shares sum to 1. See [`Memory`](super::Memory).
     pub memories: Vec<(f64, f64)>,
-    /// The row (from 1) at which an abrupt change was seen last, by a model whose memory is learned.
+    /// The row (from 1) at which a model with [`Memory::Learned`](super::Memory::Learned) last detected an abrupt change.
     pub last_change: Option<u64>,
-    /// How often a belief could not forget when it was its turn, since rounding had left it no longer positive definite; it kept
-    /// all it knew.
+    /// How often a belief could not forget when it was due to, because rounding had left it no longer positive definite; it then
+    /// kept all it knew.
     pub forgetting_held: u64,
     /// How often a fit of the first rows together failed since the model was made or read, so that these rows were learned one by one: intervals
     /// are then those of [`Start::OnePass`](super::Start).
     pub failed_fits: u64,
-    /// How often the prior scales could not be moved to where the rows put them, since the model was made or read, and stayed where they were.
+    /// How often the prior scales could not be moved to where the rows put them and so stayed where they were, since the model
+    /// was made or read.
     pub failed_moves: u64,
-    /// Inputs that showed a single value when scales were taken, or one of a size below 1e-304; they were centred but not scaled.
+    /// Inputs that had a single value when scales were taken, or a scale below 1e-304; they were centred but not scaled.
     pub constant_columns: Vec<usize>,
-    /// Whether the first rows are still being gathered, for scales and the fit that the stream starts from.
+    /// Whether the first rows, which set scales and the fit that the stream starts from, are still being gathered.
     pub warming_up: bool,
-    /// PSIS `k̂` of the posterior against the true one, where it was asked for by `diagnose`: see
-    /// [`metrics::psis`](crate::metrics::psis). It is the shape of the largest importance ratios and not their size: a posterior
-    /// that is all but exact can have one near 1, which is why the advice looks at `effective_share` first. It is that of the last
-    /// `diagnose` until the model learns, merges or is refined; a stored model does not keep it.
+    /// PSIS `k̂` of the posterior against the true one, if `diagnose` was called: see [`metrics::psis`](crate::metrics::psis). It
+    /// is the shape of the largest importance ratios and not their size: a nearly exact posterior can have a `k̂` near 1, which
+    /// is why the advice looks at `effective_share` first. It is that of the last `diagnose` until the model learns, merges or is
+    /// refined, and is not stored with the model.
     pub k_hat: Option<f64>,
-    /// The share of the draws that the reweighted ones are worth, `1/(SΣw²)`: 1 where the posterior is exact. Known as long as `k_hat`.
+    /// The effective sample size of the reweighted draws as a share of their number, `1/(SΣw²)`: 1 where the posterior is exact.
+    /// Known when `k_hat` is.
     pub effective_share: Option<f64>,
-    /// How many digits the belief has left, the worst of the prior scales; see [`vi_core::health`]. With a full covariance this is what
-    /// asking for the info costs: `p³/3` flops for `p` weights.
+    /// How many digits the belief has left, at the worst of the prior scales; see [`vi_core::health`]. With a full covariance
+    /// this is the cost of the info: `p³/3` flops for `p` weights.
     pub health: Health,
-    /// How much precision the coordinates of a low-rank belief are owed that sparse rows have not touched lately, the most of the prior
-    /// scales: see [`LowRankGaussian::owed`](vi_core::LowRankGaussian::owed). It is a sum over all weights, and intervals are too wide by no more
-    /// than its share of them.
+    /// The precision not yet given back to coordinates of a low-rank belief that sparse rows have not touched lately, at the
+    /// worst of the prior scales: see [`LowRankGaussian::owed`](vi_core::LowRankGaussian::owed). It is a sum over all weights,
+    /// and intervals are too wide by no more than each weight's share of it.
     pub owed: f64,
-    /// Calls of `update` and `update_batch` that were refused since the model was made or read.
+    /// How many calls of `update` and `update_batch` were refused since the model was made or read.
     pub refused: u64,
     /// What to do next.
     pub advice: Advice,
 }
 
-/// One line of advice; it prints as a sentence.
+/// Advice on what to do next; it prints as a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
     /// The posterior is exact.
     Exact,
-    /// Fewer than four digits are left: of inputs that say nearly the same, one should go, or the belief be
-    /// [`BeliefKind::SquareRoot`], or the prior scale be smaller.
+    /// Fewer than four digits are left: drop one of several inputs that say nearly the same, or use [`BeliefKind::SquareRoot`],
+    /// or a smaller prior scale.
     FewDigits,
-    /// Rows are kept, and nobody has asked for a diagnosis.
+    /// Rows are kept, and `diagnose` has not been called.
     Diagnose,
     /// Nothing is known about the quality of the posterior.
     KeepRows,
-    /// Correlations between weights are given up.
+    /// The belief neglects correlations between weights, so intervals are narrow.
     NarrowIntervals,
-    /// After one pass reweighting changes next to nothing: the draws are worth at least 90 % of their number with up to 10 weights,
-    /// and with `d` more `0.9^(d/10)` of it, since shares of the directions multiply.
+    /// After one pass reweighting changes next to nothing: the effective sample size is at least 90 % of the draws with up to 10
+    /// weights, and `0.9^(d/10)` of them with `d` more than 10, since the shares of the directions multiply.
     OnePassIsEnough,
-    /// After one pass they are worth less.
+    /// After one pass the effective sample size is below the threshold of [`OnePassIsEnough`](Self::OnePassIsEnough): sweep over
+    /// the rows.
     Sweep,
-    /// After refinement they are worth that; or at least 0.7 (`0.7^(d/10)`), and `k̂ ≤ 0.7`, so that reweighting would repair the rest.
+    /// After refinement the effective share reaches the threshold of [`OnePassIsEnough`](Self::OnePassIsEnough), or at least 0.7
+    /// (`0.7^(d/10)`) with `k̂ ≤ 0.7`, so that reweighting would repair the rest.
     Good,
-    /// After refinement they are worth less: `posterior()` hands the true one to `vi-boost`, and `mixture` answers from what it finds.
+    /// After refinement the effective share is below the threshold of [`Good`](Self::Good): `posterior()` hands the true posterior
+    /// to `vi-boost`, and `mixture` answers from what it finds.
     Boost,
-    /// The model answers from a mixture, which who found it has diagnosed.
+    /// The model answers from a mixture; its diagnosis comes from the search that found it.
     Mixture,
 }
 
@@ -102,32 +107,34 @@ impl fmt::Display for Advice {
     }
 }
 
-/// Above this the largest importance ratios rule the rest (Vehtari et al. 2024).
+/// The `k̂` above which the largest importance ratios dominate (Vehtari et al. 2024).
 const LARGEST_K: f64 = 0.7;
 
-/// The share of draws from which on a posterior of [`FEW`] weights or fewer counts as near the true one.
+/// The effective share from which on a posterior of at most [`FEW`] weights counts as near the true one.
 const NEAR: f64 = 0.9;
 
-/// The share below which the shape is another in as few, however light the tails: a Gaussian with the moments of a posterior behind a soft wall has
-/// .55 to .65.
+/// The effective share below which a posterior of at most [`FEW`] weights has another shape than the true one, however light the
+/// tails: a Gaussian with the moments of a posterior behind a soft wall has .55 to .65.
 const USEFUL: f64 = 0.7;
 
-/// Weights that together may be off by what [`NEAR`] and [`USEFUL`] allow. The log importance ratio adds what each direction is off, and
-/// the share is about `exp(−variance)` of it: the same error in each of `d` directions leaves the `d`-th power of one direction's share.
+/// The number of weights to which [`NEAR`] and [`USEFUL`] refer. The log importance ratios of the directions add, and the
+/// effective share is about `exp(−variance)` of the sum: the same error in each of `d` directions leaves the `d`-th power of one
+/// direction's share.
 const FEW: f64 = 10.0;
 
-/// A share as it would be, each direction being off by as much, were there few weights.
+/// The effective share that the same error in each direction would give with [`FEW`] weights.
 fn share_of_few(share: f64, weights: usize) -> f64 {
     share.powf(FEW / (weights as f64).max(FEW))
 }
 
-/// Whether a posterior of so many weights with such a share and `k̂` is near the true one, or near enough for reweighting to repair the rest.
+/// Whether a posterior of so many weights with such an effective share and `k̂` is near the true one, or near enough for
+/// reweighting to repair the rest.
 pub(crate) fn is_near(share: f64, k_hat: f64, weights: usize) -> bool {
     let share = share_of_few(share, weights);
     share >= NEAR || share >= USEFUL && k_hat <= LARGEST_K
 }
 
-/// What `diagnose` found of the posterior as it is.
+/// What `diagnose` found about the current posterior.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Diagnosis {
     k_hat: f64,
@@ -136,14 +143,14 @@ pub(super) struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Of a posterior of so many weights.
+    /// The diagnosis of a posterior of so many weights.
     pub(super) fn of(psis: &Psis, weights: usize) -> Self {
         let effective_share = psis.effective_draws() / psis.log_weights.len() as f64;
         Self { k_hat: psis.k_hat, effective_share, weights }
     }
 }
 
-/// The worst of the members'.
+/// The worst health of the members.
 fn health<F: Family>(engine: &Engine<F>) -> Health {
     let mut worst = engine.members[0].belief.health();
     for member in &engine.members[1..] {
@@ -152,7 +159,7 @@ fn health<F: Family>(engine: &Engine<F>) -> Health {
     worst
 }
 
-/// What each value that `of` finds at the members counts in the answers.
+/// Each value that `of` finds at the members, with its share of the answers.
 fn shares<F: Family>(engine: &Engine<F>, of: impl Fn(&Member<F::State>) -> f64) -> Vec<(f64, f64)> {
     let mut shares: Vec<(f64, f64)> = Vec::new();
     for (member, weight) in engine.members.iter().zip(engine.weights()) {
@@ -213,7 +220,7 @@ impl OnlineInfo {
         Self { k_hat: Some(k_hat), effective_share: Some(share), advice, ..self }
     }
 
-    /// A linear model with a full covariance is exact.
+    /// The info of a linear model, which is exact with a full covariance.
     pub(super) fn of_linear<F: Family>(engine: &Engine<F>) -> Self {
         let info = Self::of(engine);
         match engine.settings.belief {

@@ -1,4 +1,4 @@
-//! Numbers, one row at a time, the noise unknown.
+//! Linear regression with unknown noise, one row at a time.
 
 use rand::Rng;
 use rand_distr::{Distribution, Gamma};
@@ -13,16 +13,16 @@ use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Row
 use crate::likelihood::Offset;
 use crate::{Interval, Marginal, ModelError, Student, check};
 
-/// `y = offset + intercept + xᵀw + ε`, `ε ~ N(0, σ²/weight)`, `w|σ² ~ N(0, s²σ²I)`, `1/σ² ~ Gamma(a₀, b₀)`.
+/// The model `y = offset + intercept + xᵀw + ε`, `ε ~ N(0, σ²/weight)`, `w|σ² ~ N(0, s²σ²I)`, `1/σ² ~ Gamma(a₀, b₀)`.
 ///
-/// The belief is kept in units of the noise: it is that of a linear model with `σ² = 1`, which no label can change.
+/// The belief is kept in units of the noise: it is that of a linear model with `σ² = 1`, whose covariance no label can change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Linear {
     shape: f64,
     rate: f64,
 }
 
-/// `1/σ² ~ Gamma(shape, rate)`.
+/// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Noise {
     shape: f64,
@@ -56,12 +56,13 @@ impl ScalarFamily for Linear {
         if deviation.is_finite() { Ok(deviation) } else { Err(overflow(deviation * deviation)) }
     }
 
-    /// Student-t with `2a` degrees of freedom, squared scale `(b/a)·variance`.
+    /// The posterior of a number is a Student-t with `2a` degrees of freedom and squared scale `(b/a)·variance`.
     fn marginal(&self, parts: &[(f64, Projection, &Noise)]) -> Result<Marginal, ModelError> {
         let students: Vec<(f64, Student)> = parts
             .iter()
             .map(|(weight, seen, Noise { shape, rate })| {
-                // A row of zeros without an intercept has an expectation that is certain: the narrowest there is.
+                // For a row of zeros without an intercept the expectation is certain; it gets the narrowest distribution there
+                // is.
                 let scale = (rate / shape * seen.variance).sqrt().max(f64::MIN_POSITIVE);
                 Ok((*weight, Student::new(seen.mean, scale, 2.0 * shape)?))
             })
@@ -87,14 +88,14 @@ impl ScalarFamily for Linear {
         GaussianLikelihood::new(1.0)
     }
 
-    /// Student-t with `2a` degrees of freedom about `offset + xᵀμ`, squared scale `(b/a)(1 + ν)`.
+    /// The prediction is a Student-t with `2a` degrees of freedom about `offset + xᵀμ` and squared scale `(b/a)(1 + ν)`.
     fn log_predictive(&self, state: &Noise, likelihood: &Offset<GaussianLikelihood>, y: f64, seen: Projection) -> f64 {
         let scale = (state.rate / state.shape * (1.0 + seen.variance)).sqrt();
         Student::new(likelihood.offset() + seen.mean, scale, 2.0 * state.shape)
             .map_or(f64::NAN, |predicted| predicted.log_density(y))
     }
 
-    /// A row whose square does not fit beside the others would make the noise infinite.
+    /// Refuses a row whose square, added to the others', would make the noise infinite.
     fn check_step(&self, observed: &Observation, seen: Projection) -> Result<(), Error> {
         const LARGEST: f64 = 1e290;
         let error = observed.label - observed.offset - seen.mean;
@@ -106,7 +107,7 @@ impl ScalarFamily for Linear {
         }
     }
 
-    /// `a ← a + ½·weight`, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, the belief as before the row.
+    /// `a ← a + ½·weight`, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, with the belief before the row.
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
         let error = observed.label - observed.offset - seen.mean;
         state.shape += 0.5 * observed.weight;
@@ -136,13 +137,13 @@ impl ScalarFamily for Linear {
     }
 }
 
-/// The prediction of a number whose noise is not known: Student-t, from the normal-gamma posterior, averaged over prior scales.
+/// The prediction of a number with unknown noise: Student-t, from the normal-gamma posterior, averaged over prior scales.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NumberPredicted {
-    /// The distribution of a new `y`.
+    /// The predictive distribution of a new `y`.
     pub label: Marginal,
-    /// The distribution of its expectation `offset + intercept + xᵀw`: what more rows would narrow.
+    /// The posterior of the expectation `offset + intercept + xᵀw`, which narrows as rows come.
     pub expectation: Marginal,
 }
 
@@ -153,7 +154,7 @@ impl NumberPredicted {
         self.label.mean()
     }
 
-    /// Standard deviation of a new label; infinite before the noise has been seen.
+    /// The standard deviation of a new label; infinite before the noise has been seen.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
         self.label.standard_deviation()
@@ -167,7 +168,7 @@ impl NumberPredicted {
         self.label.interval(level)
     }
 
-    /// The `y` with `P(Y ≤ y) = p`.
+    /// The value `y` with `P(Y ≤ y) = p`.
     ///
     /// # Errors
     /// `Setting` unless `0 < p < 1`.
@@ -175,7 +176,7 @@ impl NumberPredicted {
         self.label.quantile(p)
     }
 
-    /// `log p(y)` of a new label, in nats.
+    /// The predictive density `log p(y)` of a new label, in nats.
     #[must_use]
     pub fn log_density(&self, y: f64) -> f64 {
         self.label.log_density(y)
@@ -189,9 +190,9 @@ impl NumberPredicted {
 /// a ← a + ½,   b ← b + ½(y − xᵀμ)²/(1 + ν)
 /// ```
 ///
-/// The prior scale `s` is in units of the noise. By default the first rows tell the scale of the label as they do those of the inputs,
-/// so that nothing depends on its unit or origin. With a full or square-root belief everything is exact; a narrower belief
-/// approximates the weights and keeps the recursion of the noise.
+/// The prior scale `s` is in units of the noise. By default the first rows set the scale of the label as they do those of the
+/// inputs, so that nothing depends on its unit or origin. With a full or square-root belief everything is exact; low-rank and
+/// diagonal beliefs approximate the weights and keep the recursion of the noise.
 ///
 /// ```
 /// use vi_models::online::OnlineLinear;
@@ -210,7 +211,7 @@ pub struct OnlineLinear {
 }
 
 impl OnlineLinear {
-    /// `(a₀, b₀)` of [`new`](Self::new): next to nothing is believed of the noise.
+    /// The prior `(a₀, b₀)` of the noise that [`new`](Self::new) takes, which is nearly flat.
     pub const DEFAULT_NOISE: (f64, f64) = (1e-2, 1e-4);
 
     /// A model of `inputs` columns with [`default_settings`](Self::default_settings) and [`DEFAULT_NOISE`](Self::DEFAULT_NOISE).
@@ -222,7 +223,7 @@ impl OnlineLinear {
         Self::with_settings(inputs, Self::default_settings(), shape, rate)
     }
 
-    /// The default of all models, but an intercept's prior scale of 1000, in units of the noise.
+    /// The default settings of all models, except that the intercept has prior scale 1000, in units of the noise.
     #[must_use]
     pub fn default_settings() -> OnlineSettings {
         OnlineSettings { intercept_scale: 1e3, ..OnlineSettings::default() }
@@ -232,25 +233,26 @@ impl OnlineLinear {
     /// the standardised `y` under [`Standardise::FirstRows`](super::Standardise::FirstRows).
     ///
     /// # Errors
-    /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
+    /// `Setting`, `Empty` and `Dimension` for invalid settings.
     pub fn with_settings(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Linear { shape, rate }, settings)? })
     }
 
-    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+    /// The posterior of the model as one Gaussian. With a square-root belief it costs `p³` flops for `p` weights.
     ///
     /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
-    /// which standardises, forgets, or has no full covariance.
+    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: one whose prior
+    /// scale is not given, or that standardises, forgets, or has no full covariance.
     pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
         self.engine.gaussian()
     }
 
-    /// The model that has learned `learned` and of the noise `1/σ² ~ Gamma(shape, rate)`, to go on from there; `before` is what was believed of the
-    /// noise at first.
+    /// A model that starts from the posterior `learned` of the weights and `1/σ² ~ Gamma(shape, rate)` of the noise, and can
+    /// learn further rows; `before` is the prior of the noise.
     ///
     /// # Errors
-    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings that are not those of one Gaussian; `Dimension`.
+    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings whose posterior is not one Gaussian;
+    /// `Dimension`.
     ///
     /// ```
     /// use vi_models::online::{OnlineLinear, OnlineSettings, PriorScale, Standardise};
@@ -278,16 +280,16 @@ impl OnlineLinear {
         Ok(Self { engine: engine.with_gaussian(learned, &Noise { shape, rate })? })
     }
 
-    /// What was believed of the noise at first, `1/σ² ~ Gamma(shape, rate)`, in the units that it was given in.
+    /// The prior of the noise, `1/σ² ~ Gamma(shape, rate)`, in the units that it was given in.
     #[must_use]
     pub fn noise_prior(&self) -> (f64, f64) {
         (self.engine.family.shape, self.engine.family.rate)
     }
 
-    /// The distribution of the label at `row`.
+    /// The predictive distribution of the label at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry` (a position); `Overflow` for a prediction beyond the floats.
+    /// `Dimension`, `NonFinite`, `Entry` (a position); `Overflow` if the prediction is not finite.
     pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<NumberPredicted, ModelError> {
         self.predict_at(row, 0.0)
     }
@@ -315,14 +317,14 @@ impl OnlineLinear {
         Ok(NumberPredicted { label, expectation: self.engine.marginal(&seen)?.in_units(origin, unit)? })
     }
 
-    /// What the model has become.
+    /// The state of the model, for people to read.
     #[must_use]
     pub fn info(&self) -> OnlineInfo {
         OnlineInfo::of_linear(&self.engine)
     }
 
-    /// The posterior of the noise, in the units of `y`, `1/σ² ~ Gamma(shape, rate)`: `(shape, rate)`. `σ²` has the mean
-    /// `rate/(shape − 1)`; prior scales, which share the shape, are averaged in the rate, so that this mean is right.
+    /// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)` in the units of `y`, as `(shape, rate)`. `σ²` has the mean
+    /// `rate/(shape − 1)`; the rate is averaged over the prior scales, which share the shape, so that this mean is right.
     #[must_use]
     pub fn noise(&self) -> (f64, f64) {
         let unit = self.engine.design.target.scale;
@@ -336,7 +338,7 @@ impl OnlineLinear {
     /// A draw of noise and weights from the posterior, for Thompson sampling: act as if it were the truth.
     ///
     /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a noise beyond a float.
+    /// `NotPositiveDefinite` if rounding has left the covariance indefinite; `Overflow` if the noise is not finite.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         let member = self.engine.draw_member(rng);
         let deviation = self.engine.family.draw_spread(&member.state, rng)?;

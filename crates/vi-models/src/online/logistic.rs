@@ -1,4 +1,4 @@
-//! Two classes, one row at a time.
+//! Logistic regression, one row at a time.
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ use super::predicted::ProbabilityPredicted;
 use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError};
 
-/// Logistic regression on a stream: labels 0 and 1, probabilities with their doubt, nothing to tune.
+/// Logistic regression on a stream of labels 0 and 1: it predicts probabilities with their uncertainty, and needs no tuning.
 ///
 /// ```
 /// use vi_models::online::OnlineLogistic;
@@ -41,30 +41,31 @@ impl OnlineLogistic {
     /// A model of `inputs` columns.
     ///
     /// # Errors
-    /// `Setting`, `Empty` and `Dimension` for settings that cannot be.
+    /// `Setting`, `Empty` and `Dimension` for invalid settings.
     pub fn with_settings(inputs: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Logit, settings)? })
     }
 
-    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+    /// The posterior of the model as one Gaussian. With a square-root belief it costs `p³` flops for `p` weights.
     ///
     /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
-    /// which standardises, forgets, or has no full covariance.
+    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: one whose prior
+    /// scale is not given, or that standardises, forgets, or has no full covariance.
     pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
         self.engine.gaussian()
     }
 
-    /// The model that has learned `learned`, to go on from there.
+    /// A model that starts from the posterior `learned` of another and can learn further rows.
     ///
     /// # Errors
-    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings that are not those of one Gaussian; `Dimension`.
+    /// As [`with_settings`](Self::with_settings); [`ModelError::Unsupported`] for settings whose posterior is not one Gaussian;
+    /// `Dimension`.
     pub fn from_gaussian(settings: OnlineSettings, learned: &OneGaussian) -> Result<Self, ModelError> {
         let inputs = learned.inputs(&settings);
         Ok(Self { engine: Engine::new(inputs, Logit, settings)?.with_gaussian(learned, &())? })
     }
 
-    /// The predictive probability of label 1 at `row`, with its doubt.
+    /// The predictive probability of label 1 at `row`, with its uncertainty.
     ///
     /// # Errors
     /// `Dimension`, `NonFinite`, `Entry` (a position).
@@ -80,11 +81,11 @@ impl OnlineLogistic {
         Ok(ProbabilityPredicted::new(&self.engine.project(row.into(), offset)?))
     }
 
-    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
-    /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
+    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a
+    /// draw costs `p³/3` flops for `p` weights, with another kind of belief as much as a row.
     ///
     /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
+    /// `NotPositiveDefinite` if rounding has left the covariance indefinite; `Overflow` if a weight is not finite.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
     }
@@ -100,7 +101,7 @@ impl OnlineLogistic {
     /// As [`sample_label`](Self::sample_label), with a known part of the log odds added.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict), and `Setting` for an offset that is no number.
+    /// As [`predict`](Self::predict), and `Setting` for an offset that is not finite.
     ///
     /// ```
     /// use rand::SeedableRng;

@@ -1,4 +1,4 @@
-//! What every front-door type offers in the same words.
+//! The methods that every front-door type has, documented once.
 
 /// Implements the common methods and `serde` for `$model`, a struct with a field `engine: Engine<$family>`.
 macro_rules! front_door {
@@ -7,8 +7,8 @@ macro_rules! front_door {
             /// Learns from one row; the label may be a number or an [`Observation`] with offset, weight and the like.
             ///
             /// # Errors
-            /// `Dimension`, `NonFinite`, `Entry` (a position) for the row; `Label`, `Setting` for what is observed; the model is then as
-            /// it was, to the bit.
+            /// `Dimension`, `NonFinite`, `Entry` (a position) for the row; `Label`, `Setting` for what is observed. On an error
+            /// the model is unchanged, to the bit.
             pub fn update<'a>(
                 &mut self,
                 row: impl Into<Row<'a>>,
@@ -17,11 +17,11 @@ macro_rules! front_door {
                 self.engine.counted(|engine| engine.update(row.into(), label.into()))
             }
 
-            /// Learns from many rows in their order: the same model as one [`update`](Self::update) for each.
+            /// Learns from many rows in their order, with the same result as one [`update`](Self::update) for each.
             ///
             /// # Errors
-            /// `Empty` for no labels; those of [`update`](Self::update), told of the row. The model is then as it was before the
-            /// first row, to the bit.
+            /// `Empty` for no labels; those of [`update`](Self::update), naming the row. On an error the model is unchanged, to
+            /// the bit.
             pub fn update_batch<'a, O: Copy + Into<Observation>>(
                 &mut self,
                 rows: impl Into<Rows<'a>>,
@@ -31,30 +31,31 @@ macro_rules! front_door {
                 self.engine.counted(|engine| engine.update_batch(rows.into(), &observed))
             }
 
-            /// The log evidence of all rows so far, in nats, the prior scale averaged over: the bound that the fit of the first rows attains
-            /// (their log one-step densities with [`Start::OnePass`](crate::online::Start), at the column scales that all of them gave), and
-            /// the log one-step predictive density of each row after, scored before it was learned and
-            /// multiplied by its weight (a softmax model takes `log E[pʷ]` for the density of a row of weight `w`).
+            /// The log evidence of all rows so far, in nats, averaged over the prior scale: the bound that the fit of the first
+            /// rows attains (with [`Start::OnePass`](crate::online::Start) the one-step-ahead log densities of those rows, at the
+            /// column scales that all of them gave), plus the one-step-ahead log predictive density of each later row, scored
+            /// before it was learned and multiplied by its weight (a softmax model takes `log E[pʷ]` for a row of weight `w`).
             ///
-            /// After [`merge`](Self::merge) it is the sum over the shards, each from the prior.
+            /// After [`merge`](Self::merge) it is the sum over the shards, each starting from the prior.
             #[must_use]
             pub fn evidence(&self) -> f64 {
                 self.engine.evidence()
             }
 
-            /// Brings in what other models learned from other rows, all with the same settings and the same fixed
-            /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]). With a full covariance a
-            /// shard costs some `p³` flops for `p` weights.
+            /// Adds what other models learned from other rows; all must have the same settings and the same fixed
+            /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]). With a full
+            /// covariance a shard costs some `p³` flops for `p` weights.
             ///
             /// # Errors
-            /// [`ModelError::Unlike`] naming the shard and what differs; `NotPositiveDefinite`; `ThinShards` where diagonal beliefs of too few
-            /// rows each would leave the weights near the prior, see [`vi_core::merge::pull()`]. The model is then as it was.
+            /// [`ModelError::Unlike`], naming the shard and what differs; `NotPositiveDefinite`; `ThinShards` if diagonal beliefs
+            /// of too few rows each would leave the weights near the prior, see [`vi_core::merge::pull()`]. On an error the model
+            /// is unchanged.
             pub fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {
                 let others: Vec<_> = others.iter().map(|other| &other.engine).collect();
                 self.engine.merge(&others)
             }
 
-            /// The settings it was made with.
+            /// The settings that the model was made with.
             #[must_use]
             pub fn settings(&self) -> &OnlineSettings {
                 &self.engine.settings
@@ -68,7 +69,7 @@ macro_rules! front_door {
         }
 
         impl<'de $(, $generic: $bound)?> Deserialize<'de> for $model $(<$generic>)? {
-            /// Everything is checked: a damaged or foreign document is an error.
+            /// Reads a stored model. Everything is checked: a damaged or foreign document is an error.
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let wire = EngineWire::<$family>::deserialize(deserializer)?;
                 Ok(Self { engine: Engine::from_wire(wire).map_err(serde::de::Error::custom)? })
@@ -77,26 +78,28 @@ macro_rules! front_door {
     };
 }
 
-/// Implements what models of one linear predictor have beside [`front_door`]'s.
+/// Implements the further methods of models with one linear predictor.
 macro_rules! one_predictor {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
-            /// Posterior mean of the weights in the units of the inputs, and of the intercept where all inputs are 0.
+            /// The posterior mean of the weights and the intercept, in the units of the inputs; the intercept is the predictor at
+            /// all inputs 0.
             #[must_use]
             pub fn weights(&self) -> Draw {
                 Draw::new(&self.engine.design, &self.engine.mean())
             }
 
-            /// What is believed of the weight of input `j`, in the units of the inputs: mean, standard deviation, interval, quantiles.
+            /// The posterior of the weight of input `j`, in the units of the inputs: mean, standard deviation, interval,
+            /// quantiles.
             ///
             /// # Errors
-            /// `Index` for an input that is not there.
+            /// `Index` if there is no such input.
             pub fn weight(&self, j: usize) -> Result<Marginal, ModelError> {
                 self.engine.weight(j)
             }
 
-            /// What is believed of each weight, in the units of the inputs and under their names (`names` in
-            /// [`OnlineSettings`](crate::online::OnlineSettings)); the intercept comes first. Cost as a prediction for each.
+            /// The posterior of each weight, in the units of the inputs and under their names (`names` in
+            /// [`OnlineSettings`](crate::online::OnlineSettings)); the intercept comes first. Each costs as much as a prediction.
             ///
             /// # Errors
             /// `Overflow`.
@@ -112,8 +115,8 @@ macro_rules! one_predictor {
                 Ok(found)
             }
 
-            /// What is believed of `Σ c_j·w_j`, a combination of the weights in the units of the inputs: a contrast, or what a change of
-            /// the inputs by `c` does to the linear predictor. Cost as a prediction.
+            /// The posterior of `Σ c_j·w_j`, a combination of the weights in the units of the inputs: a contrast, or the change
+            /// of the linear predictor when the inputs change by `c`. It costs as much as a prediction.
             ///
             /// # Errors
             /// `Dimension`, `NonFinite`, `Entry` (a position) for `c`; `Overflow`.
@@ -121,21 +124,22 @@ macro_rules! one_predictor {
                 self.engine.combination(c.into())
             }
 
-            /// The posterior covariance of the weights of inputs `j` and `k`, in the units of the inputs; the variance where they are the
-            /// same. Cost as two predictions.
+            /// The posterior covariance of the weights of inputs `j` and `k`, in the units of the inputs; the variance if `j =
+            /// k`. It costs as much as two predictions.
             ///
             /// # Errors
-            /// `Index` for an input that is not there; `Overflow` where the variances are infinite.
+            /// `Index` if there is no such input; `Overflow` if the variances are infinite.
             pub fn covariance(&self, j: usize, k: usize) -> Result<f64, ModelError> {
                 self.engine.covariance(j, k)
             }
 
-            /// One draw of the linear predictors of many rows together, offsets left out: Thompson sampling among candidates. It is what
-            /// [`sample`](Self::sample) and scoring each row would give, and takes no number for each weight: with a low-rank or a diagonal
-            /// belief its cost is that of predicting each row, and that of each pair of rows.
+            /// One joint draw of the linear predictors of many rows, without offsets: Thompson sampling among candidates. It has
+            /// the distribution of a [`sample`](Self::sample) whose scores are taken at each row, but draws no number for each
+            /// weight: with a low-rank or a diagonal belief it costs a prediction for each row, and as much for each pair of
+            /// rows.
             ///
             /// # Errors
-            /// `Empty` for no rows; `Dimension`, `NonFinite`, `Entry` (a position), told of the row; `Overflow`.
+            /// `Empty` for no rows; `Dimension`, `NonFinite`, `Entry` (a position), naming the row; `Overflow`.
             ///
             /// ```
             /// use rand::SeedableRng;
@@ -157,8 +161,9 @@ macro_rules! one_predictor {
                 self.engine.sample_scores(candidates.into(), rng)
             }
 
-            /// What is believed of the linear predictor `offset + intercept + xᵀw` at `row`, whatever the label's distribution about it: known even where
-            /// the mean of a count is beyond the floats, as it is before the first rows. Cost as a prediction.
+            /// The posterior of the linear predictor `offset + intercept + xᵀw` at `row`, before the label's distribution enters.
+            /// It is finite even where the mean of a count is not, as can happen before the first rows. It costs as much as a
+            /// prediction.
             ///
             /// # Errors
             /// `Dimension`, `NonFinite`, `Entry` (a position) for the row; `Setting` for an offset that is not finite; `Overflow`.
@@ -169,7 +174,7 @@ macro_rules! one_predictor {
             /// visits.update(&[0.5], Observation::new(3.0))?;
             /// let (near, far) = (visits.predictor(&[0.5], 0.0)?, visits.predictor(&[1e4], 0.0)?);
             /// assert!(near.standard_deviation() < far.standard_deviation() && far.interval(0.9)?.upper.is_finite());
-            /// // A count of that mean has no float.
+            /// // The mean of the count, e to that power, is beyond the range of floats.
             /// assert!(visits.predict(&[1e4], Observation::new(0.0)).is_err());
             /// # Ok::<(), vi_models::ModelError>(())
             /// ```
@@ -177,7 +182,7 @@ macro_rules! one_predictor {
                 self.engine.predictor(row.into(), offset)
             }
 
-            /// What is believed of the linear predictor where all inputs are 0.
+            /// The posterior of the intercept: the linear predictor at all inputs 0.
             ///
             /// # Errors
             /// `Overflow`.
@@ -188,33 +193,36 @@ macro_rules! one_predictor {
     };
 }
 
-/// Implements what models have whose posterior is not exact, beside [`front_door`]'s.
+/// Implements the further methods of models whose posterior is not exact.
 macro_rules! approximate {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
-            /// Sweeps over all kept rows until the posterior along each is that of its tilted density, by
-            /// [expectation propagation](vi_core::refine::expectation_propagation). The rows are those since the model was made;
-            /// learning goes on from there. The info's `bounds` is the log evidence at the prior scale that counts most. Cost `3np²` flops a sweep, for each
-            /// prior scale. Scales that are still being taken from the first rows are fixed as they are.
+            /// Sweeps over all kept rows until the posterior along each row agrees with its tilted density, by [expectation
+            /// propagation](vi_core::refine::expectation_propagation). The rows are all those since the model was made; learning
+            /// can go on afterwards. The info's `bounds` is the log evidence at the prior scale with the largest share. Cost
+            /// `3np²` flops a sweep, for each prior scale. Scales that are still being taken from the first rows are fixed as
+            /// they are.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; those of
-            /// [`vi_core::refine::expectation_propagation`]. The model is then as it was.
+            /// [`vi_core::refine::expectation_propagation`]. On an error the model is unchanged.
             pub fn refine(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
                 self.engine.refine(settings)
             }
 
-            /// Passes over all rows, wherever they are kept, until the posterior is the best Gaussian in `KL(q‖p)`; see [`vi_core::batch`]. With a few
-            /// rows for each weight or more that is where [`refine`](Self::refine) leads too; with fewer rows of classes that hardly overlap it is
-            /// narrower than the posterior. `pass` is called
-            /// once for each pass and hands the rows that the model has learned, all and in any order, with their observations to the function that it
-            /// is given. Memory does not grow with the rows: a pass is summed up, at `2np²` flops. Scales that are still being taken from
-            /// the first rows are fixed as they are. The info is that of the prior scale that counts most; where the learned scales
-            /// are near each other one of them is taken to its optimum and the others follow by a change of its prior, else each takes its own passes.
+            /// Passes over all rows, wherever they are kept, until the posterior is the best Gaussian in `KL(q‖p)`; see
+            /// [`vi_core::batch`]. With at least a few rows for each weight [`refine`](Self::refine) gives nearly the same; with
+            /// fewer rows, of classes that hardly overlap, the result is narrower than the posterior. `pass` is called once for
+            /// each pass; it hands every row that the model has learned, in any order and with its observation, to the function
+            /// that it is given. Memory does not grow with the rows: a pass is summed up, at `2np²` flops. Scales that are still
+            /// being taken from the first rows are fixed as they are. The info is that of the prior scale with the largest share;
+            /// where the learned scales are near each other, one of them is taken to its optimum and the others follow by a
+            /// change of its prior, otherwise each takes its own passes.
             ///
             /// # Errors
-            /// What `pass` returns; [`ModelError::NotKept`] unless the settings have a full covariance that forgets nothing; `Dimension` for another
-            /// number of rows than the model has learned; those of [`update`](Self::update) for a row; those of [`vi_core::batch::optimum_of`]. The model is then as it was.
+            /// What `pass` returns; [`ModelError::NotKept`] unless the settings have a full covariance that forgets nothing;
+            /// `Dimension` if the number of rows is not that which the model has learned; those of [`update`](Self::update) for a
+            /// row; those of [`vi_core::batch::optimum_of`]. On an error the model is unchanged.
             ///
             /// ```
             /// use vi_core::batch::BatchSettings;
@@ -239,15 +247,14 @@ macro_rules! approximate {
                 self.engine.refine_over(settings, pass)
             }
 
-            /// What the model has become.
+            /// The state of the model, for people to read.
             #[must_use]
             pub fn info(&self) -> OnlineInfo {
                 OnlineInfo::of(&self.engine)
             }
 
-            /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises; `info` tells it from then on,
-            /// until the posterior changes. Cost `draws·n·p` for `n`
-            /// kept rows; 10⁴ draws tell `k̂` to about 0.1.
+            /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior and the advice that follows from it; `info`
+            /// repeats both until the posterior changes. Cost `draws·n·p` for `n` kept rows; 10⁴ draws give `k̂` to about 0.1.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; `Setting` for fewer than 25 draws.
@@ -265,14 +272,14 @@ macro_rules! approximate {
     };
 }
 
-/// Implements predictions of many rows for models whose `predict` takes a row alone and answers with `$predicted`.
+/// Implements predictions of many rows for models whose `predict` takes only a row and returns `$predicted`.
 macro_rules! predicts_batches {
     ($model:ident, $predicted:ty) => {
         impl $model {
-            /// [`predict`](Self::predict) at each of many rows; none for no rows.
+            /// [`predict`](Self::predict) at each of many rows; an empty list for no rows.
             ///
             /// # Errors
-            /// Those of `predict`, told of the row.
+            /// Those of `predict`, naming the row.
             pub fn predict_batch<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<$predicted>, ModelError> {
                 let mut memory = Vec::new();
                 self.engine.rows(rows.into(), &mut memory)?.into_iter().map(|row| self.predict(row)).collect()
@@ -281,12 +288,13 @@ macro_rules! predicts_batches {
     };
 }
 
-/// Implements the road to another method for the posterior and back.
+/// Implements the handing of the posterior to another method, and the use of what that finds.
 macro_rules! posterior {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
-            /// The posterior of the rows so far as a log-density with its gradient, for methods that know no Gaussian: `vi_boost::fit` takes it as it is.
-            /// Worth it where [`diagnose`](Self::diagnose) after [`refine`](Self::refine) advises [`Advice::Boost`](crate::online::Advice). Copies the rows.
+            /// The posterior of the rows so far as a log-density with its gradient, for methods that need not assume a Gaussian:
+            /// `vi_boost::fit` takes it as it is. Worth it where [`diagnose`](Self::diagnose) after [`refine`](Self::refine)
+            /// advises [`Advice::Boost`](crate::online::Advice). Copies the rows.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance.
@@ -294,13 +302,14 @@ macro_rules! posterior {
                 Posterior::of(&self.engine)
             }
 
-            /// The model that answers from a mixture of Gaussians found for its [`posterior`](Self::posterior), as weights and parts in the coordinates of that density:
-            /// `predict`, `sample` and `weight` average over the parts. Where only the one-dimensional averages of the mixture enter, answers are exact for it. It does
-            /// not learn, nor is it refined, merged or stored: this model is all that, and can be boosted again after more rows.
+            /// A model that answers from a mixture of Gaussians found for this model's [`posterior`](Self::posterior), given as
+            /// weights and parts in the coordinates of that density: `predict`, `sample` and `weight` average over the parts.
+            /// Answers that need only one-dimensional averages are exact for the mixture. The new model cannot learn, be refined,
+            /// merged or stored; this one still can, and can be boosted again after more rows.
             ///
             /// # Errors
-            /// [`ModelError::OtherPosterior`] where `posterior` is of another model or fewer rows; `Empty`, `Dimension`, `Entry` (a weight that is not positive),
-            /// `Setting` for weights that do not sum to 1.
+            /// [`ModelError::OtherPosterior`] if `posterior` is of another model or of fewer rows; `Empty`, `Dimension`, `Entry`
+            /// (a weight that is not positive), `Setting` for weights that do not sum to 1.
             pub fn mixture(
                 &self,
                 posterior: &Posterior,

@@ -9,29 +9,31 @@
 //! | predict a probability | [`OnlineLogistic`] |
 //! | predict a number, the noise unknown | [`OnlineLinear`] |
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
-//! | predict a count that varies more than a Poisson's, by how much nobody knows | [`OnlineGlm`] with [`family::LearnedSpread`] |
+//! | predict a count that varies more than a Poisson's, by an unknown amount | [`OnlineGlm`] with [`family::LearnedSpread`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
-//! | predict one of many classes, or keep less than a full covariance of them | [`OnlineSoftmax::by_class`] |
+//! | predict one of many classes, or use another belief than a full covariance | [`OnlineSoftmax::by_class`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
-//! | know whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
-//! | the same with rows that are kept elsewhere, as in a file | `refine_over` |
-//! | what is believed of the weights, by name | `coefficients()`; `names` in [`OnlineSettings`] |
-//! | a posterior that no Gaussian fits | `posterior()`, a [`LogDensity`](vi_core::LogDensity) for `vi-boost`; `mixture` answers from what it found |
-//! | what is believed of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a [`Marginal`](crate::Marginal) |
+//! | find out whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
+//! | refine with rows that are kept elsewhere, as in a file | `refine_over` |
+//! | read the posterior of the weights, by name | `coefficients()`; `names` in [`OnlineSettings`] |
+//! | handle a posterior that no Gaussian fits | `posterior()`, a [`LogDensity`](vi_core::LogDensity) for `vi-boost`; `mixture`
+//! answers from what it found |
+//! | read the posterior of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a
+//! [`Marginal`](crate::Marginal) |
 //! | compare weights | `combination(c)`, `covariance(j, k)` |
 //! | predict many rows | `predict_batch` |
-//! | follow a world that drifts, at a pace that nobody knows | [`Memory::Learned`]; see [`Memory`] for the others |
-//! | store a model, send it, go on | `serde`; a model read again goes on with the same bits |
+//! | follow relations that drift at an unknown rate | [`Memory::Learned`]; see [`Memory`] for the others |
+//! | store a model, send it, go on learning | `serde`; a model read again goes on with the same bits |
 //!
-//! A format must give each float back to the bit for that: with `serde_json` ask for its feature `float_roundtrip`, or the numbers of a model
-//! that was read may differ in the last digit.
+//! For the same bits the format must give each float back exactly: with `serde_json` turn on its feature `float_roundtrip`,
+//! otherwise the numbers of a model that was read may differ in the last digit.
 //!
 //! # How far to trust the intervals
 //!
-//! Share (%) of 90 % intervals that held the truth, with the defaults: weights / linear predictors at new rows, Gaussian inputs, weights from
-//! `N(0, s²)`, `log s` drawn between those of 0.05 and 5 (for counts of what leaves the predictor a deviation of 2), or `s = 2.5`. 160 data sets
-//! of three or ten inputs, 53 of thirty, a quarter of these for 2000 rows, for probit and for softmax; standard errors 1 to 3 points, up to 9
-//! for probit with 2000 rows.
+//! Share (%) of 90 % intervals that held the truth, with the defaults: weights / linear predictors at new rows. Inputs are
+//! Gaussian, weights from `N(0, s²)`, with either `log s` drawn uniformly between `log 0.05` and `log 5` (for counts up to the
+//! scale at which the predictor has standard deviation 2), or `s = 2.5`. 160 data sets of three or ten inputs, 53 of thirty, a
+//! quarter of these for 2000 rows, for probit and for softmax; standard errors 1 to 3 points, up to 9 for probit with 2000 rows.
 //!
 //! | inputs, rows | 3, 20 | 3, 100 | 10, 100 | 10, 500 | 30, 100 | 30, 500 | 30, 2000 |
 //! |---|--:|--:|--:|--:|--:|--:|--:|
@@ -46,9 +48,9 @@
 //! | softmax of 3, drawn | 94/90 | 89/87 | 90/89 | 90/89 | 94/95 | 91/92 | |
 //! | softmax of 3, 2.5 | 89/86 | 81/83 | 86/84 | 84/85 | 98/98 | 80/82 | |
 //!
-//! Where weights are all but 0 (`s = 0.1`, 20 rows) their
-//! intervals hold more than they promise. `cargo xtask bench calibration` measures every model at 20 to 2000 rows and 3 to 100 inputs, at 50, 90 and
-//! 95 %. Diagonal and low-rank beliefs, and a model that forgets, promise less: see [`predict`](crate::predict).
+//! Where weights are nearly 0 (`s = 0.1`, 20 rows) their intervals hold the truth more often than stated. `cargo xtask
+//! bench calibration` measures every model at 20 to 2000 rows and 3 to 100 inputs, at 50, 90 and 95 %. Diagonal and low-rank
+//! beliefs, and a model that forgets, have less accurate intervals: see [`predict`](crate::predict).
 //!
 //! ```
 //! use rand::SeedableRng;

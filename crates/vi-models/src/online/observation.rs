@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
-/// A label and what belongs to it. A plain number is an observation without the rest.
+/// A label with its offset, weight, trials and exposure. A plain number is an observation with none of these.
 ///
 /// ```
 /// use vi_models::online::Observation;
@@ -21,10 +21,10 @@ pub struct Observation {
     exposure: Option<f64>,
 }
 
-/// What a family takes beside label, offset and weight.
+/// Which number a family takes besides label, offset and weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// Nothing.
+    /// No further number.
     None,
     /// A number of trials.
     Trials,
@@ -33,35 +33,36 @@ pub enum Size {
 }
 
 impl Observation {
-    /// The label alone: 0 or 1, a count, a number, as the family has it.
+    /// An observation of a label alone: 0 or 1, a count or a number, depending on the family.
     pub fn new(label: f64) -> Self {
         Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None }
     }
 
-    /// A known part of the linear predictor, `t = offset + intercept + xᵀw`.
+    /// Sets a known part of the linear predictor, `t = offset + intercept + xᵀw`.
     pub fn offset(self, offset: f64) -> Self {
         Self { offset, ..self }
     }
 
-    /// The observation counts `weight ≥ 0` times.
+    /// Sets the weight: the observation counts `weight ≥ 0` times.
     pub fn weight(self, weight: f64) -> Self {
         Self { weight, ..self }
     }
 
-    /// Number of trials of a binomial count, 1 unless given; an error for a family that has none.
+    /// Sets the number of trials of a binomial count, 1 unless given; an error for a family that has no trials.
     pub fn trials(self, trials: f64) -> Self {
         Self { trials: Some(trials), ..self }
     }
 
-    /// Exposure (time, area, people) of a count, 1 unless given: its mean is `exposure·exp(t)`. An error for a family that has none.
+    /// Sets the exposure (time, area, people) of a count, 1 unless given: its mean is `exposure·exp(t)`. An error for a family
+    /// without exposures.
     pub fn exposure(self, exposure: f64) -> Self {
         Self { exposure: Some(exposure), ..self }
     }
 
-    /// The trials or the exposure, as the family takes them.
+    /// The trials or the exposure, whichever the family takes.
     ///
     /// # Errors
-    /// `Setting` for the one that it does not take.
+    /// `Setting` if the other one is set.
     pub(super) fn size(&self, taken: Size) -> Result<f64, Error> {
         let (own, strangers) = match taken {
             Size::None => (None, [("trials", self.trials), ("exposure", self.exposure)]),

@@ -1,4 +1,4 @@
-//! What a model has learned as one Gaussian, for other stored forms of the same posterior.
+//! The posterior of a model as one Gaussian, for other ways of storing it.
 
 use vi_core::{Belief, DenseGaussian, GaussianBelief, SquareRootGaussian};
 
@@ -7,7 +7,7 @@ use super::engine::{Engine, Family};
 use super::{BeliefKind, Memory, OnlineSettings, PriorScale, Standardise};
 use crate::{ModelError, check};
 
-/// All that a model has learned, where that is one Gaussian under a prior that was given in the units of the inputs.
+/// All that a model has learned, for models whose posterior is one Gaussian and whose prior was given in the units of the inputs.
 ///
 /// ```
 /// use vi_models::online::{OnlineLogistic, OnlineSettings, PriorScale, Standardise};
@@ -28,18 +28,19 @@ use crate::{ModelError, check};
 /// ```
 #[derive(Debug, Clone)]
 pub struct OneGaussian {
-    /// Over the weights and, last, the intercept where there is one; of [`OnlineLinear`](super::OnlineLinear) in units of the noise.
+    /// The posterior of the weights and, last, the intercept if there is one; that of [`OnlineLinear`](super::OnlineLinear) is in
+    /// units of the noise.
     pub belief: DenseGaussian,
     /// The log evidence, in nats.
     pub evidence: f64,
-    /// Rows learned from.
+    /// The number of rows learned.
     pub observations: u64,
-    /// Runs from the prior that were merged; 1 where none was.
+    /// The number of separate runs from the prior that were merged; 1 if there was no merge.
     pub runs: u64,
 }
 
 impl OneGaussian {
-    /// How many inputs a model with these settings has of it.
+    /// The number of inputs of a model with these settings and this belief.
     pub(super) fn inputs(&self, settings: &OnlineSettings) -> usize {
         self.belief.dim().saturating_sub(usize::from(settings.intercept))
     }
@@ -67,7 +68,7 @@ fn check_settings(settings: &OnlineSettings) -> Result<(), ModelError> {
 }
 
 impl<F: Family> Engine<F> {
-    /// What it has learned.
+    /// The posterior of the model.
     pub(super) fn gaussian(&self) -> Result<OneGaussian, ModelError> {
         check_settings(&self.settings)?;
         self.check_learns()?;
@@ -75,7 +76,7 @@ impl<F: Family> Engine<F> {
         Ok(OneGaussian { belief, evidence: self.evidence(), observations: self.observations, runs: self.runs })
     }
 
-    /// The model with nothing learned, having learned this.
+    /// This model, which has learned nothing, with `learned` as its posterior.
     pub(super) fn with_gaussian(mut self, learned: &OneGaussian, state: &F::State) -> Result<Self, ModelError> {
         check_settings(&self.settings)?;
         if self.settings.keep_rows {

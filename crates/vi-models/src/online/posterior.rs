@@ -1,4 +1,4 @@
-//! The posterior of a front-door model as a density, for methods that know no Gaussian.
+//! The posterior of a front-door model as a density, for methods that need not assume a Gaussian.
 
 mod prior;
 mod rows;
@@ -16,15 +16,16 @@ use super::design::Design;
 use super::engine::{Engine, Family};
 use crate::{ModelError, check};
 
-/// The posterior of the weights of a model that keeps its rows, as a log-density with its gradient: what the Gaussian of the model approximates.
+/// The true posterior of the weights of a model that keeps its rows, as a log-density with its gradient.
 ///
 /// ```text
 /// f(θ) = Π_i p(y_i | θ)^(w_i) · ∫ p(s)·N(θ | 0, s²D) ds
 /// ```
 ///
-/// `θ` are weights of standardised columns, the intercept last, one class after the other for a softmax model: numbers of order one, which [`in_units`](Self::in_units)
-/// brings to the caller's units. The prior scale `s` is given, or averaged over as the model does. A mixture of Gaussians that some method
-/// found for `f` answers through the model's `mixture`. Cost of `m` points and `n` rows of `p` columns: `4nmp` flops and `nm` derivatives.
+/// `θ` are weights of standardised columns, the intercept last, one class after the other for a softmax model: numbers of order
+/// one, which [`in_units`](Self::in_units) converts to the caller's units. The prior scale `s` is given, or averaged over as in
+/// the model. A mixture of Gaussians that another method found for `f` answers through the model's `mixture`. Cost of `m` points
+/// and `n` rows of `p` columns: `4nmp` flops and `nm` derivatives.
 ///
 /// ```
 /// use vi_core::LogDensity;
@@ -41,20 +42,22 @@ use crate::{ModelError, check};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Posterior {
-    /// Rows as columns of the model, `n × p`.
+    /// The rows in the model's columns, `n × p`.
     x: Mat<f64>,
     rows: Arc<dyn RowDensities>,
     prior: Prior,
     design: Design,
-    /// Of the inputs.
+    /// The names of the inputs.
     names: Vec<String>,
     observations: u64,
 }
 
-/// Predictors that are held at once: 256 KiB.
+/// How many linear predictors are held at once: 256 KiB.
 const SLAB: usize = 1 << 15;
 
 impl Posterior {
+    /// The posterior of the rows that `engine` keeps.
+    ///
     /// # Errors
     /// [`ModelError::NotKept`].
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Result<Self, ModelError> {
@@ -66,8 +69,8 @@ impl Posterior {
         Ok(Self { x, rows, prior: Prior::of(engine)?, design, names, observations })
     }
 
-    /// What the columns of [`in_units`](Self::in_units) are: the name of each input (`x0`, `x1` and so on where it has none) and `intercept`, of a softmax
-    /// model for each class after the first.
+    /// The names of the columns of [`in_units`](Self::in_units): each input's (`x0`, `x1` and so on where it has none) and
+    /// `intercept`; for a softmax model these for each class after the first.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let of = |class: usize| {
@@ -78,8 +81,8 @@ impl Posterior {
         (0..self.rows.predictors()).flat_map(of).collect()
     }
 
-    /// Draws of `θ` (`n × p`) in the caller's units: the columns that [`names`](Self::names) tells, the intercept being the predictor where all inputs
-    /// are 0.
+    /// Converts draws of `θ` (`n × p`) to the caller's units: columns in the order of [`names`](Self::names), the intercept being
+    /// the predictor at all inputs 0.
     ///
     /// # Errors
     /// `Dimension`.
@@ -102,10 +105,10 @@ impl Posterior {
         Ok(out)
     }
 
-    /// Values at a slab of points, and gradients where asked for.
+    /// Values at a slab of points, and gradients if asked for.
     fn slab(&self, points: MatRef<'_, f64>, values: &mut [f64], gradients: Option<MatMut<'_, f64>>) {
         let (m, n, p, k) = (points.nrows(), self.x.nrows(), self.x.ncols(), self.rows.predictors());
-        // The predictors of class c at point i and row t, in column c·n + t.
+        // The predictor of class c at point i and row t is in column c·n + t.
         let mut eta = Mat::<f64>::zeros(m, k * n);
         for c in 0..k {
             let own = eta.as_mut().subcols_mut(c * n, n);
@@ -137,7 +140,7 @@ impl Posterior {
         }
     }
 
-    /// Whether it is of the rows that an engine has, as columns that the engine sees.
+    /// Whether the posterior is that of the rows of an engine, in the same columns.
     fn is_of<F: Family>(&self, engine: &Engine<F>) -> bool {
         self.observations == engine.observations && self.design == engine.design && self.x.nrows() == engine.rows.len()
     }
@@ -174,7 +177,7 @@ impl Posterior {
     }
 }
 
-/// How far from 1 weights may sum: what writing them with ten digits loses.
+/// How far from 1 the weights may sum: what is lost by writing them with ten digits.
 const SUM_TOLERANCE: f64 = 1e-8;
 
 impl LogDensity for Posterior {
@@ -219,7 +222,7 @@ impl LogDensity for Posterior {
 }
 
 impl Posterior {
-    /// Points that share a slab.
+    /// The number of points that share a slab.
     fn slab_len(&self) -> usize {
         (SLAB / (self.rows.predictors() * self.x.nrows()).max(1)).clamp(8, 1024)
     }

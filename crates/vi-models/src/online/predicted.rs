@@ -1,4 +1,4 @@
-//! Predictions of models that average prior scales.
+//! Predictions of models that average over prior scales.
 
 use rand::{Rng, RngExt};
 use vi_core::expectation::LogisticExpectation;
@@ -14,17 +14,17 @@ use crate::{Interval, Marginal, ModelError, check};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ProbabilityPredicted {
-    /// What is believed of the log odds `t = offset + intercept + xᵀw`.
+    /// The posterior of the log odds `t = offset + intercept + xᵀw`.
     pub predictor: Marginal,
     /// `E s(t)`, the probability of label 1.
     pub probability: f64,
-    /// `Var s(t)`, how much of it is doubt about the weights.
+    /// `Var s(t)`, the uncertainty of the probability that comes from the weights.
     pub variance: f64,
-    /// `s(E t)`, what the mean of the weights alone would say; further from ½ than [`probability`](Self::probability).
+    /// `s(E t)`, the probability at the mean of the weights; further from ½ than [`probability`](Self::probability).
     pub plug_in: f64,
 }
 
-/// Below this a label's own probability is not the number that its logarithm is taken from.
+/// Below this probability of a label its logarithm is computed directly, not from the rounded probability.
 const FEW_DIGITS: f64 = 1e-3;
 
 impl ProbabilityPredicted {
@@ -64,13 +64,13 @@ impl ProbabilityPredicted {
         if own > FEW_DIGITS {
             return Ok(own.ln());
         }
-        // The probability of what is all but impossible has lost its digits, or rounded to 0.
+        // The probability of a label that is nearly impossible has lost its digits, or rounded to 0.
         let log =
             |(weight, mean, variance): (f64, f64, f64)| weight.ln() + Mixture8.log_sigmoid_mean(sign * mean, variance);
         Ok(log_sum_exp(self.predictor.gaussians().map(log)).min(0.0))
     }
 
-    /// One draw of the probability `s(t)`: what a draw of the weights would say here.
+    /// One draw of the probability `s(t)`, as from a draw of the weights.
     ///
     /// # Errors
     /// As [`Marginal::draw`].
@@ -87,26 +87,27 @@ impl ProbabilityPredicted {
 /// Mean and variance of a mixture from `(weight, mean, variance)` of its parts.
 fn moments(parts: impl Iterator<Item = (f64, f64, f64)> + Clone) -> (f64, f64) {
     let mean: f64 = parts.clone().map(|(weight, mean, _)| weight * mean).sum();
-    // An infinite mean has no deviations.
+    // Deviations from an infinite mean are not defined.
     let spread = |own: f64| if own.is_finite() && mean.is_finite() { (own - mean) * (own - mean) } else { 0.0 };
     (mean, parts.map(|(weight, own, variance)| weight * (variance + spread(own))).sum())
 }
 
-/// The prediction of a class or a count.
+/// The prediction of a label of an [`OnlineGlm`](super::OnlineGlm): a class or a count.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LabelPredicted<L> {
-    /// What is believed of the predictor `t = offset + intercept + xᵀw`.
+    /// The posterior of the predictor `t = offset + intercept + xᵀw`.
     pub predictor: Marginal,
-    /// `E[y]`.
+    /// The predictive mean `E[y]`.
     pub mean: f64,
-    /// `Var[y]`: what the label's own chance and the doubt about the weights make together.
+    /// The predictive variance `Var[y]`: the label's own plus that from uncertain weights.
     pub variance: f64,
     label: Mixture<CountsPredicted<L>>,
 }
 
 impl<L: CountPrediction> LabelPredicted<L> {
-    /// From what the members see, and `(weight, what is seen, likelihood)` of what labels average over.
+    /// The prediction from the members' projections, and from `(weight, projection, likelihood)` of the parts that labels average
+    /// over.
     pub(super) fn new(seen: &[(f64, Projection)], parts: Vec<(f64, Projection, L)>) -> Result<Self, ModelError> {
         let (weights, parts): (Vec<f64>, Vec<CountsPredicted<L>>) = parts
             .into_iter()
@@ -118,7 +119,7 @@ impl<L: CountPrediction> LabelPredicted<L> {
         Ok(Self { predictor: Marginal::of_gaussians(seen), mean, variance, label })
     }
 
-    /// `log p(y)` in nats, the doubt about the weights averaged over.
+    /// The predictive density `log p(y)` in nats, averaged over the posterior of the weights.
     ///
     /// # Errors
     /// `Label`, `NonFinite`, `Quadrature`.
@@ -126,7 +127,7 @@ impl<L: CountPrediction> LabelPredicted<L> {
         self.label.log_density(y)
     }
 
-    /// `P(Y ≤ y)`; see [`CountsPredicted::cdf`].
+    /// The predictive distribution function `P(Y ≤ y)`; see [`CountsPredicted::cdf`].
     ///
     /// # Errors
     /// `NonFinite`, `Quadrature`.
@@ -142,7 +143,7 @@ impl<L: CountPrediction> LabelPredicted<L> {
         self.label.label_quantile(p)
     }
 
-    /// The central interval of labels: it holds at least `level` of the mass, more where labels are few.
+    /// The central interval of labels: it holds at least `level` of the mass, and more where few labels are likely.
     ///
     /// # Errors
     /// As [`quantile`](Self::quantile).
@@ -153,13 +154,13 @@ impl<L: CountPrediction> LabelPredicted<L> {
     /// A draw of the label.
     ///
     /// # Errors
-    /// `Overflow` for a mean beyond what a generator of counts can take.
+    /// `Overflow` for a mean too large for the generator of counts.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
         self.label.components()[pick(self.label.weights().iter().copied(), rng)].draw(rng)
     }
 }
 
-/// The average of predictions of the class.
+/// The average of predictions of a class.
 pub(super) fn average(parts: &[(f64, SoftmaxPrediction)]) -> SoftmaxPrediction {
     let classes = parts.first().map_or(0, |(_, part)| part.probabilities.len());
     let of =

@@ -1,4 +1,4 @@
-//! Another prior scale for a belief after the fact.
+//! Changing the prior scale of a belief after rows have been learned.
 //!
 //! A belief `N(μ, Λ⁻¹)` whose prior was `N(0, s²D⁻¹)` becomes that of the prior `N(0, s′²D⁻¹)` by `Λ′ = Λ + δD`, `Λ′μ′ = Λμ`,
 //! `δ = s′⁻² − s⁻²`: exact for a linear model, and for the others with the sites as they are. With the eigenvalues `γ` of `Λ` in
@@ -8,8 +8,9 @@
 //! Σ_j [−log(s′/s) + ½·log(γ_j/(γ_j+δ))] − ½·Σ_j z_j²·γ_jδ/(γ_j+δ).
 //! ```
 //!
-//! Columns whose prior stays (the intercept) are integrated out first: `γ` are those of the marginal of the others. The sums are also
-//! `½·log(|Λ|/|Λ′|)` and `δ·μ′ᵀDμ`, and their derivatives at `s′ = s` are traces: eigenvalues are needed only where the whole curve is.
+//! Columns whose prior stays (the intercept) are first integrated out: `γ` are the eigenvalues of the marginal of the others. The sums
+//! are also `½·log(|Λ|/|Λ′|)` and `δ·μ′ᵀDμ`, and their derivatives at `s′ = s` are traces, so that eigenvalues are needed only for the
+//! whole curve.
 
 use vi_core::{Belief, DenseGaussian, Error, SquareRootGaussian};
 use vi_linalg::Cholesky;
@@ -21,23 +22,23 @@ use super::belief::AnyBelief;
 /// Which weights have the learned prior scale, and the shape `D` of their prior precision `D/s²`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ScaledWeights {
-    /// Predictors, each with its columns.
+    /// The number of predictors, each with its columns.
     pub(super) predictors: usize,
-    /// Columns of a predictor, the intercept included.
+    /// The number of columns of a predictor, the intercept included.
     pub(super) columns: usize,
-    /// Columns of a predictor that have the scale: the first ones.
+    /// How many columns of a predictor, the first ones, have the scale.
     pub(super) scaled: usize,
-    /// `D = (I − κ·11ᵀ) ⊗ I` over predictors and columns.
+    /// `κ` in `D = (I − κ·11ᵀ) ⊗ I` over predictors and columns.
     pub(super) coupling: f64,
 }
 
 impl ScaledWeights {
-    /// Where the scaled weights stand among all.
+    /// The positions of the scaled weights among all.
     pub(super) fn positions(self) -> impl Iterator<Item = usize> + Clone {
         (0..self.predictors).flat_map(move |block| (0..self.scaled).map(move |j| block * self.columns + j))
     }
 
-    /// The entries of `D` that need not be 0, each with where its two weights stand among all.
+    /// The entries of `D` that are not always 0, each with the positions of its two weights among all.
     fn shape(self) -> impl Iterator<Item = ([usize; 2], f64)> {
         (0..self.predictors).flat_map(move |a| (0..self.predictors).map(move |b| (a, b))).flat_map(move |(a, b)| {
             (0..self.scaled).map(move |j| {
@@ -65,14 +66,14 @@ impl ScaledWeights {
     }
 }
 
-/// The weights that have the scale, by themselves and in units of `D`: mean and covariance of `D^½w`.
+/// Mean and covariance of `D^½w`, `w` being the weights that have the learned scale.
 struct Whitened {
     mean: Vec<f64>,
     covariance: Mat<f64>,
 }
 
 impl Whitened {
-    /// One for each part of a belief; `None` for a belief that keeps no full covariance.
+    /// The moments of each part of a belief; `None` for a belief that keeps no full covariance.
     fn parts(belief: &AnyBelief, weights: ScaledWeights) -> Result<Option<Vec<Self>>, Error> {
         match belief {
             AnyBelief::Apart(belief) => {
@@ -96,7 +97,7 @@ impl Whitened {
         weights.whiten(&mut mean);
         let mut column = vec![0.0; d];
         for _ in 0..if weights.coupling == 0.0 { 0 } else { 2 } {
-            // A symmetric matrix: whiten the columns, transpose, and again.
+            // The matrix is symmetric: whiten the columns, transpose, and whiten again.
             for j in 0..d {
                 (0..d).for_each(|i| column[i] = covariance[(i, j)]);
                 weights.whiten(&mut column);
@@ -108,7 +109,7 @@ impl Whitened {
     }
 }
 
-/// The first two derivatives of the log evidence by `log s` at a belief's own scale, with the sites as they are.
+/// The first two derivatives of the log evidence by `log s` at a belief's own scale, with the sites held fixed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slope {
     pub(super) first: f64,
@@ -116,12 +117,12 @@ pub(super) struct Slope {
 }
 
 impl Slope {
-    /// Of a model with unit noise: with `C`, `m` the covariance and mean in units of `D`,
-    /// `E′ = (tr C + mᵀm)/s² − d`, `E″ = (2‖C‖² + 4mᵀCm)/s⁴ − 2(tr C + mᵀm)/s²`. Cost `3d²` flops; none for a belief that keeps no
-    /// full covariance.
+    /// The derivatives for a model with unit noise: with `C`, `m` the covariance and mean of the whitened weights,
+    /// `E′ = (tr C + mᵀm)/s² − d`, `E″ = (2‖C‖² + 4mᵀCm)/s⁴ − 2(tr C + mᵀm)/s²`. Cost `3d²` flops; `None` for a belief that keeps
+    /// no full covariance.
     ///
     /// # Errors
-    /// What the covariance cannot be made of.
+    /// Those of [`GaussianBelief::to_dense`](vi_core::GaussianBelief::to_dense).
     pub(super) fn of(belief: &AnyBelief, weights: ScaledWeights, scale: f64) -> Result<Option<Self>, Error> {
         let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
         let least = (scale * scale).recip();
@@ -141,7 +142,7 @@ impl Slope {
     }
 }
 
-/// A belief as the prior scale sees it.
+/// A belief in the eigenvectors of its precision relative to the prior's.
 #[derive(Debug, Clone)]
 pub(super) struct Spectrum {
     scale: f64,
@@ -151,7 +152,7 @@ pub(super) struct Spectrum {
     squares: Vec<f64>,
 }
 
-/// What another scale changes in the log evidence of a model with unit noise: `log_det − ½·quadratic`.
+/// What another prior scale changes in the log evidence of a model with unit noise: `log_det − ½·quadratic`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct ScaleChange {
     pub(super) log_det: f64,
@@ -159,10 +160,11 @@ pub(crate) struct ScaleChange {
 }
 
 impl Spectrum {
-    /// Of a belief with the prior scale `scale`. Cost about `9d³` flops; none for a belief that keeps no full covariance.
+    /// The spectrum of a belief with the prior scale `scale`. Cost about `9d³` flops; `None` for a belief that keeps no full
+    /// covariance.
     ///
     /// # Errors
-    /// `NotPositiveDefinite`, and what the eigenvalue iteration finds.
+    /// `NotPositiveDefinite`, and those of the eigenvalue iteration.
     pub(super) fn of(belief: &AnyBelief, weights: ScaledWeights, scale: f64) -> Result<Option<Self>, Error> {
         let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
         let mut all = Self { scale, precisions: Vec::new(), squares: Vec::new() };
@@ -184,7 +186,7 @@ impl Spectrum {
         let stretch = (to / self.scale).ln();
         let mut change = ScaleChange { log_det: -stretch * self.precisions.len() as f64, quadratic: 0.0 };
         for (gamma, square) in self.precisions.iter().zip(&self.squares) {
-            // Never below the new prior's own, but for rounding.
+            // A precision is never below the new prior's, except by rounding.
             let next = (gamma + delta).max(least);
             change.log_det += 0.5 * (gamma / next).ln();
             change.quadratic += square * gamma * (delta / next);
@@ -193,8 +195,8 @@ impl Spectrum {
     }
 }
 
-/// The belief had its prior scale been `to` and not `from`, and what that changes in the log evidence. Cost about `2d³` flops; none for a
-/// belief that keeps no full covariance.
+/// The belief as it would be with the prior scale `to` instead of `from`, and what that changes in the log evidence. Cost about `2d³`
+/// flops; `None` for a belief that keeps no full covariance.
 ///
 /// # Errors
 /// `NotPositiveDefinite`.

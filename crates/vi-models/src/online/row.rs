@@ -1,4 +1,4 @@
-//! Rows as people have them, checked in the words of the front door.
+//! Rows as callers give them, checked, with errors in the words of the front door.
 
 use vi_core::{Error, Row, Rows};
 
@@ -10,10 +10,10 @@ pub(super) fn check_row(row: Row<'_>, d: usize) -> Result<(), Error> {
     row.check(d).map_err(in_words)
 }
 
-/// The `n` rows one by one, each checked against `d` inputs; `memory` is for those that do not lie in one piece.
+/// The `n` rows one by one, each checked against `d` inputs; `memory` is for rows that are not contiguous.
 ///
 /// # Errors
-/// `Empty` for `n = 0`; `Dimension` for another number of entries; `Row` with what is wrong in it.
+/// `Empty` for `n = 0`; `Dimension` for another number of entries; `Row`, which holds what is wrong in it.
 pub(super) fn split<'m, 'a: 'm>(
     rows: Rows<'a>,
     n: usize,
@@ -29,7 +29,7 @@ pub(super) fn split<'m, 'a: 'm>(
     })
 }
 
-/// All rows one by one, each checked against `d` inputs; none for none.
+/// All rows one by one, each checked against `d` inputs; an empty list for no rows.
 ///
 /// # Errors
 /// As [`split`].
@@ -38,7 +38,7 @@ pub(super) fn split_all<'m, 'a: 'm>(rows: Rows<'a>, d: usize, memory: &'m mut Ve
     if n == 0 { Ok(Vec::new()) } else { split(rows, n, d, memory) }
 }
 
-/// What the mathematics calls `x` is a row here.
+/// Errors of the core name the argument `x`; here it is called a row.
 fn in_words(error: Error) -> Error {
     match error {
         Error::Dimension { argument: "x", expected, found } => Error::Dimension { argument: "row", expected, found },
@@ -48,7 +48,7 @@ fn in_words(error: Error) -> Error {
     }
 }
 
-/// A row of the model's own, kept.
+/// A copy of a row that the model keeps.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) enum OwnedRow {
     Dense(Vec<f64>),

@@ -8,17 +8,17 @@ use vi_core::Error;
 use vi_core::special::{HALF_LN_2PI, normal_cdf};
 use vi_linalg::faer::{Mat, Par};
 
-/// Nodes of the Gauss rule: models that run beside each other.
+/// The number of nodes of the Gauss rule, and so of models that run side by side.
 const NODES: usize = 3;
 
-/// Scales at which the density is looked at, first over its whole range, then where it is not negligible.
+/// The number of scales at which the density is evaluated, first over its whole range, then where it is not negligible.
 const COARSE: usize = 81;
 const FINE: usize = 161;
 
-/// Nats below the highest point at which the density is negligible.
+/// How far below its maximum the log density is negligible, in nats.
 const NEGLIGIBLE: f64 = 20.0;
 
-/// `log s ~ N(log centre, spread²)` between two scales.
+/// The prior of the prior scale, `log s ~ N(log centre, spread²)` between two scales.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScalePrior {
     pub(super) centre: f64,
@@ -28,7 +28,7 @@ pub struct ScalePrior {
 }
 
 impl ScalePrior {
-    /// For weights of standardised columns on a logit, log or probit scale: most within [0.05, 10].
+    /// For weights of standardised columns on a logit, log or probit scale, most of which lie within [0.05, 10].
     pub(super) const PREDICTOR: Self = Self { centre: 0.7, spread: 1.5, lowest: 0.01, highest: 50.0 };
 
     /// For weights in units of the noise.
@@ -50,16 +50,16 @@ impl ScalePrior {
     }
 }
 
-/// The scales that stand for `p(s | data)`.
+/// The scales that represent `p(s | data)`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scales {
-    /// `(s, weight)`, `s` rising, the weights summing to 1.
+    /// `(s, weight)`, by rising `s`, the weights summing to 1.
     pub(super) nodes: Vec<(f64, f64)>,
     /// `log ∫ p(u)·exp E(eᵘ) du`, the log evidence with the scale averaged over, in nats.
     pub(super) log_evidence: f64,
 }
 
-/// The Gauss rule of `p(u)·exp E(eᵘ)`, `log_evidence` being `E` by `s`.
+/// The Gauss rule of `p(u)·exp E(eᵘ)`, where `log_evidence` is `E` as a function of `s`.
 ///
 /// # Errors
 /// `NonFinite` where `E` is NaN.
@@ -78,13 +78,13 @@ pub(super) fn nodes(prior: &ScalePrior, log_evidence: impl Fn(f64) -> f64) -> Re
     let total: f64 = mass.iter().sum::<f64>() - 0.5 * (mass[0] + mass[FINE - 1]);
     let nodes = gauss(&(0..FINE).map(|i| table.at(i)).collect::<Vec<_>>(), &mass)?;
     Ok(Scales {
-        // A node without weight has no logarithm, and answers nothing.
+        // A node without weight has no finite logarithm and no share in the answers.
         nodes: nodes.into_iter().filter(|(_, weight)| *weight > 0.0).map(|(u, weight)| (u.exp(), weight)).collect(),
         log_evidence: table.highest + (total * table.step / prior.mass()).ln(),
     })
 }
 
-/// A function on an even grid.
+/// A function tabulated on an even grid.
 struct Table {
     low: f64,
     step: f64,
@@ -108,12 +108,12 @@ impl Table {
     }
 }
 
-/// Nodes and weights of the Gauss rule of a measure on points: the eigenvalues of the Jacobi matrix of three Lanczos steps on
+/// Nodes and weights of the Gauss rule of a discrete measure: the eigenvalues of the Jacobi matrix of three Lanczos steps on
 /// `diag(points)` from `√mass`, and the squared first entries of its eigenvectors.
 fn gauss(points: &[f64], mass: &[f64]) -> Result<Vec<(f64, f64)>, Error> {
     let total: f64 = mass.iter().sum();
     let mean = points.iter().zip(mass).map(|(u, m)| u * m).sum::<f64>() / total;
-    // About the mean, so that the recursion loses no digits to the origin.
+    // Points are taken relative to the mean, so that the recursion does not lose digits.
     let mut current: Vec<f64> = mass.iter().map(|m| (m / total).sqrt()).collect();
     let mut before = vec![0.0; points.len()];
     let (mut diagonal, mut beside, mut last) = (Vec::new(), Vec::new(), 0.0);
@@ -124,7 +124,7 @@ fn gauss(points: &[f64], mass: &[f64]) -> Result<Vec<(f64, f64)>, Error> {
         next.iter_mut().zip(&current).for_each(|(next, current)| *next -= alpha * current);
         diagonal.push(alpha);
         last = next.iter().map(|value| value * value).sum::<f64>().sqrt();
-        // All mass on as many points as there are nodes.
+        // All mass is on as few points as the rule has nodes, or fewer.
         if last <= 1e-12 * (points[points.len() - 1] - points[0]) {
             break;
         }

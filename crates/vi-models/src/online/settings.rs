@@ -1,4 +1,4 @@
-//! What a front-door model can be told; all of it has a default.
+//! The settings of a front-door model, all with a default.
 
 use std::collections::HashSet;
 
@@ -13,13 +13,13 @@ use crate::{ModelError, check};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum PriorScale {
-    /// This one, positive.
+    /// The scale is given, positive.
     Given(f64),
-    /// One model for each of these; answers are their average, weighted by evidence.
+    /// One model runs for each of these scales; answers are their average, weighted by evidence.
     Among(Vec<f64>),
-    /// Averaged over, with a wide prior on `log s`. With a full covariance three models stand at the nodes of the three-point Gauss rule
-    /// of `p(log s | data)`, and move to where that density is whenever the rows have doubled; the work is three times that of one scale.
-    /// A diagonal or low-rank belief averages three fixed scales.
+    /// Answers are averaged over the scale, with a wide prior on `log s`. With a full covariance three models stand at the nodes
+    /// of the three-point Gauss rule of `p(log s | data)`, and move to where that density is whenever the rows have doubled; the
+    /// work is three times that of one scale. A diagonal or low-rank belief averages over three fixed scales.
     #[default]
     Learned,
 }
@@ -34,50 +34,52 @@ impl PriorScale {
     }
 }
 
-/// How the first rows are learned.
+/// How a model learns its first rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Start {
-    /// The first rows, 50 or twenty for each weight, are kept and fitted together, anew whenever their number has grown by a quarter: the
-    /// stream then starts from the Gaussian of those rows together. For full covariances of up to 128 weights that forget nothing;
-    /// elsewhere as [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for each prior scale, once.
+    /// The first rows, 50 or twenty for each weight, are kept and fitted together, and again whenever their number has grown by a
+    /// quarter: the stream then starts from the Gaussian of those rows together. This holds for full covariances of up to 128
+    /// weights that forget nothing; other models do as [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for
+    /// each prior scale, once.
     #[default]
     Fitted,
-    /// Every row is learned when it comes, and only then.
+    /// Every row is learned only once, when it comes.
     OnePass,
 }
 
-/// What a model forgets as rows come, so that it can follow a world that drifts.
+/// What a model forgets as rows come, so that it can follow relations that drift.
 ///
-/// | the world | choose |
+/// | the relation | choose |
 /// | :-- | :-- |
 /// | stands still | [`Everything`](Self::Everything): it costs least, and only it can be refined or merged |
-/// | drifts or changes, nobody knows how fast | [`Learned`](Self::Learned) |
-/// | drifts at a known pace, or rows must be cheap | [`Fading`](Self::Fading) |
+/// | drifts or changes at an unknown rate | [`Learned`](Self::Learned) |
+/// | drifts at a known rate, or rows must be cheap | [`Fading`](Self::Fading) |
 ///
-/// Whatever is forgotten, the prior stays: a weight that no recent row tells of returns to what was believed of it at first, and no
-/// variance grows beyond the prior's. See [`vi_core::forgetting`].
+/// Whatever is forgotten, the prior stays: a weight about which no recent row says anything returns to its prior, and no variance
+/// grows beyond the prior's. See [`vi_core::forgetting`].
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Memory {
     /// Nothing is forgotten.
     #[default]
     Everything,
-    /// Each row weighs `λ` times what it did when the next comes, `0 < λ < 1`: a memory of about `1/(1−λ)` rows. With the precisions `Λ` of
-    /// the belief and `Λ₀` of the prior, `Λ ← λᵐΛ + (1−λᵐ)Λ₀` and `Λμ ← λᵐΛμ` after every `m`-th row; a diagonal belief takes `m = 1`, at
-    /// no cost, the others one that makes the cost `O(d²)` a row and the weights of two rows in between differ by at most 10 %, or 40 %
-    /// in many dimensions: `m = max(0.1/(1−λ), min(d, 0.5/(1−λ)))`.
+    /// Each row weighs `λ` times what it did when the next comes, `0 < λ < 1`: a memory of about `1/(1−λ)` rows. With the
+    /// precisions `Λ` of the belief and `Λ₀` of the prior, `Λ ← λᵐΛ + (1−λᵐ)Λ₀` and `Λμ ← λᵐΛμ` after every `m`-th row. A
+    /// diagonal belief takes `m = 1`, at no cost. The others take `m = max(0.1/(1−λ), min(d, 0.5/(1−λ)))`, which makes the cost
+    /// `O(d²)` a row; the weights of the rows in between differ by at most 10 %, or 40 % in many dimensions.
     Fading(f64),
-    /// Averaged over: five models remember all rows and the last 2000, 500, 100 and 20, and count by how well they predicted
-    /// lately, so that the answers follow the pace of the drift. One that the shortest has been ahead of by 10 nats within some
-    /// 50 rows starts anew from it: after an abrupt change nothing of the time before it stays. All five have one prior scale: that which is given,
-    /// the best among several, or four times what at least 50 first rows tell (but no less than what would be believed without them),
-    /// since a prior that never fades pulls at every return. Five times the work of one scale.
+    /// The rate of forgetting is averaged over: five models remember all rows and the last 2000, 500, 100 and 20, and count by
+    /// how well they predicted lately, so that the answers follow the rate of the drift. A model that falls 10 nats behind the
+    /// shortest memory within some 50 rows is replaced by a copy of that: after an abrupt change nothing from before it stays.
+    /// All five have one prior scale: the given one, the best among several, or four times what at least 50 first rows suggest
+    /// (but no less than the prior's centre), since a prior that never fades pulls at every return. Five times the work of one
+    /// scale.
     Learned,
 }
 
 impl Memory {
-    /// `λ` of a model before it is one of several memories.
+    /// The factor `λ` of a model that does not average over memories.
     pub(super) fn lambda(self) -> f64 {
         match self {
             Self::Fading(lambda) => lambda,
@@ -86,8 +88,9 @@ impl Memory {
     }
 }
 
-/// Settings of a front-door model. The default needs no thought: an intercept, inputs standardised by the first 50 rows (thousands that are mostly 0 stay as they are), the
-/// prior scale averaged over, the first rows fitted together, a full covariance, nothing forgotten, no rows kept, inputs without names.
+/// Settings of a front-door model. The default suits most streams: an intercept, inputs standardised by the first 50 rows
+/// (thousands that are mostly 0 stay as they are), the prior scale averaged over, the first rows fitted together, a full
+/// covariance, nothing forgotten, no rows kept, inputs without names.
 ///
 /// ```
 /// use vi_models::online::{BeliefKind, OnlineSettings, PriorScale};
@@ -112,12 +115,12 @@ pub struct OnlineSettings {
     pub standardise: Standardise,
     /// What is forgotten between rows.
     pub memory: Memory,
-    /// Whether rows and labels are kept, so that the model can be refined and diagnosed: the memory of the data. Only a full covariance
-    /// that forgets nothing can be.
+    /// Whether rows and labels are kept, so that the model can be refined and diagnosed; this takes the memory of the data. It
+    /// needs a full covariance that forgets nothing.
     pub keep_rows: bool,
     /// How the first rows are learned.
     pub start: Start,
-    /// What the inputs are called, in coefficients and errors: none, or one name for each, all different.
+    /// The names of the inputs, for coefficients and errors: empty, or one name for each, all different.
     pub names: Vec<String>,
 }
 
@@ -138,9 +141,11 @@ impl Default for OnlineSettings {
 }
 
 impl OnlineSettings {
+    /// Checks the settings for `inputs` inputs.
+    ///
     /// # Errors
-    /// `Empty`, `Setting`, `Dimension`, and those of [`Standardise`]; [`ModelError::Unsupported`] for rows kept by a model that cannot
-    /// be refined; [`ModelError::Name`] for a name that is there twice.
+    /// `Empty`, `Setting`, `Dimension`, and those of [`Standardise`]; [`ModelError::Unsupported`] for rows kept by a model that
+    /// cannot be refined; [`ModelError::Name`] for a name that occurs twice.
     pub(super) fn check(&self, inputs: usize) -> Result<(), ModelError> {
         if self.keep_rows && (self.belief != BeliefKind::Full || self.memory != Memory::Everything) {
             let what =

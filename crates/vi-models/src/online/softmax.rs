@@ -1,4 +1,4 @@
-//! More than two classes, one row at a time.
+//! Softmax regression for more than two classes, one row at a time.
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -20,12 +20,11 @@ use crate::metrics::gaussian_psis_of;
 use crate::softmax::{SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows};
 use crate::{Marginal, ModelError};
 
-/// Softmax regression on a stream: labels `0, 1, …, C−1`, a probability for each class with its doubt.
+/// Softmax regression on a stream of labels `0, 1, …, C−1`: it predicts a probability for each class with its uncertainty.
 ///
-/// Up to 128 weights there is one belief over the weights of `C−1` classes: with `p` columns a row costs some `2((C−1)p)²` flops and a
-/// pass over 256 nodes, of up to three classes over some 16 to 48. Beyond, each class has a belief of its own
-/// ([`by_class`](Self::by_class)), at `3Cp²` flops a row. See
-/// [`softmax`](crate::softmax).
+/// With up to 128 weights there is one belief over the weights of `C−1` classes: with `p` columns a row costs some `2((C−1)p)²`
+/// flops and a pass over 256 nodes (some 16 to 48 for up to three classes). With more weights each class has a belief of its own
+/// ([`by_class`](Self::by_class)), at `3Cp²` flops a row. See [`softmax`](crate::softmax).
 ///
 /// ```
 /// use vi_models::online::OnlineSoftmax;
@@ -52,11 +51,11 @@ impl OnlineSoftmax {
         Self::with_settings(inputs, classes, OnlineSettings::default())
     }
 
-    /// A model of `inputs` columns and `classes = C` classes: [`joint`](Self::joint) with up to 128 weights, with settings that keep rows,
-    /// or with another belief than a full covariance, else [`by_class`](Self::by_class).
+    /// A model of `inputs` columns and `classes = C` classes: [`joint`](Self::joint) with up to 128 weights, with settings that
+    /// keep rows, or with another belief than a full covariance (which it refuses); otherwise [`by_class`](Self::by_class).
     ///
     /// # Errors
-    /// Those of the one that it is.
+    /// Those of the constructor that is chosen.
     pub fn with_settings(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         let columns = inputs.saturating_add(usize::from(settings.intercept));
         let wide = columns.saturating_mul(classes.saturating_sub(1)) > WIDEST;
@@ -67,22 +66,23 @@ impl OnlineSoftmax {
         }
     }
 
-    /// A model with one belief over the weights of all classes, which knows how weights of different classes go together: the first rows of
+    /// A model with one belief over the weights of all classes, which keeps the correlations between classes: the first rows of
     /// up to 128 weights are fitted together, and kept rows can be refined.
     ///
     /// # Errors
-    /// `Setting`, `Empty` and `Dimension` for settings that cannot be; [`ModelError::Unsupported`] for another belief than a
-    /// full covariance.
+    /// `Setting`, `Empty` and `Dimension` for invalid settings; [`ModelError::Unsupported`] for another belief than a full
+    /// covariance.
     pub fn joint(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Classes::new(classes, false)?, settings)? })
     }
 
-    /// A model for many classes: each of the `C` has a belief of its own, of any kind, independent of the others', so that memory and work
-    /// grow as `C` and not as `C²`; a row costs `C` steps of a model of two classes, and `256·C` exponentials. What is lost is how
-    /// weights of different classes go together; nothing is kept, refined or fitted at the start. Each row's bound is the tightest of
-    /// Knowles and Minka (2011), "Non-conjugate variational message passing for multinomial and binary regression".
+    /// A model for many classes: each of the `C` has a belief of its own, of any kind, independent of the others', so that memory
+    /// and work grow as `C` and not as `C²`; a row costs `C` steps of a model of two classes, and `256·C` exponentials.
+    /// Correlations between the weights of different classes are lost; no rows are kept, refined or fitted at the start. Each
+    /// row's bound is the tightest of Knowles and Minka (2011), "Non-conjugate variational message passing for multinomial and
+    /// binary regression".
     ///
-    /// Intervals promise more than they hold: those of 90 % of log odds hold 86 % with 10 classes, 20 inputs and 1000 rows, 78 % with 5
+    /// Intervals are too narrow: those of 90 % of log odds hold 86 % with 10 classes, 20 inputs and 1000 rows, 78 % with 5
     /// classes, 10 inputs and 500 rows, where a joint belief holds 91 % (30 data sets each, standard errors 1 to 2 points).
     ///
     /// ```
@@ -98,7 +98,7 @@ impl OnlineSoftmax {
     /// ```
     ///
     /// # Errors
-    /// `Setting`, `Empty` and `Dimension` for settings that cannot be; [`ModelError::Unsupported`] for settings that keep rows.
+    /// `Setting`, `Empty` and `Dimension` for invalid settings; [`ModelError::Unsupported`] for settings that keep rows.
     pub fn by_class(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Classes::new(classes, true)?, settings)? })
     }
@@ -129,7 +129,7 @@ impl OnlineSoftmax {
     /// A draw of the weights of classes `1, …, C−1` relative to class 0, for Thompson sampling.
     ///
     /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed.
+    /// `NotPositiveDefinite` if rounding has left the covariance indefinite.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
         self.relative(&self.engine.draw_member(rng).draw(1.0, rng)?).into_iter().map(Draw::finite).collect()
     }
@@ -140,10 +140,10 @@ impl OnlineSoftmax {
         self.relative(&self.engine.mean())
     }
 
-    /// What is believed of the logit of class `class` (`1, …, C−1`) relative to class 0 at `row`.
+    /// The posterior of the logit of class `class` (`1, …, C−1`) relative to class 0 at `row`.
     ///
     /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry` (a position); `Index` for a class that is not there.
+    /// `Dimension`, `NonFinite`, `Entry` (a position); `Index` if there is no such class.
     pub fn predictor<'a>(&self, row: impl Into<Row<'a>>, class: usize) -> Result<Marginal, ModelError> {
         let row = row.into();
         check_row(row, self.engine.design.inputs).map_err(|error| self.engine.named(error))?;
@@ -152,10 +152,10 @@ impl OnlineSoftmax {
         self.along(class, x)
     }
 
-    /// What is believed of the weight of input `j` for class `class` (`1, …, C−1`) relative to class 0, in the units of the inputs.
+    /// The posterior of the weight of input `j` for class `class` (`1, …, C−1`) relative to class 0, in the units of the inputs.
     ///
     /// # Errors
-    /// `Index` for a class or an input that is not there.
+    /// `Index` if there is no such class or input.
     pub fn weight(&self, class: usize, j: usize) -> Result<Marginal, ModelError> {
         let design = &self.engine.design;
         if j >= design.inputs {
@@ -166,11 +166,11 @@ impl OnlineSoftmax {
         self.along(class, &x)
     }
 
-    /// What is believed of each weight of class `class` (`1, …, C−1`) relative to class 0, in the units of the inputs and under their
-    /// names; the intercept comes first.
+    /// The posterior of each weight of class `class` (`1, …, C−1`) relative to class 0, in the units of the inputs and under
+    /// their names; the intercept comes first.
     ///
     /// # Errors
-    /// `Index` for a class that is not there.
+    /// `Index` if there is no such class.
     pub fn coefficients(&self, class: usize) -> Result<Vec<Coefficient>, ModelError> {
         let design = &self.engine.design;
         let mut found = Vec::with_capacity(design.columns());
@@ -184,7 +184,7 @@ impl OnlineSoftmax {
         Ok(found)
     }
 
-    /// Of `xᵀw_class`, `x` in the model's columns.
+    /// The posterior of `xᵀw_class`, `x` being in the model's columns.
     fn along(&self, class: usize, x: &[f64]) -> Result<Marginal, ModelError> {
         let classes = self.engine.family.classes();
         if class == 0 || class >= classes {
@@ -212,14 +212,14 @@ impl OnlineSoftmax {
         classes.map(|own| Draw::new(&self.engine.design, &less_base(own))).collect()
     }
 
-    /// What the model has become.
+    /// The state of the model, for people to read.
     #[must_use]
     pub fn info(&self) -> OnlineInfo {
         OnlineInfo::of(&self.engine)
     }
 
-    /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior, and what it advises; `info` tells it from
-    /// then on, until the posterior changes. Cost `draws·n·C·p` for `n` rows.
+    /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior and the advice that follows from it; `info` repeats
+    /// both until the posterior changes. Cost `draws·n·C·p` for `n` rows.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; `Setting` for fewer than 25 draws.
@@ -252,11 +252,13 @@ impl OnlineSoftmax {
         Ok(self.info())
     }
 
-    /// Sweeps over all kept rows: by [expectation propagation](crate::softmax::Softmax::expectation_propagation) where there is one, else to the best Gaussian in
-    /// `KL(q‖p)`, by [`Softmax::refine`](crate::softmax::Softmax::refine). Scales that are still being taken from the first rows are fixed as they are.
+    /// Sweeps over all kept rows: by [expectation propagation](crate::softmax::Softmax::expectation_propagation) where it is
+    /// implemented, otherwise to the best Gaussian in `KL(q‖p)`, by [`Softmax::refine`](crate::softmax::Softmax::refine). Scales
+    /// that are still being taken from the first rows are fixed as they are.
     ///
     /// # Errors
-    /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`](crate::softmax::Softmax::refine). The model is then as it was.
+    /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`](crate::softmax::Softmax::refine). On
+    /// an error the model is unchanged.
     pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<RefineInfo, ModelError> {
         self.engine.check_kept()?;
         let (x, observed) = self.engine.design_matrix()?;

@@ -1,7 +1,7 @@
-//! Counts whose spread beyond a Poisson's is learned too.
+//! Counts whose variance beyond a Poisson's is learned too.
 //!
-//! The size `r` of a negative binomial has `u = log r ~ N(m, v)` beside the weights. A row with what the weights now say of its predictor,
-//! `t | y ~ N(a, ν)` at the size `r̂ = eᵐ`, has the likelihood
+//! The size `r` of a negative binomial is believed to be `u = log r ~ N(m, v)`, apart from the weights. A row whose predictor now
+//! has the posterior `t | y ~ N(a, ν)`, at the size `r̂ = eᵐ`, has the likelihood
 //!
 //! ```text
 //! p(y | u) / p(y | log r̂) = E_{t|y}[ NB(y | t, eᵘ) / NB(y | t, r̂) ],
@@ -20,13 +20,13 @@ use super::observation::{Observation, Size};
 use crate::likelihood::NegativeBinomial;
 use crate::marginal::log_sum_exp;
 
-/// `log r` before any row: sizes between 0.1 and 200, mostly.
+/// The prior of `log r`: sizes mostly between 0.1 and 200.
 const BEFORE: SizeBelief = SizeBelief { mean: 1.5, variance: 4.0 };
 
-/// `|log r|` beyond which a size makes no more difference.
+/// The value of `|log r|` beyond which a size makes no further difference.
 const FARTHEST: f64 = 16.0;
 
-/// `(node, weight)` of the rule of Gauss and Hermite for `N(0, 1)`: for `u`, and for a row's predictor and the sizes that predictions
+/// `(node, weight)` of the Gauss-Hermite rule for `N(0, 1)`: for `u`, for a row's predictor, and for the sizes that predictions
 /// average over.
 const FIVE: [(f64, f64); 5] = [
     (-2.856_970_013_872_806, 0.011_257_411_327_720_69),
@@ -38,13 +38,14 @@ const FIVE: [(f64, f64); 5] = [
 const THREE: [(f64, f64); 3] =
     [(-1.732_050_807_568_877_2, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
 
-/// Values of `u` at which the first rows are looked at, over their whole range and then about the best.
+/// How many values of `u` the first rows are evaluated at, over its whole range and then about the best.
 const LOOKS: usize = 17;
 
-/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`, the size learned with the weights: no number is needed.
+/// Counts with mean `m = exposure·eᵗ` and variance `m + m²/size`, the size learned with the weights, so that no number has to be
+/// given.
 ///
-/// The size has the prior `log size ~ N(1.5, 2²)`. See [`OnlineGlm::log_size`](super::OnlineGlm::log_size). A row costs some four times what it
-/// does under a size that is given, [`SpreadCounts`](super::family::SpreadCounts).
+/// The size has the prior `log size ~ N(1.5, 2²)`. See [`OnlineGlm::log_size`](super::OnlineGlm::log_size). A row costs some four
+/// times what it does when the size is given, as in [`SpreadCounts`](super::family::SpreadCounts).
 ///
 /// ```
 /// use vi_models::online::{Observation, OnlineGlm, family::LearnedSpread};
@@ -61,7 +62,7 @@ const LOOKS: usize = 17;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LearnedSpread;
 
-/// `log r ~ N(mean, variance)`.
+/// The posterior of the size, `log r ~ N(mean, variance)`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeBelief {
@@ -74,7 +75,7 @@ impl SizeBelief {
         Self { mean: u, variance: 0.0 }
     }
 
-    /// As a number seen through a Gaussian.
+    /// The posterior of `log r` as a projection.
     pub(super) fn projection(self) -> Projection {
         Projection { mean: self.mean, variance: self.variance }
     }
@@ -89,7 +90,7 @@ impl SizeBelief {
         rule.into_iter().map(move |(z, weight)| (weight, self.mean + deviation * z))
     }
 
-    /// The Gaussian with the moments of `(log mass, u)`, no wider than the prior, and the log of the whole mass.
+    /// The Gaussian with the moments of the points `(log mass, u)`, no wider than the prior, and the log of the total mass.
     fn of(masses: &[(f64, f64)]) -> (Self, f64) {
         let total = log_sum_exp(masses.iter().map(|(log, _)| *log));
         let share = |log: f64| (log - total).exp();
@@ -98,7 +99,7 @@ impl SizeBelief {
         (Self { mean, variance: variance.min(BEFORE.variance) }, total)
     }
 
-    /// Precision, and precision times mean.
+    /// The precision, and the precision times the mean.
     fn natural(self) -> (f64, f64) {
         (self.variance.recip(), self.mean / self.variance)
     }
@@ -176,14 +177,14 @@ impl ScalarFamily for LearnedSpread {
         Ok(gained)
     }
 
-    /// Precision and its product with the mean return towards the prior's.
+    /// The precision and its product with the mean return towards those of the prior.
     fn forget(&self, state: &mut SizeBelief, lambda: f64) {
         let (own, before) = (state.natural(), BEFORE.natural());
         let faded = |own: f64, before: f64| lambda * own + (1.0 - lambda) * before;
         *state = SizeBelief::from_natural((faded(own.0, before.0), faded(own.1, before.1)));
     }
 
-    /// The prior times what the shards have gained over it.
+    /// The prior times what each shard has gained over it.
     fn merge(&self, states: &[&SizeBelief], _spread: f64) -> SizeBelief {
         let before = BEFORE.natural();
         let mut merged = before;
@@ -222,7 +223,7 @@ impl ScalarFamily for LearnedSpread {
                 masses.push((rows(u)? + log_prior(u) + step.ln(), u));
             }
             let (found, _) = SizeBelief::of(&masses);
-            // A grid that is coarser than the density says only where it is.
+            // If the grid is coarser than the density, it only shows where the density is.
             let width = found.variance.sqrt().max(0.5 * step);
             (low, high) = (found.mean - 4.0 * width, found.mean + 4.0 * width);
         }

@@ -1,4 +1,4 @@
-//! Labels brought to a common scale, and back.
+//! Labels converted to a common scale, and back.
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
@@ -6,7 +6,7 @@ use vi_core::Error;
 use super::observation::Observation;
 use crate::units::unit;
 
-/// `(y − centre)/scale`, for families that take labels in any unit; 0 and 1 for the others.
+/// The scale of labels: `(y − centre)/scale` for families that take labels in any unit; 0 and 1 for the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Target {
     pub(super) centre: f64,
@@ -20,10 +20,11 @@ impl Default for Target {
 }
 
 impl Target {
-    /// By the mean, where `centred`, and the root mean square of what is left of `y − offset`; rows of no weight do not count.
+    /// The scale from the mean (if `centred`) and the root mean square of what is left of `y − offset`; rows of weight 0 do not
+    /// count.
     ///
     /// # Errors
-    /// `Overflow` where their variance is no float.
+    /// `Overflow` if their variance is not finite.
     pub(super) fn of<'a>(observed: impl Iterator<Item = &'a Observation>, centred: bool) -> Result<Self, Error> {
         let labels: Vec<f64> = observed.filter(|o| o.weight > 0.0).map(|o| o.label - o.offset).collect();
         let n = labels.len().max(1) as f64;
@@ -34,7 +35,7 @@ impl Target {
         let unit = unit(largest);
         let centre = if centred { labels.iter().map(|y| y / unit).sum::<f64>() / n } else { 0.0 };
         let spread = (labels.iter().map(|y| (y / unit - centre).powi(2)).sum::<f64>() / n).sqrt();
-        // Labels of one value have deviations of rounding alone, and their own size for a unit.
+        // If all labels have one value, deviations are rounding errors, and the unit is that value's size.
         let varies = spread > n * f64::EPSILON * (largest / unit);
         let scale = if varies { spread * unit } else { largest };
         let square = scale * scale;
@@ -44,8 +45,10 @@ impl Target {
         Ok(Self { centre: centre * unit, scale: if square.is_normal() { scale } else { 1.0 } })
     }
 
+    /// Checks a stored scale.
+    ///
     /// # Errors
-    /// `NonFinite`, `Setting`: a stored one is read with suspicion.
+    /// `NonFinite`, `Setting`.
     pub(super) fn check(&self) -> Result<(), Error> {
         crate::check::values("centre of the labels", &[self.centre])?;
         crate::check::positive("scale of the labels", self.scale)
@@ -65,7 +68,7 @@ impl Target {
         }
     }
 
-    /// What a log density of the scaled label is more than that of the label itself: `weight·log scale`.
+    /// By how much the log density of the scaled label exceeds that of the label itself: `weight·log scale`.
     pub(super) fn log_jacobian(&self, observed: &Observation) -> f64 {
         observed.weight * self.scale.ln()
     }

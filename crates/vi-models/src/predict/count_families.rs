@@ -1,4 +1,4 @@
-//! Families of labels 0, 1, 2, …: what their predictions are made from.
+//! Families of labels 0, 1, 2, … and the parts of their predictions.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Binomial as BinomialDraw, Distribution, Gamma, Poisson as PoissonDraw};
@@ -27,11 +27,11 @@ pub trait CountPrediction: GaussianExpectation {
         quadrature::average(|t| self.cdf(y, t), a, nu)
     }
 
-    /// The largest label there is; infinite for counts without end.
+    /// The largest possible label; infinite for counts without a limit.
     fn largest(&self) -> f64;
 
-    /// `(log P(Y = 0 | t), q)` at `e^t`, in a family with `P(Y = y+1 | t) = P(Y = y | t)·q(t)·s(y)`; `None`, the default, in one without.
-    /// With it intervals of few counts cost a tenth.
+    /// `(log P(Y = 0 | t), q)` at `e^t`, in a family with `P(Y = y+1 | t) = P(Y = y | t)·q(t)·s(y)`; `None`, the default, in
+    /// other families. With it intervals of small counts cost a tenth.
     fn recurrence(&self, _exp_t: f64) -> Option<(f64, f64)> {
         None
     }
@@ -44,11 +44,12 @@ pub trait CountPrediction: GaussianExpectation {
     /// A draw of `y` given `t`.
     ///
     /// # Errors
-    /// `Overflow` for a mean beyond what a generator of counts can take.
+    /// `Overflow` for a mean too large for the generator of counts.
     fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error>;
 }
 
-/// Mean and variance of `n` trials with probability `p` that has itself the variance `v`: `np`, `n·E[p(1−p)] + n²v`.
+/// Mean and variance of the successes in `n` trials, if their probability has mean `p` and variance `v`: `np`, `n·E[p(1−p)] +
+/// n²v`.
 fn trials_moments(n: f64, p: f64, v: f64) -> (f64, f64) {
     (n * p, n * (p * (1.0 - p) - v).max(0.0) + n * n * v)
 }
@@ -129,7 +130,7 @@ impl CountPrediction for Binomial<Mixture8> {
     }
 
     fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
-        // A whole number up to 2⁵³: the likelihood has checked it.
+        // A whole number up to 2⁵³, checked by the likelihood.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked whole number")]
         let trials = self.trials() as u64;
         let counts = BinomialDraw::new(trials, sigmoid(t)).map_err(|_| not_drawable(t))?;
@@ -201,7 +202,7 @@ impl CountPrediction for NegativeBinomial<Mixture8> {
         (self.size() + y) / (y + 1.0)
     }
 
-    /// A Poisson whose mean has a gamma distribution of shape `r`.
+    /// Draws a Poisson whose mean has a gamma distribution of shape `r`.
     fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
         let scale = self.exposure() * t.exp() / self.size();
         let rates = Gamma::new(self.size(), scale).map_err(|_| not_drawable(t))?;
@@ -240,11 +241,11 @@ impl<L: CountPrediction> CountPrediction for Offset<L> {
 }
 
 fn lognormal_variance(mean: f64, nu: f64) -> f64 {
-    // 0·∞ where the mean has underflowed.
+    // 0·∞ if the mean has underflowed.
     if mean == 0.0 { 0.0 } else { mean * mean * nu.exp_m1() }
 }
 
-/// A draw at mean `m`; 0 below the smallest mean that the generator takes.
+/// A draw at mean `m`; 0 for a mean too small for the generator.
 fn poisson_draw<R: Rng + ?Sized>(m: f64, t: f64, rng: &mut R) -> Result<f64, Error> {
     if m < f64::MIN_POSITIVE {
         return Ok(0.0);

@@ -6,14 +6,14 @@ use vi_core::special::normal_quantile;
 use super::CountPrediction;
 use crate::ModelError;
 
-/// Whole numbers end here.
+/// The largest whole number up to which floats are exact.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 /// The smallest whole number `y` with `cdf(y) ≥ p`, `0 < p < 1`, under `t ~ N(a, ν)`.
 ///
-/// The search starts where the count would be if its own chance were an error of the predictor, `t = a + z·√(ν + 1/I)` with the
-/// Fisher information `I`, goes from there in growing steps until the quantile is between two labels, then takes secants of `Φ⁻¹(cdf)`,
-/// which is nearly straight, and every third time the middle.
+/// The search starts at the quantile that the count would have if its own variability were part of the predictor's, `t = a +
+/// z·√(ν + 1/I)` with the Fisher information `I`; it goes on in growing steps until the quantile is between two labels, then
+/// takes secants of `Φ⁻¹(cdf)`, which is nearly straight, and every third time the middle.
 ///
 /// # Errors
 /// `Overflow` for a quantile beyond 2⁵³, and those of `cdf`.
@@ -30,7 +30,7 @@ pub(super) fn search<L: CountPrediction>(
     let guess = |z: f64| likelihood.predictive_moments(if z == 0.0 { a } else { a + z * sigma }, 0.0).0;
     let start = guess(z);
     let mut y = if start.is_finite() { start.floor().clamp(0.0, largest.min(LARGEST)) } else { 0.0 };
-    // A standard deviation there, for the first step.
+    // A standard deviation of the label there, for the first step.
     let mut stride = (guess(z + 0.25) - start).abs();
     if !stride.is_finite() || stride < 1.0 {
         stride = 1.0;
@@ -75,7 +75,8 @@ pub(super) fn search<L: CountPrediction>(
     Ok(above.0)
 }
 
-/// What lies between `cdf` and the quantile, by the normal scale with `stride` a quarter of its unit; no less than 1 nor than `stride`.
+/// The distance from `cdf` to the quantile, estimated on the normal scale, `stride` being a quarter of its unit; no less than 1
+/// nor than `stride`.
 fn step_towards(z: f64, cdf: f64, stride: f64) -> f64 {
     if cdf > 0.0 && cdf < 1.0 {
         let gap = (z - normal_quantile(cdf)).abs();

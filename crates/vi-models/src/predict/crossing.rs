@@ -1,4 +1,4 @@
-//! Distribution functions of counts: a count is at most `y` where the predictor lies below a variable of known density.
+//! Distribution functions of counts: a count is at most `y` if the predictor lies below a variable of known density.
 //!
 //! | family | `P(Y ≤ y \| t) = P(X > t)` | `X` |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | binomial | `P(B > s(t))` | `logit B`, `B ~ Beta(y+1, n−y)` |
 //! | negative binomial | `P(B > s(t + log E/r))` | `logit B − log E/r`, `B ~ Beta(y+1, r)` |
 //!
-//! So `P(Y ≤ y) = P(T < X) = E Φ((X−a)/σ)` for `T ~ N(a, σ²)`, an average over a log-concave density or, where `σ` is small, over a few
-//! `t`. Nothing here costs more for a large count, a small size or many trials.
+//! So `P(Y ≤ y) = P(T < X) = E Φ((X−a)/σ)` for `T ~ N(a, σ²)`, an average over a log-concave density or, if `σ` is small, over a
+//! few `t`. The cost does not grow with the count, with a small size or with many trials.
 
 use vi_core::special::{
     exp_beyond_tangent, normal_cdf, normal_density, sigmoid, softplus, softplus_beyond_tangent, sums_of_exp_and_cdf,
@@ -16,25 +16,26 @@ use vi_core::{Error, quadrature};
 
 use crate::likelihood::saddle::{binomial_slope, ln_binomial, ln_poisson, poisson_slope};
 
-/// Up to this many terms, `P(X > t)` is their sum.
+/// The largest number of terms for which `P(X > t)` is their sum.
 const MOST_TERMS: f64 = 64.0;
-/// Below this a sum's first term has lost digits.
+/// The logarithm below which the first term of a sum has lost digits.
 const LEAST_LOG: f64 = -700.0;
-/// Points taken together.
+/// The number of points taken together.
 const BLOCK: usize = 16;
 const MOST_BLOCKS: usize = 6;
 /// Where the density ends, as a logarithm relative to its mode.
 const END: f64 = -36.0;
-/// A sum in equal steps is taken when the density sums to 1 this closely, and when every second point gives the same answer to the
+/// A sum in equal steps is accepted if the density sums to 1 this closely, and if every second point gives the same answer to the
 /// square root of 1e-11: halving the step squares the error.
 const MASS: f64 = 1e-11;
 const NEAR: f64 = 3e-6;
-/// Up to this many terms, and up to this `σ`, equal steps over `t` are quicker than over `X`, whose density is skewed.
+/// The number of terms, and the value of `σ`, up to which equal steps over `t` are quicker than over `X`, whose density is
+/// skewed.
 const FEW_TERMS: f64 = 4.0;
 const WIDE: f64 = 2.0;
-/// `σ` in widths of `X` up to which eight values of `t` are enough: the rule's error falls as its sixteenth power.
+/// The value of `σ`, in widths of `X`, up to which eight values of `t` are enough: the rule's error falls as its sixteenth power.
 const NARROW: f64 = 0.25;
-/// Stretches of a tail, each half as long again as the one before.
+/// The most stretches of a tail, each half as long again as the one before.
 const MOST_STRETCHES: usize = 200;
 
 /// The rule of eight points for a Gaussian mean: points in standard deviations, each with its mirror image, and weights.
@@ -115,7 +116,7 @@ impl Crossing {
         }
     }
 
-    /// What the log-density is beyond its tangent at `t`, as a function of the step.
+    /// The deviation of the log-density from its tangent at `t`, as a function of the step.
     fn beyond(&self, t: f64) -> impl Fn(f64) -> f64 {
         let Self { kind, alpha, shift } = *self;
         let u = shift + t;
@@ -127,7 +128,7 @@ impl Crossing {
         }
     }
 
-    /// `P(X > t)`, to 1e-12 or so.
+    /// `P(X > t)`, to about 1e-12.
     pub(super) fn above(&self, t: f64) -> f64 {
         if let Some(sum) = self.sum_of_terms(t) {
             return sum;
@@ -188,7 +189,7 @@ impl Crossing {
         top.exp() * sum
     }
 
-    /// The length over which the density may change: its width, or that of the logistic's bend.
+    /// The length over which the density may change: its width, or that of the bend of the logistic function.
     fn scale(&self) -> f64 {
         self.width().min(1.0)
     }
@@ -211,7 +212,7 @@ impl Crossing {
         quick.map_or_else(|| quadrature::average(|t| self.above(t), a, nu), Ok)
     }
 
-    /// `E P(X > a+σε)` in steps of half a standard deviation. `None` where every second of them does not agree.
+    /// `E P(X > a+σε)` in steps of half a standard deviation. Returns `None` if every second step gives another result.
     fn over_predictor(&self, a: f64, sigma: f64) -> Option<f64> {
         const STEP: f64 = 0.5;
         const POINTS: i32 = 17;
@@ -228,15 +229,15 @@ impl Crossing {
         ((even - odd).abs() <= NEAR).then(|| (even + odd).min(1.0))
     }
 
-    /// `E Φ((X−a)/σ)` in equal steps over `X`: half of what its width and `σ` are together, or a half or a quarter of that. `None`
-    /// where these do not converge.
+    /// `E Φ((X−a)/σ)` in equal steps over `X`: half of what its width and `σ` are together, or a half or a quarter of that.
+    /// Returns `None` if these do not converge.
     fn over_density(&self, a: f64, sigma: f64) -> Option<f64> {
         let (mode, width) = (self.mode(), self.width());
         let (log_top, beyond) = (self.log_density(mode), self.beyond(mode));
         let at_mode = (1.0, normal_cdf((mode - a) / sigma));
         [0.5, 0.25, 0.125].into_iter().find_map(|part| {
             let step = part * width * (sigma / width.hypot(sigma));
-            // Total and share below, of every second point and of those between.
+            // The total and the share below, from every second point and from those between.
             let (mut even, mut odd) = (at_mode, (0.0, 0.0));
             for sign in [1.0, -1.0] {
                 for block in 0.. {

@@ -1,27 +1,29 @@
-//! Counts that are few: the probabilities of all of them at once.
+//! Small counts: the probabilities of all of them at once.
 //!
-//! In many families `P(Y = y+1 | t) = P(Y = y | t)·q(t)·s(y)`, so at each of some points `t` of the predictor the probabilities of 0, 1, 2, … are a
-//! multiplication each, and their average under `t ~ N(a, ν)` is a sum over equal steps of `t`, which converges at once where the steps are half
-//! the width of the density and of the likelihood together. Every second step alone tells how near it is. A quantile is where the sum over `y` passes
-//! its level; both ends of an interval are found on the way.
+//! In many families `P(Y = y+1 | t) = P(Y = y | t)·q(t)·s(y)`, so at each of some points `t` of the predictor the probabilities
+//! of 0, 1, 2, … take a multiplication each, and their average under `t ~ N(a, ν)` is a sum over equal steps of `t`, which
+//! converges at once if the steps are half the width of the density and of the likelihood together. The sum over every second
+//! step tells how accurate it is. A quantile is where the sum over `y` passes its level; both ends of an interval are found on
+//! the way.
 
 use super::{CountPrediction, CountsPredicted, Mixture, Predictive};
 use crate::{Interval, ModelError, check};
 
-/// Counts at most, and points of one prediction on either side of its middle.
+/// The most counts, and the most points of one prediction on either side of its middle.
 const MOST_COUNTS: f64 = 256.0;
 const MOST_HALF: f64 = 127.0;
 /// Where the density of the predictor ends, in standard deviations: 2.6e-12 lie beyond.
 const END: f64 = 7.0;
-/// A step, in widths of density and likelihood together.
+/// The step, in widths of density and likelihood together.
 const STEP: f64 = 0.5;
-/// How near every second point must come: halving the step squares the error.
+/// How near the sum over every second point must be: halving the step squares the error.
 const NEAR: f64 = 3e-6;
-/// A level this close to the probability of a count is decided by the [distribution function](CountsPredicted::cdf), which is as good as that.
+/// A level this close to the cumulative probability of a count is decided by the [distribution function](CountsPredicted::cdf),
+/// which is as accurate as that.
 const UNDECIDED: f64 = 1e-9;
 
-/// The smallest labels `y` with `P(Y ≤ y) ≥ level` under the mixture of `parts`, for `levels` in increasing order; `None` where counts are many, the family
-/// has no recurrence, or the points are too few. Error of the probabilities below 1e-10.
+/// The smallest labels `y` with `P(Y ≤ y) ≥ level` under the mixture of `parts`, for `levels` in increasing order. Returns `None`
+/// if counts are large, the family has no recurrence, or the points are too few. Error of the probabilities below 1e-10.
 pub(super) fn quantiles<'a, L, P, const N: usize>(parts: P, levels: [f64; N]) -> Option<[f64; N]>
 where
     L: CountPrediction + 'a,
@@ -65,7 +67,7 @@ where
 }
 
 impl<L: CountPrediction> Mixture<CountsPredicted<L>> {
-    /// As [`quantile`](Predictive::quantile), at once where counts are few.
+    /// As [`quantile`](Predictive::quantile), computed at once if counts are small.
     pub(crate) fn label_quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("level", p)?;
         match quantiles(self.weighted(), [p]) {
@@ -74,7 +76,7 @@ impl<L: CountPrediction> Mixture<CountsPredicted<L>> {
         }
     }
 
-    /// As [`interval`](Predictive::interval), at once where counts are few.
+    /// As [`interval`](Predictive::interval), computed at once if counts are small.
     pub(crate) fn label_interval(&self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
         let tail = 0.5 * (1.0 - level);
@@ -85,7 +87,7 @@ impl<L: CountPrediction> Mixture<CountsPredicted<L>> {
     }
 }
 
-/// A label that the quantile does not pass: by Cantelli's inequality it is no further from the mean than `√(p/(1−p))` standard deviations.
+/// An upper bound of the quantile: by Cantelli's inequality it is no further from the mean than `√(p/(1−p))` standard deviations.
 fn bound<L: CountPrediction>(part: &CountsPredicted<L>, level: f64) -> f64 {
     let deviations = (level / (1.0 - level)).sqrt();
     (part.mean + deviations * part.variance.sqrt() + 1.0).min(part.likelihood().largest() + 1.0)
@@ -94,7 +96,7 @@ fn bound<L: CountPrediction>(part: &CountsPredicted<L>, level: f64) -> f64 {
 /// The probabilities of one count after another, at points of the predictor.
 struct Walk<'a, L> {
     likelihood: &'a L,
-    /// At every second point, beginning with the middle one, and at those between: `weight·P(Y = y | t)`, and `q(t)`.
+    /// `weight·P(Y = y | t)` and `q(t)` at every second point, beginning with the middle one, and at those between.
     points: [Points; 2],
 }
 
@@ -124,7 +126,7 @@ impl<'a, L: CountPrediction> Walk<'a, L> {
             let z = step * (k as f64 - half as f64);
             let (log_first, ratio) = likelihood.recurrence(exp_t)?;
             let mass = (log_height - 0.5 * z * z + log_first).exp();
-            // Where 0 is so rare that floats do not have it, so are all counts up to the most that are taken here.
+            // If the probability of 0 underflows, so do those of all counts up to the most that are taken here.
             if mass > 0.0 {
                 let points = &mut points[(k + half) % 2];
                 points.masses.push(mass);
@@ -140,7 +142,7 @@ impl<'a, L: CountPrediction> Walk<'a, L> {
         self.points.each_ref().map(|points| points.masses.iter().sum())
     }
 
-    /// From `y` to `y + 1`.
+    /// Advances from `y` to `y + 1`.
     fn advance(&mut self, y: f64) {
         let step = self.likelihood.recurrence_step(y);
         for Points { masses, ratios } in &mut self.points {

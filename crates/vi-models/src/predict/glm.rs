@@ -1,4 +1,4 @@
-//! Predictions of a label that is not the predictor itself: classes and counts.
+//! Predictions of classes and counts, labels that are not the predictor itself.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -27,11 +27,11 @@ use crate::{Interval, ModelError, check};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct CountsPredicted<L> {
-    /// What the belief sees: `t = xᵀθ ~ N(a, ν)`.
+    /// The predictor `t = xᵀθ ~ N(a, ν)`.
     pub projection: Projection,
-    /// `E[y]`.
+    /// The predictive mean `E[y]`.
     pub mean: f64,
-    /// `Var[y]`: what the label's own chance and the doubt about `θ` make together.
+    /// The predictive variance `Var[y]`: the label's own plus that from uncertain `θ`.
     pub variance: f64,
     likelihood: L,
 }
@@ -44,7 +44,7 @@ impl<L: CountPrediction> CountsPredicted<L> {
         Self { projection: seen, mean, variance, likelihood }
     }
 
-    /// `log p(y)` in nats, the doubt about `θ` averaged over.
+    /// The log predictive density `log p(y)` in nats, averaged over the posterior of `θ`.
     ///
     /// # Errors
     /// `Label`, `NonFinite`; `Quadrature`.
@@ -53,15 +53,15 @@ impl<L: CountPrediction> CountsPredicted<L> {
         let Projection { mean, variance } = self.projection;
         let log_density = self.likelihood.log_predictive(y, mean, variance);
         if log_density.is_nan() {
-            // A quadrature that failed says how.
+            // A failed quadrature gives its own error.
             self.likelihood.tilted(y, mean, variance)?;
             return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: log_density }.into());
         }
         Ok(log_density)
     }
 
-    /// `P(Y ≤ y)`, to 1e-10 for counts and to 2.1e-9 for a logistic class. A count is at most `y` where the predictor lies below a
-    /// variable of known density, so that no cost grows with it: some 1 µs.
+    /// The distribution function `P(Y ≤ y)`, to 1e-10 for counts and to 2.1e-9 for a logistic class. A count is at most `y` if
+    /// the predictor lies below a variable of known density, so the cost does not grow with the count: some 1 µs.
     ///
     /// # Errors
     /// `NonFinite`, `Quadrature`.
@@ -77,13 +77,13 @@ impl<L: CountPrediction> CountsPredicted<L> {
         Ok(self.likelihood.predictive_cdf(y, self.projection.mean, self.projection.variance)?)
     }
 
-    /// The family, with what is known of this label's offset, exposure or trials.
+    /// The likelihood, with this label's offset, exposure or trials.
     pub(super) fn likelihood(&self) -> &L {
         &self.likelihood
     }
 
-    /// The smallest label `y` with `P(Y ≤ y) ≥ p`. Cost: that of 1 to 3 of [`cdf`](Self::cdf) where counts are few, 3 to 6 where they are
-    /// many, at most some 120.
+    /// The smallest label `y` with `P(Y ≤ y) ≥ p`. It costs as much as 1 to 3 of [`cdf`](Self::cdf) if counts are small, 3 to 6
+    /// if they are large, at most some 120.
     ///
     /// # Errors
     /// `Setting` unless `0 < p < 1`; `Overflow` for a quantile beyond 2⁵³; `Quadrature`.
@@ -96,7 +96,7 @@ impl<L: CountPrediction> CountsPredicted<L> {
         count_quantile::search(&self.likelihood, p, (mean, variance), |y| self.cdf(y))
     }
 
-    /// The central interval of labels: it holds at least `level` of the mass, more where labels are few.
+    /// The central interval of labels: it holds at least `level` of the mass, and more where few labels are likely.
     ///
     /// # Errors
     /// As [`quantile`](Self::quantile).
@@ -112,7 +112,7 @@ impl<L: CountPrediction> CountsPredicted<L> {
     /// A draw of the label.
     ///
     /// # Errors
-    /// `Overflow` for a mean beyond what a generator of counts can take.
+    /// `Overflow` for a mean too large for the generator of counts.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
         let z: f64 = StandardNormal.sample(rng);
         Ok(self.likelihood.draw(self.projection.mean + self.projection.variance.sqrt() * z, rng)?)

@@ -15,7 +15,7 @@ use vi_core::special::normal_quantile;
 pub struct LinearPrediction {
     /// The mean of `xᵀθ` and of `y`, `a = xᵀμ`.
     pub mean: f64,
-    /// The variance of `xᵀθ`, `ν = xᵀPx`: what more data would shrink.
+    /// The variance of `xᵀθ`, `ν = xᵀPx`, which more data would reduce.
     pub variance: f64,
     /// The variance of `y`, `ν + σ²`.
     pub predictive_variance: f64,
@@ -48,7 +48,7 @@ impl LinearPrediction {
         Interval::gaussian(self.mean, self.predictive_variance, level)
     }
 
-    /// The `y` with `P(Y ≤ y) = p`.
+    /// The value `y` with `P(Y ≤ y) = p`.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
@@ -57,7 +57,7 @@ impl LinearPrediction {
         Ok(self.mean + normal_quantile(p) * self.predictive_variance.sqrt())
     }
 
-    /// `P(Y ≤ y)`.
+    /// The distribution function `P(Y ≤ y)`.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite`.
@@ -66,7 +66,7 @@ impl LinearPrediction {
         Ok(normal_cdf((y - self.mean) / self.predictive_variance.sqrt()))
     }
 
-    /// `log p(y)`, in nats.
+    /// The log predictive density `log p(y)`, in nats.
     #[must_use]
     pub fn log_density(&self, y: f64) -> f64 {
         let residual = y - self.mean;

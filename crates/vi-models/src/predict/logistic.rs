@@ -13,7 +13,7 @@ use crate::interval::two_sided;
 use crate::{Interval, ModelError, check};
 use vi_core::special::normal_quantile;
 
-/// A way to take Gaussian expectations of the logistic that knows the variance of `s(t)` under `t ~ N(a, ν)`.
+/// A way to take Gaussian expectations of the logistic function that also gives the variance of `s(t)` under `t ~ N(a, ν)`.
 pub trait ProbabilityVariance: LogisticExpectation {
     /// `Var s(t) = E s² − (E s)² = E s·(1 − E s) − E s′`, since `s² = s − s′`. Never negative, `nu ≥ 0`.
     fn probability_variance(&self, a: f64, nu: f64) -> f64;
@@ -45,7 +45,7 @@ impl ProbabilityVariance for Exact {
     }
 }
 
-/// Up to this `ν` the difference of moments cancels and few nodes suffice.
+/// The largest `ν` for which quadrature is used, since the difference of moments cancels and few nodes suffice.
 const QUADRATURE_LIMIT: f64 = 1.0;
 
 /// `E s·E(1−s) − E s′`.
@@ -59,7 +59,7 @@ fn by_difference<M: LogisticExpectation>(method: &M, a: f64, nu: f64) -> f64 {
 ///
 /// Spectrally accurate: with step `h` the Gaussian contributes `e^(−2π²/h²)`, the logistic's poles, `π/σ ≥ π` away,
 /// `e^(π²/2 − 2π·π/h)`, both below 1e-17.
-/// `x` reaches 12, where `e^(2σx)`, the steepest that `d²` can be, has died too.
+/// `x` reaches 12, where even `e^(2σx)`, the fastest growth of `d²`, is negligible under the Gaussian.
 fn by_quadrature(a: f64, nu: f64) -> f64 {
     const STEP: f64 = 0.4;
     let sigma = nu.sqrt();
@@ -84,19 +84,19 @@ fn by_quadrature(a: f64, nu: f64) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LogisticPrediction {
-    /// What the belief sees: `t = xᵀθ ~ N(a, ν)`.
+    /// The predictor `t = xᵀθ ~ N(a, ν)`.
     pub projection: Projection,
     /// `E s(t)`, the predictive probability of label 1 (R-VGA eq 62).
     pub probability: f64,
-    /// `Var s(t)`, how much of it is doubt about `θ` (R-VGA eq 63).
+    /// `Var s(t)`, the uncertainty of the probability that comes from `θ` (R-VGA eq 63).
     pub variance: f64,
-    /// `s(a)`, what the mean (for Laplace the mode) alone would say; further from ½ than
-    /// [`probability`](Self::probability) (R-VGA eq 122).
+    /// `s(a)`, the probability at the mean (for Laplace the mode) of `θ`; further from ½ than [`probability`](Self::probability)
+    /// (R-VGA eq 122).
     pub plug_in: f64,
 }
 
 impl LogisticPrediction {
-    /// The prediction from `xᵀθ ~ N(a, ν)`, `ν ≥ 0`; NaN where `a` or `ν` is.
+    /// The prediction from `xᵀθ ~ N(a, ν)`, `ν ≥ 0`; NaN if `a` or `ν` is.
     ///
     /// ```
     /// use vi_core::{ProbitApproximation, Projection};
@@ -143,7 +143,7 @@ impl LogisticPrediction {
         Ok(sigmoid(self.projection.mean + normal_quantile(p) * self.projection.variance.sqrt()))
     }
 
-    /// `P(s(xᵀθ) ≤ q)`: `Φ((logit q − a)/√ν)`, exact since `s` increases.
+    /// The distribution function of the probability, `P(s(xᵀθ) ≤ q)`: `Φ((logit q − a)/√ν)`, exact since `s` increases.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite`.
@@ -156,7 +156,8 @@ impl LogisticPrediction {
         Ok(if sigma > 0.0 { normal_cdf(from_mean / sigma) } else { f64::from(u8::from(from_mean >= 0.0)) })
     }
 
-    /// `log p(y)` of a label, in nats: that of [`probability`](Self::probability) for label 1, of its complement for label 0.
+    /// The log predictive probability `log p(y)` of a label, in nats: that of [`probability`](Self::probability) for label 1, of
+    /// its complement for label 0.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Label` or `NonFinite`.
@@ -166,7 +167,7 @@ impl LogisticPrediction {
         Ok(logit.log_predictive(y, self.projection.mean, self.projection.variance))
     }
 
-    /// One draw of the probability `s(t)`, `t ~ N(a, ν)`: what a draw of the weights would say here.
+    /// One draw of the probability `s(t)`, `t ~ N(a, ν)`, as from a draw of the weights.
     ///
     /// ```
     /// use rand::SeedableRng;

@@ -1,4 +1,4 @@
-//! The weighted average of a few predictions.
+//! The weighted average of several predictions.
 
 use vi_core::Error;
 use vi_core::special::{log_sum_exp, normal_quantile};
@@ -7,22 +7,22 @@ use super::Predictive;
 use super::count_quantile::secant;
 use crate::{ModelError, check};
 
-/// How far from 1 the weights may sum: their rounding, generously.
+/// How far from 1 the weights may sum: a generous allowance for rounding.
 const ROUNDING: f64 = 1e-9;
-/// Halvings at most in the search for a quantile.
+/// The most halvings in the search for a quantile.
 const MOST_HALVINGS: usize = 200;
-/// Where the search for a quantile of a real number ends, relative to its size.
+/// The relative width at which the search for a quantile of a real number ends.
 const WIDTH: f64 = 1e-13;
 
-/// The mixture `Σ w_k·p_k` of predictions of one quantity, as of models that differ in a prior scale, weighted by their
-/// evidence.
+/// The mixture `Σ w_k·p_k` of several predictions of one quantity, such as those of models that differ in a prior scale, weighted
+/// by their evidence.
 ///
 /// ```text
 /// E = Σ w_k·m_k      Var = Σ w_k·[v_k + (m_k − E)²]      log p(y) = log Σ w_k·p_k(y)      P(Y ≤ y) = Σ w_k·P_k(Y ≤ y)
 /// ```
 ///
-/// A quantile lies between the least and the largest of the components' and is found there by bisection and secants on the distribution
-/// function: some 5 to 10 of it.
+/// A quantile lies between the least and the largest of the components' quantiles and is found there by bisection and secants on
+/// the distribution function, in some 5 to 10 evaluations.
 ///
 /// ```
 /// use vi_core::{GaussianLikelihood, Projection};
@@ -41,7 +41,7 @@ pub struct Mixture<P> {
 }
 
 impl<P: Predictive> Mixture<P> {
-    /// `components` with `weights` as many, not negative, that sum to 1.
+    /// The mixture of `components` with as many `weights`, which are not negative and sum to 1.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Entry` for a weight that is negative or not finite, `Setting` for their
@@ -68,19 +68,19 @@ impl<P: Predictive> Mixture<P> {
         &self.components
     }
 
-    /// Their weights, which sum to 1.
+    /// The weights of the components, which sum to 1.
     #[must_use]
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// The components that have weight.
+    /// The components of positive weight.
     pub(super) fn weighted(&self) -> impl Iterator<Item = (f64, &P)> + Clone {
         self.weights.iter().copied().zip(&self.components).filter(|(weight, _)| *weight > 0.0)
     }
 
-    /// The smallest whole number in `(below, above]` with `P(Y ≤ y) ≥ p`, which `above` has and `below` has not: secants of `Φ⁻¹(cdf)`,
-    /// every third time the middle.
+    /// The smallest whole number in `(below, above]` with `P(Y ≤ y) ≥ p`, which holds at `above` and not at `below`: secants of
+    /// `Φ⁻¹(cdf)`, every third time the middle.
     fn whole_quantile(&self, p: f64, (below, above): (f64, f64)) -> Result<f64, ModelError> {
         let z = normal_quantile(p);
         let (mut below, mut above) = ((below, self.cdf(below)?), (above, self.cdf(above)?));
@@ -131,7 +131,7 @@ impl<P: Predictive> Mixture<P> {
     }
 }
 
-/// The middle of a bracket, on a logarithmic scale where its ends differ by orders of magnitude.
+/// The middle of a bracket, on a logarithmic scale if its ends differ by orders of magnitude.
 fn halfway(low: f64, high: f64) -> f64 {
     if low > 0.0 && high > 4.0 * low { low.sqrt() * high.sqrt() } else { 0.5 * low + 0.5 * high }
 }

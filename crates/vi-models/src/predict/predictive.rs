@@ -1,12 +1,12 @@
-//! What every prediction can be asked, in the same words.
+//! The trait of all predictions.
 
 use super::{CountPrediction, CountsPredicted, LinearPrediction, LogisticPrediction, RobustPrediction};
 use crate::{Interval, ModelError, Student, check};
 
-/// A predictive distribution.
+/// A predictive distribution: the methods that every prediction has.
 ///
-/// [`log_density`](Self::log_density) is of the label. The other questions are about the predicted quantity: the label itself for
-/// numbers and counts, the probability of label 1 for a [`LogisticPrediction`].
+/// [`log_density`](Self::log_density) is that of the label. The other methods are about the predicted quantity: the label itself
+/// for numbers and counts, the probability of label 1 for a [`LogisticPrediction`].
 ///
 /// ```
 /// use vi_core::{GaussianLikelihood, Projection};
@@ -22,13 +22,13 @@ pub trait Predictive {
     /// The mean of the predicted quantity.
     fn mean(&self) -> f64;
 
-    /// Its variance.
+    /// The variance of the predicted quantity.
     fn variance(&self) -> f64;
 
-    /// Whether it is a whole number.
+    /// Whether the predicted quantity is a whole number.
     fn is_discrete(&self) -> bool;
 
-    /// `log p(y)` of a label, in nats, the doubt about the weights averaged over.
+    /// The log predictive density `log p(y)` of a label, in nats, averaged over the posterior of the weights.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Label` or `NonFinite` for the label, `Quadrature`.
@@ -43,10 +43,10 @@ pub trait Predictive {
     /// The smallest value that the predicted quantity does not exceed with probability `p`.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`, `Overflow` for a quantile beyond the floats, `Quadrature`.
+    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`, `Overflow` if the quantile is not finite, `Quadrature`.
     fn quantile(&self, p: f64) -> Result<f64, ModelError>;
 
-    /// The central interval that holds the predicted quantity with probability `level`, at least that for whole numbers.
+    /// The central interval that holds the predicted quantity with probability `level`, or at least `level` for whole numbers.
     ///
     /// # Errors
     /// As [`quantile`](Self::quantile).

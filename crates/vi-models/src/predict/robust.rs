@@ -8,12 +8,12 @@ use vi_linalg::faer::MatRef;
 use crate::likelihood::StudentT;
 use crate::{Interval, ModelError, Student, check};
 
-/// Where the search for a quantile ends, relative to its bracket's first width.
+/// The width at which the search for a quantile ends, relative to its first bracket.
 const QUANTILE: f64 = 1e-12;
 const MAX_DOUBLINGS: usize = 1100;
 const MAX_HALVINGS: usize = 200;
 
-/// The prediction of `y = xᵀθ + s·ε`, `ε` Student-t, at one row: a Gaussian and a Student-t added.
+/// The prediction of `y = xᵀθ + s·ε`, `ε` Student-t, at one row: the sum of a Gaussian and a Student-t.
 ///
 /// ```
 /// use vi_core::Projection;
@@ -27,11 +27,11 @@ const MAX_HALVINGS: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct RobustPrediction {
-    /// What the belief sees: `t = xᵀθ ~ N(a, ν)`.
+    /// The predictor `t = xᵀθ ~ N(a, ν)`.
     pub projection: Projection,
-    /// `E y`; NaN for `k ≤ 1` degrees of freedom, where there is none.
+    /// The predictive mean `E y`; NaN for `k ≤ 1` degrees of freedom, where it does not exist.
     pub mean: f64,
-    /// `Var y = ν + s²k/(k−2)`; infinite for `k ≤ 2`.
+    /// The predictive variance `Var y = ν + s²k/(k−2)`; infinite for `k ≤ 2`.
     pub variance: f64,
     noise: StudentT,
 }
@@ -46,7 +46,7 @@ impl RobustPrediction {
         Self { projection: seen, mean, variance: seen.variance + spread, noise }
     }
 
-    /// `log p(y)`, in nats.
+    /// The log predictive density `log p(y)`, in nats.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite`.
@@ -55,7 +55,7 @@ impl RobustPrediction {
         Ok(self.noise.log_predictive(y, self.projection.mean, self.projection.variance))
     }
 
-    /// `P(Y ≤ y)`, by [`quadrature::average`].
+    /// The distribution function `P(Y ≤ y)`, by [`quadrature::average`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite` or `Quadrature`.
@@ -65,10 +65,10 @@ impl RobustPrediction {
         Ok(quadrature::average(|t| noise.cdf(y - t), self.projection.mean, self.projection.variance)?)
     }
 
-    /// The `y` with `P(Y ≤ y) = p`, by bisection: some 50 quadratures.
+    /// The value `y` with `P(Y ≤ y) = p`, by bisection: some 50 quadratures.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`, `Quadrature`, `Overflow` for a quantile beyond the floats.
+    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`, `Quadrature`, `Overflow` if the quantile is not finite.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
         let centre = self.projection.mean;

@@ -1,4 +1,4 @@
-//! Sums over the nodes of a row's logits, several nodes at a time in the vectors that the processor has.
+//! Sums over the nodes of a row's logits, several nodes at a time with the processor's vector instructions.
 
 use pulp::{Simd, WithSimd};
 use vi_core::special::lanes;
@@ -105,7 +105,7 @@ fn logits_at(mean: &[f64], root: &[f64], z: &[[f64; LANES]], eta: &mut [[f64; LA
     }
 }
 
-/// Writes `e^η` in the place of `η` and returns their sum over the classes.
+/// Replaces `η` by `e^η` and returns their sum over the classes.
 #[inline(always)]
 fn exponentials<S: Simd>(simd: S, eta: &mut [[f64; LANES]]) -> [f64; LANES] {
     let mut sum = [0.0; LANES];

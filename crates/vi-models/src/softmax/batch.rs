@@ -10,7 +10,7 @@ use super::step::logits;
 use super::{Softmax, SoftmaxRows, SoftmaxScratch};
 use crate::ModelError;
 
-/// Rows handled together.
+/// The number of rows handled together.
 const TILE: usize = 256;
 
 /// Sums of `Hᵀ K H` over rows, tile by tile.
@@ -34,7 +34,7 @@ impl Information {
         }
     }
 
-    /// Adds what waits, which belongs to `rows`.
+    /// Adds the buffered rows, which belong to `rows`.
     pub(super) fn flush(&mut self, rows: MatRef<'_, f64>, par: Par) {
         let (b, d) = (self.waiting.len(), self.d);
         let Some(first) = self.waiting.first() else { return };
@@ -63,7 +63,7 @@ impl Information {
 }
 
 impl Softmax {
-    /// `Σ E log p(y|η)` of the rows under `q`, in nats.
+    /// The expected log-likelihood `Σ E log p(y|η)` of the rows under `q`, in nats.
     pub(super) fn expected_log_likelihood(&self, q: &DenseGaussian, rows: &SoftmaxRows<'_>) -> Result<f64, Error> {
         let mut scratch = SoftmaxScratch::new(self, rows.inputs().ncols());
         let mut sum = 0.0;
@@ -75,8 +75,8 @@ impl Softmax {
         Ok(sum)
     }
 
-    /// `log p(θ) + Σ log p(y|x, θ)`, in nats, for instance for [`gaussian_psis_of`](crate::metrics::gaussian_psis_of). `theta`
-    /// has length `D`. Cost `nD + D³/3`.
+    /// The log joint density `log p(θ) + Σ log p(y|x, θ)`, in nats, for instance for
+    /// [`gaussian_psis_of`](crate::metrics::gaussian_psis_of). `theta` has length `D`. Cost `nD + D³/3`.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `NonFinite`, `Row`, `NotPositiveDefinite`.
@@ -111,7 +111,7 @@ impl Softmax {
         Ok(self.expected_log_likelihood(q, rows)? - vi_core::divergence::gaussian_kl(q, prior)?)
     }
 
-    /// What one pass over `rows` tells about `q`.
+    /// The sums that one pass over `rows` takes at `q`.
     fn statistics(&self, q: &DenseGaussian, rows: &SoftmaxRows<'_>, par: Par) -> Result<Statistics, Error> {
         let (x, m) = (rows.inputs(), self.classes - 1);
         let d = x.ncols();
@@ -136,9 +136,10 @@ impl Softmax {
         Ok(sums)
     }
 
-    /// The batch variational Gaussian optimum of `rows`, from `start` (the prior, or better a filtered belief), by
-    /// [`batch::optimum_of`]. Of four and more classes the nodes' curvature is not quite the derivative of their bound, so that the search may
-    /// end [`Stop::Improvement`](crate::Stop::Improvement) a little before its tolerance; of three it does so below some 1e-7.
+    /// The batch variational Gaussian optimum of `rows`, searched from `start` (the prior or, better, a filtered belief), by
+    /// [`batch::optimum_of`]. With four and more classes the nodes' curvature is not quite the derivative of their bound, so that
+    /// the search may end with [`Stop::Improvement`](crate::Stop::Improvement) a little before its tolerance; with three classes
+    /// below some 1e-7.
     ///
     /// Each pass costs `3nD²` and about `3D³`.
     ///

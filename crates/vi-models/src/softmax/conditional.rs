@@ -7,10 +7,10 @@
 //! log Σ e^η = η_j + softplus(v) + softplus(A),   π_k = s(A),   π_i = s(v)s(−A),   π_j = s(−v)s(−A),
 //! ```
 //!
-//! the average over `u` is one of the logistic function of a Gaussian, [`Mixture8Lanes`], and what is left is a sum over nodes along `v`. Value,
-//! slopes and curvatures at a node are derivatives of each other, so the sums are too.
+//! the average over `u` is one of the logistic function of a Gaussian, [`Mixture8Lanes`], and a sum over nodes along `v` is left.
+//! Value, slopes and curvatures at a node are derivatives of each other, so the sums are too.
 //!
-//! Where the nodes are: [`Line`].
+//! [`Line`] chooses the nodes.
 
 use pulp::{Arch, Simd, WithSimd};
 use vi_core::expectation::{LogisticExpectation, Mixture8Lanes};
@@ -65,8 +65,8 @@ pub(super) fn log_probability(logits: &Logits, class: usize) -> f64 {
     log_sum_exp(logs.iter().copied()) - f64::ln(total)
 }
 
-/// `line`, as far as the mass of `π_class` reaches: where its logarithm is no less than its mean, the Gaussian is not below the square of that in
-/// standard deviations.
+/// `line`, extended as far as the mass of `π_class` reaches: where the logarithm of `π_class` is at least its mean, the Gaussian
+/// is no lower than the square of that mean in standard deviations.
 pub(super) fn towards(class: usize, logits: &Logits, line: Line) -> Line {
     line.leaning((-2.0 * averages(logits).logs[class]).sqrt())
 }
@@ -116,7 +116,7 @@ impl WithSimd for Sums<'_> {
                 let seen = given.at(simd, a);
                 let log_rest = simd.mul_add_e_f64s(a, seen.sigmoid, seen.spread);
                 let log_k = simd.sub_f64s(seen.spread, simd.mul_f64s(a, seen.complement));
-                // E s(−A)², not below 0 for the mixture's error.
+                // E s(−A)², lifted to 0 if the mixture's error makes it negative.
                 let both = simd.max_f64s(simd.sub_f64s(seen.complement, seen.first), zero);
                 let terms = [
                     one,
@@ -146,7 +146,7 @@ impl WithSimd for Sums<'_> {
         for (c, p, log) in [(i, p_i, log_i), (j, p_j, log_j), (k, p_k, log_k)] {
             (found.probabilities[c], found.logs[c]) = (p, -log);
         }
-        // The pairs 01, 02, 12 have the classes' sums less 1.
+        // The sums of the pairs 01, 02, 12 are those of the classes minus 1.
         for (a, b, pair) in [(i, j, ij), (i, k, ik), (j, k, jk)] {
             found.pairs[a + b - 1] = pair;
         }

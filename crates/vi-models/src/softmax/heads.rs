@@ -1,4 +1,5 @@
-//! The softmax of logits that are independent of each other: sites and probabilities at a cost linear in the number of classes.
+//! The softmax of logits that are independent of each other, with sites and probabilities at a cost linear in the number of
+//! classes.
 //!
 //! Each of the `C` classes has weights of its own, and a row sees `C` independent logits `t_c ~ N(a_c, ν_c)`. The expectation of
 //! `log Σ_c e^(t_c)` has the bound (Knowles and Minka 2011, "tilted")
@@ -7,8 +8,8 @@
 //! E log Σ e^t ≤ ½·Σ α_c²ν_c + log Σ exp(a_c + (1−2α_c)ν_c/2),   least at α = softmax(a + (1−2α)ν/2),
 //! ```
 //!
-//! whose derivatives are `α_c` by `a_c` and `½α_c(1−α_c)` by `ν_c`. The Gaussians that maximise the bound of one row of class `y` and weight
-//! `w`, less their divergence from those before it, therefore solve
+//! whose derivatives are `α_c` by `a_c` and `½α_c(1−α_c)` by `ν_c`. So the Gaussians that maximise the bound of one row of class
+//! `y` and weight `w`, less their divergence from those before it, solve
 //!
 //! ```text
 //! a′ = a + w·ν(y − α),   1/ν′ = 1/ν + w·α(1−α),   α = softmax(a′ + (1−2α)ν′/2):
@@ -22,19 +23,19 @@ use vi_core::{Error, Projection, Site, check};
 
 use super::nodes::LANES;
 
-/// Pairs of nodes, `z` and `−z`.
+/// The number of pairs of nodes, `z` and `−z`.
 const PAIRS: usize = 128;
 
-/// Probabilities below this may have lost digits to nodes at which they are 0.
+/// The probability below which digits may be lost at nodes where it underflows.
 const LEAST_PROBABILITY: f64 = 1e-200;
 
-/// Steps of a search that halves its interval where Newton's method would leave it.
+/// The most steps of a search that halves its interval where Newton's method would leave it.
 const STEPS: usize = 200;
 
 /// The sites of a row of class `class` and weight `weight`, one for each class.
 ///
 /// # Errors
-/// [`Error::Overflow`] where a logit moves beyond the floats.
+/// [`Error::Overflow`] if a logit would not be finite.
 pub(crate) fn sites(seen: &[Projection], class: usize, weight: f64, out: &mut Vec<Site>) -> Result<(), Error> {
     out.clear();
     let alpha = alphas(seen, class, weight)?;
@@ -51,7 +52,7 @@ pub(crate) fn sites(seen: &[Projection], class: usize, weight: f64, out: &mut Ve
     Ok(())
 }
 
-/// `α` of the box above.
+/// The `α` of the module's equations.
 fn alphas(seen: &[Projection], class: usize, weight: f64) -> Result<Vec<f64>, Error> {
     let psi = |c: usize, alpha: f64| Psi { seen: seen[c], own: f64::from(u8::from(c == class)), weight }.at(alpha);
     for c in 0..seen.len() {
@@ -73,7 +74,7 @@ fn alphas(seen: &[Projection], class: usize, weight: f64) -> Result<Vec<f64>, Er
             sum += *alpha;
             slope += *alpha / (1.0 - psi(c, *alpha).1 * *alpha);
         }
-        // Rising in λ.
+        // This function rises in λ.
         (-sum.ln(), slope / sum)
     });
     let sum: f64 = alpha.iter().sum();
@@ -92,7 +93,7 @@ struct Psi {
 }
 
 impl Psi {
-    /// The value and the derivative.
+    /// The value and the derivative at `alpha`.
     fn at(self, alpha: f64) -> (f64, f64) {
         let Self { seen: Projection { mean, variance }, own, weight } = self;
         let tilt = 1.0 - 2.0 * alpha;
@@ -128,8 +129,8 @@ fn log_sum(values: &[f64]) -> f64 {
     largest + values.iter().map(|value| (value - largest).exp()).sum::<f64>().ln()
 }
 
-/// Nodes over `C` independent logits: `z` and `−z`, in every coordinate the same 128 quantiles of the half-normal in an order and with signs
-/// of its own (a Latin hypercube), of variance 1. A function of `C` alone.
+/// Nodes over `C` independent logits: `z` and `−z`, each coordinate having the same 128 quantiles of the half-normal in an order
+/// and with signs of its own (a Latin hypercube), of variance 1. They depend only on `C`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HeadNodes {
     classes: usize,
@@ -137,7 +138,7 @@ pub(crate) struct HeadNodes {
     blocks: Vec<[f64; LANES]>,
 }
 
-/// What is expected of a row.
+/// The expectations of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HeadMoments {
     /// `E π`.
@@ -172,13 +173,13 @@ impl HeadNodes {
         self.classes
     }
 
-    /// Expectations at a row, of class `class` and weight `weight` where the density is asked for. Cost `256·C` exponentials.
+    /// The expectations of a row; `class` and `weight` are those at which the density is asked for. Cost `256·C` exponentials.
     pub(crate) fn moments(&self, seen: &[Projection], class: usize, weight: f64) -> HeadMoments {
         Arch::new().dispatch(Average { nodes: self, seen, class, weight })
     }
 }
 
-/// Sixty-four bits, the next of a sequence (`SplitMix64`, Steele, Lea and Flood 2014).
+/// The next sixty-four bits of a pseudo-random sequence (`SplitMix64`, Steele, Lea and Flood 2014).
 fn bits(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

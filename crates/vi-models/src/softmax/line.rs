@@ -1,6 +1,6 @@
 //! Nodes along the difference of two logits, given which a third is averaged over in closed form.
 //!
-//! `v ~ N(μ, σ²)`, and a function of `A = a + β(v−μ) − softplus(v) + s·x`, `x` standard normal, and of `s(v)` is summed: see
+//! Let `v ~ N(μ, σ²)`; a function of `A = a + β(v−μ) − softplus(v) + s·x`, `x` standard normal, and of `s(v)` is summed: see
 //! [`conditional`](super::conditional).
 //!
 //! A trapezoid sum of step `h` is off by `exp(−2πy/h)` times what the integrand grows to at a distance `y` from the real line
@@ -19,22 +19,23 @@ use super::nodes::LANES;
 
 /// The error of the sums over nodes, where probabilities are of order 1: below that of the mixture.
 pub(super) const ERROR: f64 = 1e-9;
-/// Standard deviations beyond which nothing is summed: less than [`ERROR`] of the mass.
+/// The number of standard deviations beyond which nothing is summed: less than [`ERROR`] of the mass.
 pub(super) const REACH: f64 = 6.2;
-/// Nodes at most, which resolve one logit of standard deviation 110 that tells the other; beyond, the error grows.
+/// The most nodes, which resolve one logit of standard deviation 110 that determines the other; beyond, the error grows.
 pub(super) const MOST: usize = 2048;
-/// Fewer nodes along a line than these are not worth the look at nodes that are not even.
+/// With fewer nodes than these along a line, uneven nodes are not considered.
 const FEW: f64 = 24.0;
-/// Shares of the Gaussian's fall that nodes even in `t` leave to growth, for means from far off 0 to near.
+/// The shares of the Gaussian's fall that nodes even in `t` leave to growth, for means from far off 0 to near.
 const SHARES: [f64; 3] = [0.1, 0.4, 0.9];
-/// `½(μ/σ)²` above which nodes even in `t` lose their digits, and have no use.
+/// The value of `½(μ/σ)²` above which nodes even in `t` lose their digits, and are not needed.
 const FAR: f64 = 1e4;
-/// How near to a pole a contour may come, as a share of the distance from the real line: what it meets there is of order 1.
+/// How near to a pole a contour may come, as a share of the pole's distance from the real line: the integrand there is of order
+/// 1.
 const CLEAR: f64 = 0.75;
-/// Growth over nodes even in `t` where `v = 0`: `e²`.
+/// The logarithm of the growth over nodes even in `t` at `v = 0`: `e²`.
 const AT_ZERO: f64 = 2.0;
 
-/// `v` and what is known of `u` given it, with nodes along `v`.
+/// The distribution of `v` and that of `u` given `v`, with nodes along `v`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     /// `i, j, k`.
@@ -51,17 +52,17 @@ pub(super) struct Line {
     reach: f64,
 }
 
-/// Where nodes are even.
+/// In which variable nodes are evenly spaced.
 #[derive(Debug, Clone, Copy)]
 enum Spacing {
-    /// In `v`.
+    /// In `v` itself.
     Even,
     /// In `t` of `v = c·sinh t`.
     Sinh { scale: f64 },
 }
 
 impl Line {
-    /// Of the three pairs of classes the one that takes the fewest nodes.
+    /// The pair of classes, of the three, that takes the fewest nodes.
     pub(super) fn fewest_nodes(logits: &Logits) -> Self {
         let [mut best, second, third] = [2, 1, 0].map(|class| Self::beside(logits, class));
         for next in [second, third] {
@@ -116,7 +117,7 @@ impl Line {
         self.slope.abs().max((1.0 - self.slope).abs())
     }
 
-    /// The larger of the steps that keep the error below `ERROR`; any where `v` is certain.
+    /// Chooses the larger of the steps that keep the error below `ERROR`; any step if `v` is certain.
     fn with_nodes(self) -> Self {
         if self.deviation == 0.0 {
             return self;
@@ -124,7 +125,7 @@ impl Line {
         let exponent = -ERROR.ln();
         let tau = std::f64::consts::TAU;
         let (variance, steepest) = (self.deviation * self.deviation, self.steepest());
-        // Far off, the Gaussian leaves nothing of the poles of s(v).
+        // Far off, the poles of s(v) are negligible under the Gaussian.
         let pole = if self.mean.abs() > self.reach * self.deviation { f64::INFINITY } else { 0.5 * CLEAR * tau };
         let step = |growth: f64, strip: f64| {
             let y = strip.min((2.0 * exponent / growth).sqrt());
@@ -149,7 +150,7 @@ impl Line {
                 }
             }
         }
-        // The comparison is false for what is no number, too.
+        // The comparison is false for NaN, too.
         let nodes = (1..MOST / LANES).find(|blocks| fewest < (blocks * LANES) as f64).map_or(MOST, |b| b * LANES);
         Self { spacing, nodes, ..self }
     }

@@ -9,7 +9,7 @@ use super::at_nodes::{AddNodes, SumLogs};
 use super::conditional::{averages, log_probability};
 use super::nodes::{LANES, Nodes};
 
-/// `η ~ N(a, LLᵀ)`, the `m = C−1` logits of a row.
+/// The `m = C−1` logits of a row, `η ~ N(a, LLᵀ)`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Logits {
     pub(super) mean: Vec<f64>,
@@ -18,7 +18,7 @@ pub(super) struct Logits {
 }
 
 impl Logits {
-    /// From the covariance `N` (lower triangle); a variance that rounded to as little as `−rounding` is 0.
+    /// The logits from the covariance `N` (lower triangle); a variance that rounded to as little as `−rounding` becomes 0.
     ///
     /// # Errors
     /// [`Error::Overflow`] for numbers that are not finite, [`Error::NegativeVariance`].
@@ -62,7 +62,7 @@ impl Logits {
     }
 }
 
-/// `L` of `N = LLᵀ` for a positive semidefinite `N`: a pivot within rounding of 0 is 0, and so is its column.
+/// `L` of `N = LLᵀ` for a positive semidefinite `N`; a pivot within rounding of 0 is set to 0 with its column.
 fn semidefinite_root(covariance: MatRef<'_, f64>, rounding: f64) -> Result<Mat<f64>, Error> {
     let m = covariance.nrows();
     let mut root = Mat::<f64>::zeros(m, m);
@@ -89,7 +89,7 @@ fn semidefinite_root(covariance: MatRef<'_, f64>, rounding: f64) -> Result<Mat<f
     Ok(root)
 }
 
-/// Counts of the `C` classes at one row, times its weight: what its log-likelihood `Σ y_c·log π_c + constant` is made of.
+/// Counts of the `C` classes at one row, times its weight: they make its log-likelihood `Σ y_c·log π_c + constant`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Counts {
     pub(super) of: Vec<f64>,
@@ -99,7 +99,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The class, of a row that is of one and of weight 1.
+    /// The class of a row that has one class and weight 1; otherwise `None`.
     pub(super) fn class(&self) -> Option<usize> {
         if self.total == 1.0 { self.of.iter().position(|&count| count == 1.0) } else { None }
     }
@@ -110,8 +110,8 @@ impl Counts {
     }
 }
 
-/// Curvatures between classes, `w_ij` for `i < j`: the matrix `K` has `−w_ij` beside its diagonal and `Σ_j w_ij` on it, the
-/// sum over all classes, the reference included. So it is positive semidefinite whatever the weights, if none is negative.
+/// Curvatures between classes, `w_ij` for `i < j`: the matrix `K` has `−w_ij` off its diagonal and `Σ_j w_ij` on it, the sum over
+/// all classes including the reference. So it is positive semidefinite for any weights that are not negative.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pairs {
     classes: usize,
@@ -123,7 +123,7 @@ impl Pairs {
         Self { classes, weights: vec![weight; classes * (classes - 1) / 2] }
     }
 
-    /// Those of the `K` of one logit, or of two with `K_12` and `K_22`; a weight may then be negative.
+    /// The curvatures that belong to the `K` of one logit, or of two with `K_12` and `K_22`; a weight may then be negative.
     pub(super) fn of_two(first: f64, second: Option<(f64, f64)>) -> Self {
         match second {
             None => Self { classes: 2, weights: vec![first] },
@@ -131,7 +131,7 @@ impl Pairs {
         }
     }
 
-    /// `K` of one or two logits; of one the rest is 0.
+    /// `K` of one or two logits; for one logit the rest is 0.
     pub(super) fn two(&self) -> [[f64; 2]; 2] {
         match *self.weights {
             [first, second, both] => [[first + both, -both], [-both, second + both]],
@@ -168,13 +168,13 @@ impl Pairs {
     }
 
     /// `C` of `K = CCᵀ`, lower triangular, by eliminating class after class: every number is a sum of positive ones, so each
-    /// entry of `C` is good to rounding however small. A class without weight left has a column of zeros.
+    /// entry of `C` is accurate to rounding however small. A class whose remaining weight is 0 has a column of zeros.
     pub(super) fn factor(&self) -> Mat<f64> {
         let m = self.classes - 1;
         let mut left = self.clone();
         let mut factor = Mat::<f64>::zeros(m, m);
         for k in 1..self.classes {
-            // To the classes not yet eliminated, and the reference.
+            // Towards the classes not yet eliminated, and the reference.
             let others = || (k + 1..self.classes).chain([0]);
             let pivot: f64 = others().map(|j| left.at(k, j)).sum();
             if pivot <= 0.0 {
@@ -205,12 +205,12 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Cost `C²` for each node, of two and three classes some 16 averages of the logistic function.
+    /// The moments at the logits. Cost `C²` for each node; for two and three classes some 16 averages of the logistic function.
     pub(super) fn at(nodes: &Nodes, logits: &Logits) -> Self {
         Self::sums(nodes, logits, None).0
     }
 
-    /// The same, and `E log p(y|η)`, in nats.
+    /// The moments, and `E log p(y|η)`, in nats.
     pub(super) fn with_log_density(nodes: &Nodes, logits: &Logits, counts: &Counts) -> (Self, f64) {
         let (moments, log) = Self::sums(nodes, logits, Some(counts));
         (moments, counts.constant + log)
@@ -293,18 +293,18 @@ pub(super) fn expected_log_density(nodes: &Nodes, logits: &Logits, counts: &Coun
     counts.constant + Arch::new().dispatch(SumLogs { nodes, mean: &logits.mean, root: &root, counts })
 }
 
-/// Probabilities below this may have lost digits to nodes at which they are 0.
+/// The probability below which digits may be lost at nodes where it underflows.
 const LEAST_PROBABILITY: f64 = 1e-200;
 
-/// The logarithm of a probability above this is good to 2.1e-6, from one to 2.1e-9.
+/// Above this probability the logarithm from the mixture is accurate to 2.1e-6, near 1 to 2.1e-9.
 const LEAST_OF_MIXTURE: f64 = 1e-3;
-/// Classes at most whose expectations are taken in closed form for one logit given the other.
+/// The most classes whose expectations are taken in closed form for one logit given the other.
 const CONDITIONAL: usize = 3;
-/// Logits whose variances, and that of their difference, are below this have their variances of probabilities from the nodes, to `ε`: from
-/// closed forms they would be differences of numbers to 2e-8.
+/// If the variances of the logits, and that of their difference, are below this, variances of probabilities are taken from the
+/// nodes, accurate to `ε`; the closed forms would give them as differences of numbers accurate to 2e-8.
 const NARROW: f64 = 1.0;
 
-/// `log E p(y|η)`, in nats: of one class that of its probability, if that keeps its digits, else a sum that cannot underflow.
+/// `log E p(y|η)`, in nats: for one class from its probability, if that keeps its digits, otherwise a sum that cannot underflow.
 pub(super) fn log_predictive(nodes: &Nodes, logits: &Logits, counts: &Counts, moments: &Moments) -> f64 {
     if let Some(class) = counts.class() {
         let (p, mixed) = (moments.probabilities[class], logits.are_few());
@@ -332,7 +332,7 @@ pub(super) fn probabilities(nodes: &Nodes, logits: &Logits) -> (Vec<f64>, Vec<f6
             (p[c] * rest - moments.pairs.degree(c)).max(0.0)
         })
         .collect();
-    // A sum over nodes rounds.
+    // Sums over nodes have rounding errors.
     (found.probabilities.into_iter().map(|p| p.min(1.0)).collect(), variances)
 }
 

@@ -4,11 +4,12 @@
 //! p(y=c|x, θ) = π_c,   π = softmax(0, η),   η_c = xᵀθ_c + o_c,   θ = (θ_1, …, θ_{C−1})
 //! ```
 //!
-//! Class 0 is the reference. A row sees a dense belief over `θ ∈ ℝᵈᵐ`, `m = C−1`, through its `m` logits `N(a, N)` alone, and its
-//! site is `m` slopes and `C(C−1)/2` curvatures. Of two and three classes `E π`, `E ππᵀ` and `E log π` are taken in closed form over one
-//! logit given the other, with some `13(1 + σ)` nodes along that other, fewer where it is wide: to 1e-8, and 3e-8 for `E ππᵀ`, at any width.
-//! Of more they are sums over fixed nodes, a quasi-random sequence in `m` dimensions: 256 of them by default, off by about 1e-3 where the
-//! logits have variances of order 1 and 1e-2 where they have 30. The same data give the same bits.
+//! Class 0 is the reference. A row sees a dense belief over `θ ∈ ℝᵈᵐ`, `m = C−1`, only through its `m` logits `N(a, N)`, and its
+//! site is `m` slopes and `C(C−1)/2` curvatures. With two and three classes `E π`, `E ππᵀ` and `E log π` are taken in closed form
+//! over one logit given the other, with some `13(1 + σ)` nodes along that other, fewer where it is wide: to 1e-8, and 3e-8 for `E
+//! ππᵀ`, at any width. With more classes they are sums over fixed nodes, a quasi-random sequence in `m` dimensions: 256 of them
+//! by default, off by about 1e-3 where the logits have variances of order 1 and 1e-2 where they have 30. The same data give the
+//! same bits.
 //!
 //! | symbol | name in code | shape |
 //! |---|---|---|
@@ -63,7 +64,7 @@ use vi_linalg::faer::Mat;
 
 use crate::{ModelError, check};
 
-/// Nodes by default, or four for each logit if that is more.
+/// The default number of nodes, unless four for each logit are more.
 const NODES: usize = 256;
 
 /// A softmax regression's settings: number of classes, rule, nodes. Checked at construction, never changed by learning.
@@ -75,7 +76,8 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// `classes = C` classes, labelled `0, …, C−1`; moment matching where it can be had, 256 fixed nodes (or `4(C−1)`).
+    /// A model of `classes = C` classes, labelled `0, …, C−1`, with moment matching where it is available and 256 fixed nodes (or
+    /// `4(C−1)`).
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `2 ≤ C ≤ 10⁴`.
@@ -88,14 +90,15 @@ impl Softmax {
         Ok(Self { classes, rule: SoftmaxRule::default(), nodes })
     }
 
-    /// The same with another rule.
+    /// This model with another rule.
     #[must_use]
     pub fn with_rule(self, rule: SoftmaxRule) -> Self {
         Self { rule, ..self }
     }
 
-    /// The same with at least `count` fixed nodes (in two dimensions the largest square up to it). Of two and three classes they serve for
-    /// predictive densities of counts and weights other than 1, and for the variances of probabilities of narrow logits, alone.
+    /// This model with at least `count` fixed nodes (in two dimensions the largest square up to it). With two and three classes
+    /// they are used only for predictive densities of counts and weights other than 1, and for the variances of probabilities of
+    /// narrow logits.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `count` is at least 16 and `4(C−1)`, at most 2²⁰.
@@ -122,7 +125,7 @@ impl Softmax {
     }
 
     /// The prior of `d` inputs that treats all classes alike: weights `N(0, σ₀²)` for each of the `C` classes, seen relative to
-    /// class 0, so `N(0, σ₀²(I + 11ᵀ) ⊗ I_d)`. Any other belief of dimension `d(C−1)` serves as well.
+    /// class 0, so `N(0, σ₀²(I + 11ᵀ) ⊗ I_d)`. Any other belief of dimension `d(C−1)` can be used as well.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Empty` for `d = 0`, `Setting` unless `σ₀` and its square are positive and finite.

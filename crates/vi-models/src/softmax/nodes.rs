@@ -1,4 +1,4 @@
-//! Fixed nodes for Gaussian expectations over a few logits, for what is not taken in closed form.
+//! Fixed nodes for Gaussian expectations over a few logits, where there is no closed form.
 
 use vi_core::Error;
 use vi_core::special::normal_density;
@@ -7,7 +7,7 @@ use vi_linalg::faer::Mat;
 
 use vi_core::special::normal_quantile;
 
-/// Fewest nodes, and nodes for each logit: below that their covariance cannot be made exact.
+/// The least number of nodes, and of nodes for each logit: with fewer their covariance cannot be made exact.
 const LEAST: usize = 16;
 const LEAST_PER_LOGIT: usize = 4;
 /// Where a grid ends, in standard deviations.
@@ -15,21 +15,21 @@ const GRID_END: f64 = 5.6;
 
 /// Nodes `z_s` and weights for expectations under `N(0, I)` in `m` dimensions: `E f ≈ Σ w_s·f(z_s)`.
 ///
-/// One or two dimensions: a grid (trapezoid rule). More: a Kronecker sequence, `frac(½ + s·α)` with `α_j = φ^(−j)`,
-/// `φ^(m+1) = φ + 1`, mapped by the normal quantile, each point with its mirror image. Either is then scaled so that its covariance is the
-/// identity: cubics are integrated exactly. The nodes are a function of `m` and their number alone.
+/// In one or two dimensions they are a grid (trapezoid rule); in more, a Kronecker sequence, `frac(½ + s·α)` with `α_j = φ^(−j)`,
+/// `φ^(m+1) = φ + 1`, mapped by the normal quantile, each point with its mirror image. Either is then scaled so that its
+/// covariance is the identity: cubics are integrated exactly. The nodes depend only on `m` and their number.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Nodes {
     /// `m` numbers for each node.
     points: Vec<f64>,
     weights: Vec<f64>,
     dim: usize,
-    /// The same, [`LANES`] nodes side by side for each of the `m` numbers, then their weights; what is left of the last block has
-    /// weight 0.
+    /// The nodes again, [`LANES`] side by side for each of the `m` numbers, then their weights; the unused rest of the last block
+    /// has weight 0.
     blocks: Vec<[f64; LANES]>,
 }
 
-/// Nodes taken together in vectors.
+/// The number of nodes taken together in vectors.
 pub(super) const LANES: usize = 8;
 
 impl Nodes {

@@ -15,12 +15,12 @@ use crate::{ModelError, check};
 pub struct SoftmaxPrediction {
     /// `E π`, the predictive probability of each class, length `C`.
     pub probabilities: Vec<f64>,
-    /// `Var π`, how much of it is doubt about the weights, length `C`.
+    /// `Var π`, the uncertainty of each probability that comes from the weights, length `C`.
     pub variances: Vec<f64>,
 }
 
 impl SoftmaxPrediction {
-    /// The class of highest probability, the first of several.
+    /// The class of highest probability, the first of equals.
     #[must_use]
     pub fn most_probable(&self) -> usize {
         let mut best = 0;
@@ -32,8 +32,8 @@ impl SoftmaxPrediction {
         best
     }
 
-    /// The smallest set of classes that holds the label with probability `level` or more, the most probable first: what an
-    /// interval is for a number.
+    /// The prediction set: the smallest set of classes that holds the label with probability `level` or more, the most probable
+    /// first.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
@@ -89,7 +89,7 @@ impl Softmax {
     /// The predictions at the rows of `x` (`n × d`), with known parts of the logits if `offsets` (`n × (C−1)`) are given.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict), told of the row; `Empty`.
+    /// As [`predict`](Self::predict), naming the row; `Empty`.
     pub fn predict_rows(
         &self,
         belief: &DenseGaussian,

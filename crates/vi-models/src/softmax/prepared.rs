@@ -1,4 +1,4 @@
-//! A row of a softmax regression between being prepared and being learned.
+//! The state of a row of a softmax regression between being prepared and being learned.
 
 use vi_core::{DenseGaussian, Error, Row, VectorStep};
 use vi_linalg::faer::Par;
@@ -7,7 +7,7 @@ use super::Softmax;
 use super::logits::Counts;
 use super::step::{SoftmaxScratch, logits};
 
-/// Memory of a row, and what is prepared in it.
+/// Memory for a row, and the step prepared in it.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedSoftmax {
     scratch: Option<SoftmaxScratch>,
@@ -44,7 +44,7 @@ impl Softmax {
 }
 
 impl PreparedSoftmax {
-    /// Writes what was prepared last.
+    /// Writes the step that was prepared last.
     pub(crate) fn commit(&mut self, belief: &mut DenseGaussian) {
         if let (Some(scratch), Some(step)) = (&self.scratch, self.step.take()) {
             belief.commit_vector(scratch.gains.as_ref(), step, Par::Seq);

@@ -1,4 +1,4 @@
-//! Sweeps to the Gaussian whose logits at every row have the moments of the row's tilted density.
+//! Sweeps to the Gaussian with which the logits of every row have the moments of the row's tilted density.
 
 use vi_core::batch::InformationGaussian;
 use vi_core::refine::{Progress, RefineInfo};
@@ -11,18 +11,18 @@ use super::tilted::{exponent, tilted, without};
 use super::{Softmax, SoftmaxRefineSettings, SoftmaxRows, SoftmaxScratch};
 use crate::{ModelError, check};
 
-/// Classes at most whose tilted densities are known well enough.
+/// The most classes whose tilted densities are accurate enough.
 const MOST_CLASSES: usize = 3;
 
 impl Softmax {
-    /// Whether there is [expectation propagation](Self::expectation_propagation) for these rows: of two and three classes, each row
-    /// of one class and of weight 1.
+    /// Whether [expectation propagation](Self::expectation_propagation) is available for these rows: it is for two and three
+    /// classes, if each row has one class and weight 1.
     #[must_use]
     pub fn propagates(&self, rows: &SoftmaxRows<'_>) -> bool {
         self.classes <= MOST_CLASSES && rows.are_plain()
     }
 
-    /// Expectation propagation (Minka 2001): sweeps until the rows' normalisers stand still.
+    /// Expectation propagation (Minka 2001): sweeps until the rows' normalisers no longer change.
     ///
     /// As [`vi_core::refine::expectation_propagation`], with logits in place of a predictor: a row's site becomes the one that gives the
     /// logits the mean and covariance of `π_y(η)·N(η|a_c, N_c)/Ẑ`, and the log evidence is
@@ -31,12 +31,12 @@ impl Softmax {
     /// log Z = Σ_t [log Ẑ_t + ½log|I + K_tN_c| − ½r_tᵀ(a + a_c) + ½aᵀK_ta_c] + log ∫ p₀(θ)·Π exp(r_tᵀη_t − ½η_tᵀK_tη_t) dθ
     /// ```
     ///
-    /// `fit` is what [`first_pass`](Self::first_pass) left from the same `prior` and `rows`. A sweep costs `2D² + D²m` for each row. The
-    /// log evidence at the end is the one number of [`RefineInfo::bounds`].
+    /// `fit` is what [`first_pass`](Self::first_pass) gave from the same `prior` and `rows`. A sweep costs `2D² + D²m` for each
+    /// row. The only entry of [`RefineInfo::bounds`] is the log evidence at the end.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` for rows that it does not [take](Self::propagates), with `Empty`, `Dimension`, `Row`,
-    /// `NotPositiveDefinite`; `fit` is then as it was. Not converging is a [`Stop`].
+    /// [`ModelError::Core`] with `Setting` for rows for which it is not [available](Self::propagates), with `Empty`, `Dimension`,
+    /// `Row`, `NotPositiveDefinite`; `fit` is then as it was. Not converging is a [`Stop`].
     ///
     /// ```
     /// use vi_linalg::faer::{Par, mat};
@@ -92,7 +92,7 @@ impl Softmax {
         Ok(info)
     }
 
-    /// `Σ_t [log Ẑ_t + ½log|I + K_tN_c| − ½r_tᵀ(a + a_c) + ½aᵀK_ta_c]`. A row without a proper cavity counts nothing.
+    /// `Σ_t [log Ẑ_t + ½log|I + K_tN_c| − ½r_tᵀ(a + a_c) + ½aᵀK_ta_c]`. A row without a proper cavity contributes nothing.
     fn log_scales(&self, fit: &SoftmaxFit, rows: &SoftmaxRows<'_>) -> Result<f64, Error> {
         let mut scratch = SoftmaxScratch::new(self, rows.inputs().ncols());
         let mut sum = 0.0;

@@ -13,9 +13,9 @@ use super::step::logits;
 use super::{Softmax, SoftmaxRows, SoftmaxScratch};
 use crate::{ModelError, check};
 
-/// Evaluations of a row's site for one change of the belief.
+/// How often a row's site is evaluated for one change of the belief.
 const INNER: usize = 3;
-/// Damping below which sweeping is given up for the batch optimiser.
+/// The damping below which the batch optimiser replaces sweeping.
 const LEAST_DAMPING: f64 = 0.1;
 
 /// A posterior with the sites it is made of.
@@ -27,31 +27,32 @@ pub struct SoftmaxFit {
 }
 
 impl SoftmaxFit {
-    /// The number of rows it has seen.
+    /// The number of rows, and so of sites.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.sites.len()
     }
 }
 
-/// How far to [refine](Softmax::refine).
+/// The settings of [refinement](Softmax::refine).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftmaxRefineSettings {
-    /// Sweeping stops when a sweep changes the bound by less than this, in nats; of expectation propagation the `log Ẑ` of the rows, in sum.
+    /// Sweeping stops when a sweep changes the bound by less than this, in nats; for expectation propagation, the sum of the
+    /// rows' `log Ẑ`.
     pub tolerance: f64,
     /// The largest number of sweeps.
     pub max_sweeps: usize,
 }
 
 impl Default for SoftmaxRefineSettings {
-    /// Tolerance 1e-6 nats, at most 50 sweeps.
+    /// The default is a tolerance of 1e-6 nats and at most 50 sweeps.
     fn default() -> Self {
         Self { tolerance: 1e-6, max_sweeps: 50 }
     }
 }
 
 impl SoftmaxRefineSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.
@@ -62,8 +63,8 @@ impl SoftmaxRefineSettings {
 }
 
 impl Softmax {
-    /// One pass from `prior` over `rows`, keeping the sites: `m + C(C−1)/2` numbers for each row beside the cost of
-    /// [`run`](Self::run).
+    /// Makes one pass from `prior` over `rows` and keeps the sites: `m + C(C−1)/2` numbers for each row, in addition to the cost
+    /// of [`run`](Self::run).
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -74,12 +75,12 @@ impl Softmax {
         Ok(SoftmaxFit { belief, sites })
     }
 
-    /// Sweeps over the rows until the bound stands still. Each row's site becomes `(g + Ka, K)` under the belief with that very
-    /// site in it, so that the fixed points are those of the batch optimum, `Λ = Λ₀ + Σ HᵀKH`.
+    /// Sweeps over the rows until the bound no longer changes. Each row's site becomes `(g + Ka, K)` under the belief that
+    /// contains this very site, so that the fixed points are those of the batch optimum, `Λ = Λ₀ + Σ HᵀKH`.
     ///
-    /// `fit` is what [`first_pass`](Self::first_pass) left from the same `prior` and `rows`. A sweep that loses the bound is
-    /// undone and the next are damped by half; should that not help, [`optimum`](Self::optimum) takes over. A sweep costs as
-    /// much as a pass, the bound and the belief put together anew `4nD² + D³`.
+    /// `fit` is what [`first_pass`](Self::first_pass) gave from the same `prior` and `rows`. A sweep that lowers the bound is
+    /// undone and the following ones are damped by half; if that does not help, [`optimum`](Self::optimum) takes over. A sweep
+    /// costs as much as a pass; the bound, and assembling the belief anew, cost `4nD² + D³`.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row`, `NotPositiveDefinite`; `fit` is then as it was.
@@ -137,7 +138,7 @@ impl Softmax {
         Ok(info)
     }
 
-    /// Checks `rows`, and that `fit` can be that of `prior` and these.
+    /// Checks `rows`, and that `fit` can belong to `prior` and `rows`.
     pub(super) fn check_fit(
         &self,
         prior: &DenseGaussian,
@@ -149,8 +150,8 @@ impl Softmax {
         check::length("sites", rows.len(), fit.sites.len())
     }
 
-    /// One sweep: `improved` finds a row's site anew from what it was and the logits that the belief with it sees, and returns `None` where
-    /// there is no better one. Returns how many sites were left as they were.
+    /// Makes one sweep: `improved` finds a row's new site from the old one and the logits under the belief that contains it, and
+    /// returns `None` if there is no better one. Returns how many sites were left as they were.
     pub(super) fn sweep(
         &self,
         fit: &mut SoftmaxFit,
@@ -184,7 +185,8 @@ impl Softmax {
         Ok(skipped)
     }
 
-    /// The row's site under the belief with that site in it, a few times over. `None` if that leaves no Gaussian.
+    /// The row's site under the belief that contains this site, iterated a few times. Returns `None` if the result is not a
+    /// Gaussian.
     fn improved(&self, old: &LogitSite, logits: &Logits, counts: &Counts, damping: f64) -> Option<LogitSite> {
         let mut site = old.mixed(&LogitSite::explicit(&self.nodes, logits, counts), damping);
         for _ in 1..INNER {
@@ -232,7 +234,7 @@ impl Softmax {
         Ok((InformationGaussian::new(mean, precision)?.to_belief(), log_integral))
     }
 
-    /// The batch optimum, and the sites it implies.
+    /// The batch optimum, and the sites that follow from it.
     fn fall_back(
         &self,
         prior: &DenseGaussian,
@@ -257,7 +259,7 @@ impl Softmax {
 }
 
 impl LogitSite {
-    /// `(r, K) − (r, K)` of another.
+    /// The difference of two sites, `(r, K) − (r, K)` of `other`.
     pub(super) fn less(&self, other: &Self) -> (Vec<f64>, Mat<f64>) {
         let slope = self.slope.iter().zip(&other.slope).map(|(a, b)| a - b).collect();
         (slope, self.pairs.matrix() - other.pairs.matrix())

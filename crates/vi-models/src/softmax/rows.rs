@@ -1,4 +1,4 @@
-//! The rows of a softmax regression.
+//! The rows and labels of a softmax regression.
 
 use vi_core::Error;
 use vi_linalg::faer::MatRef;
@@ -6,7 +6,7 @@ use vi_linalg::faer::MatRef;
 use super::logits::Counts;
 use crate::check;
 
-/// Rows `x` (`n × d`) and what happened at each: a class, or counts of all classes; with weights and offsets if there are any.
+/// Rows `x` (`n × d`) with a class or counts of all classes at each, and optional weights and offsets.
 #[derive(Debug, Clone, Copy)]
 pub struct SoftmaxRows<'a> {
     x: MatRef<'a, f64>,
@@ -22,25 +22,25 @@ enum Labels<'a> {
 }
 
 impl<'a> SoftmaxRows<'a> {
-    /// Labels `y ∈ {0, …, C−1}`, one for each row.
+    /// Rows with labels `y ∈ {0, …, C−1}`, one for each.
     #[must_use]
     pub fn new(x: MatRef<'a, f64>, y: &'a [f64]) -> Self {
         Self { x, labels: Labels::Classes(y), weights: None, offsets: None }
     }
 
-    /// Counts of the classes (`n × C`): a multinomial observation at each row.
+    /// Rows with counts of the classes (`n × C`): a multinomial observation at each row.
     #[must_use]
     pub fn of_counts(x: MatRef<'a, f64>, counts: MatRef<'a, f64>) -> Self {
         Self { x, labels: Labels::Counts(counts), weights: None, offsets: None }
     }
 
-    /// The same with row `t` counted `weights[t]` times.
+    /// These rows with row `t` counted `weights[t]` times.
     #[must_use]
     pub fn with_weights(self, weights: &'a [f64]) -> Self {
         Self { weights: Some(weights), ..self }
     }
 
-    /// The same with known parts of the logits of classes `1, …, C−1` (`n × (C−1)`).
+    /// These rows with known parts of the logits of classes `1, …, C−1` (`n × (C−1)`).
     #[must_use]
     pub fn with_offsets(self, offsets: MatRef<'a, f64>) -> Self {
         Self { offsets: Some(offsets), ..self }
@@ -54,7 +54,7 @@ impl<'a> SoftmaxRows<'a> {
         self.x
     }
 
-    /// Whether each row is of one class and of weight 1.
+    /// Whether each row has one class and weight 1.
     pub(super) fn are_plain(&self) -> bool {
         let ones = self.weights.is_none_or(|weights| weights.iter().all(|&weight| weight == 1.0));
         matches!(self.labels, Labels::Classes(_)) && ones
@@ -158,7 +158,7 @@ impl Counts {
         Self { of, total: weight, constant: 0.0 }
     }
 
-    /// With the log of the multinomial coefficient.
+    /// Counts with the log of the multinomial coefficient.
     pub(super) fn of_counts(counts: Vec<f64>, weight: f64) -> Self {
         let total: f64 = counts.iter().sum();
         let arrangements: f64 = counts.iter().map(|&count| libm::lgamma(count + 1.0)).sum();

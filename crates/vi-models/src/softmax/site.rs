@@ -1,4 +1,4 @@
-//! Sites of several logits: what one row says to a belief, in `m` slopes and `C(C−1)/2` curvatures.
+//! Sites of several logits: what one row says to a belief, `m` slopes and `C(C−1)/2` curvatures.
 
 use vi_core::Error;
 use vi_linalg::Cholesky;
@@ -10,30 +10,30 @@ use super::nodes::Nodes;
 
 /// How a row's site is chosen.
 ///
-/// With `(g, K) = (E∂, −E∂²)` of `log p(y|η)` by `η ∈ ℝᵐ`, expectations under the row's logits `N(a, N)`. The fixed nodes of four and more
-/// classes do not resolve logits of variance above 30; from there on [`MirrorProx`](Self::MirrorProx) and [`Implicit`](Self::Implicit)
-/// start from Böhning's answer in place of the explicit one.
+/// Let `(g, K) = (E∂, −E∂²)` of `log p(y|η)` by `η ∈ ℝᵐ`, expectations under the row's logits `N(a, N)`. The fixed nodes of four
+/// and more classes do not resolve logits of variance above 30; beyond that [`MirrorProx`](Self::MirrorProx) and
+/// [`Implicit`](Self::Implicit) start from Böhning's site instead of the explicit one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SoftmaxRule {
-    /// The site that gives the logits the mean and covariance of `p(y|η)·N(η|a, N)/Z` (assumed density filtering), for rows of one of two or
-    /// three classes and of weight 1; of others [`MirrorProx`](Self::MirrorProx).
+    /// The site that gives the logits the mean and covariance of `p(y|η)·N(η|a, N)/Z` (assumed density filtering), for rows of
+    /// weight 1 with one of two or three classes; for other rows [`MirrorProx`](Self::MirrorProx).
     #[default]
     MomentMatching,
     /// `(g, K)` under the explicit step's `N(â, N̂)`, natural slope `g + Kâ` (L-RVGA (37), corrected).
     MirrorProx,
-    /// `(g, K)` under the old belief (R-VGA (30)-(31)). For priors that the nodes resolve.
+    /// `(g, K)` under the old belief (R-VGA (30)-(31)), for priors that the nodes resolve.
     Explicit,
     /// `(g, K)` under the new belief (R-VGA (3)-(4)), by damped iteration on its objective.
     Implicit,
-    /// Böhning's bound, `K = ½(I − 11ᵀ/C)` for every row, which takes no expectations: natural slope `y − π(ψ) + Kψ` with
-    /// `ψ` the new mean, by iteration (Böhning 1992). Cheap, and too sure of itself the less the classes are balanced.
+    /// Böhning's bound, `K = ½(I − 11ᵀ/C)` for every row, which takes no expectations: natural slope `y − π(ψ) + Kψ` with `ψ` the
+    /// new mean, by iteration (Böhning 1992). Cheap; its intervals are the narrower the less the classes are balanced.
     Bohning,
 }
 
-/// Iterations at most, of either iterated rule.
+/// The most iterations of either iterated rule.
 const MAX_ITERATIONS: usize = 50;
-/// A change of the logits below this ends them: of means in standard deviations, of variances relative.
+/// A change of the logits below this ends the iterations: of means in standard deviations, of variances relative.
 const SETTLED: f64 = 1e-7;
 /// The largest variance of a logit that fixed nodes resolve.
 const WIDE: f64 = 30.0;
@@ -48,7 +48,7 @@ pub(super) struct LogitSite {
     pub(super) pairs: Pairs,
 }
 
-/// What a site makes of the logits it meets: `e`, `S` and the new logits.
+/// The effect of a site on the logits: `e`, `S` and the new logits.
 pub(super) struct Absorbed {
     /// `e = (I+KN)⁻¹(r − Ka)`.
     pub(super) shift: Vec<f64>,
@@ -60,7 +60,7 @@ pub(super) struct Absorbed {
     pub(super) factor: f64,
 }
 
-/// `r` and `K` as plain numbers; `K` may be a difference of curvatures and so indefinite.
+/// The effect of a site given as plain numbers `r` and `K`, where `K` may be a difference of curvatures and so indefinite.
 pub(super) fn absorb(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>) -> Option<Absorbed> {
     let (m, covariance) = (logits.dim(), logits.covariance());
     let ka: Vec<f64> = (0..m).map(|i| (0..m).map(|j| curvature[(i, j)] * logits.mean[j]).sum()).collect();
@@ -74,7 +74,8 @@ pub(super) fn absorb(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>)
     finite.then(|| Absorbed { shift, shrinkage, curvatures, factor: system.determinant() })
 }
 
-/// The logits after `exp(rᵀη − ½ηᵀKη)`: `N* = L(I + LᵀKL)⁻¹Lᵀ`, `a* = a + N*(r − Ka)`. `None` if that is no Gaussian.
+/// The logits after the factor `exp(rᵀη − ½ηᵀKη)`: `N* = L(I + LᵀKL)⁻¹Lᵀ`, `a* = a + N*(r − Ka)`. Returns `None` if the result is
+/// not a Gaussian.
 pub(super) fn moved(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>) -> Option<Logits> {
     let m = logits.dim();
     let root = logits.root.as_ref();
@@ -89,12 +90,12 @@ pub(super) fn moved(logits: &Logits, slope: &[f64], curvature: MatRef<'_, f64>) 
 }
 
 impl LogitSite {
-    /// The site of `counts` under the logits themselves.
+    /// The explicit site of `counts`, under the logits themselves.
     pub(super) fn explicit(nodes: &Nodes, logits: &Logits, counts: &Counts) -> Self {
         Self::of_moments(Moments::at(nodes, logits), logits, counts)
     }
 
-    /// The same from expectations that are known.
+    /// The explicit site from known expectations.
     fn of_moments(moments: Moments, logits: &Logits, counts: &Counts) -> Self {
         let (gradient, pairs) = (moments.slope(counts), moments.curvature(counts));
         let curvature = pairs.matrix();
@@ -126,7 +127,7 @@ impl LogitSite {
         }
     }
 
-    /// The explicit site, or Böhning's where fixed nodes are too coarse for it.
+    /// The explicit site, or Böhning's if fixed nodes are too coarse for it.
     fn predictor(moments: Moments, logits: &Logits, counts: &Counts) -> Result<Self, Error> {
         let widest = (0..logits.dim()).map(|i| logits.variance(i)).fold(0.0, f64::max);
         if !logits.are_few() && widest > WIDE {
@@ -183,7 +184,7 @@ impl LogitSite {
         Ok(0.5 * (trace - m as f64 + along + cholesky.log_det()))
     }
 
-    /// Böhning's site with `ψ` the new mean: each step raises the bound.
+    /// Böhning's site with `ψ` the new mean; each iteration raises the bound.
     fn bohning(logits: &Logits, counts: &Counts) -> Result<Self, Error> {
         let mut site = Self::bohning_at(&logits.mean, counts);
         let mut here = site.applied(logits)?;
@@ -239,7 +240,7 @@ impl LogitSite {
         }
     }
 
-    /// `e` and `S`, the latter as `C(I + CᵀNC)⁻¹Cᵀ` with `K = CCᵀ`: no digits are lost to a vague prior.
+    /// `e` and `S`, the latter as `C(I + CᵀNC)⁻¹Cᵀ` with `K = CCᵀ`, which loses no digits with a vague prior.
     ///
     /// # Errors
     /// [`Error::ImproperSite`] when a number overflows.
@@ -258,7 +259,7 @@ impl LogitSite {
 
 /// How far apart two beliefs about logits are: means in standard deviations of `prior`, variances relative to each other.
 fn distance(a: &Logits, b: &Logits, prior: &Logits) -> f64 {
-    // A logit that is known exactly stays where it is.
+    // A logit that is known exactly does not change.
     let share = |gap: f64, of: f64| if gap == 0.0 { 0.0 } else { gap / of };
     (0..a.dim())
         .map(|i| {

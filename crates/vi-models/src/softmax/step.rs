@@ -11,19 +11,19 @@ use super::tilted::tilted;
 use super::{Softmax, SoftmaxRows, SoftmaxRule};
 use crate::{ModelError, check};
 
-/// As many of these as can be counted have a finite sum.
+/// The largest score, with which the sum of any number of scores stays finite.
 const LARGEST_SCORE: f64 = 1e290;
 
-/// What one step saw.
+/// The score of one step.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SoftmaxStep {
-    /// `log E p(y|η)` under the belief before the step, in nats: their sum over a stream is the log evidence. `p` is raised
-    /// to the row's weight.
+    /// The log predictive density `log E p(y|η)` under the belief before the step, in nats; their sum over a stream is the log
+    /// evidence. `p` is raised to the row's weight.
     pub log_predictive: f64,
 }
 
-/// Memory of a step, owned by the caller: `d·m` rows of `m` numbers.
+/// Memory for a step, owned by the caller: `d·m` rows of `m` numbers.
 #[derive(Debug, Clone)]
 pub struct SoftmaxScratch {
     pub(super) means: Vec<f64>,
@@ -56,7 +56,7 @@ impl SoftmaxScratch {
     }
 }
 
-/// The logits of the row in `scratch`, `G = PHᵀ` left there, offsets added to their means.
+/// The logits of the row in `scratch`, with offsets added to their means; leaves `G = PHᵀ` there.
 pub(super) fn logits(
     belief: &DenseGaussian,
     scratch: &mut SoftmaxScratch,
@@ -120,7 +120,7 @@ impl Softmax {
         check::values("x", x)
     }
 
-    /// The log predictive density of what was counted at a row with these logits, in nats, and its site.
+    /// The log predictive density of the counts at a row with these logits, in nats, and its site.
     pub(super) fn answer(&self, logits: &Logits, counts: &Counts) -> Result<(f64, LogitSite), Error> {
         if let Some(class) = counts.class()
             && self.rule == SoftmaxRule::MomentMatching
@@ -133,7 +133,7 @@ impl Softmax {
         Ok((score, LogitSite::choose(self.rule, &self.nodes, logits, counts, moments)?))
     }
 
-    /// A step of the row in `scratch`; an error leaves the belief as it was.
+    /// Takes a step with the row in `scratch`; an error leaves the belief unchanged.
     pub(super) fn advance(
         &self,
         belief: &mut DenseGaussian,
@@ -155,12 +155,12 @@ impl Softmax {
         Ok((step, site))
     }
 
-    /// One pass over `rows`, in order; `observe(t, belief, step)` is called after row `t`. Returns the sum of the log
+    /// Makes one pass over `rows`, in order; `observe(t, belief, step)` is called after row `t`. Returns the sum of the log
     /// predictive densities, in nats. Cost as [`step`](Self::step) for each row, and one copy of the belief.
     ///
     /// # Errors
-    /// As [`step`](Self::step), told of the row, and `Empty`, `Setting` (a weight); everything is checked before the first
-    /// update, and on any error the belief is as it was.
+    /// As [`step`](Self::step), naming the row, and `Empty`, `Setting` (a weight); everything is checked before the first
+    /// update, and on any error the belief is unchanged.
     pub fn run(
         &self,
         belief: &mut DenseGaussian,

@@ -21,16 +21,17 @@ use super::logits::{Logits, Pairs};
 use super::nodes::LANES;
 use super::site::LogitSite;
 
-/// `E π_y` from which the mixture's sums serve: their errors, to 3e-8 of the curvature, are then small beside it.
+/// The value of `E π_y` from which on the mixture's sums are accurate enough: their errors, 3e-8 for the curvature, are then
+/// small beside it.
 const LEAST: f64 = 0.01;
 
-/// A symmetric matrix of one or two logits; of one the rest is 0.
+/// A symmetric matrix of one or two logits; for one logit the rest is 0.
 type Two = [[f64; 2]; 2];
 
 /// `log Z` in nats, and the site that gives the logits the mean and covariance of the tilted density.
 ///
 /// # Errors
-/// [`Error::ImproperSite`] where floats hold no such site, what quadrature finds of a probability that is small.
+/// [`Error::ImproperSite`] if such a site is not finite; those of the quadrature of a small probability.
 pub(super) fn tilted(logits: &Logits, class: usize) -> Result<(f64, LogitSite), Error> {
     if logits.dim() == 1 {
         let (label, nu) = (if class == 1 { 1.0 } else { 0.0 }, logits.variance(0));
@@ -75,7 +76,8 @@ pub(super) fn tilted(logits: &Logits, class: usize) -> Result<(f64, LogitSite), 
     }
 }
 
-/// One or two logits without `site`, `N_c = N(I − KN)⁻¹`, `a_c = a − N_c(r − Ka)`, and `|I − KN|`. `None` if that is no Gaussian.
+/// One or two logits without `site`, `N_c = N(I − KN)⁻¹`, `a_c = a − N_c(r − Ka)`, and `|I − KN|`. Returns `None` if the result
+/// is not a Gaussian.
 pub(super) fn without(site: &LogitSite, logits: &Logits) -> Option<(Logits, f64)> {
     let m = logits.dim();
     let (k, n) = (site.pairs.two(), two(logits));
@@ -137,7 +139,7 @@ fn inverse(a: Two) -> (Two, f64) {
     (adjoint.map(|row| row.map(|entry| entry / determinant)), determinant)
 }
 
-/// `Z`, `∂_u`, `∂_v`, `∂_uu`, `∂_uv`, `∂_vv`, and the logarithm of what all are to be multiplied by, from the logarithm at each node.
+/// `Z`, `∂_u`, `∂_v`, `∂_uu`, `∂_uv`, `∂_vv`, and the logarithm of their common factor, from the logarithm at each node.
 fn where_small(logits: &Logits, class: usize, line: Line) -> Result<(f64, [f64; 6]), Error> {
     let line = towards(class, logits, line);
     let (mut total, mut parts) = (0.0, Vec::with_capacity(line.nodes));
@@ -157,7 +159,7 @@ fn where_small(logits: &Logits, class: usize, line: Line) -> Result<(f64, [f64; 
     Ok((largest - total.ln(), sums))
 }
 
-/// The same of [`Mixture8Lanes`], nothing left out.
+/// The sums of `where_small`, by [`Mixture8Lanes`] over all nodes.
 struct Sums<'a>(&'a Line);
 
 impl WithSimd for Sums<'_> {

@@ -1,4 +1,4 @@
-//! Tails and quantiles of the standard distribution.
+//! Tails and quantiles of the standard Student-t distribution.
 
 use vi_core::special::{HALF_LN_2PI, mills_ratio, normal_quantile};
 
@@ -81,7 +81,8 @@ impl Lentz {
     }
 }
 
-/// Whether the expansion about the normal distribution has all its digits: its terms are `(t²/6k)^2j` and `(4j−1)!!/(6k)^2j` in size.
+/// Whether the expansion about the normal distribution is accurate to all digits: its terms are `(t²/6k)^2j` and
+/// `(4j−1)!!/(6k)^2j` in size.
 fn is_near_normal(t: f64, dof: f64) -> bool {
     dof >= 20.0 && t * t <= 0.6 * dof
 }

@@ -1,4 +1,4 @@
-//! Coordinate ascent on ℒ: the loop that all fits share, its stopping rules and its extrapolation.
+//! Coordinate ascent on ℒ: the loop of all fits, with its stopping rules and its extrapolation.
 
 use super::settings::{StopRule, VbInfo, VbSettings};
 use crate::ModelError;
@@ -6,13 +6,13 @@ use vi_core::Stop;
 
 /// One iteration of a fit, as a map on the logarithms `θ` of its parameters.
 pub(super) trait Cycle {
-    /// What an iteration leaves beside the next parameters.
+    /// What an iteration gives besides the next parameters.
     type State;
 
     /// Updates everything from `θ`.
     fn cycle(&mut self, theta: &[f64]) -> Result<Step<Self::State>, ModelError>;
 
-    /// Whether an iteration can go beyond the optimum, so that ℒ falls.
+    /// Whether an iteration can overshoot the optimum, so that ℒ falls.
     const OVERSHOOTS: bool = false;
 
     /// The point a part `rho` of the way, for an iteration that [overshoots](Self::OVERSHOOTS).
@@ -21,7 +21,7 @@ pub(super) trait Cycle {
     }
 }
 
-/// What came of one iteration.
+/// The result of one iteration.
 pub(super) struct Step<S> {
     /// ℒ without its constants.
     pub(super) bound: f64,
@@ -32,7 +32,7 @@ pub(super) struct Step<S> {
     pub(super) state: S,
 }
 
-/// Where the ascent ended.
+/// The end of an ascent.
 pub(super) struct Ascent<S> {
     /// The parameters that the last iteration started from.
     pub(super) theta: Vec<f64>,
@@ -49,7 +49,7 @@ pub(super) struct Ascent<S> {
 }
 
 impl<S> Ascent<S> {
-    /// What the fit says of itself, ℒ with its constants.
+    /// The report of the fit, with the constants of ℒ included.
     pub(super) fn info(&self, constants: f64, condition: f64, reflections: usize) -> VbInfo {
         VbInfo {
             stop: self.stop,
@@ -68,15 +68,15 @@ impl<S> Ascent<S> {
 /// The authors' tolerance on ℒ.
 const AUTHORS_TOLERANCE: f64 = 1e-5;
 
-/// Where an ascent starts.
+/// The start of an ascent.
 pub(super) struct Start {
     pub(super) theta: Vec<f64>,
-    /// The value that the authors' rule takes for the bound before the first iteration, where they have one; their rule then
-    /// stops when the bound falls.
+    /// The value that the authors' rule takes as the bound before the first iteration, if it has one; their rule then stops when
+    /// the bound falls.
     pub(super) pseudo_bound: Option<f64>,
 }
 
-/// Iterates until the rule of `settings` says stop.
+/// Iterates until the stopping rule of `settings` is met.
 pub(super) fn ascend<C: Cycle>(
     cycle: &mut C,
     start: Start,
@@ -121,7 +121,7 @@ fn by_authors_rule<C: Cycle>(
     }
 }
 
-/// ℒ never falls: an extrapolated point that would lower it is taken back, a plain one shortened.
+/// Iterates so that ℒ never falls: an extrapolated point that would lower it is taken back, a plain one shortened.
 fn guarded<C: Cycle>(
     cycle: &mut C,
     theta: Vec<f64>,
@@ -130,7 +130,7 @@ fn guarded<C: Cycle>(
 ) -> Result<Ascent<C::State>, ModelError> {
     let mut squarem = Squarem::default();
     let (mut rejected, mut iterations) = (0, 1);
-    // `rho` of a step is taken; `damping` of it where whole ones swing around the optimum.
+    // The share `rho` of a step is taken, or `damping` of it if whole steps oscillate about the optimum.
     let (mut rho, mut damping) = (1.0, 1.0);
     let mut stop = Stop::Iterations;
     let step = cycle.cycle(&theta)?;
@@ -156,7 +156,7 @@ fn guarded<C: Cycle>(
             }
         };
         iterations += 1;
-        // An extrapolated point that has no Gaussian is taken back; where a plain one has none, the fit fails.
+        // An extrapolated point without a Gaussian is taken back; if a plain one has none, the fit fails.
         let step = match cycle.cycle(&theta) {
             Ok(step) => Some(step),
             Err(error) if is_plain => return Err(error),
@@ -186,7 +186,7 @@ fn guarded<C: Cycle>(
     Ok(Ascent { theta, step, stop, authors_rule, iterations, bounds, rounding, last_change, rejected })
 }
 
-/// Where a guarded ascent stands.
+/// The state of a guarded ascent.
 struct Kept<S> {
     theta: Vec<f64>,
     step: Step<S>,
@@ -220,7 +220,7 @@ impl<S> Kept<S> {
     }
 }
 
-/// Whether the step from `theta` to `next` goes back over more than half of the one before.
+/// Whether the step from `theta` to `next` reverses more than half of the one before.
 fn swings<S>(kept: &Kept<S>, theta: &[f64], next: &[f64]) -> bool {
     let (mut along, mut square) = (0.0, 0.0);
     for ((old, theta), next) in kept.theta.iter().zip(theta).zip(next) {
@@ -230,7 +230,7 @@ fn swings<S>(kept: &Kept<S>, theta: &[f64], next: &[f64]) -> bool {
     along < -0.5 * square
 }
 
-/// How far ℒ may fall by the rounding of its terms: each is a sum of many.
+/// How far ℒ may seem to fall through the rounding of its terms, each a sum of many.
 fn rounding(size: f64) -> f64 {
     4096.0 * f64::EPSILON * (1.0 + size)
 }
@@ -248,21 +248,21 @@ fn largest_change(theta: &[f64], next: &[f64]) -> f64 {
 struct Squarem {
     /// `θ₀` and `r`.
     first: Option<(Vec<f64>, Vec<f64>)>,
-    /// Whether the next step is to be a plain one.
+    /// Whether the next step must be a plain one.
     hold: bool,
 }
 
-/// Largest change from which to extrapolate: before, an iteration may still choose between optima.
+/// The largest change from which to extrapolate: earlier, an iteration may still choose between optima.
 const SETTLED: f64 = 0.1;
-/// Shortest part of a step that is tried.
+/// The shortest part of a step that is tried.
 const SHORTEST: f64 = 1e-6;
-/// Least damping of steps that swing.
+/// The least damping of steps that oscillate.
 const LEAST_DAMPING: f64 = 0.125;
-/// Largest step of a logarithm by extrapolation.
+/// The largest step of a logarithm by extrapolation.
 const LONGEST: f64 = 5.0;
 
 impl Squarem {
-    /// The point to try after `next = F(theta)`; nothing where it is `next` itself.
+    /// The point to try after `next = F(theta)`; `None` if it is `next` itself.
     fn propose(&mut self, theta: &[f64], next: &[f64]) -> Option<Vec<f64>> {
         let change = largest_change(theta, next);
         let step: Vec<f64> = next.iter().zip(theta).map(|(next, theta)| next - theta).collect();
@@ -278,7 +278,7 @@ impl Squarem {
         let v: Vec<f64> = step.iter().zip(&r).map(|(step, r)| step - r).collect();
         let length = norm(&r) / norm(&v);
         let largest = change.max(r.iter().fold(0.0, |largest, r| f64::max(largest, r.abs())));
-        // s·|r| bounds each half of the step; NaN where nothing moved.
+        // s·|r| bounds each half of the step; NaN if nothing changed.
         let s = length.min(LONGEST / largest);
         if s.is_nan() || s <= 1.0 {
             return None;
@@ -286,7 +286,7 @@ impl Squarem {
         Some(origin.iter().zip(r.iter().zip(&v)).map(|(origin, (r, v))| origin + s * (2.0 * r + s * v)).collect())
     }
 
-    /// After a point that was taken back.
+    /// Makes the next step a plain one, after a point that was taken back.
     fn hold(&mut self) {
         self.hold = true;
         self.first = None;

@@ -1,4 +1,4 @@
-//! Fit and predict on plain slices: rows one after another, an intercept and units taken care of.
+//! Fitting and predicting with plain slices: rows one after another, with an intercept and units taken care of.
 
 mod advice;
 mod collinear;
@@ -21,7 +21,7 @@ use self::scaling::Scaling;
 use super::VbInfo;
 use crate::online::Draw;
 
-/// How a fit from plain slices went.
+/// A report of a fit from plain slices, with advice.
 ///
 /// ```
 /// use vi_models::vb::{VbLinear, VbLinearSettings};
@@ -36,26 +36,26 @@ use crate::online::Draw;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FitInfo {
-    /// How the iterations went; its `condition` is that of the posterior precision, shrinkage included.
+    /// The report of the iterations; its `condition` is that of the posterior precision, shrinkage included.
     pub iterations: VbInfo,
-    /// `λ_max/λ_min` of `XᵀX`, the columns as the fit sees them (an intercept of its own included) but of unit length, those of zeros and
-    /// the constant ones left out: no shrinkage in it. Infinite beyond `1/(dε)`, and where there are more columns than the rows can
-    /// tell apart.
+    /// The condition number `λ_max/λ_min` of `XᵀX`, without shrinkage, for the columns as the fit sees them (an intercept of its
+    /// own included), scaled to unit length, without columns of zeros and constant ones. Infinite beyond `1/(dε)`, and if there
+    /// are more columns than the rows can distinguish.
     #[serde(with = "infinite")]
     pub design_condition: f64,
-    /// The columns that make `design_condition` exceed 10⁸: those with a part in the directions that the rows hardly see. Empty where
-    /// there are more columns than the rows can tell apart, as all have.
+    /// The columns that make `design_condition` exceed 10⁸: those with a part in the directions that hardly occur in the rows.
+    /// Empty if there are more columns than the rows can distinguish, since all are then involved.
     pub collinear_columns: Vec<usize>,
-    /// Columns of one value only (of zeros, without an intercept): centred, not scaled.
+    /// Columns with a single value (or with zeros only, without an intercept): they are centred, not scaled.
     pub constant_columns: Vec<usize>,
-    /// PSIS `k̂` of the weights' posterior, that of the last [`VbLogit::diagnose`]: see [`metrics::psis`](crate::metrics::psis). A stored
-    /// model does not keep it.
+    /// PSIS `k̂` of the weights' posterior, from the last [`VbLogit::diagnose`]: see [`metrics::psis`](crate::metrics::psis). It
+    /// is not stored with the model.
     #[serde(skip)]
     pub k_hat: Option<f64>,
-    /// The share of its draws that the reweighted ones were worth. A stored model does not keep it.
+    /// The effective sample size of the reweighted draws as a share of their number. It is not stored with the model.
     #[serde(skip)]
     pub effective_share: Option<f64>,
-    /// What to do about it, in a line.
+    /// Advice on what to do next, in one line.
     pub advice: String,
 }
 
@@ -73,7 +73,7 @@ impl FitInfo {
     }
 }
 
-/// An infinite number as nothing: not every format has one.
+/// Stores an infinite number as `None`, since not every format has infinities.
 mod infinite {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -100,10 +100,10 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// `deviations` are infinite, rightly, where the noise has no variance.
+    /// Checks that the numbers are finite; `deviations` may be infinite if the noise has no variance.
     ///
     /// # Errors
-    /// `Overflow` where a weight in the units of the data is no float.
+    /// `Overflow` if a weight in the units of the data is not finite.
     fn check(&self, deviations: bool) -> Result<(), Error> {
         let deviations = self.standard_deviations.iter().filter(|_| deviations);
         let all = self.weights.iter().chain(deviations).chain(std::iter::once(&self.intercept));
@@ -114,10 +114,11 @@ impl Coefficients {
     }
 }
 
-/// Weights of scaled columns in the units of the data, the target's being `unit`; `centre` is the predictor at the centre of the columns.
+/// Converts weights of scaled columns to the units of the data; `unit` is that of the target, `centre` the predictor at the
+/// centre of the columns.
 ///
 /// # Errors
-/// `Overflow` where one is no float.
+/// `Overflow` if a weight is not finite.
 fn drawn(centre: f64, unit: f64, weights: impl Iterator<Item = f64>, scaling: &Scaling) -> Result<Draw, Error> {
     let weights: Vec<f64> = weights.zip(&scaling.scales).map(|(weight, scale)| weight * (unit / scale)).collect();
     let shift: f64 = weights.iter().zip(&scaling.centres).map(|(weight, centre)| weight * centre).sum();

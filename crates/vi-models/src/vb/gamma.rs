@@ -7,7 +7,7 @@ use vi_core::special::digamma;
 
 use crate::check;
 
-/// `Gam(shape, rate)`, of a noise precision `τ` or a shrinkage `α`.
+/// A gamma distribution `Gam(shape, rate)`, of a noise precision `τ` or a shrinkage `α`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Gamma {
@@ -22,6 +22,8 @@ impl Gamma {
         Self { shape, rate }
     }
 
+    /// Checks the parameters.
+    ///
     /// # Errors
     /// `Setting` unless shape and rate are positive and finite.
     pub(super) fn check(self) -> Result<(), Error> {

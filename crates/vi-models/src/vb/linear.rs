@@ -1,4 +1,4 @@
-//! Linear regression with unknown noise, its weights shrunk by one precision or by one each (note §1).
+//! Linear regression with unknown noise, its weights shrunk by one common precision or by one each (note §1).
 
 mod bound;
 mod predict;
@@ -36,7 +36,7 @@ pub struct LinearFit {
 }
 
 impl LinearFit {
-    /// `w_N` and `V_N`; the covariance of the weights is `V_N·b_N/(a_N−1)`.
+    /// The posterior `w_N` and `V_N` of the weights, whose covariance is `V_N·b_N/(a_N−1)`.
     #[must_use]
     pub fn weights(&self) -> &WeightDistribution {
         &self.weights
@@ -48,7 +48,7 @@ impl LinearFit {
         self.prior
     }
 
-    /// `q(τ) = Gam(a_N, b_N)` (9), (10), (30); `b_N` is in squared units of `y`.
+    /// The posterior `q(τ) = Gam(a_N, b_N)` of the noise precision (9), (10), (30); `b_N` is in squared units of `y`.
     #[must_use]
     pub fn noise(&self) -> Gamma {
         self.noise
@@ -60,31 +60,32 @@ impl LinearFit {
         self.noise.mean_inverse()
     }
 
-    /// `q(α) = Gam(c_N, d_N)` (12), (13), (31), (32): one, or `d` with automatic relevance determination.
+    /// The posterior `q(α) = Gam(c_N, d_N)` of the shrinkage (12), (13), (31), (32): one, or `d` with automatic relevance
+    /// determination.
     #[must_use]
     pub fn shrinkage(&self) -> &[Gamma] {
         &self.shrinkage
     }
 
-    /// `E α = c_N/d_N` (15): length 1, or `d` with automatic relevance determination.
+    /// The expected shrinkage `E α = c_N/d_N` (15): length 1, or `d` with automatic relevance determination.
     #[must_use]
     pub fn expected_shrinkage(&self) -> Vec<f64> {
         self.shrinkage.iter().map(|alpha| alpha.mean()).collect()
     }
 
-    /// ℒ, a lower bound on the log evidence, in nats (22), (33).
+    /// The bound ℒ on the log evidence, from below, in nats (22), (33).
     #[must_use]
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// ℒ by its terms.
+    /// The terms of ℒ.
     #[must_use]
     pub fn bound_terms(&self) -> LinearBoundTerms {
         self.terms
     }
 
-    /// How the fit went.
+    /// The report of the fit.
     #[must_use]
     pub fn info(&self) -> &VbInfo {
         &self.info
@@ -100,14 +101,14 @@ impl LinearFit {
 /// c_N = c₀ + d/2                             d_N = d₀ + ½(a_N/b_N·‖w‖² + tr V)              (12), (13)
 /// ```
 ///
-/// `x` is `n × d`, `y` has length `n`; `q(w, τ)` is built with the `E[α]` before the last, as the authors have it. The rows are
-/// decomposed once, at `2n(d+1)²` flops and a singular value decomposition of `d × d` for `n > d`, or `n²d` and an
+/// `x` is `n × d`, `y` has length `n`; `q(w, τ)` is computed with the `E[α]` of the previous iteration, as the authors do. The
+/// rows are decomposed once, at `2n(d+1)²` flops and a singular value decomposition of `d × d` for `n > d`, or `n²d` and an
 /// eigendecomposition of `n × n` otherwise; an iteration then costs `min(n, d)` logarithms.
 ///
 /// # Errors
-/// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite`, `Overflow` where numbers
-/// leave the range of floats. Not converging is a [`Stop`](crate::Stop). Constant, collinear and too many columns are no
-/// errors: [`VbInfo::condition`] says how well they are told apart.
+/// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite`, `Overflow` if
+/// numbers are not finite. Not converging is a [`Stop`](crate::Stop). Constant, collinear and too many columns are not errors:
+/// [`VbInfo::condition`] says how well they can be distinguished.
 ///
 /// Source: Drugowitsch, *Variational Bayesian inference for linear and logistic regression*, §1.2.
 ///
@@ -141,13 +142,13 @@ pub fn linear(
 /// c_N = c₀ + ½              d_Nj = d₀ + ½(a_N/b_N·w_j² + V_jj)                               (31), (32)
 /// ```
 ///
-/// As [`linear`], but an iteration costs `2d³/3` flops for `n ≥ d/2` and `2n²d + n³/3` otherwise, where `V_jj` is a difference and good to
-/// `ε/(E[α_j]·V_jj)`, which can exceed `ε·κ` for weights that the data determine well. ℒ of this model and ℒ of
-/// [`linear`] are evidences under different hyper-priors, each of which costs nats: their difference does not say whether
-/// columns are relevant; [`LinearFit::relevance`] does.
+/// As [`linear`], but an iteration costs `2d³/3` flops for `n ≥ d/2` and `2n²d + n³/3` otherwise; in the latter form `V_jj` is a
+/// difference, accurate to `ε/(E[α_j]·V_jj)`, which can exceed `ε·κ` for weights that the data determine well. ℒ of this model
+/// and ℒ of [`linear`] are evidences under different hyper-priors, each of which costs nats: their difference does not say
+/// whether columns are relevant; [`LinearFit::relevance`] does.
 ///
 /// # Errors
-/// Those of [`linear`], and `NotPositiveDefinite` where rounding leaves no posterior covariance.
+/// Those of [`linear`], and `NotPositiveDefinite` if rounding leaves no posterior covariance.
 ///
 /// ```
 /// use vi_linalg::faer::{Mat, Par};
@@ -181,7 +182,7 @@ pub(super) fn check_data(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
     }
 }
 
-/// The fit to checked rows that count as `observations`: one less than there are where a free intercept has been taken out.
+/// The fit to checked rows that count as `observations`: one less than their number if a free intercept has been taken out.
 pub(super) fn fit(
     x: MatRef<'_, f64>,
     y: &[f64],
@@ -204,7 +205,7 @@ pub(super) fn fit(
         shrinkage_shape: prior.shrinkage_shape() + 0.5 * per_group, // (12), (31)
     };
     let start = Start { theta: vec![model.shrinkage_prior.mean().ln(); groups], pseudo_bound: None };
-    // With XᵀX at hand the primal form is no dearer down to n ≈ d/2, and it loses fewer digits of V_jj.
+    // With XᵀX at hand the primal form costs no more down to n ≈ d/2, and it loses fewer digits of V_jj.
     let dual = if ard { 2 * x.nrows() < x.ncols() } else { rows.few() };
     let ridge = Ridge::new(rows.x(), dual, par);
     if ard {
@@ -227,7 +228,7 @@ fn exponentials(theta: &[f64]) -> Vec<f64> {
     theta.iter().map(|theta| theta.exp()).collect()
 }
 
-/// What stays the same over the iterations.
+/// What does not change over the iterations.
 struct Model {
     n: f64,
     d: f64,
@@ -239,7 +240,7 @@ struct Model {
     shrinkage_shape: f64,
 }
 
-/// What an iteration leaves beside `E α`.
+/// What an iteration gives besides `E α`.
 struct State {
     noise: Gamma,
     shrinkage: Vec<Gamma>,
@@ -248,7 +249,7 @@ struct State {
     log_det: f64,
 }
 
-/// What an iteration asks of `q(w|τ)`.
+/// The moments of `q(w|τ)` that an iteration needs.
 struct Moments {
     squared_error: f64,
     fitted_trace: f64,
@@ -299,7 +300,7 @@ impl Model {
         }
     }
 
-    /// The answer, `ridge` holding `V` and `w` of the last iteration.
+    /// The result, with `V` and `w` of the last iteration in `ridge`.
     fn finish(
         &self,
         rows: &Rows<'_>,

@@ -1,4 +1,4 @@
-//! Logistic regression under a local bound, its weights shrunk by one precision or by one each (note §2).
+//! Logistic regression under a local bound, its weights shrunk by one common precision or by one each (note §2).
 
 mod bound;
 mod incremental;
@@ -26,8 +26,8 @@ use crate::{ModelError, check};
 
 /// Which lower bound of `E log σ(yt)` the fit maximises.
 ///
-/// **The quadratic bound and independent weights are too certain.** Coverage of 90 % intervals of the weights on 400 data sets simulated
-/// from the prior, its scale `σ₀` known, rows normal with correlation `ρ` between columns
+/// **The quadratic bound and independent weights give too narrow intervals.** The table is the coverage of 90 % intervals of the
+/// weights on 400 data sets simulated from the prior, with known scale `σ₀` and normal rows with correlation `ρ` between columns
 /// (`crates/vi-models/tests/it/vb_coverage.rs` measures it):
 ///
 /// | n | d | σ₀ | ρ | Jaakkola-Jordan | softplus, weights independent | softplus |
@@ -37,30 +37,30 @@ use crate::{ModelError, check};
 /// | 40 | 5 | 2 | 0 | 0.74 | 0.86 | 0.90 |
 /// | 160 | 20 | 1 | 0 | 0.74 | 0.86 | 0.90 |
 ///
-/// (Independent weights, mean field: variances `1/(V⁻¹)_jj`, those of the best diagonal Gaussian for `N(w, V)`.)
+/// (Independent weights are mean field, with variances `1/(V⁻¹)_jj`: those of the best diagonal Gaussian for `N(w, V)`.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum LogitBound {
-    /// Jaakkola and Jordan's quadratic bound (45), the note's: every iteration is a weighted ridge regression. Its curvature `2λ(ξ)` exceeds the
-    /// logistic's own, so the weights come out too certain.
+    /// Jaakkola and Jordan's quadratic bound (45), that of the note: every iteration is a weighted ridge regression. Its
+    /// curvature `2λ(ξ)` exceeds that of the logistic likelihood, so intervals of the weights are too narrow.
     #[default]
     JaakkolaJordan,
-    /// The expectation itself, from above by at most 2.0e-10 nats a row: `E max(t, 0)` in closed form and the
-    /// remaining `E log(1+e^(−|t|))` as a sum of normal tails, the form of Komodromos, Evangelou and Filippi ("Logistic variational
-    /// Bayes revisited", ICML 2024). Their coefficients are those of the series of `log(1+z)` cut after an odd term; here
-    /// they are those of its Chebyshev polynomial of degree 12, lifted to lie above it. The series cut after 23 terms is off
-    /// by 0.02 nats near `t = 0`, where its curvature turns negative for narrow posteriors.
+    /// The expectation itself, from above by at most 2.0e-10 nats a row: `E max(t, 0)` in closed form and the remaining `E
+    /// log(1+e^(−|t|))` as a sum of normal tails, the form of Komodromos, Evangelou and Filippi ("Logistic variational Bayes
+    /// revisited", ICML 2024). Their coefficients are those of the series of `log(1+z)` cut after an odd term; here they are
+    /// those of its Chebyshev polynomial of degree 12, lifted to lie above it. The series cut after 23 terms is off by 0.02 nats
+    /// near `t = 0`, where its curvature turns negative for narrow posteriors.
     Softplus,
 }
 
 /// Which weights share a shrinkage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Grouping {
-    /// All of them.
+    /// All weights share one shrinkage.
     One,
-    /// None: automatic relevance determination.
+    /// Each weight has its own: automatic relevance determination.
     Each,
-    /// All but the first, which has its own: an intercept.
+    /// All weights but the first, an intercept with its own, share one.
     FirstApart,
 }
 
@@ -90,12 +90,12 @@ impl Grouping {
         }
     }
 
-    /// A value of each group for each weight.
+    /// The value of each weight's group, for each weight.
     fn spread(self, values: &[f64], d: usize) -> Vec<f64> {
         (0..d).map(|j| values[self.of(j)]).collect()
     }
 
-    /// `Σ w_j² + V_jj` over each group, after a projection of all rows gave `nu`.
+    /// `Σ w_j² + V_jj` over each group; `nu` is from a projection of all rows.
     fn second_moments(self, ridge: &mut Ridge<'_>, groups: usize, alpha: &[f64], h: &[f64], nu: &[f64]) -> Vec<f64> {
         let mut moments = vec![0.0; groups];
         for (j, w) in ridge.mean().iter().enumerate() {
@@ -130,7 +130,7 @@ pub struct LogitFit {
 }
 
 impl LogitFit {
-    /// `w_N` and `V_N`.
+    /// The posterior `w_N` and `V_N` of the weights.
     #[must_use]
     pub fn weights(&self) -> &WeightDistribution {
         &self.weights
@@ -148,13 +148,14 @@ impl LogitFit {
         self.bound_kind
     }
 
-    /// `q(α) = Gam(a_N, b_N)` (52), (53), (74), (75): one, or `d` with automatic relevance determination.
+    /// The posterior `q(α) = Gam(a_N, b_N)` of the shrinkage (52), (53), (74), (75): one, or `d` with automatic relevance
+    /// determination.
     #[must_use]
     pub fn shrinkage(&self) -> &[Gamma] {
         &self.shrinkage
     }
 
-    /// `E α = a_N/b_N` (54): length 1, or `d` with automatic relevance determination.
+    /// The expected shrinkage `E α = a_N/b_N` (54): length 1, or `d` with automatic relevance determination.
     #[must_use]
     pub fn expected_shrinkage(&self) -> Vec<f64> {
         self.shrinkage.iter().map(|alpha| alpha.mean()).collect()
@@ -169,25 +170,25 @@ impl LogitFit {
         self.grouping.spread(&self.expected_shrinkage(), self.weights.dim())
     }
 
-    /// The local parameters `ξ` that `V_N` was built with (63), length `n`; empty where the bound has none.
+    /// The local parameters `ξ` with which `V_N` was computed (63), length `n`; empty if the bound has none.
     #[must_use]
     pub fn xi(&self) -> &[f64] {
         &self.xi
     }
 
-    /// ℒ, a lower bound on the log evidence, in nats (62), (80).
+    /// The bound ℒ on the log evidence, from below, in nats (62), (80).
     #[must_use]
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// ℒ by its terms.
+    /// The terms of ℒ.
     #[must_use]
     pub fn bound_terms(&self) -> LogitBoundTerms {
         self.terms
     }
 
-    /// How the fit went.
+    /// The report of the fit.
     #[must_use]
     pub fn info(&self) -> &VbInfo {
         &self.info
@@ -202,14 +203,14 @@ impl LogitFit {
 /// V⁻¹ = a_N/b_N·I + 2·Σ λ(ξ_i)·x_ix_iᵀ         w = V·Σ ±½·x_i                                 (49), (50)
 /// ```
 ///
-/// `x` is `n × d`, `y` has length `n` and holds 0 and 1 (the note has −1 and 1). With [`LogitBound::Softplus`] the same updates take the slope and
-/// curvature of the expectation itself, a step that would lower ℒ being shortened. An iteration costs `2nd² + d³/3` flops for
-/// `n > d` and `2n³/3` otherwise, `n²d` once.
+/// `x` is `n × d`, `y` has length `n` and holds 0 and 1 (the note has −1 and 1). With [`LogitBound::Softplus`] the same updates
+/// take the slope and curvature of the expectation itself, and a step that would lower ℒ is shortened. An iteration costs `2nd² +
+/// d³/3` flops for `n > d` and `2n³/3` otherwise, `n²d` once.
 ///
 /// # Errors
-/// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite` or `Label`, `Overflow` where
-/// numbers leave the range of floats, `NotPositiveDefinite` where rounding leaves no posterior covariance. Not converging is a
-/// [`Stop`](crate::Stop). Separable classes, constant, collinear and too many columns are no errors.
+/// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite` or `Label`,
+/// `Overflow` if numbers are not finite, `NotPositiveDefinite` if rounding leaves no posterior covariance. Not converging is a
+/// [`Stop`](crate::Stop). Separable classes, constant, collinear and too many columns are not errors.
 ///
 /// Source: Drugowitsch, *Variational Bayesian inference for linear and logistic regression*, §2.2.
 ///
@@ -285,7 +286,7 @@ pub(super) fn check_data(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), ModelError
     Ok(())
 }
 
-/// What stays the same over the iterations.
+/// What does not change over the iterations.
 struct Model<'a> {
     y: &'a [f64],
     d: usize,
@@ -365,7 +366,7 @@ pub(super) fn fit(
     })
 }
 
-/// What an ascent leaves: `ridge` holds `V` and `w`.
+/// The end of an ascent; `ridge` holds `V` and `w`.
 struct End<'a> {
     ridge: Ridge<'a>,
     /// The linear coefficients of the sites, `V⁻¹w = Xᵀr`.

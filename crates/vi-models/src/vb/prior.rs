@@ -35,25 +35,25 @@ impl LinearPrior {
         Ok(Self { a0, b0, c0, d0 })
     }
 
-    /// `a₀`.
+    /// The shape `a₀` of the noise precision.
     #[must_use]
     pub fn noise_shape(&self) -> f64 {
         self.a0
     }
 
-    /// `b₀`.
+    /// The rate `b₀` of the noise precision.
     #[must_use]
     pub fn noise_rate(&self) -> f64 {
         self.b0
     }
 
-    /// `c₀`.
+    /// The shape `c₀` of the shrinkage.
     #[must_use]
     pub fn shrinkage_shape(&self) -> f64 {
         self.c0
     }
 
-    /// `d₀`.
+    /// The rate `d₀` of the shrinkage.
     #[must_use]
     pub fn shrinkage_rate(&self) -> f64 {
         self.d0
@@ -61,7 +61,7 @@ impl LinearPrior {
 }
 
 impl Default for LinearPrior {
-    /// The authors': `a₀ = c₀ = 10⁻²`, `b₀ = d₀ = 10⁻⁴`.
+    /// The default is that of the authors: `a₀ = c₀ = 10⁻²`, `b₀ = d₀ = 10⁻⁴`.
     fn default() -> Self {
         Self { a0: 1e-2, b0: 1e-4, c0: 1e-2, d0: 1e-4 }
     }
@@ -106,13 +106,13 @@ impl LogitPrior {
         Ok(Self { a0, b0 })
     }
 
-    /// `a₀`.
+    /// The shape `a₀` of the shrinkage.
     #[must_use]
     pub fn shrinkage_shape(&self) -> f64 {
         self.a0
     }
 
-    /// `b₀`.
+    /// The rate `b₀` of the shrinkage.
     #[must_use]
     pub fn shrinkage_rate(&self) -> f64 {
         self.b0
@@ -120,7 +120,7 @@ impl LogitPrior {
 }
 
 impl Default for LogitPrior {
-    /// The authors': `a₀ = 10⁻²`, `b₀ = 10⁻⁴`.
+    /// The default is that of the authors: `a₀ = 10⁻²`, `b₀ = 10⁻⁴`.
     fn default() -> Self {
         Self { a0: 1e-2, b0: 1e-4 }
     }

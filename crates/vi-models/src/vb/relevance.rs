@@ -1,20 +1,20 @@
-//! Which columns matter.
+//! Which columns are relevant.
 
 use super::{LinearFit, LogitFit, WeightDistribution};
 
-/// What a fit with automatic relevance determination says of one column.
+/// How relevant one column is, according to a fit with automatic relevance determination.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Relevance {
     /// The column, from 0.
     pub index: usize,
-    /// `γ_j = 1 − E[α_j]·V_jj ∈ [0, 1]`: the share of the weight's precision that the data, not the shrinkage, account for. Free
-    /// of the column's units.
+    /// `γ_j = 1 − E[α_j]·V_jj ∈ [0, 1]`: the share of the weight's precision that comes from the data and not the shrinkage. It
+    /// does not depend on the column's units.
     pub determined: f64,
-    /// `|w_j|` in posterior standard deviations.
+    /// The size of the weight, `|w_j|`, in posterior standard deviations.
     pub signal: f64,
-    /// `E α_j`; large where the column is shrunk away. In inverse squared units of the weight, so columns of different scales do not
-    /// compare.
+    /// The expected shrinkage `E α_j`, large if the column is shrunk away. It is in inverse squared units of the weight, so
+    /// columns of different scales cannot be compared by it.
     pub precision: f64,
 }
 

@@ -6,8 +6,8 @@
 //!                  V = A^(−½)(I − SᵀM⁻¹S)A^(−½)  w = A⁻¹XᵀH^½M⁻¹H^(−½)r   hᵢ·xᵢᵀVxᵢ = 1 − (M⁻¹)ᵢᵢ
 //! ```
 //!
-//! A Cholesky factor that rounding denies (rows collinear to more digits than there are) is made by reflections of
-//! `[A^½ XᵀH^½]` instead, which never form the product.
+//! If rounding leaves no Cholesky factor (rows collinear to more digits than there are), it is computed by reflections of `[A^½
+//! XᵀH^½]`, which never form the product.
 
 mod condition;
 mod told;
@@ -24,7 +24,7 @@ use vi_linalg::kernels::{add_lower_product, axpy};
 
 use crate::ModelError;
 
-/// Rows taken at once: enough for a matrix product's speed, and small beside the cache.
+/// The number of rows taken together: enough for the speed of matrix products, and small beside the cache.
 const TILE: usize = 512;
 
 /// `A`: one precision for all weights, or one for each.
@@ -52,7 +52,7 @@ impl Shrinkage {
     }
 }
 
-/// The step's matrices and memory, for rows `x` (`n × d`) that stay.
+/// Matrices and memory of the step, for rows `x` (`n × d`) that do not change.
 pub(super) struct Ridge<'a> {
     /// `Xᵀ`, columns contiguous.
     rows: Rows<'a>,
@@ -60,15 +60,15 @@ pub(super) struct Ridge<'a> {
     dual: bool,
     /// `L`, `n × n` in the dual form, `d × d` in the primal; its strict upper triangle is scratch.
     factor: Mat<f64>,
-    /// `L⁻¹`, made on demand, and whether it has been.
+    /// `L⁻¹`, computed on demand, and whether it has been.
     inverse: Mat<f64>,
     inverted: bool,
     /// `XᵀX` or, for a shared precision in the dual form, `XXᵀ`: lower triangles, kept where they do not change.
     gram: Option<Mat<f64>>,
-    /// `S` in the dual form (`n × d`, empty before it is needed), and whether it is that of this step.
+    /// `S` in the dual form (`n × d`, empty until it is needed), and whether it is that of this step.
     scaled: Mat<f64>,
     is_scaled: bool,
-    /// `TILE` columns, of rows or of `S`.
+    /// Memory of `TILE` columns, for rows or `S`.
     tile: Mat<f64>,
     memory: MemBuffer,
     shrinkage: Shrinkage,
@@ -77,7 +77,7 @@ pub(super) struct Ridge<'a> {
     /// `M⁻¹`-weighted labels `H^½M⁻¹H^(−½)r` in the dual form.
     pull: Vec<f64>,
     log_det: f64,
-    /// Times that the factor came from reflections.
+    /// How often the factor came from reflections.
     pub(super) reflections: usize,
 }
 
@@ -96,7 +96,7 @@ impl Rows<'_> {
 }
 
 impl<'a> Ridge<'a> {
-    /// Rows that are not contiguous are copied.
+    /// Prepares the step; rows that are not contiguous are copied.
     pub(super) fn new(x: MatRef<'a, f64>, dual: bool, par: Par) -> Self {
         let (n, d) = x.shape();
         let size = if dual { n } else { d };
@@ -126,7 +126,7 @@ impl<'a> Ridge<'a> {
         }
     }
 
-    /// The same with `XXᵀ` (lower triangle) that is known already.
+    /// This step with a known `XXᵀ` (lower triangle).
     pub(super) fn with_gram(self, gram: Option<Mat<f64>>) -> Self {
         if self.dual { Self { gram, ..self } } else { self }
     }
@@ -154,14 +154,14 @@ impl<'a> Ridge<'a> {
         self.log_det
     }
 
-    /// Makes `V` and `w` for unit weights, `H = I`. Cost of `XᵀX` once, then `d³/3` (primal); `n²d + n³/3`, or `n³/3` after the
-    /// first time for a shared precision (dual).
+    /// Computes `V` and `w` for unit weights, `H = I`. Cost of `XᵀX` once, then `d³/3` (primal); `n²d + n³/3`, or `n³/3` after
+    /// the first time for a shared precision (dual).
     pub(super) fn solve_unweighted(&mut self, shrinkage: Shrinkage, r: &[f64]) -> Result<(), ModelError> {
         self.h = Vec::new();
         self.solve(shrinkage, r)
     }
 
-    /// Makes `V` and `w` for the weights `h > 0`. Cost `nd² + d³/3` flops (primal); `n²d + n³/3`, or `n³/3` for a shared
+    /// Computes `V` and `w` for the weights `h > 0`. Cost `nd² + d³/3` flops (primal); `n²d + n³/3`, or `n³/3` for a shared
     /// precision (dual).
     pub(super) fn solve_weighted(&mut self, shrinkage: Shrinkage, h: &[f64], r: &[f64]) -> Result<(), ModelError> {
         self.h.clear();
@@ -301,7 +301,7 @@ impl<'a> Ridge<'a> {
         }
     }
 
-    /// Factors what `factor` holds; false where rounding has left no Cholesky factor.
+    /// Replaces `factor` by its Cholesky factor; returns false if rounding has left none.
     fn factor(&mut self, argument: &'static str) -> Result<bool, ModelError> {
         match factor_in_place(self.factor.as_mut(), self.par, MemStack::new(&mut self.memory)) {
             Ok(()) => Ok(true),
@@ -317,7 +317,7 @@ impl<'a> Ridge<'a> {
     fn reflect(&mut self, r: &[f64]) -> Result<(), LinalgError> {
         let (n, d) = (self.n(), self.d());
         let rows = self.rows.transposed();
-        // What stands in the last corner has no part in the rest.
+        // The last corner does not affect the rest.
         let mut augmented = Mat::from_fn(d + 1, d + 1, |i, j| match i == j {
             true if j < d => self.shrinkage.get(j).sqrt(),
             true => 1.0,
@@ -368,7 +368,7 @@ fn named(error: LinalgError, argument: &'static str) -> ModelError {
     }
 }
 
-/// A column of a matrix whose columns are contiguous: all of this module's are.
+/// A column of a matrix with contiguous columns, as all of this module have.
 fn column(matrix: MatRef<'_, f64>, j: usize) -> &[f64] {
     matrix.col(j).try_as_col_major().map_or(&[], |column| column.as_slice())
 }

@@ -1,21 +1,22 @@
-//! Choosing among designs by ℒ.
+//! Choosing among designs by their bounds ℒ.
 
 use vi_linalg::faer::MatRef;
 
 use crate::ModelError;
 
-/// ℒ of each candidate, and which is best.
+/// The bound ℒ of each candidate design, and the best.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Selection {
-    /// ℒ of each candidate, in nats.
+    /// The bound ℒ of each candidate, in nats.
     pub bounds: Vec<f64>,
-    /// The candidate with the largest; the first of equals.
+    /// The index of the candidate with the largest bound; the first of equals.
     pub best: usize,
 }
 
 impl Selection {
-    /// The candidates' posterior probabilities if all were equally probable before and ℒ were the log evidence: `softmax(ℒ)`.
+    /// The posterior probabilities of the candidates, if all were equally probable before and ℒ were the log evidence:
+    /// `softmax(ℒ)`.
     #[must_use]
     pub fn probabilities(&self) -> Vec<f64> {
         let best = self.bounds[self.best];
@@ -27,8 +28,8 @@ impl Selection {
 
 /// Fits every design and compares their bounds.
 ///
-/// `bound` fits one design and returns its ℒ. Compare fits of one kind only: ℒ with automatic relevance determination and ℒ without are
-/// evidences under different hyper-priors. The data `y` must be the same; a standardised copy of them is not.
+/// `bound` fits one design and returns its ℒ. Compare fits of one kind only: ℒ with automatic relevance determination and ℒ
+/// without are evidences under different hyper-priors. All fits must be of the same `y`; a standardised copy is not the same.
 ///
 /// # Errors
 /// [`ModelError::Core`] with `Empty` without designs, `NonFinite` for a bound that is not finite, and what `bound` returns.

@@ -30,44 +30,44 @@ pub struct SparseFit {
 }
 
 impl SparseFit {
-    /// `w_N` and `V_N`; the covariance of the weights is `V_N·b_N/(a_N−1)`.
+    /// The posterior `w_N` and `V_N` of the weights, whose covariance is `V_N·b_N/(a_N−1)`.
     #[must_use]
     pub fn weights(&self) -> &WeightDistribution {
         &self.weights
     }
 
-    /// `q(τ) = Gam(a_N, b_N)` of the noise precision: `b_N/a_N = σ²` and `2a_N = n − Σφ_j` degrees of freedom, one for each
-    /// observation less the expected number of weights. `b_N` is in squared units of `y`.
+    /// The posterior `q(τ) = Gam(a_N, b_N)` of the noise precision: `b_N/a_N = σ²` and `2a_N = n − Σφ_j` degrees of freedom, one
+    /// for each observation less the expected number of weights. `b_N` is in squared units of `y`.
     #[must_use]
     pub fn noise(&self) -> Gamma {
         self.noise
     }
 
-    /// `φ_j`, the probability that weight `j` is not 0. Length `d`; 0 for a column of zeros.
+    /// The probability `φ_j` that weight `j` is not 0. Length `d`; 0 for a column of zeros.
     #[must_use]
     pub fn inclusion(&self) -> &[f64] {
         &self.inclusion
     }
 
-    /// `π`, the estimated share of weights that are not 0.
+    /// The estimated share `π` of weights that are not 0.
     #[must_use]
     pub fn inclusion_rate(&self) -> f64 {
         self.inclusion_rate
     }
 
-    /// `v`, the estimated variance of the weights that are not 0, in units of the noise variance.
+    /// The estimated variance `v` of the weights that are not 0, in units of the noise variance.
     #[must_use]
     pub fn slab_variance(&self) -> f64 {
         self.slab_variance
     }
 
-    /// ℒ with the log priors of the hyper-parameters, up to a constant, in nats.
+    /// The bound ℒ plus the log priors of the hyper-parameters, up to a constant, in nats.
     #[must_use]
     pub fn bound(&self) -> f64 {
         self.info.bounds.last().copied().unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// How the fit went.
+    /// The report of the fit.
     #[must_use]
     pub fn info(&self) -> &VbInfo {
         &self.info
@@ -98,19 +98,21 @@ impl SparseFit {
 /// ln φ_j/(1−φ_j) = ln π/(1−π) + ½·ln s_j/(vσ²) + m_j²/(2s_j)
 /// ```
 ///
-/// The coordinates are updated one after another from `w = 0`, those that correlate most with `y` first, and `σ²`, `v`, `π` after each sweep
-/// to the maximum of ℒ with the priors `Gam(a₀, b₀)` of `1/σ²`, `v^(−½)·exp(−1/(2v))` and `Beta(½, ½)`. Starting from nothing, the noise is
-/// explained last: with more columns than rows the ascent of [`linear_ard`](super::linear_ard) ends where the residuals vanish, and this one
-/// does not. The independent `q` gives the scale of each weight, `E w_j² = φ_j(s_j + m_j²)`; the weights that are returned are those of the ridge
-/// regression with these prior variances, so that intervals know how columns go together.
+/// The coordinates are updated one after another from `w = 0`, those that correlate most with `y` first, and `σ²`, `v`, `π` after
+/// each sweep to the maximum of ℒ with the priors `Gam(a₀, b₀)` of `1/σ²`, `v^(−½)·exp(−1/(2v))` and `Beta(½, ½)`. Since it
+/// starts from 0, the noise is explained last: with more columns than rows the ascent of [`linear_ard`](super::linear_ard) ends
+/// where the residuals vanish, and this one does not. The independent `q` gives the scale of each weight, `E w_j² = φ_j(s_j +
+/// m_j²)`; the weights that are returned are those of the ridge regression with these prior variances, so that intervals include
+/// the correlations of the columns.
 ///
-/// `x` is `n × d`, `y` has length `n` and mean 0. Cost `4nd` flops a sweep (some 10 to 100 of them), and one step of [`linear_ard`](super::linear_ard).
-/// Columns of very different scales should be brought to one first, as
-/// [`VbSparse`](super::VbSparse) does: `v` is one for all.
+/// `x` is `n × d`, `y` has length `n` and mean 0. Cost `4nd` flops a sweep (some 10 to 100 of them), and one step of
+/// [`linear_ard`](super::linear_ard). Columns of very different scales should first be scaled, as [`VbSparse`](super::VbSparse)
+/// does, since all share one `v`.
 ///
 /// # Errors
-/// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite`, `Setting` (the authors' rule to
-/// stop, which this algorithm does not have), `Overflow` where numbers leave the range of floats. Not converging is a [`Stop`].
+/// [`ModelError::Core`] with `Empty` (no rows, no columns), `Dimension` (length of `y`), `Row` with `NonFinite`, `Setting` (the
+/// authors' stopping rule, which this algorithm does not have), `Overflow` if numbers are not finite. Not converging is a
+/// [`Stop`].
 ///
 /// Source: Carbonetto and Stephens, *Scalable variational inference for Bayesian variable selection*, Bayesian Analysis 7 (2012), equations
 /// (8) to (11); the hyper-parameters maximised instead of averaged over a grid.
@@ -147,7 +149,7 @@ pub(super) fn check_stop(settings: &VbSettings) -> Result<f64, ModelError> {
     })
 }
 
-/// The fit to checked rows that count as `observations`: one less than there are where a free intercept has been taken out.
+/// The fit to checked rows that count as `observations`: one less than their number if a free intercept has been taken out.
 pub(super) fn fit(
     x: MatRef<'_, f64>,
     y: &[f64],

@@ -1,4 +1,4 @@
-//! The posterior `N(w, V)` of the weights, kept by whichever factor the fit had.
+//! The posterior `N(w, V)` of the weights, kept by the factor that the fit had.
 
 mod stored;
 
@@ -18,8 +18,8 @@ use crate::{ModelError, check};
 
 /// The posterior `N(w, V)` of the weights; for a linear model `V` is in units of the noise variance, `w ~ N(w_N, V_N/τ)` (6).
 ///
-/// With more rows than weights it holds the Cholesky factor of `V⁻¹`, otherwise `V = A⁻¹ − ZᵀZ` with `Z` of `n × d`: never a `d × d`
-/// matrix where `d` is the larger.
+/// With more rows than weights it holds the Cholesky factor of `V⁻¹`, otherwise `V = A⁻¹ − ZᵀZ` with `Z` of `n × d`, so that
+/// there is no `d × d` matrix if `d` is the larger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "stored::Stored", into = "stored::Stored")]
 pub struct WeightDistribution {
@@ -37,7 +37,7 @@ pub(super) enum Form {
     Dual { variances: Vec<f64>, loss: Mat<f64> },
 }
 
-/// Rows taken at once.
+/// The number of rows taken together.
 const BLOCK: usize = 256;
 
 impl WeightDistribution {
@@ -61,7 +61,7 @@ impl WeightDistribution {
         self.mean.len()
     }
 
-    /// `w`, length `d`.
+    /// The mean `w`, length `d`.
     #[must_use]
     pub fn mean(&self) -> &[f64] {
         &self.mean
@@ -88,7 +88,7 @@ impl WeightDistribution {
         }
     }
 
-    /// `V` (`d × d`, a copy). Cost `2d³/3` or `nd²` flops.
+    /// The covariance `V` (`d × d`, a copy). Cost `2d³/3` or `nd²` flops.
     #[must_use]
     pub fn covariance(&self) -> Mat<f64> {
         match &self.form {
@@ -104,7 +104,7 @@ impl WeightDistribution {
         }
     }
 
-    /// `V⁻¹` (`d × d`, a copy), for output. Cost `d³/3` flops, or those of a factorisation of `V` in the dual form.
+    /// The precision `V⁻¹` (`d × d`, a copy), for output. Cost `d³/3` flops, or those of a factorisation of `V` in the dual form.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NotPositiveDefinite` where `V`, as rounded, is not.
@@ -121,7 +121,7 @@ impl WeightDistribution {
         }
     }
 
-    /// The same as a dense belief. Cost that of [`covariance`](Self::covariance) and a factorisation to check it.
+    /// The posterior as a dense belief. It costs as much as [`covariance`](Self::covariance) and a factorisation to check it.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NotPositiveDefinite` where `V`, as rounded, is not.
@@ -129,11 +129,11 @@ impl WeightDistribution {
         Ok(DenseGaussian::new(&self.mean, self.covariance().as_ref())?)
     }
 
-    /// `(xᵀw, xᵀVx)` for every row of `x` (`m × d`). Cost `md²` or `2mnd` flops.
+    /// The mean and variance `(xᵀw, xᵀVx)` for every row of `x` (`m × d`). Cost `md²` or `2mnd` flops.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or with `Overflow` or `NegativeVariance` where a row is beyond
-    /// what `V` can be told along.
+    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or with `Overflow` or `NegativeVariance` for a row
+    /// along which `V` is not known to any digit.
     pub fn project(&self, x: MatRef<'_, f64>) -> Result<Vec<Projection>, ModelError> {
         check::rows(self.dim(), x)?;
         let mut seen = Vec::with_capacity(x.nrows());
@@ -177,10 +177,11 @@ impl WeightDistribution {
     /// dual:    V = A^(−½)(I − TᵀT)A^(−½), TTᵀ = UΛUᵀ    δ = A^(−½)(z − TᵀU·(I + √(I−Λ))⁻¹·Uᵀ·Tz)
     /// ```
     ///
-    /// The second is the symmetric square root of `I − TᵀT`: nothing of size `d × d`, and nothing to fail where `Λ` rounds to 1.
+    /// The second is the symmetric square root of `I − TᵀT`, which needs nothing of size `d × d` and cannot fail where `Λ` rounds
+    /// to 1.
     ///
     /// # Errors
-    /// `Overflow` where `TTᵀ` has no eigendecomposition.
+    /// `Overflow` if `TTᵀ` has no eigendecomposition.
     pub(super) fn draw_deviations<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Mat<f64>, ModelError> {
         let d = self.dim();
         let mut z = Mat::zeros(d, draws);

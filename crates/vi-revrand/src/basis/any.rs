@@ -8,19 +8,20 @@ use super::{
     Sigmoidal,
 };
 
-/// Any basis of this crate. One of your own is used by itself: `+` and [`on_columns`](super::OnPart::on_columns) are for these only.
+/// Any basis of this crate. Use your own basis by itself: `+` and [`on_columns`](super::OnPart::on_columns) are only for those of
+/// the crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum AnyBasis {
-    /// A constant.
+    /// A constant feature.
     Bias(Bias),
-    /// The inputs.
+    /// The inputs as features.
     Linear(Linear),
-    /// Their powers.
+    /// The powers of the inputs.
     Polynomial(Polynomial),
-    /// Bumps about centres.
+    /// Radial bumps about centres.
     Radial(Radial),
-    /// Steps about centres.
+    /// Sigmoidal steps about centres.
     Sigmoidal(Sigmoidal),
     /// Random Fourier features.
     RandomFourier(RandomFourier),

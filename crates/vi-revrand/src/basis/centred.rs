@@ -135,10 +135,11 @@ macro_rules! basis_about_centres {
                 Ok(Self(Centres::new(centres, length_scale)?))
             }
 
-            /// The same with other bounds of the length scales.
+            /// These features with other bounds of the length scales.
             ///
             /// # Errors
-            /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] for a start outside.
+            /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] if an initial length scale is
+            /// outside.
             pub fn with_length_scale_bound(self, bound: Bound) -> Result<Self, RevrandError> {
                 Ok(Self(self.0.bounded(bound)?))
             }
@@ -223,7 +224,7 @@ fn step(squared: f64) -> f64 {
     sigmoid(squared.sqrt())
 }
 
-/// `−s′(ρ)/ρ`. At a centre `ρ` does not change with the length scales, so neither does the step.
+/// `−s′(ρ)/ρ`. At a centre `ρ` does not change with the length scales, so neither does the sigmoidal step.
 fn step_rate(squared: f64, _step: f64) -> f64 {
     if squared == 0.0 {
         return 0.0;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{RevrandError, check};
 
-/// The regulariser of a basis that is not composed: prior variance 1 for all its weights.
+/// The regulariser of a basis that is not composed: one prior variance for all its weights, initially 1.
 pub(crate) fn one_part(width: usize) -> Vec<Regulariser> {
     let variance = Parameter { name: "prior variance", start: 1.0, bound: Bound::POSITIVE };
     vec![Regulariser::new(0..width, variance)]
@@ -58,10 +58,10 @@ impl Part {
         Ok(Self { variance, bound, ..self })
     }
 
-    /// The same with other bounds of the prior variance.
+    /// This part with other bounds of the prior variance.
     ///
     /// # Errors
-    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] for a variance outside.
+    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] if the variance is outside.
     pub fn with_variance_bound(self, bound: Bound) -> Result<Self, RevrandError> {
         let variance = self.variance;
         self.with(variance, bound)
@@ -73,13 +73,14 @@ impl Part {
         &self.basis
     }
 
-    /// The columns that it is applied to; all of them for `None`.
+    /// The columns that the basis is applied to; `None` for all of them.
     #[must_use]
     pub fn columns(&self) -> Option<&[usize]> {
         self.columns.as_deref()
     }
 
-    /// The number of columns that the input must have at least, or exactly when it is applied to all.
+    /// Checks the number of columns of an input: exact if the part is applied to all columns, otherwise large enough for the
+    /// chosen ones.
     fn check_inputs(&self, found: usize) -> Result<(), RevrandError> {
         match (&self.columns, self.basis.inputs()) {
             (Some(columns), _) => match columns.iter().find(|&&column| column >= found) {
@@ -112,8 +113,8 @@ impl TryFrom<PartWire> for Part {
     }
 }
 
-/// Turns a basis into a [`Part`] of a composition. A [`Composed`] is no part: choose columns and variance of each of its parts before
-/// they are added.
+/// Turns a basis into a [`Part`] of a composition. A [`Composed`] cannot be a part: choose columns and variance of each of its
+/// parts before adding them.
 ///
 /// ```
 /// use vi_revrand::basis::{Basis, Bias, Linear, OnPart};
@@ -126,16 +127,16 @@ pub trait OnPart: Into<Part> {
     /// Applies the basis to these columns of the input, in this order.
     ///
     /// # Errors
-    /// `Empty` for no columns, `Dimension` when the basis wants another number. Whether the columns exist is seen when
-    /// there is an input.
+    /// `Empty` for no columns, `Dimension` if the basis requires another number. Whether the columns exist can only be checked
+    /// when there is an input.
     fn on_columns(self, columns: &[usize]) -> Result<Part, RevrandError> {
         self.into().on(columns)
     }
 
-    /// Sets the prior variance of the weights, at which learning starts.
+    /// Sets the initial prior variance of the weights.
     ///
     /// # Errors
-    /// `Entry` when it is not positive and finite.
+    /// `Entry` unless it is positive and finite.
     fn with_variance(self, variance: f64) -> Result<Part, RevrandError> {
         let part = self.into();
         let bound = part.bound;
@@ -145,7 +146,7 @@ pub trait OnPart: Into<Part> {
 
 impl<T: Into<Part>> OnPart for T {}
 
-/// Parts side by side: `φ(x) = [φ₁(x), φ₂(x), …]`, parameters and prior variances likewise. Made by `+`.
+/// Several parts side by side: `φ(x) = [φ₁(x), φ₂(x), …]`, parameters and prior variances likewise. Made by `+`.
 ///
 /// ```
 /// use vi_linalg::faer::{Par, mat};
@@ -163,7 +164,7 @@ pub struct Composed {
 }
 
 impl Composed {
-    /// The parts in this order.
+    /// The composition of these parts in this order.
     ///
     /// # Errors
     /// `Empty`.
@@ -227,7 +228,7 @@ impl<T: Into<Composed>> Add<T> for Part {
     }
 }
 
-/// Makes a basis a part, a composition and a summand.
+/// Lets a basis be converted to a part and to a composition, and be added.
 macro_rules! summand {
     ($($name:ident),+) => {$(
         impl From<$name> for AnyBasis {
@@ -261,7 +262,8 @@ macro_rules! summand {
 summand!(Bias, Linear, Polynomial, Radial, Sigmoidal, RandomFourier, FastFood, FastFoodMixture);
 
 impl Basis for Composed {
-    /// The number that the parts on all columns want, if there is one; parts on chosen columns want those to exist.
+    /// The number of columns that the parts on all columns require, if there are such parts; parts on chosen columns only require
+    /// those to exist.
     fn inputs(&self) -> Option<usize> {
         self.parts.iter().find_map(|part| if part.columns.is_none() { part.basis.inputs() } else { None })
     }

@@ -75,7 +75,7 @@ impl FastFood {
         Ok(Self { kernel, draws: FastFoodDraws::new(kernel, inputs, pairs, rng)?, scales })
     }
 
-    /// Takes draws made elsewhere.
+    /// Makes a basis from draws made elsewhere.
     ///
     /// # Errors
     /// `Dimension` and `Entry` (length scales).
@@ -89,10 +89,10 @@ impl FastFood {
         Ok(Self { kernel, draws, scales: Scales::new(inputs, length_scale)? })
     }
 
-    /// The same with other bounds of the length scales.
+    /// These features with other bounds of the length scales.
     ///
     /// # Errors
-    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] for a start outside.
+    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] if an initial length scale is outside.
     pub fn with_length_scale_bound(self, bound: Bound) -> Result<Self, RevrandError> {
         Ok(Self { scales: self.scales.bounded(bound)?, ..self })
     }
@@ -103,7 +103,7 @@ impl FastFood {
         self.kernel
     }
 
-    /// The draws.
+    /// The draws of the features.
     #[must_use]
     pub fn draws(&self) -> &FastFoodDraws {
         &self.draws

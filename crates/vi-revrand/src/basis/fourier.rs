@@ -12,9 +12,9 @@ use super::length_scale::Scales;
 use super::{Basis, Bound, Kernel, LengthScale, Parameter, Regulariser, waves, wire};
 use crate::{RevrandError, check};
 
-/// Rows that are mapped at once: their angles stay in the cache between the product and the cosines.
+/// The number of rows that are mapped at once: their angles stay in the cache between the product and the cosines.
 const TILE: usize = 64;
-/// The same with threads, which need more work to share.
+/// The number of rows that are mapped at once with threads, which need more work to share.
 const TILE_WITH_THREADS: usize = 1024;
 
 /// Random Fourier features of a stationary kernel (Rahimi and Recht 2007):
@@ -100,7 +100,7 @@ impl RandomFourier {
         Ok(Self { kernel, frequencies: orthogonal::frequencies(kernel, inputs, pairs, rng), scales })
     }
 
-    /// Takes frequencies `W` (`d × m`) drawn elsewhere.
+    /// Makes a basis from frequencies `W` (`d × m`) drawn elsewhere.
     ///
     /// # Errors
     /// `Empty`, `Dimension` and `Entry` (length scales), `Row` with `NonFinite`.
@@ -115,10 +115,10 @@ impl RandomFourier {
         Ok(Self { kernel, frequencies, scales })
     }
 
-    /// The same with other bounds of the length scales.
+    /// These features with other bounds of the length scales.
     ///
     /// # Errors
-    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] for a start outside.
+    /// [`RevrandError::Bounds`] for a negative lower end, [`RevrandError::OutOfBounds`] if an initial length scale is outside.
     pub fn with_length_scale_bound(self, bound: Bound) -> Result<Self, RevrandError> {
         Ok(Self { scales: self.scales.bounded(bound)?, ..self })
     }

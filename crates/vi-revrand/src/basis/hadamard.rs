@@ -5,11 +5,11 @@ use vi_core::Error;
 
 use crate::RevrandError;
 
-/// `y ← H y` for a vector whose length `n` is a power of two, `H` the Hadamard matrix (entries ±1) in natural order:
-/// `H₁ = 1`, `H₂ₙ = [Hₙ Hₙ; Hₙ −Hₙ]`. Not normalised: `H² = n·I`. Cost `n log₂ n` additions.
+/// Transforms a vector whose length `n` is a power of two, `y ← H y`, `H` being the Hadamard matrix (entries ±1) in natural
+/// order: `H₁ = 1`, `H₂ₙ = [Hₙ Hₙ; Hₙ −Hₙ]`. It is not normalised: `H² = n·I`. Cost `n log₂ n` additions.
 ///
 /// # Errors
-/// `Setting` when the length is not a power of two.
+/// `Setting` unless the length is a power of two.
 ///
 /// ```
 /// use vi_revrand::basis::walsh_hadamard;
@@ -27,11 +27,11 @@ pub fn walsh_hadamard(y: &mut [f64]) -> Result<(), RevrandError> {
     }
 }
 
-/// The place in natural order of each row of the Hadamard matrix in sequency order, that is, sorted by its number of
-/// sign changes: bit-reversed Gray codes. `n` is a power of two.
+/// For each row of the Hadamard matrix in sequency order, that is, sorted by its number of sign changes, its place in natural
+/// order: bit-reversed Gray codes. `n` is a power of two.
 ///
 /// # Errors
-/// `Setting` when `n` is not a power of two.
+/// `Setting` unless `n` is a power of two.
 ///
 /// ```
 /// use vi_revrand::basis::sequency_order;
@@ -63,8 +63,8 @@ pub(super) fn transform(y: &mut [f64], lanes: usize) {
     Arch::new().dispatch(Transform(y, lanes));
 }
 
-/// [`transform`] for a caller that has chosen the vector instructions. Two levels at a time, so that the vectors are read
-/// and written half as often.
+/// [`transform`] for a caller that has already chosen the vector instructions. It takes two levels at a time, so that the vectors
+/// are read and written half as often.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "becomes part of the caller's loop over vectors")]
 pub(super) fn transform_inline(y: &mut [f64], lanes: usize) {

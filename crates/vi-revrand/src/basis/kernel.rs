@@ -9,8 +9,8 @@ use crate::{RevrandError, check};
 
 /// A stationary kernel `k(x, x′)` with `k(x, x) = 1`, in the scaled distance `r = ‖(x − x′)/l‖` (division input by input).
 ///
-/// By Bochner's theorem `k(x, x′) = E cos wᵀ(x − x′)/l` for frequencies `w` of a distribution of its own; all but the last
-/// kernel are functions of `r` alone, and so are their distributions of `‖w‖`.
+/// By Bochner's theorem `k(x, x′) = E cos wᵀ(x − x′)/l` for frequencies `w` of a distribution that depends on the kernel; all but
+/// the last kernel are functions of `r` alone, so the distributions of their frequencies depend only on `‖w‖`.
 ///
 /// | kernel | `k` | frequencies |
 /// |---|---|---|
@@ -38,11 +38,11 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Every kernel there is.
+    /// All kernels.
     pub const ALL: [Self; 6] =
         [Self::Rbf, Self::Laplace, Self::Cauchy, Self::Matern32, Self::Matern52, Self::LaplaceProduct];
 
-    /// Its name, such as `Matern32`.
+    /// The name of the kernel, such as `Matern32`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Kernel {
         }
     }
 
-    /// `k(x, x′)` for length scales `l`, one for each input or one for all.
+    /// The kernel `k(x, x′)` for length scales `l`, one for each input or one for all.
     ///
     /// # Errors
     /// `Empty`, `Dimension`, `NonFinite`, `Entry` (a length scale that is not positive).
@@ -118,7 +118,7 @@ impl Kernel {
         w
     }
 
-    /// What a standard normal vector is multiplied with to become a frequency of an isotropic kernel: a draw of
+    /// The factor by which a standard normal vector is multiplied to become a frequency of an isotropic kernel: a draw of
     /// `√(ν/χ²_ν)` for Student's t, of `√(2·Exp(1))` for Cauchy's kernel.
     pub(crate) fn radial_factor(self, rng: &mut impl Rng) -> f64 {
         match self {
@@ -134,7 +134,7 @@ impl Kernel {
     }
 }
 
-/// A standard Cauchy draw, again in the case of probability 2⁻⁵³ that it is infinite.
+/// A standard Cauchy draw, repeated in the case (of probability 2⁻⁵³) that it is infinite.
 fn cauchy(rng: &mut impl Rng) -> f64 {
     loop {
         let draw = Cauchy::new(0.0, 1.0).map_or(0.0, |cauchy| cauchy.sample(rng));
@@ -144,7 +144,7 @@ fn cauchy(rng: &mut impl Rng) -> f64 {
     }
 }
 
-/// `√(ν/χ²_ν)`, again while `χ²` underflows.
+/// A draw of `√(ν/χ²_ν)`, repeated while `χ²` underflows.
 fn student(freedom: f64, rng: &mut impl Rng) -> f64 {
     loop {
         let chi_squared = ChiSquared::new(freedom).map_or(freedom, |chi| chi.sample(rng));

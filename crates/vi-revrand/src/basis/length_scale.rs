@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::{Bound, Parameter};
 use crate::{RevrandError, check};
 
-/// Length scales at which learning starts.
+/// The initial length scales.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LengthScale {
-    /// One for all inputs.
+    /// One length scale for all inputs.
     Shared(f64),
-    /// One for each input (automatic relevance determination).
+    /// One length scale for each input (automatic relevance determination).
     PerInput(Vec<f64>),
 }
 
-/// Length scales as a basis keeps them.
+/// The length scales of a basis, with their bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Scales {
     inputs: usize,
@@ -29,7 +29,7 @@ impl Scales {
         Ok(scales)
     }
 
-    /// The same with other bounds.
+    /// These length scales with other bounds.
     pub(crate) fn bounded(self, bound: Bound) -> Result<Self, RevrandError> {
         let inputs = self.inputs;
         let scales = Self { bound, ..self };
@@ -37,7 +37,7 @@ impl Scales {
         Ok(scales)
     }
 
-    /// Checks what a constructor or a reader was given.
+    /// Checks length scales that a constructor was given or that were read.
     pub(crate) fn check(&self, inputs: usize) -> Result<(), RevrandError> {
         check::not_empty("inputs", inputs)?;
         check::length("inputs of the length scales", inputs, self.inputs)?;
@@ -66,7 +66,7 @@ impl Scales {
         self.inputs
     }
 
-    /// How many parameters.
+    /// The number of parameters.
     pub(crate) fn len(&self) -> usize {
         self.values().len()
     }
@@ -81,7 +81,7 @@ impl Scales {
         if theta.len() == 1 { theta[0] } else { theta[i] }
     }
 
-    /// Adds the derivative in the length scale of input `i` to the parameter that it is.
+    /// Adds the derivative in the length scale of input `i` to that of its parameter.
     pub(crate) fn add(out: &mut [f64], i: usize, derivative: f64) {
         let p = if out.len() == 1 { 0 } else { i };
         out[p] += derivative;

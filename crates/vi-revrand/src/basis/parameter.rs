@@ -1,4 +1,4 @@
-//! Kernel parameters and prior variances: where they start and where they may go.
+//! Kernel parameters and prior variances: their initial values and their bounds.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use vi_core::special::{sigmoid, sigmoid_derivative};
 
 use crate::RevrandError;
 
-/// The interval in which a parameter lives, ends excluded, and whether it is learned on a logarithmic scale.
+/// The interval of a parameter, ends excluded, and whether it is learned on a logarithmic scale.
 ///
 /// A search without constraints moves `u ∈ ℝ`; the parameter is
 ///
@@ -20,7 +20,7 @@ use crate::RevrandError;
 /// between a and b, or 0 and b       v = a + (b − a)·s(u)
 /// ```
 ///
-/// `v` rounds to the nearest number strictly between the ends, so wherever a search goes what it finds can be stored and read again.
+/// `v` is rounded to the nearest float strictly between the ends, so whatever a search finds can be stored and read again.
 ///
 /// ```
 /// use vi_revrand::Bound;
@@ -32,7 +32,7 @@ use crate::RevrandError;
 #[serde(try_from = "Ends")]
 pub struct Bound(Ends);
 
-/// The stored form; no end means none.
+/// The stored form; `None` for no end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Ends {
     lower: Option<f64>,
@@ -41,15 +41,15 @@ struct Ends {
 }
 
 impl Bound {
-    /// Any finite number.
+    /// The bounds of any finite number.
     pub const FREE: Self = Self(Ends { lower: None, upper: None, logarithmic: false });
-    /// Any positive number, learned through its logarithm.
+    /// The bounds of any positive number, learned through its logarithm.
     pub const POSITIVE: Self = Self(Ends { lower: Some(0.0), upper: None, logarithmic: true });
 
-    /// Between two ends; an infinite end is none.
+    /// Bounds with two ends; an infinite end means none.
     ///
     /// # Errors
-    /// [`RevrandError::Bounds`] when they are reversed, equal or NaN.
+    /// [`RevrandError::Bounds`] if the ends are reversed, equal or NaN.
     pub fn between(lower: f64, upper: f64) -> Result<Self, RevrandError> {
         if lower < upper {
             let end = |end: f64| Some(end).filter(|end| end.is_finite());
@@ -59,11 +59,10 @@ impl Bound {
         }
     }
 
-    /// Between two ends that are not negative, learned on a logarithmic scale where the ends say which: between two positive ones, or 0
-    /// and ∞.
+    /// Bounds with two ends that are not negative, learned on a logarithmic scale if both are positive, or if they are 0 and ∞.
     ///
     /// # Errors
-    /// [`RevrandError::Bounds`] when they are reversed, equal, negative or NaN.
+    /// [`RevrandError::Bounds`] if the ends are reversed, equal, negative or NaN.
     pub fn positive_between(lower: f64, upper: f64) -> Result<Self, RevrandError> {
         if lower >= 0.0 {
             let Self(ends) = Self::between(lower, upper)?;
@@ -73,13 +72,13 @@ impl Bound {
         }
     }
 
-    /// The lower end, −∞ where there is none.
+    /// The lower end, −∞ if there is none.
     #[must_use]
     pub fn lower(&self) -> f64 {
         self.0.lower.unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// The upper end, ∞ where there is none.
+    /// The upper end, ∞ if there is none.
     #[must_use]
     pub fn upper(&self) -> f64 {
         self.0.upper.unwrap_or(f64::INFINITY)
@@ -112,7 +111,7 @@ impl Bound {
     /// The unconstrained `u` of a value `v` between the ends.
     #[must_use]
     pub fn to_free(&self, value: f64) -> f64 {
-        // A share of 0 or 1 is the rounding of one that is not.
+        // A share of 0 or 1 comes from rounding.
         let logit = |share: f64| {
             let share = share.clamp(f64::MIN_POSITIVE, 1.0 - 0.5 * f64::EPSILON);
             share.ln() - (-share).ln_1p()
@@ -141,7 +140,7 @@ impl Bound {
         }
     }
 
-    /// `v` as it comes: it can round to an end, or beyond, where `u` is far out.
+    /// `v` without rounding into the interval: it can be at an end, or beyond, if `u` is large.
     fn unrounded(&self, free: f64) -> f64 {
         match (self.0.lower, self.0.upper) {
             (None, None) => free,
@@ -154,7 +153,7 @@ impl Bound {
         }
     }
 
-    /// `dv/du` at `u`.
+    /// The derivative `dv/du` at `u`.
     #[must_use]
     pub fn slope(&self, free: f64) -> f64 {
         match (self.0.lower, self.0.upper) {
@@ -178,15 +177,15 @@ impl TryFrom<Ends> for Bound {
     }
 }
 
-/// A number to be learned: what it is, where it starts, where it may go.
+/// A number to be learned: its name, its initial value, its bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// What it is, such as `length scale`.
+    /// The name of the parameter, such as `length scale`.
     pub name: &'static str,
-    /// Where learning starts, between the bounds.
+    /// The initial value, between the bounds.
     pub start: f64,
-    /// Where it may go.
+    /// The bounds of the parameter.
     pub bound: Bound,
 }
 
@@ -194,7 +193,7 @@ impl Parameter {
     /// A parameter named `name`.
     ///
     /// # Errors
-    /// [`RevrandError::OutOfBounds`] when `start` is not between the ends of `bound`.
+    /// [`RevrandError::OutOfBounds`] unless `start` is between the ends of `bound`.
     pub fn new(name: &'static str, start: f64, bound: Bound) -> Result<Self, RevrandError> {
         bound.check(name, 0, start)?;
         Ok(Self { name, start, bound })
@@ -205,9 +204,9 @@ impl Parameter {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Regulariser {
-    /// The features, those of one part of a basis.
+    /// The features that share it, those of one part of a basis.
     pub features: Range<usize>,
-    /// Their weights' prior variance.
+    /// The prior variance of their weights.
     pub variance: Parameter,
 }
 

@@ -80,11 +80,11 @@ impl Polynomial {
     /// Powers up to `degree` of `inputs` inputs, without a constant.
     ///
     /// # Errors
-    /// `Empty` when either is 0.
+    /// `Empty` if either is 0.
     pub fn new(inputs: usize, degree: usize) -> Result<Self, RevrandError> {
         check::not_empty("inputs", inputs)?;
         check::not_empty("degree", degree)?;
-        // The number of features must be a number.
+        // The number of features must not overflow.
         match inputs.checked_mul(degree).and_then(|width| width.checked_add(1)) {
             Some(_) => Ok(Self { inputs, degree, intercept: false }),
             None => {
@@ -94,7 +94,7 @@ impl Polynomial {
         }
     }
 
-    /// A `1`, then powers up to `degree` of `inputs` inputs.
+    /// A constant `1`, then powers up to `degree` of `inputs` inputs.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -159,7 +159,7 @@ impl Linear {
     /// The features `x` of `inputs` inputs.
     ///
     /// # Errors
-    /// `Empty` when `inputs` is 0.
+    /// `Empty` if `inputs` is 0.
     pub fn new(inputs: usize) -> Result<Self, RevrandError> {
         Ok(Self(Polynomial::new(inputs, 1)?))
     }
@@ -167,7 +167,7 @@ impl Linear {
     /// The features `1, x` of `inputs` inputs.
     ///
     /// # Errors
-    /// `Empty` when `inputs` is 0.
+    /// `Empty` if `inputs` is 0.
     pub fn with_intercept(inputs: usize) -> Result<Self, RevrandError> {
         Ok(Self(Polynomial::with_intercept(inputs, 1)?))
     }

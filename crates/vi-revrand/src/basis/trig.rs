@@ -6,7 +6,7 @@ use pulp::Arch;
 const TWO_OVER_PI: f64 = std::f64::consts::FRAC_2_PI;
 /// `π/2` as a sum of three floats.
 const HALF_PI: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591833e-33];
-/// Beyond this the multiple of `π/2` has too many digits for the three floats: `2³⁰`.
+/// Beyond this, `2³⁰`, the multiple of `π/2` has too many digits for the three floats.
 const LARGE: f64 = 1_073_741_824.0;
 /// Adding it rounds to a whole number, which is then in the lowest bits: `1.5·2⁵²`.
 const ROUND: f64 = 6_755_399_441_055_744.0;

@@ -1,4 +1,4 @@
-//! What all Fourier features share: from angles to `[cos z, sin z]/√m`, and back to gradients.
+//! The part that all Fourier features share: from angles to `[cos z, sin z]/√m`, and back to gradients.
 
 use vi_linalg::faer::{Mat, MatMut, MatRef};
 

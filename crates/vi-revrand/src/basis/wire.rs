@@ -1,9 +1,9 @@
-//! Matrices in the form in which they are stored.
+//! The stored form of matrices.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_linalg::faer::Mat;
 
-/// Rows, columns, and the entries column by column.
+/// The number of rows, the number of columns, and the entries column by column.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     rows: usize,

@@ -1,4 +1,4 @@
-//! The bound on all the data, by the objective and by draws.
+//! The evidence lower bound on all the data, from the objective and from draws.
 
 use rand::Rng;
 use vi_core::Estimate;
@@ -12,25 +12,25 @@ use crate::basis::{Basis, check_features};
 use crate::likelihood::GlmLikelihood;
 use crate::{RevrandError, check};
 
-/// Rows of which the features are held at a time.
+/// The number of rows whose features are held at a time.
 const BLOCK: usize = 256;
-/// Nodes for the expected log-likelihood.
+/// The number of nodes for the expected log-likelihood.
 const NODES: usize = 32;
 
 /// The evidence lower bound of a model on data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Elbo {
-    /// The objective (22), with the expected log-likelihood by quadrature: below the evidence lower bound by what Jensen's bound of the
-    /// entropy loses.
+    /// The objective (22), with the expected log-likelihood by quadrature. It is below the evidence lower bound by the error of
+    /// Jensen's bound of the entropy.
     pub terms: Terms,
-    /// [`Mixture::entropy_offset`](super::Mixture::entropy_offset): what that bound is known to lose for one component.
+    /// The error of Jensen's bound for one component, [`Mixture::entropy_offset`](super::Mixture::entropy_offset).
     pub entropy_offset: f64,
-    /// `E_q[log p(y, w) − log q(w)]` by draws of the weights, without bias.
+    /// An unbiased estimate of `E_q[log p(y, w) − log q(w)]` from draws of the weights.
     pub monte_carlo: Estimate,
 }
 
 impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
-    /// The evidence lower bound on `rows`, as the objective has it and estimated by `draws` draws of the weights from each component.
+    /// The evidence lower bound on `rows`: from the objective, and estimated from `draws` draws of the weights of each component.
     /// Cost `n·D·K·draws`.
     ///
     /// ```
@@ -51,7 +51,8 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Overflow` for a bound beyond floats; `Setting` for fewer than 2 draws, or more than memory holds.
+    /// Those of [`fit`](Self::fit) for the rows; [`RevrandError::Feature`]; `Overflow` if the bound is not finite; `Setting` for
+    /// fewer than 2 draws, or more than memory holds.
     pub fn elbo<R: Rng + ?Sized>(&self, rows: Rows<'_>, draws: usize, rng: &mut R) -> Result<Elbo, RevrandError> {
         rows.check(&self.basis, &self.likelihood)?;
         check::not_empty("y", rows.len())?;
@@ -116,7 +117,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     }
 }
 
-/// The mean over components of each one's mean over `draws` draws; its standard error from the spread within components.
+/// The average over components of the mean of each one's `draws` draws; its standard error is from the spread within components.
 fn stratified(values: &[f64], draws: usize) -> Estimate {
     let components = values.len() / draws;
     let (mut value, mut variance) = (0.0, 0.0);

@@ -8,14 +8,14 @@ use pulp::{Arch, Simd, WithSimd};
 use super::Mixture;
 use crate::lanes;
 
-/// What the bound needs besides its arguments: `log N(mₖ | mⱼ, Cₖ + Cⱼ)` and its weights (`K × K` each).
+/// Memory of the bound: `log N(mₖ | mⱼ, Cₖ + Cⱼ)` and its weights (`K × K` each).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scratch {
     logs: Vec<f64>,
     weights: Vec<f64>,
 }
 
-/// The bound alone.
+/// The bound without its gradient.
 pub(super) fn bound(q: &Mixture) -> f64 {
     let mut scratch = Scratch::default();
     scratch.fill(q);
@@ -29,7 +29,7 @@ pub(super) fn bound_and_gradient(q: &Mixture, scratch: &mut Scratch, means: &mut
     let value = scratch.value(k_all);
     scratch.weigh(k_all);
     for k in 0..k_all {
-        // j = k: both variances are the same number, so N(mₖ | mₖ, 2Cₖ) falls by 1/(2C) of itself.
+        // j = k: both variances are the same number, so the derivative of N(mₖ | mₖ, 2Cₖ) is −1/(2C) of itself.
         let own = scratch.weights[k * k_all + k] / (2.0 * k_all as f64);
         for (g, c) in variances[k * d..][..d].iter_mut().zip(q.variance(k)) {
             *g += own / c;
@@ -66,7 +66,7 @@ impl Scratch {
                 self.logs[k * k_all + j] = log;
                 self.logs[j * k_all + k] = log;
             }
-            // Both variances are the same, and no distance.
+            // Both variances are equal, and the distance is 0.
             let doubled = lanes::log_product(q.variance(k)) + q.dimension() as f64 * LN_2;
             self.logs[k * k_all + k] = -0.5 * (constant + doubled);
         }

@@ -3,7 +3,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use vi_linalg::faer::MatRef;
 
-/// Rows that share one reading of a component.
+/// The number of rows that share one reading of a component.
 const ROWS: usize = 4;
 
 /// `a_n = φₙᵀm` and `v_n = Σ φₙᵢ²cᵢ` for the rows `φₙ` of `phi` (`n × D`). Cost `5nD` flops.
@@ -166,7 +166,7 @@ pub(super) fn rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
 /// Turns a matrix of `n` rows, column by column, into one row by row, or back: `out[i·w + j] = columns[j·n + i]` with `w` the
 /// number of columns.
 pub(super) fn transpose(columns: &[f64], n: usize, out: &mut [f64]) {
-    /// A block of rows and columns stays in the first cache.
+    /// A block of this many rows and columns stays in the first-level cache.
     const BLOCK: usize = 16;
     assert!(columns.len() == out.len() && columns.len().is_multiple_of(n.max(1)), "shapes disagree");
     let width = columns.len() / n.max(1);

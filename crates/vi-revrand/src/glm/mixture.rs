@@ -27,13 +27,14 @@ use crate::{RevrandError, check};
 pub struct Mixture {
     dimension: usize,
     components: usize,
-    /// Component by component.
+    /// The means, component by component.
     means: Vec<f64>,
     variances: Vec<f64>,
 }
 
 impl Mixture {
-    /// The mixture with the columns of `means` (`D × K`) and of `variances` (`D × K`, the diagonals).
+    /// The mixture whose means are the columns of `means` (`D × K`) and whose variances are those of `variances` (`D × K`, the
+    /// diagonals).
     ///
     /// # Errors
     /// `Empty` for no weights or no components; `Dimension`; `NonFinite` for a mean, `Entry` for a variance that is not positive
@@ -46,7 +47,7 @@ impl Mixture {
         Self::try_from(Stored { dimension, components, means: flat(means), variances: flat(variances) })
     }
 
-    /// From parts whose lengths agree.
+    /// A mixture from parts whose lengths agree.
     pub(super) fn from_parts(components: usize, means: Vec<f64>, variances: Vec<f64>) -> Self {
         Self { dimension: means.len() / components, components, means, variances }
     }
@@ -66,7 +67,7 @@ impl Mixture {
     /// The mean `mₖ` (`D`).
     ///
     /// # Panics
-    /// When there is no component `k`.
+    /// If there is no component `k`.
     #[must_use]
     pub fn mean(&self, k: usize) -> &[f64] {
         &self.means[k * self.dimension..][..self.dimension]
@@ -75,7 +76,7 @@ impl Mixture {
     /// The variances `Cₖ` (`D`).
     ///
     /// # Panics
-    /// When there is no component `k`.
+    /// If there is no component `k`.
     #[must_use]
     pub fn variance(&self, k: usize) -> &[f64] {
         &self.variances[k * self.dimension..][..self.dimension]
@@ -91,15 +92,15 @@ impl Mixture {
         &self.variances
     }
 
-    /// Means and variances, to be overwritten by numbers that make sense.
+    /// Means and variances, to be overwritten by valid numbers.
     pub(super) fn parts_mut(&mut self) -> (&mut [f64], &mut [f64]) {
         (&mut self.means, &mut self.variances)
     }
 
-    /// `log q(w)`. Cost `D·K`.
+    /// The log-density `log q(w)`. Cost `D·K`.
     ///
     /// # Errors
-    /// `Dimension` unless `w` has `D` entries, `NonFinite` for one of them, `Overflow` where the density's logarithm is beyond floats.
+    /// `Dimension` unless `w` has `D` entries, `NonFinite` for one of them, `Overflow` if the log-density is not finite.
     pub fn log_density(&self, w: &[f64]) -> Result<f64, RevrandError> {
         check::length("w", self.dimension, w.len())?;
         check::finite("w", w)?;
@@ -116,7 +117,7 @@ impl Mixture {
     /// A draw from component `k` (`D` weights).
     ///
     /// # Panics
-    /// When there is no component `k`.
+    /// If there is no component `k`.
     pub fn sample_component<R: Rng + ?Sized>(&self, k: usize, rng: &mut R) -> Vec<f64> {
         let mut one = |(m, c): (&f64, &f64)| {
             let z: f64 = rng.sample(StandardNormal);
@@ -131,16 +132,16 @@ impl Mixture {
         self.sample_component(k, rng)
     }
 
-    /// Jensen's lower bound of the entropy that the objective contains,
-    /// `−1/K·Σₖ log Σⱼ N(mₖ | mⱼ, Cₖ + Cⱼ) + log K` (report (22), with `+ log K` for the printed `− log K`). Cost `D·K²`.
+    /// Jensen's lower bound of the entropy, which the objective contains: `−1/K·Σₖ log Σⱼ N(mₖ | mⱼ, Cₖ + Cⱼ) + log K` (report
+    /// (22), with `+ log K` for the printed `− log K`). Cost `D·K²`.
     #[must_use]
     pub fn entropy_bound(&self) -> f64 {
         entropy::bound(self)
     }
 
-    /// `(D/2)(1 − log 2)`: what [`entropy_bound`](Self::entropy_bound) is below the entropy for one component, for components that
-    /// coincide and for components that are far apart. In between the gap differs from this; an estimate of the entropy by draws
-    /// ([`Glm::elbo`](super::Glm::elbo)) shows by how much.
+    /// By how much [`entropy_bound`](Self::entropy_bound) is below the entropy: `(D/2)(1 − log 2)` for one component, for
+    /// components that coincide and for components that are far apart. In between the gap differs from this; an estimate of the
+    /// entropy by draws ([`Glm::elbo`](super::Glm::elbo)) shows by how much.
     #[must_use]
     pub fn entropy_offset(&self) -> f64 {
         0.5 * self.dimension as f64 * (1.0 - std::f64::consts::LN_2)

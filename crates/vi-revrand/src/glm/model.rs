@@ -1,4 +1,4 @@
-//! The model and what it knows.
+//! The generalised linear model and what it has learned.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ use crate::likelihood::GlmLikelihood;
 use crate::sgd::Descent;
 use crate::{RevrandError, check, lanes};
 
-/// A Bayesian generalised linear model on the features of a basis: likelihood `p(y|φ(x)ᵀw, γ)`, prior `N(0, λ_part·I)` on the weights of
-/// each part of the basis (report (18)-(19)), a mixture of diagonal Gaussians as posterior. Weights, prior variances `λ`, likelihood
-/// parameters `γ` and basis parameters `θ` are learned together by stochastic gradients.
+/// A Bayesian generalised linear model on the features of a basis. Its likelihood is `p(y|φ(x)ᵀw, γ)`, the prior `N(0, λ_part·I)`
+/// on the weights of each part of the basis (report (18)-(19)), the posterior a mixture of diagonal Gaussians. Weights, prior
+/// variances `λ`, likelihood parameters `γ` and basis parameters `θ` are learned together by stochastic gradients.
 ///
-/// What is moved is one vector without constraints: means, logarithms of variances, and `λ`, `γ`, `θ` each through its
-/// [`Bound`]. It is kept, with what the update rule remembers, so training goes on where it ended, also after storing.
+/// The steps change one unconstrained vector: means, logarithms of variances, and `λ`, `γ`, `θ` each through its [`Bound`]. It is
+/// kept with the state of the update rule, so training can continue where it ended, also after storing.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -49,15 +49,15 @@ pub struct Glm<B, L> {
     pub(super) likelihood: L,
     pub(super) settings: GlmSettings,
     pub(super) descent: Descent,
-    /// Means, log variances, `λ`, `γ`, `θ`, all without constraints.
+    /// Means, log variances, `λ`, `γ`, `θ`, all unconstrained.
     pub(super) free: Vec<f64>,
-    /// Fixed draws, once made; empty before.
+    /// The fixed draws, once they are made; empty before.
     pub(super) normals: Vec<f64>,
-    /// Follows from `free`.
+    /// The numbers that follow from `free`.
     pub(super) known: Known,
 }
 
-/// What the unconstrained vector says, and how it is laid out.
+/// The constrained numbers that belong to the unconstrained vector, and its layout.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Known {
     pub(super) posterior: Mixture,
@@ -65,19 +65,19 @@ pub(super) struct Known {
     pub(super) parts: Vec<Range<usize>>,
     /// The likelihood's parameters `γ`.
     pub(super) gamma: Vec<f64>,
-    /// The basis's.
+    /// The parameters of the basis.
     pub(super) theta: Vec<f64>,
-    /// Of `λ`, `γ`, `θ`.
+    /// The bounds of `λ`, `γ`, `θ`.
     pub(super) bounds: Vec<Bound>,
 }
 
 impl Known {
-    /// At the start: prior variances, `γ` and `θ` as basis and likelihood have them, and a posterior that says little.
+    /// The initial values: prior variances, `γ` and `θ` as in basis and likelihood, and an initial posterior from the settings.
     fn start(basis: &impl Basis, likelihood: &impl GlmLikelihood, components: usize) -> Result<Self, RevrandError> {
         let regularisers = basis.regularisers();
         let dimension = basis.width();
         check::not_empty("features", dimension)?;
-        // Means and variances; the entropy compares all pairs.
+        // The means and variances; the entropy compares all pairs of components.
         let numbers = check::room("components", &[components, dimension, 2])? / 2;
         check::room("components", &[components, components])?;
         let parts: Vec<Range<usize>> = regularisers.iter().map(|part| part.features.clone()).collect();
@@ -115,7 +115,7 @@ impl Known {
         self.hyper().zip(bounds).map(|(value, bound)| bound.to_free(*value)).collect()
     }
 
-    /// Checks that the posterior just read is one.
+    /// Checks that the posterior just read is valid.
     fn check_posterior(&self) -> Result<(), RevrandError> {
         check::results("a mean of the weights", self.posterior.means().iter().copied())?;
         match self.posterior.variances().iter().find(|c| !(**c > 0.0 && c.is_finite())) {
@@ -124,7 +124,7 @@ impl Known {
         }
     }
 
-    /// Reads the unconstrained vector.
+    /// Sets the constrained numbers from the unconstrained vector.
     pub(super) fn read(&mut self, free: &[f64]) {
         let weights = self.posterior.means().len();
         let (means, variances) = self.posterior.parts_mut();
@@ -139,12 +139,12 @@ impl Known {
 }
 
 impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
-    /// A model before training. Prior variances, likelihood and basis parameters are where `basis` and `likelihood` have them; means
-    /// are drawn about 0.
+    /// A model before training. Prior variances, likelihood and basis parameters have the values of `basis` and `likelihood`;
+    /// means are drawn about 0.
     ///
     /// # Errors
-    /// `Setting` (no components, an empty batch, no steps, nodes, draws, start values); [`RevrandError::OutOfBounds`] for a start value
-    /// that is not between its bounds; `Overflow` when start values times prior variances are beyond floats.
+    /// `Setting` (no components, an empty batch, no steps, nodes, draws, initial values); [`RevrandError::OutOfBounds`] for an
+    /// initial value that is not between its bounds; `Overflow` if initial values times prior variances are not finite.
     pub fn new<R: Rng + ?Sized>(
         basis: B,
         likelihood: L,
@@ -173,9 +173,9 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         Ok(Self { basis, likelihood, settings, descent, free, normals: Vec::new(), known })
     }
 
-    /// The same model, to go on with other settings; what it has learned stays. The update rule forgets the steps before only where
-    /// another rule takes over (another rate is no other rule), and fixed draws are made anew for another expectation. Start values no
-    /// longer matter.
+    /// This model with other settings for further training; what it has learned stays. The update rule forgets earlier steps only
+    /// if it is replaced by another rule (another rate is the same rule), and fixed draws are made anew for another expectation.
+    /// Initial values no longer matter.
     ///
     /// # Errors
     /// Those of [`new`](Self::new) for the settings; `Setting` for another number of components.
@@ -208,13 +208,13 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         Ok(Self { settings, descent, normals, ..self })
     }
 
-    /// The basis. Its parameters as learned are [`basis_parameters`](Self::basis_parameters).
+    /// The basis, with its initial parameters; the learned ones are [`basis_parameters`](Self::basis_parameters).
     #[must_use]
     pub fn basis(&self) -> &B {
         &self.basis
     }
 
-    /// The likelihood, with its parameters as learned.
+    /// The likelihood, with its learned parameters.
     #[must_use]
     pub fn likelihood(&self) -> &L {
         &self.likelihood
@@ -244,7 +244,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         &self.known.theta
     }
 
-    /// Steps taken.
+    /// The number of steps taken.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.descent.steps()

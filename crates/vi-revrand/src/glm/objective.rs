@@ -1,4 +1,4 @@
-//! The objective (22), put right, and its gradient in everything that is learned.
+//! The objective (22), corrected, and its gradient in everything that is learned.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::{Expectation, Mixture, entropy, kernels, prior};
 use crate::likelihood::GlmLikelihood;
 use crate::{RevrandError, check};
 
-/// The objective, to be maximised, and the terms that it is the sum of:
+/// The objective, to be maximised, by its terms:
 ///
 /// ```text
 /// ℒ = N/M·1/K·Σₖ Σₙ E_{N(mₖ,Cₖ)} log p(yₙ|φₙᵀw)    likelihood, over the M rows of a batch
@@ -18,10 +18,11 @@ use crate::{RevrandError, check};
 ///   − 1/K·Σₖ log Σⱼ N(mₖ | mⱼ, Cₖ + Cⱼ) + log K      entropy
 /// ```
 ///
-/// It is `N/M` times what (5) calls for, where the terms without data get their share `M/N` of the batch; the printed (22) has `− log K`.
+/// It is `N/M` times the objective of (5), in which the terms without data get their share `M/N` of the batch; the printed (22)
+/// has `− log K`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Terms {
-    /// The expected log-likelihood, as [`Expectation`] has it.
+    /// The expected log-likelihood, computed as [`Expectation`] says.
     pub likelihood: f64,
     /// The expected log prior, exact.
     pub prior: f64,
@@ -30,7 +31,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The objective.
+    /// The value of the objective.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.likelihood + self.prior + self.entropy
@@ -40,49 +41,49 @@ impl Terms {
 /// The gradient of the objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gradient {
-    /// In the means (`D × K`).
+    /// The gradient in the means (`D × K`).
     pub means: Mat<f64>,
-    /// In the variances (`D × K`).
+    /// The gradient in the variances (`D × K`).
     pub variances: Mat<f64>,
-    /// In the prior variances, one a part.
+    /// The gradient in the prior variances, one a part.
     pub regularisers: Vec<f64>,
-    /// In the likelihood's parameters.
+    /// The gradient in the likelihood's parameters.
     pub likelihood: Vec<f64>,
-    /// In the features (`n × D`): that in a parameter `θ` of the basis is `Σ ∂ℒ/∂Φ ∘ ∂Φ/∂θ`.
+    /// The gradient in the features (`n × D`): that in a parameter `θ` of the basis is `Σ ∂ℒ/∂Φ ∘ ∂Φ/∂θ`.
     pub features: Mat<f64>,
 }
 
-/// A batch of which the features are known.
+/// A batch whose features are known.
 #[derive(Debug, Clone, Copy)]
 pub struct Featured<'a> {
     /// Features `Φ` (`M × D`).
     pub features: MatRef<'a, f64>,
     /// Labels (`M`).
     pub y: &'a [f64],
-    /// Trials (`M`), where the likelihood counts them.
+    /// Trials (`M`), if the likelihood counts them.
     pub trials: Option<&'a [f64]>,
-    /// `N/M`: how many times the batch stands for itself.
+    /// The ratio `N/M` of all rows to those of the batch.
     pub magnification: f64,
 }
 
 /// The prior `N(0, Λ)`: `Λ` is constant on each part of the weights.
 #[derive(Debug, Clone, Copy)]
 pub struct Prior<'a> {
-    /// A variance for each part.
+    /// The prior variance of each part.
     pub variances: &'a [f64],
     /// The weights of each part; they follow one another and cover `0..D`.
     pub parts: &'a [Range<usize>],
 }
 
-/// The objective and its gradient at a point, for features that are known. `normals` are the standard normal draws, component by
-/// component (`K × draws × D` for [`Expectation::Weights`]; `K × M × draws` for fresh [`Expectation::Predictors`], `K × draws`
-/// for fixed ones; else empty).
+/// The objective and its gradient at a point, for known features. `normals` are the standard normal draws, component by component
+/// (`K × draws × D` for [`Expectation::Weights`]; `K × M × draws` for fresh [`Expectation::Predictors`], `K × draws` for fixed
+/// ones; otherwise empty).
 ///
-/// [`Glm`](super::Glm) does the same, without allocating, at each step.
+/// [`Glm`](super::Glm) computes the same at each step, without allocating.
 ///
 /// # Errors
 /// `Dimension`, `NonFinite`, `Entry` (a prior variance), `Setting` (`magnification`, nodes, draws),
-/// [`RevrandError::Trials`], `Row` with `Label`, `Overflow` (objective or gradient beyond floats).
+/// [`RevrandError::Trials`], `Row` with `Label`, `Overflow` (the objective or the gradient is not finite).
 ///
 /// ```
 /// use vi_linalg::faer::mat;
@@ -147,7 +148,7 @@ pub fn objective<L: GlmLikelihood>(
     Ok((terms, gradient))
 }
 
-/// `K`, `D`, and the numbers of prior variances and of likelihood parameters.
+/// The numbers of components `K`, of weights `D`, of prior variances and of likelihood parameters.
 pub(super) type Sizes = (usize, usize, usize, usize);
 
 /// Everything that an evaluation writes; sized once, so that steps allocate nothing.
@@ -160,7 +161,7 @@ pub(super) struct Workspace {
     local: Local,
     draws: Draws,
     entropy: entropy::Scratch,
-    /// The gradient; `by_features` is empty where it is not wanted.
+    /// The gradient; `by_features` is empty if it is not wanted.
     pub(super) means: Vec<f64>,
     pub(super) variances: Vec<f64>,
     pub(super) regularisers: Vec<f64>,
@@ -189,7 +190,7 @@ impl Workspace {
         }
     }
 
-    /// Whether it was made for these sizes.
+    /// Whether this memory has room for these sizes.
     pub(super) fn fits(&self, expectation: Expectation, (k, d, regularisers, parameters): Sizes) -> bool {
         self.expectation == expectation
             && self.dimension == d

@@ -1,4 +1,4 @@
-//! What the model is trained on.
+//! The observations that a model is trained on.
 
 use vi_linalg::faer::{Mat, MatRef};
 
@@ -6,7 +6,7 @@ use crate::basis::Basis;
 use crate::likelihood::GlmLikelihood;
 use crate::{RevrandError, check};
 
-/// Observations: inputs, labels, and trials where the likelihood counts them.
+/// Observations: inputs, labels, and trials if the likelihood counts them.
 ///
 /// ```
 /// use vi_linalg::faer::mat;
@@ -26,31 +26,31 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Inputs and labels.
+    /// Observations with these inputs and labels.
     #[must_use]
     pub fn new(x: MatRef<'a, f64>, y: &'a [f64]) -> Self {
         Self { x, y, trials: None }
     }
 
-    /// The same with a number of trials for each.
+    /// These observations with a number of trials for each.
     #[must_use]
     pub fn with_trials(self, trials: &'a [f64]) -> Self {
         Self { trials: Some(trials), ..self }
     }
 
-    /// How many.
+    /// The number of observations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.y.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no observations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
     }
 
-    /// Checks everything that can be wrong with observations.
+    /// Checks inputs, labels and trials.
     ///
     /// # Errors
     /// Those of [`Basis::check_rows`] and [`check_labels`].
@@ -82,7 +82,7 @@ pub(super) fn check_labels(
     Ok(())
 }
 
-/// Checks trials alone.
+/// Checks the numbers of trials.
 ///
 /// # Errors
 /// `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Entry`.
@@ -97,7 +97,7 @@ pub(super) fn check_trials(
     let Some(trials) = trials else { return Ok(()) };
     check::length("trials", rows, trials.len())?;
     check::finite("trials", trials)?;
-    // No successes are possible whenever the number of trials is.
+    // A number of trials is valid if and only if 0 successes are possible.
     match trials.iter().position(|&trials| !likelihood.supports(0.0, trials)) {
         None => Ok(()),
         Some(index) => {
@@ -107,7 +107,7 @@ pub(super) fn check_trials(
     }
 }
 
-/// Observations that own their numbers, as an iterator hands them out.
+/// Observations that own their numbers, as an iterator yields them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     /// Inputs (`n × d`).
@@ -119,19 +119,19 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Inputs and labels.
+    /// A batch with these inputs and labels.
     #[must_use]
     pub fn new(x: Mat<f64>, y: Vec<f64>) -> Self {
         Self { x, y, trials: None }
     }
 
-    /// The same with a number of trials for each.
+    /// This batch with a number of trials for each observation.
     #[must_use]
     pub fn with_trials(self, trials: Vec<f64>) -> Self {
         Self { trials: Some(trials), ..self }
     }
 
-    /// Borrows them.
+    /// The observations of the batch, borrowed.
     #[must_use]
     pub fn rows(&self) -> Rows<'_> {
         Rows { x: self.x.as_ref(), y: &self.y, trials: self.trials.as_deref() }

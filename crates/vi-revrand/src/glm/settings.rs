@@ -6,7 +6,7 @@ use super::Expectation;
 use crate::sgd::{DescentSettings, EarlyStop, Updater};
 use crate::{RevrandError, check};
 
-/// Settings of a [`Glm`](super::Glm).
+/// Settings of a [`Glm`](super::Glm) and of its training.
 ///
 /// ```
 /// use vi_revrand::glm::{Expectation, GlmSettings};
@@ -17,33 +17,33 @@ use crate::{RevrandError, check};
 pub struct GlmSettings {
     /// The number `K` of components; 1 by default.
     pub components: usize,
-    /// How the expected log-likelihood is taken; 16 nodes of quadrature by default.
+    /// How the expected log-likelihood is computed; by 16 nodes of quadrature by default.
     pub expectation: Expectation,
-    /// Rows `M` that a step sees; 10 by default.
+    /// The number `M` of rows in a batch; 10 by default.
     pub batch: usize,
-    /// Most steps of one call; 10 000 by default.
+    /// The most steps of one call; 10 000 by default.
     pub steps: usize,
     /// The update rule; Adam with `η = 0.01` by default.
     pub updater: Updater,
-    /// When to stop before the last step; never by default.
+    /// When to stop early; never by default.
     pub stop: Option<EarlyStop>,
-    /// What is learned beside the posterior; everything by default.
+    /// What is learned besides the posterior; everything by default.
     pub learn: Learn,
-    /// Standard deviation of the means at the start, in those of the prior; 0.1 by default. With 0 several components start as one
-    /// and stay so.
+    /// The initial standard deviation of the means, relative to that of the prior; 0.1 by default. With 0 several components
+    /// start equal and stay so.
     pub start_means: f64,
-    /// Variances at the start, in those of the prior; 0.1 by default.
+    /// The initial variances of the posterior, relative to those of the prior; 0.1 by default.
     pub start_variances: f64,
 }
 
-/// What is learned beside the posterior.
+/// What is learned besides the posterior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learn {
-    /// The prior variances.
+    /// Whether the prior variances are learned.
     pub regularisers: bool,
-    /// The parameters of the likelihood.
+    /// Whether the parameters of the likelihood are learned.
     pub likelihood: bool,
-    /// The parameters of the basis.
+    /// Whether the parameters of the basis are learned.
     pub basis: bool,
 }
 
@@ -70,7 +70,7 @@ impl Default for GlmSettings {
 }
 
 impl GlmSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// `Setting`.
@@ -83,7 +83,7 @@ impl GlmSettings {
         self.expectation.check()
     }
 
-    /// What of this concerns the descent.
+    /// The settings of the descent.
     pub(super) fn descent(&self) -> DescentSettings {
         DescentSettings { updater: self.updater, bounds: None, stop: self.stop }
     }

@@ -1,4 +1,4 @@
-//! Training: batches, steps, and where the data come from.
+//! Training: batches, steps, and sources of data.
 
 use std::fmt;
 use vi_core::Stop;
@@ -15,12 +15,12 @@ use crate::basis::{Basis, check_features};
 use crate::likelihood::GlmLikelihood;
 use crate::sgd::{Permutations, Run};
 
-/// Features that stay are computed once for all rows when they take no more than this: 256 MiB.
+/// The most numbers of features that are computed once for all rows, if they do not change: 256 MiB.
 const MOST_KEPT: usize = 1 << 25;
-/// Rows of which they are computed at a time.
+/// The number of rows whose features are computed at a time.
 const BLOCK: usize = 256;
 
-/// Memory that steps use again and again; sized at the first. Nothing of it needs to be kept.
+/// Memory that steps reuse, allocated at the first one. It need not be stored.
 #[derive(Debug, Clone, Default)]
 pub struct GlmScratch {
     work: Option<Workspace>,
@@ -34,24 +34,24 @@ pub struct GlmScratch {
     pub(super) gradient: Vec<f64>,
 }
 
-/// What a step sees of its rows.
+/// How a step gets its rows.
 enum Seen<'a> {
-    /// Inputs (`M × d`), with which the features are still to be computed.
+    /// Inputs (`M × d`), whose features are still to be computed.
     Inputs(MatRef<'a, f64>),
     /// Features (`M × D`, row by row).
     Features(&'a [f64]),
 }
 
 impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
-    /// Trains on rows in memory, from where the model now stands: batches are endless permutations of the rows, and the run ends after
-    /// [`GlmSettings::steps`](super::GlmSettings::steps), or early. The trace is the objective (22) at each step's parameters, estimated
-    /// from its batch.
+    /// Trains on rows in memory, from the current state of the model: batches are cut from endless permutations of the rows, and
+    /// the run ends after [`GlmSettings::steps`](super::GlmSettings::steps), or early. The trace is the objective (22) at each
+    /// step's parameters, estimated from its batch.
     ///
-    /// Cost a step `O(M·D·K + D·K²)` and the features. Same data, same generator: same bits.
+    /// A step costs `O(M·D·K + D·K²)` and the features. The same data and the same generator give the same bits.
     ///
     /// # Errors
     /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Row` with `Label` for the labels;
-    /// `Setting` when a batch is larger than the data; [`RevrandError::Feature`]. The model is then as it was.
+    /// `Setting` if a batch is larger than the data; [`RevrandError::Feature`]. On an error the model is unchanged.
     pub fn fit<R: Rng + ?Sized>(&mut self, rows: Rows<'_>, rng: &mut R) -> Result<Run, RevrandError> {
         rows.check(&self.basis, &self.likelihood)?;
         let batches = Permutations::new(rows.len(), self.settings.batch)?;
@@ -65,7 +65,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         run
     }
 
-    /// [`fit`](Self::fit) on rows that have been checked, with the features of all of them where these stay.
+    /// [`fit`](Self::fit) on checked rows, with the features of all of them if these do not change.
     fn run<R: Rng + ?Sized>(
         &mut self,
         rows: Rows<'_>,
@@ -110,7 +110,8 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         Ok(Run { stop: Stop::Iterations, trace })
     }
 
-    /// The features of all rows, row by row, if nothing that they depend on is learned and they are not too many.
+    /// The features of all rows, row by row, if nothing that they depend on is learned and they fit into memory; otherwise
+    /// `None`.
     ///
     /// # Errors
     /// [`RevrandError::Feature`].
@@ -137,7 +138,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         self.settings.learn.basis && !self.known.theta.is_empty()
     }
 
-    /// Trains on batches as an iterator hands them out, one step for each; `total` is the number of rows that all the data have. Ends when
+    /// Trains on the batches that an iterator yields, one step for each; `total` is the number of rows of all the data. Ends when
     /// there are no more ([`Stop::Cancelled`]), or after [`GlmSettings::steps`](super::GlmSettings::steps), or early.
     ///
     /// ```
@@ -162,8 +163,8 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// ```
     ///
     /// # Errors
-    /// [`RevrandError::Source`] when the iterator fails, [`RevrandError::Batch`] with those of [`partial_fit`](Self::partial_fit) for
-    /// a batch; the model stands where the last good step led.
+    /// [`RevrandError::Source`] if the iterator fails, [`RevrandError::Batch`] with those of [`partial_fit`](Self::partial_fit)
+    /// for a batch; the model is as the last good step left it.
     pub fn fit_batches<E: fmt::Display, R: Rng + ?Sized>(
         &mut self,
         batches: impl IntoIterator<Item = Result<Batch, E>>,
@@ -190,8 +191,9 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         Ok(Run { stop, trace })
     }
 
-    /// One step on one batch, of data that have `total` rows in all. Returns the objective before the step, estimated from the batch, and
-    /// whether training should end: after [`Stop::Diverged`] the parameters are the last at which the objective was finite.
+    /// Makes one step on one batch of data that have `total` rows in all. Returns the objective before the step, estimated from
+    /// the batch, and whether training should end: after [`Stop::Diverged`] the parameters are the last at which the objective
+    /// was finite.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -215,8 +217,8 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     ///
     /// # Errors
     /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Row` with `Label` for the labels;
-    /// `Setting` when the batch has more than `total` rows, or its draws no room in memory; [`RevrandError::Feature`]. The model is then
-    /// as it was.
+    /// `Setting` if the batch has more than `total` rows, or memory does not hold its draws; [`RevrandError::Feature`]. On an
+    /// error the model is unchanged.
     pub fn partial_fit<R: Rng + ?Sized>(
         &mut self,
         rows: Rows<'_>,
@@ -236,10 +238,10 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         self.step(&Seen::Inputs(rows.x), rows.y, rows.trials, magnification, rng, scratch)
     }
 
-    /// One step on rows that have been checked.
+    /// Makes one step on checked rows.
     ///
     /// # Errors
-    /// [`RevrandError::Feature`]; nothing has changed then.
+    /// [`RevrandError::Feature`]; on an error nothing has changed.
     fn step<R: Rng + ?Sized>(
         &mut self,
         seen: &Seen<'_>,
@@ -307,13 +309,13 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         Ok((terms.value(), ended))
     }
 
-    /// What the unconstrained vector says.
+    /// Sets the constrained numbers from the unconstrained vector.
     pub(super) fn read(&mut self) {
         self.known.read(&self.free);
         self.likelihood.set_parameters(&self.known.gamma);
     }
 
-    /// The gradient of the negative objective in the unconstrained vector.
+    /// Writes the gradient of the negative objective in the unconstrained vector.
     fn gather(&self, work: &Workspace, by_theta: &[f64], gradient: &mut [f64]) {
         let weights = work.means.len();
         let (by_means, rest) = gradient.split_at_mut(weights);
@@ -339,7 +341,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     }
 }
 
-/// The same error with the row of a batch told as that of all rows.
+/// The error with the row of a batch renumbered as that of all rows.
 fn in_all_rows(error: RevrandError, of: impl Fn(usize) -> usize) -> RevrandError {
     match error {
         RevrandError::Feature { row, feature, value } => RevrandError::Feature { row: of(row), feature, value },

@@ -1,4 +1,4 @@
-//! Two classes.
+//! The Bernoulli likelihood, for two classes.
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::GlmLikelihood;
 use crate::RevrandError;
 use crate::lanes;
 
-/// `p(y = 1) = s(f)`, labels 0 and 1: [`BernoulliLogit`], many predictors at once.
+/// The likelihood `p(y = 1) = s(f)` of labels 0 and 1: [`BernoulliLogit`] for many predictors at once.
 ///
 /// ```
 /// use vi_revrand::likelihood::{Bernoulli, GlmLikelihood};

@@ -1,4 +1,4 @@
-//! Successes out of several trials.
+//! The binomial likelihood, for successes out of several trials.
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use vi_models::predict::CountPrediction;
 use super::GlmLikelihood;
 use crate::RevrandError;
 
-/// `y` successes out of `trials`, each of probability `s(f)`. The number of trials comes with each observation.
+/// The likelihood of `y` successes out of `trials`, each of probability `s(f)`. The number of trials comes with each observation.
 ///
 /// ```
 /// use vi_revrand::likelihood::{Binomial, GlmLikelihood};

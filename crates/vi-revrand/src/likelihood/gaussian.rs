@@ -1,4 +1,4 @@
-//! Gaussian noise of unknown variance.
+//! The Gaussian likelihood, with noise of unknown variance.
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -9,7 +9,7 @@ use super::GlmLikelihood;
 use crate::RevrandError;
 use crate::basis::{Bound, Parameter};
 
-/// `y = f + noise`, `noise ~ N(0, σ²)`; the parameter `γ` is the variance `σ²`.
+/// The likelihood of `y = f + noise`, `noise ~ N(0, σ²)`; the parameter `γ` is the variance `σ²`.
 ///
 /// ```
 /// use vi_revrand::likelihood::{Gaussian, GlmLikelihood};
@@ -26,7 +26,7 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// Noise of variance `variance`, where learning starts.
+    /// Noise with initial variance `variance`.
     ///
     /// # Errors
     /// [`RevrandError::OutOfBounds`] unless it is positive and finite.
@@ -37,7 +37,7 @@ impl Gaussian {
     /// Noise whose variance is learned between the ends of `bound`.
     ///
     /// # Errors
-    /// [`RevrandError::OutOfBounds`] unless `variance` is between them; [`RevrandError::Bounds`] when they allow a negative
+    /// [`RevrandError::OutOfBounds`] unless `variance` is between them; [`RevrandError::Bounds`] if they allow a negative
     /// variance.
     pub fn bounded(variance: f64, bound: Bound) -> Result<Self, RevrandError> {
         let (lower, upper) = (bound.lower(), bound.upper());

@@ -1,4 +1,4 @@
-//! What `p(y|f, γ)` is, for a predictor `f = φᵀw`: densities, three derivatives, moments, distribution function, draws.
+//! Likelihoods `p(y|f, γ)` of a predictor `f = φᵀw`: densities, three derivatives, moments, distribution function, draws.
 //!
 //! | family | `y` | `E[y\|f]` | parameter `γ` |
 //! |---|---|---|---|
@@ -8,7 +8,7 @@
 //! | [`Poisson`] with [`Rate::Exponential`] | 0, 1, … | `e^f` | |
 //! | [`Poisson`] with [`Rate::Softplus`] | 0, 1, … | `log(1 + e^f)` | |
 //!
-//! Densities, distribution functions and draws are those of [`vi_models::likelihood`]; what is added here is what gradients of a
+//! Densities, distribution functions and draws are those of [`vi_models::likelihood`]; this module adds what gradients of a
 //! mixture need: a third derivative, derivatives by `γ`, and many predictors at once.
 
 mod bernoulli;
@@ -37,12 +37,12 @@ pub trait GlmLikelihood: fmt::Debug + Clone + Send + Sync {
     /// Name of the family, for messages.
     fn family(&self) -> &'static str;
 
-    /// The parameters `γ` as they now are, with their bounds.
+    /// The current parameters `γ`, with their bounds.
     fn parameters(&self) -> Vec<Parameter> {
         Vec::new()
     }
 
-    /// Sets `γ`. Called in loops with values between the bounds; checks nothing.
+    /// Sets `γ`. It is called in loops with values between the bounds, and checks nothing.
     fn set_parameters(&mut self, gamma: &[f64]) {
         let _ = gamma;
     }
@@ -63,7 +63,7 @@ pub trait GlmLikelihood: fmt::Debug + Clone + Send + Sync {
     /// Whether `y` has positive density or probability.
     fn supports(&self, y: f64, trials: f64) -> bool;
 
-    /// `log p(y|f, γ)` in nats, normalised over `y`.
+    /// The log-density `log p(y|f, γ)` in nats, normalised over `y`.
     fn log_density(&self, y: f64, trials: f64, f: f64) -> f64;
 
     /// `log p` and its first three derivatives by `f`.
@@ -75,15 +75,15 @@ pub trait GlmLikelihood: fmt::Debug + Clone + Send + Sync {
         [value, slope]
     }
 
-    /// `∂ log p/∂γ_i` and `∂ (log p)″/∂γ_i`, for each `i`.
+    /// The derivatives `∂ log p/∂γ_i` and `∂ (log p)″/∂γ_i`, for each `i`.
     fn parameter_derivatives(&self, y: f64, trials: f64, f: f64, out: &mut [[f64; 2]]) {
         let _ = (y, trials, f, out);
     }
 
-    /// `log p` and its first derivative for `f.len()/y.len()` predictors of each row: row `n`'s are
-    /// `f[n·s..(n+1)·s]`. `slopes` gets the derivatives, `sums[n]` the sum of row `n`'s `log p`.
+    /// `log p` and its first derivative for `f.len()/y.len()` predictors of each row, row `n`'s being `f[n·s..(n+1)·s]`. Writes
+    /// the derivatives into `slopes`, and the sum of row `n`'s `log p` into `sums[n]`.
     ///
-    /// What the stochastic gradients spend their time in: families override it where many can be had at once.
+    /// Stochastic gradients spend most of their time here; a family should override it if many predictors at once are cheaper.
     fn sums_and_slopes(&self, y: &[f64], trials: &[f64], f: &[f64], sums: &mut [f64], slopes: &mut [f64]) {
         let per_row = f.len() / y.len().max(1);
         for (n, (f, slopes)) in f.chunks_exact(per_row).zip(slopes.chunks_exact_mut(per_row)).enumerate() {
@@ -96,28 +96,28 @@ pub trait GlmLikelihood: fmt::Debug + Clone + Send + Sync {
         }
     }
 
-    /// `E[y|f]`.
+    /// The mean `E[y|f]`.
     fn mean(&self, trials: f64, f: f64) -> f64;
 
-    /// `Var[y|f]`.
+    /// The variance `Var[y|f]`.
     fn variance(&self, trials: f64, f: f64) -> f64;
 
-    /// `P(Y ≤ y|f)`.
+    /// The distribution function `P(Y ≤ y|f)`.
     fn cdf(&self, y: f64, trials: f64, f: f64) -> f64;
 
     /// A draw of `y`.
     ///
     /// # Errors
-    /// `Overflow` when the family's rate at `f` is beyond what can be drawn.
+    /// `Overflow` if the family's rate at `f` is too large to draw from.
     fn sample(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError>;
 
-    /// `E[y]` and `Var[y]` when `f ~ N(a, v)`, in closed form, where there is one.
+    /// `E[y]` and `Var[y]` for `f ~ N(a, v)`, if there is a closed form.
     fn closed_moments(&self, trials: f64, a: f64, v: f64) -> Option<[f64; 2]> {
         let _ = (trials, a, v);
         None
     }
 
-    /// `E[p(y|f)]`'s logarithm and `E[P(Y ≤ y|f)]` when `f ~ N(a, v)`, in closed form, where there is one.
+    /// `log E[p(y|f)]` and `E[P(Y ≤ y|f)]` for `f ~ N(a, v)`, if there is a closed form.
     fn closed_predictive(&self, y: f64, a: f64, v: f64) -> Option<[f64; 2]> {
         let _ = (y, a, v);
         None

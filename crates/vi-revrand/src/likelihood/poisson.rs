@@ -1,4 +1,4 @@
-//! Counts without an upper end.
+//! The Poisson likelihood, for counts without an upper limit.
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ use vi_models::predict::CountPrediction;
 use super::GlmLikelihood;
 use crate::RevrandError;
 
-/// How a predictor becomes a rate.
+/// The link from a predictor to a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rate {
-    /// `e^f`: effects multiply.
+    /// The rate is `e^f`: effects multiply.
     Exponential,
-    /// `log(1 + e^f)`: effects add where counts are large.
+    /// The rate is `log(1 + e^f)`: effects add if counts are large.
     Softplus,
 }
 
-/// Counts `y` of a rate `g(f)`.
+/// The likelihood of counts `y` with the rate `g(f)`.
 ///
 /// ```
 /// use vi_revrand::likelihood::{GlmLikelihood, Poisson, Rate};
@@ -34,7 +34,7 @@ pub struct Poisson(
     pub Rate,
 );
 
-/// The rate `g = log(1 + e^f)` and what its derivatives are made of.
+/// The rate `g = log(1 + e^f)` in the form from which its derivatives are computed.
 struct Softplus {
     /// `log g`.
     log_rate: f64,
@@ -54,7 +54,7 @@ impl Softplus {
         }
         let e = f.exp();
         let rate = e.ln_1p();
-        // 1 − e/2 + … where e has underflowed.
+        // 1 − e/2 + … if e has underflowed.
         let ratio = if e > f64::MIN_POSITIVE { rate / e } else { 1.0 };
         let relative_slope = 1.0 / ((1.0 + e) * ratio);
         // s(−f) − ρ = −s(−f)·(e − log(1+e))/log(1+e).
@@ -63,7 +63,7 @@ impl Softplus {
     }
 }
 
-/// Below this the series' next term is below `ε`, and `e²` may underflow.
+/// Below this the next term of the series is below `ε`, and `e²` may underflow.
 const SMALL: f64 = 1e-8;
 
 /// `e − log(1 + e)` for `0 < e ≤ 1`: with `t = e/(2+e)`, `log(1+e) = 2(t + t³/3 + t⁵/5 + …)` and `e − 2t = t·e`.

@@ -1,12 +1,13 @@
-//! Which rows a step sees.
+//! The rows of each step.
 
 use rand::{Rng, RngExt};
 
 use crate::{RevrandError, check};
 
-/// The indices `0..rows` in random order, again and again: an endless row of permutations, cut into batches.
+/// Endless batches of the indices `0..rows`, cut from one random permutation after another.
 ///
-/// Each row is seen once before any is seen again. Where `batch` does not divide `rows` a batch takes the end of one
+/// Each row is seen once before any is seen again. If `batch` does not divide `rows`, a batch may take the end of one permutation
+/// and the beginning of the next.
 /// permutation and the beginning of the next.
 ///
 /// ```

@@ -1,10 +1,10 @@
-//! A box that the parameters may not leave.
+//! Bounds of the parameters of a descent.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{RevrandError, check};
 
-/// `lower ≤ x ≤ upper` for each parameter; an end may be infinite, and both may be equal.
+/// A box `lower ≤ x ≤ upper` for the parameters; an end may be infinite, and both may be equal.
 ///
 /// ```
 /// use vi_revrand::sgd::Bounds;
@@ -26,8 +26,7 @@ impl Bounds {
     /// The box between `lower` and `upper`.
     ///
     /// # Errors
-    /// `Dimension` when they differ in length; [`RevrandError::Bounds`] where an upper end is below the lower one, or either
-    /// is NaN.
+    /// `Dimension` if they differ in length; [`RevrandError::Bounds`] if an upper end is below the lower one, or either is NaN.
     pub fn new(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self, RevrandError> {
         check::length("upper", lower.len(), upper.len())?;
         for (&lower, &upper) in lower.iter().zip(&upper) {
@@ -64,7 +63,7 @@ impl Bounds {
         }
     }
 
-    /// Moves every parameter outside to the nearest end.
+    /// Moves every parameter that is outside the box to the nearest end.
     #[track_caller]
     pub fn clip(&self, x: &mut [f64]) {
         assert!(x.len() == self.len(), "the bounds are of {} parameters", self.len());
@@ -74,7 +73,7 @@ impl Bounds {
     }
 }
 
-/// The stored form; no end means none.
+/// The stored form; `None` for no end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Ends {
     lower: Vec<Option<f64>>,

@@ -1,4 +1,4 @@
-//! The loop: evaluate, look, step.
+//! The loop of a descent: evaluate, check whether to stop, step.
 
 use serde::{Deserialize, Serialize};
 use vi_core::Stop;
@@ -7,21 +7,21 @@ use super::smooth::Smoothed;
 use super::{Bounds, EarlyStop, Updater, UpdaterState};
 use crate::{RevrandError, check, lanes};
 
-/// Settings of a run.
+/// Settings of a descent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DescentSettings {
     /// The update rule.
     pub updater: Updater,
-    /// The box that the parameters may not leave.
+    /// The box that the parameters may not leave, if any.
     pub bounds: Option<Bounds>,
-    /// When to stop before the last step.
+    /// When to stop early, if ever.
     pub stop: Option<EarlyStop>,
 }
 
-/// What a run did.
+/// A report of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Why it ended.
+    /// Why the run ended.
     pub stop: Stop,
     /// The objective at each step's parameters, before the step.
     pub trace: Vec<f64>,
@@ -34,7 +34,7 @@ pub struct Descent {
     settings: DescentSettings,
     state: UpdaterState,
     smoothed: Smoothed,
-    /// None before the first step.
+    /// `None` before the first step.
     good: Option<Good>,
 }
 
@@ -46,10 +46,10 @@ struct Good {
 }
 
 impl Descent {
-    /// Before the first step, for `parameters` parameters.
+    /// The state before the first step, for `parameters` parameters.
     ///
     /// # Errors
-    /// `Dimension` when the bounds are of another number of parameters.
+    /// `Dimension` if the bounds are for another number of parameters.
     pub fn new(settings: DescentSettings, parameters: usize) -> Result<Self, RevrandError> {
         if let Some(bounds) = &settings.bounds {
             check::length("bounds", parameters, bounds.len())?;
@@ -57,11 +57,11 @@ impl Descent {
         Ok(Self { settings, state: UpdaterState::new(parameters), smoothed: Smoothed::default(), good: None })
     }
 
-    /// The same, to go on with other settings. What the update rule remembers is forgotten where another rule takes over; another rate
-    /// is no other rule.
+    /// This state with other settings for further steps. The state of the update rule is forgotten only if it is replaced by
+    /// another rule; another rate is the same rule.
     ///
     /// # Errors
-    /// `Dimension` when the bounds are of another number of parameters.
+    /// `Dimension` if the bounds are for another number of parameters.
     pub fn with_settings(self, settings: DescentSettings) -> Result<Self, RevrandError> {
         if self.settings.updater.is_same_rule(&settings.updater) {
             let new = Self::new(settings, self.parameters())?;
@@ -70,7 +70,7 @@ impl Descent {
         Self::new(settings, self.parameters())
     }
 
-    /// Steps taken so far.
+    /// The number of steps taken so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.state.steps()
@@ -88,16 +88,16 @@ impl Descent {
         &self.settings
     }
 
-    /// Begins a run: early stopping gets its patience anew.
+    /// Begins a run: the patience of early stopping starts anew.
     pub fn begin(&mut self) {
         self.smoothed.renew();
     }
 
-    /// One step from `x`, where the objective is `value` and its gradient `gradient`; `None` to go on.
+    /// Takes one step from `x`, where the objective is `value` and its gradient `gradient`; returns `None` if the run goes on.
     ///
-    /// After [`Stop::Diverged`] `x` is the last point at which both were finite, or as it was if there was none;
-    /// after [`Stop::Improvement`] it is where the objective was last evaluated. What of `gradient` would push `x` out of the
-    /// bounds is set to 0.
+    /// After [`Stop::Diverged`] `x` is the last point at which both were finite, or unchanged if there was none; after
+    /// [`Stop::Improvement`] it is where the objective was last evaluated. Entries of `gradient` that would push `x` out of the
+    /// bounds are set to 0.
     #[track_caller]
     pub fn step(&mut self, x: &mut [f64], value: f64, gradient: &mut [f64]) -> Option<Stop> {
         if !(value.is_finite() && lanes::all_finite(gradient)) {
@@ -115,7 +115,7 @@ impl Descent {
         if let Some(bounds) = &settings.bounds {
             bounds.project(x, gradient);
         }
-        // The state of now becomes the good one, and the next is written over the one before it: nothing is copied.
+        // The current state becomes the good one, and the next is written over the one before it: nothing is copied.
         std::mem::swap(state, &mut good.state);
         state.advance(&good.state, &settings.updater, x, gradient);
         if let Some(bounds) = &self.settings.bounds {
@@ -124,7 +124,7 @@ impl Descent {
         if lanes::all_finite(x) && self.state.is_finite() { None } else { Some(self.back(x)) }
     }
 
-    /// Takes back what led to where the objective is not finite.
+    /// Goes back to the last point at which the objective was finite.
     fn back(&mut self, x: &mut [f64]) -> Stop {
         if let Some(good) = &self.good {
             x.copy_from_slice(&good.x);
@@ -158,13 +158,13 @@ impl TryFrom<Stored> for Descent {
     }
 }
 
-/// Minimises by at most `steps` steps from `x`, which ends where the run does.
+/// Minimises by at most `steps` steps from `x`, which is the last point when the run ends.
 ///
-/// `objective(x, gradient)` returns the value at `x`, or an estimate, and fills the gradient. When it fails, `x` is where the
-/// last good step led.
+/// `objective(x, gradient)` returns the value at `x`, or an estimate, and writes the gradient. If it fails, `x` is where the last
+/// good step led.
 ///
 /// # Errors
-/// `Dimension` when `x` has another length than `descent` was made for, `NonFinite` for an entry of `x`, and what `objective`
+/// `Dimension` if `x` has another length than `descent` was made for, `NonFinite` for an entry of `x`, and what `objective`
 /// returns.
 pub fn minimise(
     descent: &mut Descent,

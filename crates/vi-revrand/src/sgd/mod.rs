@@ -1,7 +1,7 @@
-//! Stochastic gradients: update rules, bounds, endless batches, and when to stop.
+//! Stochastic gradients: update rules, bounds, endless batches, and early stopping.
 //!
-//! [`Descent`] keeps everything that a run carries from step to step, so that a run can be stopped, stored and taken up again;
-//! [`minimise`] is the loop around it for a function of one's own.
+//! [`Descent`] keeps the state of a run, so that a run can be stopped, stored and continued; [`minimise`] is the loop around it
+//! for a function of your own.
 //!
 //! ```
 //! use vi_core::Stop;

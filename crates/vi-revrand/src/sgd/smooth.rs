@@ -1,13 +1,13 @@
-//! When an objective seen through batches has stopped falling.
+//! Early stopping: when an objective estimated from batches no longer falls.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{RevrandError, check};
 
-/// Stop when the smoothed objective has not fallen for a while.
+/// Early stopping: a run ends when the smoothed objective has not fallen for a while.
 ///
-/// Batches make the objective jump, so its mean over each `window` steps is looked at: the run ends when `patience` windows in a
-/// row have not brought the lowest mean down by more than `tolerance`, relative to its size.
+/// Batches make the objective noisy, so it is averaged over each `window` steps: the run ends when `patience` windows in a row
+/// have not lowered the lowest average by more than `tolerance`, relative to its size.
 ///
 /// ```
 /// use vi_core::Stop;
@@ -31,10 +31,10 @@ pub struct EarlyStop {
 }
 
 impl EarlyStop {
-    /// Means over `window` steps, `patience` of them without a fall by more than `tolerance`.
+    /// Early stopping by averages over `window` steps, after `patience` of them without a decrease by more than `tolerance`.
     ///
     /// # Errors
-    /// `Setting` when `window` or `patience` is 0 or `tolerance` is negative or not finite.
+    /// `Setting` if `window` or `patience` is 0 or `tolerance` is negative or not finite.
     pub fn new(window: usize, patience: usize, tolerance: f64) -> Result<Self, RevrandError> {
         check::count("window", window)?;
         check::count("patience", patience)?;
@@ -59,18 +59,18 @@ impl TryFrom<Stored> for EarlyStop {
     }
 }
 
-/// What early stopping remembers.
+/// The state of early stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Smoothed {
     sum: f64,
     count: usize,
-    /// The lowest mean of a window; none before the first.
+    /// The lowest average of a window; `None` before the first.
     lowest: Option<f64>,
     without_fall: usize,
 }
 
 impl Smoothed {
-    /// Takes the objective of a step in; whether it is time to stop.
+    /// Records the objective of a step; returns whether it is time to stop.
     pub(super) fn push(&mut self, stop: &EarlyStop, value: f64) -> bool {
         self.sum += value;
         self.count += 1;
@@ -85,7 +85,7 @@ impl Smoothed {
         self.without_fall >= stop.patience
     }
 
-    /// Forgets the patience spent, so that a run that is taken up again gets it anew.
+    /// Resets the patience, so that a continued run gets it anew.
     pub(super) fn renew(&mut self) {
         *self = Self::default();
     }

@@ -1,11 +1,11 @@
-//! Update rules: what a gradient does to the parameters.
+//! Update rules: how a gradient changes the parameters.
 
 use pulp::{Arch, Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
 use crate::{RevrandError, check, lanes};
 
-/// An update rule with its settings; every operation is on each parameter by itself, `g` the gradient of what is
+/// An update rule with its settings. Every operation is on each parameter by itself, and `g` is the gradient of what is
 /// minimised.
 ///
 /// ```text
@@ -19,10 +19,11 @@ use crate::{RevrandError, check, lanes};
 ///
 /// Duchi, Hazan and Singer 2011; Zeiler 2012; Kingma and Ba 2015.
 ///
-/// The published library's settings, quoted at each rule, are for an objective of the size of one batch. [`Glm`](crate::Glm) follows the
-/// objective of all `N` rows, whose gradient is `N/M` times that: rules whose step has the gradient's scale need a rate that much
-/// shorter, and AdaGrad and AdaDelta remember its size. What works there (hundreds of rows, batches of 10) is Adam with `η` from 0.003
-/// to 0.01, AdaGrad with `η = 0.1`, AdaDelta with `ρ = 0.9`, `ε = 1e-4`, momentum with `η = 1e-4`, plain with `η = 2e-4`.
+/// The published library's settings, quoted at each rule, are for an objective of the size of one batch. [`Glm`](crate::Glm) uses
+/// the objective of all `N` rows, whose gradient is `N/M` times that: rules whose step is proportional to the gradient need a
+/// rate that much smaller, and AdaGrad and AdaDelta keep its size in their state. What works there (hundreds of rows, batches of
+/// 10) is Adam with `η` from 0.003 to 0.01, AdaGrad with `η = 0.1`, AdaDelta with `ρ = 0.9`, `ε = 1e-4`, momentum with `η =
+/// 1e-4`, plain with `η = 2e-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Rule")]
 pub struct Updater(Rule);
@@ -38,7 +39,7 @@ enum Rule {
 }
 
 impl Updater {
-    /// Plain stochastic gradients; the published library has `η = 0.1`.
+    /// Plain stochastic gradients; the published library uses `η = 0.1`.
     ///
     /// # Errors
     /// `Setting` unless `rate` is positive and finite.
@@ -46,7 +47,7 @@ impl Updater {
         Self::checked(Rule::Plain { rate })
     }
 
-    /// Momentum; the published library has `η = 0.01`, `ρ = 0.5`.
+    /// Momentum; the published library uses `η = 0.01`, `ρ = 0.5`.
     ///
     /// # Errors
     /// `Setting` unless `rate` is positive and finite and `0 ≤ decay < 1`.
@@ -54,7 +55,7 @@ impl Updater {
         Self::checked(Rule::Momentum { rate, decay })
     }
 
-    /// AdaGrad; the published library has `η = 1`, `ε = 1e-6`.
+    /// AdaGrad; the published library uses `η = 1`, `ε = 1e-6`.
     ///
     /// # Errors
     /// `Setting` unless both are positive and finite.
@@ -62,7 +63,7 @@ impl Updater {
         Self::checked(Rule::AdaGrad { rate, epsilon })
     }
 
-    /// AdaDelta; the published library has `ρ = 0.1`, `ε = 1e-5`.
+    /// AdaDelta; the published library uses `ρ = 0.1`, `ε = 1e-5`.
     ///
     /// # Errors
     /// `Setting` unless `epsilon` is positive and finite and `0 ≤ decay < 1`.
@@ -70,7 +71,7 @@ impl Updater {
         Self::checked(Rule::AdaDelta { decay, epsilon })
     }
 
-    /// Adam with `β₁ = 0.9`, `β₂ = 0.99`, `ε = 1e-8`; the published library has `η = 0.01`.
+    /// Adam with `β₁ = 0.9`, `β₂ = 0.99`, `ε = 1e-8`; the published library uses `η = 0.01`.
     ///
     /// # Errors
     /// `Setting` unless `rate` is positive and finite.
@@ -86,7 +87,7 @@ impl Updater {
         Self::checked(Rule::Adam { rate, decay_mean, decay_square, epsilon })
     }
 
-    /// Whether both are the same rule, with whatever settings.
+    /// Whether both are the same rule, with any settings.
     pub(super) fn is_same_rule(&self, other: &Self) -> bool {
         std::mem::discriminant(&self.0) == std::mem::discriminant(&other.0)
     }
@@ -129,7 +130,7 @@ fn setting(name: &'static str, value: f64, requirement: &'static str) -> Revrand
 }
 
 impl Default for Updater {
-    /// Adam with `η = 0.01`.
+    /// The default is Adam with `η = 0.01`.
     fn default() -> Self {
         Self(Rule::Adam { rate: 0.01, decay_mean: 0.9, decay_square: 0.99, epsilon: 1e-8 })
     }
@@ -143,11 +144,11 @@ impl TryFrom<Rule> for Updater {
     }
 }
 
-/// What an update rule remembers of the steps before.
+/// The state of an update rule: what it keeps of earlier steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct UpdaterState {
-    /// Steps taken.
+    /// The number of steps taken.
     steps: u64,
     /// `δ` of momentum, `s` of AdaGrad and AdaDelta, `m` of Adam.
     first: Vec<f64>,
@@ -175,13 +176,13 @@ impl TryFrom<Stored> for UpdaterState {
 }
 
 impl UpdaterState {
-    /// Before the first step, for `parameters` parameters.
+    /// The state before the first step, for `parameters` parameters.
     #[must_use]
     pub fn new(parameters: usize) -> Self {
         Self { steps: 0, first: vec![0.0; parameters], second: vec![0.0; parameters] }
     }
 
-    /// Steps taken.
+    /// The number of steps taken.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
@@ -193,26 +194,26 @@ impl UpdaterState {
         self.first.len()
     }
 
-    /// Whether it holds nothing but finite numbers. A gradient can be finite and its square not: every later step would be 0.
+    /// Whether all its numbers are finite. A gradient can be finite and its square not, which would make every later step 0.
     pub(super) fn is_finite(&self) -> bool {
         lanes::all_finite(&self.first) && lanes::all_finite(&self.second)
     }
 
-    /// The same as `other`, of the same length, without allocating.
+    /// Copies `other`, of the same length, without allocating.
     pub(super) fn copy_from(&mut self, other: &Self) {
         self.steps = other.steps;
         self.first.copy_from_slice(&other.first);
         self.second.copy_from_slice(&other.second);
     }
 
-    /// One step of `updater` on `x`; lengths must agree. Cost `O(n)`, with a copy of the state.
+    /// Takes one step of `updater` on `x`; lengths must agree. Cost `O(n)`, with a copy of the state.
     #[track_caller]
     pub fn step(&mut self, updater: &Updater, x: &mut [f64], gradient: &[f64]) {
         let before = self.clone();
         self.advance(&before, updater, x, gradient);
     }
 
-    /// The state one step of `updater` on `x` after `before`, whatever it was.
+    /// Becomes the state after one step of `updater` on `x` from the state `before`.
     #[track_caller]
     pub(super) fn advance(&mut self, before: &Self, updater: &Updater, x: &mut [f64], gradient: &[f64]) {
         let n = self.first.len();
@@ -228,10 +229,10 @@ impl UpdaterState {
     }
 }
 
-/// One step, for the vectors that the processor has.
+/// One step, with the processor's vector instructions.
 struct Step<'a> {
     rule: Rule,
-    /// Steps taken, this one included.
+    /// The number of steps taken, including this one.
     steps: f64,
     x: &'a mut [f64],
     gradient: &'a [f64],

@@ -18,11 +18,11 @@ const LOST: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// `log p(y | σ², λ, θ)`, in nats.
+    /// The log marginal likelihood `log p(y | σ², λ, θ)`, in nats.
     pub value: f64,
-    /// Its derivatives in `σ²`, `λ` and `θ`.
+    /// The derivatives of the value in `σ²`, `λ` and `θ`.
     pub gradient: Hyperparameters,
-    /// `yᵀK⁻¹y/n`: the factor of all variances together that maximises the value.
+    /// `yᵀK⁻¹y/n`: the common factor of all variances that maximises the value.
     pub(super) scale: f64,
 }
 
@@ -33,13 +33,13 @@ pub struct Evidence {
 ///          = −½[n·log 2πσ² + log det B + ‖r‖²/σ² + ‖z‖²],   z = Λ^{-½}m,   r = y − Φm
 /// ```
 ///
-/// By Woodbury's identity through the factor of `B = I + ΨᵀΨ/σ²` (`D × D`), or through that of `I + ΨΨᵀ/σ²` (`n × n`)
-/// when there are fewer rows than features. Cost `3·nD·min(n, D)` flops and the features.
+/// It uses Woodbury's identity with the factor of `B = I + ΨᵀΨ/σ²` (`D × D`), or that of `I + ΨΨᵀ/σ²` (`n × n`) if there are
+/// fewer rows than features. Cost `3·nD·min(n, D)` flops and the features.
 ///
 /// # Errors
-/// `Empty`, `Dimension`, `NonFinite` or `Row` with it (data), `Entry` and [`RevrandError::OutOfBounds`]
-/// (hyper-parameters), [`RevrandError::Feature`], [`RevrandError::Precision`] (a noise variance so small beside the prior
-/// that no digit of the value is left), `Overflow` or `Linalg` (numbers beyond floats).
+/// `Empty`, `Dimension`, `NonFinite` or `Row` with it (data), `Entry` and [`RevrandError::OutOfBounds`] (hyper-parameters),
+/// [`RevrandError::Feature`], [`RevrandError::Precision`] (a noise variance so small compared with the prior that no digit of the
+/// value is left), `Overflow` or `Linalg` (numbers that are not finite).
 ///
 /// ```
 /// use vi_linalg::faer::{Par, mat};
@@ -64,7 +64,7 @@ pub fn evidence(
     evidence_of_checked(basis, hyper, x, y, par)
 }
 
-/// [`evidence`] of data that have been checked.
+/// [`evidence`] of checked data.
 pub(super) fn evidence_of_checked(
     basis: &(impl Basis + ?Sized),
     hyper: &Hyperparameters,
@@ -100,8 +100,8 @@ pub(super) fn scaled(features: &Mat<f64>, roots: &[f64]) -> Mat<f64> {
     psi
 }
 
-/// The factor of `I + β·UᵀU`. Its eigenvalues are at least 1 and rounding moves them by `ε` times the largest: where the
-/// noise is that small beside the prior, the determinant has no digits left.
+/// The factor of `I + β·UᵀU`. Its eigenvalues are at least 1 and rounding changes them by `ε` times the largest: if the noise is
+/// very small compared with the prior, the determinant has no digits left.
 pub(super) fn factor(u: MatRef<'_, f64>, beta: f64, par: Par) -> Result<Cholesky, RevrandError> {
     let mut b = Mat::identity(u.ncols(), u.ncols());
     symmetric_rank_r(b.as_mut(), beta, u.transpose(), u.transpose(), par);
@@ -125,7 +125,7 @@ pub(super) fn product(a: MatRef<'_, f64>, v: &[f64]) -> Vec<f64> {
 pub(super) struct Solved {
     psi: Mat<f64>,
     beta: f64,
-    /// Of `B` (`D × D`), or of `A = I + βΨΨᵀ` (`n × n`) when `n < D`.
+    /// The factor of `B` (`D × D`), or of `A = I + βΨΨᵀ` (`n × n`) if `n < D`.
     factor: Cholesky,
     /// `z = Λ^{-½}m`.
     pub(super) z: Vec<f64>,
@@ -199,7 +199,7 @@ impl Solved {
         let mut h = self.hat(par);
         let s: Vec<f64> = (0..z.len()).map(|j| beta * dot(psi.col_as_slice(j), h.col_as_slice(j))).collect();
         let trace = beta * (r.len() as f64 - s.iter().sum::<f64>());
-        // Not β²·‖r‖²: where labels are far from 1, β² is beyond floats and ‖α‖² is not.
+        // Not β²·‖r‖²: if labels are far from 1, β² may overflow where ‖α‖² does not.
         let alpha: Vec<f64> = r.iter().map(|r| beta * r).collect();
         let noise_variance = 0.5 * (dot(&alpha, &alpha) - trace);
         let of_part = |(part, lambda): (crate::basis::Regulariser, &f64)| {

@@ -11,34 +11,33 @@ use super::{Hyperparameters, Slm, SlmSettings, check_data};
 use crate::basis::{Bound, Parameter};
 use crate::{Basis, RevrandError};
 
-/// How learning went.
+/// A report of learning the hyper-parameters.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SlmInfo {
-    /// Why the best search ended.
+    /// Why the search with the best result ended.
     pub stop: Stop,
-    /// Its steps.
+    /// The number of steps of that search.
     pub iterations: usize,
-    /// Evaluations of the log marginal likelihood and its gradient, over all starts.
+    /// The number of evaluations of the log marginal likelihood and its gradient, over all starts.
     pub evaluations: usize,
-    /// The largest derivative at its end, on the scale that is searched (logarithms of what is positive).
+    /// The largest derivative at the result, on the scale that is searched (logarithms of what is positive).
     pub gradient: f64,
-    /// The log marginal likelihood at the end of the search from each start; `None` where it could not be computed at
-    /// the start.
+    /// The log marginal likelihood at the end of the search from each start; `None` if it could not be computed at the start.
     pub ends: Vec<Option<f64>>,
 }
 
-/// A model with learned hyper-parameters, and how learning went.
+/// A model with learned hyper-parameters, and a report.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SlmFit<B> {
     /// The model.
     pub model: Slm<B>,
-    /// How learning went.
+    /// The report of learning.
     pub info: SlmInfo,
 }
 
-/// Everything that is learned, and the way from the line `ℝ` and back.
+/// All hyper-parameters that are learned, and their conversion to unconstrained numbers and back.
 struct Unknowns {
     parameters: Vec<Parameter>,
     parts: usize,
@@ -83,7 +82,7 @@ impl Unknowns {
         }
     }
 
-    /// The chain rule.
+    /// The gradient in the unconstrained numbers, by the chain rule.
     fn gradient(&self, free: &[f64], gradient: &Hyperparameters) -> Vec<f64> {
         let slopes = self.bounds().zip(free).map(|(bound, &free)| bound.slope(free));
         let parts = gradient.prior_variances.iter().chain(&gradient.theta);
@@ -91,21 +90,20 @@ impl Unknowns {
     }
 }
 
-/// Learns noise variance, prior variances and kernel parameters by maximising the log marginal likelihood (13) with
-/// L-BFGS, and returns the posterior at the maximum. `rng` moves the starts after the first.
+/// Learns noise variance, prior variances and kernel parameters by maximising the log marginal likelihood (13) with L-BFGS, and
+/// returns the posterior at the maximum. `rng` draws the starts after the first.
 ///
-/// All variances of the start are first multiplied by the common factor that maximises the likelihood, `yᵀK⁻¹y/n`
-/// (unless a bound forbids), so the start need not know the labels' scale. Labels that the features fit without error have
-/// no maximum, as the likelihood grows when the noise shrinks; bound the noise there.
+/// All initial variances are first multiplied by the common factor that maximises the likelihood, `yᵀK⁻¹y/n` (unless a bound
+/// forbids), so the start need not fit the labels' scale. If the features fit the labels without error, there is no maximum,
+/// since the likelihood grows as the noise shrinks; bound the noise then.
 ///
-/// Kernel parameters change the features through their formulae only: frequencies and centres stay as drawn.
-/// Cost of each evaluation as [`evidence`](super::evidence()), a few tens of them for each start.
+/// Kernel parameters change the features only through their formulae: frequencies and centres stay as drawn. Each evaluation
+/// costs as much as [`evidence`](super::evidence()), with a few tens of them for each start.
 ///
 /// # Errors
-/// Those of [`SlmSettings::check`]; those of [`evidence`](super::evidence()) for the data and at the first start; `Entry` for labels so small that their squares
-/// underflow. A step to
-/// where the likelihood is beyond floats is no error, it is made shorter; not converging is no error:
-/// [`SlmInfo::stop`] says so.
+/// Those of [`SlmSettings::check`]; those of [`evidence`](super::evidence()) for the data and at the first start; `Entry` for
+/// labels so small that their squares underflow. A step to where the likelihood is not finite is not an error but is shortened,
+/// and not converging is not an error: [`SlmInfo::stop`] reports it.
 pub fn learn<B: Basis>(
     basis: B,
     x: MatRef<'_, f64>,
@@ -145,7 +143,7 @@ pub fn learn<B: Basis>(
         }
     }
     let Some(best) = best else {
-        // Why the first start failed is what there is to say.
+        // The error of the first start is returned.
         at(&origin)?;
         return Err(Error::Overflow { quantity: "the gradient at the start", value: f64::INFINITY }.into());
     };

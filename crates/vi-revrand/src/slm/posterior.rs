@@ -15,13 +15,13 @@ use super::{Hyperparameters, check_data};
 use crate::basis::{Composed, wire};
 use crate::{Basis, RevrandError, check};
 
-/// Rows that are predicted at once.
+/// The number of rows that are predicted together.
 const TILE: usize = 256;
 
 /// A standard linear model with its hyper-parameters and its posterior `w ~ N(m, C)`.
 ///
-/// It holds the basis with its draws, so what is stored with `serde` predicts the same bits; as a checked file with
-/// [`vi_core::checkpoint::write`].
+/// It holds the basis with its draws, so that after storing with `serde` it predicts the same bits;
+/// [`vi_core::checkpoint::write`] stores it as a checked file.
 ///
 /// ```
 /// use vi_linalg::faer::{Par, mat};
@@ -46,7 +46,7 @@ pub struct Slm<B = Composed> {
     roots: Vec<f64>,
     /// `z = Λ^{-½}m`.
     z: Vec<f64>,
-    /// Of `B`.
+    /// The factor of `B`.
     factor: Cholesky,
     log_marginal_likelihood: f64,
 }
@@ -95,7 +95,7 @@ impl<B: Serialize> Serialize for Slm<B> {
 }
 
 impl<B: Basis> Slm<B> {
-    /// The posterior of the weights under given hyper-parameters; nothing is learned.
+    /// The posterior of the weights for given hyper-parameters, which are not learned.
     ///
     /// ```text
     /// C = [Λ⁻¹ + ΦᵀΦ/σ²]⁻¹,   m = CΦᵀy/σ²
@@ -133,7 +133,7 @@ impl<B: Basis> Slm<B> {
         &self.hyper
     }
 
-    /// `log p(y | σ², λ, θ)` of the data that the model was made from, in nats (13).
+    /// The log marginal likelihood `log p(y | σ², λ, θ)` of the data that the model was made from, in nats (13).
     pub fn log_marginal_likelihood(&self) -> f64 {
         self.log_marginal_likelihood
     }
@@ -154,8 +154,8 @@ impl<B: Basis> Slm<B> {
         covariance
     }
 
-    /// The predictions at the rows of `x` (`n × d`): `φᵀm` and `φᵀCφ` (15)-(16), the latter as a sum of squares.
-    /// Cost `D²` flops a row and its features.
+    /// The predictions at the rows of `x` (`n × d`): `φᵀm` and `φᵀCφ` (15)-(16), the latter as a sum of squares. A row costs `D²`
+    /// flops and its features.
     ///
     /// # Errors
     /// `Empty`, `Dimension`, `Row` with `NonFinite` (an entry of `x`), [`RevrandError::Feature`].
@@ -181,9 +181,9 @@ impl<B: Basis> Slm<B> {
         Ok(predictions)
     }
 
-    /// The evidence lower bound (17) of the data `x`, `y` at this posterior: expected log likelihood less the
-    /// divergence from the prior. For the data that the model was made from the posterior is exact and the bound is the
-    /// log marginal likelihood; for others it is below theirs.
+    /// The evidence lower bound (17) of the data `x`, `y` at this posterior: expected log-likelihood less the divergence from the
+    /// prior. For the data that the model was made from, the posterior is exact and the bound is the log marginal likelihood; for
+    /// other data it is lower than theirs.
     ///
     /// ```text
     /// ℒ = Σ [log N(y | φᵀm, σ²) − φᵀCφ/2σ²] − ½[tr(Λ⁻¹C) + mᵀΛ⁻¹m − log det C + log det Λ − D]

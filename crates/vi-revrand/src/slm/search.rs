@@ -1,7 +1,7 @@
-//! L-BFGS that survives steps to where the objective is not defined.
+//! L-BFGS that tolerates steps to where the objective is not defined.
 //!
-//! The method is argmin's. Around it stands what it does not do: the first step has length 1, a step to where there is no
-//! value ends the round, and a new round starts from the best point seen, until a round gains nothing.
+//! The method is argmin's. This module adds what that lacks: the first step has length 1, a step to where the objective has no
+//! value ends the round, and a new round starts from the best point found, until a round gains nothing.
 
 use std::cell::RefCell;
 use vi_core::Stop;
@@ -10,16 +10,16 @@ use argmin::core::{ArgminError, CostFunction, Error, Executor, Gradient, State};
 use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
 
-/// Pairs of steps and gradient changes that are kept.
+/// The number of pairs of steps and gradient changes that are kept.
 const MEMORY: usize = 10;
-/// Evaluations for each step of a line search, on average, before the round is given up.
+/// The number of evaluations for each step of a line search, on average, after which the round ends.
 const EVALUATIONS_PER_STEP: usize = 20;
-/// Evaluations in a row that may bring nothing better before the round is given up: line searches near the limit of
-/// rounding do not end by themselves.
+/// The number of evaluations in a row without a better value after which the round ends: line searches near the limit of rounding
+/// do not end by themselves.
 const IDLE: usize = 20;
-/// After a round that gains nothing the first step of the next is ten times shorter; below this length it is given up.
+/// The shortest first step of a round; after each round that gains nothing it is ten times shorter.
 const SHORTEST: f64 = 1e-9;
-/// What counts as a gain, relative to the objective: a few hundred roundings.
+/// The least relative change of the objective that counts as a gain: a few hundred roundings.
 const GAIN: f64 = 1e-13;
 
 /// The end of a search.
@@ -27,7 +27,7 @@ const GAIN: f64 = 1e-13;
 pub(super) struct Found {
     pub(super) point: Vec<f64>,
     pub(super) value: f64,
-    /// The largest derivative.
+    /// The largest derivative at the result.
     pub(super) gradient: f64,
     pub(super) iterations: usize,
     pub(super) evaluations: usize,
@@ -43,7 +43,7 @@ struct Evaluated {
 }
 
 impl Evaluated {
-    /// `None` where the value or a derivative is not finite.
+    /// Evaluates `objective` at `point`; `None` if the value or a derivative is not finite.
     fn new(point: &[f64], objective: &impl Fn(&[f64]) -> Option<(f64, Vec<f64>)>) -> Option<Self> {
         let (value, gradient) = objective(point)?;
         let finite = value.is_finite() && gradient.iter().all(|g| g.is_finite());
@@ -62,7 +62,7 @@ impl Evaluated {
         self.value.abs().max(1.0)
     }
 
-    /// A higher value; where rounding hides the difference, a smaller gradient.
+    /// Whether the value is higher or, if rounding hides the difference, the gradient smaller.
     fn better_than(&self, other: &Self) -> bool {
         let gain = self.value - other.value;
         let rounding = GAIN * other.size();
@@ -74,18 +74,18 @@ impl Evaluated {
     }
 }
 
-/// What outlives a round.
+/// What is kept from round to round.
 #[derive(Debug)]
 struct Memory {
     last: Evaluated,
     best: Evaluated,
     evaluations: usize,
-    /// Evaluations since the best.
+    /// The number of evaluations since the best.
     idle: usize,
     limit: usize,
 }
 
-/// `−scale·objective`, as argmin wants it.
+/// `−scale·objective`, in the form that argmin takes.
 struct Descent<'a, F> {
     objective: &'a F,
     scale: f64,
@@ -138,7 +138,7 @@ impl<F: Fn(&[f64]) -> Option<(f64, Vec<f64>)>> Gradient for Descent<'_, F> {
     }
 }
 
-/// Maximises `objective` from `start`; `None` when it has no value there.
+/// Maximises `objective` from `start`; `None` if it has no value there.
 pub(super) fn maximise(
     start: &[f64],
     objective: &impl Fn(&[f64]) -> Option<(f64, Vec<f64>)>,
@@ -173,7 +173,7 @@ pub(super) fn maximise(
     Some(Found { point: best.point, value: best.value, gradient, iterations, evaluations, stop })
 }
 
-/// One run of L-BFGS, and how many steps it took. What it found is in the memory, also when it failed.
+/// Makes one run of L-BFGS, and returns its number of steps. The result is in the memory, also if the run failed.
 fn round(
     descent: Descent<'_, impl Fn(&[f64]) -> Option<(f64, Vec<f64>)>>,
     from: &Evaluated,

@@ -1,9 +1,9 @@
-//! Settings of the search.
+//! Settings of the search for hyper-parameters.
 
 use crate::basis::{Bound, Parameter};
 use crate::{RevrandError, check};
 
-/// Where the search for hyper-parameters starts and when it stops.
+/// Settings of the search for hyper-parameters: its starts and its stopping rules.
 ///
 /// ```
 /// use vi_revrand::Bound;
@@ -16,23 +16,25 @@ use crate::{RevrandError, check};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlmSettings {
-    /// The noise variance at which the search starts.
+    /// The initial noise variance.
     pub noise_variance: f64,
-    /// Where the noise variance may go.
+    /// The bounds of the noise variance.
     pub noise_bound: Bound,
-    /// The search starts so many times and keeps the best end: first where the basis and the noise say, then at random places about it.
+    /// The number of searches, of which the best result is kept: the first starts at the values of basis and noise, the others at
+    /// random places about it.
     pub starts: usize,
-    /// How far away these places are, on the scale of the logarithm.
+    /// How far away the random starts are, on the scale of the logarithm.
     pub spread: f64,
-    /// Steps of one search at most.
+    /// The most steps of one search.
     pub max_iterations: usize,
-    /// A search ends when no derivative on the searched scale is above this times the larger of 1 and the log marginal likelihood's size.
+    /// A search ends when no derivative on the searched scale exceeds this times the size of the log marginal likelihood, or
+    /// times 1 if that is larger.
     pub tolerance: f64,
 }
 
 impl Default for SlmSettings {
-    /// Noise variance 1, three starts with a spread of 1, tolerance `10⁻⁶`, 500 steps: the marginal likelihood of a kernel's parameters
-    /// has several maxima.
+    /// The default is noise variance 1, three starts with a spread of 1 (the marginal likelihood of a kernel's parameters has
+    /// several maxima), a tolerance of `10⁻⁶`, and at most 500 steps.
     fn default() -> Self {
         Self {
             noise_variance: 1.0,
@@ -46,11 +48,11 @@ impl Default for SlmSettings {
 }
 
 impl SlmSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`RevrandError::Bounds`] for bounds of the noise below 0, [`RevrandError::OutOfBounds`] where it starts outside; `Setting` unless `spread` and
-    /// `tolerance` are positive and finite and the counts at least 1.
+    /// [`RevrandError::Bounds`] for bounds of the noise below 0, [`RevrandError::OutOfBounds`] if its initial value is outside;
+    /// `Setting` unless `spread` and `tolerance` are positive and finite and the counts at least 1.
     pub fn check(&self) -> Result<(), RevrandError> {
         self.noise()?;
         check::count("starts", self.starts)?;
@@ -59,7 +61,7 @@ impl SlmSettings {
         Ok(check::positive("tolerance", self.tolerance)?)
     }
 
-    /// The noise variance as something to be learned.
+    /// The noise variance as a parameter to be learned.
     pub(super) fn noise(&self) -> Result<Parameter, RevrandError> {
         let bound = self.noise_bound;
         if bound.lower() < 0.0 {

@@ -1,4 +1,4 @@
-//! Newton's step from the statistics of a pass, for a search that knows records and numbers alone.
+//! Newton's step from the statistics of a pass, for a search that handles only records and numbers.
 
 use vi_core::Error;
 use vi_core::batch::{InformationGaussian, Reached};
@@ -6,7 +6,7 @@ use vi_core::batch::{InformationGaussian, Reached};
 use super::{At, GlmPosterior, PassSums};
 use crate::SumsError;
 
-/// What the statistics of a pass say of their place, and where they lead from there.
+/// The result of a Newton step from the statistics of a pass: the new posterior, and the bound at the old place.
 ///
 /// ```
 /// use vi_sums::{At, Family, GlmPrior, PassSums, Posterior};
@@ -26,19 +26,21 @@ use crate::SumsError;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Newton {
-    /// The share of the step that was asked for, taken.
+    /// The posterior after the share of the step that was asked for.
     pub posterior: GlmPosterior,
-    /// The bound on the log evidence at the place of the pass, in nats.
+    /// The bound on the log evidence at the place of the pass (the Gaussian at which its statistics were taken), in nats.
     pub bound: f64,
     /// The length of the full step: of the mean in standard deviations, or of the precision in units of itself, whichever is larger.
     pub size: f64,
 }
 
 impl PassSums {
-    /// The share `0 < ρ ≤ 1` of Newton's step from the place of these statistics: its natural parameters, mixed with those of the [factors](Self::factors).
+    /// Takes the share `0 < ρ ≤ 1` of Newton's step from the place of these statistics: mixes its natural parameters with those
+    /// of the [factors](Self::factors).
     ///
-    /// A bound that falls says that the step before went too far, and so does `None`: the statistics have left the floats. A search then takes half of that step
-    /// from the place before; it ends where `size` is small enough. Cost some `3d³`.
+    /// If the bound is lower than before, the previous step was too long; `None`, for statistics that are not finite, means the
+    /// same. The search then takes half of that step from the previous place; it ends when `size` is small enough. Cost some
+    /// `3d³`.
     ///
     /// # Errors
     /// [`Error::Setting`] for another share, [`Error::Dimension`], [`SumsError::OtherPlace`], [`Error::NotPositiveDefinite`].
@@ -70,7 +72,7 @@ impl GlmPosterior {
         Self::of_belief(at.family, at.prior, &at.q.to_belief(), bound, (sums.rows(), sums.skipped()))
     }
 
-    /// `ρ` of these sums and `1 − ρ` of the others, of the same rows.
+    /// A mixture of `ρ` of these sums and `1 − ρ` of the others, which are of the same rows.
     fn mixed(&self, share: f64, other: &Self) -> Result<Self, SumsError> {
         let mix = |(own, other): (&f64, &f64)| share * own + (1.0 - share) * other;
         let mut flat: Vec<f64> = self.flat().iter().zip(other.flat()).map(mix).collect();

@@ -1,4 +1,4 @@
-//! One pass over the rows of a generalised linear model, as a fold.
+//! One pass over the rows of a generalised linear model, for engines that fold rows.
 
 use vi_core::filter::Scratch;
 use vi_core::{Belief, DenseGaussian, check};
@@ -6,9 +6,9 @@ use vi_core::{Belief, DenseGaussian, check};
 use super::{GlmPosterior, GlmPrior};
 use crate::{Family, SumsError};
 
-/// R-VGA as a fold over rows: each row moves a full Gaussian once, at `O(d²)`.
+/// One-pass learning (R-VGA) as a fold over rows: each row updates a full Gaussian once, at `O(d²)`.
 ///
-/// The order of rows matters a little, as it does for any one-pass filter; [`GlmPosterior::merge`] brings several passes together.
+/// The order of rows matters a little, as for any one-pass filter; [`GlmPosterior::merge`] combines several passes.
 ///
 /// ```
 /// use vi_sums::{Family, GlmPrior, OnePass};
@@ -38,7 +38,7 @@ impl Clone for OnePass {
 }
 
 impl OnePass {
-    /// The prior over `inputs` inputs.
+    /// A fold that starts from the prior over `inputs` inputs.
     ///
     /// # Errors
     /// Those of [`GlmPrior::belief`].
@@ -58,7 +58,7 @@ impl OnePass {
         self.row.len() - usize::from(self.prior.has_intercept())
     }
 
-    /// Rows learned.
+    /// The number of rows learned.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
@@ -72,7 +72,7 @@ impl OnePass {
     /// Learns one row by moment matching. Cost `3d²` flops and the rule.
     ///
     /// # Errors
-    /// Those of [`vi_core::filter::step`]; the fold is then as it was.
+    /// Those of [`vi_core::filter::step`]; on an error the fold is unchanged.
     pub fn update(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
         check::length("x", self.inputs(), x.len())?;
         let first = usize::from(self.prior.has_intercept());
@@ -86,7 +86,7 @@ impl OnePass {
         Ok(())
     }
 
-    /// What the rows have added to the prior. Cost `2d³`.
+    /// The posterior: the prior and what the rows have added to it. Cost `2d³`.
     ///
     /// # Errors
     /// [`vi_core::Error::NotPositiveDefinite`], [`vi_core::Error::Overflow`].
@@ -94,7 +94,7 @@ impl OnePass {
         GlmPosterior::of_belief(self.family, self.prior, &self.belief, self.log_evidence, (self.rows, self.skipped))
     }
 
-    /// The belief as it is.
+    /// The current belief.
     #[must_use]
     pub fn belief(&self) -> &DenseGaussian {
         &self.belief

@@ -9,16 +9,16 @@ use super::{GlmPosterior, GlmPrior};
 use crate::linear::{check_columns, check_count, count};
 use crate::{Family, Posterior, SumsError, packed};
 
-/// Rows of one product: a tile of some tens of columns stays in the first cache.
+/// The number of rows of one product: a tile of some tens of columns stays in the first-level cache.
 const TILE: usize = 256;
-/// What stands before the slope in the flat form.
+/// The number of entries before the slope in the flat form.
 const HEAD: usize = 5;
-/// Where the two halves of the fingerprint of the place stand in it.
+/// The index of the two halves of the place's fingerprint in the flat form.
 const PLACE: usize = 3;
 
-/// Where the statistics of a pass are taken: the family, the prior (for the intercept) and the Gaussian `N(μ, Λ⁻¹)`.
+/// The place at which the statistics of a pass are taken: the family, the prior (for its intercept) and the Gaussian `N(μ, Λ⁻¹)`.
 ///
-/// It is what a driver sends to wherever the rows are, once for each pass.
+/// A driver sends it to wherever the rows are, once for each pass.
 ///
 /// ```
 /// use vi_core::batch::{BatchSettings, optimum_of};
@@ -56,15 +56,15 @@ pub(crate) struct AtWire {
     family: (u32, f64),
     prior: GlmPrior,
     mean: Vec<f64>,
-    /// Λ, the lower triangle row by row.
+    /// The precision Λ: its lower triangle row by row.
     precision: Vec<f64>,
 }
 
 impl At {
-    /// [`kind`](crate::kind) of its record.
+    /// The [`kind`](crate::kind) of the record of a place.
     pub const KIND: &'static str = "vi-sums/at";
 
-    /// The statistics' place `q`, over intercept (first, where there is one) and weights.
+    /// The place given by the Gaussian `q` over the intercept (first, if there is one) and the weights.
     ///
     /// # Errors
     /// Those of [`GlmPrior::check`]; [`vi_core::Error::Empty`] for a Gaussian over an intercept alone; [`vi_core::Error::Checkpoint`].
@@ -81,7 +81,7 @@ impl At {
         Ok(Self { family, prior, q, record })
     }
 
-    /// The same, at a belief with its covariance. Cost `d³`.
+    /// The place given by a belief with its covariance. Cost `d³`.
     ///
     /// # Errors
     /// As [`new`](Self::new); [`vi_core::Error::NotPositiveDefinite`].
@@ -101,29 +101,31 @@ impl At {
         self.family
     }
 
-    /// The place as one record, see [`encode`](crate::Posterior::encode); of a place that was read, the bytes that it was read from.
+    /// The place as one record, see [`encode`](crate::Posterior::encode); for a place that was read, the bytes that it was read
+    /// from.
     #[must_use]
     pub fn record(&self) -> &[u8] {
         &self.record
     }
 
-    /// What tells this place from others in the statistics that are taken there: the checksum at the end of its [record](Self::record), which is the same on
-    /// every machine.
+    /// The fingerprint by which statistics identify this place: the checksum at the end of its [record](Self::record), which is
+    /// the same on every machine.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_checksum(self.record.last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
-    /// From one record, or from that of a generalised linear model's posterior: the place is then the posterior itself. Cost some `d³`.
+    /// Reads a place from its record, or from that of a generalised linear model's posterior, which is then the place itself.
+    /// Cost some `d³`.
     ///
     /// # Errors
-    /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::NotPositiveDefinite`] for what
-    /// is no [`record`](Self::record) of a place.
+    /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`],
+    /// [`vi_core::Error::NotPositiveDefinite`] for a [`record`](Self::record) that is not one of a place.
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
         if crate::kind(bytes) == Some(Posterior::GLM)
             && let Posterior::Glm(own) = Posterior::decode(bytes)?
         {
-            // Its mean is a solution, whose last bits may be another machine's; its bytes are the same.
+            // The mean is a solution, whose last bits may differ on another machine; the bytes are the same.
             return Self::of_record(own.family(), *own.prior(), own.information()?, bytes.to_vec());
         }
         let wire: AtWire = crate::posterior::read(bytes, Self::KIND, "vi-sums/at or vi-sums/glm, the place of a pass")?;
@@ -137,10 +139,11 @@ impl At {
     }
 }
 
-/// The statistics of one pass: what [`vi_core::batch::optimum_of`] asks for, with the rows that were left out.
+/// The statistics of one pass, which [`vi_core::batch::optimum_of`] needs, and the number of rows that were left out.
 ///
-/// The flat form: rows, skipped rows, `ΣE[log p]`, the upper and the lower 32 bits of the place's [fingerprint](At::fingerprint) as whole numbers, `Σgᵢxᵢ`, the
-/// lower triangle of `Σhᵢxᵢxᵢᵀ` row by row. A step that went too far may leave the floats, as the mean of a count does; the search then takes a shorter one.
+/// Its flat form is: rows, skipped rows, `ΣE[log p]`, the upper and the lower 32 bits of the place's
+/// [fingerprint](At::fingerprint) as whole numbers, `Σgᵢxᵢ`, the lower triangle of `Σhᵢxᵢxᵢᵀ` row by row. After a step that is
+/// too long the sums may overflow, as the mean of a count can; the search then takes a shorter one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassSums {
     parameters: usize,
@@ -148,12 +151,12 @@ pub struct PassSums {
 }
 
 impl PassSums {
-    /// [`kind`](crate::kind) of its record.
+    /// The [`kind`](crate::kind) of the record of a pass.
     pub const KIND: &'static str = "vi-sums/pass-2";
-    /// The kind that does not tell the place.
+    /// The kind of records that lack the place.
     const FIRST: &'static str = "vi-sums/pass";
 
-    /// Sums over no rows.
+    /// The sums over no rows, at the place `at`.
     #[must_use]
     pub fn new(at: &At) -> Self {
         let m = at.q.dim();
@@ -164,16 +167,16 @@ impl PassSums {
         Self { parameters: m, state }
     }
 
-    /// The flat form.
+    /// The flat form, which [`from_flat`](Self::from_flat) reads.
     #[must_use]
     pub fn flat(&self) -> &[f64] {
         &self.state
     }
 
-    /// The sums of a flat form over `parameters` parameters.
+    /// Reads the sums from a flat form over `parameters` parameters.
     ///
     /// # Errors
-    /// [`vi_core::Error::Dimension`], [`vi_core::Error::Setting`] for counts and halves of a fingerprint that are none.
+    /// [`vi_core::Error::Dimension`], [`vi_core::Error::Setting`] for invalid counts or halves of a fingerprint.
     pub fn from_flat(parameters: usize, flat: &[f64]) -> Result<Self, SumsError> {
         check::room("parameters", &[parameters, parameters.saturating_add(1)])?;
         check::length("sums", HEAD + parameters + packed::len(parameters), flat.len())?;
@@ -186,7 +189,7 @@ impl PassSums {
         Ok(Self { parameters, state: flat.to_vec() })
     }
 
-    /// The number of parameters: inputs, and the intercept where there is one.
+    /// The number of parameters: of inputs, plus 1 if there is an intercept.
     #[must_use]
     pub fn parameters(&self) -> usize {
         self.parameters
@@ -198,7 +201,7 @@ impl PassSums {
         count(self.state[0])
     }
 
-    /// Rows that were left out.
+    /// The number of rows that were left out.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         count(self.state[1])
@@ -210,7 +213,7 @@ impl PassSums {
         Fingerprint::of_checksum(count(self.state[PLACE]) << 32 | count(self.state[PLACE + 1]))
     }
 
-    /// Checks that a place, or the place of others, is that of these statistics.
+    /// Checks that the number of parameters and the fingerprint are those of these statistics.
     pub(super) fn check_place(&self, parameters: usize, expected: Fingerprint) -> Result<(), SumsError> {
         check::length("parameters", self.parameters, parameters)?;
         let found = self.place();
@@ -225,13 +228,14 @@ impl PassSums {
     /// Adds rows given by columns: `x[j][t]` is input `j` of row `t`. Cost `2nd²` flops and `n` expectations.
     ///
     /// # Errors
-    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`]; [`vi_core::Error::Row`] with [`vi_core::Error::NonFinite`] or [`vi_core::Error::Label`]. The sums are then as they were.
+    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`]; [`vi_core::Error::Row`] with [`vi_core::Error::NonFinite`] or
+    /// [`vi_core::Error::Label`]. On an error the sums are unchanged.
     pub fn update_columns(&mut self, at: &At, x: &[&[f64]], y: &[f64]) -> Result<(), SumsError> {
         check_columns(at.inputs(), x, y)?;
         self.add(at, y, |t, j| x[j][t])
     }
 
-    /// Adds rows that stand end to end: `x[t·d + j]` is input `j` of row `t`. Cost as above.
+    /// Adds rows that lie end to end: `x[t·d + j]` is input `j` of row `t`. Cost as of [`update_columns`](Self::update_columns).
     ///
     /// # Errors
     /// As [`update_columns`](Self::update_columns).
@@ -286,7 +290,7 @@ impl PassSums {
         Ok(())
     }
 
-    /// What [`vi_core::batch::optimum_of`] takes, of its place `at`.
+    /// The sums in the form that [`vi_core::batch::optimum_of`] takes; `at` is their place.
     ///
     /// # Errors
     /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`].
@@ -302,17 +306,18 @@ impl PassSums {
         })
     }
 
-    /// The Gaussian factors that stand for these rows at that place, as a posterior of these rows alone: what is subtracted from the optimum to forget them, and,
-    /// of all rows, Newton's full step from there.
+    /// The Gaussian factors of these rows at that place, as a posterior of these rows alone. Subtracted from the optimum they
+    /// make it forget the rows; those of all rows are Newton's full step from the place.
     ///
     /// ```text
     /// G = Σhᵢxᵢxᵢᵀ      η = Σgᵢxᵢ + Gμ      c = ΣE[log pᵢ] − ηᵀμ + ½tr G(Λ⁻¹ + μμᵀ)
     /// ```
     ///
-    /// At the optimum of all rows the factors of all rows give it back, and its bound as the evidence. Cost `d³`.
+    /// At the optimum of all rows the factors of all rows are the optimum again, with its bound as the evidence. Cost `d³`.
     ///
     /// # Errors
-    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`]; [`vi_core::Error::NonFinite`] for statistics that left the floats.
+    /// [`vi_core::Error::Dimension`], [`SumsError::OtherPlace`]; [`vi_core::Error::NonFinite`] for statistics that are not
+    /// finite.
     pub fn factors(&self, at: &At) -> Result<GlmPosterior, SumsError> {
         self.check_place(at.q.dim(), at.fingerprint())?;
         let m = self.parameters;
@@ -335,7 +340,7 @@ impl PassSums {
         GlmPosterior::from_flat(at.family, at.prior, at.inputs(), &flat)
     }
 
-    /// As one record, see [`encode`](crate::Posterior::encode).
+    /// The sums as one record, see [`encode`](crate::Posterior::encode).
     ///
     /// # Errors
     /// [`vi_core::Error::Checkpoint`].
@@ -343,7 +348,7 @@ impl PassSums {
         crate::posterior::record(Self::KIND, &(self.parameters as u64, &self.state))
     }
 
-    /// From one record.
+    /// Reads the sums from one record.
     ///
     /// # Errors
     /// [`SumsError::Kind`], [`SumsError::Earlier`], [`vi_core::Error::Checkpoint`]; those of [`from_flat`](Self::from_flat).

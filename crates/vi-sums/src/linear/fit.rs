@@ -1,4 +1,4 @@
-//! From the sums to the posterior: weights and noise in closed form, under any prior.
+//! The posterior from the sums: weights and noise in closed form, under any prior.
 
 use rand::Rng;
 use rand_distr::{Distribution, Gamma, StandardNormal};
@@ -12,30 +12,30 @@ use vi_models::linear::NoisePrecision;
 use super::LinearSums;
 use crate::{SumsError, packed};
 
-/// What is believed before any row: `w_j | τ ~ N(0, s²/τ)`, intercept `~ N(0, κ²/τ)`, noise precision `τ ~ Gamma(a₀, b₀)`.
+/// The prior of a linear regression: `w_j | τ ~ N(0, s²/τ)`, intercept `~ N(0, κ²/τ)`, noise precision `τ ~ Gamma(a₀, b₀)`.
 ///
-/// Scales are in units of the noise. The default is wide: bring inputs to about unit scale first, or set `scale`.
+/// Scales are in units of the noise. The default is wide: scale inputs to about unit size first, or set `scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinearPrior {
-    /// `s`, the prior standard deviation of each weight, in units of the noise.
+    /// The prior standard deviation `s` of each weight, in units of the noise.
     pub scale: f64,
-    /// `κ`, that of the intercept; 0 for a model without one.
+    /// The prior standard deviation `κ` of the intercept, in units of the noise; 0 for a model without one.
     pub intercept: f64,
-    /// `a₀`.
+    /// The shape `a₀` of the noise precision.
     pub shape: f64,
-    /// `b₀`, in squared units of the label.
+    /// The rate `b₀` of the noise precision, in squared units of the label.
     pub rate: f64,
 }
 
 impl Default for LinearPrior {
-    /// `s` = 100, `κ` = 1000, `a₀` = 0.01, `b₀` = 0.0001.
+    /// The default is `s` = 100, `κ` = 1000, `a₀` = 0.01, `b₀` = 0.0001.
     fn default() -> Self {
         Self { scale: 100.0, intercept: 1000.0, shape: 1e-2, rate: 1e-4 }
     }
 }
 
 impl LinearPrior {
-    /// Checks the prior, as every entry that takes one does.
+    /// Checks the prior; every function that takes one calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless scale, shape and rate are positive and finite, their squares too, and the intercept's scale not negative.
@@ -49,7 +49,8 @@ impl LinearPrior {
     }
 }
 
-/// The posterior of a linear regression with unknown noise, as its prior and the sums over its rows: exact, and exactly mergeable.
+/// The posterior of a linear regression with unknown noise, kept as its prior and the sums over its rows: exact, and exactly
+/// mergeable.
 ///
 /// ```
 /// use vi_sums::{LinearPosterior, LinearPrior};
@@ -73,7 +74,7 @@ pub struct LinearPosterior {
 }
 
 impl LinearPosterior {
-    /// The prior of `inputs` weights.
+    /// The posterior before any row, which is the prior of `inputs` weights.
     ///
     /// # Errors
     /// Those of [`LinearPrior::check`] and [`LinearSums::new`].
@@ -81,7 +82,7 @@ impl LinearPosterior {
         Self::of(prior, LinearSums::new(inputs)?)
     }
 
-    /// The posterior under `prior` of the rows of `sums`.
+    /// The posterior of the rows in `sums`, under `prior`.
     ///
     /// # Errors
     /// Those of [`LinearPrior::check`].
@@ -90,19 +91,19 @@ impl LinearPosterior {
         Ok(Self { prior, sums })
     }
 
-    /// The prior.
+    /// The prior of the model.
     #[must_use]
     pub fn prior(&self) -> &LinearPrior {
         &self.prior
     }
 
-    /// The sums.
+    /// The sums over the rows.
     #[must_use]
     pub fn sums(&self) -> &LinearSums {
         &self.sums
     }
 
-    /// The sums, to add rows to.
+    /// The sums over the rows, for adding further rows.
     pub fn sums_mut(&mut self) -> &mut LinearSums {
         &mut self.sums
     }
@@ -116,7 +117,7 @@ impl LinearPosterior {
         self.sums.merge(&other.sums)
     }
 
-    /// Takes off the rows of another posterior, which were added before.
+    /// Removes the rows of another posterior, which must have been added before.
     ///
     /// # Errors
     /// [`SumsError::Unlike`]; those of [`LinearSums::subtract`].
@@ -130,10 +131,10 @@ impl LinearPosterior {
         crate::posterior::check_like("prior", &self.prior, &other.prior)
     }
 
-    /// Weights, noise and evidence.
+    /// Computes the posterior of weights and noise, and the evidence.
     ///
-    /// The intercept is integrated out first. What the means of the rows tell of the weights then counts as
-    /// `ω = n/(1 + nκ²)` rows, and nothing of a column's distance from zero enters the scatter:
+    /// The intercept is integrated out first. The means of the rows then count for the weights as `ω = n/(1 + nκ²)` rows, and a
+    /// column's distance from zero does not enter the scatter:
     ///
     /// ```text
     /// Λ = I/s² + S_xx + ω·x̄x̄ᵀ      Λw = S_xy + ω·x̄ȳ      a = a₀ + n/2
@@ -144,7 +145,7 @@ impl LinearPosterior {
     /// Cost `d³`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`], [`Error::Linalg`] or [`Error::Overflow`] where the numbers leave the floats.
+    /// [`Error::NotPositiveDefinite`], [`Error::Linalg`] or [`Error::Overflow`] if numbers are not finite.
     pub fn fit(&self) -> Result<LinearFit, SumsError> {
         let (prior, sums) = (&self.prior, &self.sums);
         let d = sums.inputs();
@@ -193,7 +194,7 @@ impl LinearPosterior {
     }
 }
 
-/// `β₀ | w, τ ~ N(g·(ȳ − x̄ᵀw), c/τ)`.
+/// The intercept given the weights, `β₀ | w, τ ~ N(g·(ȳ − x̄ᵀw), c/τ)`.
 #[derive(Debug, Clone)]
 struct Intercept {
     /// `g = nκ²/(1 + nκ²)`.
@@ -206,7 +207,7 @@ struct Intercept {
     label: f64,
 }
 
-/// Weights, noise and evidence of a [`LinearPosterior`].
+/// The posterior of weights and noise of a [`LinearPosterior`], and its evidence.
 #[derive(Debug, Clone)]
 pub struct LinearFit {
     /// `N(w, Λ⁻¹)`, in units of the noise.
@@ -223,13 +224,13 @@ impl LinearFit {
         &self.belief
     }
 
-    /// What is known of the noise precision.
+    /// The posterior of the noise precision.
     #[must_use]
     pub fn noise(&self) -> NoisePrecision {
         self.noise
     }
 
-    /// `log p(y)` in nats.
+    /// The log evidence `log p(y)` in nats.
     #[must_use]
     pub fn log_evidence(&self) -> f64 {
         self.log_evidence
@@ -254,10 +255,10 @@ impl LinearFit {
         Ok(self.noise.student(seen.mean, 1.0, seen.variance)?)
     }
 
-    /// The marginal posterior of each weight; the intercept's comes first, where there is one.
+    /// The marginal posterior of each weight; the intercept's comes first, if there is one.
     ///
     /// # Errors
-    /// [`Error::Setting`] where rounding has left no variance.
+    /// [`Error::Setting`] if rounding has left no variance.
     pub fn weights(&self) -> Result<Vec<vi_models::Student>, SumsError> {
         let mut out = Vec::with_capacity(self.belief.dim() + 1);
         if self.has_intercept() {
@@ -277,10 +278,10 @@ impl LinearFit {
         self.intercept.variance > 0.0
     }
 
-    /// One draw of intercept (where there is one) and weights. Cost `d³/3`.
+    /// One draw of the intercept, if there is one, and the weights. Cost `d³/3`.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a shape that the generator refuses.
+    /// [`Error::Setting`] if the generator refuses the shape.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<f64>, SumsError> {
         let refused =
             |_| Error::Setting { name: "shape", value: self.noise.shape(), requirement: "one that can be drawn with" };

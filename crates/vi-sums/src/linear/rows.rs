@@ -1,4 +1,4 @@
-//! From rows to sums: one row, and a tile of many.
+//! Adding rows to sums: one row, or a tile of many.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use vi_linalg::kernels::{dot, symmetric_rank_r};
 use super::sums::HEAD;
 use crate::packed;
 
-/// Rows of a tile of a few columns: it stays in the first cache.
+/// The number of rows of a tile of a few columns, which stays in the first-level cache.
 const TILE: usize = 256;
-/// From so many columns on a tile's scatter is one product of matrices,
+/// The number of columns from which on the scatter of a tile is computed as one product of matrices.
 const WIDE: usize = 48;
-/// and the tile high enough that adding its scatter costs little beside.
+/// The number of rows of such a tile, so many that adding its scatter costs little beside the product.
 const WIDE_TILE: usize = 1024;
 
 /// Adds a row to a flat form.
 pub(super) fn add_row(state: &mut [f64], x: &[f64], y: f64) {
-    // The rows of a small triangle are short: loops of known length become straight code.
+    // The rows of a small triangle are short: loops of known length compile to straight code.
     macro_rules! by_length {
         ($($k:literal)*) => {
             match x.len() + 1 {
@@ -67,7 +67,7 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// For sums of `flat` numbers over `columns` columns, the label's included.
+    /// Memory for sums of `flat` numbers over `columns` columns, the label's included.
     pub(super) fn new(columns: usize, flat: usize, rows: usize) -> Self {
         let wide = columns >= WIDE;
         let height = if wide { WIDE_TILE } else { TILE }.min(rows.max(1));
@@ -81,7 +81,7 @@ impl Tile {
         }
     }
 
-    /// Rows that it takes at a time.
+    /// The number of rows that it takes at a time.
     pub(super) fn height(&self) -> usize {
         self.height
     }

@@ -1,4 +1,4 @@
-//! The same sums in memory that somebody else owns.
+//! The sums of a linear regression in memory that an engine owns.
 
 use vi_core::{Error, check};
 
@@ -7,9 +7,9 @@ use super::sums::{HEAD, LARGEST, add, check_values};
 use super::{LinearSums, check_count};
 use crate::{SumsError, packed};
 
-/// [`LinearSums`] in memory of an engine: its [flat form](LinearSums::flat) in place, zeros for no rows.
+/// The sums of [`LinearSums`] in an engine's own memory: the [flat form](LinearSums::flat) in place, zeros for no rows.
 ///
-/// What the engine keeps for each of millions of groups is then the sums and nothing else.
+/// So the engine keeps only the sums for each of millions of groups.
 ///
 /// ```
 /// use vi_sums::{LinearSlice, LinearSums};
@@ -27,7 +27,7 @@ pub struct LinearSlice<'a> {
 }
 
 impl<'a> LinearSlice<'a> {
-    /// The sums over `inputs` inputs in `state`, which is zeros or what this type has left there.
+    /// The sums over `inputs` inputs in `state`, which must be zeros or what this type has written there.
     ///
     /// # Errors
     /// [`Error::Empty`] for no inputs; [`Error::Dimension`] unless `state` is as long as a [flat form](LinearSums::flat_len).
@@ -49,10 +49,12 @@ impl<'a> LinearSlice<'a> {
         self.state[1] += rows as f64;
     }
 
-    /// Adds one row, as [`LinearSums::update`] does. Cost `d²` flops; it becomes a part of its caller, and is of the caller's vector instructions.
+    /// Adds one row, as [`LinearSums::update`] does. Cost `d²` flops; it is inlined into its caller and uses the caller's vector
+    /// instructions.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::NonFinite`]; [`Error::Entry`] for a number beyond `10¹⁴⁰`. The sums are then as they were.
+    /// [`Error::Dimension`]; [`Error::NonFinite`]; [`Error::Entry`] for a number beyond `10¹⁴⁰`. On an error the sums are
+    /// unchanged.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a caller that knows d at compile time has loops of fixed length")]
     pub fn update(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
@@ -66,7 +68,7 @@ impl<'a> LinearSlice<'a> {
         let share = 1.0 / head[0];
         let weight = before * share;
         let (mean, mean_y) = mean.split_at_mut(x.len());
-        // Row i of the triangle needs the deviations up to i, from means that have not moved yet.
+        // Row i of the triangle needs the deviations up to i, from the means before this row.
         let mut below = scatter;
         for i in 0..x.len() {
             let (row, next) = below.split_at_mut(i + 1);
@@ -88,10 +90,10 @@ impl<'a> LinearSlice<'a> {
         Ok(())
     }
 
-    /// Adds many rows, end to end in `x`. Cost as of [`LinearSums::update_columns`], and their columns.
+    /// Adds many rows, end to end in `x`. Cost as of [`LinearSums::update_columns`], and a copy of the rows by columns.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. The sums are then as they were.
+    /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. On an error the sums are unchanged.
     pub fn update_rows(&mut self, x: &[f64], y: &[f64]) -> Result<(), SumsError> {
         let d = self.inputs;
         check::length("x", d * y.len(), x.len())?;
@@ -115,16 +117,17 @@ impl<'a> LinearSlice<'a> {
         Ok(())
     }
 
-    /// Adds the sums over other rows: a flat form that this type or [`LinearSums`] has made. Cost `d²` flops.
+    /// Adds the sums over other rows, given as a flat form of this type or of [`LinearSums`]. Cost `d²` flops.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Setting`] for numbers of rows that are none; [`Error::Overflow`], which leaves the sums as they were.
+    /// [`Error::Dimension`]; [`Error::Setting`] for invalid numbers of rows; [`Error::Overflow`], which leaves the sums
+    /// unchanged.
     pub fn merge(&mut self, flat: &[f64]) -> Result<(), SumsError> {
         check::length("sums", self.state.len(), flat.len())?;
         check_count("rows", flat[0])?;
         check_count("skipped", flat[1])?;
         let k = self.inputs + 1;
-        // What fits on the diagonal fits everywhere else.
+        // If the diagonal is within range, so is everything else.
         for i in 0..k {
             let away = flat[HEAD + i] - self.state[HEAD + i];
             let between = (self.state[0] * flat[0] / (self.state[0] + flat[0]).max(1.0)) * away * away;

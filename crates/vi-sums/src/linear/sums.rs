@@ -6,15 +6,15 @@ use super::LinearSlice;
 use super::rows::{self, Tile};
 use crate::{SumsError, packed};
 
-/// Numbers beyond this are refused: their squares, summed over any number of rows, would leave the floats.
+/// Numbers beyond this are refused, since sums of their squares could overflow.
 pub(super) const LARGEST: f64 = 1e140;
-/// What stands before the means in the flat form.
+/// The number of entries before the means in the flat form.
 pub(super) const HEAD: usize = 2;
 
-/// Number, means and scatter of rows `(x, y)` with `d` inputs.
+/// The sums of a linear regression: number, means and scatter of rows `(x, y)` with `d` inputs.
 ///
-/// In memory it is one run of floats, its flat form: `n`, skipped rows, `z̄` (`d + 1`, the label last), the lower triangle of `S`
-/// row by row (`(d+1)(d+2)/2`).
+/// They are kept as one list of floats, the flat form: `n`, skipped rows, `z̄` (`d + 1`, the label last), the lower triangle of
+/// `S` row by row (`(d+1)(d+2)/2`).
 ///
 /// ```
 /// use vi_sums::LinearSums;
@@ -36,31 +36,31 @@ pub struct LinearSums {
 }
 
 impl LinearSums {
-    /// Sums over no rows of `inputs` inputs.
+    /// The sums over no rows of `inputs` inputs.
     ///
     /// # Errors
-    /// [`Error::Empty`] for no inputs; [`Error::Setting`] for more than memory has room for.
+    /// [`Error::Empty`] for no inputs; [`Error::Setting`] for more than memory holds.
     pub fn new(inputs: usize) -> Result<Self, SumsError> {
         check_inputs(inputs)?;
         Ok(Self { inputs, state: vec![0.0; Self::flat_len(inputs)] })
     }
 
-    /// Numbers in the flat form of `inputs` inputs.
+    /// The number of floats in the flat form of `inputs` inputs.
     #[must_use]
     pub const fn flat_len(inputs: usize) -> usize {
         HEAD + inputs + 1 + packed::len(inputs + 1)
     }
 
-    /// The flat form.
+    /// The flat form, which [`from_flat`](Self::from_flat) reads.
     #[must_use]
     pub fn flat(&self) -> &[f64] {
         &self.state
     }
 
-    /// The sums of a flat form.
+    /// Reads the sums from a flat form.
     ///
     /// # Errors
-    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Entry`] for numbers of rows that are none and negative squares.
+    /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Entry`] for invalid numbers of rows and negative squares.
     pub fn from_flat(inputs: usize, flat: &[f64]) -> Result<Self, SumsError> {
         check_flat(inputs, flat)?;
         Ok(Self { inputs, state: flat.to_vec() })
@@ -78,7 +78,7 @@ impl LinearSums {
         count(self.state[0])
     }
 
-    /// Rows that were left out, see [`skip`](Self::skip).
+    /// The number of rows that were left out, see [`skip`](Self::skip).
     #[must_use]
     pub fn skipped(&self) -> u64 {
         count(self.state[1])
@@ -112,10 +112,11 @@ impl LinearSums {
         Ok(())
     }
 
-    /// Adds many rows, given by columns: `x[j][t]` is input `j` of row `t`. Cost `nd²` flops, in vectors, from 48 columns on in products of matrices; memory for `256·d` numbers, or `1024·d + 2d²`.
+    /// Adds many rows, given by columns: `x[j][t]` is input `j` of row `t`. Cost `nd²` flops, in vectors, or in matrix products
+    /// from 48 columns on; memory for `256·d` numbers, or `1024·d + 2d²`.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. The sums are then as they were.
+    /// [`Error::Dimension`]; [`Error::Row`] with [`Error::NonFinite`] or [`Error::Entry`]. On an error the sums are unchanged.
     pub fn update_columns(&mut self, x: &[&[f64]], y: &[f64]) -> Result<(), SumsError> {
         check_columns(self.inputs, x, y)?;
         let fits = |column: &[f64]| column.iter().fold(true, |fits, v| fits & (v.abs() <= LARGEST));
@@ -134,12 +135,13 @@ impl LinearSums {
         Ok(())
     }
 
-    /// Takes one row off again that was added before, as a sliding window does. Cost `d²` flops.
+    /// Removes one row that was added before, as a sliding window does. Cost `d²` flops.
     ///
-    /// Nothing is left after the last row; before that each row taken off leaves the rounding of the largest sums there were.
+    /// After the last row is removed the sums are exactly 0; before that each removal leaves the rounding of the largest sums so
+    /// far.
     ///
     /// # Errors
-    /// As [`update`](Self::update); [`SumsError::NotContained`] where there is no row.
+    /// As [`update`](Self::update); [`SumsError::NotContained`] if there is no row.
     pub fn retract(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
         check::length("x", self.inputs, x.len())?;
         check_row(x, y)?;
@@ -164,10 +166,10 @@ impl LinearSums {
         Ok(())
     }
 
-    /// Takes off a row that was [skipped](Self::skip).
+    /// Removes a row that was [skipped](Self::skip).
     ///
     /// # Errors
-    /// [`SumsError::NotContained`] where none was.
+    /// [`SumsError::NotContained`] if no row was skipped.
     pub fn unskip(&mut self) -> Result<(), SumsError> {
         if self.state[1] < 1.0 {
             return Err(SumsError::NotContained { what: "no row was skipped" });
@@ -184,7 +186,7 @@ impl LinearSums {
         self.merge_checked(&other.state)
     }
 
-    /// Adds the sums of a [flat form](Self::flat).
+    /// Adds the sums over other rows, given as a [flat form](Self::flat).
     ///
     /// # Errors
     /// As [`from_flat`](Self::from_flat) and [`merge`](Self::merge).
@@ -198,12 +200,12 @@ impl LinearSums {
         LinearSlice::new(self.inputs, &mut self.state)?.merge(other)
     }
 
-    /// Takes off the sums over rows that were added before: exact to the rounding of the larger sums. Cost `d³/3` flops.
+    /// Removes the sums over rows that were added before: exact to the rounding of the larger sums. Cost `d³/3` flops.
     ///
-    /// A column that does not vary any more within that rounding is left with no scatter at all.
+    /// A column that no longer varies beyond that rounding gets a scatter of 0.
     ///
     /// # Errors
-    /// [`Error::Dimension`]; [`SumsError::NotContained`] where what is left could not be the scatter of rows.
+    /// [`Error::Dimension`]; [`SumsError::NotContained`] if what is left cannot be the scatter of rows.
     pub fn subtract(&mut self, other: &Self) -> Result<(), SumsError> {
         check::length("inputs", self.inputs, other.inputs)?;
         let k = self.inputs + 1;
@@ -299,7 +301,7 @@ pub(crate) fn check_columns(inputs: usize, x: &[&[f64]], y: &[f64]) -> Result<()
     x.iter().try_for_each(|column| check::length("column of x", y.len(), column.len()))
 }
 
-/// Checks that there are inputs, and that sums over them have a length.
+/// Checks that there are inputs, and that the length of sums over them does not overflow.
 pub(crate) fn check_inputs(inputs: usize) -> Result<(), Error> {
     check::not_empty("x", inputs)?;
     check::room("inputs", &[inputs.saturating_add(1), inputs.saturating_add(2)]).map(drop)

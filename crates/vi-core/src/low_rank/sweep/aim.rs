@@ -1,4 +1,4 @@
-//! Where a sweep takes the precision: EM steps on `T = (1 − δ)C + δS`, which is `C` itself as `δ → 0`.
+//! The precision that a sweep aims at: EM steps on `T = (1 − δ)C + δS`, which is `C` itself as `δ → 0`.
 
 use vi_linalg::LowRank;
 use vi_linalg::faer::Par;
@@ -22,7 +22,7 @@ pub(super) struct Aim<'a> {
 
 impl<'a> Aim<'a> {
     /// # Errors
-    /// [`Error::Linalg`] for what is beyond the range of floats.
+    /// [`Error::Linalg`] for results that are not finite.
     pub(super) fn new(
         (c, prior): (&LowRank, &LowRank),
         rows: SweepRows<'a>,
@@ -34,8 +34,7 @@ impl<'a> Aim<'a> {
         Ok(Self { own: mix(c, prior, damping)?, weights, rows, par })
     }
 
-    /// A pass in blocks over the columns of `W_T` and the rows of `X`, from `Ψ_T`: nothing is lost where `p` columns can hold
-    /// them all.
+    /// A pass in blocks over the columns of `W_T` and the rows of `X`, from `Ψ_T`: exact if `p` columns can hold them all.
     ///
     /// # Errors
     /// As [`LowRankGaussian::step`].
@@ -45,7 +44,7 @@ impl<'a> Aim<'a> {
         let settings = LowRankSettings::blocked(p)?.with_upkeep(Upkeep::Full)?;
         let mut start = LowRankGaussian::from_parts(vec![0.0; psi.len()], diagonal, settings)?;
         SweepRows(CheckedRows::Dense(self.own.w().transpose())).push(&mut start, |_| 1.0, self.par)?;
-        // A row of negative curvature takes away, which is no direction to start with; the EM steps see it.
+        // A row of negative curvature removes precision, so it is no direction to start with; the EM steps include it.
         self.rows.push(&mut start, |t| self.weights[t].max(0.0), self.par)?;
         start.flush(self.par)?;
         Ok(start.precision)
@@ -60,7 +59,7 @@ impl<'a> Aim<'a> {
         let (d, p) = (start.dim(), start.rank());
         let weights: Vec<f64> = std::iter::repeat_n(1.0, self.own.rank()).chain(self.weights.iter().copied()).collect();
         let target = Target { columns: self.rows.columns(), weights: &weights, share: 1.0, least: 1.0, begun };
-        // A negative curvature may leave less than Ψ_T, and then a ψ that falls to nothing says that T is indefinite.
+        // A negative curvature may leave less than Ψ_T; a ψ that would not stay positive then shows that T is indefinite.
         let floor = if self.weights.iter().all(|h| *h >= 0.0) { Floor::Bound } else { Floor::REFUSE };
         let own = (Factor::new(self.own.w_row_major(), d), self.own.psi());
         let (mut w, mut psi) = start.into_row_major();

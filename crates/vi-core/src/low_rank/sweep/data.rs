@@ -1,4 +1,4 @@
-//! What sweeps ask of prior and data together: sites and bound, and the Newton step for the mean.
+//! Sweeps over prior and data together: sites and bound, and the Newton step for the mean.
 
 use vi_linalg::SymmetricOperator;
 use vi_linalg::faer::{MatMut, MatRef, Par};
@@ -68,7 +68,7 @@ impl Data<'_> {
     /// The Newton step `S⁻¹(Λ₀(μ₀ − μ) + Xᵀg)` from `mean`, the precision of `near` being the preconditioner.
     ///
     /// # Errors
-    /// [`Error::Linalg`] for what is beyond the range of floats.
+    /// [`Error::Linalg`] for results that are not finite.
     pub(super) fn newton(
         &self,
         mean: &[f64],
@@ -98,8 +98,8 @@ impl Data<'_> {
         self.rows.add_combination(out, &along, self.par);
     }
 
-    /// `S⁻¹b` by preconditioned conjugate gradients. Where a direction of negative curvature is met the way so far is the
-    /// step, or `C⁻¹b` at the very first: both climb.
+    /// `S⁻¹b` by preconditioned conjugate gradients. If they meet a direction of negative curvature the way so far is the step,
+    /// or `C⁻¹b` at the very first; both are ascent directions.
     fn solve(
         &self,
         near: &LowRankGaussian,

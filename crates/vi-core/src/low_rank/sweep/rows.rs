@@ -1,4 +1,4 @@
-//! The rows that sweeps go over, dense or sparse, and all that sweeps ask of them.
+//! The rows that sweeps go over, dense or sparse, and the operations on them.
 
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -13,12 +13,12 @@ use crate::low_rank::space::solve_lower;
 use crate::rows::CheckedRows;
 use crate::{Error, Site, SiteRule};
 
-/// Rows seen at a time.
+/// The number of rows projected at a time.
 const ROWS: usize = 1024;
-/// Sparse rows for a thread at a time.
+/// The number of sparse rows that a thread takes at a time.
 const SPARSE_ROWS: usize = 64;
 
-/// Checked rows, and what sweeps ask of them: both kinds give the same posterior, to rounding.
+/// Checked rows; both kinds give the same posterior, to rounding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SweepRows<'a>(pub(super) CheckedRows<'a>);
 
@@ -85,7 +85,7 @@ impl<'a> SweepRows<'a> {
         }
     }
 
-    /// `(xᵀμ, xᵀPx)` of every row, where no row waits in `q`, to `seen` in their order. Cost `2dp` flops a row.
+    /// Gives `(xᵀμ, xᵀPx)` of every row to `seen`, in order; `q` has no buffered rows. Cost `2dp` flops a row.
     ///
     /// # Errors
     /// [`Error::Row`] with [`Error::NegativeVariance`], [`Error::Overflow`] or what `seen` reports.
@@ -121,7 +121,7 @@ impl<'a> SweepRows<'a> {
     /// Adds `Σ h_t·x_t x_tᵀ` to the precision of `belief`, block by block; its mean stays.
     ///
     /// # Errors
-    /// As [`LowRankGaussian::step`]; the belief is then spoiled.
+    /// As [`LowRankGaussian::step`]; the belief is then invalid.
     pub(super) fn push(&self, belief: &mut LowRankGaussian, h: impl Fn(usize) -> f64, par: Par) -> Result<(), Error> {
         let site = |t| Site { slope: 0.0, curvature: h(t) };
         match self.0 {
@@ -157,7 +157,7 @@ impl SiteRule for Known {
 }
 
 impl LowRankGaussian {
-    /// `(xᵀμ, xᵀPx)` of each row of `x` (`k × d`), no row waiting. Cost `2dkp` flops.
+    /// `(xᵀμ, xᵀPx)` of each row of `x` (`k × d`), with no buffered row. Cost `2dkp` flops.
     fn project_rows(&self, x: MatRef<'_, f64>, par: Par) -> Vec<Result<Projection, Error>> {
         let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
         let tiling = Tiling::for_width(p + 2 * k);

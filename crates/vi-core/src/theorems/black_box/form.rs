@@ -1,4 +1,4 @@
-//! The forms of Theorem 1 and Corollary 1.1: how the expectations of a step are had.
+//! The forms of Theorem 1 and Corollary 1.1: ways to compute the expectations of a step.
 
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
@@ -26,7 +26,7 @@ pub trait Hessian: Gradient {
     fn hessian(&self, theta: &[f64], out: MatMut<'_, f64>);
 }
 
-/// What a step needs to know at a Gaussian `q = N(μ, P)`.
+/// The expectations that a step needs at a Gaussian `q = N(μ, P)`.
 #[derive(Debug, Clone)]
 pub struct Moments {
     /// `E_q[log p]`.
@@ -37,7 +37,7 @@ pub struct Moments {
     pub information: Mat<f64>,
 }
 
-/// A way to have the [`Moments`] of a log-likelihood.
+/// A way to compute the [`Moments`] of a log-likelihood.
 pub trait Form {
     /// The moments at `q = N(mean, LLᵀ)`.
     ///
@@ -46,35 +46,35 @@ pub trait Form {
     fn moments(&self, mean: &[f64], cholesky: &Cholesky) -> Result<Moments, Error>;
 }
 
-/// Equations (3)-(4): means of gradients and Hessians.
+/// The form of equations (3)-(4): means of gradients and Hessians.
 #[derive(Debug, Clone, Copy)]
 pub struct Order2<'a, L>(
     /// The log-likelihood.
     pub &'a L,
-    /// Where it is evaluated.
+    /// The nodes at which it is evaluated.
     pub &'a Nodes,
 );
 
-/// Equations (16)-(17), with `P_t⁻¹` in (17): `−E∇² = −P⁻¹E[(θ−μ)∇log pᵀ]`, symmetrised; no Hessian.
+/// The form of equations (16)-(17), with `P_t⁻¹` in (17): `−E∇² = −P⁻¹E[(θ−μ)∇log pᵀ]`, symmetrised; it needs no Hessian.
 #[derive(Debug, Clone, Copy)]
 pub struct Order1<'a, L>(
     /// The log-likelihood.
     pub &'a L,
-    /// Where it is evaluated.
+    /// The nodes at which it is evaluated.
     pub &'a Nodes,
 );
 
-/// Equations (18)-(19), with `P_t⁻¹` on both sides in (19): `E∇ = P⁻¹E[(θ−μ)ℓ]`,
-/// `−E∇² = P⁻¹E[ℓ] − P⁻¹E[(θ−μ)(θ−μ)ᵀℓ]P⁻¹`, `ℓ = log p(θ) − log p(μ)`; no derivative.
+/// The form of equations (18)-(19), with `P_t⁻¹` on both sides in (19): `E∇ = P⁻¹E[(θ−μ)ℓ]`, `−E∇² = P⁻¹E[ℓ] −
+/// P⁻¹E[(θ−μ)(θ−μ)ᵀℓ]P⁻¹`, `ℓ = log p(θ) − log p(μ)`; it needs no derivative.
 #[derive(Debug, Clone, Copy)]
 pub struct Order0<'a, L>(
     /// The log-likelihood.
     pub &'a L,
-    /// Where it is evaluated.
+    /// The nodes at which it is evaluated.
     pub &'a Nodes,
 );
 
-/// Equations (1)-(2): a function that gives `E_q[log p]` and its gradients `(∇_μ, ∇_P)` at `(μ, P)`, for likelihoods
+/// The form of equations (1)-(2): a function that gives `E_q[log p]` and its gradients `(∇_μ, ∇_P)` at `(μ, P)`, for likelihoods
 /// whose expectation is known in closed form.
 #[derive(Debug, Clone, Copy)]
 pub struct GradientForm<F>(
@@ -171,7 +171,7 @@ impl<L: LogLikelihood> Form for Order0<'_, L> {
         let mut first = Mat::<f64>::zeros(d, 1);
         let mut second = Mat::<f64>::zeros(d, d);
         for_each_node(self.1, mean, cholesky, |k, weight, theta| {
-            // E z = 0 and E zzᵀ = I let a constant go, and with it most of the variance of draws.
+            // Since E z = 0 and E zzᵀ = I, a constant can be subtracted, and with it most of the variance of draws.
             let rise = weight * (finite("log density", k, self.0.log_density(theta))? - at_mean);
             value += rise;
             let z = self.1.points().col(k);

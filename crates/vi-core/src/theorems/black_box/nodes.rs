@@ -14,9 +14,9 @@ pub struct Nodes {
     weights: Vec<f64>,
 }
 
-/// More points than this are refused: the caller meant another rule.
+/// The number of points above which a rule is refused as a mistake.
 const MOST_POINTS: f64 = 1e7;
-/// More coordinates than this are refused: they would take over 8 GB.
+/// The number of coordinates above which a rule is refused, since they would take over 8 GB.
 const MOST_NUMBERS: f64 = 1e9;
 
 impl Nodes {
@@ -50,7 +50,7 @@ impl Nodes {
         })
     }
 
-    /// `pairs` pairs of antithetic draws `±z` with equal weights: odd moments vanish exactly.
+    /// A rule of `pairs` pairs of antithetic draws `±z` with equal weights: odd moments vanish exactly.
     ///
     /// # Errors
     /// [`Error::Setting`] for `d = 0`, no pairs, or over 10⁹ coordinates.
@@ -84,7 +84,7 @@ impl Nodes {
         self.weights.len()
     }
 
-    /// Whether there is no point; never so for a constructed rule.
+    /// Whether there are no points, which is false for every constructed rule.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()

@@ -9,25 +9,25 @@ use crate::check;
 use crate::divergence::gaussian_kl;
 use crate::{Error, Stop};
 
-/// When the implicit step stops.
+/// The settings of the implicit step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepSettings {
-    /// A step that moves the mean by less than this many standard deviations, and each entry of the precision by less than this share of
-    /// its scale, is the last.
+    /// The search ends when a step moves the mean by less than this many standard deviations, and each entry of the precision by
+    /// less than this share of its scale.
     pub tolerance: f64,
     /// The largest number of iterations.
     pub max_iterations: usize,
 }
 
 impl Default for StepSettings {
-    /// Tolerance 1e-10, at most 100 iterations.
+    /// The default tolerance is 1e-10, with at most 100 iterations.
     fn default() -> Self {
         Self { tolerance: 1e-10, max_iterations: 100 }
     }
 }
 
 impl StepSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
@@ -37,21 +37,21 @@ impl StepSettings {
     }
 }
 
-/// What an implicit step did.
+/// A report of an implicit step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct StepInfo {
-    /// Iterations taken.
+    /// The number of iterations taken.
     pub iterations: usize,
-    /// Steps that had to be shortened.
+    /// The number of steps that had to be shortened.
     pub halvings: usize,
-    /// `KL(q‖q₀) − E_q[log p]` at the end, in nats: what the step minimises (eq 5).
+    /// The objective `KL(q‖q₀) − E_q[log p]` at the end, in nats, which the step minimises (eq 5).
     pub objective: f64,
     /// Why it stopped.
     pub stop: Stop,
 }
 
-/// The explicit step (30)-(31): expectations under the old belief.
+/// Takes the explicit step (30)-(31), with expectations under the old belief.
 ///
 /// ```text
 /// P⁻¹ ← P⁻¹ − E_{q₋}[∇²log p],   μ ← μ + P₊·E_{q₋}[∇log p]
@@ -70,7 +70,7 @@ pub fn explicit_step<F: Form>(belief: &mut DenseGaussian, form: &F) -> Result<()
     Ok(())
 }
 
-/// The implicit step (28)-(29), equally (1)-(2), (16)-(17), (18)-(19): the Gaussian nearest to `p(y|θ)·q₋(θ)`.
+/// Takes the implicit step (28)-(29), or equally (1)-(2), (16)-(17), (18)-(19), to the Gaussian nearest to `p(y|θ)·q₋(θ)`.
 ///
 /// The fixed point is found by natural-gradient steps on `KL(q‖q₋) − E_q[log p]`,
 ///
@@ -78,9 +78,9 @@ pub fn explicit_step<F: Form>(belief: &mut DenseGaussian, form: &F) -> Result<()
 /// Λ ← (1−ρ)Λ + ρ(Λ₋ − E_q[∇²log p]),   μ ← μ + ρ·Λ⁻¹(Λ₋(μ₋−μ) + E_q[∇log p])
 /// ```
 ///
-/// with `ρ` halved until the objective does not rise (`ρ = 1` is the paper's iteration, which alone need not converge).
-/// Nodes make the moments and the objective err apart, so a hundredth of what has been gained may be lost again. Cost per
-/// iteration: one set of moments and a few `d³`.
+/// with `ρ` halved until the objective does not rise (`ρ = 1` is the paper's iteration, which alone need not converge). With
+/// nodes the moments and the objective have different errors, so up to a hundredth of what has been gained may be lost again.
+/// Cost per iteration: one set of moments and a few `d³`.
 ///
 /// # Errors
 /// Those of the form at the old belief; the belief is then as it was. Not converging is a [`Stop`].
@@ -147,7 +147,7 @@ pub fn implicit_step<F: Form>(
     Ok(info)
 }
 
-/// The moments of a form that may be the caller's own, of the right shape.
+/// The moments of a form, which may be the caller's own, checked to have the right shape.
 fn checked<F: Form>(form: &F, mean: &[f64], cholesky: &Cholesky) -> Result<Moments, Error> {
     let moments = form.moments(mean, cholesky)?;
     check::length("slope of the moments", mean.len(), moments.slope.len())?;
@@ -168,7 +168,7 @@ fn evaluate<F: Form>(form: &F, q: &DenseGaussian, start: &DenseGaussian) -> Opti
     objective.is_finite().then_some((moments, objective))
 }
 
-/// How far a step went: the mean in standard deviations, the precision relative to itself, the larger of the two.
+/// The length of a step: that of the mean in standard deviations or of the precision relative to itself, whichever is larger.
 fn change(old: &DenseGaussian, new: &DenseGaussian, old_precision: &Mat<f64>, new_precision: &Mat<f64>) -> f64 {
     let d = old.dim();
     let mut mean = 0.0_f64;

@@ -1,4 +1,5 @@
-//! What a model of one predictor believes: of a row's predictor, a weight, a combination, in the caller's units.
+//! The posterior of one number in the caller's units, for a model of one predictor: of a row's predictor, a weight, a
+//! combination.
 
 use vi_core::{Belief, Error, Projection};
 
@@ -33,14 +34,14 @@ impl<F: ScalarFamily> Engine<F> {
         self.weights().into_iter().zip(&self.members).map(see).collect()
     }
 
-    /// What is believed of a number, in the units of the model's labels.
+    /// The posterior of a number in the units of the labels, from what each member says of it.
     pub(in crate::online) fn marginal(&self, seen: &[(f64, Projection)]) -> Result<Marginal, ModelError> {
         let parts: Vec<_> =
             seen.iter().zip(&self.members).map(|((weight, seen), member)| (*weight, *seen, &member.state)).collect();
         self.family.marginal(&parts)
     }
 
-    /// What is believed of the weight of input `j`, in the caller's units.
+    /// The posterior of the weight of input `j`, in the caller's units.
     pub(in crate::online) fn weight(&self, j: usize) -> Result<Marginal, ModelError> {
         let inputs = self.design.inputs;
         if j >= inputs {
@@ -49,7 +50,7 @@ impl<F: ScalarFamily> Engine<F> {
         self.combination(Row::Sparse { positions: &[j], values: &[1.0] })
     }
 
-    /// What is believed of `cᵀw`, in the caller's units.
+    /// The posterior of `cᵀw`, in the caller's units.
     pub(in crate::online) fn combination(&self, c: Row<'_>) -> Result<Marginal, ModelError> {
         check_row(c, self.design.inputs)?;
         let (mut positions, mut values) = (Vec::new(), Vec::new());
@@ -80,7 +81,7 @@ impl<F: ScalarFamily> Engine<F> {
         }
     }
 
-    /// What is believed of `offset + intercept + xᵀw`, in the caller's units.
+    /// The posterior of `offset + intercept + xᵀw`, in the caller's units.
     pub(in crate::online) fn predictor(&self, row: Row<'_>, offset: f64) -> Result<Marginal, ModelError> {
         check_offset(offset)?;
         let Target { centre, scale } = self.design.target;

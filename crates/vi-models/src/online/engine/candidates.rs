@@ -1,4 +1,4 @@
-//! Scores of several rows together: what a choice among candidates is made from.
+//! One joint draw of the scores of several rows, for choosing among candidates.
 
 use rand::Rng;
 use vi_core::{GaussianBelief, Rows};

@@ -11,7 +11,7 @@ use crate::metrics::{Psis, gaussian_psis};
 use crate::online::belief::AnyBelief;
 
 impl<F: ScalarFamily> Engine<F> {
-    /// PSIS of the best member.
+    /// PSIS of the member with the largest share of the answers.
     pub(in crate::online) fn psis<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Psis, ModelError> {
         self.check_kept()?;
         let (x, observed) = self.design_matrix()?;

@@ -20,9 +20,9 @@ use crate::softmax::PreparedSoftmax;
 /// Belief, state and log evidence of rows that were fitted together.
 pub(crate) type Fitted<S> = (DenseGaussian, S, f64);
 
-/// How a family learns from a row of the model's columns, and what it learns beside the weights.
+/// How a family of models learns from a row of the model's columns, and which parameters it has besides the weights.
 pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
-    /// What is learned beside the weights: the noise of a linear model.
+    /// Parameters besides the weights, such as the noise of a linear model.
     type State: Clone + Debug + Serialize + DeserializeOwned;
 
     /// The state before any row.
@@ -37,22 +37,22 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// Checks label, offset, weight, trials or exposure.
     fn check_observation(&self, observed: &Observation) -> Result<(), Error>;
 
-    /// Whether labels are numbers in some unit, which the first rows may tell.
+    /// Whether labels are numbers in some unit, which the first rows may standardise.
     fn standardises_labels(&self) -> bool {
         false
     }
 
-    /// How many weights so many columns make; none where they cannot be counted.
+    /// The number of weights for so many columns; `None` where it overflows.
     fn weights(&self, columns: usize) -> Option<usize> {
         Some(columns)
     }
 
-    /// How many numbers a belief over so many columns keeps; none where they cannot be counted.
+    /// How many numbers a belief over so many columns keeps; `None` where that overflows.
     fn numbers(&self, kind: BeliefKind, columns: usize) -> Option<usize> {
         kind.numbers(self.weights(columns)?)
     }
 
-    /// Whether the belief is one over all weights, so that the first rows can be fitted together and kept ones refined.
+    /// Whether there is one belief over all weights, so that the first rows can be fitted together and kept rows refined.
     fn is_joint(&self) -> bool {
         true
     }
@@ -60,7 +60,7 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// The belief before any row, for one prior scale.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error>;
 
-    /// What is believed of the prior scale before any row.
+    /// The prior of the prior scale.
     fn scale_prior(&self) -> ScalePrior {
         ScalePrior::PREDICTOR
     }
@@ -68,19 +68,19 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// Which weights have the prior scale: in each predictor the first `scaled` of `columns`.
     fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights;
 
-    /// What a change of the prior scale, `log_det` and `quadratic` of [`ScaleChange`](crate::online::rescale::ScaleChange), adds to the
-    /// log evidence, and the state after it.
+    /// What a change of the prior scale adds to the log evidence, and the state after it; `log_det` and `quadratic` are those of
+    /// [`ScaleChange`](crate::online::rescale::ScaleChange).
     fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
         (log_det - 0.5 * quadratic, state.clone())
     }
 
-    /// Whether [`rescale`](Self::rescale) is exact: the sites of a linear model are the same under every prior.
+    /// Whether [`rescale`](Self::rescale) is exact, as in a linear model, whose sites are the same under every prior.
     fn rescales_exactly(&self) -> bool {
         false
     }
 
-    /// The Gaussian of all rows of `x` together, with the state and the log evidence or the bound on it; a search may begin at `start`.
-    /// `None` where there is no affordable one.
+    /// The Gaussian posterior of all rows of `x` together, with the state and the log evidence or a bound on it; a search may
+    /// begin at `start`. Returns `None` if it would cost too much.
     fn fit(
         &self,
         prior: &DenseGaussian,
@@ -89,10 +89,10 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error>;
 
-    /// What rows with these observations say of the weights, by what is known beside them.
+    /// The log-likelihoods of rows with these observations as functions of the weights, given the state.
     fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error>;
 
-    /// Scores a row under `belief`, and prepares to learn it; `state` is moved on. Returns the score in nats.
+    /// Scores a row under `belief`, prepares to learn it, and updates `state`. Returns the score in nats.
     fn prepare_row(
         &self,
         belief: &AnyBelief,
@@ -106,12 +106,12 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         belief.commit(row, &mut step.belief);
     }
 
-    /// Whether [`learn_block`](Self::learn_block) is the cheaper way for so many rows.
+    /// Whether [`learn_block`](Self::learn_block) is cheaper than row by row for so many rows.
     fn takes_blocks(&self, _member: &Member<Self::State>, _rows: usize) -> bool {
         false
     }
 
-    /// The same for the rows of `x` together. An error is told of its row and may leave the member changed.
+    /// Learns the rows of `x` together. An error names its row and may leave the member changed.
     fn learn_block(
         &self,
         member: &mut Member<Self::State>,
@@ -119,27 +119,27 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         observed: &[Observation],
     ) -> Result<(), Error>;
 
-    /// Forgets what is beside the weights: what they have told loses the factor `lambda`.
+    /// Forgets part of the state: what rows have told it loses the factor `lambda`.
     fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
 
-    /// The variance in whose units a belief's covariance is: 1, or the noise's where that is learned.
+    /// The factor by which a belief's covariance is to be multiplied: 1, or the noise variance where that is learned.
     fn noise_variance(&self, _state: &Self::State) -> f64 {
         1.0
     }
 
-    /// Brings the states of shards together; `spread = Σ_k μ_kᵀΛ_kμ_k − μᵀΛμ`, the prior mean being 0.
+    /// Merges the states of shards; `spread = Σ_k μ_kᵀΛ_kμ_k − μᵀΛμ`, the prior mean being 0.
     fn merge(&self, _states: &[&Self::State], _spread: f64) -> Self::State {
         self.initial()
     }
 }
 
-/// Memory of one row for one member, used again from row to row.
+/// Memory for one row of one member, reused from row to row.
 #[derive(Debug, Default)]
 pub(crate) struct RowStep {
     pub(in crate::online) belief: AnyStep,
-    /// Of a family whose rows see several directions at once.
+    /// Used by families whose rows see several directions at once.
     pub(in crate::online) vector: Option<PreparedSoftmax>,
-    /// Of one whose predictors are independent: what they see, their sites, and a step for each.
+    /// Used by families whose predictors are independent: the projections, the sites, and a step for each.
     pub(in crate::online) seen: Vec<Projection>,
     pub(in crate::online) sites: Vec<Site>,
     pub(in crate::online) parts: Vec<AnyStep>,

@@ -1,4 +1,4 @@
-//! A model that answers from a mixture which some other method found for its posterior.
+//! A model that answers from a mixture found for its posterior by another method.
 
 use vi_core::DenseGaussian;
 
@@ -9,7 +9,8 @@ use crate::online::belief::AnyBelief;
 use crate::online::posterior::Posterior;
 
 impl<F: Family> Engine<F> {
-    /// The same model with `parts`, weights and Gaussians over its columns' weights, in place of its own posterior; the rows are let go.
+    /// A copy of the model that answers from `parts`, weights and Gaussians over its columns' weights, in place of its own
+    /// posterior; the copy keeps no rows.
     ///
     /// # Errors
     /// See [`Posterior::check_mixture`].
@@ -39,7 +40,7 @@ impl<F: Family> Engine<F> {
         })
     }
 
-    /// Whether rows can be learned.
+    /// Checks that the model can learn rows.
     ///
     /// # Errors
     /// [`ModelError::Unsupported`] for a model that answers from a mixture.

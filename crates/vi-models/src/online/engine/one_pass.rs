@@ -1,4 +1,4 @@
-//! The rule of one pass.
+//! The rule by which one pass takes a row.
 
 use std::cell::Cell;
 
@@ -6,12 +6,12 @@ use vi_core::{Error, GaussianExpectation, Implicit, Likelihood, Site, SiteRule, 
 
 use super::scalar::ScalarFamily;
 
-/// Which Gaussian is kept after a row: the one with the mean and variance of the tilted density, or the implicit step's, where the two are
-/// one, or the first is dear.
+/// Which Gaussian replaces the posterior after a row: the one with the mean and variance of the tilted density, or that of the
+/// implicit step, where the two agree or the first is expensive.
 pub(super) enum OnePass<L> {
     Implicit(Implicit<Weighted<L>>),
-    /// [`MomentMatching`](vi_core::MomentMatching), which remembers the normaliser of the density whose moments it took: the row's
-    /// score is the same integral.
+    /// [`MomentMatching`](vi_core::MomentMatching), which remembers the normaliser of the tilted density, since the row's score
+    /// is the same integral.
     MomentMatching(Weighted<L>, Cell<Option<f64>>),
 }
 
@@ -30,7 +30,7 @@ impl<L> OnePass<L> {
         }
     }
 
-    /// `log E p(y|t)` in nats, if the site that was asked for last took it.
+    /// `log E p(y|t)` in nats, if the last site's computation found it.
     pub(super) fn log_normaliser(&self) -> Option<f64> {
         match self {
             Self::Implicit(_) => None,

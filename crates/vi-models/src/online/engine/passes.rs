@@ -1,4 +1,4 @@
-//! Passes over rows that are kept elsewhere, until the Gaussian is the best there is.
+//! Passes over rows that are kept elsewhere, until the posterior is the best Gaussian.
 
 use vi_core::batch::{BatchInfo, BatchSettings, InformationGaussian, Statistics, optimum_of};
 use vi_core::{Error, PerRow};
@@ -15,14 +15,14 @@ use crate::online::design::RowSpace;
 use crate::online::row::check_row;
 use crate::online::{Memory, Observation, OnlineSettings, Row};
 
-/// Rows that are summed over together.
+/// The number of rows whose statistics are summed together.
 const ROWS_AT_ONCE: usize = 1024;
 
-/// What takes the rows of a pass one by one.
+/// The function that receives the rows of a pass one by one.
 type Take<'a> = dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + 'a;
 
 impl<F: ScalarFamily> Engine<F> {
-    /// See `refine_over` of the models. What was done for the member that counts most, or for the one that stands for all.
+    /// See `refine_over` of the models. The info is that of the member with the largest share, or of the one that stands for all.
     pub(in crate::online) fn refine_over<E: From<ModelError>>(
         &mut self,
         settings: &BatchSettings,
@@ -62,8 +62,10 @@ impl<F: ScalarFamily> Engine<F> {
         told.ok_or_else(|| ModelError::NotKept.into())
     }
 
+    /// Checks that the belief is a full Gaussian of all rows.
+    ///
     /// # Errors
-    /// [`ModelError::NotKept`] for a belief that is no full Gaussian of all rows.
+    /// [`ModelError::NotKept`] for another belief.
     fn check_passes(&self) -> Result<(), ModelError> {
         self.check_learns()?;
         let full = matches!(self.settings.belief, BeliefKind::Full | BeliefKind::SquareRoot);
@@ -74,7 +76,7 @@ impl<F: ScalarFamily> Engine<F> {
         }
     }
 
-    /// The best Gaussian at a member's prior scale, the bound its evidence.
+    /// The best Gaussian at a member's prior scale, with its bound as the evidence.
     fn optimum<E: From<ModelError>>(
         &self,
         member: &Member<F::State>,
@@ -128,7 +130,7 @@ impl<F: ScalarFamily> Engine<F> {
     }
 }
 
-/// Rows that wait to be summed over.
+/// Rows that are buffered until their statistics are summed together.
 struct Tile<F: ScalarFamily> {
     sums: Statistics,
     x: Vec<f64>,

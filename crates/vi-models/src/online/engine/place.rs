@@ -1,4 +1,4 @@
-//! Where the prior scales of the members stand, and what each counts in the answers.
+//! At which prior scales the members stand, and the share of each in the answers.
 
 use vi_core::Error;
 
@@ -11,27 +11,28 @@ use crate::online::rescale::{ScaledWeights, Slope, Spectrum, rescaled};
 use crate::online::scale::{ScalePrior, Scales, nodes};
 use crate::online::{Memory, OnlineSettings, PriorScale};
 
-/// Weights beyond which a decomposition every doubling of the rows costs more than the rows.
+/// Rows for each weight that must have come before members move: with fewer, a decomposition at each doubling of the rows would
+/// cost more than the rows.
 const ROWS_PER_WEIGHT: u64 = 4;
 
-/// Whether the scales of a model may move as its rows come: that takes a covariance, whose prior can be changed.
+/// Whether a model's prior scales may move as rows come, which takes a covariance whose prior can be changed.
 pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
     settings.prior_scale == PriorScale::Learned && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
 }
 
-/// Whether they move for good, and not only until one is chosen for all memories.
+/// Whether the scales go on moving, instead of only until one is chosen for all memories.
 pub(super) fn stays_placed(settings: &OnlineSettings) -> bool {
     moves(settings) && settings.memory != Memory::Learned
 }
 
 impl<S> Member<S> {
-    /// Log of what it counts among the members, up to a number that they share.
+    /// Log of the member's share of the answers, up to a constant common to all members.
     pub(in crate::online) fn log_weight(&self) -> f64 {
         self.log_mass + self.evidence
     }
 }
 
-/// Makes the members' weights sum to 1 and returns what they summed to, in nats; nothing where that is not finite.
+/// Makes the members' weights sum to 1 and returns the log of what they summed to, in nats; `None` if that is not finite.
 pub(super) fn normalise<S>(members: &mut [Member<S>]) -> Option<f64> {
     let total = log_sum_exp(members.iter().map(Member::log_weight));
     if !total.is_finite() {
@@ -54,7 +55,7 @@ pub(super) fn bank<F: Family>(
         PriorScale::Given(scale) => vec![(*scale, 1.0)],
         PriorScale::Among(scales) => equal(scales),
         PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
-        // No covariance whose prior could be changed: fixed scales, a spread apart.
+        // Without a covariance whose prior could be changed the scales are fixed, one prior spread apart.
         PriorScale::Learned => {
             let ScalePrior { centre, spread, .. } = family.scale_prior();
             equal(&[-1.0, 0.0, 1.0].map(|z: f64| centre * (z * spread).exp()))
@@ -68,12 +69,13 @@ pub(super) fn bank<F: Family>(
     scales.into_iter().map(member).collect()
 }
 
-/// The log evidence by prior scale as the members know it.
+/// The log evidence as a function of the prior scale, interpolated between the members.
 ///
-/// The sites of a linear model are the same under every prior, so each member knows the whole curve; between two, what they say is mixed
-/// in proportion of `log s`. Those of other models move with the prior: a member that changes its prior with its sites as they are knows
-/// the value and the slope at its own scale, and elsewhere too little. Between two members a cubic goes through both values and slopes;
-/// beyond the last one, a parabola whose slope goes on to change as it does between the last two.
+/// The sites of a linear model are the same under every prior, so each member knows the whole curve; between two members their
+/// curves are mixed in proportion of `log s`. The sites of other models change with the prior: a member that changes its prior
+/// and keeps its sites knows the value and the slope at its own scale, and too small a value elsewhere. Between two members a
+/// cubic goes through both values and slopes; beyond the last one a parabola continues, whose slope goes on changing as it does
+/// between the last two.
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
@@ -81,15 +83,15 @@ struct Curve<'a, F: Family> {
     known: Known,
 }
 
-/// What each member knows of the curve.
+/// How much of the curve each member knows.
 enum Known {
-    /// All of it.
+    /// The whole curve.
     Whole(Vec<Spectrum>),
-    /// Where sites move: what is at its own scale.
+    /// Value, slope and curvature at its own scale, for models whose sites change with the prior.
     Near(Vec<Point>),
 }
 
-/// Value and slope of the log evidence at `u = log s`, and the curvature that the sites as they are give it.
+/// Value and slope of the log evidence at `u = log s`, and the curvature there with the sites held fixed.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     u: f64,
@@ -99,7 +101,7 @@ struct Point {
 }
 
 impl<'a, F: Family> Curve<'a, F> {
-    /// `members` by rising scale. `None` if a belief keeps no covariance.
+    /// The curve of `members`, by rising scale. Returns `None` if a belief keeps no covariance.
     fn new(family: &'a F, members: &'a [Member<F::State>], weights: ScaledWeights) -> Result<Option<Self>, Error> {
         let known = if family.rescales_exactly() {
             let spectra = members.iter().map(|m| Spectrum::of(&m.belief, weights, m.prior_scale));
@@ -161,8 +163,8 @@ impl<'a, F: Family> Curve<'a, F> {
     }
 }
 
-/// The cubic through both values and slopes; where the values rise or fall as both slopes do, so does the cubic, for which three times
-/// the mean slope is steep enough (Fritsch and Carlson 1980).
+/// The cubic through both values and slopes. Where values and both slopes rise (or fall), the cubic is kept monotone by limiting
+/// the slopes to three times the mean slope (Fritsch and Carlson 1980).
 fn between(low: Point, high: Point, u: f64) -> f64 {
     let width = high.u - low.u;
     let mean = (high.value - low.value) / width;
@@ -188,7 +190,7 @@ fn beyond(end: Point, before: Option<&Point>, u: f64) -> f64 {
 type Placed<S> = (Vec<Member<S>>, f64);
 
 /// Members at the nodes of the scale's posterior, each from the nearest of `members` by a change of prior, and the log evidence
-/// with the scale averaged over. `None` where beliefs keep no covariance. Cost: some `2d³` flops for each new member, and `9d³` for each of
+/// with the scale averaged over. Returns `None` if beliefs keep no covariance. Cost: some `2d³` flops for each new member, and `9d³` for each of
 /// `members` where the whole curve is known.
 pub(super) fn placed<F: Family>(
     family: &F,
@@ -230,8 +232,8 @@ fn no_covariance() -> Error {
 }
 
 impl<F: Family> Engine<F> {
-    /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time. A posterior that cannot
-    /// be decomposed keeps its members, which are right where they are, and is counted.
+    /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time. If the posterior
+    /// cannot be decomposed the members stay, still valid where they are, and the failure is counted.
     pub(super) fn place(&mut self) {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
@@ -244,12 +246,12 @@ impl<F: Family> Engine<F> {
         }
     }
 
-    /// When the members move next: no sooner than a row's cost pays for it.
+    /// The number of rows at which the members move next: late enough that the move costs no more than the rows.
     pub(super) fn first_place(design: &Design, observations: u64) -> u64 {
         observations.saturating_mul(2).max(ROWS_PER_WEIGHT * design.columns() as u64).max(2)
     }
 
-    /// What each member counts in the answers; the sum is 1.
+    /// The share of each member in the answers; the sum is 1.
     pub(in crate::online) fn weights(&self) -> Vec<f64> {
         let most = self.best().log_weight();
         if self.members.len() == 1 || !most.is_finite() {

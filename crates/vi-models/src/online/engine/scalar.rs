@@ -1,4 +1,4 @@
-//! Families that see a row only through `t = offset + xᵀθ`.
+//! Families whose rows see the weights only through `t = offset + xᵀθ`.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -28,13 +28,14 @@ use crate::online::rescale::ScaledWeights;
 use crate::online::scale::ScalePrior;
 use crate::online::{Observation, OnlineSettings, Row};
 
-/// A fit of the first rows ends when a step is shorter than this many posterior standard deviations: little beside what those rows leave open.
+/// A fit of the first rows ends when a step is shorter than this many posterior standard deviations, which is little beside what
+/// those rows leave uncertain.
 pub(in crate::online) const FIT_TOLERANCE: f64 = 1e-3;
 
-/// The same where rows are swept over: a sweep that changes the rows' log normalisers by less than this in sum, in nats, is the last.
+/// A fit of the first rows by sweeps ends when a sweep changes the sum of the rows' log normalisers by less than this, in nats.
 pub(in crate::online) const FIT_SWEEP: f64 = 2e-2;
 
-/// Passes over the first rows at most; separable rows under a wide prior take the most.
+/// The most passes over the first rows; separable rows under a wide prior need the most.
 pub(in crate::online) const FIT_PASSES: usize = 60;
 
 /// The likelihood of one row.
@@ -42,31 +43,32 @@ pub(super) type RowLikelihood<F> = Weighted<Offset<<F as ScalarFamily>::Likeliho
 
 /// A likelihood of one label given one number.
 pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
-    /// What is learned beside the weights: the noise of a linear model.
+    /// Parameters besides the weights, such as the noise of a linear model.
     type State: Clone + Debug + Serialize + DeserializeOwned;
 
     /// `p(y|t)`.
     type Likelihood: GaussianExpectation + Clone + Debug + Send + Sync + 'static;
 
-    /// What a row brings beside label, offset and weight.
+    /// What an observation has besides label, offset and weight.
     const SIZE: Size = Size::None;
 
-    /// Whether rows whose weight is not 1 take the implicit step and not the moments of the tilted density, which there cost ten times as much.
+    /// Whether rows whose weight is not 1 take the implicit step instead of the moments of the tilted density, which would cost
+    /// ten times as much.
     const WEIGHTED_IMPLICITLY: bool = false;
 
-    /// Whether labels are numbers in some unit, which the first rows may tell.
+    /// Whether labels are numbers in some unit, which the first rows may standardise.
     const STANDARDISES_LABELS: bool = false;
 
     /// Whether a pass over rows is exact.
     const EXACT: bool = false;
 
-    /// Whether what is beside the weights changes the likelihood of the next row, so that rows are never taken together.
+    /// Whether the state changes the likelihood of the next row, so that rows are never taken together.
     const BY_ROWS: bool = false;
 
-    /// Fits of the weights to the first rows, with what is beside them learned anew after each; 0 where nothing is.
+    /// How many times the first rows are fitted, the state being learned anew after each fit; 0 where there is no state to learn.
     const ROUNDS: usize = 0;
 
-    /// What is believed of the prior scale before any row.
+    /// The prior of the prior scale.
     #[doc(hidden)]
     fn scale_prior(&self) -> ScalePrior {
         ScalePrior::PREDICTOR
@@ -78,13 +80,14 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         (log_det - 0.5 * quadratic, state.clone())
     }
 
-    /// A draw of what deviations of the weights are multiplied by: 1, or that of the noise where it is learned.
+    /// A draw of the factor by which deviations of the weights are multiplied: 1, or the standard deviation of the noise where it
+    /// is learned.
     #[doc(hidden)]
     fn draw_spread<R: Rng + ?Sized>(&self, _state: &Self::State, _rng: &mut R) -> Result<f64, Error> {
         Ok(1.0)
     }
 
-    /// What is believed of a number that the members see as `(weight, projection, state)`.
+    /// The posterior of a number that the members see as `(weight, projection, state)`.
     #[doc(hidden)]
     fn marginal(&self, parts: &[(f64, Projection, &Self::State)]) -> Result<Marginal, ModelError> {
         Ok(Marginal::of_gaussians(&parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect::<Vec<_>>()))
@@ -103,15 +106,15 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         Ok(())
     }
 
-    /// The likelihood of a row with `size` trials, or of that exposure, by the best of what is known beside the weights.
+    /// The likelihood of a row with `size` trials, or of that exposure, at the best estimate of the state.
     fn likelihood(&self, state: &Self::State, size: f64) -> Result<Self::Likelihood, Error>;
 
-    /// Likelihoods that predictions average over, with their weights.
+    /// The likelihoods that predictions average over, with their weights.
     fn likelihoods(&self, state: &Self::State, size: f64) -> Result<Vec<(f64, Self::Likelihood)>, Error> {
         Ok(vec![(1.0, self.likelihood(state, size)?)])
     }
 
-    /// `log p(y | earlier rows)` in nats, from what the belief sees along the row.
+    /// `log p(y | earlier rows)` in nats, from the belief's projection along the row.
     fn log_predictive(
         &self,
         _state: &Self::State,
@@ -122,19 +125,19 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         likelihood.log_predictive(y, seen.mean, seen.variance)
     }
 
-    /// Checks, before anything is learned, that what is beside the weights can take the observation.
+    /// Checks, before anything is learned, that the state can take the observation.
     ///
     /// # Errors
-    /// What it is that does not fit.
+    /// The error that learning the observation would give.
     fn check_step(&self, _observed: &Observation, _seen: Projection) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Learns what is beside the weights from a row that was `seen` before its `site` was taken. Returns what this adds to the row's
-    /// score, in nats.
+    /// Learns the state from a row that was `seen` before its `site` was taken. Returns what this adds to the row's score, in
+    /// nats.
     ///
     /// # Errors
-    /// What floats cannot hold.
+    /// An overflow.
     fn learn(
         &self,
         _state: &mut Self::State,
@@ -145,11 +148,11 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         Ok(0.0)
     }
 
-    /// What is beside the weights from all first rows, each `seen` by the weights that were fitted to them `at` some state, and what
-    /// averaging over it adds to the bound, in nats.
+    /// The state learned from all first rows, each `seen` by the weights that were fitted to them `at` some state, and what
+    /// averaging over the state adds to the bound, in nats.
     ///
     /// # Errors
-    /// What floats cannot hold.
+    /// An overflow.
     fn fit_state(
         &self,
         _at: &Self::State,
@@ -159,7 +162,7 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         Ok((self.initial(), 0.0))
     }
 
-    /// Forgets what is beside the weights: what they have told loses the factor `lambda`.
+    /// Forgets part of the state: what rows have told it loses the factor `lambda`.
     fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
 
     /// See [`Family::noise_variance`].
@@ -167,7 +170,7 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         1.0
     }
 
-    /// Brings the states of shards together; see [`Family::merge`].
+    /// Merges the states of shards; see [`Family::merge`].
     fn merge(&self, _states: &[&Self::State], _spread: f64) -> Self::State {
         self.initial()
     }
@@ -186,7 +189,7 @@ pub(in crate::online) fn row_likelihood<F: ScalarFamily>(
     Weighted::new(Offset::new(likelihood, observed.offset)?, observed.weight)
 }
 
-/// The same for many rows.
+/// The likelihoods of many rows, offsets and weights included.
 pub(super) fn row_likelihoods<F: ScalarFamily>(
     family: &F,
     state: &<F as ScalarFamily>::State,
@@ -336,7 +339,7 @@ impl<F: ScalarFamily> Family for F {
     }
 }
 
-/// What `belief` sees along each row of `x`.
+/// The projection of `belief` along each row of `x`.
 fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Projection>, Error> {
     let mut row = vec![0.0; x.ncols()];
     (0..x.nrows())
@@ -347,10 +350,11 @@ fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Pro
         .collect()
 }
 
-/// `weight·log p(y | earlier rows)`, after the rule has been asked for the row's site.
+/// `weight·log p(y | earlier rows)`, computed after the rule has been asked for the row's site.
 ///
 /// # Errors
-/// What the family finds; `NonFinite` for a density that is 0 or infinite in floats: no later row could mend the sum.
+/// Those of the family; `NonFinite` for a density that is 0 or infinite in floats, since the sum of scores could never be finite
+/// again.
 fn score<F: ScalarFamily>(
     family: &F,
     state: &<F as ScalarFamily>::State,
@@ -364,19 +368,19 @@ fn score<F: ScalarFamily>(
     family.check_step(observed, seen)?;
     let likelihood = rule.likelihood().inner();
     let score = match rule.log_normaliser() {
-        // A weight is inside the integral, where the score has it outside.
+        // The rule has the weight inside the integral, the score outside.
         Some(log_normaliser) if observed.weight == 1.0 => log_normaliser,
         _ => observed.weight * family.log_predictive(state, likelihood, observed.label, seen),
     };
     if !is_score(score) {
-        // A quadrature that failed says how.
+        // A failed quadrature gives its own error.
         likelihood.tilted(observed.label, seen.mean, seen.variance)?;
         return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
     }
     Ok(score)
 }
 
-/// Whether as many of them as can be counted have a finite sum.
+/// Whether the sum of any number of such scores stays finite.
 pub(in crate::online) fn is_score(score: f64) -> bool {
     score.abs() <= 1e290
 }

@@ -1,4 +1,4 @@
-//! Posteriors of shards brought together.
+//! Merging of posteriors learned on different rows.
 
 use vi_core::merge::{Part, Pull};
 use vi_core::{Belief, Error, GaussianBelief};
@@ -11,7 +11,7 @@ use crate::online::Memory;
 use crate::online::belief::AnyBelief;
 
 impl<F: Family> Engine<F> {
-    /// Brings in the posteriors of shards that started from the same settings.
+    /// Merges the posteriors of shards that started from the same settings.
     pub(in crate::online) fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {
         for (k, other) in others.iter().enumerate() {
             self.check_merge(other).map_err(|what| ModelError::Unlike { shard: k, what })?;
@@ -37,7 +37,7 @@ impl<F: Family> Engine<F> {
                 .zip(engines())
                 .map(|(&belief, of)| Part { belief, rows: of.observations as f64, runs: of.runs as f64 })
                 .collect();
-            // The noise as the shards saw it: what they disagree about is what is asked for.
+            // The noise variance as the shards saw it, in whose units their disagreement is measured.
             let noise = self.family.noise_variance(&self.family.merge(&states, 0.0));
             pulls.push(AnyBelief::pull(&prior, &belief, &counted).in_units_of(noise));
             members.push(Member {
@@ -65,13 +65,13 @@ impl<F: Family> Engine<F> {
         if !self.settings.keep_rows {
             self.rows = Vec::new();
         }
-        // The scale's posterior is narrower than each shard's.
+        // The scale's posterior of all rows is narrower than each shard's.
         self.next_place = self.observations;
         self.place();
         Ok(())
     }
 
-    /// Its members as they would be at the prior scales of `targets`.
+    /// The model's members as they would be at the prior scales of `targets`.
     fn members_at(&self, targets: &[Member<F::State>]) -> Result<Vec<Member<F::State>>, Error> {
         let same = |(own, target): (&Member<_>, &Member<_>)| own.prior_scale == target.prior_scale;
         if self.members.len() == targets.len() && self.members.iter().zip(targets).all(same) {
@@ -100,7 +100,7 @@ impl<F: Family> Engine<F> {
     }
 }
 
-/// Refuses a merge that leaves the answers near the prior: those of the prior scale that counts most.
+/// Refuses a merge that leaves the weights near the prior, judged at the prior scale with the largest share.
 ///
 /// # Errors
 /// [`Error::ThinShards`].

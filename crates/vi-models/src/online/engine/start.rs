@@ -1,8 +1,8 @@
-//! The first rows: they tell the scales of the columns, and are fitted together before the stream goes row by row.
+//! The first rows: they set the scales of the columns, and are fitted together before the stream goes row by row.
 //!
-//! One pass from a wide prior is far off at first and never recovers all of it. So the first rows are kept and the posterior is the
-//! Gaussian of all of them together, by expectation propagation where a family has it, found anew whenever their number has grown by a
-//! quarter; from there one pass loses next to nothing (valid intervals from such a start: arXiv 2604.27442).
+//! One pass from a wide prior is far off at first and never recovers all of it. So the first rows are kept, and the posterior is
+//! the Gaussian of all of them together, by expectation propagation where a family has it, computed anew whenever their number
+//! has grown by a quarter; from there one pass loses next to nothing (valid intervals from such a start: arXiv 2604.27442).
 
 use vi_core::Error;
 use vi_linalg::faer::Mat;
@@ -18,25 +18,26 @@ use crate::online::design::{Design, RowSpace};
 use crate::online::target::Target;
 use crate::online::{Memory, Observation, OnlineSettings, PriorScale, Row, Start};
 
-/// Rows for each weight that are fitted together.
+/// The number of rows for each weight that are fitted together.
 const ROWS_PER_WEIGHT: usize = 20;
 
-/// Rows that are fitted together at least.
+/// The least number of rows that are fitted together.
 const FEWEST: usize = 50;
 
-/// Weights beyond which a fit costs more than it gains: its passes take `n·d² + d³`.
+/// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
 pub(in crate::online) const WIDEST: usize = 128;
 
-/// How much wider the prior of models with several memories is than that which their first rows tell.
+/// By how much the prior of models with several memories is wider than the one that their first rows suggest.
 const WIDER: f64 = 4.0;
 
-/// Scales that differ by less than this factor have all but the same sites: one is fitted, the others change its prior.
+/// Scales that differ by less than this factor have nearly the same sites: one is fitted, and the others follow by a change of
+/// its prior.
 pub(super) const ALIKE: f64 = 1.4;
 
-/// A scale within this of a fitted one, in `log s`, is told by that one.
+/// A scale within this distance of a fitted one, in `log s`, is taken from that one.
 const CLOSE: f64 = 0.15;
 
-/// Share of the answers below which a scale is not fitted.
+/// The share of the answers below which a scale is not fitted.
 const NEGLIGIBLE: f64 = 0.02;
 
 /// Whether the first rows are fitted together.
@@ -48,26 +49,26 @@ fn fits<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> boo
         && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
 }
 
-/// Rows that are kept at the start.
+/// How many rows are kept at the start.
 pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> usize {
-    // One prior scale is chosen for all memories.
+    // All memories share one prior scale, which the first rows choose.
     let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
     let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
     if fits(settings, family, weights) { scales.max(FEWEST).max(ROWS_PER_WEIGHT * weights) } else { scales }
 }
 
-/// Rows that the scales of the columns are taken from.
+/// How many rows the scales of the columns are taken from.
 fn scale_rows(settings: &OnlineSettings) -> usize {
     settings.standardise.by_rows().map_or(0, |(rows, _)| rows)
 }
 
-/// Whether everything is fitted anew at the `n`-th of `last` rows: 1 to 8, 10, 12, 15, 18, …, and the last.
+/// Whether the fit is made anew at the `n`-th of `last` rows: 1 to 8, 10, 12, 15, 18, …, and the last.
 fn is_due(n: usize, last: usize) -> bool {
     let mut at = 1;
     while at < n {
         at += (at / 4).max(1);
     }
-    // A fit just before the last would be for nothing.
+    // A fit just before the last would be wasted.
     n == last || (at == n && 5 * n < 4 * last)
 }
 
@@ -77,7 +78,7 @@ impl<F: Family> Engine<F> {
         start_rows(&self.settings, &self.family, weights)
     }
 
-    /// One of the first rows. On an error the model is as it was.
+    /// Learns one of the first rows. On an error the model is unchanged.
     pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation) -> Result<(), Error> {
         let last = self.start_rows();
         self.rows.push(Kept { row: row.into(), observed });
@@ -99,7 +100,7 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// After the first rows, if memories are averaged over: one belief becomes one for each memory.
+    /// Ends the first rows of a model that averages over memories: one belief becomes one for each memory.
     pub(super) fn start_memories(&mut self) {
         if self.settings.memory != Memory::Learned || !self.fixed {
             return;
@@ -111,8 +112,9 @@ impl<F: Family> Engine<F> {
         (self.base, self.members) = (base, spread(&wide.unwrap_or(best)));
     }
 
-    /// A member of the first rows whose scale is several times the average: the scale of weights that stand still is too narrow for a
-    /// prior that pulls back whatever is forgotten. A change of prior where that can be done, a pass over the rows where not.
+    /// A member with a prior scale several times the average. Forgetting pulls weights back to the prior, for which the scale
+    /// that fits unchanging weights is too narrow. It is found by a change of prior where that is possible, otherwise by a pass
+    /// over the rows.
     fn widened(&mut self) -> Result<Option<Member<F::State>>, Error> {
         let weighted = self.weights().into_iter().zip(&self.members);
         let told = weighted.map(|(weight, member)| weight * member.prior_scale.ln()).sum::<f64>().exp();
@@ -129,20 +131,21 @@ impl<F: Family> Engine<F> {
         Ok(members.pop())
     }
 
-    /// The `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and leads elsewhere.
+    /// Learns the `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and changes the
+    /// result.
     fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<(), Error> {
         if !is_due(n, last) {
-            // A row that the scales of the columns so far cannot take may be one for scales that know it.
+            // A row that overflows with the column scales so far may not with scales that include it.
             return if self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(self.decided()?) };
         }
         let decided = self.decided()?;
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        // Many weights learn all rows one by one: anew they would be what they are.
+        // With many weights all rows are learned one by one: doing so anew would change nothing.
         let stands = weights > WIDEST && decided.as_ref().is_none_or(|decided| *decided == self.design);
         if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(decided) }
     }
 
-    /// Centres and scales by the rows so far, while they decide on them.
+    /// The centres and scales of the rows so far, while these decide on them.
     fn decided(&self) -> Result<Option<Design>, Error> {
         match self.settings.standardise.by_rows() {
             Some((rows, centre)) if self.rows.len() <= rows => self.taken(centre).map(Some),
@@ -157,7 +160,7 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// All kept rows anew, with the design that they decide on if they do.
+    /// Learns all kept rows anew, with the design that they decide on, if they do.
     fn refit(&mut self, design: Option<Design>) -> Result<(), Error> {
         let anew = design.is_some();
         let design = design.unwrap_or_else(|| self.design.clone());
@@ -171,7 +174,7 @@ impl<F: Family> Engine<F> {
         };
         let mut members = match fitted {
             Some(members) => members,
-            // One pass, where there is no fit, or none for such rows.
+            // One pass, where the family has no fit, or none for such rows.
             None => self.passed(&design)?,
         };
         let placed = if moves(&self.settings) && weights <= WIDEST {
@@ -186,7 +189,7 @@ impl<F: Family> Engine<F> {
         } else {
             let shares = bank(&self.settings, &self.family, 1)?;
             if members.len() > shares.len() {
-                // What was fitted beside the scales of before is for a posterior of the scale that could not be had.
+                // What was fitted at earlier scales belongs to a posterior of the scale that could not be computed.
                 let before: Vec<f64> = self.members.iter().map(|member| member.prior_scale).collect();
                 members.retain(|member| before.contains(&member.prior_scale));
             }
@@ -212,7 +215,7 @@ impl<F: Family> Engine<F> {
         Ok(design.without_tiny_columns())
     }
 
-    /// The members of all kept rows, from the prior one by one.
+    /// The members after one pass from the prior over all kept rows.
     fn passed(&mut self, design: &Design) -> Result<Vec<Member<F::State>>, Error> {
         let mut members = bank(&self.settings, &self.family, design.columns())?;
         let Self { settings, family, rows, work, .. } = self;
@@ -226,8 +229,8 @@ impl<F: Family> Engine<F> {
         Ok(members)
     }
 
-    /// The members as Gaussians of all kept rows together, with their log evidence, by rising scale. Where those say that the scale is
-    /// elsewhere, there are more of them there. `None` where the family has no fit.
+    /// The members as Gaussians of all kept rows together, with their log evidence, by rising scale. Where these show the scale's
+    /// posterior elsewhere, members are added there. Returns `None` if the family has no fit.
     fn fitted(&self, design: &Design, anew: bool) -> Result<Option<Vec<Member<F::State>>>, Error> {
         let rows = self.rows_to_fit(design)?;
         let last = self.members.len() - 1;
@@ -236,7 +239,7 @@ impl<F: Family> Engine<F> {
         let exact = self.family.rescales_exactly();
         let mut members: Vec<Member<F::State>> = Vec::with_capacity(2 * self.members.len());
         for (k, member) in self.members.iter().enumerate() {
-            // The others' places are between, or known from one.
+            // The places of the other members are interpolated, or known from one.
             let told = alike && if exact { k != last / 2 } else { k != 0 && k != last };
             if told {
                 continue;
@@ -252,7 +255,7 @@ impl<F: Family> Engine<F> {
             let near = |fitted: &Member<F::State>| (fitted.prior_scale / member.prior_scale).ln().abs() < CLOSE;
             member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near)
         };
-        // A scale that cannot be fitted is left to those that could.
+        // If a scale cannot be fitted, the answers are left to those that could be.
         let fit = |member| self.fit_member(member, design, false, &rows).ok().flatten();
         let more: Vec<_> = placed.iter().filter(far).filter_map(fit).collect();
         members.extend(more);
@@ -260,7 +263,7 @@ impl<F: Family> Engine<F> {
         Ok(Some(members))
     }
 
-    /// A member as the Gaussian of all `rows`, from where it is, or `anew` from its prior.
+    /// A member as the Gaussian of all `rows`, fitted from its present state, or `anew` from its prior.
     fn fit_member(
         &self,
         member: &Member<F::State>,
@@ -280,7 +283,7 @@ impl<F: Family> Engine<F> {
         if !is_score(evidence) {
             return Err(Error::NonFinite { argument: "log evidence of the first rows", index: 0, value: evidence });
         }
-        // A flat prior under separable rows may leave less than the digits hold.
+        // With a flat prior and separable rows, rounding may leave no usable precision.
         belief.cholesky()?;
         Ok(Some(Member {
             prior_scale: member.prior_scale,

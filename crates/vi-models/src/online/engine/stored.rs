@@ -1,4 +1,4 @@
-//! A model as a document, and back.
+//! Storing a model as a document, and reading it.
 
 use serde::{Deserialize, Serialize};
 use vi_core::checkpoint::Seal;
@@ -33,7 +33,7 @@ pub(in crate::online) struct EngineWire<F: Family> {
     rows: Vec<Kept>,
     observations: u64,
     refined: u64,
-    /// Left out where it is 1.
+    /// Not written where it is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     runs: u64,
 }
@@ -157,7 +157,7 @@ fn bank_scales<F: Family>(settings: &OnlineSettings, family: &F) -> Result<Vec<f
     Ok(bank(settings, family, 1)?.iter().map(|member| member.prior_scale).collect())
 }
 
-/// Checks that the members have memories and stand at scales that the settings lead to.
+/// Checks that the members' memories and prior scales are ones that the settings lead to.
 fn check_members<S>(
     settings: &OnlineSettings,
     fixed: bool,
@@ -180,7 +180,7 @@ fn check_members<S>(
     check_scales(settings, first, members)
 }
 
-/// Checks that the members stand at scales that the settings lead to.
+/// Checks that the members' prior scales are ones that the settings lead to.
 fn check_scales<S>(settings: &OnlineSettings, first: &[f64], members: &[MemberWire<S>]) -> Result<(), ModelError> {
     let unlike = Err(ModelError::Document { what: "prior scales and their settings" });
     if members.is_empty() || members.len() > first.len() || (!moves(settings) && members.len() < first.len()) {
@@ -202,7 +202,7 @@ fn finite(argument: &'static str, value: f64) -> Result<(), Error> {
     if value.is_finite() { Ok(()) } else { Err(Error::NonFinite { argument, index: 0, value }) }
 }
 
-/// Checks that so many rows are kept as the settings keep after so many observations.
+/// Checks that the number of kept rows is the one that the settings keep after so many observations.
 fn check_rows<F: Family>(
     (settings, family): (&OnlineSettings, &F),
     weights: usize,

@@ -14,7 +14,7 @@ use crate::online::belief::AnyBelief;
 use crate::online::{BeliefKind, Memory, Observation, OnlineSettings};
 
 impl<F: ScalarFamily> Engine<F> {
-    /// Sweeps over the kept rows, for every member from its prior. Returns what was done for the one that counts most.
+    /// Sweeps over the kept rows, for every member from its prior. Returns the info of the member with the largest share.
     pub(in crate::online) fn refine(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
         self.check_kept()?;
         let (x, observed) = self.design_matrix()?;
@@ -37,7 +37,7 @@ impl<F: ScalarFamily> Engine<F> {
     }
 }
 
-/// One pass by moment matching, and [`refine::expectation_propagation`] from there.
+/// One pass by moment matching, followed by [`refine::expectation_propagation`].
 pub(super) fn propagated<L: GaussianExpectation>(
     prior: &DenseGaussian,
     x: MatRef<'_, f64>,
@@ -53,9 +53,9 @@ pub(super) fn propagated<L: GaussianExpectation>(
 }
 
 impl<F: Family> Engine<F> {
-    /// Refines every member by `refine`, which returns its log evidence, or the bound on it. On an error the model is as it was.
+    /// Refines every member by `refine`, which returns its log evidence, or a bound on it. On an error the model is unchanged.
     ///
-    /// The members weigh by these from then on; the evidence stays that of the predictions as they were made.
+    /// From then on the members are weighted by these; the model's evidence remains that of the predictions as they were made.
     pub(in crate::online) fn refine_members(
         &mut self,
         mut refine: impl FnMut(&Self, &mut Member<F::State>) -> Result<f64, ModelError>,
@@ -75,7 +75,7 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// After a refinement: the rows so far are learned for good, with the scales that were taken from them.
+    /// Ends the first rows after a refinement: the scales taken from them are fixed.
     pub(in crate::online) fn settle(&mut self) {
         if !self.fixed {
             self.fixed = true;
@@ -85,10 +85,10 @@ impl<F: Family> Engine<F> {
         self.diagnosis = None;
     }
 
-    /// Whether all rows are there and the posterior is a full Gaussian of them.
+    /// Checks that all rows are kept and the posterior is a full Gaussian of them.
     ///
     /// # Errors
-    /// [`ModelError::NotKept`]; [`ModelError::Unsupported`] for one that answers from a mixture.
+    /// [`ModelError::NotKept`]; [`ModelError::Unsupported`] for a model that answers from a mixture.
     pub(in crate::online) fn check_kept(&self) -> Result<(), ModelError> {
         self.check_learns()?;
         let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;

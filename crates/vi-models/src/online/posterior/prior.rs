@@ -1,4 +1,4 @@
-//! The prior of all weights with the prior scale averaged over.
+//! The prior of all weights, averaged over the prior scale.
 
 use vi_core::special::HALF_LN_2PI;
 use vi_core::{Belief, Error};
@@ -11,23 +11,26 @@ use crate::online::belief::AnyBelief;
 use crate::online::engine::{Engine, Family, moves};
 use crate::online::scale::ScalePrior;
 
-/// `p(θ) = ∫ p(s)·N(θ | 0, (F + G/s²)⁻¹) ds`: `G` is of the weights that have the scale, `F` of the others (the intercept).
+/// The prior `p(θ) = ∫ p(s)·N(θ | 0, (F + G/s²)⁻¹) ds`: `G` belongs to the weights that have the scale, `F` to the others (the
+/// intercept).
 ///
-/// A function of two quadratic forms, `log p(θ) = c − ½θᵀFθ + h(θᵀGθ)`, `h(r) = log ∫ p(s)·s⁻ᵐ·exp(−r/2s²) ds` for `m` scaled weights.
+/// It depends on two quadratic forms, `log p(θ) = c − ½θᵀFθ + h(θᵀGθ)`, `h(r) = log ∫ p(s)·s⁻ᵐ·exp(−r/2s²) ds` for `m` scaled
+/// weights.
 #[derive(Debug, Clone)]
 pub(super) struct Prior {
-    /// `F` and `G`, full.
+    /// `F` and `G`, with both triangles.
     pub(super) fixed: Mat<f64>,
     pub(super) scaled: Mat<f64>,
     constant: f64,
-    /// `log(p(s_k)·s_k⁻ᵐ)` and `s_k⁻²` at the scales that the integral is a sum over.
+    /// `log(p(s_k)·s_k⁻ᵐ)` and `s_k⁻²` at the nodes of the sum that replaces the integral.
     nodes: Vec<(f64, f64)>,
 }
 
-/// Steps of the trapezoid rule for each standard deviation `1/√2m` of the narrowest integrand in `log s`: its error is then below rounding.
+/// How many steps the trapezoid rule takes for each standard deviation `1/√2m` of the narrowest integrand in `log s`: its error
+/// is then below rounding.
 const STEPS_EACH: f64 = 1.5;
 
-/// Steps at least.
+/// The least number of steps.
 const LEAST_STEPS: usize = 100;
 
 impl Prior {
@@ -59,7 +62,7 @@ impl Prior {
         })
     }
 
-    /// `log p(θ)` from `θᵀFθ` and `θᵀGθ = r`, and `−2h′(r)`, the average precision `s⁻²` that the scaled weights feel.
+    /// `log p(θ)` from `θᵀFθ` and `θᵀGθ = r`, and `−2h′(r)`, the average precision `s⁻²` of the scaled weights.
     pub(super) fn at(&self, fixed: f64, r: f64) -> (f64, f64) {
         let log = |&(log, precision): &(f64, f64)| log - 0.5 * r * precision;
         let total = log_sum_exp(self.nodes.iter().map(log));
@@ -68,7 +71,7 @@ impl Prior {
     }
 }
 
-/// Prior scales as `(log mass, log s)`.
+/// The prior scales as `(log mass, log s)`.
 fn scales(setting: &PriorScale, prior: &ScalePrior, moves: bool, m: f64) -> Result<Vec<(f64, f64)>, Error> {
     let equal = |scales: &[f64]| scales.iter().map(|s| (-(scales.len() as f64).ln(), s.ln())).collect();
     Ok(match setting {

@@ -1,19 +1,19 @@
-//! What rows say of weights, one row at a time.
+//! Log-likelihoods of rows as functions of the weights, one row at a time.
 
 use std::fmt::Debug;
 
 use vi_core::Likelihood;
 
-/// `log p(y_i | η)` of rows `i` that see the weights through a few linear predictors `η`.
+/// The log-likelihoods `log p(y_i | η)` of rows `i` that see the weights through a few linear predictors `η`.
 pub(in crate::online) trait RowDensities: Debug + Send + Sync {
-    /// How many predictors there are.
+    /// The number of linear predictors.
     fn predictors(&self) -> usize;
 
     /// `log p(y_i | η)` in nats, and `∂/∂η` into `out`.
     fn evaluate(&self, i: usize, predictors: &[f64], out: &mut [f64]) -> f64;
 }
 
-/// Rows of one predictor.
+/// Rows with one linear predictor.
 #[derive(Debug)]
 pub(in crate::online) struct OnePredictor<L> {
     pub(in crate::online) y: Vec<f64>,
@@ -32,7 +32,7 @@ impl<L: Likelihood + Debug + Send + Sync> RowDensities for OnePredictor<L> {
     }
 }
 
-/// Rows of a class each, `p(y=c) = softmax(0, η)_c`.
+/// Rows whose label is a class, `p(y=c) = softmax(0, η)_c`.
 #[derive(Debug)]
 pub(in crate::online) struct OneClass {
     pub(in crate::online) classes: usize,

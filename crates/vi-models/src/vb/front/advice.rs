@@ -1,32 +1,32 @@
-//! One line on what to do.
+//! The line of advice of a fit.
 
 use super::super::VbInfo;
 use super::collinear::{COLLINEAR, Collinearity};
 use crate::online::is_near;
 use vi_core::Stop;
 
-/// Weights for each observation beyond which relevance determination is too sure of itself.
+/// The number of weights for each observation beyond which intervals of relevance determination are too narrow.
 const MANY: f64 = 0.2;
-/// Weights for each observation beyond which a sparse fit is too sure of itself.
+/// The number of weights for each observation beyond which intervals of a sparse fit are too narrow.
 const DENSE: f64 = 0.3;
-/// No more columns than these are named.
+/// The most columns that are named.
 const NAMED: usize = 8;
 
-/// What an undisturbed fit says.
+/// The advice of a fit without problems.
 pub(super) const NOTHING: &str = "Converged: nothing to do.";
-/// What a logistic fit says before it is diagnosed.
+/// The advice of a logistic fit that was not diagnosed.
 pub(super) const UNDIAGNOSED: &str = "Converged: `diagnose` tells whether the posterior is Gaussian enough.";
 const NEAR: &str = "Converged, and the posterior is near the true one.";
 const FAR: &str = "Converged, but the posterior is not Gaussian: single weights may be far from what it says.";
 
-/// The line for a diagnosed fit; one that tells of something worse stays.
+/// Sets the advice of a diagnosed fit, unless it already reports something worse.
 pub(super) fn after_diagnosis(line: &mut String, share: f64, k_hat: f64, weights: usize) {
     if [UNDIAGNOSED, NEAR, FAR].contains(&line.as_str()) {
         *line = String::from(if is_near(share, k_hat, weights) { NEAR } else { FAR });
     }
 }
 
-/// The line for a fit with relevance determination that has used up many of its observations; `None` where it has not.
+/// The advice of a fit with relevance determination that has used up many of its observations; `None` if it has not.
 ///
 /// `determined` is the number of weights that the data, not the shrinkage, determine.
 pub(super) fn relevance(determined: f64, observations: f64) -> Option<String> {
@@ -38,7 +38,7 @@ pub(super) fn relevance(determined: f64, observations: f64) -> Option<String> {
     })
 }
 
-/// The line for a sparse fit; `None` where all is well. `weights` is the expected number of weights that are not 0.
+/// The advice of a sparse fit; `None` if all is well. `weights` is the expected number of weights that are not 0.
 pub(super) fn sparse(info: &VbInfo, weights: f64, observations: f64) -> Option<String> {
     stopped(info).or_else(|| {
         (weights > DENSE * observations).then(|| {
@@ -50,7 +50,7 @@ pub(super) fn sparse(info: &VbInfo, weights: f64, observations: f64) -> Option<S
     })
 }
 
-/// What a fit says that was stopped early; `None` for one that converged.
+/// The advice of a fit that was stopped early; `None` if it converged.
 fn stopped(info: &VbInfo) -> Option<String> {
     match info.stop {
         Stop::Iterations => Some(format!(
@@ -64,7 +64,7 @@ fn stopped(info: &VbInfo) -> Option<String> {
     }
 }
 
-/// What every fit may need; nothing where all is well. `finder` names what to try where columns are more than rows.
+/// The advice that any fit may need; `None` if all is well. `finder` names what to try if there are more columns than rows.
 pub(super) fn general(
     info: &VbInfo,
     design: &Collinearity,

@@ -1,4 +1,4 @@
-//! Which columns cannot be told apart.
+//! Which columns the rows cannot distinguish.
 
 use vi_core::Error;
 use vi_linalg::eigen::{eigen, eigenvalues};
@@ -8,26 +8,26 @@ use vi_linalg::kernels::symmetric_rank_r;
 use crate::units::unit;
 use crate::vb::no_spectrum;
 
-/// A condition number at which half of the digits are gone.
+/// The condition number at which half of the digits are lost.
 pub(super) const COLLINEAR: f64 = 1e8;
 
-/// A column is named if it has this share of what the most involved one has.
+/// The share of the most involved column's part from which on a column is named.
 const INVOLVED: f64 = 0.1;
 
-/// What the columns say of each other.
+/// The collinearity of a design.
 pub(super) struct Collinearity {
     /// `κ(XᵀX)`, columns of unit length.
     pub(super) condition: f64,
-    /// Columns of the design that take part in directions which the rows hardly see; empty where there are more columns than rows.
+    /// The columns with a part in directions that hardly occur in the rows; empty if there are more columns than rows.
     pub(super) columns: Vec<usize>,
 }
 
 impl Collinearity {
-    /// Of the `design` (`n × d`) without the columns `left_out`, whose rank the rows keep to at most `rank`. Cost `nd²` flops and the
-    /// eigenvalues of `d × d`; nothing for `d > rank`.
+    /// The collinearity of `design` (`n × d`) without the columns `left_out`; the rows limit its rank to `rank`. Cost `nd²` flops
+    /// and the eigenvalues of `d × d`; none for `d > rank`.
     ///
     /// # Errors
-    /// `Overflow` where the eigenvalues are no floats.
+    /// `Overflow` if the eigenvalues are not finite.
     pub(super) fn of(design: MatRef<'_, f64>, rank: usize, left_out: &[usize]) -> Result<Self, Error> {
         let largest = |j: usize| design.col(j).iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let kept: Vec<usize> = (0..design.ncols()).filter(|j| !left_out.contains(j) && largest(*j) > 0.0).collect();
@@ -51,7 +51,7 @@ impl Collinearity {
         symmetric_rank_r(gram.as_mut(), 1.0, across, across, Par::Seq);
         let values = eigenvalues(gram.as_ref(), Par::Seq).map_err(no_spectrum)?;
         let (least, most) = (values[0], values[d - 1]);
-        // Below that an eigenvalue is the rounding of 0.
+        // An eigenvalue below that is 0 to rounding.
         let condition = if least > d as f64 * f64::EPSILON * most { most / least } else { f64::INFINITY };
         let columns = if condition > COLLINEAR {
             let (values, vectors) = eigen(gram.as_ref(), Par::Seq).map_err(no_spectrum)?;

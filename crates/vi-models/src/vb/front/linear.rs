@@ -12,23 +12,24 @@ use super::{Coefficients, FitInfo, advice};
 use crate::ModelError;
 use crate::online::Draw;
 
-/// How [`VbLinear`] fits; start from [`default`](Self::default).
+/// The settings of [`VbLinear`]; start from [`default`](Self::default).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VbLinearSettings {
-    /// A shrinkage for each column (relevance determination) instead of one for all.
+    /// Whether each column has its own shrinkage (relevance determination) instead of one for all.
     pub ard: bool,
-    /// An intercept with a flat prior, integrated out exactly: predictions do not depend on where 0 is.
+    /// Whether there is an intercept, with a flat prior, integrated out exactly: predictions then do not depend on where 0 is.
     pub intercept: bool,
-    /// Columns and `y` brought to unit scale first: predictions do not depend on units, and the hyper-priors are about scaled data.
+    /// Whether columns and `y` are first scaled to unit size: predictions then do not depend on units, and the hyper-priors are
+    /// about scaled data.
     pub standardise: bool,
     /// The hyper-priors.
     pub prior: LinearPrior,
-    /// When to stop.
+    /// When to stop the iterations.
     pub stop: VbSettings,
 }
 
 impl Default for VbLinearSettings {
-    /// One shrinkage, an intercept, standardised, the authors' hyper-priors, iterated to convergence.
+    /// The default is one shrinkage, an intercept, standardisation, the authors' hyper-priors, and iteration to convergence.
     fn default() -> Self {
         Self {
             ard: false,
@@ -41,10 +42,10 @@ impl Default for VbLinearSettings {
 }
 
 impl VbLinearSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says.
+    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`].
     pub fn check(&self) -> Result<(), ModelError> {
         self.stop.check()
     }
@@ -79,7 +80,8 @@ pub struct VbLinear {
 impl VbLinear {
     /// Fits `y` (length `n`) to the rows of `x`: `n` rows of `columns` numbers, one after another.
     ///
-    /// Cost that of [`linear`](super::super::linear()) or [`linear_ard`](super::super::linear_ard) and a copy of the rows, and the eigenvalues of the columns' Gram matrix for [`FitInfo`].
+    /// It costs as much as [`linear`](super::super::linear()) or [`linear_ard`](super::super::linear_ard), a copy of the rows,
+    /// and the eigenvalues of the columns' Gram matrix for [`FitInfo`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite`, `Overflow`,
@@ -113,18 +115,18 @@ impl VbLinear {
         self.posterior().coefficients()
     }
 
-    /// A draw of noise and weights from the posterior, in the units of the data: act as if it were the truth. The draw of the noise is not
-    /// returned.
+    /// A draw of noise and weights from the posterior, in the units of the data: act as if it were the truth. The noise that was
+    /// drawn is not returned.
     ///
     /// ```text
     /// τ ~ Gam(a_N, b_N),   w ~ N(w_N, V_N/τ),   intercept at the centre of the columns ~ N(ȳ, 1/(nτ))
     /// ```
     ///
-    /// The intercept of the draw is the linear predictor where all inputs are 0; it is 0 without one. Cost that of
-    /// [`samples`](Self::samples) for one.
+    /// The intercept of the draw is the linear predictor at all inputs 0; it is 0 without an intercept. It costs as much as
+    /// [`samples`](Self::samples) of one draw.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Overflow` for a noise or a weight beyond a float.
+    /// [`ModelError::Core`] with `Overflow` if the noise or a weight is not finite.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -140,8 +142,8 @@ impl VbLinear {
         self.posterior().sample(rng)
     }
 
-    /// Many draws, as [`sample`](Self::sample) makes one. Cost `d²` flops a draw for `d` columns, or, with no more rows than columns,
-    /// `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
+    /// Many draws, each as from [`sample`](Self::sample). Cost `d²` flops a draw for `d` columns or, if there are no more rows
+    /// than columns, `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
     ///
     /// # Errors
     /// Those of [`sample`](Self::sample).
@@ -177,19 +179,19 @@ impl VbLinear {
         self.fit.relevance()
     }
 
-    /// The fit to the scaled rows, with ℒ: comparable between models of the same `y` and settings.
+    /// The fit to the scaled rows, with ℒ, which can be compared between models of the same `y` and settings.
     #[must_use]
     pub fn scaled_fit(&self) -> &LinearFit {
         &self.fit
     }
 
-    /// The settings.
+    /// The settings of the fit.
     #[must_use]
     pub fn settings(&self) -> VbLinearSettings {
         self.settings
     }
 
-    /// How the fit went, and a line of advice.
+    /// The report of the fit, with a line of advice.
     #[must_use]
     pub fn info(&self) -> &FitInfo {
         &self.info

@@ -15,25 +15,27 @@ use crate::metrics::{Psis, gaussian_psis_of};
 use crate::online::Draw;
 use crate::predict::LogisticPrediction;
 
-/// How [`VbLogit`] fits; start from [`default`](Self::default).
+/// The settings of [`VbLogit`]; start from [`default`](Self::default).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VbLogitSettings {
-    /// A shrinkage for each column (relevance determination) instead of one for all.
+    /// Whether each column has its own shrinkage (relevance determination) instead of one for all.
     pub ard: bool,
-    /// An intercept with a shrinkage of its own.
+    /// Whether there is an intercept, with a shrinkage of its own.
     pub intercept: bool,
-    /// Columns centred (with an intercept) and brought to unit scale first: predictions depend neither on where 0 is nor on units.
+    /// Whether columns are first centred (with an intercept) and scaled to unit size: predictions then depend neither on where 0
+    /// is nor on units.
     pub standardise: bool,
     /// Which bound is maximised.
     pub bound: LogitBound,
     /// The hyper-prior.
     pub prior: LogitPrior,
-    /// When to stop.
+    /// When to stop the iterations.
     pub stop: VbSettings,
 }
 
 impl Default for VbLogitSettings {
-    /// One shrinkage, an intercept, standardised, [`LogitBound::Softplus`], the authors' hyper-prior, iterated to convergence.
+    /// The default is one shrinkage, an intercept, standardisation, [`LogitBound::Softplus`], the authors' hyper-prior, and
+    /// iteration to convergence.
     fn default() -> Self {
         Self {
             ard: false,
@@ -47,10 +49,10 @@ impl Default for VbLogitSettings {
 }
 
 impl VbLogitSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says.
+    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`].
     pub fn check(&self) -> Result<(), ModelError> {
         self.stop.check()
     }
@@ -89,7 +91,8 @@ pub struct VbLogit {
 impl VbLogit {
     /// Fits the labels `y`, 0 or 1 (length `n`), to the rows of `x`: `n` rows of `columns` numbers, one after another.
     ///
-    /// Cost that of [`logit`](super::super::logit()) or [`logit_ard`](super::super::logit_ard) and a copy of the rows, and the eigenvalues of the columns' Gram matrix for [`FitInfo`].
+    /// It costs as much as [`logit`](super::super::logit()) or [`logit_ard`](super::super::logit_ard), a copy of the rows, and
+    /// the eigenvalues of the columns' Gram matrix for [`FitInfo`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` (`columns = 0`), `Empty`, `Dimension` (length of `x` or `y`), `Row` with `NonFinite` or `Label`,
@@ -130,8 +133,8 @@ impl VbLogit {
         self.fit.predict(scaled.as_ref())
     }
 
-    /// How near the posterior of the weights is to the true one at the shrinkage that was found: PSIS `k̂` and the draws' worth, from
-    /// the rows of the fit; [`info`](Self::info) tells them from then on. Cost `draws·n·d`.
+    /// Measures how near the posterior of the weights is to the true one at the shrinkage that was found: PSIS `k̂` and the
+    /// effective share of the draws, from the rows of the fit; [`info`](Self::info) reports them from then on. Cost `draws·n·d`.
     ///
     /// # Errors
     /// Those of [`fit`](Self::fit) for the rows; `Setting` for fewer than 25 draws; `NotPositiveDefinite`.
@@ -191,11 +194,11 @@ impl VbLogit {
 
     /// A draw of the weights from the posterior `N(w, V)`, in the units of the data: act as if it were the truth.
     ///
-    /// The intercept of the draw is the log odds where all inputs are 0; it is 0 without one. Cost that of [`samples`](Self::samples) for
-    /// one.
+    /// The intercept of the draw is the log odds at all inputs 0; it is 0 without an intercept. It costs as much as
+    /// [`samples`](Self::samples) of one draw.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Overflow` for a weight beyond a float.
+    /// [`ModelError::Core`] with `Overflow` if a weight is not finite.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -211,8 +214,8 @@ impl VbLogit {
         self.draw(self.fit.weights().draw_deviations(1, rng)?.col(0).iter())
     }
 
-    /// Many draws, as [`sample`](Self::sample) makes one. Cost `d²` flops a draw for `d` weights, or, with no more rows than weights,
-    /// `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
+    /// Many draws, each as from [`sample`](Self::sample). Cost `d²` flops a draw for `d` weights or, if there are no more rows
+    /// than weights, `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
     ///
     /// # Errors
     /// Those of [`sample`](Self::sample).
@@ -234,7 +237,7 @@ impl VbLogit {
         deviations.col_iter().map(|deviation| self.draw(deviation.iter())).collect()
     }
 
-    /// The draw whose weights, the intercept's first, deviate so.
+    /// The draw with these deviations of the weights, the intercept's first.
     fn draw<'a>(&self, deviation: impl Iterator<Item = &'a f64>) -> Result<Draw, ModelError> {
         let means = self.fit.weights().mean();
         let mut weights = means.iter().zip(deviation).map(|(mean, deviation)| mean + deviation);
@@ -250,19 +253,20 @@ impl VbLogit {
         ranking.map(|column| Relevance { index: column.index - first, ..column }).collect()
     }
 
-    /// The fit to the scaled rows (the intercept first), with ℒ: comparable between models of the same rows and settings.
+    /// The fit to the scaled rows (the intercept first), with ℒ, which can be compared between models of the same rows and
+    /// settings.
     #[must_use]
     pub fn scaled_fit(&self) -> &LogitFit {
         &self.fit
     }
 
-    /// The settings.
+    /// The settings of the fit.
     #[must_use]
     pub fn settings(&self) -> VbLogitSettings {
         self.settings
     }
 
-    /// How the fit went, and a line of advice.
+    /// The report of the fit, with a line of advice.
     #[must_use]
     pub fn info(&self) -> &FitInfo {
         &self.info

@@ -16,7 +16,7 @@ pub(super) struct LinearPosterior<'a> {
     pub(super) noise: Gamma,
     pub(super) columns: &'a Scaling,
     pub(super) target: &'a Scaling,
-    /// Variance of the mean of `y` in units of the noise's, `1/n`; 0 without an intercept.
+    /// The variance of the mean of `y` in units of the noise variance, `1/n`; 0 without an intercept.
     pub(super) intercept_variance: f64,
 }
 
@@ -60,7 +60,7 @@ impl LinearPosterior<'_> {
         deviations.col_iter().map(|deviation| self.draw(deviation.iter(), rng)).collect()
     }
 
-    /// The draw whose weights deviate so, in units of the noise.
+    /// The draw with these deviations of the weights, in units of the noise.
     fn draw<'a, R: Rng + ?Sized>(
         &self,
         deviation: impl Iterator<Item = &'a f64>,

@@ -1,4 +1,4 @@
-//! Columns brought to one scale, and back.
+//! Scaling of columns, and conversion back.
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
@@ -8,12 +8,12 @@ use super::collinear::Collinearity;
 use crate::units::unit;
 use crate::{ModelError, check};
 
-/// `(x − centre)/scale` of each column.
+/// The scaling `(x − centre)/scale` of each column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Scaling {
     pub(super) centres: Vec<f64>,
     pub(super) scales: Vec<f64>,
-    /// Columns that show one value only, where scales were taken.
+    /// Columns with a single value, if scales were taken.
     #[serde(default)]
     pub(super) constant: Vec<usize>,
 }
@@ -28,18 +28,18 @@ pub(super) fn rows(x: &[f64], columns: usize) -> Result<MatRef<'_, f64>, ModelEr
     Ok(rows)
 }
 
-/// Rows and numbers to be fitted, brought to one scale.
+/// Rows and labels to be fitted, on a common scale.
 pub(super) struct ScaledRegression {
     pub(super) x: Mat<f64>,
     pub(super) y: Vec<f64>,
     pub(super) columns: Scaling,
     pub(super) target: Scaling,
-    /// What the rows count as: a flat intercept takes one observation's worth of noise with it.
+    /// The number of observations that the rows count as: a flat intercept uses up one.
     pub(super) observations: usize,
 }
 
 impl ScaledRegression {
-    /// Centred if there is an intercept, brought to unit scale if `standardise`.
+    /// Centres if there is an intercept, and scales to unit size if `standardise`.
     ///
     /// # Errors
     /// `Setting` (`columns = 0`), `Empty`, `Dimension`, `Row` with `NonFinite` or `Overflow`, `Overflow`.
@@ -68,17 +68,18 @@ impl ScaledRegression {
         Ok(Self { x: columns.apply(x, false)?, y, columns, target, observations })
     }
 
-    /// Which columns cannot be told apart; centred rows sum to 0.
+    /// Which columns the rows cannot distinguish; centred rows sum to 0.
     pub(super) fn collinearity(&self) -> Result<Collinearity, Error> {
         Collinearity::of(self.x.as_ref(), self.observations, &self.columns.constant)
     }
 }
 
 impl Scaling {
-    /// Centres by the mean if `centred`, scales by the root mean square of what is left if `scaled`; a column of zeros stays.
+    /// The scaling that centres by the mean if `centred` and scales by the root mean square of what is left if `scaled`; a column
+    /// of zeros stays.
     ///
     /// # Errors
-    /// `Overflow` for a column whose root mean square is no float.
+    /// `Overflow` for a column whose root mean square is not finite.
     pub(super) fn of(x: MatRef<'_, f64>, centred: bool, scaled: bool) -> Result<Self, Error> {
         let (n, d) = x.shape();
         let (mut centres, mut scales, mut constant) = (vec![0.0; d], vec![1.0; d], Vec::new());
@@ -92,7 +93,7 @@ impl Scaling {
                 continue;
             }
             let scale = (column().map(|x| (x - centre) * (x - centre)).sum::<f64>() / n as f64).sqrt();
-            // A constant column leaves the rounding of its mean.
+            // A constant column leaves the rounding error of its mean.
             if scale > n as f64 * f64::EPSILON * (largest / unit) {
                 scales[j] = scale * unit;
             } else {
@@ -105,7 +106,7 @@ impl Scaling {
         Ok(Self { centres, scales, constant })
     }
 
-    /// Checks a stored one.
+    /// Checks a stored scaling.
     ///
     /// # Errors
     /// `Dimension`, `NonFinite`, `Entry`.

@@ -1,4 +1,4 @@
-//! Linear regression of which few columns matter, on plain slices.
+//! Linear regression with few columns that matter, on plain slices.
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -12,31 +12,31 @@ use crate::online::Draw;
 use crate::vb::sparse::{SparseFit, check_stop, fit};
 use crate::vb::{LinearPrior, StudentPrediction, VbSettings};
 
-/// How [`VbSparse`] fits; start from [`default`](Self::default).
+/// The settings of [`VbSparse`]; start from [`default`](Self::default).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VbSparseSettings {
-    /// An intercept with a flat prior, integrated out exactly: predictions do not depend on where 0 is.
+    /// Whether there is an intercept, with a flat prior, integrated out exactly: predictions then do not depend on where 0 is.
     pub intercept: bool,
-    /// Columns and `y` brought to unit scale first, so that one slab serves all columns.
+    /// Whether columns and `y` are first scaled to unit size, so that one slab suits all columns.
     pub standardise: bool,
     /// The prior of the noise, `a₀` and `b₀`; the shrinkage's `c₀` and `d₀` are not used.
     pub prior: LinearPrior,
-    /// When to stop: a tolerance on the weights, in standard errors.
+    /// When to stop: the tolerance is on the weights, in standard errors.
     pub stop: VbSettings,
 }
 
 impl Default for VbSparseSettings {
-    /// An intercept, standardised, the vague prior of the noise, iterated to convergence.
+    /// The default is an intercept, standardisation, the vague prior of the noise, and iteration to convergence.
     fn default() -> Self {
         Self { intercept: true, standardise: true, prior: LinearPrior::default(), stop: VbSettings::default() }
     }
 }
 
 impl VbSparseSettings {
-    /// Checks the settings, as every entry that takes them does.
+    /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`] says, and for the authors' rule to stop.
+    /// [`ModelError::Core`] with `Setting`, as [`VbSettings::check`], and for the authors' stopping rule.
     pub fn check(&self) -> Result<(), ModelError> {
         check_stop(&self.stop).map(drop)
     }
@@ -44,8 +44,9 @@ impl VbSparseSettings {
 
 /// A linear regression with unknown noise that finds the few columns that matter, fitted to rows in a plain slice.
 ///
-/// For many columns, also more than rows: each weight is 0 or not (see [`linear_sparse`](super::super::linear_sparse)). Where all columns matter
-/// a little, [`VbLinear`](super::VbLinear) predicts better.
+/// It suits many columns, even more than rows: each weight is either 0 or not (see
+/// [`linear_sparse`](super::super::linear_sparse)). If all columns matter a little, [`VbLinear`](super::VbLinear) predicts
+/// better.
 ///
 /// ```
 /// use vi_models::vb::{VbSparse, VbSparseSettings};
@@ -74,12 +75,12 @@ pub struct VbSparse {
 impl VbSparse {
     /// Fits `y` (length `n`) to the rows of `x`: `n` rows of `columns` numbers, one after another.
     ///
-    /// Cost that of [`linear_sparse`](super::super::linear_sparse), a copy of the rows, and the eigenvalues of the columns' Gram matrix for
-    /// [`FitInfo`].
+    /// It costs as much as [`linear_sparse`](super::super::linear_sparse), a copy of the rows, and the eigenvalues of the
+    /// columns' Gram matrix for [`FitInfo`].
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` (`columns = 0`, the authors' rule to stop), `Empty`, `Dimension` (length of `x` or `y`), `Row` with
-    /// `NonFinite`, `Overflow`, `NotPositiveDefinite`.
+    /// [`ModelError::Core`] with `Setting` (`columns = 0`, the authors' stopping rule), `Empty`, `Dimension` (length of `x` or
+    /// `y`), `Row` with `NonFinite`, `Overflow`, `NotPositiveDefinite`.
     pub fn fit(x: &[f64], columns: usize, y: &[f64], settings: &VbSparseSettings) -> Result<Self, ModelError> {
         let VbSparseSettings { intercept, standardise, prior, stop } = *settings;
         let data = ScaledRegression::new(x, columns, y, intercept, standardise)?;
@@ -108,7 +109,7 @@ impl VbSparse {
         self.posterior().coefficients()
     }
 
-    /// The probability of each column that its weight is not 0.
+    /// For each column the probability that its weight is not 0.
     #[must_use]
     pub fn inclusion(&self) -> &[f64] {
         self.fit.inclusion()
@@ -116,11 +117,12 @@ impl VbSparse {
 
     /// Draws of noise and weights from the posterior, in the units of the data: act as if each were the truth.
     ///
-    /// The weights of a draw are those of the Gaussian `N(w_N, V_N/τ)`, small and not 0 where a column is out. Cost `d²` flops a draw, or, with
-    /// fewer than half as many rows as columns, `n²d` and an eigendecomposition of `n × n` once and `4nd` a draw.
+    /// The weights of a draw are those of the Gaussian `N(w_N, V_N/τ)`, so that the weight of an excluded column is small and not
+    /// 0. Cost `d²` flops a draw or, if there are fewer than half as many rows as columns, `n²d` and an eigendecomposition of `n
+    /// × n` once and `4nd` a draw.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Overflow` for a noise or a weight beyond a float.
+    /// [`ModelError::Core`] with `Overflow` if the noise or a weight is not finite.
     ///
     /// ```
     /// use rand::SeedableRng;
@@ -153,13 +155,13 @@ impl VbSparse {
         &self.fit
     }
 
-    /// The settings.
+    /// The settings of the fit.
     #[must_use]
     pub fn settings(&self) -> VbSparseSettings {
         self.settings
     }
 
-    /// How the fit went, and a line of advice.
+    /// The report of the fit, with a line of advice.
     #[must_use]
     pub fn info(&self) -> &FitInfo {
         &self.info

@@ -1,4 +1,4 @@
-//! The stored forms of the front door's models, sealed, and checked when read.
+//! The stored forms of the models for plain slices: sealed, and checked when read.
 
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
@@ -10,7 +10,7 @@ use super::{FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSpa
 use crate::vb::{LinearFit, LogitFit, SparseFit};
 use crate::{ModelError, check};
 
-/// A model of numbers: what the linear fits keep, each with settings `S` and a fit `F` of its own.
+/// The stored form of a linear model: what all of them keep, with settings `S` and a fit `F` of their own.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredNumber<S, F> {
@@ -29,7 +29,7 @@ impl<S: Serialize, F: Serialize> StoredNumber<S, F> {
         Ok(self)
     }
 
-    /// The same without its seal, after a check of it and of all but the fit, which is of `columns` weights.
+    /// The stored model without its seal, after a check of the seal and of all but the fit, which has `columns` weights.
     fn opened(mut self, columns: usize) -> Result<Self, ModelError> {
         std::mem::take(&mut self.seal).check(&self)?;
         self.scaling.check(columns)?;
@@ -60,7 +60,7 @@ impl TryFrom<StoredNumber<VbSparseSettings, SparseFit>> for VbSparse {
     }
 }
 
-/// Stores a model of numbers.
+/// Implements storing for a linear model.
 macro_rules! stores_number {
     ($model:ident) => {
         impl Serialize for $model {

@@ -6,7 +6,7 @@ pub(super) use vi_core::special::LN_2PI;
 
 use super::super::gamma::Gamma;
 
-/// What ℒ is made of after an iteration, for `n` observations.
+/// The quantities in ℒ after an iteration, for `n` observations.
 pub(super) struct Ingredients<'a> {
     pub(super) n: f64,
     pub(super) d: f64,
@@ -47,7 +47,7 @@ impl Ingredients<'_> {
     }
 }
 
-/// ℒ of a linear fit by its terms (16), in nats; the misprints of (16) and (19) put right.
+/// The terms of ℒ of a linear fit (16), in nats; the misprints of (16) and (19) are corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LinearBoundTerms {
@@ -64,7 +64,7 @@ pub struct LinearBoundTerms {
 }
 
 impl LinearBoundTerms {
-    /// `squares` are `w_j²`, `variances` `V_jj`, of length `d`; `shrinkage` has length 1 or `d`.
+    /// The terms from `squares = w_j²` and `variances = V_jj`, of length `d`; `shrinkage` has length 1 or `d`.
     pub(super) fn new(given: &Ingredients<'_>, squares: &[f64], variances: &[f64]) -> Self {
         let Ingredients { n, d, noise, .. } = *given;
         let (tau, log_tau) = (noise.mean(), noise.mean_log());
@@ -81,7 +81,7 @@ impl LinearBoundTerms {
         Self { likelihood, weights, shrinkage, weights_posterior, shrinkage_posterior }
     }
 
-    /// ℒ: the first three less the last two (16).
+    /// The bound ℒ: the sum of the first three terms less the last two (16).
     #[must_use]
     pub fn total(&self) -> f64 {
         self.likelihood + self.weights + self.shrinkage - self.weights_posterior - self.shrinkage_posterior

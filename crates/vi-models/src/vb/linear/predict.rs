@@ -1,4 +1,4 @@
-//! Predictions of a linear fit: Student's t (23).
+//! Predictions of a linear fit: Student's t distributions (23).
 
 use serde::{Deserialize, Serialize};
 use vi_linalg::faer::MatRef;
@@ -16,7 +16,7 @@ pub struct StudentPrediction {
     pub mean: f64,
     /// The squared scale of `y`, `(1+xᵀV_Nx)·b_N/a_N`: the inverse of the note's precision. Smaller than the variance.
     pub squared_scale: f64,
-    /// The squared scale of `xᵀw` alone, `xᵀV_Nx·b_N/a_N`: what more data would shrink.
+    /// The squared scale of `xᵀw` alone, `xᵀV_Nx·b_N/a_N`, which more data would reduce.
     pub weight_squared_scale: f64,
     /// The degrees of freedom `2a_N`.
     pub degrees: f64,
@@ -61,10 +61,10 @@ impl StudentPrediction {
         if self.degrees > 2.0 { squared_scale * self.degrees / (self.degrees - 2.0) } else { f64::INFINITY }
     }
 
-    /// The distribution of `y`.
+    /// The distribution of `y`, as a [`Student`].
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` where the scale has vanished.
+    /// [`ModelError::Core`] with `Setting` if the scale has underflowed.
     pub fn distribution(&self) -> Result<Student, ModelError> {
         Student::new(self.mean, self.squared_scale.sqrt(), self.degrees)
     }
@@ -99,7 +99,7 @@ impl StudentPrediction {
     }
 }
 
-/// `t` with `level` of the mass of Student's t with `degrees` of freedom in `[−t, t]`.
+/// The `t` for which `[−t, t]` holds `level` of the mass of Student's t with `degrees` of freedom.
 fn two_sided(level: f64, degrees: f64) -> Result<f64, ModelError> {
     Ok(Student::new(0.0, 1.0, degrees)?.interval(level)?.upper)
 }

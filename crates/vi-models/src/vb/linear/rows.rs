@@ -1,4 +1,4 @@
-//! The rows of a linear model, as few as hold all that a fit can ask of them.
+//! The rows of a linear model, reduced to the fewest that hold all that a fit needs.
 
 use vi_core::Error;
 use vi_linalg::eigen::eigen;
@@ -13,7 +13,7 @@ use super::super::no_spectrum;
 use crate::ModelError;
 use crate::whitened::product;
 
-/// Rows copied at once.
+/// The number of rows copied at once.
 const CHUNK: usize = 64;
 
 /// At most `d` rows with `‖y − Xw‖² = ‖y_kept − X_kept·w‖² + rest` for every `w`.
@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
             return Self { triangle: None, all: x, y: y.to_vec(), rest: 0.0 };
         }
         let mut both = Mat::zeros(n, d + 1);
-        // A few rows at a time, whose lines of memory stay in the cache until all their columns have been read.
+        // A few rows at a time, so that their cache lines stay until all their columns have been read.
         for first in (0..n).step_by(CHUNK) {
             let count = CHUNK.min(n - first);
             both.as_mut().submatrix_mut(first, 0, count, d).copy_from(x.subrows(first, count));
@@ -57,12 +57,12 @@ impl<'a> Rows<'a> {
         self.triangle.as_ref().map_or(self.all, Mat::as_ref)
     }
 
-    /// Whether all rows were kept, there being no more than columns.
+    /// Whether all rows were kept, because there are no more of them than columns.
     pub(super) fn few(&self) -> bool {
         self.triangle.is_none()
     }
 
-    /// `XXᵀ` (lower triangle), where all rows were kept. Cost `n²d` flops.
+    /// `XXᵀ` (lower triangle), if all rows were kept. Cost `n²d` flops.
     pub(super) fn gram(&self, par: Par) -> Option<Mat<f64>> {
         self.few().then(|| {
             let (x, m) = (self.x(), self.x().nrows());
@@ -72,7 +72,8 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// From [`gram`](Self::gram). Cost of an eigendecomposition of `n × n`, or a singular value decomposition of `d × d`.
+    /// The spectrum from [`gram`](Self::gram). Cost of an eigendecomposition of `n × n`, or a singular value decomposition of `d
+    /// × d`.
     pub(super) fn spectrum(&self, gram: Option<&Mat<f64>>, par: Par) -> Result<Spectrum, ModelError> {
         let (x, m) = (self.x(), self.x().nrows());
         let (values, left) = if let Some(gram) = gram {
@@ -86,7 +87,7 @@ impl<'a> Rows<'a> {
                 .map_err(|_| Error::Overflow { quantity: "the spectrum of X", value: f64::NAN })?;
             ((0..m).map(|k| values[k]).collect(), left)
         };
-        // XXᵀ has no negative eigenvalue: one that comes out below 0 is the rounding of 0.
+        // XXᵀ has no negative eigenvalue: a result below 0 is 0 to rounding.
         let square = |value: f64| if self.few() { value.max(0.0) } else { value * value };
         Ok(Spectrum {
             values: values.into_iter().map(square).collect(),
@@ -97,18 +98,18 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A ridge regression as its shared precision sees it: `X = U·diag(√s)·Qᵀ`, `u = Uᵀy`.
+/// A ridge regression with a shared precision in the basis of its singular vectors: `X = U·diag(√s)·Qᵀ`, `u = Uᵀy`.
 pub(super) struct Spectrum {
     /// `s`.
     values: Vec<f64>,
     /// `u`.
     along: Vec<f64>,
-    /// Directions of `w` that no row sees.
+    /// The number of directions of `w` that no row sees.
     null: usize,
     rest: f64,
 }
 
-/// What an iteration asks of the ridge solution at `α`.
+/// The sums of the ridge solution at `α` that an iteration needs.
 pub(super) struct RidgeSums {
     /// `‖y − Xw‖²`.
     pub(super) squared_error: f64,
@@ -123,7 +124,8 @@ pub(super) struct RidgeSums {
 }
 
 impl Spectrum {
-    /// Every sum is of terms of one sign: no digits are lost, whatever the condition. Cost `min(n, d)` logarithms.
+    /// The sums at `alpha`. Each has terms of one sign, so that no digits are lost, whatever the condition. Cost `min(n, d)`
+    /// logarithms.
     pub(super) fn at(&self, alpha: f64) -> RidgeSums {
         let null = self.null as f64;
         let mut sums = RidgeSums {

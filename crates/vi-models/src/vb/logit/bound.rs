@@ -5,7 +5,7 @@ use vi_core::special::LN_2PI;
 
 use super::{End, Model};
 
-/// ℒ of a logistic fit by its terms (56), in nats.
+/// The terms of ℒ of a logistic fit (56), in nats.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LogitBoundTerms {
@@ -39,7 +39,7 @@ impl LogitBoundTerms {
         }
     }
 
-    /// ℒ: the first three less the last two (56).
+    /// The bound ℒ: the sum of the first three terms less the last two (56).
     #[must_use]
     pub fn total(&self) -> f64 {
         self.likelihood + self.weights + self.shrinkage - self.weights_posterior - self.shrinkage_posterior

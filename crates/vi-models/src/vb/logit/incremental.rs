@@ -1,4 +1,4 @@
-//! One row at a time (note §2.5.1).
+//! Variational logistic regression one row at a time (note §2.5.1).
 
 use vi_core::special::{jaakkola_jordan, log_sigmoid};
 use vi_core::{Belief, DenseGaussian, DenseStep, Projection, Row, Site};
@@ -7,7 +7,7 @@ use vi_linalg::faer::MatRef;
 use super::super::settings::{StopRule, VbSettings};
 use crate::ModelError;
 
-/// The posterior after all rows, and what each step said.
+/// The posterior after all rows, with the bound and `ξ` of each step.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct IncrementalFit {
@@ -21,7 +21,7 @@ pub struct IncrementalFit {
 }
 
 impl IncrementalFit {
-    /// `N(w_n, V_n)`.
+    /// The posterior `N(w_n, V_n)`.
     #[must_use]
     pub fn belief(&self) -> &DenseGaussian {
         &self.belief
@@ -39,33 +39,34 @@ impl IncrementalFit {
         self.energy
     }
 
-    /// `ℒ_j(ξ_j)` of each step (90), length `n`, in nats. It lacks terms of step `j−1`: enough to choose `ξ_j`, no bound on any evidence.
+    /// The bound `ℒ_j(ξ_j)` of each step (90), length `n`, in nats. It lacks terms of step `j−1`: it is enough to choose `ξ_j`,
+    /// and no bound on any evidence.
     #[must_use]
     pub fn step_bounds(&self) -> &[f64] {
         &self.step_bounds
     }
 
-    /// A lower bound on the log evidence, in nats: the sum over steps of (90) with the terms of step `j−1` put in, each a bound on
+    /// A lower bound on the log evidence, in nats: the sum over steps of (90) with the terms of step `j−1` added, each a bound on
     /// `log E σ(±x_jᵀw)` under the belief before it.
     #[must_use]
     pub fn log_evidence(&self) -> f64 {
         self.log_evidence
     }
 
-    /// `ξ_j` of each step, length `n`.
+    /// The parameter `ξ_j` of each step, length `n`.
     #[must_use]
     pub fn xi(&self) -> &[f64] {
         &self.xi
     }
 
-    /// The most updates of `ξ` that any step took.
+    /// The largest number of updates of `ξ` in any step.
     #[must_use]
     pub fn max_iterations(&self) -> usize {
         self.max_iterations
     }
 }
 
-/// Relative change of (90) at which the authors stop.
+/// The relative change of (90) at which the authors stop.
 const AUTHORS_TOLERANCE: f64 = 1e-5;
 
 /// Logistic regression one row at a time, each `ξ_j` optimised as its row arrives, prior `N(0, I/d)` and no hyper-prior (note §2.5.1).
@@ -76,9 +77,10 @@ const AUTHORS_TOLERANCE: f64 = 1e-5;
 /// ξ² ← xᵀ(V_j + w_jw_jᵀ)x                                                                    (63)
 /// ```
 ///
-/// `x` is `n × d`, `y` has length `n` and holds 0 and 1. The search for `ξ_j` starts at 0 (87)-(89) and sees only `(xᵀw, xᵀVx)`. Under
-/// [`VbSettings::authors`] it stops by their rule on (90), otherwise when `ξ²` changes by less than the tolerance; after the settings'
-/// largest number of updates either way (where a row is long and `ξ` far from 0, the authors' run does). The posterior depends on the rows' order. Cost `3d²` flops a row.
+/// `x` is `n × d`, `y` has length `n` and holds 0 and 1. The search for `ξ_j` starts at 0 (87)-(89) and needs only `(xᵀw, xᵀVx)`.
+/// Under [`VbSettings::authors`] it stops by their rule on (90), otherwise when `ξ²` changes by less than the tolerance; in
+/// either case after the settings' largest number of updates, which the authors' rule does reach if a row is long and `ξ` far
+/// from 0. The posterior depends on the rows' order. Cost `3d²` flops a row.
 ///
 /// # Errors
 /// Those of [`logit`](super::logit).
@@ -124,7 +126,7 @@ pub fn logit_incremental(x: MatRef<'_, f64>, y: &[f64], settings: &VbSettings) -
     Ok(fit)
 }
 
-/// The step of one row at one `ξ`.
+/// The step of one row with one value of `ξ`.
 struct Step {
     xi: f64,
     r: f64,

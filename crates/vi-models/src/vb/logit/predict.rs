@@ -8,13 +8,14 @@ use super::{IncrementalFit, LogitFit};
 use crate::ModelError;
 use crate::predict::{LogisticPrediction, ProbabilityVariance};
 
-/// When the authors' code stops looking for `ξ`.
+/// When the authors' code ends its search for `ξ`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthorsStop {
-    /// For each row when its own bound changes by less than 1e-5 of itself (`bayes_logit_post_iter.m`).
+    /// A row's search ends when its own bound changes by less than 1e-5 of itself (`bayes_logit_post_iter.m`).
     EachRow,
-    /// For all rows when the sum of their bounds does (`bayes_logit_post.m`): single rows are less converged.
+    /// All searches end when the sum of the rows' bounds changes by less than that (`bayes_logit_post.m`); single rows are less
+    /// converged.
     SumOfRows,
 }
 
@@ -24,11 +25,11 @@ pub enum AuthorsStop {
 /// −½ln(1+hν) + (a + ν/4 − ha²)/(2(1+hν)) + ln σ(ξ) − ξ/2 + ½hξ²,   h = 2λ(ξ)
 /// ```
 ///
-/// which is (65) after (95)-(97) for any `V`. A bound, not a probability: the values for `x` and `−x` sum to less than 1, 0.66 for
-/// wide posteriors.
+/// which is (65) after (95)-(97) for any `V`. It is a bound and not a probability: the values for `x` and `−x` sum to less than
+/// 1, to 0.66 for wide posteriors.
 ///
 /// # Errors
-/// [`ModelError::Core`] with `RootNotFound`, not seen for `|a|` and `ν` up to 1e150.
+/// [`ModelError::Core`] with `RootNotFound`, which was not seen for `|a|` and `ν` up to 1e150.
 ///
 /// ```
 /// use vi_core::Projection;
@@ -63,7 +64,7 @@ fn next_xi(seen: Projection, xi: f64) -> f64 {
     (seen.variance / grown + mean * mean).sqrt()
 }
 
-/// The value of the bound (65) where the authors' code leaves it, for a posterior with `energy = wᵀVₙ⁻¹w`, which enters their rule.
+/// The value of the bound (65) at which the authors' code ends, for a posterior with `energy = wᵀVₙ⁻¹w`, which enters their rule.
 ///
 /// Starts at `ξ = 0` and takes at most 500 steps of (66)-(68).
 #[must_use]
@@ -75,7 +76,7 @@ pub fn authors_probabilities(seen: &[Projection], energy: f64, stop: AuthorsStop
 }
 
 fn ascend(seen: &[Projection], energy: f64) -> Vec<f64> {
-    // What their rule sees is without −½wᵀV⁻¹w.
+    // Their rule sees this without −½wᵀV⁻¹w.
     let sum =
         |xi: &[f64]| seen.iter().zip(xi).map(|(seen, &xi)| gain(*seen, xi) + local(xi) + 0.5 * energy).sum::<f64>();
     let mut xi = vec![0.0; seen.len()];
@@ -123,7 +124,7 @@ impl LogitFit {
         self.weights.project(x)?.into_iter().map(bound_probability).collect()
     }
 
-    /// The bound (65) at every row of `x` where the authors' code leaves it.
+    /// The bound (65) at every row of `x`, as the authors' code leaves it.
     ///
     /// # Errors
     /// Those of [`predict`](Self::predict).
@@ -133,7 +134,7 @@ impl LogitFit {
 }
 
 impl IncrementalFit {
-    /// The bound (65) at every row of `x` where the authors' code leaves it.
+    /// The bound (65) at every row of `x`, as the authors' code leaves it.
     ///
     /// # Errors
     /// Those of [`project`](crate::predict::project).

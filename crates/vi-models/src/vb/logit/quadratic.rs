@@ -15,7 +15,7 @@ use crate::whitened::product;
 /// `ln ξ²` of a row of zeros, for which `ξ = 0`.
 const LOG_ZERO: f64 = -700.0;
 
-/// Where `λ(ξ)` is near enough to its value at 0 to be a quotient of two small numbers.
+/// The `ξ` below which `λ(ξ)` is computed by its series, since it would be a quotient of two small numbers.
 const SMALL: f64 = 1e-4;
 
 /// `θ = (ln E α of each group, ln ξ² of each row)`.
@@ -29,7 +29,7 @@ pub(super) struct Quadratic<'a> {
     h: Vec<f64>,
     a: Vec<f64>,
     nu: Vec<f64>,
-    /// The `θ` that all of this is of.
+    /// The `θ` for which the other fields were computed.
     at: Vec<f64>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Quadratic<'a> {
         Self { model, ridge, r, pull, h: vec![0.25; n], a: vec![0.0; n], nu: vec![0.0; n], at: Vec::new() }
     }
 
-    /// (87)-(91): `ξ = 0`, `E α = a₀/b₀`, and the value that the authors take for the bound there.
+    /// The start (87)-(91): `ξ = 0`, `E α = a₀/b₀`, and the value that the authors take as the bound there.
     pub(super) fn start(&mut self) -> Result<Start, ModelError> {
         let alpha = vec![self.model.prior.mean(); self.model.shapes.len()];
         self.solve(&alpha)?;
@@ -62,7 +62,7 @@ impl<'a> Quadratic<'a> {
         grouping.second_moments(&mut self.ridge, groups, alpha, &self.h, &self.nu)
     }
 
-    /// `q(α)` from the projections of all rows, which it makes.
+    /// Computes `q(α)` from projections of all rows.
     fn shrinkage(&mut self, alpha: &[f64]) -> Vec<Gamma> {
         self.ridge.project(&mut self.a, &mut self.nu);
         let moments = self.moments(alpha);
@@ -75,7 +75,7 @@ impl<'a> Quadratic<'a> {
         shrinkage.iter().map(|alpha| alpha.mean().ln()).chain(log_squares).collect()
     }
 
-    /// (62), (80) without constants and the size of its terms, `local` being the sum over rows.
+    /// (62), (80) without constants, and the size of its terms; `local` is the sum over rows.
     fn bound(&self, local: f64, shrinkage: &[Gamma]) -> (f64, f64) {
         let (mut bound, mut size) = (0.0, 0.0);
         let mut add = |term: f64| {
@@ -93,7 +93,7 @@ impl<'a> Quadratic<'a> {
         (bound, size)
     }
 
-    /// `Σ ln σ(ξ) − ξ/2 + λ(ξ)ξ²`, leaving `2λ` in `h`.
+    /// Returns `Σ ln σ(ξ) − ξ/2 + λ(ξ)ξ²` and writes `2λ` into `h`.
     fn local(&mut self, log_squares: &[f64]) -> f64 {
         let mut sum = 0.0;
         for (h, log_square) in self.h.iter_mut().zip(log_squares) {
@@ -106,7 +106,7 @@ impl<'a> Quadratic<'a> {
         sum
     }
 
-    /// What the ascent that ended at `theta` leaves.
+    /// The end of the ascent that reached `theta`.
     pub(super) fn end(mut self, theta: &[f64]) -> Result<End<'a>, ModelError> {
         let (log_alpha, log_squares) = theta.split_at(self.model.shapes.len());
         let alpha: Vec<f64> = log_alpha.iter().map(|log| log.exp()).collect();

@@ -89,13 +89,13 @@ fn half_expectation(k: f64, a: f64, tau: f64, ratio: f64, density: f64) -> f64 {
     if u >= 0.0 { density * mills_ratio(u) } else { (k * (a + 0.5 * k * tau * tau)).exp() - density * mills_ratio(-u) }
 }
 
-/// Least curvature of a site: far below the rounding of any shrinkage, and above 0 so that its root can divide.
+/// The least curvature of a site: far below the rounding of any shrinkage, and above 0 so that one can divide by its root.
 const LEAST_CURVATURE: f64 = 1e-200;
 
 /// `θ = (ln of each group's precision in V⁻¹, ln h of each row, r of each row)`: `V⁻¹ = A + XᵀHX`, `V⁻¹w = Xᵀr`.
 ///
-/// `q(α)` is always the best for `q(w)`, so ℒ is a function of `q(w)` alone, and an iteration is a step of natural gradient
-/// along it: one that overshoots is shortened towards where it started.
+/// `q(α)` is always optimal for `q(w)`, so ℒ is a function of `q(w)` alone, and an iteration is a natural-gradient step on it;
+/// one that overshoots is shortened towards its start.
 pub(super) struct Softplus<'a> {
     model: &'a Model<'a>,
     ridge: Ridge<'a>,
@@ -111,7 +111,7 @@ impl<'a> Softplus<'a> {
         Self { model, ridge, h: vec![0.0; n], r: vec![0.0; n], a: vec![0.0; n], nu: vec![0.0; n] }
     }
 
-    /// The sites of `w = 0` without variance.
+    /// The start: the sites of `w = 0` without variance.
     pub(super) fn start(&self) -> Start {
         let mut theta = vec![self.model.prior.mean().ln(); self.model.shapes.len()];
         theta.extend(self.model.y.iter().map(|_| 0.25_f64.ln()));
@@ -119,7 +119,7 @@ impl<'a> Softplus<'a> {
         Start { theta, pseudo_bound: None }
     }
 
-    /// `q(w)` from `θ`; the bound of `E log p(Y|w)` and `Σ w² + V_jj` of each group.
+    /// Computes `q(w)` from `θ`; returns the bound of `E log p(Y|w)` and `Σ w² + V_jj` of each group.
     fn solve(&mut self, theta: &[f64]) -> Result<(Vec<SoftplusMoments>, f64, Vec<f64>), ModelError> {
         let (log_alpha, sites) = theta.split_at(self.model.shapes.len());
         let (log_h, r) = sites.split_at(self.model.y.len());
@@ -182,7 +182,7 @@ impl Cycle for Softplus<'_> {
         Ok(Step { bound, size, next, state: () })
     }
 
-    /// On the line of natural parameters: of the precisions, not of their logarithms.
+    /// Moves along the line of natural parameters: of the precisions, not of their logarithms.
     fn part_way(&self, from: &[f64], to: &[f64], rho: f64) -> Vec<f64> {
         let logarithms = from.len() - self.model.y.len();
         let mix = |(i, (from, to)): (usize, (&f64, &f64))| {

@@ -1,4 +1,4 @@
-//! The condition of a posterior.
+//! The condition number of a posterior.
 
 use vi_linalg::cholesky::solve_in_place;
 use vi_linalg::kernels::dot;
@@ -67,7 +67,7 @@ fn over(v: &[f64], scale: &[f64]) -> Vec<f64> {
     v.iter().zip(scale).map(|(v, scale)| v / scale).collect()
 }
 
-/// By 20 power iterations from a vector with something in every direction.
+/// The largest eigenvalue by 20 power iterations, from a vector with a component in every direction.
 fn largest_eigenvalue(d: usize, apply: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
     // Irrational steps: no eigenvector of a structured matrix is orthogonal to them all.
     let mut v: Vec<f64> = (0..d).map(|j| 0.5 + (j as f64 * std::f64::consts::SQRT_2).fract()).collect();

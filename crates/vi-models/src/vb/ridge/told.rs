@@ -1,4 +1,4 @@
-//! What a step tells: the rows' means and variances, the weights' variances, the residual, the posterior.
+//! The results of a step: means and variances of rows, variances of weights, the residual, the posterior.
 
 use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
@@ -86,7 +86,7 @@ impl Ridge<'_> {
         r.iter().zip(&fitted).map(|(r, fitted)| r - fitted).collect()
     }
 
-    /// `N(w, V)` as the last step, whose `r` is given again, left it, and its condition. Cost `n²d` flops in the dual form.
+    /// The posterior `N(w, V)` of the last step, whose `r` is given again, and its condition. Cost `n²d` flops in the dual form.
     pub(in crate::vb) fn finish(&mut self, r: &[f64]) -> Result<(WeightDistribution, f64), ModelError> {
         let weights = if self.dual {
             self.scale();

@@ -6,7 +6,7 @@ use vi_linalg::kernels::{axpy, dot};
 
 use crate::vb::LinearPrior;
 
-/// Weights thought to count before any sweep.
+/// The number of weights that are expected not to be 0, before any sweep.
 const EXPECTED: f64 = 10.0;
 
 /// `q` and the hyper-parameters, with what they are updated from.
@@ -68,7 +68,7 @@ impl Ascent {
     /// Updates every weight and then the hyper-parameters; returns the largest change of a weight, in its standard errors.
     ///
     /// # Errors
-    /// `Overflow` where the noise variance or the slab's is no positive float.
+    /// `Overflow` if the variance of the noise or of the slab is not positive and finite.
     pub(super) fn sweep(&mut self) -> Result<f64, Error> {
         let mut largest = 0.0_f64;
         let odds = (self.rate / (1.0 - self.rate)).ln();

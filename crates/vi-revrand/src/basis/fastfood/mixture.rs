@@ -18,8 +18,8 @@ use crate::{RevrandError, check};
 /// E φ(x)ᵀφ(x′) = cos(μᵀ(x − x′))·exp(−½‖(x − x′)/l‖²)
 /// ```
 ///
-/// The parameters are `μ`, free, and then `l`. A sum of several components is a spectral mixture, any stationary kernel's
-/// approximation. Cost as [`FastFood`](super::FastFood) with twice the cosines and sines.
+/// The parameters are `μ`, free, and then `l`. The sum of several components is a spectral mixture, which can approximate any
+/// stationary kernel. Cost as [`FastFood`](super::FastFood) with twice the cosines and sines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "MixtureWire")]
 pub struct FastFoodMixture {
@@ -36,8 +36,8 @@ struct MixtureWire {
 }
 
 impl FastFoodMixture {
-    /// Draws at least `pairs` frequencies, as [`FastFood::new`](super::FastFood::new) does; `means` holds one number for
-    /// each input, where learning starts.
+    /// Draws at least `pairs` frequencies, as [`FastFood::new`](super::FastFood::new) does; `means` holds the initial spectral
+    /// mean, one number for each input.
     ///
     /// # Errors
     /// `Empty`, `Dimension` and `Entry` (length scales), `NonFinite` (means).
@@ -51,7 +51,7 @@ impl FastFoodMixture {
         Self::from_draws(draws, means, length_scale)
     }
 
-    /// Takes draws made elsewhere.
+    /// Makes a basis from draws made elsewhere.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -62,7 +62,7 @@ impl FastFoodMixture {
         Ok(Self { draws, means: means.to_vec(), scales })
     }
 
-    /// The draws.
+    /// The draws of the features.
     #[must_use]
     pub fn draws(&self) -> &FastFoodDraws {
         &self.draws

@@ -1,4 +1,4 @@
-//! The product of sparse matrices that stands for a matrix of random frequencies.
+//! The product of sparse matrices that replaces a matrix of random frequencies.
 
 use pulp::{Arch, Simd, WithSimd};
 use rand::Rng;
@@ -13,7 +13,7 @@ use crate::basis::hadamard::transform_inline;
 use crate::basis::length_scale::Scales;
 use crate::{RevrandError, check};
 
-/// Numbers of a transform that stay in the cache. Rows are transformed together, one beside the other, so that vector
+/// How many numbers of a transform stay in the cache. Rows are transformed together, one beside the other, so that vector
 /// instructions run over them: as many as fit, between the two bounds.
 const CACHED: usize = 4096;
 const FEWEST_LANES: usize = 16;
@@ -105,12 +105,12 @@ impl FastFoodDraws {
         self.permutation.extend(permutation);
     }
 
-    /// Takes draws made elsewhere: `k` blocks of `size` entries, one after the other, of `B`, `G`, `Π` (from 0 within
+    /// Makes blocks from draws made elsewhere: `k` blocks of `size` entries, one after the other, of `B`, `G`, `Π` (from 0 within
     /// each block) and `S`.
     ///
     /// # Errors
-    /// `Setting` when `size` is not a power of two; `Empty`, `Dimension` when the four do not hold the same number of
-    /// whole blocks; `Entry` for a sign that is not ±1 or a block of `Π` that is no permutation; `NonFinite`.
+    /// `Setting` if `size` is not a power of two; `Empty`, `Dimension` unless all four hold the same number of whole blocks;
+    /// `Entry` for a sign that is not ±1 or a block of `Π` that is not a permutation; `NonFinite`.
     pub fn from_parts(
         size: usize,
         signs: Vec<f64>,
@@ -157,7 +157,7 @@ impl FastFoodDraws {
         self.size
     }
 
-    /// Checks that `inputs` are what the blocks are made for.
+    /// Checks that the blocks are made for `inputs` inputs.
     pub(super) fn check_inputs(&self, inputs: usize) -> Result<(), RevrandError> {
         check::not_empty("inputs", inputs)?;
         match inputs.checked_next_power_of_two() {
@@ -166,19 +166,19 @@ impl FastFoodDraws {
         }
     }
 
-    /// `√d₂/d₂²`, what the two transforms lack.
+    /// The factor `√d₂/d₂²` that the two transforms leave out.
     fn normaliser(&self) -> f64 {
         let size = self.size as f64;
         (size * size.sqrt()).recip()
     }
 
-    /// Rows that are transformed at once.
+    /// The number of rows that are transformed at once.
     fn lanes(&self) -> usize {
         (CACHED / self.size).clamp(FEWEST_LANES, MOST_LANES)
     }
 
-    /// Writes the angles `V(x/l)` of a few rows at a time into the first `m` columns of the same rows of `out`, and hands
-    /// those over. `inverse` is `1/l`.
+    /// Writes the angles `V(x/l)` of a few rows at a time into the first `m` columns of the same rows of `out`, and passes those
+    /// rows to `then`. `inverse` is `1/l`.
     pub(super) fn by_tiles(
         &self,
         x: MatRef<'_, f64>,
@@ -287,8 +287,8 @@ impl FastFoodDraws {
         }
     }
 
-    /// The first `inputs` columns of `V`, transposed: the frequencies that the product stands for (`inputs × m`).
-    /// Cost `inputs·m·2log₂ d₂`.
+    /// The first `inputs` columns of `V`, transposed: the frequencies that the product represents (`inputs × m`). Cost
+    /// `inputs·m·2log₂ d₂`.
     #[must_use]
     pub fn frequencies(&self, inputs: usize) -> Mat<f64> {
         let inputs = inputs.min(self.size);

@@ -1,4 +1,4 @@
-//! Expectations through the two numbers that a row sees.
+//! Expectations through the mean and variance of each row's predictor.
 
 use super::{Expectation, Kept};
 use crate::likelihood::GlmLikelihood;
@@ -10,15 +10,15 @@ pub(in crate::glm) struct Labels<'a> {
     pub(in crate::glm) trials: &'a [f64],
 }
 
-/// What the rows see of one component; a number for each row.
+/// The predictors' moments under one component; a number for each row.
 pub(in crate::glm) struct Moments<'a> {
     /// `a`.
     pub(in crate::glm) a: &'a [f64],
     /// `v`.
     pub(in crate::glm) v: &'a [f64],
-    /// Gets `∂E/∂a`.
+    /// Receives `∂E/∂a`.
     pub(in crate::glm) by_mean: &'a mut [f64],
-    /// Gets `∂E/∂v`.
+    /// Receives `∂E/∂v`.
     pub(in crate::glm) by_variance: &'a mut [f64],
 }
 
@@ -56,12 +56,13 @@ impl Local {
                 self.fill_predictors(&moments, normals, draws, kept);
                 self.average(likelihood, labels, moments, (normals, kept), by_parameters)
             }
-            // Goes another way, through the weights.
+            // Computed elsewhere, from the weights.
             Expectation::Weights { .. } => f64::NAN,
         }
     }
 
-    /// (21): `log p + ½v·(log p)″` at `a`; by `a`, the first derivative and `½v` times the third.
+    /// The second-order series (21): `log p + ½v·(log p)″` at `a`; its derivative by `a` is the first derivative plus `½v` times
+    /// the third.
     fn second_order<L: GlmLikelihood>(
         &mut self,
         likelihood: &L,
@@ -172,8 +173,8 @@ fn of_row(normals: &[f64], n: usize, draws: usize, kept: Kept) -> &[f64] {
     }
 }
 
-/// From `E slope·z` to the derivative by `v` of a function of `a + √v·z`. A row whose features are all 0 has no variance, and
-/// nothing depends on it.
+/// Converts `E slope·z` to the derivative by `v` of a function of `a + √v·z`. A row whose features are all 0 has no variance, and
+/// the function does not depend on `v`.
 fn by_root(spread: f64, root: f64) -> f64 {
     if root > 0.0 { 0.5 * spread / root } else { 0.0 }
 }

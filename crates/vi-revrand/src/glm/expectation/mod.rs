@@ -1,7 +1,7 @@
-//! How `E_q log p(y|f)` is taken: by a Taylor series, a quadrature, or draws.
+//! The ways to compute `E_q log p(y|f)`: by a Taylor series, a quadrature, or draws.
 //!
-//! A row sees the weights only through `f = φᵀw`, which under component `k` is `N(a, v)` with `a = φᵀmₖ`, `v = Σ φᵢ²Cₖᵢ`. All but
-//! one of the ways below therefore answer two numbers with three, the expectation and its derivatives by `a` and `v`; the gradients
+//! A row sees the weights only through `f = φᵀw`, which under component `k` is `N(a, v)` with `a = φᵀmₖ`, `v = Σ φᵢ²Cₖᵢ`. So all
+//! but one of the ways below take two numbers and return three, the expectation and its derivatives by `a` and `v`; the gradients
 //! in means, variances and features follow from these by two products. [`Expectation::Weights`] draws the weights themselves.
 
 mod local;
@@ -14,12 +14,12 @@ pub(super) use weights::{Component, Draws};
 
 use crate::{RevrandError, check};
 
-/// How the expected log-likelihood is taken.
+/// How the expected log-likelihood is computed.
 ///
 /// | | value | evaluations of the likelihood a step |
 /// |---|---|---|
-/// | `SecondOrder` | exact for Gaussian noise; else biased, and the bound may break | `M·K` |
-/// | `Quadrature` | exact for smooth likelihoods, no noise but the batch's | `M·K·nodes` |
+/// | `SecondOrder` | exact for Gaussian noise; else biased, and no longer a bound | `M·K` |
+/// | `Quadrature` | exact for smooth likelihoods; only batches add noise | `M·K·nodes` |
 /// | `Predictors` | unbiased, of lower variance than `Weights` | `M·K·draws` |
 /// | `Weights` | unbiased | `M·K·draws`, and `D·K·draws` normal draws |
 ///
@@ -30,33 +30,33 @@ pub enum Expectation {
     SecondOrder,
     /// Gauss-Hermite quadrature.
     Quadrature {
-        /// From 1 to [`Expectation::MOST_NODES`].
+        /// The number of nodes, from 1 to [`Expectation::MOST_NODES`].
         nodes: usize,
     },
     /// `f = a + √v·ε` with standard normal `ε` for each row and component (Kingma, Salimans and Welling 2015): the same
     /// expectation as `Weights`, and a gradient of lower variance.
     Predictors {
-        /// For each row and component.
+        /// The number of draws for each row and component.
         draws: usize,
-        /// Whether they stay.
+        /// Whether the draws are kept.
         kept: Kept,
     },
     /// `w = m + √C∘ε` with standard normal `ε` for each component, shared by the rows of a batch: what version 1.0 of the
     /// published library does.
     Weights {
-        /// For each component.
+        /// The number of draws for each component.
         draws: usize,
-        /// Whether they stay.
+        /// Whether the draws are kept.
         kept: Kept,
     },
 }
 
-/// Whether draws are made anew.
+/// Whether draws are kept from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kept {
-    /// At every step: gradients are unbiased.
+    /// New draws at every step: gradients are unbiased.
     Fresh,
-    /// Drawn once: the objective is a fixed function, biased by its draws.
+    /// Draws made once: the objective is a fixed function, biased by its draws.
     Fixed,
 }
 
@@ -95,12 +95,12 @@ impl Expectation {
         }
     }
 
-    /// How many standard normal numbers one component takes for a batch of `rows` rows and `dimension` weights.
+    /// The number of standard normal variates for one component, for a batch of `rows` rows and `dimension` weights.
     pub(super) fn normals(self, rows: usize, dimension: usize) -> usize {
         match self {
             Self::SecondOrder | Self::Quadrature { .. } => 0,
             Self::Predictors { draws, kept: Kept::Fresh } => rows.saturating_mul(draws),
-            // The same for every row, since batches come in several sizes.
+            // The same for every row, since batches differ in size.
             Self::Predictors { draws, kept: Kept::Fixed } => draws,
             Self::Weights { draws, .. } => draws.saturating_mul(dimension),
         }

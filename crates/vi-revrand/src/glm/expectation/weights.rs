@@ -8,15 +8,15 @@ use super::Labels;
 use crate::lanes;
 use crate::likelihood::GlmLikelihood;
 
-/// One component, and the gradients in it. `D` numbers each.
+/// One component and the gradients in its mean and variances, `D` numbers each.
 pub(in crate::glm) struct Component<'a> {
     /// `m`.
     pub(in crate::glm) mean: &'a [f64],
     /// `C`.
     pub(in crate::glm) variance: &'a [f64],
-    /// The gradient in `m`, added to.
+    /// The gradient in `m`, to which is added.
     pub(in crate::glm) by_mean: &'a mut [f64],
-    /// The gradient in `C`, added to.
+    /// The gradient in `C`, to which is added.
     pub(in crate::glm) by_variance: &'a mut [f64],
 }
 
@@ -39,11 +39,11 @@ pub(in crate::glm) struct Draws {
 }
 
 impl Draws {
-    /// `scale·Σₙ E log p(yₙ|φₙᵀw)` over draws `w = m + √C∘ε` of the component; adds `scale` times the gradients to those of the
-    /// component and of the features (if wanted), and the gradient, without `scale`, to `by_parameters`.
+    /// Computes `scale·Σₙ E log p(yₙ|φₙᵀw)` over draws `w = m + √C∘ε` of the component; adds `scale` times the gradients to those
+    /// of the component and, if wanted, of the features, and the gradient, without `scale`, to `by_parameters`.
     ///
-    /// `phi` are the features (`n × D`, row by row), `normals` the `ε` (`S × D`, likewise). No `w` is ever formed: two products of a batch
-    /// with all `ε` are all that the draws take part in.
+    /// `phi` are the features (`n × D`, row by row), `normals` the `ε` (`S × D`, likewise). No `w` is ever formed: the draws
+    /// enter only through two products of a batch with all `ε`.
     pub(in crate::glm) fn expect<L: GlmLikelihood>(
         &mut self,
         likelihood: &L,

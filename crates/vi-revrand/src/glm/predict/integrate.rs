@@ -2,29 +2,29 @@
 
 use crate::{RevrandError, check};
 
-/// Beyond this many standard deviations there is less than 1e-20 of the mass.
+/// The number of standard deviations beyond which there is less than 1e-20 of the mass.
 const REACH: f64 = 9.5;
 /// The first step, in standard deviations.
 const FIRST_STEP: f64 = 0.5;
-/// The step is halved at most this often: 160 000 nodes.
+/// The most halvings of the step: 160 000 nodes.
 const MOST_HALVINGS: usize = 12;
-/// Relative to the average of the absolute value.
+/// The tolerance, relative to the average of the absolute value.
 const TOLERANCE: f64 = 1e-12;
-/// Of a probability: the rounding of a hundred numbers near 1. Whatever lies beyond [`REACH`] is far below.
+/// The absolute tolerance of a probability: the rounding of a hundred numbers near 1. What lies beyond [`REACH`] is far below.
 const PROBABILITY: f64 = 100.0 * f64::EPSILON;
-/// Where halving the step no longer brings the error down, it is the integrand's own rounding, which may be this large: a distribution
-/// function of counts in the millions is good to 1e-11.
+/// If halving the step no longer reduces the error, it is the integrand's own rounding, which may be this large: a distribution
+/// function of counts in the millions is accurate to 1e-11.
 const ROUNDING: f64 = 1e-9;
 
 /// `E g(f)` under `f ~ N(a, v)`, to [`TOLERANCE`].
 ///
 /// # Errors
-/// `Quadrature` when the tolerance is not reached; `Overflow` when the average is not finite.
+/// `Quadrature` if the tolerance is not reached; `Overflow` if the average is not finite.
 pub(super) fn average(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64) -> f64) -> Result<f64, RevrandError> {
     trapezoid(quantity, a, v, f64::MIN_POSITIVE, g)
 }
 
-/// The same for a `g` between 0 and 1, to [`TOLERANCE`] or [`PROBABILITY`], whichever is the wider.
+/// The average of a `g` between 0 and 1, to [`TOLERANCE`] or [`PROBABILITY`], whichever is wider.
 ///
 /// # Errors
 /// `Quadrature`.
@@ -32,7 +32,7 @@ pub(super) fn probability(quantity: &'static str, a: f64, v: f64, g: impl Fn(f64
     trapezoid(quantity, a, v, PROBABILITY / TOLERANCE, g)
 }
 
-/// By the trapezoid rule with its step halved until nothing changes by more than [`TOLERANCE`], relative to the average of `|g|` or to
+/// The trapezoid rule, its step halved until nothing changes by more than [`TOLERANCE`], relative to the average of `|g|` or to
 /// `least`. For an analytic `g` the error falls geometrically in the number of nodes.
 fn trapezoid(quantity: &'static str, a: f64, v: f64, least: f64, g: impl Fn(f64) -> f64) -> Result<f64, RevrandError> {
     let root = v.sqrt();

@@ -1,7 +1,7 @@
-//! Predictions: what the model expects of labels that it has not seen.
+//! Predictions of labels that the model has not seen.
 //!
-//! Under each component a row's predictor `f = φᵀw` is Gaussian, so everything here is a mixture of one-dimensional integrals, taken in
-//! closed form or by quadratures that say when they fail, never by draws.
+//! Under each component a row's predictor `f = φᵀw` is Gaussian, so every prediction is a mixture of one-dimensional integrals,
+//! computed in closed form or by quadratures that report failure, never by draws.
 
 mod integrate;
 mod quantile;
@@ -21,7 +21,7 @@ use crate::basis::{Basis, check_features};
 use crate::likelihood::GlmLikelihood;
 use crate::{RevrandError, check};
 
-/// Rows of which the features are held at a time.
+/// The number of rows whose features are held at a time.
 const BLOCK: usize = 256;
 
 /// Predictions for rows; [`Glm::predict`] makes them.
@@ -55,7 +55,7 @@ pub struct Predictions<'a, L> {
     /// `φᵀmₖ` and `Σ φᵢ²Cₖᵢ`, row by row (`n × K`).
     means: Vec<f64>,
     variances: Vec<f64>,
-    /// 1 where the likelihood counts none.
+    /// The numbers of trials; 1 if the likelihood counts none.
     trials: Vec<f64>,
 }
 
@@ -96,7 +96,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
         Self { likelihood, components, means: Vec::new(), variances: Vec::new(), trials: Vec::new() }
     }
 
-    /// Predictions from features (`n × D`) and a posterior of one's own.
+    /// Predictions from features (`n × D`) and a posterior of your own.
     ///
     /// # Errors
     /// `Dimension`, `Row` with `NonFinite` (a feature), [`RevrandError::Trials`], `Entry`.
@@ -129,14 +129,14 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
     /// One row's prediction.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// If there is no such row.
     #[must_use]
     pub fn row(&self, row: usize) -> RowPrediction<'_, L> {
         let range = row * self.components..(row + 1) * self.components;
         RowPrediction::new(self.likelihood, self.trials[row], &self.means[range.clone()], &self.variances[range])
     }
 
-    /// `E[y]` of each row (report (24)).
+    /// The predictive mean `E[y]` of each row (report (24)).
     ///
     /// # Errors
     /// `Row` with `Quadrature` or `Overflow`.
@@ -144,7 +144,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
         self.each_row(par, |row, _| row.mean())
     }
 
-    /// `Var[y]` of each row: that of the predictor and of the label given it.
+    /// The predictive variance `Var[y]` of each row: that of the predictor plus that of the label given the predictor.
     ///
     /// # Errors
     /// `Row` with `Quadrature` or `Overflow`.
@@ -152,7 +152,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
         self.each_row(par, |row, _| row.variance())
     }
 
-    /// The logarithm of each row's predictive density, or probability, of `y` (`n`) (report (23)).
+    /// The log predictive density, or log probability, of each row's `y` (`n`) (report (23)).
     ///
     /// # Errors
     /// `Dimension`; `Row` with `Label`, `NonFinite` or `Quadrature`.
@@ -161,7 +161,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
         self.each_row(par, |row, i| row.log_density(y[i]))
     }
 
-    /// `P(Y ≤ y)` of each row (report (25)).
+    /// The predictive distribution function `P(Y ≤ y)` of each row (report (25)).
     ///
     /// # Errors
     /// `Dimension`; `Row` with `NonFinite` or `Quadrature`.
@@ -170,7 +170,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
         self.each_row(par, |row, i| row.cdf(y[i]))
     }
 
-    /// The smallest `y` with `P(Y ≤ y) ≥ p`, of each row (report (26)).
+    /// The quantile of each row: the smallest `y` with `P(Y ≤ y) ≥ p` (report (26)).
     ///
     /// # Errors
     /// `Setting` unless `0 < p < 1`; `Row` with `Quadrature` or `Overflow`.
@@ -179,7 +179,7 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
         self.each_row(par, |row, _| row.quantile(p))
     }
 
-    /// Central intervals: between the quantiles at `(1 ∓ level)/2`.
+    /// The central interval of each row, between the quantiles at `(1 ∓ level)/2`.
     ///
     /// # Errors
     /// `Setting` unless `0 < level < 1`; `Row` with `Quadrature` or `Overflow`.
@@ -236,7 +236,7 @@ fn at_row(error: RevrandError, row: usize) -> RevrandError {
     }
 }
 
-/// `f(0), …, f(n−1)`, by several threads where `par` says so; of several errors the first.
+/// `f(0), …, f(n−1)`, by several threads if `par` says so; of several errors the first is returned.
 fn each<T: Send>(
     n: usize,
     par: Par,
@@ -248,7 +248,7 @@ fn each<T: Send>(
         let results: Vec<_> = (0..n).into_par_iter().map(f).collect();
         return results.into_iter().collect();
     }
-    // Without the feature there is one thread, whatever `par` says.
+    // Without the feature there is one thread, whatever `par` is.
     let _ = par;
     (0..n).map(f).collect()
 }

@@ -4,9 +4,9 @@ use super::row::RowPrediction;
 use crate::RevrandError;
 use crate::likelihood::GlmLikelihood;
 
-/// Doublings of a bracket before it is given up.
+/// The number of doublings of a bracket after which the search fails.
 const MOST_DOUBLINGS: usize = 1100;
-/// The largest count that is returned as a quantile; floats above it skip whole numbers.
+/// The largest count that is returned as a quantile; larger floats skip whole numbers.
 const LARGEST: f64 = 1e15;
 
 /// The smallest `y` with `P(Y ≤ y) ≥ p`: to the next float for continuous labels, exactly for counts.
@@ -25,7 +25,7 @@ pub(super) fn quantile<L: GlmLikelihood>(row: &RowPrediction<'_, L>, p: f64) -> 
             if reached(middle)? { above = middle } else { below = middle }
         }
     }
-    // A count near the middle of the distribution, where the probability is neither 0 nor 1; its mean may be beyond floats.
+    // A count near the middle of the distribution, where the probability is neither 0 nor 1; the mean may overflow.
     let centre = row.typical().min(LARGEST).floor();
     let (mut below, mut above) = bracket(centre, centre.sqrt().ceil().max(1.0), reached)?;
     if above > LARGEST {
@@ -38,7 +38,7 @@ pub(super) fn quantile<L: GlmLikelihood>(row: &RowPrediction<'_, L>, p: f64) -> 
     Ok(above)
 }
 
-/// Two numbers of which only the upper one is `reached`, from `centre` by steps that double. Integers from integers.
+/// Two numbers of which only the upper one is `reached`, from `centre` by steps that double. From integers it gives integers.
 fn bracket(
     centre: f64,
     width: f64,

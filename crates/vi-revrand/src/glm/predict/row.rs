@@ -31,7 +31,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         self.means
     }
 
-    /// `vₖ = Σ φᵢ²Cₖᵢ`, its variance.
+    /// `vₖ = Σ φᵢ²Cₖᵢ`, the predictor's variance under each component.
     #[must_use]
     pub fn predictor_variances(&self) -> &'a [f64] {
         self.variances
@@ -45,7 +45,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         self.means.iter().copied().zip(self.variances.iter().copied())
     }
 
-    /// The mean over components.
+    /// The average of `of` over the components.
     fn over_components(&self, of: impl Fn(f64, f64) -> Result<f64, RevrandError>) -> Result<f64, RevrandError> {
         let mut sum = 0.0;
         for (a, v) in self.components() {
@@ -54,7 +54,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         Ok(sum / self.means.len() as f64)
     }
 
-    /// `E[y]`.
+    /// The predictive mean `E[y]`.
     ///
     /// # Errors
     /// `Quadrature`, `Overflow`.
@@ -67,7 +67,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         Ok(check::result(quantity, mean)?)
     }
 
-    /// `Var[y] = E[Var(y|f)] + Var(E[y|f])`.
+    /// The predictive variance `Var[y] = E[Var(y|f)] + Var(E[y|f])`.
     ///
     /// # Errors
     /// `Quadrature`, `Overflow`.
@@ -83,7 +83,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         Ok(check::result(quantity, variance)?)
     }
 
-    /// `Var(E[y|f])`: the variance without that of a label whose predictor is known.
+    /// The variance of the label's expectation, `Var(E[y|f])`: the predictive variance without the label's own.
     ///
     /// # Errors
     /// `Quadrature`, `Overflow`.
@@ -93,7 +93,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         Ok(check::result(quantity, self.over_components(|a, v| average(quantity, a, v, squared))?)?)
     }
 
-    /// `log p(y)`: the logarithm of the mean density, not the mean of its logarithm.
+    /// The log predictive density `log p(y)`: the logarithm of the mean density, not the mean of its logarithm.
     ///
     /// # Errors
     /// `NonFinite`, `Label`, `Quadrature`.
@@ -115,7 +115,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         Ok(log_sum_exp(logs.iter().copied()) - (logs.len() as f64).ln())
     }
 
-    /// `P(Y ≤ y)`.
+    /// The predictive distribution function `P(Y ≤ y)`.
     ///
     /// # Errors
     /// `NonFinite` for NaN, `Quadrature`.
@@ -131,7 +131,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         })
     }
 
-    /// The mean over components of the label expected at the predictor's mean: no integral, so it always exists.
+    /// The average over components of the expected label at the predictor's mean; no integral, so it always exists.
     pub(super) fn typical(&self) -> f64 {
         self.means.iter().map(|&a| self.likelihood.mean(self.trials, a)).sum::<f64>() / self.means.len() as f64
     }
@@ -145,7 +145,7 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         quantile::quantile(self, p)
     }
 
-    /// Between the quantiles at `(1 − level)/2` and `(1 + level)/2`.
+    /// The central interval between the quantiles at `(1 − level)/2` and `(1 + level)/2`.
     ///
     /// # Errors
     /// `Setting` unless `0 < level < 1`; `Quadrature`, `Overflow`.
@@ -155,10 +155,10 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
         Ok(Interval { lower: quantile::quantile(self, outside)?, upper: quantile::quantile(self, 1.0 - outside)? })
     }
 
-    /// A draw of `y`: a component, a predictor, a label.
+    /// A draw of `y`: first a component is drawn, then a predictor, then a label.
     ///
     /// # Errors
-    /// `Overflow` when the rate of a count cannot be drawn from.
+    /// `Overflow` if a count's rate is too large to draw from.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, RevrandError> {
         let mut rng = rng;
         let k = rng.random_range(0..self.means.len());
@@ -203,7 +203,7 @@ impl<L: GlmLikelihood> Likelihood for Conditional<'_, L> {
         [value, first, -second]
     }
 
-    /// At the label that the predictor expects, which is all that a search for modes needs.
+    /// The information at the expected label, which suffices for a search for modes.
     fn fisher_information(&self, t: f64) -> f64 {
         self.curvature(self.likelihood.mean(self.trials, t), t)
     }
