@@ -42,8 +42,7 @@ impl Fingerprint {
     }
 
     /// The fingerprint of settings, given as text in whatever form the caller keeps to.
-    #[must_use]
-    pub fn of_settings(description: &str) -> Self {
+    pub(crate) fn of_settings(description: &str) -> Self {
         Self(frame::checksum(&[b"settings", description.as_bytes()]))
     }
 }

@@ -158,8 +158,7 @@ impl<B: Forget> Forgetting<B> {
 
     /// The factor `λ` of a forgetting that is part of a step ([`Belief::project`]): 1 for none, `λ` for fading. `None` for what
     /// rewrites the whole belief before the row is seen.
-    #[must_use]
-    pub fn fade_factor(&self) -> Option<f64> {
+    pub(crate) fn fade_factor(&self) -> Option<f64> {
         match &self.0 {
             _ if self.is_none() => Some(1.0),
             Strategy::Fading { lambda } => Some(*lambda),

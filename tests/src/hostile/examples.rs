@@ -62,8 +62,8 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         gamma_root.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
         gamma_parts.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
         factors.step(&LOGIT, &x, y, Par::Seq)?;
-        recursive.observe(&x, Par::Seq)?;
-        online.observe(&x, Par::Seq)?;
+        recursive.step(&x, Par::Seq)?;
+        online.step(&x, Par::Seq)?;
     }
     let sites = Sites::new(vec![0.5, -1.0, 0.25], vec![0.1, 0.2, 0.0])?;
     let wide = Mat::from_fn(2, 2, |i, j| if i == j { 2.0 } else { 0.5 });

@@ -79,11 +79,11 @@ pub fn use_record(kind: usize, bytes: &[u8]) -> Result<bool, Finding> {
         5 => used(bytes, |fading: &mut AdaptiveFading| finite("λ", &[fading.lambda()])),
         6 => used(bytes, |em: &mut RecursiveEm| {
             let x = vec![0.5; em.factor().dim()];
-            after(&em.observe(&x, Par::Seq), em)
+            after(&em.step(&x, Par::Seq), em)
         }),
         7 => used(bytes, |em: &mut OnlineEm| {
             let x = vec![0.5; em.factor().dim()];
-            after(&em.observe(&x, Par::Seq), em)
+            after(&em.step(&x, Par::Seq), em)
         }),
         8 => used(bytes, |shard: &mut ShardPosterior<DenseGaussian>| finite("mean", shard.belief().mean())),
         9 => used(bytes, |shard: &mut ShardPosterior<DiagonalGaussian>| finite("mean", shard.belief().mean())),

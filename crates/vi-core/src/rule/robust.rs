@@ -68,12 +68,6 @@ impl Weighting {
         Ok(Self { residual, hard, c })
     }
 
-    /// The size of residual that is still believed.
-    #[must_use]
-    pub fn c(&self) -> f64 {
-        self.c
-    }
-
     /// `w`, for label `y` seen from the belief `N(a, ν)`.
     pub fn weight<L: Likelihood + ?Sized>(&self, likelihood: &L, y: f64, a: f64, nu: f64) -> f64 {
         let slope = likelihood.slope(y, a);

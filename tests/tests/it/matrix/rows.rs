@@ -256,18 +256,16 @@ fn core(entries: &mut Entries) {
     });
     let start = start_isotropic(2, 1, 1.0, 0.1, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
     let recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
-    entries.ask("RecursiveEm::observe", Takes::OneInput, (&recursive, 0.0), bytes, |em, input| {
-        em.observe(input.row(), Par::Seq)
+    entries.ask("RecursiveEm::step", Takes::OneInput, (&recursive, 0.0), bytes, |em, input| {
+        em.step(input.row(), Par::Seq)
     });
     entries.ask("RecursiveEm::run", Takes::Inputs, (&recursive, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
     let online = OnlineEm::new(start, &EmSettings::default()).unwrap();
-    entries.ask("OnlineEm::observe", Takes::OneInput, (&online, 0.0), bytes, |em, input| {
-        em.observe(input.row(), Par::Seq)
-    });
+    entries.ask("OnlineEm::step", Takes::OneInput, (&online, 0.0), bytes, |em, input| em.step(input.row(), Par::Seq));
     entries.ask("OnlineEm::run", Takes::Inputs, (&online, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
     let model = NonlinearModel::new(LinearMap::new(2, 1).unwrap(), Categorical::new(2).unwrap()).unwrap();
     entries.ask("nonlinear::step", Takes::Row, (&low, 2.0), bytes, |belief, input| {
-        let (rng, settings) = (&mut ChaCha8Rng::seed_from_u64(1), NonlinearSettings::new(2).unwrap());
+        let (rng, settings) = (&mut ChaCha8Rng::seed_from_u64(1), &NonlinearSettings::new(2));
         nonlinear::step(belief, &model, input.row(), &[input.label()], settings, rng, Par::Seq)
     });
 }
