@@ -58,9 +58,9 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         fading.observe(&step);
         filter::step(&mut root, &LOGIT, &x, y, &mut filter::Scratch::default())?;
         filter::step(&mut parts, &LOGIT, &x, y, &mut filter::Scratch::default())?;
-        gamma.update(&x, x[1] - x[2], &mut scratch)?;
-        gamma_root.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
-        gamma_parts.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
+        gamma.step(&x, x[1] - x[2], &mut scratch)?;
+        gamma_root.step(&x, x[1] - x[2], &mut filter::Scratch::default())?;
+        gamma_parts.step(&x, x[1] - x[2], &mut filter::Scratch::default())?;
         factors.step(&LOGIT, &x, y, Par::Seq)?;
         recursive.step(&x, Par::Seq)?;
         online.step(&x, Par::Seq)?;

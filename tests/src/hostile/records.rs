@@ -167,7 +167,7 @@ fn low_rank(belief: &mut LowRankGaussian) -> Result<(), Finding> {
 /// One observation of a number.
 fn normal_gamma<B: NoiseScaled>(model: &mut NormalGamma<B>) -> Result<(), Finding> {
     let x = vec![0.5; model.dim()];
-    let done = model.update(&x, 1.0, &mut filter::Scratch::default());
+    let done = model.step(&x, 1.0, &mut filter::Scratch::default());
     finite("shape and rate", &[model.noise().shape(), model.noise().rate()])?;
     match done {
         Ok(_) => model

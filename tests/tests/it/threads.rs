@@ -310,10 +310,10 @@ fn two_threads_fit_models_as_one_does() {
         [dense(&belief), dense(&fit.belief), dense(&best)].concat()
     });
     let (wide, targets) = (rows(40, WIDE), values(rows(40, WIDE).as_ref()));
-    same("NormalGamma::update_batch, update_batch_weighted", |par| {
+    same("NormalGamma::run, run_weighted", |par| {
         let mut model = NormalGamma::new(DenseGaussian::isotropic(&vec![0.0; WIDE], 2.0).unwrap(), 1.0, 1.0).unwrap();
-        model.update_batch(wide.as_ref(), &targets, par).unwrap();
-        model.update_batch_weighted(wide.as_ref(), &targets, &[0.5; 40], par).unwrap();
+        model.run(wide.as_ref(), &targets, par).unwrap();
+        model.run_weighted(wide.as_ref(), &targets, &[0.5; 40], par).unwrap();
         [dense(model.scaled_belief()), numbers(&[model.noise().rate()])].concat()
     });
     let (tall, stop) = (rows(200, 40), VbSettings::default());

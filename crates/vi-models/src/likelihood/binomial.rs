@@ -60,11 +60,6 @@ impl<M> Binomial<M> {
         self.trials
     }
 
-    /// How expectations of the logistic are taken.
-    pub fn method(&self) -> &M {
-        &self.method
-    }
-
     fn without_constant(&self, y: f64) -> LogisticCounts {
         LogisticCounts { successes: y, failures: self.trials - y, constant: 0.0 }
     }

@@ -79,11 +79,6 @@ impl<M> NegativeBinomial<M> {
         self.exposure
     }
 
-    /// How expectations of the logistic are taken.
-    pub fn method(&self) -> &M {
-        &self.method
-    }
-
     fn without_constant(&self, y: f64) -> LogisticCounts {
         LogisticCounts { successes: y, failures: self.size, constant: 0.0 }
     }

@@ -88,37 +88,6 @@ impl OnlineLogistic {
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
     }
-
-    /// A draw of the label at `row`.
-    ///
-    /// # Errors
-    /// As [`predict`](Self::predict).
-    pub fn sample_label<'a, R: Rng + ?Sized>(&self, row: impl Into<Row<'a>>, rng: &mut R) -> Result<f64, ModelError> {
-        self.sample_label_at(row, 0.0, rng)
-    }
-
-    /// As [`sample_label`](Self::sample_label), with a known part of the log odds added.
-    ///
-    /// # Errors
-    /// As [`predict`](Self::predict), and `Setting` for an offset that is no number.
-    ///
-    /// ```
-    /// use rand::SeedableRng;
-    /// use vi_models::online::OnlineLogistic;
-    /// let model = OnlineLogistic::new(1)?;
-    /// let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-    /// assert_eq!(model.sample_label_at(&[0.5], 1e6, &mut rng)?, 1.0);
-    /// assert!(model.sample_label_at(&[0.5], f64::NAN, &mut rng).is_err());
-    /// # Ok::<(), vi_models::ModelError>(())
-    /// ```
-    pub fn sample_label_at<'a, R: Rng + ?Sized>(
-        &self,
-        row: impl Into<Row<'a>>,
-        offset: f64,
-        rng: &mut R,
-    ) -> Result<f64, ModelError> {
-        Ok(self.predict_at(row, offset)?.draw_label(rng))
-    }
 }
 
 front_door!(OnlineLogistic, Logit);

@@ -272,8 +272,8 @@ fn core(entries: &mut Entries) {
 
 fn noise_scaled<B: NoiseScaled>(entries: &mut Entries, name: &str, prior: B) {
     let model = NormalGamma::new(prior, 1.0, 0.5).unwrap();
-    entries.ask(&format!("NormalGamma::update, {name}"), Takes::RowOfNumber, (&model, 0.0), bytes, |model, input| {
-        model.update(input.row(), input.label(), &mut filter::Scratch::default())
+    entries.ask(&format!("NormalGamma::step, {name}"), Takes::RowOfNumber, (&model, 0.0), bytes, |model, input| {
+        model.step(input.row(), input.label(), &mut filter::Scratch::default())
     });
     entries.ask(&format!("NormalGamma::predict, {name}"), Takes::OneInput, (&model, 0.0), bytes, |model, input| {
         model.predict(input.row())
@@ -286,8 +286,8 @@ fn models(entries: &mut Entries) {
     noise_scaled(entries, "square root", SquareRootGaussian::from_dense(&prior).unwrap());
     noise_scaled(entries, "diagonal", DiagonalGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap());
     let gamma = NormalGamma::new(prior.clone(), 1.0, 0.5).unwrap();
-    entries.ask("NormalGamma::update_batch", Takes::BatchOfNumbers, (&gamma, 0.0), bytes, |model, input| {
-        model.update_batch(input.x(), &input.y, Par::Seq)
+    entries.ask("NormalGamma::run", Takes::BatchOfNumbers, (&gamma, 0.0), bytes, |model, input| {
+        model.run(input.x(), &input.y, Par::Seq)
     });
     let logit = BernoulliLogit(Mixture8);
     entries.ask("laplace::fit", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
