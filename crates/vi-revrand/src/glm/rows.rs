@@ -39,15 +39,8 @@ impl<'a> Rows<'a> {
     }
 
     /// How many.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.y.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.y.is_empty()
     }
 
     /// Checks everything that can be wrong with observations.

@@ -109,7 +109,7 @@ pub trait GlmLikelihood: fmt::Debug + Clone + Send + Sync {
     ///
     /// # Errors
     /// `Overflow` when the family's rate at `f` is beyond what can be drawn.
-    fn sample(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError>;
+    fn draw(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError>;
 
     /// `E[y]` and `Var[y]` when `f ~ N(a, v)`, in closed form, where there is one.
     fn closed_moments(&self, trials: f64, a: f64, v: f64) -> Option<[f64; 2]> {
