@@ -239,10 +239,10 @@ fn two_threads_filter_vectors_and_find_factors_as_one_does() {
     let h = rows(m, d);
     let prior = DenseGaussian::isotropic(&vec![0.3; d], 2.0).unwrap();
     let y: Vec<f64> = (0..m).map(|i| (i as f64).cos()).collect();
-    same("kalman::update, ekf::step", |par| {
+    same("kalman::step, ekf::step", |par| {
         let (mut belief, mut extended) = (prior.clone(), prior.clone());
         let r = Mat::<f64>::identity(m, m);
-        kalman::update(&mut belief, h.as_ref(), &y, r.as_ref(), par).unwrap();
+        kalman::step(&mut belief, h.as_ref(), &y, r.as_ref(), par).unwrap();
         ekf::step(&mut extended, &Squares(m), &y, par).unwrap();
         [dense(&belief), dense(&extended)].concat()
     });

@@ -1,5 +1,8 @@
 //! Fit and predict on plain slices: rows one after another, an intercept and units taken care of.
 
+#[macro_use]
+mod numbers;
+
 mod advice;
 mod collinear;
 mod linear;

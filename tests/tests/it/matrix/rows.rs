@@ -218,9 +218,9 @@ fn core(entries: &mut Entries) {
         let (positions, values) = sparse(input);
         belief.scores(&[Row::from((&positions, &values))]).map(drop)
     });
-    entries.ask("kalman::update", Takes::RowOfNumber, (&prior, 0.0), bytes, |belief, input| {
+    entries.ask("kalman::step", Takes::RowOfNumber, (&prior, 0.0), bytes, |belief, input| {
         let (h, r) = (MatRef::from_row_major_slice(input.row(), 1, input.d), Mat::<f64>::identity(1, 1));
-        kalman::update(belief, h, &[input.label()], r.as_ref(), Par::Seq)
+        kalman::step(belief, h, &[input.label()], r.as_ref(), Par::Seq)
     });
     let logit = BernoulliLogit(Mixture8);
     entries.ask("refine::first_pass", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
