@@ -38,7 +38,6 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use checkpoint::{OnlineWire, RecursiveWire};
 pub use em::{EmInfo, EmSettings, run, step};
 pub use loss::{kl, loss};
 pub use online::{Averaging, OnlineEm, OnlineSettings};

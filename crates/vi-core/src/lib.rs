@@ -73,8 +73,8 @@ mod stop;
 pub mod theorems;
 
 pub use belief::{
-    Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection,
-    RootPanels, Scores, SquareRootGaussian, VectorSite, VectorStep,
+    Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection, Scores,
+    SquareRootGaussian, VectorSite, VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;
