@@ -85,15 +85,6 @@ impl<F: GlmFamily> OnlineGlm<F> {
         check::length("observations", rows.len(), at.len())?;
         rows.into_iter().zip(at).map(|(row, at)| self.predict(row, *at)).collect()
     }
-
-    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
-    /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
-    ///
-    /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
-    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
-    }
 }
 
 impl<F: GlmFamily<State = ()>> OnlineGlm<F> {

@@ -332,16 +332,6 @@ impl OnlineLinear {
         };
         (average(|noise| noise.shape), average(|noise| noise.rate) * unit * unit)
     }
-
-    /// A draw of noise and weights from the posterior, for Thompson sampling: act as if it were the truth.
-    ///
-    /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a noise beyond a float.
-    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        let member = self.engine.draw_member(rng);
-        let deviation = self.engine.family.draw_spread(&member.state, rng)?;
-        Draw::new(&self.engine.design, &member.draw(deviation, rng)?).finite()
-    }
 }
 
 front_door!(OnlineLinear, Linear);

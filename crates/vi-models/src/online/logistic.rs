@@ -79,15 +79,6 @@ impl OnlineLogistic {
     pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<ProbabilityPredicted, ModelError> {
         Ok(ProbabilityPredicted::new(&self.engine.project(row.into(), offset)?))
     }
-
-    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a draw
-    /// costs `p³/3` flops for `p` weights, with another kind what a row costs.
-    ///
-    /// # Errors
-    /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight beyond the floats.
-    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
-    }
 }
 
 front_door!(OnlineLogistic, Logit);

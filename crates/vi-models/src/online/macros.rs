@@ -130,6 +130,15 @@ macro_rules! one_predictor {
                 self.engine.covariance(j, k)
             }
 
+            /// A draw of the weights from the posterior, and of the noise where it is learned, for Thompson sampling: act as if it were the
+            /// truth. With a full covariance a draw costs `p³/3` flops for `p` weights, with another kind what a row costs.
+            ///
+            /// # Errors
+            /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight or a noise beyond the floats.
+            pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+                self.engine.sample(rng)
+            }
+
             /// One draw of the linear predictors of many rows together, offsets left out: Thompson sampling among candidates. It is what
             /// [`sample`](Self::sample) and scoring each row would give, and takes no number for each weight: with a low-rank or a diagonal
             /// belief its cost is that of predicting each row, and that of each pair of rows.
