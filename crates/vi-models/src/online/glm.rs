@@ -88,15 +88,6 @@ impl<F: GlmFamily> OnlineGlm<F> {
 }
 
 impl<F: GlmFamily<State = ()>> OnlineGlm<F> {
-    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
-    ///
-    /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
-    /// which standardises, forgets, or has no full covariance.
-    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
-        self.engine.gaussian()
-    }
-
     /// The model that has learned `learned`, to go on from there.
     ///
     /// # Errors
@@ -118,5 +109,6 @@ impl OnlineGlm<LearnedSpread> {
 
 front_door!(OnlineGlm<F: GlmFamily>, F);
 one_predictor!(OnlineGlm<F: GlmFamily>);
+one_gaussian!(OnlineGlm<F: GlmFamily<State = ()>>);
 approximate!(OnlineGlm<F: GlmFamily>);
 posterior!(OnlineGlm<F: GlmFamily>);

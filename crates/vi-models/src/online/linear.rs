@@ -237,15 +237,6 @@ impl OnlineLinear {
         Ok(Self { engine: Engine::new(inputs, Linear { shape, rate }, settings)? })
     }
 
-    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
-    ///
-    /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
-    /// which standardises, forgets, or has no full covariance.
-    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
-        self.engine.gaussian()
-    }
-
     /// The model that has learned `learned` and of the noise `1/σ² ~ Gamma(shape, rate)`, to go on from there; `before` is what was believed of the
     /// noise at first.
     ///
@@ -336,4 +327,5 @@ impl OnlineLinear {
 
 front_door!(OnlineLinear, Linear);
 one_predictor!(OnlineLinear);
+one_gaussian!(OnlineLinear);
 predicts_batches!(OnlineLinear, NumberPredicted);

@@ -46,15 +46,6 @@ impl OnlineLogistic {
         Ok(Self { engine: Engine::new(inputs, Logit, settings)? })
     }
 
-    /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
-    ///
-    /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not given,
-    /// which standardises, forgets, or has no full covariance.
-    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
-        self.engine.gaussian()
-    }
-
     /// The model that has learned `learned`, to go on from there.
     ///
     /// # Errors
@@ -83,6 +74,7 @@ impl OnlineLogistic {
 
 front_door!(OnlineLogistic, Logit);
 one_predictor!(OnlineLogistic);
+one_gaussian!(OnlineLogistic);
 predicts_batches!(OnlineLogistic, ProbabilityPredicted);
 approximate!(OnlineLogistic);
 posterior!(OnlineLogistic);

@@ -197,6 +197,22 @@ macro_rules! one_predictor {
     };
 }
 
+/// Implements what models of one predictor have whose posterior may be one Gaussian.
+macro_rules! one_gaussian {
+    ($model:ident $(<$generic:ident: $bound:path>)?) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+            ///
+            /// # Errors
+            /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not
+            /// given, which standardises, forgets, or has no full covariance.
+            pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
+                self.engine.gaussian()
+            }
+        }
+    };
+}
+
 /// Implements what models have whose posterior is not exact, beside [`front_door`]'s.
 macro_rules! approximate {
     ($model:ident $(<$generic:ident: $bound:ident>)?) => {
