@@ -1,7 +1,7 @@
 //! Functions of several numbers at once, in the vectors that the processor has.
 //!
 //! Each takes the proof of a [`Simd`] that a dispatch gives. What is dispatched must be a type that implements
-//! [`WithSimd`](pulp::WithSimd), and what a loop applies one that implements [`EachLane`]: the body of a closure is a function of its own,
+//! [`WithSimd`], and what a loop applies one that implements [`EachLane`]: the body of a closure is a function of its own,
 //! which need not be compiled for the wider vectors. Then every instruction is a call, a hundred times slower; whether it is so depends
 //! on the profile of whoever builds the program.
 //!
