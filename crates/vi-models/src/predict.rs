@@ -10,7 +10,7 @@
 //! | mean, variance, quantiles, intervals and draws of `xᵀθ` and of `y` | [`linear`], [`LinearPrediction`] | |
 //! | mean, variance, quantiles, intervals and draws of classes and counts | [`counts`], [`CountsPredicted`] | |
 //! | the same of `y` with Student-t noise | [`robust`], [`RobustPrediction`] | |
-//! | any of these in the same words: `mean`, `variance`, `log_density`, `cdf`, `quantile`, `interval` | [`Predictive`] | |
+//! | `mean`, `variance`, `log_density`, `cdf`, `quantile`, `interval` of any of these, in the same words | [`Predictive`], a trait to have in scope | |
 //! | the weighted average of a few | [`Mixture`] | |
 //! | intervals and draws of the weights themselves | [`weights`], [`vi_core::DenseGaussian::draw_with`] | |
 //!
