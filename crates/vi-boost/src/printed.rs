@@ -204,7 +204,7 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
             };
             // H_t ← Hessian of log(q_{t−1}/f) at μ̂_t, by differences
             let mut of_f = Mat::zeros(d, d);
-            difference::numerical_hessian_at(self.target, &mu, self.probe.scale(), of_f.as_mut());
+            difference::numerical_hessian(self.target, &mu, self.probe.scale(), of_f.as_mut());
             let of_q = self.q.hessian(&mu)?;
             let hessian = Mat::from_fn(d, d, |i, j| of_q[(i, j)] - of_f[(i, j)]);
             info.least_eigenvalue = least_eigenvalue(hessian.as_ref(), self.probe.scale());

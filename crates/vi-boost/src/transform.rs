@@ -232,19 +232,7 @@ impl Parameters {
 
     /// Pulls a gradient back to free coordinates: writes `Jᵀg + ∇log|J|`, the gradient by `u` of `L(x(u)) + log|∂x/∂u|`, into
     /// `out` (length [`free_dim`](Self::free_dim)), from `g = ∂L/∂x` (length [`dim`](Self::dim)) at `x = x(u)`.
-    ///
-    /// # Errors
-    /// [`BoostError::Core`] with `Dimension`.
-    pub fn pull(&self, u: &[f64], x: &[f64], g: &[f64], out: &mut [f64]) -> Result<(), BoostError> {
-        check::length("u", self.free_dim(), u.len())?;
-        check::length("x", self.dim(), x.len())?;
-        check::length("gradient", self.dim(), g.len())?;
-        check::length("out", self.free_dim(), out.len())?;
-        self.pull_checked(u, x, g, out);
-        Ok(())
-    }
-
-    fn pull_checked(&self, u: &[f64], x: &[f64], g: &[f64], out: &mut [f64]) {
+    fn pull(&self, u: &[f64], x: &[f64], g: &[f64], out: &mut [f64]) {
         let (mut free, mut constrained) = (0, 0);
         for part in &self.parts {
             let (a, b) = (free..free + part.free(), constrained..constrained + part.constrained());
@@ -353,7 +341,7 @@ impl<T: LogDensity> LogDensity for Constrained<T> {
             return Some(f64::NEG_INFINITY);
         }
         let value = self.density.value_and_gradient(&x, &mut g)?;
-        self.parameters.pull_checked(u, &x, &g, out);
+        self.parameters.pull(u, &x, &g, out);
         Some(value + log_jacobian)
     }
 
@@ -383,7 +371,7 @@ impl<T: LogDensity> LogDensity for Constrained<T> {
             copy_row(points, row, &mut u);
             copy_row(inside.x.as_ref(), k, &mut x);
             copy_row(slopes.as_ref(), k, &mut g);
-            self.parameters.pull_checked(&u, &x, &g, &mut out);
+            self.parameters.pull(&u, &x, &g, &mut out);
             out.iter().enumerate().for_each(|(j, slope)| gradients[(row, j)] = *slope);
         }
         true

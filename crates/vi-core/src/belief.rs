@@ -14,7 +14,6 @@ mod square_root_block;
 
 pub use dense::DenseGaussian;
 pub(crate) use dense::{check_symmetric, factor, is_diagonal};
-pub use dense_block::DensePanels;
 pub use dense_step::DenseStep;
 pub use dense_vector::{VectorSite, VectorStep};
 pub use diagonal::{DiagonalGaussian, DiagonalStep};
@@ -23,7 +22,6 @@ pub use scores::Scores;
 pub(crate) use scores::check_rows;
 pub use square_root::SquareRootGaussian;
 pub(crate) use square_root::{check_fade, fade_root};
-pub use square_root_block::RootPanels;
 
 use std::fmt;
 

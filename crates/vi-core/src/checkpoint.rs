@@ -6,7 +6,7 @@
 //! | bytes | content |
 //! | :-- | :-- |
 //! | 8 | magic `89 56 49 43 0d 0a 1a 0a`: not text, and damaged by any transfer that takes it for text |
-//! | 4 | version of the format, [`VERSION`] |
+//! | 4 | version of the format, 1 |
 //! | 24 | kind, ASCII padded with zeros, such as `vi-core/dense` |
 //! | 8 | length of the payload |
 //! | … | payload: `bincode` 2 with integers of fixed width |
@@ -52,7 +52,7 @@ mod triangle;
 
 pub(crate) use codec::encode;
 pub use error::CheckpointError;
-pub use frame::{DEFAULT_LIMIT, VERSION};
+pub use frame::DEFAULT_LIMIT;
 pub use seal::Seal;
 
 use std::io::{Read, Write};

@@ -6,8 +6,11 @@
 //! | when `S` is | call |
 //! |---|---|
 //! | available: stored, or data, or known by its products | [`run`]; one iteration is [`step`] |
-//! | a stream of outer products | [`RecursiveEm`] (Algorithm 1), one step of it being [`update`] |
+//! | a stream of outer products | [`RecursiveEm`] (Algorithm 1) |
 //! | a stream of outer products, for comparison | [`OnlineEm`] (Appendix E) |
+//!
+//! The fixed-point iteration of the likelihood, whose fixed points are EM's, is
+//! [`theorems::likelihood_step`](crate::theorems::likelihood_step).
 //!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|
@@ -21,7 +24,7 @@
 //! | `γ_t` | [`OnlineSettings`] | scalar | (113)-(114) |
 
 mod checkpoint;
-mod em;
+pub(crate) mod em;
 mod loss;
 mod online;
 mod products;
@@ -35,13 +38,11 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use checkpoint::{OnlineWire, RecursiveWire};
-pub use em::{EmInfo, EmSettings, likelihood_factor, likelihood_step, run, step};
+pub use em::{EmInfo, EmSettings, run, step};
 pub use loss::{kl, loss};
 pub use online::{Averaging, OnlineEm, OnlineSettings};
 pub use recursive::{RecursiveEm, RecursiveSettings};
 pub use settings::{Diagonal, DiagonalSettings, UpdateSettings};
 pub use start::{guess_sigma0, start_diagonal, start_isotropic};
-pub use target::{ByProducts, SecondMoments};
-pub use update::{UpdateScratch, update};
+pub use target::SecondMoments;
 pub use weights::Weights;

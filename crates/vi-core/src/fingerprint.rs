@@ -42,8 +42,7 @@ impl Fingerprint {
     }
 
     /// The fingerprint of settings, given as text in any form that the caller always uses.
-    #[must_use]
-    pub fn of_settings(description: &str) -> Self {
+    pub(crate) fn of_settings(description: &str) -> Self {
         Self(frame::checksum(&[b"settings", description.as_bytes()]))
     }
 }

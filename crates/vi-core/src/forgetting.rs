@@ -158,8 +158,7 @@ impl<B: Forget> Forgetting<B> {
 
     /// The factor `λ` of a forgetting that can be part of a step ([`Belief::project`]): 1 for none, `λ` for fading. Returns
     /// `None` for a forgetting that rewrites the whole belief before the row is seen.
-    #[must_use]
-    pub fn fade_factor(&self) -> Option<f64> {
+    pub(crate) fn fade_factor(&self) -> Option<f64> {
         match &self.0 {
             _ if self.is_none() => Some(1.0),
             Strategy::Fading { lambda } => Some(*lambda),

@@ -17,7 +17,7 @@ pub struct VectorInfo {
     pub log_predictive: f64,
 }
 
-/// The Kalman filter's update of a static state by one vector observation.
+/// The Kalman filter's step of a static state: one vector observation.
 ///
 /// ```text
 /// K = PHᵀ(R + HPHᵀ)⁻¹          (41)
@@ -37,11 +37,11 @@ pub struct VectorInfo {
 /// use vi_linalg::faer::{mat, Par};
 /// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0)?;
 /// let (h, r) = (mat![[1.0, 0.0], [1.0, 1.0]], mat![[0.5, 0.1], [0.1, 0.5]]);
-/// kalman::update(&mut belief, h.as_ref(), &[1.0, 2.0], r.as_ref(), Par::Seq)?;
+/// kalman::step(&mut belief, h.as_ref(), &[1.0, 2.0], r.as_ref(), Par::Seq)?;
 /// assert!(belief.mean()[0] > 0.5);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
-pub fn update(
+pub fn step(
     belief: &mut DenseGaussian,
     h: MatRef<'_, f64>,
     y: &[f64],

@@ -74,8 +74,8 @@ pub mod theorems;
 mod vectors;
 
 pub use belief::{
-    Belief, DenseGaussian, DensePanels, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection,
-    RootPanels, Scores, SquareRootGaussian, VectorSite, VectorStep,
+    Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection, Scores,
+    SquareRootGaussian, VectorSite, VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;

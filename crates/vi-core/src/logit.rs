@@ -52,7 +52,7 @@ impl<M: LogisticExpectation> Likelihood for BernoulliLogit<M> {
     }
 
     fn add_log_densities(&self, y: f64, t: &[f64], values: &mut [f64]) {
-        Arch::new().dispatch(LogDensities { sign: sign(y), t, values });
+        lanes::apply([t], values, &LogDensity { sign: sign(y) });
     }
 
     fn add_log_densities_and_slopes(&self, y: f64, t: &mut [f64], values: &mut [f64]) {
@@ -75,22 +75,7 @@ impl<M: LogisticExpectation> Likelihood for BernoulliLogit<M> {
     }
 }
 
-/// `values ← values − softplus(−sign·t)`.
-struct LogDensities<'a> {
-    sign: f64,
-    t: &'a [f64],
-    values: &'a mut [f64],
-}
-
-impl WithSimd for LogDensities<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        lanes::update(simd, [self.t], self.values, &LogDensity { sign: self.sign });
-    }
-}
-
+/// `value − softplus(−sign·t)`.
 struct LogDensity {
     sign: f64,
 }
@@ -103,7 +88,7 @@ impl lanes::EachLane<1> for LogDensity {
     }
 }
 
-/// Adds the log-densities, and writes the slopes: `t ← sign·s(−sign·t)`.
+/// `values ← values − softplus(−sign·t)`, and `t ← sign·s(−sign·t)`.
 struct LogDensitiesAndSlopes<'a> {
     sign: f64,
     t: &'a mut [f64],

@@ -30,8 +30,8 @@
 //! let x = mat![[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]];
 //! let classes = mat![[0.0], [1.0], [2.0]];
 //! let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-//! let settings = NonlinearSettings::new(20)?;
-//! nonlinear::run(&mut belief, &model, x.as_ref(), classes.as_ref(), settings, &mut rng, Par::Seq, |_, _| {})?;
+//! let settings = NonlinearSettings::new(20);
+//! nonlinear::run(&mut belief, &model, x.as_ref(), classes.as_ref(), &settings, &mut rng, Par::Seq, |_, _| {})?;
 //!
 //! let draws = belief.draws(200, &mut rng, Par::Seq)?;
 //! let probability = model.log_predictive(draws.as_ref(), &[1.0, 0.0], &[0.0])?.exp();

@@ -9,9 +9,8 @@ use crate::filter::StepInfo;
 ///
 /// ```
 /// use vi_core::Sites;
-/// let mut sites = Sites::new(vec![0.5, -1.0], vec![0.2, 0.25])?;
-/// sites.set(1, -0.8, 0.24)?;
-/// assert_eq!(sites.get(1), Some((-0.8, 0.24)));
+/// let sites = Sites::new(vec![0.5, -1.0], vec![0.2, 0.25])?;
+/// assert_eq!((sites.len(), sites.slopes()[1], sites.curvatures()[1]), (2, -1.0, 0.25));
 /// # Ok::<(), vi_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,27 +54,6 @@ impl Sites {
     #[must_use]
     pub fn curvatures(&self) -> &[f64] {
         &self.curvatures
-    }
-
-    /// The site `(r, h)` of observation `i`; `None` if there is no such observation.
-    #[must_use]
-    pub fn get(&self, i: usize) -> Option<(f64, f64)> {
-        Some((*self.slopes.get(i)?, *self.curvatures.get(i)?))
-    }
-
-    /// Replaces the site of observation `i` by `(r, h)`.
-    ///
-    /// # Errors
-    /// [`Error::Index`], [`Error::NonFinite`]; the sites are then as they were.
-    pub fn set(&mut self, i: usize, slope: f64, curvature: f64) -> Result<(), Error> {
-        if i >= self.len() {
-            return Err(Error::Index { argument: "sites", index: i, len: self.len() });
-        }
-        check::finite("slope", &[slope])?;
-        check::finite("curvature", &[curvature])?;
-        self.slopes[i] = slope;
-        self.curvatures[i] = curvature;
-        Ok(())
     }
 
     /// Appends the site of a filter's step, `r = g + h·a`.

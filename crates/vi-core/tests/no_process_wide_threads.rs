@@ -4,6 +4,7 @@
 
 use vi_core::factor::{self, DiagonalSettings, EmSettings, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings};
 use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
+use vi_core::theorems::likelihood_step;
 use vi_core::{Forgetting, LowRankGaussian, LowRankSettings, SquareRootGaussian};
 use vi_linalg::faer::{Mat, Par, disable_global_parallelism};
 use vi_linalg::{Cholesky, DenseSymmetric, LowRank, low_rank};
@@ -19,7 +20,7 @@ fn what_takes_threads_as_an_argument_asks_nobody_else() {
     let dense = DenseSymmetric::new(s.as_ref());
     let mut c = start.clone();
     factor::run(&dense, &mut c, &EmSettings::default(), Par::Seq).unwrap();
-    factor::likelihood_step(&dense, &mut c, &DiagonalSettings::default(), Par::Seq).unwrap();
+    likelihood_step(&dense, &mut c, &DiagonalSettings::default(), Par::Seq).unwrap();
     RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap().run(x.as_ref(), Par::Seq).unwrap();
     OnlineEm::new(start.clone(), &OnlineSettings::default()).unwrap().run(x.as_ref(), Par::Seq).unwrap();
     let root = Cholesky::new(s.as_ref()).unwrap();
@@ -35,6 +36,6 @@ fn what_takes_threads_as_an_argument_asks_nobody_else() {
     let form = LowRankSettings::blocked(p).unwrap();
     let mut belief = LowRankGaussian::isotropic(&vec![0.0; model.dim()], 1.0, form).unwrap();
     let mut rng = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(1);
-    let draws = NonlinearSettings::new(8).unwrap();
+    let draws = &NonlinearSettings::new(8);
     nonlinear::step(&mut belief, &model, &[1.0, 0.5], &[1.0], draws, &mut rng, Par::Seq).unwrap();
 }

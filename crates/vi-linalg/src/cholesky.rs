@@ -28,8 +28,8 @@ mod rank_one;
 mod semidefinite;
 
 pub use in_place::{
-    factor_in_place, factor_in_place_scratch, inverse, inverse_scratch, log_det, mul_lower, rank_r_update_in_place,
-    solve_in_place, solve_lower_in_place, solve_upper_in_place,
+    factor_in_place, factor_in_place_scratch, inverse, inverse_scratch, log_det, mul_lower, solve_in_place,
+    solve_lower_in_place, solve_upper_in_place,
 };
 pub use owned::Cholesky;
 pub use panel_update::{panel_update_in_place, panel_update_scratch};

@@ -2,7 +2,7 @@
 //!
 //! A pass cuts the rows into tiles of a fixed height and visits each tile once, so that what a tile holds is read from
 //! memory once and stays in the cache while it is worked on. Sums over rows go through an accumulator: one for each run of
-//! [`TILES_PER_LEAF`] consecutive tiles, merged pairwise along a tree whose shape follows from the number of rows alone.
+//! eight consecutive tiles, merged pairwise along a tree whose shape follows from the number of rows alone.
 //! Threads take branches of that tree; which thread takes which changes nothing.
 //!
 //! A pass runs over anything that can be cut between rows, [`Rows`]: slices, matrix views, and tuples of them, for reading or
@@ -41,7 +41,7 @@ use std::sync::{Mutex, PoisonError};
 use faer::{MatMut, MatRef, Par};
 
 /// The number of consecutive tiles that share an accumulator.
-pub const TILES_PER_LEAF: usize = 8;
+const TILES_PER_LEAF: usize = 8;
 
 /// The number of floats in a tile: 512 KiB, which a second-level cache holds.
 const TILE_NUMBERS: usize = 1 << 16;
@@ -170,7 +170,7 @@ impl Tiling {
     /// One pass over `rows`: `visit(accumulator, scratch, first row, tile)` for each tile, in order within a leaf, and
     /// `merge(left, right)` of the accumulators of neighbouring branches.
     ///
-    /// `start` makes an empty accumulator for each leaf of [`TILES_PER_LEAF`] tiles; `scratch` makes memory for each thread,
+    /// `start` makes an empty accumulator for each leaf of eight tiles; `scratch` makes memory for each thread,
     /// whose content carries no meaning. As many accumulators live at once as threads times the depth of the tree, `log₂` of the
     /// number of leaves. [`Par::rayon(n)`](Par) cuts the work into about `4n` tasks for the current pool. The result depends only
     /// on the number of rows, the tile's height and the three functions.

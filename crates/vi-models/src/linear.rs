@@ -15,7 +15,7 @@ mod normal_gamma_shards;
 
 pub use noise::NoisePrecision;
 pub use normal_gamma::NormalGamma;
-pub use normal_gamma_shards::{NoiseScaled, NormalGammaWire};
+pub use normal_gamma_shards::NoiseScaled;
 
 use vi_core::special::LN_2PI;
 use vi_core::{Belief, DenseGaussian, GaussianLikelihood, Likelihood};

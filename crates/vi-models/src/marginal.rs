@@ -19,14 +19,16 @@ const MAX_STEPS: usize = 200;
 /// ```
 ///
 /// ```
-/// use vi_core::Projection;
-/// use vi_models::Marginal;
-/// let narrow = Projection { mean: 0.0, variance: 1.0 };
-/// let wide = Projection { mean: 0.0, variance: 9.0 };
-/// let both = Marginal::of_gaussians(&[(0.5, narrow), (0.5, wide)]);
-/// assert_eq!((both.mean(), both.variance()), (0.0, 5.0));
-/// let interval = both.interval(0.9)?;
-/// assert!((both.cdf(interval.upper) - 0.95).abs() < 1e-14 && interval.upper > 2.0);
+/// use vi_models::online::OnlineLinear;
+/// let mut model = OnlineLinear::new(1)?;
+/// for t in 0..60 {
+///     let x = f64::from(t % 10);
+///     model.update(&[x], 3.0 - 2.0 * x + 0.1 * f64::from(t % 3))?;
+/// }
+/// let slope = model.weight(0)?;
+/// let interval = slope.interval(0.9)?;
+/// assert!(interval.contains(-2.0) && interval.contains(slope.mean()));
+/// assert!((slope.cdf(interval.upper) - 0.95).abs() < 1e-12);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -98,8 +100,7 @@ impl Part {
 
 impl Marginal {
     /// The mixture of `N(mean, variance)` with weights that are positive and sum to 1.
-    #[must_use]
-    pub fn of_gaussians(parts: &[(f64, Projection)]) -> Self {
+    pub(crate) fn of_gaussians(parts: &[(f64, Projection)]) -> Self {
         let gaussian = |seen: &Projection| Part::Gaussian { mean: seen.mean, deviation: seen.variance.sqrt() };
         Self { parts: parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))).collect() }
     }
@@ -113,8 +114,7 @@ impl Marginal {
     }
 
     /// The mixture of Student-t distributions with weights that are positive and sum to 1.
-    #[must_use]
-    pub fn of_students(parts: &[(f64, Student)]) -> Self {
+    pub(crate) fn of_students(parts: &[(f64, Student)]) -> Self {
         Self { parts: parts.iter().map(|(weight, part)| (*weight, Part::Student(*part))).collect() }
     }
 

@@ -10,9 +10,9 @@
 //! | mean, variance, quantiles, intervals and draws of `xᵀθ` and of `y` | [`linear`], [`LinearPrediction`] | |
 //! | mean, variance, quantiles, intervals and draws of classes and counts | [`counts`], [`CountsPredicted`] | |
 //! | the same for `y` with Student-t noise | [`robust`], [`RobustPrediction`] | |
-//! | any of these by the same methods: `mean`, `variance`, `log_density`, `cdf`, `quantile`, `interval` | [`Predictive`] | |
+//! | `mean`, `variance`, `log_density`, `cdf`, `quantile`, `interval` of any of these, in the same words | [`Predictive`], a trait to have in scope | |
 //! | the weighted average of several predictions | [`Mixture`] | |
-//! | intervals and draws of the weights themselves | [`weights`], [`draw_weights`] | |
+//! | intervals and draws of the weights themselves | [`weights`], [`vi_core::DenseGaussian::draw_with`] | |
 //!
 //! # How far to trust the intervals
 //!
@@ -125,38 +125,6 @@ fn along<'a>(
 pub fn weights(belief: &DenseGaussian, level: f64) -> Result<Vec<Interval>, ModelError> {
     let covariance = belief.covariance_lower();
     belief.mean().iter().enumerate().map(|(j, &mean)| Interval::gaussian(mean, covariance[(j, j)], level)).collect()
-}
-
-/// `draws` draws of the weights, one a row (`draws × d`). Cost `d³/3 + draws·d²`.
-///
-/// # Errors
-/// [`ModelError::Core`] with `NotPositiveDefinite`.
-///
-/// ```
-/// use rand::SeedableRng;
-/// use vi_core::DenseGaussian;
-/// use vi_models::predict;
-/// let belief = DenseGaussian::isotropic(&[0.0, 1.0], 0.1)?;
-/// let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-/// let theta = predict::draw_weights(&belief, 100, &mut rng)?;
-/// assert!((theta.col(1).iter().sum::<f64>() / 100.0 - 1.0).abs() < 0.05);
-/// # Ok::<(), vi_models::ModelError>(())
-/// ```
-pub fn draw_weights<R: rand::Rng + ?Sized>(
-    belief: &DenseGaussian,
-    draws: usize,
-    rng: &mut R,
-) -> Result<Mat<f64>, ModelError> {
-    let cholesky = belief.cholesky()?;
-    let mut theta = vec![0.0; belief.dim()];
-    let mut out = Mat::zeros(draws, belief.dim());
-    for s in 0..draws {
-        belief.draw_with(&cholesky, &mut theta, rng)?;
-        for (j, value) in theta.iter().enumerate() {
-            out[(s, j)] = *value;
-        }
-    }
-    Ok(out)
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ pub fn run<'a, B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpe
 ///         let predicted = model.predict(x)?;
 ///         Ok((predicted, predicted.log_density(*y)))
 ///     },
-///     |model, (x, y)| model.update(x, *y, &mut scratch).map(drop),
+///     |model, (x, y)| model.step(x, *y, &mut scratch).map(drop),
 /// )?;
 /// let targets = stream.map(|(_, y)| y);
 /// let curve = metrics::coverage_curve(&targets, &[0.9], |t, level| record.predictions[t].interval(level))?;

@@ -8,6 +8,7 @@ use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_core::Rows;
+use vi_models::predict::Predictive;
 use vi_models::vb::{FitInfo, Relevance, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings};
 
 use crate::fault::{Fault, freely, locked};

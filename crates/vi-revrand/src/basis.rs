@@ -182,7 +182,7 @@ pub trait Basis: fmt::Debug + Send + Sync {
 ///
 /// # Errors
 /// [`RevrandError::Feature`].
-pub fn check_features(features: MatRef<'_, f64>) -> Result<(), RevrandError> {
+pub(crate) fn check_features(features: MatRef<'_, f64>) -> Result<(), RevrandError> {
     for feature in 0..features.ncols() {
         if let Some((row, &value)) = features.col(feature).iter().enumerate().find(|(_, value)| !value.is_finite()) {
             return Err(RevrandError::Feature { row, feature, value });

@@ -14,48 +14,21 @@ const CHUNK: usize = 32;
 
 /// `out_i ← exp(x_i)` to 2 ulp; 0 below −708 and infinite above 709.
 pub(crate) fn exp(x: &[f64], out: &mut [f64]) {
-    struct Exp<'a>(&'a mut [f64]);
-
-    impl WithSimd for Exp<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            lanes::update(simd, [], self.0, &lanes::Exp);
-        }
-    }
-
     out.copy_from_slice(x);
-    Arch::new().dispatch(Exp(out));
+    lanes::apply([], out, &lanes::Exp);
 }
 
 /// `Σ softplus(t_i)` with `t_i = sign·f_i`, and `slopes_i ← −sign·s(t_i)`; `sign` is 1 or −1.
 ///
 /// The absolute error of the sum is at most a few `ε` for each number: if every `softplus` is below `ε`, it is 0.
 pub(crate) fn softplus_sum(sign: f64, f: &[f64], slopes: &mut [f64]) -> f64 {
-    Arch::new().dispatch(Slopes { sign, f, out: slopes });
+    slopes.copy_from_slice(f);
+    lanes::apply([], slopes, &Slope { sign });
     let part = |(f, slopes)| Arch::new().dispatch(SoftplusSum { sign, f, slopes });
     f.chunks(FACTORS).zip(slopes.chunks(FACTORS)).map(part).sum()
 }
 
-/// `−sign·s(t)`.
-struct Slopes<'a> {
-    sign: f64,
-    f: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl WithSimd for Slopes<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { sign, f, out } = self;
-        out.copy_from_slice(f);
-        lanes::update(simd, [], out, &Slope { sign });
-    }
-}
-
+/// `−sign·s(t)`, `t = sign·f`.
 struct Slope {
     sign: f64,
 }

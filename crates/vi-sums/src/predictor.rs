@@ -6,7 +6,7 @@ use vi_core::special::{normal_cdf, normal_quantile};
 use vi_core::{Belief, DenseGaussian, Mixture8, Projection, check, quadrature};
 use vi_models::Interval;
 use vi_models::likelihood::Poisson;
-use vi_models::predict::{CountsPredicted, LogisticPrediction};
+use vi_models::predict::{CountsPredicted, LogisticPrediction, Predictive};
 
 use crate::{Family, LinearFit, Posterior, SumsError};
 

@@ -58,12 +58,12 @@ pub fn records() -> Result<Vec<(usize, Vec<u8>)>, Failure> {
         fading.observe(&step);
         filter::step(&mut root, &LOGIT, &x, y, &mut filter::Scratch::default())?;
         filter::step(&mut parts, &LOGIT, &x, y, &mut filter::Scratch::default())?;
-        gamma.update(&x, x[1] - x[2], &mut scratch)?;
-        gamma_root.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
-        gamma_parts.update(&x, x[1] - x[2], &mut filter::Scratch::default())?;
+        gamma.step(&x, x[1] - x[2], &mut scratch)?;
+        gamma_root.step(&x, x[1] - x[2], &mut filter::Scratch::default())?;
+        gamma_parts.step(&x, x[1] - x[2], &mut filter::Scratch::default())?;
         factors.step(&LOGIT, &x, y, Par::Seq)?;
-        recursive.observe(&x, Par::Seq)?;
-        online.observe(&x, Par::Seq)?;
+        recursive.step(&x, Par::Seq)?;
+        online.step(&x, Par::Seq)?;
     }
     let sites = Sites::new(vec![0.5, -1.0, 0.25], vec![0.1, 0.2, 0.0])?;
     let wide = Mat::from_fn(2, 2, |i, j| if i == j { 2.0 } else { 0.5 });

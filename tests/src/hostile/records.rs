@@ -79,11 +79,11 @@ pub fn use_record(kind: usize, bytes: &[u8]) -> Result<bool, Finding> {
         5 => used(bytes, |fading: &mut AdaptiveFading| finite("λ", &[fading.lambda()])),
         6 => used(bytes, |em: &mut RecursiveEm| {
             let x = vec![0.5; em.factor().dim()];
-            after(&em.observe(&x, Par::Seq), em)
+            after(&em.step(&x, Par::Seq), em)
         }),
         7 => used(bytes, |em: &mut OnlineEm| {
             let x = vec![0.5; em.factor().dim()];
-            after(&em.observe(&x, Par::Seq), em)
+            after(&em.step(&x, Par::Seq), em)
         }),
         8 => used(bytes, |shard: &mut ShardPosterior<DenseGaussian>| finite("mean", shard.belief().mean())),
         9 => used(bytes, |shard: &mut ShardPosterior<DiagonalGaussian>| finite("mean", shard.belief().mean())),
@@ -167,7 +167,7 @@ fn low_rank(belief: &mut LowRankGaussian) -> Result<(), Finding> {
 /// One observation of a number.
 fn normal_gamma<B: NoiseScaled>(model: &mut NormalGamma<B>) -> Result<(), Finding> {
     let x = vec![0.5; model.dim()];
-    let done = model.update(&x, 1.0, &mut filter::Scratch::default());
+    let done = model.step(&x, 1.0, &mut filter::Scratch::default());
     finite("shape and rate", &[model.noise().shape(), model.noise().rate()])?;
     match done {
         Ok(_) => model

@@ -100,7 +100,7 @@ fn check_vectors(root: &Node<'_>, vectors: &Node<'_>, report: &mut Report) -> Re
     for (i, block) in blocks.iter().enumerate() {
         let h: Mat<f64> = block.matrix_of(m, d)?;
         let y: Vec<f64> = labels.row(i).iter().copied().collect();
-        kalman::update(&mut belief, h.as_ref(), &y, noise.as_ref(), Par::Seq)?;
+        kalman::step(&mut belief, h.as_ref(), &y, noise.as_ref(), Par::Seq)?;
     }
     let mean = vectors.get("expected_mean")?.vector_of(d)?;
     report.compare("mean", compare::vectors(belief.mean(), &mean, logistic::mean_floor(&belief)), tolerance::KALMAN);

@@ -93,7 +93,7 @@ proptest! {
         prop_assert!(matches!(error, Error::NonFinite { argument: "x", index, .. } if index == column), "{:?}", error);
         let h = MatRef::from_row_major_slice(row, 1, stream.d);
         let r = Mat::from_fn(1, 1, |_, _| 0.5);
-        let error = kalman::update(&mut belief, h, &[1.0], r.as_ref(), Par::Seq).unwrap_err();
+        let error = kalman::step(&mut belief, h, &[1.0], r.as_ref(), Par::Seq).unwrap_err();
         prop_assert!(matches!(error, Error::NonFinite { argument: "h", .. }), "{:?}", error);
         prop_assert_eq!(bits(&belief), bits(&stream.prior()));
     }

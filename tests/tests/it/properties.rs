@@ -97,7 +97,7 @@ proptest! {
         let r = Mat::from_fn(1, 1, |_, _| noise);
         for t in 0..stream.len() {
             let h = MatRef::from_row_major_slice(stream.row(t), 1, stream.d);
-            log_evidence += kalman::update(&mut vectors, h, &stream.targets[t..=t], r.as_ref(), Par::Seq).unwrap().log_predictive;
+            log_evidence += kalman::step(&mut vectors, h, &stream.targets[t..=t], r.as_ref(), Par::Seq).unwrap().log_predictive;
         }
         let batch = linear::fit(&stream.prior(), stream.x(), &stream.targets, likelihood).unwrap();
         let settings = laplace::LaplaceSettings::default();

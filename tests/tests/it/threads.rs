@@ -11,6 +11,7 @@ use vi_core::hyper::{self, HyperSettings};
 use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
 use vi_core::refine::{self, RefineSettings, Refinement};
 use vi_core::theorems::{NaturalGradient, NaturalParameters, OnlineNewton};
+use vi_core::theorems::{likelihood_factor, likelihood_step};
 use vi_core::{
     AdaptiveFading, Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Explicit, Forgetting, GaussianBelief,
     GaussianLikelihood, GlmPosterior, Implicit, LowRankGaussian, LowRankSettings, Mixture8, PerRow, ShardPosterior,
@@ -238,33 +239,33 @@ fn two_threads_filter_vectors_and_find_factors_as_one_does() {
     let h = rows(m, d);
     let prior = DenseGaussian::isotropic(&vec![0.3; d], 2.0).unwrap();
     let y: Vec<f64> = (0..m).map(|i| (i as f64).cos()).collect();
-    same("kalman::update, ekf::step", |par| {
+    same("kalman::step, ekf::step", |par| {
         let (mut belief, mut extended) = (prior.clone(), prior.clone());
         let r = Mat::<f64>::identity(m, m);
-        kalman::update(&mut belief, h.as_ref(), &y, r.as_ref(), par).unwrap();
+        kalman::step(&mut belief, h.as_ref(), &y, r.as_ref(), par).unwrap();
         ekf::step(&mut extended, &Squares(m), &y, par).unwrap();
         [dense(&belief), dense(&extended)].concat()
     });
 
     let x = rows(50, d);
     let start = LowRank::new(x.as_ref().transpose().subcols(0, 3), &vec![1.0; d]).unwrap();
-    same("factor::run, step, likelihood_step, loss", |par| {
+    same("factor::run, step, loss, theorems::likelihood_step", |par| {
         let moments = SecondMoments::new(x.as_ref()).unwrap();
         let [mut em, mut one, mut likelihood] = [start.clone(), start.clone(), start.clone()];
         let settings = EmSettings { max_iterations: 5, ..EmSettings::default() };
         factor::run(&moments, &mut em, &settings, par).unwrap();
         let floor = DiagonalSettings { floor: Some(1e-6), ..DiagonalSettings::default() };
         factor::step(&moments, &mut one, &floor, par).unwrap();
-        factor::likelihood_step(&moments, &mut likelihood, &floor, par).unwrap();
+        likelihood_step(&moments, &mut likelihood, &floor, par).unwrap();
         let loss = factor::loss(&moments, &em, par).unwrap();
-        let w = factor::likelihood_factor(&moments, &start, par).unwrap();
+        let w = likelihood_factor(&moments, &start, par).unwrap();
         [factored(&em), factored(&one), factored(&likelihood), numbers(&[loss]), matrix(w.as_ref())].concat()
     });
-    same("RecursiveEm, OnlineEm, factor::update", |par| {
+    same("RecursiveEm, OnlineEm", |par| {
         let floor = DiagonalSettings { floor: Some(1e-6), ..DiagonalSettings::default() };
         let mut recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
         recursive.run(x.as_ref(), par).unwrap();
-        recursive.observe_columns(x.as_ref().transpose(), par).unwrap();
+        recursive.step_block(x.as_ref().transpose(), par).unwrap();
         let settings = factor::OnlineSettings { exponent: 0.7, averaging: factor::Averaging::Off, diagonal: floor };
         let mut online = OnlineEm::new(start.clone(), &settings).unwrap();
         online.run(x.as_ref(), par).unwrap();
@@ -280,7 +281,7 @@ fn two_threads_filter_vectors_and_find_factors_as_one_does() {
         let model = NonlinearModel::new(LinearMap::new(20, 2).unwrap(), Categorical::new(3).unwrap()).unwrap();
         let form = LowRankSettings::blocked(3).unwrap();
         let mut belief = LowRankGaussian::isotropic(&vec![0.0; model.dim()], 1.0, form).unwrap();
-        let (rng, draws) = (&mut ChaCha8Rng::seed_from_u64(1), NonlinearSettings::new(8).unwrap());
+        let (rng, draws) = (&mut ChaCha8Rng::seed_from_u64(1), &NonlinearSettings::new(8));
         let (x, y) = (rows(5, 20), Mat::from_fn(5, 1, |t, _| (t % 3) as f64));
         nonlinear::run(&mut belief, &model, x.as_ref(), y.as_ref(), draws, rng, par, |_, _| {}).unwrap();
         nonlinear::step(&mut belief, &model, &[0.1; 20], &[2.0], draws, rng, par).unwrap();
@@ -309,10 +310,10 @@ fn two_threads_fit_models_as_one_does() {
         [dense(&belief), dense(&fit.belief), dense(&best)].concat()
     });
     let (wide, targets) = (rows(40, WIDE), values(rows(40, WIDE).as_ref()));
-    same("NormalGamma::update_batch, update_batch_weighted", |par| {
+    same("NormalGamma::run, run_weighted", |par| {
         let mut model = NormalGamma::new(DenseGaussian::isotropic(&vec![0.0; WIDE], 2.0).unwrap(), 1.0, 1.0).unwrap();
-        model.update_batch(wide.as_ref(), &targets, par).unwrap();
-        model.update_batch_weighted(wide.as_ref(), &targets, &[0.5; 40], par).unwrap();
+        model.run(wide.as_ref(), &targets, par).unwrap();
+        model.run_weighted(wide.as_ref(), &targets, &[0.5; 40], par).unwrap();
         [dense(model.scaled_belief()), numbers(&[model.noise().rate()])].concat()
     });
     let (tall, stop) = (rows(200, 40), VbSettings::default());

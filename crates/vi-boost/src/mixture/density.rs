@@ -1,6 +1,6 @@
 //! The density of a mixture, its gradient and Hessian, on many points at once.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Simd;
 use vi_core::special::lanes;
 use vi_linalg::faer::{Mat, MatMut, MatRef};
 
@@ -173,7 +173,7 @@ pub(crate) fn log_sum_exp(log: &[Vec<f64>], log_weights: &[f64], n: usize, total
     }
     total.resize(n, 0.0);
     for (log, weight) in log.iter().zip(log_weights) {
-        Arch::new().dispatch(AddShares { log, weight: *weight, whole: &largest, out: total });
+        lanes::apply([log, &largest], total, &Share { weight: *weight });
     }
     for (total, largest) in total.iter_mut().zip(&largest) {
         *total = if *largest == f64::NEG_INFINITY { f64::NEG_INFINITY } else { largest + total.ln() };
@@ -183,26 +183,10 @@ pub(crate) fn log_sum_exp(log: &[Vec<f64>], log_weights: &[f64], n: usize, total
 /// `r_i ← w_k·N_k(θ_i)/q(θ_i)`.
 pub(crate) fn responsibilities(log: &[f64], log_weight: f64, total: &[f64], r: &mut [f64]) {
     r.fill(0.0);
-    Arch::new().dispatch(AddShares { log, weight: log_weight, whole: total, out: r });
+    lanes::apply([log, total], r, &Share { weight: log_weight });
 }
 
-/// `out_i ← out_i + exp(weight + log_i − whole_i)`; adds nothing below e⁻⁷⁰⁸ or if both are −∞.
-struct AddShares<'a> {
-    log: &'a [f64],
-    weight: f64,
-    whole: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl WithSimd for AddShares<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        lanes::update(simd, [self.log, self.whole], self.out, &Share { weight: self.weight });
-    }
-}
-
+/// `sum + exp(weight + log − whole)`; nothing below e⁻⁷⁰⁸ or where both are −∞.
 struct Share {
     weight: f64,
 }

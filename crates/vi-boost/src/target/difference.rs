@@ -76,24 +76,7 @@ pub(crate) fn hessian_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scal
 }
 
 /// Computes the Hessian by differences alone, as the paper's Algorithm 2 does, even if the target has one.
-///
-/// # Errors
-/// As [`gradient`].
-pub fn numerical_hessian<T: LogDensity + ?Sized>(
-    target: &T,
-    theta: &[f64],
-    scale: &[f64],
-    out: MatMut<'_, f64>,
-) -> Result<(), BoostError> {
-    check(target, theta, scale)?;
-    vi_core::check::length("rows of the Hessian", theta.len(), out.nrows())?;
-    vi_core::check::length("columns of the Hessian", theta.len(), out.ncols())?;
-    numerical_hessian_at(target, theta, scale, out);
-    Ok(())
-}
-
-/// [`numerical_hessian`] for arguments whose lengths agree.
-pub(crate) fn numerical_hessian_at<T: LogDensity + ?Sized>(
+pub(crate) fn numerical_hessian<T: LogDensity + ?Sized>(
     target: &T,
     theta: &[f64],
     scale: &[f64],

@@ -7,7 +7,7 @@ use crc::{CRC_64_XZ, Crc, Table};
 use super::CheckpointError;
 
 /// Version of the format, in every record.
-pub const VERSION: u32 = 1;
+const VERSION: u32 = 1;
 
 /// The largest payload that [`read_from`](super::Checkpoint::read_from) accepts, 4 GiB: a dense belief of dimension 32 000.
 pub const DEFAULT_LIMIT: u64 = 1 << 32;

@@ -65,8 +65,8 @@ impl EmInfo {
 
 /// Batch EM for `S ≈ Ψ + WWᵀ` (20)-(21) from the factor's own `W` and `ψ`, until it converges.
 ///
-/// `s` (`d × d`) is a stored matrix ([`DenseSymmetric`](vi_linalg::DenseSymmetric)), data rows ([`SecondMoments`](super::SecondMoments)), a
-/// closure ([`ByProducts`](super::ByProducts)) or any other operator. An iteration costs one application of `s` to `p` vectors and
+/// `s` (`d × d`) is a stored matrix ([`DenseSymmetric`](vi_linalg::DenseSymmetric)), data rows ([`SecondMoments`](super::SecondMoments)) or
+/// any other operator. An iteration costs one application of `s` to `p` vectors and
 /// `7dp²` flops; memory is four times that of `W`.
 ///
 /// # Errors
@@ -166,7 +166,7 @@ pub fn step<S: SymmetricOperator + ?Sized>(
 /// [`Error::Dimension`], [`Error::Overflow`], [`Error::NotPositiveDefinite`].
 ///
 /// ```
-/// use vi_core::factor;
+/// use vi_core::theorems;
 /// use vi_linalg::faer::{Par, mat};
 /// use vi_linalg::{DenseSymmetric, LowRank};
 /// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
@@ -174,7 +174,7 @@ pub fn step<S: SymmetricOperator + ?Sized>(
 /// let s = DenseSymmetric::new(s.as_ref());
 /// // Where WWᵀ + Ψ is S the equation holds.
 /// let c = LowRank::new(mat![[1.0], [2.0], [-1.0]].as_ref(), &[1.0, 2.0, 3.0])?;
-/// let w = factor::likelihood_factor(&s, &c, Par::Seq)?;
+/// let w = theorems::likelihood_factor(&s, &c, Par::Seq)?;
 /// assert!((w - c.w()).norm_max() < 1e-14);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -191,17 +191,18 @@ pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank,
 /// positive `ψ`. Returns how many entries of `ψ` were lifted to the floor.
 ///
 /// # Errors
-/// Those of [`run`]; the factor is then as it was.
+/// Those of [`factor::run`](crate::factor::run); the factor is then as it was.
 ///
 /// ```
-/// use vi_core::factor::{self, DiagonalSettings};
+/// use vi_core::factor::DiagonalSettings;
+/// use vi_core::theorems;
 /// use vi_linalg::faer::{Par, mat};
 /// use vi_linalg::{DenseSymmetric, LowRank};
 /// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
 /// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
 /// let s = DenseSymmetric::new(s.as_ref());
 /// let mut c = LowRank::new(mat![[1.0], [1.5], [-1.0]].as_ref(), &[1.0, 2.0, 3.0])?;
-/// factor::likelihood_step(&s, &mut c, &DiagonalSettings::default(), Par::Seq)?;
+/// theorems::likelihood_step(&s, &mut c, &DiagonalSettings::default(), Par::Seq)?;
 /// // Every step without a floor has the diagonal of S.
 /// assert!(c.diagonal().iter().zip([2.0, 6.0, 4.0]).all(|(found, s)| (found - s).abs() < 1e-14));
 /// # Ok::<(), vi_core::Error>(())

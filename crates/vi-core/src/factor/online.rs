@@ -121,7 +121,7 @@ impl OnlineEm {
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Setting`] for more columns of `W` than rows and 4096, and [`Error::Entry`] where
     /// `ψ` reaches zero without a floor, [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the state is then as it was.
-    pub fn observe(&mut self, v: &[f64], par: Par) -> Result<(), Error> {
+    pub fn step(&mut self, v: &[f64], par: Par) -> Result<(), Error> {
         check::length("v", self.iterate.dim(), v.len())?;
         check::finite("v", v)?;
         check_rank(&self.iterate)?;
@@ -217,7 +217,7 @@ impl OnlineEm {
             for (value, x) in row.iter_mut().zip(x.row(t).iter()) {
                 *value = *x;
             }
-            moved.observe(&row, par).map_err(|error| error.at_row(t))?;
+            moved.step(&row, par).map_err(|error| error.at_row(t))?;
         }
         *self = moved;
         Ok(())

@@ -33,7 +33,7 @@ impl RecursiveSettings {
 
 /// A running factor analysis `S_t ≈ Ψ + WWᵀ` of `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ` (28), by Algorithm 1.
 ///
-/// `O(dp)` memory and [`update`]'s cost for each observation.
+/// `O(dp)` memory, and in flops `3dp² + 4dp` for each observation and `9dp² + 4dp` for each further inner loop.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -70,16 +70,18 @@ impl RecursiveEm {
     /// Takes one observation `x` of length `d`.
     ///
     /// # Errors
-    /// Those of [`update`]; the state is then as it was.
-    pub fn observe(&mut self, x: &[f64], par: Par) -> Result<(), Error> {
+    /// As [`step_block`](Self::step_block); the state is then as it was.
+    pub fn step(&mut self, x: &[f64], par: Par) -> Result<(), Error> {
         check::length("x", self.factor.dim(), x.len())?;
-        self.observe_columns(MatRef::from_column_major_slice(x, x.len(), 1), par)
+        self.step_block(MatRef::from_column_major_slice(x, x.len(), 1), par)
     }
 
     /// Takes the columns of `x` (`d × K`) at once: `x_tx_tᵀ` becomes `XXᵀ`, weighted as [`Weights`] says of several columns.
     ///
     /// # Errors
-    /// Those of [`update`]; the state is then as it was.
+    /// [`Error::Empty`] for `K = 0`, [`Error::Dimension`], [`Error::NonFinite`], [`Error::Setting`] for more columns of `W` than rows and
+    /// 4096, [`Error::Entry`] where `ψ` would reach zero without a floor, [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the state is
+    /// then as it was.
     ///
     /// ```
     /// use vi_core::factor::{RecursiveEm, RecursiveSettings};
@@ -90,7 +92,7 @@ impl RecursiveEm {
     /// // Two observations of three numbers, the first two of which move together.
     /// let both = mat![[1.0, -1.0], [1.0, -1.0], [0.5, 0.5]];
     /// for _ in 0..100 {
-    ///     em.observe_columns(both.as_ref(), Par::Seq)?;
+    ///     em.step_block(both.as_ref(), Par::Seq)?;
     /// }
     /// assert_eq!(em.seen(), 200);
     /// let w = em.factor().w();
@@ -98,7 +100,7 @@ impl RecursiveEm {
     /// assert!(w[(0, 0)] * w[(1, 0)] > 0.8 && w[(2, 0)].abs() < 1e-10);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
-    pub fn observe_columns(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+    pub fn step_block(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         let weights = self.settings.weights.at(self.seen, x.ncols().max(1));
         let floored = update(&mut self.factor, x, weights, &self.settings.update, &mut self.scratch, par)?;
         self.floored += floored;
@@ -114,7 +116,7 @@ impl RecursiveEm {
         check::rows(self.factor.dim(), x)?;
         let mut moved = self.clone();
         for (t, row) in x.row_iter().enumerate() {
-            moved.observe_columns(row.transpose().as_mat(), par).map_err(|error| error.at_row(t))?;
+            moved.step_block(row.transpose().as_mat(), par).map_err(|error| error.at_row(t))?;
         }
         *self = moved;
         Ok(())

@@ -1,13 +1,10 @@
 //! Further forms of the matrix to be approximated, besides the operators of `vi-linalg`.
 
-use std::fmt;
-
 use vi_linalg::SymmetricOperator;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use crate::Error;
-use crate::check;
 
 /// How many rows of data are multiplied at a time.
 const ROWS: usize = 256;
@@ -71,54 +68,5 @@ impl SymmetricOperator for SecondMoments<'_> {
         for sum in out {
             *sum /= n;
         }
-    }
-}
-
-/// A symmetric matrix given by its diagonal and a closure `multiply(out, x)` that writes `S·x` to `out`, both `d × k`.
-///
-/// ```
-/// use vi_core::factor::ByProducts;
-/// use vi_linalg::SymmetricOperator;
-/// use vi_linalg::faer::Par;
-/// let twice = ByProducts::new(vec![2.0; 3], |mut out, x| {
-///     out.copy_from(x);
-///     out *= 2.0;
-/// })?;
-/// assert_eq!(twice.quadratic_form(&[1.0, 2.0, 3.0], Par::Seq), 28.0);
-/// # Ok::<(), vi_core::Error>(())
-/// ```
-pub struct ByProducts<F> {
-    diagonal: Vec<f64>,
-    multiply: F,
-}
-
-impl<F: Fn(MatMut<'_, f64>, MatRef<'_, f64>)> ByProducts<F> {
-    /// The matrix with this diagonal (length `d`) and these products.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`].
-    pub fn new(diagonal: Vec<f64>, multiply: F) -> Result<Self, Error> {
-        check::finite("diagonal", &diagonal)?;
-        Ok(Self { diagonal, multiply })
-    }
-}
-
-impl<F> fmt::Debug for ByProducts<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ByProducts").field("dim", &self.diagonal.len()).finish_non_exhaustive()
-    }
-}
-
-impl<F: Fn(MatMut<'_, f64>, MatRef<'_, f64>)> SymmetricOperator for ByProducts<F> {
-    fn dim(&self) -> usize {
-        self.diagonal.len()
-    }
-
-    fn apply(&self, out: MatMut<'_, f64>, x: MatRef<'_, f64>, _par: Par) {
-        (self.multiply)(out, x);
-    }
-
-    fn diagonal(&self, out: &mut [f64], _par: Par) {
-        out.copy_from_slice(&self.diagonal);
     }
 }

@@ -15,7 +15,7 @@ use crate::low_rank::one_loop::OneLoop;
 
 /// Memory that [`update`] reuses: a copy of `W` and `ψ`.
 #[derive(Debug, Clone, Default)]
-pub struct UpdateScratch {
+pub(super) struct UpdateScratch {
     previous: Option<LowRank>,
 }
 
@@ -34,19 +34,7 @@ pub struct UpdateScratch {
 /// rows and 4096, [`Error::Empty`] for `K = 0`,
 /// [`Error::Dimension`], [`Error::NonFinite`] for `x`, [`Error::Entry`] where `ψ` would reach zero without a floor,
 /// [`Error::Overflow`], [`Error::NotPositiveDefinite`]; the factor is then as it was, to the bit.
-///
-/// ```
-/// use vi_core::factor::{self, UpdateScratch, UpdateSettings};
-/// use vi_linalg::LowRank;
-/// use vi_linalg::faer::{Par, mat};
-/// // One factor holds all of I + xxᵀ if it starts along x.
-/// let mut c = LowRank::new(mat![[1e-3], [2e-3]].as_ref(), &[1.0, 1.0])?;
-/// let x = mat![[1.0], [2.0]];
-/// factor::update(&mut c, x.as_ref(), (1.0, 1.0), &UpdateSettings::default(), &mut UpdateScratch::default(), Par::Seq)?;
-/// assert!(c.psi()[1] >= 1.0);
-/// # Ok::<(), vi_core::Error>(())
-/// ```
-pub fn update(
+pub(super) fn update(
     factor: &mut LowRank,
     x: MatRef<'_, f64>,
     (alpha, beta): (f64, f64),

@@ -164,7 +164,7 @@ fn finish(sign: f64, a: f64, b: f64, nu: f64, z: f64, w: f64) -> ImplicitRoot {
 
 impl ImplicitRoot {
     /// The site that takes a belief with projected variance `variance` to this root.
-    pub fn site(&self, variance: f64) -> Site {
+    pub(crate) fn site(&self, variance: f64) -> Site {
         Site { slope: self.gain * (1.0 + self.curvature * variance), curvature: self.curvature }
     }
 }

@@ -27,68 +27,44 @@ pub enum Sampling {
     Antithetic,
 }
 
-/// The draws and the scheme of a nonlinear step; checked at construction.
+/// Draws and scheme of a nonlinear step.
 ///
 /// ```
 /// use vi_core::nonlinear::{NonlinearSettings, Sampling, Scheme};
-/// let settings = NonlinearSettings::new(10)?;
-/// assert_eq!((settings.draws(), settings.scheme()), (10, Scheme::MirrorProx));
-/// let as_printed = NonlinearSettings::new(10)?.with_scheme(Scheme::SkipCovariance).with_sampling(Sampling::Independent)?;
-/// assert_eq!(as_printed.sampling(), Sampling::Independent);
-/// # Ok::<(), vi_core::Error>(())
+/// let settings = NonlinearSettings::new(10);
+/// assert_eq!((settings.scheme, settings.sampling), (Scheme::MirrorProx, Sampling::Antithetic));
+/// let as_printed = NonlinearSettings { scheme: Scheme::SkipCovariance, sampling: Sampling::Independent, ..settings };
+/// assert!(as_printed.check().is_ok());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NonlinearSettings {
-    draws: usize,
-    scheme: Scheme,
-    sampling: Sampling,
+    /// The number `K` of draws for each expectation.
+    pub draws: usize,
+    /// Where expectations are taken.
+    pub scheme: Scheme,
+    /// How the draws depend on each other.
+    pub sampling: Sampling,
 }
 
 impl NonlinearSettings {
     /// Settings with `K = draws` draws for each expectation, the corrected mirror-prox scheme, and antithetic pairs if `K` is
     /// even.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for no draws.
-    pub fn new(draws: usize) -> Result<Self, Error> {
-        check::count("draws", draws)?;
-        let sampling = if draws.is_multiple_of(2) { Sampling::Antithetic } else { Sampling::Independent };
-        Ok(Self { draws, scheme: Scheme::MirrorProx, sampling })
-    }
-
-    /// These settings with another scheme.
     #[must_use]
-    pub fn with_scheme(self, scheme: Scheme) -> Self {
-        Self { scheme, ..self }
+    pub fn new(draws: usize) -> Self {
+        let sampling = if draws.is_multiple_of(2) { Sampling::Antithetic } else { Sampling::Independent };
+        Self { draws, scheme: Scheme::MirrorProx, sampling }
     }
 
-    /// These settings with another way of sampling.
+    /// Checks the settings, as every entry that takes them does.
     ///
     /// # Errors
-    /// [`Error::Setting`] for pairs and an odd number of draws.
-    pub fn with_sampling(self, sampling: Sampling) -> Result<Self, Error> {
-        if sampling == Sampling::Antithetic && !self.draws.is_multiple_of(2) {
+    /// [`Error::Setting`] for no draws, or for pairs of an odd number of them.
+    pub fn check(&self) -> Result<(), Error> {
+        check::count("draws", self.draws)?;
+        if self.sampling == Sampling::Antithetic && !self.draws.is_multiple_of(2) {
             return Err(Error::Setting { name: "draws", value: self.draws as f64, requirement: "even" });
         }
-        Ok(Self { sampling, ..self })
-    }
-
-    /// Number of draws `K`.
-    #[must_use]
-    pub fn draws(&self) -> usize {
-        self.draws
-    }
-
-    /// The scheme.
-    #[must_use]
-    pub fn scheme(&self) -> Scheme {
-        self.scheme
-    }
-
-    /// How draws depend on each other.
-    #[must_use]
-    pub fn sampling(&self) -> Sampling {
-        self.sampling
+        Ok(())
     }
 }
 

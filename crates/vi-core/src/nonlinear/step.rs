@@ -22,7 +22,7 @@ use crate::{Error, LowRankGaussian};
 /// columns of `X` as rows. Cost `O(d(p + Km)(K + m))` flops and the model's own; memory `d·K(m + 1)` and copies of the belief.
 ///
 /// # Errors
-/// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Label`] for the observation; [`Error::NonFinite`],
+/// [`Error::Setting`]; [`Error::Dimension`], [`Error::NonFinite`], [`Error::Label`] for the observation; [`Error::NonFinite`],
 /// [`Error::NotPositiveDefinite`] for what the model returns at a draw; those of the belief's own updates. On an error the belief
 /// is unchanged, though the generator has advanced.
 pub fn step<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
@@ -30,25 +30,26 @@ pub fn step<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     model: &NonlinearModel<H, F>,
     x: &[f64],
     y: &[f64],
-    settings: NonlinearSettings,
+    settings: &NonlinearSettings,
     rng: &mut R,
     par: Par,
 ) -> Result<(), Error> {
+    settings.check()?;
     check::length("parameters of the model", belief.dim(), model.dim())?;
     model.check_observation(x, y)?;
     let mut expectations = |q: &LowRankGaussian| {
-        let theta = draw(q, settings.draws(), settings.sampling(), rng, par)?;
+        let theta = draw(q, settings.draws, settings.sampling, rng, par)?;
         Expectations::new(model, theta.as_ref(), x, y, par)
     };
     let first = expectations(belief)?;
     let mut predicted = belief.with_information(first.x.transpose(), par)?; // P̂
     let explicit = predicted.covariance_mul(&first.slope, par)?; // μ̂ − μ
-    if settings.scheme() == Scheme::Explicit {
+    if settings.scheme == Scheme::Explicit {
         return update(belief, &first, &explicit, par);
     }
     predicted.shift_mean(&explicit)?;
     let second = expectations(&predicted)?;
-    match settings.scheme() {
+    match settings.scheme {
         Scheme::Explicit | Scheme::SkipCovariance => {
             let change = predicted.covariance_mul(&second.slope, par)?;
             update(belief, &first, &change, par)
@@ -82,7 +83,7 @@ fn update(belief: &mut LowRankGaussian, seen: &Expectations, change: &[f64], par
 /// `on_step(t, belief)` is called after observation `t` (from 0).
 ///
 /// # Errors
-/// [`Error::Empty`] for `n = 0`, [`Error::Dimension`], and [`Error::Row`] with what [`step`] reports. All rows and labels are
+/// [`Error::Setting`], [`Error::Empty`] for `n = 0`, [`Error::Dimension`], and [`Error::Row`] with what [`step`] reports. All rows and labels are
 /// checked before the first update; on an error the belief is as it was before the call.
 #[expect(clippy::too_many_arguments, reason = "belief, model, data and how: each a plain argument")]
 pub fn run<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
@@ -90,11 +91,12 @@ pub fn run<H: NaturalMap, F: OutputFamily, R: Rng + ?Sized>(
     model: &NonlinearModel<H, F>,
     x: MatRef<'_, f64>,
     y: MatRef<'_, f64>,
-    settings: NonlinearSettings,
+    settings: &NonlinearSettings,
     rng: &mut R,
     par: Par,
     mut on_step: impl FnMut(usize, &LowRankGaussian),
 ) -> Result<(), Error> {
+    settings.check()?;
     if x.nrows() == 0 {
         return Err(Error::Empty { argument: "x" });
     }

@@ -150,7 +150,7 @@ fn a_covariance_that_is_none_is_an_error() {
 }
 
 fn settings(draws: usize, scheme: Scheme) -> NonlinearSettings {
-    NonlinearSettings::new(draws).unwrap().with_scheme(scheme)
+    NonlinearSettings { scheme, ..NonlinearSettings::new(draws) }
 }
 
 /// Rows, a belief that holds them exactly (`p ≥ d`, nothing projected away) and its dense twin.
@@ -179,7 +179,7 @@ fn a_linear_model_is_the_kalman_filter() {
         let mut belief = prior.clone();
         let labels = MatRef::from_column_major_slice(&y, n, 1);
         let how = settings(6, scheme);
-        run(&mut belief, &model, x.as_ref(), labels, how, &mut rng(1), Par::Seq, |_, _| {}).unwrap();
+        run(&mut belief, &model, x.as_ref(), labels, &how, &mut rng(1), Par::Seq, |_, _| {}).unwrap();
         let found = belief.to_dense().unwrap();
         // Pairs of draws leave no sampling error in what is linear: rounding of n steps at a condition number below 1e3.
         let tolerance = 1e3 * n as f64 * f64::EPSILON;
@@ -192,7 +192,7 @@ fn a_linear_model_is_the_kalman_filter() {
     for scheme in [Scheme::MirrorProxPrinted, Scheme::SkipCovariance] {
         let mut belief = prior.clone();
         let labels = MatRef::from_column_major_slice(&y, n, 1);
-        run(&mut belief, &model, x.as_ref(), labels, settings(6, scheme), &mut rng(1), Par::Seq, |_, _| {}).unwrap();
+        run(&mut belief, &model, x.as_ref(), labels, &settings(6, scheme), &mut rng(1), Par::Seq, |_, _| {}).unwrap();
         let gap: f64 = belief.mean().iter().zip(kalman.mean()).map(|(a, b)| (a - b).abs()).sum();
         assert!(gap > 0.01, "{scheme:?} is wrong for linear models: {gap}");
     }
@@ -214,8 +214,8 @@ fn assert_logistic_step(scheme: Scheme, rule: &impl SiteRule) {
             let expected = (site.gain(seen.variance), site.curvature);
 
             let mut belief = prior.clone();
-            let how = settings(draws, scheme).with_sampling(sampling).unwrap();
-            step(&mut belief, &model, &x, &[y], how, &mut rng(t as u64), Par::Seq).unwrap();
+            let how = NonlinearSettings { sampling, ..settings(draws, scheme) };
+            step(&mut belief, &model, &x, &[y], &how, &mut rng(t as u64), Par::Seq).unwrap();
             // μ moves by e·Px, the precision by h·xxᵀ.
             let moved: f64 = (0..d).map(|i| x[i] * (belief.mean()[i] - dense.mean()[i])).sum::<f64>() / seen.variance;
             let after = belief.predict(&x, Par::Seq).unwrap().variance;
@@ -257,7 +257,7 @@ fn a_pass_of_logistic_regression_is_as_close_as_the_closed_form() {
     for draws in [10, 100] {
         let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], 2.0, LowRankSettings::blocked(d).unwrap()).unwrap();
         let labels = MatRef::from_column_major_slice(&y, n, 1);
-        run(&mut belief, &model, x.as_ref(), labels, settings(draws, Scheme::MirrorProx), rng, Par::Seq, |_, _| {})
+        run(&mut belief, &model, x.as_ref(), labels, &settings(draws, Scheme::MirrorProx), rng, Par::Seq, |_, _| {})
             .unwrap();
         let sampled = kl(&belief.to_dense().unwrap());
         // What sampling loses falls as 1/K; here it is under 2 % of the way from the prior at K = 10.
@@ -327,7 +327,7 @@ fn a_softmax_step_is_the_dense_one() {
         let prior =
             LowRankGaussian::isotropic(&[0.3, -0.2, 0.5, 0.1], 2.0, LowRankSettings::blocked(4).unwrap()).unwrap();
         let mut belief = prior.clone();
-        step(&mut belief, &model, &x, &[y], settings(draws, Scheme::Explicit), &mut rng(5), Par::Seq).unwrap();
+        step(&mut belief, &model, &x, &[y], &settings(draws, Scheme::Explicit), &mut rng(5), Par::Seq).unwrap();
         let x_gained = Mat::from_fn(d, d, |i, j| if i == j { -0.25 } else { 0.0 })
             + full(belief.precision_lower(Par::Seq).as_ref());
         // Entries of the information are means of values in [−¼, ¼]·x_i·x_j, of standard deviation at most ¼·|x_i x_j| ≤ 0.16;
@@ -352,8 +352,8 @@ fn the_same_seed_gives_the_same_bits() {
         let mut belief = LowRankGaussian::isotropic(&mean, 1.0, LowRankSettings::blocked(3).unwrap()).unwrap();
         let x = mat![[0.3, 1.0], [-1.0, 0.2], [0.5, 0.5]];
         let y = mat![[0.0], [1.0], [1.0]];
-        let how = NonlinearSettings::new(4).unwrap();
-        run(&mut belief, &model, x.as_ref(), y.as_ref(), how, &mut rng(seed), Par::Seq, |_, _| {}).unwrap();
+        let how = NonlinearSettings::new(4);
+        run(&mut belief, &model, x.as_ref(), y.as_ref(), &how, &mut rng(seed), Par::Seq, |_, _| {}).unwrap();
         belief.mean().to_vec()
     };
     assert_eq!(run_with(3), run_with(3));
@@ -371,8 +371,8 @@ fn many_draws_of_a_linear_map_are_rows_in_one_direction() {
         let model = NonlinearModel::new(LinearMap::new(d, 1).unwrap(), Scalar(BernoulliLogit(Mixture8))).unwrap();
         for settings in [LowRankSettings::blocked(d), LowRankSettings::blocked(10).and_then(|s| s.with_block(640))] {
             let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], 4.0, settings.unwrap()).unwrap();
-            let steps = NonlinearSettings::new(100).unwrap();
-            run(&mut belief, &model, x.as_ref(), y.as_ref(), steps, rng, Par::Seq, |_, _| {}).unwrap();
+            let steps = NonlinearSettings::new(100);
+            run(&mut belief, &model, x.as_ref(), y.as_ref(), &steps, rng, Par::Seq, |_, _| {}).unwrap();
         }
     }
 }
@@ -381,10 +381,10 @@ fn many_draws_of_a_linear_map_are_rows_in_one_direction() {
 fn bad_input_leaves_the_belief_as_it_was() {
     let model = NonlinearModel::new(LinearMap::new(2, 2).unwrap(), Categorical::new(3).unwrap()).unwrap();
     let mut belief = LowRankGaussian::isotropic(&[0.5; 4], 1.0, LowRankSettings::blocked(2).unwrap()).unwrap();
-    let how = NonlinearSettings::new(4).unwrap();
+    let how = NonlinearSettings::new(4);
     let before = (belief.mean().to_vec(), belief.precision().clone(), belief.waiting());
     let mut refused = |x: &[f64], y: &[f64]| {
-        let error = step(&mut belief, &model, x, y, how, &mut rng(1), Par::Seq).unwrap_err();
+        let error = step(&mut belief, &model, x, y, &how, &mut rng(1), Par::Seq).unwrap_err();
         assert_eq!((belief.mean().to_vec(), belief.precision().clone(), belief.waiting()), before);
         error
     };
@@ -400,14 +400,21 @@ fn bad_input_leaves_the_belief_as_it_was() {
     let rows = mat![[1.0, 1.0], [1.0, 1.0]];
     let bad = mat![[0.0], [7.0]];
     let error =
-        run(&mut belief, &model, rows.as_ref(), bad.as_ref(), how, &mut rng(1), Par::Seq, |_, _| {}).unwrap_err();
+        run(&mut belief, &model, rows.as_ref(), bad.as_ref(), &how, &mut rng(1), Par::Seq, |_, _| {}).unwrap_err();
     assert!(matches!(error, Error::Row { row: 1, .. }));
     assert_eq!(belief.mean(), before.0);
     let mut other = LowRankGaussian::isotropic(&[0.0; 5], 1.0, LowRankSettings::blocked(2).unwrap()).unwrap();
-    let error = step(&mut other, &model, &[1.0, 1.0], &[0.0], how, &mut rng(1), Par::Seq).unwrap_err();
+    let error = step(&mut other, &model, &[1.0, 1.0], &[0.0], &how, &mut rng(1), Par::Seq).unwrap_err();
     assert!(matches!(error, Error::Dimension { argument: "parameters of the model", expected: 5, found: 4 }));
-    assert!(NonlinearSettings::new(0).is_err());
-    assert!(NonlinearSettings::new(3).unwrap().with_sampling(Sampling::Antithetic).is_err());
+    let pairs_of_three = NonlinearSettings { sampling: Sampling::Antithetic, ..NonlinearSettings::new(3) };
+    for settings in [NonlinearSettings::new(0), pairs_of_three] {
+        let error = step(&mut belief, &model, &[1.0, 1.0], &[0.0], &settings, &mut rng(1), Par::Seq).unwrap_err();
+        assert!(matches!(error, Error::Setting { name: "draws", .. }));
+        let (x, y) = (rows.as_ref(), bad.as_ref());
+        let error = run(&mut belief, &model, x, y, &settings, &mut rng(1), Par::Seq, |_, _| {}).unwrap_err();
+        assert!(matches!(error, Error::Setting { name: "draws", .. }));
+    }
+    assert_eq!(belief.mean(), before.0);
     assert!(Categorical::new(1).is_err());
     assert!(LinearMap::new(0, 1).is_err() && LinearMap::new(usize::MAX, 2).is_err());
     assert!(OneHiddenLayer::new(2, 0, 1).is_err());

@@ -69,12 +69,6 @@ impl Weighting {
         Ok(Self { residual, hard, c })
     }
 
-    /// The size `c` up to which a residual is taken as ordinary.
-    #[must_use]
-    pub fn c(&self) -> f64 {
-        self.c
-    }
-
     /// The weight `w` of label `y`, given the belief `N(a, ν)`.
     pub fn weight<L: Likelihood + ?Sized>(&self, likelihood: &L, y: f64, a: f64, nu: f64) -> f64 {
         let slope = likelihood.slope(y, a);

@@ -1,7 +1,7 @@
 //! Functions of several numbers at once, with the processor's vector instructions.
 //!
 //! Each takes the token of a [`Simd`] that a dispatch gives. What is dispatched must be a type that implements
-//! [`WithSimd`](pulp::WithSimd), and what a loop applies one that implements [`EachLane`]: the body of a closure is a function of
+//! [`WithSimd`], and what a loop applies one that implements [`EachLane`]: the body of a closure is a function of
 //! its own, which need not be compiled for the wider vectors. Then every instruction would be a call, a hundred times slower;
 //! whether it is so depends on the profile with which the program is built.
 //!
@@ -13,7 +13,7 @@
 //!
 //! On processors that multiply and add with one rounding, the last digit may differ from that on others.
 
-use pulp::Simd;
+use pulp::{Arch, Simd, WithSimd};
 
 /// `Σ_j coefficients[j]·zʲ` in every lane, as four polynomials in `z⁴`: a quarter of the latency of Horner's rule.
 #[inline(always)]
@@ -140,7 +140,7 @@ impl EachLane<0> for Exp {
 /// stay.
 ///
 /// ```
-/// use pulp::Simd;
+/// use pulp::{Arch, Simd, WithSimd};
 /// use vi_core::special::lanes::{EachLane, Exp, update};
 /// struct Add;
 /// impl EachLane<1> for Add {
@@ -175,6 +175,33 @@ pub fn update<S: Simd, const K: usize>(simd: S, x: [&[f64]; K], out: &mut [f64],
         }
         let last = f.at(simd, at, simd.partial_load_f64s(tail));
         simd.partial_store_f64s(tail, last);
+    }
+}
+
+/// [`update`] in the widest vectors that the processor has.
+///
+/// ```
+/// use vi_core::special::lanes::{Exp, apply};
+/// let mut values = [0.0, -1.0];
+/// apply([], &mut values, &Exp);
+/// assert_eq!(values[0], 1.0);
+/// ```
+pub fn apply<const K: usize>(x: [&[f64]; K], out: &mut [f64], f: &impl EachLane<K>) {
+    Arch::new().dispatch(Update { x, out, f });
+}
+
+struct Update<'a, const K: usize, F> {
+    x: [&'a [f64]; K],
+    out: &'a mut [f64],
+    f: &'a F,
+}
+
+impl<const K: usize, F: EachLane<K>> WithSimd for Update<'_, K, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        update(simd, self.x, self.out, self.f);
     }
 }
 
@@ -240,26 +267,15 @@ const MILLS: [f64; 23] = [
 
 #[cfg(test)]
 mod tests {
-    use pulp::{Arch, Scalar, WithSimd};
+    use pulp::Scalar;
 
     use super::*;
-
-    struct Each<'a, F>(&'a mut [f64], F);
-
-    impl<F: EachLane<0>> WithSimd for Each<'_, F> {
-        type Output = ();
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            update(simd, [], self.0, &self.1);
-        }
-    }
 
     #[test]
     fn exp_agrees_with_the_standard_library_in_vectors_and_alone() {
         let x: Vec<f64> = (-70_800..=70_900).map(|i| f64::from(i) * 0.01).collect();
         let mut vectors = x.clone();
-        Arch::new().dispatch(Each(&mut vectors, Exp));
+        apply([], &mut vectors, &Exp);
         for (x, e) in x.into_iter().zip(vectors) {
             let exact = x.exp();
             for ours in [e, exp(Scalar::new(), x)] {
@@ -287,8 +303,8 @@ mod tests {
     }
 
     fn softplus_of(values: &mut [f64], slopes: &mut [f64]) {
-        Arch::new().dispatch(Each(values, Softplus));
-        Arch::new().dispatch(Each(slopes, Slope));
+        apply([], values, &Softplus);
+        apply([], slopes, &Slope);
     }
 
     #[test]
@@ -318,7 +334,7 @@ mod tests {
     #[test]
     fn the_ends_of_exp_are_exact() {
         let mut ends = [f64::NEG_INFINITY, -709.0, 0.0, 709.5, f64::INFINITY, f64::NAN];
-        Arch::new().dispatch(Each(&mut ends, Exp));
+        apply([], &mut ends, &Exp);
         assert_eq!(ends[..5], [0.0, 0.0, 1.0, f64::INFINITY, f64::INFINITY]);
         assert!(ends[5].is_nan());
     }

@@ -131,7 +131,7 @@ fn vector_updates_refuse_bad_matrices() {
     let h = mat![[1.0, 0.3], [0.2, -1.0]];
     let r = mat![[1.0, 0.2], [0.2, 1.0]];
     let update = |b: &mut DenseGaussian, h: MatRef<'_, f64>, y: &[f64], r: MatRef<'_, f64>| {
-        kalman::update(b, h, y, r, Par::Seq).map(drop)
+        kalman::step(b, h, y, r, Par::Seq).map(drop)
     };
     refused(|b| update(b, h.as_ref(), &[1.0], r.as_ref()), |e| matches!(e, Error::Dimension { .. }));
     refused(

@@ -132,7 +132,7 @@ fn vectors_that_overflow_are_refused() {
     let wide = DenseGaussian::isotropic(&MEAN, 1e10).unwrap();
     // K = 1e20·1e-5/(1e5 + 1e10), so the mean would move by 1e310.
     let (h, r) = (mat![[1e-5, 0.0]], mat![[1e5]]);
-    overflows(&wide, |b| kalman::update(b, h.as_ref(), &[1e305], r.as_ref(), Par::Seq).map(drop));
+    overflows(&wide, |b| kalman::step(b, h.as_ref(), &[1e305], r.as_ref(), Par::Seq).map(drop));
 }
 
 #[test]

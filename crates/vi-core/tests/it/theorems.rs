@@ -195,7 +195,7 @@ fn theorem_2_all_linear_filters_and_the_normal_equations_agree() {
     // Vector observations with R = 0.3·I, all at once.
     let mut vector = start.clone();
     let r = Mat::from_fn(n, n, |i, j| if i == j { 0.3 } else { 0.0 });
-    kalman::update(&mut vector, view(&inputs, d), &y, r.as_ref(), Par::Seq).unwrap();
+    kalman::step(&mut vector, view(&inputs, d), &y, r.as_ref(), Par::Seq).unwrap();
     assert!(difference(&vector, &normal) < tolerance);
 
     // Online Newton (39).
@@ -226,7 +226,7 @@ fn vector_observations_of_correlated_noise_equal_whitened_scalar_ones() {
     let r = Mat::from_fn(m, m, |i, j| if i == j { 0.5 + 0.1 * i as f64 } else { 0.2 });
     let y = [0.3, -1.2, 0.8];
     let mut vector = start.clone();
-    let info = kalman::update(&mut vector, h.as_ref(), &y, r.as_ref(), Par::Seq).unwrap();
+    let info = kalman::step(&mut vector, h.as_ref(), &y, r.as_ref(), Par::Seq).unwrap();
 
     let l = Cholesky::new(r.as_ref()).unwrap();
     let hw = l.whiten(h.as_ref()).unwrap();

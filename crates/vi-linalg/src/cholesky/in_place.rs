@@ -110,7 +110,11 @@ pub fn inverse(out: MatMut<'_, f64>, l: MatRef<'_, f64>, par: Par, stack: &mut M
 /// [`LinalgError::NotPositiveDefinite`] if the result has no factor: L is then invalid.
 /// [`Cholesky::update`](super::Cholesky::update) keeps its factor.
 #[track_caller]
-pub fn rank_r_update_in_place(l: MatMut<'_, f64>, u: MatMut<'_, f64>, alpha: &mut [f64]) -> Result<(), LinalgError> {
+pub(super) fn rank_r_update_in_place(
+    l: MatMut<'_, f64>,
+    u: MatMut<'_, f64>,
+    alpha: &mut [f64],
+) -> Result<(), LinalgError> {
     assert_square(l.nrows(), l.ncols());
     assert_shape("U", u.shape(), (l.nrows(), u.ncols()));
     assert!(alpha.len() == u.ncols(), "alpha has {} elements, U has {} columns", alpha.len(), u.ncols());

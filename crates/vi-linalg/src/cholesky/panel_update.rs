@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
     use crate::Cholesky;
-    use crate::cholesky::rank_r_update_in_place;
+    use crate::cholesky::in_place::rank_r_update_in_place;
     use crate::testing::{SIZES, infinity_norm, lower_only, matrix, max_difference, positive_definite, product, rng};
 
     /// Ranks on both sides of the choice between rotations and panels, and of vector widths.

@@ -85,8 +85,7 @@ impl<'a> Factored<'a> {
     }
 
     /// The factored capacitance.
-    #[must_use]
-    pub fn capacitance(&self) -> &Capacitance {
+    pub(crate) fn capacitance(&self) -> &Capacitance {
         &self.capacitance
     }
 

@@ -60,11 +60,6 @@ impl<M> Binomial<M> {
         self.trials
     }
 
-    /// The way in which expectations of the logistic function are computed.
-    pub fn method(&self) -> &M {
-        &self.method
-    }
-
     fn without_constant(&self, y: f64) -> LogisticCounts {
         LogisticCounts { successes: y, failures: self.trials - y, constant: 0.0 }
     }

@@ -80,11 +80,6 @@ impl<M> NegativeBinomial<M> {
         self.exposure
     }
 
-    /// The way in which expectations of the logistic function are computed.
-    pub fn method(&self) -> &M {
-        &self.method
-    }
-
     fn without_constant(&self, y: f64) -> LogisticCounts {
         LogisticCounts { successes: y, failures: self.size, constant: 0.0 }
     }

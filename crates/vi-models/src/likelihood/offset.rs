@@ -35,13 +35,12 @@ impl<L> Offset<L> {
     }
 
     /// The likelihood without the offset.
-    pub fn likelihood(&self) -> &L {
+    pub(crate) fn likelihood(&self) -> &L {
         &self.likelihood
     }
 
     /// The offset `o`.
-    #[must_use]
-    pub fn offset(&self) -> f64 {
+    pub(crate) fn offset(&self) -> f64 {
         self.offset
     }
 }

@@ -17,9 +17,9 @@ use crate::{Interval, ModelError, Student, check};
 ///
 /// ```
 /// use vi_models::linear::NoisePrecision;
-/// let noise = NoisePrecision::new(1.0, 1.0)?.learned(1.0, 2.0, 1.0)?;
-/// assert_eq!((noise.shape(), noise.rate()), (1.5, 2.0));
+/// let noise = NoisePrecision::new(3.0, 8.0)?;
 /// assert_eq!(noise.variance(), 4.0);
+/// assert!(noise.interval(0.9)?.contains(4.0));
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -44,15 +44,19 @@ impl NoisePrecision {
     /// `(n − d)/2` and half the residual sum of squares, as least squares does.
     ///
     /// A small proper prior instead (`a → 0`) leaves `n/2`, and intervals that are too short if `n` is not far above `d`. There
-    /// is no predictive distribution until [`is_proper`](Self::is_proper), from about `d + 1` observations on.
+    /// is no predictive distribution before shape and rate are positive, from about `d + 1` observations on.
     ///
     /// ```
-    /// use vi_models::linear::NoisePrecision;
-    /// let mut noise = NoisePrecision::reference(1);
-    /// for residual in [3.0, 1.0, -1.0] {
-    ///     noise = noise.learned(1.0, residual, 0.0)?;
+    /// use vi_core::DenseGaussian;
+    /// use vi_core::filter::Scratch;
+    /// use vi_models::linear::{NoisePrecision, NormalGamma};
+    /// let vague = DenseGaussian::isotropic(&[0.0], 1e4)?;
+    /// let mut model = NormalGamma::with_noise(vague, NoisePrecision::reference(1));
+    /// for y in [3.0, 1.0, -1.0] {
+    ///     model.step(&[1.0], y, &mut Scratch::default())?;
     /// }
-    /// assert_eq!((noise.shape(), noise.rate()), (1.0, 5.5));
+    /// // Three numbers about their mean: half of two degrees of freedom, half of the squares.
+    /// assert!(model.noise().shape() == 1.0 && (model.noise().rate() - 4.0).abs() < 1e-6);
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
     #[must_use]
@@ -85,8 +89,7 @@ impl NoisePrecision {
     }
 
     /// Whether this is a proper distribution: shape and rate are positive.
-    #[must_use]
-    pub fn is_proper(self) -> bool {
+    pub(crate) fn is_proper(self) -> bool {
         self.shape > 0.0 && self.rate > 0.0
     }
 
@@ -99,7 +102,7 @@ impl NoisePrecision {
     /// The central interval of the noise variance `1/τ` that holds `level` of its mass.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`, or if the distribution is not [proper](Self::is_proper) yet.
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`, or before shape and rate are positive.
     pub fn interval(self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
         check::positive("shape", self.shape)?;
@@ -116,20 +119,18 @@ impl NoisePrecision {
     ///
     /// # Errors
     /// [`Error::Overflow`] if the rate is not finite.
-    pub fn learned(self, weight: f64, residual: f64, variance: f64) -> Result<Self, Error> {
+    pub(crate) fn learned(self, weight: f64, residual: f64, variance: f64) -> Result<Self, Error> {
         let rate = check::result("rate", self.rate + misfit(weight, residual, variance))?;
         Ok(Self { shape: self.shape + 0.5 * weight, rate })
     }
 
-    /// The log predictive density of an observation before it is learned, `log E[p(y|θ,τ)ʷ]` in nats; the arguments are those of
-    /// [`learned`](Self::learned). It is 0 while the distribution is not [proper](Self::is_proper), so that a stream's sum is
-    /// conditional on its first observations.
+    /// The log predictive density of an observation before it is learned, `log E[p(y|θ,τ)ʷ]` in nats; the arguments are those
+    /// of `learned`. It is 0 before shape and rate are positive, so that a stream's sum is conditional on its first observations.
     ///
     /// ```text
     /// Γ(a+½w)/Γ(a)·bᵃ/(b+m)^(a+½w)·(1+wν)^(−½)·(2π)^(−½w),   m = ½wr²/(1 + wν)
     /// ```
-    #[must_use]
-    pub fn log_predictive(self, weight: f64, residual: f64, variance: f64) -> f64 {
+    pub(crate) fn log_predictive(self, weight: f64, residual: f64, variance: f64) -> f64 {
         if !self.is_proper() {
             return 0.0;
         }
@@ -145,8 +146,7 @@ impl NoisePrecision {
     /// noise of an observation: Student-t with `2a` degrees of freedom and scale `√(b/a·(noise + ν))`.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `NonFinite`, or `Setting` if the distribution is not [proper](Self::is_proper) yet, and for a
-    /// scale of 0.
+    /// [`ModelError::Core`] with `NonFinite`, or `Setting` before shape and rate are positive and for a scale of 0.
     pub fn student(self, location: f64, noise: f64, variance: f64) -> Result<Student, ModelError> {
         check::positive("shape", self.shape)?;
         Student::new(location, (self.rate / self.shape * (noise + variance)).sqrt(), 2.0 * self.shape)

@@ -31,7 +31,7 @@ use crate::{ModelError, Student, check, predict};
 /// let x = MatRef::from_row_major_slice(&[1.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0, 3.0], 4, 2);
 /// let y = [1.1, 2.9, 5.2, 6.8];
 /// let mut model = NormalGamma::new(DenseGaussian::isotropic(&[0.0, 0.0], 100.0)?, 1.0, 1.0)?;
-/// let log_evidence = model.update_batch(x, &y, Par::Seq)?;
+/// let log_evidence = model.run(x, &y, Par::Seq)?;
 /// let predicted = model.predict(&[1.0, 4.0])?;
 /// assert!(predicted.interval(0.9)?.contains(9.0));
 /// assert_eq!(predicted.dof(), 6.0); // 2·(1 + 4·½)
@@ -120,15 +120,15 @@ impl<B: Belief> NormalGamma<B> {
     ///
     /// # Errors
     /// [`ModelError::Core`] with what [`filter::step`] reports and `Overflow`; the model is then as it was, to the bit.
-    pub fn update(&mut self, x: &[f64], y: f64, scratch: &mut Scratch<B>) -> Result<f64, ModelError> {
-        self.update_weighted(x, y, 1.0, scratch)
+    pub fn step(&mut self, x: &[f64], y: f64, scratch: &mut Scratch<B>) -> Result<f64, ModelError> {
+        self.step_weighted(x, y, 1.0, scratch)
     }
 
-    /// As [`update`](Self::update) for an observation that counts `weight = w` times; the result is then `log E[p(y|θ,τ)ʷ]`.
+    /// As [`step`](Self::step) for an observation that counts `weight = w` times; the result is then `log E[p(y|θ,τ)ʷ]`.
     ///
     /// # Errors
-    /// As [`update`](Self::update); `Setting` unless `weight ≥ 0` and finite.
-    pub fn update_weighted(
+    /// As [`step`](Self::step); `Setting` unless `weight ≥ 0` and finite.
+    pub fn step_weighted(
         &mut self,
         x: &[f64],
         y: f64,
@@ -175,24 +175,23 @@ impl<B: Belief> NormalGamma<B> {
 }
 
 impl<B: BlockBelief + Clone> NormalGamma<B> {
-    /// Learns from the rows of `x` (`n × d`) with labels `y` (length `n`) in blocks, to rounding the same as
-    /// [`update`](Self::update) in a loop. Returns the sum of the log predictive densities, in nats: `log p(y₁…y_n)` given what
-    /// came before.
+    /// Learns from the rows of `x` (`n × d`) with labels `y` (length `n`) in blocks; the same as [`step`](Self::step) in a
+    /// loop to rounding. Returns the sum of the log predictive densities, in nats: `log p(y₁…y_n)` given what came before.
     ///
     /// An empty batch changes nothing. It costs as much as [`block::run`].
     ///
     /// # Errors
     /// [`ModelError::Core`] with what [`block::run`] reports and `Overflow`; the model is then as it was, to the bit.
-    pub fn update_batch(&mut self, x: MatRef<'_, f64>, y: &[f64], par: Par) -> Result<f64, ModelError> {
+    pub fn run(&mut self, x: MatRef<'_, f64>, y: &[f64], par: Par) -> Result<f64, ModelError> {
         self.batch(x, y, None, par)
     }
 
-    /// As [`update_batch`](Self::update_batch) with observation `t` counted `weights[t]` times.
+    /// As [`run`](Self::run) with observation `t` counted `weights[t]` times.
     ///
     /// # Errors
-    /// As [`update_batch`](Self::update_batch); `Dimension` for another number of weights, `Row` with `Setting` for one that is
+    /// As [`run`](Self::run); `Dimension` for another number of weights, `Row` with `Setting` for one that is
     /// negative or not finite.
-    pub fn update_batch_weighted(
+    pub fn run_weighted(
         &mut self,
         x: MatRef<'_, f64>,
         y: &[f64],

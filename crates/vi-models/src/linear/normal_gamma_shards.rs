@@ -83,10 +83,10 @@ impl<B: NoiseScaled> NormalGamma<B> {
     /// use vi_models::linear::NormalGamma;
     /// let prior = NormalGamma::new(DenseGaussian::isotropic(&[0.0], 10.0)?, 1.0, 1.0)?;
     /// let (mut one, mut two, mut scratch) = (prior.clone(), prior.clone(), Scratch::default());
-    /// one.update(&[1.0], 2.0, &mut scratch)?;
-    /// two.update(&[1.0], 3.0, &mut scratch)?;
+    /// one.step(&[1.0], 2.0, &mut scratch)?;
+    /// two.step(&[1.0], 3.0, &mut scratch)?;
     /// let both = NormalGamma::merge(&prior, &[&one, &two])?;
-    /// one.update(&[1.0], 3.0, &mut scratch)?;
+    /// one.step(&[1.0], 3.0, &mut scratch)?;
     /// assert!((both.noise().rate() - one.noise().rate()).abs() < 1e-13);
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```

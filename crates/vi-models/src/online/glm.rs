@@ -86,27 +86,9 @@ impl<F: GlmFamily> OnlineGlm<F> {
         check::length("observations", rows.len(), at.len())?;
         rows.into_iter().zip(at).map(|(row, at)| self.predict(row, *at)).collect()
     }
-
-    /// A draw of the weights from the posterior, for Thompson sampling: act as if it were the truth. With a full covariance a
-    /// draw costs `p³/3` flops for `p` weights, with another kind of belief as much as a row.
-    ///
-    /// # Errors
-    /// `NotPositiveDefinite` if rounding has left the covariance indefinite; `Overflow` if a weight is not finite.
-    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        Draw::new(&self.engine.design, &self.engine.draw_member(rng).draw(1.0, rng)?).finite()
-    }
 }
 
 impl<F: GlmFamily<State = ()>> OnlineGlm<F> {
-    /// The posterior of the model as one Gaussian. With a square-root belief it costs `p³` flops for `p` weights.
-    ///
-    /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: one whose prior
-    /// scale is not given, or that standardises, forgets, or has no full covariance.
-    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
-        self.engine.gaussian()
-    }
-
     /// A model that starts from the posterior `learned` of another and can learn further rows.
     ///
     /// # Errors
@@ -129,5 +111,6 @@ impl OnlineGlm<LearnedSpread> {
 
 front_door!(OnlineGlm<F: GlmFamily>, F);
 one_predictor!(OnlineGlm<F: GlmFamily>);
+one_gaussian!(OnlineGlm<F: GlmFamily<State = ()>>);
 approximate!(OnlineGlm<F: GlmFamily>);
 posterior!(OnlineGlm<F: GlmFamily>);

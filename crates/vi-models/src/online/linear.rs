@@ -238,15 +238,6 @@ impl OnlineLinear {
         Ok(Self { engine: Engine::new(inputs, Linear { shape, rate }, settings)? })
     }
 
-    /// The posterior of the model as one Gaussian. With a square-root belief it costs `p³` flops for `p` weights.
-    ///
-    /// # Errors
-    /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: one whose prior
-    /// scale is not given, or that standardises, forgets, or has no full covariance.
-    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
-        self.engine.gaussian()
-    }
-
     /// A model that starts from the posterior `learned` of the weights and `1/σ² ~ Gamma(shape, rate)` of the noise, and can
     /// learn further rows; `before` is the prior of the noise.
     ///
@@ -334,18 +325,9 @@ impl OnlineLinear {
         };
         (average(|noise| noise.shape), average(|noise| noise.rate) * unit * unit)
     }
-
-    /// A draw of noise and weights from the posterior, for Thompson sampling: act as if it were the truth.
-    ///
-    /// # Errors
-    /// `NotPositiveDefinite` if rounding has left the covariance indefinite; `Overflow` if the noise is not finite.
-    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
-        let member = self.engine.draw_member(rng);
-        let deviation = self.engine.family.draw_spread(&member.state, rng)?;
-        Draw::new(&self.engine.design, &member.draw(deviation, rng)?).finite()
-    }
 }
 
 front_door!(OnlineLinear, Linear);
 one_predictor!(OnlineLinear);
+one_gaussian!(OnlineLinear);
 predicts_batches!(OnlineLinear, NumberPredicted);

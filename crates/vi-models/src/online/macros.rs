@@ -133,6 +133,15 @@ macro_rules! one_predictor {
                 self.engine.covariance(j, k)
             }
 
+            /// A draw of the weights from the posterior, and of the noise where it is learned, for Thompson sampling: act as if it were the
+            /// truth. With a full covariance a draw costs `p³/3` flops for `p` weights, with another kind what a row costs.
+            ///
+            /// # Errors
+            /// `NotPositiveDefinite` for a covariance that rounding has destroyed; `Overflow` for a weight or a noise beyond the floats.
+            pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+                self.engine.sample(rng)
+            }
+
             /// One joint draw of the linear predictors of many rows, without offsets: Thompson sampling among candidates. It has
             /// the distribution of a [`sample`](Self::sample) whose scores are taken at each row, but draws no number for each
             /// weight: with a low-rank or a diagonal belief it costs a prediction for each row, and as much for each pair of
@@ -188,6 +197,22 @@ macro_rules! one_predictor {
             /// `Overflow`.
             pub fn intercept(&self) -> Result<Marginal, ModelError> {
                 self.predictor(Row::Dense(&vec![0.0; self.engine.design.inputs]), 0.0)
+            }
+        }
+    };
+}
+
+/// Implements what models of one predictor have whose posterior may be one Gaussian.
+macro_rules! one_gaussian {
+    ($model:ident $(<$generic:ident: $bound:path>)?) => {
+        impl $(<$generic: $bound>)? $model $(<$generic>)? {
+            /// What it has learned, as one Gaussian. With a square root it costs `p³` flops for `p` weights.
+            ///
+            /// # Errors
+            /// [`ModelError::Unsupported`] for a model whose posterior is not one Gaussian in the units of the inputs: whose prior scale is not
+            /// given, which standardises, forgets, or has no full covariance.
+            pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
+                self.engine.gaussian()
             }
         }
     };

@@ -6,7 +6,7 @@ use vi_core::{DenseGaussian, Error, Likelihoods, Projection};
 use vi_linalg::faer::MatRef;
 
 use super::count_families::CountPrediction;
-use super::{count_quantile, few};
+use super::{Predictive, count_quantile, few};
 use crate::{Interval, ModelError, check};
 
 /// The prediction of a label by a generalised linear model at one row.
@@ -14,7 +14,7 @@ use crate::{Interval, ModelError, check};
 /// ```
 /// use vi_core::Projection;
 /// use vi_models::likelihood::Poisson;
-/// use vi_models::predict::CountsPredicted;
+/// use vi_models::predict::{CountsPredicted, Predictive};
 /// let seen = Projection { mean: f64::ln(4.0), variance: 0.0 };
 /// let visits = CountsPredicted::new(seen, Poisson::default());
 /// assert!((visits.mean - 4.0).abs() < 1e-14 && (visits.variance - 4.0).abs() < 1e-14);
@@ -44,11 +44,39 @@ impl<L: CountPrediction> CountsPredicted<L> {
         Self { projection: seen, mean, variance, likelihood }
     }
 
+    /// The family, with what is known of this label's offset, exposure or trials.
+    pub(super) fn likelihood(&self) -> &L {
+        &self.likelihood
+    }
+
+    /// A draw of the label.
+    ///
+    /// # Errors
+    /// `Overflow` for a mean beyond what a generator of counts can take.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
+        let z: f64 = StandardNormal.sample(rng);
+        Ok(self.likelihood.draw(self.projection.mean + self.projection.variance.sqrt() * z, rng)?)
+    }
+}
+
+impl<L: CountPrediction> Predictive for CountsPredicted<L> {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        true
+    }
+
     /// The log predictive density `log p(y)` in nats, averaged over the posterior of `θ`.
     ///
     /// # Errors
     /// `Label`, `NonFinite`; `Quadrature`.
-    pub fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
         self.likelihood.check_label(y)?;
         let Projection { mean, variance } = self.projection;
         let log_density = self.likelihood.log_predictive(y, mean, variance);
@@ -65,7 +93,7 @@ impl<L: CountPrediction> CountsPredicted<L> {
     ///
     /// # Errors
     /// `NonFinite`, `Quadrature`.
-    pub fn cdf(&self, y: f64) -> Result<f64, ModelError> {
+    fn cdf(&self, y: f64) -> Result<f64, ModelError> {
         check::values("y", &[y])?;
         if y < 0.0 {
             return Ok(0.0);
@@ -77,17 +105,12 @@ impl<L: CountPrediction> CountsPredicted<L> {
         Ok(self.likelihood.predictive_cdf(y, self.projection.mean, self.projection.variance)?)
     }
 
-    /// The likelihood, with this label's offset, exposure or trials.
-    pub(super) fn likelihood(&self) -> &L {
-        &self.likelihood
-    }
-
     /// The smallest label `y` with `P(Y ≤ y) ≥ p`. It costs as much as 1 to 3 of [`cdf`](Self::cdf) if counts are small, 3 to 6
     /// if they are large, at most some 120.
     ///
     /// # Errors
     /// `Setting` unless `0 < p < 1`; `Overflow` for a quantile beyond 2⁵³; `Quadrature`.
-    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("level", p)?;
         if let Some([y]) = few::quantiles(std::iter::once((1.0, self)), [p]) {
             return Ok(y);
@@ -100,22 +123,13 @@ impl<L: CountPrediction> CountsPredicted<L> {
     ///
     /// # Errors
     /// As [`quantile`](Self::quantile).
-    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+    fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
         let tail = 0.5 * (1.0 - level);
         match few::quantiles(std::iter::once((1.0, self)), [tail, 1.0 - tail]) {
             Some([lower, upper]) => Ok(Interval { lower, upper }),
             None => Ok(Interval { lower: self.quantile(tail)?, upper: self.quantile(1.0 - tail)? }),
         }
-    }
-
-    /// A draw of the label.
-    ///
-    /// # Errors
-    /// `Overflow` for a mean too large for the generator of counts.
-    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
-        let z: f64 = StandardNormal.sample(rng);
-        Ok(self.likelihood.draw(self.projection.mean + self.projection.variance.sqrt() * z, rng)?)
     }
 }
 

@@ -6,6 +6,7 @@ use vi_core::special::{LN_2PI, normal_cdf};
 use vi_core::{DenseGaussian, GaussianLikelihood, Projection};
 use vi_linalg::faer::MatRef;
 
+use super::Predictive;
 use crate::{Interval, ModelError, check};
 use vi_core::special::normal_quantile;
 
@@ -40,43 +41,61 @@ impl LinearPrediction {
         Interval::gaussian(self.mean, self.variance, level)
     }
 
-    /// The central interval that holds a new `y` with probability `level`.
+    /// One draw of `y`.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        let z: f64 = StandardNormal.sample(rng);
+        self.mean + self.predictive_variance.sqrt() * z
+    }
+}
+
+impl Predictive for LinearPrediction {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    #[allow(clippy::misnamed_getters, reason = "the field `variance` is that of the expectation")]
+    fn variance(&self) -> f64 {
+        self.predictive_variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
+    /// `log p(y)`, in nats.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
-    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
-        Interval::gaussian(self.mean, self.predictive_variance, level)
+    /// [`ModelError::Core`] with `NonFinite`.
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        check::values("y", &[y])?;
+        let residual = y - self.mean;
+        Ok(-0.5 * (LN_2PI + self.predictive_variance.ln() + residual * (residual / self.predictive_variance)))
+    }
+
+    /// `P(Y ≤ y)`.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `NonFinite`.
+    fn cdf(&self, y: f64) -> Result<f64, ModelError> {
+        check::values("y", &[y])?;
+        Ok(normal_cdf((y - self.mean) / self.predictive_variance.sqrt()))
     }
 
     /// The value `y` with `P(Y ≤ y) = p`.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
-    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
         Ok(self.mean + normal_quantile(p) * self.predictive_variance.sqrt())
     }
 
-    /// The distribution function `P(Y ≤ y)`.
+    /// The central interval that holds a new `y` with probability `level`.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `NonFinite`.
-    pub fn cdf(&self, y: f64) -> Result<f64, ModelError> {
-        check::values("y", &[y])?;
-        Ok(normal_cdf((y - self.mean) / self.predictive_variance.sqrt()))
-    }
-
-    /// The log predictive density `log p(y)`, in nats.
-    #[must_use]
-    pub fn log_density(&self, y: f64) -> f64 {
-        let residual = y - self.mean;
-        -0.5 * (LN_2PI + self.predictive_variance.ln() + residual * (residual / self.predictive_variance))
-    }
-
-    /// One draw of `y`.
-    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
-        let z: f64 = StandardNormal.sample(rng);
-        self.mean + self.predictive_variance.sqrt() * z
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
+    fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        Interval::gaussian(self.mean, self.predictive_variance, level)
     }
 }
 
@@ -88,7 +107,7 @@ impl LinearPrediction {
 /// ```
 /// use vi_core::{DenseGaussian, GaussianLikelihood};
 /// use vi_linalg::faer::mat;
-/// use vi_models::predict;
+/// use vi_models::predict::{self, Predictive};
 /// let belief = DenseGaussian::isotropic(&[1.0], 0.5)?;
 /// let predicted = predict::linear(&belief, mat![[2.0]].as_ref(), GaussianLikelihood::new(2.0)?)?;
 /// assert_eq!((predicted[0].mean, predicted[0].variance, predicted[0].predictive_variance), (2.0, 1.0, 3.0));

@@ -9,6 +9,7 @@ use vi_core::{
 };
 use vi_linalg::faer::MatRef;
 
+use super::Predictive;
 use crate::interval::two_sided;
 use crate::{Interval, ModelError, check};
 use vi_core::special::normal_quantile;
@@ -116,57 +117,6 @@ impl LogisticPrediction {
         }
     }
 
-    /// The interval that holds `s(xᵀθ)` with probability `level`: the image of the Gaussian's, exact since `s` increases.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
-    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
-        let half = two_sided(level)? * self.projection.variance.sqrt();
-        Ok(Interval { lower: sigmoid(self.projection.mean - half), upper: sigmoid(self.projection.mean + half) })
-    }
-
-    /// The probability `q` with `P(s(xᵀθ) ≤ q) = p`: `s(a + z·√ν)`, `z = Φ⁻¹(p)`, exact since `s` increases.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
-    ///
-    /// ```
-    /// use vi_core::{Mixture8, Projection};
-    /// use vi_models::predict::LogisticPrediction;
-    /// let predicted = LogisticPrediction::new(Projection { mean: 2.0, variance: 9.0 }, &Mixture8);
-    /// assert_eq!(predicted.quantile(0.5)?, predicted.plug_in);
-    /// assert!((predicted.quantile(0.05)? - predicted.interval(0.9)?.lower).abs() < 1e-14);
-    /// # Ok::<(), vi_models::ModelError>(())
-    /// ```
-    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        check::probability("p", p)?;
-        Ok(sigmoid(self.projection.mean + normal_quantile(p) * self.projection.variance.sqrt()))
-    }
-
-    /// The distribution function of the probability, `P(s(xᵀθ) ≤ q)`: `Φ((logit q − a)/√ν)`, exact since `s` increases.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `NonFinite`.
-    pub fn cdf(&self, q: f64) -> Result<f64, ModelError> {
-        check::values("q", &[q])?;
-        if q <= 0.0 || q >= 1.0 {
-            return Ok(f64::from(u8::from(q >= 1.0)));
-        }
-        let (from_mean, sigma) = (q.ln() - (-q).ln_1p() - self.projection.mean, self.projection.variance.sqrt());
-        Ok(if sigma > 0.0 { normal_cdf(from_mean / sigma) } else { f64::from(u8::from(from_mean >= 0.0)) })
-    }
-
-    /// The log predictive probability `log p(y)` of a label, in nats: that of [`probability`](Self::probability) for label 1, of
-    /// its complement for label 0.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Label` or `NonFinite`.
-    pub fn log_density(&self, y: f64) -> Result<f64, ModelError> {
-        let logit = BernoulliLogit(Mixture8);
-        logit.check_label(y)?;
-        Ok(logit.log_predictive(y, self.projection.mean, self.projection.variance))
-    }
-
     /// One draw of the probability `s(t)`, `t ~ N(a, ν)`, as from a draw of the weights.
     ///
     /// ```
@@ -192,6 +142,70 @@ impl LogisticPrediction {
     /// ```
     pub fn draw_label<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         f64::from(rng.random::<f64>() < self.probability)
+    }
+}
+
+impl Predictive for LogisticPrediction {
+    fn mean(&self) -> f64 {
+        self.probability
+    }
+
+    fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
+    /// `log p(y)` of a label, in nats: that of [`probability`](Self::probability) for label 1, of its complement for label 0.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Label` or `NonFinite`.
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+        let logit = BernoulliLogit(Mixture8);
+        logit.check_label(y)?;
+        Ok(logit.log_predictive(y, self.projection.mean, self.projection.variance))
+    }
+
+    /// `P(s(xᵀθ) ≤ q)`: `Φ((logit q − a)/√ν)`, exact since `s` increases.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `NonFinite`.
+    fn cdf(&self, q: f64) -> Result<f64, ModelError> {
+        check::values("q", &[q])?;
+        if q <= 0.0 || q >= 1.0 {
+            return Ok(f64::from(u8::from(q >= 1.0)));
+        }
+        let (from_mean, sigma) = (q.ln() - (-q).ln_1p() - self.projection.mean, self.projection.variance.sqrt());
+        Ok(if sigma > 0.0 { normal_cdf(from_mean / sigma) } else { f64::from(u8::from(from_mean >= 0.0)) })
+    }
+
+    /// The probability `q` with `P(s(xᵀθ) ≤ q) = p`: `s(a + z·√ν)`, `z = Φ⁻¹(p)`, exact since `s` increases.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`.
+    ///
+    /// ```
+    /// use vi_core::{Mixture8, Projection};
+    /// use vi_models::predict::{LogisticPrediction, Predictive};
+    /// let predicted = LogisticPrediction::new(Projection { mean: 2.0, variance: 9.0 }, &Mixture8);
+    /// assert_eq!(predicted.quantile(0.5)?, predicted.plug_in);
+    /// assert!((predicted.quantile(0.05)? - predicted.interval(0.9)?.lower).abs() < 1e-14);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+        check::probability("p", p)?;
+        Ok(sigmoid(self.projection.mean + normal_quantile(p) * self.projection.variance.sqrt()))
+    }
+
+    /// The interval that holds `s(xᵀθ)` with probability `level`: the image of the Gaussian's, exact since `s` increases.
+    ///
+    /// # Errors
+    /// [`ModelError::Core`] with `Setting` unless `0 < level < 1`.
+    fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+        let half = two_sided(level)? * self.projection.variance.sqrt();
+        Ok(Interval { lower: sigmoid(self.projection.mean - half), upper: sigmoid(self.projection.mean + half) })
     }
 }
 

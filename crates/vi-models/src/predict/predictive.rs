@@ -1,12 +1,11 @@
 //! The trait of all predictions.
 
-use super::{CountPrediction, CountsPredicted, LinearPrediction, LogisticPrediction, RobustPrediction};
 use crate::{Interval, ModelError, Student, check};
 
 /// A predictive distribution: the methods that every prediction has.
 ///
 /// [`log_density`](Self::log_density) is that of the label. The other methods are about the predicted quantity: the label itself
-/// for numbers and counts, the probability of label 1 for a [`LogisticPrediction`].
+/// numbers and counts, the probability of label 1 for a [`LogisticPrediction`](super::LogisticPrediction).
 ///
 /// ```
 /// use vi_core::{GaussianLikelihood, Projection};
@@ -54,112 +53,6 @@ pub trait Predictive {
         check::probability("level", level)?;
         let tail = 0.5 * (1.0 - level);
         Ok(Interval { lower: self.quantile(tail)?, upper: self.quantile(1.0 - tail)? })
-    }
-}
-
-impl<L: CountPrediction> Predictive for CountsPredicted<L> {
-    fn mean(&self) -> f64 {
-        self.mean
-    }
-
-    fn variance(&self) -> f64 {
-        self.variance
-    }
-
-    fn is_discrete(&self) -> bool {
-        true
-    }
-
-    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
-        CountsPredicted::log_density(self, y)
-    }
-
-    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
-        CountsPredicted::cdf(self, value)
-    }
-
-    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        CountsPredicted::quantile(self, p)
-    }
-}
-
-impl Predictive for LinearPrediction {
-    fn mean(&self) -> f64 {
-        self.mean
-    }
-
-    #[allow(clippy::misnamed_getters, reason = "the field `variance` is that of the expectation")]
-    fn variance(&self) -> f64 {
-        self.predictive_variance
-    }
-
-    fn is_discrete(&self) -> bool {
-        false
-    }
-
-    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
-        check::values("y", &[y])?;
-        Ok(LinearPrediction::log_density(self, y))
-    }
-
-    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
-        LinearPrediction::cdf(self, value)
-    }
-
-    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        LinearPrediction::quantile(self, p)
-    }
-}
-
-impl Predictive for LogisticPrediction {
-    fn mean(&self) -> f64 {
-        self.probability
-    }
-
-    fn variance(&self) -> f64 {
-        self.variance
-    }
-
-    fn is_discrete(&self) -> bool {
-        false
-    }
-
-    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
-        LogisticPrediction::log_density(self, y)
-    }
-
-    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
-        LogisticPrediction::cdf(self, value)
-    }
-
-    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        LogisticPrediction::quantile(self, p)
-    }
-}
-
-impl Predictive for RobustPrediction {
-    fn mean(&self) -> f64 {
-        self.mean
-    }
-
-    fn variance(&self) -> f64 {
-        self.variance
-    }
-
-    fn is_discrete(&self) -> bool {
-        false
-    }
-
-    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
-        RobustPrediction::log_density(self, y)
-    }
-
-    fn cdf(&self, value: f64) -> Result<f64, ModelError> {
-        RobustPrediction::cdf(self, value)
-    }
-
-    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
-        RobustPrediction::quantile(self, p)
     }
 }
 

@@ -5,6 +5,7 @@ use rand_distr::{Distribution, StandardNormal};
 use vi_core::{DenseGaussian, Error, GaussianExpectation, Likelihood, Projection, quadrature};
 use vi_linalg::faer::MatRef;
 
+use super::Predictive;
 use crate::likelihood::StudentT;
 use crate::{Interval, ModelError, Student, check};
 
@@ -18,7 +19,7 @@ const MAX_HALVINGS: usize = 200;
 /// ```
 /// use vi_core::Projection;
 /// use vi_models::likelihood::StudentT;
-/// use vi_models::predict::RobustPrediction;
+/// use vi_models::predict::{Predictive, RobustPrediction};
 /// let predicted = RobustPrediction::new(Projection { mean: 1.0, variance: 0.5 }, StudentT::new(4.0, 1.0)?);
 /// assert_eq!((predicted.mean, predicted.variance), (1.0, 2.5));
 /// assert!((predicted.quantile(0.5)? - 1.0).abs() < 1e-9);
@@ -46,11 +47,35 @@ impl RobustPrediction {
         Self { projection: seen, mean, variance: seen.variance + spread, noise }
     }
 
+    /// One draw of `y`.
+    ///
+    /// # Errors
+    /// As [`Student::draw`].
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
+        let z: f64 = StandardNormal.sample(rng);
+        let noise = Student::new(0.0, self.noise.scale(), self.noise.dof())?.draw(rng)?;
+        Ok(self.projection.mean + self.projection.variance.sqrt() * z + noise)
+    }
+}
+
+impl Predictive for RobustPrediction {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    fn is_discrete(&self) -> bool {
+        false
+    }
+
     /// The log predictive density `log p(y)`, in nats.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite`.
-    pub fn log_density(&self, y: f64) -> Result<f64, ModelError> {
+    fn log_density(&self, y: f64) -> Result<f64, ModelError> {
         self.noise.check_label(y)?;
         Ok(self.noise.log_predictive(y, self.projection.mean, self.projection.variance))
     }
@@ -59,7 +84,7 @@ impl RobustPrediction {
     ///
     /// # Errors
     /// [`ModelError::Core`] with `NonFinite` or `Quadrature`.
-    pub fn cdf(&self, y: f64) -> Result<f64, ModelError> {
+    fn cdf(&self, y: f64) -> Result<f64, ModelError> {
         check::values("y", &[y])?;
         let noise = Student::new(0.0, self.noise.scale(), self.noise.dof())?;
         Ok(quadrature::average(|t| noise.cdf(y - t), self.projection.mean, self.projection.variance)?)
@@ -69,7 +94,7 @@ impl RobustPrediction {
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `0 < p < 1`, `Quadrature`, `Overflow` if the quantile is not finite.
-    pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
         let centre = self.projection.mean;
         let first = self.projection.variance.sqrt().hypot(self.noise.scale());
@@ -104,20 +129,10 @@ impl RobustPrediction {
     ///
     /// # Errors
     /// As [`quantile`](Self::quantile).
-    pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
+    fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
         let half = self.quantile(0.5 * (1.0 + level))? - self.projection.mean;
         Ok(Interval { lower: self.projection.mean - half, upper: self.projection.mean + half })
-    }
-
-    /// One draw of `y`.
-    ///
-    /// # Errors
-    /// As [`Student::draw`].
-    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
-        let z: f64 = StandardNormal.sample(rng);
-        let noise = Student::new(0.0, self.noise.scale(), self.noise.dof())?.draw(rng)?;
-        Ok(self.projection.mean + self.projection.variance.sqrt() * z + noise)
     }
 }
 

@@ -112,18 +112,6 @@ impl Softmax {
         self.classes
     }
 
-    /// How sites are chosen.
-    #[must_use]
-    pub fn rule(&self) -> SoftmaxRule {
-        self.rule
-    }
-
-    /// The number of fixed nodes.
-    #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// The prior of `d` inputs that treats all classes alike: weights `N(0, σ₀²)` for each of the `C` classes, seen relative to
     /// class 0, so `N(0, σ₀²(I + 11ᵀ) ⊗ I_d)`. Any other belief of dimension `d(C−1)` can be used as well.
     ///

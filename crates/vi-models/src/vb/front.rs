@@ -1,5 +1,8 @@
 //! Fitting and predicting with plain slices: rows one after another, with an intercept and units taken care of.
 
+#[macro_use]
+mod numbers;
+
 mod advice;
 mod collinear;
 mod linear;

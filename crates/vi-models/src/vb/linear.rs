@@ -42,12 +42,6 @@ impl LinearFit {
         &self.weights
     }
 
-    /// The hyper-priors.
-    #[must_use]
-    pub fn prior(&self) -> LinearPrior {
-        self.prior
-    }
-
     /// The posterior `q(τ) = Gam(a_N, b_N)` of the noise precision (9), (10), (30); `b_N` is in squared units of `y`.
     #[must_use]
     pub fn noise(&self) -> Gamma {

@@ -136,15 +136,8 @@ impl LogitFit {
         &self.weights
     }
 
-    /// The hyper-prior.
-    #[must_use]
-    pub fn prior(&self) -> LogitPrior {
-        self.prior
-    }
-
     /// Which local bound was maximised.
-    #[must_use]
-    pub fn local_bound(&self) -> LogitBound {
+    pub(super) fn local_bound(&self) -> LogitBound {
         self.bound_kind
     }
 

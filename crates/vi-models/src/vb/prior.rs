@@ -10,7 +10,7 @@ use crate::{ModelError, check};
 /// ```
 /// use vi_models::vb::LinearPrior;
 /// let prior = LinearPrior::new(2.0, 1.5, 0.5, 0.25)?;
-/// assert_eq!(prior.noise_shape(), 2.0);
+/// assert_eq!(<[f64; 4]>::from(prior), [2.0, 1.5, 0.5, 0.25]);
 /// assert!(LinearPrior::new(0.0, 1.0, 1.0, 1.0).is_err());
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
@@ -36,26 +36,22 @@ impl LinearPrior {
     }
 
     /// The shape `a₀` of the noise precision.
-    #[must_use]
-    pub fn noise_shape(&self) -> f64 {
+    pub(super) fn noise_shape(self) -> f64 {
         self.a0
     }
 
     /// The rate `b₀` of the noise precision.
-    #[must_use]
-    pub fn noise_rate(&self) -> f64 {
+    pub(super) fn noise_rate(self) -> f64 {
         self.b0
     }
 
     /// The shape `c₀` of the shrinkage.
-    #[must_use]
-    pub fn shrinkage_shape(&self) -> f64 {
+    pub(super) fn shrinkage_shape(self) -> f64 {
         self.c0
     }
 
     /// The rate `d₀` of the shrinkage.
-    #[must_use]
-    pub fn shrinkage_rate(&self) -> f64 {
+    pub(super) fn shrinkage_rate(self) -> f64 {
         self.d0
     }
 }
@@ -107,14 +103,12 @@ impl LogitPrior {
     }
 
     /// The shape `a₀` of the shrinkage.
-    #[must_use]
-    pub fn shrinkage_shape(&self) -> f64 {
+    pub(super) fn shrinkage_shape(self) -> f64 {
         self.a0
     }
 
     /// The rate `b₀` of the shrinkage.
-    #[must_use]
-    pub fn shrinkage_rate(&self) -> f64 {
+    pub(super) fn shrinkage_rate(self) -> f64 {
         self.b0
     }
 }

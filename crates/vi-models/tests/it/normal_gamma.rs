@@ -61,12 +61,12 @@ fn one_by_one_and_in_blocks_it_is_the_batch_formula() {
             let row: Vec<f64> = x.row(t).iter().copied().collect();
             // The score is the density of the prediction made before.
             let density = looped.predict(&row).unwrap().log_density(y[t]);
-            let score = looped.update(&row, y[t], &mut scratch).unwrap();
+            let score = looped.step(&row, y[t], &mut scratch).unwrap();
             assert!((density - score).abs() < 1e-12 * (1.0 + score.abs()));
             sum += score;
         }
         let mut batch = prior();
-        let total = batch.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
+        let total = batch.run(x.as_ref(), &y, Par::Seq).unwrap();
         // n·ε·κ with condition numbers below 1e4.
         let tolerance = n as f64 * 1e4 * f64::EPSILON;
         for (model, evidence) in [(&looped, sum), (&batch, total)] {
@@ -87,8 +87,8 @@ fn every_belief_gives_the_same_and_a_diagonal_one_where_inputs_are_orthogonal() 
     let dense = DenseGaussian::isotropic(&[0.1, 0.2, 0.3], 2.0).unwrap();
     let mut one = NormalGamma::new(dense.clone(), 1.0, 1.0).unwrap();
     let mut root = NormalGamma::new(SquareRootGaussian::from_dense(&dense).unwrap(), 1.0, 1.0).unwrap();
-    let first = one.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
-    let second = root.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
+    let first = one.run(x.as_ref(), &y, Par::Seq).unwrap();
+    let second = root.run(x.as_ref(), &y, Par::Seq).unwrap();
     assert!((first - second).abs() < 1e-11 && (one.noise().rate() / root.noise().rate() - 1.0).abs() < 1e-12);
 
     let axes: Vec<[f64; D]> = (0..30).map(|t| std::array::from_fn(|j| if t % D == j { 1.5 } else { 0.0 })).collect();
@@ -96,7 +96,7 @@ fn every_belief_gives_the_same_and_a_diagonal_one_where_inputs_are_orthogonal() 
     let mut full = NormalGamma::new(dense, 1.0, 1.0).unwrap();
     let (mut scratch, mut other) = (Scratch::default(), Scratch::default());
     for (row, &y) in axes.iter().zip(&y) {
-        let scores = [diagonal.update(row, y, &mut scratch), full.update(row, y, &mut other)].map(Result::unwrap);
+        let scores = [diagonal.step(row, y, &mut scratch), full.step(row, y, &mut other)].map(Result::unwrap);
         assert!((scores[0] - scores[1]).abs() < 1e-12);
     }
 }
@@ -106,13 +106,13 @@ fn weights_are_repetitions() {
     let (x, y) = data(20, 9);
     let weights: Vec<f64> = (0..20).map(|t| [0.0, 1.0, 2.0][t % 3]).collect();
     let mut weighted = prior();
-    weighted.update_batch_weighted(x.as_ref(), &y, &weights, Par::Seq).unwrap();
+    weighted.run_weighted(x.as_ref(), &y, &weights, Par::Seq).unwrap();
     let mut repeated = prior();
     let mut scratch = Scratch::default();
     for t in 0..20 {
         let row: Vec<f64> = x.row(t).iter().copied().collect();
         for _ in 0..[0, 1, 2][t % 3] {
-            repeated.update(&row, y[t], &mut scratch).unwrap();
+            repeated.step(&row, y[t], &mut scratch).unwrap();
         }
     }
     assert_eq!(weighted.noise().shape(), repeated.noise().shape());
@@ -121,10 +121,10 @@ fn weights_are_repetitions() {
     // Half a weight, twice, is one: the posterior of any order.
     let mut halves = prior();
     for _ in 0..2 {
-        halves.update_weighted(&[1.0, 0.5, 2.0], 3.0, 0.5, &mut scratch).unwrap();
+        halves.step_weighted(&[1.0, 0.5, 2.0], 3.0, 0.5, &mut scratch).unwrap();
     }
     let mut whole = prior();
-    whole.update(&[1.0, 0.5, 2.0], 3.0, &mut scratch).unwrap();
+    whole.step(&[1.0, 0.5, 2.0], 3.0, &mut scratch).unwrap();
     assert!(
         (halves.noise().rate() / whole.noise().rate() - 1.0).abs() < 1e-13
             && halves.noise().shape() == whole.noise().shape()
@@ -135,12 +135,12 @@ fn weights_are_repetitions() {
 fn shards_merge_to_the_whole() {
     let (x, y) = data(60, 10);
     let mut whole = prior();
-    whole.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
+    whole.run(x.as_ref(), &y, Par::Seq).unwrap();
     let shards: Vec<NormalGamma> = [(0, 25), (25, 1), (26, 34)]
         .iter()
         .map(|&(first, n)| {
             let mut shard = prior();
-            shard.update_batch(x.as_ref().subrows(first, n), &y[first..first + n], Par::Seq).unwrap();
+            shard.run(x.as_ref().subrows(first, n), &y[first..first + n], Par::Seq).unwrap();
             shard
         })
         .collect();
@@ -169,7 +169,7 @@ fn shards_merge_to_the_whole() {
 fn saving_loading_and_going_on_gives_the_same_bits() {
     let (x, y) = data(12, 11);
     let mut model = prior();
-    model.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
+    model.run(x.as_ref(), &y, Par::Seq).unwrap();
     let mut bytes = Vec::new();
     model.write_to(&mut bytes).unwrap();
     let mut again = NormalGamma::<DenseGaussian>::read_from(&mut bytes.as_slice()).unwrap();
@@ -177,7 +177,7 @@ fn saving_loading_and_going_on_gives_the_same_bits() {
     let mut from_text: NormalGamma = serde_json::from_str(&text).unwrap();
     let mut scratch = Scratch::default();
     for model in [&mut model, &mut again, &mut from_text] {
-        model.update(&[0.3, 0.1, -0.7], 0.4, &mut scratch).unwrap();
+        model.step(&[0.3, 0.1, -0.7], 0.4, &mut scratch).unwrap();
     }
     for other in [&again, &from_text] {
         assert_eq!(other.mean(), model.mean());
@@ -197,7 +197,7 @@ fn saving_loading_and_going_on_gives_the_same_bits() {
 fn intervals_and_draws_hold_what_they_say() {
     let (x, y) = data(50, 12);
     let mut model = prior();
-    model.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
+    model.run(x.as_ref(), &y, Par::Seq).unwrap();
     let (weights, noise) = (model.weights().unwrap(), model.noise().interval(0.9).unwrap());
     let mut rng = rng(5);
     let n = 4000;
@@ -229,7 +229,7 @@ fn ninety_percent_of_intervals_hold_on_data_from_the_prior() {
         let x = inputs(9, D, &mut rng);
         let y: Vec<f64> = predictors(&x, &theta).iter().map(|t| t + variance.sqrt() * normal(&mut rng)).collect();
         let mut model = start.clone();
-        model.update_batch(x.as_ref().subrows(0, 8), &y[..8], Par::Seq).unwrap();
+        model.run(x.as_ref().subrows(0, 8), &y[..8], Par::Seq).unwrap();
         let row: Vec<f64> = x.row(8).iter().copied().collect();
         hits[0] += usize::from(model.predict(&row).unwrap().interval(0.9).unwrap().contains(y[8]));
         let j = rng.random_range(0..D);
@@ -246,22 +246,22 @@ fn ninety_percent_of_intervals_hold_on_data_from_the_prior() {
 fn errors_leave_the_model_as_it_was() {
     let (x, y) = data(10, 13);
     let mut model = prior();
-    model.update_batch(x.as_ref(), &y, Par::Seq).unwrap();
+    model.run(x.as_ref(), &y, Par::Seq).unwrap();
     let before = serde_json::to_string(&model).unwrap();
     let mut scratch = Scratch::default();
-    assert!(model.update(&[1.0, 2.0], 1.0, &mut scratch).is_err());
-    assert!(model.update(&[1.0, f64::NAN, 0.0], 1.0, &mut scratch).is_err());
-    assert!(model.update(&[1.0, 2.0, 0.0], f64::INFINITY, &mut scratch).is_err());
-    let error = model.update(&[1.0, 2.0, 0.0], 1e200, &mut scratch).unwrap_err();
+    assert!(model.step(&[1.0, 2.0], 1.0, &mut scratch).is_err());
+    assert!(model.step(&[1.0, f64::NAN, 0.0], 1.0, &mut scratch).is_err());
+    assert!(model.step(&[1.0, 2.0, 0.0], f64::INFINITY, &mut scratch).is_err());
+    let error = model.step(&[1.0, 2.0, 0.0], 1e200, &mut scratch).unwrap_err();
     assert!(matches!(error, ModelError::Core(Error::Overflow { .. })), "{error}");
-    assert!(model.update_weighted(&[1.0, 2.0, 0.0], 1.0, -1.0, &mut scratch).is_err());
+    assert!(model.step_weighted(&[1.0, 2.0, 0.0], 1.0, -1.0, &mut scratch).is_err());
     let mut bad = y.clone();
     bad[6] = 1e200;
-    let error = model.update_batch(x.as_ref(), &bad, Par::Seq).unwrap_err();
+    let error = model.run(x.as_ref(), &bad, Par::Seq).unwrap_err();
     assert!(matches!(error, ModelError::Core(Error::Row { row: 6, .. })), "{error}");
-    assert!(model.update_batch_weighted(x.as_ref(), &y, &[1.0; 3], Par::Seq).is_err());
-    assert!(model.update_batch(x.as_ref(), &y[..9], Par::Seq).is_err());
-    assert_eq!(model.update_batch(x.as_ref().subrows(0, 0), &[], Par::Seq), Ok(0.0));
+    assert!(model.run_weighted(x.as_ref(), &y, &[1.0; 3], Par::Seq).is_err());
+    assert!(model.run(x.as_ref(), &y[..9], Par::Seq).is_err());
+    assert_eq!(model.run(x.as_ref().subrows(0, 0), &[], Par::Seq), Ok(0.0));
     assert_eq!(serde_json::to_string(&model).unwrap(), before);
 
     assert!(NormalGamma::new(DenseGaussian::isotropic(&[0.0], 1.0).unwrap(), 0.0, 1.0).is_err());
@@ -273,7 +273,7 @@ fn collinear_constant_and_too_few_rows_work() {
     // Two equal columns, one constant, and one row fewer than weights.
     let x = Mat::from_fn(2, D, |t, j| if j == 2 { 1.0 } else { 0.5 + t as f64 });
     let mut model = prior();
-    assert!(model.update_batch(x.as_ref(), &[1.0, 2.0], Par::Seq).unwrap().is_finite());
+    assert!(model.run(x.as_ref(), &[1.0, 2.0], Par::Seq).unwrap().is_finite());
     let predicted = model.predict(&[0.5, 0.5, 1.0]).unwrap();
     assert!(predicted.scale() > 0.0 && predicted.scale() < prior().predict(&[0.5, 0.5, 1.0]).unwrap().scale());
 }

@@ -100,7 +100,7 @@ fn bohning_is_a_bound_of_constant_curvature() {
     let mut expected = prior.clone();
     let psi: f64 = belief.mean()[0] + 2.0 * belief.mean()[1];
     let pseudo = psi + 4.0 * (1.0 - vi_core::special::sigmoid(psi));
-    kalman::update(&mut expected, mat![[1.0, 2.0]].as_ref(), &[pseudo], mat![[4.0]].as_ref(), Par::Seq).unwrap();
+    kalman::step(&mut expected, mat![[1.0, 2.0]].as_ref(), &[pseudo], mat![[4.0]].as_ref(), Par::Seq).unwrap();
     assert!(difference(&belief, &expected) < 1e-6);
 }
 

@@ -5,7 +5,7 @@ use vi_core::special::sigmoid;
 use vi_core::{Belief, Exact};
 use vi_linalg::faer::{Mat, Par};
 use vi_models::Interval;
-use vi_models::predict;
+use vi_models::predict::{self, Predictive};
 use vi_models::vb::{self, LogitBound, LogitFit, LogitPrior, VbSettings};
 
 use super::claims;

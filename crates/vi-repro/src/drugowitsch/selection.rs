@@ -3,6 +3,7 @@
 use rand::RngExt;
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::ModelError;
+use vi_models::predict::Predictive;
 use vi_models::vb::{self, LinearPrior, LogitBound, LogitPrior, Selection, VbSettings};
 
 use super::claims;

@@ -51,7 +51,7 @@ impl Network {
         let variances = map.prior_variances(shape.scale).map_err(fail)?;
         let kept = LowRankSettings::blocked(shape.rank).map_err(fail)?;
         let belief = LowRankGaussian::new(&mean, &variances, kept).map_err(fail)?;
-        Ok(Self { model, belief, settings: NonlinearSettings::new(shape.draws).map_err(fail)?, rng })
+        Ok(Self { model, belief, settings: NonlinearSettings::new(shape.draws), rng })
     }
 
     /// Number of weights.
@@ -81,7 +81,7 @@ impl Classifier for Network {
 
     fn learn(&mut self, x: &[f64], label: f64) -> Result<(), ReproError> {
         let Self { model, belief, settings, rng } = self;
-        nonlinear::step(belief, model, x, &[label], *settings, rng, Par::Seq).map_err(|e| computation("a step", &e))
+        nonlinear::step(belief, model, x, &[label], settings, rng, Par::Seq).map_err(|e| computation("a step", &e))
     }
 }
 

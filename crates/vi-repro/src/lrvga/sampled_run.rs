@@ -52,12 +52,14 @@ impl Way {
         belief.map_err(|e| computation("start", &e))
     }
 
-    fn settings(self, draws: usize) -> Result<NonlinearSettings, ReproError> {
-        let settings = NonlinearSettings::new(draws).and_then(|s| match self {
-            Self::Paper => s.with_scheme(Scheme::SkipCovariance).with_sampling(Sampling::Independent),
-            Self::Ours => Ok(s),
-        });
-        settings.map_err(|e| computation("settings", &e))
+    fn settings(self, draws: usize) -> NonlinearSettings {
+        let ours = NonlinearSettings::new(draws);
+        match self {
+            Self::Paper => {
+                NonlinearSettings { scheme: Scheme::SkipCovariance, sampling: Sampling::Independent, ..ours }
+            }
+            Self::Ours => ours,
+        }
     }
 }
 
@@ -128,9 +130,9 @@ impl Problem<'_> {
         let fail = |e| computation("a pass by draws", &e);
         let model = LinearMap::new(D, 1).and_then(|map| NonlinearModel::new(map, Scalar(LOGIT))).map_err(fail)?;
         let y = MatRef::from_column_major_slice(self.data.y(), self.data.n(), 1);
-        let (mut belief, how) = (way.start(self.sigma0, rng)?, way.settings(draws)?);
+        let (mut belief, how) = (way.start(self.sigma0, rng)?, way.settings(draws));
         let mut seen = Vec::new();
-        nonlinear::run(&mut belief, &model, self.data.x(), y, how, rng, Par::Seq, |t, belief| {
+        nonlinear::run(&mut belief, &model, self.data.x(), y, &how, rng, Par::Seq, |t, belief| {
             if self.marks.contains(&t) {
                 seen.push(belief.clone());
             }

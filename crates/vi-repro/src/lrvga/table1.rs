@@ -41,7 +41,7 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
         let watch = Watch::start();
         let mut em = OnlineEm::new(start(rng).map_err(fail)?, &OnlineSettings::default()).map_err(fail)?;
         Watch::forget_peak();
-        let time = seconds(rounds, 1, ONLINE, |round| em.observe(row(round), par()))?;
+        let time = seconds(rounds, 1, ONLINE, |round| em.step(row(round), par()))?;
         add(ONLINE, time, 2.0 * (dp + d1), watch.peak());
     }
     ctx.step(ONLINE.name);
@@ -65,7 +65,7 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
         let watch = Watch::start();
         let mut em = RecursiveEm::new(start(rng).map_err(fail)?, &settings).map_err(fail)?;
         Watch::forget_peak();
-        let time = seconds(rounds, 1, look, |round| em.observe(row(round), par()))?;
+        let time = seconds(rounds, 1, look, |round| em.step(row(round), par()))?;
         add(look, time, dp + d1, watch.peak());
         ctx.step(look.name);
     }

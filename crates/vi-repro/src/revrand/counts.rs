@@ -40,7 +40,7 @@ impl Data {
         let (x, test_x) = (column(TRAINING), column(TEST));
         let mut counts = |x: &Mat<f64>| {
             let truth = Poisson(Rate::Exponential);
-            let draws = (0..x.nrows()).map(|i| truth.sample(1.0, log_rate(x[(i, 0)]), rng));
+            let draws = (0..x.nrows()).map(|i| truth.draw(1.0, log_rate(x[(i, 0)]), rng));
             draws.collect::<Result<Vec<f64>, _>>().map_err(|e| ReproError::computation("counts", &e))
         };
         let (y, test_y) = (counts(&x)?, counts(&test_x)?);

@@ -110,7 +110,7 @@ fn linear(ctx: &Context) -> Result<(Vec<Form>, f64), ReproError> {
     let (mut textbook, mut by_implicit, mut by_explicit) = (prior.clone(), prior.clone(), prior.clone());
     let r = Mat::from_fn(1, 1, |_, _| NOISE * NOISE);
     let reference: Step<'_> = Box::new(|x, y| {
-        kalman::update(&mut textbook, MatRef::from_row_major_slice(x, 1, D), &[y], r.as_ref(), Par::Seq)?;
+        kalman::step(&mut textbook, MatRef::from_row_major_slice(x, 1, D), &[y], r.as_ref(), Par::Seq)?;
         Ok(textbook.clone())
     });
     let forms: Vec<(&'static str, Style, Step<'_>)> = vec![

@@ -386,12 +386,12 @@ fn bounds_map_the_line_onto_themselves() {
     ];
     for bound in bounds {
         for u in [-3.0, -0.5, 0.0, 0.2, 2.5] {
-            let v = bound.from_free(u);
+            let v = bound.bounded(u);
             assert!(bound.contains(v), "{bound:?} at {u}");
             // Log and logit lose what the distance to an end has lost.
-            assert!((bound.to_free(v) - u).abs() < 1e-12, "{bound:?} at {u}");
+            assert!((bound.freed(v) - u).abs() < 1e-12, "{bound:?} at {u}");
             let h = 1e-5;
-            let slope = (bound.from_free(u + h) - bound.from_free(u - h)) / (2.0 * h);
+            let slope = (bound.bounded(u + h) - bound.bounded(u - h)) / (2.0 * h);
             assert!((bound.slope(u) - slope).abs() < 1e-8 * (1.0 + slope.abs()), "{bound:?} at {u}");
         }
         assert_eq!(serde_json::from_str::<Bound>(&serde_json::to_string(&bound).unwrap()).unwrap(), bound);

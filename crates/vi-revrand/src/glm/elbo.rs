@@ -64,10 +64,8 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         let q = self.posterior();
         let (d, k) = (q.dimension(), q.components());
         check::room("draws", &[draws, k, d.max(BLOCK)])?;
-        let weights: Vec<Vec<f64>> = (0..k)
-            .flat_map(|component| (0..draws).map(move |_| component))
-            .map(|c| q.sample_component(c, rng))
-            .collect();
+        let weights: Vec<Vec<f64>> =
+            (0..k).flat_map(|component| (0..draws).map(move |_| component)).map(|c| q.draw_component(c, rng)).collect();
         let weights = Mat::from_fn(d, k * draws, |i, j| weights[j][i]);
 
         let mut log_joint = Vec::with_capacity(k * draws);

@@ -118,7 +118,7 @@ impl Mixture {
     ///
     /// # Panics
     /// If there is no component `k`.
-    pub fn sample_component<R: Rng + ?Sized>(&self, k: usize, rng: &mut R) -> Vec<f64> {
+    pub(super) fn draw_component<R: Rng + ?Sized>(&self, k: usize, rng: &mut R) -> Vec<f64> {
         let mut one = |(m, c): (&f64, &f64)| {
             let z: f64 = rng.sample(StandardNormal);
             m + c.sqrt() * z
@@ -127,9 +127,9 @@ impl Mixture {
     }
 
     /// A draw from the mixture (`D` weights).
-    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
         let k = rng.random_range(0..self.components);
-        self.sample_component(k, rng)
+        self.draw_component(k, rng)
     }
 
     /// Jensen's lower bound of the entropy, which the objective contains: `−1/K·Σₖ log Σⱼ N(mₖ | mⱼ, Cₖ + Cⱼ) + log K` (report

@@ -112,7 +112,7 @@ impl Known {
     /// The unconstrained vector of `λ`, `γ`, `θ`.
     fn free_hyper(&mut self) -> Vec<f64> {
         let bounds = self.bounds.clone();
-        self.hyper().zip(bounds).map(|(value, bound)| bound.to_free(*value)).collect()
+        self.hyper().zip(bounds).map(|(value, bound)| bound.freed(*value)).collect()
     }
 
     /// Checks that the posterior just read is valid.
@@ -133,7 +133,7 @@ impl Known {
         let Self { regularisers, gamma, theta, bounds, .. } = self;
         let values = regularisers.iter_mut().chain(gamma).chain(theta);
         for ((value, bound), free) in values.zip(bounds).zip(&free[2 * weights..]) {
-            *value = bound.from_free(*free);
+            *value = bound.bounded(*free);
         }
     }
 }

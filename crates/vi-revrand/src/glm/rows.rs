@@ -13,7 +13,7 @@ use crate::{RevrandError, check};
 /// use vi_revrand::glm::Rows;
 /// let x = mat![[0.1], [0.7]];
 /// let successes = Rows::new(x.as_ref(), &[1.0, 3.0]).with_trials(&[5.0, 4.0]);
-/// assert_eq!(successes.len(), 2);
+/// assert_eq!((successes.y.len(), successes.trials.map(<[f64]>::len)), (2, Some(2)));
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
@@ -39,15 +39,8 @@ impl<'a> Rows<'a> {
     }
 
     /// The number of observations.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.y.len()
-    }
-
-    /// Whether there are no observations.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.y.is_empty()
     }
 
     /// Checks inputs, labels and trials.

@@ -195,7 +195,7 @@ fn the_entropy_bound_is_below_the_entropy_by_the_offset_for_far_components() {
     // In between the bound stays a bound: an estimate of the entropy by draws is above it.
     let near = Mixture::new(mat![[-0.5, 0.6], [0.0, 0.9], [0.0, 0.1]].as_ref(), variances.as_ref()).unwrap();
     let rng = &mut ChaCha8Rng::seed_from_u64(1);
-    let estimate = (0..2000).map(|_| -near.log_density(&near.sample(rng)).unwrap()).sum::<f64>() / 2000.0;
+    let estimate = (0..2000).map(|_| -near.log_density(&near.draw(rng)).unwrap()).sum::<f64>() / 2000.0;
     assert!(estimate > near.entropy_bound() + 0.3);
 }
 

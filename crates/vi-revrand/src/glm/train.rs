@@ -57,7 +57,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         let batches = Permutations::new(rows.len(), self.settings.batch)?;
         let kept = self.features_that_stay(rows.x)?;
         let start = (self.descent.clone(), self.free.clone(), self.normals.clone());
-        let run = self.run(rows, kept.as_deref(), batches, rng);
+        let run = self.descend_over(rows, kept.as_deref(), batches, rng);
         if run.is_err() {
             (self.descent, self.free, self.normals) = start;
             self.read();
@@ -66,7 +66,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     }
 
     /// [`fit`](Self::fit) on checked rows, with the features of all of them if these do not change.
-    fn run<R: Rng + ?Sized>(
+    fn descend_over<R: Rng + ?Sized>(
         &mut self,
         rows: Rows<'_>,
         kept: Option<&[f64]>,
@@ -98,7 +98,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
                 Some(_) => Seen::Features(&seen),
                 None => Seen::Inputs(MatRef::from_row_major_slice(&seen, m, width)),
             };
-            let step = self.step(&seen, &y, trials.as_deref(), magnification, rng, &mut scratch);
+            let step = self.descend(&seen, &y, trials.as_deref(), magnification, rng, &mut scratch);
             let (value, ended) = step.map_err(|error| in_all_rows(error, |row| chosen[row]))?;
             if value.is_finite() {
                 trace.push(value);
@@ -156,16 +156,16 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     ///     0..3 => Ok(Batch::new(Mat::from_fn(5, 1, |n, _| 0.1 * (n + i) as f64), vec![1.0, 0.0, 2.0, 1.0, 3.0])),
     ///     _ => Err("unexpected end of file"),
     /// };
-    /// let error = model.fit_batches((0..10).map(block), 50, rng).unwrap_err();
+    /// let error = model.run((0..10).map(block), 50, rng).unwrap_err();
     /// assert_eq!(error.to_string(), "the source of batches failed after 3: unexpected end of file");
     /// assert_eq!(model.steps(), 3);
     /// # Ok::<(), vi_revrand::RevrandError>(())
     /// ```
     ///
     /// # Errors
-    /// [`RevrandError::Source`] if the iterator fails, [`RevrandError::Batch`] with those of [`partial_fit`](Self::partial_fit)
-    /// for a batch; the model is as the last good step left it.
-    pub fn fit_batches<E: fmt::Display, R: Rng + ?Sized>(
+    /// [`RevrandError::Source`] if the iterator fails, [`RevrandError::Batch`] with those of [`step`](Self::step) for a batch;
+    /// the model is as the last good step left it.
+    pub fn run<E: fmt::Display, R: Rng + ?Sized>(
         &mut self,
         batches: impl IntoIterator<Item = Result<Batch, E>>,
         total: usize,
@@ -176,7 +176,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         self.descent.begin();
         for (batches, batch) in batches.into_iter().take(self.settings.steps).enumerate() {
             let batch = batch.map_err(|error| RevrandError::Source { batches, message: error.to_string() })?;
-            let step = self.partial_fit(batch.rows(), total, rng, &mut scratch);
+            let step = self.step(batch.rows(), total, rng, &mut scratch);
             let (value, ended) =
                 step.map_err(|error| RevrandError::Batch { batch: batches, source: Box::new(error) })?;
             if value.is_finite() {
@@ -208,7 +208,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// let mut scratch = GlmScratch::default();
     /// for _ in 0..100 {
     ///     // These three rows stand for three hundred.
-    ///     let (objective, ended) = model.partial_fit(Rows::new(x.as_ref(), &y), 300, rng, &mut scratch)?;
+    ///     let (objective, ended) = model.step(Rows::new(x.as_ref(), &y), 300, rng, &mut scratch)?;
     ///     assert!(objective.is_finite() && ended.is_none());
     /// }
     /// assert_eq!(model.steps(), 100);
@@ -219,7 +219,7 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
     /// Those of [`Basis::check_rows`]; `Dimension`, [`RevrandError::Trials`], `NonFinite`, `Row` with `Label` for the labels;
     /// `Setting` if the batch has more than `total` rows, or memory does not hold its draws; [`RevrandError::Feature`]. On an
     /// error the model is unchanged.
-    pub fn partial_fit<R: Rng + ?Sized>(
+    pub fn step<R: Rng + ?Sized>(
         &mut self,
         rows: Rows<'_>,
         total: usize,
@@ -235,14 +235,14 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
             self.settings.expectation.check_room(self.settings.components, rows.len(), self.basis.width())?;
         }
         let magnification = total as f64 / rows.len() as f64;
-        self.step(&Seen::Inputs(rows.x), rows.y, rows.trials, magnification, rng, scratch)
+        self.descend(&Seen::Inputs(rows.x), rows.y, rows.trials, magnification, rng, scratch)
     }
 
     /// Makes one step on checked rows.
     ///
     /// # Errors
     /// [`RevrandError::Feature`]; on an error nothing has changed.
-    fn step<R: Rng + ?Sized>(
+    fn descend<R: Rng + ?Sized>(
         &mut self,
         seen: &Seen<'_>,
         y: &[f64],

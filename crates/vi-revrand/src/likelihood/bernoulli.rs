@@ -65,7 +65,7 @@ impl GlmLikelihood for Bernoulli {
         if y < 0.0 { 0.0 } else { LOGIT.cdf(y, f) }
     }
 
-    fn sample(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
+    fn draw(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
         Ok(LOGIT.draw(f, rng)?)
     }
 }

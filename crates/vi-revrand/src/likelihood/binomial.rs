@@ -61,7 +61,7 @@ impl GlmLikelihood for Binomial {
         if y < 0.0 { 0.0 } else { Successes::new(trials).map_or(f64::NAN, |successes| successes.cdf(y.floor(), f)) }
     }
 
-    fn sample(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
+    fn draw(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
         Ok(Successes::new(trials)?.draw(f, rng)?)
     }
 }

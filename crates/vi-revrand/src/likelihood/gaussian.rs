@@ -123,7 +123,7 @@ impl GlmLikelihood for Gaussian {
         normal_cdf((y - f) / self.variance.sqrt())
     }
 
-    fn sample(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
+    fn draw(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
         let z: f64 = rng.sample(StandardNormal);
         Ok(f + self.variance.sqrt() * z)
     }

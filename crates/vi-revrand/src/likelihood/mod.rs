@@ -109,7 +109,7 @@ pub trait GlmLikelihood: fmt::Debug + Clone + Send + Sync {
     ///
     /// # Errors
     /// `Overflow` if the family's rate at `f` is too large to draw from.
-    fn sample(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError>;
+    fn draw(&self, trials: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError>;
 
     /// `E[y]` and `Var[y]` for `f ~ N(a, v)`, if there is a closed form.
     fn closed_moments(&self, trials: f64, a: f64, v: f64) -> Option<[f64; 2]> {

@@ -141,7 +141,7 @@ impl GlmLikelihood for Poisson {
         if y < 0.0 { 0.0 } else { Counts::default().cdf(y.floor(), self.log_rate(f)) }
     }
 
-    fn sample(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
+    fn draw(&self, _: f64, f: f64, rng: &mut impl Rng) -> Result<f64, RevrandError> {
         Ok(Counts::default().draw(self.log_rate(f), rng)?)
     }
 

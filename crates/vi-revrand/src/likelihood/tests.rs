@@ -178,7 +178,7 @@ fn draws_have_the_mean_and_the_variance() {
         fn family<L: GlmLikelihood>(&mut self, likelihood: &L, labels: &[(f64, f64)]) {
             let rng = &mut ChaCha8Rng::seed_from_u64(3);
             let (trials, f, n) = (labels[0].1, 0.8, 4000);
-            let draws: Vec<f64> = (0..n).map(|_| likelihood.sample(trials, f, rng).unwrap()).collect();
+            let draws: Vec<f64> = (0..n).map(|_| likelihood.draw(trials, f, rng).unwrap()).collect();
             let (mean, variance) = (likelihood.mean(trials, f), likelihood.variance(trials, f));
             let found = draws.iter().sum::<f64>() / f64::from(n);
             let spread = draws.iter().map(|y| (y - found).powi(2)).sum::<f64>() / f64::from(n);
@@ -190,8 +190,8 @@ fn draws_have_the_mean_and_the_variance() {
     }
     each_family(&mut Draws);
     let rng = &mut ChaCha8Rng::seed_from_u64(3);
-    assert!(Poisson(Rate::Exponential).sample(1.0, 800.0, rng).is_err());
-    assert_eq!(Poisson(Rate::Exponential).sample(1.0, -800.0, rng), Ok(0.0));
+    assert!(Poisson(Rate::Exponential).draw(1.0, 800.0, rng).is_err());
+    assert_eq!(Poisson(Rate::Exponential).draw(1.0, -800.0, rng), Ok(0.0));
 }
 
 #[test]

@@ -183,14 +183,12 @@ impl UpdaterState {
     }
 
     /// The number of steps taken.
-    #[must_use]
-    pub fn steps(&self) -> u64 {
+    pub(super) fn steps(&self) -> u64 {
         self.steps
     }
 
     /// The number of parameters.
-    #[must_use]
-    pub fn parameters(&self) -> usize {
+    pub(super) fn parameters(&self) -> usize {
         self.first.len()
     }
 

@@ -57,24 +57,24 @@ impl Unknowns {
     }
 
     fn start(&self) -> Vec<f64> {
-        self.parameters.iter().map(|parameter| parameter.bound.to_free(parameter.start)).collect()
+        self.parameters.iter().map(|parameter| parameter.bound.freed(parameter.start)).collect()
     }
 
     /// The start with noise and prior variances multiplied by `factor`, if all of them stay between their bounds.
     fn scaled(&self, free: Vec<f64>, factor: f64) -> Vec<f64> {
         let mut scaled = free.clone();
         for (u, bound) in scaled.iter_mut().zip(self.bounds()).take(1 + self.parts) {
-            let value = factor * bound.from_free(*u);
+            let value = factor * bound.bounded(*u);
             if !bound.contains(value) {
                 return free;
             }
-            *u = bound.to_free(value);
+            *u = bound.freed(value);
         }
         scaled
     }
 
     fn hyperparameters(&self, free: &[f64]) -> Hyperparameters {
-        let mut values = self.bounds().zip(free).map(|(bound, &free)| bound.from_free(free));
+        let mut values = self.bounds().zip(free).map(|(bound, &free)| bound.bounded(free));
         Hyperparameters {
             noise_variance: values.next().unwrap_or(f64::NAN),
             prior_variances: values.by_ref().take(self.parts).collect(),

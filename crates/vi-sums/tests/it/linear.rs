@@ -91,7 +91,7 @@ fn the_fit_is_that_of_the_filter_and_so_is_the_evidence() {
         let belief = DenseGaussian::new(&vec![0.0; m], start.as_ref()).unwrap();
         let mut filter = NormalGamma::new(belief, 0.7, 0.4).unwrap();
         let design = Mat::from_fn(n, m, |t, j| if j < first { 1.0 } else { x[j - first][t] });
-        let evidence = filter.update_batch(design.as_ref(), &y, Par::Seq).unwrap();
+        let evidence = filter.run(design.as_ref(), &y, Par::Seq).unwrap();
 
         // n steps that each round by ε, of numbers up to n in size.
         let tolerance = 100.0 * n as f64 * f64::EPSILON;

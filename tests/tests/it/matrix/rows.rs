@@ -218,9 +218,9 @@ fn core(entries: &mut Entries) {
         let (positions, values) = sparse(input);
         belief.scores(&[Row::from((&positions, &values))]).map(drop)
     });
-    entries.ask("kalman::update", Takes::RowOfNumber, (&prior, 0.0), bytes, |belief, input| {
+    entries.ask("kalman::step", Takes::RowOfNumber, (&prior, 0.0), bytes, |belief, input| {
         let (h, r) = (MatRef::from_row_major_slice(input.row(), 1, input.d), Mat::<f64>::identity(1, 1));
-        kalman::update(belief, h, &[input.label()], r.as_ref(), Par::Seq)
+        kalman::step(belief, h, &[input.label()], r.as_ref(), Par::Seq)
     });
     let logit = BernoulliLogit(Mixture8);
     entries.ask("refine::first_pass", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
@@ -256,26 +256,24 @@ fn core(entries: &mut Entries) {
     });
     let start = start_isotropic(2, 1, 1.0, 0.1, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
     let recursive = RecursiveEm::new(start.clone(), &RecursiveSettings::default()).unwrap();
-    entries.ask("RecursiveEm::observe", Takes::OneInput, (&recursive, 0.0), bytes, |em, input| {
-        em.observe(input.row(), Par::Seq)
+    entries.ask("RecursiveEm::step", Takes::OneInput, (&recursive, 0.0), bytes, |em, input| {
+        em.step(input.row(), Par::Seq)
     });
     entries.ask("RecursiveEm::run", Takes::Inputs, (&recursive, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
     let online = OnlineEm::new(start, &EmSettings::default()).unwrap();
-    entries.ask("OnlineEm::observe", Takes::OneInput, (&online, 0.0), bytes, |em, input| {
-        em.observe(input.row(), Par::Seq)
-    });
+    entries.ask("OnlineEm::step", Takes::OneInput, (&online, 0.0), bytes, |em, input| em.step(input.row(), Par::Seq));
     entries.ask("OnlineEm::run", Takes::Inputs, (&online, 0.0), bytes, |em, input| em.run(input.x(), Par::Seq));
     let model = NonlinearModel::new(LinearMap::new(2, 1).unwrap(), Categorical::new(2).unwrap()).unwrap();
     entries.ask("nonlinear::step", Takes::Row, (&low, 2.0), bytes, |belief, input| {
-        let (rng, settings) = (&mut ChaCha8Rng::seed_from_u64(1), NonlinearSettings::new(2).unwrap());
+        let (rng, settings) = (&mut ChaCha8Rng::seed_from_u64(1), &NonlinearSettings::new(2));
         nonlinear::step(belief, &model, input.row(), &[input.label()], settings, rng, Par::Seq)
     });
 }
 
 fn noise_scaled<B: NoiseScaled>(entries: &mut Entries, name: &str, prior: B) {
     let model = NormalGamma::new(prior, 1.0, 0.5).unwrap();
-    entries.ask(&format!("NormalGamma::update, {name}"), Takes::RowOfNumber, (&model, 0.0), bytes, |model, input| {
-        model.update(input.row(), input.label(), &mut filter::Scratch::default())
+    entries.ask(&format!("NormalGamma::step, {name}"), Takes::RowOfNumber, (&model, 0.0), bytes, |model, input| {
+        model.step(input.row(), input.label(), &mut filter::Scratch::default())
     });
     entries.ask(&format!("NormalGamma::predict, {name}"), Takes::OneInput, (&model, 0.0), bytes, |model, input| {
         model.predict(input.row())
@@ -288,8 +286,8 @@ fn models(entries: &mut Entries) {
     noise_scaled(entries, "square root", SquareRootGaussian::from_dense(&prior).unwrap());
     noise_scaled(entries, "diagonal", DiagonalGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap());
     let gamma = NormalGamma::new(prior.clone(), 1.0, 0.5).unwrap();
-    entries.ask("NormalGamma::update_batch", Takes::BatchOfNumbers, (&gamma, 0.0), bytes, |model, input| {
-        model.update_batch(input.x(), &input.y, Par::Seq)
+    entries.ask("NormalGamma::run", Takes::BatchOfNumbers, (&gamma, 0.0), bytes, |model, input| {
+        model.run(input.x(), &input.y, Par::Seq)
     });
     let logit = BernoulliLogit(Mixture8);
     entries.ask("laplace::fit", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {

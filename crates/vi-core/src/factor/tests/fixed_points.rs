@@ -5,9 +5,8 @@ use vi_linalg::faer::{Mat, Par, Side};
 use vi_linalg::{Cholesky, DenseSymmetric, LowRank};
 
 use super::{covariance, dense, distance, factor, normal, rng};
-use crate::factor::{
-    Diagonal, DiagonalSettings, EmSettings, likelihood_factor, likelihood_step, run, start_isotropic, step,
-};
+use crate::factor::em::{likelihood_factor, likelihood_step};
+use crate::factor::{Diagonal, DiagonalSettings, EmSettings, run, start_isotropic, step};
 
 /// EM's steps shrink by a factor of up to about 0.99 in these cases: what is left after a step of 1e-13 is 1e-11.
 const SETTLED: f64 = 1e-9;

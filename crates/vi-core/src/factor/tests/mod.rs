@@ -7,9 +7,9 @@ mod update;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use vi_linalg::LowRank;
-use vi_linalg::faer::{Mat, Par};
+use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::mirror_lower;
+use vi_linalg::{LowRank, SymmetricOperator};
 
 fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
@@ -40,4 +40,30 @@ fn distance(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
 fn covariance(d: usize, rng: &mut ChaCha8Rng) -> Mat<f64> {
     let a = normal(d, 2 * d, rng);
     &a * a.transpose() * (0.5 / d as f64)
+}
+
+/// A symmetric matrix by its diagonal and a closure `multiply(out, x)` that writes `S·x` to `out`, both `d × k`.
+struct ByProducts<F> {
+    diagonal: Vec<f64>,
+    multiply: F,
+}
+
+impl<F: Fn(MatMut<'_, f64>, MatRef<'_, f64>)> ByProducts<F> {
+    fn new(diagonal: Vec<f64>, multiply: F) -> Self {
+        Self { diagonal, multiply }
+    }
+}
+
+impl<F: Fn(MatMut<'_, f64>, MatRef<'_, f64>)> SymmetricOperator for ByProducts<F> {
+    fn dim(&self) -> usize {
+        self.diagonal.len()
+    }
+
+    fn apply(&self, out: MatMut<'_, f64>, x: MatRef<'_, f64>, _par: Par) {
+        (self.multiply)(out, x);
+    }
+
+    fn diagonal(&self, out: &mut [f64], _par: Par) {
+        out.copy_from_slice(&self.diagonal);
+    }
 }

@@ -89,7 +89,7 @@ fn for_each_node(
     cholesky: &Cholesky,
     mut visit: impl FnMut(usize, f64, &[f64]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    check::length("nodes", mean.len(), nodes.dim())?;
+    check::length("nodes", mean.len(), nodes.points().nrows())?;
     check::length("mean", cholesky.dim(), mean.len())?;
     let shifts = cholesky.unwhiten(nodes.points())?;
     let mut theta = vec![0.0; mean.len()];

@@ -28,7 +28,7 @@ impl Nodes {
     ///
     /// ```
     /// let nodes = vi_core::theorems::black_box::Nodes::gauss_hermite(2, 3)?;
-    /// assert_eq!(nodes.len(), 9);
+    /// assert_eq!(nodes.points().ncols(), 9);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn gauss_hermite(d: usize, order: usize) -> Result<Self, Error> {
@@ -72,24 +72,6 @@ impl Nodes {
         Ok(Self { points, weights: vec![0.5 / pairs as f64; 2 * pairs] })
     }
 
-    /// Dimension `d`.
-    #[must_use]
-    pub fn dim(&self) -> usize {
-        self.points.nrows()
-    }
-
-    /// Number of points.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.weights.len()
-    }
-
-    /// Whether there are no points, which is false for every constructed rule.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.weights.is_empty()
-    }
-
     /// The points, one in each column (`d × K`).
     #[must_use]
     pub fn points(&self) -> MatRef<'_, f64> {
@@ -127,8 +109,9 @@ mod tests {
         let nodes = Nodes::gauss_hermite(3, 4).unwrap();
         for i in 0..3 {
             for j in 0..3 {
-                let moment: f64 =
-                    (0..nodes.len()).map(|k| nodes.weights[k] * nodes.points[(i, k)] * nodes.points[(j, k)]).sum();
+                let moment: f64 = (0..nodes.weights.len())
+                    .map(|k| nodes.weights[k] * nodes.points[(i, k)] * nodes.points[(j, k)])
+                    .sum();
                 assert!((moment - f64::from(u8::from(i == j))).abs() < 64.0 * f64::EPSILON);
             }
         }

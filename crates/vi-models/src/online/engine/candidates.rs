@@ -1,16 +1,23 @@
-//! One joint draw of the scores of several rows, for choosing among candidates.
+//! Draws of the weights, and of the scores of several rows together: what a choice among candidates is made from.
 
 use rand::Rng;
 use vi_core::{GaussianBelief, Rows};
 
 use super::Engine;
 use super::scalar::ScalarFamily;
-use crate::online::Row;
 use crate::online::design::RowSpace;
 use crate::online::target::Target;
+use crate::online::{Draw, Row};
 use crate::{ModelError, check};
 
 impl<F: ScalarFamily> Engine<F> {
+    /// A draw of the weights, in the units of inputs and labels.
+    pub(in crate::online) fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
+        let member = self.draw_member(rng);
+        let spread = self.family.draw_spread(&member.state, rng)?;
+        Draw::new(&self.design, &member.draw(spread, rng)?).finite()
+    }
+
     /// One joint draw of the linear predictors of many rows, in the units of the labels.
     pub(in crate::online) fn sample_scores<R: Rng + ?Sized>(
         &self,

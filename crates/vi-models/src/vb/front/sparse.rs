@@ -95,75 +95,11 @@ impl VbSparse {
         Ok(model)
     }
 
-    /// The predictive density at every row of `x`, rows one after another: mean, variance, intervals, in the units of `y`.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Empty`, `Dimension`, `Row` with `NonFinite`, or `Overflow`.
-    pub fn predict(&self, x: &[f64]) -> Result<Vec<StudentPrediction>, ModelError> {
-        self.posterior().predict(x)
-    }
-
-    /// The weights in the units of the data.
-    #[must_use]
-    pub fn coefficients(&self) -> Coefficients {
-        self.posterior().coefficients()
-    }
-
     /// For each column the probability that its weight is not 0.
     #[must_use]
     pub fn inclusion(&self) -> &[f64] {
         self.fit.inclusion()
     }
-
-    /// Draws of noise and weights from the posterior, in the units of the data: act as if each were the truth.
-    ///
-    /// The weights of a draw are those of the Gaussian `N(w_N, V_N/τ)`, so that the weight of an excluded column is small and not
-    /// 0. Cost `d²` flops a draw or, if there are fewer than half as many rows as columns, `n²d` and an eigendecomposition of `n
-    /// × n` once and `4nd` a draw.
-    ///
-    /// # Errors
-    /// [`ModelError::Core`] with `Overflow` if the noise or a weight is not finite.
-    ///
-    /// ```
-    /// use rand::SeedableRng;
-    /// use vi_models::vb::{VbSparse, VbSparseSettings};
-    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-    /// let y = [23.1, 25.9, 29.0, 32.2, 34.8, 38.1];
-    /// let model = VbSparse::fit(&x, 1, &y, &VbSparseSettings::default())?;
-    /// let draws = model.samples(1000, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
-    /// let mean = draws.iter().map(|draw| draw.weights[0]).sum::<f64>() / 1000.0;
-    /// assert!((mean - model.coefficients().weights[0]).abs() < 0.02);
-    /// # Ok::<(), vi_models::ModelError>(())
-    /// ```
-    pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
-        self.posterior().samples(draws, rng)
-    }
-
-    fn posterior(&self) -> LinearPosterior<'_> {
-        LinearPosterior {
-            weights: self.fit.weights(),
-            noise: self.fit.noise(),
-            columns: &self.scaling,
-            target: &self.target,
-            intercept_variance: if self.settings.intercept { 1.0 / self.rows as f64 } else { 0.0 },
-        }
-    }
-
-    /// The fit to the scaled rows.
-    #[must_use]
-    pub fn scaled_fit(&self) -> &SparseFit {
-        &self.fit
-    }
-
-    /// The settings of the fit.
-    #[must_use]
-    pub fn settings(&self) -> VbSparseSettings {
-        self.settings
-    }
-
-    /// The report of the fit, with a line of advice.
-    #[must_use]
-    pub fn info(&self) -> &FitInfo {
-        &self.info
-    }
 }
+
+fitted_numbers!(VbSparse, VbSparseSettings, SparseFit);

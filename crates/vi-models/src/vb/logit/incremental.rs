@@ -17,7 +17,6 @@ pub struct IncrementalFit {
     log_evidence: f64,
     step_bounds: Vec<f64>,
     xi: Vec<f64>,
-    max_iterations: usize,
 }
 
 impl IncrementalFit {
@@ -57,12 +56,6 @@ impl IncrementalFit {
     #[must_use]
     pub fn xi(&self) -> &[f64] {
         &self.xi
-    }
-
-    /// The largest number of updates of `ξ` in any step.
-    #[must_use]
-    pub fn max_iterations(&self) -> usize {
-        self.max_iterations
     }
 }
 
@@ -106,7 +99,6 @@ pub fn logit_incremental(x: MatRef<'_, f64>, y: &[f64], settings: &VbSettings) -
         log_evidence: 0.0,
         step_bounds: Vec::with_capacity(y.len()),
         xi: Vec::with_capacity(y.len()),
-        max_iterations: 0,
     };
     let mut memory = DenseStep::default();
     for (j, &y) in y.iter().enumerate() {
@@ -121,7 +113,6 @@ pub fn logit_incremental(x: MatRef<'_, f64>, y: &[f64], settings: &VbSettings) -
         fit.log_evidence += step.bound - 0.5 * (before.0 + before.1);
         fit.step_bounds.push(step.bound);
         fit.xi.push(step.xi);
-        fit.max_iterations = fit.max_iterations.max(step.updates);
     }
     Ok(fit)
 }
@@ -137,24 +128,23 @@ struct Step {
     log_det: f64,
     /// (90).
     bound: f64,
-    updates: usize,
 }
 
 impl Step {
-    fn at(xi: f64, seen: Projection, r: f64, (energy, log_det): (f64, f64), updates: usize) -> Self {
+    fn at(xi: f64, seen: Projection, r: f64, (energy, log_det): (f64, f64)) -> Self {
         let Projection { mean: a, variance: nu } = seen;
         let h = jaakkola_jordan(xi);
         let grown = 1.0 + h * nu;
         let energy = energy + (2.0 * r * a + r * r * nu - h * a * a) / grown;
         let log_det = log_det - grown.ln();
         let bound = 0.5 * (energy + log_det) + log_sigmoid(xi) - 0.5 * xi + 0.5 * h * xi * xi;
-        Self { xi, r, h, energy, log_det, bound, updates }
+        Self { xi, r, h, energy, log_det, bound }
     }
 
     fn optimal(seen: Projection, r: f64, before: (f64, f64), settings: &VbSettings) -> Self {
-        let mut step = Self::at(0.0, seen, r, before, 0);
-        for updates in 1..=settings.max_iterations {
-            let next = Self::at(step.next_xi(seen), seen, r, before, updates);
+        let mut step = Self::at(0.0, seen, r, before);
+        for _ in 0..settings.max_iterations {
+            let next = Self::at(step.next_xi(seen), seen, r, before);
             let done = match settings.rule() {
                 StopRule::Authors => {
                     step.bound > next.bound || (step.bound - next.bound).abs() < (AUTHORS_TOLERANCE * next.bound).abs()

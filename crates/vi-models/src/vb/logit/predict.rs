@@ -4,7 +4,7 @@ use vi_core::special::{jaakkola_jordan, log_sigmoid};
 use vi_core::{Mixture8, Projection, QuadraticBound};
 use vi_linalg::faer::MatRef;
 
-use super::{IncrementalFit, LogitFit};
+use super::LogitFit;
 use crate::ModelError;
 use crate::predict::{LogisticPrediction, ProbabilityVariance};
 
@@ -123,22 +123,11 @@ impl LogitFit {
     pub fn bound_probabilities(&self, x: MatRef<'_, f64>) -> Result<Vec<f64>, ModelError> {
         self.weights.project(x)?.into_iter().map(bound_probability).collect()
     }
-
     /// The bound (65) at every row of `x`, as the authors' code leaves it.
     ///
     /// # Errors
     /// Those of [`predict`](Self::predict).
     pub fn authors_probabilities(&self, x: MatRef<'_, f64>, stop: AuthorsStop) -> Result<Vec<f64>, ModelError> {
         Ok(authors_probabilities(&self.weights.project(x)?, self.weights.energy(), stop))
-    }
-}
-
-impl IncrementalFit {
-    /// The bound (65) at every row of `x`, as the authors' code leaves it.
-    ///
-    /// # Errors
-    /// Those of [`project`](crate::predict::project).
-    pub fn authors_probabilities(&self, x: MatRef<'_, f64>, stop: AuthorsStop) -> Result<Vec<f64>, ModelError> {
-        Ok(authors_probabilities(&crate::predict::project(self.belief(), x)?, self.energy(), stop))
     }
 }

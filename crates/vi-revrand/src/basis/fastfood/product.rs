@@ -146,15 +146,8 @@ impl FastFoodDraws {
     }
 
     /// The number `m` of frequencies, `k·d₂`.
-    #[must_use]
-    pub fn pairs(&self) -> usize {
+    pub(crate) fn pairs(&self) -> usize {
         self.signs.len()
-    }
-
-    /// The padded number of inputs, `d₂`.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.size
     }
 
     /// Checks that the blocks are made for `inputs` inputs.

@@ -44,7 +44,7 @@ const BLOCK: usize = 256;
 /// assert_eq!(median, [148.0, 1.0]);
 /// let ninety = predictions.intervals(0.9, Par::Seq)?;
 /// assert!(ninety[0].lower < 125.0 && ninety[0].upper > 170.0);
-/// let samples = predictions.samples(3, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+/// let samples = predictions.draws(3, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
 /// assert_eq!(samples.shape(), (2, 3));
 /// # Ok::<(), vi_revrand::RevrandError>(())
 /// ```
@@ -192,16 +192,16 @@ impl<'a, L: GlmLikelihood> Predictions<'a, L> {
     ///
     /// # Errors
     /// `Row` with `Overflow`; `Setting` for more draws than memory holds.
-    pub fn samples<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Mat<f64>, RevrandError> {
+    pub fn draws<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Mat<f64>, RevrandError> {
         check::room("draws", &[draws, self.len()])?;
-        let mut samples = Mat::zeros(self.len(), draws);
+        let mut drawn = Mat::zeros(self.len(), draws);
         for i in 0..self.len() {
             let row = self.row(i);
             for j in 0..draws {
-                samples[(i, j)] = row.sample(rng).map_err(|error| at_row(error, i))?;
+                drawn[(i, j)] = row.draw(rng).map_err(|error| at_row(error, i))?;
             }
         }
-        Ok(samples)
+        Ok(drawn)
     }
 
     fn each_row<T: Send>(

@@ -159,11 +159,11 @@ impl<'a, L: GlmLikelihood> RowPrediction<'a, L> {
     ///
     /// # Errors
     /// `Overflow` if a count's rate is too large to draw from.
-    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, RevrandError> {
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, RevrandError> {
         let mut rng = rng;
         let k = rng.random_range(0..self.means.len());
         let z: f64 = rng.sample(StandardNormal);
-        self.likelihood.sample(self.trials, self.means[k] + self.variances[k].sqrt() * z, &mut rng)
+        self.likelihood.draw(self.trials, self.means[k] + self.variances[k].sqrt() * z, &mut rng)
     }
 }
 

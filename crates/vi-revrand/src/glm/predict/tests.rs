@@ -18,7 +18,7 @@ fn against_draws<L: GlmLikelihood>(likelihood: &L, trials: Option<&[f64]>) {
     let (q, phi) = mixture();
     let predicted = Predictions::new(&q, likelihood, phi.as_ref(), trials).unwrap();
     let draws = 20_000;
-    let samples = predicted.samples(draws, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+    let samples = predicted.draws(draws, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
     let (means, variances) = (predicted.means(Par::Seq).unwrap(), predicted.variances(Par::Seq).unwrap());
     let medians = predicted.quantiles(0.5, Par::Seq).unwrap();
     let below = predicted.cdfs(&medians, Par::Seq).unwrap();

@@ -25,7 +25,7 @@ fn refused<B: Basis + Clone + PartialEq, L: GlmLikelihood + PartialEq>(
     let mut tried = model.clone();
     let error = tried.fit(rows, &mut rng()).unwrap_err();
     assert_eq!(&tried, model);
-    let other = tried.partial_fit(rows, 100, &mut rng(), &mut GlmScratch::default()).unwrap_err();
+    let other = tried.step(rows, 100, &mut rng(), &mut GlmScratch::default()).unwrap_err();
     assert_eq!(&tried, model);
     assert_eq!(std::mem::discriminant(&other), std::mem::discriminant(&error), "{other} {error}");
     error
@@ -92,7 +92,7 @@ fn batches_larger_than_the_data_and_impossible_settings_are_named() {
     let start = Glm::new(basis, Bernoulli, GlmSettings { batch: 4, ..settings() }, &mut rng()).unwrap();
     let mut model = start.clone();
     setting(model.fit(rows, &mut rng()).unwrap_err(), "batch");
-    setting(model.partial_fit(rows, 2, &mut rng(), &mut GlmScratch::default()).unwrap_err(), "batch");
+    setting(model.step(rows, 2, &mut rng(), &mut GlmScratch::default()).unwrap_err(), "batch");
     assert_eq!(model, start);
 
     let most = usize::MAX;
@@ -115,11 +115,11 @@ fn batches_larger_than_the_data_and_impossible_settings_are_named() {
     // Any number of steps may be asked for: the run ends with the batches.
     let mut model = Glm::new(basis, Bernoulli, GlmSettings { steps: most, ..settings() }, &mut rng()).unwrap();
     let batch = Batch::new(x.clone(), vec![1.0, 0.0, 1.0]);
-    let run = model.fit_batches((0..3).map(|_| Ok::<_, String>(batch.clone())), 9, &mut rng()).unwrap();
+    let run = model.run((0..3).map(|_| Ok::<_, String>(batch.clone())), 9, &mut rng()).unwrap();
     assert_eq!((run.stop, run.trace.len()), (Stop::Cancelled, 3));
     setting(model.elbo(rows, most, &mut rng()).unwrap_err(), "draws");
     let predicted = model.predict(x.as_ref(), None, vi_linalg::faer::Par::Seq).unwrap();
-    setting(predicted.samples(most, &mut rng()).unwrap_err(), "draws");
+    setting(predicted.draws(most, &mut rng()).unwrap_err(), "draws");
     setting(Permutations::new(most, 1).unwrap_err(), "rows");
     let scale = crate::basis::LengthScale::Shared(1.0);
     for inputs in [1, 3] {
@@ -144,11 +144,11 @@ fn a_bad_batch_leaves_the_model_of_the_good_ones() {
     };
     let start = small(&mut rng(), GlmSettings { batch: 5, ..GlmSettings::default() });
     let mut good = start.clone();
-    good.fit_batches((0..4).map(|i| Ok::<_, String>(part(i))), 30, &mut rng()).unwrap();
+    good.run((0..4).map(|i| Ok::<_, String>(part(i))), 30, &mut rng()).unwrap();
 
     let mut model = start.clone();
     let broken = (0..6).map(|i| if i < 4 { Ok(part(i)) } else { Err("gone") });
-    let error = model.fit_batches(broken, 30, &mut rng()).unwrap_err();
+    let error = model.run(broken, 30, &mut rng()).unwrap_err();
     assert_eq!(error, RevrandError::Source { batches: 4, message: "gone".to_owned() });
     assert_eq!(model, good);
 
@@ -160,7 +160,7 @@ fn a_bad_batch_leaves_the_model_of_the_good_ones() {
         }
         Ok::<_, String>(batch)
     });
-    let error = model.fit_batches(poisoned, 30, &mut rng()).unwrap_err();
+    let error = model.run(poisoned, 30, &mut rng()).unwrap_err();
     assert!(error.to_string().starts_with("batch 4: "), "{error}");
     assert!(matches!(error, RevrandError::Batch { batch: 4, .. }));
     assert_eq!(model, good);

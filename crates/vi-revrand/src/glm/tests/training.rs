@@ -129,7 +129,7 @@ fn features_that_stay_are_those_computed_at_each_step() {
             Batch::new(Mat::from_fn(9, 2, |i, j| x[(chosen[i], j)]), chosen.iter().map(|&i| y[i]).collect())
         })
         .collect();
-    anew.fit_batches(source.into_iter().map(Ok::<_, String>), 9, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
+    anew.run(source.into_iter().map(Ok::<_, String>), 9, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
     // The widths of the products differ, and with them the order of a few sums.
     for (a, b) in kept.free.iter().zip(&anew.free) {
         assert!((a - b).abs() < 1e-9, "{a} {b}");
@@ -215,7 +215,7 @@ fn early_stop_ends_training_and_a_stored_model_takes_single_steps() {
         serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
     for seed in 0..30 {
         let step = |model: &mut Glm<RandomFourier, Gaussian>| {
-            model.partial_fit(rows, 40, &mut ChaCha8Rng::seed_from_u64(seed), &mut GlmScratch::default()).unwrap()
+            model.step(rows, 40, &mut ChaCha8Rng::seed_from_u64(seed), &mut GlmScratch::default()).unwrap()
         };
         assert_eq!(step(&mut again), step(&mut model));
     }

@@ -17,7 +17,7 @@ fn check_whole(basis: &Composed, likelihood: Gaussian, expectation: Expectation,
     let evaluate = |mut model: Glm<Composed, Gaussian>| {
         let mut scratch = GlmScratch::default();
         let rows = Rows::new(x.as_ref(), y);
-        let value = model.partial_fit(rows, 60, &mut ChaCha8Rng::seed_from_u64(1), &mut scratch).unwrap().0;
+        let value = model.step(rows, 60, &mut ChaCha8Rng::seed_from_u64(1), &mut scratch).unwrap().0;
         (value, scratch.gradient)
     };
     let (_, gradient) = evaluate(start.clone());
