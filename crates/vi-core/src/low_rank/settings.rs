@@ -161,8 +161,8 @@ impl LowRankSettings {
 
     /// These settings with another [`Upkeep`].
     ///
+    /// # Errors
     /// [`Error::Setting`] for a sweep of 0 rows, and for [`Upkeep::Lazy`] in the forms that project row by row.
-    /// [`Error::Setting`] for a sweep of no rows, and for [`Upkeep::Lazy`] in the forms that project row by row.
     ///
     /// ```
     /// use vi_core::{LowRankSettings, Upkeep};

@@ -54,6 +54,7 @@ const LEAST_DAMPING_OF_START: f64 = 1.0 / 8.0;
 /// `O((n + d)p²)`; `18ndp` more if it begins from a spectral start. For sparse rows their entries replace `nd`, except in the
 /// `n/b` projections of a spectral start at `O(dp²)`. Memory: some six times that of `W`, and `np`.
 ///
+/// # Errors
 /// [`Error::Empty`], [`Error::Dimension`] (also for two ranks), [`Error::Row`] with [`Error::NonFinite`], [`Error::Dimension`],
 /// [`Error::Label`] or [`Error::Overflow`], [`Error::Overflow`] and [`Error::Linalg`] for results that are not finite,
 /// [`Error::NotPositiveDefinite`] if buffered rows cannot be projected; `belief` is then as it was. Not converging is a [`Stop`].
