@@ -31,8 +31,7 @@
 //! |---|---|---|
 //! | regress numbers, the noise unknown | [`LinearSums`], [`LinearPosterior`] | yes: also merged, subtracted, under another prior |
 //! | classes and counts in one pass | [`OnePass`], [`GlmPosterior`] | as exact as one-pass R-VGA; a merge depends on the parts |
-//! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`], or [`PassSums::newton`] if
-//! the search runs elsewhere | yes, for any partitioning |
+//! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`], or [`PassSums::newton`] if the search runs elsewhere | yes, for any partitioning |
 //! | predict, draw, read the weights | [`Predictor`] | |
 //! | store and send | [`Posterior::encode`], [`posterior`] | to the bit |
 //! | convert to and from a model of the front door | [`Posterior::to_model`], [`Posterior::of_model`] | linear: to rounding |

@@ -30,8 +30,7 @@ pub(super) enum Scheme {
 /// | | a block of rows that touch `t` coordinates | memory |
 /// | :-- | :-- | :-- |
 /// | `Full` | `O(dp(p + b))` flops, all rows of `W` exactly | `8(p + 2)` bytes a coordinate |
-/// | `Lazy` | `O((t + sweep)p²)` flops: updates of the other rows are applied when they are touched | the same and 16 more, in
-/// lines of 64 bytes: 128 at `p = 10` |
+/// | `Lazy` | `O((t + sweep)p²)` flops: updates of the other rows are applied when they are touched | the same and 16 more, in lines of 64 bytes: 128 at `p = 10` |
 /// | `Chosen` | `Lazy` from 4096 coordinates on, where a block touches no more than a third of them | |
 ///
 /// A dense row returns the belief to the full form, at the cost that dense rows have anyway.

@@ -16,10 +16,8 @@
 //! | find out whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
 //! | refine with rows that are kept elsewhere, as in a file | `refine_over` |
 //! | read the posterior of the weights, by name | `coefficients()`; `names` in [`OnlineSettings`] |
-//! | handle a posterior that no Gaussian fits | `posterior()`, a [`LogDensity`](vi_core::LogDensity) for `vi-boost`; `mixture`
-//! answers from what it found |
-//! | read the posterior of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a
-//! [`Marginal`](crate::Marginal) |
+//! | handle a posterior that no Gaussian fits | `posterior()`, a [`LogDensity`](vi_core::LogDensity) for `vi-boost`; `mixture` answers from what it found |
+//! | read the posterior of one weight, or of the predictor at a row | `weight(j)`, `intercept()`, `predict(row)?.predictor`: a [`Marginal`](crate::Marginal) |
 //! | compare weights | `combination(c)`, `covariance(j, k)` |
 //! | predict many rows | `predict_batch` |
 //! | follow relations that drift at an unknown rate | [`Memory::Learned`]; see [`Memory`] for the others |
