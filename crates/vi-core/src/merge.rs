@@ -37,7 +37,7 @@ pub trait Mergeable: Belief + Checkpoint + Clone {
     /// bring about.
     fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error>;
 
-    /// How much further from one pass over all rows [`merge`](Self::merge) ends near the prior, for forms of belief that lose
+    /// How much nearer to the prior [`merge`](Self::merge) ends than one pass over all rows, for forms of belief that lose
     /// anything: see [`pull()`].
     fn pull(_prior: &Self, _merged: &Self, _parts: &[Part<'_, Self>]) -> Pull {
         Pull::default()

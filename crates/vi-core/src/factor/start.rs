@@ -9,7 +9,7 @@ use vi_linalg::faer::MatRef;
 use crate::Error;
 use crate::check;
 
-/// A start near `W₀W₀ᵀ + Ψ₀ ≈ I/σ₀²`, equal in trace: `ψ₀ = (1−ε)/σ₀²`, and columns of `W₀` (`d × p`) in random directions, of
+/// A start with `W₀W₀ᵀ + Ψ₀ ≈ I/σ₀²`, equal in trace: `ψ₀ = (1−ε)/σ₀²`, and columns of `W₀` (`d × p`) in random directions, of
 /// length `√(εd/p)/σ₀` (L-RVGA Appendix D).
 ///
 /// `W₀ = 0` is a stationary point of EM, so the start needs an `ε > 0`; the paper uses 1e-8. For `p = 0` the whole trace is in

@@ -1,6 +1,6 @@
 //! Algorithm 1: EM steps for `S = α(Ψ + WWᵀ) + XHXᵀ ≈ Ψ₁ + W₁W₁ᵀ`, in two passes over `F = [W X]` each.
 //!
-//! The low-rank belief and factor analysis of streams ([`factor::update`](crate::factor::update)) both take their steps here. From
+//! The low-rank belief and factor analysis of streams ([`RecursiveEm`](crate::factor::RecursiveEm)) both take their steps here. From
 //! the current `(W₁, Ψ₁)`, with `D²` the weights of the columns of `F` (L-RVGA (20)-(21), Algorithm 1):
 //!
 //! ```text

@@ -31,9 +31,9 @@ const LEAST_DAMPING: f64 = 0.1;
 /// the evidence is then too low by many nats. With many rows for each weight the two agree.
 ///
 /// `refinement` is what [`first_pass`](super::first_pass) gave from the same `prior`, rows and labels; sites of moment matching
-/// are the best start. A sweep costs a blocked pass and `nd² + d³`. It is the last if it changes the sum of the `log Ẑ_i` by less
-/// than the tolerance, which changes the log evidence by about the square of that; a sweep that changes them by more than the one
-/// before halves the damping factor for those that follow. The only entry of [`RefineInfo::bounds`] is the log evidence at the
+/// are the best start. A sweep costs a blocked pass and `nd² + d³`. It is the last if its changes of the `log Ẑ_i` add up, in
+/// absolute value, to less than the tolerance, which changes the log evidence by about the square of that; a sweep that changes
+/// them by more than the one before halves the damping factor for those that follow. The only entry of [`RefineInfo::bounds`] is the log evidence at the
 /// end.
 ///
 /// # Errors

@@ -7,8 +7,8 @@ use crate::{Error, Stop};
 /// The settings of [refinement](super::refine()).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RefineSettings {
-    /// Sweeping stops when a sweep changes the bound by less than this, in nats; for expectation propagation, the sum of the
-    /// rows' `log Ẑ`.
+    /// Sweeping stops when a sweep changes the bound by less than this, in nats; for expectation propagation, when its
+    /// changes of the rows' `log Ẑ` add up, in absolute value, to less.
     pub tolerance: f64,
     /// The largest number of sweeps.
     pub max_sweeps: usize,

@@ -28,7 +28,7 @@ pub struct ScalePrior {
 }
 
 impl ScalePrior {
-    /// For weights of standardised columns on a logit, log or probit scale, most of which lie within [0.05, 10].
+    /// For weights of standardised columns on a logit, log or probit scale: most of the prior's mass is on scales within [0.05, 10].
     pub(super) const PREDICTOR: Self = Self { centre: 0.7, spread: 1.5, lowest: 0.01, highest: 50.0 };
 
     /// For weights in units of the noise.

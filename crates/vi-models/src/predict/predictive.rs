@@ -5,7 +5,7 @@ use crate::{Interval, ModelError, Student, check};
 /// A predictive distribution: the methods that every prediction has.
 ///
 /// [`log_density`](Self::log_density) is that of the label. The other methods are about the predicted quantity: the label itself
-/// numbers and counts, the probability of label 1 for a [`LogisticPrediction`](super::LogisticPrediction).
+/// for numbers and counts, the probability of label 1 for a [`LogisticPrediction`](super::LogisticPrediction).
 ///
 /// ```
 /// use vi_core::{GaussianLikelihood, Projection};

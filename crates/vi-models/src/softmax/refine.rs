@@ -37,8 +37,8 @@ impl SoftmaxFit {
 /// The settings of [refinement](Softmax::refine).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftmaxRefineSettings {
-    /// Sweeping stops when a sweep changes the bound by less than this, in nats; for expectation propagation, the sum of the
-    /// rows' `log Ẑ`.
+    /// Sweeping stops when a sweep changes the bound by less than this, in nats; for expectation propagation, when its
+    /// changes of the rows' `log Ẑ` add up, in absolute value, to less.
     pub tolerance: f64,
     /// The largest number of sweeps.
     pub max_sweeps: usize,

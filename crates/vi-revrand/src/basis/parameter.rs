@@ -58,7 +58,7 @@ impl Bound {
         }
     }
 
-    /// Bounds with two ends that are not negative, learned on a logarithmic scale if both are positive, or if they are 0 and ∞.
+    /// Bounds with two ends that are not negative, learned on a logarithmic scale if both are positive and finite, or if they are 0 and ∞.
     ///
     /// # Errors
     /// [`RevrandError::Bounds`] if the ends are reversed, equal, negative or NaN.

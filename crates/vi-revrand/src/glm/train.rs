@@ -15,7 +15,7 @@ use crate::basis::{Basis, check_features};
 use crate::likelihood::GlmLikelihood;
 use crate::sgd::{Permutations, Run};
 
-/// The most numbers of features that are computed once for all rows, if they do not change: 256 MiB.
+/// The largest number of floats for which unchanging features are computed once for all rows: 256 MiB.
 const MOST_KEPT: usize = 1 << 25;
 /// The number of rows whose features are computed at a time.
 const BLOCK: usize = 256;

@@ -120,7 +120,7 @@ impl At {
     ///
     /// # Errors
     /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`],
-    /// [`vi_core::Error::NotPositiveDefinite`] for a [`record`](Self::record) that is not one of a place.
+    /// [`vi_core::Error::NotPositiveDefinite`] for bytes that are not the [`record`](Self::record) of a place.
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
         if crate::kind(bytes) == Some(Posterior::GLM)
             && let Posterior::Glm(own) = Posterior::decode(bytes)?

@@ -32,7 +32,8 @@ use crate::online::{Observation, OnlineSettings, Row};
 /// those rows leave uncertain.
 pub(in crate::online) const FIT_TOLERANCE: f64 = 1e-3;
 
-/// A fit of the first rows by sweeps ends when a sweep changes the sum of the rows' log normalisers by less than this, in nats.
+/// A fit of the first rows by sweeps ends when a sweep's changes of the rows' log normalisers add up, in absolute value, to less than
+/// this, in nats.
 pub(in crate::online) const FIT_SWEEP: f64 = 2e-2;
 
 /// The most passes over the first rows; separable rows under a wide prior need the most.
