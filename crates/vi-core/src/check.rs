@@ -33,7 +33,7 @@ pub fn not_empty(argument: &'static str, len: usize) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NonFinite`] for the first that is not.
 pub fn finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
-    if all_finite(values) {
+    if all_finite(values.iter().copied()) {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {
@@ -43,8 +43,8 @@ pub fn finite(argument: &'static str, values: &[f64]) -> Result<(), Error> {
 }
 
 /// Whether all values are finite: all answers are combined into one, which, unlike a search, is done in vectors.
-fn all_finite(values: &[f64]) -> bool {
-    values.iter().fold(true, |finite, value| finite & value.is_finite())
+fn all_finite(values: impl Iterator<Item = f64>) -> bool {
+    values.fold(true, |finite, value| finite & value.is_finite())
 }
 
 /// Checks that a slice is not empty and has only finite numbers.
@@ -75,7 +75,7 @@ pub fn matrix(argument: &'static str, a: MatRef<'_, f64>) -> Result<(), Error> {
     // The entries are checked in the order in which they lie in memory; only after a failure is the first one by rows looked for.
     let lines = if a.col_stride() == 1 { a.transpose() } else { a };
     let finite = lines.col_iter().all(|line| match line.try_as_col_major() {
-        Some(line) => all_finite(line.as_slice()),
+        Some(line) => all_finite(line.as_slice().iter().copied()),
         None => line.iter().all(|value| value.is_finite()),
     });
     if finite {
@@ -112,8 +112,7 @@ pub fn result(quantity: &'static str, value: f64) -> Result<f64, Error> {
 /// # Errors
 /// [`Error::Overflow`] for the first that is not.
 pub fn results(quantity: &'static str, values: impl Iterator<Item = f64> + Clone) -> Result<(), Error> {
-    // All answers are first combined into one, which, unlike a search, is done in vectors.
-    if values.clone().fold(true, |finite, value| finite & value.is_finite()) {
+    if all_finite(values.clone()) {
         return Ok(());
     }
     values.into_iter().try_for_each(|value| result(quantity, value).map(drop))

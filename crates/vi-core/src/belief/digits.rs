@@ -55,11 +55,7 @@ impl Digits {
     pub(super) fn of_inverse(precisions: Vec<f64>, variance: impl Fn(usize) -> f64) -> Self {
         let condition = precisions.iter().enumerate().map(|(i, precision)| variance(i) * precision).sum();
         let strain = Strain { condition, roundings: precisions.len() as f64, growth: 1.0 };
-        let digits = Self { precisions, error: 0.0 };
-        match digits.after(strain, 0.0) {
-            Some(error) => Self { error, ..digits },
-            None => Self::default(),
-        }
+        Self { precisions, error: 0.0 }.strained(strain)
     }
 
     /// An upper bound of `Λᵢᵢ`, infinite where none is known.
@@ -90,11 +86,15 @@ impl Digits {
             condition += variance(i) * *precision;
         }
         let strain = Strain { condition, roundings: 5.0 * self.precisions.len() as f64, growth: 1.0 };
-        next.error = match self.after(strain, 0.0) {
-            Some(error) => error,
-            None => return Self::default(),
-        };
-        next
+        next.strained(strain)
+    }
+
+    /// These digits after a strain; unknown if the errors have become too large.
+    fn strained(self, strain: Strain) -> Self {
+        match self.after(strain, 0.0) {
+            Some(error) => Self { error, ..self },
+            None => Self::default(),
+        }
     }
 
     /// Takes an update that left the given error into account: `Λᵢᵢ ← λΛᵢᵢ + added(i)`.
