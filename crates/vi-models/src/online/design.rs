@@ -115,6 +115,42 @@ fn check_scales(centres: &[f64], scales: &[f64]) -> Result<(), Error> {
     }
 }
 
+/// The relative size of deviations that are rounding.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+
+/// The values of a column so far, as long as these are at most two.
+#[derive(Debug, Clone, Copy, Default)]
+struct Values {
+    first: Option<f64>,
+    second: Option<f64>,
+    more: bool,
+}
+
+impl Values {
+    fn see(&mut self, value: f64) {
+        match self {
+            Self { first: Some(first), .. } if *first == value => (),
+            Self { second: Some(second), .. } if *second == value => (),
+            Self { first: Some(_), second: Some(_), more } => *more = true,
+            Self { first: Some(_), second, .. } => *second = Some(value),
+            Self { first, .. } => *first = Some(value),
+        }
+    }
+
+    /// Half the distance of the two values, if the column has just two.
+    fn half_distance(&self) -> Option<f64> {
+        self.first.zip(self.second).filter(|_| !self.more).map(|(a, b)| (0.5 * a - 0.5 * b).abs())
+    }
+}
+
+/// Entry `j` of a row.
+fn entry(row: Row<'_>, j: usize) -> f64 {
+    match row {
+        Row::Dense(values) => values[j],
+        Row::Sparse { positions, values } => positions.binary_search(&j).map_or(0.0, |at| values[at]),
+    }
+}
+
 /// The fixed map from inputs to columns. Column `j` of the model is `(x_j − centre_j)/scale_j`; the intercept, if any, comes
 /// last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,8 +161,8 @@ pub(super) struct Design {
     pub(super) centres: Vec<f64>,
     /// The scale of each input; empty where columns are not scaled.
     pub(super) scales: Vec<f64>,
-    /// Columns that showed only one value when scales were taken, or values so close together that their weight would overflow;
-    /// they keep scale 1.
+    /// Columns that have shown only one value so far, or values so close together that their weight would overflow, in increasing
+    /// order. Their weights are still at the prior.
     pub(super) constant: Vec<usize>,
     pub(super) target: Target,
 }
@@ -143,7 +179,9 @@ impl Design {
         }
     }
 
-    /// The design by the means and standard deviations of `rows`, each column computed in a unit of its own size.
+    /// The design by the means and standard deviations of `rows`, each column computed in a unit of its own size. The scale of a
+    /// column of two values is half their distance, which is the standard deviation where both are equally frequent: so the
+    /// indicators of frequent and of rare levels have the same prior.
     ///
     /// # Errors
     /// `Overflow` for a column whose standard deviation is not finite.
@@ -169,8 +207,12 @@ impl Design {
         let mut squares: Vec<f64> = centres.iter().map(|m| n * m * m).collect();
         let mut dense = vec![true; inputs];
         let mut entries = vec![0.0; inputs];
+        let mut values = vec![Values::default(); inputs];
         for row in rows.clone() {
-            row.for_each(|j, _| entries[j] += 1.0);
+            row.for_each(|j, value| {
+                entries[j] += 1.0;
+                values[j].see(value);
+            });
         }
         for j in 0..inputs {
             dense[j] = entries[j] == n;
@@ -185,22 +227,28 @@ impl Design {
                 squares[j] += if dense[j] { deviation * deviation } else { value * (value - 2.0 * centres[j]) };
             });
         }
+        let centred = centre && intercept;
         let mut constant = Vec::new();
         let mut scales = vec![1.0; inputs];
         for j in 0..inputs {
+            if !dense[j] {
+                values[j].see(0.0);
+            }
             let sd = (squares[j] / n).max(0.0).sqrt();
             // The deviations of a column with one value are rounding errors.
-            if sd > 16.0 * f64::EPSILON * centres[j].abs() {
-                scales[j] = sd * units[j];
-            } else {
+            if sd > ROUNDING * centres[j].abs() {
+                scales[j] = values[j].half_distance().unwrap_or(sd * units[j]);
+            } else if centred || centres[j] == 0.0 {
                 constant.push(j);
+            } else {
+                scales[j] = centres[j].abs() * units[j];
             }
             if scales[j].is_infinite() {
                 return Err(Error::Overflow { quantity: "the standard deviation of an input", value: scales[j] });
             }
         }
         centres.iter_mut().zip(&units).for_each(|(centre, unit)| *centre *= unit);
-        let centres = if centre { centres } else { Vec::new() };
+        let centres = if centred { centres } else { Vec::new() };
         Ok(Self { centres, scales, constant, ..Self::plain(inputs, intercept) })
     }
 
@@ -258,6 +306,32 @@ impl Design {
         }
     }
 
+    /// The columns that show a second value with `row`, and the scale of each: half the distance of the two values.
+    fn moved_by<'a>(&'a self, row: Row<'a>) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let least = LEAST_SCALE * self.target.scale.max(1.0);
+        let scale = move |j: usize, value: f64| {
+            let centre = self.centres.get(j).copied().unwrap_or(0.0);
+            let half = (0.5 * value - 0.5 * centre).abs();
+            (half > ROUNDING * centre.abs() && half >= least).then_some((j, half))
+        };
+        self.constant.iter().filter_map(move |&j| scale(j, entry(row, j)))
+    }
+
+    /// Gives a scale to the columns that show a second value with `row`, which is to be learned. The rows before had 0 in such a
+    /// column, so that its weight is still at the prior, whatever the scale. Returns the design before, if it changed.
+    pub(super) fn meet(&mut self, row: Row<'_>) -> Option<Self> {
+        let moved: Vec<(usize, f64)> = self.moved_by(row).collect();
+        if moved.is_empty() {
+            return None;
+        }
+        let before = self.clone();
+        for (j, scale) in moved {
+            self.scales[j] = scale;
+            self.constant.retain(|&constant| constant != j);
+        }
+        Some(before)
+    }
+
     /// The row of the model's columns that belongs to the caller's row.
     pub(super) fn write<'a>(&self, row: Row<'_>, space: &'a mut RowSpace) -> Result<Row<'a>, Error> {
         let RowSpace { dense, positions } = space;
@@ -268,6 +342,11 @@ impl Design {
                 for (&j, value) in given.iter().zip(values) {
                     positions.push(j);
                     dense.push(self.scales.get(j).map_or(*value, |scale| value / scale));
+                }
+                for (j, value) in self.unscaled(row) {
+                    if let Ok(at) = positions.binary_search(&j) {
+                        dense[at] = value;
+                    }
                 }
                 if self.intercept {
                     positions.push(self.inputs);
@@ -288,10 +367,18 @@ impl Design {
                 for (value, scale) in dense.iter_mut().zip(&self.scales) {
                     *value /= scale;
                 }
+                self.unscaled(row).for_each(|(j, value)| dense[j] = value);
                 finite(dense)?;
                 Ok(Row::Dense(dense))
             }
         }
+    }
+
+    /// The values of the columns that have no scale yet: 0, or ±2 for a second value, as it will be once the row is learned.
+    fn unscaled<'a>(&'a self, row: Row<'a>) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let still = self.constant.iter().map(|&j| (j, 0.0));
+        let sign = move |j: usize| (entry(row, j) - self.centres.get(j).copied().unwrap_or(0.0)).signum();
+        still.chain(self.moved_by(row).map(move |(j, _)| (j, 2.0 * sign(j))))
     }
 
     /// Weights in the caller's units from weights of the columns: the intercept at the origin of the inputs, and `w_j/scale_j`,

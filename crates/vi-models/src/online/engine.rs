@@ -77,7 +77,7 @@ pub(super) struct Engine<F: Family> {
     pub(super) settings: OnlineSettings,
     pub(super) family: F,
     pub(super) design: Design,
-    /// Whether the first rows are complete: the design no longer changes, and rows are learned one by one.
+    /// Whether the first rows are complete: the design changes only where a column shows its second value, and rows are learned one by one.
     pub(super) fixed: bool,
     /// The members, by rising prior scale where it is learned.
     pub(super) members: Vec<Member<F::State>>,
@@ -174,7 +174,13 @@ impl<F: Family> Engine<F> {
         if !self.fixed {
             return Ok(self.start_with(row, observed)?);
         }
-        learn(&mut self.members, &self.family, &self.design, (row, &observed), &mut self.work)?;
+        let before = self.design.meet(row);
+        if let Err(error) = learn(&mut self.members, &self.family, &self.design, (row, &observed), &mut self.work) {
+            if let Some(before) = before {
+                self.design = before;
+            }
+            return Err(error.into());
+        }
         self.keep(row, observed);
         let Self { members, settings, family, design, base, drift, observations, work, .. } = self;
         age(members, settings, family, design, (base, drift), *observations, work);

@@ -265,8 +265,7 @@ impl OnlineSoftmax {
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
         let rows = SoftmaxRows::new(x.as_ref(), &labels).with_weights(&weights);
-        let best = self.engine.best().prior_scale;
-        let mut best_info = None;
+        let mut best_info: Option<RefineInfo> = None;
         self.engine.refine_members(|engine, member| {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
@@ -279,7 +278,7 @@ impl OnlineSoftmax {
             };
             member.belief = AnyBelief::Full(fit.belief);
             let bound = info.bound();
-            if member.prior_scale == best {
+            if best_info.as_ref().is_none_or(|best| best.bound() < bound) {
                 best_info = Some(info);
             }
             Ok(bound)

@@ -108,6 +108,9 @@ impl<F: Family> Engine<F> {
         rows: &[(Row<'_>, Observation)],
     ) -> Result<(), Error> {
         let Self { settings, family, design, work, base, drift, observations, .. } = self;
+        for (row, _) in rows {
+            design.meet(*row);
+        }
         let columns = design.columns();
         // Rows between two times at which something is forgotten.
         let between = match settings.memory {

@@ -7,13 +7,28 @@ use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::Design;
-use crate::online::rescale::{ScaledWeights, Slope, Spectrum, rescaled};
+use crate::online::rescale::{ScaledWeights, Spectrum, rescaled, slope};
 use crate::online::scale::{ScalePrior, Scales, nodes};
 use crate::online::{Memory, OnlineSettings, PriorScale};
 
 /// Rows for each weight that must have come before members move: with fewer, a decomposition at each doubling of the rows would
 /// cost more than the rows.
 const ROWS_PER_WEIGHT: u64 = 4;
+
+/// Members nearer than this in `log s` have nearly the same sites, and so the same curve with fixed sites.
+const NEAR: f64 = 0.7;
+
+/// Members this far apart in `log s` may stand on two hills of the evidence: no cubic goes between them.
+const APART: f64 = 1.5;
+
+/// A scale within this distance of a fitted one, in `log s`, is taken from that one.
+const CLOSE: f64 = 0.15;
+
+/// The share of the answers below which a scale is not fitted.
+const NEGLIGIBLE: f64 = 0.02;
+
+/// How many times members are added where the posterior of the scale is seen to be.
+const ROUNDS: usize = 4;
 
 /// Whether a model's prior scales may move as rows come, which takes a covariance whose prior can be changed.
 pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
@@ -69,82 +84,81 @@ pub(super) fn bank<F: Family>(
     scales.into_iter().map(member).collect()
 }
 
-/// The log evidence as a function of the prior scale, interpolated between the members.
+/// The log evidence as a function of the prior scale, over the scale's whole range.
 ///
-/// The sites of a linear model are the same under every prior, so each member knows the whole curve; between two members their
-/// curves are mixed in proportion of `log s`. The sites of other models change with the prior: a member that changes its prior
-/// and keeps its sites knows the value and the slope at its own scale, and too small a value elsewhere. Between two members a
-/// cubic goes through both values and slopes; beyond the last one a parabola continues, whose slope goes on changing as it does
-/// between the last two.
+/// A member that changes its prior and keeps its sites knows the whole curve. The sites of a linear model are the same under every
+/// prior, so one member tells all. The sites of other models change with the prior: between two members that stand near each other a
+/// cubic goes through both values and slopes. Elsewhere the curves with fixed sites count, which are too low far away: the higher one
+/// of the nearest members below and above. So a second hill of the evidence is seen wherever it is.
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
     weights: ScaledWeights,
-    known: Known,
+    /// The curves with fixed sites, by rising scale: at least one, and of members that stand apart one each.
+    fixed: Vec<Fixed>,
+    /// Value and slope at each member; empty for models whose sites are the same under every prior.
+    points: Vec<Point>,
 }
 
-/// How much of the curve each member knows.
-enum Known {
-    /// The whole curve.
-    Whole(Vec<Spectrum>),
-    /// Value, slope and curvature at its own scale, for models whose sites change with the prior.
-    Near(Vec<Point>),
+/// The curve of member `of` with its sites fixed, raised so that it meets the values of the members near it.
+struct Fixed {
+    of: usize,
+    spectrum: Spectrum,
 }
 
-/// Value and slope of the log evidence at `u = log s`, and the curvature there with the sites held fixed.
+/// Value and slope of the log evidence at `u = log s`.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     u: f64,
     value: f64,
     slope: f64,
-    bend: f64,
 }
 
 impl<'a, F: Family> Curve<'a, F> {
     /// The curve of `members`, by rising scale. Returns `None` if a belief keeps no covariance.
     fn new(family: &'a F, members: &'a [Member<F::State>], weights: ScaledWeights) -> Result<Option<Self>, Error> {
-        let known = if family.rescales_exactly() {
-            let spectra = members.iter().map(|m| Spectrum::of(&m.belief, weights, m.prior_scale));
-            spectra.collect::<Result<Option<_>, _>>()?.map(Known::Whole)
-        } else {
-            let points = members.iter().map(|m| {
-                let point = |Slope { first, second }| Point {
-                    u: m.prior_scale.ln(),
-                    value: m.evidence,
-                    slope: first,
-                    bend: second.min(0.0),
+        let mut by_share: Vec<usize> = (0..members.len()).collect();
+        by_share.sort_by(|&a, &b| members[b].log_weight().total_cmp(&members[a].log_weight()));
+        let exact = family.rescales_exactly();
+        let mut fixed: Vec<Fixed> = Vec::new();
+        for of in by_share {
+            let member = &members[of];
+            let told = |known: &Fixed| exact || distance(members[known.of].prior_scale, member.prior_scale) < NEAR;
+            if !fixed.iter().any(told) {
+                let Some(spectrum) = Spectrum::of(&member.belief, weights, member.prior_scale)? else {
+                    return Ok(None);
                 };
-                Ok::<_, Error>(Slope::of(&m.belief, weights, m.prior_scale)?.map(point))
-            });
-            points.collect::<Result<Option<_>, _>>()?.map(Known::Near)
-        };
-        Ok(known.map(|known| Self { family, members, weights, known }))
+                fixed.push(Fixed { of, spectrum });
+            }
+        }
+        fixed.sort_by_key(|known| known.of);
+        let mut points = Vec::new();
+        for member in if exact { &[] } else { members } {
+            let Some(slope) = slope(&member.belief, weights, member.prior_scale)? else { return Ok(None) };
+            points.push(Point { u: member.prior_scale.ln(), value: member.evidence, slope });
+        }
+        Ok(Some(Self { family, members, weights, fixed, points }))
     }
 
     fn at(&self, scale: f64) -> f64 {
         let u = scale.ln();
-        let above = self.members.partition_point(|member| member.prior_scale < scale);
-        let last = self.members.len() - 1;
-        let inside = above > 0 && above <= last;
-        match &self.known {
-            Known::Whole(spectra) => {
-                let by = |k: usize| {
-                    let (change, member) = (spectra[k].change(scale), &self.members[k]);
-                    member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0
-                };
-                if !inside {
-                    return by(above.min(last));
-                }
-                let (low, high) = (self.members[above - 1].prior_scale.ln(), self.members[above].prior_scale.ln());
-                let part = (u - low) / (high - low);
-                (1.0 - part) * by(above - 1) + part * by(above)
-            }
-            Known::Near(points) if inside => between(points[above - 1], points[above], u),
-            Known::Near(points) => {
-                let (end, before) = if above == 0 { (0, 1) } else { (last, last.wrapping_sub(1)) };
-                beyond(points[end], points.get(before), u)
-            }
+        let above = self.points.partition_point(|point| point.u < u);
+        if above > 0 && above < self.points.len() && self.points[above].u - self.points[above - 1].u < APART {
+            return between(self.points[above - 1], self.points[above], u);
         }
+        // The curve with fixed sites that meets the value of the member beside it.
+        let beside = |k: usize| {
+            let near = |known: &&Fixed| distance(self.members[known.of].prior_scale, self.members[k].prior_scale);
+            let known = self.fixed.iter().min_by(|a, b| near(a).total_cmp(&near(b)))?;
+            let by = |scale| {
+                let (change, member) = (known.spectrum.change(scale), &self.members[known.of]);
+                member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0
+            };
+            let lift = self.points.get(k).map_or(0.0, |point| point.value - by(self.members[k].prior_scale));
+            Some(by(scale) + lift)
+        };
+        let (below, above) = (above.checked_sub(1), Some(above).filter(|&k| k < self.members.len()));
+        [below, above].into_iter().flatten().filter_map(beside).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The member that would stand at `scale`.
@@ -158,9 +172,14 @@ impl<'a, F: Family> Curve<'a, F> {
     }
 
     fn nearest(&self, scale: f64) -> usize {
-        let distance = |k: &usize| (self.members[*k].prior_scale / scale).ln().abs();
-        (0..self.members.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
+        let from = |k: &usize| distance(self.members[*k].prior_scale, scale);
+        (0..self.members.len()).min_by(|a, b| from(a).total_cmp(&from(b))).unwrap_or(0)
     }
+}
+
+/// How far two scales are apart, in `log s`.
+fn distance(a: f64, b: f64) -> f64 {
+    (a / b).ln().abs()
 }
 
 /// The cubic through both values and slopes. Where values and both slopes rise (or fall), the cubic is kept monotone by limiting
@@ -176,14 +195,6 @@ fn between(low: Point, high: Point, u: f64) -> f64 {
     low.value * (1.0 + 2.0 * t) * rest * rest
         + high.value * t * t * (3.0 - 2.0 * t)
         + width * t * rest * (from * rest - to * t)
-}
-
-/// The parabola beyond the last point.
-fn beyond(end: Point, before: Option<&Point>, u: f64) -> f64 {
-    let secant = before.map(|before| (end.slope - before.slope) / (end.u - before.u));
-    let bend = secant.filter(|bend| *bend < 0.0).map_or(end.bend, |bend| bend.max(end.bend));
-    let step = u - end.u;
-    end.value + step * (end.slope + 0.5 * bend * step)
 }
 
 /// Members at new scales, and the log evidence with the scale averaged over, in nats.
@@ -206,6 +217,31 @@ pub(super) fn placed<F: Family>(
         placed.push(Member { log_mass: weight.ln() - member.evidence, ..member });
     }
     Ok(Some((placed, log_evidence)))
+}
+
+/// Adds members where the posterior of the scale is, each made by `fit` from one that was moved there, until every scale with a share of
+/// the answers has one near it. `fit` returns `None` for a scale to be left out.
+pub(super) fn fitted_where_likely<F: Family, E>(
+    family: &F,
+    design: &Design,
+    mut members: Vec<Member<F::State>>,
+    mut fit: impl FnMut(&Member<F::State>) -> Result<Option<Member<F::State>>, E>,
+) -> Result<Vec<Member<F::State>>, E> {
+    for _ in 0..ROUNDS {
+        let Ok(Some((placed, _))) = placed(family, &members, design) else { break };
+        let known = members.len();
+        for member in placed {
+            let near = |fitted: &Member<_>| distance(fitted.prior_scale, member.prior_scale) < CLOSE;
+            if member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near) {
+                members.extend(fit(&member)?);
+            }
+        }
+        if members.len() == known {
+            break;
+        }
+        members.sort_by(|a, b| a.prior_scale.total_cmp(&b.prior_scale));
+    }
+    Ok(members)
 }
 
 /// Members at these scales, each from the nearest of `members` by a change of prior.
@@ -232,18 +268,21 @@ fn no_covariance() -> Error {
 }
 
 impl<F: Family> Engine<F> {
-    /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time. If the posterior
+    /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time, or grown by a
+    /// quarter where the members stand far apart. If the posterior
     /// cannot be decomposed the members stay, still valid where they are, and the failure is counted.
     pub(super) fn place(&mut self) {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
         }
-        self.next_place = self.observations.saturating_mul(2);
-        let evidence = self.evidence();
         match placed(&self.family, &self.members, &self.design) {
-            Ok(Some((members, _))) if evidence.is_finite() => (self.members, self.base) = (members, evidence),
+            Ok(Some((members, evidence))) => (self.members, self.base) = (members, evidence),
             _ => self.fallbacks.places += 1,
         }
+        // Where the members stand on two hills, the rows to come soon choose between them.
+        let [low, high] = [0, self.members.len() - 1].map(|k| self.members[k].prior_scale);
+        let apart = distance(low, high) > APART;
+        self.next_place = self.observations.saturating_mul(2) - if apart { self.observations / 4 * 3 } else { 0 };
     }
 
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.
@@ -274,15 +313,15 @@ pub(super) fn kept_as(kind: BeliefKind, belief: vi_core::DenseGaussian) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::{Point, between, beyond};
+    use super::{Point, between};
 
-    fn point(u: f64, [value, slope, bend]: [f64; 3]) -> Point {
-        Point { u, value, slope, bend }
+    fn point(u: f64, [value, slope]: [f64; 2]) -> Point {
+        Point { u, value, slope }
     }
 
     #[test]
     fn a_cubic_goes_through_values_and_slopes_and_keeps_rising() {
-        let of = |u: f64| [u.powi(3) - 2.0 * u, 3.0 * u * u - 2.0, 6.0 * u];
+        let of = |u: f64| [u.powi(3) - 2.0 * u, 3.0 * u * u - 2.0];
         let (low, high) = (point(-1.5, of(-1.5)), point(2.0, of(2.0)));
         // A cubic with a hill between is itself: some roundings of 4.
         let tolerance = 32.0 * f64::EPSILON;
@@ -292,19 +331,8 @@ mod tests {
         }
         assert!((between(low, high, 2.0) - 4.0).abs() < tolerance);
         // Rising at both ends, and steeper there than a rise of 1 over 1 can keep up.
-        let (low, high) = (point(0.0, [0.0, 20.0, 0.0]), point(1.0, [1.0, 9.0, 0.0]));
+        let (low, high) = (point(0.0, [0.0, 20.0]), point(1.0, [1.0, 9.0]));
         let values: Vec<f64> = (0..=100).map(|i| between(low, high, f64::from(i) / 100.0)).collect();
         assert!(values.is_sorted() && values[0] == 0.0 && (values[100] - 1.0).abs() < tolerance);
-    }
-
-    #[test]
-    fn a_parabola_goes_on_as_it_was() {
-        let of = |u: f64| [1.0 + u - 3.0 * u * u, 1.0 - 6.0 * u, -9.0];
-        let (before, end) = (point(0.2, of(0.2)), point(1.0, of(1.0)));
-        assert!((beyond(end, Some(&before), 2.0) - of(2.0)[0]).abs() < 64.0 * f64::EPSILON);
-        assert!((beyond(before, Some(&end), -1.0) - of(-1.0)[0]).abs() < 64.0 * f64::EPSILON);
-        // Alone, and beside one whose slope would have it rise for ever: by its own bend.
-        assert_eq!(beyond(end, None, 2.0), end.value + end.slope - 4.5);
-        assert_eq!(beyond(end, Some(&point(0.0, [0.0, -20.0, 0.0])), 2.0), end.value + end.slope - 4.5);
     }
 }

@@ -10,7 +10,7 @@ use vi_linalg::faer::Mat;
 use super::drift::{Drift, spread};
 use super::family::Family;
 use super::learn::{age, learn};
-use super::place::{bank, kept_as, moved, moves, normalise, placed};
+use super::place::{bank, fitted_where_likely, kept_as, moved, moves, normalise, placed};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
 use crate::online::belief::{AnyBelief, BeliefKind};
@@ -33,12 +33,6 @@ const WIDER: f64 = 4.0;
 /// Scales that differ by less than this factor have nearly the same sites: one is fitted, and the others follow by a change of
 /// its prior.
 pub(super) const ALIKE: f64 = 1.4;
-
-/// A scale within this distance of a fitted one, in `log s`, is taken from that one.
-const CLOSE: f64 = 0.15;
-
-/// The share of the answers below which a scale is not fitted.
-const NEGLIGIBLE: f64 = 0.02;
 
 /// Whether the first rows are fitted together.
 fn fits<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> bool {
@@ -81,10 +75,14 @@ impl<F: Family> Engine<F> {
     /// Learns one of the first rows. On an error the model is unchanged.
     pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation) -> Result<(), Error> {
         let last = self.start_rows();
+        let before = self.design.meet(row);
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
         if let Err(error) = self.learn_first(row, &observed, (n, last)) {
             self.rows.pop();
+            if let Some(before) = before {
+                self.design = before;
+            }
             return Err(error);
         }
         self.diagnosis = None;
@@ -247,19 +245,11 @@ impl<F: Family> Engine<F> {
             let Some(fitted) = self.fit_member(member, design, anew, &rows)? else { return Ok(None) };
             members.push(fitted);
         }
-        if !moves(&self.settings) || exact {
-            return Ok(Some(members));
+        if moves(&self.settings) && !exact {
+            // If a scale cannot be fitted, the answers are left to those that could be.
+            let fit = |member: &_| Ok::<_, Error>(self.fit_member(member, design, false, &rows).ok().flatten());
+            members = fitted_where_likely(&self.family, design, members, fit)?;
         }
-        let Ok(Some((placed, _))) = placed(&self.family, &members, design) else { return Ok(Some(members)) };
-        let far = |member: &&Member<F::State>| {
-            let near = |fitted: &Member<F::State>| (fitted.prior_scale / member.prior_scale).ln().abs() < CLOSE;
-            member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near)
-        };
-        // If a scale cannot be fitted, the answers are left to those that could be.
-        let fit = |member| self.fit_member(member, design, false, &rows).ok().flatten();
-        let more: Vec<_> = placed.iter().filter(far).filter_map(fit).collect();
-        members.extend(more);
-        members.sort_by(|a, b| a.prior_scale.total_cmp(&b.prior_scale));
         Ok(Some(members))
     }
 

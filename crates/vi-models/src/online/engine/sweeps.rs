@@ -5,7 +5,7 @@ use vi_core::{DenseGaussian, Error, GaussianExpectation, MomentMatching, PerRow}
 use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
-use super::place::normalise;
+use super::place::{fitted_where_likely, moves, normalise, placed};
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
 use super::start::columns_of;
 use super::{Engine, Member};
@@ -14,13 +14,12 @@ use crate::online::belief::AnyBelief;
 use crate::online::{BeliefKind, Memory, Observation, OnlineSettings};
 
 impl<F: ScalarFamily> Engine<F> {
-    /// Sweeps over the kept rows, for every member from its prior. Returns the info of the member with the largest share.
+    /// Sweeps over the kept rows, for every member from its prior. Returns the info of the member with the highest evidence.
     pub(in crate::online) fn refine(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
         self.check_kept()?;
         let (x, observed) = self.design_matrix()?;
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let best = self.best().prior_scale;
-        let mut best_info = None;
+        let mut best_info: Option<RefineInfo> = None;
         self.refine_members(|engine, member| {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
@@ -28,7 +27,7 @@ impl<F: ScalarFamily> Engine<F> {
             let (belief, info) = propagated(&prior, x.as_ref(), &y, &likelihoods, settings)?;
             member.belief = AnyBelief::Full(belief.belief);
             let log_evidence = info.bound();
-            if member.prior_scale == best {
+            if best_info.as_ref().is_none_or(|best| best.bound() < log_evidence) {
                 best_info = Some(info);
             }
             Ok(log_evidence)
@@ -53,24 +52,25 @@ pub(super) fn propagated<L: GaussianExpectation>(
 }
 
 impl<F: Family> Engine<F> {
-    /// Refines every member by `refine`, which returns its log evidence, or a bound on it. On an error the model is unchanged.
-    ///
-    /// From then on the members are weighted by these; the model's evidence remains that of the predictions as they were made.
+    /// Refines the members by `refine`, which returns the log evidence of one, or a bound on it, and finds the posterior of the prior
+    /// scale anew over its whole range. On an error the model is unchanged.
     pub(in crate::online) fn refine_members(
         &mut self,
         mut refine: impl FnMut(&Self, &mut Member<F::State>) -> Result<f64, ModelError>,
     ) -> Result<(), ModelError> {
-        let mut members = self.members.clone();
-        let evidence = self.evidence();
-        let mut gained = Vec::with_capacity(members.len());
-        for member in &mut members {
-            gained.push(refine(self, member)? - member.evidence);
+        let mut refined = |member: &Member<F::State>| {
+            let mut member = member.clone();
+            member.evidence = refine(self, &mut member)?;
+            Ok::<_, ModelError>(member)
+        };
+        let mut members = self.members.iter().map(&mut refined).collect::<Result<Vec<_>, _>>()?;
+        if moves(&self.settings) {
+            members = fitted_where_likely(&self.family, &self.design, members, |member| refined(member).map(Some))?;
+            let found = placed(&self.family, &members, &self.design)?;
+            (self.members, self.base) = found.ok_or(ModelError::NotKept)?;
+        } else if let Some(evidence) = normalise(&mut members) {
+            (self.members, self.base) = (members, evidence);
         }
-        members.iter_mut().zip(&gained).for_each(|(member, gained)| member.evidence += gained);
-        if normalise(&mut members).is_some() {
-            self.base = evidence;
-        }
-        self.members = members;
         self.settle();
         Ok(())
     }
