@@ -7,7 +7,7 @@ use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::Design;
-use crate::online::rescale::{ScaledWeights, Spectrum, rescaled, slope};
+use crate::online::rescale::{ScaledWeights, Slope, Spectrum, rescaled};
 use crate::online::scale::{ScalePrior, Scales, nodes};
 use crate::online::{Memory, OnlineSettings, PriorScale};
 
@@ -88,8 +88,9 @@ pub(super) fn bank<F: Family>(
 ///
 /// A member that changes its prior and keeps its sites knows the whole curve. The sites of a linear model are the same under every
 /// prior, so one member tells all. The sites of other models change with the prior: between two members that stand near each other a
-/// cubic goes through both values and slopes. Elsewhere the curves with fixed sites count, which are too low far away: the higher one
-/// of the nearest members below and above. So a second hill of the evidence is seen wherever it is.
+/// cubic goes through both values and slopes. Elsewhere a member's curve with fixed sites counts, which is too low at wider scales,
+/// so that a second hill of the evidence is seen wherever it is. At narrower scales it is too high, since a site says little about
+/// weights far below those that it was taken at: there the parabola through value and slope counts where it is lower.
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
@@ -100,18 +101,19 @@ struct Curve<'a, F: Family> {
     points: Vec<Point>,
 }
 
-/// The curve of member `of` with its sites fixed, raised so that it meets the values of the members near it.
+/// The curve of member `of` with its sites fixed.
 struct Fixed {
     of: usize,
     spectrum: Spectrum,
 }
 
-/// Value and slope of the log evidence at `u = log s`.
+/// Value and slope of the log evidence at `u = log s`, and the curvature there with the sites held fixed.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     u: f64,
     value: f64,
     slope: f64,
+    bend: f64,
 }
 
 impl<'a, F: Family> Curve<'a, F> {
@@ -134,8 +136,9 @@ impl<'a, F: Family> Curve<'a, F> {
         fixed.sort_by_key(|known| known.of);
         let mut points = Vec::new();
         for member in if exact { &[] } else { members } {
-            let Some(slope) = slope(&member.belief, weights, member.prior_scale)? else { return Ok(None) };
-            points.push(Point { u: member.prior_scale.ln(), value: member.evidence, slope });
+            let slope = Slope::of(&member.belief, weights, member.prior_scale)?;
+            let Some(Slope { first: slope, second }) = slope else { return Ok(None) };
+            points.push(Point { u: member.prior_scale.ln(), value: member.evidence, slope, bend: second.min(0.0) });
         }
         Ok(Some(Self { family, members, weights, fixed, points }))
     }
@@ -146,19 +149,26 @@ impl<'a, F: Family> Curve<'a, F> {
         if above > 0 && above < self.points.len() && self.points[above].u - self.points[above - 1].u < APART {
             return between(self.points[above - 1], self.points[above], u);
         }
-        // The curve with fixed sites that meets the value of the member beside it.
-        let beside = |k: usize| {
-            let near = |known: &&Fixed| distance(self.members[known.of].prior_scale, self.members[k].prior_scale);
-            let known = self.fixed.iter().min_by(|a, b| near(a).total_cmp(&near(b)))?;
-            let by = |scale| {
-                let (change, member) = (known.spectrum.change(scale), &self.members[known.of]);
-                member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0
-            };
-            let lift = self.points.get(k).map_or(0.0, |point| point.value - by(self.members[k].prior_scale));
-            Some(by(scale) + lift)
+        // Models whose sites are the same under every prior have one curve and no points.
+        let from_below = above.checked_sub(1).and_then(|k| self.fixed_at(k, scale));
+        let from_above = self.fixed_at(above, scale).map(|value| match self.points.get(above) {
+            Some(end) => value.min(beyond(*end, self.points.get(above + 1), u)),
+            None => value,
+        });
+        from_below.into_iter().chain(from_above).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// The curve with fixed sites that meets the value of member `k`; `None` if there is no such member.
+    fn fixed_at(&self, k: usize, scale: f64) -> Option<f64> {
+        let own = self.members.get(k)?;
+        let from = |known: &&Fixed| distance(self.members[known.of].prior_scale, own.prior_scale);
+        let known = self.fixed.iter().min_by(|a, b| from(a).total_cmp(&from(b)))?;
+        let by = |scale| {
+            let (change, member) = (known.spectrum.change(scale), &self.members[known.of]);
+            member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0
         };
-        let (below, above) = (above.checked_sub(1), Some(above).filter(|&k| k < self.members.len()));
-        [below, above].into_iter().flatten().filter_map(beside).fold(f64::NEG_INFINITY, f64::max)
+        let lift = self.points.get(k).map_or(0.0, |point| point.value - by(own.prior_scale));
+        Some(by(scale) + lift)
     }
 
     /// The member that would stand at `scale`.
@@ -195,6 +205,14 @@ fn between(low: Point, high: Point, u: f64) -> f64 {
     low.value * (1.0 + 2.0 * t) * rest * rest
         + high.value * t * t * (3.0 - 2.0 * t)
         + width * t * rest * (from * rest - to * t)
+}
+
+/// The parabola beyond the last point, whose slope goes on changing as it does between the last two.
+fn beyond(end: Point, before: Option<&Point>, u: f64) -> f64 {
+    let secant = before.map(|before| (end.slope - before.slope) / (end.u - before.u));
+    let bend = secant.filter(|bend| *bend < 0.0).map_or(end.bend, |bend| bend.max(end.bend));
+    let step = u - end.u;
+    end.value + step * (end.slope + 0.5 * bend * step)
 }
 
 /// Members at new scales, and the log evidence with the scale averaged over, in nats.
@@ -313,15 +331,15 @@ pub(super) fn kept_as(kind: BeliefKind, belief: vi_core::DenseGaussian) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::{Point, between};
+    use super::{Point, between, beyond};
 
-    fn point(u: f64, [value, slope]: [f64; 2]) -> Point {
-        Point { u, value, slope }
+    fn point(u: f64, [value, slope, bend]: [f64; 3]) -> Point {
+        Point { u, value, slope, bend }
     }
 
     #[test]
     fn a_cubic_goes_through_values_and_slopes_and_keeps_rising() {
-        let of = |u: f64| [u.powi(3) - 2.0 * u, 3.0 * u * u - 2.0];
+        let of = |u: f64| [u.powi(3) - 2.0 * u, 3.0 * u * u - 2.0, 6.0 * u];
         let (low, high) = (point(-1.5, of(-1.5)), point(2.0, of(2.0)));
         // A cubic with a hill between is itself: some roundings of 4.
         let tolerance = 32.0 * f64::EPSILON;
@@ -331,8 +349,19 @@ mod tests {
         }
         assert!((between(low, high, 2.0) - 4.0).abs() < tolerance);
         // Rising at both ends, and steeper there than a rise of 1 over 1 can keep up.
-        let (low, high) = (point(0.0, [0.0, 20.0]), point(1.0, [1.0, 9.0]));
+        let (low, high) = (point(0.0, [0.0, 20.0, 0.0]), point(1.0, [1.0, 9.0, 0.0]));
         let values: Vec<f64> = (0..=100).map(|i| between(low, high, f64::from(i) / 100.0)).collect();
         assert!(values.is_sorted() && values[0] == 0.0 && (values[100] - 1.0).abs() < tolerance);
+    }
+
+    #[test]
+    fn a_parabola_goes_on_as_it_was() {
+        let of = |u: f64| [1.0 + u - 3.0 * u * u, 1.0 - 6.0 * u, -9.0];
+        let (before, end) = (point(0.2, of(0.2)), point(1.0, of(1.0)));
+        assert!((beyond(end, Some(&before), 2.0) - of(2.0)[0]).abs() < 64.0 * f64::EPSILON);
+        assert!((beyond(before, Some(&end), -1.0) - of(-1.0)[0]).abs() < 64.0 * f64::EPSILON);
+        // Alone, and beside one whose slope would have it rise for ever: by its own bend.
+        assert_eq!(beyond(end, None, 2.0), end.value + end.slope - 4.5);
+        assert_eq!(beyond(end, Some(&point(0.0, [0.0, -20.0, 0.0])), 2.0), end.value + end.slope - 4.5);
     }
 }
