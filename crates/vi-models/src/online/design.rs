@@ -11,6 +11,9 @@ use crate::{ModelError, check};
 /// How inputs are brought to a common scale, in a way that a stream allows: the numbers are fixed once and for all before the
 /// first row that is learned with them.
 ///
+/// A column of two values, such as an indicator, has half their distance for its scale, however rare one of them is. A column that
+/// shows a second value only after the scales were taken gets its scale then.
+///
 /// With an intercept and centring, predictions do not depend on the units or the origin of any column. Where the scales are taken
 /// from the first rows, [`OnlineLinear`](super::OnlineLinear) also standardises its label by those rows (and subtracts its mean
 /// if there is an intercept), and reports in the caller's units; otherwise the label stays as it is.

@@ -20,7 +20,7 @@ mod sweeps;
 pub(super) use believed::check_offset;
 pub(super) use family::{Family, Fitted, RowStep};
 pub(super) use scalar::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, ScalarFamily, is_score, row_likelihood};
-pub(super) use start::WIDEST;
+pub(super) use start::WIDE;
 pub(super) use stored::EngineWire;
 
 use rand::Rng;

@@ -38,10 +38,11 @@ impl PriorScale {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Start {
-    /// The first rows, 50 or twenty for each weight, are kept and fitted together, and again whenever their number has grown by a
-    /// quarter: the stream then starts from the Gaussian of those rows together. This holds for full covariances of up to 128
-    /// weights that forget nothing; other models do as [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for
-    /// each prior scale, once.
+    /// The first rows are kept and fitted together, and again as their number grows: the stream then starts from the Gaussian of
+    /// those rows together. They are at least 50: twenty for each weight up to 58 weights, fewer for more weights so that the work
+    /// is bounded (400 rows for 100 weights), and two for each from 126 on. This holds for full covariances of up to 256 weights that
+    /// forget nothing; other models do as [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for each prior scale,
+    /// once; above 128 weights, three.
     #[default]
     Fitted,
     /// Every row is learned only once, when it comes.

@@ -9,7 +9,7 @@ use vi_linalg::faer::Par;
 use super::belief::{AnyBelief, BeliefKind};
 use super::classes::{Classes, Form, not_joint, predicted_apart};
 use super::design::RowSpace;
-use super::engine::{Engine, EngineWire, Family, Member, WIDEST};
+use super::engine::{Engine, EngineWire, Family, Member, WIDE};
 use super::info::Diagnosis;
 use super::observation::Observation;
 use super::posterior::Posterior;
@@ -58,7 +58,7 @@ impl OnlineSoftmax {
     /// Those of the constructor that is chosen.
     pub fn with_settings(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         let columns = inputs.saturating_add(usize::from(settings.intercept));
-        let wide = columns.saturating_mul(classes.saturating_sub(1)) > WIDEST;
+        let wide = columns.saturating_mul(classes.saturating_sub(1)) > WIDE;
         if wide && settings.belief == BeliefKind::Full && !settings.keep_rows {
             Self::by_class(inputs, classes, settings)
         } else {

@@ -27,9 +27,6 @@ const CLOSE: f64 = 0.15;
 /// The share of the answers below which a scale is not fitted.
 const NEGLIGIBLE: f64 = 0.02;
 
-/// How many times members are added where the posterior of the scale is seen to be.
-const ROUNDS: usize = 4;
-
 /// Whether a model's prior scales may move as rows come, which takes a covariance whose prior can be changed.
 pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
     settings.prior_scale == PriorScale::Learned && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
@@ -245,11 +242,12 @@ pub(super) fn fitted_where_likely<F: Family, E>(
     mut members: Vec<Member<F::State>>,
     mut fit: impl FnMut(&Member<F::State>) -> Result<Option<Member<F::State>>, E>,
 ) -> Result<Vec<Member<F::State>>, E> {
-    for _ in 0..ROUNDS {
+    // Between members that are fitted the curve is known well; later rounds look where there is none near.
+    for within in [CLOSE, NEAR, NEAR, NEAR] {
         let Ok(Some((placed, _))) = placed(family, &members, design) else { break };
         let known = members.len();
         for member in placed {
-            let near = |fitted: &Member<_>| distance(fitted.prior_scale, member.prior_scale) < CLOSE;
+            let near = |fitted: &Member<_>| distance(fitted.prior_scale, member.prior_scale) < within;
             if member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near) {
                 members.extend(fit(&member)?);
             }

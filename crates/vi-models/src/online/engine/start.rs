@@ -18,14 +18,21 @@ use crate::online::design::{Design, RowSpace};
 use crate::online::target::Target;
 use crate::online::{Memory, Observation, OnlineSettings, PriorScale, Row, Start};
 
-/// The number of rows for each weight that are fitted together.
-const ROWS_PER_WEIGHT: usize = 20;
+/// The least and the largest number of rows for each weight that are fitted together.
+const ROWS_PER_WEIGHT: [usize; 2] = [2, 20];
+
+/// The largest product of the rows that are fitted together and the squared number of weights, above the least number of rows.
+const WORK: usize = 4_000_000;
 
 /// The least number of rows that are fitted together.
 const FEWEST: usize = 50;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
-pub(in crate::online) const WIDEST: usize = 128;
+const WIDEST: usize = 256;
+
+/// The number of weights above which fits are few, and classes have a belief each: fits wait for the scales of the columns, and
+/// then for four times as many rows.
+pub(in crate::online) const WIDE: usize = 128;
 
 /// By how much the prior of models with several memories is wider than the one that their first rows suggest.
 const WIDER: f64 = 4.0;
@@ -48,7 +55,11 @@ pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, weigh
     // All memories share one prior scale, which the first rows choose.
     let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
     let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
-    if fits(settings, family, weights) { scales.max(FEWEST).max(ROWS_PER_WEIGHT * weights) } else { scales }
+    if !fits(settings, family, weights) {
+        return scales;
+    }
+    let [least, most] = ROWS_PER_WEIGHT.map(|rows| rows * weights);
+    scales.max(FEWEST).max((WORK / (weights * weights).max(1)).clamp(least, most))
 }
 
 /// How many rows the scales of the columns are taken from.
@@ -56,11 +67,13 @@ fn scale_rows(settings: &OnlineSettings) -> usize {
     settings.standardise.by_rows().map_or(0, |(rows, _)| rows)
 }
 
-/// Whether the fit is made anew at the `n`-th of `last` rows: 1 to 8, 10, 12, 15, 18, …, and the last.
-fn is_due(n: usize, last: usize) -> bool {
+/// Whether the fit of so many weights is made anew at the `n`-th of `last` rows: 1 to 8, 10, 12, 15, 18, …, and the last.
+fn is_due(n: usize, last: usize, weights: usize) -> bool {
     let mut at = 1;
     while at < n {
-        at += (at / 4).max(1);
+        at += if weights > WIDE && at >= FEWEST { 3 * at } else { (at / 4).max(1) };
+        // Many weights wait until the scales of the columns are taken.
+        at = if weights > WIDE && at > FEWEST / 5 * 4 { at.max(FEWEST) } else { at };
     }
     // A fit just before the last would be wasted.
     n == last || (at == n && 5 * n < 4 * last)
@@ -132,15 +145,20 @@ impl<F: Family> Engine<F> {
     /// Learns the `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and changes the
     /// result.
     fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<(), Error> {
-        if !is_due(n, last) {
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        if !is_due(n, last, weights) {
             // A row that overflows with the column scales so far may not with scales that include it.
             return if self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(self.decided()?) };
         }
         let decided = self.decided()?;
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        // With many weights all rows are learned one by one: doing so anew would change nothing.
-        let stands = weights > WIDEST && decided.as_ref().is_none_or(|decided| *decided == self.design);
+        // Where rows are learned one by one, doing so anew would change nothing.
+        let stands = !self.is_fitted(n, weights) && decided.as_ref().is_none_or(|decided| *decided == self.design);
         if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(decided) }
+    }
+
+    /// Whether the first `n` rows are fitted together, and not learned one by one.
+    fn is_fitted(&self, n: usize, weights: usize) -> bool {
+        fits(&self.settings, &self.family, weights) && (weights <= WIDE || n >= FEWEST)
     }
 
     /// The centres and scales of the rows so far, while these decide on them.
@@ -163,7 +181,7 @@ impl<F: Family> Engine<F> {
         let anew = design.is_some();
         let design = design.unwrap_or_else(|| self.design.clone());
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
-        let fitted = if fits(&self.settings, &self.family, weights) {
+        let fitted = if self.is_fitted(self.rows.len(), weights) {
             let fitted = self.fitted(&design, anew);
             self.fallbacks.fits += u64::from(fitted.is_err());
             fitted.ok().flatten()
@@ -316,8 +334,10 @@ mod tests {
 
     #[test]
     fn fits_grow_by_a_quarter_and_end_with_the_last_row() {
-        let due: Vec<usize> = (1..=50).filter(|&n| is_due(n, 50)).collect();
+        let due: Vec<usize> = (1..=50).filter(|&n| is_due(n, 50, 3)).collect();
         assert_eq!(due, [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 50]);
-        assert!(is_due(2, 2) && !is_due(9, 50));
+        assert!(is_due(2, 2, 1) && !is_due(9, 50, 3));
+        let due: Vec<usize> = (50..=1000).filter(|&n| is_due(n, 1000, 500)).collect();
+        assert_eq!(due, [50, 200, 1000]);
     }
 }
