@@ -15,13 +15,13 @@ mod function;
 mod parse;
 mod token;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 pub(crate) use self::function::Function;
 use self::parse::{Node, parse};
 
 /// A column in a formula, as it is or through a function.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Factor {
     pub(crate) column: String,
     pub(crate) function: Option<Function>,

@@ -3,7 +3,6 @@
 mod compare;
 mod text;
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -21,6 +20,7 @@ use crate::relevance::Relevance;
 use crate::schema::Kind;
 use crate::scores::{Scores, Summary};
 use crate::target::TargetKind;
+use crate::tell::{print, print_json};
 use crate::{page, pictures};
 
 /// The level of the intervals of coefficients.
@@ -68,10 +68,9 @@ fn shown(document: &Document, show: &Show) -> Result<(), CliError> {
 
 /// All that a page says in words: what was learned and how well, and what is believed.
 pub(crate) fn summary(document: &Document) -> Result<(String, String), CliError> {
-    let mut text = format!("learned       {} rows\n", grouped(document.scores.rows));
+    let mut text = format!("learned       {}\n", many(document.model.info().observations, "row"));
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, "");
     Ok((text, body(document, 4 * FEW)?))
 }
 
@@ -92,7 +91,7 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
             "file": pass.path.display().to_string(), "rows": pass.learned, "left_out": pass.skipped,
             "seconds": pass.seconds, "rows_per_second": rate,
         });
-        return print(&format!("{card:#}\n"));
+        return print_json(&card);
     }
     let mut text = format!(
         "{}: {} rows learned in {:.1} s ({} rows/s)\n",
@@ -105,8 +104,7 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
         add(&mut text, &format!("left out      {} that could not be read\n", many(pass.skipped, "row")));
     }
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, "");
     text += &body(document, FEW)?;
     match output {
         Some(path) => add(&mut text, &format!("stored        {}\n", path.display())),
@@ -125,7 +123,7 @@ pub(crate) fn evaluated(
     let summary = scored.summary();
     if json {
         let card = json!({ "file": path.display().to_string(), "left_out": skipped, "scores": summary });
-        return print(&format!("{card:#}\n"));
+        return print_json(&card);
     }
     let mut text = format!("{}: {}\n", path.display(), many(summary.rows, "row"));
     if skipped > 0 {
@@ -139,12 +137,11 @@ pub(crate) fn evaluated(
 pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Show) -> Result<(), CliError> {
     shown(document, show)?;
     if show.json {
-        return print(&format!("{:#}\n", card(document)?));
+        return print_json(&card(document)?);
     }
     let mut text = format!("{}: {} rows from {parts} models\n", output.display(), grouped(document.scores.rows));
     text += &head(document);
-    text += "scores        each row predicted before it was learned, by the model of its part\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, ", by the model of its part");
     text += &body(document, FEW)?;
     print(&text)
 }
@@ -152,12 +149,12 @@ pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Sh
 pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Show) -> Result<(), CliError> {
     shown(document, show)?;
     if show.json {
-        return print(&format!("{:#}\n", card(document)?));
+        return print_json(&card(document)?);
     }
-    let mut text = format!("{}: {} rows learned\n", path.display(), grouped(document.scores.rows));
+    let rows = document.model.info().observations;
+    let mut text = format!("{}: {} learned\n", path.display(), many(rows, "row"));
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, "");
     text += &body(document, top)?;
     print(&text)
 }
@@ -165,7 +162,7 @@ pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Sho
 pub(crate) fn imported(document: &Document, output: &Path, show: &Show) -> Result<(), CliError> {
     shown(document, show)?;
     if show.json {
-        return print(&format!("{:#}\n", card(document)?));
+        return print_json(&card(document)?);
     }
     let mut text = format!("{}: a model of a record\n", output.display());
     text += &head(document);
@@ -214,6 +211,10 @@ fn head(document: &Document) -> String {
         words.push("which a larger `--sniff` would use".to_owned());
         text += &wrapped("changed       ", &words);
     }
+    let twice = twice(document);
+    if !twice.is_empty() {
+        text += &wrapped("learned twice ", &twice);
+    }
     if let Some(rows) = document.imported {
         add(&mut text, &format!("imported      what {} had told\n", many(rows, "row")));
     }
@@ -231,6 +232,12 @@ fn head(document: &Document) -> String {
         add(&mut text, &format!("left out      {} {what}\n", grouped(document.unknown)));
     }
     text
+}
+
+/// The files whose rows another had taught the model before.
+fn twice(document: &Document) -> Vec<String> {
+    let again = document.passes.iter().filter(|pass| document.learned_before(pass).is_some());
+    again.map(|pass| format!("{} ({})", pass.input.data.display(), many(pass.rows, "row"))).collect()
 }
 
 /// The inputs that the first records told of, and how many they did not.
@@ -258,6 +265,15 @@ fn kind(kind: &Kind) -> String {
         Kind::Date { clock: false, .. } => "date".to_owned(),
         Kind::Date { clock: true, .. } => "date and time".to_owned(),
     }
+}
+
+/// The scores of the rows that this command has taught the model, if there are any.
+fn scored(document: &Document, by: &str) -> String {
+    let summary = document.scores.summary();
+    if summary.rows == 0 {
+        return String::new();
+    }
+    format!("scores        each row predicted before it was learned{by}\n") + &scores(&summary)
 }
 
 fn scores(summary: &Summary) -> String {
@@ -317,7 +333,7 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
         );
     }
     let info = document.model.info();
-    let rows = document.imported.unwrap_or(0).saturating_add(document.scores.rows).max(1) as f64;
+    let rows = info.observations.max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
     let advice = match &document.refined {
         Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),
@@ -385,15 +401,16 @@ fn card(document: &Document) -> Result<Value, CliError> {
         "version": env!("CARGO_PKG_VERSION"),
         "target": document.target,
         "data": data,
+        "learned_twice": twice(document),
         "schema": document.schema,
         "belief": settings.belief,
         "memory": settings.memory,
-        "rows": document.scores.rows,
+        "rows": info.observations,
         "rows_without_target": document.unlabelled,
         "numbers_imputed": document.imputed,
         "entries_unknown": document.unknown,
         "rows_of_changed_columns": document.changed,
-        "scores": document.scores.summary(),
+        "scores": (document.scores.rows > 0).then(|| document.scores.summary()),
         "evidence": info.evidence,
         "prior": {
             "scale": info.prior_scale,
@@ -410,10 +427,4 @@ fn card(document: &Document) -> Result<Value, CliError> {
         "coefficients_in_all": all,
         "coefficients": lines,
     }))
-}
-
-fn print(text: &str) -> Result<(), CliError> {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| CliError::file(Path::new("standard output"), error))
 }
