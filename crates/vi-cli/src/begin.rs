@@ -1,5 +1,7 @@
 //! A model with nothing learned: what the options and the first records of a file make of it.
 
+use std::collections::HashSet;
+
 use vi_core::Row;
 use vi_models::online::{BeliefKind, Memory, PriorScale, Start};
 use vi_revrand::RevrandError;
@@ -29,8 +31,8 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     };
     let name = target_name(args, formula.as_ref(), source)?;
     let target = source.position(&name)?;
-    let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
-    let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
+    let columns = |names: &[String]| source.places(names.iter()).map(HashSet::from_iter);
+    let (ignore, text): (HashSet<_>, HashSet<_>) = (columns(&args.ignore)?, columns(&args.text)?);
     let (mut rows, mut records) = (Vec::new(), Vec::new());
     let mut record = Record::default();
     let mut size = 0;

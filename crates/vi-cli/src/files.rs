@@ -109,10 +109,7 @@ pub(crate) fn whole_file<T>(
 }
 
 /// Puts what `write` writes in the place of the file `path`; the new file, locked where the system can.
-fn replaced<T>(
-    path: &Path,
-    write: impl FnOnce(&mut Out<'_>) -> Result<T, CliError>,
-) -> Result<(File, T), CliError> {
+fn replaced<T>(path: &Path, write: impl FnOnce(&mut Out<'_>) -> Result<T, CliError>) -> Result<(File, T), CliError> {
     let failed = |error| CliError::file(path, error);
     let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
     let mut part = std::ffi::OsString::from(".");

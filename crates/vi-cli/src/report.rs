@@ -8,10 +8,10 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::Standardise;
+use vi_models::online::{Coefficient, Standardise};
 
 pub(crate) use self::compare::compared;
-use self::text::{add, bar, many, number, wrapped};
+use self::text::{add, bar, first_of, many, number, wrapped};
 pub(crate) use self::text::{grouped, rounded, shortened};
 use crate::args::Show;
 use crate::document::Document;
@@ -76,10 +76,7 @@ pub(crate) fn summary(document: &Document) -> Result<(String, String), CliError>
 
 /// The surest coefficients, at most so many.
 pub(crate) fn surest(document: &Document, most: usize) -> Result<Vec<Line>, CliError> {
-    let mut lines = lines(document)?;
-    surest_first(&mut lines);
-    lines.truncate(most);
-    Ok(lines)
+    lines(document, most, true).map(|(lines, _)| lines)
 }
 
 pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>, show: &Show) -> Result<(), CliError> {
@@ -188,9 +185,8 @@ fn head(document: &Document) -> String {
             many(schema.columns.len() as u64, "column")
         ),
     );
-    let kinds: Vec<String> =
-        schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind))).collect();
-    text += &wrapped("columns       ", &kinds);
+    let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
+    text += &wrapped("columns       ", &first_of(kinds));
     let products = schema.products();
     if !products.is_empty() {
         text += &wrapped("products      ", &products);
@@ -202,8 +198,8 @@ fn head(document: &Document) -> String {
         text += &relevant(document, relevance);
     }
     if !schema.ignored.is_empty() {
-        let ignored: Vec<String> = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})")).collect();
-        text += &wrapped("not used      ", &ignored);
+        let ignored = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})"));
+        text += &wrapped("not used      ", &first_of(ignored));
     }
     if !document.changed.is_empty() {
         let word = |(name, rows): (&String, &u64)| format!("{name} (in {})", many(*rows, "row"));
@@ -304,10 +300,7 @@ fn scores(summary: &Summary) -> String {
 
 /// Coefficients and health.
 fn body(document: &Document, top: usize) -> Result<String, CliError> {
-    let mut lines = lines(document)?;
-    surest_first(&mut lines);
-    let all = lines.len();
-    lines.truncate(top);
+    let (lines, all) = lines(document, top, true)?;
     let mut text = String::new();
     if !lines.is_empty() {
         let what = match document.target.kind {
@@ -349,30 +342,28 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     Ok(text)
 }
 
-fn surest_first(lines: &mut [Line]) {
-    lines.sort_by(|a, b| (b.mean / b.sd).abs().total_cmp(&(a.mean / a.sd).abs()));
-}
-
-fn lines(document: &Document) -> Result<Vec<Line>, CliError> {
+/// At most so many coefficients with what is believed of them, the surest first if asked for or if there are more; and how many there are.
+fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, usize), CliError> {
     let classes = match &document.target.kind {
-        TargetKind::Classes(classes) if classes.len() > 2 => classes.clone(),
-        _ => Vec::new(),
+        TargetKind::Classes(classes) if classes.len() > 2 => classes.as_slice(),
+        _ => &[],
     };
-    let mut lines = Vec::new();
-    for (k, coefficients) in document.model.coefficients()?.into_iter().enumerate() {
-        for coefficient in coefficients {
-            let Interval { lower, upper, .. } = coefficient.belief.interval(LEVEL)?;
-            lines.push(Line {
-                class: classes.get(k + 1).cloned(),
-                name: coefficient.name,
-                mean: coefficient.belief.mean(),
-                sd: coefficient.belief.standard_deviation(),
-                lower,
-                upper,
-            });
-        }
+    let of_class = |(k, coefficients): (usize, Vec<Coefficient>)| {
+        coefficients.into_iter().map(move |coefficient| (classes.get(k + 1), coefficient))
+    };
+    let mut all: Vec<_> = document.model.coefficients()?.into_iter().enumerate().flat_map(of_class).collect();
+    let count = all.len();
+    if sorted || count > most {
+        let sure = |own: &Coefficient| (own.belief.mean() / own.belief.standard_deviation()).abs();
+        all.sort_by(|(_, a), (_, b)| sure(b).total_cmp(&sure(a)));
     }
-    Ok(lines)
+    let line = |(class, own): (Option<&String>, Coefficient)| {
+        let Interval { lower, upper, .. } = own.belief.interval(LEVEL)?;
+        let (mean, sd) = (own.belief.mean(), own.belief.standard_deviation());
+        Ok(Line { class: class.cloned(), name: own.name, mean, sd, lower, upper })
+    };
+    // Intervals take longer than all else: of a million coefficients a few are shown.
+    all.into_iter().take(most).map(line).collect::<Result<_, _>>().map(|lines| (lines, count))
 }
 
 /// All that is known of a model, for programs.
@@ -391,12 +382,7 @@ fn card(document: &Document) -> Result<Value, CliError> {
         Standardise::Fixed { .. } => "fixed",
         _ => "first rows",
     };
-    let mut lines = lines(document)?;
-    let all = lines.len();
-    if all > MOST {
-        surest_first(&mut lines);
-        lines.truncate(MOST);
-    }
+    let (lines, all) = lines(document, MOST, false)?;
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "target": document.target,

@@ -161,9 +161,7 @@ impl Schema {
     /// # Errors
     /// A column that is not there.
     pub(crate) fn places(&self, source: &Source) -> Result<Vec<usize>, CliError> {
-        let found = source.positions(self.columns.iter().map(|column| &column.name));
-        // Who is not there is named.
-        self.columns.iter().zip(found).map(|(column, at)| at.map_or_else(|| source.position(&column.name), Ok)).collect()
+        source.places(self.columns.iter().map(|column| &column.name))
     }
 
     /// Whether `path` could hold a model of such a schema: every column has a width.

@@ -67,7 +67,17 @@ impl Source {
         })
     }
 
-    /// Where the columns of these names are; none for a name that no column has.
+    /// Where the columns of these names are.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(crate) fn places<'n>(&self, names: impl Iterator<Item = &'n String> + Clone) -> Result<Vec<usize>, CliError> {
+        let found = self.positions(names.clone());
+        // Who is not there is named.
+        names.zip(found).map(|(name, place)| place.map_or_else(|| self.position(name), Ok)).collect()
+    }
+
+    /// The same, none for a name that no column has.
     pub(crate) fn positions<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<Option<usize>> {
         let places: HashMap<&String, usize> = self.columns().iter().enumerate().map(|(k, name)| (name, k)).collect();
         names.map(|name| places.get(name).copied()).collect()

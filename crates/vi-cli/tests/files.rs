@@ -178,7 +178,7 @@ fn rows_that_are_learned_again_are_named() {
 #[test]
 fn names_and_texts_of_files_move_no_terminal() {
     let folder = folder("control");
-    let row = |t: u32| format!("{},\"{}\u{1b}[2J\u{9b}\n\",{}\n", t % 7, ["u", "v"][t as usize % 2], t % 5 + t % 2);
+    let row = |t: u32| format!("{},\"{}\u{1b}[2J\u{9b}\nz\",{}\n", t % 7, ["u", "v"][t as usize % 2], t % 5 + t % 2);
     let rows: String = (0..80).map(row).collect();
     fs::write(folder.join("t.csv"), format!("a\u{1b}]0;x\u{7},b\u{202e},y\u{1b}[1m\n{rows}")).unwrap();
     let mut line = command(&folder, "fit t.csv --family number -o m.rvi --html page.html --plot plots -t");
@@ -196,5 +196,5 @@ fn names_and_texts_of_files_move_no_terminal() {
         assert!(text.contains("1b") && !text.contains(moves), "{what}: {text:?}");
     }
     let text = told(&folder, "inspect m.rvi");
-    assert!(text.contains("a\\u{1b}]0;x\\u{7}") && text.contains("\\u{1b}[2J\\u{9b}\\n"), "{text}");
+    assert!(text.contains("a\\u{1b}]0;x\\u{7}") && text.contains("\\u{1b}[2J\\u{9b}\\nz"), "{text}");
 }

@@ -59,6 +59,14 @@ pub(crate) fn shortened(name: &str, most: usize) -> String {
     name.chars().take(most - 1).chain(['…']).collect()
 }
 
+/// The first words of many, and how many more there are.
+pub(super) fn first_of(words: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    const MOST: usize = 40;
+    let more = words.len().saturating_sub(MOST);
+    let last = (more > 0).then(|| format!("and {} more", grouped(more as u64)));
+    words.take(MOST).chain(last).collect()
+}
+
 /// Words after a heading, in lines of 80 columns.
 pub(super) fn wrapped(heading: &str, words: &[String]) -> String {
     let mut text = String::new();
