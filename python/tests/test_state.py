@@ -98,11 +98,13 @@ def test_the_command_reads_what_python_writes_and_back(tmp_path):
 
 def test_documents_that_are_none_are_refused_by_name(tmp_path):
     text = BayesianLogisticRegression().fit(X, Y).to_json()
-    found = json.loads(text)
+    found = {**json.loads(text), "seal": {"format": 1, "checksum": None}}  # so that it may be edited
     for broken, words in [
         ("{}", "no model"),
         ("{ this is no JSON", "no model"),
-        (text.replace('"rvi": 2', '"rvi": 9'), "version 9"),
+        (text.replace('"rvi": 3', '"rvi": 9'), "version 9"),
+        (text.replace('"unlabelled": 0', '"unlabelled": 1'), "checksum"),
+        (text.replace('"rvi": 3', '"rvi": 2'), "damaged"),
         (json.dumps({**found, "model": {"Number": {}}}), "is no BayesianLogisticRegression"),
         (json.dumps({**found, "schema": {**found["schema"], "map": {}}}), "plain numbers"),
         (json.dumps({**found, "model": {"Two": {"seal": 1}}}), "seal|missing|invalid"),

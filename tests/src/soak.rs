@@ -3,10 +3,11 @@
 //!
 //! [`work`] is the process: it takes rows of a [stream] that drifts, has outliers, bursts, collinear and quiet inputs, rare
 //! labels and bad rows, teaches them to models of every belief and memory, and keeps its [state] in a file. The program `soak` kills
-//! and restarts it, and compares what is left with a twin.
+//! and restarts it, and compares what is left with a twin. [`updates`] does the like with processes that change one model file.
 
 pub mod state;
 pub mod stream;
+pub mod updates;
 
 use std::io;
 use std::path::Path;

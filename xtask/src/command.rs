@@ -21,7 +21,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
   reproduce [PAPER [ITEM]] [--quick]  compute the papers' figures; open target/reproduce/index.html
   fuzz [TARGET] [--seconds N]         search for bytes that do harm, N seconds (60) for each target of fuzz/;
                                       needs cargo-fuzz and a C++ compiler
-  soak [--minutes N]                  kill a learning process at random and compare what is left with a twin
+  soak [--minutes N]                  kill a learning process at random and compare what is left with a twin;
+                                      let processes update one model at once, and kill some of these
   packages                            build each library crate alone, outside the workspace, as its README's
                                       first example uses it, without and with its features; checks
                                       three of them for WebAssembly where that target is installed

@@ -31,7 +31,9 @@ fn main() -> ExitCode {
         Ok(Command::Bench(arguments)) => run::binary("vi-benches", "bench", &arguments),
         Ok(Command::Reproduce(arguments)) => run::binary("vi-repro", "vi-repro", &arguments),
         Ok(Command::Fuzz(plan)) => fuzz::run(&plan),
-        Ok(Command::Soak(arguments)) => run::binary("vi-tests", "soak", &arguments),
+        // It starts the command `rvi`, which lies beside it.
+        Ok(Command::Soak(arguments)) => run::finish(run::cargo().args(["build", "--release", "--package", "vi-cli"]))
+            .and_then(|()| run::binary("vi-tests", "soak", &arguments)),
         Ok(Command::Packages) => packages::run(),
         Ok(Command::Docs) => docs::run(),
         Ok(Command::Python(goal)) => python::run(goal),

@@ -116,7 +116,7 @@ pub(crate) struct Fit {
     /// LIBSVM's (by default that of the first rows). Entries beyond are left out, and counted.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) inputs: Option<u32>,
-    /// Records from which columns' kinds are taken.
+    /// Records from which columns' kinds are taken; fewer where they would take more than 256 MiB.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) sniff: u32,
     /// What is forgotten: `nothing`, `learned` (the data tell how fast the world drifts), or a factor between 0 and 1 for each row.

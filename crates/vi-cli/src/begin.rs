@@ -1,5 +1,7 @@
 //! A model with nothing learned: what the options and the first records of a file make of it.
 
+use std::collections::HashSet;
+
 use vi_core::Row;
 use vi_models::online::{BeliefKind, Memory, PriorScale, Start};
 use vi_revrand::RevrandError;
@@ -18,6 +20,9 @@ use crate::target::Target;
 /// Records that tell the length scale of random features.
 const TRIED: usize = 1000;
 
+/// Bytes of first records beyond which no further ones are kept to look at.
+const MOST_KEPT: usize = 1 << 28;
+
 /// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
 pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, Record)>), CliError> {
     let formula = match &args.formula {
@@ -26,11 +31,13 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     };
     let name = target_name(args, formula.as_ref(), source)?;
     let target = source.position(&name)?;
-    let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
-    let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
+    let columns = |names: &[String]| source.places(names.iter()).map(HashSet::from_iter);
+    let (ignore, text): (HashSet<_>, HashSet<_>) = (columns(&args.ignore)?, columns(&args.text)?);
     let (mut rows, mut records) = (Vec::new(), Vec::new());
     let mut record = Record::default();
-    while records.len() < args.sniff as usize && source.next(&mut record)? {
+    let mut size = 0;
+    while records.len() < args.sniff as usize && (size < MOST_KEPT || records.len() < 2) && source.next(&mut record)? {
+        size += record.size();
         rows.push(source.place().row);
         records.push(record.clone());
     }

@@ -1,15 +1,17 @@
 //! A stored model: its document, the schema that feeds it, and how far it has read.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io;
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use vi_core::checkpoint::Seal;
 use vi_data::fnv;
 
 use crate::args::Input;
 use crate::error::CliError;
+use crate::files::{Held, read_whole};
 use crate::model::Model;
 use crate::refine::Refined;
 use crate::relevance::Relevance;
@@ -17,15 +19,21 @@ use crate::schema::Schema;
 use crate::scores::Scores;
 use crate::target::Target;
 
-/// The version of model files that this command writes and reads.
-const FORMAT: u32 = 2;
+/// The version of model files that this command writes.
+const FORMAT: u32 = 3;
+/// The one before, which it reads too: of its parts the model alone is sealed.
+const UNSEALED: u32 = 2;
 
 /// All that a model file holds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
-    /// The version of the format.
-    rvi: u32,
+    /// The seal of the text that follows it.
+    #[serde(default, skip_serializing)]
+    seal: Option<Seal>,
+    /// The version of the format that it was read in, or is to be written in.
+    #[serde(serialize_with = "latest")]
+    pub(crate) rvi: u32,
     pub(crate) target: Target,
     pub(crate) schema: Schema,
     /// The files that have been learned, the last perhaps in part.
@@ -77,6 +85,7 @@ impl Document {
         let scores = Scores::default();
         let passes = Vec::new();
         Self {
+            seal: None,
             rvi: FORMAT,
             target,
             schema,
@@ -94,9 +103,10 @@ impl Document {
         }
     }
 
-    /// Whether rows with the fingerprint of `pass` have been learned.
-    pub(crate) fn has_learned(&self, pass: &Pass) -> bool {
-        self.passes.iter().any(|own| (own.rows, own.fingerprint) == (pass.rows, pass.fingerprint))
+    /// The first other pass over the rows of `pass`, whatever the files are called.
+    pub(crate) fn learned_before<'a>(&'a self, pass: &Pass) -> Option<&'a Pass> {
+        let same = |own: &&Pass| own.rows > 0 && (own.rows, own.fingerprint) == (pass.rows, pass.fingerprint);
+        self.passes.iter().find(same).filter(|own| !std::ptr::eq(*own, pass))
     }
 
     /// Records of the last file that have been read.
@@ -117,65 +127,94 @@ impl Document {
         self.scores.merge(&other.scores);
     }
 
+    /// Reads a model that is not to be changed.
+    ///
     /// # Errors
     /// A file that cannot be read, is no model, is of a later version, or whose parts do not belong together.
     pub(crate) fn open(path: &Path) -> Result<Self, CliError> {
+        let mut file = File::open(path).map_err(|error| CliError::file(path, error))?;
+        Self::of_bytes(&read_whole(&mut file, path)?, path)
+    }
+
+    /// Reads a model that is to be replaced, once no other process is about to.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); a wish to stop while it waits.
+    pub(crate) fn hold(path: &Path) -> Result<(Self, Held), CliError> {
+        let (held, bytes) = Held::open(path)?;
+        Ok((Self::of_bytes(&bytes, path)?, held))
+    }
+
+    fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self, CliError> {
         #[derive(Deserialize)]
         struct Version {
             rvi: u32,
         }
         let fail = |what: String| CliError::Document { path: path.to_owned(), what };
-        let bytes = {
-            let mut bytes = Vec::new();
-            let file = File::open(path).map_err(|error| CliError::file(path, error))?;
-            BufReader::new(file).read_to_end(&mut bytes).map_err(|error| CliError::file(path, error))?;
-            bytes
-        };
+        let damaged = |what: &dyn std::fmt::Display| fail(format!("the model is damaged: {what}"));
         let Version { rvi } =
-            serde_json::from_slice(&bytes).map_err(|_| fail("this is no model of `rvi`".to_owned()))?;
-        if rvi != FORMAT {
-            return Err(fail(format!("a model of version {rvi}; this `rvi` reads version {FORMAT}")));
+            serde_json::from_slice(bytes).map_err(|_| fail("this is no model of `rvi`".to_owned()))?;
+        if ![FORMAT, UNSEALED].contains(&rvi) {
+            let what = format!("a model of version {rvi}; this `rvi` reads versions {UNSEALED} and {FORMAT}");
+            return Err(fail(what));
         }
-        let document: Self =
-            serde_json::from_slice(&bytes).map_err(|error| fail(format!("the model is damaged: {error}")))?;
+        let mut document: Self = serde_json::from_slice(bytes).map_err(|error| damaged(&error))?;
+        match (document.seal.take(), sealed_part(bytes)) {
+            (Some(seal), Some(rest)) if rvi == FORMAT => seal.check(&rest).map_err(|error| damaged(&error))?,
+            (None, _) if rvi == UNSEALED => {}
+            _ => return Err(damaged(&"its seal does not stand first")),
+        }
         document.schema.check(path)?;
         let width = document.schema.width();
         let relevant = document.relevance.as_ref().is_none_or(|relevance| relevance.is_of(width));
         if !relevant || !document.model.is_of(&document.target.kind, width) {
-            return Err(fail("the model is damaged: its parts do not belong together".to_owned()));
+            return Err(damaged(&"its parts do not belong together"));
         }
         Ok(document)
     }
 
+    /// The text of the model file: the seal, and what it is of.
+    ///
+    /// # Errors
+    /// A model that cannot be stored, at `path`.
+    fn text(&self, path: &Path) -> Result<String, CliError> {
+        let failed = |error: &dyn std::fmt::Display| CliError::file(path, io::Error::other(error.to_string()));
+        let mut rest = serde_json::to_string(self).map_err(|error| failed(&error))?;
+        rest.replace_range(..1, ",");
+        let seal = Seal::of(&rest).map_err(|error| failed(&error))?;
+        let seal = serde_json::to_string(&seal).map_err(|error| failed(&error))?;
+        Ok(format!("{{\"seal\":{seal}{rest}"))
+    }
+
+    /// Stores it where there was nothing, or another model.
+    ///
     /// # Errors
     /// A disk that does not take it; the old file is then as it was.
     pub(crate) fn save(&self, path: &Path) -> Result<(), CliError> {
-        whole_file(path, |out| serde_json::to_writer(out, self).map_err(|error| CliError::file(path, error.into())))
+        self.save_held(path, &mut None)
+    }
+
+    /// Stores it where it is read and written by this process alone: from the first time on if `held` is of another file.
+    ///
+    /// # Errors
+    /// As [`save`](Self::save); a file that another program has changed meanwhile.
+    pub(crate) fn save_held(&self, path: &Path, held: &mut Option<Held>) -> Result<(), CliError> {
+        let text = self.text(path)?;
+        match held {
+            Some(held) => held.replace(text.as_bytes()),
+            None => Held::create(path, text.as_bytes()).map(|created| *held = created),
+        }
     }
 }
 
-/// Writes beside `path` and takes its place when all is on the disk: whoever reads finds the old file or the new one, and never a part.
-///
-/// # Errors
-/// What `write` returns; a disk that does not take it. The old file is then as it was.
-pub(crate) fn whole_file<T>(
-    path: &Path,
-    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<T, CliError>,
-) -> Result<T, CliError> {
-    let failed = |error| CliError::file(path, error);
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = PathBuf::from(name);
-    let written = (|| {
-        let mut out = BufWriter::new(File::create(&part).map_err(failed)?);
-        let result = write(&mut out)?;
-        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().and_then(|()| fs::rename(&part, path)).map_err(failed)?;
-        Ok(result)
-    })();
-    if written.is_err() {
-        // What could not be finished is not left behind.
-        let _gone = fs::remove_file(&part);
-    }
-    written
+/// Whatever was read, what is written is of this version.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn latest<S: Serializer>(_: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u32(FORMAT)
+}
+
+/// What of a model file its seal is of: all after it.
+fn sealed_part(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    text.starts_with("{\"seal\":").then(|| text.split_once('}').map(|(_, rest)| rest)).flatten()
 }

@@ -23,6 +23,12 @@ pub(crate) enum CliError {
     /// The file has changed since it was begun.
     #[error("{}: its first {rows} rows are not those that the model has learned; `rvi update` learns another file", path.display())]
     Changed { path: PathBuf, rows: u64 },
+    /// Another program has changed a model while this one learned.
+    #[error("{}: another program has changed the model meanwhile; nothing is stored, so do the same again", path.display())]
+    Overtaken { path: PathBuf },
+    /// An output that would take the place of what is read.
+    #[error("`--{option} {}` is the {what} {}, which it would replace; name another file", output.display(), path.display())]
+    Same { option: &'static str, output: PathBuf, what: &'static str, path: PathBuf },
     /// Models that cannot be brought together.
     #[error("{} and the models after it: {source}", path.display())]
     Merge { path: PathBuf, source: ModelError },

@@ -15,13 +15,13 @@ mod function;
 mod parse;
 mod token;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 pub(crate) use self::function::Function;
 use self::parse::{Node, parse};
 
 /// A column in a formula, as it is or through a function.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Factor {
     pub(crate) column: String,
     pub(crate) function: Option<Function>,
@@ -62,7 +62,7 @@ impl Formula {
         if !list.no_intercept {
             list.add(Term::new());
         }
-        let intercept = list.terms.contains(&Term::new());
+        let intercept = list.has(&Term::new());
         let mut terms: Vec<Term> = list.terms.into_iter().filter(|term| !term.is_empty()).collect();
         terms.sort_by_key(Term::len);
         Ok(Terms { intercept, terms })
@@ -73,18 +73,29 @@ impl Formula {
 #[derive(Default)]
 struct List {
     terms: Vec<Term>,
+    known: HashSet<Term>,
     no_intercept: bool,
 }
 
 impl List {
     fn of(term: Term) -> Self {
-        Self { terms: vec![term], no_intercept: false }
+        Self::of_all([term])
+    }
+
+    fn of_all(terms: impl IntoIterator<Item = Term>) -> Self {
+        let mut list = Self::default();
+        terms.into_iter().for_each(|term| list.add(term));
+        list
     }
 
     fn add(&mut self, term: Term) {
-        if !self.terms.contains(&term) {
+        if self.known.insert(term.clone()) {
             self.terms.push(term);
         }
+    }
+
+    fn has(&self, term: &Term) -> bool {
+        self.known.contains(term)
     }
 
     /// Every term of this one with every one of the other.
@@ -109,25 +120,26 @@ fn expand(node: &Node, columns: &[String]) -> Result<List, String> {
     Ok(match node {
         Node::Dot => {
             let factor = |column: &String| Factor { column: column.clone(), function: None };
-            List { terms: columns.iter().map(|column| Term::from([factor(column)])).collect(), no_intercept: false }
+            List::of_all(columns.iter().map(|column| Term::from([factor(column)])))
         }
         Node::Factor(factor) => List::of(Term::from([factor.clone()])),
-        Node::Number(0) => List { terms: Vec::new(), no_intercept: true },
+        Node::Number(0) => List { no_intercept: true, ..List::default() },
         Node::Number(1) => List::of(Term::new()),
         Node::Number(other) => return Err(format!("`{other}` where only 0 and 1 mean something")),
         Node::Plus(a, b) => {
             let mut sum = expand(a, columns)?;
             let more = expand(b, columns)?;
             // Whoever writes the 1 after the 0 wants it.
-            sum.no_intercept &= !more.terms.contains(&Term::new());
+            sum.no_intercept &= !more.has(&Term::new());
             sum.joined(more)
         }
         Node::Minus(a, b) => {
             let mut left = expand(a, columns)?;
             let gone = expand(b, columns)?;
-            left.terms.retain(|term| !gone.terms.contains(term));
+            left.terms.retain(|term| !gone.has(term));
+            left.known.retain(|term| !gone.has(term));
             // Without the 1 means no intercept; without the 0, one.
-            left.no_intercept = (left.no_intercept && !gone.no_intercept) || gone.terms.contains(&Term::new());
+            left.no_intercept = (left.no_intercept && !gone.no_intercept) || gone.has(&Term::new());
             if gone.no_intercept {
                 left.add(Term::new());
             }
@@ -151,10 +163,9 @@ fn expand(node: &Node, columns: &[String]) -> Result<List, String> {
             let mut product = List::of(Term::new());
             for _ in 0..*power {
                 product = product.times(&base);
-                sum = sum.joined(List { terms: product.terms.clone(), no_intercept: false });
+                product.terms.iter().for_each(|term| sum.add(term.clone()));
             }
-            sum.terms.retain(|term| !term.is_empty());
-            sum
+            List::of_all(sum.terms.into_iter().filter(|term| !term.is_empty()))
         }
     })
 }

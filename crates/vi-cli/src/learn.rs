@@ -114,8 +114,9 @@ pub(crate) fn learn(
     let schema = document.schema.clone();
     let mut reader = Reader::new(&schema, &document.model, source)?;
     let label = source.position(&document.target.column)?;
+    let places = source.positions(schema.constant.iter().map(|(name, _)| name));
     let constant: Vec<(usize, &(String, String))> =
-        schema.constant.iter().filter_map(|known| Some((source.position(&known.0).ok()?, known))).collect();
+        places.into_iter().zip(&schema.constant).filter_map(|(place, known)| Some((place?, known))).collect();
     let before = (document.imputed, document.unknown);
     let mut first = first.into_iter();
     let mut progress = Progress::new();

@@ -20,13 +20,12 @@
 //! do); 2, the command line cannot be read; 130, stopped by Ctrl-C or the end of the session (what has been learned is then stored, and the line says
 //! how to go on). Where the reader of the output goes away (a closed pipe), the command ends with 0.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
-
 mod args;
 mod begin;
 mod commands;
 mod document;
 mod error;
+mod files;
 mod formula;
 mod interrupt;
 mod learn;
@@ -42,6 +41,7 @@ mod schema;
 mod scores;
 mod source;
 mod target;
+mod tell;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("rvi: {error}");
+            tell::warn(&error.to_string());
             if error.is_stop() { ExitCode::from(interrupt::STOPPED) } else { ExitCode::FAILURE }
         }
     }

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use vi_plot::Layout;
+use vi_plot::{Layout, markup};
 
-use crate::document::{Document, whole_file};
+use crate::document::Document;
 use crate::error::CliError;
+use crate::files::whole_file;
 use crate::pictures::{pictures, svg};
 use crate::report;
 
@@ -30,16 +31,16 @@ pub(crate) fn write(document: &Document, path: &Path) -> Result<(), CliError> {
 }
 
 fn page(document: &Document) -> Result<String, CliError> {
-    let title = escaped(&format!("Model of {}", document.target.column));
+    let title = markup(&format!("Model of {}", document.target.column));
     let (scores, beliefs) = report::summary(document)?;
-    let mut body = format!("<h1>{title}</h1>\n<pre>{}</pre>\n", escaped(&scores));
+    let mut body = format!("<h1>{title}</h1>\n<pre>{}</pre>\n", markup(&scores));
     for drawn in pictures(document)? {
         let heading = drawn.name[..1].to_uppercase() + &drawn.name[1..];
         // Writing to a text cannot fail.
         let _written = write!(
             body,
             "<h2>{heading}</h2>\n<p>{}</p>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n",
-            escaped(drawn.caption),
+            markup(drawn.caption),
             svg(&drawn, Layout::Wide)?,
             svg(&drawn, Layout::Narrow)?,
         );
@@ -49,20 +50,6 @@ fn page(document: &Document) -> Result<String, CliError> {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n{body}<h2>All in numbers</h2>\n<pre>{}</pre>\n<footer>rvi {version}</footer>\n</body>\n</html>\n",
-        escaped(&beliefs)
+        markup(&beliefs)
     ))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_columns_are_no_markup() {
-        assert_eq!(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
-    }
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 use vi_plot::palette::{BLACK, BLUE, Dash, GREY, Marker, ORANGE, Style};
 use vi_plot::{Axis, Figure, Layout, Panel, PlotError};
 
-use crate::document::{Document, whole_file};
+use crate::document::Document;
 use crate::error::CliError;
+use crate::files::whole_file;
 use crate::report::{Line, shortened, surest};
 use crate::scores::{BANDS, Seen};
 use crate::target::TargetKind;

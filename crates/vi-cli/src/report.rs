@@ -3,16 +3,15 @@
 mod compare;
 mod text;
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::Standardise;
+use vi_models::online::{Coefficient, Standardise};
 
 pub(crate) use self::compare::compared;
-use self::text::{add, bar, many, number, wrapped};
+use self::text::{add, bar, first_of, many, number, wrapped};
 pub(crate) use self::text::{grouped, rounded, shortened};
 use crate::args::Show;
 use crate::document::Document;
@@ -21,6 +20,7 @@ use crate::relevance::Relevance;
 use crate::schema::Kind;
 use crate::scores::{Scores, Summary};
 use crate::target::TargetKind;
+use crate::tell::{print, print_json};
 use crate::{page, pictures};
 
 /// The level of the intervals of coefficients.
@@ -68,19 +68,15 @@ fn shown(document: &Document, show: &Show) -> Result<(), CliError> {
 
 /// All that a page says in words: what was learned and how well, and what is believed.
 pub(crate) fn summary(document: &Document) -> Result<(String, String), CliError> {
-    let mut text = format!("learned       {} rows\n", grouped(document.scores.rows));
+    let mut text = format!("learned       {}\n", many(document.model.info().observations, "row"));
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, "");
     Ok((text, body(document, 4 * FEW)?))
 }
 
 /// The surest coefficients, at most so many.
 pub(crate) fn surest(document: &Document, most: usize) -> Result<Vec<Line>, CliError> {
-    let mut lines = lines(document)?;
-    surest_first(&mut lines);
-    lines.truncate(most);
-    Ok(lines)
+    lines(document, most, true).map(|(lines, _)| lines)
 }
 
 pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>, show: &Show) -> Result<(), CliError> {
@@ -92,7 +88,7 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
             "file": pass.path.display().to_string(), "rows": pass.learned, "left_out": pass.skipped,
             "seconds": pass.seconds, "rows_per_second": rate,
         });
-        return print(&format!("{card:#}\n"));
+        return print_json(&card);
     }
     let mut text = format!(
         "{}: {} rows learned in {:.1} s ({} rows/s)\n",
@@ -105,8 +101,7 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
         add(&mut text, &format!("left out      {} that could not be read\n", many(pass.skipped, "row")));
     }
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, "");
     text += &body(document, FEW)?;
     match output {
         Some(path) => add(&mut text, &format!("stored        {}\n", path.display())),
@@ -125,7 +120,7 @@ pub(crate) fn evaluated(
     let summary = scored.summary();
     if json {
         let card = json!({ "file": path.display().to_string(), "left_out": skipped, "scores": summary });
-        return print(&format!("{card:#}\n"));
+        return print_json(&card);
     }
     let mut text = format!("{}: {}\n", path.display(), many(summary.rows, "row"));
     if skipped > 0 {
@@ -139,12 +134,11 @@ pub(crate) fn evaluated(
 pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Show) -> Result<(), CliError> {
     shown(document, show)?;
     if show.json {
-        return print(&format!("{:#}\n", card(document)?));
+        return print_json(&card(document)?);
     }
     let mut text = format!("{}: {} rows from {parts} models\n", output.display(), grouped(document.scores.rows));
     text += &head(document);
-    text += "scores        each row predicted before it was learned, by the model of its part\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, ", by the model of its part");
     text += &body(document, FEW)?;
     print(&text)
 }
@@ -152,12 +146,12 @@ pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Sh
 pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Show) -> Result<(), CliError> {
     shown(document, show)?;
     if show.json {
-        return print(&format!("{:#}\n", card(document)?));
+        return print_json(&card(document)?);
     }
-    let mut text = format!("{}: {} rows learned\n", path.display(), grouped(document.scores.rows));
+    let rows = document.model.info().observations;
+    let mut text = format!("{}: {} learned\n", path.display(), many(rows, "row"));
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &scored(document, "");
     text += &body(document, top)?;
     print(&text)
 }
@@ -165,7 +159,7 @@ pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Sho
 pub(crate) fn imported(document: &Document, output: &Path, show: &Show) -> Result<(), CliError> {
     shown(document, show)?;
     if show.json {
-        return print(&format!("{:#}\n", card(document)?));
+        return print_json(&card(document)?);
     }
     let mut text = format!("{}: a model of a record\n", output.display());
     text += &head(document);
@@ -191,9 +185,8 @@ fn head(document: &Document) -> String {
             many(schema.columns.len() as u64, "column")
         ),
     );
-    let kinds: Vec<String> =
-        schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind))).collect();
-    text += &wrapped("columns       ", &kinds);
+    let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
+    text += &wrapped("columns       ", &first_of(kinds));
     let products = schema.products();
     if !products.is_empty() {
         text += &wrapped("products      ", &products);
@@ -205,14 +198,18 @@ fn head(document: &Document) -> String {
         text += &relevant(document, relevance);
     }
     if !schema.ignored.is_empty() {
-        let ignored: Vec<String> = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})")).collect();
-        text += &wrapped("not used      ", &ignored);
+        let ignored = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})"));
+        text += &wrapped("not used      ", &first_of(ignored));
     }
     if !document.changed.is_empty() {
         let word = |(name, rows): (&String, &u64)| format!("{name} (in {})", many(*rows, "row"));
         let mut words: Vec<String> = document.changed.iter().map(word).collect();
         words.push("which a larger `--sniff` would use".to_owned());
         text += &wrapped("changed       ", &words);
+    }
+    let twice = twice(document);
+    if !twice.is_empty() {
+        text += &wrapped("learned twice ", &twice);
     }
     if let Some(rows) = document.imported {
         add(&mut text, &format!("imported      what {} had told\n", many(rows, "row")));
@@ -231,6 +228,12 @@ fn head(document: &Document) -> String {
         add(&mut text, &format!("left out      {} {what}\n", grouped(document.unknown)));
     }
     text
+}
+
+/// The files whose rows another had taught the model before.
+fn twice(document: &Document) -> Vec<String> {
+    let again = document.passes.iter().filter(|pass| document.learned_before(pass).is_some());
+    again.map(|pass| format!("{} ({})", pass.input.data.display(), many(pass.rows, "row"))).collect()
 }
 
 /// The inputs that the first records told of, and how many they did not.
@@ -258,6 +261,15 @@ fn kind(kind: &Kind) -> String {
         Kind::Date { clock: false, .. } => "date".to_owned(),
         Kind::Date { clock: true, .. } => "date and time".to_owned(),
     }
+}
+
+/// The scores of the rows that this command has taught the model, if there are any.
+fn scored(document: &Document, by: &str) -> String {
+    let summary = document.scores.summary();
+    if summary.rows == 0 {
+        return String::new();
+    }
+    format!("scores        each row predicted before it was learned{by}\n") + &scores(&summary)
 }
 
 fn scores(summary: &Summary) -> String {
@@ -288,10 +300,7 @@ fn scores(summary: &Summary) -> String {
 
 /// Coefficients and health.
 fn body(document: &Document, top: usize) -> Result<String, CliError> {
-    let mut lines = lines(document)?;
-    surest_first(&mut lines);
-    let all = lines.len();
-    lines.truncate(top);
+    let (lines, all) = lines(document, top, true)?;
     let mut text = String::new();
     if !lines.is_empty() {
         let what = match document.target.kind {
@@ -317,7 +326,7 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
         );
     }
     let info = document.model.info();
-    let rows = document.imported.unwrap_or(0).saturating_add(document.scores.rows).max(1) as f64;
+    let rows = info.observations.max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
     let advice = match &document.refined {
         Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),
@@ -333,30 +342,28 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     Ok(text)
 }
 
-fn surest_first(lines: &mut [Line]) {
-    lines.sort_by(|a, b| (b.mean / b.sd).abs().total_cmp(&(a.mean / a.sd).abs()));
-}
-
-fn lines(document: &Document) -> Result<Vec<Line>, CliError> {
+/// At most so many coefficients with what is believed of them, the surest first if asked for or if there are more; and how many there are.
+fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, usize), CliError> {
     let classes = match &document.target.kind {
-        TargetKind::Classes(classes) if classes.len() > 2 => classes.clone(),
-        _ => Vec::new(),
+        TargetKind::Classes(classes) if classes.len() > 2 => classes.as_slice(),
+        _ => &[],
     };
-    let mut lines = Vec::new();
-    for (k, coefficients) in document.model.coefficients()?.into_iter().enumerate() {
-        for coefficient in coefficients {
-            let Interval { lower, upper, .. } = coefficient.belief.interval(LEVEL)?;
-            lines.push(Line {
-                class: classes.get(k + 1).cloned(),
-                name: coefficient.name,
-                mean: coefficient.belief.mean(),
-                sd: coefficient.belief.standard_deviation(),
-                lower,
-                upper,
-            });
-        }
+    let of_class = |(k, coefficients): (usize, Vec<Coefficient>)| {
+        coefficients.into_iter().map(move |coefficient| (classes.get(k + 1), coefficient))
+    };
+    let mut all: Vec<_> = document.model.coefficients()?.into_iter().enumerate().flat_map(of_class).collect();
+    let count = all.len();
+    if sorted || count > most {
+        let sure = |own: &Coefficient| (own.belief.mean() / own.belief.standard_deviation()).abs();
+        all.sort_by(|(_, a), (_, b)| sure(b).total_cmp(&sure(a)));
     }
-    Ok(lines)
+    let line = |(class, own): (Option<&String>, Coefficient)| {
+        let Interval { lower, upper, .. } = own.belief.interval(LEVEL)?;
+        let (mean, sd) = (own.belief.mean(), own.belief.standard_deviation());
+        Ok(Line { class: class.cloned(), name: own.name, mean, sd, lower, upper })
+    };
+    // Intervals take longer than all else: of a million coefficients a few are shown.
+    all.into_iter().take(most).map(line).collect::<Result<_, _>>().map(|lines| (lines, count))
 }
 
 /// All that is known of a model, for programs.
@@ -375,25 +382,21 @@ fn card(document: &Document) -> Result<Value, CliError> {
         Standardise::Fixed { .. } => "fixed",
         _ => "first rows",
     };
-    let mut lines = lines(document)?;
-    let all = lines.len();
-    if all > MOST {
-        surest_first(&mut lines);
-        lines.truncate(MOST);
-    }
+    let (lines, all) = lines(document, MOST, false)?;
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "target": document.target,
         "data": data,
+        "learned_twice": twice(document),
         "schema": document.schema,
         "belief": settings.belief,
         "memory": settings.memory,
-        "rows": document.scores.rows,
+        "rows": info.observations,
         "rows_without_target": document.unlabelled,
         "numbers_imputed": document.imputed,
         "entries_unknown": document.unknown,
         "rows_of_changed_columns": document.changed,
-        "scores": document.scores.summary(),
+        "scores": (document.scores.rows > 0).then(|| document.scores.summary()),
         "evidence": info.evidence,
         "prior": {
             "scale": info.prior_scale,
@@ -410,10 +413,4 @@ fn card(document: &Document) -> Result<Value, CliError> {
         "coefficients_in_all": all,
         "coefficients": lines,
     }))
-}
-
-fn print(text: &str) -> Result<(), CliError> {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| CliError::file(Path::new("standard output"), error))
 }

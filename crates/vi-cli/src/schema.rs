@@ -98,9 +98,12 @@ impl Schema {
 
     /// How many come from the columns themselves.
     pub(crate) fn own_width(&self) -> usize {
+        if self.terms.is_empty() {
+            return self.columns.iter().map(|column| column.width(Coding::Alone)).fold(0, usize::saturating_add);
+        }
         let part = |part: &Part| self.columns[part.column].width(part.coding);
         let term = |term: &Vec<Part>| term.iter().map(part).fold(1, usize::saturating_mul);
-        self.all_terms().iter().map(term).fold(0, usize::saturating_add)
+        self.terms.iter().map(term).fold(0, usize::saturating_add)
     }
 
     /// What the inputs are called, all differently.
@@ -158,7 +161,7 @@ impl Schema {
     /// # Errors
     /// A column that is not there.
     pub(crate) fn places(&self, source: &Source) -> Result<Vec<usize>, CliError> {
-        self.columns.iter().map(|column| source.position(&column.name)).collect()
+        source.places(self.columns.iter().map(|column| &column.name))
     }
 
     /// Whether `path` could hold a model of such a schema: every column has a width.

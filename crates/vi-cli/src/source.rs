@@ -1,6 +1,7 @@
 //! Records from a file or from standard input, read as they come.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,22 @@ impl Source {
             wanted: name.to_owned(),
             columns: self.columns().to_vec(),
         })
+    }
+
+    /// Where the columns of these names are.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(crate) fn places<'n>(&self, names: impl Iterator<Item = &'n String> + Clone) -> Result<Vec<usize>, CliError> {
+        let found = self.positions(names.clone());
+        // Who is not there is named.
+        names.zip(found).map(|(name, place)| place.map_or_else(|| self.position(name), Ok)).collect()
+    }
+
+    /// The same, none for a name that no column has.
+    pub(crate) fn positions<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<Option<usize>> {
+        let places: HashMap<&String, usize> = self.columns().iter().enumerate().map(|(k, name)| (name, k)).collect();
+        names.map(|name| places.get(name).copied()).collect()
     }
 
     /// The place of the record that was read last.

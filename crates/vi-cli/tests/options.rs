@@ -150,3 +150,20 @@ fn relevance_leaves_out_what_does_not_tell() {
     assert!(refused(&folder, "fit t.csv -t y --ard --sniff 30").contains("it takes more rows than inputs"));
     assert_eq!(rvi(&folder, "fit t.csv --like plain.rvi --ard").status.code(), Some(2));
 }
+
+/// Whatever grows with the square of the columns would take minutes here.
+#[test]
+fn wide_files_take_time_in_proportion_to_their_columns() {
+    const COLUMNS: usize = 60_000;
+    let folder = folder("wide");
+    let line = |of: &dyn Fn(usize) -> String| (0..COLUMNS).map(|j| of(j) + ",").collect::<String>();
+    let mut text = line(&|j| format!("c{j}")) + "y\n";
+    for t in 0..6 {
+        text += &(line(&|j| (if j % 2 == 0 { t } else { (t * j) % 5 }).to_string()) + &format!("{t}\n"));
+    }
+    fs::write(folder.join("t.csv"), text).unwrap();
+    let begun = std::time::Instant::now();
+    let told = told(&folder, "fit t.csv --formula y~c1+.-c0 --family number -o m.rvi");
+    assert!(told.contains("inputs        53,999 from 53,999 columns") && told.lines().count() < 100, "{told}");
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}

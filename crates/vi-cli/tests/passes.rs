@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{command, folder, json, refused, rvi, sales, told};
+use common::{command, folder, json, parts_left, refused, rvi, sales, told};
 
 const MANY: usize = 40_000;
 
@@ -46,7 +46,7 @@ fn an_interrupted_pass_goes_on_with_the_same_bits() {
     told(&folder, "fit data.csv -t sold -o straight.rvi --sniff 500");
     let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(bytes("stopped.rvi") == bytes("straight.rvi"));
-    assert!(!folder.join("stopped.rvi.part").exists());
+    assert_eq!(parts_left(&folder), 0);
 }
 
 /// A child that is killed, and one that is asked to stop: both go on to the bits of a pass that nobody stopped.
@@ -75,7 +75,7 @@ fn a_killed_pass_is_resumed_to_the_same_bits() {
     assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.starts_with("rvi: stopped after row ") && said.contains("`rvi resume m.rvi` goes on"), "{said}");
-    assert!(rows(&folder, "m.rvi") < MANY as u64 && !folder.join("m.rvi.part").exists());
+    assert!(rows(&folder, "m.rvi") < MANY as u64 && parts_left(&folder) == 0);
     // Elsewhere by now.
     fs::rename(folder.join("data.csv"), folder.join("moved.csv")).unwrap();
     assert!(refused(&folder, "resume m.rvi").contains("data.csv: "));

@@ -23,6 +23,18 @@ use crate::DataError;
 /// The name of the label's column in a LIBSVM or Vowpal Wabbit file.
 pub const LABEL: &str = "label";
 
+/// The most bytes of a line of text, or of a record whose quotes hold lines: 32 MiB, a million numbers in full. What is longer is taken for a file without
+/// ends of lines.
+pub const LONGEST_LINE: usize = 1 << 25;
+/// The most columns of a file of text.
+pub const MOST_COLUMNS: usize = 1 << 22;
+
+/// The error of a line longer than [`LONGEST_LINE`].
+fn endless() -> io::Error {
+    let what = format!("a line or a record in quotes does not end within {} MiB", LONGEST_LINE >> 20);
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
 /// The buffered reader of a format.
 type Reader<'a> = Box<dyn BufRead + 'a>;
 
@@ -66,7 +78,7 @@ impl<'a> Records<'a> {
     ///
     /// # Errors
     /// [`DataError::Empty`] without a first line, [`DataError::Setting`] for a format that needs a file or a feature that is not
-    /// built, [`DataError::DuplicateColumn`], and those of [`Records::next`].
+    /// built, [`DataError::Source`] for more than [`MOST_COLUMNS`], [`DataError::DuplicateColumn`], and those of [`Records::next`].
     pub fn open<R: BufRead + 'a>(mut reader: R, format: Format) -> Result<Self, DataError> {
         let first = |fault: Fault| fault.at(1);
         if format.is_text() {
@@ -157,7 +169,8 @@ impl<'a> Records<'a> {
     ///
     /// # Errors
     /// [`DataError::Ragged`], [`DataError::Record`] and [`DataError::Field`] for one record; [`DataError::Source`] for a source
-    /// that cannot be read further, with [`io::ErrorKind::UnexpectedEof`] for truncated compressed bytes.
+    /// that cannot be read further, with [`io::ErrorKind::UnexpectedEof`] for truncated compressed bytes and
+    /// [`io::ErrorKind::InvalidData`] for a line longer than [`LONGEST_LINE`].
     pub fn next(&mut self, record: &mut Record) -> Result<bool, DataError> {
         self.row += 1;
         let more = self.source.next(record).map_err(|fault| fault.at(self.row))?;
@@ -178,7 +191,10 @@ fn next_line(reader: &mut dyn io::BufRead, line: &mut String) -> Result<bool, Fa
     loop {
         let mut bytes = std::mem::take(line).into_bytes();
         bytes.clear();
-        let read = reader.read_until(b'\n', &mut bytes)?;
+        let read = io::Read::take(&mut *reader, LONGEST_LINE as u64 + 1).read_until(b'\n', &mut bytes)?;
+        if read > LONGEST_LINE {
+            return Err(endless().into());
+        }
         let known = bytes.len();
         *line = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
@@ -190,5 +206,41 @@ fn next_line(reader: &mut dyn io::BufRead, line: &mut String) -> Result<bool, Fa
         if !line.trim().is_empty() {
             return Ok(true);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read, repeat};
+
+    use super::*;
+
+    /// What reading says of `start` and then one byte for ever.
+    fn read(format: Format, start: &str, byte: u8) -> Result<Vec<usize>, DataError> {
+        let reader = BufReader::with_capacity(1 << 16, start.as_bytes().chain(repeat(byte)));
+        let (mut records, mut record, mut sizes) = (Records::open(reader, format)?, Record::default(), Vec::new());
+        while records.next(&mut record)? {
+            sizes.push(record.size());
+        }
+        Ok(sizes)
+    }
+
+    #[test]
+    fn a_line_without_end_is_an_error() {
+        for (format, start, byte) in [
+            (Format::CSV, "", b'x'),
+            (Format::CSV, "a,b\n1,2\n3,\"", b'\n'),
+            (Format::CSV, "a,b\n1,2\n3,", b'4'),
+            (Format::Libsvm, "1 1:2\n1 1:", b'3'),
+            #[cfg(feature = "json")]
+            (Format::JsonLines, "{\"a\": 1}\n{\"a\": ", b' '),
+        ] {
+            let error = read(format, start, byte).unwrap_err();
+            let row = if start.is_empty() { 1 } else { 2 };
+            let expected = format!("row {row} cannot be read: a line or a record in quotes does not end within 32 MiB");
+            assert_eq!(error.to_string(), expected, "{start}");
+        }
+        let columns = read(Format::CSV, &",".repeat(MOST_COLUMNS), b'\n').unwrap_err().to_string();
+        assert!(columns.contains("4194305 columns, of which 4194304 are the most"), "{columns}");
     }
 }

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use super::bitmap::Bitmap;
 use super::palette::{Colour, Marker, Style};
+use super::text::markup;
 
 /// SVG units per pixel.
 const UNIT: f64 = 10.0;
@@ -242,7 +243,7 @@ impl Canvas {
         if text.is_empty() {
             return;
         }
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = markup(text);
         // The base line of centred letters is a third of the size below the middle.
         self.push(format_args!(
             "<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\"{more}>{text}</text>\n",
@@ -405,8 +406,8 @@ mod tests {
 
     #[test]
     fn markup_in_text_is_escaped() {
-        let svg = drawn(|c| c.text("a < b & c", (10.0, 10.0), 14.0, Anchor::Start, Colour(0, 0, 0), false));
-        assert!(svg.contains("a &lt; b &amp; c"));
+        let svg = drawn(|c| c.text("a < b & \u{1b}c", (10.0, 10.0), 14.0, Anchor::Start, Colour(0, 0, 0), false));
+        assert!(svg.contains("a &lt; b &amp; \\u{1b}c"));
     }
 
     #[test]

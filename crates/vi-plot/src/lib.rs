@@ -28,6 +28,7 @@ mod figure;
 mod number;
 pub mod palette;
 mod panel;
+mod text;
 
 pub use axis::{Axis, Scale, superscript};
 pub use contour::{Grid, linspace, logspace};
@@ -36,3 +37,4 @@ pub use error::PlotError;
 pub use figure::{Figure, Layout, Picture};
 pub use number::number;
 pub use panel::{Panel, Ramp};
+pub use text::{markup, visible, visible_json};

@@ -8,7 +8,7 @@
 //! | `learn` | many rows in pieces, between which Ctrl-C is heard |
 //! | `parts` | rows, observations, draws, what a model says of itself |
 //! | `predicted`, `visitors` | what all predictions of one number have in common |
-//! | `record` | models as records of posteriors |
+//! | `record`, `seal` | models as records of posteriors; seals of model files |
 //! | `online`, `vb`, `features`, `mixture`, `boost` | the classes |
 //!
 //! All conventions of the Python world are in `python/rvi`; here a method checks shapes, lets go of the interpreter and calls.
@@ -24,6 +24,7 @@ mod parts;
 mod predicted;
 mod record;
 mod rows;
+mod seal;
 mod vb;
 mod visitors;
 
@@ -39,5 +40,7 @@ fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<features::Fourier>()?;
     module.add_class::<mixture::Mixture>()?;
     module.add_function(wrap_pyfunction!(boost::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(seal::seal, module)?)?;
+    module.add_function(wrap_pyfunction!(seal::check_seal, module)?)?;
     Ok(())
 }

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .._rvi import Online
+from .._rvi import Online, check_seal, seal
 
 #: The version of the command's model files.
-FORMAT = 2
+FORMAT = 3
+#: The one before: of its parts the model alone is sealed.
+UNSEALED = 2
 
 _NO_SCORES = {
     "rows": 0, "log_loss": 0.0, "squared_error": 0.0, "held": [0, 0, 0], "right": 0, "bins": [], "mean": 0.0,
@@ -63,7 +65,8 @@ class Stored:
             "noise": [1e-2, 1e-4],
             "model": state,
         }  # fmt: skip
-        text = json.dumps(document, allow_nan=False)
+        sealed = "," + json.dumps(document, allow_nan=False).removeprefix("{")
+        text = '{"seal":' + seal(sealed) + sealed
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -82,17 +85,14 @@ class Stored:
         estimator : object
             Fitted. Labels that were numbers are numbers again.
         """
-        text = _text(document)
+        found = _opened(_text(document))
         try:
-            found = json.loads(text)
             columns, state = found["schema"]["columns"], found["model"]
             kind, numbers = next(iter(state)), [column["kind"]["Number"] for column in columns]
             plain = found["schema"]["map"] is None and not any(own["tells_missing"] for own in numbers)
-            version, target = found["rvi"], found["target"]
+            target = found["target"]
         except (KeyError, TypeError, ValueError, StopIteration, AttributeError) as error:
             raise ValueError(f"this is no model of `rvi` with numbers for inputs: {error!r}") from error
-        if version != FORMAT:
-            raise ValueError(f"a model of version {version}; this rvi reads version {FORMAT}")
         if kind not in cls._kinds:
             raise ValueError(f"a model of the kind {kind} is no {cls.__name__}")
         if not plain:
@@ -194,6 +194,23 @@ class Stored:
             "keep_rows": settings["keep_rows"],
             "start": {"Fitted": "fitted", "OnePass": "one_pass"}[settings["start"]],
         }
+
+
+def _opened(text):
+    """What a model file holds, once its version is known and its seal, which stands before what it is of, fits."""
+    try:
+        found = json.loads(text)
+        version = found["rvi"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"this is no model of `rvi`: {error!r}") from error
+    if version not in (UNSEALED, FORMAT):
+        raise ValueError(f"a model of version {version}; this rvi reads versions {UNSEALED} and {FORMAT}")
+    sealed = version == FORMAT
+    if ("seal" in found) != sealed or (sealed and not text.startswith('{"seal":')):
+        raise ValueError("the model is damaged: its seal does not stand first")
+    if sealed:
+        check_seal(json.dumps(found["seal"]), text.partition("}")[2])
+    return found
 
 
 def _text(document):

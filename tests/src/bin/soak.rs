@@ -1,5 +1,5 @@
 //! `soak [--minutes N]`: a learning process is killed at random for half of the time, then a twin that nobody kills runs over the
-//! same rows, and the two must be the same to the bit.
+//! same rows, and the two must be the same to the bit. Then processes of the command `rvi` update one model at once, some of them killed.
 //!
 //! Exit code 1 for a mismatch or any other finding, 2 for an option that is unknown.
 
@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitCode};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use vi_tests::soak::{self, state::State};
+use vi_tests::soak::{self, state::State, updates};
 
 const SEED: u64 = 14;
 
@@ -92,10 +92,17 @@ fn run(minutes: f64) -> Result<bool, Box<dyn Error>> {
         left.counts.len(),
         begun.elapsed().as_secs_f64()
     )?;
-    if mismatches == 0 {
+    let counts = updates::run(&updates::command()?, &folder, Duration::from_secs_f64(15.0 * minutes))?;
+    writeln!(
+        out,
+        "{} updates of one model, 4 at once, {} killed: {} models lost, {} rows lost, {} rows counted twice",
+        counts.begun, counts.killed, counts.models_lost, counts.rows_lost, counts.rows_twice
+    )?;
+    let clean = mismatches == 0 && counts.is_clean();
+    if clean {
         std::fs::remove_dir_all(&folder)?;
     }
-    Ok(mismatches == 0)
+    Ok(clean)
 }
 
 fn start(folder: &Path) -> io::Result<Child> {

@@ -20,7 +20,7 @@ pub(super) fn compare(args: &Compare) -> Result<(), CliError> {
                 return Err(unlike("another target"));
             }
             let rows = |document: &Document| document.passes.iter().map(|pass| pass.fingerprint).collect::<Vec<_>>();
-            if rows(&document) != rows(other) || document.scores.rows != other.scores.rows {
+            if rows(&document) != rows(other) || document.model.info().observations != other.model.info().observations {
                 return Err(unlike("it has learned other rows"));
             }
         }

@@ -4,8 +4,9 @@ use vi_models::online::{PriorScale, Standardise};
 use vi_sums::Posterior;
 
 use crate::args::Export;
-use crate::document::{Document, whole_file};
+use crate::document::Document;
 use crate::error::CliError;
+use crate::files::whole_file;
 use crate::report;
 
 pub(super) fn export(args: &Export) -> Result<(), CliError> {

@@ -7,16 +7,21 @@ use crate::args::{Fit, Input, Show, Update};
 use crate::begin::begin;
 use crate::document::{Document, Pass};
 use crate::error::CliError;
+use crate::files::Held;
 use crate::learn::learn;
 use crate::refine;
 use crate::report;
 use crate::source::{Record, Source};
+use crate::tell;
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let begun = Instant::now();
-    let stored = match &args.output {
-        Some(path) if args.go_on && path.exists() => Some(Document::open(path)?),
-        _ => None,
+    let (stored, held) = match &args.output {
+        Some(path) if args.go_on && path.exists() => {
+            let (document, held) = Document::hold(path)?;
+            (Some(document), Some(held))
+        }
+        _ => (None, None),
     };
     let mut source = Source::open(&args.input)?;
     let (document, first) = if let Some(document) = stored {
@@ -34,17 +39,25 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     if let Some((passes, input)) = after {
         refine::check(passes, input, &document)?;
     }
-    let store = Store { path: args.output.as_deref(), every: args.checkpoint, after };
-    whole_pass(document, source, first, &store, begun, &args.show)
+    let store = Store { path: args.output.as_deref(), held, every: args.checkpoint, after };
+    whole_pass(document, source, first, store, begun, &args.show)
 }
 
 /// Where a pass leaves its model.
 pub(super) struct Store<'a> {
     pub(super) path: Option<&'a Path>,
+    /// The model there, if it was read to be replaced.
+    pub(super) held: Option<Held>,
     /// Rows after which it does so before the end.
     pub(super) every: Option<u64>,
     /// Passes over the file that are to follow, at most so many.
     pub(super) after: Option<(u16, &'a Input)>,
+}
+
+impl Store<'_> {
+    fn save(&mut self, document: &Document) -> Result<(), CliError> {
+        self.path.map_or(Ok(()), |path| document.save_held(path, &mut self.held))
+    }
 }
 
 /// Learns what is left of a file, stores the model and tells of it. Where somebody stops it, what has been learned is stored.
@@ -52,33 +65,38 @@ pub(super) fn whole_pass(
     mut document: Document,
     mut source: Source,
     first: Vec<(u64, Record)>,
-    store: &Store<'_>,
+    mut store: Store<'_>,
     begun: Instant,
     show: &Show,
 ) -> Result<(), CliError> {
     let before = document.scores.rows;
-    let learned = learn(&mut document, &mut source, first, |document| match (store.path, store.every) {
-        (Some(path), Some(every)) if document.row().is_multiple_of(every.max(1)) => document.save(path),
+    let learned = learn(&mut document, &mut source, first, |document| match store.every {
+        Some(every) if document.row().is_multiple_of(every.max(1)) => store.save(document),
         _ => Ok(()),
     });
     match (learned, store.path) {
         (Err(CliError::Stop), Some(path)) => {
-            document.save(path)?;
+            store.save(&document)?;
             return Err(CliError::Resumable { path: path.to_owned(), row: document.row() });
         }
         (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
         (Err(error), _) => return Err(error),
-        (Ok(()), Some(path)) => document.save(path)?,
-        (Ok(()), None) => {}
+        (Ok(()), _) => store.save(&document)?,
     }
     if let Some((passes, input)) = store.after {
         match (refine::refine(&mut document, input, passes), store.path) {
             (Err(CliError::Stop), Some(path)) => return Err(CliError::Unrefined { path: path.to_owned() }),
             (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
             (Err(error), _) => return Err(error),
-            (Ok(()), Some(path)) => document.save(path)?,
-            (Ok(()), None) => {}
+            (Ok(()), _) => store.save(&document)?,
         }
+    }
+    if let Some(before) = document.passes.last().and_then(|pass| document.learned_before(pass)) {
+        tell::warn(&format!(
+            "the rows of {} are those of {}, which the model had learned: they now count twice",
+            source.path().display(),
+            before.input.data.display()
+        ));
     }
     let learned = document.scores.rows - before;
     let pass =
@@ -115,9 +133,15 @@ fn like(path: &Path) -> Result<Document, CliError> {
 
 pub(super) fn update(args: &Update) -> Result<(), CliError> {
     let begun = Instant::now();
-    let mut document = Document::open(&args.model)?;
+    let (mut document, path, held) = match &args.output {
+        Some(path) => (Document::open(&args.model)?, path, None),
+        None => {
+            let (document, held) = Document::hold(&args.model)?;
+            (document, &args.model, Some(held))
+        }
+    };
     let source = Source::open(&args.input)?;
     document.passes.push(Pass::new(&args.input));
-    let store = Store { path: Some(args.output.as_deref().unwrap_or(&args.model)), every: None, after: None };
-    whole_pass(document, source, Vec::new(), &store, begun, &args.show)
+    let store = Store { path: Some(path), held, every: None, after: None };
+    whole_pass(document, source, Vec::new(), store, begun, &args.show)
 }

@@ -14,13 +14,16 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
             path: (*path).clone(),
             what: format!("{what} than in {}; `fit --like {0}` makes parts that fit", first.display()),
         };
+        if other.rvi != merged.rvi {
+            return Err(unlike(&format!("a model of version {}, not {} as that", other.rvi, merged.rvi)));
+        }
         if other.target != merged.target {
             return Err(unlike("another target"));
         }
         if other.schema != merged.schema {
             return Err(unlike("other columns"));
         }
-        if let Some(pass) = other.passes.iter().find(|pass| merged.has_learned(pass)) {
+        if let Some(pass) = other.passes.iter().find(|pass| merged.learned_before(pass).is_some()) {
             let what =
                 format!("it has learned the rows of {} that are in another model already", pass.input.data.display());
             return Err(CliError::Document { path: (*path).clone(), what });

@@ -1,18 +1,20 @@
 //! `rvi predict`: an expectation and an interval for every row.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::args::Predict;
-use crate::document::{Document, whole_file};
+use crate::document::Document;
 use crate::error::CliError;
+use crate::files::whole_file;
 use crate::learn::Reader;
 use crate::model::Prediction;
 use crate::output::{Table, format_of};
 use crate::source::{Record, Source};
 use crate::target::TargetKind;
+use crate::tell;
 
 pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     let document = Document::open(&args.model)?;
@@ -20,14 +22,13 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     let unknown = if let Some(path) = &args.output {
         whole_file(path, |out| write_all(args, &document, &mut source, path, out))?
     } else {
-        let mut out = BufWriter::new(io::stdout());
-        write_all(args, &document, &mut source, Path::new("standard output"), &mut out)?
+        write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?
     };
     if unknown > 0 {
-        eprintln!("rvi: {unknown} entries of inputs that the model does not have were left out");
+        tell::warn(&format!("{unknown} entries of inputs that the model does not have were left out"));
     }
     if source.skipped > 0 {
-        eprintln!("rvi: {} rows of {} were left out", source.skipped, source.path().display());
+        tell::warn(&format!("{} rows of {} were left out", source.skipped, source.path().display()));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::source::Source;
 
 pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     let begun = Instant::now();
-    let document = Document::open(&args.model)?;
+    let (document, held) = Document::hold(&args.model)?;
     let Some(pass) = document.passes.last() else {
         let what = "it has begun no file; `rvi update` learns one".to_owned();
         return Err(CliError::Document { path: args.model.clone(), what });
@@ -21,6 +21,6 @@ pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     }
     let mut source = Source::open(&input)?;
     pass_over(&document, &mut source)?;
-    let store = Store { path: Some(&args.model), every: args.checkpoint, after: None };
-    whole_pass(document, source, Vec::new(), &store, begun, &args.show)
+    let store = Store { path: Some(&args.model), held: Some(held), every: args.checkpoint, after: None };
+    whole_pass(document, source, Vec::new(), store, begun, &args.show)
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A function of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Function {
     Log,
     Log2,

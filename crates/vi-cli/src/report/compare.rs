@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::json;
 
-use super::print;
 use super::text::{add, grouped, number, shortened};
 use crate::document::Document;
 use crate::error::CliError;
+use crate::tell::{print, print_json};
 
 /// A model among others of the same rows.
 #[derive(Serialize)]
@@ -20,7 +20,8 @@ struct Ranked {
     behind: f64,
     /// How probable it is if all were equally so before.
     probability: f64,
-    log_loss: f64,
+    /// None of a model that has learned elsewhere.
+    log_loss: Option<f64>,
     inputs: usize,
 }
 
@@ -32,7 +33,7 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
             evidence: document.model.info().evidence,
             behind: 0.0,
             probability: 0.0,
-            log_loss: document.scores.summary().log_loss,
+            log_loss: (document.scores.rows > 0).then(|| document.scores.summary().log_loss),
             inputs: document.schema.width(),
         })
         .collect();
@@ -44,9 +45,9 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
         model.probability = (-model.behind).exp() / sum;
     }
     if json {
-        return print(&format!("{:#}\n", json!({ "models": ranked })));
+        return print_json(&json!({ "models": ranked }));
     }
-    let rows = models.first().map_or(0, |(_, document)| document.scores.rows);
+    let rows = models.first().map_or(0, |(_, document)| document.model.info().observations);
     let mut text = format!("{} models of the same {} rows, the most probable first\n", ranked.len(), grouped(rows));
     add(
         &mut text,
@@ -60,7 +61,7 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
             &format!(
                 "  {name:<32} {inputs:>8} {behind:>12} {:>11} {:>11}\n",
                 number(model.probability),
-                number(model.log_loss)
+                model.log_loss.map_or_else(|| "-".to_owned(), number)
             ),
         );
     }

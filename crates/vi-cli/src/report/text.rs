@@ -1,7 +1,11 @@
 //! Words and numbers in lines of 80 columns.
 
-pub(super) fn add(text: &mut String, part: &str) {
-    text.push_str(part);
+use vi_plot::visible;
+
+/// Appends a line, which stays one whatever the names in it hold.
+pub(super) fn add(text: &mut String, line: &str) {
+    text.push_str(&visible(line.strip_suffix('\n').unwrap_or(line)));
+    text.push('\n');
 }
 
 /// Four digits, without an exponent where that is readable.
@@ -48,10 +52,19 @@ pub(super) fn bar(share: f64) -> String {
 }
 
 pub(crate) fn shortened(name: &str, most: usize) -> String {
+    let name = visible(name);
     if name.chars().count() <= most {
-        return name.to_owned();
+        return name.into_owned();
     }
     name.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// The first words of many, and how many more there are.
+pub(super) fn first_of(words: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    const MOST: usize = 40;
+    let more = words.len().saturating_sub(MOST);
+    let last = (more > 0).then(|| format!("and {} more", grouped(more as u64)));
+    words.take(MOST).chain(last).collect()
 }
 
 /// Words after a heading, in lines of 80 columns.
@@ -59,7 +72,7 @@ pub(super) fn wrapped(heading: &str, words: &[String]) -> String {
     let mut text = String::new();
     let mut line = heading.to_owned();
     for (k, word) in words.iter().enumerate() {
-        let word = if k + 1 < words.len() { format!("{word}, ") } else { word.clone() };
+        let word = visible(word) + if k + 1 < words.len() { ", " } else { "" };
         if line.chars().count() > heading.len() && line.chars().count() + word.trim_end().chars().count() > 80 {
             text += line.trim_end();
             text.push('\n');

@@ -17,9 +17,9 @@ pub(crate) struct InferSettings<'a> {
     /// The target, which is no input.
     pub(crate) target: usize,
     /// Columns that are not to be used.
-    pub(crate) ignore: &'a [usize],
+    pub(crate) ignore: &'a HashSet<usize>,
     /// Columns that are text whatever they hold.
-    pub(crate) text: &'a [usize],
+    pub(crate) text: &'a HashSet<usize>,
     /// The column of a sparse file that holds all its inputs.
     pub(crate) entries: Option<Entries>,
     /// How many inputs a sparse file has, if that is known.
@@ -96,12 +96,15 @@ fn by_formula(
     if terms.is_empty() {
         return Err(CliError::NoInputs { why: "the formula names none".to_owned() });
     }
-    let mut factors: Vec<&Factor> = Vec::new();
+    let (mut factors, mut place_of): (Vec<&Factor>, HashMap<&Factor, usize>) = Default::default();
     for factor in terms.iter().flatten() {
-        if !factors.contains(&factor) {
+        place_of.entry(factor).or_insert_with(|| {
             factors.push(factor);
-        }
+            factors.len() - 1
+        });
     }
+    let places: HashMap<&String, usize> = columns.iter().enumerate().map(|(k, name)| (name, k)).collect();
+    let kinds: HashMap<&String, &Kind> = all.columns.iter().map(|column| (&column.name, &column.kind)).collect();
     let mut schema = Schema {
         columns: Vec::new(),
         ignored: all.ignored.clone(),
@@ -112,9 +115,9 @@ fn by_formula(
     };
     for factor in &factors {
         let name = &factor.column;
-        let place = columns
-            .iter()
-            .position(|column| column == name)
+        let place = places
+            .get(name)
+            .copied()
             .ok_or_else(|| CliError::FormulaColumn { wanted: name.clone(), columns: columns.to_vec() })?;
         if place == settings.target {
             return Err(fail(format!("`{name}` is the target, and no input of its own")));
@@ -124,18 +127,19 @@ fn by_formula(
             Some(Function::Text) => kind_of(&fields, true, settings.levels),
             Some(function) => kind_of_function(&fields, function),
             // What is named is wanted, be it as various as an identifier.
-            None => match all.columns.iter().find(|column| column.name == *name) {
-                Some(column) => Ok(column.kind.clone()),
+            None => match kinds.get(name) {
+                Some(kind) => Ok((*kind).clone()),
                 None => kind_of(&fields, true, settings.levels),
             },
         };
         let kind = kind.map_err(|why| fail(format!("column `{name}`: {why}")))?;
         schema.columns.push(Column { name: name.clone(), function: factor.function, kind });
     }
-    schema.ignored.retain(|(name, _)| factors.iter().all(|factor| factor.column != *name));
-    let unnamed = names.iter().filter(|name| factors.iter().all(|factor| factor.column != **name));
+    let named: HashSet<&String> = factors.iter().map(|factor| &factor.column).collect();
+    schema.ignored.retain(|(name, _)| !named.contains(name));
+    let unnamed = names.iter().filter(|name| !named.contains(name));
     schema.ignored.extend(unnamed.map(|name| (name.clone(), "not in the formula".to_owned())));
-    let column_of = |factor: &Factor| factors.iter().position(|known| *known == factor).unwrap_or(0);
+    let column_of = |factor: &Factor| place_of.get(factor).copied().unwrap_or(0);
     schema.terms = parts(&terms, intercept, column_of);
     let width = schema.width();
     if width > MOST_PRODUCTS {

@@ -1,5 +1,7 @@
 //! Terms of a formula: products of columns, each coded so that what the others say already is not said again.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Column, Kind, Wrong};
@@ -32,7 +34,8 @@ pub(super) fn parts(
     intercept: bool,
     column_of: impl Fn(&crate::formula::Factor) -> usize,
 ) -> Vec<Vec<Part>> {
-    let has = |term: &Term| if term.is_empty() { intercept } else { terms.contains(term) };
+    let known: HashSet<&Term> = terms.iter().collect();
+    let has = |term: &Term| if term.is_empty() { intercept } else { known.contains(term) };
     let coding = |term: &Term, factor: &crate::formula::Factor| {
         let mut rest = term.clone();
         rest.remove(factor);

@@ -1,15 +1,16 @@
 //! Delimited text: CSV, TSV and the like.
 
 use std::borrow::Cow;
+use std::io::{self, Read};
 
 use csv::{ErrorKind, ReaderBuilder, Trim};
 
-use super::Reader;
 use super::record::{Fault, Record, Source};
+use super::{LONGEST_LINE, MOST_COLUMNS, Reader, endless};
 
 /// Records of delimited text.
 pub(super) struct Delimited<'a> {
-    reader: csv::Reader<Reader<'a>>,
+    reader: csv::Reader<Limited<'a>>,
     columns: Vec<String>,
     /// Whether numbers may have a decimal comma, as in files separated by semicolons.
     commas: bool,
@@ -31,10 +32,14 @@ impl<'a> Delimited<'a> {
             .flexible(true)
             .delimiter(delimiter)
             .trim(Trim::All)
-            .from_reader(reader);
+            .from_reader(Limited { reader, left: LONGEST_LINE });
         let first = reader.headers().map_err(|error| fault(error, &[]))?;
         if first.is_empty() {
             return Ok(None);
+        }
+        if first.len() > MOST_COLUMNS {
+            let what = format!("{} columns, of which {MOST_COLUMNS} are the most", first.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what).into());
         }
         let columns = if header {
             let name = |(k, name): (usize, &str)| if name.is_empty() { format!("x{}", k + 1) } else { name.to_owned() };
@@ -46,12 +51,31 @@ impl<'a> Delimited<'a> {
     }
 }
 
+/// A file of which so many bytes may be read until the next record.
+struct Limited<'a> {
+    reader: Reader<'a>,
+    left: usize,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(endless());
+        }
+        let most = buffer.len().min(self.left);
+        let read = self.reader.read(&mut buffer[..most])?;
+        self.left -= read;
+        Ok(read)
+    }
+}
+
 impl Source for Delimited<'_> {
     fn columns(&self) -> &[String] {
         &self.columns
     }
 
     fn next(&mut self, record: &mut Record) -> Result<bool, Fault> {
+        self.reader.get_mut().left = LONGEST_LINE;
         let more = self.reader.read_record(&mut record.fields).map_err(|error| fault(error, &self.columns))?;
         if self.commas && record.fields.as_slice().contains(',') {
             record.fields = record.fields.iter().map(decimal).collect();

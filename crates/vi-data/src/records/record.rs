@@ -35,6 +35,12 @@ impl Record {
         self.fields.iter()
     }
 
+    /// How many bytes of memory it takes, roughly.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.fields.as_slice().len() + size_of::<usize>() * self.fields.len() + size_of_val(&self.entries[..])
+    }
+
     /// The hash ([`fnv`]) of the bytes whose hash is `start`, followed by this record: a fingerprint of all rows read so far.
     #[must_use]
     pub fn fingerprint(&self, start: u64) -> u64 {
