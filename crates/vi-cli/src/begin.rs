@@ -27,7 +27,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     let name = target_name(args, formula.as_ref(), source)?;
     let target = source.position(&name)?;
     let columns = |names: &[String]| names.iter().map(|name| source.position(name)).collect::<Result<Vec<_>, _>>();
-    let (ignore, text) = (columns(&args.ignore)?, columns(&args.text)?);
+    let (ignore, text, number) = (columns(&args.ignore)?, columns(&args.text)?, columns(&args.number)?);
     let (mut rows, mut records) = (Vec::new(), Vec::new());
     let mut record = Record::default();
     while records.len() < args.sniff as usize && source.next(&mut record)? {
@@ -41,6 +41,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
         target,
         ignore: &ignore,
         text: &text,
+        number: &number,
         entries: source.entries(),
         inputs: args.inputs.map(|inputs| inputs as usize),
         levels: usize::from(args.levels),

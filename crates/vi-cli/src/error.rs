@@ -41,6 +41,9 @@ pub(crate) enum CliError {
     /// A file without a record.
     #[error("{}: there is no row in it", path.display())]
     Empty { path: PathBuf },
+    /// A pass that has learned nothing.
+    #[error("{}: no row was learned{why}", path.display())]
+    Nothing { path: PathBuf, why: String },
     /// A record of another number of fields than there are columns.
     #[error("{place}: {found} fields where {expected} were expected (`--skip-bad` leaves such rows out)")]
     Ragged { place: Place, expected: usize, found: usize },

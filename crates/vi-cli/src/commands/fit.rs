@@ -56,7 +56,7 @@ pub(super) fn whole_pass(
     begun: Instant,
     show: &Show,
 ) -> Result<(), CliError> {
-    let before = document.scores.rows;
+    let (before, read) = (document.scores.rows, document.row());
     let learned = learn(&mut document, &mut source, first, |document| match (store.path, store.every) {
         (Some(path), Some(every)) if document.row().is_multiple_of(every.max(1)) => document.save(path),
         _ => Ok(()),
@@ -68,6 +68,13 @@ pub(super) fn whole_pass(
         }
         (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
         (Err(error), _) => return Err(error),
+        (Ok(()), _) if document.scores.rows == before && document.row() > read => {
+            let why = source
+                .first_skipped
+                .as_ref()
+                .map_or(": none has a target".to_owned(), |first| format!("; the first: {first}"));
+            return Err(CliError::Nothing { path: source.path().to_owned(), why });
+        }
         (Ok(()), Some(path)) => document.save(path)?,
         (Ok(()), None) => {}
     }
