@@ -221,7 +221,7 @@ fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) 
                 return Err(format!("always {first} in the first rows"));
             }
             if told.is_none() && is_identifier(name, &numbers) {
-                return Err(format!("another whole number in each row: an identifier (`--number {name}` keeps it)"));
+                return Err("an identifier: `--number` keeps it".to_owned());
             }
             return Ok(Kind::Number { mean, tells_missing: missing });
         }
@@ -255,7 +255,7 @@ fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) 
     }
     if known.len() > MANY && nearly_distinct(counts.len(), known.len()) && !as_text {
         let (levels, rows) = (counts.len(), known.len());
-        return Err(format!("{levels} values in {rows} rows: an identifier (`--text {name}` keeps it)"));
+        return Err(format!("{levels} values in {rows} rows: an identifier (`--text` keeps it)"));
     }
     let mut levels: Vec<(&str, usize)> = counts.into_iter().collect();
     levels.sort_unstable_by_key(|&(level, count)| (Reverse(count), level));
@@ -434,7 +434,7 @@ mod tests {
         let counted: Vec<i32> = (1..40).collect();
         let scattered: Vec<i32> = (1..40).map(|i| 7919 * i % 1009).collect();
         for name in ["customer_id", "customerID", "Id", "rownames", "patientid"] {
-            assert!(of(name, &scattered).unwrap_err().contains(&format!("identifier (`--number {name}` keeps it)")));
+            assert!(of(name, &scattered).unwrap_err().contains("identifier: `--number` keeps it"), "{name}");
         }
         assert!(of("x", &counted).is_err() && of("x", &counted[..10]).is_ok());
         for (name, numbers) in [("year", &counted), ("income", &scattered), ("paid", &scattered), ("acid", &scattered)]
