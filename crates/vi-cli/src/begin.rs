@@ -18,8 +18,13 @@ use crate::target::Target;
 /// Records that tell the length scale of random features.
 const TRIED: usize = 1000;
 
-/// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
-pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, Record)>), CliError> {
+/// A model with nothing learned, whose belief is of this `kind` or as the options say, and the records that told what it is to be, with the rows they are
+/// on.
+pub(crate) fn begin(
+    args: &Fit,
+    kind: Option<BeliefKind>,
+    source: &mut Source,
+) -> Result<(Document, Vec<(u64, Record)>), CliError> {
     let formula = match &args.formula {
         Some(text) => Some(Formula::parse(text).map_err(|what| wrong("formula", text, &what))?),
         None => None,
@@ -52,7 +57,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     let rare = source.entries().is_some_and(|entries| entries.named || are_of_unit_size(&records));
     let mut plan = Plan {
         memory: memory(&args.forget)?,
-        belief: args.belief.map(belief),
+        belief: kind.or(args.belief.map(belief)),
         rare,
         intercept: schema.intercept,
         start: Start::Fitted,

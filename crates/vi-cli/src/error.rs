@@ -150,6 +150,15 @@ impl CliError {
         matches!(self, Self::Ragged { .. } | Self::Record { .. } | Self::Field { .. } | Self::Model { .. })
     }
 
+    /// Whether rounding has left a covariance without digits, which the square root of the precision keeps.
+    pub(crate) fn is_of_rounding(&self) -> bool {
+        use vi_core::Error::{NegativeVariance, NotPositiveDefinite, Unresolved};
+        let (Self::Model { source: ModelError::Core(error), .. } | Self::Whole(ModelError::Core(error))) = self else {
+            return false;
+        };
+        matches!(error, NegativeVariance { .. } | NotPositiveDefinite { .. } | Unresolved { .. })
+    }
+
     /// Whether somebody has stopped the command.
     pub(crate) fn is_stop(&self) -> bool {
         matches!(self, Self::Stop | Self::Resumable { .. } | Self::Unrefined { .. } | Self::Lost { .. })

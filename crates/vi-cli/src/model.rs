@@ -149,7 +149,7 @@ impl Model {
             TargetKind::Classes(classes) if classes.len() == 2 => {
                 Self::Two(OnlineLogistic::with_settings(inputs, settings)?)
             }
-            TargetKind::Classes(classes) if is_dense(settings.belief) => {
+            TargetKind::Classes(classes) if settings.belief == BeliefKind::Full => {
                 Self::Classes(OnlineSoftmax::with_settings(inputs, classes.len(), settings)?)
             }
             TargetKind::Classes(classes) => Self::Classes(OnlineSoftmax::by_class(inputs, classes.len(), settings)?),

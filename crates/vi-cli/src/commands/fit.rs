@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
+use vi_models::online::BeliefKind;
+
 use crate::args::{Fit, Input, Show, Update};
 use crate::begin::begin;
 use crate::document::{Document, Pass};
@@ -13,6 +15,18 @@ use crate::report;
 use crate::source::{Record, Source};
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
+    let again = args.belief.is_none() && args.like.is_none() && args.input.data.is_file();
+    match fit_with(args, None) {
+        Err(error) if again && error.is_of_rounding() => {
+            eprintln!("rvi: {error}; so the file is learned anew with the square root of the precision");
+            fit_with(args, Some(BeliefKind::SquareRoot))
+        }
+        fitted => fitted,
+    }
+}
+
+/// Learns the file with this belief, or with the one that the options or the number of inputs tell.
+fn fit_with(args: &Fit, belief: Option<BeliefKind>) -> Result<(), CliError> {
     let begun = Instant::now();
     let stored = match &args.output {
         Some(path) if args.go_on && path.exists() => Some(Document::open(path)?),
@@ -25,7 +39,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     } else {
         let (mut document, first) = match &args.like {
             Some(path) => (like(path)?, Vec::new()),
-            None => begin(args, &mut source)?,
+            None => begin(args, belief, &mut source)?,
         };
         document.passes.push(Pass::new(&args.input));
         (document, first)
