@@ -83,6 +83,16 @@ pub(crate) fn infer(columns: &[String], records: &[Record], settings: &InferSett
             }
         }
     }
+    if schema.columns.is_empty() {
+        // Where nothing else tells, the number of a row is what is known of it.
+        for (j, name) in columns.iter().enumerate() {
+            if let Some(at) = schema.ignored.iter().position(|(own, why)| own == name && why == NUMBERED) {
+                let kind = kind_of(name, &fields(records, j), Some(Told::Number), settings.levels);
+                schema.ignored.remove(at);
+                schema.columns.extend(kind.map(|kind| Column { name: name.clone(), function: None, kind }));
+            }
+        }
+    }
     if let Some(formula) = settings.formula {
         return by_formula(formula, &schema, columns, records, settings);
     }
@@ -221,7 +231,7 @@ fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) 
                 return Err(format!("always {first} in the first rows"));
             }
             if told.is_none() && is_identifier(name, &numbers) {
-                return Err("an identifier: `--number` keeps it".to_owned());
+                return Err(NUMBERED.to_owned());
             }
             return Ok(Kind::Number { mean, tells_missing: missing });
         }
@@ -269,6 +279,9 @@ fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) 
     let base = levels.remove(base).0.to_owned();
     Ok(Kind::Levels { base, levels: levels.into_iter().map(|(level, _)| level.to_owned()).collect(), rare })
 }
+
+/// Why whole numbers that name rows are left out.
+const NUMBERED: &str = "an identifier: `--number` keeps it";
 
 /// Rows up to which values that all differ tell nothing of what a column is.
 const MANY: usize = 20;
