@@ -19,16 +19,16 @@ pub(crate) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// In which order a date is written.
+/// What stands first in a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// `2024-02-28`, `2024/2/28`.
     #[default]
-    YearFirst,
+    Year,
     /// `28.02.2024`, `28/2/24`.
-    DayFirst,
+    Day,
     /// `2/28/2024`.
-    MonthFirst,
+    Month,
 }
 
 /// A date with its parts.
@@ -51,31 +51,30 @@ impl Order {
     /// month first between slashes and the day first otherwise.
     pub(crate) fn of(texts: &[&str]) -> Option<Self> {
         let first = texts.first()?;
-        let likely =
-            if first.contains('/') { [Self::MonthFirst, Self::DayFirst] } else { [Self::DayFirst, Self::MonthFirst] };
+        let likely = if first.contains('/') { [Self::Month, Self::Day] } else { [Self::Day, Self::Month] };
         let days = |order: Self| {
             let days = texts.iter().map(|text| Some(Moment::parse(text, order)?.day)).collect::<Option<Vec<i64>>>()?;
             let far: i64 = days.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum();
             Some((far, order))
         };
-        [Self::YearFirst].into_iter().chain(likely).filter_map(days).min_by_key(|(far, _)| *far).map(|(_, order)| order)
+        [Self::Year].into_iter().chain(likely).filter_map(days).min_by_key(|(far, _)| *far).map(|(_, order)| order)
     }
 
     /// What a field of a column of such dates should have been.
     pub(crate) fn expected(self) -> &'static str {
         match self {
-            Self::YearFirst => "a date (2024-02-28, also with a time)",
-            Self::DayFirst => "a date with the day first (28.02.2024, also with a time)",
-            Self::MonthFirst => "a date with the month first (2/28/2024, also with a time)",
+            Self::Year => "a date (2024-02-28, also with a time)",
+            Self::Day => "a date with the day first (28.02.2024, also with a time)",
+            Self::Month => "a date with the month first (2/28/2024, also with a time)",
         }
     }
 
     /// What the column is called in a summary.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::YearFirst => "",
-            Self::DayFirst => ", day first",
-            Self::MonthFirst => ", month first",
+            Self::Year => "",
+            Self::Day => ", day first",
+            Self::Month => ", month first",
         }
     }
 }
@@ -93,10 +92,10 @@ impl Moment {
             return None;
         }
         let (year, month, day) = match order {
-            Order::YearFirst if first.len() == 4 => (first, second, third),
-            Order::YearFirst => return None,
-            Order::DayFirst => (third, second, first),
-            Order::MonthFirst => (third, first, second),
+            Order::Year if first.len() == 4 => (first, second, third),
+            Order::Year => return None,
+            Order::Day => (third, second, first),
+            Order::Month => (third, first, second),
         };
         let number = |text: &str, most: usize| {
             let digits = (1..=most).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit());
@@ -158,7 +157,7 @@ pub(crate) fn hour_of(text: &str) -> Option<f64> {
 /// The number of a month by its English name, or by the first three letters of it.
 fn month_named(text: &str) -> Option<i8> {
     let named = |month: &&str| text.eq_ignore_ascii_case(month) || text.eq_ignore_ascii_case(&month[..3]);
-    i8::try_from(MONTHS.iter().position(|month| named(&month))? + 1).ok()
+    i8::try_from(MONTHS.iter().position(named)? + 1).ok()
 }
 
 #[cfg(test)]
@@ -167,7 +166,7 @@ mod tests {
 
     #[test]
     fn dates_are_read_in_each_order() {
-        let read = |text| Moment::parse(text, Order::YearFirst);
+        let read = |text| Moment::parse(text, Order::Year);
         let moment = read("1970-01-02 12:30").unwrap();
         assert_eq!((moment.day, moment.weekday, moment.month, moment.clock), (1, 4, 0, true));
         assert_eq!(moment.days_since(0), 1.0 + 12.5 / 24.0);
@@ -176,29 +175,29 @@ mod tests {
         assert_eq!(read("2013-12-31T23:00:00Z").unwrap().hour, 23.0);
         assert_eq!(read("2013/12/31 0:47").unwrap().hour, 47.0 / 60.0);
         for text in ["31.12.2013", "31/12/13", "31-12-2013", "31-Dec-2013"] {
-            assert_eq!(Moment::parse(text, Order::DayFirst), Some(last), "{text}");
+            assert_eq!(Moment::parse(text, Order::Day), Some(last), "{text}");
         }
-        assert_eq!(Moment::parse("12/31/2013", Order::MonthFirst), Some(last));
-        assert_eq!(Moment::parse("25/11/63", Order::DayFirst), read("1963-11-25"));
-        assert_eq!(Moment::parse("31.12.2013 11:00 PM", Order::DayFirst).unwrap().hour, 23.0);
+        assert_eq!(Moment::parse("12/31/2013", Order::Month), Some(last));
+        assert_eq!(Moment::parse("25/11/63", Order::Day), read("1963-11-25"));
+        assert_eq!(Moment::parse("31.12.2013 11:00 PM", Order::Day).unwrap().hour, 23.0);
         for text in ["", "12", "2013-13-01", "2013-02-30", "31-12-2013", "2013-12-31 25:00", "13-01-01", "2013-1-1-1"] {
             assert_eq!(read(text), None, "{text}");
         }
         for text in ["31.13.2013", "2013-01-01", "1.1.203", "+1.1.2013", "1.2", "é.1.2013", "ab"] {
-            assert_eq!(Moment::parse(text, Order::DayFirst), None, "{text}");
+            assert_eq!(Moment::parse(text, Order::Day), None, "{text}");
         }
     }
 
     #[test]
     fn rows_tell_whether_the_day_or_the_month_is_first() {
-        assert_eq!(Order::of(&["25/11/63", "1/2/64"]), Some(Order::DayFirst));
-        assert_eq!(Order::of(&["1/3/11", "1/31/11"]), Some(Order::MonthFirst));
+        assert_eq!(Order::of(&["25/11/63", "1/2/64"]), Some(Order::Day));
+        assert_eq!(Order::of(&["1/3/11", "1/31/11"]), Some(Order::Month));
         // Three days that follow one another, or three that are months apart.
-        assert_eq!(Order::of(&["1/3/11", "2/3/11", "3/3/11"]), Some(Order::DayFirst));
-        assert_eq!(Order::of(&["3/1/11", "3/2/11", "3/3/11"]), Some(Order::MonthFirst));
-        assert_eq!(Order::of(&["1/3/11"]), Some(Order::MonthFirst));
-        assert_eq!(Order::of(&["1.3.11"]), Some(Order::DayFirst));
-        assert_eq!(Order::of(&["2016/01/01 00:47"]), Some(Order::YearFirst));
+        assert_eq!(Order::of(&["1/3/11", "2/3/11", "3/3/11"]), Some(Order::Day));
+        assert_eq!(Order::of(&["3/1/11", "3/2/11", "3/3/11"]), Some(Order::Month));
+        assert_eq!(Order::of(&["1/3/11"]), Some(Order::Month));
+        assert_eq!(Order::of(&["1.3.11"]), Some(Order::Day));
+        assert_eq!(Order::of(&["2016/01/01 00:47"]), Some(Order::Year));
         assert_eq!((Order::of(&["25/11/63", "11/25/63"]), Order::of(&[])), (None, None));
     }
 

@@ -434,7 +434,7 @@ mod tests {
         let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
         assert!(matches!(kind(&codes), Ok(Kind::Levels { rare: 28, .. })));
         let times = ["1/3/11", "25/11/63"];
-        assert!(matches!(kind(&times), Ok(Kind::Date { order: Order::DayFirst, .. })));
+        assert!(matches!(kind(&times), Ok(Kind::Date { order: Order::Day, .. })));
         assert_eq!(kind(&["06:00", "18:00"]), Ok(Kind::Clock { mean: 12.0 }));
     }
 

@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn dates_become_their_parts() {
-        let order = Order::YearFirst;
+        let order = Order::Year;
         let kind = Kind::Date { first: Moment::parse("2024-01-01", order).unwrap().day, mean: 3.0, clock: true, order };
         // A Thursday in February, six in the morning.
         let row = written(&kind, "2024-02-01T06:00:00");
