@@ -109,7 +109,10 @@ pub(crate) struct Fit {
     /// The classes of the target, where the first rows do not show all of them; of two the second is the one whose probability is told.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) classes: Vec<String>,
-    /// Texts of more levels than this are hashed into as many columns.
+    /// Columns to keep as numbers even though each row has another one (identifiers, which are left out otherwise).
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) number: Vec<String>,
+    /// Of texts of more levels than this the most common get an input each, and the others share one.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) levels: u16,
     /// Inputs of a sparse file: places for the names of Vowpal Wabbit's, which are hashed (by default 262144); one more than the largest index of
@@ -148,7 +151,7 @@ pub(crate) struct Fit {
     pub(crate) unscaled: bool,
     /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
-        "target", "family", "ignore", "text", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
+        "target", "family", "ignore", "text", "number", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
         "mergeable", "unscaled",
     ])]
     pub(crate) like: Option<PathBuf>,

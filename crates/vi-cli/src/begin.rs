@@ -23,8 +23,13 @@ const TRIED: usize = 1000;
 /// Bytes of first records beyond which no further ones are kept to look at.
 const MOST_KEPT: usize = 1 << 28;
 
-/// A model with nothing learned, and the records that told what it is to be, with the rows they are on.
-pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u64, Record)>), CliError> {
+/// A model with nothing learned, whose belief is of this `kind` or as the options say, and the records that told what it is to be, with the rows they are
+/// on.
+pub(crate) fn begin(
+    args: &Fit,
+    kind: Option<BeliefKind>,
+    source: &mut Source,
+) -> Result<(Document, Vec<(u64, Record)>), CliError> {
     let formula = match &args.formula {
         Some(text) => Some(Formula::parse(text).map_err(|what| wrong("formula", text, &what))?),
         None => None,
@@ -33,6 +38,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     let target = source.position(&name)?;
     let columns = |names: &[String]| source.places(names.iter()).map(HashSet::from_iter);
     let (ignore, text): (HashSet<_>, HashSet<_>) = (columns(&args.ignore)?, columns(&args.text)?);
+    let number = columns(&args.number)?;
     let (mut rows, mut records) = (Vec::new(), Vec::new());
     let mut record = Record::default();
     let mut size = 0;
@@ -48,6 +54,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
         target,
         ignore: &ignore,
         text: &text,
+        number: &number,
         entries: source.entries(),
         inputs: args.inputs.map(|inputs| inputs as usize),
         levels: usize::from(args.levels),
@@ -58,7 +65,7 @@ pub(crate) fn begin(args: &Fit, source: &mut Source) -> Result<(Document, Vec<(u
     let rare = source.entries().is_some_and(|entries| entries.named || are_of_unit_size(&records));
     let mut plan = Plan {
         memory: memory(&args.forget)?,
-        belief: args.belief.map(belief),
+        belief: kind.or(args.belief.map(belief)),
         rare,
         intercept: schema.intercept,
         start: Start::Fitted,

@@ -47,6 +47,9 @@ pub(crate) enum CliError {
     /// A file without a record.
     #[error("{}: there is no row in it", path.display())]
     Empty { path: PathBuf },
+    /// A pass that has learned nothing.
+    #[error("{}: no row was learned{why}", path.display())]
+    Nothing { path: PathBuf, why: String },
     /// A record of another number of fields than there are columns.
     #[error("{place}: {found} fields where {expected} were expected (`--skip-bad` leaves such rows out)")]
     Ragged { place: Place, expected: usize, found: usize },
@@ -151,6 +154,15 @@ impl CliError {
     /// Whether a row is at fault, which `--skip-bad` may leave out.
     pub(crate) fn is_of_a_row(&self) -> bool {
         matches!(self, Self::Ragged { .. } | Self::Record { .. } | Self::Field { .. } | Self::Model { .. })
+    }
+
+    /// Whether rounding has left a covariance without digits, which the square root of the precision keeps.
+    pub(crate) fn is_of_rounding(&self) -> bool {
+        use vi_core::Error::{NegativeVariance, NotPositiveDefinite, Unresolved};
+        let (Self::Model { source: ModelError::Core(error), .. } | Self::Whole(ModelError::Core(error))) = self else {
+            return false;
+        };
+        matches!(error, NegativeVariance { .. } | NotPositiveDefinite { .. } | Unresolved { .. })
     }
 
     /// Whether somebody has stopped the command.

@@ -8,6 +8,8 @@ use crate::progress::Progress;
 use crate::schema::{Encoded, Schema, is_missing};
 use crate::source::{Record, Source};
 use crate::target::{Target, TargetKind};
+use vi_core::Row;
+use vi_models::ModelError;
 
 /// What turns the records of a source into rows of a model.
 pub(crate) struct Reader<'a> {
@@ -42,6 +44,11 @@ impl<'a> Reader<'a> {
     /// Numbers that were missing so far.
     pub(crate) fn imputed(&self) -> u64 {
         self.encoded.imputed
+    }
+
+    /// Texts so far that no first row of the model had.
+    pub(crate) fn new_texts(&self) -> u64 {
+        self.encoded.new
     }
 
     /// Entries of a sparse file so far whose inputs the model does not have.
@@ -164,7 +171,46 @@ fn learn_one(
     };
     let refused = |error| CliError::Model { place: source.place(), source: error };
     let row = reader.row(record, source)?;
-    let predicted = document.model.predict(row).map_err(refused)?;
-    document.model.update(row, label, record.weight).map_err(refused)?;
-    document.scores.add(&predicted, label, classes(&document.target)).map_err(refused)
+    let (predicted, log_density) = foretold(&document.model, row, label).map_err(refused)?;
+    let log_density = taken(&mut document.model, row, (label, record.weight), log_density).map_err(refused)?;
+    for column in reader.encoded.new_texts() {
+        *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
+    }
+    let foretold = (predicted.as_ref(), log_density);
+    document.scores.add(foretold, label, classes(&document.target)).map_err(refused)
+}
+
+/// What is predicted at a row, and the log density of its label: none where they are beyond the range of floats.
+///
+/// # Errors
+/// What else the model refuses.
+pub(crate) fn foretold(
+    model: &Model,
+    row: Row<'_>,
+    label: f64,
+) -> Result<(Option<Prediction>, Option<f64>), ModelError> {
+    let predicted = match model.predict(row) {
+        Ok(predicted) => Some(predicted),
+        Err(ModelError::Core(vi_core::Error::Overflow { .. })) => None,
+        Err(error) => return Err(error),
+    };
+    let log_density = predicted.as_ref().map(|predicted| predicted.log_density(label)).and_then(Result::ok);
+    Ok((predicted, log_density.filter(|log_density| log_density.is_finite())))
+}
+
+/// Learns a row with its label and weight; the log density of the label before, in nats, or where that is not known what the row adds to the log
+/// evidence, which is the same but for the way in which it is computed.
+///
+/// # Errors
+/// What the model refuses.
+pub(crate) fn taken(
+    model: &mut Model,
+    row: Row<'_>,
+    (label, weight): (f64, f64),
+    log_density: Option<f64>,
+) -> Result<f64, ModelError> {
+    let before = if log_density.is_none() { model.info().evidence } else { 0.0 };
+    model.update(row, label, weight)?;
+    // A row without weight adds nothing.
+    Ok(log_density.unwrap_or_else(|| (model.info().evidence - before) / if weight > 0.0 { weight } else { 1.0 }))
 }

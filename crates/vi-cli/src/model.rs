@@ -50,7 +50,8 @@ pub(crate) struct Scales {
 impl Plan {
     /// Shape and rate of what is believed of the precision of a number's noise at first.
     pub(crate) fn noise(&self) -> (f64, f64) {
-        (1.0, self.scales.as_ref().map_or(1.0, |scales| scales.target.1))
+        let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+        (shape, rate * self.scales.as_ref().map_or(1.0, |scales| scales.target.1))
     }
 
     fn belief(&self, inputs: usize) -> BeliefKind {
@@ -113,7 +114,10 @@ impl Model {
             start: plan.start,
             prior_scale: plan.prior.clone(),
             standardise: Standardise::FirstRows { rows: Standardise::ROWS, centre: is_dense(belief) && plan.intercept },
-            ..OnlineSettings::default()
+            ..match target {
+                TargetKind::Number => OnlineLinear::default_settings(),
+                TargetKind::Count | TargetKind::Classes(_) => OnlineSettings::default(),
+            }
         };
         // The scale of a number is taken from the first rows together with those of its inputs.
         if plan.unscaled || (plan.rare && !is_dense(belief) && !matches!(target, TargetKind::Number)) {
@@ -145,9 +149,10 @@ impl Model {
             TargetKind::Classes(classes) if classes.len() == 2 => {
                 Self::Two(OnlineLogistic::with_settings(inputs, settings)?)
             }
-            TargetKind::Classes(classes) => {
+            TargetKind::Classes(classes) if settings.belief == BeliefKind::Full => {
                 Self::Classes(OnlineSoftmax::with_settings(inputs, classes.len(), settings)?)
             }
+            TargetKind::Classes(classes) => Self::Classes(OnlineSoftmax::by_class(inputs, classes.len(), settings)?),
         })
     }
 
@@ -211,6 +216,11 @@ impl Model {
 
     pub(crate) fn settings(&self) -> &OnlineSettings {
         each!(self, model => model.settings())
+    }
+
+    /// Whether each of several classes has a belief of its own, since they have too many coefficients for one.
+    pub(crate) fn is_by_class(&self) -> bool {
+        matches!(self, Self::Classes(model) if model.is_by_class())
     }
 
     /// Whether it forgets rows as others come.
@@ -291,6 +301,16 @@ impl Prediction {
             Self::Two(predicted) => Some(predicted.probability),
             Self::Classes(_) => None,
         }
+    }
+
+    /// What is expected as one number: of a count the mean at the expectation of its logarithm, since the average over a wide prior of that has no
+    /// square to speak of. None where it is beyond the range of floats.
+    pub(crate) fn point(&self) -> Option<f64> {
+        let point = match self {
+            Self::Count(predicted) => Some(predicted.predictor.mean().exp()),
+            _ => self.mean(),
+        };
+        point.filter(|point| point.is_finite())
     }
 
     /// The most probable class.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::{Coefficient, Standardise};
+use vi_models::online::{BeliefKind, Coefficient, Standardise};
 
 pub(crate) use self::compare::compared;
 use self::text::{add, bar, first_of, many, number, wrapped};
@@ -187,6 +187,16 @@ fn head(document: &Document) -> String {
     );
     let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
     text += &wrapped("columns       ", &first_of(kinds));
+    let belief = match document.model.settings().belief {
+        BeliefKind::LowRank { rank } => format!("the main {rank} directions of the correlations, not all"),
+        BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
+        BeliefKind::SquareRoot => "the square root of the precision, against rounding".to_owned(),
+        _ if document.model.is_by_class() => "each class by itself, no correlations between classes".to_owned(),
+        _ => String::new(),
+    };
+    if !belief.is_empty() {
+        add(&mut text, &format!("belief        {belief}\n"));
+    }
     let products = schema.products();
     if !products.is_empty() {
         text += &wrapped("products      ", &products);
@@ -202,7 +212,11 @@ fn head(document: &Document) -> String {
         text += &wrapped("not used      ", &first_of(ignored));
     }
     if !document.changed.is_empty() {
-        let word = |(name, rows): (&String, &u64)| format!("{name} (in {})", many(*rows, "row"));
+        let constant = |name: &String| schema.constant.iter().any(|(column, _)| column == name);
+        let word = |(name, rows): (&String, &u64)| {
+            let what = if constant(name) { "in" } else { "a new text in" };
+            format!("{name} ({what} {})", many(*rows, "row"))
+        };
         let mut words: Vec<String> = document.changed.iter().map(word).collect();
         words.push("which a larger `--sniff` would use".to_owned());
         text += &wrapped("changed       ", &words);
@@ -253,13 +267,17 @@ fn relevant(document: &Document, relevance: &Relevance) -> String {
 fn kind(kind: &Kind) -> String {
     match kind {
         Kind::Number { .. } => "number".to_owned(),
-        Kind::Levels { base, levels } if base.is_empty() => format!("{} levels; base missing", levels.len() + 1),
-        Kind::Levels { base, levels } => format!("{} levels; base {base}", levels.len() + 1),
+        Kind::Levels { base, levels, rare } => {
+            let base = if base.is_empty() { "missing" } else { base };
+            let rare = if *rare > 0 { format!(", {} rarer together", grouped(*rare as u64)) } else { String::new() };
+            format!("{} levels{rare}; base {base}", levels.len() + 1)
+        }
         Kind::Hashed { buckets } => format!("text, hashed into {buckets}"),
         Kind::Entries { named: true, .. } => "names, hashed".to_owned(),
         Kind::Entries { named: false, .. } => "by index".to_owned(),
-        Kind::Date { clock: false, .. } => "date".to_owned(),
-        Kind::Date { clock: true, .. } => "date and time".to_owned(),
+        Kind::Date { clock: false, order, .. } => format!("date{}", order.name()),
+        Kind::Date { clock: true, order, .. } => format!("date and time{}", order.name()),
+        Kind::Clock { .. } => "time of day".to_owned(),
     }
 }
 
@@ -285,9 +303,14 @@ fn scores(summary: &Summary) -> String {
     if let Some(accuracy) = summary.accuracy {
         line("right class", format!("{:.1} %", 100.0 * accuracy), None);
     }
+    if summary.unexpected > 0 {
+        let rows = format!("{}, whose expectation was beyond floats", many(summary.unexpected, "row"));
+        add(&mut text, &format!("  only in the log loss              {rows}\n"));
+    }
+    let mut line = |name: &str, value: String| add(&mut text, &format!("  {name:<32} {value:>10}\n"));
     for (promised, held) in &summary.coverage {
         let name = format!("{:.0} % intervals held", 100.0 * promised);
-        line(&name, format!("{:.1} %", 100.0 * held), None);
+        line(&name, format!("{:.1} %", 100.0 * held));
     }
     if !summary.calibration.is_empty() {
         text += "  predicted and seen\n";

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::encoded::Encoded;
 pub(crate) use self::features::{Features, Map};
-pub(crate) use self::infer::{InferSettings, distinct, infer, is_missing};
+pub(crate) use self::infer::{InferSettings, distinct, distinct_words, infer, is_missing};
 pub(crate) use self::kind::Kind;
 use self::kind::Wrong;
 use self::terms::{Coding, Part};

@@ -21,6 +21,9 @@ pub(crate) struct Scores {
     pub(crate) rows: u64,
     log_loss: f64,
     squared_error: f64,
+    /// Rows whose expectation, or the square of its error, is beyond the range of floats: only their log loss counts.
+    #[serde(default)]
+    unexpected: u64,
     /// How many intervals of each of [`LEVELS`] held what they promised.
     held: [u64; 3],
     /// How often the most probable class was right.
@@ -58,6 +61,9 @@ const BLOCKS: usize = 128;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Summary {
     pub(crate) rows: u64,
+    /// Rows of which only the log loss counts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unexpected: u64,
     /// In nats a row; beside it that of the frequencies of the classes so far.
     pub(crate) log_loss: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +83,11 @@ pub(crate) struct Summary {
     pub(crate) calibration: Vec<(f64, f64, u64)>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Block {
     fn add(&mut self, other: &Self) {
         self.rows += other.rows;
@@ -86,45 +97,59 @@ impl Block {
 }
 
 impl Scores {
-    /// Scores a prediction of `label`; of `classes` if there are any.
+    /// Scores a prediction of `label`, of `classes` if there are any, which had this log density.
     ///
     /// # Errors
     /// What the prediction cannot say.
-    pub(crate) fn add(&mut self, predicted: &Prediction, label: f64, classes: usize) -> Result<(), ModelError> {
-        let log_loss = -predicted.log_density(label)?;
-        let (below, up_to) = predicted.below(label)?.unwrap_or((0.0, 0.0));
-        self.seen.add(self.rows, predicted, label);
-        self.log_loss += log_loss;
+    pub(crate) fn add(
+        &mut self,
+        (predicted, log_density): (Option<&Prediction>, f64),
+        label: f64,
+        classes: usize,
+    ) -> Result<(), ModelError> {
+        let below = predicted.map(|predicted| predicted.below(label)).transpose()?.flatten();
+        if let Some(predicted) = predicted {
+            self.seen.add(self.rows, predicted, label);
+        }
+        self.log_loss -= log_density;
         self.rows += 1;
         let plain = self.plain_log_loss;
-        self.add_rest(predicted, label, classes, below, up_to);
-        self.add_along(Block { rows: 1, log_loss, plain: self.plain_log_loss - plain });
+        if classes == 0 {
+            self.add_number(predicted.and_then(Prediction::point).zip(below), label);
+        } else {
+            self.add_class(predicted, label, classes);
+        }
+        self.add_along(Block { rows: 1, log_loss: -log_density, plain: self.plain_log_loss - plain });
         Ok(())
     }
 
-    /// What is counted of classes, or of numbers with the probabilities `below` and `up_to` of what came.
-    fn add_rest(&mut self, predicted: &Prediction, label: f64, classes: usize, below: f64, up_to: f64) {
-        if classes == 0 {
-            if let Some(mean) = predicted.mean() {
-                self.squared_error += (label - mean).powi(2);
-            }
-            for (count, level) in self.held.iter_mut().zip(LEVELS) {
-                // The label lies between the quantiles (1 − level)/2 and (1 + level)/2.
-                *count += u64::from(up_to >= 0.5 * (1.0 - level) && below < 0.5 * (1.0 + level));
-            }
-            let away = label - self.mean;
-            self.plain_squared_error += away * away;
-            self.mean += away / self.rows as f64;
-            self.squares += away * (label - self.mean);
+    /// What is counted of numbers: the point that was predicted, and the probabilities of less than what came and of no more.
+    fn add_number(&mut self, predicted: Option<(f64, (f64, f64))>, label: f64) {
+        let away = label - self.mean;
+        let plain = self.plain_squared_error + away * away;
+        let squares = predicted.map(|(point, _)| self.squared_error + (label - point).powi(2));
+        let (Some((_, (below, up_to))), Some(squares)) = (predicted, squares.filter(|sum| (sum + plain).is_finite()))
+        else {
+            self.unexpected += 1;
             return;
+        };
+        (self.squared_error, self.plain_squared_error) = (squares, plain);
+        for (count, level) in self.held.iter_mut().zip(LEVELS) {
+            // The label lies between the quantiles (1 − level)/2 and (1 + level)/2.
+            *count += u64::from(up_to >= 0.5 * (1.0 - level) && below < 0.5 * (1.0 + level));
         }
+        self.mean += away / (self.rows - self.unexpected) as f64;
+        self.squares += away * (label - self.mean);
+    }
+
+    fn add_class(&mut self, predicted: Option<&Prediction>, label: f64, classes: usize) {
         self.classes.resize(classes, 0);
         let class = (0..classes).find(|class| *class as f64 == label).unwrap_or(0);
         let share = (self.classes[class] as f64 + 1.0) / ((self.rows - 1) as f64 + classes as f64);
         self.plain_log_loss -= share.ln();
         self.classes[class] += 1;
-        self.right += u64::from(predicted.class() == Some(class));
-        if let Some(probability) = predicted.mean() {
+        self.right += u64::from(predicted.and_then(Prediction::class) == Some(class));
+        if let Some(probability) = predicted.and_then(Prediction::mean) {
             self.bins.resize(BINS, (0, 0.0, 0));
             let last = BINS - 1;
             let bin = (1..BINS).position(|k| probability < k as f64 / BINS as f64).unwrap_or(last);
@@ -172,12 +197,13 @@ impl Scores {
 
     /// Adds the scores of other rows, each sum to its own.
     pub(crate) fn merge(&mut self, other: &Self) {
-        let (own, theirs) = (self.rows as f64, other.rows as f64);
+        let (own, theirs) = ((self.rows - self.unexpected) as f64, (other.rows - other.unexpected) as f64);
         let away = other.mean - self.mean;
         let share = theirs / (own + theirs).max(1.0);
         self.squares += other.squares + away * away * own * share;
         self.mean += away * share;
         self.rows += other.rows;
+        self.unexpected += other.unexpected;
         self.log_loss += other.log_loss;
         self.squared_error += other.squared_error;
         self.right += other.right;
@@ -197,16 +223,18 @@ impl Scores {
 
     pub(crate) fn summary(&self) -> Summary {
         let n = self.rows.max(1) as f64;
+        let expected = self.rows.saturating_sub(self.unexpected).max(1) as f64;
         let of_numbers = self.classes.is_empty() && self.rows > 0;
         Summary {
             rows: self.rows,
+            unexpected: self.unexpected,
             log_loss: self.log_loss / n,
             plain_log_loss: (!of_numbers).then_some(self.plain_log_loss / n),
-            rmse: of_numbers.then(|| (self.squared_error / n).sqrt()),
-            plain_rmse: of_numbers.then(|| (self.plain_squared_error / n).sqrt()),
+            rmse: of_numbers.then(|| (self.squared_error / expected).sqrt()),
+            plain_rmse: of_numbers.then(|| (self.plain_squared_error / expected).sqrt()),
             accuracy: (!of_numbers).then_some(self.right as f64 / n),
             coverage: if of_numbers {
-                LEVELS.iter().zip(self.held).map(|(level, held)| (*level, held as f64 / n)).collect()
+                LEVELS.iter().zip(self.held).map(|(level, held)| (*level, held as f64 / expected)).collect()
             } else {
                 Vec::new()
             },

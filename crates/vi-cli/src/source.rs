@@ -26,6 +26,8 @@ pub(crate) struct Source {
     skip_bad: bool,
     /// Records that were left out since they could not be read.
     pub(crate) skipped: u64,
+    /// What was wrong with the first of them.
+    pub(crate) first_skipped: Option<String>,
 }
 
 impl Source {
@@ -34,7 +36,7 @@ impl Source {
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
         let bytes = Bytes::default();
         let records = open(input, &bytes)?;
-        Ok(Self { path: input.data.clone(), records, bytes, skip_bad: input.skip_bad, skipped: 0 })
+        Ok(Self { path: input.data.clone(), records, bytes, skip_bad: input.skip_bad, skipped: 0, first_skipped: None })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -106,6 +108,7 @@ impl Source {
     pub(crate) fn forgive(&mut self, error: CliError) -> Result<(), CliError> {
         if self.skip_bad && error.is_of_a_row() {
             self.skipped += 1;
+            self.first_skipped.get_or_insert_with(|| error.to_string());
             Ok(())
         } else {
             Err(error)

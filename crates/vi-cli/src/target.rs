@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::Family;
 use crate::error::CliError;
-use crate::schema::{distinct, is_missing};
+use crate::schema::{distinct, distinct_words, is_missing};
 use crate::source::{Record, Source};
 
 /// The column to predict, and what its values are.
@@ -42,7 +42,14 @@ impl Target {
     ) -> Result<Self, CliError> {
         let fail = |what: String| CliError::Target { column: column.to_owned(), what };
         let fields: Vec<&str> = records.iter().map(|record| record.field(place)).collect();
-        let found = if classes.is_empty() { distinct(&fields) } else { classes.to_vec() };
+        let found = match distinct(&fields) {
+            _ if !classes.is_empty() => classes.to_vec(),
+            found if found.iter().all(|text| text.parse::<f64>().is_ok()) && !found.is_empty() => found,
+            found if matches!(family, Family::Auto | Family::Classes) && found.len() < MOST_CLASSES => {
+                distinct_words(&fields)
+            }
+            found => found,
+        };
         if found.is_empty() {
             return Err(fail("no value in the first rows: what is to be learned?".to_owned()));
         }
@@ -50,8 +57,11 @@ impl Target {
             found.iter().map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
         let two = |low: f64| numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == low || *x == 1.0));
         let zero_one = two(0.0) || two(-1.0);
+        // Two values that return are classes, whichever they are.
+        let returns = |text: &String| fields.iter().filter(|field| *field == text).nth(1).is_some();
+        let binary = zero_one || found.len() == 2 && found.iter().all(returns);
         let family = match family {
-            Family::Auto if !classes.is_empty() || numbers.is_none() || zero_one => Family::Classes,
+            Family::Auto if !classes.is_empty() || numbers.is_none() || binary => Family::Classes,
             Family::Auto => Family::Number,
             given => given,
         };
@@ -164,6 +174,10 @@ mod tests {
     fn values_tell_what_a_target_is() {
         assert_eq!(kind(&["1.5", "2", "NA"], Family::Auto, &[]), Ok(TargetKind::Number));
         assert_eq!(kind(&["1", "0", "0"], Family::Auto, &[]), Ok(classes(&["0", "1"])));
+        assert_eq!(kind(&["2", "1", "1", "2", "?"], Family::Auto, &[]), Ok(classes(&["1", "2"])));
+        assert_eq!(kind(&["2", "1", "1"], Family::Auto, &[]), Ok(TargetKind::Number));
+        let words = ["none", "-", "?", "na", "mild", "", "NA"];
+        assert_eq!(kind(&words, Family::Auto, &[]), Ok(classes(&["-", "?", "mild", "na", "none"])));
         assert_eq!(kind(&["1", "-1"], Family::Auto, &[]), Ok(classes(&["-1", "1"])));
         assert_eq!(kind(&["yes", "no"], Family::Auto, &[]), Ok(classes(&["no", "yes"])));
         assert_eq!(kind(&["10", "9", "11"], Family::Classes, &[]), Ok(classes(&["9", "10", "11"])));

@@ -128,7 +128,9 @@ fn parts_are_merged_to_the_whole() {
         let away = (number(&both[k], "mean") - number(line, "mean")).abs();
         assert!(away < 0.2 * number(line, "sd"), "{line} {}", both[k]);
         let (sd, part) = (number(&both[k], "sd"), number(&east[k], "sd"));
-        assert!((sd / number(line, "sd") - 1.0).abs() < 0.1 && sd <= part * 1.01, "{line} {} {part}", both[k]);
+        // A level that no row has is known as the prior scale says, which more rows may widen.
+        let narrower = line["name"] == "place=(other)" || sd <= part * 1.01;
+        assert!((sd / number(line, "sd") - 1.0).abs() < 0.1 && narrower, "{line} {} {part}", both[k]);
     }
     // A learned scale of the first rows serves only its own model.
     told(&folder, "fit west.csv -t sold -o alone.rvi");

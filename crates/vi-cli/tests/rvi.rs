@@ -214,7 +214,10 @@ fn strange_files_are_read_or_refused_with_what_to_do() {
     });
     write("german.csv", &format!("\u{feff}Datum;Temperatur;Umsatz\r\n{german}"));
     let text = told(&folder, "fit german.csv -t Umsatz");
-    assert!(text.contains("Datum (date), Temperatur (number)") && text.contains("Umsatz, a number"), "{text}");
+    assert!(
+        text.contains("Datum (date, day first), Temperatur (number)") && text.contains("Umsatz, a number"),
+        "{text}"
+    );
     // A line of totals under a column of numbers.
     write("total.csv", &format!("a,y\n{}Total,7\n", rows(&|t| format!("{t}.5,{}\n", t % 9))));
     let text = refused(&folder, "fit total.csv -t y");

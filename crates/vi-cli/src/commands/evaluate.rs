@@ -3,7 +3,7 @@
 use crate::args::Evaluate;
 use crate::document::Document;
 use crate::error::CliError;
-use crate::learn::{Reader, classes};
+use crate::learn::{Reader, classes, foretold, taken};
 use crate::report;
 use crate::scores::Scores;
 use crate::source::{Record, Source};
@@ -20,9 +20,14 @@ pub(super) fn evaluate(args: &Evaluate) -> Result<(), CliError> {
             let Some(label) = document.target.read(record.field(target), &source)? else {
                 return Ok(());
             };
-            let predicted = reader.predict(&document.model, &record, &source)?;
             let refused = |error| CliError::Model { place: source.place(), source: error };
-            scores.add(&predicted, label, classes(&document.target)).map_err(refused)
+            let row = reader.row(&record, &source)?;
+            let (predicted, log_density) = foretold(&document.model, row, label).map_err(refused)?;
+            let log_density = match log_density {
+                Some(log_density) => log_density,
+                None => taken(&mut document.model.clone(), row, (label, record.weight), None).map_err(refused)?,
+            };
+            scores.add((predicted.as_ref(), log_density), label, classes(&document.target)).map_err(refused)
         })();
         if let Err(error) = scored {
             source.forgive(error)?;
@@ -30,6 +35,10 @@ pub(super) fn evaluate(args: &Evaluate) -> Result<(), CliError> {
     }
     if scores.rows == 0 {
         return Err(CliError::Empty { path: source.path().to_owned() });
+    }
+    if reader.new_texts() > 0 {
+        let new = reader.new_texts();
+        eprintln!("rvi: {new} texts that the first rows of the model had not shown were taken as `(other)`");
     }
     report::evaluated(&document, &scores, source.path(), source.skipped, args.json)
 }

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
+use vi_models::online::BeliefKind;
+
 use crate::args::{Fit, Input, Show, Update};
 use crate::begin::begin;
 use crate::document::{Document, Pass};
@@ -15,6 +17,18 @@ use crate::source::{Record, Source};
 use crate::tell;
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
+    let again = args.belief.is_none() && args.like.is_none() && args.input.data.is_file();
+    match fit_with(args, None) {
+        Err(error) if again && error.is_of_rounding() => {
+            eprintln!("rvi: {error}; so the file is learned anew with the square root of the precision");
+            fit_with(args, Some(BeliefKind::SquareRoot))
+        }
+        fitted => fitted,
+    }
+}
+
+/// Learns the file with this belief, or with the one that the options or the number of inputs tell.
+fn fit_with(args: &Fit, belief: Option<BeliefKind>) -> Result<(), CliError> {
     let begun = Instant::now();
     let (stored, held) = match &args.output {
         Some(path) if args.go_on && path.exists() => {
@@ -30,7 +44,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     } else {
         let (mut document, first) = match &args.like {
             Some(path) => (like(path)?, Vec::new()),
-            None => begin(args, &mut source)?,
+            None => begin(args, belief, &mut source)?,
         };
         document.passes.push(Pass::new(&args.input));
         (document, first)
@@ -69,7 +83,7 @@ pub(super) fn whole_pass(
     begun: Instant,
     show: &Show,
 ) -> Result<(), CliError> {
-    let before = document.scores.rows;
+    let (before, read) = (document.scores.rows, document.row());
     let learned = learn(&mut document, &mut source, first, |document| match store.every {
         Some(every) if document.row().is_multiple_of(every.max(1)) => store.save(document),
         _ => Ok(()),
@@ -81,6 +95,13 @@ pub(super) fn whole_pass(
         }
         (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
         (Err(error), _) => return Err(error),
+        (Ok(()), _) if document.scores.rows == before && document.row() > read => {
+            let why = source
+                .first_skipped
+                .as_ref()
+                .map_or(": none has a target".to_owned(), |first| format!("; the first: {first}"));
+            return Err(CliError::Nothing { path: source.path().to_owned(), why });
+        }
         (Ok(()), _) => store.save(&document)?,
     }
     if let Some((passes, input)) = store.after {

@@ -19,7 +19,7 @@ use crate::tell;
 pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     let document = Document::open(&args.model)?;
     let mut source = Source::open(&args.input)?;
-    let unknown = if let Some(path) = &args.output {
+    let (unknown, new) = if let Some(path) = &args.output {
         whole_file(path, |out| write_all(args, &document, &mut source, path, out))?
     } else {
         write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?
@@ -27,20 +27,23 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     if unknown > 0 {
         tell::warn(&format!("{unknown} entries of inputs that the model does not have were left out"));
     }
+    if new > 0 {
+        eprintln!("rvi: {new} texts that the first rows of the model had not shown were taken as `(other)`");
+    }
     if source.skipped > 0 {
         tell::warn(&format!("{} rows of {} were left out", source.skipped, source.path().display()));
     }
     Ok(())
 }
 
-/// Writes the predictions of all rows to `out`, which errors call `path`; how many entries the model has no inputs for.
+/// Writes the predictions of all rows to `out`, which errors call `path`; how many entries the model has no inputs for, and how many texts.
 fn write_all(
     args: &Predict,
     document: &Document,
     source: &mut Source,
     path: &Path,
     out: &mut (dyn Write + Send),
-) -> Result<u64, CliError> {
+) -> Result<(u64, u64), CliError> {
     let mut reader = Reader::new(&document.schema, &document.model, source)?;
     let failed = |error| CliError::file(path, error);
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
@@ -59,7 +62,7 @@ fn write_all(
         table.row(fields).map_err(failed)?;
     }
     table.finish().map_err(failed)?;
-    Ok(reader.unknown())
+    Ok((reader.unknown(), reader.new_texts()))
 }
 
 /// What the columns of the predictions are called.

@@ -1,6 +1,7 @@
-//! Dates in the ISO form or with the day first and dots, with and without a time of day.
+//! Dates and times of day, in the order of day, month and year that the rows of a column tell.
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 pub(crate) const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 pub(crate) const MONTHS: [&str; 12] = [
@@ -18,6 +19,18 @@ pub(crate) const MONTHS: [&str; 12] = [
     "December",
 ];
 
+/// What stands first in a date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// `2024-02-28`, `2024/2/28`.
+    #[default]
+    Year,
+    /// `28.02.2024`, `28/2/24`.
+    Day,
+    /// `2/28/2024`.
+    Month,
+}
+
 /// A date with its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Moment {
@@ -33,39 +46,78 @@ pub(crate) struct Moment {
     pub(crate) clock: bool,
 }
 
+impl Order {
+    /// The order in which all of `texts` are dates; of two that fit, that in which each row is nearer to the one before, and if these are equally near the
+    /// month first between slashes and the day first otherwise.
+    pub(crate) fn of(texts: &[&str]) -> Option<Self> {
+        let first = texts.first()?;
+        let likely = if first.contains('/') { [Self::Month, Self::Day] } else { [Self::Day, Self::Month] };
+        let days = |order: Self| {
+            let days = texts.iter().map(|text| Some(Moment::parse(text, order)?.day)).collect::<Option<Vec<i64>>>()?;
+            let far: i64 = days.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum();
+            Some((far, order))
+        };
+        [Self::Year].into_iter().chain(likely).filter_map(days).min_by_key(|(far, _)| *far).map(|(_, order)| order)
+    }
+
+    /// What a field of a column of such dates should have been.
+    pub(crate) fn expected(self) -> &'static str {
+        match self {
+            Self::Year => "a date (2024-02-28, also with a time)",
+            Self::Day => "a date with the day first (28.02.2024, also with a time)",
+            Self::Month => "a date with the month first (2/28/2024, also with a time)",
+        }
+    }
+
+    /// What the column is called in a summary.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Year => "",
+            Self::Day => ", day first",
+            Self::Month => ", month first",
+        }
+    }
+}
+
 impl Moment {
-    /// `YYYY-MM-DD` or `DD.MM.YYYY`, also with `HH:MM` or `HH:MM:SS` after a blank or a `T`, and a `Z`; none for anything else.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        if bytes.len() < 10 || !bytes[0].is_ascii_digit() {
+    /// Three numbers between slashes, dots or hyphens in this order, or with the month's name; then perhaps a [time of day](hour_of) after a blank or a `T`.
+    /// A year of two digits is one of 1930 to 2029. None for anything else.
+    pub(crate) fn parse(text: &str, order: Order) -> Option<Self> {
+        let at = text.find(|c: char| c == ' ' || c == 'T' && text.starts_with(|c: char| c.is_ascii_digit()));
+        let (date, time) = at.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
+        let mark = date.chars().find(|c| ['/', '-', '.'].contains(c))?;
+        let mut parts = date.split(mark);
+        let [first, second, third] = [parts.next()?, parts.next()?, parts.next()?];
+        if parts.next().is_some() {
             return None;
         }
-        let turned;
-        let text = if bytes[2] == b'.' && bytes[5] == b'.' {
-            let [day, month, year, rest] = [text.get(..2)?, text.get(3..5)?, text.get(6..10)?, text.get(10..)?];
-            turned = format!("{year}-{month}-{day}{rest}");
-            turned.as_str()
-        } else if bytes[4] == b'-' && bytes[7] == b'-' {
-            text
-        } else {
-            return None;
+        let (year, month, day) = match order {
+            Order::Year if first.len() == 4 => (first, second, third),
+            Order::Year => return None,
+            Order::Day => (third, second, first),
+            Order::Month => (third, first, second),
         };
-        let text = text.strip_suffix('Z').unwrap_or(text);
-        let clock = text.len() > 10;
-        let (date, hour) = if clock {
-            let moment: DateTime = text.parse().ok()?;
-            let seconds = f64::from(moment.second()) + f64::from(moment.subsec_nanosecond()) * 1e-9;
-            (moment.date(), f64::from(moment.hour()) + f64::from(moment.minute()) / 60.0 + seconds / 3600.0)
-        } else {
-            (text.parse().ok()?, 0.0)
+        let number = |text: &str, most: usize| {
+            let digits = (1..=most).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit());
+            if digits { text.parse::<i16>().ok() } else { None }
         };
+        let month = match number(month, 2) {
+            Some(month) => i8::try_from(month).ok()?,
+            None => month_named(month)?,
+        };
+        let year = match year.len() {
+            2 => number(year, 2).map(|year| if year < 30 { 2000 + year } else { 1900 + year }),
+            4 => number(year, 4),
+            _ => None,
+        }?;
+        let date = Date::new(year, month, i8::try_from(number(day, 2)?).ok()?).ok()?;
         let epoch = Date::new(1970, 1, 1).ok()?;
         Some(Self {
             day: i64::from(epoch.until(date).ok()?.get_days()),
             weekday: usize::try_from(date.weekday().to_monday_zero_offset()).ok()?,
             month: usize::try_from(date.month() - 1).ok()?,
-            hour,
-            clock,
+            hour: time.map_or(Some(0.0), hour_of)?,
+            clock: time.is_some(),
         })
     }
 
@@ -75,31 +127,89 @@ impl Moment {
     }
 }
 
+/// The hours since midnight of `HH:MM` or `HH:MM:SS`, perhaps with parts of a second, `AM` or `PM`, or a final `Z`.
+pub(crate) fn hour_of(text: &str) -> Option<f64> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let half = text.get(text.len().saturating_sub(2)..).map(str::to_ascii_lowercase);
+    let (text, half) = match half.as_deref() {
+        Some("am") => (text[..text.len() - 2].trim_end(), Some(0.0)),
+        Some("pm") => (text[..text.len() - 2].trim_end(), Some(12.0)),
+        _ => (text, None),
+    };
+    let mut parts = text.split(':');
+    let (hour, minute) = (parts.next()?, parts.next()?);
+    let second = parts.next().unwrap_or("0");
+    let digits = |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit());
+    let whole = second.split('.').next().is_some_and(digits) && second.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    if !digits(hour) || !digits(minute) || !whole || parts.next().is_some() {
+        return None;
+    }
+    let (mut hour, minute, second): (f64, f64, f64) = (hour.parse().ok()?, minute.parse().ok()?, second.parse().ok()?);
+    if let Some(half) = half {
+        if !(1.0..=12.0).contains(&hour) {
+            return None;
+        }
+        hour = hour % 12.0 + half;
+    }
+    (hour < 24.0 && minute < 60.0 && second < 60.0).then(|| hour + minute / 60.0 + second / 3600.0)
+}
+
+/// The number of a month by its English name, or by the first three letters of it.
+fn month_named(text: &str) -> Option<i8> {
+    let named = |month: &&str| text.eq_ignore_ascii_case(month) || text.eq_ignore_ascii_case(&month[..3]);
+    i8::try_from(MONTHS.iter().position(named)? + 1).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_in_the_iso_form() {
-        let moment = Moment::parse("1970-01-02 12:30").unwrap();
+    fn dates_are_read_in_each_order() {
+        let read = |text| Moment::parse(text, Order::Year);
+        let moment = read("1970-01-02 12:30").unwrap();
         assert_eq!((moment.day, moment.weekday, moment.month, moment.clock), (1, 4, 0, true));
         assert_eq!(moment.days_since(0), 1.0 + 12.5 / 24.0);
-        assert_eq!(Moment::parse("2013-12-31").unwrap().day, 16_070);
-        assert_eq!(Moment::parse("2013-12-31T23:00:00Z").unwrap().hour, 23.0);
-        assert_eq!(Moment::parse("31.12.2013"), Moment::parse("2013-12-31"));
-        assert_eq!(Moment::parse("31.12.2013 23:00").unwrap().hour, 23.0);
-        for text in [
-            "",
-            "12",
-            "2013-13-01",
-            "2013-02-30",
-            "31-12-2013",
-            "2013-12-31 25:00",
-            "2013-1-1",
-            "31.13.2013",
-            "1.1.2013",
-        ] {
-            assert_eq!(Moment::parse(text), None, "{text}");
+        let last = read("2013-12-31").unwrap();
+        assert_eq!(last.day, 16_070);
+        assert_eq!(read("2013-12-31T23:00:00Z").unwrap().hour, 23.0);
+        assert_eq!(read("2013/12/31 0:47").unwrap().hour, 47.0 / 60.0);
+        for text in ["31.12.2013", "31/12/13", "31-12-2013", "31-Dec-2013"] {
+            assert_eq!(Moment::parse(text, Order::Day), Some(last), "{text}");
+        }
+        assert_eq!(Moment::parse("12/31/2013", Order::Month), Some(last));
+        assert_eq!(Moment::parse("25/11/63", Order::Day), read("1963-11-25"));
+        assert_eq!(Moment::parse("31.12.2013 11:00 PM", Order::Day).unwrap().hour, 23.0);
+        for text in ["", "12", "2013-13-01", "2013-02-30", "31-12-2013", "2013-12-31 25:00", "13-01-01", "2013-1-1-1"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        for text in ["31.13.2013", "2013-01-01", "1.1.203", "+1.1.2013", "1.2", "é.1.2013", "ab"] {
+            assert_eq!(Moment::parse(text, Order::Day), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_tell_whether_the_day_or_the_month_is_first() {
+        assert_eq!(Order::of(&["25/11/63", "1/2/64"]), Some(Order::Day));
+        assert_eq!(Order::of(&["1/3/11", "1/31/11"]), Some(Order::Month));
+        // Three days that follow one another, or three that are months apart.
+        assert_eq!(Order::of(&["1/3/11", "2/3/11", "3/3/11"]), Some(Order::Day));
+        assert_eq!(Order::of(&["3/1/11", "3/2/11", "3/3/11"]), Some(Order::Month));
+        assert_eq!(Order::of(&["1/3/11"]), Some(Order::Month));
+        assert_eq!(Order::of(&["1.3.11"]), Some(Order::Day));
+        assert_eq!(Order::of(&["2016/01/01 00:47"]), Some(Order::Year));
+        assert_eq!((Order::of(&["25/11/63", "11/25/63"]), Order::of(&[])), (None, None));
+    }
+
+    #[test]
+    fn times_of_day_are_hours() {
+        assert_eq!((hour_of("00:30"), hour_of("6:15:36")), (Some(0.5), Some(6.26)));
+        assert_eq!(
+            (hour_of("12:30 am"), hour_of("1:30PM"), hour_of("23:00:00.5Z")),
+            (Some(0.5), Some(13.5), Some(23.0 + 0.5 / 3600.0))
+        );
+        for text in ["", "12", "24:00", "1:60", "13:00 pm", "1:2:3:4", "a:10", "1:0x", "é"] {
+            assert_eq!(hour_of(text), None, "{text}");
         }
     }
 }

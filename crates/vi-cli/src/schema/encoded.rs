@@ -2,6 +2,7 @@
 
 use vi_core::Row;
 
+use super::kind::Untold;
 use super::terms::{Coding, Part};
 use super::{Kind, Schema};
 use crate::error::CliError;
@@ -17,12 +18,14 @@ pub(crate) struct Encoded {
     pub(crate) imputed: u64,
     /// Entries of a sparse file whose inputs the model does not have.
     pub(crate) unknown: u64,
+    /// Texts that no first row had, and share an input.
+    pub(crate) new: u64,
     sorted: Vec<(usize, f64)>,
     /// The inputs of one column, and of a product so far.
     block: Vec<(usize, f64)>,
     product: Vec<(usize, f64)>,
-    /// Columns of the record whose number was missing.
-    missing: Vec<bool>,
+    /// What the inputs of each column do not tell of the record.
+    untold: Vec<Untold>,
 }
 
 impl Encoded {
@@ -39,8 +42,8 @@ impl Encoded {
     ) -> Result<(), CliError> {
         self.positions.clear();
         self.values.clear();
-        self.missing.clear();
-        self.missing.resize(schema.columns.len(), false);
+        self.untold.clear();
+        self.untold.resize(schema.columns.len(), Untold::Nothing);
         let mut first = 0;
         if schema.terms.is_empty() {
             for column in 0..schema.columns.len() {
@@ -52,8 +55,15 @@ impl Encoded {
                 first += self.write_term(schema, term, first, places, record, source)?;
             }
         }
-        self.imputed += self.missing.iter().filter(|missing| **missing).count() as u64;
+        let count = |what| self.untold.iter().filter(|untold| **untold == what).count() as u64;
+        self.imputed += count(Untold::Imputed);
+        self.new += count(Untold::New);
         Ok(())
+    }
+
+    /// The columns of the record whose text no first row had.
+    pub(crate) fn new_texts(&self) -> impl Iterator<Item = usize> {
+        (0..self.untold.len()).filter(|column| self.untold[*column] == Untold::New)
     }
 
     /// Writes the product of columns from input `first` on; how many inputs it is.
@@ -84,7 +94,8 @@ impl Encoded {
                 }
             };
             match column.write(text, part.coding, &mut push) {
-                Ok(missing) => self.missing[part.column] |= missing,
+                Ok(Untold::Nothing) => {}
+                Ok(untold) => self.untold[part.column] = untold,
                 Err((expected, hint)) => {
                     let (column, text) = (column.name.clone(), text.to_owned());
                     return Err(CliError::Field { place: source.place(), column, text, expected, hint });

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vi_data::fnv;
 
-use super::date;
+use super::date::{self, Moment, Order};
 use super::infer::is_missing;
 use crate::formula::Function;
 
@@ -13,21 +13,45 @@ use crate::formula::Function;
 pub(crate) enum Kind {
     /// Numbers. One that is missing is taken at the mean, and says so where some were missing from the start.
     Number { mean: f64, tells_missing: bool },
-    /// Texts of few levels: an input for each but the most common, which the others are relative to, and one for those that come later. The levels are
-    /// sorted.
-    Levels { base: String, levels: Vec<String> },
-    /// Texts of many levels, which share so many inputs.
+    /// Texts: an input for each level but the most common, which the others are relative to, and one that `rare` levels of the first rows and those that
+    /// come later share. The levels are sorted.
+    Levels {
+        base: String,
+        levels: Vec<String>,
+        #[serde(default)]
+        rare: usize,
+    },
+    /// Texts of many levels, which share so many inputs: of models that an earlier version has made.
     Hashed { buckets: usize },
     /// All inputs of a sparse file, those from `inputs` on left out, or `named` and hashed into as many.
     Entries { inputs: usize, named: bool },
     /// Dates: days, weekday (relative to Monday) and month (relative to January); with a time of day its place on the clock.
-    Date { first: i64, mean: f64, clock: bool },
+    Date {
+        first: i64,
+        mean: f64,
+        clock: bool,
+        #[serde(default)]
+        order: Order,
+    },
+    /// Times of day without a date: the hour and its place on the clock.
+    Clock { mean: f64 },
 }
 
 /// Where the parts of a date begin among its inputs.
 const WEEKDAY: usize = 1;
 const MONTH: usize = WEEKDAY + date::WEEKDAYS.len() - 1;
 const CLOCK: usize = MONTH + date::MONTHS.len() - 1;
+
+/// What the inputs of a field do not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Untold {
+    #[default]
+    Nothing,
+    /// That its number was missing, and taken at the mean.
+    Imputed,
+    /// Which text it was: one that no first row had.
+    New,
+}
 
 /// What a field should have been, and what may help.
 pub(crate) type Wrong = (&'static str, &'static str);
@@ -41,13 +65,14 @@ impl Kind {
             Self::Hashed { buckets } => *buckets,
             Self::Entries { inputs, .. } => *inputs,
             Self::Date { clock, .. } => CLOCK + 2 * usize::from(*clock),
+            Self::Clock { .. } => 3,
         }
     }
 
     /// Whether its numbers can be worked with.
     pub(crate) fn is_whole(&self) -> bool {
         match self {
-            Self::Number { mean, .. } | Self::Date { mean, .. } => mean.is_finite(),
+            Self::Number { mean, .. } | Self::Date { mean, .. } | Self::Clock { mean } => mean.is_finite(),
             Self::Levels { levels, .. } => levels.is_sorted(),
             Self::Hashed { buckets } => *buckets > 0,
             Self::Entries { inputs, .. } => *inputs > 0,
@@ -73,17 +98,18 @@ impl Kind {
             Self::Hashed { buckets } => (0..*buckets).map(|bucket| format!("{name}#{bucket}")).collect(),
             Self::Date { clock, .. } => {
                 let parts = date::WEEKDAYS[1..].iter().chain(&date::MONTHS[1..]).map(|part| format!("{name}: {part}"));
-                let clock = ["sine of the hour", "cosine of the hour"].into_iter().take(2 * usize::from(*clock));
+                let clock = ON_THE_CLOCK.into_iter().take(2 * usize::from(*clock));
                 [format!("{name}: days")]
                     .into_iter()
                     .chain(parts)
                     .chain(clock.map(|part| format!("{name}: {part}")))
                     .collect()
             }
+            Self::Clock { .. } => ["hour"].iter().chain(&ON_THE_CLOCK).map(|part| format!("{name}: {part}")).collect(),
         }
     }
 
-    /// Its inputs that are not 0, of a number the `function`, by position; whether a missing number was taken at the mean.
+    /// Its inputs that are not 0, of a number the `function`, by position; what they do not tell.
     ///
     /// # Errors
     /// What the field should have been.
@@ -92,7 +118,7 @@ impl Kind {
         text: &str,
         function: Option<Function>,
         push: &mut impl FnMut(usize, f64),
-    ) -> Result<bool, Wrong> {
+    ) -> Result<Untold, Wrong> {
         let missing = is_missing(text);
         match self {
             Self::Number { mean, tells_missing } => {
@@ -101,25 +127,33 @@ impl Kind {
                 if missing && *tells_missing {
                     push(1, 1.0);
                 }
-                return Ok(missing);
+                return Ok(if missing { Untold::Imputed } else { Untold::Nothing });
             }
-            Self::Levels { base, levels } => {
+            Self::Levels { base, levels, rare } => {
                 let level = if missing { "" } else { text };
                 if level == base {
-                    return Ok(false);
+                    return Ok(Untold::Nothing);
                 }
                 let place = levels.binary_search_by(|known| known.as_str().cmp(level));
                 push(place.unwrap_or(levels.len()), 1.0);
+                if place.is_err() && *rare == 0 {
+                    return Ok(Untold::New);
+                }
             }
             Self::Hashed { buckets } => push(bucket(text, *buckets), 1.0),
             Self::Entries { .. } => {}
-            Self::Date { mean, .. } if missing => {
+            Self::Date { mean, .. } | Self::Clock { mean } if missing => {
                 push(0, *mean);
-                return Ok(true);
+                return Ok(Untold::Imputed);
             }
-            Self::Date { first, clock, .. } => {
-                let found =
-                    date::Moment::parse(text).ok_or(("a date (YYYY-MM-DD or DD.MM.YYYY, also with a time)", ""))?;
+            Self::Clock { .. } => {
+                let hour = date::hour_of(text).ok_or(("a time of day (23:59, 23:59:59 or 11:59 PM)", ""))?;
+                push(0, hour);
+                push_clock(hour, 1, push);
+            }
+            Self::Date { first, clock, order, .. } => {
+                let hint = "; a larger `--sniff` sees it before it chooses";
+                let found = Moment::parse(text, *order).ok_or((order.expected(), hint))?;
                 push(0, found.days_since(*first));
                 for (part, before) in [(found.weekday, WEEKDAY), (found.month, MONTH)] {
                     if let Some(part) = part.checked_sub(1) {
@@ -127,14 +161,21 @@ impl Kind {
                     }
                 }
                 if *clock {
-                    let angle = found.hour / 24.0 * std::f64::consts::TAU;
-                    push(CLOCK, angle.sin());
-                    push(CLOCK + 1, angle.cos());
+                    push_clock(found.hour, CLOCK, push);
                 }
             }
         }
-        Ok(false)
+        Ok(Untold::Nothing)
     }
+}
+
+const ON_THE_CLOCK: [&str; 2] = ["sine of the hour", "cosine of the hour"];
+
+/// The place of an hour on the clock, two inputs from `at` on.
+fn push_clock(hour: f64, at: usize, push: &mut impl FnMut(usize, f64)) {
+    let angle = hour / 24.0 * std::f64::consts::TAU;
+    push(at, angle.sin());
+    push(at + 1, angle.cos());
 }
 
 /// # Errors
@@ -185,11 +226,13 @@ mod tests {
 
     #[test]
     fn levels_have_an_input_each_but_the_most_common() {
-        let kind = Kind::Levels { base: "b".to_owned(), levels: vec![String::new(), "a".to_owned()] };
+        let kind = Kind::Levels { base: "b".to_owned(), levels: vec![String::new(), "a".to_owned()], rare: 0 };
         assert_eq!(written(&kind, "b"), [0.0, 0.0, 0.0]);
         assert_eq!(written(&kind, "a"), [0.0, 1.0, 0.0]);
         assert_eq!(written(&kind, "null"), [1.0, 0.0, 0.0]);
         assert_eq!(written(&kind, "z"), [0.0, 0.0, 1.0]);
+        let told = |text| kind.write(text, None, &mut |_, _| {});
+        assert_eq!([told("a"), told("b"), told("z")], [Ok(Untold::Nothing), Ok(Untold::Nothing), Ok(Untold::New)]);
     }
 
     #[test]
@@ -201,7 +244,8 @@ mod tests {
 
     #[test]
     fn dates_become_their_parts() {
-        let kind = Kind::Date { first: date::Moment::parse("2024-01-01").unwrap().day, mean: 3.0, clock: true };
+        let order = Order::Year;
+        let kind = Kind::Date { first: Moment::parse("2024-01-01", order).unwrap().day, mean: 3.0, clock: true, order };
         // A Thursday in February, six in the morning.
         let row = written(&kind, "2024-02-01T06:00:00");
         assert_eq!(row[0], 31.25);
@@ -210,5 +254,9 @@ mod tests {
         assert_eq!(row.iter().filter(|x| **x != 0.0).count(), 5);
         assert_eq!(written(&kind, "")[0], 3.0);
         assert!(kind.write("yesterday", None, &mut |_, _| {}).is_err());
+        let kind = Kind::Clock { mean: 7.5 };
+        let row = written(&kind, "06:00");
+        assert!(row[0] == 6.0 && (row[1] - 1.0).abs() < 1e-15 && row[2].abs() < 1e-15, "{row:?}");
+        assert_eq!(written(&kind, "NA"), [7.5, 0.0, 0.0]);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::kind::Untold;
 use super::{Column, Kind, Wrong};
 use crate::formula::{Function, Term};
 
@@ -76,11 +77,11 @@ impl Column {
         names
     }
 
-    /// Its inputs that are not 0, by position; whether a missing number was taken at the mean.
+    /// Its inputs that are not 0, by position; what they do not tell.
     ///
     /// # Errors
     /// What the field should have been.
-    pub(super) fn write(&self, text: &str, coding: Coding, push: &mut impl FnMut(usize, f64)) -> Result<bool, Wrong> {
+    pub(super) fn write(&self, text: &str, coding: Coding, push: &mut impl FnMut(usize, f64)) -> Result<Untold, Wrong> {
         let function = self.function.filter(|function| *function != Function::Text);
         match (&self.kind, coding) {
             (Kind::Number { .. }, Coding::Relative | Coding::Full) => {
@@ -92,14 +93,14 @@ impl Column {
             }
             (Kind::Levels { .. }, Coding::Full) => {
                 let mut based = true;
-                self.kind.write(text, None, &mut |at, value| {
+                let untold = self.kind.write(text, None, &mut |at, value| {
                     based = false;
                     push(at + 1, value);
                 })?;
                 if based {
                     push(0, 1.0);
                 }
-                Ok(false)
+                Ok(untold)
             }
             (kind, _) => kind.write(text, function, push),
         }

@@ -103,6 +103,12 @@ impl OnlineSoftmax {
         Ok(Self { engine: Engine::new(inputs, Classes::new(classes, true)?, settings)? })
     }
 
+    /// Whether each class has a belief of its own ([`by_class`](Self::by_class)).
+    #[must_use]
+    pub fn is_by_class(&self) -> bool {
+        !self.engine.family.is_joint()
+    }
+
     /// The predictive probability of each class at `row`.
     ///
     /// # Errors

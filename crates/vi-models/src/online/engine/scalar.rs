@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use vi_core::filter::StepInfo;
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
-    Belief, DenseGaussian, Error, GaussianExpectation, Likelihood, PerRow, Projection, Site, SiteRule, Weighted,
+    Belief, DenseGaussian, Error, GaussianExpectation, Implicit, Likelihood, PerRow, Projection, Site, SiteRule,
+    Weighted,
 };
 use vi_linalg::faer::{MatRef, Par};
 
@@ -293,8 +294,16 @@ impl<F: ScalarFamily> Family for F {
     ) -> Result<f64, Error> {
         let rule = OnePass::of::<F>(row_likelihood(self, state, observed)?);
         let seen = belief.project(row, 1.0, &mut step.belief)?;
-        let site = rule.site(seen.mean, seen.variance, observed.label)?;
-        let score = score(self, state, &rule, observed, seen)?;
+        let by_rule = rule
+            .site(seen.mean, seen.variance, observed.label)
+            .and_then(|site| Ok((site, score(self, state, &rule, observed, seen)?)));
+        let (site, score) = match by_rule {
+            // The row lies where neither the moments nor the density of its label can be computed.
+            Err(error @ (Error::Quadrature { .. } | Error::NonFinite { .. } | Error::ImproperSite { .. })) => {
+                bounded(rule.likelihood(), observed.label, seen).ok_or(error)?
+            }
+            found => found?,
+        };
         belief.prepare(row, site, &mut step.belief)?;
         Ok(score + self.learn(state, observed, seen, site)?)
     }
@@ -379,6 +388,18 @@ fn score<F: ScalarFamily>(
         return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
     }
     Ok(score)
+}
+
+/// The site of the implicit step, which finds the best Gaussian `q` for one row in `KL(q‖p)`, and the bound `E_q log p(y|t) − KL(q‖N(a, ν))` on the
+/// row's log predictive density; `None` where these cannot be computed either.
+fn bounded<L: GaussianExpectation>(likelihood: &Weighted<L>, y: f64, seen: Projection) -> Option<(Site, f64)> {
+    let Projection { mean, variance } = seen;
+    let site = Implicit(likelihood).site(mean, variance, y).ok()?;
+    let (step, left) = (variance * site.gain(variance), 1.0 / (1.0 + variance * site.curvature));
+    let expected = likelihood.expected_log_density(y, mean + step, variance * left);
+    let divergence = 0.5 * (left - 1.0 - left.ln() + step * (step / variance));
+    let bound = expected - divergence;
+    is_score(bound).then_some((site, bound))
 }
 
 /// Whether the sum of any number of such scores stays finite.

@@ -1,0 +1,142 @@
+//! Tables as people have them, with nothing set but the target.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::format_push_string, clippy::format_collect, reason = "a test")]
+
+mod common;
+
+use std::fs;
+
+use common::{folder, json, refused, told};
+
+/// Rows of a year, a rate and a count that grows with both: the inputs are far from 0, and their scales unlike.
+fn counts(rows: usize) -> String {
+    let row = |t: usize| {
+        let (year, rate) = (1900 + t % 90, (t * 37 % 100) as f64 / 10.0);
+        format!("{year},{rate},{}\n", t % 5 + usize::from(rate > 5.0) * 4)
+    };
+    "year,rate,deaths\n".to_owned() + &(0..rows).map(row).collect::<String>()
+}
+
+#[test]
+fn counts_are_learned_though_their_first_predictions_overflow() {
+    let folder = folder("ordinary-counts");
+    fs::write(folder.join("t.csv"), counts(200)).unwrap();
+    let text = told(&folder, "fit t.csv -t deaths --family count -o m.rvi");
+    assert!(text.contains("200 rows learned") && text.contains("only in the log loss"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let scores = json(&told(&folder, "inspect m.rvi --json"))["scores"].clone();
+    let of = |name: &str| scores[name].as_f64().unwrap();
+    assert!(of("unexpected") < 5.0 && of("log_loss") < 4.0 && of("rmse") < 2.0 * of("plain_rmse"), "{scores:#}");
+    assert!(told(&folder, "evaluate m.rvi t.csv").contains("200 rows"));
+    // An outlier in the inputs, whose count the model would not have dreamt of.
+    fs::write(folder.join("far.csv"), "year,rate,deaths\n1e9,3,2\n1950,-1e12,0\n").unwrap();
+    assert!(told(&folder, "update m.rvi far.csv").contains("2 rows learned"));
+    told(&folder, "evaluate m.rvi t.csv");
+}
+
+#[test]
+fn a_pass_that_learns_nothing_is_an_error() {
+    let folder = folder("ordinary-nothing");
+    fs::write(folder.join("t.csv"), "x,y\n1,2\n2,3\n3,5\n").unwrap();
+    fs::write(folder.join("bad.csv"), "x,y\none,2\ntwo,3\n").unwrap();
+    fs::write(folder.join("blank.csv"), "x,y\n1,\n2,\n").unwrap();
+    told(&folder, "fit t.csv -t y -o m.rvi");
+    let before = fs::read(folder.join("m.rvi")).unwrap();
+    let text = refused(&folder, "update m.rvi bad.csv --skip-bad");
+    assert!(text.contains("no row was learned; the first: ") && text.contains("`one` is not a number"), "{text}");
+    assert!(refused(&folder, "update m.rvi blank.csv").contains("no row was learned: none has a target"));
+    assert_eq!(fs::read(folder.join("m.rvi")).unwrap(), before);
+}
+
+#[test]
+fn a_class_that_came_against_all_odds_leaves_a_model_that_can_be_read() {
+    let folder = folder("ordinary-odds");
+    // One of ten is of another class than its place says, so that 6000 rows tell the slopes to forty deviations.
+    let three = |t: usize| format!("{},{}\n", t % 9, ["a", "b", "c"][if t % 10 == 3 { t / 10 % 3 } else { t % 9 / 3 }]);
+    let rows: String = (0..6000).map(three).collect();
+    fs::write(folder.join("t.csv"), format!("x,y\n{rows}")).unwrap();
+    fs::write(folder.join("far.csv"), "x,y\n1e6,a\n").unwrap();
+    told(&folder, "fit t.csv -t y -o m.rvi");
+    let far = json(&told(&folder, "evaluate m.rvi far.csv --json"))["scores"].clone();
+    // A probability below the least float, 5e-324.
+    assert!(far["log_loss"].as_f64().unwrap() > 744.0, "{far}");
+    told(&folder, "update m.rvi far.csv");
+    let scores = json(&told(&folder, "inspect m.rvi --json"))["scores"].clone();
+    assert!(scores["log_loss"].is_number() && scores["rows"] == 6001, "{scores}");
+}
+
+#[test]
+fn the_noise_starts_where_the_library_starts_it() {
+    let folder = folder("ordinary-noise");
+    let rows: String = (0..60).map(|t| format!("{},{}\n", t % 7, 3 * (t % 7))).collect();
+    fs::write(folder.join("t.csv"), format!("x,y\n{rows}")).unwrap();
+    told(&folder, "fit t.csv -t y -o m.rvi");
+    let predicted = told(&folder, "predict m.rvi t.csv --to jsonl");
+    let sd = json(predicted.lines().next().unwrap())["sd"].as_f64().unwrap();
+    // A line without noise: Gamma(1, 1) would leave √(2/62) = 0.18 of the target's deviation of 6.
+    assert!(sd < 0.2, "{sd}");
+}
+
+#[test]
+fn what_columns_hold_is_what_people_mean() {
+    let folder = folder("ordinary-kinds");
+    let mut text = String::from("customer_id,room,when,at,pain,y\n");
+    for t in 0..300 {
+        let room = if t == 60 { "113b".to_owned() } else { (t / 2).to_string() };
+        let pain = ["none", "-", "mild"][t % 3];
+        let (day, hour) = (1 + t % 28, t % 24);
+        text += &format!("{},{room},{day}/{}/11,{hour}:30,{pain},{}\n", t * 7919 % 1009 + 5000, 1 + t / 28, 1 + t % 2);
+    }
+    fs::write(folder.join("t.csv"), text).unwrap();
+    let text = told(&folder, "fit t.csv -t y");
+    assert!(text.contains("customer_id (an identifier: `--number` keeps it)"), "{text}");
+    assert!(text.contains("room (100 levels, ") && text.contains("rarer together"), "{text}");
+    assert!(text.contains("when (date, day first)") && text.contains("at (time of day)"), "{text}");
+    assert!(text.contains("y: the probability of `2` (else `1`)"), "{text}");
+    let rows: String = (0..40).map(|t| format!("{t},{}\n", t % 5)).collect();
+    fs::write(folder.join("only.csv"), format!("t1,y\n{rows}")).unwrap();
+    assert!(told(&folder, "fit only.csv -t y").contains("t1 (number)"));
+    assert!(told(&folder, "fit t.csv -t y --number customer_id").contains("customer_id (number)"));
+    let text = told(&folder, "fit t.csv -t pain");
+    assert!(text.contains("300 rows learned") && text.contains("pain, one of 3 classes"), "{text}");
+}
+
+#[test]
+fn a_level_that_comes_late_is_said() {
+    let folder = folder("ordinary-late");
+    let row = |t: usize| format!("{},{},{}\n", t % 7, if t < 150 { ["a", "b"][t % 2] } else { "c" }, t % 5);
+    fs::write(folder.join("t.csv"), format!("x,place,y\n{}", (0..200).map(row).collect::<String>())).unwrap();
+    let text = told(&folder, "fit t.csv -t y --sniff 100 -o m.rvi");
+    assert!(text.contains("changed       place (a new text in 50 rows)"), "{text}");
+    let output = common::rvi(&folder, "predict m.rvi t.csv");
+    assert!(String::from_utf8(output.stderr).unwrap().contains("50 texts that the first rows"), "{text}");
+}
+
+#[test]
+fn many_inputs_and_classes_have_a_belief_that_can_be_kept() {
+    let folder = folder("ordinary-wide");
+    let head: String = (0..450).map(|j| format!("x{j},")).collect();
+    let row = |t: usize| {
+        (0..450).map(|j| format!("{},", (t * 31 + j * 17) % 23)).collect::<String>() + ["a\n", "b\n", "c\n"][t % 3]
+    };
+    fs::write(folder.join("t.csv"), format!("{head}y\n{}", (0..30).map(row).collect::<String>())).unwrap();
+    let text = told(&folder, "fit t.csv -t y");
+    assert!(text.contains("30 rows learned") && text.contains("belief        "), "{text}");
+    assert!(told(&folder, "fit t.csv -t y --belief diagonal").contains("a variance for each coefficient"));
+}
+
+#[test]
+fn a_covariance_without_digits_is_begun_again() {
+    let folder = folder("ordinary-digits");
+    // Numbers of 1e9 and their products, in their own units.
+    let row = |t: usize| {
+        let late = if t < 200 { 0.0 } else { 1e9 + (t % 7) as f64 };
+        format!("{},{},{late},{}\n", t % 11, t * t % 13, t % 4)
+    };
+    fs::write(folder.join("t.csv"), format!("a,b,c,y\n{}", (0..400).map(row).collect::<String>())).unwrap();
+    let output = common::rvi(&folder, "fit t.csv --family count --formula y~(.)^2 --unscaled --prior 1");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("learned anew with the square root"), "{said}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("400 rows learned") && text.contains("belief        the square root"), "{text}");
+}
