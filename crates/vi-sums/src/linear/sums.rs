@@ -8,6 +8,9 @@ use crate::{SumsError, packed};
 
 /// Numbers beyond this are refused, since sums of their squares could overflow.
 pub(super) const LARGEST: f64 = 1e140;
+/// The share of a scatter, and of the squares of the numbers themselves, that rounding may have taken from it when a row is removed.
+const MEANT: f64 = 1e-9;
+const ROUNDED: f64 = 256.0 * f64::EPSILON;
 /// The number of entries before the means in the flat form.
 pub(super) const HEAD: usize = 2;
 
@@ -141,7 +144,9 @@ impl LinearSums {
     /// far.
     ///
     /// # Errors
-    /// As [`update`](Self::update); [`SumsError::NotContained`] if there is no row.
+    /// As [`update`](Self::update); [`SumsError::NotContained`] if there is no row, or if a number of this one is further from the
+    /// mean than the scatter of all rows allows: it was never added, or rows that were larger by many digits came and went and
+    /// left only their rounding. Some rows that were never added cannot be told from those that were.
     pub fn retract(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
         check::length("x", self.inputs, x.len())?;
         check_row(x, y)?;
@@ -149,16 +154,27 @@ impl LinearSums {
             return Err(SumsError::NotContained { what: "no row is left" });
         }
         let k = self.inputs + 1;
-        let left = self.state[0] - 1.0;
+        let rows = self.state[0];
+        let left = rows - 1.0;
+        let (mean, scatter) = self.state[HEAD..].split_at_mut(k);
+        let away: Vec<f64> =
+            x.iter().copied().chain(std::iter::once(y)).zip(&*mean).map(|(z, mean)| z - mean).collect();
+        let share = if left > 0.0 { rows / left } else { 1.0 };
+        for (i, (away, mean)) in away.iter().zip(&*mean).enumerate() {
+            let own = packed::diagonal(scatter, i);
+            let size = mean.abs().max(away.abs());
+            if share * away * away > own + MEANT * own.abs() + ROUNDED * rows * size * size {
+                return Err(SumsError::NotContained {
+                    what: "the row is further from the mean than all rows together",
+                });
+            }
+        }
         if left == 0.0 {
             self.state[0] = 0.0;
             self.state[HEAD..].fill(0.0);
             return Ok(());
         }
-        let (mean, scatter) = self.state[HEAD..].split_at_mut(k);
-        let away: Vec<f64> =
-            x.iter().copied().chain(std::iter::once(y)).zip(&*mean).map(|(z, mean)| z - mean).collect();
-        packed::add_outer(scatter, -(left + 1.0) / left, &away);
+        packed::add_outer(scatter, -share, &away);
         for (mean, away) in mean.iter_mut().zip(&away) {
             *mean -= away / left;
         }
