@@ -42,7 +42,8 @@ fn searches(entries: &mut Entries) {
     entries.ask("HyperSettings: max_rounds", 9, |n| HyperSettings { max_rounds: n, ..Default::default() }.check());
     entries.ask("BatchSettings: max_passes", 9, |n| BatchSettings { max_passes: n, ..Default::default() }.check());
     entries.ask("EmSettings: max_iterations", 9, |n| EmSettings { max_iterations: n, ..Default::default() }.check());
-    entries.ask("StepSettings: max_iterations", 9, |n| StepSettings { max_iterations: n, ..Default::default() }.check());
+    entries
+        .ask("StepSettings: max_iterations", 9, |n| StepSettings { max_iterations: n, ..Default::default() }.check());
     entries.ask("RefineSettings: max_sweeps", 9, |n| RefineSettings { max_sweeps: n, ..Default::default() }.check());
     entries.ask("SweepSettings: max_sweeps", 9, |n| SweepSettings { max_sweeps: n, ..Default::default() }.check());
     entries.ask("SweepSettings: em_steps", 9, |n| SweepSettings { em_steps: n, ..Default::default() }.check());
@@ -80,9 +81,8 @@ fn models(entries: &mut Entries) {
     });
     entries.ask("LinearSums::new: inputs", 2, LinearSums::new);
     entries.ask("LinearSlice::new: inputs", 1, |inputs| LinearSlice::new(inputs, &mut [0.0; 7]).map(drop));
-    entries.ask("OnePass::new: inputs", 2, |inputs| {
-        OnePass::new(vi_sums::Family::Logistic, GlmPrior::default(), inputs)
-    });
+    entries
+        .ask("OnePass::new: inputs", 2, |inputs| OnePass::new(vi_sums::Family::Logistic, GlmPrior::default(), inputs));
 }
 
 fn mixtures(entries: &mut Entries) {
@@ -95,7 +95,8 @@ fn mixtures(entries: &mut Entries) {
     entries.ask("HellingerSettings: components", 9, |n| HellingerSettings { components: n, ..hellinger() }.check());
     entries.ask("HellingerSettings: starts", 9, |starts| HellingerSettings { starts, ..hellinger() }.check());
     entries.ask("HellingerSettings: evaluations", 9, |n| HellingerSettings { evaluations: n, ..hellinger() }.check());
-    entries.ask("GaussianSettings: evaluations", 9, |n| GaussianSettings { evaluations: n, ..Default::default() }.check());
+    entries
+        .ask("GaussianSettings: evaluations", 9, |n| GaussianSettings { evaluations: n, ..Default::default() }.check());
     entries.ask("FitSettings: starts", 9, |starts| FitSettings { starts, ..Default::default() }.check());
     entries.ask("FitSettings: rounds", 1, |rounds| FitSettings { rounds, ..Default::default() }.check());
     let rng = || ChaCha8Rng::seed_from_u64(1);
