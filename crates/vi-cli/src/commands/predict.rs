@@ -119,3 +119,17 @@ fn fields(
     }
     Ok(fields)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::is_outside;
+
+    #[test]
+    fn a_mean_outside_its_interval_is_seen() {
+        let fields = |mean: f64| [json!(1), json!("yes"), json!(mean), json!(0.991), json!(0.999)];
+        assert_eq!([0.99, 0.995, 0.9995].map(|mean| is_outside(&fields(mean))), [true, false, true]);
+        assert!(!is_outside(&[Value::from(1)]));
+    }
+}
