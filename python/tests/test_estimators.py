@@ -24,6 +24,7 @@ from sklearn import config_context
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import d2_tweedie_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -223,6 +224,43 @@ def test_families_find_the_weights(rng, family):
     wrong = "trials" if "exposure" in extra else "exposure"
     with pytest.raises(ValueError, match=wrong):
         model.predict(X, **{wrong: size})
+
+
+@pytest.mark.parametrize("family", ["poisson", "negative_binomial"])
+def test_scores_of_counts_are_those_of_rates_weighted_by_exposure(rng, family):
+    X = rng.normal(size=(400, 2))
+    hours, weight = rng.uniform(0.2, 8.0, 400), rng.integers(1, 4, 400).astype(float)
+    y = rng.poisson(hours * np.exp(0.3 + X @ [0.7, -0.4]))
+    model = BayesianGLMRegressor(family=family).fit(X, y, exposure=hours)
+    expected = model.predict(X, exposure=hours)
+    told = model.score(X, y, sample_weight=weight, exposure=hours)
+    # The same sums in another order.
+    assert told == pytest.approx(d2_tweedie_score(y / hours, expected / hours, sample_weight=weight * hours, power=1), rel=1e-9)
+    assert told > model.score(X, y)
+    assert model.score(X, y) == pytest.approx(d2_tweedie_score(y, model.predict(X), power=1), rel=1e-9)
+    with config_context(enable_metadata_routing=True):
+        asking = model.set_fit_request(exposure=True).set_score_request(exposure=True)
+        assert cross_val_score(asking, X, y, cv=3, params={"exposure": hours}).min() > 0.3
+
+
+def test_what_is_not_finite_is_named_by_row_and_column(rng):
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    model = BayesianLinearRegression().fit(X, y)
+    bad = X.copy()
+    bad[7, 2] = np.nan
+    places = {
+        "row 7, column 2 of X": [bad, bad.tolist(), sparse.csr_matrix(bad)],
+        "column 'c' lacks values(?s:.*)row 7": [pd.DataFrame(bad, columns=list("abc"))],
+    }
+    for place, tables_of in places.items():
+        for table in tables_of:
+            with pytest.raises(ValueError, match=place):
+                BayesianLinearRegression().fit(table, y)
+    with pytest.raises(ValueError, match="row 7, column 2 of X is not finite: nan"):
+        model.predict(bad)
+    y[4] = np.inf
+    with pytest.raises(ValueError, match=r"y\[4\] is not finite: inf"):
+        model.partial_fit(X, y)
 
 
 def test_sparse_rows_are_dense_rows(rng):

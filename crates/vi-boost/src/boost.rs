@@ -26,7 +26,7 @@ pub use info::Info;
 pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
-pub(crate) use settings::{check_enough, check_points};
+pub(crate) use settings::{check_components, check_enough, check_points};
 
 use std::ops::ControlFlow;
 use vi_core::{Stop, check};

@@ -37,7 +37,7 @@ impl Family {
     pub(crate) fn latent_dim(self, d: usize) -> usize {
         match self {
             Self::Full | Self::Diagonal => d,
-            Self::LowRank { rank } => d + rank,
+            Self::LowRank { rank } => d.saturating_add(rank),
         }
     }
 

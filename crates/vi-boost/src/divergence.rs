@@ -36,7 +36,7 @@ struct Averages {
 /// Estimates the divergence from independent draws. Standard errors are those of averages of `draws` independent terms.
 ///
 /// # Errors
-/// [`BoostError::Core`] with `Setting` for fewer than 2 draws, `Dimension`; [`BoostError::TargetValue`] if the target is NaN or
+/// [`BoostError::Core`] with `Setting` for fewer than 2 draws or more than memory holds, `Dimension`; [`BoostError::TargetValue`] if the target is NaN or
 /// +∞, [`BoostError::Unsupported`] if it is zero at a draw, since the divergence is then infinite.
 ///
 /// ```
@@ -57,6 +57,7 @@ pub fn random<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     if draws < 2 {
         return Err(setting("draws", draws as f64, "at least 2"));
     }
+    check::room("draws", &[draws, q.dim()])?;
     let blocks = block::blocks(q.draw(draws, rng).as_ref());
     let losses = losses(q, target, &blocks)?;
     let n = draws as f64;
@@ -77,7 +78,7 @@ pub fn random<T: LogDensity + ?Sized, R: Rng + ?Sized>(
 /// scramblings: the error falls nearly as the number of points, and is estimated from the scatter of the replicates.
 ///
 /// # Errors
-/// As [`random`]; `Setting` unless `replicates ≥ 2` and `points` is even and at most [`crate::points::MOST_POINTS`].
+/// As [`random`]; `Setting` unless `2 ≤ replicates ≤ 10⁶` and `points` is even and at most [`crate::points::MOST_POINTS`].
 ///
 /// ```
 /// use vi_boost::{Component, GaussianMixture, divergence};
@@ -158,6 +159,7 @@ fn replicated<T: LogDensity + ?Sized>(
     if replicates < 2 {
         return Err(setting("replicates", replicates as f64, "at least 2"));
     }
+    check::limit("replicates", replicates)?;
     let one = |replicate: usize| {
         let mut rows = Vec::new();
         for (k, (component, weight)) in q.components().iter().zip(q.weights()).enumerate() {

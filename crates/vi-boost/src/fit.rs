@@ -55,16 +55,22 @@ impl Default for FitSettings {
     }
 }
 
+/// The most further rounds: by then components and points, which double, have reached their limits.
+const MOST_ROUNDS: usize = 10;
+
 impl FitSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// Those of [`BoostSettings::check`]; `Setting` unless there are at least 1 starting point and 100 draws.
+    /// Those of [`BoostSettings::check`]; `Setting` unless there are 1 to 10⁶ starting points, at least 100 draws, and at most 10 rounds.
     pub fn check(&self) -> Result<(), BoostError> {
         self.boost.check()?;
-        check::count("starts", self.starts)?;
+        check::limit("starts", self.starts)?;
         if self.draws < 100 {
             return Err(setting("draws", self.draws as f64, "at least 100"));
+        }
+        if self.rounds > MOST_ROUNDS {
+            return Err(setting("rounds", self.rounds as f64, "at most 10"));
         }
         Ok(())
     }
@@ -118,6 +124,9 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> Result<Fit, BoostError> {
     settings.check()?;
+    check::room("dimension of the target", &[target.dim()])?;
+    check::room("draws", &[settings.draws, target.dim()])?;
+    check::room("starts", &[settings.starts, target.dim()])?;
     let mut seeds = Seeds::new(rng.random());
     let mut region = Region::find(target, settings.starts, &mut seeds)?;
     let mut evaluations = region.evaluations;
@@ -159,7 +168,7 @@ impl Fit {
     /// [`Verdict::Good`] the weights only add noise.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Dimension`, `Setting` for fewer than 25 draws; [`BoostError::TargetValue`],
+    /// [`BoostError::Core`] with `Dimension`, `Setting` for fewer than 25 draws, or more than memory holds; [`BoostError::TargetValue`],
     /// [`BoostError::Core`] with `NonFinite` if the target is zero at every draw.
     pub fn resample<T: LogDensity + ?Sized, R: Rng + ?Sized>(
         &self,
@@ -170,6 +179,7 @@ impl Fit {
         if n < LEAST_RESAMPLED {
             return Err(setting("n", n as f64, "at least 25"));
         }
+        check::room("n", &[n, 4, self.mixture.dim()])?;
         let draws = self.mixture.draw(4 * n, rng);
         let ratios = diagnosis::log_ratios(&self.mixture, target, draws.as_ref())?;
         let weights = psis::psis(&ratios)?.log_weights;

@@ -47,7 +47,7 @@ impl GaussianSettings {
     pub fn check(&self) -> Result<(), BoostError> {
         self.family.check()?;
         check_points("points", self.points)?;
-        check::count("evaluations", self.evaluations)?;
+        check::limit("evaluations", self.evaluations)?;
         check_positive_entries("tolerance", &[self.tolerance])
     }
 }

@@ -11,6 +11,7 @@ pub use newton::{NewtonInfo, Samples, stochastic_newton, weighted_newton};
 use std::ops::ControlFlow;
 
 use rand::Rng;
+use vi_core::check;
 use vi_linalg::faer::Mat;
 
 use crate::BoostError;
@@ -125,9 +126,10 @@ impl<'a, T: LogDensity + ?Sized> Printed<'a, T> {
     /// A run that starts from `q_1`.
     ///
     /// # Errors
-    /// Those of [`PrintedSettings::check`]; [`BoostError::Core`] with `Dimension`.
+    /// Those of [`PrintedSettings::check`]; [`BoostError::Core`] with `Dimension`, or `Setting` for more samples than memory holds.
     pub fn new(target: &'a T, start: Component, settings: &PrintedSettings) -> Result<Self, BoostError> {
         settings.check()?;
+        check::room("samples", &[settings.samples, start.dim()])?;
         let probe = Probe::about(target, &start)?;
         Ok(Self { target, probe, settings: *settings, q: GaussianMixture::single(start), iteration: 1 })
     }

@@ -25,6 +25,9 @@ pub(crate) enum Command {
     /// Learn more rows into a stored model.
     Update(Update),
     /// Predict every row of a file, with an interval.
+    ///
+    /// A probability is a mean, its interval lies between quantiles of what is believed of it: near 0 and 1, where that is skewed, the
+    /// probability can lie outside.
     Predict(Predict),
     /// Score a stored model on a file with known targets.
     Evaluate(Evaluate),

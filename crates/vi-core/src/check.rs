@@ -162,6 +162,28 @@ pub fn count(name: &'static str, count: usize) -> Result<(), Error> {
     if count > 0 { Ok(()) } else { Err(Error::Setting { name, value: 0.0, requirement: "at least 1" }) }
 }
 
+/// The largest limit on the steps, the starts or the rounds of a search.
+pub const MOST_STEPS: usize = 1_000_000;
+
+/// Checks a limit on the steps, the starts or the rounds of a search, so that every search ends.
+///
+/// # Errors
+/// [`Error::Setting`] unless `1 ≤ limit ≤` [`MOST_STEPS`].
+///
+/// ```
+/// use vi_core::check;
+/// let error = check::limit("max_passes", usize::MAX).unwrap_err();
+/// assert!(error.to_string().contains("max_passes") && check::limit("max_passes", 200).is_ok());
+/// ```
+pub fn limit(name: &'static str, limit: usize) -> Result<(), Error> {
+    count(name, limit)?;
+    if limit <= MOST_STEPS {
+        Ok(())
+    } else {
+        Err(Error::Setting { name, value: limit as f64, requirement: "at most 1000000" })
+    }
+}
+
 /// The product of `counts`, checked to be a number of floats that memory can hold; `name` is the setting at fault.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ impl GaussianLikelihood {
     /// A Gaussian likelihood with noise variance `σ²`, in squared units of `y`.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless `σ² > 0` and finite.
+    /// [`Error::Setting`] unless `10⁻¹⁵⁰ ≤ σ² ≤ 10¹⁵⁰`, beyond which products of two variances leave the floats.
     ///
     /// ```
     /// use vi_core::{GaussianLikelihood, Likelihood};
@@ -27,7 +27,12 @@ impl GaussianLikelihood {
     /// ```
     pub fn new(noise_variance: f64) -> Result<Self, Error> {
         check::positive("noise_variance", noise_variance)?;
-        Ok(Self { noise_variance })
+        if (1e-150..=1e150).contains(&noise_variance) {
+            Ok(Self { noise_variance })
+        } else {
+            let requirement = "between 1e-150 and 1e150";
+            Err(Error::Setting { name: "noise_variance", value: noise_variance, requirement })
+        }
     }
 
     /// The noise variance `σ²`.

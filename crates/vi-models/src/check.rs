@@ -1,7 +1,9 @@
 //! Checks of probabilities and labels, in addition to those of [`vi_core::check`].
 
 use vi_core::Error;
-pub(crate) use vi_core::check::{count, length, not_negative, positive, probability, result, results, rows, values};
+pub(crate) use vi_core::check::{
+    count, length, limit, not_negative, positive, probability, result, results, room, rows, values,
+};
 
 use crate::ModelError;
 

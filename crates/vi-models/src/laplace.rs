@@ -39,10 +39,10 @@ impl LaplaceSettings {
     /// Checks the settings, as [`fit`] does.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.
+    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit from 1 to 10⁶.
     pub fn check(&self) -> Result<(), ModelError> {
         check::positive("tolerance", self.tolerance)?;
-        Ok(check::count("max_iterations", self.max_iterations)?)
+        Ok(check::limit("max_iterations", self.max_iterations)?)
     }
 }
 

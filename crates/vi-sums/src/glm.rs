@@ -73,7 +73,7 @@ impl GlmPrior {
     /// The number of parameters of a model with `inputs` inputs.
     #[must_use]
     pub fn parameters(&self, inputs: usize) -> usize {
-        inputs + usize::from(self.has_intercept())
+        inputs.saturating_add(usize::from(self.has_intercept()))
     }
 
     /// The variance of each parameter, that of the intercept first.

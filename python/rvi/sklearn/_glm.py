@@ -1,6 +1,7 @@
 """Generalised linear models: counts, successes among trials, 0 and 1."""
 
 import numpy as np
+from sklearn.metrics import mean_poisson_deviance, r2_score
 
 from . import _rows
 from ._online import atomic
@@ -232,6 +233,38 @@ class BayesianGLMRegressor(OnlineRegressor):
             exposure=exposure,
             trials=trials,
         )
+
+    def score(self, X, y, sample_weight=None, offset=None, exposure=None, trials=None):
+        """How much of the labels the predictions explain: 1 at best, 0 for one rate, or one number, for all rows.
+
+        Of counts it is D², the share of the Poisson deviance from one rate per exposure that is explained, as of scikit-learn's
+        `PoissonRegressor` (of rates weighted by their exposure, where there is one); of other families R².
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, exposure, trials
+            As for `fit`. For cross-validation with exposures, enable scikit-learn's metadata routing and ask for them:
+            ``model.set_fit_request(exposure=True).set_score_request(exposure=True)``.
+
+        Returns
+        -------
+        score : float
+            D² or R².
+        """
+        expected = self.predict(X, offset=offset, exposure=exposure, trials=trials)
+        y = np.asarray(y, dtype=np.float64)
+        if self._family()[1] != "exposure":
+            return float(r2_score(y, expected, sample_weight=sample_weight))
+        exposed = np.ones(len(expected)) if exposure is None else _rows.numbers("exposure", exposure, len(expected), positive=True)
+        rate = np.average(y, weights=sample_weight) / np.average(exposed, weights=sample_weight)
+        if rate == 0.0:
+            # Nothing came, which one rate explains wholly.
+            return 0.0
+        least = np.finfo(float).tiny
+        left, whole = (
+            mean_poisson_deviance(y, np.maximum(mean, least), sample_weight=sample_weight) for mean in (expected, rate * exposed)
+        )
+        return float(1.0 - left / whole) if whole > 0.0 else 0.0
 
     def log_density(self, X, y, offset=None, exposure=None, trials=None):
         """Log predictive probability or density of labels, in nats, of shape (n_rows,).

@@ -186,7 +186,8 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
             Rows.
         return_interval : float, optional
             Mass of the central interval of what is believed of each probability, returned too; of more than two classes from 2000
-            draws of the weights.
+            draws of the weights. A probability near 0 or 1 is the mean of a skewed distribution and can lie outside its own
+            central interval: the interval's quantiles say where it is likely, the mean what to bet.
         offset : array-like of shape (n_rows,) or float, optional
             A known part of the log odds; for two classes.
 

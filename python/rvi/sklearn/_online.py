@@ -73,7 +73,7 @@ class Tabular(BaseEstimator):
         try:
             return self._validated(X, y, reset=reset, **options)
         except (TypeError, ValueError) as error:
-            told = _tables.explained(X, error)
+            told = _tables.explained(X, y, error)
             if told is None:
                 raise
             raise ValueError(told) from error

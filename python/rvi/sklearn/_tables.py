@@ -51,15 +51,18 @@ def _column(series, name):
         raise ValueError(f"column {name!r} is not numeric: {error}") from error
 
 
-def explained(X, error):
-    """What an error of a table is about: the columns, and what to do; none where the columns are as they must be."""
-    texts, missing = [], []
+def explained(X, y, error):
+    """What an error of `X` or of the labels is about: the columns, or row and column, and what to do; none where nothing is known."""
+    texts, missing, rows = [], [], []
     for name, numbers in _numbers(X):
         try:
-            if np.isnan(numbers()).any():
-                missing.append(name)
+            gaps = np.flatnonzero(np.isnan(numbers()))
         except (TypeError, ValueError):
             texts.append(name)
+            continue
+        if gaps.size:
+            missing.append(name)
+            rows.append(int(gaps[0]))
     if texts:
         return (
             f"{_listed(texts, 'hold')} no numbers: encode them first, say by scikit-learn's OneHotEncoder in a ColumnTransformer, or leave "
@@ -68,9 +71,41 @@ def explained(X, error):
     if missing:
         return (
             f"{error}\n{_listed(missing, 'lack')} values: fill them in first, say by scikit-learn's SimpleImputer(add_indicator=True), or "
-            "leave those rows out"
+            f"leave those rows out; the first is row {min(rows)}"
         )
-    return None
+    place = located("X", X) or located("y", y)
+    return None if place is None else f"{error}\n{place}"
+
+
+def located(argument, values):
+    """The first entry of a matrix or list of numbers that is not finite, rows and columns counted from 0; none where all are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> located("X", np.array([[1.0, 2.0], [0.5, np.nan]])), located("y", [1.0, np.inf]), located("y", ["a"])
+    ('row 1, column 1 of X is not finite: nan', 'y[1] is not finite: inf', None)
+    """
+    if values is None or isinstance(values, str):
+        return None
+    if hasattr(values, "tocoo"):
+        entries = values.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        if not bad.size:
+            return None
+        first = bad[np.lexsort((entries.col[bad], entries.row[bad]))[0]]
+        return f"row {entries.row[first]}, column {entries.col[first]} of {argument} is not finite: {entries.data[first]}"
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    bad = np.argwhere(~np.isfinite(values))
+    if not len(bad) or values.ndim not in (1, 2):
+        return None
+    value = values[tuple(bad[0])]
+    if values.ndim == 1:
+        return f"{argument}[{bad[0][0]}] is not finite: {value}"
+    return f"row {bad[0][0]}, column {bad[0][1]} of {argument} is not finite: {value}"
 
 
 def _numbers(X):

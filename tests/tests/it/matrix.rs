@@ -1,6 +1,7 @@
 //! The bad-input matrix: every entry point with every kind of bad input. Each answer is an error that says what is wrong, the state
 //! is as it was to the bit, and `docs/bad-input.md` is the table of the answers.
 
+mod counts;
 mod rows;
 mod settings;
 mod stored;
@@ -61,7 +62,7 @@ Written by the test that asserts it, `VI_WRITE_TABLES=1 cargo test -p vi-tests -
 
 #[test]
 fn the_table_of_bad_input_is_what_happens() {
-    let tables = [rows::table(), settings::table(), stored::table()];
+    let tables = [rows::table(), settings::table(), counts::table(), stored::table()];
     let entries: usize = tables.iter().map(|table| table.lines.len()).sum();
     let cells: usize =
         tables.iter().flat_map(|table| &table.lines).map(|(_, cells)| cells.iter().flatten().count()).sum();

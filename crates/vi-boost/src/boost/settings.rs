@@ -105,19 +105,19 @@ impl BoostSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Setting` unless numbers of components, starts, evaluations and steps of patience are at least 1, numbers of points
+    /// [`BoostError::Core`] with `Setting` unless components are from 1 to 1000, starts and evaluations from 1 to 10⁶, steps of patience at least 1, numbers of points
     /// even, at least 16 and at most [`MOST_POINTS`], a rank at least 1, `prune` in `[0, 1)`, `improvement` and `gap` not negative; with `Empty`, `NonFinite`
     /// or `Entry` unless `scales` (at least one) and `dispersion` are positive.
     pub fn check(&self) -> Result<(), BoostError> {
-        check::count("components", self.components)?;
+        check_components(self.components)?;
         self.points.map_or(Ok(()), |points| check_points("points", points))?;
         self.most_points.map_or(Ok(()), |points| check_points("most_points", points))?;
-        check::count("starts", self.starts)?;
+        check::limit("starts", self.starts)?;
         check::not_empty("scales", self.scales.len())?;
         check_positive_entries("scales", &self.scales)?;
         self.family.check()?;
-        check::count("evaluations", self.evaluations)?;
-        check::count("refit_evaluations", self.refit_evaluations)?;
+        check::limit("evaluations", self.evaluations)?;
+        check::limit("refit_evaluations", self.refit_evaluations)?;
         if self.polish > 0 {
             check_points("polish", self.polish)?;
         }
@@ -138,7 +138,7 @@ impl BoostSettings {
     /// These settings with twice as many components, and twice as many points for each.
     pub(crate) fn doubled(&self, d: usize) -> Self {
         let points = Some((2 * self.points_in(d)).min(MOST_POINTS));
-        Self { components: 2 * self.components, points, most_points: points, ..self.clone() }
+        Self { components: (2 * self.components).min(MOST_COMPONENTS), points, most_points: points, ..self.clone() }
     }
 
     /// The largest number of points of each component, in `d` dimensions.
@@ -180,6 +180,18 @@ pub(crate) fn check_enough(name: &'static str, points: usize, latent: usize) -> 
     } else {
         Err(setting(name, points as f64, "at least 4 for each dimension of a component, its rank included"))
     }
+}
+
+/// The most components: each step costs as much as all components so far.
+const MOST_COMPONENTS: usize = 1000;
+
+/// Checks the largest number of components.
+///
+/// # Errors
+/// `Setting`.
+pub(crate) fn check_components(count: usize) -> Result<(), BoostError> {
+    check::count("components", count)?;
+    if count <= MOST_COMPONENTS { Ok(()) } else { Err(setting("components", count as f64, "at most 1000")) }
 }
 
 /// Checks a number of quasi-random points.

@@ -3,7 +3,7 @@
 use vi_core::check;
 
 use crate::BoostError;
-use crate::boost::check_points;
+use crate::boost::{check_components, check_points};
 
 /// The settings of [`Hellinger`](super::Hellinger): its budget and its stopping rules.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,13 +34,13 @@ impl HellingerSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`BoostError::Core`] with `Setting` unless all counts are at least 1, `points` even, at least 16 and at most
+    /// [`BoostError::Core`] with `Setting` unless components are from 1 to 1000, starts and evaluations from 1 to 10⁶, `patience` at least 1, `points` even, at least 16 and at most
     /// [`MOST_POINTS`](crate::points::MOST_POINTS), and `improvement` not negative.
     pub fn check(&self) -> Result<(), BoostError> {
-        check::count("components", self.components)?;
+        check_components(self.components)?;
         check_points("points", self.points)?;
-        check::count("starts", self.starts)?;
-        check::count("evaluations", self.evaluations)?;
+        check::limit("starts", self.starts)?;
+        check::limit("evaluations", self.evaluations)?;
         check::not_negative("improvement", self.improvement)?;
         Ok(check::count("patience", self.patience)?)
     }

@@ -19,7 +19,7 @@ use crate::tell;
 pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     let document = Document::open(&args.model)?;
     let mut source = Source::open(&args.input)?;
-    let (unknown, new) = if let Some(path) = &args.output {
+    let Written { unknown, new, skewed } = if let Some(path) = &args.output {
         whole_file(path, |out| write_all(args, &document, &mut source, path, out))?
     } else {
         write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?
@@ -30,25 +30,41 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     if new > 0 {
         eprintln!("rvi: {new} texts that the first rows of the model had not shown were taken as `(other)`");
     }
+    if skewed > 0 {
+        eprintln!(
+            "rvi: in {skewed} rows the probability, a mean, lies outside its interval, which is between quantiles: what is believed of it is skewed"
+        );
+    }
     if source.skipped > 0 {
         tell::warn(&format!("{} rows of {} were left out", source.skipped, source.path().display()));
     }
     Ok(())
 }
 
-/// Writes the predictions of all rows to `out`, which errors call `path`; how many entries the model has no inputs for, and how many texts.
+/// What there is to say of the predictions that were written.
+struct Written {
+    /// How many entries the model has no inputs for.
+    unknown: u64,
+    /// How many texts the first rows of the model had not shown.
+    new: u64,
+    /// How many probabilities lie outside their intervals.
+    skewed: u64,
+}
+
+/// Writes the predictions of all rows to `out`, which errors call `path`.
 fn write_all(
     args: &Predict,
     document: &Document,
     source: &mut Source,
     path: &Path,
     out: &mut (dyn Write + Send),
-) -> Result<(u64, u64), CliError> {
+) -> Result<Written, CliError> {
     let mut reader = Reader::new(&document.schema, &document.model, source)?;
     let failed = |error| CliError::file(path, error);
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let mut table = Table::new(format, columns(&document.target.kind), out).map_err(failed)?;
     let mut record = Record::default();
+    let mut skewed = 0;
     while source.next(&mut record)? {
         let predicted = match reader.predict(&document.model, &record, source) {
             Ok(predicted) => predicted,
@@ -59,10 +75,18 @@ fn write_all(
         };
         let refused = |error| CliError::Model { place: source.place(), source: error };
         let fields = fields(&document.target.kind, &predicted, args.level, source.place().row).map_err(refused)?;
+        skewed += u64::from(matches!(predicted, Prediction::Two(_)) && is_outside(&fields));
         table.row(fields).map_err(failed)?;
     }
     table.finish().map_err(failed)?;
-    Ok((reader.unknown(), reader.new_texts()))
+    Ok(Written { unknown: reader.unknown(), new: reader.new_texts(), skewed })
+}
+
+/// Whether the fields end with a mean, a lower and an upper end between which it does not lie.
+fn is_outside(fields: &[Value]) -> bool {
+    let [.., mean, lower, upper] = fields else { return false };
+    let (mean, lower, upper) = (mean.as_f64(), lower.as_f64(), upper.as_f64());
+    mean < lower || mean > upper
 }
 
 /// What the columns of the predictions are called.
@@ -100,4 +124,18 @@ fn fields(
         fields.extend([Value::from(interval.lower), Value::from(interval.upper)]);
     }
     Ok(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::is_outside;
+
+    #[test]
+    fn a_mean_outside_its_interval_is_seen() {
+        let fields = |mean: f64| [json!(1), json!("yes"), json!(mean), json!(0.991), json!(0.999)];
+        assert_eq!([0.99, 0.995, 0.9995].map(|mean| is_outside(&fields(mean))), [true, false, true]);
+        assert!(!is_outside(&[Value::from(1)]));
+    }
 }

@@ -35,10 +35,10 @@ impl EmSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1, and the floor if there is one.
+    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit from 1 to 10⁶, and the floor if there is one.
     pub fn check(&self) -> Result<(), Error> {
         check::positive("tolerance", self.tolerance)?;
-        check::count("max_iterations", self.max_iterations)?;
+        check::limit("max_iterations", self.max_iterations)?;
         self.diagonal.check()
     }
 }

@@ -53,6 +53,7 @@ pub fn gaussian_psis_of<R: Rng + ?Sized>(
     if draws < 25 {
         return Err(Error::Setting { name: "draws", value: draws as f64, requirement: "at least 25" }.into());
     }
+    check::room("draws", &[draws])?;
     let cholesky = q.cholesky()?;
     let mut theta = vec![0.0; q.dim()];
     let mut log_ratios = Vec::with_capacity(draws);

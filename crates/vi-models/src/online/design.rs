@@ -29,7 +29,7 @@ pub enum Standardise {
     /// Learning one by one, in batches, or in any mixture of the two gives the same model. Cost: some `3·rows` further steps,
     /// once.
     FirstRows {
-        /// The number of rows to look at, at least 2.
+        /// The number of rows to look at, from 2 to [`Standardise::MOST_ROWS`].
         rows: usize,
         /// Whether column means are subtracted. Without an intercept they never are, since nothing could make up for it. Without
         /// centring zeros stay zeros and sparse rows stay sparse.
@@ -58,6 +58,9 @@ const SPARSE: usize = 8;
 impl Standardise {
     /// The number of rows that [`Chosen`](Self::Chosen) looks at.
     pub const ROWS: usize = 50;
+
+    /// The most rows that [`FirstRows`](Self::FirstRows) can look at.
+    pub const MOST_ROWS: usize = 1_000_000;
 
     /// How many rows the column scales are taken from, and whether dense rows are centred; `None` where the first rows do not
     /// decide.
@@ -89,9 +92,10 @@ impl Standardise {
     pub(super) fn check(&self, d: usize) -> Result<(), Error> {
         match self {
             Self::Never | Self::Chosen => Ok(()),
-            Self::FirstRows { rows, .. } if *rows >= 2 => Ok(()),
+            Self::FirstRows { rows, .. } if (2..=Self::MOST_ROWS).contains(rows) => Ok(()),
             Self::FirstRows { rows, .. } => {
-                Err(Error::Setting { name: "rows to standardise by", value: *rows as f64, requirement: "at least 2" })
+                let requirement = "at least 2 and at most 1000000";
+                Err(Error::Setting { name: "rows to standardise by", value: *rows as f64, requirement })
             }
             Self::Fixed { centres, scales } => {
                 crate::check::length("centres", d, centres.len())?;

@@ -98,9 +98,11 @@ impl fmt::Display for Advice {
             Self::Diagnose => "rows are kept: diagnose tells how near the posterior is to the true one",
             Self::KeepRows => "no rows are kept: whether one pass is enough cannot be told",
             Self::NarrowIntervals => "intervals are too narrow where inputs are correlated; a full covariance is not",
-            Self::OnePassIsEnough => "one pass is enough",
+            Self::OnePassIsEnough => "at its prior scale one pass is enough; other scales were not compared",
             Self::Sweep => "one pass is not enough: refine",
-            Self::Good => "the refined posterior is near the true one",
+            Self::Good => {
+                "at its prior scale the refined posterior is near the true one; other scales were not compared"
+            }
             Self::Boost => "the posterior is not Gaussian: boost",
             Self::Mixture => "the model answers from a mixture and does not learn",
         })

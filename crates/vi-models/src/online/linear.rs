@@ -315,7 +315,8 @@ impl OnlineLinear {
     }
 
     /// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)` in the units of `y`, as `(shape, rate)`. `σ²` has the mean
-    /// `rate/(shape − 1)`; the rate is averaged over the prior scales, which share the shape, so that this mean is right.
+    /// `rate/(shape − 1)`; the rate is averaged over the prior scales, which share the shape, so that this mean is right. It is at
+    /// most the largest float, which errors of more than 10¹⁵⁰ could exceed.
     #[must_use]
     pub fn noise(&self) -> (f64, f64) {
         let unit = self.engine.design.target.scale;
@@ -323,7 +324,7 @@ impl OnlineLinear {
         let average = |of: fn(&Noise) -> f64| {
             self.engine.weights().into_iter().zip(states.clone()).map(|(weight, state)| weight * of(state)).sum::<f64>()
         };
-        (average(|noise| noise.shape), average(|noise| noise.rate) * unit * unit)
+        (average(|noise| noise.shape), (average(|noise| noise.rate) * unit * unit).min(f64::MAX))
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) struct Target {
     pub(super) scale: f64,
 }
 
+/// The largest label, less its centre, and offset in the caller's units, where the scale is not 1: sums of their squares are floats.
+const LARGEST: f64 = 1e151;
+
 impl Default for Target {
     fn default() -> Self {
         Self { centre: 0.0, scale: 1.0 }
@@ -60,7 +63,11 @@ impl Target {
     /// `Overflow`.
     pub(super) fn apply(&self, observed: &Observation) -> Result<Observation, Error> {
         let mut scaled = *observed;
-        scaled.label = (observed.label - self.centre) / self.scale;
+        let away = observed.label - self.centre;
+        if self.scale != 1.0 && away.abs().max(observed.offset.abs()) > LARGEST {
+            return Err(Error::Overflow { quantity: "the square of a label or an offset", value: f64::INFINITY });
+        }
+        scaled.label = away / self.scale;
         scaled.offset = observed.offset / self.scale;
         match [scaled.label, scaled.offset].into_iter().find(|value| !value.is_finite()) {
             None => Ok(scaled),

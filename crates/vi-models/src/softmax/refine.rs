@@ -55,10 +55,10 @@ impl SoftmaxRefineSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.
+    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit from 1 to 10⁶.
     pub fn check(&self) -> Result<(), ModelError> {
         check::positive("tolerance", self.tolerance)?;
-        Ok(check::count("max_sweeps", self.max_sweeps)?)
+        Ok(check::limit("max_sweeps", self.max_sweeps)?)
     }
 }
 

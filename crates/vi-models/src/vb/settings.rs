@@ -56,10 +56,10 @@ impl VbSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit at least 1.
+    /// [`ModelError::Core`] with `Setting` unless the tolerance is positive and finite and the limit from 1 to 10⁶.
     pub fn check(&self) -> Result<(), ModelError> {
         self.tolerance.map_or(Ok(()), |tolerance| check::positive("tolerance", tolerance))?;
-        Ok(check::count("max_iterations", self.max_iterations)?)
+        Ok(check::limit("max_iterations", self.max_iterations)?)
     }
 
     pub(super) fn rule(&self) -> StopRule {

@@ -181,9 +181,10 @@ impl WeightDistribution {
     /// to 1.
     ///
     /// # Errors
-    /// `Overflow` if `TTᵀ` has no eigendecomposition.
+    /// `Overflow` if `TTᵀ` has no eigendecomposition; `Setting` for more draws than memory holds.
     pub(super) fn draw_deviations<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<Mat<f64>, ModelError> {
         let d = self.dim();
+        check::room("draws", &[draws, d.max(1)])?;
         let mut z = Mat::zeros(d, draws);
         for s in 0..draws {
             z.col_mut(s).iter_mut().for_each(|z| *z = StandardNormal.sample(rng));

@@ -91,6 +91,25 @@ fn a_number_too_large_to_square_changes_nothing() {
     }
 }
 
+/// Labels whose squares no float holds are refused, and the noise that is told is a float.
+#[test]
+fn the_noise_is_finite_whatever_was_taken() {
+    let mut model = OnlineLinear::new(1).unwrap();
+    for t in 0..60 {
+        model.update(&[f64::from(t % 7)], 1e150 * f64::from(t % 5)).unwrap();
+    }
+    let before = serde_json::to_string(&model).unwrap();
+    let error = model.update(&[1.0], 1e155).unwrap_err();
+    assert!(matches!(error, ModelError::Core(vi_core::Error::Overflow { .. })), "{error}");
+    assert_eq!(before, serde_json::to_string(&model).unwrap());
+    let settings = OnlineLinear::default_settings();
+    let mut flat = OnlineLinear::with_settings(1, settings, 1.0, 1e300).unwrap();
+    for t in 0..60 {
+        flat.update(&[f64::from(t % 7)], 1e100 * f64::from(t % 5)).unwrap();
+    }
+    assert!(model.noise().1.is_finite() && flat.noise().1.is_finite());
+}
+
 #[test]
 fn unit_and_origin_of_the_label_do_not_move_a_linear_models_intervals() {
     let (rows, labels) = numbers(200, 34);

@@ -29,9 +29,11 @@ impl Gaussian {
     /// Noise with initial variance `variance`.
     ///
     /// # Errors
-    /// [`RevrandError::OutOfBounds`] unless it is positive and finite.
+    /// [`RevrandError::OutOfBounds`] unless it is positive and finite; `Setting` unless `10⁻¹⁵⁰ ≤ variance ≤ 10¹⁵⁰`.
     pub fn new(variance: f64) -> Result<Self, RevrandError> {
-        Self::bounded(variance, Bound::POSITIVE)
+        let own = Self::bounded(variance, Bound::POSITIVE)?;
+        vi_core::GaussianLikelihood::new(variance)?;
+        Ok(own)
     }
 
     /// Noise whose variance is learned between the ends of `bound`.

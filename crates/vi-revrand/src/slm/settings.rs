@@ -52,12 +52,12 @@ impl SlmSettings {
     ///
     /// # Errors
     /// [`RevrandError::Bounds`] for bounds of the noise below 0, [`RevrandError::OutOfBounds`] if its initial value is outside;
-    /// `Setting` unless `spread` and `tolerance` are positive and finite and the counts at least 1.
+    /// `Setting` unless `spread` and `tolerance` are positive and finite and the counts from 1 to 10⁶.
     pub fn check(&self) -> Result<(), RevrandError> {
         self.noise()?;
-        check::count("starts", self.starts)?;
+        check::limit("starts", self.starts)?;
         check::positive("spread", self.spread)?;
-        check::count("max_iterations", self.max_iterations)?;
+        check::limit("max_iterations", self.max_iterations)?;
         Ok(check::positive("tolerance", self.tolerance)?)
     }
 

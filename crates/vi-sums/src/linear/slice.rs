@@ -34,6 +34,15 @@ impl<'a> LinearSlice<'a> {
     #[inline]
     pub fn new(inputs: usize, state: &'a mut [f64]) -> Result<Self, SumsError> {
         check::not_empty("x", inputs)?;
+        // A state of `n` numbers has fewer inputs than that, and the length of the flat form of so few does not overflow.
+        if inputs >= state.len() {
+            return Err(Error::Setting {
+                name: "inputs",
+                value: inputs as f64,
+                requirement: "as many as the sums are of",
+            }
+            .into());
+        }
         check::length("sums", LinearSums::flat_len(inputs), state.len())?;
         Ok(Self { inputs, state })
     }

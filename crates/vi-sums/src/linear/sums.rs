@@ -8,6 +8,8 @@ use crate::{SumsError, packed};
 
 /// Numbers beyond this are refused, since sums of their squares could overflow.
 pub(super) const LARGEST: f64 = 1e140;
+/// The share of the largest sum of squares so far that rounding may have left in a scatter from which rows were taken off.
+const ROUNDED: f64 = 1e-9;
 /// The number of entries before the means in the flat form.
 pub(super) const HEAD: usize = 2;
 
@@ -29,10 +31,18 @@ pub(super) const HEAD: usize = 2;
 /// assert_eq!((all.rows(), all.mean(), all.scatter()), (1, &[1.0, 2.0][..], &[0.0, 0.0, 0.0][..]));
 /// # Ok::<(), vi_sums::SumsError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct LinearSums {
     inputs: usize,
     state: Vec<f64>,
+    /// Of each column, the largest sum of squares that a row was taken off: what its rounding is of. Empty before the first.
+    largest: Vec<f64>,
+}
+
+impl PartialEq for LinearSums {
+    fn eq(&self, other: &Self) -> bool {
+        self.inputs == other.inputs && self.state == other.state
+    }
 }
 
 impl LinearSums {
@@ -42,7 +52,7 @@ impl LinearSums {
     /// [`Error::Empty`] for no inputs; [`Error::Setting`] for more than memory holds.
     pub fn new(inputs: usize) -> Result<Self, SumsError> {
         check_inputs(inputs)?;
-        Ok(Self { inputs, state: vec![0.0; Self::flat_len(inputs)] })
+        Ok(Self { inputs, state: vec![0.0; Self::flat_len(inputs)], largest: Vec::new() })
     }
 
     /// The number of floats in the flat form of `inputs` inputs.
@@ -63,7 +73,7 @@ impl LinearSums {
     /// [`Error::Dimension`], [`Error::NonFinite`], [`Error::Entry`] for invalid numbers of rows and negative squares.
     pub fn from_flat(inputs: usize, flat: &[f64]) -> Result<Self, SumsError> {
         check_flat(inputs, flat)?;
-        Ok(Self { inputs, state: flat.to_vec() })
+        Ok(Self { inputs, state: flat.to_vec(), largest: Vec::new() })
     }
 
     /// The number `d` of inputs.
@@ -141,7 +151,9 @@ impl LinearSums {
     /// far.
     ///
     /// # Errors
-    /// As [`update`](Self::update); [`SumsError::NotContained`] if there is no row.
+    /// As [`update`](Self::update); [`SumsError::NotContained`] if there is no row, or if a number of this one is further from the
+    /// mean than the scatter of all rows allows, beyond the rounding of the largest sums since there was no row: it was never
+    /// added. Some rows that were never added cannot be told from those that were.
     pub fn retract(&mut self, x: &[f64], y: f64) -> Result<(), SumsError> {
         check::length("x", self.inputs, x.len())?;
         check_row(x, y)?;
@@ -149,16 +161,29 @@ impl LinearSums {
             return Err(SumsError::NotContained { what: "no row is left" });
         }
         let k = self.inputs + 1;
-        let left = self.state[0] - 1.0;
-        if left == 0.0 {
-            self.state[0] = 0.0;
-            self.state[HEAD..].fill(0.0);
-            return Ok(());
-        }
+        let rows = self.state[0];
+        let left = rows - 1.0;
         let (mean, scatter) = self.state[HEAD..].split_at_mut(k);
         let away: Vec<f64> =
             x.iter().copied().chain(std::iter::once(y)).zip(&*mean).map(|(z, mean)| z - mean).collect();
-        packed::add_outer(scatter, -(left + 1.0) / left, &away);
+        let share = if left > 0.0 { rows / left } else { 1.0 };
+        self.largest.resize(k, 0.0);
+        let sizes = away.iter().zip(&*mean).zip(&mut self.largest);
+        for (i, ((away, mean), largest)) in sizes.enumerate() {
+            let own = packed::diagonal(scatter, i);
+            *largest = largest.max(own + rows * mean * mean);
+            if share * away * away > own + ROUNDED * *largest {
+                let what = "the row is further from the mean than all rows together";
+                return Err(SumsError::NotContained { what });
+            }
+        }
+        if left == 0.0 {
+            self.state[0] = 0.0;
+            self.state[HEAD..].fill(0.0);
+            self.largest.clear();
+            return Ok(());
+        }
+        packed::add_outer(scatter, -share, &away);
         for (mean, away) in mean.iter_mut().zip(&away) {
             *mean -= away / left;
         }

@@ -165,6 +165,14 @@ fn what_was_never_added_cannot_be_taken_off() {
     let (longer, more) = columns(51, 2, 5);
     assert!(matches!(all.subtract(&by_rows(&longer, &more, 0..51)), Err(SumsError::NotContained { .. })));
     assert_eq!(all, before);
+    // One row: an input, or the label, further from the mean than the scatter of all rows allows; of one row any other.
+    for (x, y) in [([100.0, 0.0], 0.0), ([0.0, 0.0], 100.0)] {
+        assert!(matches!(all.retract(&x, y), Err(SumsError::NotContained { .. })), "{x:?} {y}");
+    }
+    assert_eq!(all, before);
+    let mut one = LinearSums::new(2).unwrap();
+    one.update(&[1.0, 2.0], 3.0).unwrap();
+    assert!(one.retract(&[1.0, 2.5], 3.0).is_err() && one.retract(&[1.0, 2.0], 3.0).is_ok());
 }
 
 #[test]

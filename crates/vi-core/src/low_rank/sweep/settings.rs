@@ -30,13 +30,13 @@ impl SweepSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless tolerances are positive and finite and counts at least 1.
+    /// [`Error::Setting`] unless tolerances are positive and finite and counts from 1 to 10⁶.
     pub fn check(&self) -> Result<(), Error> {
         check::positive("tolerance", self.tolerance)?;
-        check::count("max_sweeps", self.max_sweeps)?;
-        check::count("em_steps", self.em_steps)?;
+        check::limit("max_sweeps", self.max_sweeps)?;
+        check::limit("em_steps", self.em_steps)?;
         check::positive("mean_tolerance", self.mean_tolerance)?;
-        check::count("max_mean_iterations", self.max_mean_iterations)
+        check::limit("max_mean_iterations", self.max_mean_iterations)
     }
 }
 

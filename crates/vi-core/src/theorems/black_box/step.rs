@@ -30,10 +30,10 @@ impl StepSettings {
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
-    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit at least 1.
+    /// [`Error::Setting`] unless the tolerance is positive and finite and the limit from 1 to 10⁶.
     pub fn check(&self) -> Result<(), Error> {
         check::positive("tolerance", self.tolerance)?;
-        check::count("max_iterations", self.max_iterations)
+        check::limit("max_iterations", self.max_iterations)
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn ask(entries: &mut Entries) {
 
 fn linear(entries: &mut Entries) {
     let mut sums = LinearSums::new(2).unwrap();
-    sums.update(Input::good().row(), 1.0).unwrap();
+    sums.update(Input::good().row(), Input::good().label()).unwrap();
     let shown = |sums: &LinearSums| bytes(sums.flat());
     entries.ask("LinearSums::update", Takes::RowOfNumber, (&sums, 0.0), shown, |sums, input| {
         sums.update(input.row(), input.label())
