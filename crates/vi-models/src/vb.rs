@@ -61,8 +61,8 @@ mod sparse;
 mod weights;
 
 pub use front::{
-    Coefficients, DrawnProbability, FitInfo, HorseshoeInfo, HorseshoeLinear, HorseshoeLogit, HorseshoeSettings, VbLinear,
-    VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings,
+    Coefficients, DrawnProbability, FitInfo, HorseshoeInfo, HorseshoeLinear, HorseshoeLogit, HorseshoeSettings,
+    VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings,
 };
 pub use gamma::Gamma;
 pub use linear::{LinearBoundTerms, LinearFit, StudentPrediction, linear, linear_ard};

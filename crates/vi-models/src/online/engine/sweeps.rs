@@ -5,7 +5,6 @@ use vi_core::{DenseGaussian, Error, GaussianExpectation, MomentMatching, PerRow}
 use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
-use super::place::normalise;
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
 use super::start::columns_of;
 use super::{Engine, Member};
@@ -55,22 +54,18 @@ pub(super) fn propagated<L: GaussianExpectation>(
 impl<F: Family> Engine<F> {
     /// Refines every member by `refine`, which returns its log evidence, or a bound on it. On an error the model is unchanged.
     ///
-    /// From then on the members are weighted by these; the model's evidence remains that of the predictions as they were made.
+    /// From then on the members are weighted by these, and the model's evidence is their average over the prior of the scale.
     pub(in crate::online) fn refine_members(
         &mut self,
         mut refine: impl FnMut(&Self, &mut Member<F::State>) -> Result<f64, ModelError>,
     ) -> Result<(), ModelError> {
         let mut members = self.members.clone();
-        let evidence = self.evidence();
         let mut gained = Vec::with_capacity(members.len());
         for member in &mut members {
             gained.push(refine(self, member)? - member.evidence);
         }
         members.iter_mut().zip(&gained).for_each(|(member, gained)| member.evidence += gained);
-        if normalise(&mut members).is_some() {
-            self.base = evidence;
-        }
-        self.members = members;
+        (self.base, self.members) = (self.averaged(&mut members)?, members);
         self.settle();
         Ok(())
     }

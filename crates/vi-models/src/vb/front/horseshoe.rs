@@ -67,14 +67,15 @@ impl HorseshoeSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HorseshoeInfo {
-    /// The log evidence `log p(y)` in nats, in the units of `y`, by path sampling along the warm-up: its standard error is about `3·√(k/warm_up)`
-    /// nats for `k` weights that the rows determine.
+    /// The log evidence `log p(y)` in nats, in the units of `y`, by path sampling along the warm-up: after 1000 sweeps it is about a nat off, falling
+    /// with the root of their number.
     pub evidence: f64,
     /// All sweeps.
     pub sweeps: usize,
     /// The least number of independent draws that the draws of a weight are worth, by the means of batches.
     pub effective_draws: f64,
-    /// For each column the share of its weight's precision that comes from the rows and not the prior, averaged over the draws.
+    /// For each column the share `E[w]²/E[w²]`: near 1 where the weight is known to its sign, near 0 where the column tells nothing. At its fixed point
+    /// the `γ_j = 1 − E[α_j]·V_jj` of [`Relevance`](super::super::Relevance) is this.
     pub determined: Vec<f64>,
     /// Columns with a single value (or with zeros only, without an intercept): they are centred, not scaled.
     pub constant_columns: Vec<usize>,
@@ -95,6 +96,12 @@ struct Draws {
     /// `σ²`; 1 for classes.
     noises: Vec<f64>,
     info: HorseshoeInfo,
+}
+
+/// `E[w]²/E[w²]`; 0 for a weight that is 0.
+fn determined(draws: impl Iterator<Item = f64>) -> f64 {
+    let (sum, squares, count) = draws.fold((0.0, 0.0, 0.0), |(sum, squares, n), w| (sum + w, squares + w * w, n + 1.0));
+    if squares > 0.0 { (sum * sum / (count * squares)).min(1.0) } else { 0.0 }
 }
 
 /// The effective number of draws by the means of `√draws` batches.
@@ -124,16 +131,13 @@ impl Draws {
         let evidence = check::result("log evidence", sampler.anneal(settings.warm_up, rng))?;
         let mut weights = Vec::with_capacity(size);
         let (mut centres, mut noises) = (Vec::new(), Vec::new());
-        let mut determined = vec![0.0; d];
         for _ in 0..settings.draws {
             sampler.sweep(1.0, rng);
             weights.extend_from_slice(&sampler.w[free..]);
             centres.push(if free > 0 { sampler.w[0] } else { 0.0 });
             noises.push(sampler.noise);
-            determined.iter_mut().enumerate().for_each(|(j, sum)| *sum += sampler.determined(free + j));
         }
         check::results("drawn weight", weights.iter().chain(&centres).chain(&noises).copied())?;
-        determined.iter_mut().for_each(|share| *share = (*share / settings.draws as f64).clamp(0.0, 1.0));
         let of = |j: usize| weights.iter().skip(j).step_by(d).copied();
         let effective_draws = (0..d).map(|j| effective(of(j), settings.draws)).fold(f64::INFINITY, f64::min);
         let advice = if effective_draws < Self::FEW {
@@ -147,7 +151,7 @@ impl Draws {
             evidence,
             sweeps: settings.warm_up + settings.draws,
             effective_draws,
-            determined,
+            determined: (0..d).map(|j| determined(of(j))).collect(),
             constant_columns: columns.constant.clone(),
             advice,
         };
@@ -210,14 +214,18 @@ impl Draws {
         Ok(found)
     }
 
-    /// `√E[(w_j/σ)²]` of each scaled column.
+    /// The median of `|w_j|/σ` of each scaled column, over that of a standard Gaussian.
     fn sizes(&self) -> Vec<f64> {
+        /// Of `|z|`, `z ~ N(0, 1)`.
+        const MEDIAN: f64 = 0.674_489_750_196_081_7;
         let d = self.dim();
-        let mut sums = vec![0.0; d];
-        for (own, noise) in self.weights.chunks_exact(d).zip(&self.noises) {
-            sums.iter_mut().zip(own).for_each(|(sum, w)| *sum += w * w / noise);
-        }
-        sums.into_iter().map(|sum| (sum / self.settings.draws as f64).sqrt()).collect()
+        let size = |j: usize| {
+            let own = self.weights.iter().skip(j).step_by(d);
+            let mut own: Vec<f64> = own.zip(&self.noises).map(|(w, noise)| w.abs() / noise.sqrt()).collect();
+            own.sort_by(f64::total_cmp);
+            own[own.len() / 2] / MEDIAN
+        };
+        (0..d).map(size).collect()
     }
 
     /// For each row of `x` what `answer` makes of the scaled predictors of all draws.
@@ -276,8 +284,8 @@ macro_rules! horseshoe {
                 Ok(self.draws.columns.scales.iter().enumerate().map(interval).collect())
             }
 
-            /// The root mean square `√E[(w_j/σ)²]` of each weight, of a column of unit spread and in units of the noise (of the log odds for
-            /// classes): the deviation of the Gaussian prior that would say as much of it. Length `d`.
+            /// The size of each weight, of a column of unit spread and in units of the noise (of the log odds for classes): the deviation of the
+            /// Gaussian about 0 whose median size is that of the draws. As prior scales they lead a ridge regression near this posterior. Length `d`.
             #[must_use]
             pub fn sizes(&self) -> Vec<f64> {
                 self.draws.sizes()
@@ -304,7 +312,8 @@ macro_rules! horseshoe {
 
         impl Serialize for $model {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut stored = Stored { seal: Seal::default(), kind: stringify!($model).to_owned(), draws: self.draws.clone() };
+                let mut stored =
+                    Stored { seal: Seal::default(), kind: stringify!($model).to_owned(), draws: self.draws.clone() };
                 stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
                 stored.serialize(serializer)
             }

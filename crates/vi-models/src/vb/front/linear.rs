@@ -91,7 +91,14 @@ impl VbLinear {
         let data = ScaledRegression::new(x, columns, y, intercept, standardise)?;
         let fit = fit(data.x.as_ref(), &data.y, data.observations as f64, ard, prior, &stop, Par::Seq)?;
         let design = data.collinearity()?;
-        let line = advice::general(fit.info(), &design, y.len(), columns, ard, "`VbSparse`");
+        let line = advice::general(
+            fit.info(),
+            &design,
+            y.len(),
+            columns,
+            ard,
+            "a horseshoe prior (`HorseshoeLinear`; in Python `ard=True`)",
+        );
         let determined = || fit.relevance().iter().map(|column| column.determined).sum();
         let line = line.or_else(|| ard.then(|| advice::relevance(determined(), data.observations as f64)).flatten());
         let advice = line.unwrap_or_else(|| advice::NOTHING.to_owned());

@@ -12,9 +12,9 @@ use super::sampler::Response;
 use super::{Draws, HorseshoeInfo, HorseshoeSettings, Stored, central, horseshoe};
 use crate::marginal::Marginal;
 use crate::online::Draw;
+use crate::vb::Coefficients;
 use crate::vb::front::scaling::ScaledRegression;
 use crate::vb::linear::Rows;
-use crate::vb::Coefficients;
 use crate::{Interval, ModelError, check};
 
 /// A linear regression with a scale of its own for each weight (relevance determination), by Gibbs sampling: what a user of relevance determination

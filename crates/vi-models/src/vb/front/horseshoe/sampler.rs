@@ -119,11 +119,6 @@ impl Sampler {
         matches!(self.response, Response::Numbers { .. })
     }
 
-    /// The share of the precision of weight `j` that comes from the rows.
-    pub(super) fn determined(&self, j: usize) -> f64 {
-        self.squares[j] / (self.squares[j] + self.prior(j))
-    }
-
     /// What the rows say at the present predictors: precisions `h`, and `pull = r − h∘t`.
     fn weigh<R: Rng + ?Sized>(&mut self, power: f64, rng: &mut R) {
         for i in 0..self.t.len() {

@@ -39,7 +39,7 @@ fn standardised(values: &[f64]) -> (Vec<f64>, f64) {
 
 #[test]
 fn the_evidence_is_the_mean_likelihood_under_the_prior() {
-    let settings = HorseshoeSettings { warm_up: 20_000, draws: 10, ..Default::default() };
+    let settings = HorseshoeSettings { warm_up: 100_000, draws: 10, ..Default::default() };
     let ((x, _), (y, unit)) = (standardised(&X), standardised(&Y));
     let n = x.len() as f64;
     let exact = by_prior_draws(20.0, |rng| {
@@ -50,7 +50,7 @@ fn the_evidence_is_the_mean_likelihood_under_the_prior() {
         (w, -0.5 * (n - 1.0) * log_scale - 0.5 * square / (sigma * sigma) - 0.5 * n.ln())
     }) - n * unit.ln();
     let model = HorseshoeLinear::fit(&X, 1, &Y, &settings, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
-    assert!((model.info().evidence - exact).abs() < 0.25, "numbers: {} for {exact}", model.info().evidence);
+    assert!((model.info().evidence - exact).abs() < 0.15, "numbers: {} for {exact}", model.info().evidence);
 
     let labels: Vec<f64> = [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0].into();
     let exact = by_prior_draws(5.0, |rng| {
@@ -58,7 +58,7 @@ fn the_evidence_is_the_mean_likelihood_under_the_prior() {
         (w, x.iter().zip(&labels).map(|(x, y)| log_sigmoid((2.0 * y - 1.0) * (intercept + w * x))).sum())
     });
     let model = HorseshoeLogit::fit(&X, 1, &labels, &settings, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
-    assert!((model.info().evidence - exact).abs() < 0.25, "classes: {} for {exact}", model.info().evidence);
+    assert!((model.info().evidence - exact).abs() < 0.15, "classes: {} for {exact}", model.info().evidence);
 }
 
 #[test]
@@ -105,7 +105,8 @@ fn a_model_is_stored_and_a_changed_or_other_one_is_refused() {
     assert_eq!(read, model);
     assert!(serde_json::from_str::<HorseshoeLogit>(&text).is_err());
     assert!(serde_json::from_str::<HorseshoeLinear>(&text.replacen("\"draws\":20", "\"draws\":21", 1)).is_err());
-    for settings in [HorseshoeSettings { draws: usize::MAX, ..settings }, HorseshoeSettings { warm_up: 1, ..settings }] {
+    for settings in [HorseshoeSettings { draws: usize::MAX, ..settings }, HorseshoeSettings { warm_up: 1, ..settings }]
+    {
         assert!(HorseshoeLinear::fit(&X, 2, &Y[..4], &settings, &mut ChaCha8Rng::seed_from_u64(1)).is_err());
     }
 }
