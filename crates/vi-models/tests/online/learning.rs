@@ -6,8 +6,8 @@ use rand_distr::StandardNormal;
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::{
-    Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Standardise,
-    Start,
+    Advice, BeliefKind, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale,
+    Standardise, Start,
 };
 
 use crate::{KINDS, settings, stream};
