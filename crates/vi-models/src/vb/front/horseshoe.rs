@@ -106,7 +106,7 @@ fn determined(draws: impl Iterator<Item = f64>) -> f64 {
 
 /// The effective number of draws by the means of `√draws` batches.
 fn effective(draws: impl Iterator<Item = f64> + Clone, count: usize) -> f64 {
-    let batch = (count as f64).sqrt() as usize;
+    let batch = count.isqrt();
     let n = count as f64;
     let mean = draws.clone().sum::<f64>() / n;
     let variance = draws.clone().map(|draw| (draw - mean).powi(2)).sum::<f64>() / n;
@@ -346,12 +346,12 @@ struct Stored {
 }
 
 /// The central interval of sorted values, between those next to its ends.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place among the values")]
 fn central(sorted: &[f64], level: f64) -> crate::Interval {
     let at = |p: f64| {
         let place = (p * sorted.len() as f64 - 0.5).clamp(0.0, sorted.len() as f64 - 1.0);
-        let (low, part) = (place.floor(), place.fract());
-        let next = (low as usize + 1).min(sorted.len() - 1);
-        sorted[low as usize] * (1.0 - part) + sorted[next] * part
+        let (low, part) = (place as usize, place.fract());
+        sorted[low] * (1.0 - part) + sorted[(low + 1).min(sorted.len() - 1)] * part
     };
     let tail = 0.5 * (1.0 - level);
     crate::Interval { lower: at(tail), upper: at(1.0 - tail) }
