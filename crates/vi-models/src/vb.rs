@@ -45,7 +45,9 @@
 //! | 200 | 500 | 10 | 4 %, 1.665, 205.44 | 89 %, 1.090, 1.50 |
 //! | 200 | 500 | 50 | 4 %, 1.995, 129.96 | 84 %, 1.477, 1.82 |
 //!
-//! The coverage still missing there is due to the point estimates of noise, slab and share. scikit-learn's `LassoCV` has errors
+//! The horseshoe has 90 %, 1.205, 1.62 on the first kind and 89 %, 1.078, 1.50 on the second; its intervals of weights hold 95 % and 98 %.
+//!
+//! The coverage of the spike and slab still missing there is due to the point estimates of noise, slab and share. scikit-learn's `LassoCV` has errors
 //! of 1.15 to 1.19 on data sets of the third kind and 2.0 of the fourth (20 of each).
 
 mod ascent;

@@ -110,3 +110,48 @@ fn a_model_is_stored_and_a_changed_or_other_one_is_refused() {
         assert!(HorseshoeLinear::fit(&X, 2, &Y[..4], &settings, &mut ChaCha8Rng::seed_from_u64(1)).is_err());
     }
 }
+
+#[test]
+fn intervals_hold_with_more_columns_than_rows() {
+    let (n, new, d, sets) = (60, 40, 100, 4);
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    // Weights that are 0, others, new labels; and new labels by variational relevance determination.
+    let mut held = [0.0; 4];
+    for _ in 0..sets {
+        let x: Vec<f64> = (0..(n + new) * d).map(|_| normal(&mut rng)).collect();
+        let truth: Vec<f64> = (0..d).map(|j| if j < 5 { 1.5 * normal(&mut rng).signum() } else { 0.0 }).collect();
+        let label =
+            |x: &[f64], rng: &mut ChaCha8Rng| x.iter().zip(&truth).map(|(x, w)| x * w).sum::<f64>() + normal(rng);
+        let y: Vec<f64> = x.chunks(d).map(|x| label(x, &mut rng)).collect();
+        let (rows, later) = x.split_at(n * d);
+        let model = HorseshoeLinear::fit(rows, d, &y[..n], &HorseshoeSettings::default(), &mut rng).unwrap();
+        for (interval, w) in model.weight_intervals(0.9).unwrap().iter().zip(&truth) {
+            let (kind, count) = if *w == 0.0 { (0, 95.0) } else { (1, 5.0) };
+            held[kind] += f64::from(u8::from(interval.contains(*w))) / (count * f64::from(sets));
+        }
+        let each = 1.0 / (f64::from(sets) * new as f64);
+        for (seen, y) in model.predict(later).unwrap().iter().zip(&y[n..]) {
+            held[2] += each * f64::from(u8::from(seen.interval(0.9).unwrap().contains(*y)));
+        }
+        let settings = crate::vb::VbLinearSettings { ard: true, ..Default::default() };
+        let variational = crate::vb::VbLinear::fit(rows, d, &y[..n], &settings).unwrap();
+        for (seen, y) in variational.predict(later).unwrap().iter().zip(&y[n..]) {
+            held[3] += each * f64::from(u8::from(seen.interval(0.9).unwrap().contains(*y)));
+        }
+    }
+    let [zeros, others, labels, variational] = held;
+    // Twenty weights that are not 0 have a standard error of 7 points.
+    assert!(zeros > 0.95 && others > 0.7 && labels > 0.8 && variational < 0.2, "{held:?}");
+}
+
+#[test]
+fn the_bound_of_variational_bayes_is_in_units_of_the_labels_too() {
+    let larger: Vec<f64> = Y.iter().map(|y| 1024.0 * y).collect();
+    for ard in [false, true] {
+        let settings = crate::vb::VbLinearSettings { ard, ..Default::default() };
+        let fit = |y: &[f64]| crate::vb::VbLinear::fit(&X, 1, y, &settings).unwrap();
+        let (small, large) = (fit(&Y), fit(&larger));
+        assert!((small.evidence() - large.evidence() - 8.0 * 1024f64.ln()).abs() < 1e-9);
+        assert_eq!(small.scaled_fit().bound(), large.scaled_fit().bound());
+    }
+}
