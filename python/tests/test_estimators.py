@@ -410,7 +410,34 @@ def test_relevance_is_found(rng):
         weights, _ = model.sample_weights(3000)
         # 6 standard errors of 3000 draws.
         assert np.all(np.abs(weights.mean(axis=0) - model.coef_) <= 6 * weights.std(axis=0) / np.sqrt(3000))
-        assert model.info_["stop"] == "Converged"
+        assert model.info_["effective_draws"] > 50
+        again = type(model)(random_state=1).fit(X, model.predict(X))
+        assert np.all(again.relevance_ <= 1) and again.n_iter_ == 2000
+    variational = ARDRegression(ard="variational").fit(X, eta + rng.normal(size=400))
+    assert variational.info_["stop"] == "Converged" and set(np.argsort(-variational.relevance_)[:2]) == {4, 9}
+
+
+def test_intervals_of_relevance_hold_with_more_inputs_than_rows(rng):
+    held = dict.fromkeys([True, "variational"], 0.0)
+    for _ in range(4):
+        X = rng.normal(size=(160, 100))
+        weights = np.where(np.arange(100) < 5, rng.choice([-1.5, 1.5], 100), 0.0)
+        y = X @ weights + rng.normal(size=160)
+        for ard in held:
+            model = ARDRegression(ard=ard).fit(X[:60], y[:60])
+            _, ends = model.predict(X[60:], return_interval=0.9)
+            held[ard] += np.mean((ends[:, 0] <= y[60:]) & (y[60:] <= ends[:, 1])) / 4
+            if ard is True:
+                assert np.mean(np.abs(model.coef_ - weights) <= 1.645 * model.coef_std_) > 0.85
+    assert held[True] > 0.75 and held["variational"] < 0.2
+
+
+def test_evidence_of_relevance_is_in_units_of_the_target(rng):
+    X = rng.normal(size=(80, 4))
+    y = X[:, 0] + rng.normal(size=80)
+    for ard in (True, False, "variational"):
+        small, large = (ARDRegression(ard=ard).fit(X, scale * y).evidence_ for scale in (1.0, 1024.0))
+        assert abs(small - large - 80 * np.log(1024)) < 1e-6
 
 
 def test_random_features_learn_what_is_not_linear(rng):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from rvi import _rvi
-from rvi._rvi import Fourier, Mixture, Online, VbClass, VbNumber
+from rvi._rvi import Fourier, HorseshoeClass, HorseshoeNumber, Mixture, Online, VbClass, VbNumber
 
 SETTINGS = (
     '{"belief":"Full","prior_scale":"Learned","intercept":true,"intercept_scale":5.0,"standardise":{"FirstRows":'
@@ -103,11 +103,15 @@ def test_settings_of_every_kind():
         tries(Online, [kind], [inputs], [settings])
 
 
-@pytest.mark.parametrize("kind", [VbNumber, VbClass])
+@pytest.mark.parametrize("kind", [VbNumber, VbClass, HorseshoeNumber, HorseshoeClass])
 def test_variational(kind):
     labels = (X[:, 0] > 0).astype(float)
-    assert tries(kind, MATRICES, [labels, *VECTORS], [True], [True], [1e-8, *NUMBERS], [50, 0, 1, -1, None]) > 25
-    model = kind(X, labels, True, True, 1e-8, 100)
+    if kind in (VbNumber, VbClass):
+        assert tries(kind, MATRICES, [labels, *VECTORS], [True], [True], [1e-8, *NUMBERS], [50, 0, 1, -1, None]) > 25
+        model = kind(X, labels, True, True, 1e-8, 100)
+    else:
+        assert tries(kind, MATRICES, [labels, *VECTORS], [True], [50, 0, 1, -1, 2**62, None], [0, -1, None]) > 25
+        model = kind(X, labels, True, 50, 0)
     assert tries(model.predict, MATRICES) > 10
     assert tries(model.interval, MATRICES, [0.9, *NUMBERS]) > 10
     assert tries(model.sample, [1, *NUMBERS, 2**62], NUMBERS) > 5

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import rvi.sklearn
-from rvi._rvi import Mixture, Online, VbClass, VbNumber
+from rvi._rvi import HorseshoeClass, HorseshoeNumber, Mixture, Online, VbClass, VbNumber
 from rvi.sklearn import BayesianGLMRegressor, BayesianLinearRegression, BayesianLogisticRegression
 from sklearn.base import clone, is_classifier
 
@@ -134,7 +134,7 @@ def test_damaged_bytes_are_a_value_error():
             # What is read all the same is what was written: another way to write the same numbers.
             assert model.inputs == 3
         state[at] ^= bit
-    for kind in (Online, VbNumber, VbClass, Mixture):
+    for kind in (Online, VbNumber, VbClass, HorseshoeNumber, HorseshoeClass, Mixture):
         for junk in (b"", b"{}", b"\x89VIC", bytes(100), bytes(state[:500])):
             with pytest.raises(ValueError):
                 kind.from_state(junk)

@@ -55,8 +55,8 @@ def test_the_extension():
         if isinstance(stub, ast.FunctionDef):
             assert arguments(stub) == list(inspect.signature(item).parameters)
             continue
-        methods = definitions(stub.body) | (variational if name.startswith("Vb") else {})
-        attributes = {"inputs"} if name in ("Online", "VbNumber", "VbClass") else {"width"} if name == "Fourier" else {"dim"}
+        methods = definitions(stub.body) | (variational if name.startswith(("Vb", "Horseshoe")) else {})
+        attributes = {"inputs"} if name == "Online" or name.startswith(("Vb", "Horseshoe")) else {"width"} if name == "Fourier" else {"dim"}
         own = {n for n in dir(item) if not n.startswith("_")}
         # Metadata routing makes these of the signatures.
         own = {n for n in own if not (n.startswith("set_") and n.endswith("_request"))}

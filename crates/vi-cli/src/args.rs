@@ -135,7 +135,7 @@ pub(crate) struct Fit {
     /// evidence. By default it is learned.
     #[arg(long, value_name = "SCALES", value_delimiter = ',', value_parser = scale)]
     pub(crate) prior: Vec<f64>,
-    /// A prior scale for each input, by automatic relevance determination (variational Bayes) of the first rows (`--sniff`): inputs that tell nothing
+    /// A prior scale for each input, by relevance determination (a horseshoe prior, sampled) on the first rows (`--sniff`): inputs that tell nothing
     /// there are all but left out. For numbers and two classes.
     #[arg(long)]
     pub(crate) ard: bool,

@@ -1,7 +1,9 @@
-//! A prior scale for each input, by automatic relevance determination of the first records.
+//! A prior scale for each input, by relevance determination (a horseshoe prior) on the first records.
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
+use vi_models::vb::{HorseshoeLinear, HorseshoeLogit, HorseshoeSettings};
 
 use crate::error::CliError;
 use crate::model::Scales;
@@ -15,13 +17,16 @@ const MOST: usize = 100_000_000;
 /// The least prior scale of an input beside the largest, so that later rows can still speak for it.
 const LEAST: f64 = 1e-4;
 
+/// Where the draws come from: the same records give the same scales.
+const SEED: u64 = 1;
+
 /// What the first records say of the inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Relevance {
     /// Records that told it.
     pub(crate) rows: usize,
-    /// For each input the share of its coefficient's precision that these records account for, and not the prior.
+    /// For each input the share of its coefficient's mean square that is its mean: 1 where these records know it, 0 where they tell nothing.
     pub(crate) determined: Vec<f64>,
 }
 
@@ -32,8 +37,8 @@ impl Relevance {
     }
 }
 
-/// Divides the scale of each input by the prior standard deviation of its coefficient: where variational Bayes has found the shrinkage `α_j` of an input
-/// of unit spread, the prior `N(0, 1)` of one of spread `1/√α_j` is the same.
+/// Divides the scale of each input by the size of its coefficient under a horseshoe prior: where that is `s_j` for an input of unit spread, the prior
+/// `N(0, 1)` of one of spread `s_j` is the Gaussian of that size.
 ///
 /// # Errors
 /// A target or records that relevance cannot be determined of.
@@ -75,25 +80,17 @@ pub(crate) fn determine(
         encoded.row(schema, true).for_each(|j, value| x[first + j] = (value - scales.centres[j]) / scales.spreads[j]);
         y.push(label);
     }
-    if y.len() <= width {
-        let what = format!("{} first rows for {width} inputs; it takes more rows than inputs (`--sniff`)", y.len());
-        return Err(refused(what));
-    }
-    let (shrinkage, mut ranked) = if matches!(target.kind, TargetKind::Number) {
-        let settings = VbLinearSettings { ard: true, ..VbLinearSettings::default() };
-        let fit = VbLinear::fit(&x, width, &y, &settings)?;
-        (fit.scaled_fit().expected_shrinkage(), fit.relevance())
+    let (settings, mut rng) = (HorseshoeSettings::default(), ChaCha8Rng::seed_from_u64(SEED));
+    let (deviations, determined) = if matches!(target.kind, TargetKind::Number) {
+        let fit = HorseshoeLinear::fit(&x, width, &y, &settings, &mut rng)?;
+        (fit.sizes(), fit.info().determined.clone())
     } else {
-        let settings = VbLogitSettings { ard: true, ..VbLogitSettings::default() };
-        let fit = VbLogit::fit(&x, width, &y, &settings)?;
-        // The first is the intercept's.
-        (fit.scaled_fit().expected_shrinkage().split_off(1), fit.relevance())
+        let fit = HorseshoeLogit::fit(&x, width, &y, &settings, &mut rng)?;
+        (fit.sizes(), fit.info().determined.clone())
     };
-    let deviations: Vec<f64> = shrinkage.iter().map(|precision| precision.recip().sqrt()).collect();
     let largest = deviations.iter().copied().fold(0.0, f64::max);
     for (spread, deviation) in scales.spreads.iter_mut().zip(deviations) {
         *spread /= deviation.max(LEAST * largest);
     }
-    ranked.sort_by_key(|column| column.index);
-    Ok(Relevance { rows: y.len(), determined: ranked.iter().map(|column| column.determined).collect() })
+    Ok(Relevance { rows: y.len(), determined })
 }

@@ -12,6 +12,7 @@
 //! | choose among designs by ℒ | [`select`](fn@select) | |
 //! | rank columns | [`LinearFit::relevance`], [`LogitFit::relevance`] | §2.4 |
 //! | do all that from plain slices, intercept and standardisation included | [`VbLinear`], [`VbSparse`], [`VbLogit`] | |
+//! | find the columns that matter with intervals that hold: a scale for each weight, sampled | [`HorseshoeLinear`], [`HorseshoeLogit`] | not in the note |
 //!
 //! | symbol | name in code | shape | note |
 //! |---|---|---|---|
@@ -32,7 +33,7 @@
 //! [`LogitBound`] has the measurements and a bound without that fault.
 //!
 //! Intervals of relevance determination for linear fits are too narrow, and useless with more columns than rows: its noise goes
-//! to 0 with the residuals. [`VbSparse`] does not have this fault. The table is for 90 % intervals of new labels, `n` rows of `d`
+//! to 0 with the residuals. [`VbSparse`] and [`HorseshoeLinear`] do not have this fault. The table is for 90 % intervals of new labels, `n` rows of `d`
 //! independent columns of which `k` matter, weights and noise of variance 1: coverage, root mean square error, mean negative log
 //! density over `8000/d` data sets of 20 new labels (standard error of a coverage at most 2 points at `d ≤ 50`, 6 points at `d =
 //! 500` if all labels of a data set are correlated):
@@ -44,7 +45,9 @@
 //! | 200 | 500 | 10 | 4 %, 1.665, 205.44 | 89 %, 1.090, 1.50 |
 //! | 200 | 500 | 50 | 4 %, 1.995, 129.96 | 84 %, 1.477, 1.82 |
 //!
-//! The coverage still missing there is due to the point estimates of noise, slab and share. scikit-learn's `LassoCV` has errors
+//! The horseshoe has 90 %, 1.205, 1.62 on the first kind and 89 %, 1.078, 1.50 on the second; its intervals of weights hold 95 % and 98 %.
+//!
+//! The coverage of the spike and slab still missing there is due to the point estimates of noise, slab and share. scikit-learn's `LassoCV` has errors
 //! of 1.15 to 1.19 on data sets of the third kind and 2.0 of the fourth (20 of each).
 
 mod ascent;
@@ -61,7 +64,8 @@ mod sparse;
 mod weights;
 
 pub use front::{
-    Coefficients, FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings,
+    Coefficients, DrawnProbability, FitInfo, HorseshoeInfo, HorseshoeLinear, HorseshoeLogit, HorseshoeSettings,
+    VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings,
 };
 pub use gamma::Gamma;
 pub use linear::{LinearBoundTerms, LinearFit, StudentPrediction, linear, linear_ard};

@@ -37,6 +37,8 @@ fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<online::Online>()?;
     module.add_class::<vb::VbNumber>()?;
     module.add_class::<vb::VbClass>()?;
+    module.add_class::<vb::HorseshoeNumber>()?;
+    module.add_class::<vb::HorseshoeClass>()?;
     module.add_class::<features::Fourier>()?;
     module.add_class::<mixture::Mixture>()?;
     module.add_function(wrap_pyfunction!(boost::fit, module)?)?;

@@ -13,8 +13,10 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 Table: TypeAlias = Any
 
 class ARDClassifier(ClassifierMixin, BaseEstimator):
-    ard: bool
+    ard: bool | Literal['variational']
     fit_intercept: bool
+    n_draws: int
+    random_state: RandomState
     tol: float
     max_iter: int
     column_order: Literal['strict', 'by_name']
@@ -27,7 +29,7 @@ class ARDClassifier(ClassifierMixin, BaseEstimator):
     evidence_: float
     n_iter_: int
     classes_: NDArray[Any]
-    def __init__(self, *, ard: bool = ..., fit_intercept: bool = ..., tol: float = ..., max_iter: int = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
+    def __init__(self, *, ard: bool | Literal['variational'] = ..., fit_intercept: bool = ..., n_draws: int = ..., random_state: RandomState = ..., tol: float = ..., max_iter: int = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
     def fit(self, X: Table, y: ArrayLike) -> Self: ...
     def predict_proba(self, X: Table, return_interval: float | None = ...) -> Any: ...
     def decision_function(self, X: Table) -> Array: ...
@@ -37,8 +39,10 @@ class ARDClassifier(ClassifierMixin, BaseEstimator):
     def sample_weights(self, n_samples: int = ..., random_state: RandomState = ...) -> tuple[Array, Array]: ...
 
 class ARDRegression(RegressorMixin, BaseEstimator):
-    ard: bool
+    ard: bool | Literal['variational']
     fit_intercept: bool
+    n_draws: int
+    random_state: RandomState
     tol: float
     max_iter: int
     column_order: Literal['strict', 'by_name']
@@ -50,7 +54,7 @@ class ARDRegression(RegressorMixin, BaseEstimator):
     relevance_: Array
     evidence_: float
     n_iter_: int
-    def __init__(self, *, ard: bool = ..., fit_intercept: bool = ..., tol: float = ..., max_iter: int = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
+    def __init__(self, *, ard: bool | Literal['variational'] = ..., fit_intercept: bool = ..., n_draws: int = ..., random_state: RandomState = ..., tol: float = ..., max_iter: int = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
     def fit(self, X: Table, y: ArrayLike) -> Self: ...
     def predict(self, X: Table, return_std: bool = ..., return_interval: float | None = ...) -> Any: ...
     @property

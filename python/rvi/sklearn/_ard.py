@@ -1,31 +1,39 @@
-"""Variational Bayes with automatic relevance determination, for whole data sets."""
+"""Relevance determination for whole data sets: a scale of its own for the weight of each input."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._rvi import VbClass, VbNumber
+from .._rvi import HorseshoeClass, HorseshoeNumber, VbClass, VbNumber
 from . import _rows
 from ._intervals import together
 from ._online import Tabular, atomic
 
 
 class Relevance(Tabular):
-    """A linear predictor with a shrinkage of its own for each input."""
+    """A linear predictor whose weights have a scale each."""
 
     _sparse = False
 
-    def __init__(self, *, ard=True, fit_intercept=True, tol=1e-8, max_iter=5000, column_order="strict"):
+    def __init__(
+        self, *, ard=True, fit_intercept=True, n_draws=1000, random_state=0, tol=1e-8, max_iter=5000, column_order="strict"
+    ):
         self.ard = ard
         self.fit_intercept = fit_intercept
+        self.n_draws = n_draws
+        self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
         self.column_order = column_order
 
-    def _variational(self, model, X, y):
-        y = _rows.contiguous(y)
-        flags = bool(self.ard), bool(self.fit_intercept)
-        self._model = model(_rows.rows(X), y, *flags, float(self.tol), int(self.max_iter))
+    def _determine(self, sampled, variational, X, y):
+        X, y, intercept = _rows.rows(X), _rows.contiguous(y), bool(self.fit_intercept)
+        if isinstance(self.ard, str) and self.ard != "variational":
+            raise ValueError(f"ard must be True, False or 'variational', not {self.ard!r}")
+        if isinstance(self.ard, str) or not self.ard:
+            self._model = variational(X, y, bool(self.ard), intercept, float(self.tol), int(self.max_iter))
+        else:
+            self._model = sampled(X, y, intercept, int(self.n_draws), _rows.seed(self.random_state))
         info = self._model.info()
         self.n_iter_ = info["iterations"]
         intercept, self.coef_, self.coef_std_ = self._model.coefficients()
@@ -67,18 +75,25 @@ class Relevance(Tabular):
 
 
 class ARDRegression(RegressorMixin, Relevance):
-    """Linear regression by variational Bayes: unknown noise, a shrinkage for each input.
+    """Linear regression with relevance determination: unknown noise, a scale for the weight of each input.
+
+    By default the prior is the horseshoe and the posterior is sampled (Gibbs), seeded: intervals hold with more inputs than rows. ``ard='variational'`` is
+    Drugowitsch's variational Bayes, whose intervals do not; ``ard=False`` is his method with one shrinkage for all inputs.
 
     Parameters
     ----------
-    ard : bool, default=True
-        A shrinkage for each input instead of one for all.
+    ard : True, False or 'variational', default=True
+        A scale for each input, sampled; one shrinkage for all; a shrinkage for each, by variational Bayes.
     fit_intercept : bool, default=True
         An intercept with a flat prior.
+    n_draws : int, default=1000
+        Draws of the posterior that are kept, after 1000 sweeps before them.
+    random_state : int, RandomState instance or None, default=0
+        Where the draws come from.
     tol : float, default=1e-8
-        Largest relative change of a parameter that counts as converged.
+        Largest relative change of a parameter that counts as converged, for variational Bayes.
     max_iter : int, default=5000
-        Most iterations.
+        Most iterations of variational Bayes.
     column_order : 'strict' or 'by_name', default='strict'
         Whether a table's columns must come in the order of the fit, or are matched by name.
 
@@ -89,11 +104,11 @@ class ARDRegression(RegressorMixin, Relevance):
     intercept_ : float
         Posterior mean of the intercept.
     relevance_ : ndarray of shape (n_features,)
-        Share of each weight that the rows determine, not the prior: 0 where an input is of no use.
+        Share of each weight's mean square that is its mean: near 1 where the rows know it, 0 where an input is of no use.
     evidence_ : float
-        The bound on the log evidence, in nats.
+        The log evidence in nats, in the units of the target: an estimate about a nat off; a bound for variational Bayes.
     n_iter_ : int
-        Iterations.
+        Sweeps, or iterations of variational Bayes.
     info_ : dict
         How the fit went.
 
@@ -126,7 +141,7 @@ class ARDRegression(RegressorMixin, Relevance):
             The fitted estimator.
         """
         X, y = self._checked(X, y, reset=True, y_numeric=True)
-        return self._variational(VbNumber, X, y)
+        return self._determine(HorseshoeNumber, VbNumber, X, y)
 
     def predict(self, X, return_std=False, return_interval=None):
         """Expected target.
@@ -152,18 +167,25 @@ class ARDRegression(RegressorMixin, Relevance):
 
 
 class ARDClassifier(ClassifierMixin, Relevance):
-    """Logistic regression of two classes by variational Bayes, a shrinkage for each input.
+    """Logistic regression of two classes with relevance determination: a scale for the weight of each input.
+
+    By default the prior is the horseshoe and the posterior is sampled (Gibbs with Polya-Gamma variables), seeded. ``ard='variational'`` is Drugowitsch's
+    variational Bayes; ``ard=False`` is his method with one shrinkage for all inputs.
 
     Parameters
     ----------
-    ard : bool, default=True
-        A shrinkage for each input instead of one for all.
+    ard : True, False or 'variational', default=True
+        A scale for each input, sampled; one shrinkage for all; a shrinkage for each, by variational Bayes.
     fit_intercept : bool, default=True
-        An intercept with a shrinkage of its own.
+        An intercept, not shrunk with the weights.
+    n_draws : int, default=1000
+        Draws of the posterior that are kept, after 1000 sweeps before them.
+    random_state : int, RandomState instance or None, default=0
+        Where the draws come from.
     tol : float, default=1e-8
-        Largest relative change of a parameter that counts as converged.
+        Largest relative change of a parameter that counts as converged, for variational Bayes.
     max_iter : int, default=5000
-        Most iterations.
+        Most iterations of variational Bayes.
     column_order : 'strict' or 'by_name', default='strict'
         Whether a table's columns must come in the order of the fit, or are matched by name.
 
@@ -176,11 +198,11 @@ class ARDClassifier(ClassifierMixin, Relevance):
     intercept_ : ndarray of shape (1,)
         Posterior mean of the intercept.
     relevance_ : ndarray of shape (n_features,)
-        Share of each weight that the rows determine, not the prior: 0 where an input is of no use.
+        Share of each weight's mean square that is its mean: near 1 where the rows know it, 0 where an input is of no use.
     evidence_ : float
-        The bound on the log evidence, in nats.
+        The log evidence in nats, in the units of the target: an estimate about a nat off; a bound for variational Bayes.
     n_iter_ : int
-        Iterations.
+        Sweeps, or iterations of variational Bayes.
     info_ : dict
         How the fit went.
 
@@ -226,7 +248,7 @@ class ARDClassifier(ClassifierMixin, Relevance):
         if len(classes) < 2:
             raise ValueError(f"ARDClassifier needs samples of 2 classes, but there is only one class: {classes.tolist()}")
         self.classes_ = classes
-        self._variational(VbClass, X, y == classes[1])
+        self._determine(HorseshoeClass, VbClass, X, y == classes[1])
         self.coef_, self.coef_std_ = self.coef_[None], self.coef_std_[None]
         self.intercept_ = np.array([self.intercept_])
         return self

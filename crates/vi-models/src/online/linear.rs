@@ -125,15 +125,19 @@ impl ScalarFamily for Linear {
         state.rate / state.shape
     }
 
-    /// `a = a₀ + Σ(a_k − a₀)`, `b = b₀ + Σ(b_k − b₀) + ½·spread`.
-    fn merge(&self, states: &[&Noise], spread: f64) -> Noise {
+    /// `a = a₀ + Σ(a_k − a₀)`, `b = b₀ + Σ(b_k − b₀) + ½·spread`; the log evidence gains `g(a, b) − g(a₀, b₀) − Σ(g(a_k, b_k) − g(a₀, b₀))` with
+    /// `g = ln Γ(a) − a·ln b`.
+    fn merge(&self, states: &[&Noise], spread: f64) -> (f64, Noise) {
+        let of = |noise: &Noise| libm::lgamma(noise.shape) - noise.shape * noise.rate.ln();
+        let (before, mut gained) = (of(&self.initial()), 0.0);
         let mut merged = self.initial();
         for state in states {
             merged.shape += state.shape - self.shape;
             merged.rate += state.rate - self.rate;
+            gained -= of(state) - before;
         }
         merged.rate += 0.5 * spread;
-        merged
+        (gained + of(&merged) - before, merged)
     }
 }
 

@@ -36,7 +36,8 @@ macro_rules! front_door {
             /// column scales that all of them gave), plus the one-step-ahead log predictive density of each later row, scored
             /// before it was learned and multiplied by its weight (a softmax model takes `log E[pʷ]` for a row of weight `w`).
             ///
-            /// After [`merge`](Self::merge) it is the sum over the shards, each starting from the prior.
+            /// After [`merge`](Self::merge) it is that of all rows as far as the factors of the shards tell it, exact for linear models; after a
+            /// refinement that of the refined posterior.
             #[must_use]
             pub fn evidence(&self) -> f64 {
                 self.engine.evidence()

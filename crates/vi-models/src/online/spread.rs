@@ -184,15 +184,18 @@ impl ScalarFamily for LearnedSpread {
         *state = SizeBelief::from_natural((faded(own.0, before.0), faded(own.1, before.1)));
     }
 
-    /// The prior times what each shard has gained over it.
-    fn merge(&self, states: &[&SizeBelief], _spread: f64) -> SizeBelief {
+    /// The prior times what each shard has gained over it; the log evidence gains the log of that product's integral.
+    fn merge(&self, states: &[&SizeBelief], spread: f64) -> (f64, SizeBelief) {
+        // Of exp(ηu − ½λu²), given as (λ, η).
+        let mass = |(precision, first): (f64, f64)| 0.5 * (first * first / precision - precision.ln());
         let before = BEFORE.natural();
-        let mut merged = before;
+        let (mut merged, mut gained) = (before, -0.5 * spread);
         for state in states {
             let own = state.natural();
             merged = (merged.0 + own.0 - before.0, merged.1 + own.1 - before.1);
+            gained -= mass(own) - mass(before);
         }
-        SizeBelief::from_natural(merged)
+        (gained + mass(merged) - mass(before), SizeBelief::from_natural(merged))
     }
 
     /// `log p(u)·Π_i exp E_q log p(y_i|t_i, u)` on a grid, and its moments: coordinate ascent in the bound.

@@ -5,6 +5,7 @@ mod numbers;
 
 mod advice;
 mod collinear;
+mod horseshoe;
 mod linear;
 mod logit;
 mod posterior;
@@ -12,6 +13,7 @@ mod scaling;
 mod sparse;
 mod stored;
 
+pub use horseshoe::{DrawnProbability, HorseshoeInfo, HorseshoeLinear, HorseshoeLogit, HorseshoeSettings};
 pub use linear::{VbLinear, VbLinearSettings};
 pub use logit::{VbLogit, VbLogitSettings};
 pub use sparse::{VbSparse, VbSparseSettings};

@@ -14,7 +14,8 @@ use vi_linalg::faer::{MatRef, Par};
 use vi_linalg::kernels::dot;
 
 use self::bound::Ingredients;
-use self::rows::{Rows, Spectrum};
+pub(super) use self::rows::Rows;
+use self::rows::Spectrum;
 use super::ascent::{Ascent, Cycle, Start, Step, ascend};
 use super::gamma::Gamma;
 use super::ridge::{Ridge, Shrinkage};

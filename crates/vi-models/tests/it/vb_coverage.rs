@@ -128,10 +128,14 @@ fn linear_fits_cover_what_they_promise() {
     assert!((futures as f64 / repetitions as f64 - LEVEL).abs() < error, "{futures}");
 }
 
-/// `n`, `d`, weights that are not 0, and the coverage measured with `8000/d` data sets for relevance determination and for the sparse fit: what the
-/// documentation of [`vi_models::vb`] prints.
-const SPARSE: [(usize, usize, usize, f64, f64); 4] =
-    [(30, 20, 4, 0.777, 0.879), (100, 50, 5, 0.823, 0.885), (200, 500, 10, 0.041, 0.891), (200, 500, 50, 0.037, 0.844)];
+/// `n`, `d`, weights that are not 0, and the coverage of new labels measured with `8000/d` data sets for variational relevance determination, for the
+/// sparse fit and for the horseshoe: what the documentation of [`vi_models::vb`] prints.
+const SPARSE: [(usize, usize, usize, [f64; 2], Option<f64>); 4] = [
+    (30, 20, 4, [0.777, 0.879], Some(0.904)),
+    (100, 50, 5, [0.823, 0.885], Some(0.889)),
+    (200, 500, 10, [0.041, 0.891], None),
+    (200, 500, 50, [0.037, 0.844], None),
+];
 
 /// Coverage, root mean square error and mean negative log density of 20 new labels, for `(y, prediction)` of many data sets.
 #[derive(Default)]
@@ -143,11 +147,17 @@ struct Labels {
 }
 
 impl Labels {
-    fn add(&mut self, y: f64, predicted: &vb::StudentPrediction) {
-        self.inside += f64::from(u8::from(predicted.interval(LEVEL).unwrap().contains(y)));
-        self.squares += (y - predicted.mean).powi(2);
-        self.loss -= predicted.log_density(y).unwrap();
+    fn add(&mut self, y: f64, mean: f64, interval: Interval, log_density: f64) {
+        self.inside += f64::from(u8::from(interval.contains(y)));
+        self.squares += (y - mean).powi(2);
+        self.loss -= log_density;
         self.count += 1.0;
+    }
+
+    fn add_all(&mut self, y: &[f64], predicted: &[vb::StudentPrediction]) {
+        for (p, y) in predicted.iter().zip(y) {
+            self.add(*y, p.mean, p.interval(LEVEL).unwrap(), p.log_density(*y).unwrap());
+        }
     }
 
     fn coverage(&self) -> f64 {
@@ -163,9 +173,10 @@ impl Labels {
 #[test]
 fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
     const NEW: usize = 20;
-    for (n, d, k, ard_coverage, sparse_coverage) in SPARSE {
+    for (n, d, k, [ard_coverage, sparse_coverage], horseshoe_coverage) in SPARSE {
         let repetitions = if slow() { 8000 / d as u64 } else { 12 };
-        let [mut ard, mut sparse] = [Labels::default(), Labels::default()];
+        let [mut ard, mut sparse, mut horseshoe] = [Labels::default(), Labels::default(), Labels::default()];
+        let mut weights = 0;
         for seed in 0..repetitions {
             let mut data = Simulated::new(5000 + seed, n + NEW, d, 1.0, 0.0);
             data.w[k..].fill(0.0);
@@ -174,17 +185,31 @@ fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
             let x: Vec<f64> = (0..n + NEW).flat_map(|i| (0..d).map(move |j| (i, j))).map(|at| data.x[at]).collect();
             let (rows, new) = x.split_at(n * d);
             let model = vb::VbSparse::fit(rows, d, &y[..n], &vb::VbSparseSettings::default()).unwrap();
-            model.predict(new).unwrap().iter().zip(&y[n..]).for_each(|(p, y)| sparse.add(*y, p));
+            sparse.add_all(&y[n..], &model.predict(new).unwrap());
+            if horseshoe_coverage.is_some() {
+                let settings = vb::HorseshoeSettings::default();
+                let model = vb::HorseshoeLinear::fit(rows, d, &y[..n], &settings, &mut data.rng).unwrap();
+                for (p, y) in model.predict(new).unwrap().iter().zip(&y[n..]) {
+                    horseshoe.add(*y, p.mean(), p.interval(LEVEL).unwrap(), p.log_density(*y));
+                }
+                let intervals = model.weight_intervals(LEVEL).unwrap();
+                weights += intervals.iter().zip(&data.w).filter(|(interval, w)| interval.contains(**w)).count();
+            }
             if slow() || d < n {
                 let settings = vb::VbLinearSettings { ard: true, ..Default::default() };
                 let model = vb::VbLinear::fit(rows, d, &y[..n], &settings).unwrap();
-                model.predict(new).unwrap().iter().zip(&y[n..]).for_each(|(p, y)| ard.add(*y, p));
+                ard.add_all(&y[n..], &model.predict(new).unwrap());
             }
         }
-        println!("| {n} | {d} | {k} | {} | {} |", ard.line(), sparse.line());
         // Labels of one data set share its weights: their standard error is at most that of one label each.
         let error = |p: f64| 3.0 * (p * (1.0 - p) / repetitions as f64).sqrt();
+        let weights = weights as f64 / (repetitions as f64 * d as f64);
+        println!("| {n} | {d} | {k} | {} | {} | {} | {weights:.3}", ard.line(), sparse.line(), horseshoe.line());
         assert!((sparse.coverage() - sparse_coverage).abs() < 0.01 + error(sparse_coverage), "{n} {d} {k}");
+        if let Some(expected) = horseshoe_coverage {
+            assert!(weights > 0.85, "{n} {d} {k}: {weights}");
+            assert!((horseshoe.coverage() - expected).abs() < 0.01 + error(expected), "{n} {d} {k}");
+        }
         if ard.count > 0.0 {
             assert!((ard.coverage() - ard_coverage).abs() < 0.01 + error(ard_coverage.max(0.01)), "{n} {d} {k}");
         }

@@ -293,7 +293,7 @@ fn advice_says_what_is_wrong() {
     assert!(certain.info().advice.contains("Softplus"), "{}", certain.info().advice);
     let few = rows(8, 4, 9);
     let wide = VbLinear::fit(&few, 9, &[1.0, 2.0, 0.0, -1.0], &VbLinearSettings::default()).unwrap();
-    assert!(wide.info().advice.contains("VbSparse"), "{}", wide.info().advice);
+    assert!(wide.info().advice.contains("HorseshoeLinear"), "{}", wide.info().advice);
 }
 
 /// Mean and standard deviation of numbers.

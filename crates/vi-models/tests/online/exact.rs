@@ -68,6 +68,8 @@ fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
         first[0].merge(&others.iter().collect::<Vec<_>>()).unwrap();
         assert_eq!(first[0].noise().0, shape);
         assert!((first[0].noise().1 / rate - 1.0).abs() < 4.0 * tolerance);
+        let merged = first[0].evidence();
+        assert!((merged - evidence).abs() < 4.0 * tolerance * evidence.abs(), "{merged} {evidence}");
         let (a, b) = (first[0].predict(&[0.3, -1.0]).unwrap(), model.predict(&[0.3, -1.0]).unwrap());
         assert!(
             (a.mean() - b.mean()).abs() < tolerance

@@ -6,8 +6,8 @@ use rand_distr::StandardNormal;
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
 use vi_models::online::{
-    Advice, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Standardise,
-    Start,
+    Advice, BeliefKind, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale,
+    Standardise, Start,
 };
 
 use crate::{KINDS, settings, stream};
@@ -139,11 +139,17 @@ fn shards_merge_and_refuse_strangers() {
             shards.push(shard);
         }
         let (first, others) = shards.split_at_mut(1);
+        let of_parts = first[0].evidence();
         first[0].merge(&[&others[0], &others[1]]).unwrap();
         let (a, b) = (whole.predict(&rows[..3]).unwrap(), first[0].predict(&rows[..3]).unwrap());
         assert!((a.probability - b.probability).abs() < 0.05, "{kind:?}: {a:?} {b:?}");
         assert!((a.predictor.variance() / b.predictor.variance() - 1.0).abs() < 0.2, "{kind:?}");
         assert_eq!(first[0].info().observations, 120);
+        // The evidence of all rows, not the product of the parts'; a form that loses correlations merges less well.
+        let parts = of_parts + others.iter().map(OnlineLogistic::evidence).sum::<f64>();
+        let share = if matches!(kind, BeliefKind::Full | BeliefKind::SquareRoot) { 0.05 } else { 0.5 };
+        let (one, merged) = (whole.evidence(), first[0].evidence());
+        assert!((one - merged).abs() < share * (one - parts) && parts < one - 5.0, "{kind:?}: {one} {merged} {parts}");
         let stranger = OnlineLogistic::with_settings(3, OnlineSettings { intercept_scale: 2.0, ..settings }).unwrap();
         assert!(matches!(
             first[0].merge(&[&others[0], &stranger]),

@@ -127,9 +127,10 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         1.0
     }
 
-    /// Merges the states of shards; `spread = Σ_k μ_kᵀΛ_kμ_k − μᵀΛμ`, the prior mean being 0.
-    fn merge(&self, _states: &[&Self::State], _spread: f64) -> Self::State {
-        self.initial()
+    /// What a merge of shards adds to the sum of their log evidences beside the determinants, and the merged state; `spread = Σ_k μ_kᵀΛ_kμ_k −
+    /// μᵀΛμ`, the prior mean being 0.
+    fn merge(&self, _states: &[&Self::State], spread: f64) -> (f64, Self::State) {
+        (-0.5 * spread, self.initial())
     }
 }
 

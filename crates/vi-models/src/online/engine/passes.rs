@@ -5,7 +5,7 @@ use vi_core::{Error, PerRow};
 use vi_linalg::faer::{MatRef, Par};
 
 use super::family::Family;
-use super::place::{kept_as, moves, normalise, placed};
+use super::place::{kept_as, moves, placed};
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihood};
 use super::start::ALIKE;
 use super::{Engine, Member};
@@ -44,17 +44,12 @@ impl<F: ScalarFamily> Engine<F> {
             }
             members.push(member);
         }
-        let evidence = self.evidence();
         if moving {
             let found = placed(&self.family, &members, &self.design).map_err(ModelError::from)?;
-            members = found.ok_or(ModelError::NotKept)?.0;
-        } else if normalise(&mut members).is_none() {
-            let bound = members[0].evidence;
-            return Err(
-                ModelError::from(Error::Overflow { quantity: "the bound on the log evidence", value: bound }).into()
-            );
+            (self.members, self.base) = found.ok_or(ModelError::NotKept)?;
+        } else {
+            (self.base, self.members) = (self.averaged(&mut members).map_err(ModelError::from)?, members);
         }
-        (self.members, self.base) = (members, evidence);
         self.settle();
         if !self.settings.keep_rows {
             self.rows = Vec::new();

@@ -173,8 +173,8 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     }
 
     /// Merges the states of shards; see [`Family::merge`].
-    fn merge(&self, _states: &[&Self::State], _spread: f64) -> Self::State {
-        self.initial()
+    fn merge(&self, _states: &[&Self::State], spread: f64) -> (f64, Self::State) {
+        (-0.5 * spread, self.initial())
     }
 }
 
@@ -344,7 +344,7 @@ impl<F: ScalarFamily> Family for F {
         ScalarFamily::noise_variance(self, state)
     }
 
-    fn merge(&self, states: &[&Self::State], spread: f64) -> Self::State {
+    fn merge(&self, states: &[&Self::State], spread: f64) -> (f64, Self::State) {
         ScalarFamily::merge(self, states, spread)
     }
 }

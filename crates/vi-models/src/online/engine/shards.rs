@@ -4,7 +4,7 @@ use vi_core::merge::{Part, Pull};
 use vi_core::{Belief, Error, GaussianBelief};
 
 use super::family::Family;
-use super::place::{moved, normalise};
+use super::place::{moved, moves, normalise, placed};
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::online::Memory;
@@ -38,24 +38,25 @@ impl<F: Family> Engine<F> {
                 .map(|(&belief, of)| Part { belief, rows: of.observations as f64, runs: of.runs as f64 })
                 .collect();
             // The noise variance as the shards saw it, in whose units their disagreement is measured.
-            let noise = self.family.noise_variance(&self.family.merge(&states, 0.0));
+            let noise = self.family.noise_variance(&self.family.merge(&states, 0.0).1);
             pulls.push(AnyBelief::pull(&prior, &belief, &counted).in_units_of(noise));
+            let (gained, state) = self.family.merge(&states, spread);
+            let evidence = parts.iter().map(|part| part.evidence).sum::<f64>()
+                + gained
+                + 0.5 * gained_log_det(&prior, &beliefs, &belief)?;
             members.push(Member {
                 prior_scale: own.prior_scale,
                 lambda: own.lambda,
                 belief,
-                state: self.family.merge(&states, spread),
-                evidence: parts.iter().map(|part| part.evidence).sum(),
+                state,
+                evidence,
                 log_mass: own.log_mass,
             });
         }
         check_pulls(&members, &pulls)?;
         let runs =
             engines().filter(|of| of.observations > 0).fold(0, |sum: u64, of| sum.saturating_add(of.runs)).max(1);
-        let evidence = self.evidence() + others.iter().map(|other| other.evidence()).sum::<f64>();
-        if normalise(&mut members).is_some() {
-            self.base = evidence;
-        }
+        self.base = self.averaged(&mut members)?;
         (self.members, self.runs, self.diagnosis) = (members, runs, None);
         for other in others {
             self.observations = self.observations.saturating_add(other.observations);
@@ -69,6 +70,16 @@ impl<F: Family> Engine<F> {
         self.next_place = self.observations;
         self.place();
         Ok(())
+    }
+
+    /// The log evidence of members that were merged or refined, averaged over the prior of the scale; their shares then sum to 1.
+    ///
+    /// # Errors
+    /// `Overflow` if it is not finite.
+    pub(super) fn averaged(&self, members: &mut [Member<F::State>]) -> Result<f64, Error> {
+        let total = self.base + normalise(members).unwrap_or(f64::NAN);
+        let found = if moves(&self.settings) { placed(&self.family, members, &self.design) } else { Ok(None) };
+        crate::check::result("the log evidence of all rows", found.ok().flatten().map_or(total, |found| found.1))
     }
 
     /// The model's members as they would be at the prior scales of `targets`.
@@ -112,6 +123,14 @@ fn check_pulls<S>(members: &[Member<S>], pulls: &[Pull]) -> Result<(), Error> {
         }
     }
     most.1.check()
+}
+
+/// `ln|P| − ln|P₀| − Σ_k (ln|P_k| − ln|P₀|)`: with `−½·spread` twice the log of `∫ Π_k q_k/p₀^(K−1)`, by which the evidence of all rows differs
+/// from the product of the shards'.
+fn gained_log_det(prior: &AnyBelief, parts: &[&AnyBelief], merged: &AnyBelief) -> Result<f64, Error> {
+    let before = prior.log_det()?;
+    let gained = merged.log_det()? - before;
+    parts.iter().try_fold(gained, |sum, part| Ok(sum - (part.log_det()? - before)))
 }
 
 /// `Σ_k μ_kᵀΛ_kμ_k − μᵀΛμ = Σ_k (μ_k−μ)ᵀΛ_k(μ_k−μ) − (K−1)·μᵀΛ₀μ`, for `Λ = Λ₀ + Σ(Λ_k−Λ₀)`, `Λμ = ΣΛ_kμ_k`.

@@ -5,7 +5,7 @@ use vi_core::{DenseGaussian, Error, GaussianExpectation, MomentMatching, PerRow}
 use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
-use super::place::{fitted_where_likely, moves, normalise, placed};
+use super::place::{fitted_where_likely, moves, placed};
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
 use super::start::columns_of;
 use super::{Engine, Member};
@@ -53,7 +53,8 @@ pub(super) fn propagated<L: GaussianExpectation>(
 
 impl<F: Family> Engine<F> {
     /// Refines the members by `refine`, which returns the log evidence of one, or a bound on it, and finds the posterior of the prior
-    /// scale anew over its whole range. On an error the model is unchanged.
+    /// scale anew over its whole range. On an error the model is unchanged. The evidence is
+    /// then theirs, averaged over the prior of the scale.
     pub(in crate::online) fn refine_members(
         &mut self,
         mut refine: impl FnMut(&Self, &mut Member<F::State>) -> Result<f64, ModelError>,
@@ -68,8 +69,8 @@ impl<F: Family> Engine<F> {
             members = fitted_where_likely(&self.family, &self.design, members, |member| refined(member).map(Some))?;
             let found = placed(&self.family, &members, &self.design)?;
             (self.members, self.base) = found.ok_or(ModelError::NotKept)?;
-        } else if let Some(evidence) = normalise(&mut members) {
-            (self.members, self.base) = (members, evidence);
+        } else {
+            (self.base, self.members) = (self.averaged(&mut members)?, members);
         }
         self.settle();
         Ok(())

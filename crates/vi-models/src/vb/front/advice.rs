@@ -33,7 +33,7 @@ pub(super) fn relevance(determined: f64, observations: f64) -> Option<String> {
     (determined > MANY * observations).then(|| {
         format!(
             "Converged, but {determined:.0} weights are determined by {observations} observations: intervals are too short; \
-             `VbSparse` has better ones."
+             a horseshoe prior (`HorseshoeLinear`; in Python `ard=True`) has ones that hold."
         )
     })
 }

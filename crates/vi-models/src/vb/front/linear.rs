@@ -91,14 +91,29 @@ impl VbLinear {
         let data = ScaledRegression::new(x, columns, y, intercept, standardise)?;
         let fit = fit(data.x.as_ref(), &data.y, data.observations as f64, ard, prior, &stop, Par::Seq)?;
         let design = data.collinearity()?;
-        let line = advice::general(fit.info(), &design, y.len(), columns, ard, "`VbSparse`");
+        let line = advice::general(
+            fit.info(),
+            &design,
+            y.len(),
+            columns,
+            ard,
+            "a horseshoe prior (`HorseshoeLinear`; in Python `ard=True`)",
+        );
         let determined = || fit.relevance().iter().map(|column| column.determined).sum();
         let line = line.or_else(|| ard.then(|| advice::relevance(determined(), data.observations as f64)).flatten());
         let advice = line.unwrap_or_else(|| advice::NOTHING.to_owned());
-        let info = FitInfo::new(fit.info(), design, &data.columns, advice);
+        let mut info = FitInfo::new(fit.info(), design, &data.columns, advice);
+        info.iterations.bounds.iter_mut().for_each(|bound| *bound += data.evidence_offset());
         let model = Self { settings: *settings, rows: y.len(), scaling: data.columns, target: data.target, fit, info };
         model.coefficients().check(model.fit.noise_variance().is_finite())?;
         Ok(model)
+    }
+
+    /// The bound ℒ on the log evidence `log p(y)` in nats, in the units of `y`: labels multiplied by `c` lower it by `n·ln c`. The bounds of
+    /// [`info`](Self::info) are so too; those of [`scaled_fit`](Self::scaled_fit) are of the scaled rows.
+    #[must_use]
+    pub fn evidence(&self) -> f64 {
+        self.info.iterations.bounds.last().copied().unwrap_or(f64::NEG_INFINITY)
     }
 
     /// The columns by relevance, the most relevant first.

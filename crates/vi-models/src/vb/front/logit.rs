@@ -110,14 +110,21 @@ impl VbLogit {
         let found = Collinearity::of(scaled.as_ref(), x.nrows(), &constant)?;
         let inputs = found.columns.iter().filter_map(|j| j.checked_sub(first)).collect();
         let design = Collinearity { columns: inputs, ..found };
-        let advice = advice::general(fit.info(), &design, x.nrows(), columns, ard, "relevance determination (`ard`)")
-            .unwrap_or_else(|| match bound {
-                LogitBound::JaakkolaJordan => {
-                    "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
-                        .to_owned()
-                }
-                LogitBound::Softplus => advice::UNDIAGNOSED.to_owned(),
-            });
+        let advice = advice::general(
+            fit.info(),
+            &design,
+            x.nrows(),
+            columns,
+            ard,
+            "a horseshoe prior (`HorseshoeLogit`; in Python `ard=True`)",
+        )
+        .unwrap_or_else(|| match bound {
+            LogitBound::JaakkolaJordan => {
+                "Converged, but intervals under the quadratic bound are too short: prefer `LogitBound::Softplus`."
+                    .to_owned()
+            }
+            LogitBound::Softplus => advice::UNDIAGNOSED.to_owned(),
+        });
         let info = FitInfo::new(fit.info(), design, &scaling, advice);
         let model = Self { settings: *settings, scaling, fit, info };
         model.coefficients().check(true)?;

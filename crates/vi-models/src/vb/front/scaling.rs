@@ -68,6 +68,14 @@ impl ScaledRegression {
         Ok(Self { x: columns.apply(x, false)?, y, columns, target, observations })
     }
 
+    /// What takes a log density of the scaled labels to one in the units of `y`, a flat intercept (in units of the scale) integrated out: `−n·ln s`, and
+    /// `−½·ln n` with an intercept.
+    pub(super) fn evidence_offset(&self) -> f64 {
+        let n = self.y.len();
+        let intercept = if self.observations < n { 0.5 * (n as f64).ln() } else { 0.0 };
+        -(n as f64) * self.target.scales[0].ln() - intercept
+    }
+
     /// Which columns the rows cannot distinguish; centred rows sum to 0.
     pub(super) fn collinearity(&self) -> Result<Collinearity, Error> {
         Collinearity::of(self.x.as_ref(), self.observations, &self.columns.constant)

@@ -20,16 +20,16 @@ const CHUNK: usize = 64;
 ///
 /// With more rows than columns `[X y] = QR` takes them to the triangle `[R z; 0 ρ]`: nothing is squared, so residuals keep
 /// the digits they have in the rows, and an iteration sees `d` rows instead of `n`.
-pub(super) struct Rows<'a> {
+pub(in crate::vb) struct Rows<'a> {
     triangle: Option<Mat<f64>>,
     all: MatRef<'a, f64>,
-    pub(super) y: Vec<f64>,
-    pub(super) rest: f64,
+    pub(in crate::vb) y: Vec<f64>,
+    pub(in crate::vb) rest: f64,
 }
 
 impl<'a> Rows<'a> {
     /// Cost `2n(d+1)²` flops for `n > d`.
-    pub(super) fn new(x: MatRef<'a, f64>, y: &[f64], par: Par) -> Self {
+    pub(in crate::vb) fn new(x: MatRef<'a, f64>, y: &[f64], par: Par) -> Self {
         let (n, d) = x.shape();
         if n <= d {
             return Self { triangle: None, all: x, y: y.to_vec(), rest: 0.0 };
@@ -53,7 +53,7 @@ impl<'a> Rows<'a> {
         Self { triangle: Some(triangle), all: x, y: kept, rest }
     }
 
-    pub(super) fn x(&self) -> MatRef<'_, f64> {
+    pub(in crate::vb) fn x(&self) -> MatRef<'_, f64> {
         self.triangle.as_ref().map_or(self.all, Mat::as_ref)
     }
 
