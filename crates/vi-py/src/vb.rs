@@ -65,7 +65,8 @@ fn told<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
         }
         Report::Draws(info, sizes) => {
             let each = info.determined.iter().zip(&sizes).enumerate();
-            let determined: Vec<(usize, f64, f64)> = each.map(|(j, (share, size))| (j, *share, size.powi(-2))).collect();
+            let determined: Vec<(usize, f64, f64)> =
+                each.map(|(j, (share, size))| (j, *share, size.powi(-2))).collect();
             told.set_item("evidence", info.evidence)?;
             told.set_item("iterations", info.sweeps)?;
             told.set_item("effective_draws", info.effective_draws)?;
@@ -267,7 +268,7 @@ impl Moments for vi_models::predict::LogisticPrediction {
     }
 }
 
-impl Moments for vi_models::online::Marginal {
+impl Moments for vi_models::Marginal {
     fn moments(&self) -> (f64, f64) {
         (self.mean(), self.standard_deviation())
     }
