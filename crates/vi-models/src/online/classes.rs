@@ -9,7 +9,7 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::apart::Apart;
 use super::belief::{AnyBelief, AnyStep, BeliefKind};
-use super::engine::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, is_score, prior_variances};
+use super::engine::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, is_score, prior_variances};
 use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;
@@ -133,6 +133,19 @@ impl Family for Classes {
             return Err(Error::Setting { name: "offset", value: offset, requirement: "0 for a softmax regression" });
         }
         check::not_negative("weight", weight)
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
+    fn run_label(&self, observed: &Observation) -> RunLabel {
+        RunLabel::class(observed.label as usize)
+    }
+
+    fn run_components(&self) -> usize {
+        self.classes()
+    }
+
+    fn run_strata(&self) -> usize {
+        self.classes()
     }
 
     fn is_joint(&self) -> bool {

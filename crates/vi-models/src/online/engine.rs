@@ -9,6 +9,7 @@ mod forget;
 mod learn;
 mod mixed;
 mod one_pass;
+mod order;
 mod passes;
 mod place;
 mod scalar;
@@ -19,6 +20,7 @@ mod sweeps;
 
 pub(super) use believed::check_offset;
 pub(super) use family::{Family, Fitted, RowStep};
+pub(super) use order::RunLabel;
 pub(super) use scalar::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, ScalarFamily, is_score, row_likelihood};
 pub(super) use start::WIDEST;
 pub(super) use stored::EngineWire;
@@ -28,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::{Belief, Error, GaussianBelief, Row, Rows};
 
 use self::drift::Drift;
+use self::order::OrderSeen;
 pub(super) use self::learn::prior_variances;
 use self::learn::{Work, age, learn};
 pub(super) use self::place::moves;
@@ -90,6 +93,8 @@ pub(super) struct Engine<F: Family> {
     /// All rows if they are kept, otherwise the first ones until there are enough.
     pub(super) rows: Vec<Kept>,
     pub(super) observations: u64,
+    /// What is known of the order of the rows, where it matters.
+    order: Option<OrderSeen>,
     /// In how many separate runs from the prior the rows were learned: 1, and more after a merge.
     pub(super) runs: u64,
     /// The number of rows at the last refinement.
@@ -143,6 +148,7 @@ impl<F: Family> Engine<F> {
             next_place: Self::first_place(&design, 0),
             rows: Vec::new(),
             observations: 0,
+            order: OrderSeen::new(&settings, &family),
             runs: 1,
             refined: 0,
             diagnosis: None,
@@ -174,8 +180,9 @@ impl<F: Family> Engine<F> {
         if !self.fixed {
             return Ok(self.start_with(row, observed)?);
         }
+        let before = self.before(&observed, self.observations);
         learn(&mut self.members, &self.family, &self.design, (row, &observed), &mut self.work)?;
-        self.keep(row, observed);
+        self.keep(row, observed, before);
         let Self { members, settings, family, design, base, drift, observations, work, .. } = self;
         age(members, settings, family, design, (base, drift), *observations, work);
         self.place();
@@ -204,10 +211,10 @@ impl<F: Family> Engine<F> {
         let started = self.fixed;
         let rows_before = if started { Vec::new() } else { self.rows.clone() };
         let before = (self.members.clone(), self.design.clone(), self.base, self.next_place, self.observations);
-        let (diagnosis, drift) = (self.diagnosis, self.drift.clone());
+        let (diagnosis, drift, order) = (self.diagnosis, self.drift.clone(), self.order.clone());
         if let Err(error) = self.learn_pairs(&pairs) {
             (self.members, self.design, self.base, self.next_place, self.observations) = before;
-            (self.diagnosis, self.fixed, self.drift) = (diagnosis, started, drift);
+            (self.diagnosis, self.fixed, self.drift, self.order) = (diagnosis, started, drift, order);
             if started {
                 self.rows.truncate(kept);
             } else {
@@ -232,13 +239,17 @@ impl<F: Family> Engine<F> {
             let free =
                 if stays_placed(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
             let count = usize::try_from(free).unwrap_or(usize::MAX).clamp(1, pairs.len() - done);
+            // A row of the sample is learned by itself, which tells its score.
+            let sampled = |i: &usize| self.before(&pairs[done + i].1, self.observations + *i as u64).is_some();
+            let count = (0..count).find(sampled).map_or(count, |alone| alone.max(1));
             let part = &pairs[done..done + count];
+            let before = self.before(&observed, self.observations);
             let mut members = std::mem::take(&mut self.members);
             let learned = self.learn_all(&mut members, part);
             self.members = members;
             learned.map_err(|error| error.shift_row(done))?;
             for (row, observed) in part {
-                self.keep(*row, *observed);
+                self.keep(*row, *observed, before);
             }
             self.place();
             done += count;
@@ -246,7 +257,8 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    fn keep(&mut self, row: Row<'_>, observed: Observation) {
+    fn keep(&mut self, row: Row<'_>, observed: Observation, before: Option<f64>) {
+        self.see(row, observed, before);
         self.diagnosis = None;
         self.observations = self.observations.saturating_add(1);
         if self.settings.keep_rows {

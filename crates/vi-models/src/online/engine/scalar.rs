@@ -17,6 +17,7 @@ use super::Member;
 use super::family::{Family, Fitted, RowStep};
 use super::learn::prior_variances;
 use super::one_pass::OnePass;
+use super::order::RunLabel;
 use super::sweeps::propagated;
 use crate::ModelError;
 use crate::likelihood::Offset;
@@ -220,6 +221,10 @@ impl<F: ScalarFamily> Family for F {
 
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
         row_likelihood(self, &ScalarFamily::initial(self), observed)?.check_label(observed.label)
+    }
+
+    fn run_label(&self, observed: &Observation) -> RunLabel {
+        RunLabel::number(observed.label, observed.size(F::SIZE).unwrap_or(1.0))
     }
 
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {

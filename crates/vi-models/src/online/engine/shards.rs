@@ -52,11 +52,16 @@ impl<F: Family> Engine<F> {
         check_pulls(&members, &pulls)?;
         let runs =
             engines().filter(|of| of.observations > 0).fold(0, |sum: u64, of| sum.saturating_add(of.runs)).max(1);
+        let order = engines().map(Self::order_of_rows).reduce(|whole, part| {
+            let mut whole = whole?;
+            whole.merge(&part?);
+            Some(whole)
+        });
         let evidence = self.evidence() + others.iter().map(|other| other.evidence()).sum::<f64>();
         if normalise(&mut members).is_some() {
             self.base = evidence;
         }
-        (self.members, self.runs, self.diagnosis) = (members, runs, None);
+        (self.members, self.runs, self.diagnosis, self.order) = (members, runs, None, order.flatten());
         for other in others {
             self.observations = self.observations.saturating_add(other.observations);
             self.rows.extend(other.rows.iter().cloned());
