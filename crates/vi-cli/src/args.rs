@@ -137,6 +137,10 @@ pub(crate) struct Fit {
     /// not grow with the rows. For counts and two classes; of numbers one pass is exact.
     #[arg(long, visible_alias = "epochs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
+    /// Learn the rows in the file's order alone. By default a file whose labels come in runs, as one that is sorted by its target, is read again and
+    /// learned in a random order, since one pass in such an order misleads.
+    #[arg(long)]
+    pub(crate) keep_order: bool,
     /// Store the model after every so many rows; `rvi resume` goes on from there.
     #[arg(long, value_name = "ROWS", requires = "output")]
     pub(crate) checkpoint: Option<u64>,

@@ -13,6 +13,7 @@ use crate::error::CliError;
 use crate::model::Model;
 use crate::refine::Refined;
 use crate::relevance::Relevance;
+use crate::reorder::Reordered;
 use crate::schema::Schema;
 use crate::scores::Scores;
 use crate::target::Target;
@@ -51,6 +52,9 @@ pub(crate) struct Document {
     /// What the passes after the first have done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refined: Option<Refined>,
+    /// That the rows were learned again in a random order, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reordered: Option<Reordered>,
     pub(crate) model: Model,
 }
 
@@ -90,6 +94,7 @@ impl Document {
             relevance: None,
             imported: None,
             refined: None,
+            reordered: None,
             model,
         }
     }
@@ -97,6 +102,11 @@ impl Document {
     /// Whether rows with the fingerprint of `pass` have been learned.
     pub(crate) fn has_learned(&self, pass: &Pass) -> bool {
         self.passes.iter().any(|own| (own.rows, own.fingerprint) == (pass.rows, pass.fingerprint))
+    }
+
+    /// The scores on the way to the model that there is: of the random order, where the rows were learned again in one.
+    pub(crate) fn own_scores(&self) -> &Scores {
+        self.reordered.as_ref().map_or(&self.scores, |again| &again.scores)
     }
 
     /// Records of the last file that have been read.

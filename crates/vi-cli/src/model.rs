@@ -153,11 +153,19 @@ impl Model {
 
     /// A model of the same settings with nothing learned; none where the scales came from the rows.
     pub(crate) fn emptied(&self, target: &TargetKind, noise: (f64, f64)) -> Result<Option<Self>, ModelError> {
-        let settings = self.settings().clone();
-        if matches!(settings.standardise, Standardise::FirstRows { .. }) {
+        if matches!(self.settings().standardise, Standardise::FirstRows { .. }) {
             return Ok(None);
         }
-        Self::with_settings(target, settings.names.len(), settings, noise).map(Some)
+        self.anew(target, noise).map(Some)
+    }
+
+    /// A model of the same settings with nothing learned, which takes scales from its own first rows again.
+    ///
+    /// # Errors
+    /// None for settings that were taken before.
+    pub(crate) fn anew(&self, target: &TargetKind, noise: (f64, f64)) -> Result<Self, ModelError> {
+        let settings = self.settings().clone();
+        Self::with_settings(target, settings.names.len(), settings, noise)
     }
 
     /// The same as one whose posterior may be a record; none of more than two classes.

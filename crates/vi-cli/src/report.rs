@@ -18,6 +18,7 @@ use crate::args::Show;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::relevance::Relevance;
+use crate::reorder::Reordered;
 use crate::schema::Kind;
 use crate::scores::{Scores, Summary};
 use crate::target::TargetKind;
@@ -70,8 +71,7 @@ fn shown(document: &Document, show: &Show) -> Result<(), CliError> {
 pub(crate) fn summary(document: &Document) -> Result<(String, String), CliError> {
     let mut text = format!("learned       {} rows\n", grouped(document.scores.rows));
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &progressive(document, "");
     Ok((text, body(document, 4 * FEW)?))
 }
 
@@ -105,8 +105,7 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
         add(&mut text, &format!("left out      {} that could not be read\n", many(pass.skipped, "row")));
     }
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &progressive(document, "");
     text += &body(document, FEW)?;
     match output {
         Some(path) => add(&mut text, &format!("stored        {}\n", path.display())),
@@ -143,8 +142,7 @@ pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Sh
     }
     let mut text = format!("{}: {} rows from {parts} models\n", output.display(), grouped(document.scores.rows));
     text += &head(document);
-    text += "scores        each row predicted before it was learned, by the model of its part\n";
-    text += &scores(&document.scores.summary());
+    text += &progressive(document, ", by the model of its part");
     text += &body(document, FEW)?;
     print(&text)
 }
@@ -156,8 +154,7 @@ pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Sho
     }
     let mut text = format!("{}: {} rows learned\n", path.display(), grouped(document.scores.rows));
     text += &head(document);
-    text += "scores        each row predicted before it was learned\n";
-    text += &scores(&document.scores.summary());
+    text += &progressive(document, "");
     text += &body(document, top)?;
     print(&text)
 }
@@ -286,6 +283,23 @@ fn scores(summary: &Summary) -> String {
     text
 }
 
+/// Whether labels came in runs when the rows were learned.
+fn is_ordered(document: &Document) -> bool {
+    document.reordered.is_some() || document.model.info().order.is_some_and(|order| order.is_in_runs())
+}
+
+/// The scores on the way, with the order that the rows had; `more` says by what they were predicted.
+fn progressive(document: &Document, more: &str) -> String {
+    let told = |scored: &Scores, order: &str| {
+        format!("scores        each row predicted before it was learned{more}{order}\n{}", scores(&scored.summary()))
+    };
+    let mut text = String::new();
+    if let Some(Reordered { scores, .. }) = &document.reordered {
+        text += &told(scores, ", in a random order");
+    }
+    text + &told(&document.scores, if is_ordered(document) { ", in the file's order, which is not\n              random" } else { "" })
+}
+
 /// Coefficients and health.
 fn body(document: &Document, top: usize) -> Result<String, CliError> {
     let mut lines = lines(document)?;
@@ -319,6 +333,12 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     let info = document.model.info();
     let rows = document.imported.unwrap_or(0).saturating_add(document.scores.rows).max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
+    if let Some(Reordered { runs, .. }) = &document.reordered {
+        let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance); the rows were");
+        add(&mut text, &format!("order         {what}\n              learned again, in a random order\n"));
+    } else if let Some(order) = info.order.filter(|order| order.is_in_runs()) {
+        text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
+    }
     let advice = match &document.refined {
         Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),
         _ => info.advice.to_string(),
@@ -394,7 +414,13 @@ fn card(document: &Document) -> Result<Value, CliError> {
         "entries_unknown": document.unknown,
         "rows_of_changed_columns": document.changed,
         "scores": document.scores.summary(),
+        "scores_in_order": is_ordered(document),
+        "scores_in_random_order": document.reordered.as_ref().map(|again| again.scores.summary()),
         "evidence": info.evidence,
+        "order": info.order.map(|order| json!({
+            "runs": order.runs, "gained": order.gained, "error": order.error, "sampled": order.sampled,
+            "in_runs": order.is_in_runs(), "matters": order.matters(),
+        })),
         "prior": {
             "scale": info.prior_scale,
             "scales": info.prior_scales,

@@ -9,6 +9,7 @@ use crate::document::{Document, Pass};
 use crate::error::CliError;
 use crate::learn::learn;
 use crate::refine;
+use crate::reorder;
 use crate::report;
 use crate::source::{Record, Source};
 
@@ -19,6 +20,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
         _ => None,
     };
     let mut source = Source::open(&args.input)?;
+    let goes_on = stored.is_some();
     let (document, first) = if let Some(document) = stored {
         pass_over(&document, &mut source)?;
         (document, Vec::new())
@@ -30,11 +32,11 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
         document.passes.push(Pass::new(&args.input));
         (document, first)
     };
-    let after = args.refine.map(|passes| (passes, &args.input));
-    if let Some((passes, input)) = after {
-        refine::check(passes, input, &document)?;
+    if let Some(passes) = args.refine {
+        refine::check(passes, &args.input, &document)?;
     }
-    let store = Store { path: args.output.as_deref(), every: args.checkpoint, after };
+    let after = After { input: &args.input, reorder: !args.keep_order && !goes_on, refine: args.refine };
+    let store = Store { path: args.output.as_deref(), every: args.checkpoint, after: Some(after) };
     whole_pass(document, source, first, &store, begun, &args.show)
 }
 
@@ -43,8 +45,17 @@ pub(super) struct Store<'a> {
     pub(super) path: Option<&'a Path>,
     /// Rows after which it does so before the end.
     pub(super) every: Option<u64>,
-    /// Passes over the file that are to follow, at most so many.
-    pub(super) after: Option<(u16, &'a Input)>,
+    /// What is to follow where the file can be read again.
+    pub(super) after: Option<After<'a>>,
+}
+
+/// Passes after the first.
+pub(super) struct After<'a> {
+    input: &'a Input,
+    /// Whether rows that come in an order are learned again in a random one.
+    reorder: bool,
+    /// At most so many passes to the best Gaussian.
+    refine: Option<u16>,
 }
 
 /// Learns what is left of a file, stores the model and tells of it. Where somebody stops it, what has been learned is stored.
@@ -71,8 +82,14 @@ pub(super) fn whole_pass(
         (Ok(()), Some(path)) => document.save(path)?,
         (Ok(()), None) => {}
     }
-    if let Some((passes, input)) = store.after {
-        match (refine::refine(&mut document, input, passes), store.path) {
+    if let Some(After { input, reorder, refine }) = &store.after {
+        let again = |document: &mut Document| {
+            if *reorder {
+                reorder::reorder(document, input)?;
+            }
+            refine.map_or(Ok(()), |passes| refine::refine(document, input, passes))
+        };
+        match (again(&mut document), store.path) {
             (Err(CliError::Stop), Some(path)) => return Err(CliError::Unrefined { path: path.to_owned() }),
             (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
             (Err(error), _) => return Err(error),
@@ -83,6 +100,9 @@ pub(super) fn whole_pass(
     let learned = document.scores.rows - before;
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
+    if let Some(order) = document.model.info().order.filter(|order| order.matters()) {
+        eprintln!("rvi: the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order");
+    }
     report::fitted(&document, &pass, store.path, show)
 }
 

@@ -22,6 +22,8 @@ struct Ranked {
     probability: f64,
     log_loss: f64,
     inputs: usize,
+    /// Whether its labels came in runs, so that its evidence may be too high.
+    in_order: bool,
 }
 
 pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(), CliError> {
@@ -32,8 +34,9 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
             evidence: document.model.info().evidence,
             behind: 0.0,
             probability: 0.0,
-            log_loss: document.scores.summary().log_loss,
+            log_loss: document.own_scores().summary().log_loss,
             inputs: document.schema.width(),
+            in_order: document.model.info().order.is_some_and(|order| order.is_in_runs()),
         })
         .collect();
     ranked.sort_by(|a, b| b.evidence.total_cmp(&a.evidence));
@@ -63,6 +66,10 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
                 number(model.log_loss)
             ),
         );
+    }
+    for model in ranked.iter().filter(|model| model.in_order) {
+        let what = "its labels came in runs: its evidence may be too high";
+        add(&mut text, &format!("order         {}: {what}\n", shortened(&model.model, 9)));
     }
     add(&mut text, "probability   if all were equally probable before; nats are of the log evidence\n");
     print(&text)

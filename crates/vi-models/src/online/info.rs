@@ -82,8 +82,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// The standard deviations by which labels have to come in runs: fewer than one of 700 random orders has so many.
-    const RUNS: f64 = 3.0;
+    /// The standard deviations by which labels have to come in runs: one of 4,000 random orders has so many.
+    const RUNS: f64 = 3.5;
 
     /// The standard errors by which rows have to be less probable than they were. In a random order they become more probable, so
     /// that far fewer than one sample of 40 goes so far.
@@ -92,7 +92,8 @@ impl Order {
     /// What the approximations of a harmless pass can amount to, in nats a row.
     const NATS: f64 = 2e-3;
 
-    /// Whether labels come in runs, as they do where the rows are sorted by something that tells of them.
+    /// Whether labels come in runs, as they do where the rows are sorted by something that tells of them. Evidence and scores on the
+    /// way are then those of this order, and can be too high, even where the posterior has not suffered.
     #[must_use]
     pub fn is_in_runs(&self) -> bool {
         self.runs > Self::RUNS
@@ -109,14 +110,13 @@ impl Order {
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.matters() {
-            let (lost, rows) = (-self.gained, self.sampled);
-            write!(f, "labels come in runs, and a row is {lost:.2} nats less probable now than when it came (by a sample of {rows})")
+            write!(f, "labels come in runs, and a row is {:.2} nats less probable now than when it came", -self.gained)
         } else if !self.is_in_runs() {
             f.write_str("labels come in no order that shows")
         } else if self.sampled == 0 {
-            f.write_str("labels come in runs, and without a sample of rows nobody can tell whether that does harm")
+            f.write_str("labels come in runs, and without a sample nobody can tell whether that does harm")
         } else {
-            f.write_str("labels come in runs, and the model has not suffered from it")
+            f.write_str("labels come in runs: the model has hardly suffered, but evidence and scores on the way may be too high")
         }
     }
 }
@@ -159,7 +159,7 @@ impl fmt::Display for Advice {
         f.write_str(match self {
             Self::Exact => "the posterior is exact",
             Self::FewDigits => "few digits are left: drop inputs that say nearly the same, or keep a square root",
-            Self::Order => "the rows came in an order that one pass cannot take: learn them again in a random one",
+            Self::Order => "the rows came in an order that misleads one pass: shuffle them",
             Self::Diagnose => "rows are kept: diagnose tells how near the posterior is to the true one",
             Self::KeepRows => "no rows are kept: whether one pass is enough cannot be told",
             Self::NarrowIntervals => "intervals are too narrow where inputs are correlated; a full covariance is not",
