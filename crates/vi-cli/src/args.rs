@@ -141,6 +141,9 @@ pub(crate) struct Fit {
     /// learned in a random order, since one pass in such an order misleads.
     #[arg(long)]
     pub(crate) keep_order: bool,
+    /// Keep no sample of the rows in the model (by default at most 256 rows and 1 MiB), by which it tells whether their order has done harm.
+    #[arg(long)]
+    pub(crate) no_sample: bool,
     /// Store the model after every so many rows; `rvi resume` goes on from there.
     #[arg(long, value_name = "ROWS", requires = "output")]
     pub(crate) checkpoint: Option<u64>,
@@ -153,7 +156,7 @@ pub(crate) struct Fit {
     /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
         "target", "family", "ignore", "text", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
-        "mergeable", "unscaled",
+        "mergeable", "unscaled", "no_sample",
     ])]
     pub(crate) like: Option<PathBuf>,
     /// Go on with the stored model where it stopped in the same file.

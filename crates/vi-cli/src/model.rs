@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) scales: Option<Scales>,
     /// Whether inputs are taken in their own units.
     pub(crate) unscaled: bool,
+    /// Whether a sample of the rows is kept.
+    pub(crate) keep_sample: bool,
 }
 
 /// Where inputs and a number lie, and how far they spread.
@@ -111,6 +113,7 @@ impl Model {
             belief,
             intercept: plan.intercept,
             start: plan.start,
+            keep_sample: plan.keep_sample,
             prior_scale: plan.prior.clone(),
             standardise: Standardise::FirstRows { rows: Standardise::ROWS, centre: is_dense(belief) && plan.intercept },
             ..OnlineSettings::default()

@@ -160,7 +160,7 @@ fn loss(document: &Document) -> Option<Drawn> {
     );
     Some(Drawn {
         name: "loss",
-        caption: "How well rows were predicted before they were learned, in blocks along the file: lower is better.",
-        figure: Figure::new("Loss along the file").row(320.0, vec![panel]),
+        caption: "How well rows were predicted before they were learned, in blocks as they were learned: lower is better.",
+        figure: Figure::new("Loss along the rows").row(320.0, vec![panel]),
     })
 }

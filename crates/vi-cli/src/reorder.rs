@@ -95,7 +95,9 @@ pub(crate) fn reorder(document: &mut Document, input: &Input) -> Result<(), CliE
         let all = waiting.len().max(1) as f64;
         for (done, row) in waiting.iter().enumerate() {
             interrupt::check()?;
-            row.learn(&mut model, &mut scores, kinds)?;
+            // A row that is refused here alone is left out where such rows are.
+            row.learn(&mut model, &mut scores, kinds)
+                .or_else(|error| if input.skip_bad { Ok(()) } else { Err(error) })?;
             progress.row(|| Some(done as f64 / all));
         }
         part += 1.0;

@@ -297,7 +297,10 @@ fn progressive(document: &Document, more: &str) -> String {
     if let Some(Reordered { scores, .. }) = &document.reordered {
         text += &told(scores, ", in a random order");
     }
-    text + &told(&document.scores, if is_ordered(document) { ", in the file's order, which is not\n              random" } else { "" })
+    text + &told(
+        &document.scores,
+        if is_ordered(document) { ", in the file's order, which is not\n              random" } else { "" },
+    )
 }
 
 /// Coefficients and health.

@@ -101,7 +101,9 @@ pub(super) fn whole_pass(
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
     if let Some(order) = document.model.info().order.filter(|order| order.matters()) {
-        eprintln!("rvi: the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order");
+        eprintln!(
+            "rvi: the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order"
+        );
     }
     report::fitted(&document, &pass, store.path, show)
 }

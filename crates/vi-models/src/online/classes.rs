@@ -9,7 +9,9 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::apart::Apart;
 use super::belief::{AnyBelief, AnyStep, BeliefKind};
-use super::engine::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, is_score, prior_variances};
+use super::engine::{
+    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, is_score, prior_variances,
+};
 use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;

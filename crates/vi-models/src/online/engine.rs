@@ -30,9 +30,9 @@ use serde::{Deserialize, Serialize};
 use vi_core::{Belief, Error, GaussianBelief, Row, Rows};
 
 use self::drift::Drift;
-use self::order::OrderSeen;
 pub(super) use self::learn::prior_variances;
 use self::learn::{Work, age, learn};
+use self::order::OrderSeen;
 pub(super) use self::place::moves;
 use self::place::{bank, stays_placed};
 use super::belief::AnyBelief;

@@ -230,7 +230,8 @@ impl OrderSeen {
 
     /// Drops rows of the largest strata until the sample is within its bound.
     fn fit_in(&mut self) {
-        let numbers = |strata: &[Stratum]| strata.iter().flat_map(|s| &s.taken).map(|taken| taken.numbers()).sum::<usize>();
+        let numbers =
+            |strata: &[Stratum]| strata.iter().flat_map(|s| &s.taken).map(|taken| taken.numbers()).sum::<usize>();
         let mut held = numbers(&self.strata);
         while held > NUMBERS {
             let Some(largest) = self.strata.iter_mut().max_by_key(|stratum| stratum.taken.len()) else { return };
@@ -255,15 +256,22 @@ impl OrderSeen {
     ///
     /// # Errors
     /// What is not as it was written.
-    pub(super) fn check<F: Family>(&self, settings: &OnlineSettings, family: &F, inputs: usize) -> Result<(), ModelError> {
+    pub(super) fn check<F: Family>(
+        &self,
+        settings: &OnlineSettings,
+        family: &F,
+        inputs: usize,
+    ) -> Result<(), ModelError> {
         let Some(like) = Self::new(settings, family) else {
             return Err(ModelError::Document { what: "sample of rows, which such a model has not" });
         };
         let fits = |own: &Stratum, like: &Stratum| {
-            let sorted = own.taken.is_sorted_by(|a, b| a.key <= b.key) && own.taken.iter().all(|taken| taken.then.is_finite());
+            let sorted =
+                own.taken.is_sorted_by(|a, b| a.key <= b.key) && own.taken.iter().all(|taken| taken.then.is_finite());
             sorted && own.most <= like.most && own.taken.len() <= own.most && own.taken.len() as u64 <= own.rows
         };
-        let strata = self.strata.len() == like.strata.len() && self.strata.iter().zip(&like.strata).all(|(a, b)| fits(a, b));
+        let strata =
+            self.strata.len() == like.strata.len() && self.strata.iter().zip(&like.strata).all(|(a, b)| fits(a, b));
         if !strata || !self.runs.is_sound() || self.runs.sums.len() > family.run_components() {
             return Err(ModelError::Document { what: "sample of rows" });
         }
