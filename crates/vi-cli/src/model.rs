@@ -22,6 +22,7 @@ const VERY_WIDE: usize = 20_000;
 
 /// What a model is to be, beside its target and inputs.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "switches, each by itself")]
 pub(crate) struct Plan {
     pub(crate) memory: Memory,
     /// How the posterior is kept; by default as the number of inputs allows.

@@ -10,6 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
 use vi_models::ModelError;
+use vi_models::online::Order;
 
 use crate::args::Input;
 use crate::document::Document;
@@ -70,7 +71,7 @@ impl Waiting {
 /// # Errors
 /// A file that is no longer what it was; what the model refuses.
 pub(crate) fn reorder(document: &mut Document, input: &Input) -> Result<(), CliError> {
-    let Some(order) = document.model.info().order.filter(|order| order.is_in_runs()) else { return Ok(()) };
+    let Some(order) = document.model.info().order.filter(Order::is_in_runs) else { return Ok(()) };
     let Some(file) = fs::metadata(&input.data).ok().filter(fs::Metadata::is_file) else { return Ok(()) };
     let bytes = if document.model.is_sparse() {
         UNPACKED * file.len() as f64

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::Standardise;
+use vi_models::online::{Order, Standardise};
 
 pub(crate) use self::compare::compared;
 use self::text::{add, bar, many, number, wrapped};
@@ -291,16 +291,14 @@ fn is_ordered(document: &Document) -> bool {
 /// The scores on the way, with the order that the rows had; `more` says by what they were predicted.
 fn progressive(document: &Document, more: &str) -> String {
     let told = |scored: &Scores, order: &str| {
-        format!("scores        each row predicted before it was learned{more}{order}\n{}", scores(&scored.summary()))
+        format!("scores        each row predicted before it was learned{more}\n{order}{}", scores(&scored.summary()))
     };
     let mut text = String::new();
     if let Some(Reordered { scores, .. }) = &document.reordered {
-        text += &told(scores, ", in a random order");
+        text += &told(scores, "              in a random order\n");
     }
-    text + &told(
-        &document.scores,
-        if is_ordered(document) { ", in the file's order, which is not\n              random" } else { "" },
-    )
+    let order = "              in the file's order, which is not random\n";
+    text + &told(&document.scores, if is_ordered(document) { order } else { "" })
 }
 
 /// Coefficients and health.
@@ -337,9 +335,12 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     let rows = document.imported.unwrap_or(0).saturating_add(document.scores.rows).max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
     if let Some(Reordered { runs, .. }) = &document.reordered {
-        let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance); the rows were");
-        add(&mut text, &format!("order         {what}\n              learned again, in a random order\n"));
-    } else if let Some(order) = info.order.filter(|order| order.is_in_runs()) {
+        let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance)");
+        add(
+            &mut text,
+            &format!("order         {what}\n              the rows were learned again, in a random order\n"),
+        );
+    } else if let Some(order) = info.order.filter(Order::is_in_runs) {
         text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
     }
     let advice = match &document.refined {

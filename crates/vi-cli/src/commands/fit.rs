@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
+use vi_models::online::Order;
+
 use crate::args::{Fit, Input, Show, Update};
 use crate::begin::begin;
 use crate::document::{Document, Pass};
@@ -100,7 +102,7 @@ pub(super) fn whole_pass(
     let learned = document.scores.rows - before;
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
-    if let Some(order) = document.model.info().order.filter(|order| order.matters()) {
+    if let Some(order) = document.model.info().order.filter(Order::matters) {
         eprintln!(
             "rvi: the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order"
         );

@@ -16,7 +16,9 @@ use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;
 use super::{OnlineSettings, Row};
-use crate::softmax::{HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, head_sites};
+use crate::softmax::{
+    HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, SoftmaxStep, head_sites,
+};
 use crate::{ModelError, check};
 
 /// Softmax regression, `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
@@ -243,13 +245,20 @@ impl Family for Classes {
         }
     }
 
-    fn learn_block(&self, member: &mut Member<()>, x: MatRef<'_, f64>, observed: &[Observation]) -> Result<(), Error> {
+    fn learn_block(
+        &self,
+        member: &mut Member<()>,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+        scores: &mut Vec<f64>,
+    ) -> Result<(), Error> {
         let model = self.joint()?;
         let AnyBelief::Full(belief) = &mut member.belief else { return Err(not_joint()) };
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
         let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
-        member.evidence += model.run(belief, rows, Par::Seq, |_, _, _| {}).map_err(core)?;
+        let score = |_, _: &DenseGaussian, step: &SoftmaxStep| scores.push(step.log_predictive);
+        member.evidence += model.run(belief, rows, Par::Seq, score).map_err(core)?;
         Ok(())
     }
 }

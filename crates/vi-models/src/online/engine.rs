@@ -31,7 +31,7 @@ use vi_core::{Belief, Error, GaussianBelief, Row, Rows};
 
 use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
-use self::learn::{Work, age, learn};
+use self::learn::{Work, age, learn, together};
 use self::order::OrderSeen;
 pub(super) use self::place::moves;
 use self::place::{bank, stays_placed};
@@ -42,7 +42,7 @@ use super::observation::Observation;
 use super::row::{OwnedRow, check_row, split, split_all};
 use super::settings::OnlineSettings;
 use crate::ModelError;
-use crate::marginal::{log_sum_exp, pick};
+use crate::marginal::pick;
 
 /// One belief of the bank: the posterior at one prior scale, or with one memory.
 #[derive(Debug, Clone)]
@@ -180,9 +180,10 @@ impl<F: Family> Engine<F> {
         if !self.fixed {
             return Ok(self.start_with(row, observed)?);
         }
-        let before = self.before(&observed, self.observations);
+        let before = self.is_wanted(&observed, self.observations).then(|| together(&self.members));
         learn(&mut self.members, &self.family, &self.design, (row, &observed), &mut self.work)?;
-        self.keep(row, observed, before);
+        let then = before.map(|before| together(&self.members) - before);
+        self.keep(row, observed, then);
         let Self { members, settings, family, design, base, drift, observations, work, .. } = self;
         age(members, settings, family, design, (base, drift), *observations, work);
         self.place();
@@ -239,17 +240,14 @@ impl<F: Family> Engine<F> {
             let free =
                 if stays_placed(&self.settings) { self.next_place.saturating_sub(self.observations) } else { u64::MAX };
             let count = usize::try_from(free).unwrap_or(usize::MAX).clamp(1, pairs.len() - done);
-            // A row of the sample is learned by itself, which tells its score.
-            let sampled = |i: &usize| self.before(&pairs[done + i].1, self.observations + *i as u64).is_some();
-            let count = (0..count).find(sampled).map_or(count, |alone| alone.max(1));
             let part = &pairs[done..done + count];
-            let before = self.before(&observed, self.observations);
             let mut members = std::mem::take(&mut self.members);
-            let learned = self.learn_all(&mut members, part);
+            let mut then = vec![None; part.len()];
+            let learned = self.learn_all(&mut members, part, &mut then);
             self.members = members;
             learned.map_err(|error| error.shift_row(done))?;
-            for (row, observed) in part {
-                self.keep(*row, *observed, before);
+            for ((row, observed), then) in part.iter().zip(then) {
+                self.keep(*row, *observed, then);
             }
             self.place();
             done += count;
@@ -257,8 +255,9 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    fn keep(&mut self, row: Row<'_>, observed: Observation, before: Option<f64>) {
-        self.see(row, observed, before);
+    /// Counts a row that was learned, and keeps it where it is to be kept; `then` is its score before, if it is wanted for the sample.
+    fn keep(&mut self, row: Row<'_>, observed: Observation, then: Option<f64>) {
+        self.see(row, observed, then);
         self.diagnosis = None;
         self.observations = self.observations.saturating_add(1);
         if self.settings.keep_rows {
@@ -279,7 +278,7 @@ impl<F: Family> Engine<F> {
 
     /// The log evidence with the prior scale averaged over, in nats.
     pub(super) fn evidence(&self) -> f64 {
-        self.base + log_sum_exp(self.members.iter().map(Member::log_weight))
+        self.base + together(&self.members)
     }
 
     /// Posterior mean of the columns' weights.

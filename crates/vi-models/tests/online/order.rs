@@ -44,7 +44,7 @@ fn rows_sorted_by_label_are_noticed_and_others_are_not() {
 fn counts_and_classes_are_noticed_too() {
     let mut rng = ChaCha8Rng::seed_from_u64(35);
     let n = 400;
-    let mut labels: Vec<f64> = (0..n).map(|_| (0..4).map(|_| f64::from(rng.random_range(0..2_u8))).sum()).collect();
+    let mut labels: Vec<f64> = (0..n).map(|_| (3.0 * rng.random::<f64>()).exp().floor() - 1.0).collect();
     for random in [true, false] {
         if !random {
             labels.sort_by(f64::total_cmp);
@@ -52,7 +52,7 @@ fn counts_and_classes_are_noticed_too() {
         let rows = &stream(n, 34).0;
         let mut counts = OnlineGlm::new(3, Counts).unwrap();
         counts.update_batch(rows, &labels).unwrap();
-        let classes: Vec<f64> = labels.iter().map(|label| label.min(2.0)).collect();
+        let classes: Vec<f64> = labels.iter().map(|label| (label / 2.0).floor().min(2.0)).collect();
         let mut joint = OnlineSoftmax::new(3, 3).unwrap();
         joint.update_batch(rows, &classes).unwrap();
         let mut apart = OnlineSoftmax::by_class(3, 3, OnlineSettings::default()).unwrap();

@@ -125,12 +125,13 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         false
     }
 
-    /// Learns the rows of `x` together. An error names its row and may leave the member changed.
+    /// Learns the rows of `x` together, and adds the score of each in nats to `scores`. An error names its row and may leave the member changed.
     fn learn_block(
         &self,
         member: &mut Member<Self::State>,
         x: MatRef<'_, f64>,
         observed: &[Observation],
+        scores: &mut Vec<f64>,
     ) -> Result<(), Error>;
 
     /// Forgets part of the state: what rows have told it loses the factor `lambda`.

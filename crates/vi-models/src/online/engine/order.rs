@@ -118,7 +118,7 @@ impl Runs {
             (variance * variance, (third / variance).powi(2))
         };
         let variance = pairs * variance;
-        if !(variance > 1e-9 * pairs * (self.squares / n).powi(2)) {
+        if variance.is_nan() || variance <= 1e-9 * pairs * (self.squares / n).powi(2) {
             return 0.0;
         }
         let (expected, counted) = (variance / (unit * unit), over / unit);
@@ -159,6 +159,7 @@ impl Taken {
 #[serde(deny_unknown_fields)]
 struct Stratum {
     rows: u64,
+    /// The most rows of the sample; it falls as those of other labels take their part.
     most: usize,
     #[serde(serialize_with = "shared", deserialize_with = "sharing")]
     taken: Vec<Arc<Taken>>,
@@ -208,7 +209,7 @@ impl OrderSeen {
             return None;
         }
         let strata = family.run_strata().clamp(1, STRATA);
-        let most = if settings.keep_sample { MOST / strata } else { 0 };
+        let most = if settings.keep_sample { MOST } else { 0 };
         Some(Self { runs: Runs::default(), strata: vec![Stratum { most, ..Stratum::default() }; strata] })
     }
 
@@ -228,14 +229,16 @@ impl OrderSeen {
         }
     }
 
-    /// Drops rows of the largest strata until the sample is within its bound.
+    /// Drops rows of the largest strata until the sample is within its bounds.
     fn fit_in(&mut self) {
-        let numbers =
-            |strata: &[Stratum]| strata.iter().flat_map(|s| &s.taken).map(|taken| taken.numbers()).sum::<usize>();
-        let mut held = numbers(&self.strata);
-        while held > NUMBERS {
+        let held = |of: fn(&Taken) -> usize, strata: &[Stratum]| -> usize {
+            strata.iter().flat_map(|stratum| &stratum.taken).map(|taken| of(taken)).sum()
+        };
+        let (mut rows, mut numbers) = (held(|_| 1, &self.strata), held(Taken::numbers, &self.strata));
+        while rows > MOST || numbers > NUMBERS {
             let Some(largest) = self.strata.iter_mut().max_by_key(|stratum| stratum.taken.len()) else { return };
-            held -= largest.taken.pop().map_or(0, |taken| taken.numbers());
+            rows -= 1;
+            numbers -= largest.taken.pop().map_or(0, |taken| taken.numbers());
             largest.most = largest.taken.len();
         }
     }
@@ -284,19 +287,18 @@ impl OrderSeen {
 }
 
 impl<F: Family> Engine<F> {
-    /// The log evidence before a row that is to be in the sample; `None` for another row.
-    pub(super) fn before(&self, observed: &Observation, row: u64) -> Option<f64> {
-        let order = self.order.as_ref()?;
-        order.wants(self.family.run_label(observed), row).then(|| self.evidence())
+    /// Whether the row with this number is wanted for the sample.
+    pub(super) fn is_wanted(&self, observed: &Observation, row: u64) -> bool {
+        self.order.as_ref().is_some_and(|order| order.wants(self.family.run_label(observed), row))
     }
 
-    /// Counts a row that was just learned.
-    pub(super) fn see(&mut self, row: Row<'_>, observed: Observation, before: Option<f64>) {
-        let after = before.map(|_| self.evidence());
-        let sampled = before.zip(after).map(|(before, after)| (Kept { row: row.into(), observed }, after - before));
-        if let Some(order) = &mut self.order {
-            order.see(self.family.run_label(&observed), self.observations, sampled);
-        }
+    /// Counts a row that was just learned, with its score before that where it is wanted for the sample.
+    pub(super) fn see(&mut self, row: Row<'_>, observed: Observation, then: Option<f64>) {
+        let label = self.family.run_label(&observed);
+        let Some(order) = &mut self.order else { return };
+        // Among rows that were learned together an earlier one may have taken the place.
+        let then = then.filter(|_| order.wants(label, self.observations));
+        order.see(label, self.observations, then.map(|then| (Kept { row: row.into(), observed }, then)));
     }
 
     /// What is known of the order once the first rows, which are kept, are complete. These were learned together, or anew with other
