@@ -68,8 +68,8 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
         );
     }
     for model in ranked.iter().filter(|model| model.in_order) {
-        let what = "its labels came in runs: its evidence may be too high";
-        add(&mut text, &format!("order         {}: {what}\n", shortened(&model.model, 9)));
+        let what = "its labels came in runs, its evidence can be too high";
+        add(&mut text, &format!("order         {}: {what}\n", shortened(&model.model, 12)));
     }
     add(&mut text, "probability   if all were equally probable before; nats are of the log evidence\n");
     print(&text)
