@@ -143,6 +143,13 @@ pub(crate) struct Fit {
     /// not grow with the rows. For counts and two classes; of numbers one pass is exact.
     #[arg(long, visible_alias = "epochs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
+    /// Learn the rows in the file's order alone. By default a file whose labels come in runs, as one that is sorted by its target, is read again and
+    /// learned in a random order, since one pass in such an order misleads.
+    #[arg(long)]
+    pub(crate) keep_order: bool,
+    /// Keep no sample of the rows in the model (by default at most 256 rows and 1 MiB), by which it tells whether their order has done harm.
+    #[arg(long)]
+    pub(crate) no_sample: bool,
     /// Store the model after every so many rows; `rvi resume` goes on from there.
     #[arg(long, value_name = "ROWS", requires = "output")]
     pub(crate) checkpoint: Option<u64>,
@@ -155,7 +162,7 @@ pub(crate) struct Fit {
     /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
         "target", "family", "ignore", "text", "number", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
-        "mergeable", "unscaled",
+        "mergeable", "unscaled", "no_sample",
     ])]
     pub(crate) like: Option<PathBuf>,
     /// Go on with the stored model where it stopped in the same file.

@@ -72,6 +72,7 @@ pub(crate) fn begin(
         prior: prior(&args.prior),
         scales: None,
         unscaled: args.unscaled,
+        keep_sample: !args.no_sample,
     };
     if let Some(text) = &args.features {
         let what = "`rff:300` (random features) or `poly:2` (powers up to 8)";

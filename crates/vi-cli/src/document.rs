@@ -15,6 +15,7 @@ use crate::files::{Held, read_whole};
 use crate::model::Model;
 use crate::refine::Refined;
 use crate::relevance::Relevance;
+use crate::reorder::Reordered;
 use crate::schema::Schema;
 use crate::scores::Scores;
 use crate::target::Target;
@@ -59,6 +60,9 @@ pub(crate) struct Document {
     /// What the passes after the first have done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refined: Option<Refined>,
+    /// That the rows were learned again in a random order, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reordered: Option<Reordered>,
     pub(crate) model: Model,
 }
 
@@ -99,6 +103,7 @@ impl Document {
             relevance: None,
             imported: None,
             refined: None,
+            reordered: None,
             model,
         }
     }
@@ -107,6 +112,11 @@ impl Document {
     pub(crate) fn learned_before<'a>(&'a self, pass: &Pass) -> Option<&'a Pass> {
         let same = |own: &&Pass| own.rows > 0 && (own.rows, own.fingerprint) == (pass.rows, pass.fingerprint);
         self.passes.iter().find(same).filter(|own| !std::ptr::eq(*own, pass))
+    }
+
+    /// The scores on the way to the model that there is: of the random order, where the rows were learned again in one.
+    pub(crate) fn own_scores(&self) -> &Scores {
+        self.reordered.as_ref().map_or(&self.scores, |again| &again.scores)
     }
 
     /// Records of the last file that have been read.

@@ -38,8 +38,8 @@ pub(crate) enum CliError {
     /// A pass was stopped, and what it has learned is stored.
     #[error("stopped after row {row}; `rvi resume {}` goes on from there", path.display())]
     Resumable { path: PathBuf, row: u64 },
-    /// A model was stopped while it was refined; that of the one pass is stored.
-    #[error("stopped while the model was refined; {} holds that of the one pass", path.display())]
+    /// A command was stopped while it read rows again; the model of the one pass is stored.
+    #[error("stopped while the rows were read again; {} holds the model of the one pass", path.display())]
     Unrefined { path: PathBuf },
     /// A pass was stopped, and nothing is stored.
     #[error("stopped after row {row}; nothing is stored without `--output`")]

@@ -1,6 +1,7 @@
 //! The pass over a file: encode, predict, score, learn.
 
-use crate::document::Document;
+use crate::args::Input;
+use crate::document::{Document, Pass};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::model::{Model, Prediction, Scales};
@@ -155,6 +156,41 @@ pub(crate) fn learn(
         document.imputed = before.0 + reader.imputed();
         document.unknown = before.1 + reader.unknown();
         each(document)?;
+    }
+}
+
+/// Reads the last file of a model again, which has learned it all, and hands each row with its label and weight to `take`.
+///
+/// # Errors
+/// A file that is no longer what it was; what `take` returns.
+pub(crate) fn again(
+    document: &Document,
+    input: &Input,
+    mut take: impl FnMut(vi_core::Row<'_>, f64, f64) -> Result<(), ModelError>,
+) -> Result<(), CliError> {
+    let mut source = Source::open(input)?;
+    let mut reader = Reader::new(&document.schema, &document.model, &source)?;
+    let label = source.position(&document.target.column)?;
+    let mut progress = Progress::new();
+    let (mut record, mut read) = (Record::default(), Pass::new(input));
+    while source.next(&mut record)? {
+        read.rows = source.place().row;
+        read.fingerprint = record.fingerprint(read.fingerprint);
+        let taken = (|| {
+            let Some(label) = document.target.read(record.field(label), &source)? else { return Ok(()) };
+            let row = reader.row(&record, &source)?;
+            take(row, label, record.weight).map_err(|error| CliError::Model { place: source.place(), source: error })
+        })();
+        if let Err(error) = taken {
+            source.forgive(error)?;
+        }
+        progress.row(|| source.share());
+    }
+    match document.passes.last().map(|pass| (pass.rows, pass.fingerprint)) {
+        Some(known) if known != (read.rows, read.fingerprint) => {
+            Err(CliError::Changed { path: input.data.clone(), rows: known.0 })
+        }
+        _ => Ok(()),
     }
 }
 

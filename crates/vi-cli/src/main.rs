@@ -36,6 +36,7 @@ mod pictures;
 mod progress;
 mod refine;
 mod relevance;
+mod reorder;
 mod report;
 mod schema;
 mod scores;

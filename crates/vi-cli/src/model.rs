@@ -22,6 +22,7 @@ const VERY_WIDE: usize = 20_000;
 
 /// What a model is to be, beside its target and inputs.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "switches, each by itself")]
 pub(crate) struct Plan {
     pub(crate) memory: Memory,
     /// How the posterior is kept; by default as the number of inputs allows.
@@ -36,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) scales: Option<Scales>,
     /// Whether inputs are taken in their own units.
     pub(crate) unscaled: bool,
+    /// Whether a sample of the rows is kept.
+    pub(crate) keep_sample: bool,
 }
 
 /// Where inputs and a number lie, and how far they spread.
@@ -112,6 +115,7 @@ impl Model {
             belief,
             intercept: plan.intercept,
             start: plan.start,
+            keep_sample: plan.keep_sample,
             prior_scale: plan.prior.clone(),
             standardise: Standardise::FirstRows { rows: Standardise::ROWS, centre: is_dense(belief) && plan.intercept },
             ..match target {
@@ -158,11 +162,19 @@ impl Model {
 
     /// A model of the same settings with nothing learned; none where the scales came from the rows.
     pub(crate) fn emptied(&self, target: &TargetKind, noise: (f64, f64)) -> Result<Option<Self>, ModelError> {
-        let settings = self.settings().clone();
-        if matches!(settings.standardise, Standardise::FirstRows { .. }) {
+        if matches!(self.settings().standardise, Standardise::FirstRows { .. }) {
             return Ok(None);
         }
-        Self::with_settings(target, settings.names.len(), settings, noise).map(Some)
+        self.anew(target, noise).map(Some)
+    }
+
+    /// A model of the same settings with nothing learned, which takes scales from its own first rows again.
+    ///
+    /// # Errors
+    /// None for settings that were taken before.
+    pub(crate) fn anew(&self, target: &TargetKind, noise: (f64, f64)) -> Result<Self, ModelError> {
+        let settings = self.settings().clone();
+        Self::with_settings(target, settings.names.len(), settings, noise)
     }
 
     /// The same as one whose posterior may be a record; none of more than two classes.

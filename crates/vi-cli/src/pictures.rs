@@ -75,7 +75,7 @@ fn coefficients(lines: &[Line]) -> Option<Drawn> {
 
 /// Rows by what was expected of them, the intervals about that, and what came.
 fn predictions(document: &Document) -> Option<Drawn> {
-    let mut seen = document.scores.seen();
+    let mut seen = document.own_scores().seen();
     if seen.len() < 10 {
         return None;
     }
@@ -113,7 +113,7 @@ fn predictions(document: &Document) -> Option<Drawn> {
 
 /// Of two classes the probabilities and what came; of numbers the intervals and what they held.
 fn reliability(document: &Document) -> Option<Drawn> {
-    let summary = document.scores.summary();
+    let summary = document.own_scores().summary();
     let percent = |share: &f64| 100.0 * share;
     let (promised, held): (Vec<f64>, Vec<f64>) = match document.target.kind {
         TargetKind::Classes(_) => summary.calibration.iter().map(|(p, seen, _)| (percent(p), percent(seen))).unzip(),
@@ -142,7 +142,7 @@ fn reliability(document: &Document) -> Option<Drawn> {
 
 /// Log loss along the stream, in blocks of rows.
 fn loss(document: &Document) -> Option<Drawn> {
-    let blocks = document.scores.along();
+    let blocks = document.own_scores().along();
     if blocks.len() < 2 {
         return None;
     }
@@ -153,7 +153,7 @@ fn loss(document: &Document) -> Option<Drawn> {
         let plain: Vec<f64> = blocks.iter().map(|block| block.2).collect();
         panel = panel.line_marked(&rows, &plain, Style::solid(ORANGE).dash(Dash::Dashed), 0, "without inputs");
     }
-    let mean = document.scores.summary().log_loss;
+    let mean = document.own_scores().summary().log_loss;
     panel = panel.line_marked(&rows, &loss, Style::solid(BLUE), 0, "this model").horizontal(
         mean,
         Style::solid(BLACK).dash(Dash::Dotted),
@@ -161,7 +161,7 @@ fn loss(document: &Document) -> Option<Drawn> {
     );
     Some(Drawn {
         name: "loss",
-        caption: "How well rows were predicted before they were learned, in blocks along the file: lower is better.",
-        figure: Figure::new("Loss along the file").row(320.0, vec![panel]),
+        caption: "How well rows were predicted before they were learned, in blocks as they were learned: lower is better.",
+        figure: Figure::new("Loss along the rows").row(320.0, vec![panel]),
     })
 }

@@ -10,9 +10,7 @@ use vi_models::online::Observation;
 use crate::args::Input;
 use crate::document::Document;
 use crate::error::CliError;
-use crate::learn::Reader;
-use crate::progress::Progress;
-use crate::source::{Record, Source};
+use crate::learn::again;
 use crate::target::TargetKind;
 
 /// The posterior is told to be found where a step would move it by less than this many standard deviations: far below what anybody sees.
@@ -64,33 +62,9 @@ pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(
 pub(crate) fn refine(document: &mut Document, input: &Input, passes: u16) -> Result<(), CliError> {
     // The first pass looks where the posterior is; each one after tells whether the step before was one forward.
     let settings = BatchSettings { tolerance: TOLERANCE, max_passes: usize::from(passes) + 1 };
-    let (schema, target) = (document.schema.clone(), document.target.clone());
-    let known = document.passes.last().map(|pass| (pass.rows, pass.fingerprint));
-    let before = document.model.clone();
+    let before = document.clone();
     let info = document.model.refine_over(&settings, |take| {
-        let mut source = Source::open(input)?;
-        let mut reader = Reader::new(&schema, &before, &source)?;
-        let label = source.position(&target.column)?;
-        let mut progress = Progress::new();
-        let (mut record, mut read) = (Record::default(), crate::document::Pass::new(input));
-        while source.next(&mut record)? {
-            read.rows = source.place().row;
-            read.fingerprint = record.fingerprint(read.fingerprint);
-            let taken = (|| {
-                let Some(label) = target.read(record.field(label), &source)? else { return Ok(()) };
-                let row = reader.row(&record, &source)?;
-                take(row, Observation::new(label).weight(record.weight))
-                    .map_err(|error| CliError::Model { place: source.place(), source: error })
-            })();
-            if let Err(error) = taken {
-                source.forgive(error)?;
-            }
-            progress.row(|| source.share());
-        }
-        if known.is_some_and(|known| known != (read.rows, read.fingerprint)) {
-            return Err(CliError::Changed { path: input.data.clone(), rows: known.map_or(0, |known| known.0) });
-        }
-        Ok(())
+        again(&before, input, |row, label, weight| take(row, Observation::new(label).weight(weight)))
     })?;
     document.refined = info.map(|info| Refined {
         rows: document.scores.rows,

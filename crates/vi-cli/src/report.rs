@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::{BeliefKind, Coefficient, Standardise};
+use vi_models::online::{BeliefKind, Coefficient, Order, Standardise};
 
 pub(crate) use self::compare::compared;
 use self::text::{add, bar, first_of, many, number, wrapped};
@@ -17,6 +17,7 @@ use crate::args::Show;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::relevance::Relevance;
+use crate::reorder::Reordered;
 use crate::schema::Kind;
 use crate::scores::{Scores, Summary};
 use crate::target::TargetKind;
@@ -70,7 +71,7 @@ fn shown(document: &Document, show: &Show) -> Result<(), CliError> {
 pub(crate) fn summary(document: &Document) -> Result<(String, String), CliError> {
     let mut text = format!("learned       {}\n", many(document.model.info().observations, "row"));
     text += &head(document);
-    text += &scored(document, "");
+    text += &progressive(document, "");
     Ok((text, body(document, 4 * FEW)?))
 }
 
@@ -101,7 +102,7 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
         add(&mut text, &format!("left out      {} that could not be read\n", many(pass.skipped, "row")));
     }
     text += &head(document);
-    text += &scored(document, "");
+    text += &progressive(document, "");
     text += &body(document, FEW)?;
     match output {
         Some(path) => add(&mut text, &format!("stored        {}\n", path.display())),
@@ -138,7 +139,7 @@ pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Sh
     }
     let mut text = format!("{}: {} rows from {parts} models\n", output.display(), grouped(document.scores.rows));
     text += &head(document);
-    text += &scored(document, ", by the model of its part");
+    text += &progressive(document, ", by the model of its part");
     text += &body(document, FEW)?;
     print(&text)
 }
@@ -151,7 +152,7 @@ pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Sho
     let rows = document.model.info().observations;
     let mut text = format!("{}: {} learned\n", path.display(), many(rows, "row"));
     text += &head(document);
-    text += &scored(document, "");
+    text += &progressive(document, "");
     text += &body(document, top)?;
     print(&text)
 }
@@ -281,15 +282,6 @@ fn kind(kind: &Kind) -> String {
     }
 }
 
-/// The scores of the rows that this command has taught the model, if there are any.
-fn scored(document: &Document, by: &str) -> String {
-    let summary = document.scores.summary();
-    if summary.rows == 0 {
-        return String::new();
-    }
-    format!("scores        each row predicted before it was learned{by}\n") + &scores(&summary)
-}
-
 fn scores(summary: &Summary) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String, beside: Option<String>| {
@@ -319,6 +311,27 @@ fn scores(summary: &Summary) -> String {
         }
     }
     text
+}
+
+/// Whether labels came in runs when the rows were learned.
+fn is_ordered(document: &Document) -> bool {
+    document.reordered.is_some() || document.model.info().order.is_some_and(|order| order.is_in_runs())
+}
+
+/// The scores on the way, with the order that the rows had; `more` says by what they were predicted.
+fn progressive(document: &Document, more: &str) -> String {
+    let told = |scored: &Scores, order: &str| {
+        format!("scores        each row predicted before it was learned{more}\n{order}{}", scores(&scored.summary()))
+    };
+    if document.scores.rows == 0 {
+        return String::new();
+    }
+    let mut text = String::new();
+    if let Some(Reordered { scores, .. }) = &document.reordered {
+        text += &told(scores, "              in a random order\n");
+    }
+    let order = "              in the file's order, which is not random\n";
+    text + &told(&document.scores, if is_ordered(document) { order } else { "" })
 }
 
 /// Coefficients and health.
@@ -351,6 +364,15 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     let info = document.model.info();
     let rows = info.observations.max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
+    if let Some(Reordered { runs, .. }) = &document.reordered {
+        let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance)");
+        add(
+            &mut text,
+            &format!("order         {what}\n              the rows were learned again, in a random order\n"),
+        );
+    } else if let Some(order) = info.order.filter(Order::is_in_runs) {
+        text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
+    }
     let advice = match &document.refined {
         Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),
         _ => info.advice.to_string(),
@@ -420,7 +442,13 @@ fn card(document: &Document) -> Result<Value, CliError> {
         "entries_unknown": document.unknown,
         "rows_of_changed_columns": document.changed,
         "scores": (document.scores.rows > 0).then(|| document.scores.summary()),
+        "scores_in_order": is_ordered(document),
+        "scores_in_random_order": document.reordered.as_ref().map(|again| again.scores.summary()),
         "evidence": info.evidence,
+        "order": info.order.map(|order| json!({
+            "runs": order.runs, "gained": order.gained, "error": order.error, "sampled": order.sampled,
+            "in_runs": order.is_in_runs(), "matters": order.matters(),
+        })),
         "prior": {
             "scale": info.prior_scale,
             "scales": info.prior_scales,

@@ -168,3 +168,76 @@ fn shells_and_manuals_are_told_of_every_command() {
     told(&folder, "man pages");
     assert!(fs::read_to_string(folder.join("pages/rvi-fit.1")).unwrap().contains("target"));
 }
+
+type Label<'a> = dyn Fn(f64, f64) -> String + 'a;
+
+/// Rows `x,z,y` of labels that `label` draws from a number between 0 and 1 and a slope, sorted by their labels or as they came.
+fn labelled(rows: usize, sorted: bool, label: &Label<'_>) -> String {
+    use rand::{RngExt, SeedableRng};
+
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(17);
+    let mut lines: Vec<(String, String)> = (0..rows)
+        .map(|_| {
+            let (x, z) = (rng.random_range(-2.0..2.0_f64), rng.random_range(-2.0..2.0_f64));
+            let y = label(rng.random(), x - 0.5 * z);
+            (y.clone(), format!("{x:.4},{z:.4},{y}\n"))
+        })
+        .collect();
+    if sorted {
+        lines.sort();
+    }
+    std::iter::once("x,z,y\n".to_owned()).chain(lines.into_iter().map(|(_, line)| line)).collect()
+}
+
+/// A file that is sorted by its target is read again, and its model is that of a random order: in what it says of new rows and in its
+/// evidence. Where it cannot or must not be read again, that is said.
+#[test]
+fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
+    let folder = folder("order");
+    let logit = |u: f64, t: f64| u8::from(u < 1.0 / (1.0 + (-t).exp()));
+    let two = |u: f64, t: f64| ["no", "yes"][usize::from(logit(u, t))].to_owned();
+    let three = |u: f64, t: f64| ["a", "b", "c"][usize::from(logit(u, t) + logit(u * u, t + 1.0))].to_owned();
+    let count = |u: f64, t: f64| (0..3).filter(|k| u < (0.3 * t).exp() / f64::from(3 + k)).count().to_string();
+    let kinds: [(&str, &Label<'_>); 3] = [("auto", &two), ("classes", &three), ("count --prior .5", &count)];
+    for (family, label) in kinds {
+        for (name, sorted) in [("random", false), ("sorted", true)] {
+            fs::write(folder.join(format!("{name}.csv")), labelled(1200, sorted, label)).unwrap();
+        }
+        let fit = |file: &str, more: &str| {
+            let output = rvi(&folder, &format!("fit {file}.csv -t y --family {family} -o {file}.rvi {more} --json"));
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let card = json(&String::from_utf8(output.stdout).unwrap());
+            let evaluated = json(&told(&folder, &format!("evaluate {file}.rvi random.csv --json")));
+            let loss = evaluated["scores"]["log_loss"].as_f64().unwrap();
+            (loss, card, String::from_utf8(output.stderr).unwrap())
+        };
+        let (random, sorted, kept) = (fit("random", ""), fit("sorted", ""), fit("sorted", "--keep-order"));
+        let evidence = |card: &serde_json::Value| card["evidence"].as_f64().unwrap();
+        assert!((sorted.0 - random.0).abs() < 0.02, "{family}: {} {}", sorted.0, random.0);
+        assert!((evidence(&sorted.1) - evidence(&random.1)).abs() < 8.0, "{family}");
+        assert!(kept.0 > random.0 + 0.05, "{family}: {}", kept.0);
+        assert!(evidence(&kept.1) > evidence(&random.1) + 50.0, "{family}");
+        assert!(kept.2.starts_with("rvi: the model cannot be relied on: labels come in runs"), "{}", kept.2);
+        assert!(random.2.is_empty() && sorted.2.is_empty(), "{}", sorted.2);
+        // What each row was predicted to be on the way stays that of the file, and is labelled.
+        assert_eq!(sorted.1["scores"], kept.1["scores"]);
+        let of = |card: &serde_json::Value, key: &str| card[key].clone();
+        assert_eq!([of(&random.1, "scores_in_order"), of(&sorted.1, "scores_in_order")], [false, true]);
+        assert!(of(&random.1, "scores_in_random_order").is_null() && of(&sorted.1, "order")["in_runs"] == false);
+    }
+    let text = told(&folder, "fit sorted.csv -t y --family count --prior .5");
+    for line in [
+        "    in a random order\n",
+        "    in the file's order, which is not random\n",
+        "order         labels come in runs (",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let text = told(&folder, "inspect sorted.rvi");
+    assert!(text.contains("one pass: shuffle them") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    told(&folder, "fit sorted.csv -t y --family count --prior .5 -o again.rvi");
+    let text = told(&folder, "compare again.rvi sorted.rvi");
+    assert!(text.contains("sorted.rvi: its labels came in runs"), "{text}");
+    assert_eq!(text.matches("came in runs").count(), 1, "{text}");
+}

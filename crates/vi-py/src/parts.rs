@@ -94,6 +94,18 @@ pub(crate) fn told<'py>(py: Python<'py>, info: &OnlineInfo) -> PyResult<Bound<'p
     told.set_item("failed_moves", info.failed_moves)?;
     told.set_item("constant_columns", info.constant_columns.clone())?;
     told.set_item("warming_up", info.warming_up)?;
+    let order = info.order.map(|order| {
+        let told = PyDict::new(py);
+        told.set_item("runs", order.runs)?;
+        told.set_item("gained", order.gained)?;
+        told.set_item("error", order.error)?;
+        told.set_item("sampled", order.sampled)?;
+        told.set_item("in_runs", order.is_in_runs())?;
+        told.set_item("matters", order.matters())?;
+        told.set_item("says", order.to_string())?;
+        PyResult::Ok(told)
+    });
+    told.set_item("order", order.transpose()?)?;
     told.set_item("k_hat", info.k_hat)?;
     told.set_item("effective_share", info.effective_share)?;
     told.set_item("digits", info.health.digits)?;

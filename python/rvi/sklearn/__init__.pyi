@@ -71,11 +71,13 @@ class BayesianGLMRegressor(RegressorMixin, BaseEstimator):
     memory: float | Literal['everything', 'learned']
     belief: int | Literal['auto', 'full', 'square_root', 'diagonal']
     keep_rows: bool
+    keep_sample: bool
+    reorder: bool
     start: Literal['fitted', 'one_pass']
     column_order: Literal['strict', 'by_name']
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
-    def __init__(self, family: Literal['gaussian', 'poisson', 'negative_binomial', 'binomial', 'logit', 'probit'] = ..., *, dispersion: float | None = ..., prior_scale: float | Sequence[float] | Literal['learned'] = ..., fit_intercept: bool = ..., intercept_scale: float | None = ..., standardise: int | Literal['never'] | tuple[Sequence[float], Sequence[float]] = ..., memory: float | Literal['everything', 'learned'] = ..., belief: int | Literal['auto', 'full', 'square_root', 'diagonal'] = ..., keep_rows: bool = ..., start: Literal['fitted', 'one_pass'] = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
+    def __init__(self, family: Literal['gaussian', 'poisson', 'negative_binomial', 'binomial', 'logit', 'probit'] = ..., *, dispersion: float | None = ..., prior_scale: float | Sequence[float] | Literal['learned'] = ..., fit_intercept: bool = ..., intercept_scale: float | None = ..., standardise: int | Literal['never'] | tuple[Sequence[float], Sequence[float]] = ..., memory: float | Literal['everything', 'learned'] = ..., belief: int | Literal['auto', 'full', 'square_root', 'diagonal'] = ..., keep_rows: bool = ..., keep_sample: bool = ..., reorder: bool = ..., start: Literal['fitted', 'one_pass'] = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
     @property
     def classes_(self) -> NDArray[Any]: ...
     def fit(self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = ..., offset: ArrayLike | None = ..., exposure: ArrayLike | None = ..., trials: ArrayLike | None = ...) -> Self: ...
@@ -168,12 +170,14 @@ class BayesianLogisticRegression(ClassifierMixin, BaseEstimator):
     memory: float | Literal['everything', 'learned']
     belief: int | Literal['auto', 'full', 'square_root', 'diagonal']
     keep_rows: bool
+    keep_sample: bool
+    reorder: bool
     start: Literal['fitted', 'one_pass']
     column_order: Literal['strict', 'by_name']
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     classes_: NDArray[Any]
-    def __init__(self, prior_scale: float | Sequence[float] | Literal['learned'] = ..., *, fit_intercept: bool = ..., intercept_scale: float | None = ..., standardise: int | Literal['never'] | tuple[Sequence[float], Sequence[float]] = ..., memory: float | Literal['everything', 'learned'] = ..., belief: int | Literal['auto', 'full', 'square_root', 'diagonal'] = ..., keep_rows: bool = ..., start: Literal['fitted', 'one_pass'] = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
+    def __init__(self, prior_scale: float | Sequence[float] | Literal['learned'] = ..., *, fit_intercept: bool = ..., intercept_scale: float | None = ..., standardise: int | Literal['never'] | tuple[Sequence[float], Sequence[float]] = ..., memory: float | Literal['everything', 'learned'] = ..., belief: int | Literal['auto', 'full', 'square_root', 'diagonal'] = ..., keep_rows: bool = ..., keep_sample: bool = ..., reorder: bool = ..., start: Literal['fitted', 'one_pass'] = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
     def fit(self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = ..., offset: ArrayLike | None = ...) -> Self: ...
     def partial_fit(self, X: Table, y: ArrayLike, classes: ArrayLike | None = ..., sample_weight: ArrayLike | None = ..., offset: ArrayLike | None = ...) -> Self: ...
     def predict_proba(self, X: Table, return_interval: float | None = ..., offset: ArrayLike | None = ...) -> Any: ...

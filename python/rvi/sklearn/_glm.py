@@ -51,6 +51,12 @@ class BayesianGLMRegressor(OnlineRegressor):
         How the posterior is kept; an integer is the rank of a factor.
     keep_rows : bool, default=False
         Whether rows are kept, for `refine` and `diagnose`.
+    keep_sample : bool, default=True
+        Whether a sample of the rows is kept (at most 256, 1 MiB), and stored with the model, by which `info_` tells whether their
+        order has done harm.
+    reorder : bool, default=True
+        Whether `fit` learns rows whose labels come in runs, as those sorted by label, again in a random order: one pass in such an
+        order misleads. Not where rows are forgotten; `partial_fit` keeps every order.
     start : 'fitted' or 'one_pass', default='fitted'
         Whether the first rows are learned together.
     column_order : 'strict' or 'by_name', default='strict'
@@ -68,6 +74,8 @@ class BayesianGLMRegressor(OnlineRegressor):
         Log evidence, in nats.
     info_ : dict
         What the model says of itself.
+    reordered_ : bool
+        Whether the rows of `fit` were learned again, in a random order.
 
     Examples
     --------
@@ -99,6 +107,8 @@ class BayesianGLMRegressor(OnlineRegressor):
         memory="everything",
         belief="auto",
         keep_rows=False,
+        keep_sample=True,
+        reorder=True,
         start="fitted",
         column_order="strict",
     ):
@@ -111,6 +121,8 @@ class BayesianGLMRegressor(OnlineRegressor):
         self.memory = memory
         self.belief = belief
         self.keep_rows = keep_rows
+        self.keep_sample = keep_sample
+        self.reorder = reorder
         self.start = start
         self.column_order = column_order
 
@@ -184,7 +196,7 @@ class BayesianGLMRegressor(OnlineRegressor):
         X, y = self._checked(X, y, reset=True, y_numeric=True)
         self._restart()
         size = self._size(X.shape[0], {"exposure": exposure, "trials": trials})
-        return self._learn(X, y, sample_weight, offset=offset, size=size)
+        return self._learn(X, y, sample_weight, offset=offset, size=size, reorder=self.reorder)
 
     @atomic
     def partial_fit(self, X, y, sample_weight=None, offset=None, exposure=None, trials=None):

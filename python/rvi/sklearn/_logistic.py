@@ -35,6 +35,12 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         than two classes with another belief than 'full' are independent of each other.
     keep_rows : bool, default=False
         Whether rows are kept, for `refine` and `diagnose`.
+    keep_sample : bool, default=True
+        Whether a sample of the rows is kept (at most 256, 1 MiB), and stored with the model, by which `info_` tells whether their
+        order has done harm.
+    reorder : bool, default=True
+        Whether `fit` learns rows whose labels come in runs, as those sorted by label, again in a random order: one pass in such an
+        order misleads. Not where rows are forgotten; `partial_fit` keeps every order.
     start : 'fitted' or 'one_pass', default='fitted'
         Whether the first rows are learned together.
     column_order : 'strict' or 'by_name', default='strict'
@@ -55,6 +61,8 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         Log evidence, in nats.
     info_ : dict
         What the model says of itself.
+    reordered_ : bool
+        Whether the rows of `fit` were learned again, in a random order.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of str
@@ -86,6 +94,8 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         memory="everything",
         belief="auto",
         keep_rows=False,
+        keep_sample=True,
+        reorder=True,
         start="fitted",
         column_order="strict",
     ):
@@ -96,6 +106,8 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         self.memory = memory
         self.belief = belief
         self.keep_rows = keep_rows
+        self.keep_sample = keep_sample
+        self.reorder = reorder
         self.start = start
         self.column_order = column_order
 
@@ -146,7 +158,7 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         check_classification_targets(y)
         self._restart()
         self._set_classes(np.unique(y))
-        return self._learn(X, self._encoded(y), sample_weight, offset=offset)
+        return self._learn(X, self._encoded(y), sample_weight, offset=offset, reorder=self.reorder)
 
     @atomic
     def partial_fit(self, X, y, classes=None, sample_weight=None, offset=None):

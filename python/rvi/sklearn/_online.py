@@ -43,6 +43,8 @@ def kept_rows():
         raise ValueError("this needs an estimator with keep_rows=True, belief='full' and memory='everything'") from error
 
 
+#: Rows that are copied at once where they are learned in a random order.
+ROWS = 8192
 #: What scikit-learn takes for a call without a target; `None` is a target that is missing.
 NO_TARGET = "no_validation"
 
@@ -141,6 +143,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
             "standardise": _settings.standardise(self.standardise, centre),
             "memory": _settings.memory(self.memory),
             "keep_rows": bool(self.keep_rows),
+            "keep_sample": bool(getattr(self, "keep_sample", True)),
             "start": _settings.start(self.start),
             "names": self._names(),
         }
@@ -154,8 +157,8 @@ class OnlineEstimator(Shown, Stored, Tabular):
         self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         return model
 
-    def _learn(self, X, y, sample_weight, *, offset=None, size=None):
-        """Learns checked rows: into the model that there is, or a new one."""
+    def _learn(self, X, y, sample_weight, *, offset=None, size=None, reorder=False):
+        """Learns checked rows: into the model that there is, or a new one, and again where they came in an order and may be reordered."""
         n = X.shape[0]
         weight = None
         if sample_weight is not None:
@@ -166,12 +169,21 @@ class OnlineEstimator(Shown, Stored, Tabular):
         model = getattr(self, "_model", None)
         if model is None:
             model = self._begin(X)
-        model.update(_rows.rows(X), _rows.contiguous(y), weight, offset, size)
+        told = [_rows.contiguous(y), weight, offset, size]
+        model.update(_rows.rows(X), *told)
+        order = model.info()["order"] if reorder else None
+        self.reordered_ = bool(order and order["in_runs"])
+        if self.reordered_:
+            model = self._begin(X)
+            turns = np.random.default_rng(0).permutation(n)
+            for first in range(0, n, ROWS):
+                part = turns[first : first + ROWS]
+                model.update(_rows.rows(X[part]), *(None if own is None else own[part] for own in told))
         self._model = model
         return self
 
     def _restart(self):
-        for name in ("_model", "_means"):
+        for name in ("_model", "_means", "reordered_"):
             self.__dict__.pop(name, None)
 
     def _predicts(self, X):

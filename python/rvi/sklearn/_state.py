@@ -192,6 +192,7 @@ class Stored:
             "standardise": "never" if standardise == "Never" else standardise,
             "memory": memory.lower() if isinstance(memory, str) else memory["Fading"],
             "keep_rows": settings["keep_rows"],
+            **({} if settings.get("keep_sample", True) else {"keep_sample": False}),
             "start": {"Fitted": "fitted", "OnePass": "one_pass"}[settings["start"]],
         }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use vi_models::online::BeliefKind;
+use vi_models::online::{BeliefKind, Order};
 
 use crate::args::{Fit, Input, Show, Update};
 use crate::begin::begin;
@@ -12,6 +12,7 @@ use crate::error::CliError;
 use crate::files::Held;
 use crate::learn::learn;
 use crate::refine;
+use crate::reorder;
 use crate::report;
 use crate::source::{Record, Source};
 use crate::tell;
@@ -38,6 +39,7 @@ fn fit_with(args: &Fit, belief: Option<BeliefKind>) -> Result<(), CliError> {
         _ => (None, None),
     };
     let mut source = Source::open(&args.input)?;
+    let goes_on = stored.is_some();
     let (document, first) = if let Some(document) = stored {
         pass_over(&document, &mut source)?;
         (document, Vec::new())
@@ -49,11 +51,11 @@ fn fit_with(args: &Fit, belief: Option<BeliefKind>) -> Result<(), CliError> {
         document.passes.push(Pass::new(&args.input));
         (document, first)
     };
-    let after = args.refine.map(|passes| (passes, &args.input));
-    if let Some((passes, input)) = after {
-        refine::check(passes, input, &document)?;
+    if let Some(passes) = args.refine {
+        refine::check(passes, &args.input, &document)?;
     }
-    let store = Store { path: args.output.as_deref(), held, every: args.checkpoint, after };
+    let after = After { input: &args.input, reorder: !args.keep_order && !goes_on, refine: args.refine };
+    let store = Store { path: args.output.as_deref(), held, every: args.checkpoint, after: Some(after) };
     whole_pass(document, source, first, store, begun, &args.show)
 }
 
@@ -64,8 +66,17 @@ pub(super) struct Store<'a> {
     pub(super) held: Option<Held>,
     /// Rows after which it does so before the end.
     pub(super) every: Option<u64>,
-    /// Passes over the file that are to follow, at most so many.
-    pub(super) after: Option<(u16, &'a Input)>,
+    /// What is to follow where the file can be read again.
+    pub(super) after: Option<After<'a>>,
+}
+
+/// Passes after the first.
+pub(super) struct After<'a> {
+    input: &'a Input,
+    /// Whether rows that come in an order are learned again in a random one.
+    reorder: bool,
+    /// At most so many passes to the best Gaussian.
+    refine: Option<u16>,
 }
 
 impl Store<'_> {
@@ -104,8 +115,14 @@ pub(super) fn whole_pass(
         }
         (Ok(()), _) => store.save(&document)?,
     }
-    if let Some((passes, input)) = store.after {
-        match (refine::refine(&mut document, input, passes), store.path) {
+    if let Some(After { input, reorder, refine }) = &store.after {
+        let again = |document: &mut Document| {
+            if *reorder {
+                reorder::reorder(document, input)?;
+            }
+            refine.map_or(Ok(()), |passes| refine::refine(document, input, passes))
+        };
+        match (again(&mut document), store.path) {
             (Err(CliError::Stop), Some(path)) => return Err(CliError::Unrefined { path: path.to_owned() }),
             (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
             (Err(error), _) => return Err(error),
@@ -122,6 +139,11 @@ pub(super) fn whole_pass(
     let learned = document.scores.rows - before;
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
+    if let Some(order) = document.model.info().order.filter(Order::matters) {
+        eprintln!(
+            "rvi: the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order"
+        );
+    }
     report::fitted(&document, &pass, store.path, show)
 }
 

@@ -23,6 +23,8 @@ struct Ranked {
     /// None of a model that has learned elsewhere.
     log_loss: Option<f64>,
     inputs: usize,
+    /// Whether its labels came in runs, so that its evidence may be too high.
+    in_order: bool,
 }
 
 pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(), CliError> {
@@ -33,8 +35,9 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
             evidence: document.model.info().evidence,
             behind: 0.0,
             probability: 0.0,
-            log_loss: (document.scores.rows > 0).then(|| document.scores.summary().log_loss),
+            log_loss: (document.scores.rows > 0).then(|| document.own_scores().summary().log_loss),
             inputs: document.schema.width(),
+            in_order: document.model.info().order.is_some_and(|order| order.is_in_runs()),
         })
         .collect();
     ranked.sort_by(|a, b| b.evidence.total_cmp(&a.evidence));
@@ -64,6 +67,10 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
                 model.log_loss.map_or_else(|| "-".to_owned(), number)
             ),
         );
+    }
+    for model in ranked.iter().filter(|model| model.in_order) {
+        let what = "its labels came in runs, its evidence can be too high";
+        add(&mut text, &format!("order         {}: {what}\n", shortened(&model.model, 12)));
     }
     add(&mut text, "probability   if all were equally probable before; nats are of the log evidence\n");
     print(&text)

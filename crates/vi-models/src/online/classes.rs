@@ -9,12 +9,16 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::apart::Apart;
 use super::belief::{AnyBelief, AnyStep, BeliefKind};
-use super::engine::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, is_score, prior_variances};
+use super::engine::{
+    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, is_score, prior_variances,
+};
 use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;
 use super::{OnlineSettings, Row};
-use crate::softmax::{HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, head_sites};
+use crate::softmax::{
+    HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, SoftmaxStep, head_sites,
+};
 use crate::{ModelError, check};
 
 /// Softmax regression, `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
@@ -135,6 +139,19 @@ impl Family for Classes {
         check::not_negative("weight", weight)
     }
 
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
+    fn run_label(&self, observed: &Observation) -> RunLabel {
+        RunLabel::class(observed.label as usize)
+    }
+
+    fn run_components(&self) -> usize {
+        self.classes()
+    }
+
+    fn run_strata(&self) -> usize {
+        self.classes()
+    }
+
     fn is_joint(&self) -> bool {
         matches!(self.form, Form::Joint(_))
     }
@@ -228,13 +245,20 @@ impl Family for Classes {
         }
     }
 
-    fn learn_block(&self, member: &mut Member<()>, x: MatRef<'_, f64>, observed: &[Observation]) -> Result<(), Error> {
+    fn learn_block(
+        &self,
+        member: &mut Member<()>,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+        scores: &mut Vec<f64>,
+    ) -> Result<(), Error> {
         let model = self.joint()?;
         let AnyBelief::Full(belief) = &mut member.belief else { return Err(not_joint()) };
         let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
         let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
-        member.evidence += model.run(belief, rows, Par::Seq, |_, _, _| {}).map_err(core)?;
+        let score = |_, _: &DenseGaussian, step: &SoftmaxStep| scores.push(step.log_predictive);
+        member.evidence += model.run(belief, rows, Par::Seq, score).map_err(core)?;
         Ok(())
     }
 }

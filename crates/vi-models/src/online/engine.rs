@@ -9,6 +9,7 @@ mod forget;
 mod learn;
 mod mixed;
 mod one_pass;
+mod order;
 mod passes;
 mod place;
 mod scalar;
@@ -19,6 +20,7 @@ mod sweeps;
 
 pub(super) use believed::check_offset;
 pub(super) use family::{Family, Fitted, RowStep};
+pub(super) use order::RunLabel;
 pub(super) use scalar::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, ScalarFamily, is_score, row_likelihood};
 pub(super) use start::WIDE;
 pub(super) use stored::EngineWire;
@@ -29,7 +31,8 @@ use vi_core::{Belief, Error, GaussianBelief, Row, Rows};
 
 use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
-use self::learn::{Work, age, learn};
+use self::learn::{Work, age, learn, together};
+use self::order::OrderSeen;
 pub(super) use self::place::moves;
 use self::place::{bank, stays_placed};
 use super::belief::AnyBelief;
@@ -39,7 +42,7 @@ use super::observation::Observation;
 use super::row::{OwnedRow, check_row, split, split_all};
 use super::settings::OnlineSettings;
 use crate::ModelError;
-use crate::marginal::{log_sum_exp, pick};
+use crate::marginal::pick;
 
 /// One belief of the bank: the posterior at one prior scale, or with one memory.
 #[derive(Debug, Clone)]
@@ -90,6 +93,8 @@ pub(super) struct Engine<F: Family> {
     /// All rows if they are kept, otherwise the first ones until there are enough.
     pub(super) rows: Vec<Kept>,
     pub(super) observations: u64,
+    /// What is known of the order of the rows, where it matters.
+    order: Option<OrderSeen>,
     /// In how many separate runs from the prior the rows were learned: 1, and more after a merge.
     pub(super) runs: u64,
     /// The number of rows at the last refinement.
@@ -143,6 +148,7 @@ impl<F: Family> Engine<F> {
             next_place: Self::first_place(&design, 0),
             rows: Vec::new(),
             observations: 0,
+            order: OrderSeen::new(&settings, &family),
             runs: 1,
             refined: 0,
             diagnosis: None,
@@ -174,14 +180,16 @@ impl<F: Family> Engine<F> {
         if !self.fixed {
             return Ok(self.start_with(row, observed)?);
         }
-        let before = self.design.meet(row);
+        let standing = self.design.meet(row);
+        let before = self.is_wanted(&observed, self.observations).then(|| together(&self.members));
         if let Err(error) = learn(&mut self.members, &self.family, &self.design, (row, &observed), &mut self.work) {
-            if let Some(before) = before {
-                self.design = before;
+            if let Some(standing) = standing {
+                self.design = standing;
             }
             return Err(error.into());
         }
-        self.keep(row, observed);
+        let then = before.map(|before| together(&self.members) - before);
+        self.keep(row, observed, then);
         let Self { members, settings, family, design, base, drift, observations, work, .. } = self;
         age(members, settings, family, design, (base, drift), *observations, work);
         self.place();
@@ -210,10 +218,10 @@ impl<F: Family> Engine<F> {
         let started = self.fixed;
         let rows_before = if started { Vec::new() } else { self.rows.clone() };
         let before = (self.members.clone(), self.design.clone(), self.base, self.next_place, self.observations);
-        let (diagnosis, drift) = (self.diagnosis, self.drift.clone());
+        let (diagnosis, drift, order) = (self.diagnosis, self.drift.clone(), self.order.clone());
         if let Err(error) = self.learn_pairs(&pairs) {
             (self.members, self.design, self.base, self.next_place, self.observations) = before;
-            (self.diagnosis, self.fixed, self.drift) = (diagnosis, started, drift);
+            (self.diagnosis, self.fixed, self.drift, self.order) = (diagnosis, started, drift, order);
             if started {
                 self.rows.truncate(kept);
             } else {
@@ -240,11 +248,12 @@ impl<F: Family> Engine<F> {
             let count = usize::try_from(free).unwrap_or(usize::MAX).clamp(1, pairs.len() - done);
             let part = &pairs[done..done + count];
             let mut members = std::mem::take(&mut self.members);
-            let learned = self.learn_all(&mut members, part);
+            let mut then = vec![None; part.len()];
+            let learned = self.learn_all(&mut members, part, &mut then);
             self.members = members;
             learned.map_err(|error| error.shift_row(done))?;
-            for (row, observed) in part {
-                self.keep(*row, *observed);
+            for ((row, observed), then) in part.iter().zip(then) {
+                self.keep(*row, *observed, then);
             }
             self.place();
             done += count;
@@ -252,7 +261,9 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    fn keep(&mut self, row: Row<'_>, observed: Observation) {
+    /// Counts a row that was learned, and keeps it where it is to be kept; `then` is its score before, if it is wanted for the sample.
+    fn keep(&mut self, row: Row<'_>, observed: Observation, then: Option<f64>) {
+        self.see(row, observed, then);
         self.diagnosis = None;
         self.observations = self.observations.saturating_add(1);
         if self.settings.keep_rows {
@@ -273,7 +284,7 @@ impl<F: Family> Engine<F> {
 
     /// The log evidence with the prior scale averaged over, in nats.
     pub(super) fn evidence(&self) -> f64 {
-        self.base + log_sum_exp(self.members.iter().map(Member::log_weight))
+        self.base + together(&self.members)
     }
 
     /// Posterior mean of the columns' weights.

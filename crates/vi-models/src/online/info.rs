@@ -55,8 +55,70 @@ pub struct OnlineInfo {
     pub owed: f64,
     /// How many calls of `update` and `update_batch` were refused since the model was made or read.
     pub refused: u64,
+    /// What labels and a sample of the rows say of the order in which the rows came; `None` while the first rows are gathered, and
+    /// for models that are exact or forget. It costs a prediction for each row of the sample.
+    pub order: Option<Order>,
     /// What to do next.
     pub advice: Advice,
+}
+
+/// In which order the rows came, as far as labels and a sample of the rows tell; it prints as a sentence.
+///
+/// One pass in a random order loses next to nothing. Rows that are sorted by their label, or come in blocks of one label, can leave
+/// a posterior that is far off, with scores on the way that are too good. An exact posterior never gives the rows that it has
+/// learned less probability than they had when they came, whatever the data; where this one does, and labels come in runs, the order
+/// has done harm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Order {
+    /// By how many standard deviations more labels are like the one before than in a random order.
+    pub runs: f64,
+    /// How much more log probability the model now gives a row than it did before it had learned it, in nats a row, by the sample.
+    pub gained: f64,
+    /// The standard error of `gained`: 0 where all rows are in the sample.
+    pub error: f64,
+    /// The number of rows in the sample; 0 where none is kept.
+    pub sampled: usize,
+}
+
+impl Order {
+    /// The standard deviations by which labels have to come in runs: one of 4,000 random orders has so many.
+    const RUNS: f64 = 3.5;
+
+    /// The standard errors by which rows have to be less probable than they were. In a random order they become more probable, so
+    /// that far fewer than one sample of 40 goes so far.
+    const ERRORS: f64 = 2.0;
+
+    /// What the approximations of a harmless pass can amount to, in nats a row.
+    const NATS: f64 = 2e-3;
+
+    /// Whether labels come in runs, as they do where the rows are sorted by something that tells of them. Evidence and scores on the
+    /// way are then those of this order, and can be too high, even where the posterior has not suffered.
+    #[must_use]
+    pub fn is_in_runs(&self) -> bool {
+        self.runs > Self::RUNS
+    }
+
+    /// Whether the order has done harm: labels come in runs, and the model gives the rows less probability than they had before it
+    /// learned them, by more than the sample errs.
+    #[must_use]
+    pub fn matters(&self) -> bool {
+        self.is_in_runs() && self.sampled > 0 && self.gained < -Self::ERRORS * self.error - Self::NATS
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.matters() {
+            write!(f, "labels come in runs, and a row is {:.2} nats less probable now than when it came", -self.gained)
+        } else if !self.is_in_runs() {
+            f.write_str("labels come in no order that shows")
+        } else if self.sampled == 0 {
+            f.write_str("labels come in runs, and without a sample nobody can tell whether that does harm")
+        } else {
+            f.write_str("labels come in runs: the model has hardly suffered, but evidence and scores on the way may be too high")
+        }
+    }
 }
 
 /// Advice on what to do next; it prints as a sentence.
@@ -68,6 +130,8 @@ pub enum Advice {
     /// Fewer than four digits are left: drop one of several inputs that say nearly the same, or use [`BeliefKind::SquareRoot`],
     /// or a smaller prior scale.
     FewDigits,
+    /// The rows came in an order that one pass cannot take, see [`Order`]: learn them anew in a random order, or refine.
+    Order,
     /// Rows are kept, and `diagnose` has not been called.
     Diagnose,
     /// Nothing is known about the quality of the posterior.
@@ -95,6 +159,7 @@ impl fmt::Display for Advice {
         f.write_str(match self {
             Self::Exact => "the posterior is exact",
             Self::FewDigits => "few digits are left: drop inputs that say nearly the same, or keep a square root",
+            Self::Order => "the rows came in an order that misleads one pass: shuffle them",
             Self::Diagnose => "rows are kept: diagnose tells how near the posterior is to the true one",
             Self::KeepRows => "no rows are kept: whether one pass is enough cannot be told",
             Self::NarrowIntervals => "intervals are too narrow where inputs are correlated; a full covariance is not",
@@ -200,12 +265,14 @@ impl OnlineInfo {
             failed_moves: engine.fallbacks.places,
             constant_columns: engine.design.constant.clone(),
             warming_up: !engine.fixed,
+            order: engine.order(),
             k_hat: None,
             effective_share: None,
             advice,
         };
         match engine.diagnosis {
             _ if !info.health.is_good() => Self { advice: Advice::FewDigits, ..info },
+            _ if info.order.is_some_and(|order| order.matters()) => Self { advice: Advice::Order, ..info },
             Some(diagnosis) => info.with(diagnosis, engine.refined == engine.observations),
             None => info,
         }

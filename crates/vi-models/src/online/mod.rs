@@ -102,7 +102,7 @@ pub use design::Standardise;
 pub use draw::Draw;
 pub use glm::OnlineGlm;
 pub(crate) use info::is_near;
-pub use info::{Advice, OnlineInfo};
+pub use info::{Advice, OnlineInfo, Order};
 pub use linear::{NumberPredicted, OnlineLinear};
 pub use logistic::OnlineLogistic;
 pub use observation::Observation;

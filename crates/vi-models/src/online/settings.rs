@@ -120,10 +120,24 @@ pub struct OnlineSettings {
     /// Whether rows and labels are kept, so that the model can be refined and diagnosed; this takes the memory of the data. It
     /// needs a full covariance that forgets nothing.
     pub keep_rows: bool,
+    /// Whether a sample of the rows is kept, by which [`OnlineInfo::order`](super::OnlineInfo::order) tells whether their order has
+    /// done harm: at most 256 rows and 1 MiB, as they came, in the model and where it is stored. Models that are exact or forget
+    /// keep none.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub keep_sample: bool,
     /// How the first rows are learned.
     pub start: Start,
     /// The names of the inputs, for coefficients and errors: empty, or one name for each, all different.
     pub names: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_yes(kept: &bool) -> bool {
+    *kept
 }
 
 impl Default for OnlineSettings {
@@ -136,6 +150,7 @@ impl Default for OnlineSettings {
             standardise: Standardise::default(),
             memory: Memory::Everything,
             keep_rows: false,
+            keep_sample: true,
             start: Start::Fitted,
             names: Vec::new(),
         }

@@ -10,6 +10,7 @@ mod exact;
 mod families;
 mod hashed;
 mod learning;
+mod order;
 mod passes;
 mod spread;
 mod stored;

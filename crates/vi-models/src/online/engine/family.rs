@@ -9,6 +9,7 @@ use vi_core::{Belief, DenseGaussian, Error, Projection, Row, Site};
 use vi_linalg::faer::MatRef;
 
 use super::Member;
+use super::order::RunLabel;
 use crate::ModelError;
 use crate::online::belief::{AnyBelief, AnyStep, BeliefKind};
 use crate::online::posterior::RowDensities;
@@ -50,6 +51,19 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// How many numbers a belief over so many columns keeps; `None` where that overflows.
     fn numbers(&self, kind: BeliefKind, columns: usize) -> Option<usize> {
         kind.numbers(self.weights(columns)?)
+    }
+
+    /// An observation as the count of runs sees it.
+    fn run_label(&self, observed: &Observation) -> RunLabel;
+
+    /// How many kinds of labels are told apart where runs are counted: the classes, or 1 for numbers.
+    fn run_components(&self) -> usize {
+        1
+    }
+
+    /// How many kinds of labels are sampled by themselves; of numbers 0 and others.
+    fn run_strata(&self) -> usize {
+        2
     }
 
     /// Whether there is one belief over all weights, so that the first rows can be fitted together and kept rows refined.
@@ -111,12 +125,13 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         false
     }
 
-    /// Learns the rows of `x` together. An error names its row and may leave the member changed.
+    /// Learns the rows of `x` together, and adds the score of each in nats to `scores`. An error names its row and may leave the member changed.
     fn learn_block(
         &self,
         member: &mut Member<Self::State>,
         x: MatRef<'_, f64>,
         observed: &[Observation],
+        scores: &mut Vec<f64>,
     ) -> Result<(), Error>;
 
     /// Forgets part of the state: what rows have told it loses the factor `lambda`.

@@ -7,6 +7,7 @@ use super::drift::{Drift, weigh};
 use super::family::{Family, RowStep};
 use super::forget::{Anchors, forget, rows_between};
 use super::{Engine, Member};
+use crate::marginal::log_sum_exp;
 use crate::online::design::{Design, RowSpace};
 use crate::online::{Memory, Observation, OnlineSettings, Row};
 
@@ -100,13 +101,23 @@ pub(super) fn age<F: Family>(
     drift.held = drift.held.saturating_add(held);
 }
 
+/// The log evidence of all members together since they were last placed, in nats.
+pub(super) fn together<S>(members: &[Member<S>]) -> f64 {
+    log_sum_exp(members.iter().map(Member::log_weight))
+}
+
 impl<F: Family> Engine<F> {
-    /// Many rows for every member, by blocks where that is cheaper. An error is told of its row and may leave members changed.
+    /// Many rows for every member, by blocks where that is cheaper; `then` receives the scores of those that are wanted for the sample.
+    /// An error is told of its row and may leave members changed.
     pub(super) fn learn_all(
         &mut self,
         members: &mut [Member<F::State>],
         rows: &[(Row<'_>, Observation)],
+        then: &mut [Option<f64>],
     ) -> Result<(), Error> {
+        for (i, (then, (_, observed))) in then.iter_mut().zip(rows).enumerate() {
+            *then = self.is_wanted(observed, self.observations + i as u64).then_some(0.0);
+        }
         let Self { settings, family, design, work, base, drift, observations, .. } = self;
         for (row, _) in rows {
             design.meet(*row);
@@ -120,15 +131,17 @@ impl<F: Family> Engine<F> {
             }
             Memory::Learned => 1,
         };
-        let together = rows.len().min(usize::try_from(between).unwrap_or(usize::MAX));
-        if !members.iter().any(|member| family.takes_blocks(member, together)) {
-            for (i, (row, observed)) in rows.iter().enumerate() {
+        let at_once = rows.len().min(usize::try_from(between).unwrap_or(usize::MAX));
+        if !members.iter().any(|member| family.takes_blocks(member, at_once)) {
+            for (i, ((row, observed), then)) in rows.iter().zip(then).enumerate() {
+                let before = then.map(|_| together(members));
                 learn(members, family, design, (*row, observed), work).map_err(|error| error.at_row(i))?;
+                *then = before.map(|before| together(members) - before);
                 age(members, settings, family, design, (&mut *base, &mut *drift), *observations + i as u64 + 1, work);
             }
             return Ok(());
         }
-        let mut x = vec![0.0; ROWS_AT_ONCE.min(together) * columns];
+        let mut x = vec![0.0; ROWS_AT_ONCE.min(at_once) * columns];
         let mut first = 0;
         while first < rows.len() {
             let n = *observations + first as u64;
@@ -146,9 +159,17 @@ impl<F: Family> Engine<F> {
                 observed.push(design.target.apply(given).map_err(|error| error.at_row(first + i))?);
             }
             let jacobian: f64 = part.iter().map(|(_, given)| design.target.log_jacobian(given)).sum();
-            for member in members.iter_mut() {
-                family.learn_block(member, x, &observed).map_err(|error| error.shift_row(first))?;
+            let mut log_weights: Vec<f64> = members.iter().map(Member::log_weight).collect();
+            let total = |log_weights: &[f64]| log_sum_exp(log_weights.iter().copied());
+            let mut scores = vec![Vec::with_capacity(part.len()); members.len()];
+            for (member, scores) in members.iter_mut().zip(&mut scores) {
+                family.learn_block(member, x, &observed, scores).map_err(|error| error.shift_row(first))?;
                 member.evidence -= jacobian;
+            }
+            for (t, then) in then[first..first + part.len()].iter_mut().enumerate() {
+                let before = then.map(|_| total(&log_weights));
+                log_weights.iter_mut().zip(&scores).for_each(|(own, scores)| *own += scores[t]);
+                *then = before.map(|before| total(&log_weights) - before);
             }
             first += part.len();
             age(members, settings, family, design, (&mut *base, &mut *drift), n + part.len() as u64, work);

@@ -18,6 +18,7 @@ use super::Member;
 use super::family::{Family, Fitted, RowStep};
 use super::learn::prior_variances;
 use super::one_pass::OnePass;
+use super::order::RunLabel;
 use super::sweeps::propagated;
 use crate::ModelError;
 use crate::likelihood::Offset;
@@ -223,6 +224,10 @@ impl<F: ScalarFamily> Family for F {
         row_likelihood(self, &ScalarFamily::initial(self), observed)?.check_label(observed.label)
     }
 
+    fn run_label(&self, observed: &Observation) -> RunLabel {
+        RunLabel::number(observed.label, observed.size(F::SIZE).unwrap_or(1.0))
+    }
+
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
         AnyBelief::prior(settings.belief, &prior_variances(settings, prior_scale, columns))
     }
@@ -253,7 +258,7 @@ impl<F: ScalarFamily> Family for F {
         if F::EXACT {
             let (belief, state) = (AnyBelief::Full(prior.clone()), ScalarFamily::initial(self));
             let mut member = Member { prior_scale: 1.0, lambda: 1.0, belief, state, evidence: 0.0, log_mass: 0.0 };
-            self.learn_block(&mut member, x, observed)?;
+            self.learn_block(&mut member, x, observed, &mut Vec::new())?;
             let Member { belief: AnyBelief::Full(belief), state, evidence, .. } = member else { return Ok(None) };
             return Ok(Some((belief, state, evidence)));
         }
@@ -317,6 +322,7 @@ impl<F: ScalarFamily> Family for F {
         Member { belief, state, evidence, .. }: &mut Member<Self::State>,
         x: MatRef<'_, f64>,
         observed: &[Observation],
+        scores: &mut Vec<f64>,
     ) -> Result<(), Error> {
         let (mut y, mut rules) = (Vec::with_capacity(observed.len()), Vec::with_capacity(observed.len()));
         for (i, observed) in observed.iter().enumerate() {
@@ -329,7 +335,10 @@ impl<F: ScalarFamily> Family for F {
             let learned = score(self, state, &rules[t], observed, seen)
                 .and_then(|score| Ok(score + self.learn(state, observed, seen, step.site)?));
             match learned {
-                Ok(score) => *evidence += score,
+                Ok(score) => {
+                    *evidence += score;
+                    scores.push(score);
+                }
                 Err(error) => failed = failed.take().or(Some(error.at_row(t))),
             }
         })?;

@@ -56,8 +56,14 @@ impl<F: Family> Engine<F> {
         check_pulls(&members, &pulls)?;
         let runs =
             engines().filter(|of| of.observations > 0).fold(0, |sum: u64, of| sum.saturating_add(of.runs)).max(1);
-        self.base = self.averaged(&mut members)?;
-        (self.members, self.runs, self.diagnosis) = (members, runs, None);
+        let evidence = self.averaged(&mut members)?;
+        let order = engines().map(Self::order_of_rows).reduce(|whole, part| {
+            let mut whole = whole?;
+            whole.merge(&part?);
+            Some(whole)
+        });
+        (self.members, self.base, self.runs, self.diagnosis) = (members, evidence, runs, None);
+        self.order = order.flatten();
         for other in others {
             self.observations = self.observations.saturating_add(other.observations);
             self.rows.extend(other.rows.iter().cloned());

@@ -101,6 +101,7 @@ impl<F: Family> Engine<F> {
         self.diagnosis = None;
         self.observations = self.observations.saturating_add(1);
         if n == last {
+            self.order = self.order_of_rows();
             self.fixed = true;
             self.next_place = Self::first_place(&self.design, self.observations);
             self.start_memories();

@@ -7,6 +7,7 @@ use vi_core::{Belief, Error};
 use super::drift::{Drift, LAMBDAS};
 use super::family::Family;
 use super::learn::Work;
+use super::order::OrderSeen;
 use super::place::{bank, moves};
 use super::start::start_rows;
 use super::{Engine, Fallbacks, Kept, Member, check_size};
@@ -36,6 +37,8 @@ pub(in crate::online) struct EngineWire<F: Family> {
     /// Not written where it is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     runs: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<OrderSeen>,
 }
 
 fn one() -> u64 {
@@ -89,6 +92,7 @@ impl<F: Family> Engine<F> {
             observations: self.observations,
             refined: self.refined,
             runs: self.runs,
+            order: self.order.clone(),
         };
         wire.seal = Seal::of(&wire)?;
         Ok(wire)
@@ -97,7 +101,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn from_wire(mut wire: EngineWire<F>) -> Result<Self, ModelError> {
         std::mem::take(&mut wire.seal).check(&wire)?;
         let (observations, refined, runs) = (wire.observations, wire.refined, wire.runs);
-        let EngineWire { settings, family, design, fixed, members, base, drift, next_place, rows, .. } = wire;
+        let EngineWire { settings, family, design, fixed, members, base, drift, next_place, rows, order, .. } = wire;
         let weights = check_size(design.inputs, &family, &settings)?;
         settings.check(design.inputs)?;
         family.check(&settings)?;
@@ -130,6 +134,9 @@ impl<F: Family> Engine<F> {
             let checked = check_row(kept.row.as_row(), design.inputs);
             checked.and_then(|()| family.check_observation(&kept.observed)).map_err(|error| error.at_row(i))?;
         }
+        if let Some(order) = &order {
+            order.check(&settings, &family, design.inputs)?;
+        }
         let work = Work::default();
         Ok(Self {
             settings,
@@ -142,6 +149,7 @@ impl<F: Family> Engine<F> {
             next_place,
             rows,
             observations,
+            order,
             runs,
             refined,
             diagnosis: None,

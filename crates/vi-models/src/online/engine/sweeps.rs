@@ -79,6 +79,7 @@ impl<F: Family> Engine<F> {
     /// Ends the first rows after a refinement: the scales taken from them are fixed.
     pub(in crate::online) fn settle(&mut self) {
         if !self.fixed {
+            self.order = self.order_of_rows();
             self.fixed = true;
             self.next_place = Self::first_place(&self.design, self.observations);
         }
