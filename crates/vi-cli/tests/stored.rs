@@ -36,7 +36,7 @@ fn copied(name: &str) -> (PathBuf, Vec<String>) {
         fs::copy(&path, folder.join(&name)).unwrap();
         names.push(name);
     }
-    names.retain(|name| name.ends_with(".rvi"));
+    names.retain(|name| name.contains(".rvi"));
     names.sort();
     (folder, names)
 }
