@@ -11,7 +11,7 @@ mod predict;
 mod resume;
 mod shell;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::args::Command;
 use crate::error::CliError;
@@ -42,8 +42,8 @@ pub(crate) fn run(command: &Command) -> Result<(), CliError> {
 fn apart(command: &Command) -> Result<(), CliError> {
     const DATA: &str = "input";
     const MODEL: &str = "model";
-    fn one<'a>(what: &'static str, path: &'a PathBuf) -> Vec<(&'static str, &'a Path)> {
-        vec![(what, path.as_path())]
+    fn one<'a>(what: &'static str, path: &'a Path) -> Vec<(&'static str, &'a Path)> {
+        vec![(what, path)]
     }
     let (output, html, read) = match command {
         Command::Fit(args) => {

@@ -148,7 +148,7 @@ fn no_bit_of_a_document_changes_unseen() {
     let whole = fs::read(folder.join("m.rvi")).unwrap();
     let known = card(&folder, "m.rvi");
     // A prime apart, so that every part of the document and every place within a byte is among them; all of the beginning, where the seal is.
-    let apart = 8 * whole.len() / 120 | 1;
+    let apart = (8 * whole.len() / 120) | 1;
     let bits = (0..8 * whole.len()).step_by(apart).chain((0..8 * 48).step_by(5));
     for bit in bits {
         let mut changed = whole.clone();

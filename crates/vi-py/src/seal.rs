@@ -8,13 +8,13 @@ use crate::fault::Fault;
 /// The seal of a text, as JSON.
 #[pyfunction]
 pub(crate) fn seal(text: &str) -> PyResult<String> {
-    let sealed = || Ok(serde_json::to_string(&Seal::of(&text)?)?);
-    sealed().map_err(|fault: Fault| fault.into())
+    let sealed = || -> Result<String, Fault> { Ok(serde_json::to_string(&Seal::of(&text)?)?) };
+    sealed().map_err(PyErr::from)
 }
 
 /// Checks that a seal is that of a text.
 #[pyfunction]
 pub(crate) fn check_seal(seal: &str, text: &str) -> PyResult<()> {
-    let checked = || Ok(serde_json::from_str::<Seal>(seal)?.check(&text)?);
-    checked().map_err(|fault: Fault| fault.into())
+    let checked = || -> Result<(), Fault> { Ok(serde_json::from_str::<Seal>(seal)?.check(&text)?) };
+    checked().map_err(PyErr::from)
 }

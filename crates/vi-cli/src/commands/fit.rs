@@ -176,12 +176,11 @@ fn like(path: &Path) -> Result<Document, CliError> {
 
 pub(super) fn update(args: &Update) -> Result<(), CliError> {
     let begun = Instant::now();
-    let (mut document, path, held) = match &args.output {
-        Some(path) => (Document::open(&args.model)?, path, None),
-        None => {
-            let (document, held) = Document::hold(&args.model)?;
-            (document, &args.model, Some(held))
-        }
+    let (mut document, path, held) = if let Some(path) = &args.output {
+        (Document::open(&args.model)?, path, None)
+    } else {
+        let (document, held) = Document::hold(&args.model)?;
+        (document, &args.model, Some(held))
     };
     let source = Source::open(&args.input)?;
     document.passes.push(Pass::new(&args.input));

@@ -122,7 +122,7 @@ fn by_formula(
     if terms.is_empty() {
         return Err(CliError::NoInputs { why: "the formula names none".to_owned() });
     }
-    let (mut factors, mut place_of): (Vec<&Factor>, HashMap<&Factor, usize>) = Default::default();
+    let (mut factors, mut place_of): (Vec<&Factor>, HashMap<&Factor, usize>) = (Vec::new(), HashMap::new());
     for factor in terms.iter().flatten() {
         place_of.entry(factor).or_insert_with(|| {
             factors.push(factor);

@@ -46,7 +46,7 @@ pub(crate) fn refused(folder: &Path, line: &str) -> String {
 /// Temporary files that a command has left behind.
 pub(crate) fn parts_left(folder: &Path) -> usize {
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
-    fs::read_dir(folder).unwrap().map(name).filter(|name| name.ends_with(".part")).count()
+    fs::read_dir(folder).unwrap().map(name).filter(|name| name.contains(".part")).count()
 }
 
 pub(crate) fn json(text: &str) -> serde_json::Value {
