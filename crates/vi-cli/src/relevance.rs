@@ -1,7 +1,7 @@
 //! A prior scale for each input, by relevance determination (a horseshoe prior) on the first records.
 
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 use vi_models::vb::{HorseshoeLinear, HorseshoeLogit, HorseshoeSettings};
 

@@ -21,7 +21,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let again = args.belief.is_none() && args.like.is_none() && args.input.data.is_file();
     match fit_with(args, None) {
         Err(error) if again && error.is_of_rounding() => {
-            eprintln!("rvi: {error}; so the file is learned anew with the square root of the precision");
+            crate::tell::warn(&format!("{error}; so the file is learned anew with the square root of the precision"));
             fit_with(args, Some(BeliefKind::SquareRoot))
         }
         fitted => fitted,
@@ -140,9 +140,9 @@ pub(super) fn whole_pass(
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
     if let Some(order) = document.model.info().order.filter(Order::matters) {
-        eprintln!(
-            "rvi: the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order"
-        );
+        crate::tell::warn(&format!(
+            "the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order"
+        ));
     }
     report::fitted(&document, &pass, store.path, show)
 }

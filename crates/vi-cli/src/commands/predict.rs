@@ -28,12 +28,14 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
         tell::warn(&format!("{unknown} entries of inputs that the model does not have were left out"));
     }
     if new > 0 {
-        eprintln!("rvi: {new} texts that the first rows of the model had not shown were taken as `(other)`");
+        crate::tell::warn(&format!(
+            "{new} texts that the first rows of the model had not shown were taken as `(other)`"
+        ));
     }
     if skewed > 0 {
-        eprintln!(
-            "rvi: in {skewed} rows the probability, a mean, lies outside its interval, which is between quantiles: what is believed of it is skewed"
-        );
+        crate::tell::warn(&format!(
+            "in {skewed} rows the probability, a mean, lies outside its interval, which is between quantiles: what is believed of it is skewed"
+        ));
     }
     if source.skipped > 0 {
         tell::warn(&format!("{} rows of {} were left out", source.skipped, source.path().display()));

@@ -128,13 +128,16 @@ fn linear_fits_cover_what_they_promise() {
     assert!((futures as f64 / repetitions as f64 - LEVEL).abs() < error, "{futures}");
 }
 
+/// The coverage of two methods, and of a third where it was measured.
+type Covered = ([f64; 2], Option<f64>);
+
 /// `n`, `d`, weights that are not 0, and the coverage of new labels measured with `8000/d` data sets for variational relevance determination, for the
 /// sparse fit and for the horseshoe: what the documentation of [`vi_models::vb`] prints.
-const SPARSE: [(usize, usize, usize, [f64; 2], Option<f64>); 4] = [
-    (30, 20, 4, [0.777, 0.879], Some(0.904)),
-    (100, 50, 5, [0.823, 0.885], Some(0.889)),
-    (200, 500, 10, [0.041, 0.891], None),
-    (200, 500, 50, [0.037, 0.844], None),
+const SPARSE: [(usize, usize, usize, Covered); 4] = [
+    (30, 20, 4, ([0.777, 0.879], Some(0.904))),
+    (100, 50, 5, ([0.823, 0.885], Some(0.889))),
+    (200, 500, 10, ([0.041, 0.891], None)),
+    (200, 500, 50, ([0.037, 0.844], None)),
 ];
 
 /// Coverage, root mean square error and mean negative log density of 20 new labels, for `(y, prediction)` of many data sets.
@@ -173,7 +176,7 @@ impl Labels {
 #[test]
 fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
     const NEW: usize = 20;
-    for (n, d, k, [ard_coverage, sparse_coverage], horseshoe_coverage) in SPARSE {
+    for (n, d, k, ([ard_coverage, sparse_coverage], horseshoe_coverage)) in SPARSE {
         let repetitions = if slow() { 8000 / d as u64 } else { 12 };
         let [mut ard, mut sparse, mut horseshoe] = [Labels::default(), Labels::default(), Labels::default()];
         let mut weights = 0;
