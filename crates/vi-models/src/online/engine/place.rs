@@ -15,6 +15,9 @@ use crate::online::{Memory, OnlineSettings, PriorScale};
 /// cost more than the rows.
 const ROWS_PER_WEIGHT: u64 = 4;
 
+/// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all.
+const ROWS_BETWEEN: u64 = 32;
+
 /// Members nearer than this in `log s` have nearly the same sites, and so the same curve with fixed sites.
 const NEAR: f64 = 0.7;
 
@@ -284,9 +287,8 @@ fn no_covariance() -> Error {
 }
 
 impl<F: Family> Engine<F> {
-    /// Moves the members to where the scale's posterior is now, if the rows have doubled since the last time, or grown by a
-    /// quarter where the members stand far apart. If the posterior
-    /// cannot be decomposed the members stay, still valid where they are, and the failure is counted.
+    /// Moves the members to where the scale's posterior is now, if it is time. If the posterior cannot be decomposed the members stay,
+    /// still valid where they are, and the failure is counted.
     pub(super) fn place(&mut self) {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
@@ -297,8 +299,10 @@ impl<F: Family> Engine<F> {
         }
         // Where the members stand on two hills, the rows to come soon choose between them.
         let [low, high] = [0, self.members.len() - 1].map(|k| self.members[k].prior_scale);
-        let apart = distance(low, high) > APART;
-        self.next_place = self.observations.saturating_mul(2) - if apart { self.observations / 4 * 3 } else { 0 };
+        let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
+        let n = self.observations;
+        self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(n / 4, n).max(1));
     }
 
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.
