@@ -366,10 +366,8 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
     if let Some(Reordered { runs, .. }) = &document.reordered {
         let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance)");
-        add(
-            &mut text,
-            &format!("order         {what}\n              the rows were learned again, in a random order\n"),
-        );
+        add(&mut text, &format!("order         {what}\n"));
+        add(&mut text, "              the rows were learned again, in a random order\n");
     } else if let Some(order) = info.order.filter(Order::is_in_runs) {
         text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
     }

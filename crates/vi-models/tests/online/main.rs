@@ -12,6 +12,7 @@ mod hashed;
 mod learning;
 mod order;
 mod passes;
+mod scales;
 mod spread;
 mod stored;
 

@@ -77,7 +77,7 @@ impl GlmSettings {
     pub fn check(&self) -> Result<(), RevrandError> {
         check::count("components", self.components)?;
         check::count("batch", self.batch)?;
-        check::limit("steps", self.steps)?;
+        check::count("steps", self.steps)?;
         check::not_negative("start_means", self.start_means)?;
         check::positive("start_variances", self.start_variances)?;
         self.expectation.check()

@@ -90,7 +90,8 @@ pub(super) fn bank<F: Family>(
 /// prior, so one member tells all. The sites of other models change with the prior: between two members that stand near each other a
 /// cubic goes through both values and slopes. Elsewhere a member's curve with fixed sites counts, which is too low at wider scales,
 /// so that a second hill of the evidence is seen wherever it is. At narrower scales it is too high, since a site says little about
-/// weights far below those that it was taken at: there the parabola through value and slope counts where it is lower.
+/// weights far below those that it was taken at. So next to the members, and at narrower scales where it is lower, the parabola
+/// through value and slope counts.
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
@@ -150,12 +151,20 @@ impl<'a, F: Family> Curve<'a, F> {
             return between(self.points[above - 1], self.points[above], u);
         }
         // Models whose sites are the same under every prior have one curve and no points.
-        let from_below = above.checked_sub(1).and_then(|k| self.fixed_at(k, scale));
-        let from_above = self.fixed_at(above, scale).map(|value| match self.points.get(above) {
-            Some(end) => value.min(beyond(*end, self.points.get(above + 1), u)),
-            None => value,
-        });
-        from_below.into_iter().chain(from_above).fold(f64::NEG_INFINITY, f64::max)
+        let wider = |k: usize| {
+            let fixed = self.fixed_at(k, scale)?;
+            let near = self.points.get(k).filter(|end| u - end.u < APART);
+            let before = k.checked_sub(1).map(|before| &self.points[before]);
+            Some(near.map_or(fixed, |end| fixed.max(beyond(*end, before, u))))
+        };
+        let narrower = |k: usize| {
+            let fixed = self.fixed_at(k, scale)?;
+            let Some(end) = self.points.get(k) else { return Some(fixed) };
+            let value = beyond(*end, self.points.get(k + 1), u);
+            Some(if end.u - u < APART { value } else { value.min(fixed) })
+        };
+        let (below, above) = (above.checked_sub(1).and_then(wider), narrower(above));
+        below.into_iter().chain(above).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The curve with fixed sites that meets the value of member `k`; `None` if there is no such member.
@@ -294,7 +303,11 @@ impl<F: Family> Engine<F> {
             return;
         }
         match placed(&self.family, &self.members, &self.design) {
-            Ok(Some((members, evidence))) => (self.members, self.base) = (members, evidence),
+            // What forgets has no evidence but that of its predictions.
+            Ok(Some((members, evidence))) => {
+                let forgets = self.settings.memory != Memory::Everything;
+                (self.base, self.members) = (if forgets { self.evidence() } else { evidence }, members);
+            }
             _ => self.fallbacks.places += 1,
         }
         // Where the members stand on two hills, the rows to come soon choose between them.
