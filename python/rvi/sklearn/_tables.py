@@ -89,6 +89,11 @@ def located(argument, values):
     if values is None or isinstance(values, str):
         return None
     if hasattr(values, "tocoo"):
+        try:
+            # Places beyond the matrix would have SciPy read and write where it must not.
+            getattr(values, "check_format", lambda full_check: None)(full_check=True)
+        except ValueError:
+            return None
         entries = values.tocoo()
         bad = np.flatnonzero(~np.isfinite(entries.data))
         if not bad.size:

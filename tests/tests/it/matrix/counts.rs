@@ -17,7 +17,7 @@ use vi_models::laplace::LaplaceSettings;
 use vi_models::online::{OnlineLogistic, OnlineSettings, RefineSettings, Standardise};
 use vi_models::softmax::SoftmaxRefineSettings;
 use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings, VbSparse, VbSparseSettings};
-use vi_revrand::{GlmSettings, SlmSettings};
+use vi_revrand::SlmSettings;
 use vi_sums::{GlmPrior, LinearSlice, LinearSums, OnePass};
 
 use super::{Table, called};
@@ -57,7 +57,6 @@ fn searches(entries: &mut Entries) {
         LaplaceSettings { max_iterations: n, ..Default::default() }.check()
     });
     entries.ask("VbSettings: max_iterations", 9, |n| VbSettings { max_iterations: n, ..Default::default() }.check());
-    entries.ask("GlmSettings: steps", 9, |steps| GlmSettings { steps, ..Default::default() }.check());
     entries.ask("SlmSettings: starts", 9, |starts| SlmSettings { starts, ..Default::default() }.check());
     entries.ask("SlmSettings: max_iterations", 9, |n| SlmSettings { max_iterations: n, ..Default::default() }.check());
 }
@@ -102,7 +101,7 @@ fn mixtures(entries: &mut Entries) {
     let rng = || ChaCha8Rng::seed_from_u64(1);
     let wide = || Component::isotropic(&[0.0], 3.0).unwrap();
     let cauchy = target::Cauchy::new(0.0, 2.0).unwrap();
-    let small = || FitSettings { boost: BoostSettings { components: 1, ..boost() }, rounds: 0, ..Default::default() };
+    let small = || FitSettings { boost: BoostSettings { components: 2, ..boost() }, rounds: 0, ..Default::default() };
     let narrow = GaussianMixture::single(wide());
     entries.ask("vi_boost::fit: draws", 100, |draws| {
         vi_boost::fit(&narrow, &FitSettings { draws, ..small() }, &mut rng())

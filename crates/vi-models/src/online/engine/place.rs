@@ -18,7 +18,7 @@ const ROWS_PER_WEIGHT: u64 = 4;
 /// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all.
 const ROWS_BETWEEN: u64 = 32;
 
-/// Members nearer than this in `log s` have nearly the same sites, and so the same curve with fixed sites.
+/// Members nearer than this in `log s` have nearly the same sites.
 const NEAR: f64 = 0.7;
 
 /// Members this far apart in `log s` may stand on two hills of the evidence: no cubic goes between them.
@@ -87,25 +87,19 @@ pub(super) fn bank<F: Family>(
 /// The log evidence as a function of the prior scale, over the scale's whole range.
 ///
 /// A member that changes its prior and keeps its sites knows the whole curve. The sites of a linear model are the same under every
-/// prior, so one member tells all. The sites of other models change with the prior: between two members that stand near each other a
-/// cubic goes through both values and slopes. Elsewhere a member's curve with fixed sites counts, which is too low at wider scales,
-/// so that a second hill of the evidence is seen wherever it is. At narrower scales it is too high, since a site says little about
-/// weights far below those that it was taken at. So next to the members, and at narrower scales where it is lower, the parabola
-/// through value and slope counts.
+/// prior: between two members their curves are mixed in proportion of `log s`. The sites of other models change with the prior:
+/// between two members that stand near each other a cubic goes through both values and slopes, and next to the first and last a
+/// parabola goes on. At wider scales the curve of the member below with its sites fixed counts too: it is too low far away, so that a
+/// second hill of the evidence is seen wherever it is. At narrower scales such a curve would be too high, since a site says little about weights far below those that it was taken at.
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
     weights: ScaledWeights,
-    /// The curves with fixed sites, by rising scale: at least one, and of members that stand apart one each.
-    fixed: Vec<Fixed>,
+    /// The curves with fixed sites, of the members above which no other stands near; of all where sites are the same under every
+    /// prior.
+    fixed: Vec<Option<Spectrum>>,
     /// Value and slope at each member; empty for models whose sites are the same under every prior.
     points: Vec<Point>,
-}
-
-/// The curve of member `of` with its sites fixed.
-struct Fixed {
-    of: usize,
-    spectrum: Spectrum,
 }
 
 /// Value and slope of the log evidence at `u = log s`, and the curvature there with the sites held fixed.
@@ -120,21 +114,17 @@ struct Point {
 impl<'a, F: Family> Curve<'a, F> {
     /// The curve of `members`, by rising scale. Returns `None` if a belief keeps no covariance.
     fn new(family: &'a F, members: &'a [Member<F::State>], weights: ScaledWeights) -> Result<Option<Self>, Error> {
-        let mut by_share: Vec<usize> = (0..members.len()).collect();
-        by_share.sort_by(|&a, &b| members[b].log_weight().total_cmp(&members[a].log_weight()));
         let exact = family.rescales_exactly();
-        let mut fixed: Vec<Fixed> = Vec::new();
-        for of in by_share {
-            let member = &members[of];
-            let told = |known: &Fixed| exact || distance(members[known.of].prior_scale, member.prior_scale) < NEAR;
-            if !fixed.iter().any(told) {
-                let Some(spectrum) = Spectrum::of(&member.belief, weights, member.prior_scale)? else {
-                    return Ok(None);
-                };
-                fixed.push(Fixed { of, spectrum });
+        let mut fixed = Vec::with_capacity(members.len());
+        for (k, member) in members.iter().enumerate() {
+            let next = members.get(k + 1).map(|next| distance(next.prior_scale, member.prior_scale));
+            let asked = exact || next.is_none_or(|next| next >= APART);
+            let spectrum = if asked { Spectrum::of(&member.belief, weights, member.prior_scale)? } else { None };
+            if asked && spectrum.is_none() {
+                return Ok(None);
             }
+            fixed.push(spectrum);
         }
-        fixed.sort_by_key(|known| known.of);
         let mut points = Vec::new();
         for member in if exact { &[] } else { members } {
             let slope = Slope::of(&member.belief, weights, member.prior_scale)?;
@@ -146,38 +136,34 @@ impl<'a, F: Family> Curve<'a, F> {
 
     fn at(&self, scale: f64) -> f64 {
         let u = scale.ln();
-        let above = self.points.partition_point(|point| point.u < u);
+        let above = self.members.partition_point(|member| member.prior_scale < scale);
         if above > 0 && above < self.points.len() && self.points[above].u - self.points[above - 1].u < APART {
             return between(self.points[above - 1], self.points[above], u);
         }
-        // Models whose sites are the same under every prior have one curve and no points.
+        if self.points.is_empty() {
+            let last = self.members.len() - 1;
+            let by = |k: usize| self.fixed_at(k, scale).unwrap_or(f64::NAN);
+            if above == 0 || above > last {
+                return by(above.min(last));
+            }
+            let [low, high] = [above - 1, above].map(|k| self.members[k].prior_scale.ln());
+            let part = (u - low) / (high - low);
+            return (1.0 - part) * by(above - 1) + part * by(above);
+        }
         let wider = |k: usize| {
-            let fixed = self.fixed_at(k, scale)?;
-            let near = self.points.get(k).filter(|end| u - end.u < APART);
+            let (fixed, end) = (self.fixed_at(k, scale)?, self.points[k]);
             let before = k.checked_sub(1).map(|before| &self.points[before]);
-            Some(near.map_or(fixed, |end| fixed.max(beyond(*end, before, u))))
+            Some(if u - end.u < APART { fixed.max(beyond(end, before, u)) } else { fixed })
         };
-        let narrower = |k: usize| {
-            let fixed = self.fixed_at(k, scale)?;
-            let Some(end) = self.points.get(k) else { return Some(fixed) };
-            let value = beyond(*end, self.points.get(k + 1), u);
-            Some(if end.u - u < APART { value } else { value.min(fixed) })
-        };
-        let (below, above) = (above.checked_sub(1).and_then(wider), narrower(above));
-        below.into_iter().chain(above).fold(f64::NEG_INFINITY, f64::max)
+        let narrower = self.points.get(above).map(|end| beyond(*end, self.points.get(above + 1), u));
+        let wider = above.checked_sub(1).and_then(wider);
+        wider.into_iter().chain(narrower).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The curve with fixed sites that meets the value of member `k`; `None` if there is no such member.
+    /// The curve of member `k` with its sites fixed, where it was asked for.
     fn fixed_at(&self, k: usize, scale: f64) -> Option<f64> {
-        let own = self.members.get(k)?;
-        let from = |known: &&Fixed| distance(self.members[known.of].prior_scale, own.prior_scale);
-        let known = self.fixed.iter().min_by(|a, b| from(a).total_cmp(&from(b)))?;
-        let by = |scale| {
-            let (change, member) = (known.spectrum.change(scale), &self.members[known.of]);
-            member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0
-        };
-        let lift = self.points.get(k).map_or(0.0, |point| point.value - by(own.prior_scale));
-        Some(by(scale) + lift)
+        let (change, member) = (self.fixed[k].as_ref()?.change(scale), &self.members[k]);
+        Some(member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0)
     }
 
     /// The member that would stand at `scale`.
