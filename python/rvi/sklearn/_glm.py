@@ -265,9 +265,12 @@ class BayesianGLMRegressor(OnlineRegressor):
         """
         expected = self.predict(X, offset=offset, exposure=exposure, trials=trials)
         y = np.asarray(y, dtype=np.float64)
+        sample_weight = _rows.numbers("sample_weight", sample_weight, len(expected))
         if self._family()[1] != "exposure":
             return float(r2_score(y, expected, sample_weight=sample_weight))
         exposed = np.ones(len(expected)) if exposure is None else _rows.numbers("exposure", exposure, len(expected), positive=True)
+        if sample_weight is not None and not np.sum(sample_weight) > 0.0:
+            raise ValueError("sample_weight: the weights sum to 0, so that there is nothing to score")
         rate = np.average(y, weights=sample_weight) / np.average(exposed, weights=sample_weight)
         if rate == 0.0:
             # Nothing came, which one rate explains wholly.

@@ -86,7 +86,7 @@ def located(argument, values):
     >>> located("X", np.array([[1.0, 2.0], [0.5, np.nan]])), located("y", [1.0, np.inf]), located("y", ["a"])
     ('row 1, column 1 of X is not finite: nan', 'y[1] is not finite: inf', None)
     """
-    if values is None or isinstance(values, str):
+    if values is None or isinstance(values, str) or np.iscomplexobj(values):
         return None
     if hasattr(values, "tocoo"):
         try:
