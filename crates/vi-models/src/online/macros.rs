@@ -182,6 +182,7 @@ macro_rules! one_predictor {
             /// use vi_models::online::{Observation, OnlineGlm, family::Counts};
             /// let mut visits = OnlineGlm::new(1, Counts)?;
             /// visits.update(&[0.5], Observation::new(3.0))?;
+            /// visits.update(&[0.6], Observation::new(2.0))?;
             /// let (near, far) = (visits.predictor(&[0.5], 0.0)?, visits.predictor(&[1e4], 0.0)?);
             /// assert!(near.standard_deviation() < far.standard_deviation() && far.interval(0.9)?.upper.is_finite());
             /// // The mean of the count, e to that power, is beyond the range of floats.
