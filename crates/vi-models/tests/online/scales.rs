@@ -99,7 +99,7 @@ fn levels_that_come_late_are_believed_as_well_as_others() {
         }
     }
     // Three standard errors below 90 %; with scale 1 for levels that the first rows had not shown it was 50 %.
-    assert!(all > 150.0 && inside / all > 0.9 - 3.0 * (0.09_f64 / all).sqrt(), "{} of {all}", inside);
+    assert!(all > 150.0 && inside / all > 0.9 - 3.0 * (0.09_f64 / all).sqrt(), "{inside} of {all}");
 }
 
 #[test]
