@@ -21,7 +21,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let again = args.belief.is_none() && args.like.is_none() && args.input.data.is_file();
     match fit_with(args, None) {
         Err(error) if again && error.is_of_rounding() => {
-            crate::tell::warn(&format!("{error}; so the file is learned anew with the square root of the precision"));
+            tell::warn(&format!("{error}; so the file is learned anew with the square root of the precision"));
             fit_with(args, Some(BeliefKind::SquareRoot))
         }
         fitted => fitted,
@@ -66,16 +66,16 @@ pub(super) struct Store<'a> {
     pub(super) held: Option<Held>,
     /// Rows after which it does so before the end.
     pub(super) every: Option<u64>,
-    /// What is to follow where the file can be read again.
+    /// The passes that follow where the file can be read again.
     pub(super) after: Option<After<'a>>,
 }
 
 /// Passes after the first.
 pub(super) struct After<'a> {
     input: &'a Input,
-    /// Whether rows that come in an order are learned again in a random one.
+    /// Whether rows whose labels come in runs are learned again in a random order.
     reorder: bool,
-    /// At most so many passes to the best Gaussian.
+    /// The largest number of passes to the best Gaussian.
     refine: Option<u16>,
 }
 
@@ -140,7 +140,7 @@ pub(super) fn whole_pass(
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
     if let Some(order) = document.model.info().order.filter(Order::matters) {
-        crate::tell::warn(&format!(
+        tell::warn(&format!(
             "the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order"
         ));
     }

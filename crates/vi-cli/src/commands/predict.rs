@@ -43,13 +43,13 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What there is to say of the predictions that were written.
+/// Counts of notable values among the written predictions.
 struct Written {
-    /// How many entries the model has no inputs for.
+    /// Entries without an input of the model.
     unknown: u64,
-    /// How many texts the first rows of the model had not shown.
+    /// Texts that were in none of the first rows of the model.
     new: u64,
-    /// How many probabilities lie outside their intervals.
+    /// Probabilities outside their intervals.
     skewed: u64,
 }
 
@@ -84,7 +84,7 @@ fn write_all(
     Ok(Written { unknown: reader.unknown(), new: reader.new_texts(), skewed })
 }
 
-/// Whether the fields end with a mean, a lower and an upper end between which it does not lie.
+/// Whether the last three fields are a mean outside its interval, and the ends of that interval.
 fn is_outside(fields: &[Value]) -> bool {
     let [.., mean, lower, upper] = fields else { return false };
     let (mean, lower, upper) = (mean.as_f64(), lower.as_f64(), upper.as_f64());

@@ -18,8 +18,8 @@ pub enum PriorScale {
     /// One model runs for each of these scales; answers are their average, weighted by evidence.
     Among(Vec<f64>),
     /// Answers are averaged over the scale, with a wide prior on `log s`. With a full covariance three models stand at the nodes
-    /// of the three-point Gauss rule of `p(log s | data)`, and move to where that density is as rows come: after 32 for each weight, a quarter at least and all at most of those before; the
-    /// work is three times that of one scale. A diagonal or low-rank belief averages over three fixed scales.
+    /// of the three-point Gauss rule of `p(log s | data)`, and move with that density as rows come: after 32 rows for
+    /// each weight, at least a quarter of the rows before and at most as many. The work is three times that of one scale. A diagonal or low-rank belief averages over three fixed scales.
     #[default]
     Learned,
 }

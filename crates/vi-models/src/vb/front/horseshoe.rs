@@ -45,16 +45,13 @@ impl Default for HorseshoeSettings {
 }
 
 impl HorseshoeSettings {
-    /// The most sweeps of either kind.
-    const MOST: usize = 1_000_000;
-
     /// Checks the settings; every function that takes them calls this.
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless both numbers of sweeps are between 10 and a million.
     pub fn check(&self) -> Result<(), ModelError> {
         for (name, sweeps) in [("draws", self.draws), ("warm_up", self.warm_up)] {
-            if !(10..=Self::MOST).contains(&sweeps) {
+            if !(10..=vi_core::check::MOST_STEPS).contains(&sweeps) {
                 let requirement = "between 10 and 1000000";
                 return Err(Error::Setting { name, value: sweeps as f64, requirement }.into());
             }
