@@ -48,7 +48,7 @@ impl Held {
                 return Ok((Self { file, path: own, hash: fnv::extended(fnv::START, &bytes) }, bytes));
             }
             if waits && !std::mem::replace(&mut told, true) {
-                warn(&format!("another process changes {}; this one waits", path.display()));
+                warn(&format!("waiting for another process that changes {}", path.display()));
             }
             sleep(PAUSE);
         }

@@ -157,7 +157,7 @@ mod columnar {
             };
             match &mut self.state {
                 State::Begun(writer) => writer.write(&batch).map_err(io::Error::other),
-                State::Before(_) | State::Broken => Err(io::Error::other("the file could not be begun")),
+                State::Before(_) | State::Broken => Err(io::Error::other("the file could not be created")),
             }
         }
 

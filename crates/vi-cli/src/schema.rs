@@ -71,15 +71,15 @@ impl Schema {
             let fail = |why| Err((column.name.clone(), why));
             match (&column.kind, term.len(), column.function) {
                 (Kind::Number { tells_missing: false, .. }, 1, None) => names.push(column.name.clone()),
-                (Kind::Number { .. }, 1, None) => return fail("has gaps, of which an input tells"),
+                (Kind::Number { .. }, 1, None) => return fail("has gaps, with an input that marks them"),
                 (Kind::Number { .. }, 1, Some(_)) => return fail("is a function of a column"),
                 (_, 1, _) => return fail("is not a number"),
-                _ => return fail("is multiplied by another column"),
+                _ => return fail("is a product of columns"),
             }
         }
         match &self.map {
             None => Ok(names),
-            Some(_) => Err((names.join(", "), "have features beside them")),
+            Some(_) => Err((names.join(", "), "have further features")),
         }
     }
 

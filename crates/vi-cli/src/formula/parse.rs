@@ -40,9 +40,9 @@ pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
         None | Some(0) => None,
         Some(1) => match &tokens[0].what {
             What::Name(name) => Some(name.clone()),
-            _ => return Err("before `~` stands one column, the target".to_owned()),
+            _ => return Err("one column, the target, must stand before `~`".to_owned()),
         },
-        Some(_) => return Err("before `~` stands one column, the target; functions of it are not learned".to_owned()),
+        Some(_) => return Err("one column, the target, must stand before `~`; functions of the target are not supported".to_owned()),
     };
     let from = tokens.iter().position(|token| token.what == What::Sign('~')).map_or(0, |place| place + 1);
     let tokens = tokens.split_off(from).into_iter().peekable();
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
     let node = reader.sum()?;
     match reader.tokens.next() {
         None => Ok((target, node)),
-        Some(token) => Err(format!("something else is expected at {}", token.at)),
+        Some(token) => Err(format!("unexpected text at {}", token.at)),
     }
 }
 

@@ -63,9 +63,9 @@ impl Order {
     /// What a field of a column of such dates should have been.
     pub(crate) fn expected(self) -> &'static str {
         match self {
-            Self::Year => "a date (2024-02-28, also with a time)",
-            Self::Day => "a date with the day first (28.02.2024, also with a time)",
-            Self::Month => "a date with the month first (2/28/2024, also with a time)",
+            Self::Year => "a date (2024-02-28, with or without a time)",
+            Self::Day => "a date with the day first (28.02.2024, with or without a time)",
+            Self::Month => "a date with the month first (2/28/2024, with or without a time)",
         }
     }
 

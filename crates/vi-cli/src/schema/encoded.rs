@@ -32,7 +32,7 @@ impl Encoded {
     /// Writes the record of `source` that `record` is.
     ///
     /// # Errors
-    /// A field that is not what its column holds.
+    /// A field of the wrong type.
     pub(crate) fn write(
         &mut self,
         schema: &Schema,

@@ -115,12 +115,12 @@ fn by_formula(
 ) -> Result<Schema, CliError> {
     let fail = |what: String| CliError::Formula { what };
     if settings.entries.is_some() {
-        return Err(fail("a sparse file has no columns that it could name".to_owned()));
+        return Err(fail("a sparse file has no columns for it to name".to_owned()));
     }
     let names: Vec<String> = all.columns.iter().map(|column| column.name.clone()).collect();
     let Terms { intercept, terms } = formula.terms(&names).map_err(fail)?;
     if terms.is_empty() {
-        return Err(CliError::NoInputs { why: "the formula names none".to_owned() });
+        return Err(CliError::NoInputs { why: "the formula has no column".to_owned() });
     }
     let (mut factors, mut place_of): (Vec<&Factor>, HashMap<&Factor, usize>) = (Vec::new(), HashMap::new());
     for factor in terms.iter().flatten() {
@@ -146,7 +146,7 @@ fn by_formula(
             .copied()
             .ok_or_else(|| CliError::FormulaColumn { wanted: name.clone(), columns: columns.to_vec() })?;
         if place == settings.target {
-            return Err(fail(format!("`{name}` is the target, and no input of its own")));
+            return Err(fail(format!("`{name}` is the target and cannot be an input")));
         }
         let fields = fields(records, place);
         let kind = match factor.function {
@@ -170,7 +170,7 @@ fn by_formula(
     schema.terms = parts(&terms, intercept, column_of);
     let width = schema.width();
     if width > MOST_PRODUCTS {
-        return Err(fail(format!("{width} inputs; products of texts of many levels are too many")));
+        return Err(fail(format!("{width} inputs are too many; leave out products of texts with many levels")));
     }
     Ok(schema)
 }
@@ -208,7 +208,7 @@ fn kind_of_entries(records: &[Record], named: bool, inputs: Option<usize>) -> Re
     let found = largest.map(|largest| usize::try_from(largest).unwrap_or(usize::MAX).saturating_add(1));
     match inputs.or(found) {
         Some(inputs) if inputs <= MOST_INPUTS => Ok(Kind::Entries { inputs, named }),
-        Some(_) => Err(format!("an index above {MOST_INPUTS}; `--inputs N` leaves out those from N on")),
+        Some(_) => Err(format!("an index above {MOST_INPUTS}; `--inputs N` skips indices from N on")),
         None => Err("no entry in the first rows".to_owned()),
     }
 }

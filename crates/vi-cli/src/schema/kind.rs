@@ -152,7 +152,7 @@ impl Kind {
                 push_clock(hour, 1, push);
             }
             Self::Date { first, clock, order, .. } => {
-                let hint = "; a larger `--sniff` sees it before it chooses";
+                let hint = "; a larger `--sniff` takes it into account";
                 let found = Moment::parse(text, *order).ok_or((order.expected(), hint))?;
                 push(0, found.days_since(*first));
                 for (part, before) in [(found.weekday, WEEKDAY), (found.month, MONTH)] {
@@ -185,7 +185,7 @@ pub(super) fn applied(function: Option<Function>, x: f64) -> Result<f64, Wrong> 
         None => Ok(x),
         Some(function) => function
             .of(x)
-            .ok_or(("a number of which the formula's function is finite", "; for `log` of 0 there is `log1p`")),
+            .ok_or(("a number with a finite value of the formula's function", "; `log1p` takes 0")),
     }
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn number(text: &str) -> Result<f64, Wrong> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         Ok(_) => Err(("a finite number", "")),
-        Err(_) => Err(("a number", "; `--text` takes the column as text")),
+        Err(_) => Err(("a number", "; `--text` treats the column as text")),
     }
 }
 
