@@ -162,8 +162,7 @@ impl Document {
         }
         let fail = |what: String| CliError::Document { path: path.to_owned(), what };
         let damaged = |what: &dyn std::fmt::Display| fail(format!("the model is damaged: {what}"));
-        let Version { rvi } =
-            serde_json::from_slice(bytes).map_err(|_| fail("not a model of `rvi`".to_owned()))?;
+        let Version { rvi } = serde_json::from_slice(bytes).map_err(|_| fail("not a model of `rvi`".to_owned()))?;
         if ![FORMAT, UNSEALED].contains(&rvi) {
             let what = format!("a model of version {rvi}; this `rvi` reads versions {UNSEALED} and {FORMAT}");
             return Err(fail(what));

@@ -42,9 +42,7 @@ pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(
     }
     match &document.target.kind {
         TargetKind::Number => refused("for a numeric target one pass is already exact: leave the option out"),
-        TargetKind::Classes(classes) if classes.len() > 2 => {
-            refused("not available for more than two classes")
-        }
+        TargetKind::Classes(classes) if classes.len() > 2 => refused("not available for more than two classes"),
         _ if document.model.is_sparse() => {
             refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }

@@ -53,10 +53,7 @@ pub(crate) fn determine(
     if !matches!(&target.kind, TargetKind::Number)
         && !matches!(&target.kind, TargetKind::Classes(classes) if classes.len() == 2)
     {
-        return Err(refused(format!(
-            "only for numbers and two classes; the target is {}",
-            target.describe()
-        )));
+        return Err(refused(format!("only for numbers and two classes; the target is {}", target.describe())));
     }
     if !schema.intercept {
         return Err(refused("needs an intercept, and the formula removes it".to_owned()));

@@ -296,7 +296,7 @@ fn scores(summary: &Summary) -> String {
         line("right class", format!("{:.1} %", 100.0 * accuracy), None);
     }
     if summary.unexpected > 0 {
-        let rows = format!("{} with an expectation beyond the range of floats", many(summary.unexpected, "row"));
+        let rows = format!("{} (expectation beyond floats)", many(summary.unexpected, "row"));
         add(&mut text, &format!("  only in the log loss              {rows}\n"));
     }
     let mut line = |name: &str, value: String| add(&mut text, &format!("  {name:<32} {value:>10}\n"));
@@ -346,7 +346,11 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
         };
         add(
             &mut text,
-            &format!("coefficients  {what}, {:.0} % intervals; the {} most certain of {all}\n", 100.0 * LEVEL, lines.len()),
+            &format!(
+                "coefficients  {what}, {:.0} % intervals; the {} most certain of {all}\n",
+                100.0 * LEVEL,
+                lines.len()
+            ),
         );
         for line in &lines {
             let interval = format!("[{}, {}]", number(line.lower), number(line.upper));

@@ -111,7 +111,10 @@ fn passes_that_cannot_be_are_refused_before_the_first() {
     let three: String = (0..90).map(|t| format!("{},{}\n", t % 9, ["a", "b", "c"][t % 3])).collect();
     fs::write(folder.join("three.csv"), format!("x,y\n{three}")).unwrap();
     let said = |line: &str| refused(&folder, line);
-    assert!(said("fit sales.csv -t sold --refine 3").contains("`--refine 3`: for a numeric target one pass is already exact"));
+    assert!(
+        said("fit sales.csv -t sold --refine 3")
+            .contains("`--refine 3`: for a numeric target one pass is already exact")
+    );
     assert!(said("fit three.csv -t y --refine 3").contains("more than two classes"));
     assert!(said("fit two.csv -t y --refine 3 --belief diagonal").contains("`--belief full`"));
     assert!(said("fit two.csv -t y --refine 3 --forget learned").contains("`--forget nothing`"));

@@ -163,8 +163,8 @@ fn what_cannot_be_is_said_in_one_line() {
     write("noise.rvi", "not a model");
     write("newer.rvi", "{\"rvi\": 99}");
     assert!(refused(&folder, "fit none.csv -t y").contains("none.csv: "));
-    assert!(refused(&folder, "fit empty.csv -t y").contains("there is no row"));
-    assert!(refused(&folder, "fit header.csv -t y").contains("there is no row"));
+    assert!(refused(&folder, "fit empty.csv -t y").contains("the file has no rows"));
+    assert!(refused(&folder, "fit header.csv -t y").contains("the file has no rows"));
     assert!(refused(&folder, "fit good.csv -t Y").contains("did you mean `y`?"));
     assert!(refused(&folder, "fit twice.csv -t y").contains("two columns have the name `a`"));
     assert!(refused(&folder, "fit one.csv -t y").contains("`--classes`"));
@@ -173,7 +173,7 @@ fn what_cannot_be_is_said_in_one_line() {
     assert!(word.contains("word.csv, row 3, column `a`: `many` is not a number"), "{word}");
     assert!(refused(&folder, "fit good.csv -t y --forget 1.5").contains("`--forget 1.5`"));
     assert!(refused(&folder, "fit good.csv -t y -o no/such/folder/m.rvi").contains("m.rvi"));
-    assert!(refused(&folder, "predict noise.rvi good.csv").contains("no model"));
+    assert!(refused(&folder, "predict noise.rvi good.csv").contains("not a model"));
     assert!(refused(&folder, "predict newer.rvi good.csv").contains("version 99"));
     assert_eq!(rvi(&folder, "fit").status.code(), Some(2));
 

@@ -24,8 +24,7 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
             return Err(unlike("other columns"));
         }
         if let Some(pass) = other.passes.iter().find(|pass| merged.learned_before(pass).is_some()) {
-            let what =
-                format!("another model already contains its rows of {}", pass.input.data.display());
+            let what = format!("another model already contains its rows of {}", pass.input.data.display());
             return Err(CliError::Document { path: (*path).clone(), what });
         }
         merged.add_counts(other);

@@ -28,9 +28,7 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
         tell::warn(&format!("{unknown} entries of inputs outside the model were left out"));
     }
     if new > 0 {
-        crate::tell::warn(&format!(
-            "{new} texts unknown to the model were taken as `(other)`"
-        ));
+        crate::tell::warn(&format!("{new} texts unknown to the model were taken as `(other)`"));
     }
     if skewed > 0 {
         crate::tell::warn(&format!(

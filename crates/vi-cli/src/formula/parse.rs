@@ -42,7 +42,11 @@ pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
             What::Name(name) => Some(name.clone()),
             _ => return Err("one column, the target, must stand before `~`".to_owned()),
         },
-        Some(_) => return Err("one column, the target, must stand before `~`; functions of the target are not supported".to_owned()),
+        Some(_) => {
+            return Err(
+                "one column, the target, must stand before `~`; functions of the target are not supported".to_owned()
+            );
+        }
     };
     let from = tokens.iter().position(|token| token.what == What::Sign('~')).map_or(0, |place| place + 1);
     let tokens = tokens.split_off(from).into_iter().peekable();

@@ -183,9 +183,9 @@ fn push_clock(hour: f64, at: usize, push: &mut impl FnMut(usize, f64)) {
 pub(super) fn applied(function: Option<Function>, x: f64) -> Result<f64, Wrong> {
     match function {
         None => Ok(x),
-        Some(function) => function
-            .of(x)
-            .ok_or(("a number with a finite value of the formula's function", "; `log1p` takes 0")),
+        Some(function) => {
+            function.of(x).ok_or(("a number with a finite value of the formula's function", "; `log1p` takes 0"))
+        }
     }
 }
 

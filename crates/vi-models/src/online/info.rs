@@ -110,7 +110,7 @@ impl Order {
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.matters() {
-            write!(f, "labels come in runs, and a row is {:.2} nats less probable now than before it was learned", -self.gained)
+            write!(f, "labels come in runs, and a row is {:.2} nats less probable now than at first", -self.gained)
         } else if !self.is_in_runs() {
             f.write_str("the labels show no order")
         } else if self.sampled == 0 {
