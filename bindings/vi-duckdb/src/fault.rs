@@ -27,7 +27,7 @@ pub(crate) enum Fault {
         limit: usize,
     },
     /// Settings that are not the same for all rows of a group.
-    #[error("the first argument is to be the same for all rows of a group: {first:?} and {second:?}")]
+    #[error("the first argument must be the same for all rows of a group: {first:?} and {second:?}")]
     Settings {
         /// Those before.
         first: String,
@@ -35,7 +35,7 @@ pub(crate) enum Fault {
         second: String,
     },
     /// A text that is none.
-    #[error("the first argument is no text in UTF-8")]
+    #[error("the first argument is not UTF-8 text")]
     Text,
     /// An argument of another type than was registered.
     #[error("internal error: argument {column} is not {expected}")]
