@@ -167,7 +167,7 @@ impl<M: Model> AggregateUDFImpl for Rowwise<M> {
         AggregateOrderSensitivity::Insensitive
     }
 
-    /// Nothing is made simpler: what is wrong with a constant is told while the query is planned.
+    /// Does not simplify; only validates constants at planning time.
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {
         Some(Box::new(|function: AggregateFunction, _| {
             if function.params.distinct {

@@ -1,4 +1,4 @@
-//! What a model has learned and how well it predicted, as pictures.
+//! Pictures of a model and of its predictions.
 
 use std::fs;
 use std::path::Path;

@@ -26,7 +26,7 @@ pub(crate) struct Source {
     skip_bad: bool,
     /// Records that were left out since they could not be read.
     pub(crate) skipped: u64,
-    /// What was wrong with the first of them.
+    /// The error of the first of them.
     pub(crate) first_skipped: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Source {
         known.then(|| (read as f64 / all as f64).min(1.0))
     }
 
-    /// Where column `name` is.
+    /// The place of column `name`.
     pub(crate) fn position(&self, name: &str) -> Result<usize, CliError> {
         self.columns().iter().position(|column| column == name).ok_or_else(|| CliError::Column {
             path: self.path.clone(),
@@ -69,7 +69,7 @@ impl Source {
         })
     }
 
-    /// Where the columns of these names are.
+    /// The places of the columns of these names.
     ///
     /// # Errors
     /// A column that is not there.

@@ -15,7 +15,7 @@ pub(crate) struct Target {
     pub(crate) kind: TargetKind,
 }
 
-/// What the values of a target are.
+/// The type of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) enum TargetKind {
@@ -29,7 +29,7 @@ pub(crate) enum TargetKind {
 const MOST_CLASSES: usize = 200;
 
 impl Target {
-    /// What the first records say of the target at `place`.
+    /// The target at `place`, inferred from the first records.
     ///
     /// # Errors
     /// A column without values, of one class, or not of the family that was asked for.
@@ -129,7 +129,7 @@ impl Target {
         }
     }
 
-    /// What it is, for people.
+    /// A description for people.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             TargetKind::Number => format!("{}, a number", self.column),
@@ -142,7 +142,7 @@ impl Target {
     }
 }
 
-/// What to do about texts that would be numbers without marks of money, shares or thousands.
+/// A hint for texts that would be numbers without marks of money, shares or thousands.
 fn marked(found: &[String]) -> Option<String> {
     const MARKS: [char; 7] = ['$', '€', '£', '%', ',', ' ', '\''];
     let plain = |text: &String| text.replace(MARKS, "").parse::<f64>().is_ok();

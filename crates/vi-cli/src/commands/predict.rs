@@ -89,7 +89,7 @@ fn is_outside(fields: &[Value]) -> bool {
     mean < lower || mean > upper
 }
 
-/// What the columns of the predictions are called.
+/// The column names of the predictions.
 fn columns(target: &TargetKind) -> Vec<String> {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     match target {

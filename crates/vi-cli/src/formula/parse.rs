@@ -33,7 +33,7 @@ struct Reader {
 /// The target, if there is one, and the right side.
 ///
 /// # Errors
-/// What cannot be read, and where.
+/// The unreadable part and its place.
 pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
     let mut tokens = tokens(text)?;
     let target = match tokens.iter().position(|token| token.what == What::Sign('~')) {
@@ -146,7 +146,7 @@ impl Reader {
         }
     }
 
-    /// What stands between the brackets after `name`.
+    /// The argument in brackets after `name`.
     fn function(&mut self, name: &str, at: usize) -> Result<Node, String> {
         let inner = self.at();
         let Some(What::Name(column)) = self.tokens.next().map(|token| token.what) else {

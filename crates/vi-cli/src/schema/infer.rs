@@ -1,4 +1,4 @@
-//! What the first records tell of the columns.
+//! The types of the columns, inferred from the first records.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::formula::{Factor, Formula, Function, Terms};
 use crate::source::{Entries, Record};
 
-/// What is asked of the columns.
+/// The settings of [`infer`].
 #[derive(Debug)]
 pub(crate) struct InferSettings<'a> {
     /// The target, which is no input.
@@ -26,13 +26,13 @@ pub(crate) struct InferSettings<'a> {
     pub(crate) entries: Option<Entries>,
     /// How many inputs a sparse file has, if that is known.
     pub(crate) inputs: Option<usize>,
-    /// What the inputs are to be, if that is told.
+    /// The formula of the inputs, if given.
     pub(crate) formula: Option<&'a Formula>,
     /// Levels that get an input each, the most common ones; the others share one.
     pub(crate) levels: usize,
 }
 
-/// What a user tells of a column.
+/// The options of a user about a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Text,
@@ -296,7 +296,7 @@ fn nearly_distinct(values: usize, rows: usize) -> bool {
 
 /// Whether whole numbers, another in each row, name the rows: by what the column is called, or since they only count the rows.
 fn is_identifier(name: &str, numbers: &[f64]) -> bool {
-    /// What identifiers are called, by themselves or beside other words.
+    /// Names of identifiers, alone or beside other words.
     const WORDS: [&str; 13] = [
         "id",
         "ids",
@@ -312,7 +312,7 @@ fn is_identifier(name: &str, numbers: &[f64]) -> bool {
         "serial",
         "identifier",
     ];
-    /// What has an identifier, where the two are one word.
+    /// Things with an identifier, for names in one word.
     const OWNERS: [&str; 16] = [
         "account",
         "case",
@@ -331,7 +331,7 @@ fn is_identifier(name: &str, numbers: &[f64]) -> bool {
         "subject",
         "user",
     ];
-    /// What is counted and tells something: where a row stands in time.
+    /// Names of counts with a meaning: the place of a row in time.
     const TIMES: [&str; 12] =
         ["t", "time", "year", "quarter", "month", "week", "day", "date", "hour", "minute", "second", "period"];
     if numbers.len() <= MANY || numbers.iter().any(|x| x.fract() != 0.0) {
