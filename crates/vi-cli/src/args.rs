@@ -380,7 +380,8 @@ mod tests {
     /// Help says things by nouns and imperatives, not by clauses that stand for them.
     fn assert_plain(command: &clap::Command) {
         let own = command.get_about().into_iter().chain(command.get_long_about());
-        let options = command.get_arguments().flat_map(|option| option.get_help().into_iter().chain(option.get_long_help()));
+        let options =
+            command.get_arguments().flat_map(|option| option.get_help().into_iter().chain(option.get_long_help()));
         for text in own.chain(options).map(ToString::to_string) {
             for habit in ["is told", "so many", "that of what", "what was", "what is", "anybody", "nobody"] {
                 assert!(!text.contains(habit), "{}: {text}", command.get_name());

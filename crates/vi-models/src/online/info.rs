@@ -116,7 +116,9 @@ impl fmt::Display for Order {
         } else if self.sampled == 0 {
             f.write_str("labels come in runs; without a sample their effect is unknown")
         } else {
-            f.write_str("labels come in runs: the model is hardly affected, but its evidence and scores may be too high")
+            f.write_str(
+                "labels come in runs: the model is hardly affected, but its evidence and scores may be too high",
+            )
         }
     }
 }
