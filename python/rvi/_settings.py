@@ -12,7 +12,7 @@ INTERCEPT_SCALE = {"Number": 1000.0}
 
 
 def belief(choice, inputs):
-    """The JSON form of how the posterior is kept."""
+    """The JSON form of the kind of posterior."""
     if choice == "auto":
         choice = "full" if inputs <= WIDE else RANK if inputs <= VERY_WIDE else "diagonal"
     names = {"full": "Full", "square_root": "SquareRoot", "diagonal": "Diagonal"}
@@ -31,7 +31,7 @@ def is_dense(form):
 
 
 def prior_scale(choice):
-    """The JSON form of where the prior scale comes from."""
+    """The JSON form of the prior scale."""
     if choice == "learned":
         return "Learned"
     if isinstance(choice, Real) and not isinstance(choice, bool):
@@ -42,7 +42,7 @@ def prior_scale(choice):
 
 
 def memory(choice):
-    """The JSON form of what is forgotten."""
+    """The JSON form of the memory."""
     if choice in ("everything", "learned"):
         return choice.capitalize()
     if isinstance(choice, Real) and not isinstance(choice, bool):
@@ -51,7 +51,7 @@ def memory(choice):
 
 
 def standardise(choice, centre):
-    """The JSON form of how inputs are brought to a common scale."""
+    """The JSON form of the scaling of the inputs."""
     if choice == "never":
         return "Never"
     if isinstance(choice, Integral) and not isinstance(choice, bool):
@@ -65,7 +65,7 @@ def standardise(choice, centre):
 
 
 def start(choice):
-    """The JSON form of how the first rows are learned."""
+    """The JSON form of the start."""
     forms = {"fitted": "Fitted", "one_pass": "OnePass"}
     if choice in forms:
         return forms[choice]

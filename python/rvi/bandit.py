@@ -12,27 +12,27 @@ __all__ = ["Bandit", "replay"]
 
 
 class Bandit:
-    """Chooses among arms by what is believed of their rewards, and learns from what came of it.
+    """Chooses among arms by the posterior of their rewards, and learns from the rewards.
 
     Parameters
     ----------
     arms : sequence or dict
-        The arms, anything hashable; a dict from each to its features has them share one posterior.
+        The arms, hashable. With a dict from arms to features all arms share one posterior.
     learner : estimator, optional
-        What learns rewards: `BayesianLogisticRegression` by default, for rewards 0 and 1; `BayesianLinearRegression`,
-        `BayesianGLMRegressor` for others. Never changed itself.
+        Model of the rewards: by default `BayesianLogisticRegression`, for rewards 0 and 1; `BayesianLinearRegression` or
+        `BayesianGLMRegressor` for others. The bandit learns on copies.
     policy : 'thompson' or 'ucb', default='thompson'
-        Act as if one draw of the weights were the truth; or by the upper end of what is believed of the linear predictor, with which
-        the expected reward rises.
+        Thompson sampling: the best arm under one posterior draw of the weights. Upper confidence bound: the largest upper end of the
+        posterior interval of the linear predictor.
     level : float, default=0.9
-        Mass of the central interval whose upper end 'ucb' takes.
+        Mass of the central interval for 'ucb'.
     random_state : int, RandomState instance or None, default=None
-        Where the draws come from.
+        Seed of the draws.
 
     Notes
     -----
     Arms without features have a posterior each, over the weights of the context. Arms with features share one over context, features
-    and their products. An arm that has learned nothing is tried before all others.
+    and their products. Arms without observations are tried first.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Bandit:
     def __init__(self, arms, learner=None, *, policy="thompson", level=0.9, random_state=None):
         self.arms = list(arms)
         if len(set(self.arms)) != len(self.arms) or not self.arms:
-            raise ValueError(f"arms must be different, and at least one: {self.arms}")
+            raise ValueError(f"arms must be distinct, and at least one: {self.arms}")
         if policy not in ("thompson", "ucb"):
             raise ValueError(f"policy must be 'thompson' or 'ucb', not {policy!r}")
         self.features = None
@@ -80,7 +80,7 @@ class Bandit:
         known = next((model.n_features_in_ for model in self.models if model.__sklearn_is_fitted__()), None)
         own = 0 if self.features is None else self.features.shape[1]
         if known is not None and X.shape[1] + own + X.shape[1] * own != known:
-            raise ValueError(f"contexts have {X.shape[1]} features, which are not those of the contexts before")
+            raise ValueError(f"contexts have {X.shape[1]} features, unlike the earlier contexts")
         return X
 
     def _model(self, place):
@@ -118,7 +118,7 @@ class Bandit:
         X : array-like of shape (n_rows, n_features)
             Contexts.
         keys : sequence of hashable, optional
-            Under what contexts and choices are remembered until `reward` tells what came of them.
+            Keys under which contexts and choices are kept until `reward`.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class Bandit:
         if keys is not None:
             keys = list(keys)
             if len(keys) != len(X) or len(set(keys)) != len(keys) or not self._waiting.keys().isdisjoint(keys):
-                raise ValueError("keys must be one for each context, all different from those that wait")
+                raise ValueError("keys must be one for each context, all distinct and not in use")
         places = self._choose(X)
         if keys is not None:
             for key, row, place in zip(keys, X, places, strict=True):
@@ -137,23 +137,23 @@ class Bandit:
         return [self.arms[place] for place in places]
 
     def update(self, X, arms, rewards, sample_weight=None):
-        """Learn what came of choices.
+        """Learn rewards of choices.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Contexts.
         arms : sequence
-            What was chosen, by this bandit or anybody.
+            The chosen arms, by this bandit or another policy.
         rewards : array-like of shape (n_rows,)
-            What came of it.
+            The rewards.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts.
+            Weight of each row.
 
         Returns
         -------
         self : Bandit
-            After an error as it was.
+            Unchanged after an error.
         """
         X, arms, rewards = self._contexts(X), list(arms), np.asarray(rewards, dtype=np.float64)
         known = {arm: place for place, arm in enumerate(self.arms)}
@@ -194,12 +194,12 @@ class Bandit:
             model.partial_fit(rows, rewards, sample_weight=weight, **more)
 
     def reward(self, key, value):
-        """Learn what came, perhaps much later, of the choice remembered under `key`; it is then forgotten.
+        """Learn the reward of the choice under `key`, now or later; the key is then free.
 
         Parameters
         ----------
         key : hashable
-            As given to `pull`; `KeyError` where nothing waits under it.
+            As given to `pull`; an unknown key is a `KeyError`.
         value : float
             The reward.
         """
@@ -210,11 +210,11 @@ class Bandit:
 
     @property
     def waiting(self):
-        """The keys of choices whose rewards have not come."""
+        """The keys of choices without a reward."""
         return list(self._waiting)
 
     def expected(self, X):
-        """Expected reward of each arm at each context, of shape (n_rows, n_arms); NaN for arms that have learned nothing.
+        """Expected reward of each arm at each context, of shape (n_rows, n_arms); NaN for arms without observations.
 
         Parameters
         ----------
@@ -232,27 +232,27 @@ class Bandit:
 
 
 def replay(bandit, X, arms, rewards):
-    """What a bandit would have earned, from choices that were made at random (Li, Chu, Langford and Wang 2011).
+    """Mean reward of a bandit, estimated from a log of random choices (Li, Chu, Langford and Wang 2011).
 
     Parameters
     ----------
     bandit : Bandit
-        It learns from the rows where it chooses as was chosen, and from no others.
+        It learns only from the rows on which its choice is the logged one.
     X : array-like of shape (n_rows, n_features)
         Contexts in their order.
     arms : sequence
-        What was chosen, at random and with equal probabilities: else the estimate is biased.
+        The chosen arms, drawn with equal probabilities: otherwise the estimate is biased.
     rewards : array-like of shape (n_rows,)
-        What came of it.
+        The rewards.
 
     Returns
     -------
     mean : float
-        Mean reward of the rows that count; NaN for none.
+        Mean reward of the matching rows; NaN if there are none.
     error : float
         Its standard error.
     count : int
-        Number of rows that count.
+        Number of matching rows.
     """
     earned = []
     for row, arm, reward in zip(np.asarray(X, dtype=np.float64), arms, rewards, strict=True):

@@ -24,22 +24,22 @@ def fit(
 ):
     """The posterior of a log-density as a mixture of Gaussians: modes, the best Gaussian, boosting, a diagnosis.
 
-    Coordinates should be such that a typical one is of order one to a few hundred away from 0. Costs some 10⁵ evaluations in ten
+    Scale the coordinates so that typical values lie between about 1 and a few hundred in size. Costs some 10⁵ evaluations in ten
     dimensions; with a gradient some 20 times fewer calls.
 
     Parameters
     ----------
     logp : callable
         The log-density up to a constant, of a point (``dim`` numbers, to a float) or of points ``(n, dim)`` to ``n`` numbers. May
-        return anything that NumPy makes an array of (JAX does). ``-inf`` is a density of zero.
+        return anything that NumPy converts to an array (as JAX does). ``-inf`` is a density of zero.
     grad : callable, optional
-        Its gradient, of a point or of points as `logp`; central differences otherwise.
+        Its gradient, for one point or many as `logp` (default: central differences).
     dim : int
         Number of coordinates.
     value_and_grad : callable, optional
-        Both together, instead of `grad`: ``jax.value_and_grad(logp)``, say.
+        Value and gradient together, instead of `grad`, for example ``jax.value_and_grad(logp)``.
     batch : bool, optional
-        Whether the callables take many points; found out by calling `logp` with three points otherwise.
+        Whether the callables take many points (default: tested by calling `logp` with three points).
     components : int, default=6
         Most components, at least 2.
     starts : int, default=8
@@ -47,14 +47,14 @@ def fit(
     draws : int, default=4000
         Draws of the diagnosis, at least 100.
     rounds : int, default=1
-        Times boosting may go on with twice as many components and points while the diagnosis is not good.
+        Most further rounds of boosting, each with twice the components and points, while the diagnosis is not good.
     random_state : int, RandomState instance or None, default=0
-        Where all chance comes from; the same seed gives the same posterior.
+        Seed of all random numbers; the same seed gives the same posterior.
 
     Returns
     -------
     posterior : Posterior
-        What was found. What `logp` raises is raised here.
+        The mixture and its diagnosis. Exceptions of `logp` are raised here.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def fit(
     if dim is None:
         raise TypeError("fit needs dim, the number of coordinates")
     if grad is not None and value_and_grad is not None:
-        raise TypeError("grad and value_and_grad say the same: one of them")
+        raise TypeError("give either grad or value_and_grad, not both")
     dim, seed = int(dim), _rows.seed(random_state)
     if dim < 1:
         raise ValueError(f"dim = {dim} must be at least 1")
@@ -89,7 +89,7 @@ def fit(
 
 
 def _takes_many(logp, dim):
-    """Whether `logp` gives each of several points the value that it has alone."""
+    """Whether `logp` gives each of several points its value alone."""
     points = np.random.default_rng(0).normal(size=(3, dim))
     try:
         together = np.asarray(logp(points.copy()), dtype=np.float64)
@@ -141,22 +141,22 @@ def _both(call, batch):
 
 
 class Posterior:
-    """A mixture of Gaussians, and how near it is to the density that it was found for.
+    """A mixture of Gaussians, and its distance to the target density.
 
     Attributes
     ----------
     kl : float
-        Divergence from the mixture to the target, in nats, as fresh draws show it.
+        Divergence from the mixture to the target, in nats, estimated from fresh draws.
     verdict : str
         'good' (at most 0.03 nats), 'fair' (0.3) or 'poor'.
     log_evidence : float
         An estimate of the log of the target's integral.
     info : dict
-        All of the diagnosis.
+        The whole diagnosis.
     weights, means, covariances : ndarray of shape (K,), (K, dim), (K, dim, dim)
         The components.
     mean, covariance : ndarray of shape (dim,), (dim, dim)
-        Of the whole.
+        Of the mixture.
     """
 
     def __init__(self, mixture, info):
@@ -215,7 +215,7 @@ class Posterior:
         n : int, default=1
             Number of draws.
         random_state : int, RandomState instance or None, default=0
-            Where they come from.
+            Seed of the draws.
         """
         return self._mixture.sample(int(n), _rows.seed(random_state))
 
@@ -238,7 +238,7 @@ class Posterior:
         n : int, default=4000
             Number of draws.
         random_state : int, RandomState instance or None, default=0
-            Where they come from.
+            Seed of the draws.
         """
         return inference_data({"x": self.sample(n, random_state)})
 

@@ -32,7 +32,7 @@ def plot_coefficients(estimator, level=0.9, ax=None):
     Returns
     -------
     ax : matplotlib.axes.Axes
-        Of more than two classes one series for each but the first.
+        With more than two classes one series for each class but the first.
     """
     ax = _axes(ax)
     names, values = estimator.coefficients(level)
@@ -52,16 +52,16 @@ def plot_coefficients(estimator, level=0.9, ax=None):
 
 
 def plot_reliability(y, probability, bins=10, level=0.9, ax=None):
-    """How often what was given a probability happened.
+    """Observed frequency by predicted probability.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        What happened, 0 or 1.
+        Outcomes, 0 or 1.
     probability : array-like of shape (n_rows,)
-        What was said of 1.
+        Predicted probabilities of 1.
     bins : int, default=10
-        Groups of equally many rows.
+        Number of groups of equal size.
     level : float, default=0.9
         Mass of the interval of each frequency (Wilson).
     ax : matplotlib.axes.Axes, optional
@@ -92,12 +92,12 @@ def plot_reliability(y, probability, bins=10, level=0.9, ax=None):
         half.append((share - (centre - width), centre + width - share))
     ax.plot([0, 1], [0, 1], color="0.7", linewidth=0.8, zorder=0)
     ax.errorbar(said, seen, yerr=np.maximum(np.transpose(half), 0.0), fmt="o", capsize=2)
-    ax.set(xlabel="probability that was said", ylabel="share that happened", xlim=(0, 1), ylim=(0, 1))
+    ax.set(xlabel="predicted probability", ylabel="observed frequency", xlim=(0, 1), ylim=(0, 1))
     return ax
 
 
 def prequential(estimator, X, y, classes=None, block=1):
-    """Log score of every row before it is learned, in nats: the estimator learns the rows.
+    """Log score of every row before it is learned, in nats; the estimator learns the rows.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def prequential(estimator, X, y, classes=None, block=1):
     X, y : arrays
         Rows and labels in their order.
     classes : array-like, optional
-        All labels, for a classifier; those of `y` by default.
+        All labels, for a classifier (default: those of `y`).
     block : int, default=1
-        Rows that are predicted together before they are learned together.
+        Rows in a block, predicted before any of them is learned.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,)
-        Log predictive densities; NaN for the rows before anything is learned.
+        Log predictive densities; NaN for the rows before the first fit.
     """
     from sklearn.base import is_classifier
     from sklearn.utils import check_consistent_length, column_or_1d
@@ -144,7 +144,7 @@ def prequential(estimator, X, y, classes=None, block=1):
 
 
 def plot_prequential(scores, ax=None, label=None):
-    """Mean log loss so far along a stream.
+    """Running mean of the log loss along a stream.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def plot_prequential(scores, ax=None, label=None):
         raise ValueError("no row has a score")
     ax = _axes(ax)
     ax.plot(known + 1, -np.cumsum(scores[known]) / np.arange(1, len(known) + 1), label=label)
-    ax.set(xlabel="rows", ylabel="mean log loss so far, nats")
+    ax.set(xlabel="rows", ylabel="running mean log loss, nats")
     if label is not None:
         ax.legend()
     return ax

@@ -1,7 +1,7 @@
 """Classifiers and regressors for river: the front door's models on dictionaries of features.
 
-Names are given places as they come. Places that no name has yet cost little and change nothing, since a column of zeros teaches
-nothing about its weight; when they run out, names share places by their hash, as they do from the start with ``n_hashed``.
+Each new name takes the next free place. Free places cost little and change nothing, since a column of zeros leaves its weight at the prior;
+when none is left, names share places by their hash, as they do from the start with ``n_hashed``.
 
 Examples
 --------
@@ -168,7 +168,7 @@ class _Model:
 
     @property
     def info(self):
-        """What the model says of itself (a dictionary); none before the first row."""
+        """Rows, evidence, prior scales, digits left, advice (a dictionary); None before the first row."""
         return None if self._model is None else self._model.info()
 
     @property
@@ -221,11 +221,11 @@ class BayesianLinearRegression(_Model, river.base.MiniBatchRegressor):
     prior_scale
         Prior standard deviation of the weights of standardised features, in units of the noise: 'learned', a number or several.
     standardise
-        Number of first rows that tell the scales of features and target, or 'never'.
+        Number of first rows that set the scales of features and target, or 'never'.
     memory
-        'everything'; 'learned', at the pace of the drift; or what a row weighs of what it did when the next comes.
+        'everything'; 'learned', at the pace of the drift; or a factor on the weight of each row for every later row.
     belief
-        How the posterior is kept: 'auto', 'full', 'square_root', 'diagonal', or the rank of a factor.
+        Form of the posterior: 'auto', 'full', 'square_root', 'diagonal', or the rank of a factor.
     reserve
         Places kept free for names that the first row does not have.
     n_hashed
@@ -275,18 +275,18 @@ class BayesianLinearRegression(_Model, river.base.MiniBatchRegressor):
 
 
 class BayesianLogisticRegression(_Model, river.base.MiniBatchClassifier):
-    """Logistic regression of labels True and False: probabilities averaged over what is believed of the weights.
+    """Logistic regression of labels True and False: probabilities averaged over the posterior of the weights.
 
     Parameters
     ----------
     prior_scale
         Prior standard deviation of the weights of standardised features: 'learned', a number or several.
     standardise
-        Number of first rows that tell the scales of features, or 'never'.
+        Number of first rows that set the scales of features, or 'never'.
     memory
-        'everything'; 'learned', at the pace of the drift; or what a row weighs of what it did when the next comes.
+        'everything'; 'learned', at the pace of the drift; or a factor on the weight of each row for every later row.
     belief
-        How the posterior is kept: 'auto', 'full', 'square_root', 'diagonal', or the rank of a factor.
+        Form of the posterior: 'auto', 'full', 'square_root', 'diagonal', or the rank of a factor.
     reserve
         Places kept free for names that the first row does not have.
     n_hashed
@@ -319,7 +319,7 @@ class BayesianLogisticRegression(_Model, river.base.MiniBatchClassifier):
         return {False: 1.0 - p, True: p}
 
     def predict_interval_one(self, x, level=0.9):
-        """The central interval of what is believed of the probability of True."""
+        """The central posterior interval of the probability of True."""
         if self._model is None:
             return 0.0, 1.0
         return self._model.interval_row(self._row(x, self._places), level)
@@ -362,11 +362,11 @@ class BayesianSoftmaxRegression(_Model, river.base.Classifier):
     prior_scale
         Prior standard deviation of the weights of standardised features: 'learned', a number or several.
     standardise
-        Number of first rows that tell the scales of features, or 'never'.
+        Number of first rows that set the scales of features, or 'never'.
     memory
-        'everything'; 'learned', at the pace of the drift; or what a row weighs of what it did when the next comes.
+        'everything'; 'learned', at the pace of the drift; or a factor on the weight of each row for every later row.
     belief
-        How the posterior is kept: 'auto', 'full', 'square_root', 'diagonal', or the rank of a factor.
+        Form of the posterior: 'auto', 'full', 'square_root', 'diagonal', or the rank of a factor.
     reserve
         Places kept free for names that the first row does not have.
     n_hashed

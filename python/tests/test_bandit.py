@@ -62,7 +62,7 @@ def test_an_update_that_fails_moves_nothing():
         with pytest.raises(ValueError):
             bandit.update(rows, arms, rewards)
         assert np.array_equal(bandit.expected(X), before)
-    with pytest.raises(ValueError, match="different"):
+    with pytest.raises(ValueError, match="distinct"):
         Bandit(["a", "a"])
     with pytest.raises(ValueError, match="policy"):
         Bandit(["a"], policy="greedy")

@@ -81,7 +81,7 @@ def test_mistakes_of_the_callable_are_its_own():
         boost.fit(one, dim=0)
     with pytest.raises(TypeError, match="dim"):
         boost.fit(one)
-    with pytest.raises(TypeError, match="one of them"):
+    with pytest.raises(TypeError, match="not both"):
         boost.fit(one, one, 2, value_and_grad=one)
     with pytest.raises(ValueError):
         boost.fit(one, lambda x: np.zeros(3), dim=2)

@@ -45,6 +45,16 @@ def test_every_public_item_is_documented():
                     assert inspect.getdoc(value), f"{name}.{member}"
 
 
+@pytest.mark.parametrize("habit", ["is believed", "is told", "so many", "that of what", "what came", "What "])
+def test_docstrings_are_in_plain_words(habit):
+    for name, item in public_items():
+        members = vars(item).values() if inspect.isclass(item) else ()
+        for text in filter(None, map(inspect.getdoc, (item, *members))):
+            lines = text.splitlines() if habit[0].isupper() else [text]
+            found = [line for line in lines if (line.strip().startswith(habit) if habit[0].isupper() else habit in line)]
+            assert not found, f"{name}: {found[0][:100]}"
+
+
 def page(*path):
     root = os.environ.get("VI_ROOT") or Path(__file__).parents[2]
     return Path(root, *path).read_text(encoding="utf-8")

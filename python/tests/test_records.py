@@ -83,13 +83,13 @@ def test_the_fixtures_of_the_record():
 ])  # fmt: skip
 def test_what_no_record_holds_is_refused_with_what_to_do(model):
     model.fit(X, COUNTS)
-    with pytest.raises(ValueError, match="a record is of prior_scale=NUMBER"):
+    with pytest.raises(ValueError, match="a record needs prior_scale=NUMBER"):
         model.to_record()
 
 
 def test_damage_is_seen():
     record = bytearray(BayesianLinearRegression(**PLAIN).fit(X, NUMBERS).to_record())
-    with pytest.raises(ValueError, match="is no BayesianLogisticRegression"):
+    with pytest.raises(ValueError, match="cannot be a BayesianLogisticRegression"):
         BayesianLogisticRegression.from_record(record)
     for at in range(0, len(record), 7):
         record[at] ^= 16

@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{Failure, cannot, cargo, finish, root};
+use crate::run::{Failure, bindings, cannot, cargo, finish, root};
 use crate::venv::{environment, install, python};
 
-/// The crate, a workspace of its own.
-const MANIFEST: &str = "crates/vi-duckdb/Cargo.toml";
+/// The crate, of the workspace `bindings`.
+const MANIFEST: &str = "bindings/vi-duckdb/Cargo.toml";
 /// What the tests run with.
-const REQUIREMENTS: &str = "crates/vi-duckdb/tests/requirements.txt";
+const REQUIREMENTS: &str = "bindings/vi-duckdb/tests/requirements.txt";
 /// The name of the library, of the extension and in that of its entry point.
 const NAME: &str = "vi_duckdb";
 /// The oldest version of the engine's interface for C that has what the extension calls, by which the engine tells whether it can load it.
@@ -22,7 +22,7 @@ pub(crate) fn run(test: bool) -> Result<(), Failure> {
     if test {
         finish(cargo().args(["fmt", "--check", "--manifest-path", MANIFEST]))?;
         let clippy = ["clippy", "--locked", "--release", "--all-targets", "--manifest-path", MANIFEST];
-        finish(cargo().env("CARGO_TARGET_DIR", folder()).args(clippy).args(["--", "-D", "warnings"]))?;
+        finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(clippy).args(["--", "-D", "warnings"]))?;
     }
     let extension = build()?;
     println!("The extension: {}", extension.display());
@@ -37,7 +37,7 @@ pub(crate) fn run(test: bool) -> Result<(), Failure> {
 /// Measures the extension beside the same sums in the engine's own SQL.
 pub(crate) fn bench() -> Result<(), Failure> {
     let extension = build()?;
-    finish(with_engine("bench duckdb", &extension)?.arg(root().join("crates").join("vi-duckdb").join("bench.py")))
+    finish(with_engine("bench duckdb", &extension)?.arg(root().join("bindings").join("vi-duckdb").join("bench.py")))
 }
 
 fn folder() -> PathBuf {
@@ -45,7 +45,7 @@ fn folder() -> PathBuf {
 }
 
 fn tests() -> PathBuf {
-    root().join("crates").join("vi-duckdb").join("tests")
+    root().join("bindings").join("vi-duckdb").join("tests")
 }
 
 /// Python with the engine and the extension's place, for the task `what`.
@@ -64,10 +64,11 @@ fn with_engine(what: &str, extension: &Path) -> Result<Command, Failure> {
 /// Builds the library and puts the engine's footer behind it.
 fn build() -> Result<PathBuf, Failure> {
     let build = ["build", "--locked", "--release", "--manifest-path", MANIFEST];
-    finish(cargo().env("CARGO_TARGET_DIR", folder()).args(build))?;
-    let library = folder().join("release").join(format!("{}{NAME}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX));
+    finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(build))?;
+    let library = bindings().join("release").join(format!("{}{NAME}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX));
     let mut bytes = fs::read(&library).map_err(|error| cannot("read", &library, &error))?;
     bytes.extend(footer(consts::OS, consts::ARCH)?);
+    fs::create_dir_all(folder()).map_err(|error| cannot("create", &folder(), &error))?;
     let extension = folder().join(format!("{NAME}.duckdb_extension"));
     fs::write(&extension, bytes).map_err(|error| cannot("write", &extension, &error))?;
     Ok(extension)

@@ -71,7 +71,7 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Failure> {
             // A stable compiler takes the sanitiser's flags when it is told that it builds itself.
             command.env("RUSTC_BOOTSTRAP", "1");
         }
-        // No crate of the project has unsafe code: what a sanitiser of memory would find is a panic already.
+        // No crate that is fuzzed has unsafe code: what a sanitiser of memory would find is a panic already.
         command
             .args(["fuzz", "run", "--fuzz-dir", "fuzz", "--sanitizer", "none", target])
             .arg(corpus)

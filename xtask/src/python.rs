@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{Failure, cannot, cargo, finish, root};
+use crate::run::{Failure, bindings, cannot, cargo, finish, root};
 use crate::venv::{environment, install, pip, program, python};
 
 /// What maturin, the tests and the tools of the wheel are taken from.
@@ -40,12 +40,12 @@ pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     let (python, folder) = prepared("python")?;
     // A test's wheel is not one to be given away, and lies apart.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels") };
-    let wheel = build(&root().join("python"), &folder, &wheels, if test { "dev" } else { "release" })?;
+    let wheel = build(&root().join("python"), &folder, &wheels, if test { "wheel" } else { "release" })?;
     println!("The wheel: {}", wheel.display());
     if !test {
         return finish(Command::new(program(&folder.join("venv"), "abi3audit")).arg("--strict").arg(&wheel));
     }
-    finish(cargo().args(["fmt", "--check", "--manifest-path", "crates/vi-py/Cargo.toml"]))?;
+    finish(cargo().args(["fmt", "--check", "--manifest-path", "bindings/vi-py/Cargo.toml"]))?;
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let tests = root().join("python");
     // From a folder where `rvi` is not the source, but what has been installed.
@@ -79,7 +79,7 @@ fn sources() -> Result<(), Failure> {
 
     let outside = std::env::temp_dir().join(format!("rvi-sources-{}", std::process::id()));
     fs::create_dir(&outside).map_err(|error| cannot("create", &outside, &error))?;
-    let tried = tried(&python, &folder, &sources, &outside);
+    let tried = tried(&python, &sources, &outside);
     fs::remove_dir_all(&outside).map_err(|error| cannot("remove", &outside, &error))?;
     tried?;
     println!("The sources: {}", sources.display());
@@ -87,7 +87,7 @@ fn sources() -> Result<(), Failure> {
 }
 
 /// Unpacks `sources` into `outside`, makes a wheel of them there, installs it there and fits a model with it.
-fn tried(python: &Path, folder: &Path, sources: &Path, outside: &Path) -> Result<(), Failure> {
+fn tried(python: &Path, sources: &Path, outside: &Path) -> Result<(), Failure> {
     finish(Command::new(python).args(["-c", UNPACK]).arg(sources).arg(outside))?;
     let name = sources.file_name().unwrap_or_default().to_string_lossy();
     let unpacked = outside.join(name.trim_end_matches(".tar.gz"));
@@ -96,8 +96,9 @@ fn tried(python: &Path, folder: &Path, sources: &Path, outside: &Path) -> Result
     finish(
         Command::new(python)
             .current_dir(outside)
-            .env("CARGO_TARGET_DIR", folder)
-            .env("MATURIN_PEP517_ARGS", "--locked --profile dev")
+            .env("CARGO_TARGET_DIR", bindings())
+            // Not `--locked`: the lock file is that of a workspace, of which the sources hold one crate.
+            .env("MATURIN_PEP517_ARGS", "--profile wheel")
             .args(quiet)
             .arg(&wheels)
             .arg(&unpacked),
@@ -118,8 +119,8 @@ pub(crate) fn bench() -> Result<(), Failure> {
     let wheel = build(&root().join("python"), &folder, &root().join("target").join("wheels"), "release")?;
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let bare =
-        ["build", "--quiet", "--locked", "--release", "--bin", "bare", "--manifest-path", "crates/vi-py/Cargo.toml"];
-    finish(cargo().env("CARGO_TARGET_DIR", &folder).args(bare))?;
+        ["build", "--quiet", "--locked", "--release", "--bin", "bare", "--manifest-path", "bindings/vi-py/Cargo.toml"];
+    finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(bare))?;
     let out = root().join("target").join("bench");
     fs::create_dir_all(&out).map_err(|error| cannot("create", &out, &error))?;
     finish(
@@ -129,7 +130,7 @@ pub(crate) fn bench() -> Result<(), Failure> {
             // What has been installed, not the source beside the program.
             .arg("-P")
             .arg(root().join("python").join("bench.py"))
-            .arg(folder.join("release").join("bare"))
+            .arg(bindings().join("release").join("bare"))
             .arg(out.join("python.json")),
     )
 }
@@ -150,7 +151,7 @@ pub(crate) fn build(package: &Path, folder: &Path, wheels: &Path, profile: &str)
     finish(
         Command::new(maturin)
             .current_dir(package)
-            .env("CARGO_TARGET_DIR", folder)
+            .env("CARGO_TARGET_DIR", bindings())
             .args(["build", "--quiet", "--locked", "--profile", profile, "--interpreter"])
             .arg(program(&folder.join("venv"), "python"))
             .arg("--out")
@@ -198,7 +199,7 @@ mod tests {
     fn the_package_has_the_version_of_the_crate_beneath() {
         let version = |text: &str| text.lines().find(|line| line.starts_with("version = ")).map(str::to_owned);
         let of = |path: &str| version(&fs::read_to_string(root().join(path)).unwrap()).unwrap();
-        assert_eq!(of("python/pyproject.toml"), of("crates/vi-py/Cargo.toml"));
+        assert_eq!(of("python/pyproject.toml"), of("bindings/Cargo.toml"));
         assert_eq!(of("python/pyproject.toml"), of("Cargo.toml"));
     }
 }

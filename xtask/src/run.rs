@@ -47,6 +47,11 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// The folder in which the second workspace, `bindings`, is built, whatever its part.
+pub(crate) fn bindings() -> PathBuf {
+    root().join("target").join("bindings")
+}
+
 /// Runs a command to its end.
 pub(crate) fn finish(command: &mut Command) -> Result<(), Failure> {
     match command.status() {

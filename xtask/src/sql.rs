@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::python::build;
-use crate::run::{Failure, cargo, finish, root};
+use crate::run::{Failure, bindings, cargo, finish, root};
 use crate::venv::{environment, install, pip, python};
 
-/// The crate, a workspace of its own.
-const MANIFEST: &str = "crates/vi-datafusion/Cargo.toml";
+/// The crate, of the workspace `bindings`.
+const MANIFEST: &str = "bindings/vi-datafusion/Cargo.toml";
 /// The crate beneath the Python package, another one.
-const PACKAGE: &str = "crates/vi-datafusion-py";
+const PACKAGE: &str = "bindings/vi-datafusion-py";
 /// What the package is built and its tests run with.
-const REQUIREMENTS: &str = "crates/vi-datafusion-py/tests/requirements.txt";
+const REQUIREMENTS: &str = "bindings/vi-datafusion-py/tests/requirements.txt";
 
 /// What the task leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) enum Goal {
 
 /// Builds the crate or the Python package above it, and for a test checks their formatting and runs their tests.
 ///
-/// The engine and its two hundred crates are built in `target/sql`, apart from what the ordinary build makes.
+/// The engine and its two hundred crates are built in `target/bindings`, apart from what the ordinary build makes.
 pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     match goal {
         Goal::Build => library("build"),
@@ -48,7 +48,7 @@ fn folder() -> PathBuf {
 
 fn library(task: &str) -> Result<(), Failure> {
     let arguments = [task, "--locked", "--all-features", "--manifest-path", MANIFEST];
-    finish(cargo().env("CARGO_TARGET_DIR", folder()).args(arguments))
+    finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(arguments))
 }
 
 /// Builds the wheel; for `test` one without optimisation, which is installed beside the engine's own package and tested there.
@@ -92,17 +92,19 @@ pub(crate) mod tests {
         text.lines().find(|line| line.starts_with("version = ")).unwrap().to_owned()
     }
 
-    /// The crate of a workspace of its own has the version of this one and a lock file.
+    /// A crate of the workspace `bindings` has its version and lints.
     pub(crate) fn assert_pinned(manifest: &str) {
-        assert_eq!(version(manifest), version("Cargo.toml"));
-        assert!(root().join(manifest).with_file_name("Cargo.lock").is_file());
+        let text = fs::read_to_string(root().join(manifest)).unwrap();
+        assert!(text.contains("\nversion.workspace = true\n") && text.contains("\n[lints]\nworkspace = true\n"));
     }
 
     #[test]
     fn the_crates_have_the_version_of_the_workspace_and_pinned_dependencies() {
+        assert_eq!(version("bindings/Cargo.toml"), version("Cargo.toml"));
+        assert!(root().join("bindings/Cargo.lock").is_file());
         assert_pinned(MANIFEST);
-        assert_pinned("crates/vi-datafusion-py/Cargo.toml");
-        assert_eq!(version("crates/vi-datafusion-py/pyproject.toml"), version("Cargo.toml"));
+        assert_pinned("bindings/vi-datafusion-py/Cargo.toml");
+        assert_eq!(version("bindings/vi-datafusion-py/pyproject.toml"), version("Cargo.toml"));
         let requirements = fs::read_to_string(root().join(REQUIREMENTS)).unwrap();
         let mut lines = requirements.lines().filter(|line| !line.starts_with('#'));
         assert!(lines.all(|line| line.split("==").count() == 2));
@@ -117,10 +119,10 @@ pub(crate) mod tests {
 
     #[test]
     fn both_sides_of_the_boundary_are_of_one_major_version() {
-        let engine = major(MANIFEST, "datafusion-expr = { version = \"");
+        let engine = major("bindings/Cargo.toml", "datafusion-expr = { version = \"");
         for (path, before) in [
-            ("crates/vi-datafusion-py/Cargo.toml", "datafusion-ffi = { version = \""),
-            ("crates/vi-datafusion-py/pyproject.toml", "datafusion>="),
+            ("bindings/vi-datafusion-py/Cargo.toml", "datafusion-ffi = { version = \""),
+            ("bindings/vi-datafusion-py/pyproject.toml", "datafusion>="),
             (REQUIREMENTS, "\ndatafusion=="),
         ] {
             assert_eq!(major(path, before), engine, "{path}");

@@ -54,12 +54,12 @@ fn sections(slow: bool, python: bool) -> Vec<(&'static str, Command)> {
     if slow {
         // Each library crate alone, by this program itself.
         sections.push(section("packages", "xtask packages"));
-        // A workspace of its own, with an engine of two hundred crates.
+        // Of the workspace `bindings`, with an engine of two hundred crates.
         sections.push(section("sql", "xtask sql --test"));
     }
     if python {
         sections.push(section("python", "xtask python --test"));
-        // A workspace of its own, which needs the engine from Python.
+        // Of the same workspace; it needs the engine from Python.
         sections.push(section("duckdb", "xtask duckdb --test"));
         // The functions of `sql` from Python.
         sections.push(section("sql from Python", "xtask sql --python"));

@@ -6,9 +6,8 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 const EXIT_CODES: &str = "\
-Exit codes: 0, done, or the reader of the output has gone away; 1, the data or the model do not \
-allow it, and one line says where and what to do; 2, the command line cannot be read; 130, stopped by Ctrl-C, \
-and what was learned is stored.";
+Exit codes: 0, success, or the reader closed the output; 1, an error in the data or the model, in one line \
+with its place and its remedy; 2, an error in the command line; 130, stopped by Ctrl-C, after the model was stored.";
 
 /// Models with honest uncertainty from files, in one pass, with nothing to tune.
 #[derive(Debug, Parser)]
@@ -20,56 +19,56 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Learn a model from a file; every row is predicted before it is learned, so the scores are honest.
+    /// Learn a model from a file. Each row is predicted before it is learned, so the scores are out of sample.
     Fit(Box<Fit>),
-    /// Learn more rows into a stored model.
+    /// Add the rows of a file to a stored model.
     Update(Update),
     /// Predict every row of a file, with an interval.
     ///
-    /// A probability is a mean, its interval lies between quantiles of what is believed of it: near 0 and 1, where that is skewed, the
-    /// probability can lie outside.
+    /// A probability is the mean of its posterior, and its interval lies between two quantiles: near 0 and 1, where the posterior is skewed, the
+    /// mean can lie outside.
     Predict(Predict),
     /// Score a stored model on a file with known targets.
     Evaluate(Evaluate),
-    /// Say what a stored model is and what it believes.
+    /// Show a stored model: inputs, scores, coefficients, health.
     Inspect(Inspect),
-    /// Go on with a pass that was stopped, to the same model bit for bit.
+    /// Continue a stopped pass, to the same model bit for bit.
     Resume(Resume),
-    /// Bring models of parts of the data together.
+    /// Merge models of parts of the data.
     Merge(Merge),
-    /// Write what a stored model believes as the record of a posterior, which SQL, Python and Rust read.
+    /// Write the posterior of a stored model as a record for SQL, Python and Rust.
     Export(Export),
-    /// Make a stored model of the record of a posterior, from SQL for instance.
+    /// Make a model from the record of a posterior, for example one from SQL.
     Import(Import),
-    /// Rank models of the same rows by how probable they make them.
+    /// Compare models of the same rows by their evidence.
     Compare(Compare),
-    /// Print what a shell completes the command with.
+    /// Print the completions for a shell.
     Completions(Completions),
     /// Print the manual page, or write one for each command.
     Man(Man),
 }
 
-/// What to read, and how.
+/// The input file and its format.
 #[derive(Debug, Clone, PartialEq, Group, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// A file, or `-` for standard input; text may be compressed by gzip or zstd.
     pub(crate) data: PathBuf,
-    /// How the file is written, instead of what its name or its first bytes say.
+    /// Format of the file (default: by its name or its first bytes).
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
-    /// The first line holds data; columns are then called x1, x2, …
+    /// Take the first line as data; the columns are then named x1, x2, …
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// What separates the fields (one character; `\t` for a tab) instead of what the first line suggests.
+    /// Separator of the fields: one character, or `\t` for a tab (default: inferred from the first line).
     #[arg(long, value_name = "CHAR")]
     pub(crate) delimiter: Option<String>,
-    /// Leave out rows that cannot be read, and count them, instead of stopping at the first.
+    /// Skip unreadable rows and count them, instead of stopping at the first.
     #[arg(long)]
     pub(crate) skip_bad: bool,
 }
 
-/// What is shown of a model.
+/// The output about a model.
 #[derive(Debug, Clone, Group)]
 pub(crate) struct Show {
     /// Print the model card as JSON.
@@ -88,84 +87,84 @@ pub(crate) struct Show {
 pub(crate) struct Fit {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// The column to predict; in a sparse file it is the label.
+    /// Column to predict (in a sparse file: the label).
     #[arg(short, long, value_name = "COLUMN")]
     pub(crate) target: Option<String>,
-    /// Where to store the model.
+    /// File for the model.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What the target is; by default its values tell.
+    /// Type of the target.
     #[arg(long, value_enum, default_value_t = Family::Auto)]
     pub(crate) family: Family,
-    /// Inputs by a formula, as in `late ~ . - id + carrier:origin + log(distance)`; what stands before `~` is the target.
+    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)`.
     #[arg(long, value_name = "FORMULA")]
     pub(crate) formula: Option<String>,
-    /// Features beside the inputs that bend the model: `rff:300`, so many random features (a kernel machine); `poly:2`, powers of numbers.
+    /// Add nonlinear features: `rff:300` = 300 random Fourier features (a kernel machine), `poly:2` = powers of the numbers up to 2.
     #[arg(long, value_name = "WHICH")]
     pub(crate) features: Option<String>,
     /// Columns to leave out.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
-    /// Columns to take as text even though they hold numbers (codes, years).
+    /// Columns of numbers to treat as text (codes, years).
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) text: Vec<String>,
-    /// The classes of the target, where the first rows do not show all of them; of two the second is the one whose probability is told.
+    /// Classes of the target, if the first rows lack some. With two classes, `rvi` reports the probability of the second.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) classes: Vec<String>,
-    /// Columns to keep as numbers even though each row has another one (identifiers, which are left out otherwise).
+    /// Columns to keep as numbers although every row has its own (by default such identifiers are left out).
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) number: Vec<String>,
-    /// Of texts of more levels than this the most common get an input each, and the others share one.
+    /// Limit on the levels of a text column: beyond it the most common levels have an input each, and the others share one.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) levels: u16,
-    /// Inputs of a sparse file: places for the names of Vowpal Wabbit's, which are hashed (by default 262144); one more than the largest index of
-    /// LIBSVM's (by default that of the first rows). Entries beyond are left out, and counted.
+    /// Number of inputs of a sparse file. Names in Vowpal Wabbit's format are hashed to this range (default: 262144); in LIBSVM's it is the largest index
+    /// plus one (default: from the first rows). Entries beyond it are skipped and counted.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) inputs: Option<u32>,
-    /// Records from which columns' kinds are taken; fewer where they would take more than 256 MiB.
+    /// Number of first records that decide the types of the columns; fewer if they need more than 256 MiB.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) sniff: u32,
-    /// What is forgotten: `nothing`, `learned` (the data tell how fast the world drifts), or a factor between 0 and 1 for each row.
+    /// Forgetting: `nothing`, `learned` (the rate of drift comes from the data), or a factor between 0 and 1 for each row.
     #[arg(long, value_name = "HOW", default_value = "nothing")]
     pub(crate) forget: String,
-    /// How the posterior of the coefficients is kept; by default as their number allows.
+    /// Form of the posterior of the coefficients (default: chosen by their number).
     #[arg(long, value_enum)]
     pub(crate) belief: Option<Belief>,
-    /// Prior standard deviation of the coefficients of inputs of unit spread, of a number in units of its noise; of several the data weigh each by its
-    /// evidence. By default it is learned.
+    /// Prior standard deviation of the coefficients, for inputs of unit spread; for a numeric target in units of its noise. Several values are averaged
+    /// by their evidence. Default: learned.
     #[arg(long, value_name = "SCALES", value_delimiter = ',', value_parser = scale)]
     pub(crate) prior: Vec<f64>,
-    /// A prior scale for each input, by relevance determination (a horseshoe prior, sampled) on the first rows (`--sniff`): inputs that tell nothing
-    /// there are all but left out. For numbers and two classes.
+    /// Automatic relevance determination: a prior scale for each input, from a horseshoe prior that is sampled on the first rows (`--sniff`). Irrelevant
+    /// inputs are shrunk to almost nothing. For numbers and two classes.
     #[arg(long)]
     pub(crate) ard: bool,
-    /// After the pass read the file again, at most so many times for each prior scale, until the posterior is the best Gaussian there is. Memory does
-    /// not grow with the rows. For counts and two classes; of numbers one pass is exact.
+    /// Read the file again after the pass, at most N times for each prior scale, until the posterior is the best Gaussian. Memory does not grow with the
+    /// rows. For counts and two classes; for numeric targets one pass is already exact.
     #[arg(long, visible_alias = "epochs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
-    /// Learn the rows in the file's order alone. By default a file whose labels come in runs, as one that is sorted by its target, is read again and
-    /// learned in a random order, since one pass in such an order misleads.
+    /// Learn the rows only in the order of the file. By default a file with its labels in runs (for example one sorted by its target) is read again and
+    /// learned in random order, because one pass in such an order misleads.
     #[arg(long)]
     pub(crate) keep_order: bool,
-    /// Keep no sample of the rows in the model (by default at most 256 rows and 1 MiB), by which it tells whether their order has done harm.
+    /// Store no sample of the rows in the model (by default at most 256 rows and 1 MiB), which serves to detect a harmful order.
     #[arg(long)]
     pub(crate) no_sample: bool,
-    /// Store the model after every so many rows; `rvi resume` goes on from there.
+    /// Store the model every ROWS rows; `rvi resume` continues from there.
     #[arg(long, value_name = "ROWS", requires = "output")]
     pub(crate) checkpoint: Option<u64>,
-    /// Scale inputs by the first rows once and for all, so that models of parts of the data can be merged.
+    /// Fix the scales of the inputs after the first rows, so that models of parts of the data can be merged.
     #[arg(long)]
     pub(crate) mergeable: bool,
-    /// Take inputs in the units of the file, under the one prior scale that `--prior` gives: such a model can be the record of a posterior (`rvi export`).
+    /// Leave the inputs in the units of the file, under the one prior scale of `--prior`, so that `rvi export` can write the model as a record.
     #[arg(long, requires = "prior", conflicts_with_all = ["mergeable", "ard"])]
     pub(crate) unscaled: bool,
-    /// Take columns, target and settings from a model that was fitted with `--mergeable`, and nothing that it has learned.
+    /// Take columns, target and settings, but no coefficients, from a model fitted with `--mergeable`.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
         "target", "family", "ignore", "text", "number", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
         "mergeable", "unscaled", "no_sample",
     ])]
     pub(crate) like: Option<PathBuf>,
-    /// Go on with the stored model where it stopped in the same file.
+    /// Continue the stored model where it stopped in the same file.
     #[arg(long = "continue", requires = "output")]
     pub(crate) go_on: bool,
     #[command(flatten)]
@@ -178,7 +177,7 @@ pub(crate) struct Update {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Where to store the result; by default where the model was.
+    /// File for the result (default: the model's own file).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -191,13 +190,13 @@ pub(crate) struct Predict {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Where to write; by default to standard output.
+    /// File for the predictions (default: standard output).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// How to write; by default as the name of the output says, CSV without one.
+    /// Format of the predictions (default: by the name of the output, else CSV).
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<Format>,
-    /// How much each interval holds.
+    /// Probability of each interval.
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
     pub(crate) level: f64,
 }
@@ -219,19 +218,19 @@ pub(crate) struct Inspect {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) show: Show,
-    /// How many coefficients to print, the surest first.
+    /// Number of coefficients to print, the most certain first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
 }
 
 #[derive(Debug, Group)]
 pub(crate) struct Resume {
-    /// The model that the stopped pass has left.
+    /// The model of the stopped pass.
     pub(crate) model: PathBuf,
-    /// The file, if it lies elsewhere now.
+    /// The data file, if it has moved.
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
-    /// Store the model after every so many rows.
+    /// Store the model every ROWS rows.
     #[arg(long, value_name = "ROWS")]
     pub(crate) checkpoint: Option<u64>,
     #[command(flatten)]
@@ -240,10 +239,10 @@ pub(crate) struct Resume {
 
 #[derive(Debug, Group)]
 pub(crate) struct Merge {
-    /// The models, made by `fit --mergeable` and `fit --like`.
+    /// Models made by `fit --mergeable` and `fit --like`.
     #[arg(required = true, num_args = 2..)]
     pub(crate) models: Vec<PathBuf>,
-    /// Where to store the result.
+    /// File for the merged model.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -254,25 +253,25 @@ pub(crate) struct Merge {
 pub(crate) struct Export {
     /// The stored model.
     pub(crate) model: PathBuf,
-    /// Where to write the record.
+    /// File for the record.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Group)]
 pub(crate) struct Import {
-    /// The record of a posterior: the value that `vi_linear`, `vi_glm` or `vi_merge` answers.
+    /// Record of a posterior, a value of `vi_linear`, `vi_glm` or `vi_merge`.
     pub(crate) record: PathBuf,
-    /// Where to store the model.
+    /// File for the model.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// What the inputs are called in files, in the order of the record.
+    /// Column names of the inputs, in the order of the record.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
     pub(crate) columns: Vec<String>,
-    /// What the target is called in files.
+    /// Column name of the target.
     #[arg(short, long, value_name = "COLUMN", default_value = "y")]
     pub(crate) target: String,
-    /// What its two classes are called in files, that of label 1 last.
+    /// Names of the two classes; the second is label 1.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "0,1", allow_hyphen_values = true)]
     pub(crate) classes: Vec<String>,
     #[command(flatten)]
@@ -281,7 +280,7 @@ pub(crate) struct Import {
 
 #[derive(Debug, Group)]
 pub(crate) struct Compare {
-    /// The models, which have learned the same rows.
+    /// Models of the same rows.
     #[arg(required = true, num_args = 2..)]
     pub(crate) models: Vec<PathBuf>,
     /// Print the comparison as JSON.
@@ -298,16 +297,16 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Group)]
 pub(crate) struct Man {
-    /// Where to write a page for each command; by default the first page goes to standard output.
+    /// Folder for one page for each command (default: the main page, to standard output).
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// How a file of records is written.
+/// Format of a file of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub(crate) enum InputFormat {
-    /// Fields between commas, semicolons or bars; the first line tells which.
+    /// Fields separated by commas, semicolons or bars (inferred from the first line).
     Csv,
-    /// Fields between tabs.
+    /// Fields separated by tabs.
     Tsv,
     /// A JSON object on each line.
     Jsonl,
@@ -321,10 +320,10 @@ pub(crate) enum InputFormat {
     Arrow,
 }
 
-/// What a target is.
+/// Type of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Family {
-    /// 0 and 1, -1 and 1, or words: classes; other numbers: a number.
+    /// Classes if the values are words, 0 and 1, -1 and 1, or two repeated values; otherwise a number.
     Auto,
     /// A number with noise of unknown size.
     Number,
@@ -334,18 +333,18 @@ pub(crate) enum Family {
     Count,
 }
 
-/// How the posterior of the coefficients is kept.
+/// Form of the posterior of the coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Belief {
-    /// With all correlations: up to some hundred inputs.
+    /// All correlations: up to some hundred inputs.
     Full,
-    /// With the strongest correlations: up to some ten thousand.
+    /// The strongest correlations: up to some ten thousand inputs.
     LowRank,
-    /// Without correlations: any number.
+    /// No correlations: any number of inputs.
     Diagonal,
 }
 
-/// How a table is written.
+/// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Csv,
@@ -358,14 +357,14 @@ pub(crate) enum Format {
 fn scale(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(scale) if scale > 1e-100 && scale < 1e100 => Ok(scale),
-        _ => Err("a positive number, or several with commas between them".to_owned()),
+        _ => Err("expected a positive number, or several separated by commas".to_owned()),
     }
 }
 
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err("a share between 0 and 1, both excluded".to_owned()),
+        _ => Err("expected a number between 0 and 1, exclusive".to_owned()),
     }
 }
 
@@ -376,5 +375,25 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Args::command().debug_assert();
+    }
+
+    /// Help says things by nouns and imperatives, not by clauses that stand for them.
+    fn assert_plain(command: &clap::Command) {
+        let own = command.get_about().into_iter().chain(command.get_long_about());
+        let options =
+            command.get_arguments().flat_map(|option| option.get_help().into_iter().chain(option.get_long_help()));
+        for text in own.chain(options).map(ToString::to_string) {
+            for habit in ["is told", "so many", "that of what", "what was", "what is", "anybody", "nobody"] {
+                assert!(!text.contains(habit), "{}: {text}", command.get_name());
+            }
+            let first = text.split_whitespace().next().unwrap_or_default();
+            assert!(!["What", "How", "Where", "Whether", "Of"].contains(&first), "{}: {text}", command.get_name());
+        }
+        command.get_subcommands().for_each(assert_plain);
+    }
+
+    #[test]
+    fn help_is_in_plain_words() {
+        assert_plain(&super::Args::command());
     }
 }

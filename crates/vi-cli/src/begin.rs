@@ -75,10 +75,10 @@ pub(crate) fn begin(
         keep_sample: !args.no_sample,
     };
     if let Some(text) = &args.features {
-        let what = "`rff:300` (random features) or `poly:2` (powers up to 8)";
+        let what = "must be `rff:300` (300 random features) or `poly:2` (powers up to 2, at most 8)";
         let features = Features::parse(text).ok_or_else(|| wrong("features", text, what))?;
         if source.entries().is_some() {
-            return Err(wrong("features", text, "not of a sparse file, whose inputs are too many"));
+            return Err(wrong("features", text, "not available for a sparse file: it has too many inputs"));
         }
         schema.map = Some(mapped(features, &schema, &target, &plan, &records, source)?);
     }
@@ -129,7 +129,7 @@ fn memory(text: &str) -> Result<Memory, CliError> {
         ("learned", _) => Ok(Memory::Learned),
         (_, Ok(lambda)) if lambda > 0.0 && lambda < 1.0 => Ok(Memory::Fading(lambda)),
         _ => {
-            let what = "`nothing`, `learned`, or a factor between 0 and 1, both excluded".to_owned();
+            let what = "must be `nothing`, `learned`, or a factor between 0 and 1, exclusive".to_owned();
             Err(CliError::Option { option: "forget", value: text.to_owned(), what })
         }
     }

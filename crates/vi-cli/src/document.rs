@@ -162,8 +162,7 @@ impl Document {
         }
         let fail = |what: String| CliError::Document { path: path.to_owned(), what };
         let damaged = |what: &dyn std::fmt::Display| fail(format!("the model is damaged: {what}"));
-        let Version { rvi } =
-            serde_json::from_slice(bytes).map_err(|_| fail("this is no model of `rvi`".to_owned()))?;
+        let Version { rvi } = serde_json::from_slice(bytes).map_err(|_| fail("not a model of `rvi`".to_owned()))?;
         if ![FORMAT, UNSEALED].contains(&rvi) {
             let what = format!("a model of version {rvi}; this `rvi` reads versions {UNSEALED} and {FORMAT}");
             return Err(fail(what));
@@ -172,13 +171,13 @@ impl Document {
         match (document.seal.take(), sealed_part(bytes)) {
             (Some(seal), Some(rest)) if rvi == FORMAT => seal.check(&rest).map_err(|error| damaged(&error))?,
             (None, _) if rvi == UNSEALED => {}
-            _ => return Err(damaged(&"its seal does not stand first")),
+            _ => return Err(damaged(&"its seal is not at the start")),
         }
         document.schema.check(path)?;
         let width = document.schema.width();
         let relevant = document.relevance.as_ref().is_none_or(|relevance| relevance.is_of(width));
         if !relevant || !document.model.is_of(&document.target.kind, width) {
-            return Err(damaged(&"its parts do not belong together"));
+            return Err(damaged(&"its parts contradict each other"));
         }
         Ok(document)
     }

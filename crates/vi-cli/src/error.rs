@@ -1,4 +1,4 @@
-//! What went wrong, in one line that says where and what to do.
+//! Errors, in one line with the place and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,88 +14,88 @@ pub(crate) enum CliError {
     /// A file that cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// A file that ends where it should go on.
-    #[error("{place}: the file ends in the middle of its compressed data; it was cut short: copy it again")]
+    /// A truncated file.
+    #[error("{place}: the compressed data end too early; the file is cut short: copy it again")]
     Cut { place: Place },
-    /// A file that cannot be read on.
+    /// A read error in the middle of a file.
     #[error("{place}: {source}")]
     Stopped { place: Place, source: io::Error },
-    /// The file has changed since it was begun.
-    #[error("{}: its first {rows} rows are not those that the model has learned; `rvi update` learns another file", path.display())]
+    /// A file that differs from the learned one.
+    #[error("{}: its first {rows} rows differ from those of the model; `rvi update` learns another file", path.display())]
     Changed { path: PathBuf, rows: u64 },
     /// Another program has changed a model while this one learned.
-    #[error("{}: another program has changed the model meanwhile; nothing is stored, so do the same again", path.display())]
+    #[error("{}: another program has changed the model in the meantime; nothing is stored: run the command again", path.display())]
     Overtaken { path: PathBuf },
-    /// An output that would take the place of what is read.
-    #[error("`--{option} {}` is the {what} {}, which it would replace; name another file", output.display(), path.display())]
+    /// An output that would overwrite an input.
+    #[error("`--{option} {}` would overwrite the {what} {}; name another file", output.display(), path.display())]
     Same { option: &'static str, output: PathBuf, what: &'static str, path: PathBuf },
-    /// Models that cannot be brought together.
+    /// Models that cannot be merged.
     #[error("{} and the models after it: {source}", path.display())]
     Merge { path: PathBuf, source: ModelError },
-    /// Somebody has stopped the command.
+    /// The command was stopped.
     #[error("stopped")]
     Stop,
-    /// A pass was stopped, and what it has learned is stored.
-    #[error("stopped after row {row}; `rvi resume {}` goes on from there", path.display())]
+    /// A pass was stopped, and its model is stored.
+    #[error("stopped after row {row}; `rvi resume {}` continues from there", path.display())]
     Resumable { path: PathBuf, row: u64 },
     /// A command was stopped while it read rows again; the model of the one pass is stored.
-    #[error("stopped while the rows were read again; {} holds the model of the one pass", path.display())]
+    #[error("stopped during a further pass; {} holds the model of the first pass", path.display())]
     Unrefined { path: PathBuf },
     /// A pass was stopped, and nothing is stored.
     #[error("stopped after row {row}; nothing is stored without `--output`")]
     Lost { row: u64 },
     /// A file without a record.
-    #[error("{}: there is no row in it", path.display())]
+    #[error("{}: the file has no rows", path.display())]
     Empty { path: PathBuf },
-    /// A pass that has learned nothing.
+    /// A pass without a learned row.
     #[error("{}: no row was learned{why}", path.display())]
     Nothing { path: PathBuf, why: String },
-    /// A record of another number of fields than there are columns.
-    #[error("{place}: {found} fields where {expected} were expected (`--skip-bad` leaves such rows out)")]
+    /// A record with a wrong number of fields.
+    #[error("{place}: {found} fields instead of {expected} (`--skip-bad` skips such rows)")]
     Ragged { place: Place, expected: usize, found: usize },
-    /// A line that is no record.
-    #[error("{place}: {what} (`--skip-bad` leaves such rows out)")]
+    /// A line that is not a record.
+    #[error("{place}: {what} (`--skip-bad` skips such rows)")]
     Record { place: Place, what: String },
-    /// A field that is not what its column holds.
-    #[error("{place}, column `{column}`: `{text}` is not {expected} (`--skip-bad` leaves such rows out{hint})")]
+    /// A field of the wrong type.
+    #[error("{place}, column `{column}`: `{text}` is not {expected} (`--skip-bad` skips such rows{hint})")]
     Field { place: Place, column: String, text: String, expected: &'static str, hint: &'static str },
-    /// A column that is named and not there.
+    /// An unknown column.
     #[error("{}: there is no column `{wanted}`{}", path.display(), nearest(wanted, columns))]
     Column { path: PathBuf, wanted: String, columns: Vec<String> },
     /// No target is named.
-    #[error("{}: which column is to be predicted? `--target COLUMN`; there are {}", path.display(), quoted(columns))]
+    #[error("{}: `--target COLUMN` must name the column to predict; the columns are {}", path.display(), quoted(columns))]
     Untold { path: PathBuf, columns: Vec<String> },
     /// Two columns of one name.
-    #[error("{}: two columns are called `{name}`", path.display())]
+    #[error("{}: two columns have the name `{name}`", path.display())]
     Twice { path: PathBuf, name: String },
     /// A target that cannot be learned.
     #[error("column `{column}`: {what}")]
     Target { column: String, what: String },
     /// No input is left.
-    #[error("no column is left to predict from: {why}")]
+    #[error("no input column is left: {why}")]
     NoInputs { why: String },
-    /// A model file that is none.
+    /// Not a model file.
     #[error("{}: {what}", path.display())]
     Document { path: PathBuf, what: String },
-    /// The record of a posterior, or a model that is to be one.
+    /// A record of a posterior, or a model to be written as one.
     #[error("{}: {source}", path.display())]
     Posterior { path: PathBuf, source: SumsError },
     /// A formula that does not fit the file.
     #[error("the formula: {what}")]
     Formula { what: String },
-    /// A column that a formula names and the file has not.
+    /// A column of a formula that the file lacks.
     #[error("the formula: there is no column `{wanted}`{}", nearest(wanted, columns))]
     FormulaColumn { wanted: String, columns: Vec<String> },
     /// A picture that cannot be drawn.
     #[error("picture `{name}`: {what}")]
     Picture { name: &'static str, what: String },
-    /// An option that cannot be.
+    /// A wrong option.
     #[error("`{}`: {what}", format!("--{option} {value}").trim_end())]
     Option { option: &'static str, value: String, what: String },
-    /// The model refuses.
+    /// The model refuses a row.
     #[error("{place}: {source}")]
     Model { place: Place, source: ModelError },
-    /// The model refuses, not at a row.
+    /// The model refuses as a whole.
     #[error(transparent)]
     Whole(#[from] ModelError),
 }
@@ -118,7 +118,7 @@ impl CliError {
         Self::File { path: path.to_owned(), source }
     }
 
-    /// What reading the file at `path` has found, with its place.
+    /// An error from reading the file at `path`, with its place.
     pub(crate) fn of_data(path: &Path, error: DataError) -> Self {
         let at = |row: usize| Place { path: path.to_owned(), row: row as u64 };
         let path = path.to_owned();
@@ -176,16 +176,16 @@ impl CliError {
     }
 }
 
-/// `; did you mean …?` where a column's name is near what was wanted.
+/// `; did you mean …?` if a column has a similar name.
 fn nearest(wanted: &str, columns: &[String]) -> String {
     let near = columns.iter().map(|column| (distance(wanted, column), column)).min();
     match near {
         Some((steps, column)) if steps <= wanted.chars().count().max(3) / 2 => format!("; did you mean `{column}`?"),
-        _ => format!("; there are {}", quoted(columns)),
+        _ => format!("; the columns are {}", quoted(columns)),
     }
 }
 
-/// The first names of columns, and how many more there are.
+/// The first names of columns, and the number of the others.
 fn quoted(columns: &[String]) -> String {
     const MOST: usize = 20;
     let names = columns.iter().take(MOST).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -216,7 +216,7 @@ mod tests {
         let columns = ["dep_delay".to_owned(), "arr_delay".to_owned(), "carrier".to_owned()];
         assert_eq!(nearest("arr_dleay", &columns), "; did you mean `arr_delay`?");
         assert_eq!(nearest("Carrier", &columns), "; did you mean `carrier`?");
-        assert!(nearest("weather", &columns).starts_with("; there are `dep_delay`"));
+        assert!(nearest("weather", &columns).starts_with("; the columns are `dep_delay`"));
         assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

@@ -48,7 +48,7 @@ impl Held {
                 return Ok((Self { file, path: own, hash: fnv::extended(fnv::START, &bytes) }, bytes));
             }
             if waits && !std::mem::replace(&mut told, true) {
-                warn(&format!("another process changes {}; this one waits", path.display()));
+                warn(&format!("waiting for another process that changes {}", path.display()));
             }
             sleep(PAUSE);
         }
@@ -85,14 +85,14 @@ impl Held {
     }
 }
 
-/// What takes the bytes of a file.
+/// A writer of the bytes of a file.
 type Out<'a> = dyn Write + Send + 'a;
 
 /// Writes beside `path` and takes its place when all is on the disk: whoever reads finds the old file or the new one, and never a part. A link stays, and
 /// what it leads to is replaced; a device or a pipe is written as it is.
 ///
 /// # Errors
-/// What `write` returns; a disk that does not take it. The old file is then as it was.
+/// The errors of `write` and of the disk. The old file is then as it was.
 pub(crate) fn whole_file<T>(
     path: &Path,
     write: impl FnOnce(&mut Out<'_>) -> Result<T, CliError>,
@@ -150,7 +150,7 @@ pub(crate) fn read_whole(file: &mut File, path: &Path) -> Result<Vec<u8>, CliErr
     if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }
 
-/// Where a path leads, through links whose ends may not be there yet.
+/// The end of a path, through links whose ends may not exist yet.
 fn target_of(path: &Path) -> PathBuf {
     let mut own = path.to_owned();
     for _ in 0..LINKS {

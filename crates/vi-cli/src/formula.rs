@@ -30,7 +30,7 @@ pub(crate) struct Factor {
 /// A product of factors, each once; none is the intercept.
 pub(crate) type Term = BTreeSet<Factor>;
 
-/// What a formula says.
+/// A parsed formula.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Formula {
     /// The column on the left, if there is a left.
@@ -47,7 +47,7 @@ pub(crate) struct Terms {
 
 impl Formula {
     /// # Errors
-    /// What cannot be read, and where.
+    /// The unreadable part and its place.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (target, right) = parse(text)?;
         Ok(Self { target, right })

@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
     }
 
     /// # Errors
-    /// A field that is not what its column holds.
+    /// A field of the wrong type.
     pub(crate) fn row(&mut self, record: &Record, source: &Source) -> Result<vi_core::Row<'_>, CliError> {
         self.encoded.write(self.schema, &self.places, record, source)?;
         Ok(self.encoded.row(self.schema, self.sparse))

@@ -16,7 +16,7 @@
 //! The command reads [`source`]s (CSV, TSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow; gzip, zstd; standard input) record by record, turns them into numbers by a [`schema`] that it takes from
 //! the first records, and feeds a [`model`] of `vi_models::online`, whose document it stores with the schema ([`document`]).
 //!
-//! Exit codes: 0, done; 1, the data or the model do not allow what was asked for (one line on standard error says what, where, and what to
+//! Exit codes: 0, success; 1, the data or the model do not allow what was asked for (one line on standard error says what, where, and what to
 //! do); 2, the command line cannot be read; 130, stopped by Ctrl-C or the end of the session (what has been learned is then stored, and the line says
 //! how to go on). Where the reader of the output goes away (a closed pipe), the command ends with 0.
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::args::Format;
 
-/// What takes the rows of a table.
+/// A writer of the rows of a table.
 pub(crate) struct Table<'a> {
     columns: Vec<String>,
     writer: Writer<'a>,
@@ -34,7 +34,7 @@ impl<'a> Table<'a> {
     /// Begins a table with these columns.
     ///
     /// # Errors
-    /// What `out` returns.
+    /// The errors of `out`.
     pub(crate) fn new(format: Format, columns: Vec<String>, out: &'a mut (dyn Write + Send)) -> io::Result<Self> {
         let writer = match format {
             Format::Csv => {
@@ -51,7 +51,7 @@ impl<'a> Table<'a> {
     /// Writes a row, a value for each column.
     ///
     /// # Errors
-    /// What `out` returns.
+    /// The errors of `out`.
     pub(crate) fn row(&mut self, values: Vec<Value>) -> io::Result<()> {
         match &mut self.writer {
             Writer::Csv(out) => {
@@ -70,7 +70,7 @@ impl<'a> Table<'a> {
     /// Writes what is left.
     ///
     /// # Errors
-    /// What `out` returns.
+    /// The errors of `out`.
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.writer {
             Writer::Csv(out) | Writer::Jsonl(out) => out.flush(),
@@ -157,7 +157,7 @@ mod columnar {
             };
             match &mut self.state {
                 State::Begun(writer) => writer.write(&batch).map_err(io::Error::other),
-                State::Before(_) | State::Broken => Err(io::Error::other("the file could not be begun")),
+                State::Before(_) | State::Broken => Err(io::Error::other("the file could not be created")),
             }
         }
 

@@ -49,7 +49,7 @@ fn page(document: &Document) -> Result<String, CliError> {
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}<h2>All in numbers</h2>\n<pre>{}</pre>\n<footer>rvi {version}</footer>\n</body>\n</html>\n",
+         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}<h2>Coefficients and health</h2>\n<pre>{}</pre>\n<footer>rvi {version}</footer>\n</body>\n</html>\n",
         markup(&beliefs)
     ))
 }

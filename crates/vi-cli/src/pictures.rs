@@ -1,4 +1,4 @@
-//! What a model has learned and how well it predicted, as pictures.
+//! Pictures of a model and of its predictions.
 
 use std::fs;
 use std::path::Path;
@@ -68,12 +68,12 @@ fn coefficients(lines: &[Line]) -> Option<Drawn> {
         .points(&mean, &places, Style::solid(BLUE).marker(Marker::Disc), 4.0, "mean");
     Some(Drawn {
         name: "coefficients",
-        caption: "What is believed of the coefficients, the surest on top. An interval that holds 0 leaves the sign open.",
+        caption: "Posterior of the coefficients, the most certain on top. An interval that contains 0 leaves the sign open.",
         figure: Figure::new("Coefficients").row(80.0 + 22.0 * lines.len() as f64, vec![panel]),
     })
 }
 
-/// Rows by what was expected of them, the intervals about that, and what came.
+/// Rows sorted by prediction, with intervals and outcomes.
 fn predictions(document: &Document) -> Option<Drawn> {
     let mut seen = document.own_scores().seen();
     if seen.len() < 10 {
@@ -87,13 +87,12 @@ fn predictions(document: &Document) -> Option<Drawn> {
     let (up, caption) = match &document.target.kind {
         TargetKind::Classes(classes) => (
             shortened(&format!("probability of {}", classes.last().map_or("", String::as_str)), 40),
-            "Rows along the file in the order of their predicted probability, with what is believed of it, and what came: 0 or 1. Each row was \
-             predicted before it was learned.",
+            "Rows sorted by predicted probability, with its posterior intervals and the outcome, 0 or 1. Each row was predicted before it was learned.",
         ),
         _ => (
             shortened(&document.target.column, 40),
-            "Rows along the file in the order of what was predicted, with its intervals, and what came. Each row was predicted before it was learned; nine in \
-             ten should lie in the wide band.",
+            "Rows sorted by prediction, with intervals and outcomes. Each row was predicted before it was learned; nine in ten should lie in the wide \
+             band.",
         ),
     };
     let axis = Axis::linear(up);
@@ -103,15 +102,15 @@ fn predictions(document: &Document) -> Option<Drawn> {
         .band(&rank, &take(|seen| seen.bands[1].0), &take(|seen| seen.bands[1].1), BLUE, 0.16, &wide)
         .band(&rank, &take(|seen| seen.bands[0].0), &take(|seen| seen.bands[0].1), BLUE, 0.3, &narrow)
         .line_marked(&rank, &take(|seen| seen.mean), Style::solid(BLUE), 0, "predicted")
-        .points(&rank, &take(|seen| seen.label), Style::solid(ORANGE).marker(Marker::Disc), 2.5, "came");
+        .points(&rank, &take(|seen| seen.label), Style::solid(ORANGE).marker(Marker::Disc), 2.5, "outcome");
     Some(Drawn {
         name: "predictions",
         caption,
-        figure: Figure::new("Predictions and what came").row(360.0, vec![panel]),
+        figure: Figure::new("Predictions and outcomes").row(360.0, vec![panel]),
     })
 }
 
-/// Of two classes the probabilities and what came; of numbers the intervals and what they held.
+/// For two classes predicted probabilities and observed frequencies; for numbers nominal and observed coverage.
 fn reliability(document: &Document) -> Option<Drawn> {
     let summary = document.own_scores().summary();
     let percent = |share: &f64| 100.0 * share;
@@ -125,17 +124,17 @@ fn reliability(document: &Document) -> Option<Drawn> {
     let (across, up, caption) = match document.target.kind {
         TargetKind::Classes(_) => (
             "predicted probability, %",
-            "seen, %",
-            "How often what was predicted came, each row predicted before it was learned. On the line, probabilities are frequencies.",
+            "observed, %",
+            "Observed frequency by predicted probability; each row was predicted before it was learned. On the line both agree.",
         ),
         _ => (
-            "intervals promise, %",
-            "and hold, %",
-            "How many targets the intervals held, each row predicted before it was learned. On the line, they hold what they promise.",
+            "nominal coverage, %",
+            "observed coverage, %",
+            "Share of targets inside the intervals; each row was predicted before it was learned. On the line the intervals are calibrated.",
         ),
     };
     let panel = Panel::new("", Axis::linear(across).range(0.0, 100.0), Axis::linear(up).range(0.0, 100.0))
-        .line(&[0.0, 100.0], &[0.0, 100.0], Style::solid(GREY).dash(Dash::Dashed), "as promised")
+        .line(&[0.0, 100.0], &[0.0, 100.0], Style::solid(GREY).dash(Dash::Dashed), "calibrated")
         .line_marked(&promised, &held, Style::solid(BLUE).marker(Marker::Disc), 1, "this model");
     Some(Drawn { name: "reliability", caption, figure: Figure::new("Reliability").row(380.0, vec![panel]) })
 }
@@ -148,7 +147,7 @@ fn loss(document: &Document) -> Option<Drawn> {
     }
     let rows: Vec<f64> = blocks.iter().map(|block| block.0).collect();
     let loss: Vec<f64> = blocks.iter().map(|block| block.1).collect();
-    let mut panel = Panel::new("", Axis::linear("rows learned before"), Axis::linear("log loss, nats a row"));
+    let mut panel = Panel::new("", Axis::linear("rows learned"), Axis::linear("log loss, nats a row"));
     if matches!(document.target.kind, TargetKind::Classes(_)) {
         let plain: Vec<f64> = blocks.iter().map(|block| block.2).collect();
         panel = panel.line_marked(&rows, &plain, Style::solid(ORANGE).dash(Dash::Dashed), 0, "without inputs");
@@ -161,7 +160,7 @@ fn loss(document: &Document) -> Option<Drawn> {
     );
     Some(Drawn {
         name: "loss",
-        caption: "How well rows were predicted before they were learned, in blocks as they were learned: lower is better.",
+        caption: "Loss of rows predicted before they were learned, in blocks along the file: lower is better.",
         figure: Figure::new("Loss along the rows").row(320.0, vec![panel]),
     })
 }

@@ -13,10 +13,10 @@ use crate::error::CliError;
 use crate::learn::again;
 use crate::target::TargetKind;
 
-/// The posterior is told to be found where a step would move it by less than this many standard deviations: far below what anybody sees.
+/// Convergence: a step moves the posterior by less than this many standard deviations, far below anything visible.
 const TOLERANCE: f64 = 1e-4;
 
-/// What the passes have done.
+/// The result of the passes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Refined {
@@ -33,23 +33,21 @@ pub(crate) struct Refined {
 /// Whether passes over `input` can be made for a model of `target`, before any row is learned.
 ///
 /// # Errors
-/// What stands in the way, and what to do.
+/// The obstacle and its remedy.
 pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(), CliError> {
     let refused =
         |what: &str| Err(CliError::Option { option: "refine", value: passes.to_string(), what: what.to_owned() });
     if !fs::metadata(&input.data).is_ok_and(|data| data.is_file()) {
-        return refused("a stream can be read only once; store it in a file first");
+        return refused("a stream can be read only once: store it in a file first");
     }
     match &document.target.kind {
-        TargetKind::Number => refused("of a number one pass is exact: leave the option out"),
-        TargetKind::Classes(classes) if classes.len() > 2 => {
-            refused("there is no refinement of more than two classes over a file")
-        }
+        TargetKind::Number => refused("for a numeric target one pass is already exact: leave the option out"),
+        TargetKind::Classes(classes) if classes.len() > 2 => refused("not available for more than two classes"),
         _ if document.model.is_sparse() => {
-            refused("it takes all correlations, which so many inputs have not by default; `--belief full`")
+            refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }
         _ if document.model.forgets() => {
-            refused("a model that forgets has no one posterior of all rows: `--forget nothing`")
+            refused("a model that forgets has no posterior of all rows: use `--forget nothing`")
         }
         _ => Ok(()),
     }

@@ -53,18 +53,15 @@ pub(crate) fn determine(
     if !matches!(&target.kind, TargetKind::Number)
         && !matches!(&target.kind, TargetKind::Classes(classes) if classes.len() == 2)
     {
-        return Err(refused(format!(
-            "relevance is determined for numbers and two classes; the target is {}",
-            target.describe()
-        )));
+        return Err(refused(format!("only for numbers and two classes; the target is {}", target.describe())));
     }
     if !schema.intercept {
-        return Err(refused("relevance is determined beside an intercept, which the formula takes out".to_owned()));
+        return Err(refused("needs an intercept, and the formula removes it".to_owned()));
     }
     let width = schema.width();
     if records.len().saturating_mul(width) > MOST {
         let what =
-            format!("{} first rows of {width} inputs are too much for memory; a smaller `--sniff`", records.len());
+            format!("{} first rows of {width} inputs need too much memory: use a smaller `--sniff`", records.len());
         return Err(refused(what));
     }
     let (places, label) = (schema.places(source)?, source.position(&target.column)?);

@@ -99,14 +99,14 @@ pub(crate) fn fitted(document: &Document, pass: &Pass<'_>, output: Option<&Path>
         grouped(rounded(rate)),
     );
     if pass.skipped > 0 {
-        add(&mut text, &format!("left out      {} that could not be read\n", many(pass.skipped, "row")));
+        add(&mut text, &format!("left out      {} (unreadable)\n", many(pass.skipped, "row")));
     }
     text += &head(document);
     text += &progressive(document, "");
     text += &body(document, FEW)?;
     match output {
         Some(path) => add(&mut text, &format!("stored        {}\n", path.display())),
-        None => add(&mut text, "not stored    `-o FILE` keeps the model\n"),
+        None => add(&mut text, "not stored    `-o FILE` stores the model\n"),
     }
     print(&text)
 }
@@ -125,7 +125,7 @@ pub(crate) fn evaluated(
     }
     let mut text = format!("{}: {}\n", path.display(), many(summary.rows, "row"));
     if skipped > 0 {
-        add(&mut text, &format!("left out      {} that could not be read\n", many(skipped, "row")));
+        add(&mut text, &format!("left out      {} (unreadable)\n", many(skipped, "row")));
     }
     add(&mut text, &format!("target        {}\n", document.target.describe()));
     text += &scores(&summary);
@@ -162,7 +162,7 @@ pub(crate) fn imported(document: &Document, output: &Path, show: &Show) -> Resul
     if show.json {
         return print_json(&card(document)?);
     }
-    let mut text = format!("{}: a model of a record\n", output.display());
+    let mut text = format!("{}: a model made from a record\n", output.display());
     text += &head(document);
     text += &body(document, FEW)?;
     print(&text)
@@ -189,10 +189,10 @@ fn head(document: &Document) -> String {
     let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
     text += &wrapped("columns       ", &first_of(kinds));
     let belief = match document.model.settings().belief {
-        BeliefKind::LowRank { rank } => format!("the main {rank} directions of the correlations, not all"),
+        BeliefKind::LowRank { rank } => format!("the {rank} main directions of the correlations"),
         BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
-        BeliefKind::SquareRoot => "the square root of the precision, against rounding".to_owned(),
-        _ if document.model.is_by_class() => "each class by itself, no correlations between classes".to_owned(),
+        BeliefKind::SquareRoot => "the square root of the precision, robust to rounding".to_owned(),
+        _ if document.model.is_by_class() => "separate for each class, no correlations between classes".to_owned(),
         _ => String::new(),
     };
     if !belief.is_empty() {
@@ -219,7 +219,7 @@ fn head(document: &Document) -> String {
             format!("{name} ({what} {})", many(*rows, "row"))
         };
         let mut words: Vec<String> = document.changed.iter().map(word).collect();
-        words.push("which a larger `--sniff` would use".to_owned());
+        words.push("a larger `--sniff` would use it".to_owned());
         text += &wrapped("changed       ", &words);
     }
     let twice = twice(document);
@@ -227,7 +227,7 @@ fn head(document: &Document) -> String {
         text += &wrapped("learned twice ", &twice);
     }
     if let Some(rows) = document.imported {
-        add(&mut text, &format!("imported      what {} had told\n", many(rows, "row")));
+        add(&mut text, &format!("imported      the posterior of {}\n", many(rows, "row")));
     }
     if document.unlabelled > 0 {
         add(&mut text, &format!("no target     {}\n", many(document.unlabelled, "row")));
@@ -239,7 +239,7 @@ fn head(document: &Document) -> String {
         );
     }
     if document.unknown > 0 {
-        let what = "entries of inputs that are not in the model (`--inputs`)";
+        let what = "entries of inputs outside the model (`--inputs`)";
         add(&mut text, &format!("left out      {} {what}\n", grouped(document.unknown)));
     }
     text
@@ -296,7 +296,7 @@ fn scores(summary: &Summary) -> String {
         line("right class", format!("{:.1} %", 100.0 * accuracy), None);
     }
     if summary.unexpected > 0 {
-        let rows = format!("{}, whose expectation was beyond floats", many(summary.unexpected, "row"));
+        let rows = format!("{} (expectation beyond floats)", many(summary.unexpected, "row"));
         add(&mut text, &format!("  only in the log loss              {rows}\n"));
     }
     let mut line = |name: &str, value: String| add(&mut text, &format!("  {name:<32} {value:>10}\n"));
@@ -305,7 +305,7 @@ fn scores(summary: &Summary) -> String {
         line(&name, format!("{:.1} %", 100.0 * held));
     }
     if !summary.calibration.is_empty() {
-        text += "  predicted and seen\n";
+        text += "  predicted and observed\n";
         for (predicted, seen, rows) in &summary.calibration {
             add(&mut text, &format!("    {predicted:>6.3} {seen:>6.3} {:>12} rows  {}\n", grouped(*rows), bar(*seen)));
         }
@@ -328,7 +328,7 @@ fn progressive(document: &Document, more: &str) -> String {
     }
     let mut text = String::new();
     if let Some(Reordered { scores, .. }) = &document.reordered {
-        text += &told(scores, "              in a random order\n");
+        text += &told(scores, "              in random order\n");
     }
     let order = "              in the file's order, which is not random\n";
     text + &told(&document.scores, if is_ordered(document) { order } else { "" })
@@ -346,7 +346,11 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
         };
         add(
             &mut text,
-            &format!("coefficients  {what}, {:.0} % intervals; the surest {} of {all}\n", 100.0 * LEVEL, lines.len()),
+            &format!(
+                "coefficients  {what}, {:.0} % intervals; the {} most certain of {all}\n",
+                100.0 * LEVEL,
+                lines.len()
+            ),
         );
         for line in &lines {
             let interval = format!("[{}, {}]", number(line.lower), number(line.upper));
@@ -355,7 +359,7 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     }
     if let Some(refined) = &document.refined {
         let passes = if refined.passes == 1 { "one pass".to_owned() } else { format!("{} passes", refined.passes) };
-        let end = if refined.converged { "nothing is left to gain" } else { "a larger `--refine` gains more" };
+        let end = if refined.converged { "converged" } else { "a larger `--refine` gains more" };
         add(
             &mut text,
             &format!("refined       by {passes} more: {} nats of evidence; {end}\n", number(refined.gained)),
@@ -367,7 +371,7 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     if let Some(Reordered { runs, .. }) = &document.reordered {
         let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance)");
         add(&mut text, &format!("order         {what}\n"));
-        add(&mut text, "              the rows were learned again, in a random order\n");
+        add(&mut text, "              the rows were learned again in random order\n");
     } else if let Some(order) = info.order.filter(Order::is_in_runs) {
         text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
     }
@@ -377,10 +381,10 @@ fn body(document: &Document, top: usize) -> Result<String, CliError> {
     };
     text += &wrapped("health        ", &[format!("{:.1} digits left", info.health.digits), advice]);
     if info.warming_up {
-        text += "              the first rows are still being gathered\n";
+        text += "              still gathering the first rows\n";
     }
     if let Some(row) = info.last_change {
-        add(&mut text, &format!("              an abrupt change was seen at row {}\n", grouped(row)));
+        add(&mut text, &format!("              abrupt change at row {}\n", grouped(row)));
     }
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! What the columns of a file are, and the numbers that a record becomes.
+//! The columns of a file, and the numbers of a record.
 
 mod date;
 mod encoded;
@@ -63,7 +63,7 @@ impl Schema {
     /// The names of the inputs where each is a column of numbers as it stands in the file.
     ///
     /// # Errors
-    /// The first that is not, and what it is instead.
+    /// The first column of another type, and its type.
     pub(crate) fn plain_numbers(&self) -> Result<Vec<String>, (String, &'static str)> {
         let mut names = Vec::new();
         for term in self.all_terms() {
@@ -71,15 +71,15 @@ impl Schema {
             let fail = |why| Err((column.name.clone(), why));
             match (&column.kind, term.len(), column.function) {
                 (Kind::Number { tells_missing: false, .. }, 1, None) => names.push(column.name.clone()),
-                (Kind::Number { .. }, 1, None) => return fail("has gaps, of which an input tells"),
+                (Kind::Number { .. }, 1, None) => return fail("has gaps, with an input that marks them"),
                 (Kind::Number { .. }, 1, Some(_)) => return fail("is a function of a column"),
                 (_, 1, _) => return fail("is not a number"),
-                _ => return fail("is multiplied by another column"),
+                _ => return fail("is a product of columns"),
             }
         }
         match &self.map {
             None => Ok(names),
-            Some(_) => Err((names.join(", "), "have features beside them")),
+            Some(_) => Err((names.join(", "), "have further features")),
         }
     }
 
@@ -106,7 +106,7 @@ impl Schema {
         self.terms.iter().map(term).fold(0, usize::saturating_add)
     }
 
-    /// What the inputs are called, all differently.
+    /// The names of the inputs, all distinct.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut names = Vec::with_capacity(self.width());
@@ -156,7 +156,7 @@ impl Schema {
         found
     }
 
-    /// Where each column is in `source`, which may have others, in any order.
+    /// The place of each column in `source`, which may have others, in any order.
     ///
     /// # Errors
     /// A column that is not there.

@@ -26,7 +26,7 @@ pub(crate) struct Source {
     skip_bad: bool,
     /// Records that were left out since they could not be read.
     pub(crate) skipped: u64,
-    /// What was wrong with the first of them.
+    /// The error of the first of them.
     pub(crate) first_skipped: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Source {
         known.then(|| (read as f64 / all as f64).min(1.0))
     }
 
-    /// Where column `name` is.
+    /// The place of column `name`.
     pub(crate) fn position(&self, name: &str) -> Result<usize, CliError> {
         self.columns().iter().position(|column| column == name).ok_or_else(|| CliError::Column {
             path: self.path.clone(),
@@ -69,7 +69,7 @@ impl Source {
         })
     }
 
-    /// Where the columns of these names are.
+    /// The places of the columns of these names.
     ///
     /// # Errors
     /// A column that is not there.
@@ -161,7 +161,7 @@ fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
     #[cfg(feature = "columnar")]
     if format == Format::Parquet || format == Format::Arrow && Format::is_arrow_file(start) {
         if packed || is_stream {
-            let what = "this format has its index at its end, so it can only be read from a plain file: store it first";
+            let what = "the index of this format is at the end of the file, so it needs an uncompressed file on disk: store it first";
             return Err(cannot(io::Error::new(io::ErrorKind::Unsupported, what)));
         }
         let file = File::open(path).map_err(cannot)?;
@@ -170,7 +170,7 @@ fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
     }
     #[cfg(not(feature = "columnar"))]
     if matches!(format, Format::Parquet | Format::Arrow) {
-        let what = "this `rvi` was built without Parquet and Arrow; `cargo install --features columnar` has them";
+        let what = "this `rvi` was built without Parquet and Arrow; build it with `--features columnar`";
         return Err(cannot(io::Error::new(io::ErrorKind::Unsupported, what)));
     }
     Records::open(reader, format).map_err(wrong)
@@ -200,12 +200,12 @@ fn as_given(format: Format, input: &Input) -> Result<Format, CliError> {
         (Format::Delimited { delimiter: likely, .. }, given) => {
             let header = !input.no_header;
             match given.as_deref().map(|given| (delimiter(given), given)) {
-                Some((None, given)) => refused(given, "one character, or `\\t` for a tab"),
+                Some((None, given)) => refused(given, "must be one character, or `\\t` for a tab"),
                 Some((given, _)) => Ok(Format::Delimited { delimiter: given, header }),
                 None => Ok(Format::Delimited { delimiter: likely, header }),
             }
         }
-        (_, Some(given)) => refused(given, "only CSV and TSV have one"),
+        (_, Some(given)) => refused(given, "only CSV and TSV have a delimiter"),
         (format, None) => Ok(format),
     }
 }

@@ -1,4 +1,4 @@
-//! What is to be predicted.
+//! The target.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub(crate) struct Target {
     pub(crate) kind: TargetKind,
 }
 
-/// What the values of a target are.
+/// The type of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) enum TargetKind {
@@ -29,7 +29,7 @@ pub(crate) enum TargetKind {
 const MOST_CLASSES: usize = 200;
 
 impl Target {
-    /// What the first records say of the target at `place`.
+    /// The target at `place`, inferred from the first records.
     ///
     /// # Errors
     /// A column without values, of one class, or not of the family that was asked for.
@@ -51,7 +51,7 @@ impl Target {
             found => found,
         };
         if found.is_empty() {
-            return Err(fail("no value in the first rows: what is to be learned?".to_owned()));
+            return Err(fail("no value in the first rows, so there is nothing to learn".to_owned()));
         }
         let numbers: Option<Vec<f64>> =
             found.iter().map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
@@ -74,11 +74,11 @@ impl Target {
                     found = pairs.into_iter().map(|(_, text)| text).collect();
                 }
                 if found.len() < 2 {
-                    let what = format!("only `{}` in the first rows; name all with `--classes`", found[0]);
+                    let what = format!("only `{}` in the first rows; name all classes with `--classes`", found[0]);
                     return Err(fail(what));
                 }
                 if found.len() > MOST_CLASSES {
-                    let what = marked(&found).unwrap_or_else(|| "a number is meant by `--family number`".to_owned());
+                    let what = marked(&found).unwrap_or_else(|| "for a number use `--family number`".to_owned());
                     return Err(fail(format!("{} classes; {what}", found.len())));
                 }
                 TargetKind::Classes(found)
@@ -86,11 +86,11 @@ impl Target {
             (Family::Count, Some(numbers)) if numbers.iter().all(|x| *x >= 0.0 && x.fract() == 0.0) => {
                 TargetKind::Count
             }
-            (Family::Count, _) => return Err(fail("not all of its values are counts (0, 1, 2, …)".to_owned())),
+            (Family::Count, _) => return Err(fail("some values are not counts (0, 1, 2, …)".to_owned())),
             (_, Some(_)) => TargetKind::Number,
             (_, None) => {
                 let word = found.iter().find(|text| text.parse::<f64>().is_err()).unwrap_or(&found[0]);
-                let what = marked(&found).unwrap_or_else(|| "words are classes (`--family classes`)".to_owned());
+                let what = marked(&found).unwrap_or_else(|| "for classes use `--family classes`".to_owned());
                 return Err(fail(format!("`{word}` is not a number; {what}")));
             }
         };
@@ -116,7 +116,7 @@ impl Target {
         match &self.kind {
             TargetKind::Classes(classes) => match classes.iter().position(|class| class == text) {
                 Some(place) => Ok(Some(place as f64)),
-                None => Err(wrong("a class that the first rows have shown", "; `--classes` names all")),
+                None => Err(wrong("a class of the first rows", "; `--classes` names all classes")),
             },
             TargetKind::Number => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite());
@@ -129,7 +129,7 @@ impl Target {
         }
     }
 
-    /// What it is, for people.
+    /// A description for people.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             TargetKind::Number => format!("{}, a number", self.column),
@@ -142,7 +142,7 @@ impl Target {
     }
 }
 
-/// What to do about texts that would be numbers without marks of money, shares or thousands.
+/// A hint for texts that would be numbers without marks of money, shares or thousands.
 fn marked(found: &[String]) -> Option<String> {
     const MARKS: [char; 7] = ['$', '€', '£', '%', ',', ' ', '\''];
     let plain = |text: &String| text.replace(MARKS, "").parse::<f64>().is_ok();
@@ -151,7 +151,7 @@ fn marked(found: &[String]) -> Option<String> {
     marks.dedup();
     (!marks.is_empty() && found.iter().all(plain)).then(|| {
         let marks = marks.iter().map(|mark| format!("`{mark}`")).collect::<Vec<_>>().join(" and ");
-        format!("these are numbers with {marks} in them: take them out (`1234.5`)")
+        format!("the numbers have {marks} in them: remove these (`1234.5`)")
     })
 }
 
@@ -188,6 +188,6 @@ mod tests {
         assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
         assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
         let money = kind(&["$1,200.5", "$3"], Family::Number, &[]).unwrap_err();
-        assert!(money.contains("numbers with `$` and `,` in them: take them out"), "{money}");
+        assert!(money.contains("numbers have `$` and `,` in them: remove these"), "{money}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where words are written: names and texts of files never move a terminal.
+//! All text for people: names and texts of files never move a terminal.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;

@@ -123,18 +123,18 @@ fn an_output_that_is_read_is_refused() {
     let read = |name: &&str| fs::read(folder.join(name)).unwrap();
     let before: Vec<_> = files.iter().map(read).collect();
     for (line, words) in [
-        ("fit t.csv -t y -o sub/../t.csv", "`--output sub/../t.csv` is the input t.csv"),
-        ("fit t.csv -t y --html t.csv", "`--html t.csv` is the input t.csv"),
-        ("fit 0.csv --like m.rvi -o m.rvi", "`--output m.rvi` is the model m.rvi"),
-        ("update m.rvi 0.csv -o 0.csv", "`--output 0.csv` is the input 0.csv"),
-        ("update m.rvi 0.csv -o ./m.rvi", "`--output ./m.rvi` is the model m.rvi"),
-        ("predict m.rvi 0.csv -o m.rvi", "`--output m.rvi` is the model m.rvi"),
-        ("predict m.rvi 0.csv -o 0.csv", "`--output 0.csv` is the input 0.csv"),
-        ("inspect m.rvi --html m.rvi", "`--html m.rvi` is the model m.rvi"),
-        ("resume m.rvi --html m.rvi", "`--html m.rvi` is the model m.rvi"),
-        ("merge m.rvi plain.rvi -o plain.rvi", "`--output plain.rvi` is the model plain.rvi"),
-        ("export plain.rvi -o plain.rvi", "`--output plain.rvi` is the model plain.rvi"),
-        ("import r.bin --columns a,b -o r.bin", "`--output r.bin` is the record r.bin"),
+        ("fit t.csv -t y -o sub/../t.csv", "`--output sub/../t.csv` would overwrite the input t.csv"),
+        ("fit t.csv -t y --html t.csv", "`--html t.csv` would overwrite the input t.csv"),
+        ("fit 0.csv --like m.rvi -o m.rvi", "`--output m.rvi` would overwrite the model m.rvi"),
+        ("update m.rvi 0.csv -o 0.csv", "`--output 0.csv` would overwrite the input 0.csv"),
+        ("update m.rvi 0.csv -o ./m.rvi", "`--output ./m.rvi` would overwrite the model m.rvi"),
+        ("predict m.rvi 0.csv -o m.rvi", "`--output m.rvi` would overwrite the model m.rvi"),
+        ("predict m.rvi 0.csv -o 0.csv", "`--output 0.csv` would overwrite the input 0.csv"),
+        ("inspect m.rvi --html m.rvi", "`--html m.rvi` would overwrite the model m.rvi"),
+        ("resume m.rvi --html m.rvi", "`--html m.rvi` would overwrite the model m.rvi"),
+        ("merge m.rvi plain.rvi -o plain.rvi", "`--output plain.rvi` would overwrite the model plain.rvi"),
+        ("export plain.rvi -o plain.rvi", "`--output plain.rvi` would overwrite the model plain.rvi"),
+        ("import r.bin --columns a,b -o r.bin", "`--output r.bin` would overwrite the record r.bin"),
     ] {
         let error = refused(&folder, line);
         assert!(error.contains(words), "{line}: {error}");

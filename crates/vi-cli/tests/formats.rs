@@ -65,7 +65,7 @@ fn one_table_in_every_format_is_one_model() {
     let said = refused(&folder, "fit wrong.json -t y");
     assert!(said.contains("wrong.json, row 1: no JSON object"), "{said}");
     assert!(learned(&folder, "wrong.json --format csv -t y") == known);
-    assert!(refused(&folder, "fit t.csv").contains("which column is to be predicted?"));
+    assert!(refused(&folder, "fit t.csv").contains("must name the column to predict"));
 }
 
 /// The rows of [`table`] as JSON lines, numbers as numbers.
@@ -165,7 +165,7 @@ fn damaged_files_are_told_in_one_line() {
     assert!(refused(&folder, "fit list.json -t a").contains("jq -c '.[]'"));
     write("nolabel.csv", b"a,y\n1,\n2,\n");
     assert!(refused(&folder, "fit nolabel.csv -t y").contains("column `y`: no value in the first rows"));
-    assert!(refused(&folder, "fit list.json -t a --delimiter ;").contains("only CSV and TSV have one"));
+    assert!(refused(&folder, "fit list.json -t a --delimiter ;").contains("only CSV and TSV have a delimiter"));
     assert_eq!(rvi(&folder, "fit latin.csv -t a --format xls").status.code(), Some(2));
 }
 

@@ -91,7 +91,7 @@ fn passes_after_the_first_find_what_does_not_depend_on_the_order() {
     fit("back", "--epochs 30");
     // A step of 1e-4 standard deviations was left at either end.
     assert!(apart() < 1e-3 && before > 1e-2, "{} of {before}", apart());
-    assert!(text.contains("refined       by ") && text.contains("nothing is left to gain"), "{text}");
+    assert!(text.contains("refined       by ") && text.contains("; converged"), "{text}");
     assert!(!plain.contains("refined") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let refined = card(&folder, "forth.rvi")["refined"].clone();
     assert!(refined["gained"].as_f64().unwrap() > 0.0 && refined["rows"] == 1500, "{refined}");
@@ -111,7 +111,10 @@ fn passes_that_cannot_be_are_refused_before_the_first() {
     let three: String = (0..90).map(|t| format!("{},{}\n", t % 9, ["a", "b", "c"][t % 3])).collect();
     fs::write(folder.join("three.csv"), format!("x,y\n{three}")).unwrap();
     let said = |line: &str| refused(&folder, line);
-    assert!(said("fit sales.csv -t sold --refine 3").contains("`--refine 3`: of a number one pass is exact"));
+    assert!(
+        said("fit sales.csv -t sold --refine 3")
+            .contains("`--refine 3`: for a numeric target one pass is already exact")
+    );
     assert!(said("fit three.csv -t y --refine 3").contains("more than two classes"));
     assert!(said("fit two.csv -t y --refine 3 --belief diagonal").contains("`--belief full`"));
     assert!(said("fit two.csv -t y --refine 3 --forget learned").contains("`--forget nothing`"));
@@ -146,7 +149,7 @@ fn relevance_leaves_out_what_does_not_tell() {
         told(&folder, "fit later.csv --like ard.rvi -o part.rvi");
     }
     fs::write(folder.join("three.csv"), "x,y\n1,a\n2,b\n3,c\n4,a\n5,b\n").unwrap();
-    assert!(refused(&folder, "fit three.csv -t y --ard").contains("`--ard`: relevance is determined for numbers"));
+    assert!(refused(&folder, "fit three.csv -t y --ard").contains("`--ard`: only for numbers"));
     // More inputs than first rows are no hindrance.
     assert!(told(&folder, "fit t.csv -t y --ard --sniff 30 -o few.rvi").contains("by the first 30 rows"));
     assert_eq!(rvi(&folder, "fit t.csv --like plain.rvi --ard").status.code(), Some(2));

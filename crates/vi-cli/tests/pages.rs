@@ -42,7 +42,7 @@ fn pictures_and_pages_are_drawn_for_every_kind_of_target() {
         .collect();
     fs::write(folder.join("two.csv"), two).unwrap();
     for (file, target, words) in
-        [("data.csv", "sold", "intervals promise"), ("two.csv", "many", "predicted probability")]
+        [("data.csv", "sold", "nominal coverage"), ("two.csv", "many", "predicted probability")]
     {
         told(&folder, &format!("fit {file} -t {target} -o m.rvi"));
         told(&folder, "inspect m.rvi --plot pictures --html m.html");

@@ -74,13 +74,13 @@ fn a_killed_pass_is_resumed_to_the_same_bits() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with("rvi: stopped after row ") && said.contains("`rvi resume m.rvi` goes on"), "{said}");
+    assert!(said.starts_with("rvi: stopped after row ") && said.contains("`rvi resume m.rvi` continues"), "{said}");
     assert!(rows(&folder, "m.rvi") < MANY as u64 && parts_left(&folder) == 0);
     // Elsewhere by now.
     fs::rename(folder.join("data.csv"), folder.join("moved.csv")).unwrap();
     assert!(refused(&folder, "resume m.rvi").contains("data.csv: "));
     fs::write(folder.join("other.csv"), sales(MANY, 6)).unwrap();
-    assert!(refused(&folder, "resume m.rvi --data other.csv").contains("are not those that the model has learned"));
+    assert!(refused(&folder, "resume m.rvi --data other.csv").contains("rows differ from those of the model"));
     told(&folder, "resume m.rvi --data moved.csv");
     assert!(fs::read(folder.join("m.rvi")).unwrap() == straight);
     // Nothing is left to learn.
@@ -136,7 +136,7 @@ fn parts_are_merged_to_the_whole() {
     told(&folder, "fit west.csv -t sold -o alone.rvi");
     assert!(refused(&folder, "fit west.csv --like alone.rvi").contains("`fit --mergeable`"));
     assert!(refused(&folder, "merge east.rvi alone.rvi -o no.rvi").contains("`fit --like east.rvi`"));
-    assert!(refused(&folder, "merge east.rvi both.rvi -o no.rvi").contains("in another model already"));
+    assert!(refused(&folder, "merge east.rvi both.rvi -o no.rvi").contains("another model already contains"));
     assert!(!folder.join("no.rvi").exists());
 }
 
@@ -164,7 +164,7 @@ fn shells_and_manuals_are_told_of_every_command() {
     let bash = told(&folder, "completions bash");
     assert!(bash.contains("resume") && bash.contains("--skip-bad"));
     assert!(told(&folder, "completions fish").contains("rvi") && told(&folder, "man").contains(".TH rvi"));
-    assert!(told(&folder, "--help").contains("Exit codes: 0, done"));
+    assert!(told(&folder, "--help").contains("Exit codes: 0, success"));
     told(&folder, "man pages");
     assert!(fs::read_to_string(folder.join("pages/rvi-fit.1")).unwrap().contains("target"));
 }
@@ -217,7 +217,7 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
         assert!((evidence(&sorted.1) - evidence(&random.1)).abs() < 8.0, "{family}");
         assert!(kept.0 > random.0 + 0.05, "{family}: {}", kept.0);
         assert!(evidence(&kept.1) > evidence(&random.1) + 50.0, "{family}");
-        assert!(kept.2.starts_with("rvi: the model cannot be relied on: labels come in runs"), "{}", kept.2);
+        assert!(kept.2.starts_with("rvi: the model is unreliable: labels come in runs"), "{}", kept.2);
         assert!(random.2.is_empty() && sorted.2.is_empty(), "{}", sorted.2);
         // What each row was predicted to be on the way stays that of the file, and is labelled.
         assert_eq!(sorted.1["scores"], kept.1["scores"]);
@@ -227,7 +227,7 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
     }
     let text = told(&folder, "fit sorted.csv -t y --family count --prior .5");
     for line in [
-        "    in a random order\n",
+        "    in random order\n",
         "    in the file's order, which is not random\n",
         "order         labels come in runs (",
     ] {

@@ -1,4 +1,4 @@
-//! The picture of the README is what the command draws of the data that the project carries.
+//! The README: it is short, and its picture is drawn by the command from data of the project.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::format_push_string, reason = "a test")]
 
@@ -45,4 +45,15 @@ fn the_picture_of_the_readme_is_drawn_by_the_command() {
     let ((new, words), (old, known)) = (parts(&drawn), parts(&kept));
     assert_eq!(words, known);
     assert!(new.iter().zip(&old).all(|(new, old)| (new - old).abs() <= 0.5));
+}
+
+#[test]
+fn the_readme_is_a_landing_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(text.len() <= 6000, "{} bytes: longer texts belong to the guide", text.len());
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    for link in links.filter(|link| !link.contains("://")) {
+        assert!(root.join(link).exists(), "{link}");
+    }
 }

@@ -80,7 +80,7 @@ fn a_record_is_a_model_that_predicts_the_same_learns_on_and_goes_back() {
         let classes = if target == "class" { " --classes no,yes" } else { "" };
         let line = format!("import {record} -o {model} --columns a,b,c -t {target}{classes}");
         let text = told(&folder, &line);
-        assert!(text.contains("imported      what 150 rows had told"), "{text}");
+        assert!(text.contains("imported      the posterior of 150 rows"), "{text}");
         let evidence = text.lines().find_map(|line| line.strip_prefix("evidence ")).unwrap();
         let numbers: Vec<f64> = evidence.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
         // Printed to four digits.
@@ -136,13 +136,13 @@ fn what_no_record_holds_is_refused_with_what_to_do() {
     write(&folder, "t.csv", &rows(120, 3));
     fs::write(folder.join("sales.csv"), sales(200, 1)).unwrap();
     for (fit, words) in [
-        ("t.csv -t number --ignore class,count", "standardised its inputs; `rvi fit --unscaled --prior SCALE`"),
+        ("t.csv -t number --ignore class,count", "standardises its inputs; `rvi fit --unscaled --prior SCALE`"),
         ("t.csv -t number --ignore class,count --unscaled --prior 1,2", "averages over prior scales; `rvi fit"),
         ("t.csv -t number --ignore count --unscaled --prior 1", "`class` is not a number"),
         ("sales.csv -t sold --ignore id,day,place --unscaled --prior 1", "`price` has gaps"),
-        ("t.csv --formula number~a:b --unscaled --prior 1", "`a` is multiplied"),
+        ("t.csv --formula number~a:b --unscaled --prior 1", "`a` is a product"),
         ("t.csv --formula number~exp(a) --unscaled --prior 1", "is a function of a column"),
-        ("t.csv -t number --ignore class,count --features poly:2 --unscaled --prior 1", "have features beside them"),
+        ("t.csv -t number --ignore class,count --features poly:2 --unscaled --prior 1", "have further features"),
         ("t.csv -t number --ignore class,count --forget 0.9 --unscaled --prior 1", "rows that are forgotten"),
         ("t.csv -t number --ignore class,count --belief diagonal --unscaled --prior 1", "full covariance"),
         ("sales.csv -t place --ignore id,day,price,open --unscaled --prior 1", "more than two classes"),
@@ -158,10 +158,10 @@ fn what_no_record_holds_is_refused_with_what_to_do() {
     let probit = OnePass::new(Family::Probit, GlmPrior::default(), 3).unwrap().posterior().unwrap();
     fs::write(folder.join("p.bin"), Posterior::from(probit).encode().unwrap()).unwrap();
     for (line, words) in [
-        ("r.bin --columns a,b", "has 3 inputs, and here are 2 names"),
+        ("r.bin --columns a,b", "has 3 inputs, but there are 2 names"),
         ("r.bin --columns a,b,y", "it is the target"),
-        ("r.bin --columns a,b,b", "stands there twice"),
-        ("p.bin --columns a,b,c", "other labels"),
+        ("r.bin --columns a,b,b", "the name occurs twice"),
+        ("p.bin --columns a,b,c", "not for the labels of this posterior"),
         ("r.bin --columns a,b,c --classes 1", "two names"),
         ("t.csv --columns a,b,c", "record is of kind"),
         ("none.bin --columns a,b,c", "none.bin"),

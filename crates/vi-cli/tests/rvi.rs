@@ -97,7 +97,7 @@ fn words_are_classes_and_numbers_may_be_counts() {
         fs::write(folder.join(format!("{name}.csv")), text).unwrap();
     }
     let text = told(&folder, "fit two.csv -t y -o two.rvi");
-    assert!(text.contains("the probability of `late`") && text.contains("predicted and seen"), "{text}");
+    assert!(text.contains("the probability of `late`") && text.contains("predicted and observed"), "{text}");
     let predicted = told(&folder, "predict two.rvi two.csv --level 0.5");
     assert_eq!(predicted.lines().next(), Some("row,class,probability,lower,upper"));
     let scores = json(&told(&folder, "evaluate two.rvi two.csv --json"))["scores"].clone();
@@ -144,7 +144,7 @@ fn a_column_that_changes_after_the_first_rows_is_told() {
     let rows: String = (0..300).map(|t| format!("{},{},{}\n", t % 7, 2 * (t % 7) + t % 2, 1 + t / 100)).collect();
     fs::write(folder.join("t.csv"), format!("x,y,month\n{rows}")).unwrap();
     let text = told(&folder, "fit t.csv -t y --family number --sniff 90 -o m.rvi");
-    assert!(text.contains("changed       month (in 200 rows), which a larger `--sniff` would use"), "{text}");
+    assert!(text.contains("changed       month (in 200 rows), a larger `--sniff` would use it"), "{text}");
     assert_eq!(json(&told(&folder, "inspect m.rvi --json"))["rows_of_changed_columns"]["month"], 200);
     assert!(!told(&folder, "fit t.csv -t y --family number --sniff 150").contains("changed"));
 }
@@ -163,17 +163,17 @@ fn what_cannot_be_is_said_in_one_line() {
     write("noise.rvi", "not a model");
     write("newer.rvi", "{\"rvi\": 99}");
     assert!(refused(&folder, "fit none.csv -t y").contains("none.csv: "));
-    assert!(refused(&folder, "fit empty.csv -t y").contains("there is no row"));
-    assert!(refused(&folder, "fit header.csv -t y").contains("there is no row"));
+    assert!(refused(&folder, "fit empty.csv -t y").contains("the file has no rows"));
+    assert!(refused(&folder, "fit header.csv -t y").contains("the file has no rows"));
     assert!(refused(&folder, "fit good.csv -t Y").contains("did you mean `y`?"));
-    assert!(refused(&folder, "fit twice.csv -t y").contains("two columns are called `a`"));
+    assert!(refused(&folder, "fit twice.csv -t y").contains("two columns have the name `a`"));
     assert!(refused(&folder, "fit one.csv -t y").contains("`--classes`"));
-    assert!(refused(&folder, "fit ragged.csv -t y").contains("ragged.csv, row 3: 2 fields where 3 were expected"));
+    assert!(refused(&folder, "fit ragged.csv -t y").contains("ragged.csv, row 3: 2 fields instead of 3"));
     let word = refused(&folder, "fit word.csv -t y --sniff 2");
     assert!(word.contains("word.csv, row 3, column `a`: `many` is not a number"), "{word}");
     assert!(refused(&folder, "fit good.csv -t y --forget 1.5").contains("`--forget 1.5`"));
     assert!(refused(&folder, "fit good.csv -t y -o no/such/folder/m.rvi").contains("m.rvi"));
-    assert!(refused(&folder, "predict noise.rvi good.csv").contains("no model"));
+    assert!(refused(&folder, "predict noise.rvi good.csv").contains("not a model"));
     assert!(refused(&folder, "predict newer.rvi good.csv").contains("version 99"));
     assert_eq!(rvi(&folder, "fit").status.code(), Some(2));
 
@@ -224,7 +224,7 @@ fn strange_files_are_read_or_refused_with_what_to_do() {
     assert!(text.contains("row 301, column `a`: `Total` is not a number (`--skip-bad`"), "{text}");
     assert!(told(&folder, "fit total.csv -t y --skip-bad").contains("300 rows learned"));
     write("money.csv", &format!("a,y\n{}", rows(&|t| format!("{t},\"${},{:03}.00\"\n", 1 + t, t))));
-    assert!(refused(&folder, "fit money.csv -t y").contains("numbers with `$` and `,` in them: take them out"));
+    assert!(refused(&folder, "fit money.csv -t y").contains("numbers have `$` and `,` in them: remove these"));
     // Quotes with lines in them, the target first, gaps.
     let quoted =
         rows(&|t| format!("{},\"said \"\"{}\"\"\nand left\",{}\n", t % 9, t % 3, if t % 4 == 0 { "NA" } else { "3" }));

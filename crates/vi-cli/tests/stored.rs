@@ -74,7 +74,7 @@ fn models_of_two_versions_are_not_merged() {
     let (folder, _) = copied("versions");
     let error = refused(&folder, "merge v3-mergeable.rvi v2-mergeable.rvi -o both.rvi");
     assert!(
-        error.contains("v2-mergeable.rvi: a model of version 2, not 3 as that than in v3-mergeable.rvi"),
+        error.contains("v2-mergeable.rvi: a different model version (2, not 3) than in v3-mergeable.rvi"),
         "{error}"
     );
     fs::write(folder.join("v4.rvi"), "{\"seal\":{\"format\":1,\"checksum\":null},\"rvi\":4}").unwrap();

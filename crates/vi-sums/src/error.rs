@@ -32,7 +32,7 @@ pub enum SumsError {
         second: String,
     },
     /// What is to be subtracted cannot have been added.
-    #[error("what is subtracted was never added: {what}")]
+    #[error("the subtracted rows were never added: {what}")]
     NotContained {
         /// The fact that proves it.
         what: &'static str,
@@ -55,7 +55,7 @@ pub enum SumsError {
         found: Fingerprint,
     },
     /// A record of an earlier release lacks something that is needed.
-    #[error("a record of kind {found:?} is of an earlier release and does not tell {missing}: make it anew")]
+    #[error("a record of kind {found:?} is of an earlier release and lacks {missing}: make a new one")]
     Earlier {
         /// The kind of the record.
         found: &'static str,

@@ -1,4 +1,4 @@
-"""Relevance determination for whole data sets: a scale of its own for the weight of each input."""
+"""Relevance determination for whole data sets: a prior scale for the weight of each input."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -46,7 +46,7 @@ class Relevance(Tabular):
 
     @property
     def info_(self):
-        """How the fit went: iterations, bounds, condition, collinear columns, advice (a dictionary)."""
+        """Report of the fit: iterations, bounds, condition, collinear columns, advice (a dictionary)."""
         return self._fitted().info()
 
     def sample_weights(self, n_samples=1, random_state=0):
@@ -57,7 +57,7 @@ class Relevance(Tabular):
         n_samples : int, default=1
             Number of draws.
         random_state : int, RandomState instance or None, default=0
-            Where the draws come from.
+            Seed of the draws.
 
         Returns
         -------
@@ -87,15 +87,15 @@ class ARDRegression(RegressorMixin, Relevance):
     fit_intercept : bool, default=True
         An intercept with a flat prior.
     n_draws : int, default=1000
-        Draws of the posterior that are kept, after 1000 sweeps before them.
+        Kept draws of the posterior, after 1000 discarded sweeps.
     random_state : int, RandomState instance or None, default=0
-        Where the draws come from.
+        Seed of the draws.
     tol : float, default=1e-8
-        Largest relative change of a parameter that counts as converged, for variational Bayes.
+        Convergence: largest relative change of a parameter, for variational Bayes.
     max_iter : int, default=5000
         Most iterations of variational Bayes.
     column_order : 'strict' or 'by_name', default='strict'
-        Whether a table's columns must come in the order of the fit, or are matched by name.
+        Require the columns of a table in the order of the fit, or match them by name.
 
     Attributes
     ----------
@@ -104,13 +104,13 @@ class ARDRegression(RegressorMixin, Relevance):
     intercept_ : float
         Posterior mean of the intercept.
     relevance_ : ndarray of shape (n_features,)
-        Share of each weight's mean square that is its mean: near 1 where the rows know it, 0 where an input is of no use.
+        Squared mean of each weight over its mean square: near 1 for a weight that the rows determine, near 0 for an irrelevant input.
     evidence_ : float
         The log evidence in nats, in the units of the target: an estimate about a nat off; a bound for variational Bayes.
     n_iter_ : int
         Sweeps, or iterations of variational Bayes.
     info_ : dict
-        How the fit went.
+        Report of the fit.
 
     Examples
     --------
@@ -151,14 +151,14 @@ class ARDRegression(RegressorMixin, Relevance):
         X : {array-like, table} of shape (n_rows, n_features)
             Rows.
         return_std : bool, default=False
-            Whether the standard deviation of a new target is returned too.
+            Also return the standard deviation of a new target.
         return_interval : float, optional
             Mass of the central interval of a new target, returned too, of shape (n_rows, 2).
 
         Returns
         -------
         mean : ndarray of shape (n_rows,)
-            Or a tuple with what was asked for beside.
+            Or a tuple that begins with it.
         """
         model, rows = self._predicts(X)
         mean, std = model.predict(rows)
@@ -179,15 +179,15 @@ class ARDClassifier(ClassifierMixin, Relevance):
     fit_intercept : bool, default=True
         An intercept, not shrunk with the weights.
     n_draws : int, default=1000
-        Draws of the posterior that are kept, after 1000 sweeps before them.
+        Kept draws of the posterior, after 1000 discarded sweeps.
     random_state : int, RandomState instance or None, default=0
-        Where the draws come from.
+        Seed of the draws.
     tol : float, default=1e-8
-        Largest relative change of a parameter that counts as converged, for variational Bayes.
+        Convergence: largest relative change of a parameter, for variational Bayes.
     max_iter : int, default=5000
         Most iterations of variational Bayes.
     column_order : 'strict' or 'by_name', default='strict'
-        Whether a table's columns must come in the order of the fit, or are matched by name.
+        Require the columns of a table in the order of the fit, or match them by name.
 
     Attributes
     ----------
@@ -198,13 +198,13 @@ class ARDClassifier(ClassifierMixin, Relevance):
     intercept_ : ndarray of shape (1,)
         Posterior mean of the intercept.
     relevance_ : ndarray of shape (n_features,)
-        Share of each weight's mean square that is its mean: near 1 where the rows know it, 0 where an input is of no use.
+        Squared mean of each weight over its mean square: near 1 for a weight that the rows determine, near 0 for an irrelevant input.
     evidence_ : float
         The log evidence in nats, in the units of the target: an estimate about a nat off; a bound for variational Bayes.
     n_iter_ : int
         Sweeps, or iterations of variational Bayes.
     info_ : dict
-        How the fit went.
+        Report of the fit.
 
     Examples
     --------
@@ -261,7 +261,7 @@ class ARDClassifier(ClassifierMixin, Relevance):
         X : {array-like, table} of shape (n_rows, n_features)
             Rows.
         return_interval : float, optional
-            Mass of the central interval of what is believed of each probability, returned too.
+            Also return the central posterior interval of this mass for each probability.
 
         Returns
         -------

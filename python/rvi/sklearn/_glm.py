@@ -40,42 +40,41 @@ class BayesianGLMRegressor(OnlineRegressor):
     prior_scale : 'learned', float or sequence of float, default='learned'
         Prior standard deviation of the weights of standardised inputs.
     fit_intercept : bool, default=True
-        Whether the model has an intercept.
+        Fit an intercept.
     intercept_scale : float or None, default=None
         Prior standard deviation of the intercept; 5 by default, 1000 noises for numbers.
     standardise : int, 'never' or (centres, scales), default=50
-        Rows that tell the scales of the inputs; or no scales; or given ones.
+        Number of first rows that set the scales of the inputs; 'never' for no scales; or given scales.
     memory : 'everything', 'learned' or float, default='everything'
-        What is forgotten: nothing; at a pace that is learned; each row weighs this much of what it did when the next comes.
+        Forgetting: 'everything' is remembered; 'learned' follows the drift; a number is the factor on a row's weight for every later row.
     belief : 'auto', 'full', 'square_root', 'diagonal' or int, default='auto'
-        How the posterior is kept; an integer is the rank of a factor.
+        Form of the posterior; an integer is the rank of a factor.
     keep_rows : bool, default=False
-        Whether rows are kept, for `refine` and `diagnose`.
+        Keep the rows, for `refine` and `diagnose`.
     keep_sample : bool, default=True
-        Whether a sample of the rows is kept (at most 256, 1 MiB), and stored with the model, by which `info_` tells whether their
-        order has done harm.
+        Keep a sample of the rows (at most 256, 1 MiB) in the model, to detect a harmful order of the rows; see ``info_["order"]``.
     reorder : bool, default=True
-        Whether `fit` learns rows whose labels come in runs, as those sorted by label, again in a random order: one pass in such an
-        order misleads. Not where rows are forgotten; `partial_fit` keeps every order.
+        If the labels come in runs (for example sorted), let `fit` learn the rows again in random order, because one pass in such an
+        order misleads. Never with forgetting or in `partial_fit`.
     start : 'fitted' or 'one_pass', default='fitted'
-        Whether the first rows are learned together.
+        Fit the first rows together, or learn them one by one.
     column_order : 'strict' or 'by_name', default='strict'
-        Whether a table's columns must come in the order of the fit, or are matched by name.
+        Require the columns of a table in the order of the fit, or match them by name.
 
     Attributes
     ----------
     coef_, coef_std_ : ndarray of shape (n_features,)
         Posterior means and standard deviations of the weights, in the units of the inputs.
     intercept_, intercept_std_ : float
-        The same of the intercept.
+        The same for the intercept.
     covariance_ : ndarray of shape (n_features, n_features)
         Posterior covariance of the weights.
     evidence_ : float
         Log evidence, in nats.
     info_ : dict
-        What the model says of itself.
+        Rows, evidence, prior scales, digits left, advice.
     reordered_ : bool
-        Whether the rows of `fit` were learned again, in a random order.
+        True if `fit` learned the rows again in random order.
 
     Examples
     --------
@@ -179,7 +178,7 @@ class BayesianGLMRegressor(OnlineRegressor):
         y : array-like of shape (n_rows,)
             Labels of the family.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts, not negative.
+            Weight of each row, not negative.
         offset : array-like of shape (n_rows,) or float, optional
             A known part of the linear predictor.
         exposure : array-like of shape (n_rows,) or float, optional
@@ -225,7 +224,7 @@ class BayesianGLMRegressor(OnlineRegressor):
         X : {array-like, sparse matrix, table} of shape (n_rows, n_features)
             Rows.
         return_std : bool, default=False
-            Whether the standard deviation of a new label is returned too (for 'logit' that of what is believed of the
+            Also return the standard deviation of a new label (for 'logit' that of the posterior of the
             probability).
         return_interval : float, optional
             Mass of the central interval of a new label, returned too, of shape (n_rows, 2).
@@ -235,7 +234,7 @@ class BayesianGLMRegressor(OnlineRegressor):
         Returns
         -------
         mean : ndarray of shape (n_rows,)
-            Or a tuple with what was asked for beside.
+            Or a tuple that begins with it.
         """
         return self._predict(
             X,

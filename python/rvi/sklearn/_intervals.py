@@ -1,10 +1,10 @@
-"""What predictions return: a value alone, or with its standard deviation and interval."""
+"""Results of predictions: a value alone, or with its standard deviation and interval."""
 
 import numpy as np
 
 
 def together(value, *, std=None, interval=None):
-    """`value`, or a tuple of it with what was asked for beside."""
+    """`value`, or a tuple of it with the further results."""
     found = [value]
     if std is not None:
         found.append(std)

@@ -15,40 +15,40 @@ class BayesianLinearRegression(OnlineRegressor):
     prior_scale : 'learned', float or sequence of float, default='learned'
         Prior standard deviation of the weights of standardised inputs, in units of the noise.
     fit_intercept : bool, default=True
-        Whether the model has an intercept.
+        Fit an intercept.
     intercept_scale : float or None, default=None
         Prior standard deviation of the intercept in units of the noise; 1000 by default.
     standardise : int, 'never' or (centres, scales), default=50
-        Rows that tell the scales of the inputs and of the target; or no scales; or given ones for the inputs.
+        Number of first rows that set the scales of inputs and target; 'never' for no scales; or given scales of the inputs.
     memory : 'everything', 'learned' or float, default='everything'
-        What is forgotten: nothing; at a pace that is learned; each row weighs this much of what it did when the next comes.
+        Forgetting: 'everything' is remembered; 'learned' follows the drift; a number is the factor on a row's weight for every later row.
     belief : 'auto', 'full', 'square_root', 'diagonal' or int, default='auto'
-        How the posterior is kept; an integer is the rank of a factor. 'auto' is 'full' up to 400 inputs, 10 up to 20,000.
+        Form of the posterior; an integer is the rank of a factor. 'auto' is 'full' up to 400 inputs, 10 up to 20,000.
     keep_rows : bool, default=False
-        Whether rows are kept.
+        Keep the rows.
     start : 'fitted' or 'one_pass', default='fitted'
-        Whether the first rows are learned together.
+        Fit the first rows together, or learn them one by one.
     noise_shape, noise_rate : float, default=0.01, 0.0001
         Prior of the noise's precision, ``Gamma(noise_shape, noise_rate)``, for a standardised target.
     column_order : 'strict' or 'by_name', default='strict'
-        Whether a table's columns must come in the order of the fit, or are matched by name.
+        Require the columns of a table in the order of the fit, or match them by name.
 
     Attributes
     ----------
     coef_, coef_std_ : ndarray of shape (n_features,)
         Posterior means and standard deviations of the weights, in the units of the inputs.
     intercept_, intercept_std_ : float
-        The same of the intercept.
+        The same for the intercept.
     covariance_ : ndarray of shape (n_features, n_features)
         Posterior covariance of the weights.
     evidence_ : float
         Log evidence, in nats.
     info_ : dict
-        What the model says of itself.
+        Rows, evidence, prior scales, digits left, advice.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of str
-        Names of the inputs, where the rows came in a table.
+        Names of the inputs, if the rows were a table.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class BayesianLinearRegression(OnlineRegressor):
         y : array-like of shape (n_rows,)
             Numbers.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts, not negative.
+            Weight of each row, not negative.
         offset : array-like of shape (n_rows,) or float, optional
             A known part of the target.
 
@@ -147,7 +147,7 @@ class BayesianLinearRegression(OnlineRegressor):
         X : {array-like, sparse matrix, table} of shape (n_rows, n_features)
             Rows.
         return_std : bool, default=False
-            Whether the standard deviation of a new target is returned too, noise included.
+            Also return the standard deviation of a new target, noise included.
         return_interval : float, optional
             Mass of the central interval of a new target, returned too, of shape (n_rows, 2).
         offset : array-like of shape (n_rows,) or float, optional
@@ -156,7 +156,7 @@ class BayesianLinearRegression(OnlineRegressor):
         Returns
         -------
         mean : ndarray of shape (n_rows,)
-            Or a tuple with what was asked for beside.
+            Or a tuple that begins with it.
         """
         return self._predict(X, return_std=return_std, return_interval=return_interval, offset=offset)
 

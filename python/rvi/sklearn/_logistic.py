@@ -13,7 +13,7 @@ DRAWS = 2000
 
 
 class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
-    """Logistic regression for two and more classes: calibrated probabilities and their doubt from one pass.
+    """Logistic regression for two and more classes: calibrated probabilities and their uncertainty from one pass.
 
     Two classes have one linear predictor, more a softmax. Probabilities are averages over the posterior of the weights and over
     their prior scale, so there is nothing to tune. One row costs some ``9 n_features²`` flops with two classes.
@@ -23,28 +23,27 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
     prior_scale : 'learned', float or sequence of float, default='learned'
         Prior standard deviation of the weights of standardised inputs.
     fit_intercept : bool, default=True
-        Whether the model has an intercept.
+        Fit an intercept.
     intercept_scale : float or None, default=None
         Prior standard deviation of the intercept; 5 by default.
     standardise : int, 'never' or (centres, scales), default=50
-        Rows that tell the scales of the inputs; or no scales; or given ones.
+        Number of first rows that set the scales of the inputs; 'never' for no scales; or given scales.
     memory : 'everything', 'learned' or float, default='everything'
-        What is forgotten: nothing; at a pace that is learned; each row weighs this much of what it did when the next comes.
+        Forgetting: 'everything' is remembered; 'learned' follows the drift; a number is the factor on a row's weight for every later row.
     belief : 'auto', 'full', 'square_root', 'diagonal' or int, default='auto'
-        How the posterior is kept; an integer is the rank of a factor. 'auto' is 'full' up to 400 inputs, 10 up to 20,000. More
+        Form of the posterior; an integer is the rank of a factor. 'auto' is 'full' up to 400 inputs, 10 up to 20,000. More
         than two classes with another belief than 'full' are independent of each other.
     keep_rows : bool, default=False
-        Whether rows are kept, for `refine` and `diagnose`.
+        Keep the rows, for `refine` and `diagnose`.
     keep_sample : bool, default=True
-        Whether a sample of the rows is kept (at most 256, 1 MiB), and stored with the model, by which `info_` tells whether their
-        order has done harm.
+        Keep a sample of the rows (at most 256, 1 MiB) in the model, to detect a harmful order of the rows; see ``info_["order"]``.
     reorder : bool, default=True
-        Whether `fit` learns rows whose labels come in runs, as those sorted by label, again in a random order: one pass in such an
-        order misleads. Not where rows are forgotten; `partial_fit` keeps every order.
+        If the labels come in runs (for example sorted), let `fit` learn the rows again in random order, because one pass in such an
+        order misleads. Never with forgetting or in `partial_fit`.
     start : 'fitted' or 'one_pass', default='fitted'
-        Whether the first rows are learned together.
+        Fit the first rows together, or learn them one by one.
     column_order : 'strict' or 'by_name', default='strict'
-        Whether a table's columns must come in the order of the fit, or are matched by name.
+        Require the columns of a table in the order of the fit, or match them by name.
 
     Attributes
     ----------
@@ -54,19 +53,19 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         Posterior means and standard deviations of the weights, in the units of the inputs; of more than two classes relative to
         the first, whose are 0.
     intercept_, intercept_std_ : ndarray of shape (1,) or (n_classes,)
-        The same of the intercepts.
+        The same for the intercepts.
     covariance_ : ndarray of shape (n_features, n_features)
         Posterior covariance of the weights; for two classes.
     evidence_ : float
         Log evidence, in nats.
     info_ : dict
-        What the model says of itself.
+        Rows, evidence, prior scales, digits left, advice.
     reordered_ : bool
-        Whether the rows of `fit` were learned again, in a random order.
+        True if `fit` learned the rows again in random order.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of str
-        Names of the inputs, where the rows came in a table.
+        Names of the inputs, if the rows were a table.
 
     Examples
     --------
@@ -145,7 +144,7 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         y : array-like of shape (n_rows,)
             Labels, of at least two classes.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts, not negative.
+            Weight of each row, not negative.
         offset : array-like of shape (n_rows,) or float, optional
             A known part of the log odds; for two classes.
 
@@ -190,16 +189,16 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         return self._learn(X, self._encoded(y), sample_weight, offset=offset)
 
     def predict_proba(self, X, return_interval=None, offset=None):
-        """Probability of each class, averaged over what is believed of the weights.
+        """Probability of each class, averaged over the posterior of the weights.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, table} of shape (n_rows, n_features)
             Rows.
         return_interval : float, optional
-            Mass of the central interval of what is believed of each probability, returned too; of more than two classes from 2000
-            draws of the weights. A probability near 0 or 1 is the mean of a skewed distribution and can lie outside its own
-            central interval: the interval's quantiles say where it is likely, the mean what to bet.
+            Also return the central posterior interval of this mass for each probability; with more than two classes from 2000
+            draws of the weights. A probability near 0 or 1 is the mean of a skewed posterior and can lie outside its own
+            central interval: use the interval for the range of the probability, the mean for decisions.
         offset : array-like of shape (n_rows,) or float, optional
             A known part of the log odds; for two classes.
 
@@ -286,7 +285,7 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         n_samples : int, default=1
             Draws for each row.
         random_state : int, RandomState instance or None, default=0
-            Where the draws come from.
+            Seed of the draws.
 
         Returns
         -------
@@ -307,7 +306,7 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         n_samples : int, default=1
             Number of draws.
         random_state : int, RandomState instance or None, default=0
-            Where the draws come from.
+            Seed of the draws.
 
         Returns
         -------

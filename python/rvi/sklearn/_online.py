@@ -1,4 +1,4 @@
-"""What all estimators on a front-door model share: settings, learning, state, beliefs about the weights."""
+"""Base of all estimators on a front-door model: settings, learning, state, posterior of the weights."""
 
 import contextlib
 import functools
@@ -34,7 +34,7 @@ def atomic(method):
 
 @contextlib.contextmanager
 def kept_rows():
-    """Tells in the words of Python what a model without its rows lacks."""
+    """Explains in the words of Python that a model without its rows needs them."""
     try:
         yield
     except ValueError as error:
@@ -110,7 +110,7 @@ class Tabular(BaseEstimator):
         return check_X_y(X, y, estimator=self, **options)
 
     def _names(self):
-        """What the columns are called; `x0`, `x1` and so on where they have no names or not one each."""
+        """Names of the columns; `x0`, `x1` and so on if some have none or share one."""
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
         if len(set(names)) == self.n_features_in_:
             return names
@@ -158,7 +158,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         return model
 
     def _learn(self, X, y, sample_weight, *, offset=None, size=None, reorder=False):
-        """Learns checked rows: into the model that there is, or a new one, and again where they came in an order and may be reordered."""
+        """Learns checked rows, in the present model or a new one; and again in random order if their order is harmful and may change."""
         n = X.shape[0]
         weight = None
         if sample_weight is not None:
@@ -193,12 +193,12 @@ class OnlineEstimator(Shown, Stored, Tabular):
 
     @property
     def evidence_(self):
-        """Log evidence of all rows so far, in nats: what models of the same rows are compared by."""
+        """Log evidence of all rows so far, in nats, for comparing models of the same rows."""
         return self._fitted().evidence()
 
     @property
     def info_(self):
-        """What the model says of itself: rows, evidence, prior scales, digits left, advice (a dictionary)."""
+        """Rows, evidence, prior scales, digits left, advice (a dictionary)."""
         return self._fitted().info()
 
     def coefficients(self, level=0.9):
@@ -228,20 +228,20 @@ class OnlineEstimator(Shown, Stored, Tabular):
         return weights[..., 0], weights[..., 1], intercepts[:, 0], intercepts[:, 1]
 
     def refine(self, tolerance=1e-8, max_sweeps=100):
-        """Sweep over the kept rows to take out what one pass has left (expectation propagation); needs ``keep_rows=True``.
+        """Remove the error of one pass by sweeps over the kept rows (expectation propagation); needs ``keep_rows=True``.
 
         Parameters
         ----------
         tolerance : float, default=1e-8
-            Change of the rows' log normalisers in sum, of more than three classes of the bound on the log evidence,
-            below which the sweeps end, in nats.
+            Convergence: change in a sweep, in nats, of the sum of the rows' log normalisers (with more than three classes of the
+            bound on the log evidence).
         max_sweeps : int, default=100
             Most sweeps.
 
         Returns
         -------
         self : object
-            The estimator; a linear model with a full covariance is exact, and a `ValueError` says so.
+            The estimator. A linear model with a full covariance is already exact: `ValueError`.
         """
         model = self._fitted()
         with kept_rows():
@@ -249,26 +249,26 @@ class OnlineEstimator(Shown, Stored, Tabular):
         return self
 
     def diagnose(self, draws=4000, random_state=0):
-        """How near the posterior is to the true one, by Pareto-smoothed importance sampling; needs ``keep_rows=True``.
+        """Distance to the true posterior, by Pareto-smoothed importance sampling; needs ``keep_rows=True``.
 
         Parameters
         ----------
         draws : int, default=4000
             Draws of the posterior, at least 25.
         random_state : int, RandomState instance or None, default=0
-            Where the draws come from.
+            Seed of the draws.
 
         Returns
         -------
         info : dict
-            As `info_`, with ``k_hat``, ``effective_share`` and the advice that follows from them.
+            As `info_`, with ``k_hat``, ``effective_share`` and the advice based on them.
         """
         model = self._fitted()
         with kept_rows():
             return model.diagnose(int(draws), _rows.seed(random_state))
 
     def merge(self, *others):
-        """Bring in what other estimators learned from other rows.
+        """Merge with estimators of other rows.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         Returns
         -------
         self : object
-            As if it had learned all their rows: exact for linear models, an approximation otherwise.
+            A model of all rows: exact for linear models, an approximation otherwise.
         """
         model = self._fitted()
         for other in others:
@@ -298,7 +298,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         n_samples : int, default=1000
             Number of draws.
         random_state : int, RandomState instance or None, default=0
-            Where they come from.
+            Seed of the draws.
 
         Returns
         -------

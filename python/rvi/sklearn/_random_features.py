@@ -106,7 +106,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
 
     @property
     def info_(self):
-        """What the model on the features says of itself (a dictionary)."""
+        """Rows, evidence, prior scales, digits left, advice of the model on the features (a dictionary)."""
         return self._fitted().info_
 
     def __getstate__(self):
@@ -130,17 +130,17 @@ class RandomFeatureRegressor(RegressorMixin, RandomFeatures):
     kernel : str, default='Rbf'
         'Rbf', 'Laplace', 'Cauchy', 'Matern32', 'Matern52' or 'LaplaceProduct' (not orthogonal).
     length_scale : 'evidence', float or array-like of shape (n_features,), default='evidence'
-        In units of the inputs' standard deviations; by default that of five with the highest evidence on the first 500 rows.
+        In units of the inputs' standard deviations; by default the best of five by evidence on the first 500 rows.
     orthogonal : bool, default=True
-        Whether frequencies are orthogonal in blocks, which is better.
+        Orthogonal blocks of frequencies, which are more accurate.
     prior_scale : 'learned', float or sequence of float, default=(0.5, 2, 8)
         Prior standard deviation of the function, in units of the noise.
     memory : 'everything', 'learned' or float, default='everything'
-        What is forgotten.
+        Forgetting, as in `BayesianLinearRegression`.
     random_state : int, RandomState instance or None, default=0
-        Where the frequencies come from.
+        Seed of the frequencies.
     column_order : 'strict' or 'by_name', default='strict'
-        Whether a table's columns must come in the order of the fit, or are matched by name.
+        Require the columns of a table in the order of the fit, or match them by name.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class RandomFeatureRegressor(RegressorMixin, RandomFeatures):
         y : array-like of shape (n_rows,)
             Numbers.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts.
+            Weight of each row.
 
         Returns
         -------
@@ -215,14 +215,14 @@ class RandomFeatureRegressor(RegressorMixin, RandomFeatures):
         X : {array-like, table} of shape (n_rows, n_features)
             Rows.
         return_std : bool, default=False
-            Whether the standard deviation of a new target is returned too.
+            Also return the standard deviation of a new target.
         return_interval : float, optional
             Mass of the central interval of a new target, returned too.
 
         Returns
         -------
         mean : ndarray of shape (n_rows,)
-            Or a tuple with what was asked for beside.
+            Or a tuple that begins with it.
         """
         return self._fitted().predict(self.transform(X), return_std=return_std, return_interval=return_interval)
 
@@ -237,17 +237,17 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatures):
     kernel : str, default='Rbf'
         'Rbf', 'Laplace', 'Cauchy', 'Matern32', 'Matern52' or 'LaplaceProduct' (not orthogonal).
     length_scale : 'evidence', float or array-like of shape (n_features,), default='evidence'
-        In units of the inputs' standard deviations; by default that of five with the highest evidence on the first 500 rows.
+        In units of the inputs' standard deviations; by default the best of five by evidence on the first 500 rows.
     orthogonal : bool, default=True
-        Whether frequencies are orthogonal in blocks, which is better.
+        Orthogonal blocks of frequencies, which are more accurate.
     prior_scale : 'learned', float or sequence of float, default=(0.5, 2, 8)
         Prior standard deviation of the log odds.
     memory : 'everything', 'learned' or float, default='everything'
-        What is forgotten.
+        Forgetting, as in `BayesianLinearRegression`.
     random_state : int, RandomState instance or None, default=0
-        Where the frequencies come from.
+        Seed of the frequencies.
     column_order : 'strict' or 'by_name', default='strict'
-        Whether a table's columns must come in the order of the fit, or are matched by name.
+        Require the columns of a table in the order of the fit, or match them by name.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatures):
         y : array-like of shape (n_rows,)
             Labels, of at least two classes.
         sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts.
+            Weight of each row.
 
         Returns
         -------

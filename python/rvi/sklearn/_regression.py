@@ -1,4 +1,4 @@
-"""What estimators of numbers and counts share: predictions with their doubt, draws, coefficients."""
+"""Base of the estimators of numbers and counts: predictions with their uncertainty, draws, coefficients."""
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -44,7 +44,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         n_samples : int, default=1
             Draws for each row, independent of those of other rows.
         random_state : int, RandomState instance or None, default=0
-            Where the draws come from.
+            Seed of the draws.
 
         Returns
         -------
@@ -62,7 +62,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         n_samples : int, default=1
             Number of draws.
         random_state : int, RandomState instance or None, default=0
-            Where the draws come from.
+            Seed of the draws.
 
         Returns
         -------

@@ -65,12 +65,12 @@ def level(value):
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
         raise TypeError(f"return_interval must be a level such as 0.9, not {value!r}")
     if not 0.0 < value < 1.0:
-        raise ValueError(f"return_interval = {value} must be between 0 and 1, both excluded")
+        raise ValueError(f"return_interval = {value} must be between 0 and 1, exclusive")
     return float(value)
 
 
 def seed(random_state):
-    """An integer seed from what scikit-learn calls a random state."""
+    """An integer seed from a random state of scikit-learn."""
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(0, 2**31 - 1))

@@ -37,7 +37,7 @@ class Shown:
         return (
             f"{type(self).__name__}: {info['observations']} rows, log evidence {info['evidence']:.2f} nats, "
             f"numerical health {health} ({info['digits']:.1f} digits); {info['advice']}."
-            + (" Labels came in runs: the rows were learned again in a random order." if getattr(self, "reordered_", False) else "")
+            + (" Labels came in runs: the rows were learned again in random order." if getattr(self, "reordered_", False) else "")
         )
 
     def _titles(self, predictors):

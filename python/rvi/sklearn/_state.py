@@ -110,10 +110,10 @@ class Stored:
         return estimator
 
     def to_record(self):
-        """What is believed, as the record of a posterior: the value that ``vi_predict``, ``vi_merge`` and their like take in SQL, and ``rvi import``.
+        """The posterior as a record for ``vi_predict``, ``vi_merge`` and other functions of SQL, and for ``rvi import``.
 
-        A record is one Gaussian in the units of the inputs. So it holds what an estimator with a number for ``prior_scale``, ``standardise='never'``, a belief
-        of all correlations and nothing forgotten believes, of two classes at most; names of inputs and classes it does not hold.
+        A record is one Gaussian in the units of the inputs. The estimator must have a number for ``prior_scale``, ``standardise='never'``, all correlations,
+        no forgetting and at most two classes. The record holds no names of inputs or classes.
 
         Returns
         -------
@@ -124,32 +124,32 @@ class Stored:
             return self._fitted().record()
         except ValueError as error:
             raise ValueError(
-                f"{error}; a record is of prior_scale=NUMBER, standardise='never', belief='full' and memory='everything'"
+                f"{error}; a record needs prior_scale=NUMBER, standardise='never', belief='full' and memory='everything'"
             ) from error
 
     @classmethod
     def from_record(cls, record, feature_names=None, classes=(0, 1)):
-        """An estimator from the record of a posterior, made by SQL for instance.
+        """An estimator from the record of a posterior, for example one made by SQL.
 
         Parameters
         ----------
         record : bytes
-            The value that ``vi_linear``, ``vi_glm`` or ``vi_merge`` answers, or what `to_record` or ``rvi export`` writes.
+            A value of ``vi_linear``, ``vi_glm`` or ``vi_merge``, or the output of `to_record` or ``rvi export``.
         feature_names : sequence of str, optional
             Names of the inputs, in the order of the record.
         classes : sequence of two labels, default=(0, 1)
-            The classes, of a classifier, that of label 1 last.
+            The two classes of a classifier; the second is label 1.
 
         Returns
         -------
         estimator : object
-            Fitted; it predicts what ``vi_predict`` answers, and learns on.
+            Fitted, with the predictions of ``vi_predict``; it can learn more rows.
         """
         names = [] if feature_names is None else [str(name) for name in feature_names]
         model, (means, numbers) = Online.from_record(bytes(memoryview(record)), names)
         kind = model.kind()
         if kind not in cls._record_kinds:
-            raise ValueError(f"a posterior of the kind {kind} is no {cls.__name__}")
+            raise ValueError(f"a posterior of the kind {kind} cannot be a {cls.__name__}")
         estimator = cls._of(model, cls._parameters(kind, json.loads(model.settings())), *numbers)
         if names:
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
@@ -198,7 +198,7 @@ class Stored:
 
 
 def _opened(text):
-    """What a model file holds, once its version is known and its seal, which stands before what it is of, fits."""
+    """The content of a model file, after its version and its seal are checked."""
     try:
         found = json.loads(text)
         version = found["rvi"]

@@ -26,7 +26,7 @@ def named(X):
 
 
 def _frame(X):
-    """A narwhals frame, or none for what is no table."""
+    """A narwhals frame, or None if it is not a table."""
     known = ("polars", "pyarrow", "modin", "cudf")
     if type(X).__module__.split(".")[0] not in known and not hasattr(X, "__arrow_c_stream__"):
         return None
@@ -52,7 +52,7 @@ def _column(series, name):
 
 
 def explained(X, y, error):
-    """What an error of `X` or of the labels is about: the columns, or row and column, and what to do; none where nothing is known."""
+    """The place of an error in `X` or in the labels (columns, or row and column) and its remedy, or None."""
     texts, missing, rows = [], [], []
     for name, numbers in _numbers(X):
         try:
@@ -65,12 +65,12 @@ def explained(X, y, error):
             rows.append(int(gaps[0]))
     if texts:
         return (
-            f"{_listed(texts, 'hold')} no numbers: encode them first, say by scikit-learn's OneHotEncoder in a ColumnTransformer, or leave "
+            f"{_listed(texts, 'hold')} no numbers: encode them first, for example by scikit-learn's OneHotEncoder in a ColumnTransformer, or leave "
             "them out"
         )
     if missing:
         return (
-            f"{error}\n{_listed(missing, 'lack')} values: fill them in first, say by scikit-learn's SimpleImputer(add_indicator=True), or "
+            f"{error}\n{_listed(missing, 'lack')} values: fill them in first, for example by scikit-learn's SimpleImputer(add_indicator=True), or "
             f"leave those rows out; the first is row {min(rows)}"
         )
     place = located("X", X) or located("y", y)
@@ -149,7 +149,7 @@ def reordered(X, names, expected):
 
 
 def difference(missing, unknown):
-    """What is wrong with the columns of a table, in scikit-learn's words."""
+    """The difference between two lists of columns, in scikit-learn's words."""
     message = "The feature names should match those that were passed during fit.\n"
     if unknown:
         message += "Feature names unseen at fit time:\n" + "".join(f"- {name}\n" for name in sorted(unknown)[:5])

@@ -56,8 +56,8 @@ impl Table {
     }
 }
 
-const INTRODUCTION: &str = "# Bad input\n\nWhat every entry point answers to input that makes no sense: the variant of the error, with \
-\"row\" where it names the row. After each of these the state is as it was, to the bit. An empty cell: the entry has no such input. \
+const INTRODUCTION: &str = "# Bad input\n\nThe error of every entry point for each kind of invalid input: its variant, with \
+\"row\" if it names the row. After each of these the state is as it was, to the bit. An empty cell: the entry has no such input. \
 Written by the test that asserts it, `VI_WRITE_TABLES=1 cargo test -p vi-tests --test it matrix`; the ordinary run compares.\n";
 
 #[test]

@@ -14,7 +14,7 @@ pub(super) fn compare(args: &Compare) -> Result<(), CliError> {
             let other: &Document = other;
             let unlike = |what: &str| CliError::Document {
                 path: path.clone(),
-                what: format!("{what} than {}: their evidence tells nothing of each other", first.display()),
+                what: format!("{what} than {}: their evidence is not comparable", first.display()),
             };
             if document.target != other.target {
                 return Err(unlike("another target"));

@@ -38,9 +38,7 @@ pub(super) fn evaluate(args: &Evaluate) -> Result<(), CliError> {
     }
     if reader.new_texts() > 0 {
         let new = reader.new_texts();
-        crate::tell::warn(&format!(
-            "{new} texts that the first rows of the model had not shown were taken as `(other)`"
-        ));
+        crate::tell::warn(&format!("{new} texts unknown to the model were taken as `(other)`"));
     }
     report::evaluated(&document, &scores, source.path(), source.skipped, args.json)
 }

@@ -14,20 +14,21 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
     let refused = |what: String| CliError::Document { path: args.model.clone(), what };
     let inputs = document.schema.plain_numbers().map_err(|(input, why)| {
         refused(format!(
-            "a record holds numbers in an order, and no more: `{input}` {why}; write it out as columns of numbers, or `rvi fit --ignore` it"
+            "a record holds only plain columns of numbers: `{input}` {why}; write it as columns of numbers, or leave it out with `rvi fit --ignore`"
         ))
     })?;
     let settings = document.model.settings();
     let scaled = settings.standardise != Standardise::Never;
     if scaled || !matches!(settings.prior_scale, PriorScale::Given(_)) {
-        let why = if scaled { "it has standardised its inputs" } else { "it averages over prior scales" };
+        let why = if scaled { "this model standardises its inputs" } else { "this model averages over prior scales" };
         return Err(refused(format!(
             "a record is one Gaussian in the units of the inputs, and {why}; `rvi fit --unscaled --prior SCALE` makes such a model"
         )));
     }
-    let model = document.model.to_sums().ok_or_else(|| {
-        refused("no record is of more than two classes; a record is of numbers, counts or two classes".to_owned())
-    })?;
+    let model = document
+        .model
+        .to_sums()
+        .ok_or_else(|| refused("a record is for numbers, counts or two classes, not for more classes".to_owned()))?;
     let told = |source| CliError::Posterior { path: args.model.clone(), source };
     let posterior = Posterior::of_model(&model).map_err(told)?;
     let record = posterior.encode().map_err(told)?;

@@ -21,7 +21,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let again = args.belief.is_none() && args.like.is_none() && args.input.data.is_file();
     match fit_with(args, None) {
         Err(error) if again && error.is_of_rounding() => {
-            tell::warn(&format!("{error}; so the file is learned anew with the square root of the precision"));
+            tell::warn(&format!("{error}; learning the file again with the square root of the precision"));
             fit_with(args, Some(BeliefKind::SquareRoot))
         }
         fitted => fitted,
@@ -110,7 +110,7 @@ pub(super) fn whole_pass(
             let why = source
                 .first_skipped
                 .as_ref()
-                .map_or(": none has a target".to_owned(), |first| format!("; the first: {first}"));
+                .map_or(": no row has a target".to_owned(), |first| format!("; the first: {first}"));
             return Err(CliError::Nothing { path: source.path().to_owned(), why });
         }
         (Ok(()), _) => store.save(&document)?,
@@ -131,7 +131,7 @@ pub(super) fn whole_pass(
     }
     if let Some(before) = document.passes.last().and_then(|pass| document.learned_before(pass)) {
         tell::warn(&format!(
-            "the rows of {} are those of {}, which the model had learned: they now count twice",
+            "the rows of {} are those of {}, already in the model: they now count twice",
             source.path().display(),
             before.input.data.display()
         ));
@@ -141,7 +141,7 @@ pub(super) fn whole_pass(
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
     if let Some(order) = document.model.info().order.filter(Order::matters) {
         tell::warn(&format!(
-            "the model cannot be relied on: {order}; `rvi fit` of a file, with its rows together, learns them in a random order"
+            "the model is unreliable: {order}; `rvi fit` of one file with all rows learns them in random order"
         ));
     }
     report::fitted(&document, &pass, store.path, show)
@@ -168,7 +168,7 @@ pub(super) fn pass_over(document: &Document, source: &mut Source) -> Result<(), 
 fn like(path: &Path) -> Result<Document, CliError> {
     let stored = Document::open(path)?;
     let Some(model) = stored.model.emptied(&stored.target.kind, stored.noise)? else {
-        let what = "its scales came from its own first rows; `fit --mergeable` makes a model that others can be like";
+        let what = "its scales are those of its own first rows; make the model with `fit --mergeable`";
         return Err(CliError::Document { path: path.to_owned(), what: what.to_owned() });
     };
     Ok(Document::new(stored.target, stored.schema, model, stored.noise))

@@ -19,7 +19,7 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
     let wrong = |option, value: String, what: String| Err(CliError::Option { option, value, what });
     if args.columns.len() != posterior.inputs() {
         let what = format!(
-            "{} has {} inputs, and here are {} names",
+            "{} has {} inputs, but there are {} names",
             args.record.display(),
             posterior.inputs(),
             args.columns.len()
@@ -27,13 +27,13 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
         return wrong("columns", args.columns.join(","), what);
     }
     if let Some((_, name)) = args.columns.iter().enumerate().find(|(j, name)| args.columns[..*j].contains(name)) {
-        return wrong("columns", name.clone(), "it stands there twice".to_owned());
+        return wrong("columns", name.clone(), "the name occurs twice".to_owned());
     }
     if args.columns.contains(&args.target) {
         return wrong("columns", args.target.clone(), "it is the target (`--target` names another)".to_owned());
     }
     if args.classes.len() != 2 || args.classes[0] == args.classes[1] {
-        return wrong("classes", args.classes.join(","), "two names are needed, that of label 1 last".to_owned());
+        return wrong("classes", args.classes.join(","), "two names are needed; the second is label 1".to_owned());
     }
     let (means, intercept, noise) = match &posterior {
         Posterior::Linear(own) => {
@@ -45,7 +45,7 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
     };
     let schema = Schema::of_numbers(args.columns.iter().cloned().zip(means), intercept > 0.0);
     let Some(model) = Model::of_sums(posterior.to_model(schema.names()).map_err(told)?) else {
-        let what = "a posterior of other labels than numbers, counts (Poisson) and two classes (logistic), of which `rvi` has models";
+        let what = "`rvi` has models only for numbers, counts (Poisson) and two classes (logistic), not for the labels of this posterior";
         return Err(CliError::Document { path: args.record.clone(), what: what.to_owned() });
     };
     let kind = match &model {

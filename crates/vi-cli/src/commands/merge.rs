@@ -12,10 +12,10 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
     for (path, other) in &others {
         let unlike = |what: &str| CliError::Document {
             path: (*path).clone(),
-            what: format!("{what} than in {}; `fit --like {0}` makes parts that fit", first.display()),
+            what: format!("{what} than in {}; `fit --like {0}` makes parts that match", first.display()),
         };
         if other.rvi != merged.rvi {
-            return Err(unlike(&format!("a model of version {}, not {} as that", other.rvi, merged.rvi)));
+            return Err(unlike(&format!("a different model version ({}, not {})", other.rvi, merged.rvi)));
         }
         if other.target != merged.target {
             return Err(unlike("another target"));
@@ -24,8 +24,7 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
             return Err(unlike("other columns"));
         }
         if let Some(pass) = other.passes.iter().find(|pass| merged.learned_before(pass).is_some()) {
-            let what =
-                format!("it has learned the rows of {} that are in another model already", pass.input.data.display());
+            let what = format!("another model already contains its rows of {}", pass.input.data.display());
             return Err(CliError::Document { path: (*path).clone(), what });
         }
         merged.add_counts(other);

@@ -25,16 +25,14 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
         write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?
     };
     if unknown > 0 {
-        tell::warn(&format!("{unknown} entries of inputs that the model does not have were left out"));
+        tell::warn(&format!("{unknown} entries of inputs outside the model were left out"));
     }
     if new > 0 {
-        crate::tell::warn(&format!(
-            "{new} texts that the first rows of the model had not shown were taken as `(other)`"
-        ));
+        crate::tell::warn(&format!("{new} texts unknown to the model were taken as `(other)`"));
     }
     if skewed > 0 {
         crate::tell::warn(&format!(
-            "in {skewed} rows the probability, a mean, lies outside its interval, which is between quantiles: what is believed of it is skewed"
+            "in {skewed} rows the probability, a posterior mean, lies outside its interval, because the posterior is skewed"
         ));
     }
     if source.skipped > 0 {
@@ -91,7 +89,7 @@ fn is_outside(fields: &[Value]) -> bool {
     mean < lower || mean > upper
 }
 
-/// What the columns of the predictions are called.
+/// The column names of the predictions.
 fn columns(target: &TargetKind) -> Vec<String> {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     match target {

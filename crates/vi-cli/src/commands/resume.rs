@@ -12,7 +12,7 @@ pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     let begun = Instant::now();
     let (document, held) = Document::hold(&args.model)?;
     let Some(pass) = document.passes.last() else {
-        let what = "it has begun no file; `rvi update` learns one".to_owned();
+        let what = "no pass to resume; `rvi update` learns a file".to_owned();
         return Err(CliError::Document { path: args.model.clone(), what });
     };
     let mut input = pass.input.clone();

@@ -1,4 +1,4 @@
-//! What a shell and a manual are told of the command: completions and pages.
+//! Completions for a shell and manual pages.
 
 use std::fs;
 use std::io::{self, Write};

@@ -62,7 +62,7 @@ impl Function {
         y.is_finite().then_some(y)
     }
 
-    /// What the function of a column is called.
+    /// The name of the function of a column.
     pub(crate) fn label(self, column: &str) -> String {
         match self {
             Self::Power(k) => format!("{column}^{k}"),

@@ -33,16 +33,20 @@ struct Reader {
 /// The target, if there is one, and the right side.
 ///
 /// # Errors
-/// What cannot be read, and where.
+/// The unreadable part and its place.
 pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
     let mut tokens = tokens(text)?;
     let target = match tokens.iter().position(|token| token.what == What::Sign('~')) {
         None | Some(0) => None,
         Some(1) => match &tokens[0].what {
             What::Name(name) => Some(name.clone()),
-            _ => return Err("before `~` stands one column, the target".to_owned()),
+            _ => return Err("one column, the target, must stand before `~`".to_owned()),
         },
-        Some(_) => return Err("before `~` stands one column, the target; functions of it are not learned".to_owned()),
+        Some(_) => {
+            return Err(
+                "one column, the target, must stand before `~`; functions of the target are not supported".to_owned()
+            );
+        }
     };
     let from = tokens.iter().position(|token| token.what == What::Sign('~')).map_or(0, |place| place + 1);
     let tokens = tokens.split_off(from).into_iter().peekable();
@@ -50,7 +54,7 @@ pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
     let node = reader.sum()?;
     match reader.tokens.next() {
         None => Ok((target, node)),
-        Some(token) => Err(format!("something else is expected at {}", token.at)),
+        Some(token) => Err(format!("unexpected text at {}", token.at)),
     }
 }
 
@@ -142,7 +146,7 @@ impl Reader {
         }
     }
 
-    /// What stands between the brackets after `name`.
+    /// The argument in brackets after `name`.
     fn function(&mut self, name: &str, at: usize) -> Result<Node, String> {
         let inner = self.at();
         let Some(What::Name(column)) = self.tokens.next().map(|token| token.what) else {

@@ -52,11 +52,11 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ("y ~ lag(a)", "no function `lag` at 5"),
         ("y ~ a % b", "`%` at 7"),
         ("y ~ (a + b", "`)` is expected at 11"),
-        ("log(y) ~ a", "functions of it are not learned"),
+        ("log(y) ~ a", "functions of the target are not supported"),
         ("y ~ a^b", "a power from 1 to 8 is expected at 7"),
         ("y ~ I(a)", "as in `I(a^2)`"),
         ("y ~ `a", "has no end"),
-        ("y ~ a b", "expected at 7"),
+        ("y ~ a b", "unexpected text at 7"),
         ("y ~ 2", "only 0 and 1"),
         ("", "a column is expected at 1"),
     ] {

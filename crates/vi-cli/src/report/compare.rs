@@ -51,7 +51,7 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
         return print_json(&json!({ "models": ranked }));
     }
     let rows = models.first().map_or(0, |(_, document)| document.model.info().observations);
-    let mut text = format!("{} models of the same {} rows, the most probable first\n", ranked.len(), grouped(rows));
+    let mut text = format!("{} models of the same {} rows, best first\n", ranked.len(), grouped(rows));
     add(
         &mut text,
         &format!("  {:<32} {:>8} {:>12} {:>11} {:>11}\n", "model", "inputs", "nats behind", "probability", "log loss"),
@@ -69,9 +69,9 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
         );
     }
     for model in ranked.iter().filter(|model| model.in_order) {
-        let what = "its labels came in runs, its evidence can be too high";
+        let what = "its labels came in runs; its evidence may be too high";
         add(&mut text, &format!("order         {}: {what}\n", shortened(&model.model, 12)));
     }
-    add(&mut text, "probability   if all were equally probable before; nats are of the log evidence\n");
+    add(&mut text, "probability   under equal prior probabilities; nats of log evidence\n");
     print(&text)
 }

@@ -19,7 +19,7 @@ pub(crate) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// What stands first in a date.
+/// The order of the parts of a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// `2024-02-28`, `2024/2/28`.
@@ -60,16 +60,16 @@ impl Order {
         [Self::Year].into_iter().chain(likely).filter_map(days).min_by_key(|(far, _)| *far).map(|(_, order)| order)
     }
 
-    /// What a field of a column of such dates should have been.
+    /// The expected form of a field, for errors.
     pub(crate) fn expected(self) -> &'static str {
         match self {
-            Self::Year => "a date (2024-02-28, also with a time)",
-            Self::Day => "a date with the day first (28.02.2024, also with a time)",
-            Self::Month => "a date with the month first (2/28/2024, also with a time)",
+            Self::Year => "a date (2024-02-28, with or without a time)",
+            Self::Day => "a date with the day first (28.02.2024, with or without a time)",
+            Self::Month => "a date with the month first (2/28/2024, with or without a time)",
         }
     }
 
-    /// What the column is called in a summary.
+    /// The name in a summary.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Year => "",

@@ -24,7 +24,7 @@ pub(crate) struct Encoded {
     /// The inputs of one column, and of a product so far.
     block: Vec<(usize, f64)>,
     product: Vec<(usize, f64)>,
-    /// What the inputs of each column do not tell of the record.
+    /// The part of each column of the record that its inputs do not hold.
     untold: Vec<Untold>,
 }
 
@@ -32,7 +32,7 @@ impl Encoded {
     /// Writes the record of `source` that `record` is.
     ///
     /// # Errors
-    /// A field that is not what its column holds.
+    /// A field of the wrong type.
     pub(crate) fn write(
         &mut self,
         schema: &Schema,

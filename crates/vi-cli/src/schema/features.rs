@@ -93,7 +93,7 @@ impl Map {
         }
     }
 
-    /// What they are called after inputs of these names.
+    /// Their names, from the names of the inputs.
     pub(crate) fn names(&self, names: &[String]) -> Vec<String> {
         match &self.kind {
             MapKind::Fourier { basis, .. } => (1..=basis.width()).map(|k| format!("feature {k}")).collect(),
@@ -105,7 +105,7 @@ impl Map {
         }
     }
 
-    /// What they are, for people.
+    /// A description for people.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             MapKind::Fourier { basis, length_scale } => {

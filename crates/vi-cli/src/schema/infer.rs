@@ -1,4 +1,4 @@
-//! What the first records tell of the columns.
+//! The types of the columns, inferred from the first records.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::formula::{Factor, Formula, Function, Terms};
 use crate::source::{Entries, Record};
 
-/// What is asked of the columns.
+/// The settings of [`infer`].
 #[derive(Debug)]
 pub(crate) struct InferSettings<'a> {
     /// The target, which is no input.
@@ -26,13 +26,13 @@ pub(crate) struct InferSettings<'a> {
     pub(crate) entries: Option<Entries>,
     /// How many inputs a sparse file has, if that is known.
     pub(crate) inputs: Option<usize>,
-    /// What the inputs are to be, if that is told.
+    /// The formula of the inputs, if given.
     pub(crate) formula: Option<&'a Formula>,
     /// Levels that get an input each, the most common ones; the others share one.
     pub(crate) levels: usize,
 }
 
-/// What a user tells of a column.
+/// The options of a user about a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Text,
@@ -115,12 +115,12 @@ fn by_formula(
 ) -> Result<Schema, CliError> {
     let fail = |what: String| CliError::Formula { what };
     if settings.entries.is_some() {
-        return Err(fail("a sparse file has no columns that it could name".to_owned()));
+        return Err(fail("a sparse file has no columns for it to name".to_owned()));
     }
     let names: Vec<String> = all.columns.iter().map(|column| column.name.clone()).collect();
     let Terms { intercept, terms } = formula.terms(&names).map_err(fail)?;
     if terms.is_empty() {
-        return Err(CliError::NoInputs { why: "the formula names none".to_owned() });
+        return Err(CliError::NoInputs { why: "the formula has no column".to_owned() });
     }
     let (mut factors, mut place_of): (Vec<&Factor>, HashMap<&Factor, usize>) = (Vec::new(), HashMap::new());
     for factor in terms.iter().flatten() {
@@ -146,7 +146,7 @@ fn by_formula(
             .copied()
             .ok_or_else(|| CliError::FormulaColumn { wanted: name.clone(), columns: columns.to_vec() })?;
         if place == settings.target {
-            return Err(fail(format!("`{name}` is the target, and no input of its own")));
+            return Err(fail(format!("`{name}` is the target and cannot be an input")));
         }
         let fields = fields(records, place);
         let kind = match factor.function {
@@ -170,7 +170,7 @@ fn by_formula(
     schema.terms = parts(&terms, intercept, column_of);
     let width = schema.width();
     if width > MOST_PRODUCTS {
-        return Err(fail(format!("{width} inputs; products of texts of many levels are too many")));
+        return Err(fail(format!("{width} inputs are too many; leave out products of texts with many levels")));
     }
     Ok(schema)
 }
@@ -208,7 +208,7 @@ fn kind_of_entries(records: &[Record], named: bool, inputs: Option<usize>) -> Re
     let found = largest.map(|largest| usize::try_from(largest).unwrap_or(usize::MAX).saturating_add(1));
     match inputs.or(found) {
         Some(inputs) if inputs <= MOST_INPUTS => Ok(Kind::Entries { inputs, named }),
-        Some(_) => Err(format!("an index above {MOST_INPUTS}; `--inputs N` leaves out those from N on")),
+        Some(_) => Err(format!("an index above {MOST_INPUTS}; `--inputs N` skips indices from N on")),
         None => Err("no entry in the first rows".to_owned()),
     }
 }
@@ -296,7 +296,7 @@ fn nearly_distinct(values: usize, rows: usize) -> bool {
 
 /// Whether whole numbers, another in each row, name the rows: by what the column is called, or since they only count the rows.
 fn is_identifier(name: &str, numbers: &[f64]) -> bool {
-    /// What identifiers are called, by themselves or beside other words.
+    /// Names of identifiers, alone or beside other words.
     const WORDS: [&str; 13] = [
         "id",
         "ids",
@@ -312,7 +312,7 @@ fn is_identifier(name: &str, numbers: &[f64]) -> bool {
         "serial",
         "identifier",
     ];
-    /// What has an identifier, where the two are one word.
+    /// Things with an identifier, for names in one word.
     const OWNERS: [&str; 16] = [
         "account",
         "case",
@@ -331,7 +331,7 @@ fn is_identifier(name: &str, numbers: &[f64]) -> bool {
         "subject",
         "user",
     ];
-    /// What is counted and tells something: where a row stands in time.
+    /// Names of counts with a meaning: the place of a row in time.
     const TIMES: [&str; 12] =
         ["t", "time", "year", "quarter", "month", "week", "day", "date", "hour", "minute", "second", "period"];
     if numbers.len() <= MANY || numbers.iter().any(|x| x.fract() != 0.0) {

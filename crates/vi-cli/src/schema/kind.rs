@@ -7,7 +7,7 @@ use super::date::{self, Moment, Order};
 use super::infer::is_missing;
 use crate::formula::Function;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) enum Kind {
@@ -37,12 +37,12 @@ pub(crate) enum Kind {
     Clock { mean: f64 },
 }
 
-/// Where the parts of a date begin among its inputs.
+/// Offsets of the parts of a date among its inputs.
 const WEEKDAY: usize = 1;
 const MONTH: usize = WEEKDAY + date::WEEKDAYS.len() - 1;
 const CLOCK: usize = MONTH + date::MONTHS.len() - 1;
 
-/// What the inputs of a field do not tell.
+/// The part of a field that its inputs do not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Untold {
     #[default]
@@ -53,7 +53,7 @@ pub(crate) enum Untold {
     New,
 }
 
-/// What a field should have been, and what may help.
+/// The expected form of a field, and a hint.
 pub(crate) type Wrong = (&'static str, &'static str);
 
 impl Kind {
@@ -79,7 +79,7 @@ impl Kind {
         }
     }
 
-    /// What its inputs are called in a column `name`.
+    /// The names of its inputs for a column `name`.
     pub(crate) fn names(&self, name: &str) -> Vec<String> {
         match self {
             Self::Number { tells_missing: false, .. } => vec![name.to_owned()],
@@ -112,7 +112,7 @@ impl Kind {
     /// Its inputs that are not 0, of a number the `function`, by position; what they do not tell.
     ///
     /// # Errors
-    /// What the field should have been.
+    /// The expected form of the field.
     pub(crate) fn write(
         &self,
         text: &str,
@@ -152,7 +152,7 @@ impl Kind {
                 push_clock(hour, 1, push);
             }
             Self::Date { first, clock, order, .. } => {
-                let hint = "; a larger `--sniff` sees it before it chooses";
+                let hint = "; a larger `--sniff` takes it into account";
                 let found = Moment::parse(text, *order).ok_or((order.expected(), hint))?;
                 push(0, found.days_since(*first));
                 for (part, before) in [(found.weekday, WEEKDAY), (found.month, MONTH)] {
@@ -183,19 +183,19 @@ fn push_clock(hour: f64, at: usize, push: &mut impl FnMut(usize, f64)) {
 pub(super) fn applied(function: Option<Function>, x: f64) -> Result<f64, Wrong> {
     match function {
         None => Ok(x),
-        Some(function) => function
-            .of(x)
-            .ok_or(("a number of which the formula's function is finite", "; for `log` of 0 there is `log1p`")),
+        Some(function) => {
+            function.of(x).ok_or(("a number with a finite value of the formula's function", "; `log1p` takes 0"))
+        }
     }
 }
 
 /// # Errors
-/// What is wrong, for a text that is no finite number.
+/// The error for a text that is not a finite number.
 pub(crate) fn number(text: &str) -> Result<f64, Wrong> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         Ok(_) => Err(("a finite number", "")),
-        Err(_) => Err(("a number", "; `--text` takes the column as text")),
+        Err(_) => Err(("a number", "; `--text` treats the column as text")),
     }
 }
 

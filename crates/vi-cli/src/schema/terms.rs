@@ -20,11 +20,11 @@ pub(crate) struct Part {
 /// How a column is coded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Coding {
-    /// By itself: with an input that tells that a number is missing.
+    /// Alone: with an input that marks missing numbers.
     Alone,
-    /// In a product of which the other factors are a term too: relative to the base.
+    /// In a product whose other factors are also a term: relative to the base.
     Relative,
-    /// In a product of which they are none: every level, the base too.
+    /// In a product whose other factors are not a term: every level, with the base.
     Full,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn parts(
 }
 
 impl Column {
-    /// What it is called: `log(a)` for the logarithm of column `a`.
+    /// The name: `log(a)` for the logarithm of column `a`.
     pub(crate) fn label(&self) -> String {
         self.function.map_or_else(|| self.name.clone(), |function| function.label(&self.name))
     }
@@ -65,7 +65,7 @@ impl Column {
         }
     }
 
-    /// What these are called.
+    /// Their names.
     pub(super) fn names(&self, coding: Coding) -> Vec<String> {
         let label = self.label();
         let mut names = self.kind.names(&label);
@@ -80,7 +80,7 @@ impl Column {
     /// Its inputs that are not 0, by position; what they do not tell.
     ///
     /// # Errors
-    /// What the field should have been.
+    /// The expected form of the field.
     pub(super) fn write(&self, text: &str, coding: Coding, push: &mut impl FnMut(usize, f64)) -> Result<Untold, Wrong> {
         let function = self.function.filter(|function| *function != Function::Text);
         match (&self.kind, coding) {

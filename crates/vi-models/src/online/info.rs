@@ -110,13 +110,15 @@ impl Order {
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.matters() {
-            write!(f, "labels come in runs, and a row is {:.2} nats less probable now than when it came", -self.gained)
+            write!(f, "labels come in runs, and a row is {:.2} nats less probable now than at first", -self.gained)
         } else if !self.is_in_runs() {
-            f.write_str("labels come in no order that shows")
+            f.write_str("the labels show no order")
         } else if self.sampled == 0 {
-            f.write_str("labels come in runs, and without a sample nobody can tell whether that does harm")
+            f.write_str("labels come in runs; without a sample their effect is unknown")
         } else {
-            f.write_str("labels come in runs: the model has hardly suffered, but evidence and scores on the way may be too high")
+            f.write_str(
+                "labels come in runs: the model is hardly affected, but its evidence and scores may be too high",
+            )
         }
     }
 }
@@ -127,7 +129,7 @@ impl fmt::Display for Order {
 pub enum Advice {
     /// The posterior is exact.
     Exact,
-    /// Fewer than four digits are left: drop one of several inputs that say nearly the same, or use [`BeliefKind::SquareRoot`],
+    /// Fewer than four digits are left: drop one of several nearly collinear inputs, or use [`BeliefKind::SquareRoot`],
     /// or a smaller prior scale.
     FewDigits,
     /// The rows came in an order that one pass cannot take, see [`Order`]: learn them anew in a random order, or refine.
@@ -158,11 +160,11 @@ impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Exact => "the posterior is exact",
-            Self::FewDigits => "few digits are left: drop inputs that say nearly the same, or keep a square root",
+            Self::FewDigits => "few digits are left: drop nearly collinear inputs, or use the square-root belief",
             Self::Order => "the rows came in an order that misleads one pass: shuffle them",
-            Self::Diagnose => "rows are kept: diagnose tells how near the posterior is to the true one",
-            Self::KeepRows => "no rows are kept: whether one pass is enough cannot be told",
-            Self::NarrowIntervals => "intervals are too narrow where inputs are correlated; a full covariance is not",
+            Self::Diagnose => "rows are kept: diagnose measures the distance to the true posterior",
+            Self::KeepRows => "no rows are kept: keep them to check whether one pass is enough",
+            Self::NarrowIntervals => "intervals are too narrow for correlated inputs: use a full covariance",
             Self::OnePassIsEnough => "at its prior scale one pass is enough; other scales were not compared",
             Self::Sweep => "one pass is not enough: refine",
             Self::Good => {

@@ -35,7 +35,7 @@ fn rows_sorted_by_label_are_noticed_and_others_are_not() {
     assert!(!found[0].is_in_runs() && found[0].gained > 0.0 && found[0].sampled == 256, "{:?}", found[0]);
     assert!(found[2].runs > 20.0 && found[2].gained < -0.2, "{:?}", found[2]);
     assert_eq!((random.advice, by_label.advice), (Advice::KeepRows, Advice::Order));
-    assert!(found[2].to_string().contains("less probable now than when it came"));
+    assert!(found[2].to_string().contains("less probable now than at first"));
     // Its evidence is far above that of the same rows at random, which is why it is said.
     assert!(by_label.evidence > random.evidence + 50.0);
 }

@@ -1,0 +1,39 @@
+//! Posteriors in the queries of DuckDB: fitted, merged, subtracted and asked where the rows already are.
+//!
+//! An extension to be loaded; its README has every function. The sums are those of `vi-sums`, a posterior is the record of `vi-sums`, byte for
+//! byte; what is here is the engine's side: [`ffi`] turns its memory into slices and references, [`fold`] walks along rows,
+//! [`linear`], [`glm`], [`pass`] and [`merge`] are the aggregates, [`scalar`] the functions of a posterior.
+
+// Allowed where the engine's memory is read and written: `ffi`.
+#![deny(unsafe_code)]
+
+mod fault;
+mod ffi;
+mod fold;
+mod glm;
+mod linear;
+mod merge;
+mod pass;
+mod scalar;
+
+pub(crate) use fault::Fault;
+
+use ffi::{Catalogue, Form};
+use quack_rs::error::ExtensionError;
+
+/// Adds every function to the catalogue.
+fn register(catalogue: &Catalogue<'_>) -> Result<(), ExtensionError> {
+    catalogue.aggregate("vi_linear", linear::arrays)?;
+    catalogue.aggregate("vi_linear_list", linear::lists)?;
+    catalogue.aggregate("vi_glm", |set| set.with::<glm::Glm<false>>().with::<glm::Glm<true>>())?;
+    catalogue.aggregate("vi_pass", |set| set.with::<pass::Pass<false>>().with::<pass::Pass<true>>())?;
+    catalogue.aggregate("vi_merge", Form::with::<merge::Merge>)?;
+    catalogue.scalar("vi_predict", |set| set.with::<scalar::Predict>().with::<scalar::PredictAt>())?;
+    catalogue.scalar("vi_coefficients", Form::with::<scalar::Coefficients>)?;
+    catalogue.scalar("vi_subtract", Form::with::<scalar::Subtract>)?;
+    catalogue.scalar("vi_factors", Form::with::<scalar::Factors>)?;
+    catalogue.scalar("vi_newton", |set| set.with::<scalar::Newton<false>>().with::<scalar::Newton<true>>())?;
+    catalogue.scalar("vi_evidence", Form::with::<scalar::Evidence>)?;
+    catalogue.scalar("vi_sample", Form::with::<scalar::Sample>)?;
+    catalogue.scalar("vi_describe", Form::with::<scalar::Describe>)
+}
