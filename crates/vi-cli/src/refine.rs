@@ -5,12 +5,13 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 use vi_core::Stop;
 use vi_core::batch::BatchSettings;
-use vi_models::online::Observation;
+use vi_models::online::{Memory, Observation};
 
 use crate::args::Input;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::learn::again;
+use crate::model::is_sparse;
 use crate::target::TargetKind;
 
 /// The posterior is told to be found where a step would move it by less than this many standard deviations: far below what anybody sees.
@@ -45,10 +46,10 @@ pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(
         TargetKind::Classes(classes) if classes.len() > 2 => {
             refused("there is no refinement of more than two classes over a file")
         }
-        _ if document.model.is_sparse() => {
+        _ if is_sparse(&document.model) => {
             refused("it takes all correlations, which so many inputs have not by default; `--belief full`")
         }
-        _ if document.model.forgets() => {
+        _ if document.model.settings().memory != Memory::Everything => {
             refused("a model that forgets has no one posterior of all rows: `--forget nothing`")
         }
         _ => Ok(()),

@@ -56,6 +56,12 @@ macro_rules! front_door {
                 self.engine.merge(&others)
             }
 
+            /// The number of inputs.
+            #[must_use]
+            pub fn inputs(&self) -> usize {
+                self.engine.design.inputs
+            }
+
             /// The settings that the model was made with.
             #[must_use]
             pub fn settings(&self) -> &OnlineSettings {
