@@ -68,6 +68,12 @@ macro_rules! front_door {
                 Ok(Self { engine: self.engine.of_sample()? })
             }
 
+            /// The number of inputs.
+            #[must_use]
+            pub fn inputs(&self) -> usize {
+                self.engine.design.inputs
+            }
+
             /// The settings that the model was made with.
             #[must_use]
             pub fn settings(&self) -> &OnlineSettings {
