@@ -48,7 +48,6 @@ mod fingerprint;
 pub mod forgetting;
 mod gaussian;
 pub mod health;
-pub mod hyper;
 pub mod implicit;
 pub mod kalman;
 mod learner;
