@@ -40,7 +40,6 @@ pub mod checkpoint;
 pub mod divergence;
 pub mod ekf;
 mod error;
-pub mod evidence;
 pub mod expectation;
 pub mod factor;
 pub mod filter;

@@ -2,6 +2,7 @@
 //!
 //! | to | see |
 //! | :-- | :-- |
+//! | read the paper's algorithm line by line | [`as_printed`] |
 //! | choose rank, block and form of projection | [`LowRankSettings`] |
 //! | observe, predict, draw | [`LowRankGaussian`] |
 //! | sweep over the rows again, to the best Gaussian of this form | [`sweep()`] |
@@ -9,6 +10,7 @@
 
 mod anchor;
 mod apply;
+pub mod as_printed;
 mod belief;
 mod block;
 mod checkpoint;

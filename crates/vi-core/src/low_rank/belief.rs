@@ -21,7 +21,8 @@ pub struct ProjectionCounts {
     /// Entries of `ψ` that a projection had put below a floor, and that were lifted to it. There are three floors: the spectral
     /// start's `ψ₁ ≥ ψ` (less where curvatures are negative) and the EM step's `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which only rounding can
     /// violate, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates that `W`
-    /// explains wholly (Heywood cases), whose `ψ` would halve with every projection.
+    /// explains wholly (Heywood cases), whose `ψ` would halve with every projection. Beside them the pivots of `M`, at least 1, that
+    /// rounding had put below.
     pub lifted: u64,
 }
 

@@ -56,7 +56,7 @@ impl LowRankGaussian {
         let projection = self.project_row(x, 1.0, &mut step, par)?;
         let site = rule.site(projection.mean, projection.variance, y)?;
         self.prepare_row(x, site, &mut step, par)?;
-        self.commit_row(x, &mut step);
+        self.commit_row(x, &mut step, par);
         Ok(StepInfo::whole(projection, site))
     }
 
@@ -290,12 +290,7 @@ impl Full {
             Scheme::Blocked { block, .. } if self.core.waiting.len() < block => {
                 self.core.waiting.rows.push_dense(x, block);
             }
-            Scheme::Blocked { .. } => {
-                let mut memory = Vec::new();
-                let columns = self.core.waiting.rows.with_dense(x, &mut memory);
-                let reduced = self.reduced(&self.core.waiting.space, columns, self.core.scale, par)?;
-                self.take(reduced, self.core.scale);
-            }
+            Scheme::Blocked { .. } => self.reduce_with(Some(x), par)?,
             Scheme::OneLoop => self.reduce_by_one_loop(x, par)?,
             Scheme::Recursive { inner_loops, mean } => self.reduce_recursively(x, inner_loops, mean, par)?,
         }

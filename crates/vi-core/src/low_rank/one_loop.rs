@@ -16,7 +16,6 @@ use vi_linalg::cholesky;
 use vi_linalg::faer::linalg::matmul::matmul;
 use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, product};
-use vi_linalg::low_rank::Capacitance;
 use vi_linalg::tiles::Tiling;
 
 use super::columns::Columns;
@@ -162,9 +161,7 @@ impl Full {
             },
             |left, right| left.add(&right),
         );
-        let capacitance = Capacitance::from_gram(written.gram.clone())?;
-        self.core.waiting.clear();
-        self.settle(written.gram, capacitance, written.outcome.lifted);
+        self.settle(written.gram, written.outcome.lifted);
         Ok(())
     }
 

@@ -1,12 +1,12 @@
 //! The recursion as the paper prints it: Algorithm 1 with `α = β = 1`, and the mean by (27) or (53).
 
 use vi_linalg::faer::{MatRef, Par};
+use vi_linalg::low_rank::{Capacitance, weighted_gram};
 
 use super::columns::Columns;
 use super::em::{self, Floor, Target};
 use super::kernels::Factor;
 use super::range::{self, Bounds};
-use super::reduce::Reduced;
 use super::settings::MeanMoves;
 use super::space::Space;
 use super::storage::Full;
@@ -34,15 +34,16 @@ impl Full {
         for _ in 0..inner_loops {
             em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::REFUSE, par)?.proper()?;
         }
+        // This fails if the new factor overflows, before anything is written.
+        Capacitance::from_gram(weighted_gram(MatRef::from_row_major_slice(&w1, d, p), &psi1, par))?;
         let mut shift = self.core.checked_mean_weights(&self.core.waiting.space)?;
         if mean == MeanMoves::AfterProjection {
             self.check_move_after(x, &psi1)?;
             shift.as_mut().fill(0.0);
         }
-        let (moved, gram) = self.moved((&w1, &psi1), columns, &shift, par);
-        let reduced = Reduced::new((w1, psi1), moved, gram, 0)?;
+        let gram = self.replace_precision((&w1, &psi1), columns, &shift, par);
         let rows = std::mem::take(&mut self.core.waiting.space);
-        self.take(reduced, self.core.scale);
+        self.settle(gram, 0);
         if mean == MeanMoves::AfterProjection {
             self.move_mean_after(&rows, x, par);
         }

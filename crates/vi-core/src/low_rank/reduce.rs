@@ -8,11 +8,10 @@
 //! ```
 //!
 //! `K` is known from the inner products computed when the rows were absorbed. With one inner loop two passes remain: one computes
-//! `W₁ = F Q₁` tile by tile and the sums of the EM step, the other computes the step's result, with the next `WᵀΨ⁻¹W` while the
-//! tile is at hand. The result is new memory, which then takes the place of the old: all that can fail comes before.
+//! `W₁ = F Q₁` tile by tile and the sums of the EM step, the other computes the step's result and overwrites `W`, `ψ` and `μ`
+//! in place, summing the next `WᵀΨ⁻¹W` while the tile is at hand. All that can fail comes before the second.
 
-use vi_linalg::LowRank;
-use vi_linalg::faer::{Mat, Par};
+use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::low_rank::Capacitance;
 
 use super::LowRankGaussian;
@@ -24,7 +23,6 @@ use super::settings::Scheme;
 use super::space::Space;
 use super::spectral::{self, SpectralStart};
 use super::storage::{Full, Storage};
-use super::waiting::Waiting;
 use crate::Error;
 use crate::vectors::vectorised;
 
@@ -45,30 +43,44 @@ impl Written {
     }
 }
 
-/// `W`, `ψ` and `μ` after a reduction, ready to take their place.
-#[derive(Debug)]
-pub(super) struct Reduced {
-    w: Vec<f64>,
-    psi: Vec<f64>,
-    mean: Vec<f64>,
-    gram: Mat<f64>,
-    capacitance: Capacitance,
-    lifted: usize,
+/// A reduction that cannot fail any more.
+pub(super) enum Reduction {
+    /// The parts of `W`, `ψ` and `μ` to be written over the old ones.
+    Planned(Plan),
+    /// The belief after it.
+    Done(Full),
 }
 
-impl Reduced {
-    /// The parts, with the factor of `I + WᵀΨ⁻¹W`.
-    ///
-    /// # Errors
-    /// [`Error::Linalg`] for a `W` so large that this matrix is not positive definite in floats.
-    pub(super) fn new(
-        (w, psi): (Vec<f64>, Vec<f64>),
-        mean: Vec<f64>,
-        gram: Mat<f64>,
-        lifted: usize,
-    ) -> Result<Self, Error> {
-        let capacitance = Capacitance::from_gram(gram.clone())?;
-        Ok(Self { w, psi, mean, gram, capacitance, lifted })
+/// The part of a reduction that can fail.
+pub(super) struct Plan {
+    /// `D²`.
+    weights: Vec<f64>,
+    start: SpectralStart,
+    /// `m`.
+    shift: Mat<f64>,
+    begun: f64,
+    scale: f64,
+    lifted: usize,
+    way: Way,
+}
+
+/// What is done after the spectral start.
+enum Way {
+    Start,
+    OneStep { psi1: Vec<f64>, maps: Maps },
+    Steps { w1: Vec<f64>, psi1: Vec<f64> },
+}
+
+impl Plan {
+    fn target<'a>(&'a self, columns: Columns<'a>) -> Target<'a> {
+        Target { columns, weights: &self.weights, share: 1.0, least: self.start.least, begun: self.begun }
+    }
+
+    /// Whether rounding may leave the new `I + WᵀΨ⁻¹W` without a Cholesky factor, which takes a largest eigenvalue near `1/(pε)`.
+    /// The step keeps it within a few times that of `Ψ^(−½)SΨ^(−½)`.
+    fn may_lose_the_capacitance(&self) -> bool {
+        let largest = self.start.largest;
+        largest.is_nan() || largest > 1e9
     }
 }
 
@@ -107,158 +119,190 @@ impl LowRankGaussian {
 impl Full {
     /// Reduces the buffered rows; see [`LowRankGaussian::flush`].
     pub(super) fn flush(&mut self, par: Par) -> Result<(), Error> {
-        let Waiting { space, rows } = &self.core.waiting;
-        if space.len() > 0 {
-            let reduced = self.reduced(space, rows.columns(self.mean.len()), self.core.scale, par)?;
-            self.take(reduced, self.core.scale);
-        }
-        Ok(())
+        if self.core.waiting.len() == 0 { Ok(()) } else { self.reduce_with(None, par) }
     }
 
-    /// The belief reduced with the rows of `space`, whose coordinates are `columns`, and with `scale` as its own: two passes over
-    /// `W` for one inner loop, and memory for another `W`.
+    /// Reduces the rows of the space, which are the buffered ones and those of `x`.
     ///
     /// # Errors
     /// As [`flush`](LowRankGaussian::flush).
-    pub(super) fn reduced(&self, space: &Space, columns: Columns<'_>, scale: f64, par: Par) -> Result<Reduced, Error> {
+    pub(super) fn reduce_with(&mut self, x: Option<MatRef<'_, f64>>, par: Par) -> Result<(), Error> {
+        let rows = std::mem::take(&mut self.core.waiting.rows);
+        let mut memory = Vec::new();
+        let columns = x.map_or_else(|| rows.columns(self.mean.len()), |x| rows.with_dense(x, &mut memory));
+        let reduced = self.reduction(&self.core.waiting.space, columns, self.core.scale, par);
+        let done = reduced.map(|reduction| self.reduce(reduction, columns, par));
+        self.core.waiting.put_back(rows);
+        done
+    }
+
+    /// The reduction of the rows of `space`, whose coordinates are `columns`, with `scale` as the belief's: one pass over `W`, and
+    /// two on a copy where numbers are so large that they may leave `I + WᵀΨ⁻¹W` without a Cholesky factor.
+    ///
+    /// # Errors
+    /// As [`flush`](LowRankGaussian::flush).
+    pub(super) fn reduction(
+        &self,
+        space: &Space,
+        columns: Columns<'_>,
+        scale: f64,
+        par: Par,
+    ) -> Result<Reduction, Error> {
         debug_assert_eq!(space.len(), columns.len());
+        let plan = self.plan(space, columns, scale, par)?;
+        if !plan.may_lose_the_capacitance() {
+            return Ok(Reduction::Planned(plan));
+        }
+        let mut done = self.clone();
+        done.reduce(Reduction::Planned(plan), columns, par);
+        Capacitance::from_gram(done.core.gram.clone())?;
+        Ok(Reduction::Done(done))
+    }
+
+    fn plan(&self, space: &Space, columns: Columns<'_>, scale: f64, par: Par) -> Result<Plan, Error> {
         let (p, d) = (self.core.rank(), self.mean.len());
         let weights = space.weights(p);
-        let start = spectral::start(space.gram(self.core.gram.as_ref()).as_ref(), &weights, p)?;
+        let gram = space.gram(self.core.gram.as_ref());
+        let start = spectral::start(gram.as_ref(), &weights, p)?;
         let shift = self.core.checked_mean_weights(space)?;
         let begun = self.core.begun / scale;
-        let target = Target { columns, weights: &weights, share: 1.0, least: start.least, begun };
-        let old = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
-        let (mut w1, mut psi1) = (vec![0.0; d * p], vec![0.0; d]);
-        let new = (w1.as_mut_slice(), psi1.as_mut_slice());
+        let mut plan = Plan { weights, start, shift, begun, scale, lifted: 0, way: Way::Start };
+        let target = plan.target(columns);
+        let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
         let inner_loops = match self.core.settings.scheme {
             Scheme::Blocked { inner_loops, .. } => inner_loops,
             Scheme::OneLoop | Scheme::Recursive { .. } => 0,
         };
-        if inner_loops > 1 {
-            let mut lifted = keep_start(target, &start, old, new, par);
-            for _ in 0..inner_loops {
-                lifted += em::step(target, old, (&mut w1, &mut psi1), Floor::Bound, par)?.proper()?;
+        (plan.lifted, plan.way) = match inner_loops {
+            0 => (0, Way::Start),
+            1 => {
+                let mut psi1 = vec![0.0; d];
+                let (sums, lifted) = start_sums(target, &plan.start, (w, psi), &mut psi1, par);
+                let maps = Maps::new(&sums, target.weights)?.with_start(plan.start.q1.as_ref());
+                (lifted, Way::OneStep { psi1, maps })
             }
-            let (mean, gram) = self.moved((&w1, &psi1), columns, &shift, par);
-            return Reduced::new((w1, psi1), mean, gram, lifted);
-        }
-        let mut mean = self.mean.clone();
-        let (lifted, written) = if inner_loops == 0 {
-            (0, write_start(target, &start, old, new, (&mut mean, &shift), par))
-        } else {
-            let (sums, lifted) = start_sums(target, &start, old, new.1, par);
-            let maps = Maps::new(&sums, target.weights)?.with_start(start.q1.as_ref());
-            (lifted, write_one_step(target, &maps, old, new, (&mut mean, &shift), par))
+            _ => {
+                let (mut w1, mut psi1) = (vec![0.0; d * p], vec![0.0; d]);
+                let mut lifted = keep_start(target, &plan.start, (w, psi), (&mut w1, &mut psi1), par);
+                for _ in 0..inner_loops {
+                    lifted += em::step(target, (w, psi), (&mut w1, &mut psi1), Floor::Bound, par)?.proper()?;
+                }
+                (lifted, Way::Steps { w1, psi1 })
+            }
         };
-        Reduced::new((w1, psi1), mean, written.gram, lifted + written.outcome.lifted)
+        Ok(plan)
     }
 
-    /// Puts a reduction in the place of `W`, `ψ`, `μ` and the buffered rows.
-    pub(super) fn take(&mut self, reduced: Reduced, scale: f64) {
-        let Reduced { w, psi, mean, gram, capacitance, lifted } = reduced;
-        self.precision = LowRank::of_parts(w, self.core.rank(), psi);
-        self.mean = mean;
-        self.core.scale = scale;
-        self.core.waiting.clear();
-        self.settle(gram, capacitance, lifted);
+    /// Makes a reduction of the same rows, which then wait no longer.
+    pub(super) fn reduce(&mut self, reduction: Reduction, columns: Columns<'_>, par: Par) {
+        let plan = match reduction {
+            Reduction::Planned(plan) => plan,
+            Reduction::Done(done) => return *self = done,
+        };
+        let target = plan.target(columns);
+        self.core.scale = plan.scale;
+        let Written { gram, outcome } = match &plan.way {
+            Way::Start => self.write_start(target, &plan.start, &plan.shift, par),
+            Way::OneStep { psi1, maps } => self.write_one_step(target, psi1, maps, &plan.shift, par),
+            Way::Steps { w1, psi1 } => {
+                let gram = self.replace_precision((w1, psi1), columns, &plan.shift, par);
+                Written { gram, outcome: Outcome::default() }
+            }
+        };
+        self.settle(gram, outcome.lifted + plan.lifted);
     }
 
-    /// Stores the Gram matrix of the new `W`, and the counts.
-    pub(super) fn settle(&mut self, gram: Mat<f64>, capacitance: Capacitance, lifted: usize) {
+    /// Stores the Gram matrix of the new `W`, and the counts; no row waits.
+    pub(super) fn settle(&mut self, gram: Mat<f64>, lifted: usize) {
+        let (capacitance, pivots) = Capacitance::lifted(&gram);
         (self.core.gram, self.core.capacitance) = (gram, capacitance);
+        self.core.waiting.clear();
         self.renew_scale();
         self.core.bounds = Bounds::of(self.precision.psi());
         self.core.counts.projections += 1;
-        self.core.counts.lifted += lifted as u64;
+        self.core.counts.lifted += (lifted + pivots) as u64;
     }
 
-    /// The mean moved by `Ψ⁻¹F·shift` with the belief's own `(W, ψ)`, and the Gram matrix of the new ones.
-    pub(super) fn moved(
-        &self,
+    /// `W ← W₁`, `ψ ← ψ₁`: no EM step.
+    fn write_start(&mut self, target: Target<'_>, start: &SpectralStart, shift: &Mat<f64>, par: Par) -> Written {
+        let (p, d) = (self.core.rank(), self.mean.len());
+        let columns = target.columns;
+        let tiling = target.tiling(p);
+        let height = tiling.height().min(d);
+        let (w, psi) = self.precision.row_major_mut();
+        tiling.fold(
+            (FactorMut::new(w, d), psi, self.mean.as_mut_slice()),
+            par,
+            || (StartMemory::new(height, p), columns.tile_memory(height)),
+            || Written::zeros(p),
+            |written, (memory, x), first, (mut w, psi, mean)| {
+                let r = psi.len();
+                let f = Tile { w: w.as_ref(), x: columns.part(first, r, x), psi };
+                f.shift_mean(mean, shift.as_ref(), &mut memory.psi1);
+                written.outcome.lifted += memory.start(target, start, f);
+                psi.copy_from_slice(&memory.psi1[..r]);
+                memory.write_factor(w.reborrow());
+                add_gram(written.gram.as_mut(), w.as_ref(), psi, &mut memory.w1);
+            },
+            |left, right| left.add(&right),
+        )
+    }
+
+    /// The spectral start and one EM step, `W₁` computed twice and never stored.
+    fn write_one_step(&mut self, target: Target<'_>, psi1: &[f64], maps: &Maps, shift: &Mat<f64>, par: Par) -> Written {
+        let (p, d) = (self.core.rank(), self.mean.len());
+        let columns = target.columns;
+        let tiling = target.tiling(p);
+        let height = tiling.height().min(d);
+        let (w, psi) = self.precision.row_major_mut();
+        tiling.fold(
+            (FactorMut::new(w, d), psi, psi1, self.mean.as_mut_slice()),
+            par,
+            || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], vec![0.0; height], columns.tile_memory(height)),
+            || Written::zeros(p),
+            |written, (memory, other, new_psi, x), first, (mut w, psi, psi1, mean)| {
+                let new_psi = &mut new_psi[..psi.len()];
+                new_psi.copy_from_slice(psi1);
+                let f = Tile { w: w.as_ref(), x: columns.part(first, psi.len(), x), psi };
+                f.shift_mean(mean, shift.as_ref(), other);
+                let psi_and_first = (&mut *new_psi, first);
+                let found = em::advance_psi(target, maps, f, Current::Start, psi_and_first, Floor::Bound, memory);
+                written.outcome.add(found);
+                em::write_factor(maps, w.reborrow(), memory);
+                psi.copy_from_slice(new_psi);
+                add_gram(written.gram.as_mut(), w.as_ref(), psi, other);
+            },
+            |left, right| left.add(&right),
+        )
+    }
+
+    /// Moves the mean by `Ψ⁻¹F·shift` on the old `(W, ψ)`, then puts the new ones in their place.
+    pub(super) fn replace_precision(
+        &mut self,
         (w1, psi1): (&[f64], &[f64]),
         columns: Columns<'_>,
         shift: &Mat<f64>,
         par: Par,
-    ) -> (Vec<f64>, Mat<f64>) {
+    ) -> Mat<f64> {
         let (p, d) = (self.core.rank(), self.mean.len());
         let tiling = Target { columns, weights: &[], share: 1.0, least: 1.0, begun: 0.0 }.tiling(p);
         let height = tiling.height().min(d);
-        let mut moved = self.mean.clone();
-        let old = Factor::new(self.precision.w_row_major(), d);
-        let gram = tiling.fold(
-            (old, self.precision.psi(), moved.as_mut_slice(), Factor::new(w1, d), psi1),
+        let (w, psi) = self.precision.row_major_mut();
+        tiling.fold(
+            (FactorMut::new(w, d), psi, self.mean.as_mut_slice(), Factor::new(w1, d), psi1),
             par,
             || (vec![0.0; height * p.max(1)], columns.tile_memory(height)),
             || Mat::zeros(p, p),
             |sum: &mut Mat<f64>, (memory, x), first, (w, psi, mean, w1, psi1)| {
-                let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
+                let f = Tile { w: w.as_ref(), x: columns.part(first, psi.len(), x), psi };
                 f.shift_mean(mean, shift.as_ref(), memory);
+                w.values.copy_from_slice(w1.values);
+                psi.copy_from_slice(psi1);
                 add_gram(sum.as_mut(), w1, psi1, memory);
             },
             |left, right| *left += right,
-        );
-        (moved, gram)
+        )
     }
-}
-
-/// Computes `(W₁, ψ₁)`, no EM step following, and moves the mean by `Ψ⁻¹F·shift`.
-fn write_start(
-    target: Target<'_>,
-    start: &SpectralStart,
-    (w, psi): (Factor<'_>, &[f64]),
-    (w1, psi1): (&mut [f64], &mut [f64]),
-    (mean, shift): (&mut [f64], &Mat<f64>),
-    par: Par,
-) -> Written {
-    let (p, d, columns) = (w.rank(), psi.len(), target.columns);
-    let tiling = target.tiling(p);
-    let height = tiling.height().min(d);
-    tiling.fold(
-        (w, psi, FactorMut::new(w1, d), psi1, mean),
-        par,
-        || (StartMemory::new(height, p), columns.tile_memory(height)),
-        || Written::zeros(p),
-        |written, (memory, x), first, (w, psi, mut w1, psi1, mean)| {
-            let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
-            f.shift_mean(mean, shift.as_ref(), &mut memory.psi1);
-            written.outcome.lifted += memory.start(target, start, f);
-            psi1.copy_from_slice(&memory.psi1[..psi1.len()]);
-            memory.write_factor(w1.reborrow());
-            add_gram(written.gram.as_mut(), w1.as_ref(), psi1, &mut memory.w1);
-        },
-        |left, right| left.add(&right),
-    )
-}
-
-/// Turns the start's `ψ₁` into that of an EM step with its `W₁`, the start's `W₁` being computed anew and never stored, and
-/// moves the mean by `Ψ⁻¹F·shift`.
-fn write_one_step(
-    target: Target<'_>,
-    maps: &Maps,
-    (w, psi): (Factor<'_>, &[f64]),
-    (w1, psi1): (&mut [f64], &mut [f64]),
-    (mean, shift): (&mut [f64], &Mat<f64>),
-    par: Par,
-) -> Written {
-    let (p, d, columns) = (w.rank(), psi.len(), target.columns);
-    let tiling = target.tiling(p);
-    let height = tiling.height().min(d);
-    tiling.fold(
-        (w, psi, FactorMut::new(w1, d), psi1, mean),
-        par,
-        || (EmMemory::new(height, p), vec![0.0; height * p.max(1)], columns.tile_memory(height)),
-        || Written::zeros(p),
-        |written, (memory, other, x), first, (w, psi, mut w1, psi1, mean)| {
-            let f = Tile { w, x: columns.part(first, psi.len(), x), psi };
-            f.shift_mean(mean, shift.as_ref(), other);
-            let psi_and_first = (&mut *psi1, first);
-            written.outcome.add(em::advance_psi(target, maps, f, Current::Start, psi_and_first, Floor::Bound, memory));
-            em::write_factor(maps, w1.reborrow(), memory);
-            add_gram(written.gram.as_mut(), w1.as_ref(), psi1, other);
-        },
-        |left, right| left.add(&right),
-    )
 }
 
 /// Computes `(W₁, ψ₁)` tile by tile and keeps `ψ₁`; returns the sums of the EM step from there, and how many entries of `ψ₁`

@@ -14,6 +14,8 @@ pub(super) struct SpectralStart {
     pub(super) q1: Mat<f64>,
     /// `Ψ + FHFᵀ ⪰ least·Ψ`: 1 without negative curvatures.
     pub(super) least: f64,
+    /// The largest eigenvalue of `Ψ^(−½)(FHFᵀ)Ψ^(−½)`.
+    pub(super) largest: f64,
 }
 
 /// The eigenvectors of `Ψ^(−½)(F H Fᵀ)Ψ^(−½)` with the `p` largest eigenvalues, as combinations of the columns of `F`.
@@ -32,7 +34,7 @@ pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<
         let (values, vectors) = eigen_semidefinite(scaled)?;
         let r = values.len();
         let q1 = Mat::from_fn(q, p, |i, j| if j < r { roots[i] * vectors[(i, r - 1 - j)] } else { 0.0 });
-        return Ok(SpectralStart { q1, least: 1.0 });
+        return Ok(SpectralStart { q1, least: 1.0, largest: values.last().copied().unwrap_or(0.0) });
     }
     let (values, vectors) = eigen_semidefinite(Mat::from_fn(q, q, |i, j| if i >= j { gram[(i, j)] } else { 0.0 }))?;
     let r = values.len();
@@ -48,7 +50,8 @@ pub(super) fn start(gram: MatRef<'_, f64>, weights: &[f64], p: usize) -> Result<
     let top = Mat::from_fn(r, p, |i, j| {
         if j < r && lambdas[r - 1 - j] > 0.0 { directions[(i, r - 1 - j)] * lambdas[r - 1 - j].sqrt() } else { 0.0 }
     });
-    Ok(SpectralStart { q1: product(basis.as_ref(), top.as_ref(), Par::Seq), least })
+    let largest = lambdas.last().copied().unwrap_or(0.0);
+    Ok(SpectralStart { q1: product(basis.as_ref(), top.as_ref(), Par::Seq), least, largest })
 }
 
 /// The eigenvalues above rounding, in increasing order, and their eigenvectors, of a semidefinite `a` (lower triangle).

@@ -7,7 +7,7 @@ use vi_linalg::faer::{MatRef, Par};
 use super::LowRankGaussian;
 use super::lazy::{LazyPlan, Spare};
 use super::look::LazyRow;
-use super::reduce::Reduced;
+use super::reduce::Reduction;
 use super::settings::Scheme;
 use super::space::Seen;
 use super::storage::{Full, Storage};
@@ -37,8 +37,8 @@ enum Prepared {
     Nothing,
     /// The row is buffered.
     Waits(Seen, Site),
-    /// The row is the last of its block: the full form after it.
-    Fills(Box<Reduced>),
+    /// The row is the last of its block.
+    Fills(Box<Reduction>),
     /// The row is the last of a block that rewrites only what it touches.
     FillsLazily(Box<LazyPlan>),
     /// The belief after the step, where all of it changes at each row or takes the other form.
@@ -82,7 +82,7 @@ impl Belief for LowRankGaussian {
     }
 
     fn commit(&mut self, x: Row<'_>, step: &mut LowRankStep) {
-        self.commit_row(x, step);
+        self.commit_row(x, step, Par::Seq);
     }
 }
 
@@ -138,7 +138,7 @@ impl LowRankGaussian {
             }
             Storage::Full(full) if fills => {
                 let columns = core.waiting.rows.with(x, full.mean.len(), &mut step.row);
-                Prepared::Fills(Box::new(full.reduced(&space(seen), columns, step.scale, par)?))
+                Prepared::Fills(Box::new(full.reduction(&space(seen), columns, step.scale, par)?))
             }
             Storage::Lazy(lazy) if fills => {
                 let memory = std::mem::take(&mut step.spare);
@@ -150,7 +150,7 @@ impl LowRankGaussian {
         Ok(())
     }
 
-    pub(super) fn commit_row(&mut self, x: Row<'_>, step: &mut LowRankStep) {
+    pub(super) fn commit_row(&mut self, x: Row<'_>, step: &mut LowRankStep, par: Par) {
         match (std::mem::take(&mut step.prepared), self.change()) {
             (Prepared::Waits(seen, site), Storage::Full(full)) => {
                 full.core.scale = step.scale;
@@ -166,7 +166,11 @@ impl LowRankGaussian {
                 lazy.core.scale = step.scale;
                 lazy.wait(&step.row_found.take().unwrap_or_default(), x, seen, site);
             }
-            (Prepared::Fills(reduced), Storage::Full(full)) => full.take(*reduced, step.scale),
+            (Prepared::Fills(reduction), Storage::Full(full)) => {
+                let rows = std::mem::take(&mut full.core.waiting.rows);
+                full.reduce(*reduction, rows.with(x, full.mean.len(), &mut step.row), par);
+                full.core.waiting.put_back(rows);
+            }
             (Prepared::FillsLazily(plan), Storage::Lazy(lazy)) => step.spare = lazy.take(*plan, step.scale),
             (Prepared::Whole(whole), storage) => *storage = *whole,
             // Nothing has been prepared, or not for this belief.

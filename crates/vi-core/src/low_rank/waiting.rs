@@ -130,6 +130,14 @@ impl Waiting {
         self.rows.push(x, d, block);
     }
 
+    /// Puts rows back that were taken for a reduction: as they were, or their memory alone where no row waits any longer.
+    pub(super) fn put_back(&mut self, rows: WaitingRows) {
+        self.rows = rows;
+        if self.space.len() == 0 {
+            self.rows.clear();
+        }
+    }
+
     /// Drops the rows and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.space.rows.clear();
