@@ -4,12 +4,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use vi_core::special::{log_sigmoid, sigmoid};
 use vi_linalg::faer::{Mat, Par};
-use vi_models::metrics::log_loss_from_log;
+use vi_models::metrics::{accuracy, log_loss_from_log};
 use vi_revrand::Kernel;
 use vi_revrand::basis::{Basis, LengthScale, Linear, RandomFourier};
 use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::Bernoulli;
-use vi_revrand::metrics::error_rate;
 
 use super::claims;
 use super::scores::median;
@@ -84,7 +83,7 @@ impl Data {
 
     fn score(&self, logs: &[f64], probabilities: &[f64]) -> Result<(f64, f64), ReproError> {
         let loss = log_loss_from_log(logs).map_err(|e| ReproError::computation("log loss", &e))?;
-        Ok((loss, error_rate(probabilities, &self.test_y).map_err(|e| ReproError::computation("error rate", &e))?))
+        Ok((loss, 1.0 - accuracy(probabilities, &self.test_y).map_err(|e| ReproError::computation("error rate", &e))?))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Predictions and their scores.
 
+use vi_models::metrics::{msll, smse};
 use vi_models::predict::LinearPrediction;
-use vi_revrand::metrics::{msll, smse};
 
 use crate::error::ReproError;
 

@@ -1,4 +1,4 @@
-//! The projection from `Ψ + WWᵀ + XHXᵀ` back to `Ψ + WWᵀ`, a block of rows at a time.
+//! The reduction from `Ψ + WWᵀ + XHXᵀ` to `Ψ + WWᵀ`, a block of rows at a time: the paper's projection to low rank.
 //!
 //! ```text
 //! K = FᵀΨ⁻¹F, F = [W X];   D² = diag(1, h);   Q₁ = D·(the p leading eigenvectors of DKD)
@@ -8,23 +8,22 @@
 //! ```
 //!
 //! `K` is known from the inner products computed when the rows were absorbed. With one inner loop two passes remain: one computes
-//! `W₁ = F Q₁` tile by tile and sums what the EM step needs, the other computes the step's result and overwrites `W`, `ψ` and `μ`
-//! in place, summing the next `WᵀΨ⁻¹W` while the tile is at hand.
+//! `W₁ = F Q₁` tile by tile and the sums of the EM step, the other computes the step's result and overwrites `W`, `ψ` and `μ`
+//! in place, summing the next `WᵀΨ⁻¹W` while the tile is at hand. All that can fail comes before the second.
 
-use vi_linalg::faer::{Mat, Par};
+use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::low_rank::Capacitance;
 
 use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em::{self, Current, EmMemory, Floor, Maps, Outcome, Sums, Target};
 use super::kernels::{Factor, FactorMut, Tile, add_gram};
-use super::lazy::Spare;
 use super::range::Bounds;
 use super::settings::Scheme;
-use super::space::{Space, solve};
+use super::space::Space;
 use super::spectral::{self, SpectralStart};
+use super::storage::{Full, Storage};
 use crate::Error;
-use crate::check;
 use crate::vectors::vectorised;
 
 /// The sums of the last pass.
@@ -44,7 +43,15 @@ impl Written {
     }
 }
 
-/// A projection that is ready to be written.
+/// A reduction that cannot fail any more.
+pub(super) enum Reduction {
+    /// The parts of `W`, `ψ` and `μ` to be written over the old ones.
+    Planned(Plan),
+    /// The belief after it.
+    Done(Full),
+}
+
+/// The part of a reduction that can fail.
 pub(super) struct Plan {
     /// `D²`.
     weights: Vec<f64>,
@@ -52,6 +59,7 @@ pub(super) struct Plan {
     /// `m`.
     shift: Mat<f64>,
     begun: f64,
+    scale: f64,
     lifted: usize,
     way: Way,
 }
@@ -70,7 +78,7 @@ impl Plan {
 
     /// Whether rounding may leave the new `I + WᵀΨ⁻¹W` without a Cholesky factor, which takes a largest eigenvalue near `1/(pε)`.
     /// The step keeps it within a few times that of `Ψ^(−½)SΨ^(−½)`.
-    pub(super) fn may_lose_the_capacitance(&self) -> bool {
+    fn may_lose_the_capacitance(&self) -> bool {
         let largest = self.start.largest;
         largest.is_nan() || largest > 1e9
     }
@@ -101,46 +109,67 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn flush(&mut self, par: Par) -> Result<(), Error> {
-        if self.waiting.len() == 0 {
-            return Ok(());
+        match self.change() {
+            Storage::Full(full) => full.flush(par),
+            Storage::Lazy(lazy) => lazy.flush(),
         }
-        if let Some(lazy) = self.lazy.as_deref() {
-            let plan = self.plan_lazily(lazy, None, &self.waiting.space, self.scale, Spare::default())?;
-            let _memory = self.write_lazily(plan);
-            return Ok(());
-        }
-        let rows = std::mem::take(&mut self.waiting.rows);
-        let projected = self.project(rows.columns(self.mean.len()), par);
-        self.waiting.rows = rows;
-        projected?;
-        self.waiting.clear();
-        Ok(())
+    }
+}
+
+impl Full {
+    /// Reduces the buffered rows; see [`LowRankGaussian::flush`].
+    pub(super) fn flush(&mut self, par: Par) -> Result<(), Error> {
+        if self.core.waiting.len() == 0 { Ok(()) } else { self.reduce_with(None, par) }
     }
 
-    /// Projects the rows of the space, whose coordinates are `columns`. The space does not change; on an error nothing does.
-    pub(super) fn project(&mut self, columns: Columns<'_>, par: Par) -> Result<(), Error> {
-        let space = std::mem::take(&mut self.waiting.space);
-        let projected =
-            self.plan(&space, columns, self.scale, par).and_then(|plan| self.write_plan(&space, columns, &plan, par));
-        self.waiting.space = space;
-        projected
-    }
-
-    /// The part of the projection of the rows of `space` that can fail, with `scale` as the belief's: one pass over `W`.
+    /// Reduces the rows of the space, which are the buffered ones and those of `x`.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
-    pub(super) fn plan(&self, space: &Space, columns: Columns<'_>, scale: f64, par: Par) -> Result<Plan, Error> {
-        let (p, d) = (self.rank(), self.mean.len());
+    /// As [`flush`](LowRankGaussian::flush).
+    pub(super) fn reduce_with(&mut self, x: Option<MatRef<'_, f64>>, par: Par) -> Result<(), Error> {
+        let rows = std::mem::take(&mut self.core.waiting.rows);
+        let mut memory = Vec::new();
+        let columns = x.map_or_else(|| rows.columns(self.mean.len()), |x| rows.with_dense(x, &mut memory));
+        let reduced = self.reduction(&self.core.waiting.space, columns, self.core.scale, par);
+        let done = reduced.map(|reduction| self.reduce(reduction, columns, par));
+        self.core.waiting.put_back(rows);
+        done
+    }
+
+    /// The reduction of the rows of `space`, whose coordinates are `columns`, with `scale` as the belief's: one pass over `W`, and
+    /// two on a copy where numbers are so large that they may leave `I + WᵀΨ⁻¹W` without a Cholesky factor.
+    ///
+    /// # Errors
+    /// As [`flush`](LowRankGaussian::flush).
+    pub(super) fn reduction(
+        &self,
+        space: &Space,
+        columns: Columns<'_>,
+        scale: f64,
+        par: Par,
+    ) -> Result<Reduction, Error> {
+        debug_assert_eq!(space.len(), columns.len());
+        let plan = self.plan(space, columns, scale, par)?;
+        if !plan.may_lose_the_capacitance() {
+            return Ok(Reduction::Planned(plan));
+        }
+        let mut done = self.clone();
+        done.reduce(Reduction::Planned(plan), columns, par);
+        Capacitance::from_gram(done.core.gram.clone())?;
+        Ok(Reduction::Done(done))
+    }
+
+    fn plan(&self, space: &Space, columns: Columns<'_>, scale: f64, par: Par) -> Result<Plan, Error> {
+        let (p, d) = (self.core.rank(), self.mean.len());
         let weights = space.weights(p);
-        let gram = space.gram(self.gram.as_ref());
+        let gram = space.gram(self.core.gram.as_ref());
         let start = spectral::start(gram.as_ref(), &weights, p)?;
-        let shift = self.checked_mean_weights(space)?;
-        let begun = self.begun / scale;
-        let mut plan = Plan { weights, start, shift, begun, lifted: 0, way: Way::Start };
+        let shift = self.core.checked_mean_weights(space)?;
+        let begun = self.core.begun / scale;
+        let mut plan = Plan { weights, start, shift, begun, scale, lifted: 0, way: Way::Start };
         let target = plan.target(columns);
         let (w, psi) = (Factor::new(self.precision.w_row_major(), d), self.precision.psi());
-        let inner_loops = match self.settings.scheme {
+        let inner_loops = match self.core.settings.scheme {
             Scheme::Blocked { inner_loops, .. } => inner_loops,
             Scheme::OneLoop | Scheme::Recursive { .. } => 0,
         };
@@ -164,20 +193,15 @@ impl LowRankGaussian {
         Ok(plan)
     }
 
-    /// Writes the projection that was planned for the same rows.
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    pub(super) fn write_plan(
-        &mut self,
-        space: &Space,
-        columns: Columns<'_>,
-        plan: &Plan,
-        par: Par,
-    ) -> Result<(), Error> {
-        debug_assert_eq!(space.len(), columns.len());
+    /// Makes a reduction of the same rows, which then wait no longer.
+    pub(super) fn reduce(&mut self, reduction: Reduction, columns: Columns<'_>, par: Par) {
+        let plan = match reduction {
+            Reduction::Planned(plan) => plan,
+            Reduction::Done(done) => return *self = done,
+        };
         let target = plan.target(columns);
-        let mut written = match &plan.way {
+        self.core.scale = plan.scale;
+        let Written { gram, outcome } = match &plan.way {
             Way::Start => self.write_start(target, &plan.start, &plan.shift, par),
             Way::OneStep { psi1, maps } => self.write_one_step(target, psi1, maps, &plan.shift, par),
             Way::Steps { w1, psi1 } => {
@@ -185,51 +209,23 @@ impl LowRankGaussian {
                 Written { gram, outcome: Outcome::default() }
             }
         };
-        written.outcome.lifted += plan.lifted;
-        self.finish(written)
+        self.settle(gram, outcome.lifted + plan.lifted);
     }
 
-    /// Stores the Gram matrix of the new factor, and the counts.
-    ///
-    /// # Errors
-    /// [`Error::Linalg`] for a factor so large that `I + WᵀΨ⁻¹W` is not positive definite in floats; the belief is then invalid.
-    pub(super) fn finish(&mut self, written: Written) -> Result<(), Error> {
-        self.capacitance = Capacitance::from_gram(written.gram.clone())?;
-        self.gram = written.gram;
+    /// Stores the Gram matrix of the new `W`, and the counts; no row waits.
+    pub(super) fn settle(&mut self, gram: Mat<f64>, lifted: usize) {
+        let (capacitance, pivots) = Capacitance::lifted(&gram);
+        (self.core.gram, self.core.capacitance) = (gram, capacitance);
+        self.core.waiting.clear();
         self.renew_scale();
-        self.bounds = Bounds::of(self.precision.psi());
-        self.counts.projections += 1;
-        self.counts.lifted += written.outcome.lifted as u64;
-        self.shown.take();
-        Ok(())
-    }
-
-    /// `m` with `μ = μ₀ + Ψ⁻¹F·m` for the rows of `space`: `(−M⁻¹·WᵀΨ⁻¹Xs, s)`.
-    pub(super) fn mean_weights(&self, space: &Space) -> Mat<f64> {
-        self.covariance_coefficients(space, &space.mean_weights())
-    }
-
-    /// These weights, checked to be finite.
-    ///
-    /// # Errors
-    /// [`Error::Overflow`].
-    pub(super) fn checked_mean_weights(&self, space: &Space) -> Result<Mat<f64>, Error> {
-        let m = self.mean_weights(space);
-        m.col(0).iter().try_for_each(|value| check::result("weight of a row in the mean", *value).map(drop))?;
-        Ok(m)
-    }
-
-    /// `m` with `P₀X·s = Ψ⁻¹F·m`.
-    pub(super) fn covariance_coefficients(&self, space: &Space, s: &[f64]) -> Mat<f64> {
-        let p = self.rank();
-        let mut on_w = space.combine_wx(s, p);
-        solve(self.root(), &mut on_w);
-        Mat::from_fn(p + s.len(), 1, |j, _| if j < p { -on_w[j] } else { s[j - p] })
+        self.core.bounds = Bounds::of(self.precision.psi());
+        self.core.counts.projections += 1;
+        self.core.counts.lifted += (lifted + pivots) as u64;
     }
 
     /// `W ← W₁`, `ψ ← ψ₁`: no EM step.
     fn write_start(&mut self, target: Target<'_>, start: &SpectralStart, shift: &Mat<f64>, par: Par) -> Written {
-        let (p, d) = (self.rank(), self.mean.len());
+        let (p, d) = (self.core.rank(), self.mean.len());
         let columns = target.columns;
         let tiling = target.tiling(p);
         let height = tiling.height().min(d);
@@ -254,7 +250,7 @@ impl LowRankGaussian {
 
     /// The spectral start and one EM step, `W₁` computed twice and never stored.
     fn write_one_step(&mut self, target: Target<'_>, psi1: &[f64], maps: &Maps, shift: &Mat<f64>, par: Par) -> Written {
-        let (p, d) = (self.rank(), self.mean.len());
+        let (p, d) = (self.core.rank(), self.mean.len());
         let columns = target.columns;
         let tiling = target.tiling(p);
         let height = tiling.height().min(d);
@@ -288,7 +284,7 @@ impl LowRankGaussian {
         shift: &Mat<f64>,
         par: Par,
     ) -> Mat<f64> {
-        let (p, d) = (self.rank(), self.mean.len());
+        let (p, d) = (self.core.rank(), self.mean.len());
         let tiling = Target { columns, weights: &[], share: 1.0, least: 1.0, begun: 0.0 }.tiling(p);
         let height = tiling.height().min(d);
         let (w, psi) = self.precision.row_major_mut();

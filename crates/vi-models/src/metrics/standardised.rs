@@ -1,20 +1,9 @@
-//! The scores that revrand reports, in addition to those of [`vi_models::metrics`].
-//!
-//! | to measure | call | range, best |
-//! |---|---|---|
-//! | squared error against that of the targets' mean | [`smse`] | `[0, ∞)`, 0 |
-//! | Gaussian predictive density, in nats, smaller is better | [`mll`] | `(−∞, ∞)` |
-//! | Gaussian predictive density, against a Gaussian fitted to the training targets | [`msll`] | negative is better than that |
-//! | agreement with the line of 45° | [`lins_concordance`] | `[−1, 1]`, 1 |
-//! | the probability given to what happened, in nats | [`log_loss`] | `[0, ∞]`, 0 |
-//! | wrong decisions | [`error_rate`] | `[0, 1]`, 0 |
+//! Scores of numbers, and of Gaussian predictions of them, against the training targets' mean and variance.
 
 use vi_core::Error;
 use vi_core::special::LN_2PI;
 
-pub use vi_models::metrics::log_loss;
-
-use crate::{RevrandError, check};
+use crate::{ModelError, check};
 
 /// Mean and population variance.
 fn moments(values: &[f64]) -> (f64, f64) {
@@ -24,38 +13,33 @@ fn moments(values: &[f64]) -> (f64, f64) {
 }
 
 /// The moments of numbers that must not all be equal.
-fn varied(argument: &'static str, values: &[f64]) -> Result<(f64, f64), RevrandError> {
+fn varied(argument: &'static str, values: &[f64]) -> Result<(f64, f64), ModelError> {
     let (mean, variance) = moments(values);
-    if variance > 0.0 { Ok((mean, variance)) } else { Err(RevrandError::Constant { argument, value: values[0] }) }
+    if variance > 0.0 { Ok((mean, variance)) } else { Err(ModelError::Constant { argument, value: values[0] }) }
 }
 
-fn checked(argument: &'static str, values: &[f64]) -> Result<(), RevrandError> {
-    check::not_empty(argument, values.len())?;
-    Ok(check::finite(argument, values)?)
-}
-
-fn check_pairs(predictions: &[f64], targets: &[f64]) -> Result<(), RevrandError> {
-    checked("predictions", predictions)?;
+fn check_pairs(predictions: &[f64], targets: &[f64]) -> Result<(), ModelError> {
+    check::values("predictions", predictions)?;
     check::length("targets", predictions.len(), targets.len())?;
     Ok(check::finite("targets", targets)?)
 }
 
 /// The value, if it is finite.
-fn finite(quantity: &'static str, value: f64) -> Result<f64, RevrandError> {
+fn finite(quantity: &'static str, value: f64) -> Result<f64, ModelError> {
     if value.is_finite() { Ok(value) } else { Err(Error::Overflow { quantity, value }.into()) }
 }
 
 /// The standardised mean squared error, `Σ(yᵢ − ŷᵢ)²/Σ(yᵢ − ȳ)²` (Rasmussen and Williams 2006, §2.5); 1 for the mean.
 ///
 /// # Errors
-/// `Empty`, `Dimension`, `NonFinite`, [`RevrandError::Constant`] (all targets equal), `Overflow`.
+/// `Empty`, `Dimension`, `NonFinite`, [`ModelError::Constant`] (all targets equal), `Overflow`.
 ///
 /// ```
-/// use vi_revrand::metrics::smse;
+/// use vi_models::metrics::smse;
 /// assert_eq!(smse(&[1.0, 2.0, 4.0], &[1.0, 2.0, 3.0])?, 0.5);
-/// # Ok::<(), vi_revrand::RevrandError>(())
+/// # Ok::<(), vi_models::ModelError>(())
 /// ```
-pub fn smse(predictions: &[f64], targets: &[f64]) -> Result<f64, RevrandError> {
+pub fn smse(predictions: &[f64], targets: &[f64]) -> Result<f64, ModelError> {
     check_pairs(predictions, targets)?;
     let (_, variance) = varied("targets", targets)?;
     let squared = predictions.iter().zip(targets).map(|(p, t)| (p - t) * (p - t)).sum::<f64>();
@@ -69,12 +53,12 @@ pub fn smse(predictions: &[f64], targets: &[f64]) -> Result<f64, RevrandError> {
 /// `Empty`, `Dimension`, `NonFinite`, `Entry` (a variance that is not positive), `Overflow`.
 ///
 /// ```
-/// use vi_revrand::metrics::mll;
+/// use vi_models::metrics::mll;
 /// let loss = mll(&[1.0], &[4.0], &[3.0])?;
 /// assert!((loss - 0.5 * (std::f64::consts::TAU.ln() + 4_f64.ln() + 1.0)).abs() < 1e-15);
-/// # Ok::<(), vi_revrand::RevrandError>(())
+/// # Ok::<(), vi_models::ModelError>(())
 /// ```
-pub fn mll(means: &[f64], variances: &[f64], targets: &[f64]) -> Result<f64, RevrandError> {
+pub fn mll(means: &[f64], variances: &[f64], targets: &[f64]) -> Result<f64, ModelError> {
     check_pairs(means, targets)?;
     check::length("variances", means.len(), variances.len())?;
     check::positive_entries("variances", variances)?;
@@ -87,16 +71,16 @@ pub fn mll(means: &[f64], variances: &[f64], targets: &[f64]) -> Result<f64, Rev
 /// (Rasmussen and Williams 2006, §2.5). 0 for that trivial model, negative for better ones.
 ///
 /// # Errors
-/// Those of [`mll`], and [`RevrandError::Constant`] if the training targets are all equal.
+/// Those of [`mll`], and [`ModelError::Constant`] if the training targets are all equal.
 ///
 /// ```
-/// use vi_revrand::metrics::msll;
+/// use vi_models::metrics::msll;
 /// assert_eq!(msll(&[2.0; 2], &[1.0; 2], &[0.5, 4.0], &[1.0, 3.0])?, 0.0);
-/// # Ok::<(), vi_revrand::RevrandError>(())
+/// # Ok::<(), vi_models::ModelError>(())
 /// ```
-pub fn msll(means: &[f64], variances: &[f64], targets: &[f64], training: &[f64]) -> Result<f64, RevrandError> {
+pub fn msll(means: &[f64], variances: &[f64], targets: &[f64], training: &[f64]) -> Result<f64, ModelError> {
     let loss = mll(means, variances, targets)?;
-    checked("training targets", training)?;
+    check::values("training targets", training)?;
     let (mean, variance) = varied("training targets", training)?;
     let n = targets.len();
     Ok(loss - mll(&vec![mean; n], &vec![variance; n], targets)?)
@@ -105,38 +89,24 @@ pub fn msll(means: &[f64], variances: &[f64], targets: &[f64], training: &[f64])
 /// Lin's concordance correlation coefficient, `2·cov(ŷ, y)/(var ŷ + var y + (mean ŷ − mean y)²)` (Lin 1989).
 ///
 /// # Errors
-/// `Empty`, `Dimension`, `NonFinite`, [`RevrandError::Constant`] (predictions and targets all one number), `Overflow`.
+/// `Empty`, `Dimension`, `NonFinite`, [`ModelError::Constant`] (predictions and targets all one number), `Overflow`.
 ///
 /// ```
-/// use vi_revrand::metrics::lins_concordance;
+/// use vi_models::metrics::lins_concordance;
 /// assert_eq!(lins_concordance(&[1.0, 2.0], &[1.0, 2.0])?, 1.0);
 /// assert!(lins_concordance(&[2.0, 3.0], &[1.0, 2.0])? < 0.5);
-/// # Ok::<(), vi_revrand::RevrandError>(())
+/// # Ok::<(), vi_models::ModelError>(())
 /// ```
-pub fn lins_concordance(predictions: &[f64], targets: &[f64]) -> Result<f64, RevrandError> {
+pub fn lins_concordance(predictions: &[f64], targets: &[f64]) -> Result<f64, ModelError> {
     check_pairs(predictions, targets)?;
     let (p_mean, p_variance) = moments(predictions);
     let (t_mean, t_variance) = moments(targets);
     let spread = p_variance + t_variance + (p_mean - t_mean) * (p_mean - t_mean);
     if spread == 0.0 {
-        return Err(RevrandError::Constant { argument: "predictions and targets", value: targets[0] });
+        return Err(ModelError::Constant { argument: "predictions and targets", value: targets[0] });
     }
     let products = predictions.iter().zip(targets).map(|(p, t)| (p - p_mean) * (t - t_mean)).sum::<f64>();
     finite("the concordance", 2.0 * products / targets.len() as f64 / spread)
-}
-
-/// The share of labels (0 or 1) that are not the more probable class; a probability of exactly ½ counts half.
-///
-/// # Errors
-/// Those of [`vi_models::metrics::accuracy`].
-///
-/// ```
-/// use vi_revrand::metrics::error_rate;
-/// assert_eq!(error_rate(&[0.9, 0.2, 0.6, 0.4], &[1.0, 0.0, 0.0, 0.0])?, 0.25);
-/// # Ok::<(), vi_revrand::RevrandError>(())
-/// ```
-pub fn error_rate(probabilities: &[f64], labels: &[f64]) -> Result<f64, RevrandError> {
-    Ok(1.0 - vi_models::metrics::accuracy(probabilities, labels)?)
 }
 
 #[cfg(test)]
@@ -179,18 +149,16 @@ mod tests {
 
     #[test]
     fn bad_input_is_named() {
-        assert!(matches!(smse(&[], &[]), Err(RevrandError::Core(Error::Empty { argument: "predictions" }))));
+        assert!(matches!(smse(&[], &[]), Err(ModelError::Core(Error::Empty { argument: "predictions" }))));
         assert!(smse(&P, &T[1..]).is_err());
-        assert!(matches!(smse(&P, &[2.0; 4]), Err(RevrandError::Constant { argument: "targets", value: 2.0 })));
+        assert!(matches!(smse(&P, &[2.0; 4]), Err(ModelError::Constant { argument: "targets", value: 2.0 })));
         assert!(smse(&[f64::NAN; 4], &T).is_err());
         assert!(smse(&[1e200; 4], &T).is_err());
-        assert!(matches!(mll(&P, &[1.0, 1.0, 0.0, 1.0], &T), Err(RevrandError::Core(Error::Entry { index: 2, .. }))));
+        assert!(matches!(mll(&P, &[1.0, 1.0, 0.0, 1.0], &T), Err(ModelError::Core(Error::Entry { index: 2, .. }))));
         assert!(mll(&P, &[1.0; 3], &T).is_err());
         assert!(mll(&P, &[1e-300; 4], &[1e200; 4]).is_err());
         assert!(msll(&P, &[1.0; 4], &T, &[]).is_err());
         assert!(msll(&P, &[1.0; 4], &T, &[3.0, 3.0]).is_err());
         assert!(lins_concordance(&[1.0; 2], &[1.0; 2]).is_err());
-        assert!(matches!(error_rate(&[1.5], &[1.0]), Err(RevrandError::Model(_))));
-        assert!(error_rate(&[0.5], &[2.0]).is_err());
     }
 }
