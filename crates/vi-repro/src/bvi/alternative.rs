@@ -14,7 +14,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{Dash, Marker, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Outcome, Shown, Table, cell, median, number};
+use crate::report::{Outcome, Shown, Table, median, number};
 
 const ITERATIONS: usize = 30;
 const RULES: [(WeightRule, &str); 2] =

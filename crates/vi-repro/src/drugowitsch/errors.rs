@@ -2,7 +2,6 @@
 
 use super::style::Way;
 use super::words;
-use crate::error::ReproError;
 use crate::panels::dots_upright;
 use crate::plot::{Axis, Panel};
 use crate::report::{Check, Quantity, Shown, Table, number};

@@ -242,3 +242,98 @@ pub(super) fn unfilled(outcome: &Outcome) -> bool {
     let sentences = outcome.checks.iter().flat_map(|check| [&check.claim, &check.numbers]);
     words.chain(sentences).any(|text| text.contains("{}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+    use crate::item::PAPERS;
+
+    const FILE: &str = "paper: p\n\ncorrection: there\nprinted: no\nright: Yes.\n\nclaim: is\nplace: §1\nsays: It\n  is {}.\n\
+        numbers: n {}\nwrong: there\n\npromise: keeps\nsays: It keeps\nnumbers: v\n\nitem: a\nnote: @same\n\ntext: same\nsays: S\n";
+
+    #[test]
+    fn a_count_holds_fails_or_is_mixed_and_comes_with_its_interval() {
+        let words = Words::parse(FILE);
+        let v = |hits| words.counted("keeps", (hits, 20), &[]).verdict;
+        let verdicts = [20, 16, 15, 5, 4].map(v);
+        assert_eq!(verdicts[..2], [Verdict::Holds; 2]);
+        assert_eq!(verdicts[2..4], [Verdict::Partly; 2]);
+        assert_eq!(verdicts[4], Verdict::DoesNotHold);
+        assert_eq!(words.counted("keeps", (0, 0), &[]).verdict, Verdict::DoesNotHold);
+        // Wilson's interval of 16 in 20.
+        assert_eq!(words.counted("keeps", (16, 20), &[]).numbers, "v; true on 16 of 20 data sets (0.58 to 0.92)");
+        let pooled = words.pooled("is", &[("a", (1, 2)), ("b", (2, 2))], &[&"so"]);
+        assert_eq!(pooled.claim, "It is so.");
+        assert_eq!(pooled.numbers, "n a: 1 of 2; b: 2 of 2; true on 3 of 4 data sets (0.30 to 0.95)");
+    }
+
+    #[test]
+    fn a_claim_that_fails_says_why_and_one_that_holds_does_not() {
+        let words = Words::parse(FILE);
+        assert_eq!(words.fact("is", true, &[&1.0, &2_usize]).cause, None);
+        let check = words.fact("is", false, &[&1.0, &2_usize]);
+        let cause = check.cause.unwrap();
+        assert_eq!((cause.fault, cause.why.as_str()), (Fault::Paper, "Yes."));
+        assert_eq!(cause.correction.as_deref(), Some("there"));
+        assert_eq!((check.claim.as_str(), check.numbers.as_str()), ("It is 1.000.", "n 2"));
+        assert_eq!((check.place.as_str(), check.kind), ("§1", Kind::Claim));
+        assert_eq!(words.below("keeps", f64::NAN, 1.0).verdict, Verdict::DoesNotHold);
+        assert_eq!(words.of_item("a", "note"), ["S"]);
+    }
+
+    #[test]
+    fn a_sentence_that_is_not_there_and_values_that_do_not_fit_are_seen() {
+        let words = Words::parse(FILE);
+        let missing = words.fact("nothing", true, &[]);
+        assert_eq!((missing.kind, missing.verdict), (Kind::Promise, Verdict::DoesNotHold));
+        for values in [&[&1.0 as &dyn Said] as &[_], &[&1.0, &2.0, &3.0]] {
+            let outcome = Outcome { checks: vec![words.fact("is", true, values)], ..Outcome::default() };
+            assert!(unfilled(&outcome));
+        }
+        let fits = Outcome { checks: vec![words.fact("is", true, &[&1.0, &2.0])], ..Outcome::default() };
+        assert!(!unfilled(&fits));
+    }
+
+    /// Names in quotes in the sources of a paper, and the sentences of its file: none is missing and none is left over.
+    #[test]
+    fn files_and_sources_name_the_same_sentences() {
+        for paper in PAPERS {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(paper.id);
+            let sources: String = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+                .collect();
+            let quoted: BTreeSet<&str> = sources.split('"').collect();
+            let kinds = ["claim", "promise", "finding"];
+            for block in kinds.iter().flat_map(|kind| paper.words.all(kind)) {
+                assert!(quoted.contains(block.name()), "{}: nobody asks for `{}`", paper.id, block.name());
+                assert!(!block.text("says").is_empty(), "{}: `{}` says nothing", paper.id, block.name());
+                let wrong = block.text("wrong");
+                assert!(wrong.is_empty() || paper.words.block("correction", wrong).is_some(), "{wrong}");
+            }
+            let called = ["fact", "below", "counted", "pooled"].map(|method| format!(".{method}("));
+            for after in called.iter().flat_map(|call| sources.split(call.as_str()).skip(1)) {
+                let Some(name) = after.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next()) else {
+                    continue;
+                };
+                let there = kinds.iter().any(|kind| paper.words.block(kind, name).is_some());
+                assert!(there, "{}: `{name}` is not in the file", paper.id);
+            }
+            for item in paper.items {
+                assert!(!paper.words.of_item(item.id, "title").is_empty(), "{} {}", paper.id, item.id);
+                assert!(!paper.words.of_item(item.id, "summary").is_empty(), "{} {}", paper.id, item.id);
+            }
+            for block in &paper.words.blocks {
+                let names = paper.words.blocks.iter().filter(|b| b.kind == block.kind && b.name == block.name);
+                assert_eq!(names.count(), 1, "{}: {} {}", paper.id, block.kind, block.name);
+                for (key, text) in &block.fields {
+                    let named = text.strip_prefix('@');
+                    assert!(named.is_none_or(|name| paper.words.block("text", name).is_some()), "{key}: {text}");
+                }
+            }
+        }
+    }
+}

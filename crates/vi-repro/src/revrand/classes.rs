@@ -17,7 +17,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLUE, CLASS_0, CLASS_1, Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, Ramp, linspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 const TRAINING: usize = 400;
 const TEST: usize = 2000;

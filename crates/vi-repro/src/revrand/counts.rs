@@ -13,7 +13,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREY, Marker, PALE, SKY, Style};
 use crate::plot::{Axis, Figure, Panel, linspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 const TRAINING: usize = 150;
 const TEST: usize = 1000;

@@ -22,7 +22,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, GREY, Marker, SKY, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 /// Folds of the cross-validation, repeated with other shuffles.
 const FOLDS: usize = 5;

@@ -11,7 +11,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREY, Marker, PALE, Style};
 use crate::plot::{Axis, Figure, Panel, linspace};
-use crate::report::{Check, Outcome, Quantity, Shown, Table, cell, number};
+use crate::report::{Outcome, Quantity, Shown, Table, number};
 
 /// Pairs of features: half the demonstration's, the demonstration's, and more.
 const PAIRS: [usize; 5] = [5, 10, 20, 40, 80];

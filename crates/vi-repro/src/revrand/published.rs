@@ -5,7 +5,7 @@ use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, GREY, Marker, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Outcome, Quantity, Shown, Table, cell, number};
+use crate::report::{Outcome, Quantity, Table, number};
 
 /// Boston housing, five folds: SMSE and MSLL with their deviations over folds.
 const BOSTON: [(&str, [f64; 2], [f64; 2]); 5] = [

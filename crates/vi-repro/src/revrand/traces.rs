@@ -14,7 +14,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, BROWN, Dash, GREEN, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, number, short};
+use crate::report::{Outcome, Shown, Table, number, short};
 
 const PAIRS: usize = 30;
 const BATCH: usize = 10;

@@ -10,7 +10,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREEN, GREY, Marker, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Grid, Panel, linspace, logspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number, short};
+use crate::report::{Check, Outcome, Shown, Table, number, short};
 
 /// The parameters `(α₀, ν₀, y)` of the system.
 #[derive(Clone, Copy)]

@@ -12,7 +12,7 @@ use crate::item::Context;
 use crate::plot::palette::Dash;
 use crate::plot::palette::{BLACK, BLUE, GREEN, Marker, ORANGE, PURPLE, SKY, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, linspace};
-use crate::report::{Check, Outcome, Shown, Table, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 const LOGISTIC: Style = Style::solid(BLUE);
 const PROBIT: Style = Style::solid(ORANGE).dash(Dash::Dashed);
