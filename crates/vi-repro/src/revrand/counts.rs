@@ -109,11 +109,7 @@ pub(super) fn counts(ctx: &Context) -> Result<Outcome, ReproError> {
     let data = Data::new(rng)?;
     let t = linspace(-REACH, REACH, 161);
     let at = Mat::from_fn(t.len(), 1, |i, _| t[i]);
-    let mut fits = Vec::new();
-    for rate in RATES {
-        fits.push(Fit::new(&data, &at, rate, rng)?);
-        ctx.step(rate.1);
-    }
+    let fits = ctx.each(RATES, "links", |rate| Fit::new(&data, &at, rate, rng))?;
     let (truth, constant) = data.ends();
     let worst = fits.iter().map(|fit| truth - fit.score).fold(f64::NEG_INFINITY, f64::max);
     let off = fits.iter().map(|fit| (fit.covered - fit.nominal).abs()).fold(0.0, f64::max);

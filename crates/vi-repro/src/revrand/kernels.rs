@@ -12,7 +12,7 @@ use crate::item::Context;
 use crate::looks::looks;
 use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, number};
+use crate::report::{Check, Outcome, Shown, Table, mean_and_error, number};
 
 /// Inputs of the features: a power of two, so that FastFood has as many pairs as the others.
 const INPUTS: usize = 8;
@@ -112,14 +112,6 @@ impl Curve {
     fn name(&self) -> String {
         format!("{} {}", self.kernel.name(), self.draws.label())
     }
-}
-
-/// The mean of numbers and its standard error.
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
-    (mean, (variance / n).sqrt())
 }
 
 fn title(kernel: Kernel) -> &'static str {

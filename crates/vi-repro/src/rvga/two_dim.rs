@@ -9,6 +9,7 @@ use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::logistic::{Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
+use crate::panels::dots_and_medians;
 use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Marker, Method, Style, WHITE};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Quantity, Shown, Table, join, number, quartiles};
@@ -292,27 +293,8 @@ impl Run {
 
     /// The final KL of every method on every data set.
     fn strip_panel(&self) -> Panel {
-        let names = COMPARED_AND_BEST.iter().rev().map(|m| refined::label(*m)).collect();
         let title = format!("Final KL, {} data sets", self.finals.len());
-        let mut panel = Panel::new(title, Axis::log("KL (nats)"), Axis::categories("", names));
-        for (i, m) in COMPARED_AND_BEST.iter().rev().enumerate() {
-            let values = column(&self.finals, *m);
-            let spread = |k: usize| i as f64 + 0.22 * ((k as f64 * 0.618_034).fract() - 0.5) * 2.0;
-            let y: Vec<f64> = (0..values.len()).map(spread).collect();
-            let style = Style::solid(m.style().colour).marker(Marker::Disc).alpha(0.6);
-            let [_, middle, _] = quartiles(&values);
-            let cross = if style.colour == BLACK { WHITE } else { BLACK };
-            panel = panel
-                .points(&values[1..], &y[1..], style, 3.2, "")
-                .points(&[values[0]], &[i as f64], Style::solid(cross).marker(Marker::Cross), 5.5, "")
-                .line_marked(
-                    &[middle, middle],
-                    &[i as f64 - 0.36, i as f64 + 0.36],
-                    Style::solid(m.style().colour).width(3.0),
-                    0,
-                    "",
-                );
-        }
-        panel
+        let strips = COMPARED_AND_BEST.map(|m| (refined::label(m), m.style().colour, column(&self.finals, m)));
+        dots_and_medians(title, &strips, (0.6, 3.2, 5.5, 0.36))
     }
 }
