@@ -196,12 +196,12 @@ impl Means {
             words().fact(
                 "left-out-agrees-held",
                 cavity.value.abs() <= ERRORS * cavity.error,
-                &[&self.name, &ERRORS, &numbers(cavity)],
+                &[&self.name, &ERRORS.to_string(), &numbers(cavity)],
             ),
             words().fact(
                 "density-sample-too-high",
                 in_sample.value > ERRORS * in_sample.error,
-                &[&self.name, &ERRORS, &numbers(in_sample)],
+                &[&self.name, &ERRORS.to_string(), &numbers(in_sample)],
             ),
         ]
     }

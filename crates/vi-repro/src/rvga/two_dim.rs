@@ -9,8 +9,8 @@ use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::logistic::{Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
-use crate::panels::dots_and_medians;
-use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Marker, Method, Style, WHITE};
+use crate::panels::{classes, dots_and_medians};
+use crate::plot::palette::{BLACK, Marker, Method, Style, WHITE};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Quantity, Shown, Table, join, number, quartiles};
 
@@ -169,13 +169,10 @@ impl Run {
 
     /// The data set with its classes.
     pub(super) fn data_panel(&self) -> Panel {
-        let class =
-            |y: f64, i: usize| -> Vec<f64> { self.data.observations().filter(|o| o.1 == y).map(|o| o.0[i]).collect() };
         let s = &self.setting;
-        Panel::new(format!("Inputs: s = {}, c = {}", s.s, s.c), Axis::linear("x₁"), Axis::linear("x₂"))
-            .equal_scales()
-            .points(&class(0.0, 0), &class(0.0, 1), CLASS_0.alpha(0.75), 4.0, "class 0")
-            .points(&class(1.0, 0), &class(1.0, 1), CLASS_1.alpha(0.75), 4.0, "class 1")
+        let panel = Panel::new(format!("Inputs: s = {}, c = {}", s.s, s.c), Axis::linear("x₁"), Axis::linear("x₂"))
+            .equal_scales();
+        classes(panel, self.data.observations(), 0.75, [4.0; 2])
     }
 
     /// KL over time, with `Z = 1` or normalised, and Laplace's as a reference line.
