@@ -23,9 +23,6 @@ const PAIRS: usize = 20;
 const LEVEL: f64 = 0.9;
 /// Rate of the second training, which takes the noise of the steps out of the first.
 const FINER: f64 = 0.001;
-fn env(name: &str, or: usize) -> usize {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or)
-}
 const RATES: [(Rate, &str); 2] = [(Rate::Exponential, "exponential"), (Rate::Softplus, "softplus")];
 
 /// The logarithm of the true rate: between 0.4 and 25 counts.
@@ -85,18 +82,7 @@ impl Fit {
     ) -> Result<Self, ReproError> {
         let basis =
             RandomFourier::new(Kernel::Rbf, 1, PAIRS, LengthScale::Shared(1.0), rng).context("Poisson model")?;
-        let mut model = Glm::new(
-            basis,
-            Poisson(rate),
-            GlmSettings {
-                steps: env("COUNTS_STEPS", 10_000),
-                components: env("COUNTS_K", 1),
-                batch: env("COUNTS_BATCH", 10),
-                ..GlmSettings::default()
-            },
-            rng,
-        )
-        .context("Poisson model")?;
+        let mut model = Glm::new(basis, Poisson(rate), GlmSettings::default(), rng).context("Poisson model")?;
         let rows = Rows::new(data.x.as_ref(), &data.y);
         model.fit(rows, rng).context("Poisson model")?;
         let finer = GlmSettings { updater: Updater::adam(FINER).context("Poisson model")?, ..model.settings().clone() };
