@@ -141,8 +141,10 @@ pub(super) fn kernels(ctx: &Context) -> Result<Outcome, ReproError> {
         curves.push(curve.context(kernel.name())?);
         ctx.step(kernel.name());
     }
+    let most = pairs.last().copied().unwrap_or(0);
+    let errors = curves.iter().filter_map(|c| c.errors.last());
+    let (low, high) = errors.fold((f64::INFINITY, 0.0_f64), |(l, h), e| (l.min(*e), h.max(*e)));
     Ok(Outcome {
-        summary: summary(&curves, &pairs),
         checks: [checks(&curves, &pairs), beyond(&curves)].concat(),
         shown: Shown::new(
             ["features", "error at fewest", "error at most", "exponent", "bias at fewest"],
@@ -155,7 +157,7 @@ pub(super) fn kernels(ctx: &Context) -> Result<Outcome, ReproError> {
         ),
         tables: vec![table(&curves, &pairs)?],
         figure: figure(&curves, &pairs),
-        ..words().outcome(ctx, &[&repeats, &POINTS, &INPUTS])
+        ..words().outcome(ctx, &[&most, &low, &high, &repeats, &POINTS, &INPUTS])
     })
 }
 
@@ -185,13 +187,6 @@ fn beyond(curves: &[Curve]) -> Vec<Check> {
         isotropic.iter().all(|kernel| ratio(kernel) < 1.0),
         &[&list.join(", ")],
     )]
-}
-
-fn summary(curves: &[Curve], pairs: &[usize]) -> String {
-    let most = pairs.last().copied().unwrap_or(0);
-    let errors: Vec<f64> = curves.iter().filter_map(|c| c.errors.last().copied()).collect();
-    let (low, high) = errors.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), e| (l.min(*e), h.max(*e)));
-    format!("With {most} pairs of features the error is between {} and {} of k(x, x) = 1.", number(low), number(high))
 }
 
 fn table(curves: &[Curve], pairs: &[usize]) -> Result<Table, ReproError> {
