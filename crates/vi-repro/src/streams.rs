@@ -70,6 +70,13 @@ impl Real {
     }
 }
 
+/// The rows of `data` for which `keep` holds.
+pub(crate) fn rows(data: &Dataset, keep: impl Fn(usize) -> bool) -> Result<Dataset, ReproError> {
+    let kept = || data.observations().enumerate().filter(|(i, _)| keep(*i)).map(|(_, o)| o);
+    let x = kept().flat_map(|(x, _)| x.iter().copied()).collect();
+    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).context("rows")
+}
+
 /// One pass over a stream: every row is predicted, scored and then learned.
 pub(crate) struct Pass {
     /// What was believed of each row's predictor before its label was seen.

@@ -14,7 +14,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{Dash, Marker, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Outcome, Shown, Table, median, number};
+use crate::report::{Outcome, Shown, Table, join, number};
 
 const ITERATIONS: usize = 30;
 const RULES: [(WeightRule, &str); 2] =
@@ -27,129 +27,91 @@ fn style(rule: WeightRule) -> Style {
     }
 }
 
-/// One run: both divergences against the number of components proposed.
-struct Run {
-    rule: WeightRule,
-    /// `KL(p‖q_t)`.
-    inclusive: Vec<f64>,
-    /// `KL(q_t‖p)`.
-    exclusive: Vec<f64>,
-}
+const TARGETS: [&str; 3] = ["Cauchy", "four modes", "five modes"];
+/// The divergences' columns, and what they are called.
+const INCLUSIVE: (&str, &str) = ("kl_p_q", "KL(p‖q)");
+const EXCLUSIVE: (&str, &str) = ("kl_q_p", "KL(q‖p)");
 
-/// All runs on one target.
-struct Study {
-    name: &'static str,
-    runs: Vec<Run>,
-}
-
-impl Study {
-    fn new<T: LogDensity>(ctx: &Context, name: &'static str, toy: &Toy<T>) -> Result<Self, ReproError> {
-        let nodes = Nodes::new(&toy.target, toy.log_normaliser, toy.range);
-        let mut runs = Vec::new();
-        for (rule, label) in RULES {
-            for k in 0..ctx.pick(5_u64, 2) {
-                // The step that serves Algorithm 1 better on these targets.
-                let settings = PrintedSettings {
-                    samples: SAMPLES,
-                    step: STEPS[1],
-                    tolerance: EPSILON,
-                    weight: rule,
-                    ..PrintedSettings::default()
-                };
-                let mut printed =
-                    Printed::new(&toy.target, toy.start.clone(), &settings).context("the printed algorithm")?;
-                let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed + k);
-                let mut run = Run { rule, inclusive: Vec::new(), exclusive: Vec::new() };
-                for t in 0..ITERATIONS {
-                    if t > 0 {
-                        printed.step(&mut rng).context("the printed algorithm")?;
-                    }
-                    let q: &GaussianMixture = printed.mixture();
-                    run.inclusive.push(nodes.reverse_kl(q).context("the printed algorithm")?);
-                    run.exclusive.push(nodes.kl(q).context("the printed algorithm")?);
+/// Enters the runs of both rules on one target: the divergences against the number of components proposed.
+fn enter<T: LogDensity>(ctx: &Context, name: &str, toy: &Toy<T>, table: &mut Table) -> Result<(), ReproError> {
+    let nodes = Nodes::new(&toy.target, toy.log_normaliser, toy.range);
+    for (rule, label) in RULES {
+        for k in 0..ctx.pick(5_u64, 2) {
+            // The step that serves Algorithm 1 better on these targets.
+            let settings = PrintedSettings {
+                samples: SAMPLES,
+                step: STEPS[1],
+                tolerance: EPSILON,
+                weight: rule,
+                ..PrintedSettings::default()
+            };
+            let mut printed =
+                Printed::new(&toy.target, toy.start.clone(), &settings).context("the printed algorithm")?;
+            let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed + k);
+            for t in 1..=ITERATIONS {
+                if t > 1 {
+                    printed.step(&mut rng).context("the printed algorithm")?;
                 }
-                runs.push(run);
-                ctx.step(label);
+                let q: &GaussianMixture = printed.mixture();
+                let both = [nodes.reverse_kl(q), nodes.kl(q)].map(|kl| kl.context("the printed algorithm"));
+                let [inclusive, exclusive] = both;
+                table.row(&[&name, &label, &k, &t], [inclusive?, exclusive?])?;
             }
+            ctx.step(label);
         }
-        Ok(Self { name, runs })
     }
-
-    fn of(&self, rule: WeightRule) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(move |r| r.rule == rule)
-    }
-
-    fn panel(&self, title: &str, of: fn(&Run) -> &[f64]) -> Panel {
-        let t: Vec<f64> = (1..=ITERATIONS).map(|t| t as f64).collect();
-        let axis = Axis::log("nats").floor(1e-4);
-        let mut panel = Panel::new(format!("{}: {title}", self.name), Axis::linear("components proposed"), axis);
-        for (rule, label) in RULES {
-            for (k, run) in self.of(rule).enumerate() {
-                let thin = style(rule).width(if k == 0 { 2.0 } else { 0.9 }).alpha(if k == 0 { 1.0 } else { 0.5 });
-                panel = panel.line_marked(&t, of(run), thin, 0, if k == 0 { label } else { "" });
-            }
-        }
-        panel
-    }
+    Ok(())
 }
 
-fn last(values: &[f64]) -> f64 {
-    values.last().copied().unwrap_or(f64::NAN)
+fn panel(table: &Table, target: &str, (column, title): (&str, &str)) -> Panel {
+    let t: Vec<f64> = (1..=ITERATIONS).map(|t| t as f64).collect();
+    let axis = Axis::log("nats").floor(1e-4);
+    let mut panel = Panel::new(format!("{target}: {title}"), Axis::linear("components proposed"), axis);
+    for (rule, label) in RULES {
+        let all = table.of(&[("target", &target), ("rule", &label)]).values(column);
+        for (k, values) in all.chunks(ITERATIONS).enumerate() {
+            let thin = style(rule).width(if k == 0 { 2.0 } else { 0.9 }).alpha(if k == 0 { 1.0 } else { 0.5 });
+            panel = panel.line_marked(&t, values, thin, 0, if k == 0 { label } else { "" });
+        }
+    }
+    panel
 }
 
 /// Algorithm 3 beside Algorithm 1.
 pub(super) fn algorithm3(ctx: &Context) -> Result<Outcome, ReproError> {
     ctx.steps(3 * 2 * ctx.pick(5, 2));
-    let studies = [
-        Study::new(ctx, "Cauchy", &toys::cauchy().context("the target")?)?,
-        Study::new(ctx, "four modes", &toys::mixture4().context("the target")?)?,
-        Study::new(ctx, "five modes", &toys::mixture5().context("the target")?)?,
-    ];
-    let middle = |s: &Study, rule, of: fn(&Run) -> &[f64]| median(&s.of(rule).map(|r| last(of(r))).collect::<Vec<_>>());
-    let each = |of: &dyn Fn(&Study) -> String| {
-        studies.iter().map(|s| format!("{}: {}", s.name, of(s))).collect::<Vec<_>>().join("; ")
+    let mut table = Table::new("", &["target", "rule", "run", "t", INCLUSIVE.0, EXCLUSIVE.0]);
+    enter(ctx, TARGETS[0], &toys::cauchy().context("the target")?, &mut table)?;
+    enter(ctx, TARGETS[1], &toys::mixture4().context("the target")?, &mut table)?;
+    enter(ctx, TARGETS[2], &toys::mixture5().context("the target")?, &mut table)?;
+    let [(_, first), (_, third)] = RULES;
+    let at = |rule: &str, t: usize| table.of(&[("rule", &rule), ("t", &t)]).values(INCLUSIVE.0);
+    let less = |a: Vec<f64>, b: Vec<f64>| (a.iter().zip(&b).filter(|(a, b)| a < b).count(), a.len());
+    let middle = |target: &str, rule: &str, column: &str| {
+        table.of(&[("target", &target), ("rule", &rule), ("t", &ITERATIONS)]).median(column)
     };
-    let inclusive: fn(&Run) -> &[f64] = |r| &r.inclusive;
-    let exclusive: fn(&Run) -> &[f64] = |r| &r.exclusive;
-    let all: Vec<&Run> = studies.iter().flat_map(|s| s.of(WeightRule::Inclusive)).collect();
-    let falls = all.iter().filter(|r| last(&r.inclusive) < r.inclusive[0]).count();
-    let better = studies.iter().flat_map(|s| s.of(WeightRule::Inclusive).zip(s.of(WeightRule::Exclusive)));
-    let better = better.filter(|(a, b)| last(&a.inclusive) < last(&b.inclusive)).count();
-    let mut table = Table::new("", &["target", "rule", "run", "t", "kl_p_q", "kl_q_p"]);
-    for s in &studies {
-        for (rule, label) in RULES {
-            for (k, run) in s.of(rule).enumerate() {
-                for t in 0..ITERATIONS {
-                    table.push(&[&s.name, &label, &k, &(t + 1), &run.inclusive[t], &run.exclusive[t]])?;
-                }
-            }
-        }
-    }
-    let two = |s: &Study, of: fn(&Run) -> &[f64]| {
-        format!(
-            "{} by Algorithm 3, {} by Algorithm 1",
-            number(middle(s, WeightRule::Inclusive, of)),
-            number(middle(s, WeightRule::Exclusive, of))
-        )
-    };
+    let each = join(TARGETS, "; ", |target| {
+        let [own, other] = [third, first].map(|rule| number(middle(target, rule, INCLUSIVE.0)));
+        format!("{target}: {own} by Algorithm 3, {other} by Algorithm 1")
+    });
+    let rows = TARGETS.map(|target| {
+        let two = |column| [third, first].map(|rule| number(middle(target, rule, column)));
+        std::iter::once(target.to_owned()).chain(two(INCLUSIVE.0)).chain(two(EXCLUSIVE.0)).collect()
+    });
+    let row = |divergence| TARGETS.map(|target| panel(&table, target, divergence)).to_vec();
     Ok(Outcome {
         checks: vec![
-            words().counted("alternative", (falls, all.len()), &[&each(&|s| two(s, inclusive))]),
-            words().counted("alternative-better", (better, all.len()), &[]),
+            words().counted("alternative", less(at(third, ITERATIONS), at(third, 1)), &[&each]),
+            words().counted("alternative-better", less(at(third, ITERATIONS), at(first, ITERATIONS)), &[]),
         ],
         shown: Shown::new(
             ["target", "KL(p‖q), Algorithm 3", "Algorithm 1", "KL(q‖p), Algorithm 3", "Algorithm 1"],
-            studies.iter().map(|s| {
-                let numbers = [inclusive, exclusive].into_iter().flat_map(|of| {
-                    [WeightRule::Inclusive, WeightRule::Exclusive].map(|rule| number(middle(s, rule, of)))
-                });
-                std::iter::once(s.name.to_owned()).chain(numbers).collect()
-            }),
+            rows,
         ),
-        tables: vec![table],
         figure: Figure::new("The weight for the divergence in the other direction")
-            .row(300.0, studies.iter().map(|s| s.panel("KL(p‖q)", inclusive)).collect())
-            .row(300.0, studies.iter().map(|s| s.panel("KL(q‖p)", exclusive)).collect()),
-        ..words().outcome(ctx, &[&ITERATIONS, &each(&|s| two(s, inclusive)), &SAMPLES, &STEPS[1], &EPSILON])
+            .row(300.0, row(INCLUSIVE))
+            .row(300.0, row(EXCLUSIVE)),
+        tables: vec![table],
+        ..words().outcome(ctx, &[&ITERATIONS, &each, &SAMPLES, &STEPS[1].to_string(), &EPSILON.to_string()])
     })
 }

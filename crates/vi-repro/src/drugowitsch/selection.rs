@@ -95,6 +95,12 @@ impl Fitted for LogitFit {
     }
 }
 
+/// Fits a design to its answers.
+type Fit = fn(MatRef<'_, f64>, &[f64], VbSettings) -> Result<Box<dyn Fitted>, ModelError>;
+
+/// An error on further rows and answers after fitting a design to its answers.
+type Error = fn(&Mat<f64>, &[f64], &Mat<f64>, &[f64]) -> Result<f64, ReproError>;
+
 /// One of the two published examples.
 struct Example {
     /// Its data: points and answers, and ℒ of each design by the authors' program.
@@ -104,10 +110,10 @@ struct Example {
     points: usize,
     answer: fn(f64, &mut ChaCha8Rng) -> f64,
     truth: fn(f64) -> f64,
-    fit: fn(MatRef<'_, f64>, &[f64], VbSettings) -> Result<Box<dyn Fitted>, ModelError>,
+    fit: Fit,
     baseline: Way,
     /// The baseline's test error: design, answers, rows and answers of the test.
-    baseline_error: fn(&Mat<f64>, &[f64], &Mat<f64>, &[f64]) -> Result<f64, ReproError>,
+    baseline_error: Error,
     title: &'static str,
     /// What the answer and the error are called.
     names: [&'static str; 2],

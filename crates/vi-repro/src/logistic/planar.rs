@@ -1,7 +1,7 @@
 //! The posterior in two dimensions on a grid: normaliser, mass regions, contours.
 
 use super::Posterior;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::plot::{Grid, linspace};
 
 /// Nats below the mode at which the grid may end: e⁻⁴⁰ is below 1e-17.
@@ -114,10 +114,7 @@ impl Planar {
             }
             reach *= 2.0;
         }
-        Err(ReproError::Computation {
-            what: "grid normaliser".to_owned(),
-            message: format!("the posterior reaches beyond {reach} Laplace deviations"),
-        })
+        Err(format!("the posterior reaches beyond {reach} Laplace deviations")).context("grid normaliser")
     }
 
     /// The posterior's log density on a window, for contours at [`Planar::levels`].

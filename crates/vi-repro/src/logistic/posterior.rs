@@ -48,13 +48,8 @@ pub(crate) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaus
         .context("Laplace")?;
     // A stall at rounding is as good as convergence for a picture; anything more is not.
     if fit.info.decrement > 1e-6 {
-        return Err(ReproError::Computation {
-            what: "Laplace".to_owned(),
-            message: format!(
-                "stopped {:e} posterior deviations from the mode ({:?})",
-                fit.info.decrement, fit.info.stop
-            ),
-        });
+        let off = format!("stopped {:e} posterior deviations from the mode ({:?})", fit.info.decrement, fit.info.stop);
+        return Err(off).context("Laplace");
     }
     Ok(fit.belief)
 }

@@ -13,8 +13,8 @@ use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::logistic::{Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
-use crate::panels::scatter;
-use crate::plot::palette::{BLACK, Marker, Method, Style, WHITE};
+use crate::panels::dots_and_medians;
+use crate::plot::palette::{Marker, Method, Style};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Said, Shown, Table, join, median, number, quartiles};
 
@@ -184,21 +184,10 @@ fn linear(prior: &DenseGaussian, data: &Dataset) -> Result<[f64; 3], ReproError>
 
 /// The KL of every Gaussian on every data set.
 fn strip(runs: &[Run]) -> Panel {
-    let names = COMPARED.iter().rev().map(|what| what.label()).collect();
     let title = format!("KL to the posterior, {} data sets", runs.len());
-    let mut panel = Panel::new(title, Axis::log("KL (nats)"), Axis::categories("", names));
-    for (i, what) in COMPARED.iter().rev().enumerate() {
-        let values: Vec<f64> = runs.iter().map(|r| r.of(*what)).collect();
-        let y: Vec<f64> = (0..values.len()).map(|k| i as f64 + 0.44 * scatter(k)).collect();
-        let style = Style::solid(what.style().colour).marker(Marker::Disc);
-        let cross = Style::solid(if style.colour == BLACK { WHITE } else { BLACK }).marker(Marker::Cross);
-        let middle = median(&values);
-        panel = panel
-            .points(&values[1..], &y[1..], style.alpha(0.45), 2.4, "")
-            .points(&values[..1], &[i as f64], cross, 5.0, "")
-            .line_marked(&[middle, middle], &[i as f64 - 0.38, i as f64 + 0.38], style.width(3.0), 0, "");
-    }
-    panel
+    let strips =
+        COMPARED.map(|what| (what.label(), what.style().colour, runs.iter().map(|r| r.of(what)).collect::<Vec<f64>>()));
+    dots_and_medians(title, &strips, (0.45, 2.4, 5.0, 0.38))
 }
 
 fn median_of(runs: &[Run], scheme: Scheme) -> f64 {

@@ -6,7 +6,8 @@ use vi_data::synthetic::TwoMoonsSettings;
 use super::inputs::generator;
 use super::network::{Classifier, Linear, Network, Score, Shape, held_out, learn, rows};
 use crate::error::{Doing as _, ReproError};
-use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style};
+use crate::panels::classes;
+use crate::plot::palette::{BLACK, Style};
 use crate::plot::{Axis, Grid, Panel, Ramp, linspace};
 
 /// Rows learnt from, and rows kept to score on.
@@ -60,19 +61,15 @@ impl Moons {
 
     /// The maps with the rows learnt from.
     pub(super) fn panels(&self) -> Vec<Panel> {
-        let class = |y: f64, i: usize| -> Vec<f64> {
-            self.data.observations().take(ROWS.0).filter(|o| o.1 == y).map(|o| o.0[i]).collect()
-        };
         let titles = ["before learning", "after one pass", "after three passes"];
         let all = titles.into_iter().zip(&self.maps).zip(&self.network);
         all.map(|((title, grid), score)| {
             let [x, y] = WINDOW;
             let title = format!("{title}: {:.1} % right", 100.0 * score.accuracy);
-            Panel::new(title, Axis::linear("x₁").range(x.0, x.1), Axis::linear("x₂").range(y.0, y.1))
+            let panel = Panel::new(title, Axis::linear("x₁").range(x.0, x.1), Axis::linear("x₂").range(y.0, y.1))
                 .heat(grid, Ramp::PROBABILITY, (0.0, 1.0), true)
-                .contours(grid, &LEVELS, Style::solid(BLACK).width(1.4), "P(y = 1) = 0.1, 0.5, 0.9")
-                .points(&class(0.0, 0), &class(0.0, 1), CLASS_0, 2.6, "class 0")
-                .points(&class(1.0, 0), &class(1.0, 1), CLASS_1, 2.8, "class 1")
+                .contours(grid, &LEVELS, Style::solid(BLACK).width(1.4), "P(y = 1) = 0.1, 0.5, 0.9");
+            classes(panel, self.data.observations().take(ROWS.0), 1.0, [2.6, 2.8])
         })
         .collect()
     }

@@ -60,16 +60,19 @@ fn median(runs: &[Run], sigma0: f64, of: impl Fn(&Run) -> f64) -> f64 {
     report::median(&at(runs, sigma0).into_iter().map(of).collect::<Vec<_>>())
 }
 
+/// A number of a run.
+type Value<'a> = &'a dyn Fn(&Run) -> f64;
+
 /// A sentence counted over all data sets at the given priors, with the medians of `a` and of `b` by prior.
 fn counted(
     runs: &[Run],
     name: &str,
     sigmas: &[f64],
-    (a, b): (&dyn Fn(&Run) -> f64, &dyn Fn(&Run) -> f64),
+    (a, b): (Value<'_>, Value<'_>),
     holds: impl Fn(&Run) -> bool,
 ) -> Check {
     let chosen: Vec<&Run> = sigmas.iter().flat_map(|s| at(runs, *s)).collect();
-    let medians = |of: &dyn Fn(&Run) -> f64| join(sigmas, ", ", |s| number(median(runs, *s, of)));
+    let medians = |of: Value<'_>| join(sigmas, ", ", |s| number(median(runs, *s, of)));
     let hits = chosen.iter().filter(|r| holds(r)).count();
     words().counted(name, (hits, chosen.len()), &[&medians(a), &medians(b)])
 }
@@ -84,7 +87,7 @@ fn checks(runs: &[Run]) -> Vec<Check> {
     let (paper, ours) = (|draws| last(Way::Paper, draws), |draws| last(Way::Ours, draws));
     let laplace = |r: &Run| r.laplace;
     let near_laplace = |r: &Run| r.last(Way::Paper, TEN) - r.laplace < CLOSE;
-    let all = |name, a: &dyn Fn(&Run) -> f64, b: &dyn Fn(&Run) -> f64, holds: &dyn Fn(f64, f64) -> bool| {
+    let all = |name, a: Value<'_>, b: Value<'_>, holds: &dyn Fn(f64, f64) -> bool| {
         counted(runs, name, &SIGMAS, (a, b), |r| holds(a(r), b(r)))
     };
     let below = |a: f64, b: f64| a < b;

@@ -12,8 +12,8 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{GREY, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Outcome, Shown, Table, number};
-use crate::streams::{Real, generator};
+use crate::report::{Outcome, Shown, Table, mean_and_error, number};
+use crate::streams::{Real, generator, rows};
 
 /// Folds of a data set of `n` rows: large ones lose little by a fifth left out.
 fn folds(ctx: &Context, n: usize) -> usize {
@@ -36,16 +36,7 @@ impl Scored {
 
 /// Mean difference of two methods' losses over rows, and its standard error.
 fn difference(a: &Scored, b: &Scored) -> (f64, f64) {
-    let n = a.losses.len() as f64;
-    let off: Vec<f64> = a.losses.iter().zip(&b.losses).map(|(a, b)| a - b).collect();
-    let mean = off.iter().sum::<f64>() / n;
-    (mean, (off.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0) / n).sqrt())
-}
-
-fn rows(data: &Dataset, keep: impl Fn(usize) -> bool) -> Result<Dataset, ReproError> {
-    let kept = || data.observations().enumerate().filter(|(i, _)| keep(*i)).map(|(_, o)| o);
-    let x = kept().flat_map(|(x, _)| x.iter().copied()).collect();
-    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).context("rows")
+    mean_and_error(&a.losses.iter().zip(&b.losses).map(|(a, b)| a - b).collect::<Vec<f64>>())
 }
 
 fn study(ctx: &Context, data: &Dataset) -> Result<Vec<Scored>, ReproError> {

@@ -1,4 +1,4 @@
-//! Medians and quartiles.
+//! Medians, quartiles, and means with their errors.
 
 /// The median and the quartiles; infinities count, an empty list gives NaN.
 #[must_use]
@@ -22,6 +22,15 @@ pub fn median(values: &[f64]) -> f64 {
     quartiles(values)[1]
 }
 
+/// The mean and its standard error.
+#[must_use]
+pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +41,9 @@ mod tests {
         assert_eq!(quartiles(&[1.0, f64::INFINITY, f64::INFINITY])[1], f64::INFINITY);
         assert!(quartiles(&[])[1].is_nan());
         assert_eq!(median(&[5.0, 1.0]), 3.0);
+        let (mean, error) = mean_and_error(&[1.0, 2.0, 3.0, 6.0]);
+        assert_eq!(mean, 3.0);
+        // Sample variance 14/3, over 4.
+        assert!((error - (14.0_f64 / 12.0).sqrt()).abs() < 1e-15);
     }
 }

@@ -103,7 +103,7 @@ pub struct Outcome {
 }
 
 /// How a run was made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Commit of the sources, when git knows it; ends in `+` when files differ from it.
     pub commit: Option<String>,
@@ -120,9 +120,10 @@ pub struct Provenance {
 }
 
 /// Whether an item was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// It was.
+    #[default]
     Made,
     /// It was skipped, for this reason.
     Skipped(String),
@@ -142,7 +143,7 @@ pub struct PictureFile {
 }
 
 /// An item as the page needs it, stored beside its picture as JSON.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Folder and command-line name of the paper.
     pub paper: String,
@@ -185,16 +186,8 @@ impl Record {
             title: paper.words.of_item(item.id, "title").concat(),
             code: paper.words.of_item(item.id, "code").concat(),
             state,
-            summary: String::new(),
-            caption: String::new(),
-            quote: String::new(),
-            notes: Vec::new(),
-            checks: Vec::new(),
-            quantities: Vec::new(),
-            shown: Shown::default(),
-            pictures: Vec::new(),
-            tables: Vec::new(),
             provenance,
+            ..Self::default()
         }
     }
 

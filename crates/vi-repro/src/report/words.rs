@@ -289,7 +289,8 @@ mod tests {
         let words = Words::parse(FILE);
         let missing = words.fact("nothing", true, &[]);
         assert_eq!((missing.kind, missing.verdict), (Kind::Promise, Verdict::DoesNotHold));
-        for values in [&[&1.0 as &dyn Said] as &[_], &[&1.0, &2.0, &3.0]] {
+        let (few, many): ([&dyn Said; 1], [&dyn Said; 3]) = ([&1.0], [&1.0, &2.0, &3.0]);
+        for values in [few.as_slice(), &many] {
             let outcome = Outcome { checks: vec![words.fact("is", true, values)], ..Outcome::default() };
             assert!(unfilled(&outcome));
         }

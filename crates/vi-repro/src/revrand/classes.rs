@@ -90,11 +90,7 @@ pub(super) fn classes(ctx: &Context) -> Result<Outcome, ReproError> {
     let count = ctx.pick(20, 5);
     ctx.steps(count);
     let rng = &mut ChaCha8Rng::seed_from_u64(ctx.seed);
-    let mut runs = Vec::new();
-    for _ in 0..count {
-        runs.push(Data::new(rng).scores(rng)?);
-        ctx.step("data sets");
-    }
+    let runs = ctx.each(0..count, "data sets", |_| Data::new(rng).scores(rng))?;
     let of = |model: usize| {
         let losses: Vec<f64> = runs.iter().map(|run| run[model].0).collect();
         let errors: Vec<f64> = runs.iter().map(|run| run[model].1).collect();

@@ -1,7 +1,5 @@
 //! The regression demonstration: a draw of a Gaussian process, and models of it.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_revrand::Kernel;
@@ -12,6 +10,7 @@ use super::gp::{Gp, covariance};
 use super::scores::Predicted;
 use crate::error::{Doing as _, ReproError};
 use crate::plot::linspace;
+use crate::streams::generator;
 
 /// Length scale of the process.
 pub(super) const LENGTH: f64 = 1.2;
@@ -77,12 +76,6 @@ impl Draw {
 
 /// Starts of each search.
 pub(super) const STARTS: usize = 3;
-
-fn generator(seed: u64, k: usize) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(k as u64);
-    rng
-}
 
 #[cfg(test)]
 mod tests {

@@ -136,10 +136,7 @@ impl Process {
     fn new(hyper: &Hyperparameters) -> Result<Self, ReproError> {
         match (&hyper.prior_variances[..], &hyper.theta[..]) {
             (&[slope, smooth], &[scale]) => Ok(Self { slope, smooth, scale, noise: hyper.noise_variance }),
-            _ => Err(ReproError::Computation {
-                what: "exact process".into(),
-                message: "two parts and one length scale are expected".into(),
-            }),
+            _ => Err("two parts and one length scale are expected").context("exact process"),
         }
     }
 

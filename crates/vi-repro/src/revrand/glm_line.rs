@@ -9,18 +9,21 @@ use vi_revrand::glm::{Expectation, Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::{Gaussian, GlmLikelihood};
 use vi_revrand::sgd::Updater;
 
-use super::demo::{Draw, LENGTH, NOISE, REACH, TEST, TRAINING};
-use super::scores::{Predicted, Scores, median, quantile};
+use super::demo::{Draw, LENGTH, NOISE, TEST, TRAINING};
+use super::scores::Predicted;
+use super::trials::{Trials, fit_panel, spread};
 use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{BLACK, BLUE, Dash, GREY, Marker, PALE, Style};
-use crate::plot::{Axis, Figure, Panel, linspace};
-use crate::report::{Outcome, Quantity, Shown, Table, number};
+use crate::plot::palette::{BLUE, Marker, Style};
+use crate::plot::{Axis, Figure, Panel};
+use crate::report::{Outcome, Quantity, median, number};
 
 /// Pairs of features of the demonstration, and numbers of components.
 const PAIRS: usize = 20;
 const COMPONENTS: [usize; 2] = [1, 3];
+/// The model beside it, with a full covariance.
+const LINEAR: &str = "linear model";
 /// Steps and rate of the training.
 const STEPS: usize = 20_000;
 const RATE: f64 = 0.003;
@@ -55,77 +58,50 @@ pub(super) fn predict<L: GlmLikelihood>(model: &Glm<RandomFourier, L>, x: &Mat<f
     Ok(Predicted { means, variances: predictions.variances(Par::Seq).context("prediction")? })
 }
 
-/// Scores of one draw.
-struct Run {
-    exact: Scores,
-    linear: Scores,
-    models: Vec<Scores>,
-    /// Learned length scale and noise deviation, one component.
-    learned: (f64, f64),
-}
-
-impl Run {
-    fn new(seed: u64, k: usize) -> Result<Self, ReproError> {
-        let draw = Draw::new(seed, k)?;
-        let scores = |predicted: Predicted| predicted.scores(&draw.test_y, &draw.y);
-        let linear = draw.slm(PAIRS, seed, k)?.predict(draw.test_x.as_ref(), Par::Seq);
-        let linear = linear.context("prediction")?.into_iter().collect();
-        let mut run = Self {
-            exact: scores(draw.exact(draw.test_x.as_ref())?)?,
-            linear: scores(linear)?,
-            models: Vec::new(),
-            learned: (f64::NAN, f64::NAN),
-        };
-        for components in COMPONENTS {
-            let model = train(&draw, components, seed, k)?;
-            run.models.push(scores(predict(&model, &draw.test_x)?)?);
-            if components == 1 {
-                run.learned = (model.basis_parameters()[0], model.likelihood().noise_variance().sqrt());
-            }
-        }
-        Ok(run)
-    }
-
-    fn against(&self, scores: Scores) -> (f64, f64) {
-        (scores.smse / self.exact.smse, scores.msll - self.exact.msll)
-    }
-}
-
-/// SMSE over the exact process', and MSLL above it, over all draws.
-fn against(runs: &[Run], of: impl Fn(&Run) -> Scores) -> (Vec<f64>, Vec<f64>) {
-    runs.iter().map(|run| run.against(of(run))).unzip()
+/// A number of components as the table names it.
+fn name(components: usize) -> String {
+    format!("GLM, K = {components}")
 }
 
 /// The GLM on the regression demonstration.
 pub(super) fn glm_line(ctx: &Context) -> Result<Outcome, ReproError> {
     let count = ctx.pick(40, 20);
-    ctx.steps(count);
-    let mut runs = Vec::new();
-    for k in 0..count {
-        runs.push(Run::new(ctx.seed, k)?);
-        ctx.step("draws of the process");
-    }
-    let (ratios, excess) = against(&runs, |run| run.models[0]);
+    let trials = Trials::new(ctx, count, "model", |draw, k| {
+        let linear = draw.slm(PAIRS, ctx.seed, k)?.predict(draw.test_x.as_ref(), Par::Seq).context("prediction")?;
+        let mut answers = vec![(LINEAR.to_owned(), linear.into_iter().collect())];
+        let mut learned = (f64::NAN, f64::NAN);
+        for components in COMPONENTS {
+            let model = train(draw, components, ctx.seed, k)?;
+            answers.push((name(components), predict(&model, &draw.test_x)?));
+            if components == 1 {
+                learned = (model.basis_parameters()[0], model.likelihood().noise_variance().sqrt());
+            }
+        }
+        Ok((answers, learned))
+    })?;
+    let one = name(1);
+    let [ratios, excess] = trials.against(&one);
     let (ratio, above) = (median(&ratios), median(&excess));
-    let of = |f: &dyn Fn(&Run) -> f64| median(&runs.iter().map(f).collect::<Vec<_>>());
-    let within = |values: &[f64], v: f64| (quantile(values, 0.025)..=quantile(values, 0.975)).contains(&v);
-    let middle = |values: &[f64]| format!("{} to {}", number(quantile(values, 0.025)), number(quantile(values, 0.975)));
+    let [length, noise] = trials.learned();
+    let of = |score| number(trials.median(&one, score));
+    let plain = |v: f64| v.to_string();
+    let names: Vec<String> = std::iter::once(LINEAR.to_owned()).chain(COMPONENTS.map(name)).collect();
     Ok(Outcome {
         checks: vec![
-            words().fact("glm-smse", within(&ratios, 1.41), &[&ratio, &middle(&ratios)]),
-            words().fact("glm-msll", within(&excess, 0.24), &[&above, &middle(&excess)]),
+            Trials::printed("glm-smse", &ratios, 1.41),
+            Trials::printed("glm-msll", &excess, 0.24),
             words().below("20-pairs-glm-smse", ratio, 1.45),
             words().below("msll-most-0-26", above, 0.26),
         ],
         quantities: vec![
-            Quantity::new("SMSE, exact process").authors("0.01186").works(number(of(&|r| r.exact.smse))),
-            Quantity::new("SMSE, GLM").authors("0.01677").works(number(of(&|r| r.models[0].smse))),
-            Quantity::new("MSLL, exact process").authors("−2.206").works(number(of(&|r| r.exact.msll))),
-            Quantity::new("MSLL, GLM").authors("−1.966").works(number(of(&|r| r.models[0].msll))),
+            Quantity::new("SMSE, exact process").authors("0.01186").works(of("exact_smse")),
+            Quantity::new("SMSE, GLM").authors("0.01677").works(of("smse")),
+            Quantity::new("MSLL, exact process").authors("−2.206").works(of("exact_msll")),
+            Quantity::new("MSLL, GLM").authors("−1.966").works(of("msll")),
         ],
-        shown: shown(&runs),
-        tables: vec![table(&runs)?],
-        figure: figure(ctx, &runs)?,
+        shown: trials.shown(&names.iter().map(|name| (name.clone(), name.clone())).collect::<Vec<_>>()),
+        figure: figure(ctx, &trials, &names)?,
+        tables: vec![trials.table],
         ..words().outcome(
             ctx,
             &[
@@ -134,92 +110,37 @@ pub(super) fn glm_line(ctx: &Context) -> Result<Outcome, ReproError> {
                 &above,
                 &count,
                 &TRAINING,
-                &LENGTH,
-                &NOISE,
+                &plain(LENGTH),
+                &plain(NOISE),
                 &PAIRS,
                 &TEST,
                 &count,
                 &STEPS,
-                &RATE,
-                &START,
-                &of(&|run| run.learned.0),
-                &of(&|run| run.learned.1),
+                &plain(RATE),
+                &plain(START),
+                &length,
+                &noise,
             ],
         )
     })
 }
 
-/// A model's name, and its scores in a run.
-type Model = (String, Box<dyn Fn(&Run) -> Scores>);
-
-fn models() -> Vec<Model> {
-    let mut all: Vec<Model> = vec![("linear model".into(), Box::new(|run| run.linear))];
-    for (i, components) in COMPONENTS.iter().enumerate() {
-        all.push((format!("GLM, K = {components}"), Box::new(move |run| run.models[i])));
-    }
-    all
-}
-
-fn shown(runs: &[Run]) -> Shown {
-    let medians = |name: String, of: &dyn Fn(&Run) -> Scores| {
-        let (ratios, excess) = against(runs, of);
-        let smse: Vec<f64> = runs.iter().map(|run| of(run).smse).collect();
-        let msll: Vec<f64> = runs.iter().map(|run| of(run).msll).collect();
-        let numbers = [median(&smse), median(&msll), median(&ratios), median(&excess)];
-        std::iter::once(name).chain(numbers.map(number)).collect()
-    };
-    let exact = medians("exact process".into(), &|run| run.exact);
-    let rest = models().into_iter().map(|(name, of)| medians(name, &of));
-    Shown::new(["model", "SMSE", "MSLL", "SMSE over exact", "MSLL above exact"], std::iter::once(exact).chain(rest))
-}
-
-fn table(runs: &[Run]) -> Result<Table, ReproError> {
-    let mut table = Table::new("", &["draw", "model", "smse", "msll", "exact_smse", "exact_msll"]);
-    for (k, run) in runs.iter().enumerate() {
-        for (name, of) in models() {
-            let scores = of(run);
-            let numbers = [scores.smse, scores.msll, run.exact.smse, run.exact.msll];
-            table.row(&[&k, &name], numbers)?;
-        }
-    }
-    Ok(table)
-}
-
-fn figure(ctx: &Context, runs: &[Run]) -> Result<Figure, ReproError> {
-    // The draw on which the model does as well as on half of them.
-    let (ratios, _) = against(runs, |run| run.models[0]);
-    let middle = quantile(&ratios, 0.5);
-    let typical = ratios.iter().position(|ratio| *ratio == middle).unwrap_or(0);
+fn figure(ctx: &Context, trials: &Trials, names: &[String]) -> Result<Figure, ReproError> {
+    let typical = trials.typical(&name(1));
     let draw = Draw::new(ctx.seed, typical)?;
-    let t = linspace(-1.15 * REACH, 1.15 * REACH, 401);
-    let points = Mat::from_fn(t.len(), 1, |i, _| t[i]);
-    let exact = draw.exact(points.as_ref())?;
-    let model = predict(&train(&draw, 1, ctx.seed, typical)?, &points)?;
-    let training: Vec<f64> = draw.x.col(0).iter().copied().collect();
-    let dashed = Style::solid(BLUE).dash(Dash::Dashed).width(1.4);
-    let fit =
-        Panel::new(format!("A typical draw, {PAIRS} pairs of features, K = 1"), Axis::linear("x"), Axis::linear("y"))
-            .band(&t, &exact.edge(-2.0), &exact.edge(2.0), PALE, 0.8, "exact process ± 2 deviations")
-            .points(&training, &draw.y, Style::solid(GREY).marker(Marker::Disc).alpha(0.6), 2.2, "training points")
-            .line_marked(&t, &exact.means, Style::solid(BLACK), 0, "exact process")
-            .line_marked(&t, &model.means, Style::solid(BLUE), 0, "GLM")
-            .line_marked(&t, &model.edge(-2.0), dashed, 0, "GLM ± 2 deviations")
-            .line_marked(&t, &model.edge(2.0), dashed, 0, "");
-    let names: Vec<String> = models().into_iter().map(|(name, _)| name).collect();
+    let title = format!("A typical draw, {PAIRS} pairs of features, K = 1");
+    let fit = fit_panel(title, &draw, ["GLM", "GLM ± 2 deviations"], |points| {
+        predict(&train(&draw, 1, ctx.seed, typical)?, points)
+    })?;
     let place: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
-    let scores: Vec<(Vec<f64>, Vec<f64>)> = models().into_iter().map(|(_, of)| against(runs, of)).collect();
-    let spread = |title: &str, unit: &str, values: Vec<&[f64]>, bound: f64| {
-        let at = |share: f64| values.iter().map(|v| quantile(v, share)).collect::<Vec<f64>>();
-        let middle: Vec<f64> = values.iter().map(|v| median(v)).collect();
-        Panel::new(title, Axis::categories("", names.clone()), Axis::linear(unit))
-            .horizontal(bound, Style::solid(GREY).dash(Dash::Dotted), "asked for of the GLM")
-            .spread(&place, &at(0.25), &at(0.75), Style::solid(BLUE).width(1.6), "quartiles over draws")
-            .points(&place, &middle, Style::solid(BLUE).marker(Marker::Disc), 4.0, "median")
+    let panel = |i: usize, title: &str, unit: &str, bound: f64| {
+        let values: Vec<Vec<f64>> = names.iter().map(|name| trials.against(name)[i].clone()).collect();
+        let panel = Panel::new(title, Axis::categories("", names.to_vec()), Axis::linear(unit));
+        let (panel, middle) = spread(panel, &place, &values, (bound, "asked for of the GLM"));
+        panel.points(&place, &middle, Style::solid(BLUE).marker(Marker::Disc), 4.0, "median")
     };
-    let ratio =
-        spread("SMSE over that of the exact process", "ratio", scores.iter().map(|s| s.0.as_slice()).collect(), 1.45);
-    let excess =
-        spread("MSLL above that of the exact process", "nats", scores.iter().map(|s| s.1.as_slice()).collect(), 0.26);
+    let ratio = panel(0, "SMSE over that of the exact process", "ratio", 1.45);
+    let excess = panel(1, "MSLL above that of the exact process", "nats", 0.26);
     Ok(Figure::new("The GLM on random features as a Gaussian process")
         .row(340.0, vec![fit])
         .row(300.0, vec![ratio, excess]))

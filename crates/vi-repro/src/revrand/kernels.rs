@@ -12,7 +12,7 @@ use crate::item::Context;
 use crate::looks::looks;
 use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, number};
+use crate::report::{Check, Outcome, Shown, Table, mean_and_error, number};
 
 /// Inputs of the features: a power of two, so that FastFood has as many pairs as the others.
 const INPUTS: usize = 8;
@@ -114,14 +114,6 @@ impl Curve {
     }
 }
 
-/// The mean of numbers and its standard error.
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
-    (mean, (variance / n).sqrt())
-}
-
 fn title(kernel: Kernel) -> &'static str {
     match kernel {
         Kernel::Rbf => "RBF",
@@ -149,8 +141,10 @@ pub(super) fn kernels(ctx: &Context) -> Result<Outcome, ReproError> {
         curves.push(curve.context(kernel.name())?);
         ctx.step(kernel.name());
     }
+    let most = pairs.last().copied().unwrap_or(0);
+    let errors = curves.iter().filter_map(|c| c.errors.last());
+    let (low, high) = errors.fold((f64::INFINITY, 0.0_f64), |(l, h), e| (l.min(*e), h.max(*e)));
     Ok(Outcome {
-        summary: summary(&curves, &pairs),
         checks: [checks(&curves, &pairs), beyond(&curves)].concat(),
         shown: Shown::new(
             ["features", "error at fewest", "error at most", "exponent", "bias at fewest"],
@@ -163,7 +157,7 @@ pub(super) fn kernels(ctx: &Context) -> Result<Outcome, ReproError> {
         ),
         tables: vec![table(&curves, &pairs)?],
         figure: figure(&curves, &pairs),
-        ..words().outcome(ctx, &[&repeats, &POINTS, &INPUTS])
+        ..words().outcome(ctx, &[&most, &low, &high, &repeats, &POINTS, &INPUTS])
     })
 }
 
@@ -193,13 +187,6 @@ fn beyond(curves: &[Curve]) -> Vec<Check> {
         isotropic.iter().all(|kernel| ratio(kernel) < 1.0),
         &[&list.join(", ")],
     )]
-}
-
-fn summary(curves: &[Curve], pairs: &[usize]) -> String {
-    let most = pairs.last().copied().unwrap_or(0);
-    let errors: Vec<f64> = curves.iter().filter_map(|c| c.errors.last().copied()).collect();
-    let (low, high) = errors.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), e| (l.min(*e), h.max(*e)));
-    format!("With {most} pairs of features the error is between {} and {} of k(x, x) = 1.", number(low), number(high))
 }
 
 fn table(curves: &[Curve], pairs: &[usize]) -> Result<Table, ReproError> {

@@ -11,6 +11,7 @@ mod line;
 mod published;
 mod scores;
 mod traces;
+mod trials;
 
 use std::sync::LazyLock;
 

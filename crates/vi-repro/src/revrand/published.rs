@@ -79,7 +79,7 @@ pub(super) fn published(ctx: &Context) -> Result<Outcome, ReproError> {
         "",
     );
     Ok(Outcome {
-        quantities: quantities,
+        quantities,
         tables: vec![table],
         figure: Figure::new("Published, not run").row(300.0, vec![left, middle, right]),
         ..words().outcome(ctx, &[])

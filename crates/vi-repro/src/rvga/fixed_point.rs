@@ -10,7 +10,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREEN, GREY, Marker, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Grid, Panel, linspace, logspace};
-use crate::report::{Check, Outcome, Shown, Table, number, short};
+use crate::report::{Check, Outcome, Shown, Table, join, number, short};
 
 /// The parameters `(α₀, ν₀, y)` of the system.
 #[derive(Clone, Copy)]
@@ -249,9 +249,7 @@ fn race_checks(races: &[Race], steps: usize) -> Vec<Check> {
         r.bounds.iter().all(|b| within(r.root.0, b.alpha) && within(r.root.1, b.nu))
     });
     let converged = races.iter().filter(|r| r.radius < 1.0).count();
-    let each = |of: &dyn Fn(&Race) -> f64| {
-        races.iter().map(|r| format!("{} (ν₀ = {})", number(of(r)), r.nu0)).collect::<Vec<_>>().join(", ")
-    };
+    let each = |of: &dyn Fn(&Race) -> f64| join(races, ", ", |r| format!("{} (ν₀ = {})", number(of(r)), r.nu0));
     vec![
         words().fact("bounds-hold", held, &[&steps]),
         words().below("shrinks", mild.shrink(), 1e-6),

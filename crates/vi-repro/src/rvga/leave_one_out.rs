@@ -17,7 +17,8 @@ use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLUE, Colour, Dash, GREEN, GREY, Marker, ORANGE, PURPLE, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, Verdict, number, short};
+use crate::report::{Check, Outcome, Shown, Table, Verdict, mean_and_error, number, short};
+use crate::streams::rows;
 
 const SETTINGS: [(&str, Setting); 3] = [
     ("d = 10, N = 200, σ₀ = 10", Setting { n: 200, d: 10, s: 0.6, c: 0.0, sigma0: 10.0, mu0_norm: 0.0 }),
@@ -45,10 +46,8 @@ struct Mean {
 
 impl Mean {
     fn of(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let value = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|v| (v - value).powi(2)).sum();
-        Self { value, error: (squares / (n - 1.0).max(1.0) / n).sqrt() }
+        let (value, error) = mean_and_error(values);
+        Self { value, error }
     }
 
     fn text(self) -> String {
@@ -78,13 +77,6 @@ fn fit(prior: &DenseGaussian, data: &Dataset) -> Result<Refinement, ReproError> 
 fn cavities(fitted: &Refinement, data: &Dataset) -> Result<Vec<f64>, ReproError> {
     let found = refine::leave_one_out(fitted, data.x(), data.y(), &LOGIT).context("cavities")?;
     found.into_iter().collect::<Option<_>>().context("proper cavities")
-}
-
-/// The rows of `data` for which `keep` holds.
-fn rows(data: &Dataset, keep: impl Fn(usize) -> bool) -> Result<Dataset, ReproError> {
-    let kept = || data.observations().enumerate().filter(|(i, _)| keep(*i)).map(|(_, o)| o);
-    let x = kept().flat_map(|(x, _)| x.iter().copied()).collect();
-    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).context("rows")
 }
 
 /// Leave-one-out log densities of about `count` rows by fitting anew without each, and which rows these are.
@@ -204,12 +196,12 @@ impl Means {
             words().fact(
                 "left-out-agrees-held",
                 cavity.value.abs() <= ERRORS * cavity.error,
-                &[&self.name, &ERRORS, &numbers(cavity)],
+                &[&self.name, &ERRORS.to_string(), &numbers(cavity)],
             ),
             words().fact(
                 "density-sample-too-high",
                 in_sample.value > ERRORS * in_sample.error,
-                &[&self.name, &ERRORS, &numbers(in_sample)],
+                &[&self.name, &ERRORS.to_string(), &numbers(in_sample)],
             ),
         ]
     }
@@ -321,14 +313,6 @@ pub(super) fn leave_one_out(ctx: &Context) -> Result<Outcome, ReproError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_mean_and_its_error() {
-        let m = Mean::of(&[1.0, 2.0, 3.0, 6.0]);
-        assert_eq!(m.value, 3.0);
-        // Sample variance 14/3, over 4.
-        assert!((m.error - (14.0_f64 / 12.0).sqrt()).abs() < 1e-15);
-    }
 
     #[test]
     fn rows_are_those_asked_for_in_order() {

@@ -125,7 +125,7 @@ pub(super) fn mean_field(prior: &DenseGaussian, data: &Dataset) -> Result<DenseG
             }
         };
     }
-    Err(ReproError::Computation { what: "mean field".to_owned(), message: "did not converge".to_owned() })
+    Err("did not converge").context("mean field")
 }
 
 fn belief(point: &Point) -> Result<DenseGaussian, ReproError> {

@@ -31,12 +31,7 @@ pub(super) fn follow(
         Method::RvgaExplicit => pass(&Explicit(logit), prior, data, observe),
         Method::Ekf => pass(&Linearised::extended_kalman(logit), prior, data, observe),
         Method::Qkf => pass(&QuadraticBound::Once, prior, data, observe),
-        other => {
-            return Err(ReproError::Computation {
-                what: other.label().to_owned(),
-                message: "is not a filter".to_owned(),
-            });
-        }
+        other => return Err("is not a filter").context(other.label()),
     };
     outcome.map_or_else(|e| breakdown(method.label(), e).map(Some), |()| Ok(None))
 }
@@ -80,10 +75,7 @@ impl Path {
 
     /// The last belief.
     pub(super) fn last(&self) -> Result<&DenseGaussian, ReproError> {
-        self.beliefs.last().map(|(_, b)| b).ok_or_else(|| ReproError::Computation {
-            what: self.method.label().to_owned(),
-            message: "left no belief".to_owned(),
-        })
+        self.beliefs.last().map(|(_, b)| b).context(self.method.label())
     }
 
     /// `(t, KL)` of every belief kept, with `Z = 1` (93).

@@ -13,10 +13,11 @@ use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::logistic::{Planar, Posterior, laplace, moments};
+use crate::panels::classes;
 use crate::plot::palette::Method::{
     self, BatchVga, Laplace, Qkf, Refinement, RvgaExplicit, RvgaImplicit, TruePosterior,
 };
-use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style};
+use crate::plot::palette::{BLACK, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, Ramp, linspace};
 use crate::report::{Check, Outcome, Shown, Table, number, short};
 
@@ -116,14 +117,12 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
         ctx.step("predictions");
     }
     let drawn = &all[0];
-    let class = |y: f64, i: usize| -> Vec<f64> { data.observations().filter(|o| o.1 == y).map(|o| o.0[i]).collect() };
     let panel = |m: Method, p: &[f64]| -> Result<Panel, ReproError> {
         let grid = Grid::new(unseen.xs.clone(), unseen.ys.clone(), p.to_vec())?;
-        Ok(Panel::new(refined::label(m), Axis::linear("x₁"), Axis::linear("x₂"))
+        let panel = Panel::new(refined::label(m), Axis::linear("x₁"), Axis::linear("x₂"))
             .heat(&grid, Ramp::PROBABILITY, (0.0, 1.0), true)
-            .contours(&grid, &LEVELS, Style::solid(BLACK).width(1.5), "P(y = 1) = 0.1, 0.3, 0.5, 0.7, 0.9")
-            .points(&class(0.0, 0), &class(0.0, 1), CLASS_0, 3.0, "class 0")
-            .points(&class(1.0, 0), &class(1.0, 1), CLASS_1, 3.0, "class 1"))
+            .contours(&grid, &LEVELS, Style::solid(BLACK).width(1.5), "P(y = 1) = 0.1, 0.3, 0.5, 0.7, 0.9");
+        Ok(classes(panel, data.observations(), 1.0, [3.0; 2]))
     };
     let of = |m: Method| COMPARED_AND_BEST.iter().position(|c| *c == m).map_or(&truth, |i| &drawn.p[i]);
     let row = |methods: [Method; 4]| methods.into_iter().map(|m| panel(m, of(m))).collect::<Result<Vec<_>, _>>();

@@ -247,7 +247,7 @@ fn checks(races: &[Race]) -> Vec<Check> {
         words().fact(
             "each-further-pass-comes",
             all(&|r| falls(&r.gaps())),
-            &[&each(&|r| r.gaps().iter().map(|g| number(*g)).collect::<Vec<_>>().join(", "))],
+            &[&each(&|r| join(r.gaps(), ", ", number))],
         ),
         words().fact(
             "method-ends-below-optimum",

@@ -99,7 +99,7 @@ impl Filters {
     }
 
     /// How often R-VGA implicit has less than another filter, over the orders, with the medians.
-    fn versus(&self, name: &str, other: Method, values: impl Fn(Method) -> Vec<f64>) -> Check {
+    fn versus(name: &str, other: Method, values: impl Fn(Method) -> Vec<f64>) -> Check {
         let (a, b) = (values(RvgaImplicit), values(other));
         let hits = a.iter().zip(&b).filter(|(a, b)| a < b).count();
         let labels = [RvgaImplicit.label(), other.label()];
@@ -201,10 +201,10 @@ impl Filters {
         let averaged = loss(RvgaImplicit).iter().zip(&plug_in).filter(|(own, plug_in)| own < plug_in).count();
         let beats = kl(RvgaImplicit).iter().filter(|kl| **kl < self.laplace_kl).count();
         Ok(vec![
-            self.versus("real-over-ekf", Ekf, kl),
-            self.versus("real-over-qkf", Qkf, kl),
-            self.versus("predicts-better-than-ekf", Ekf, loss),
-            self.versus("predicts-better-than-qkf", Qkf, loss),
+            Self::versus("real-over-ekf", Ekf, kl),
+            Self::versus("real-over-qkf", Qkf, kl),
+            Self::versus("predicts-better-than-ekf", Ekf, loss),
+            Self::versus("predicts-better-than-qkf", Qkf, loss),
             words().counted("r-vga-implicit-ends", (beats, count), &[&self.laplace_kl]),
             words().counted("averaging-over-belief-predicts", (averaged, count), &[]),
             words().counted("r-vga-probabilities-reliable", self.streams.reliable(RvgaImplicit)?, &[]),

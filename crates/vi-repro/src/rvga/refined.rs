@@ -13,7 +13,7 @@ use crate::error::{Doing as _, ReproError};
 use crate::plot::palette::Method::{self, BatchVga, Laplace, Refinement as Sweeps};
 use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Panel};
-use crate::report::{Check, Said, Table, number};
+use crate::report::{Check, Said, Table, join, number};
 
 /// The likelihood of sweeps and optimum: the mixture's expectations are one function with its derivatives, so the bound has
 /// a maximum to reach. The paper's probit formulae are not, and their fixed point is another Gaussian.
@@ -145,7 +145,7 @@ pub(super) fn checks(cases: &[(&str, &[Finals])], over: &str, target: bool) -> V
 /// Gaps in a line, those that are rounding as such.
 fn sequence(gaps: &[f64]) -> String {
     let text = |g: &f64| if g.abs() <= RESOLUTION { "≤ 10⁻⁹".to_owned() } else { number(*g) };
-    gaps.iter().map(text).collect::<Vec<_>>().join(", ")
+    join(gaps, ", ", text)
 }
 
 /// The gap by sweep: the data set drawn in front of the others, and Laplace's for comparison.

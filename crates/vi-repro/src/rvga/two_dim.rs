@@ -9,7 +9,8 @@ use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::logistic::{Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
-use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Marker, Method, Style, WHITE};
+use crate::panels::{classes, dots_and_medians};
+use crate::plot::palette::{BLACK, Marker, Method, Style, WHITE};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Check, Outcome, Quantity, Shown, Table, join, number, quartiles};
 
@@ -168,13 +169,10 @@ impl Run {
 
     /// The data set with its classes.
     pub(super) fn data_panel(&self) -> Panel {
-        let class =
-            |y: f64, i: usize| -> Vec<f64> { self.data.observations().filter(|o| o.1 == y).map(|o| o.0[i]).collect() };
         let s = &self.setting;
-        Panel::new(format!("Inputs: s = {}, c = {}", s.s, s.c), Axis::linear("x₁"), Axis::linear("x₂"))
-            .equal_scales()
-            .points(&class(0.0, 0), &class(0.0, 1), CLASS_0.alpha(0.75), 4.0, "class 0")
-            .points(&class(1.0, 0), &class(1.0, 1), CLASS_1.alpha(0.75), 4.0, "class 1")
+        let panel = Panel::new(format!("Inputs: s = {}, c = {}", s.s, s.c), Axis::linear("x₁"), Axis::linear("x₂"))
+            .equal_scales();
+        classes(panel, self.data.observations(), 0.75, [4.0; 2])
     }
 
     /// KL over time, with `Z = 1` or normalised, and Laplace's as a reference line.
@@ -292,27 +290,8 @@ impl Run {
 
     /// The final KL of every method on every data set.
     fn strip_panel(&self) -> Panel {
-        let names = COMPARED_AND_BEST.iter().rev().map(|m| refined::label(*m)).collect();
         let title = format!("Final KL, {} data sets", self.finals.len());
-        let mut panel = Panel::new(title, Axis::log("KL (nats)"), Axis::categories("", names));
-        for (i, m) in COMPARED_AND_BEST.iter().rev().enumerate() {
-            let values = column(&self.finals, *m);
-            let spread = |k: usize| i as f64 + 0.22 * ((k as f64 * 0.618_034).fract() - 0.5) * 2.0;
-            let y: Vec<f64> = (0..values.len()).map(spread).collect();
-            let style = Style::solid(m.style().colour).marker(Marker::Disc).alpha(0.6);
-            let [_, middle, _] = quartiles(&values);
-            let cross = if style.colour == BLACK { WHITE } else { BLACK };
-            panel = panel
-                .points(&values[1..], &y[1..], style, 3.2, "")
-                .points(&[values[0]], &[i as f64], Style::solid(cross).marker(Marker::Cross), 5.5, "")
-                .line_marked(
-                    &[middle, middle],
-                    &[i as f64 - 0.36, i as f64 + 0.36],
-                    Style::solid(m.style().colour).width(3.0),
-                    0,
-                    "",
-                );
-        }
-        panel
+        let strips = COMPARED_AND_BEST.map(|m| (refined::label(m), m.style().colour, column(&self.finals, m)));
+        dots_and_medians(title, &strips, (0.6, 3.2, 5.5, 0.36))
     }
 }
