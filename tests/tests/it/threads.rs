@@ -7,7 +7,6 @@ use vi_boost::{Boost, Component, GaussianMixture};
 use vi_core::batch::{self, BatchSettings, InformationGaussian, Statistics};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::factor::{self, DiagonalSettings, EmSettings, OnlineEm, RecursiveEm, RecursiveSettings, SecondMoments};
-use vi_core::hyper::{self, HyperSettings};
 use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
 use vi_core::refine::{self, RefineSettings, Refinement};
 use vi_core::theorems::{NaturalGradient, NaturalParameters, OnlineNewton};
@@ -195,12 +194,6 @@ fn two_threads_refine_and_optimise_as_one_does() {
     same("GlmPosterior::kl, expected_log_likelihood", |par| {
         let posterior = GlmPosterior::new(&prior, x, &y, LOGIT).unwrap();
         numbers(&[posterior.kl(&best, par).unwrap(), posterior.expected_log_likelihood(&best, par).unwrap()])
-    });
-    same("hyper::learn_prior_scale, learn_linear", |par| {
-        let settings = HyperSettings { max_rounds: 3, ..HyperSettings::default() };
-        let scale = hyper::learn_prior_scale(&prior, x, &y, &LOGIT, &settings, par).unwrap();
-        let linear = hyper::learn_linear(&prior, x, &values(x), 0.5, &settings, par).unwrap();
-        [dense(&scale.belief), dense(&linear.belief)].concat()
     });
     same("SquareRootGaussian::from_sites", |par| {
         let prior = SquareRootGaussian::from_dense(&prior).unwrap();

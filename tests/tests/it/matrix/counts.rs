@@ -9,7 +9,6 @@ use vi_boost::printed::{Printed, PrintedSettings};
 use vi_boost::{BoostSettings, Component, Family, FitSettings, GaussianMixture, divergence, target};
 use vi_core::batch::BatchSettings;
 use vi_core::factor::EmSettings;
-use vi_core::hyper::HyperSettings;
 use vi_core::low_rank::SweepSettings;
 use vi_core::theorems::black_box::StepSettings;
 use vi_models::laplace::LaplaceSettings;
@@ -38,7 +37,6 @@ impl Entries {
 }
 
 fn searches(entries: &mut Entries) {
-    entries.ask("HyperSettings: max_rounds", 9, |n| HyperSettings { max_rounds: n, ..Default::default() }.check());
     entries.ask("BatchSettings: max_passes", 9, |n| BatchSettings { max_passes: n, ..Default::default() }.check());
     entries.ask("EmSettings: max_iterations", 9, |n| EmSettings { max_iterations: n, ..Default::default() }.check());
     entries

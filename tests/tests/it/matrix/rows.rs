@@ -9,7 +9,6 @@ use rand_chacha::ChaCha8Rng;
 use vi_core::batch::{self, BatchSettings};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::factor::{OnlineEm, OnlineSettings as EmSettings, RecursiveEm, RecursiveSettings, start_isotropic};
-use vi_core::hyper::{self, HyperSettings};
 use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
@@ -244,12 +243,6 @@ fn core(entries: &mut Entries) {
     );
     entries.ask("batch::optimum", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
         batch::optimum(prior, prior, input.x(), &input.y, &logit, &BatchSettings::default(), Par::Seq)
-    });
-    entries.ask("hyper::learn_prior_scale", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
-        hyper::learn_prior_scale(prior, input.x(), &input.y, &logit, &HyperSettings::default(), Par::Seq)
-    });
-    entries.ask("hyper::learn_linear", Takes::RowsOfNumbers, (&prior, 0.0), bytes, |prior, input| {
-        hyper::learn_linear(prior, input.x(), &input.y, 0.5, &HyperSettings::default(), Par::Seq)
     });
     entries.ask("GlmPosterior::new", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
         GlmPosterior::new(prior, input.x(), &input.y, logit).map(drop)
