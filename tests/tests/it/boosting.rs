@@ -202,7 +202,8 @@ fn a_filters_posterior_is_a_start() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let start = Nodal::start();
     let mut run =
-        vi_boost::boost::Boost::from_mixture(&nodal.target, q, &start, &settings(2, 1024, Refit::Each), &mut rng).unwrap();
+        vi_boost::boost::Boost::from_mixture(&nodal.target, q, &start, &settings(2, 1024, Refit::Each), &mut rng)
+            .unwrap();
     run.run(|_, _| ControlFlow::Continue(())).unwrap();
     let after = nodal.kl(run.mixture().unwrap());
     assert!(after.value < 0.5 * before.value, "{before:?} {after:?}");

@@ -77,7 +77,7 @@ fn a_target_that_is_nowhere_finite_is_no_start() {
         }
         let outcomes = all(&target);
         // The printed algorithm reports starts drawn again and adds nothing.
-        let tried = outcomes.iter().enumerate().filter(|(i, _)| *i != 3);
+        let tried = outcomes.iter().enumerate().filter(|(i, _)| *i != 2);
         assert!(tried.map(|(_, outcome)| outcome).all(Result::is_err), "{count}");
     }
 }

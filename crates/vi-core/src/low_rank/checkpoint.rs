@@ -147,8 +147,8 @@ impl LowRankGaussian {
     /// `W` row after row, `ψ` and `μ₀`, as blocks have written them.
     fn written(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         match &self.storage {
-            Storage::Full(Full { precision, mean, .. }) => {
-                (precision.w_row_major().to_vec(), precision.psi().to_vec(), mean.clone())
+            Storage::Full(full) => {
+                (full.precision.w_row_major().to_vec(), full.precision.psi().to_vec(), full.mean.clone())
             }
             Storage::Lazy(lazy) => lazy.records.written(),
         }
@@ -244,8 +244,8 @@ fn read(mut wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         counts,
     };
     let belief = LowRankGaussian::of(match lazy {
-        Some((records, touched, _)) => Storage::Lazy(Lazy { records, touched, core }),
-        None => Storage::Full(Full { mean: wire.mean, precision, core }),
+        Some((records, touched, _)) => Storage::Lazy(Box::new(Lazy { records, touched, core })),
+        None => Storage::Full(Box::new(Full { mean: wire.mean, precision, core })),
     });
     check::finite("mean with the buffered rows", belief.mean())?;
     Ok(belief)

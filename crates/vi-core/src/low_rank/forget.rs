@@ -35,7 +35,8 @@ impl Forget for LowRankGaussian {
     /// Fades the belief by `W ← √λ·W`, `ψ ← λψ`, and its buffered rows likewise: exact, without a projection. Cost `d(p + 1)`
     /// flops, in memory traffic.
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
-        if let Storage::Lazy(Lazy { core, .. }) = self.change() {
+        if let Storage::Lazy(lazy) = self.change() {
+            let core = &mut lazy.core;
             let factor = lambda * core.scale;
             // No ψ is below the bound.
             if (1.0 / (core.bounds.least * factor)).is_finite() {

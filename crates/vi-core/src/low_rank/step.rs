@@ -42,7 +42,7 @@ enum Prepared {
     /// The row is the last of a block that rewrites only what it touches.
     FillsLazily(Box<LazyPlan>),
     /// The belief after the step, where all of it changes at each row or takes the other form.
-    Whole(Box<Storage>),
+    Whole(Storage),
 }
 
 impl fmt::Debug for LowRankStep {
@@ -107,7 +107,7 @@ impl LowRankGaussian {
         let Some(seen) = step.seen.take() else { return Ok(()) };
         let core = self.core();
         let Scheme::Blocked { block, .. } = core.settings.scheme else {
-            step.prepared = Prepared::Whole(Box::new(self.stepped(x, site, step, par)?));
+            step.prepared = Prepared::Whole(self.stepped(x, site, step, par)?);
             return Ok(());
         };
         site.check(step.projection.variance)?;
@@ -127,14 +127,14 @@ impl LowRankGaussian {
                 if fills {
                     full.flush(par)?;
                 }
-                Prepared::Whole(Box::new(Storage::Full(full)))
+                Prepared::Whole(Storage::Full(Box::new(full)))
             }
             Storage::Full(full) if fills && full.becomes_lazy(x) => {
                 let mut lazy = full.to_lazy();
                 lazy.core.scale = step.scale;
                 lazy.wait(&lazy.look(x).1, x, seen, site);
                 lazy.flush()?;
-                Prepared::Whole(Box::new(Storage::Lazy(lazy)))
+                Prepared::Whole(Storage::Lazy(Box::new(lazy)))
             }
             Storage::Full(full) if fills => {
                 let columns = core.waiting.rows.with(x, full.mean.len(), &mut step.row);
@@ -157,7 +157,7 @@ impl LowRankGaussian {
                 if full.becomes_lazy(x) {
                     let mut lazy = full.to_lazy();
                     lazy.wait(&lazy.look(x).1, x, seen, site);
-                    self.storage = Storage::Lazy(lazy);
+                    self.storage = Storage::Lazy(Box::new(lazy));
                 } else {
                     full.wait(x, seen, site);
                 }
@@ -172,7 +172,7 @@ impl LowRankGaussian {
                 full.core.waiting.put_back(rows);
             }
             (Prepared::FillsLazily(plan), Storage::Lazy(lazy)) => step.spare = lazy.take(*plan, step.scale),
-            (Prepared::Whole(whole), storage) => *storage = *whole,
+            (Prepared::Whole(whole), storage) => *storage = whole,
             // Nothing has been prepared, or not for this belief.
             _ => {}
         }
@@ -186,7 +186,7 @@ impl LowRankGaussian {
         }
         let x = x.written_out(next.mean.len(), &mut step.row);
         next.absorb_alone(MatRef::from_row_major_slice(x, 1, x.len()), |_, _| Ok(site), par)?;
-        Ok(Storage::Full(next))
+        Ok(Storage::Full(Box::new(next)))
     }
 }
 

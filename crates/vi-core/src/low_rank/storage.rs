@@ -28,9 +28,9 @@ const SHARE: usize = 3;
 #[derive(Debug, Clone)]
 pub(super) enum Storage {
     /// A block rewrites all rows of `W`.
-    Full(Full),
+    Full(Box<Full>),
     /// A block rewrites the rows of `W` that it touches.
-    Lazy(Lazy),
+    Lazy(Box<Lazy>),
 }
 
 /// The full form.
@@ -172,7 +172,7 @@ impl Lazy {
 
 impl From<Full> for LowRankGaussian {
     fn from(full: Full) -> Self {
-        Self::of(Storage::Full(full))
+        Self::of(Storage::Full(Box::new(full)))
     }
 }
 
@@ -217,7 +217,7 @@ impl LowRankGaussian {
             Storage::Lazy(lazy) => {
                 let mut full = lazy.in_full();
                 let done = act(&mut full)?;
-                self.storage = Storage::Full(full);
+                self.storage = Storage::Full(Box::new(full));
                 Ok(done)
             }
         }
