@@ -28,7 +28,7 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
     let model = document
         .model
         .to_sums()
-        .ok_or_else(|| refused("a record is for numbers, counts or two classes, not for more classes".to_owned()))?;
+        .ok_or_else(|| refused("no record holds more than two classes; a record is for numbers, counts or two classes".to_owned()))?;
     let told = |source| CliError::Posterior { path: args.model.clone(), source };
     let posterior = Posterior::of_model(&model).map_err(told)?;
     let record = posterior.encode().map_err(told)?;
