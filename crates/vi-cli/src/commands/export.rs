@@ -25,10 +25,9 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
             "a record is one Gaussian in the units of the inputs, and {why}; `rvi fit --unscaled --prior SCALE` makes such a model"
         )));
     }
-    let model = document
-        .model
-        .to_sums()
-        .ok_or_else(|| refused("no record holds more than two classes; a record is for numbers, counts or two classes".to_owned()))?;
+    let model = document.model.to_sums().ok_or_else(|| {
+        refused("no record holds more than two classes; a record is for numbers, counts or two classes".to_owned())
+    })?;
     let told = |source| CliError::Posterior { path: args.model.clone(), source };
     let posterior = Posterior::of_model(&model).map_err(told)?;
     let record = posterior.encode().map_err(told)?;
