@@ -79,7 +79,7 @@ def overhead(bare):
         from rvi._rvi import Online
 
         settings = json.dumps(json.loads(BayesianLinearRegression().fit(X[:100], y[:100])._model.settings()))
-        model = Online('{"Number":{"shape":0.01,"rate":0.0001}}', 10, settings)
+        model = Online("Number", 10, settings)
         listed, labels = X.tolist(), y.tolist()
         return processor_seconds(lambda: [model.update_row(row, label) for row, label in zip(listed, labels, strict=True)])
 

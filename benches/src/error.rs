@@ -21,6 +21,9 @@ pub enum BenchError {
     /// A data set could not be read.
     #[error(transparent)]
     Data(#[from] vi_data::DataError),
+    /// A picture could not be drawn.
+    #[error(transparent)]
+    Plot(#[from] vi_plot::PlotError),
     /// A file or folder could not be written.
     #[error("cannot write {path}: {source}")]
     Write {

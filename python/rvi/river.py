@@ -48,6 +48,7 @@ class _Model:
         yield {}
 
     def _kind(self):
+        """The kind of model, and the numbers that belong to it."""
         raise NotImplementedError
 
     def _begin(self, names):
@@ -55,20 +56,19 @@ class _Model:
         if width < 1:
             raise ValueError(f"{width} places for features: reserve and n_hashed must leave at least one")
         belief = _settings.belief(self.belief, width)
-        kind = self._kind()
-        name = kind if isinstance(kind, str) else next(iter(kind))
+        kind, numbers = self._kind()
         settings = {
             "belief": belief,
             "prior_scale": _settings.prior_scale(self.prior_scale),
             "intercept": True,
-            "intercept_scale": _settings.INTERCEPT_SCALE.get(name, 5.0),
+            "intercept_scale": _settings.INTERCEPT_SCALE.get(kind, 5.0),
             "standardise": _settings.standardise(self.standardise, _settings.is_dense(belief)),
             "memory": _settings.memory(self.memory),
             "keep_rows": False,
             "start": "Fitted",
             "names": [],
         }
-        model = Online(_settings.dumps(kind), width, _settings.dumps(settings))
+        model = Online(kind, width, _settings.dumps(settings), **numbers)
         self._width = width
         return model
 
@@ -249,7 +249,7 @@ class BayesianLinearRegression(_Model, river.base.MiniBatchRegressor):
         super().__init__(prior_scale, standardise, memory, belief, reserve, n_hashed)
 
     def _kind(self):
-        return {"Number": {"shape": 1e-2, "rate": 1e-4}}
+        return "Number", {}
 
     def learn_one(self, x, y, w=1.0):
         """Learn a row `x` with the target `y`, which counts `w` times."""
@@ -307,7 +307,7 @@ class BayesianLogisticRegression(_Model, river.base.MiniBatchClassifier):
         super().__init__(prior_scale, standardise, memory, belief, reserve, n_hashed)
 
     def _kind(self):
-        return "Two"
+        return "Two", {}
 
     def learn_one(self, x, y, w=1.0):
         """Learn a row `x` with the label `y`, which counts `w` times."""
@@ -401,7 +401,7 @@ class BayesianSoftmaxRegression(_Model, river.base.Classifier):
 
     def _kind(self):
         # One belief for each class: a joint one over classes that have not come would cost more than it knows.
-        return {"Classes": {"classes": int(self.n_classes), "joint": False}}
+        return "Classes", {"classes": int(self.n_classes), "joint": False}
 
     def learn_one(self, x, y, w=1.0):
         """Learn a row `x` with the label `y`, which counts `w` times."""

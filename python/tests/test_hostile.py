@@ -11,8 +11,8 @@ SETTINGS = (
     '{"belief":"Full","prior_scale":"Learned","intercept":true,"intercept_scale":5.0,"standardise":{"FirstRows":'
     '{"rows":50,"centre":true}},"memory":"Everything","keep_rows":true,"start":"Fitted","names":[]}'
 )
-KINDS = ['{"Number":{"shape":0.01,"rate":0.0001}}', '"Count"', '"Two"', '{"Classes":{"classes":3,"joint":null}}',
-         '"Probit"', '"Trials"', '{"Spread":{"size":2.0}}', '"LearnedSpread"']  # fmt: skip
+KINDS = [("Number", {}), ("Count", {}), ("Two", {}), ("Classes", {"classes": 3}), ("Probit", {}), ("Trials", {}), ("Spread", {"size": 2.0}),
+         ("LearnedSpread", {})]  # fmt: skip
 X = np.random.default_rng(0).normal(size=(60, 2))
 ONES = np.ones(60)
 
@@ -59,10 +59,10 @@ def tries(call, *choices):
     return refused
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "numbers"), KINDS)
 @pytest.mark.parametrize("seen", [0, 30, 60])
-def test_online(kind, seen):
-    model = Online(kind, 2, SETTINGS)
+def test_online(kind, numbers, seen):
+    model = Online(kind, 2, SETTINGS, **numbers)
     if seen:
         model.update(X[:seen], ONES[:seen])
     matrices = MATRICES
@@ -86,7 +86,7 @@ def test_online(kind, seen):
     assert tries(model.predict_row, [*rows, ([0, 0], [1.0, 2.0]), ([0], [1.0])], NUMBERS, NUMBERS) > 10
     assert tries(model.interval_row, [*rows, ([0, 0], [1.0, 2.0]), ([0], [1.0])], [0.9, *NUMBERS], NUMBERS, NUMBERS) > 10
     assert tries(model.probabilities_row, [*rows, ([9], [1.0])]) > 5
-    others = [[], [model], [Online('"Two"', 3, SETTINGS)], [Online('"Probit"', 2, SETTINGS)], None, [1]]
+    others = [[], [model], [Online("Two", 3, SETTINGS)], [Online("Probit", 2, SETTINGS)], None, [1]]
     assert tries(model.copy().merge, others) > 1
     tries(model.covariance)
     for look in (model.info, model.evidence, model.settings, model.kind, model.state, model.weights):
@@ -97,10 +97,13 @@ def test_online(kind, seen):
 def test_settings_of_every_kind():
     damaged = ["", "{}", "null", SETTINGS.replace("5.0", "0.0"), SETTINGS.replace('"Full"', '{"LowRank":{"rank":99}}'),
                SETTINGS.replace('"Learned"', '{"Given":1e999}'), SETTINGS.replace("50", "0"), SETTINGS.replace("[]", '["a","a"]')]  # fmt: skip
-    kinds = [*KINDS, '{"Classes":{"classes":0,"joint":true}}', '{"Classes":{"classes":1,"joint":false}}', '{"Spread":{"size":-1.0}}',
-             '{"Number":{"shape":0.0,"rate":1.0}}', '"Other"', ""]  # fmt: skip
-    for kind, inputs, settings in itertools.product(kinds, (0, 1, 2**50, -1), [SETTINGS, *damaged]):
-        tries(Online, [kind], [inputs], [settings])
+    refused = [("Classes", {"classes": 0, "joint": True}), ("Classes", {"classes": 1, "joint": False}), ("Classes", {}), ("Spread", {"size": -1.0}),
+               ("Spread", {}), ("Two", {"size": 2.0}), ("Number", {"noise": (0.0, 1.0)}), ("Number", {"noise": 1.0}), ("Other", {}), ("", {})]  # fmt: skip
+    for (kind, numbers), inputs, settings in itertools.product([*KINDS, *refused], (0, 1, 2**50, -1), [SETTINGS, *damaged]):
+        tries(lambda inputs, settings, kind=kind, numbers=numbers: Online(kind, inputs, settings, **numbers), [inputs], [settings])
+    for kind, numbers in refused:
+        with pytest.raises(EXPECTED):
+            Online(kind, 1, SETTINGS, **numbers)
 
 
 @pytest.mark.parametrize("kind", [VbNumber, VbClass, HorseshoeNumber, HorseshoeClass])

@@ -8,19 +8,19 @@
 //! assert!(hostile::csv(b"a,y\n1,0\n2,x\n").is_ok());
 //! ```
 
-mod any_model;
 mod bytes;
 mod documents;
 pub mod examples;
 mod fits;
+pub mod models;
 mod operations;
 mod records;
 mod sums;
 
-pub use any_model::{AnyModel, Numbers};
 pub use bytes::Bytes;
 pub use documents::document;
 pub use fits::AnyFit;
+pub use models::MODELS;
 pub use operations::{operations, settings};
 pub use records::{KINDS, Raw, read_error, record, use_record};
 

@@ -66,15 +66,4 @@ pub mod guide {
     pub struct Diagnostics;
 }
 
-/// Whether the slow tests run: `VI_SLOW=1` in the environment.
-///
-/// A slow test repeats a cheaper one over more seeds or larger sizes; it begins with
-/// `if !vi_tests::slow() { return; }`.
-///
-/// ```sh
-/// VI_SLOW=1 cargo test -p vi-tests
-/// ```
-#[must_use]
-pub fn slow() -> bool {
-    std::env::var_os("VI_SLOW").is_some_and(|value| value == "1")
-}
+include!("slow.rs");

@@ -13,9 +13,10 @@ use std::io;
 use std::path::Path;
 
 use state::{Learner, State};
-use vi_models::online::{BeliefKind, Memory, Observation, OnlineSettings, PriorScale, Row, Standardise};
+use vi_models::online::{BeliefKind, Kind, Memory, Model, Observation, OnlineSettings, PriorScale, Row, Standardise};
 
-use crate::hostile::{AnyModel, Finding};
+use crate::hostile::Finding;
+use crate::hostile::models::{own, predicted};
 use stream::{INPUTS, Stream};
 
 /// Rows between two states on disk.
@@ -24,21 +25,22 @@ const ROWS_APART: u64 = 20;
 /// Good rows refused in a row by which a model counts as stuck.
 const STUCK: u64 = 200;
 
-/// The models of a run: a name, a family of [`AnyModel`] and settings for each.
+/// The models of a run: a name, a kind and settings for each.
 #[must_use]
-pub fn models() -> Vec<(String, usize, OnlineSettings)> {
+pub fn models() -> Vec<(String, Kind, OnlineSettings)> {
     let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
     let memories = [Memory::Everything, Memory::Fading(0.98), Memory::Learned];
-    let every =
-        [(0, "logistic"), (1, "linear"), (5, "counts")].into_iter().flat_map(|family| beliefs.map(|b| (family, b)));
-    // Families that differ from these in how they learn, with one belief each.
+    let noise = (1.0, 1.0);
+    let kinds = [(Kind::Two, "logistic"), (Kind::Number { noise }, "linear"), (Kind::Count, "counts")];
+    let every = kinds.into_iter().flat_map(|kind| beliefs.map(|b| (kind, b)));
+    // Kinds that differ from these in how they learn, with one belief each.
     let more = [
-        ((7, "three classes"), BeliefKind::Full),
-        ((8, "counts of learned spread"), BeliefKind::SquareRoot),
-        ((9, "three classes apart"), BeliefKind::Diagonal),
+        ((Kind::Classes { classes: 3, joint: Some(true) }, "three classes"), BeliefKind::Full),
+        ((Kind::LearnedSpread, "counts of learned spread"), BeliefKind::SquareRoot),
+        ((Kind::Classes { classes: 3, joint: Some(false) }, "three classes apart"), BeliefKind::Diagonal),
     ];
     let mut models = Vec::new();
-    for ((family, name), belief) in every.chain(more) {
+    for ((kind, name), belief) in every.chain(more) {
         for memory in memories {
             let settings = OnlineSettings {
                 belief,
@@ -47,7 +49,7 @@ pub fn models() -> Vec<(String, usize, OnlineSettings)> {
                 standardise: Standardise::FirstRows { rows: 20, centre: true },
                 ..OnlineSettings::default()
             };
-            models.push((format!("{name} {belief:?} {memory:?}"), family, settings));
+            models.push((format!("{name} {belief:?} {memory:?}"), kind, settings));
         }
     }
     models
@@ -87,7 +89,7 @@ pub fn work(folder: Option<&Path>, seed: u64, rows: u64, stop: impl Fn() -> bool
     Ok(state)
 }
 
-fn learn(counts: &mut Learner, model: &mut AnyModel, row: &stream::StreamRow) -> Result<(), Finding> {
+fn learn(counts: &mut Learner, model: &mut Model, row: &stream::StreamRow) -> Result<(), Finding> {
     let observed = Observation::new(row.label(model));
     match model.update(Row::from(&row.x), observed) {
         Ok(()) => {
@@ -109,13 +111,13 @@ fn learn(counts: &mut Learner, model: &mut AnyModel, row: &stream::StreamRow) ->
 }
 
 /// Every row was learned or refused, once, and every number is finite.
-fn check(counts: &Learner, model: &AnyModel, passed: u64) -> Result<(), Finding> {
-    if counts.learned + counts.refused != passed || model.observations() != counts.learned {
-        let seen = model.observations();
+fn check(counts: &Learner, model: &Model, passed: u64) -> Result<(), Finding> {
+    if counts.learned + counts.refused != passed || model.info().observations != counts.learned {
+        let seen = model.info().observations;
         return Err(Finding::new(format!("{}: {passed} rows passed, {seen} in the model, {counts:?}", counts.name)));
     }
-    let mut numbers = model.told();
-    if let Ok(predicted) = model.predict(Row::from(&vec![0.1; INPUTS]), Observation::new(0.0), 0.0) {
+    let mut numbers = own(model);
+    if let Ok(predicted) = predicted(model, Row::from(&vec![0.1; INPUTS]), Observation::new(0.0)) {
         numbers.extend(predicted);
     }
     match numbers.iter().find(|(_, value)| !value.is_finite()) {

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
-use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::target::GlmTarget;
 use vi_boost::{Boost, BoostSettings, Component, GaussianMixture, LogDensity, Refit};
 use vi_core::{BernoulliLogit, DenseGaussian, Mixture8};
@@ -47,9 +46,6 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
             None => record,
         });
     }
-    let name = format!("boost/hellinger/nodal/n{POINTS}");
-    eprintln!("{name}");
-    report.push(Record::alone(name, measure(repetitions, || hellinger(&target))?, Unit::Seconds));
     steps(&target, effort, &mut report)?;
     steps_by_dimension(effort, &mut report)?;
     densities(effort, &mut report)?;
@@ -91,19 +87,6 @@ fn full_rank(target: &Nodal) -> Result<f64, BenchError> {
     let mut outcome = Ok(());
     let elapsed = seconds(|| {
         outcome = gaussian::fit(target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1)).map(|_| ());
-    });
-    outcome?;
-    Ok(elapsed)
-}
-
-/// Seconds of four components of Hellinger boosting.
-fn hellinger(target: &Nodal) -> Result<f64, BenchError> {
-    let start = start(6)?;
-    let settings = HellingerSettings { components: 4, points: POINTS, ..HellingerSettings::default() };
-    let mut outcome = Ok(());
-    let elapsed = seconds(|| {
-        outcome = Hellinger::new(target, &start, &settings, &mut ChaCha8Rng::seed_from_u64(1))
-            .and_then(|mut run| run.run(|_, _| ControlFlow::Continue(())).map(|_| ()));
     });
     outcome?;
     Ok(elapsed)

@@ -3,20 +3,31 @@
 //! Every cell draws weights and rows, learns them with a default model, and asks where the truth lies in what the model believes of it:
 //! the distribution function `u = P(T ≤ truth)` of each weight, and of the linear predictor and the label at twenty new rows. The central
 //! interval of level `q` holds the truth where `|u − ½| ≤ ½q`. The standard error is that of the replications, whose weights and rows
-//! hold or miss together; each record and each cell of the table says how many there were.
+//! hold or miss together; each record and each row of the table says how many there were.
+//!
+//! Settings that are nobody's prior (`worlds`) are held against the exact posterior of a few data sets too: its own coverage, the
+//! regret of the default, the difference of evidence.
 
 mod cells;
 mod data;
+mod exact;
 mod models;
+mod page;
+mod picture;
 mod table;
+mod worlds;
+
+use std::time::Instant;
+
+use exact::{Exact, Held, Known};
 
 use super::{Effort, Suite};
-use crate::BenchError;
-use crate::record::{Record, Report, Unit};
+use crate::record::{Record, Report, Target, Unit};
+use crate::{BenchError, folder, root};
 
 pub(super) const SUITE: Suite = Suite {
     name: "calibration",
-    about: "coverage of 50, 90 and 95 % intervals with the defaults: every front-door model and VB, over rows, inputs and true scales",
+    about: "coverage of 50, 90 and 95 % intervals with the defaults, beside the exact posterior where the truth is nobody's prior: writes docs/src/calibration.md",
     run,
 };
 
@@ -29,6 +40,8 @@ struct Places {
     weights: Vec<f64>,
     predictors: Vec<f64>,
     labels: Vec<f64>,
+    /// What is held against the exact posterior.
+    held: Option<Held>,
 }
 
 /// Shares of one kind of truth that were held, one for each replication and level.
@@ -64,6 +77,15 @@ struct Tally {
     weights: Shares,
     predictors: Shares,
     labels: Shares,
+    /// Whether the model said that rows came in an order, of each data set that was asked.
+    ordered: Vec<bool>,
+    /// The exact posterior's shares of 90 % intervals, of data sets for which it is known.
+    exact_weights: Vec<f64>,
+    exact_predictors: Vec<f64>,
+    /// By how much the log loss at new rows is above the exact posterior's, in nats a row.
+    regrets: Vec<f64>,
+    /// By how much the evidence is above the exact one, in nats, and whether the model said that rows came in an order.
+    evidence: Vec<(f64, bool)>,
     /// Replications whose model returned an error.
     failed: usize,
 }
@@ -74,40 +96,92 @@ impl Tally {
         self.weights.0.len()
     }
 
+    /// Counts what the exact posterior says of the same data, if that is known.
+    fn compare(&mut self, held: &Held, known: Option<Known>) {
+        self.ordered.push(held.ordered);
+        if let Some(known) = known {
+            self.exact_weights.push(known.weights);
+            self.exact_predictors.push(known.predictors);
+            self.regrets.push(held.loss - known.loss);
+            self.evidence.push((held.evidence - known.evidence, held.ordered));
+        }
+    }
+
+    /// The evidence that is furthest from the exact one, of data sets by whether the model said an order.
+    fn furthest(&self, which: impl Fn(bool) -> bool) -> Option<f64> {
+        let gaps = self.evidence.iter().filter(|(_, said)| which(*said)).map(|(gap, _)| *gap);
+        gaps.max_by(|a, b| a.abs().total_cmp(&b.abs()))
+    }
+
+    /// The share of data sets whose order was said.
+    fn said(&self) -> Option<f64> {
+        let said = self.ordered.iter().filter(|said| **said).count() as f64;
+        (!self.ordered.is_empty()).then(|| said / self.ordered.len() as f64)
+    }
+
     fn join(&mut self, other: Self) {
         self.weights.0.extend(other.weights.0);
         self.predictors.0.extend(other.predictors.0);
         self.labels.0.extend(other.labels.0);
+        self.ordered.extend(other.ordered);
+        self.exact_weights.extend(other.exact_weights);
+        self.exact_predictors.extend(other.exact_predictors);
+        self.regrets.extend(other.regrets);
+        self.evidence.extend(other.evidence);
         self.failed += other.failed;
     }
 }
 
+/// Mean and standard error; 0 for the error of a single number.
+fn mean(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = if values.len() > 1 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 };
+    (!values.is_empty()).then_some((mean, error))
+}
+
 fn run(effort: Effort) -> Result<Report, BenchError> {
+    let started = Instant::now();
+    let stored = root().join("benches").join("data").join("calibration").join("exact.csv");
+    let exact = Exact::read(&stored, folder().join("calibration"))?;
     let mut report = Report::default();
-    let mut measured = Vec::new();
+    let mut rows = Vec::new();
     for cell in cells::cells(effort) {
-        let tally = cell.measure();
-        for (what, shares) in
-            [("weights", &tally.weights), ("predictors", &tally.predictors), ("labels", &tally.labels)]
-        {
-            for (k, level) in LEVELS.iter().enumerate() {
-                if let Some((mean, error)) = shares.at(k) {
-                    let name = format!("calibration/{}/{what}/{}", cell.name(), 100.0 * level);
-                    let record = Record {
-                        range: Some((mean - error, mean + error)),
-                        ..Record::number(name, mean, Unit::Fraction)
-                    };
-                    let (held, failed) = (tally.replications(), tally.failed);
-                    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-                    report.push(record.note(format!("{held} replications{failed}")));
-                }
-            }
-        }
+        let tally = cell.measure(&exact);
+        records(&cell.name(), &tally, &mut report);
         if let Some((mean, error)) = tally.predictors.at(1) {
             eprintln!("calibration: {}: predictors {:.1} ± {:.1} %", cell.name(), 100.0 * mean, 100.0 * error);
         }
-        measured.push((cell, tally));
+        rows.push(table::Row::of(&cell, &tally));
     }
-    table::write(&crate::folder(), &measured)?;
+    page::write(effort, &rows, started.elapsed())?;
     Ok(report)
+}
+
+fn records(cell: &str, tally: &Tally, report: &mut Report) {
+    let ranged = |name: String, (mean, error): (f64, f64), unit| Record {
+        range: Some((mean - error, mean + error)),
+        ..Record::number(format!("calibration/{cell}/{name}"), mean, unit)
+    };
+    for (what, shares) in [("weights", &tally.weights), ("predictors", &tally.predictors), ("labels", &tally.labels)] {
+        for (k, level) in LEVELS.iter().enumerate() {
+            if let Some(found) = shares.at(k) {
+                let (held, failed) = (tally.replications(), tally.failed);
+                let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+                let record = ranged(format!("{what}/{}", 100.0 * level), found, Unit::Fraction);
+                report.push(record.note(format!("{held} replications{failed}")));
+            }
+        }
+    }
+    if let Some(regret) = mean(&tally.regrets) {
+        let exact = format!("{} exact posteriors", tally.regrets.len());
+        report.push(ranged("regret".to_owned(), regret, Unit::Nats).target(Target::Below(0.01)).note(exact));
+    }
+    if let (Some(furthest), Some(said)) = (tally.furthest(|_| true), tally.said()) {
+        let target = Target::Near { value: 0.0, margin: 1.0 };
+        let said = format!("order said in {:.0} % of the data sets", 100.0 * said);
+        let record = Record::number(format!("calibration/{cell}/evidence"), furthest, Unit::Nats);
+        report.push(record.target(target).note(said));
+    }
 }

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
-use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::{
     Boost, BoostError, BoostSettings, Component, Diagnosis, Family, FitSettings, GaussianMixture, LogDensity as _, fit,
 };
@@ -61,7 +60,6 @@ const METHODS: &[Method] = &[
     Method { name: "boost", startless: false, run: boost },
     Method { name: "gaussian", startless: false, run: |case, sd, rng| single(case, Family::Full, sd, rng) },
     Method { name: "mean_field", startless: false, run: |case, sd, rng| single(case, Family::Diagonal, sd, rng) },
-    Method { name: "hellinger", startless: false, run: hellinger },
     Method { name: "pathfinder", startless: false, run: path },
     Method { name: "multi_path", startless: false, run: paths },
     Method { name: "advi", startless: false, run: advi },
@@ -146,16 +144,6 @@ fn single(case: &Case, family: Family, sd: f64, rng: &mut ChaCha8Rng) -> Result<
     let settings = GaussianSettings { family, ..GaussianSettings::default() };
     let (q, info) = said(gaussian::fit(&case.target, &said(start(case, sd))?, &settings, rng))?;
     Ok(Outcome::of(GaussianMixture::single(q), info.target_evaluations, rng))
-}
-
-fn hellinger(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
-    let start = said(start(case, sd))?;
-    let settings = HellingerSettings { components: 6, ..HellingerSettings::default() };
-    let mut run = said(Hellinger::new(&case.target, &start, &settings, rng))?;
-    said(run.run(|_, _| ControlFlow::Continue(())))?;
-    let found = run.mixture().zip(run.last()).map(|(q, info)| (q.clone(), info.evaluations));
-    let (q, evaluations) = found.ok_or("no mixture")?;
-    Ok(Outcome::of(q, evaluations, rng))
 }
 
 /// Paths of the multi-path method, and of the single one as the best of as many by their bound.

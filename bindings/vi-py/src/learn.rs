@@ -4,10 +4,9 @@ use pyo3::prelude::*;
 use vi_core::Rows;
 use vi_linalg::faer::MatRef;
 use vi_models::ModelError;
-use vi_models::online::Observation;
+use vi_models::online::{Model, Observation};
 
 use crate::fault::Fault;
-use crate::model::Model;
 
 /// Learns all rows or none. Beyond a piece a copy of the model learns, and takes its place at the end.
 ///

@@ -4,10 +4,8 @@
 //! |---|---|
 //! | `fault` | errors as exceptions; work without the interpreter's lock, panics caught |
 //! | `rows` | arrays as rows, in place |
-//! | `model` | one of the front door's models behind one type, and how it is made, stored and told apart |
 //! | `learn` | many rows in pieces, between which Ctrl-C is heard |
 //! | `parts` | rows, observations, draws, what a model says of itself |
-//! | `predicted`, `visitors` | what all predictions of one number have in common |
 //! | `record`, `seal` | models as records of posteriors; seals of model files |
 //! | `online`, `vb`, `features`, `mixture`, `boost` | the classes |
 //!
@@ -18,15 +16,12 @@ mod fault;
 mod features;
 mod learn;
 mod mixture;
-mod model;
 mod online;
 mod parts;
-mod predicted;
 mod record;
 mod rows;
 mod seal;
 mod vb;
-mod visitors;
 
 use pyo3::prelude::*;
 

@@ -5,25 +5,23 @@ mod ask;
 use std::sync::Mutex;
 
 use numpy::{PyArrayDyn, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use vi_models::Marginal;
-use vi_models::online::{BeliefKind, OnlineSettings};
+use vi_models::online::{BeliefKind, Kind, Model, OnlineLinear, OnlineSettings, Prediction, RefineSettings};
+use vi_models::{Interval, ModelError};
 
 use crate::fault::{Fault, freely};
 use crate::learn::learn;
-use crate::model::{Kind, Model, one_or_classes};
-use crate::parts::{Flat, MOST, OwnRow, memory_for, observed, room, told};
-use crate::predicted::predict_each;
+use crate::parts::{Flat, MOST, OwnRow, memory_for, observe, observed, room, told};
 use crate::record::{self, Beside};
 use crate::rows::{Numbers, RowsArgument, array, numbers};
-use crate::visitors::{Draws, Ends, Intervals, LogDensities, Moments};
 
 type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
 
-/// One of the front door's models: `kind` and `settings` are the JSON of their Rust forms.
+/// One of the front door's models: `kind` is its name, with the numbers that belong to it, `settings` the JSON of their Rust form.
 #[pyclass(frozen, module = "rvi._rvi")]
 pub(crate) struct Online {
     inputs: usize,
@@ -36,11 +34,46 @@ impl Online {
     }
 }
 
+/// The expected label and its standard deviation.
+fn moments(seen: &Prediction) -> Result<Option<(f64, f64)>, ModelError> {
+    Ok(seen.mean().zip(seen.standard_deviation()))
+}
+
+fn ends(interval: Interval) -> (f64, f64) {
+    (interval.lower, interval.upper)
+}
+
+/// Two arrays of a pair of numbers for each row.
+fn pairs<'py>(py: Python<'py>, found: Vec<(f64, f64)>) -> PyResult<(Array<'py>, Array<'py>)> {
+    let n = found.len();
+    let (first, second) = found.into_iter().unzip();
+    Ok((array(py, first, &[n])?, array(py, second, &[n])?))
+}
+
 #[pymethods]
 impl Online {
     #[new]
-    fn new(kind: &str, inputs: usize, settings: &str) -> PyResult<Self> {
-        let kind: Kind = serde_json::from_str(kind).map_err(Fault::from)?;
+    #[pyo3(signature = (kind, inputs, settings, noise=None, size=None, classes=None, joint=None))]
+    fn new(
+        kind: &str,
+        inputs: usize,
+        settings: &str,
+        noise: Option<(f64, f64)>,
+        size: Option<f64>,
+        classes: Option<usize>,
+        joint: Option<bool>,
+    ) -> PyResult<Self> {
+        let kind = match (kind, noise, size, classes) {
+            ("Number", noise, None, None) => Kind::Number { noise: noise.unwrap_or(OnlineLinear::DEFAULT_NOISE) },
+            ("Count", None, None, None) => Kind::Count,
+            ("Two", None, None, None) => Kind::Two,
+            ("Classes", None, None, Some(classes)) => Kind::Classes { classes, joint },
+            ("Probit", None, None, None) => Kind::Probit,
+            ("Trials", None, None, None) => Kind::Trials,
+            ("Spread", None, Some(size), None) => Kind::Spread { size },
+            ("LearnedSpread", None, None, None) => Kind::LearnedSpread,
+            _ => return Err(PyValueError::new_err(format!("there is no kind of model {kind} with these numbers"))),
+        };
         let settings: OnlineSettings = serde_json::from_str(settings).map_err(Fault::from)?;
         // What is larger still the model refuses in words of its own.
         let numbers = inputs.saturating_mul(match settings.belief {
@@ -93,7 +126,7 @@ impl Online {
     ) -> PyResult<()> {
         let row = OwnRow::of(row)?;
         self.change(py, |model| {
-            let observed = model.observe(y, offset, weight, size);
+            let observed = observe(model, y, offset, weight, size);
             Ok(model.update(row.row(), observed)?)
         })
     }
@@ -107,13 +140,7 @@ impl Online {
         offset: f64,
         size: Option<f64>,
     ) -> PyResult<(f64, f64)> {
-        let row = OwnRow::of(row)?;
-        self.look(py, |model| {
-            let mut moments = Moments { ends: Ends::new(1) };
-            let at = [model.observe(0.0, offset, 1.0, size)];
-            predict_each(model, &[row.row()], &at, Some(&[offset]), &mut moments)?;
-            Ok(moments.ends.first())
-        })
+        self.seen_row(py, (row, offset, size), moments)
     }
 
     /// Probabilities of the classes at one row.
@@ -134,7 +161,7 @@ impl Online {
         offset: Numbers<'_>,
         size: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        self.visited(py, (rows, offset, size), |n| Moments { ends: Ends::new(n) })?.ends.arrays(py)
+        pairs(py, self.seen(py, (rows, offset, size), |_, seen| moments(seen))?)
     }
 
     /// The central interval of the label at every row; of a probability that of what is believed of it.
@@ -147,7 +174,7 @@ impl Online {
         offset: Numbers<'_>,
         size: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        self.visited(py, (rows, offset, size), |n| Intervals { level, ends: Ends::new(n) })?.ends.arrays(py)
+        pairs(py, self.seen(py, (rows, offset, size), |_, seen| Ok(seen.interval(level)?.map(ends)))?)
     }
 
     /// The central interval at one row, as [`interval`](Self::interval).
@@ -160,13 +187,7 @@ impl Online {
         offset: f64,
         size: Option<f64>,
     ) -> PyResult<(f64, f64)> {
-        let row = OwnRow::of(row)?;
-        self.look(py, |model| {
-            let mut intervals = Intervals { level, ends: Ends::new(1) };
-            let at = [model.observe(0.0, offset, 1.0, size)];
-            predict_each(model, &[row.row()], &at, Some(&[offset]), &mut intervals)?;
-            Ok(intervals.ends.first())
-        })
+        self.seen_row(py, (row, offset, size), |seen| Ok(seen.interval(level)?.map(ends)))
     }
 
     /// Mean and standard deviation of what is believed of the linear predictor at every row.
@@ -177,7 +198,7 @@ impl Online {
         rows: RowsArgument<'_>,
         offset: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        self.predictors(py, rows, offset, |seen| Ok((seen.mean(), seen.standard_deviation())))?.arrays(py)
+        pairs(py, self.predictors(py, rows, offset, |seen| Ok((seen.mean(), seen.standard_deviation())))?)
     }
 
     /// The central interval of what is believed of the linear predictor at every row.
@@ -189,8 +210,7 @@ impl Online {
         level: f64,
         offset: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        let ends = |seen: &Marginal| seen.interval(level).map(|found| (found.lower, found.upper));
-        self.predictors(py, rows, offset, ends)?.arrays(py)
+        pairs(py, self.predictors(py, rows, offset, |seen| seen.interval(level).map(ends))?)
     }
 
     /// `log p` of the labels, in nats.
@@ -206,8 +226,8 @@ impl Online {
         let n = rows.count();
         let y = Some(y);
         let labels = numbers("y", &y, n)?.unwrap_or_default();
-        let found = self.visited(py, (rows, offset, size), |n| LogDensities { labels, values: vec![0.0; n] })?;
-        array(py, found.values, &[n])
+        let found = self.seen(py, (rows, offset, size), |i, seen| seen.log_density(labels[i]).map(Some))?;
+        array(py, found, &[n])
     }
 
     /// Draws of the label at every row, `rows × draws`.
@@ -222,13 +242,11 @@ impl Online {
         size: Numbers<'_>,
     ) -> PyResult<Array<'py>> {
         let n = rows.count();
-        let room = room(&[n, draws])?;
-        let found = self.visited(py, (rows, offset, size), |_| Draws {
-            count: draws,
-            rng: ChaCha8Rng::seed_from_u64(seed),
-            values: Vec::with_capacity(room),
+        let (mut rng, mut values) = (ChaCha8Rng::seed_from_u64(seed), Vec::with_capacity(room(&[n, draws])?));
+        self.seen(py, (rows, offset, size), |_, seen| {
+            (0..draws).try_for_each(|_| seen.draw(&mut rng).map(|label| values.push(label))).map(Some)
         })?;
-        array(py, found.values, &[n, draws])
+        array(py, values, &[n, draws])
     }
 
     /// Probabilities of the classes at every row and their variances, `rows × classes` each.
@@ -239,7 +257,7 @@ impl Online {
             let Model::Classes(model) = model else {
                 return Err(Fault::Type("a model of one predictor has no classes".to_owned()));
             };
-            let classes = model.weights().len() + 1;
+            let classes = model.classes();
             let (mut probabilities, mut variances) = (Vec::new(), Vec::new());
             if n > 0 {
                 let mut memory = Vec::new();
@@ -301,12 +319,13 @@ impl Online {
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Array<'py>> {
         let d = self.inputs;
         let values = self.look(py, |model| {
+            if let Model::Classes(_) = model {
+                return Err(Fault::Type("weights of several classes have no one covariance".to_owned()));
+            }
             let mut values = vec![0.0; room(&[d, d])?];
             for j in 0..d {
                 for k in 0..=j {
-                    let own = one_or_classes!(model, model => model.covariance(j, k)?, _model => {
-                        return Err(Fault::Type("weights of several classes have no one covariance".to_owned()));
-                    });
+                    let own = model.covariance(j, k)?;
                     (values[j * d + k], values[k * d + j]) = (own, own);
                 }
             }
@@ -322,11 +341,14 @@ impl Online {
 
     /// Sweeps over the kept rows.
     fn refine<'py>(&self, py: Python<'py>, tolerance: f64, max_sweeps: usize) -> PyResult<Bound<'py, PyDict>> {
-        let (sweeps, bounds, stop) = self.change(py, |model| model.refine(tolerance, max_sweeps))?;
+        let info = self.change(py, |model| {
+            let exact = || Fault::Value("a linear model is exact: there is nothing to refine".to_owned());
+            model.refine(&RefineSettings { tolerance, max_sweeps, ..RefineSettings::default() })?.ok_or_else(exact)
+        })?;
         let told = PyDict::new(py);
-        told.set_item("sweeps", sweeps)?;
-        told.set_item("bounds", bounds)?;
-        told.set_item("stop", format!("{stop:?}"))?;
+        told.set_item("sweeps", info.sweeps)?;
+        told.set_item("bounds", info.bounds)?;
+        told.set_item("stop", format!("{:?}", info.stop))?;
         Ok(told)
     }
 
@@ -342,7 +364,12 @@ impl Online {
         // Copies first: two locks held at once could wait for each other, and one model may stand there twice.
         let others: Vec<Model> =
             others.iter().map(|other| other.get().look(py, |model| Ok(model.clone()))).collect::<PyResult<_>>()?;
-        self.change(py, |model| model.merge(&others))
+        self.change(py, |model| match others.iter().find(|other| other.name() != model.name()) {
+            Some(other) => {
+                Err(Fault::Type(format!("a model of the kind {} cannot be merged into this one", other.name())))
+            }
+            None => Ok(model.merge(&others.iter().collect::<Vec<_>>())?),
+        })
     }
 
     /// The log evidence of all rows so far, in nats.

@@ -3,10 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use vi_core::Row;
-use vi_models::online::{Draw, Observation, OnlineInfo};
+use vi_models::online::{Draw, Model, Observation, OnlineInfo};
 
 use crate::fault::Fault;
-use crate::model::Model;
 
 /// One row of Python numbers.
 pub(crate) enum OwnRow {
@@ -34,11 +33,21 @@ impl OwnRow {
 
 pub(crate) type Parts<'a> = (Option<&'a [f64]>, Option<&'a [f64]>, Option<&'a [f64]>, Option<&'a [f64]>);
 
+/// An observation; its `size` is trials or an exposure, by the kind of model.
+pub(crate) fn observe(model: &Model, label: f64, offset: f64, weight: f64, size: Option<f64>) -> Observation {
+    let observed = Observation::new(label).offset(offset).weight(weight);
+    match (model, size) {
+        (_, None) => observed,
+        (Model::Trials(_), Some(size)) => observed.trials(size),
+        (_, Some(size)) => observed.exposure(size),
+    }
+}
+
 /// What is observed at each of `n` rows.
 pub(crate) fn observed(model: &Model, n: usize, (y, weight, offset, size): Parts<'_>) -> Vec<Observation> {
     let of = |values: Option<&[f64]>, i: usize, default| values.map_or(default, |values| values[i]);
     let size = |i: usize| size.map(|size| size[i]);
-    (0..n).map(|i| model.observe(of(y, i, 0.0), of(offset, i, 0.0), of(weight, i, 1.0), size(i))).collect()
+    (0..n).map(|i| observe(model, of(y, i, 0.0), of(offset, i, 0.0), of(weight, i, 1.0), size(i))).collect()
 }
 
 /// Numbers of an array at most.

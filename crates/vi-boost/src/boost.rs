@@ -15,18 +15,16 @@ pub(crate) mod cloud;
 mod grow;
 mod info;
 mod line;
-pub(crate) mod pool;
-pub(crate) mod propose;
+mod pool;
+mod propose;
 mod refit;
-mod restart;
 mod settings;
 mod weights;
 
 pub use info::Info;
-pub use restart::best_of;
 pub use settings::{BoostSettings, Refit};
 
-pub(crate) use settings::{check_components, check_enough, check_points};
+pub(crate) use settings::{check_enough, check_points};
 
 use std::ops::ControlFlow;
 use vi_core::{Stop, check};

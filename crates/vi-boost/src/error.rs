@@ -55,17 +55,6 @@ pub enum BoostError {
         /// Its distance in standard deviations of the start, or the ratio of widths.
         factor: f64,
     },
-    /// The effective sample size of the approximation's points, weighted by the target's density over its own, is nearly 0: it
-    /// lies elsewhere than the target.
-    #[error(
-        "only {effective_sample_size:.1} effective points, {left:.2} nats left: the approximation lies elsewhere than the target"
-    )]
-    Unreliable {
-        /// The effective sample size `(Σv)²/Σv²` of the weights.
-        effective_sample_size: f64,
-        /// The divergence that is left, in nats, as far as these points show it.
-        left: f64,
-    },
     /// A block of parameters is invalid.
     #[error("the block of parameters `{name}` {problem}")]
     Parameter {

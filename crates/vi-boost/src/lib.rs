@@ -36,9 +36,8 @@
 //! gradient if it has one. For more control:
 //!
 //! * [`Boost`] grows a mixture `q` from a start distribution of yours so that `KL(q‖p)` falls: each step adds one Gaussian where mass is missing.
-//!   It is what the paper's Algorithm 2 does, made so that it does not get stuck. [`boost::best_of`] keeps the best of several runs.
+//!   It is what the paper's Algorithm 2 does, made so that it does not get stuck.
 //! * [`gaussian::fit`] is the best single Gaussian, whatever the scales and correlations.
-//! * [`hellinger`]: Campbell and Li's boosting of square roots, which heavy tails cannot harm.
 //! * [`printed`]: the algorithms of Guo et al. as printed, to be compared with.
 //! * [`GaussianMixture::beliefs`]: the way back to a front-door model of `vi-models`, whose `posterior()` is a target and whose `mixture` answers from
 //!   what was found.
@@ -54,13 +53,11 @@
 //! | `D̃(q) = E_q[log(q/f)]` | [`Info::objective`] | nats | BVI (4) |
 //! | `n`, `b`, `ε` | [`printed::PrintedSettings`] | scalars | BVI Alg. 1 |
 //! | `q_1` of the paper | `start`, a distribution kept apart from `q` | | BVI §3 |
-//! | `√f`, `λ`, `Z_kl` | [`hellinger`] | | UBVI (2)-(5) |
 //!
 //! A step costs a few searches, each of some tens of evaluations of the target with its gradient at all points, and `O(n·K·d²)`
 //! for the mixture of `K` full components at `n` points.
 //!
-//! BVI: F. Guo, X. Wang, K. Fan, T. Broderick, D. B. Dunson, *Boosting variational inference*, arXiv 1611.05559, 2016. UBVI: T. Campbell,
-//! X. Li, *Universal boosting variational inference*, NeurIPS 2019.
+//! BVI: F. Guo, X. Wang, K. Fan, T. Broderick, D. B. Dunson, *Boosting variational inference*, arXiv 1611.05559, 2016.
 
 #![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 
@@ -72,7 +69,6 @@ pub mod divergence;
 mod error;
 mod fit;
 pub mod gaussian;
-pub mod hellinger;
 mod local;
 mod mixture;
 mod modes;

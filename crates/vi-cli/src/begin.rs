@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use vi_core::Row;
-use vi_models::online::{BeliefKind, Memory, PriorScale, Start};
+use vi_models::online::{BeliefKind, Memory, Observation, PriorScale, Start};
 use vi_revrand::RevrandError;
 
 use crate::args::{Belief, Fit};
@@ -11,7 +11,7 @@ use crate::document::Document;
 use crate::error::CliError;
 use crate::formula::Formula;
 use crate::learn::scales;
-use crate::model::{Model, Plan, RANK, Scales};
+use crate::model::{Plan, RANK, Scales, is_sparse};
 use crate::relevance;
 use crate::schema::{Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::source::{LABEL, Record, Source};
@@ -93,7 +93,7 @@ pub(crate) fn begin(
         // The scales of the inputs have the prior's in them.
         plan.prior = PriorScale::Given(1.0);
     }
-    let model = Model::new(&target.kind, schema.names(), &plan)?;
+    let model = plan.model(&target.kind, schema.names())?;
     let noise = plan.noise();
     let mut document = Document::new(target, schema, model, noise);
     document.relevance = relevance;
@@ -198,13 +198,13 @@ fn evidence(
 ) -> Result<f64, CliError> {
     let (places, label) = (schema.places(source)?, source.position(&target.column)?);
     let quick = Plan { start: Start::OnePass, ..plan.clone() };
-    let mut model = Model::new(&target.kind, schema.names(), &quick)?;
+    let mut model = quick.model(&target.kind, schema.names())?;
     let mut encoded = Encoded::default();
     for record in records {
         let Ok(Some(label)) = target.read(record.field(label), source) else { continue };
         if encoded.write(schema, &places, record, source).is_ok() {
-            let row: Row<'_> = encoded.row(schema, model.is_sparse());
-            let _unlearned = model.update(row, label, record.weight);
+            let row: Row<'_> = encoded.row(schema, is_sparse(&model));
+            let _unlearned = model.update(row, Observation::new(label).weight(record.weight));
         }
     }
     Ok(model.info().evidence)

@@ -8,11 +8,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize, Serializer};
 use vi_core::checkpoint::Seal;
 use vi_data::fnv;
+use vi_models::online::Model;
 
 use crate::args::Input;
 use crate::error::CliError;
 use crate::files::{Held, read_whole};
-use crate::model::Model;
+use crate::model::is_of;
 use crate::refine::Refined;
 use crate::relevance::Relevance;
 use crate::reorder::Reordered;
@@ -176,7 +177,7 @@ impl Document {
         document.schema.check(path)?;
         let width = document.schema.width();
         let relevant = document.relevance.as_ref().is_none_or(|relevance| relevance.is_of(width));
-        if !relevant || !document.model.is_of(&document.target.kind, width) {
+        if !relevant || !is_of(&document.model, &document.target.kind, width) {
             return Err(damaged(&"its parts contradict each other"));
         }
         Ok(document)

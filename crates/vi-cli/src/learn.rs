@@ -4,13 +4,14 @@ use crate::args::Input;
 use crate::document::{Document, Pass};
 use crate::error::CliError;
 use crate::interrupt;
-use crate::model::{Model, Prediction, Scales};
+use crate::model::{Scales, is_sparse};
 use crate::progress::Progress;
 use crate::schema::{Encoded, Schema, is_missing};
 use crate::source::{Record, Source};
 use crate::target::{Target, TargetKind};
 use vi_core::Row;
 use vi_models::ModelError;
+use vi_models::online::{Model, Observation, Prediction};
 
 /// What turns the records of a source into rows of a model.
 pub(crate) struct Reader<'a> {
@@ -25,7 +26,7 @@ impl<'a> Reader<'a> {
     /// A column of the model that the source does not have.
     pub(crate) fn new(schema: &'a Schema, model: &Model, source: &Source) -> Result<Self, CliError> {
         let places = schema.places(source)?;
-        Ok(Self { schema, places, encoded: Encoded::default(), sparse: model.is_sparse() })
+        Ok(Self { schema, places, encoded: Encoded::default(), sparse: is_sparse(model) })
     }
 
     /// # Errors
@@ -39,7 +40,9 @@ impl<'a> Reader<'a> {
     /// A field that is not what its column holds; what the model refuses.
     pub(crate) fn predict(&mut self, model: &Model, record: &Record, source: &Source) -> Result<Prediction, CliError> {
         let row = self.row(record, source)?;
-        model.predict(row).map_err(|error| CliError::Model { place: source.place(), source: error })
+        model
+            .predict(row, Observation::new(0.0))
+            .map_err(|error| CliError::Model { place: source.place(), source: error })
     }
 
     /// Numbers that were missing so far.
@@ -225,7 +228,7 @@ pub(crate) fn foretold(
     row: Row<'_>,
     label: f64,
 ) -> Result<(Option<Prediction>, Option<f64>), ModelError> {
-    let predicted = match model.predict(row) {
+    let predicted = match model.predict(row, Observation::new(0.0)) {
         Ok(predicted) => Some(predicted),
         Err(ModelError::Core(vi_core::Error::Overflow { .. })) => None,
         Err(error) => return Err(error),
@@ -246,7 +249,7 @@ pub(crate) fn taken(
     log_density: Option<f64>,
 ) -> Result<f64, ModelError> {
     let before = if log_density.is_none() { model.info().evidence } else { 0.0 };
-    model.update(row, label, weight)?;
+    model.update(row, Observation::new(label).weight(weight))?;
     // A row without weight adds nothing.
     Ok(log_density.unwrap_or_else(|| (model.info().evidence - before) / if weight > 0.0 { weight } else { 1.0 }))
 }

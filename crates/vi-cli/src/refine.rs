@@ -5,12 +5,13 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 use vi_core::Stop;
 use vi_core::batch::BatchSettings;
-use vi_models::online::Observation;
+use vi_models::online::{Memory, Observation};
 
 use crate::args::Input;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::learn::again;
+use crate::model::is_sparse;
 use crate::target::TargetKind;
 
 /// Convergence: a step moves the posterior by less than this many standard deviations, far below anything visible.
@@ -43,10 +44,10 @@ pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(
     match &document.target.kind {
         TargetKind::Number => refused("for a numeric target one pass is already exact: leave the option out"),
         TargetKind::Classes(classes) if classes.len() > 2 => refused("not available for more than two classes"),
-        _ if document.model.is_sparse() => {
+        _ if is_sparse(&document.model) => {
             refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }
-        _ if document.model.forgets() => {
+        _ if document.model.settings().memory != Memory::Everything => {
             refused("a model that forgets has no posterior of all rows: use `--forget nothing`")
         }
         _ => Ok(()),

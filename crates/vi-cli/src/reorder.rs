@@ -10,14 +10,14 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
 use vi_models::ModelError;
-use vi_models::online::Order;
+use vi_models::online::{Model, Order};
 
 use crate::args::Input;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::interrupt;
 use crate::learn::{again, classes, foretold, taken};
-use crate::model::Model;
+use crate::model::is_sparse;
 use crate::progress::Progress;
 use crate::scores::Scores;
 
@@ -73,13 +73,13 @@ impl Waiting {
 pub(crate) fn reorder(document: &mut Document, input: &Input) -> Result<(), CliError> {
     let Some(order) = document.model.info().order.filter(Order::is_in_runs) else { return Ok(()) };
     let Some(file) = fs::metadata(&input.data).ok().filter(fs::Metadata::is_file) else { return Ok(()) };
-    let bytes = if document.model.is_sparse() {
+    let bytes = if is_sparse(&document.model) {
         UNPACKED * file.len() as f64
     } else {
         8.0 * document.scores.rows as f64 * document.schema.width() as f64
     };
     let parts = (bytes / BYTES).ceil().max(1.0);
-    let mut model = document.model.anew(&document.target.kind, document.noise)?;
+    let mut model = document.model.emptied()?;
     let (mut scores, kinds) = (Scores::default(), classes(&document.target));
     let mut part = 0.0;
     while part < parts {

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::{BeliefKind, Coefficient, Order, Standardise};
+use vi_models::online::{BeliefKind, Coefficient, Model, Order, Standardise};
 
 pub(crate) use self::compare::compared;
 use self::text::{add, bar, first_of, many, number, wrapped};
@@ -192,7 +192,9 @@ fn head(document: &Document) -> String {
         BeliefKind::LowRank { rank } => format!("the {rank} main directions of the correlations"),
         BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
         BeliefKind::SquareRoot => "the square root of the precision, robust to rounding".to_owned(),
-        _ if document.model.is_by_class() => "separate for each class, no correlations between classes".to_owned(),
+        _ if matches!(&document.model, Model::Classes(model) if model.is_by_class()) => {
+            "separate for each class, no correlations between classes".to_owned()
+        }
         _ => String::new(),
     };
     if !belief.is_empty() {

@@ -4,10 +4,10 @@ mod seen;
 
 use serde::{Deserialize, Serialize};
 use vi_models::ModelError;
+use vi_models::online::Prediction;
 
 use self::seen::Thinned;
 pub(crate) use self::seen::{BANDS, Seen};
-use crate::model::Prediction;
 
 /// The levels of the intervals that are counted.
 pub(crate) const LEVELS: [f64; 3] = [0.5, 0.9, 0.95];
@@ -83,6 +83,16 @@ pub(crate) struct Summary {
     pub(crate) calibration: Vec<(f64, f64, u64)>,
 }
 
+/// The expected label as one number: of a count the mean at the expectation of its logarithm, since the average over a wide prior of that
+/// has no square to speak of. None where it is beyond the range of floats.
+fn point(predicted: &Prediction) -> Option<f64> {
+    let point = match predicted {
+        Prediction::Count(predicted) => Some(predicted.predictor.mean().exp()),
+        _ => predicted.mean(),
+    };
+    point.filter(|point| point.is_finite())
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
@@ -115,7 +125,7 @@ impl Scores {
         self.rows += 1;
         let plain = self.plain_log_loss;
         if classes == 0 {
-            self.add_number(predicted.and_then(Prediction::point).zip(below), label);
+            self.add_number(predicted.and_then(point).zip(below), label);
         } else {
             self.add_class(predicted, label, classes);
         }

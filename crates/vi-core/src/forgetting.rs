@@ -7,7 +7,7 @@
 //! | [`Forgetting::noise`] | `P ← P + diag(q)` | `θ` walks at random with variance `q` a step |
 //!
 //! The change comes *before* each observation, including the first of a call: time passes, then data arrive. So a stream can be
-//! split into calls anywhere. To choose between them, compare their [`evidence`](crate::evidence).
+//! split into calls anywhere. To choose between them, compare their [evidence](crate::Learner::evidence).
 
 mod dense;
 mod diagonal;

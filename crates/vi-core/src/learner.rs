@@ -1,4 +1,12 @@
 //! A learner: it predicts, scores, learns and forgets.
+//!
+//! ```text
+//! log p(y₁, …, y_n) = Σ_t log p(y_t | y₁, …, y_{t−1}) ≈ Σ_t log E[p(y_t | t)],   t ~ N(a_t, ν_t)
+//! ```
+//!
+//! Each term of this evidence is taken under the belief *before* observation `t`, after forgetting. It is exact for linear models
+//! with a known noise variance, whether `θ` is constant or drifts by additive noise, and a fair score of prediction for all others:
+//! it compares settings (`λ`, `q`, prior scale, noise variance, rule) without holding anything out.
 
 use crate::filter::{Scratch, StepInfo};
 use crate::per_row::{Likelihoods, SiteRules};
@@ -124,38 +132,22 @@ impl<B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpectation>> 
         mut on_step: impl FnMut(usize, &B, &Scored),
     ) -> Result<f64, Error> {
         let rows = x.into().labelled(self.belief.dim(), y)?;
-        self.check(y)?;
+        self.forgetting.check_dim(self.belief.dim())?;
+        self.rule.check_labels(y)?;
+        self.likelihood.check_labels(y)?;
         let mut belief = self.belief.clone();
         let mut gained = 0.0;
         let Scratch { mut step, mut row } = Scratch::<B>::default();
         for (t, &y) in y.iter().enumerate() {
             let x = rows.row(t, &mut row);
-            let scored = self.learn_into(&mut belief, t, (x, y), &mut step).map_err(|error| error.at_row(t))?;
+            let by = (self.rule.rule_of(t), self.likelihood.likelihood_of(t), &self.forgetting);
+            let scored = learn(&mut belief, by, (x, y), &mut step).map_err(|error| error.at_row(t))?;
             gained += scored.log_density;
             on_step(t, &belief, &scored);
         }
         self.belief = belief;
         self.evidence += gained;
         Ok(gained)
-    }
-
-    /// Checks the forgetting, and the labels against rule and likelihood.
-    pub(crate) fn check(&self, y: &[f64]) -> Result<(), Error> {
-        self.forgetting.check_dim(self.belief.dim())?;
-        self.rule.check_labels(y)?;
-        self.likelihood.check_labels(y)
-    }
-
-    /// Learns checked observation `t` with a copy of the belief.
-    pub(crate) fn learn_into(
-        &self,
-        belief: &mut B,
-        t: usize,
-        observation: (Row<'_>, f64),
-        step: &mut B::Step,
-    ) -> Result<Scored, Error> {
-        let by = (self.rule.rule_of(t), self.likelihood.likelihood_of(t), &self.forgetting);
-        learn(belief, by, observation, step)
     }
 }
 

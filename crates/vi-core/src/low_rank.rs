@@ -2,6 +2,7 @@
 //!
 //! | to | see |
 //! | :-- | :-- |
+//! | read the paper's algorithm line by line | [`as_printed`] |
 //! | choose rank, block and form of projection | [`LowRankSettings`] |
 //! | observe, predict, draw | [`LowRankGaussian`] |
 //! | sweep over the rows again, to the best Gaussian of this form | [`sweep()`] |
@@ -9,6 +10,7 @@
 
 mod anchor;
 mod apply;
+pub mod as_printed;
 mod belief;
 mod block;
 mod checkpoint;
@@ -25,19 +27,19 @@ mod merge;
 mod narrow;
 mod observe;
 pub(crate) mod one_loop;
-mod project;
 mod range;
 mod records;
 mod recursive;
+mod reduce;
 mod ring;
 mod settings;
 mod space;
 mod spectral;
 mod step;
+mod storage;
 mod sweep;
 mod touched;
 mod unprojected;
-mod upkeep;
 mod waiting;
 
 pub use anchor::LowRankAnchor;

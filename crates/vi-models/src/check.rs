@@ -2,7 +2,8 @@
 
 use vi_core::Error;
 pub(crate) use vi_core::check::{
-    count, length, limit, not_negative, positive, probability, result, results, room, rows, values,
+    count, finite, length, limit, not_negative, positive, positive_entries, probability, result, results, room, rows,
+    values,
 };
 
 use crate::ModelError;

@@ -110,6 +110,14 @@ pub enum ModelError {
         /// The number of classes.
         classes: usize,
     },
+    /// Numbers that must differ are all equal.
+    #[error("all {argument} are {value}: there is nothing to compare with")]
+    Constant {
+        /// Name of the argument.
+        argument: &'static str,
+        /// The value of all of them.
+        value: f64,
+    },
     /// The score compares two classes, and the labels show only one.
     #[error("all labels are {label}: both classes are needed")]
     OneClass {

@@ -109,8 +109,8 @@ pub fn run<'a, B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpe
 ///     |model, (x, y)| model.step(x, *y, &mut scratch).map(drop),
 /// )?;
 /// let targets = stream.map(|(_, y)| y);
-/// let curve = metrics::coverage_curve(&targets, &[0.9], |t, level| record.predictions[t].interval(level))?;
-/// assert_eq!(curve[0].observed, 1.0);
+/// let intervals = record.predictions.iter().map(|predicted| predicted.interval(0.9)).collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!(metrics::coverage(&intervals, &targets)?, 1.0);
 /// assert!(record.running_log_loss()[3] < record.log_losses[0]);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```

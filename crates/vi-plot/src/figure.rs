@@ -42,7 +42,7 @@ pub struct Picture {
 }
 
 /// A picture to be drawn: rows of panels; every label used in them appears once in the legend below.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Figure {
     title: String,
     rows: Vec<(f64, Vec<Panel>)>,

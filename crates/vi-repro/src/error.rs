@@ -81,10 +81,24 @@ pub enum ReproError {
     },
 }
 
-impl ReproError {
-    /// Wraps a library's error with the name of what was being computed.
-    pub fn computation(what: impl Into<String>, error: &impl std::fmt::Display) -> Self {
-        Self::Computation { what: what.into(), message: error.to_string() }
+/// Names what was being computed in a library's error.
+pub trait Doing<T> {
+    /// The value, or [`ReproError::Computation`] with `what` was being computed and why it failed.
+    ///
+    /// # Errors
+    /// The one of the result, named; of `None`, that there is nothing.
+    fn context(self, what: impl Into<String>) -> Result<T, ReproError>;
+}
+
+impl<T, E: std::fmt::Display> Doing<T> for Result<T, E> {
+    fn context(self, what: impl Into<String>) -> Result<T, ReproError> {
+        self.map_err(|e| ReproError::Computation { what: what.into(), message: e.to_string() })
+    }
+}
+
+impl<T> Doing<T> for Option<T> {
+    fn context(self, what: impl Into<String>) -> Result<T, ReproError> {
+        self.ok_or("nothing came of it").context(what)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use indicatif::ProgressBar;
 
 use crate::error::ReproError;
-use crate::report::Outcome;
+use crate::report::{Outcome, Words};
 
 /// What the function of an item is given.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Context {
     pub quick: bool,
     /// Moves while the item runs.
     pub progress: ProgressBar,
+    /// Name of the item that runs.
+    pub item: &'static str,
     /// What items of the same run share.
     pub shared: Shared,
 }
@@ -68,17 +70,31 @@ impl Context {
         self.progress.set_message(what.to_owned());
         self.progress.inc(1);
     }
+
+    /// What `make` returns for each case, with a step of the bar after each.
+    ///
+    /// # Errors
+    /// The first that `make` returns.
+    pub fn each<C, T>(
+        &self,
+        cases: impl IntoIterator<Item = C>,
+        what: &str,
+        mut make: impl FnMut(C) -> Result<T, ReproError>,
+    ) -> Result<Vec<T>, ReproError> {
+        let one = |case| {
+            let made = make(case);
+            self.step(what);
+            made
+        };
+        cases.into_iter().map(one).collect()
+    }
 }
 
-/// A figure or table to reproduce.
+/// A figure or table to reproduce; its words stand in the file of its paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Item {
     /// Name on the command line and of the files.
     pub id: &'static str,
-    /// Title on the page.
-    pub title: &'static str,
-    /// Its source file, from the folder of the sources.
-    pub code: &'static str,
     /// Whether it takes times or memory, so that no other item may run beside it.
     pub alone: bool,
     /// Computes it.
@@ -91,8 +107,8 @@ pub type Run = fn(&Context) -> Result<Outcome, ReproError>;
 impl Item {
     /// An item that may run beside others.
     #[must_use]
-    pub const fn new(id: &'static str, title: &'static str, code: &'static str, run: Run) -> Self {
-        Self { id, title, code, alone: false, run }
+    pub const fn new(id: &'static str, run: Run) -> Self {
+        Self { id, alone: false, run }
     }
 
     /// The same with the machine to itself.
@@ -113,30 +129,34 @@ pub enum Audience {
 }
 
 /// A paper and what is reproduced of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Paper {
     /// Name on the command line and of the folder.
     pub id: &'static str,
-    /// What it is called in a line.
-    pub short: &'static str,
-    /// Title on the page.
-    pub title: &'static str,
-    /// Full reference.
-    pub source: &'static str,
     /// Whom it is for.
     pub audience: Audience,
+    /// What is said of it and of its items.
+    pub words: LazyLock<Words>,
     /// Its items, in the paper's order.
     pub items: &'static [Item],
 }
 
+impl Paper {
+    /// What the file says of the paper itself: `short`, its name in a line; `title`; `source`, the reference.
+    #[must_use]
+    pub fn of(&self, key: &str) -> &str {
+        self.words.all("paper").next().map_or("", |paper| paper.text(key))
+    }
+}
+
 /// Every paper, in the order of the page.
-pub const PAPERS: &[Paper] = &[
-    crate::rvga::PAPER,
-    crate::lrvga::PAPER,
-    crate::revrand::PAPER,
-    crate::drugowitsch::PAPER,
-    crate::bvi::PAPER,
-    crate::practice::PAPER,
+pub static PAPERS: [&Paper; 6] = [
+    &crate::rvga::PAPER,
+    &crate::lrvga::PAPER,
+    &crate::revrand::PAPER,
+    &crate::drugowitsch::PAPER,
+    &crate::bvi::PAPER,
+    &crate::practice::PAPER,
 ];
 
 /// The items named by `paper` and `item`; all of them when both are absent.
@@ -144,13 +164,13 @@ pub const PAPERS: &[Paper] = &[
 /// # Errors
 /// [`ReproError::UnknownPaper`] or [`ReproError::UnknownItem`], listing the valid names.
 pub fn select(
-    papers: &'static [Paper],
+    papers: &'static [&'static Paper],
     paper: Option<&str>,
     item: Option<&str>,
 ) -> Result<Vec<(&'static Paper, &'static Item)>, ReproError> {
     let names = |all: &mut dyn Iterator<Item = &'static str>| all.collect::<Vec<_>>().join(", ");
     let Some(paper) = paper else {
-        let all = papers.iter().flat_map(|p| p.items.iter().map(move |i| (p, i)));
+        let all = papers.iter().flat_map(|p| p.items.iter().map(move |i| (*p, i)));
         return Ok(all.collect());
     };
     let found = papers.iter().find(|p| p.id == paper).ok_or_else(|| ReproError::UnknownPaper {
@@ -158,38 +178,41 @@ pub fn select(
         valid: names(&mut papers.iter().map(|p| p.id)),
     })?;
     let Some(item) = item else {
-        return Ok(found.items.iter().map(|i| (found, i)).collect());
+        return Ok(found.items.iter().map(|i| (*found, i)).collect());
     };
     let one = found.items.iter().find(|i| i.id == item).ok_or_else(|| ReproError::UnknownItem {
         paper: paper.to_owned(),
         name: item.to_owned(),
         valid: names(&mut found.items.iter().map(|i| i.id)),
     })?;
-    Ok(vec![(found, one)])
+    Ok(vec![(*found, one)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Doing as _;
 
     #[test]
     fn names_are_unique_and_fit_for_files() {
-        for paper in PAPERS {
+        for paper in &PAPERS {
             let mut seen = std::collections::HashSet::new();
             for item in paper.items {
                 assert!(seen.insert(item.id), "{} appears twice", item.id);
                 let fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
                 assert!(item.id.chars().all(fit), "{}", item.id);
-                let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(item.code);
-                assert!(source.is_file(), "{} of {} is not there", item.code, item.id);
+                let code = paper.words.of_item(item.id, "code").concat();
+                let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(&code);
+                assert!(source.is_file(), "{code} of {} is not there", item.id);
             }
         }
     }
 
     #[test]
     fn what_is_shared_is_made_once_and_a_failure_is_tried_again() {
-        let context = Context { seed: 1, quick: true, progress: ProgressBar::hidden(), shared: Shared::default() };
-        let fail = context.once::<u32>("a", || Err(ReproError::computation("a", &"no")));
+        let context =
+            Context { seed: 1, quick: true, progress: ProgressBar::hidden(), item: "", shared: Shared::default() };
+        let fail = context.once::<u32>("a", || Err("no").context("a"));
         assert!(fail.is_err());
         assert_eq!(*context.once("a", || Ok(3_u32)).unwrap(), 3);
         assert_eq!(*context.clone().once("a", || Ok(4_u32)).unwrap(), 3);
@@ -198,12 +221,12 @@ mod tests {
 
     #[test]
     fn unknown_names_list_the_valid_ones() {
-        let e = select(PAPERS, Some("nothing"), None).unwrap_err();
+        let e = select(&PAPERS, Some("nothing"), None).unwrap_err();
         assert!(e.to_string().contains("rvga"), "{e}");
-        let e = select(PAPERS, Some("rvga"), Some("fig99")).unwrap_err();
+        let e = select(&PAPERS, Some("rvga"), Some("fig99")).unwrap_err();
         assert!(e.to_string().contains("fig1"), "{e}");
-        assert_eq!(select(PAPERS, Some("rvga"), Some("fig1")).unwrap().len(), 1);
+        assert_eq!(select(&PAPERS, Some("rvga"), Some("fig1")).unwrap().len(), 1);
         let all: usize = PAPERS.iter().map(|p| p.items.len()).sum();
-        assert_eq!(select(PAPERS, None, None).unwrap().len(), all);
+        assert_eq!(select(&PAPERS, None, None).unwrap().len(), all);
     }
 }

@@ -5,13 +5,14 @@
 //! paper with one file for each section of it.
 
 pub mod bvi;
-pub mod corrections;
 pub mod drugowitsch;
 pub mod error;
 pub mod item;
 mod logistic;
+mod looks;
 pub mod lrvga;
 mod method;
+mod panels;
 pub mod plot;
 pub mod practice;
 pub mod report;

@@ -10,7 +10,7 @@ use clap::Parser;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use vi_repro::ReproError;
 use vi_repro::item::{Context, Item, PAPERS, Paper, Shared, select};
-use vi_repro::report::{self, Provenance, Record, State, Tally};
+use vi_repro::report::{self, Kind, Provenance, Record, State};
 
 /// An item to be made, with its paper.
 type Chosen = (&'static Paper, &'static Item);
@@ -41,7 +41,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let chosen = match select(PAPERS, arguments.paper.as_deref(), arguments.item.as_deref()) {
+    let chosen = match select(&PAPERS, arguments.paper.as_deref(), arguments.item.as_deref()) {
         Ok(chosen) => chosen,
         Err(e) => {
             eprintln!("error: {e}");
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     };
     if arguments.list {
         for (paper, item) in chosen {
-            println!("{:<11} {:<16} {}", paper.id, item.id, item.title);
+            println!("{:<11} {:<16} {}", paper.id, item.id, paper.words.of_item(item.id, "title").concat());
         }
         return ExitCode::SUCCESS;
     }
@@ -100,6 +100,7 @@ fn run(arguments: &Arguments, chosen: &[Chosen]) -> Result<Tolls, ReproError> {
             seed: arguments.seed,
             quick: arguments.quick,
             progress: progress.clone(),
+            item: item.id,
             shared: shared.clone(),
         };
         let record = one(&arguments.out, paper, item, &context, &provenance);
@@ -134,7 +135,7 @@ fn run(arguments: &Arguments, chosen: &[Chosen]) -> Result<Tolls, ReproError> {
     }
     overall.finish_and_clear();
     provenance.seconds = begun.elapsed().as_secs_f64();
-    report::rebuild(&arguments.out, PAPERS, &provenance)?;
+    report::rebuild(&arguments.out, &PAPERS, &provenance)?;
     println!("page: {}", arguments.out.join("index.html").display());
     for record in &records {
         for promise in record.broken() {
@@ -167,8 +168,7 @@ fn line(r: &Record) -> String {
         State::Skipped(why) => return format!("{:<11} {:<16} skipped: {why}", r.paper, r.id),
         State::Failed(why) => return format!("{:<11} {:<16} failed: {why}", r.paper, r.id),
         State::Made => {
-            let claims = Tally::of(r.claims.iter().map(|c| c.verdict));
-            let promises = Tally::of(r.promises.iter().map(|c| c.verdict));
+            let (claims, promises) = (r.tally(Kind::Claim), r.tally(Kind::Promise));
             format!(
                 "{:>2} of {:>2} claims  {:>2} of {:>2} promises",
                 claims.holds,

@@ -1,109 +1,24 @@
 //! The methods that pictures compare: their names and looks.
 
-use vi_plot::palette::{BLACK, BLUE, BROWN, Colour, Dash, GREEN, GREY, Marker, PURPLE, SKY, Style, VERMILLION};
+use vi_plot::palette::{Colour, Marker, Style};
 
-/// A method that appears in the pictures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// R-VGA, implicit scheme.
-    RvgaImplicit,
-    /// R-VGA, explicit scheme.
-    RvgaExplicit,
-    /// Extended Kalman filter.
-    Ekf,
-    /// Quadratic Kalman filter.
-    Qkf,
-    /// Batch Laplace approximation.
-    Laplace,
-    /// The posterior itself.
-    TruePosterior,
-    /// Maximum a posteriori.
-    Map,
-    /// Refinement sweeps over stored sites.
-    Refinement,
-    /// Batch variational Gaussian optimum.
-    BatchVga,
-    /// Mean-field approximation.
-    MeanField,
-    /// Mirror-prox step.
-    MirrorProx,
-    /// Natural gradient.
-    NaturalGradient,
-}
+use crate::looks::looks;
 
-impl Method {
-    /// Every method, in the order legends use.
-    pub const ALL: [Self; 12] = [
-        Self::RvgaImplicit,
-        Self::RvgaExplicit,
-        Self::Ekf,
-        Self::Qkf,
-        Self::Laplace,
-        Self::TruePosterior,
-        Self::Map,
-        Self::Refinement,
-        Self::BatchVga,
-        Self::MeanField,
-        Self::MirrorProx,
-        Self::NaturalGradient,
-    ];
-
-    /// The name shown to people.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::RvgaImplicit => "R-VGA implicit",
-            Self::RvgaExplicit => "R-VGA explicit",
-            Self::Ekf => "EKF",
-            Self::Qkf => "QKF",
-            Self::Laplace => "Laplace (batch)",
-            Self::TruePosterior => "true posterior",
-            Self::Map => "MAP",
-            Self::Refinement => "refinement sweeps",
-            Self::BatchVga => "batch VGA",
-            Self::MeanField => "mean field",
-            Self::MirrorProx => "mirror-prox",
-            Self::NaturalGradient => "natural gradient",
-        }
-    }
-
-    /// The name used in CSV columns.
-    #[must_use]
-    pub const fn slug(self) -> &'static str {
-        match self {
-            Self::RvgaImplicit => "rvga_implicit",
-            Self::RvgaExplicit => "rvga_explicit",
-            Self::Ekf => "ekf",
-            Self::Qkf => "qkf",
-            Self::Laplace => "laplace",
-            Self::TruePosterior => "true_posterior",
-            Self::Map => "map",
-            Self::Refinement => "refinement",
-            Self::BatchVga => "batch_vga",
-            Self::MeanField => "mean_field",
-            Self::MirrorProx => "mirror_prox",
-            Self::NaturalGradient => "natural_gradient",
-        }
-    }
-
-    /// How the method is drawn, everywhere.
-    #[must_use]
-    pub const fn style(self) -> Style {
-        let (colour, dash, marker) = match self {
-            Self::RvgaImplicit => (BLUE, Dash::Solid, Marker::Disc),
-            Self::RvgaExplicit => (SKY, Dash::Dashed, Marker::Triangle),
-            Self::Ekf => (GREEN, Dash::DashDot, Marker::Square),
-            Self::Qkf => (BROWN, Dash::Dotted, Marker::Diamond),
-            Self::Laplace => (VERMILLION, Dash::Long, Marker::None),
-            Self::TruePosterior => (GREY, Dash::Solid, Marker::None),
-            Self::Map => (BLACK, Dash::Dotted, Marker::Cross),
-            Self::Refinement => (PURPLE, Dash::Solid, Marker::Plus),
-            Self::BatchVga => (BLACK, Dash::Long, Marker::None),
-            Self::MeanField => (VERMILLION, Dash::Dotted, Marker::Triangle),
-            Self::MirrorProx => (PURPLE, Dash::Dashed, Marker::Diamond),
-            Self::NaturalGradient => (GREEN, Dash::Dashed, Marker::Square),
-        };
-        Style::solid(colour).dash(dash).marker(marker)
+looks! {
+    /// A method that appears in the pictures, in the order of legends.
+    pub enum Method {
+        RvgaImplicit: "rvga_implicit", "R-VGA implicit", BLUE Solid Disc;
+        RvgaExplicit: "rvga_explicit", "R-VGA explicit", SKY Dashed Triangle;
+        Ekf: "ekf", "EKF", GREEN DashDot Square;
+        Qkf: "qkf", "QKF", BROWN Dotted Diamond;
+        Laplace: "laplace", "Laplace (batch)", VERMILLION Long None;
+        TruePosterior: "true_posterior", "true posterior", GREY Solid None;
+        Map: "map", "MAP", BLACK Dotted Cross;
+        Refinement: "refinement", "refinement sweeps", PURPLE Solid Plus;
+        BatchVga: "batch_vga", "batch VGA", BLACK Long None;
+        MeanField: "mean_field", "mean field", VERMILLION Dotted Triangle;
+        MirrorProx: "mirror_prox", "mirror-prox", PURPLE Dashed Diamond;
+        NaturalGradient: "natural_gradient", "natural gradient", GREEN Dashed Square;
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indicatif::ProgressBar;
 use vi_repro::item::{Context, PAPERS, Shared, select};
-use vi_repro::report::{self, Provenance, Record, State};
+use vi_repro::report::{self, Kind, Provenance, Record, State};
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -29,11 +29,12 @@ fn provenance() -> Provenance {
 }
 
 fn make(folder: &Folder, id: &str) -> Record {
-    let (paper, item) = select(PAPERS, Some("rvga"), Some(id)).unwrap()[0];
-    let context = Context { seed: 1, quick: true, progress: ProgressBar::hidden(), shared: Shared::default() };
+    let (paper, item) = select(&PAPERS, Some("rvga"), Some(id)).unwrap()[0];
+    let context =
+        Context { seed: 1, quick: true, progress: ProgressBar::hidden(), item: item.id, shared: Shared::default() };
     let outcome = (item.run)(&context).unwrap();
     let record = report::write(&folder.0, paper, item, outcome, provenance()).unwrap();
-    report::rebuild(&folder.0, PAPERS, &provenance()).unwrap();
+    report::rebuild(&folder.0, &PAPERS, &provenance()).unwrap();
     record
 }
 
@@ -71,8 +72,8 @@ fn claims_and_promises_stand_apart_and_the_badge_tells_the_share() {
     let folder = Folder::new("kinds");
     let paper = make(&folder, "fig13");
     let ours = make(&folder, "leave-one-out");
-    assert!(!paper.claims.is_empty() && paper.claims.iter().all(|c| !c.place.is_empty()));
-    assert!(ours.claims.is_empty() && ours.promises.iter().all(|c| c.place.is_empty()));
+    assert!(paper.tally(Kind::Claim).total() > 0 && paper.of(Kind::Claim).all(|c| !c.place.is_empty()));
+    assert!(ours.of(Kind::Claim).next().is_none() && ours.of(Kind::Finding).all(|c| c.place.is_empty()));
     let page = page(&folder);
     let article = |id: &str| {
         let from = page.find(&format!("<article id=\"rvga-{id}\"")).unwrap();
@@ -89,10 +90,10 @@ fn claims_and_promises_stand_apart_and_the_badge_tells_the_share() {
 fn an_item_that_failed_or_was_skipped_stays_on_the_page_as_such() {
     let folder = Folder::new("absent");
     for (id, state) in [("fig1", State::Failed("it broke".into())), ("fig2", State::Skipped("no data".into()))] {
-        let (paper, item) = select(PAPERS, Some("rvga"), Some(id)).unwrap()[0];
+        let (paper, item) = select(&PAPERS, Some("rvga"), Some(id)).unwrap()[0];
         report::write_absent(&folder.0, paper, item, state, provenance()).unwrap();
     }
-    report::rebuild(&folder.0, PAPERS, &provenance()).unwrap();
+    report::rebuild(&folder.0, &PAPERS, &provenance()).unwrap();
     let page = page(&folder);
     assert!(page.contains("Failed: it broke.") && page.contains("Skipped: no data."));
     assert!(page.contains("<b>0</b>items made, 1 skipped, 1 failed"));
@@ -104,7 +105,7 @@ fn a_record_that_cannot_be_read_counts_as_not_made() {
     make(&folder, "fig1");
     make(&folder, "fig13");
     std::fs::write(folder.0.join("rvga/fig1.json"), "{\"paper\": 3").unwrap();
-    report::rebuild(&folder.0, PAPERS, &provenance()).unwrap();
+    report::rebuild(&folder.0, &PAPERS, &provenance()).unwrap();
     let page = page(&folder);
     assert!(!page.contains("id=\"rvga-fig1\"") && page.contains("id=\"rvga-fig13\""));
 }
@@ -114,7 +115,7 @@ fn the_same_seed_gives_the_same_files() {
     let (a, b) = (Folder::new("a"), Folder::new("b"));
     for id in ["fig11", "nodal"] {
         let (first, second) = (make(&a, id), make(&b, id));
-        assert_eq!(first.claims, second.claims);
+        assert_eq!(first.checks, second.checks);
         for file in first.tables.iter().chain(first.pictures.iter().map(|p| &p.path)) {
             assert_eq!(std::fs::read(a.0.join(file)).unwrap(), std::fs::read(b.0.join(file)).unwrap(), "{file}");
         }
@@ -126,6 +127,6 @@ fn an_output_folder_that_cannot_be_made_is_named() {
     let folder = Folder::new("file");
     let blocked = folder.0.join("blocked");
     std::fs::write(&blocked, "a file, not a folder").unwrap();
-    let error = report::rebuild(&blocked, PAPERS, &provenance()).unwrap_err();
+    let error = report::rebuild(&blocked, &PAPERS, &provenance()).unwrap_err();
     assert!(error.to_string().contains("blocked"), "{error}");
 }

@@ -85,14 +85,6 @@ pub enum RevrandError {
         /// rows.
         ratio: f64,
     },
-    /// Numbers that must differ are all equal.
-    #[error("all {argument} are {value}: there is nothing to compare with")]
-    Constant {
-        /// Name of the argument.
-        argument: &'static str,
-        /// The value of all of them.
-        value: f64,
-    },
     /// A kernel does not have features of the requested kind.
     #[error("{features} features exist for {requirement} only, not for {kernel}")]
     Kernel {

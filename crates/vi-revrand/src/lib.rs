@@ -40,7 +40,6 @@ mod error;
 pub mod glm;
 mod lanes;
 pub mod likelihood;
-pub mod metrics;
 pub mod sgd;
 pub mod slm;
 

@@ -58,7 +58,6 @@ pub use error::SumsError;
 pub use family::Family;
 pub use glm::{At, GlmPosterior, GlmPrior, Newton, OnePass, PassSums};
 pub use linear::{LinearFit, LinearPosterior, LinearPrior, LinearSlice, LinearSums};
-pub use model::Model;
 pub use posterior::{Posterior, kind};
 pub use predictor::{Predicted, Predictor, Weight};
 pub use spec::{GlmSpec, LinearSpec};

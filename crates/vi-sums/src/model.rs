@@ -7,42 +7,10 @@ use vi_models::ModelError;
 use vi_models::likelihood::NegativeBinomial;
 use vi_models::online::family::{Counts, Probit, SpreadCounts};
 use vi_models::online::{
-    OneGaussian, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise, Start,
+    Model, OneGaussian, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise, Start,
 };
 
 use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, Posterior, SumsError, packed};
-
-/// A model of the front door whose posterior can be converted to a record.
-///
-/// ```
-/// use vi_sums::{LinearPosterior, LinearPrior, Model, Posterior, Predictor};
-/// let mut fold = LinearPosterior::new(1, LinearPrior::default())?;
-/// for (x, y) in [(0.0, 1.1), (1.0, 2.9), (2.0, 5.2), (3.0, 6.8)] {
-///     fold.sums_mut().update(&[x], y)?;
-/// }
-/// let record = Posterior::from(fold);
-/// let Model::Linear(mut model) = record.to_model(Vec::new())? else { unreachable!() };
-/// let seen = Predictor::new(&record)?.predict(&[4.0], 0.9)?;
-/// assert!((model.predict(&[4.0])?.mean() - seen.mean).abs() < 1e-9);
-/// // It learns on, and goes back.
-/// model.update(&[4.0], 9.1)?;
-/// assert_eq!(Posterior::of_model(&Model::Linear(model))?.rows(), 5);
-/// # Ok::<(), vi_sums::SumsError>(())
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Model {
-    /// Regression with unknown noise.
-    Linear(OnlineLinear),
-    /// Logistic regression of two classes.
-    Logistic(OnlineLogistic),
-    /// Probit regression of two classes.
-    Probit(OnlineGlm<Probit>),
-    /// Poisson regression of counts.
-    Poisson(OnlineGlm<Counts>),
-    /// Negative binomial regression of counts.
-    NegativeBinomial(OnlineGlm<SpreadCounts>),
-}
 
 /// The settings of a model under a prior that is given in the units of its inputs.
 fn settings(scale: f64, intercept: f64, names: Vec<String>) -> OnlineSettings {
@@ -82,6 +50,24 @@ impl Posterior {
     /// A front-door model with this posterior, which predicts, learns further rows and is stored as any other; its inputs are
     /// called `names`, unless that is empty. The number of rows that were left out is lost. Cost `2d³`.
     ///
+    /// ```
+    /// use vi_models::online::{Observation, Row};
+    /// use vi_sums::{LinearPosterior, LinearPrior, Posterior, Predictor};
+    /// let mut fold = LinearPosterior::new(1, LinearPrior::default())?;
+    /// for (x, y) in [(0.0, 1.1), (1.0, 2.9), (2.0, 5.2), (3.0, 6.8)] {
+    ///     fold.sums_mut().update(&[x], y)?;
+    /// }
+    /// let record = Posterior::from(fold);
+    /// let mut model = record.to_model(Vec::new())?;
+    /// let seen = Predictor::new(&record)?.predict(&[4.0], 0.9)?;
+    /// let again = model.predict(Row::Dense(&[4.0]), Observation::new(0.0))?;
+    /// assert!((again.mean().unwrap() - seen.mean).abs() < 1e-9);
+    /// // It learns on, and goes back.
+    /// model.update(Row::Dense(&[4.0]), Observation::new(9.1))?;
+    /// assert_eq!(Posterior::of_model(&model)?.rows(), 5);
+    /// # Ok::<(), vi_sums::SumsError>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::belief`]; [`SumsError::Model`] for a prior that a model does not
     /// accept, for another number of names than of inputs, or for two equal names.
@@ -95,29 +81,25 @@ impl Posterior {
     /// The posterior of a front-door model. Linear sums are exact to the rounding of the covariance that they are computed from.
     ///
     /// # Errors
-    /// [`SumsError::Model`] with [`ModelError::Unsupported`] for a model that does not hold the same kind of belief: one whose
-    /// prior scale is not given, that standardises, forgets, has no full covariance, or (linear regression) has learned rows with
-    /// weights.
+    /// [`SumsError::Model`] with [`ModelError::Unsupported`] for a model that does not hold the same kind of belief: one of several
+    /// classes, trials or a spread that is learned, or whose prior scale is not given, that standardises, forgets, has no full
+    /// covariance, or (linear regression) has learned rows with weights.
     pub fn of_model(model: &Model) -> Result<Self, SumsError> {
-        let glm = |family, settings: &OnlineSettings, learned: Result<OneGaussian, ModelError>| {
-            let (learned, (scale, intercept)) = (learned?, scales(settings));
-            let (d, last) = (learned.belief.dim(), usize::from(intercept > 0.0));
-            let belief = placed(&learned.belief, |i| (i + last) % d)?;
-            let counts = (learned.observations, 0);
-            let prior = GlmPrior { scale, intercept };
-            let posterior = GlmPosterior::of_belief(family, prior, &belief, learned.evidence, counts)?;
-            Ok(Self::Glm(posterior.of_runs(learned.runs)))
+        let family = match model {
+            Model::Number(model) => return Ok(Self::Linear(linear_sums(model)?)),
+            Model::Two(_) => Family::Logistic,
+            Model::Probit(_) => Family::Probit,
+            Model::Count(_) => Family::Poisson,
+            Model::Spread(model) => Family::NegativeBinomial(NegativeBinomial::new(model.family().size)?),
+            _ => return Err(ModelError::Unsupported { what: "record of a model of this kind" }.into()),
         };
-        match model {
-            Model::Linear(model) => Ok(Self::Linear(linear_sums(model)?)),
-            Model::Logistic(model) => glm(Family::Logistic, model.settings(), model.gaussian()),
-            Model::Probit(model) => glm(Family::Probit, model.settings(), model.gaussian()),
-            Model::Poisson(model) => glm(Family::Poisson, model.settings(), model.gaussian()),
-            Model::NegativeBinomial(model) => {
-                let family = Family::NegativeBinomial(NegativeBinomial::new(model.family().size)?);
-                glm(family, model.settings(), model.gaussian())
-            }
-        }
+        let (learned, (scale, intercept)) = (model.gaussian()?, scales(model.settings()));
+        let (d, last) = (learned.belief.dim(), usize::from(intercept > 0.0));
+        let belief = placed(&learned.belief, |i| (i + last) % d)?;
+        let counts = (learned.observations, 0);
+        let posterior =
+            GlmPosterior::of_belief(family, GlmPrior { scale, intercept }, &belief, learned.evidence, counts)?;
+        Ok(Self::Glm(posterior.of_runs(learned.runs)))
     }
 }
 
@@ -133,12 +115,12 @@ fn glm(own: &GlmPosterior, names: Vec<String>) -> Result<Model, SumsError> {
         runs: own.runs(),
     };
     Ok(match own.family() {
-        Family::Logistic => Model::Logistic(OnlineLogistic::from_gaussian(settings, &learned)?),
+        Family::Logistic => Model::Two(OnlineLogistic::from_gaussian(settings, &learned)?),
         Family::Probit => Model::Probit(OnlineGlm::from_gaussian(Probit, settings, &learned)?),
-        Family::Poisson => Model::Poisson(OnlineGlm::from_gaussian(Counts, settings, &learned)?),
+        Family::Poisson => Model::Count(OnlineGlm::from_gaussian(Counts, settings, &learned)?),
         Family::NegativeBinomial(counts) => {
             let family = SpreadCounts { size: counts.size() };
-            Model::NegativeBinomial(OnlineGlm::from_gaussian(family, settings, &learned)?)
+            Model::Spread(OnlineGlm::from_gaussian(family, settings, &learned)?)
         }
     })
 }
@@ -168,7 +150,7 @@ fn linear(own: &LinearPosterior, names: Vec<String>) -> Result<Model, SumsError>
     let learned = OneGaussian { belief, evidence: fit.log_evidence(), observations: sums.rows(), runs: 1 };
     let noise = (fit.noise().shape(), fit.noise().rate());
     let settings = settings(scale, intercept, names);
-    Ok(Model::Linear(OnlineLinear::from_gaussian(settings, (shape, rate), &learned, noise)?))
+    Ok(Model::Number(OnlineLinear::from_gaussian(settings, (shape, rate), &learned, noise)?))
 }
 
 /// The sums that lead to the posterior of a linear model, by inverting [`LinearPosterior::fit`]. Without an intercept the means

@@ -134,11 +134,7 @@ class BayesianGLMRegressor(OnlineRegressor):
 
     def _kind(self):
         kind, _ = self._family()
-        if kind == "Number":
-            return {"Number": {"shape": 1e-2, "rate": 1e-4}}
-        if self.dispersion is not None:
-            return {"Spread": {"size": float(self.dispersion)}}
-        return kind
+        return (kind, {}) if self.dispersion is None else ("Spread", {"size": float(self.dispersion)})
 
     def _size(self, n, sizes):
         _, taken = self._family()

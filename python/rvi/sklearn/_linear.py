@@ -96,7 +96,7 @@ class BayesianLinearRegression(OnlineRegressor):
         return dict(zip(("noise_shape", "noise_rate"), numbers, strict=False))
 
     def _kind(self):
-        return {"Number": {"shape": float(self.noise_shape), "rate": float(self.noise_rate)}}
+        return "Number", {"noise": (float(self.noise_shape), float(self.noise_rate))}
 
     @atomic
     def fit(self, X, y, sample_weight=None, offset=None):

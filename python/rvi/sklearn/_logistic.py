@@ -112,9 +112,9 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
 
     def _kind(self):
         if len(self.classes_) == 2:
-            return "Two"
+            return "Two", {}
         joint = None if self.belief in ("auto", "full") else False
-        return {"Classes": {"classes": len(self.classes_), "joint": joint}}
+        return "Classes", {"classes": len(self.classes_), "joint": joint}
 
     def _encoded(self, y):
         """The positions of labels among the classes; `ValueError` for a label that is none of them."""

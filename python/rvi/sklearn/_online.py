@@ -126,6 +126,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
     _record_kinds = ()
 
     def _kind(self):
+        """The kind of model, and the numbers that belong to it."""
         raise NotImplementedError
 
     def _settings(self, kind, *, sparse):
@@ -150,10 +151,9 @@ class OnlineEstimator(Shown, Stored, Tabular):
 
     def _begin(self, X):
         """A model of the columns of `X` with nothing learned."""
-        kind = self._kind()
-        name = kind if isinstance(kind, str) else next(iter(kind))
-        settings = self._settings(name, sparse=hasattr(X, "tocsr"))
-        model = Online(_settings.dumps(kind), self.n_features_in_, _settings.dumps(settings))
+        kind, numbers = self._kind()
+        settings = self._settings(kind, sparse=hasattr(X, "tocsr"))
+        model = Online(kind, self.n_features_in_, _settings.dumps(settings), **numbers)
         self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         return model
 

@@ -1,8 +1,9 @@
 //! Documents of front-door models.
 
-use vi_models::online::{Observation, Row};
+use vi_models::online::{Model, Observation, Row};
 
-use super::{AnyFit, AnyModel, Bytes, Finding, ensure};
+use super::models::{drawn, predicted};
+use super::{AnyFit, Bytes, Finding, ensure};
 
 /// Reads a fit, stores and reads it again, and predicts.
 fn fit(kind: usize, text: &str) -> Result<(), Finding> {
@@ -19,34 +20,37 @@ fn fit(kind: usize, text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Reads `data` as a document of the family, or the kind of fit, that its first byte names, and works with what comes out: it learns, predicts, draws, and
-/// can be stored and read again.
+/// Reads `data` as a document of a front-door model, or of the kind of fit, as its first byte says, and works with the result: it learns, predicts, draws,
+/// and can be stored and read again.
 ///
 /// # Errors
 /// A model that was read and cannot be stored, or a number of it that is not finite.
 pub fn document(data: &[u8]) -> Result<(), Finding> {
     let mut bytes = Bytes::new(data);
-    let family = bytes.below(AnyModel::FAMILIES + AnyFit::KINDS);
+    let of = bytes.below(1 + AnyFit::KINDS);
     let Ok(text) = std::str::from_utf8(bytes.rest()) else { return Ok(()) };
-    if let Some(kind) = family.checked_sub(AnyModel::FAMILIES) {
+    if let Some(kind) = of.checked_sub(1) {
         return fit(kind, text);
     }
-    let Ok(mut model) = AnyModel::read(family, text) else { return Ok(()) };
-    let written = model.text().map_err(|error| Finding::new(format!("read and not stored again: {error}")))?;
-    let again =
-        AnyModel::read(family, &written).map_err(|error| Finding::new(format!("stored and not read: {error}")))?;
-    ensure(again.text().is_ok_and(|text| text == written), || "a document reads as another model".to_owned())?;
+    let Ok(mut model) = serde_json::from_str::<Model>(text) else { return Ok(()) };
+    let stored = |model: &Model, when: &str| {
+        serde_json::to_string(model).map_err(|error| Finding::new(format!("{when} and not stored: {error}")))
+    };
+    let written = stored(&model, "read")?;
+    let again: Model =
+        serde_json::from_str(&written).map_err(|error| Finding::new(format!("stored and not read: {error}")))?;
+    ensure(stored(&again, "read")? == written, || "a document reads as another model".to_owned())?;
     for inputs in 1..=4 {
         let row = vec![0.5; inputs];
         let learned = model.update(Row::from(&row), Observation::new(1.0));
         if learned.is_ok() {
-            model.text().map_err(|error| Finding::new(format!("learned and not stored: {error}")))?;
+            stored(&model, "learned")?;
         }
-        let predicted = model.predict(Row::from(&row), Observation::new(1.0), 0.0);
+        let predicted = predicted(&model, Row::from(&row), Observation::new(1.0));
         if let Some((name, value)) = predicted.unwrap_or_default().iter().find(|(_, value)| !value.is_finite()) {
             return Err(Finding::new(format!("predicted {name} is {value}")));
         }
-        let _drawn = model.draw(1);
+        let _drawn = drawn(&model, 1);
     }
     Ok(())
 }

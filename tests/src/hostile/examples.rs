@@ -13,7 +13,7 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, Par};
 use vi_models::linear::NormalGamma;
-use vi_models::online::{BeliefKind, Observation, OnlineSettings, PriorScale, Row, Standardise, Start};
+use vi_models::online::{BeliefKind, Model, Observation, OnlineSettings, PriorScale, Row, Standardise, Start};
 use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
 use vi_revrand::basis::{Kernel, LengthScale, Linear, RandomFourier};
 use vi_revrand::glm::{Glm, GlmSettings, Rows};
@@ -21,7 +21,7 @@ use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
 use vi_revrand::slm::{Hyperparameters, Slm};
 use vi_sums::{At, Family, GlmPrior, LinearPosterior, LinearPrior, OnePass, PassSums, Posterior};
 
-use super::{AnyFit, AnyModel};
+use super::{AnyFit, MODELS, models};
 
 /// What any of the crates may say.
 pub type Failure = Box<dyn std::error::Error>;
@@ -151,14 +151,14 @@ pub fn fits() -> Result<Vec<(&'static str, AnyFit)>, Failure> {
     ])
 }
 
-/// A model of every family and kind of belief that go together, with a name, after `rows` rows.
+/// A model of every kind and belief that go together, with a name, after `rows` rows.
 ///
 /// # Errors
 /// None that can be.
-pub fn models(rows: u32) -> Result<Vec<(String, AnyModel)>, Failure> {
+pub fn models(rows: u32) -> Result<Vec<(String, Model)>, Failure> {
     let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 1 }, BeliefKind::Diagonal];
     let mut models = Vec::new();
-    for family in 0..AnyModel::FAMILIES {
+    for (kind, of) in MODELS {
         for (name, belief) in ["full", "square-root", "low-rank", "diagonal"].into_iter().zip(beliefs) {
             let settings = OnlineSettings {
                 belief,
@@ -167,11 +167,11 @@ pub fn models(rows: u32) -> Result<Vec<(String, AnyModel)>, Failure> {
                 standardise: Standardise::FirstRows { rows: 4, centre: true },
                 ..OnlineSettings::default()
             };
-            let Ok(mut model) = AnyModel::new(family, 2, settings) else { continue };
+            let Ok(mut model) = Model::new(of, 2, settings) else { continue };
             for t in 0..rows {
                 learn_row(&mut model, t)?;
             }
-            models.push((format!("family-{family}-{name}"), model));
+            models.push((format!("{kind}-{name}"), model));
         }
     }
     Ok(models)
@@ -181,8 +181,8 @@ pub fn models(rows: u32) -> Result<Vec<(String, AnyModel)>, Failure> {
 ///
 /// # Errors
 /// None that can be.
-pub fn learn_row(model: &mut AnyModel, t: u32) -> Result<(), vi_models::ModelError> {
+pub fn learn_row(model: &mut Model, t: u32) -> Result<(), vi_models::ModelError> {
     let x = [f64::from(t).sin(), f64::from(t % 5) - 2.0];
-    let label = model.label(x[0] + 0.5 * x[1] + 0.4 * f64::from(t % 7) - 1.0);
+    let label = models::label(model, x[0] + 0.5 * x[1] + 0.4 * f64::from(t % 7) - 1.0);
     model.update(Row::from(&x), Observation::new(label))
 }

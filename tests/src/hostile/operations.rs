@@ -1,9 +1,12 @@
 //! Random operations on a random front-door model.
 
 use vi_models::ModelError;
-use vi_models::online::{BeliefKind, Memory, Observation, OnlineSettings, PriorScale, Row, Rows, Standardise, Start};
+use vi_models::online::{
+    BeliefKind, Memory, Model, Observation, OnlineSettings, PriorScale, RefineSettings, Row, Rows, Standardise, Start,
+};
 
-use super::{AnyModel, Bytes, Finding, Numbers, ensure};
+use super::models::{Numbers, drawn, label, own, predicted};
+use super::{Bytes, Finding, MODELS, ensure};
 
 /// Operations of one run.
 const MOST: usize = 48;
@@ -55,9 +58,9 @@ pub fn settings(bytes: &mut Bytes<'_>, d: usize) -> OnlineSettings {
 /// The first of these that does not hold.
 pub fn operations(data: &[u8]) -> Result<(), Finding> {
     let mut bytes = Bytes::new(data);
-    let (family, d) = (bytes.below(AnyModel::FAMILIES), 1 + bytes.below(4));
+    let ((_, kind), d) = (MODELS[bytes.below(MODELS.len())], 1 + bytes.below(4));
     let settings = settings(&mut bytes, d);
-    let Ok(mut model) = AnyModel::new(family, d, settings) else { return Ok(()) };
+    let Ok(mut model) = Model::new(kind, d, settings) else { return Ok(()) };
     let fresh = model.clone();
     let mut before = stored(&model, "a new model")?;
     for _ in 0..MOST {
@@ -68,11 +71,11 @@ pub fn operations(data: &[u8]) -> Result<(), Finding> {
         match done {
             Ok(()) => {
                 before = stored(&model, name)?;
-                let again = AnyModel::read(family, &before).map_err(|error| {
+                let again = serde_json::from_str(&before).map_err(|error| {
                     Finding::new(format!("after {name}, its document is refused: {error}: {before}"))
                 })?;
                 ensure(stored(&again, name)? == before, || format!("after {name}, a document reads as another model"))?;
-                finite(name, &model.told())?;
+                finite(name, &own(&model))?;
             }
             Err(error) => {
                 let after = stored(&model, name)?;
@@ -85,8 +88,8 @@ pub fn operations(data: &[u8]) -> Result<(), Finding> {
 
 /// One operation: its name and answer.
 fn one(
-    model: &mut AnyModel,
-    fresh: &AnyModel,
+    model: &mut Model,
+    fresh: &Model,
     d: usize,
     bytes: &mut Bytes<'_>,
 ) -> Result<(&'static str, Result<(), ModelError>), Finding> {
@@ -108,18 +111,23 @@ fn one(
         }
         6 => {
             let (row, at, offset) = (row(d, bytes), observed(model, bytes), bytes.tame());
-            if let Ok(numbers) = model.predict(Row::from(&row), at, offset) {
-                finite("predict", &numbers)?;
+            for at in [at, Observation::new(0.0).offset(offset), Observation::new(0.0)] {
+                if let Ok(numbers) = predicted(model, Row::from(&row), at) {
+                    finite("predict", &numbers)?;
+                }
             }
             ("predict", Ok(()))
         }
         7 => {
-            if let Ok(numbers) = model.draw(u64::from(bytes.byte())) {
+            if let Ok(numbers) = drawn(model, u64::from(bytes.byte())) {
                 finite("a draw", &numbers)?;
             }
             ("a draw", Ok(()))
         }
-        8 => ("refine", model.refine()),
+        8 => {
+            let settings = RefineSettings { tolerance: 1e-6, max_sweeps: 2, ..RefineSettings::default() };
+            ("refine", model.refine(&settings).map(drop))
+        }
         _ => {
             let mut other = fresh.clone();
             for _ in 0..bytes.below(4) {
@@ -127,7 +135,7 @@ fn one(
                 // What is refused leaves the shard as it is.
                 let _answer = other.update(Row::from(&row), observed);
             }
-            ("merge", model.merge(&other))
+            ("merge", model.merge(&[&other]))
         }
     })
 }
@@ -139,18 +147,19 @@ fn row(d: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
 }
 
 /// What is observed, mostly possible.
-fn observed(model: &AnyModel, bytes: &mut Bytes<'_>) -> Observation {
+fn observed(model: &Model, bytes: &mut Bytes<'_>) -> Observation {
     match bytes.below(8) {
         0 => Observation::new(bytes.number()).offset(bytes.number()).weight(bytes.number()),
-        1 => Observation::new(model.label(bytes.tame())).offset(bytes.tame()).weight(bytes.tame().abs()),
-        2 if matches!(model, AnyModel::Trials(_)) => Observation::new(1.0).trials(bytes.number()),
-        2 => Observation::new(model.label(bytes.number())).exposure(bytes.number()),
-        _ => Observation::new(model.label(bytes.tame())),
+        1 => Observation::new(label(model, bytes.tame())).offset(bytes.tame()).weight(bytes.tame().abs()),
+        2 if matches!(model, Model::Trials(_)) => Observation::new(1.0).trials(bytes.number()),
+        2 => Observation::new(label(model, bytes.number())).exposure(bytes.number()),
+        _ => Observation::new(label(model, bytes.tame())),
     }
 }
 
-fn stored(model: &AnyModel, after: &str) -> Result<String, Finding> {
-    model.text().map_err(|error| Finding::new(format!("after {after}, the model cannot be stored: {error}")))
+fn stored(model: &Model, after: &str) -> Result<String, Finding> {
+    serde_json::to_string(model)
+        .map_err(|error| Finding::new(format!("after {after}, the model cannot be stored: {error}")))
 }
 
 fn finite(after: &str, numbers: &Numbers) -> Result<(), Finding> {

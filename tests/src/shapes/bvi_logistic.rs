@@ -1,18 +1,16 @@
 //! A logistic posterior with its long-run truth: what Gaussians and mixtures attain on it.
 
-use std::ops::ControlFlow;
-
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::target::GlmTarget;
-use vi_boost::{BoostSettings, Component, Family, GaussianMixture, LogDensity, Refit, boost, divergence, points};
+use vi_boost::{BoostSettings, Component, Family, GaussianMixture, LogDensity, Refit, divergence, points};
 use vi_core::{Belief, BernoulliLogit, DenseGaussian, Exact, GlmPosterior, Mixture8, batch};
 use vi_linalg::faer::{Mat, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 
 use super::Shape;
-use crate::boosting::{SEED, greedy, refitted};
+use crate::boosting::{SEED, best_of, greedy, refitted};
 use crate::json::Node;
 use crate::problem::symmetric;
 use crate::report::Report;
@@ -261,8 +259,7 @@ fn check_boosted(
             polish: 4 * POINTS,
             ..BoostSettings::default()
         };
-        let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-        boost::best_of(&case.target, &start, &settings, 0, 0.0, &mut rng, |_, _| ControlFlow::Continue(()))?.0
+        best_of(&case.target, &start, &settings, (0, 0.0), SEED)?.0
     };
     let sixteen = greedy(&case.target, &start, 16, POINTS)?;
     if let Some(single) = single {

@@ -1,6 +1,6 @@
 //! Regression metrics; and the figures that the authors printed, which are information.
 
-use vi_revrand::metrics::{lins_concordance, mll, msll, smse};
+use vi_models::metrics::{lins_concordance, mll, msll, smse};
 
 use super::Shape;
 use crate::json::Node;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use vi_core::checkpoint;
+use vi_models::online::Model;
 
 use super::{SoakError, models};
-use crate::hostile::AnyModel;
 
 const KIND: &str = "vi-tests/soak";
 
@@ -50,9 +50,9 @@ impl State {
     /// Those of the models.
     pub fn start(seed: u64) -> Result<Self, SoakError> {
         let mut state = Self { seed, passed: 0, counts: Vec::new(), documents: Vec::new() };
-        for (name, family, settings) in models() {
-            let model = AnyModel::new(family, super::INPUTS, settings)?;
-            state.documents.push(model.text()?);
+        for (name, kind, settings) in models() {
+            let model = Model::new(kind, super::INPUTS, settings)?;
+            state.documents.push(serde_json::to_string(&model)?);
             state.counts.push(Learner { name, learned: 0, refused: 0, refused_good: 0, refused_running: 0 });
         }
         Ok(state)
@@ -62,18 +62,16 @@ impl State {
     ///
     /// # Errors
     /// A document that is refused.
-    pub fn learners(&self) -> Result<Vec<AnyModel>, SoakError> {
-        let models = models();
-        let read = |((_, family, _), text): (&(_, usize, _), &String)| Ok(AnyModel::read(*family, text)?);
-        models.iter().zip(&self.documents).map(read).collect()
+    pub fn learners(&self) -> Result<Vec<Model>, SoakError> {
+        self.documents.iter().map(|text| Ok(serde_json::from_str(text)?)).collect()
     }
 
     /// Takes the models' documents.
     ///
     /// # Errors
     /// A model that cannot be stored.
-    pub fn keep(&mut self, learners: &[AnyModel]) -> Result<(), SoakError> {
-        self.documents = learners.iter().map(AnyModel::text).collect::<Result<_, _>>()?;
+    pub fn keep(&mut self, learners: &[Model]) -> Result<(), SoakError> {
+        self.documents = learners.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
         Ok(())
     }
 

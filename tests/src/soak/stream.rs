@@ -2,8 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-
-use crate::hostile::AnyModel;
+use vi_models::online::Model;
 
 /// Inputs of a row.
 pub const INPUTS: usize = 6;
@@ -19,12 +18,12 @@ pub struct StreamRow {
 }
 
 impl StreamRow {
-    /// A label for a model of this family.
+    /// A label for a model of this kind.
     #[must_use]
-    pub fn label(&self, model: &AnyModel) -> f64 {
+    pub fn label(&self, model: &Model) -> f64 {
         match model {
-            AnyModel::Linear(_) => self.score + self.noise,
-            AnyModel::Counts(_) | AnyModel::SpreadCounts(_) => (self.score + self.noise).clamp(-3.0, 4.0).exp().round(),
+            Model::Number(_) => self.score + self.noise,
+            Model::Count(_) | Model::Spread(_) => (self.score + self.noise).clamp(-3.0, 4.0).exp().round(),
             _ => f64::from(u8::from(self.rare)),
         }
     }

@@ -1,16 +1,15 @@
 //! What boosting attains on the paper's own cases.
 
 use std::fs;
-use std::ops::ControlFlow;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::target::GlmTarget;
-use vi_boost::{BoostSettings, Component, GaussianMixture, LogDensity, Refit, boost, divergence};
+use vi_boost::{BoostSettings, Component, GaussianMixture, LogDensity, Refit, divergence};
 use vi_core::{BernoulliLogit, DenseGaussian, Estimate, Mixture8};
-use vi_tests::boosting::{Quadrature, Toy};
+use vi_tests::boosting::{Quadrature, Toy, best_of};
 use vi_tests::json::Node;
 use vi_tests::{runner, slow};
 
@@ -27,10 +26,7 @@ fn run<T: LogDensity>(
     restarts: usize,
     seed: u64,
 ) -> (GaussianMixture, usize) {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let go_on = |_: &vi_boost::Info, _: &GaussianMixture| ControlFlow::Continue(());
-    let (q, _, runs) = boost::best_of(target, start, settings, restarts, 1e-5, &mut rng, go_on).unwrap();
-    (q, runs)
+    best_of(target, start, settings, (restarts, 1e-5), seed).unwrap()
 }
 
 fn settings(components: usize, points: usize, refit: Refit) -> BoostSettings {

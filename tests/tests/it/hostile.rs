@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use vi_core::checkpoint;
-use vi_tests::hostile::{self, AnyFit, AnyModel, Finding, KINDS, Raw, examples};
+use vi_models::online::Model;
+use vi_tests::hostile::models::drawn;
+use vi_tests::hostile::{self, AnyFit, Finding, KINDS, Raw, examples};
 
 /// Header of a record: magic, version, kind, length.
 const HEADER: usize = 8 + 4 + 24 + 8;
@@ -32,6 +34,14 @@ const TARGETS: [(&str, Check); 5] = [
     ("operations", hostile::operations),
 ];
 
+fn text(model: &Model) -> String {
+    serde_json::to_string(model).unwrap()
+}
+
+fn read(text: &str) -> Option<Model> {
+    serde_json::from_str(text).ok()
+}
+
 /// Stored forms as this version writes them, with a name for each: seeds of the fuzz targets, and what later versions must read.
 fn stored_forms() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut forms = Vec::new();
@@ -42,11 +52,10 @@ fn stored_forms() -> Vec<(&'static str, String, Vec<u8>)> {
         forms.push(("record", format!("v1-{name}"), [&start[..], &record].concat()));
     }
     for (name, model) in examples::models(7).unwrap() {
-        let start = [u8::try_from(model.family()).unwrap()];
-        forms.push(("document", format!("v1-{name}"), [&start[..], model.text().unwrap().as_bytes()].concat()));
+        forms.push(("document", format!("v1-{name}"), [&[0], text(&model).as_bytes()].concat()));
     }
     for (name, fit) in examples::fits().unwrap() {
-        let start = [u8::try_from(AnyModel::FAMILIES + fit.kind()).unwrap()];
+        let start = [u8::try_from(1 + fit.kind()).unwrap()];
         forms.push(("document", format!("v1-{name}"), [&start[..], fit.text().unwrap().as_bytes()].concat()));
     }
     forms
@@ -69,12 +78,12 @@ fn stored_forms_of_each_version_are_read() {
             assert_eq!(hostile::use_record(usize::from(kept[0]), &kept[head..]), Ok(true), "{name}");
         } else {
             // Read, and written as it was.
-            let text = std::str::from_utf8(&kept[head..]).unwrap();
-            let again = match usize::from(kept[0]).checked_sub(AnyModel::FAMILIES) {
-                Some(kind) => AnyFit::read(kind, text).unwrap().text().unwrap(),
-                None => AnyModel::read(usize::from(kept[0]), text).unwrap().text().unwrap(),
+            let found = std::str::from_utf8(&kept[head..]).unwrap();
+            let again = match usize::from(kept[0]).checked_sub(1) {
+                Some(kind) => AnyFit::read(kind, found).unwrap().text().unwrap(),
+                None => text(&read(found).unwrap()),
             };
-            assert_eq!(again, text, "{name}");
+            assert_eq!(again, found, "{name}");
         }
     }
 }
@@ -160,13 +169,13 @@ fn changed_records_are_errors_or_can_be_worked_with() {
 fn changed_documents_are_errors_or_the_same_model() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for (name, model) in examples::models(7).unwrap() {
-        let (family, text) = (model.family(), model.text().unwrap());
-        assert_eq!(AnyModel::read(family, &text).unwrap().text().unwrap(), text, "{name}");
+        let whole = text(&model);
+        assert_eq!(text(&read(&whole).unwrap()), whole, "{name}");
         for _ in 0..cases(100, 100_000) {
-            let changed = mutated(text.as_bytes(), &mut rng);
+            let changed = mutated(whole.as_bytes(), &mut rng);
             let Ok(changed) = String::from_utf8(changed) else { continue };
-            if let Ok(again) = AnyModel::read(family, &changed) {
-                assert_eq!(again.text().unwrap(), text, "{name}: {changed}");
+            if let Some(again) = read(&changed) {
+                assert_eq!(text(&again), whole, "{name}: {changed}");
             }
         }
     }
@@ -179,12 +188,11 @@ fn every_model_resumes_after_any_row() {
     for (name, mut straight) in examples::models(0).unwrap() {
         let mut stopped = straight.clone();
         for t in 0..last {
-            let text = stopped.text().unwrap();
-            stopped = AnyModel::read(stopped.family(), &text).unwrap();
+            stopped = read(&text(&stopped)).unwrap();
             examples::learn_row(&mut straight, t).unwrap();
             examples::learn_row(&mut stopped, t).unwrap();
-            assert_eq!(stopped.text().unwrap(), straight.text().unwrap(), "{name}, row {t}");
+            assert_eq!(text(&stopped), text(&straight), "{name}, row {t}");
         }
-        assert_eq!(stopped.draw(7).unwrap(), straight.draw(7).unwrap(), "{name}");
+        assert_eq!(drawn(&stopped, 7).unwrap(), drawn(&straight, 7).unwrap(), "{name}");
     }
 }

@@ -91,7 +91,7 @@ fn softmax_reads_digits_after_one_pass() {
 
 #[test]
 fn a_network_reads_digits_after_one_pass() {
-    if std::env::var_os("VI_SLOW").is_none_or(|value| value != "1") {
+    if !vi_tests::slow() {
         return;
     }
     // Inputs of mean about 0 keep the tanh units in their range.

@@ -4,7 +4,9 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+use super::exact::Exact;
 use super::models::Model;
+use super::worlds::{World, settings_of_nobody};
 use super::{Effort, Tally};
 
 /// Rows after which intervals are asked for.
@@ -39,6 +41,10 @@ pub(super) enum Truth {
     Fixed,
     /// `N(0, 8²)`: classes that all but never overlap.
     Separable,
+    /// One weight in five is 1 or −1, the others are 0.
+    Sparse,
+    /// The first two weights oppose each other and leave the predictor a standard deviation of 0.6, the others are 0.
+    Opposing,
     /// `N(0, ½²)` at first, and a step from `N(0, WALK²)` of each weight before every row; asked is what they are after the last.
     Drift,
 }
@@ -47,6 +53,7 @@ pub(super) enum Truth {
 const WALK: f64 = 0.02;
 
 impl Truth {
+    /// The columns of the table of Gaussian inputs.
     pub(super) const ALL: [Self; 7] =
         [Self::Drawn, Self::Scale(0.1), Self::Scale(0.5), Self::Scale(2.5), Self::Fixed, Self::Separable, Self::Drift];
 
@@ -61,6 +68,8 @@ impl Truth {
             Self::Drawn => "drawn".to_owned(),
             Self::Fixed => "fixed".to_owned(),
             Self::Separable => "separable".to_owned(),
+            Self::Sparse => "sparse".to_owned(),
+            Self::Opposing => "opposing".to_owned(),
             Self::Drift => "drift".to_owned(),
         }
     }
@@ -78,7 +87,7 @@ impl Truth {
         match self {
             Self::Scale(s) => Some(s),
             Self::Drawn => None,
-            Self::Fixed => Some(1.0),
+            Self::Fixed | Self::Sparse | Self::Opposing => Some(1.0),
             Self::Separable => Some(SEPARABLE),
             Self::Drift => Some(0.5),
         }
@@ -103,7 +112,8 @@ pub(super) struct Cell {
     pub(super) inputs: usize,
     pub(super) rows: usize,
     pub(super) truth: Truth,
-    replications: usize,
+    pub(super) world: World,
+    pub(super) replications: usize,
 }
 
 impl Cell {
@@ -119,21 +129,27 @@ impl Cell {
 
     /// The true weights before the first row.
     pub(super) fn weights<R: Rng>(&self, scale: f64, rng: &mut R) -> Vec<f64> {
-        if self.truth == Truth::Fixed {
-            return (0..self.inputs).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } / (j + 1) as f64).collect();
-        }
-        (0..self.inputs).map(|_| scale * rng.sample::<f64, _>(StandardNormal)).collect()
+        let sign = |j: usize| if j % 2 == 0 { 1.0 } else { -1.0 };
+        let each: Box<dyn FnMut(usize) -> f64> = match self.truth {
+            Truth::Fixed => Box::new(|j| sign(j) / (j + 1) as f64),
+            Truth::Sparse => Box::new(|j| if j % 5 == 0 { sign(j) } else { 0.0 }),
+            Truth::Opposing => Box::new(|j| if j < 2 { sign(j) * self.world.opposed() } else { 0.0 }),
+            _ => Box::new(|_| scale * rng.sample::<f64, _>(StandardNormal)),
+        };
+        (0..self.inputs).map(each).enumerate().map(|(j, weight)| weight / self.world.unit(j, self.inputs)).collect()
     }
 
     pub(super) fn name(&self) -> String {
-        format!("{}/d{}/n{}/{}", self.model.name(), self.inputs, self.rows, self.truth.name())
+        let world = self.world.name().map_or_else(String::new, |world| format!("{world}/"));
+        format!("{}/{world}d{}/n{}/{}", self.model.name(), self.inputs, self.rows, self.truth.name())
     }
 
-    /// All replications, on as many threads as there are processors; the figures are those of one.
-    pub(super) fn measure(&self) -> Tally {
+    /// All replications, on as many threads as there are processors; the figures are those of one. What is known of the exact
+    /// posterior is held against it.
+    pub(super) fn measure(&self, exact: &Exact) -> Tally {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.replications);
         let parts: Vec<Tally> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|first| scope.spawn(move || self.part(first, threads))).collect();
+            let workers: Vec<_> = (0..threads).map(|first| scope.spawn(move || self.part(first, threads, exact))).collect();
             workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
         });
         let mut tally = Tally::default();
@@ -144,7 +160,7 @@ impl Cell {
     }
 
     /// Replications `first`, `first + step`, ….
-    fn part(&self, first: usize, step: usize) -> Tally {
+    fn part(&self, first: usize, step: usize, exact: &Exact) -> Tally {
         let mut tally = Tally::default();
         for replication in (first..self.replications).step_by(step) {
             // The same data for every model of a kind of label.
@@ -152,6 +168,9 @@ impl Cell {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             match self.model.replicate(self, &mut rng) {
                 Ok(places) => {
+                    if let Some(held) = &places.held {
+                        tally.compare(held, exact.of(&self.name(), replication, held));
+                    }
                     tally.weights.add(&places.weights);
                     tally.predictors.add(&places.predictors);
                     tally.labels.add(&places.labels);
@@ -178,9 +197,15 @@ pub(super) fn cells(effort: Effort) -> Vec<Cell> {
                         continue;
                     }
                     let replications = replications(effort, model, (inputs, rows));
-                    cells.push(Cell { model, inputs, rows, truth, replications });
+                    cells.push(Cell { model, inputs, rows, truth, world: World::Gaussian, replications });
                 }
             }
+        }
+    }
+    for (model, world, (inputs, rows), truth) in settings_of_nobody() {
+        if inputs <= most_inputs && rows <= most_rows || effort != Effort::Quick {
+            let replications = replications(effort, model, (inputs, rows));
+            cells.push(Cell { model, inputs, rows, truth, world, replications });
         }
     }
     cells
@@ -196,6 +221,6 @@ fn replications(effort: Effort, model: Model, (inputs, rows): (usize, usize)) ->
         Effort::Replications(replications) => replications,
     };
     // Measured: these two made up two thirds of the suite's time.
-    let dear = if matches!(model, Model::Softmax | Model::Probit) { 4 } else { 1 };
+    let dear = if matches!(model, Model::Softmax | Model::ByClass | Model::Probit) { 4 } else { 1 };
     (asked * 10 / inputs.max(10) * 500 / rows.max(500) / dear).max(FEWEST.min(asked))
 }

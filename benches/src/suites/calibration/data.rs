@@ -26,8 +26,7 @@ impl Drawn {
     pub(super) fn new<R: Rng>(cell: &Cell, rng: &mut R) -> Self {
         let scale = cell.scale(rng);
         let theta = cell.weights(scale, rng);
-        let mut normals = |n: usize| (0..n * cell.inputs).map(|_| rng.sample(StandardNormal)).collect();
-        let (rows, new) = (normals(cell.rows), normals(NEW_ROWS));
+        let (rows, new) = (cell.rows_of(cell.rows, rng), cell.rows_of(NEW_ROWS, rng));
         Self::of(cell, (scale, theta), rows, new, rng)
     }
 
@@ -52,10 +51,15 @@ impl Drawn {
                     *w += walk * rng.sample::<f64, _>(StandardNormal);
                 }
             }
-            predictors.push(dot(x, &theta));
+            predictors.push(cell.world.shift() + dot(x, &theta));
         }
-        let new_predictors = new.chunks(cell.inputs).map(|x| dot(x, &theta)).collect();
+        let new_predictors = new.chunks(cell.inputs).map(|x| cell.world.shift() + dot(x, &theta)).collect();
         Self { theta, rows, predictors, new, new_predictors, scale }
+    }
+
+    /// The linear predictors at other rows, with the weights after the last.
+    pub(super) fn at(&self, cell: &Cell, rows: &[f64]) -> Vec<f64> {
+        rows.chunks(cell.inputs).map(|x| cell.world.shift() + dot(x, &self.theta)).collect()
     }
 
     /// The difference from `base`: what a class's weights are relative to another's.
@@ -82,7 +86,7 @@ impl Drawn {
         Ok(Places {
             weights: weights.collect::<Result<_, ModelError>>()?,
             predictors: predictors.collect::<Result<_, ModelError>>()?,
-            labels: Vec::new(),
+            ..Places::default()
         })
     }
 }

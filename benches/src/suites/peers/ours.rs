@@ -7,12 +7,9 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
-use vi_models::online::family::{Counts, LearnedSpread};
 use vi_models::online::{
-    LabelPredicted, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
-    PriorScale,
+    self, Memory, Model, Observation, OnlineLinear, OnlineSettings, Prediction, PriorScale, Row, Rows,
 };
-use vi_models::predict::CountPrediction;
 use vi_models::softmax::SoftmaxRefineSettings;
 
 use super::sets::{Kind, SETS, Set, folder, read};
@@ -38,87 +35,33 @@ pub(super) struct Answer {
     pub(super) version: String,
 }
 
-enum Model {
-    Number(OnlineLinear),
-    Count(OnlineGlm<Counts>),
-    Spread(OnlineGlm<LearnedSpread>),
-    Two(OnlineLogistic),
-    Many(OnlineSoftmax),
-}
-
-impl Model {
-    fn new(
-        kind: Kind,
-        method: &str,
-        inputs: usize,
-        settings: impl FnOnce(OnlineSettings) -> OnlineSettings,
-    ) -> Result<Self, ModelError> {
-        Ok(match kind {
-            Kind::Count if method == "ours_spread" => {
-                Self::Spread(OnlineGlm::with_settings(inputs, LearnedSpread, settings(OnlineSettings::default()))?)
-            }
-            Kind::Number => {
-                let settings = settings(OnlineLinear::default_settings());
-                let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
-                Self::Number(OnlineLinear::with_settings(inputs, settings, shape, rate)?)
-            }
-            Kind::Count => Self::Count(OnlineGlm::with_settings(inputs, Counts, settings(OnlineSettings::default()))?),
-            Kind::Two => Self::Two(OnlineLogistic::with_settings(inputs, settings(OnlineSettings::default()))?),
-            Kind::Many(classes) => {
-                Self::Many(OnlineSoftmax::with_settings(inputs, classes, settings(OnlineSettings::default()))?)
-            }
-        })
-    }
-
-    fn update(&mut self, rows: &[f64], labels: &[f64]) -> Result<(), ModelError> {
-        match self {
-            Self::Number(model) => model.update_batch(rows, labels),
-            Self::Count(model) => model.update_batch(rows, labels),
-            Self::Spread(model) => model.update_batch(rows, labels),
-            Self::Two(model) => model.update_batch(rows, labels),
-            Self::Many(model) => model.update_batch(rows, labels),
-        }
-    }
-
-    fn refine(&mut self) -> Result<(), ModelError> {
-        match self {
-            // Its posterior is exact.
-            Self::Number(_) => Ok(()),
-            Self::Count(model) => model.refine(&RefineSettings::default()).map(drop),
-            Self::Spread(model) => model.refine(&RefineSettings::default()).map(drop),
-            Self::Two(model) => model.refine(&RefineSettings::default()).map(drop),
-            Self::Many(model) => model.refine(&SoftmaxRefineSettings::default()).map(drop),
-        }
-    }
-
-    /// A line of the predictions: probabilities, or mean, ends of the interval and log density.
-    fn predict(&self, row: &[f64], label: f64, line: &mut String) -> Result<(), ModelError> {
-        let numbers: Vec<f64> = match self {
-            Self::Number(model) => {
-                let seen = model.predict(row)?;
-                let interval = seen.interval(LEVEL)?;
-                vec![seen.mean(), interval.lower, interval.upper, seen.log_density(label)]
-            }
-            Self::Count(model) => count(&model.predict(row, Observation::new(0.0))?, label)?,
-            Self::Spread(model) => count(&model.predict(row, Observation::new(0.0))?, label)?,
-            Self::Two(model) => {
-                let p = model.predict(row)?.probability;
-                vec![1.0 - p, p]
-            }
-            Self::Many(model) => model.predict(row)?.probabilities,
-        };
-        for number in numbers {
-            let _ = write!(line, "{number} ");
-        }
-        line.push('\n');
-        Ok(())
+fn kind_of(set: Kind, method: &str) -> online::Kind {
+    match set {
+        Kind::Number => online::Kind::Number { noise: OnlineLinear::DEFAULT_NOISE },
+        Kind::Count if method == "ours_spread" => online::Kind::LearnedSpread,
+        Kind::Count => online::Kind::Count,
+        Kind::Two => online::Kind::Two,
+        Kind::Many(classes) => online::Kind::Classes { classes, joint: None },
     }
 }
 
-/// Mean, ends of the interval and log density of a count.
-fn count<L: CountPrediction>(seen: &LabelPredicted<L>, label: f64) -> Result<Vec<f64>, ModelError> {
-    let interval = seen.interval(LEVEL)?;
-    Ok(vec![seen.mean, interval.lower, interval.upper, seen.log_density(label)?])
+/// A line of the predictions: probabilities, or mean, ends of the interval and log density.
+fn predict(model: &Model, row: &[f64], label: f64, line: &mut String) -> Result<(), ModelError> {
+    let seen = model.predict(Row::Dense(row), Observation::new(0.0))?;
+    let numbers = match &seen {
+        Prediction::Two(seen) => vec![1.0 - seen.probability, seen.probability],
+        Prediction::Classes(seen) => seen.probabilities.clone(),
+        _ => {
+            let interval = seen.interval(LEVEL)?.map(|interval| [interval.lower, interval.upper]);
+            let ends = interval.into_iter().flatten();
+            seen.mean().into_iter().chain(ends).chain([seen.log_density(label)?]).collect()
+        }
+    };
+    for number in numbers {
+        let _ = write!(line, "{number} ");
+    }
+    line.push('\n');
+    Ok(())
 }
 
 /// Does `peers METHOD SET VARIANCE…`, with `default` for the default: writes the predictions to `METHOD-SET-0`, `-1`, …
@@ -159,30 +102,37 @@ fn fit(
     let (start, before) = (Instant::now(), memory::worked());
     let data = read(&set.train())?;
     let (rows, labels, d) = (data.rows_row_major(), data.y(), data.d());
-    let mut model = Model::new(set.kind, method, d, |settings| OnlineSettings {
-        prior_scale: variance.map_or(settings.prior_scale.clone(), |variance| PriorScale::Given(variance.sqrt())),
+    let kind = kind_of(set.kind, method);
+    let settings = OnlineSettings {
+        prior_scale: variance.map_or(PriorScale::Learned, |variance| PriorScale::Given(variance.sqrt())),
         memory: if method == "ours_memory" { Memory::Learned } else { Memory::Everything },
         keep_rows: method == "ours_refined",
-        ..settings
-    })?;
+        ..kind.default_settings()
+    };
+    let observed: Vec<Observation> = labels.iter().map(|&label| Observation::new(label)).collect();
+    let mut model = Model::new(kind, d, settings)?;
     if set.is_stream() {
-        for (row, &label) in rows.chunks(d).zip(labels) {
-            model.predict(row, label, predictions)?;
-            model.update(row, &[label])?;
+        for ((row, &label), observed) in rows.chunks(d).zip(labels).zip(&observed) {
+            predict(&model, row, label, predictions)?;
+            model.update(Row::Dense(row), *observed)?;
         }
     } else {
-        for (rows, labels) in rows.chunks(BATCH * d).zip(labels.chunks(BATCH)) {
-            model.update(rows, labels)?;
+        for (rows, observed) in rows.chunks(BATCH * d).zip(observed.chunks(BATCH)) {
+            model.update_batch(Rows::Dense(rows), observed)?;
         }
         if method == "ours_refined" {
-            model.refine()?;
+            let mut settings = RefineSettings::default();
+            if let Model::Classes(_) = model {
+                settings.tolerance = SoftmaxRefineSettings::default().tolerance;
+            }
+            model.refine(&settings)?;
         }
     }
     let cpu = memory::worked().zip(before).map(|(after, before)| after - before);
     let measured = (start.elapsed().as_secs_f64(), cpu, memory::peak());
     if !set.is_stream() {
         for (row, label) in read(&set.test())?.observations() {
-            model.predict(row, label, predictions)?;
+            predict(&model, row, label, predictions)?;
         }
     }
     Ok(measured)

@@ -11,3 +11,5 @@ mod plans;
 mod refused;
 mod scalars;
 mod sources;
+
+include!("../../../../tests/src/slow.rs");

@@ -15,11 +15,6 @@ use crate::files::{Format, files, folder, reader};
 /// Sums of the same rows in another order differ by their rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Whether tests that take long are asked for, as elsewhere in the project.
-fn slow() -> bool {
-    std::env::var("VI_SLOW").is_ok_and(|value| value == "1")
-}
-
 /// `n` rows of which one in fifty has a null.
 fn table(n: usize, d: usize, groups: i64, seed: u64) -> Vec<Row> {
     let mut all = rows(n, d, groups, seed);
@@ -153,7 +148,7 @@ fn assert_pass(found: &PassSums, expected: &PassSums) {
 #[test]
 fn two_hundred_thousand_groups_are_folds_of_their_own() {
     // In the slow tests all; else a tenth.
-    let groups = if slow() { 200_000 } else { 20_000 };
+    let groups = if crate::slow() { 200_000 } else { 20_000 };
     run(async {
         let d = 2;
         // Four rows: of fewer some would lie so near each other that their deviation is lost in rounding.

@@ -1,15 +1,14 @@
 //! What is asked of a model, and changed in it, while other threads of the interpreter run.
 
 use pyo3::prelude::*;
+use vi_core::Row;
+use vi_models::online::{Model, Observation, Prediction};
 use vi_models::{Marginal, ModelError};
 
 use super::Online;
 use crate::fault::{Fault, freely, locked};
-use crate::model::Model;
-use crate::parts::observed;
-use crate::predicted::{Visitor, predict_each, predictor};
+use crate::parts::{OwnRow, observe, observed};
 use crate::rows::{Numbers, RowsArgument, numbers};
-use crate::visitors::Ends;
 
 impl Online {
     /// What `look` finds at the model, other threads running.
@@ -29,50 +28,86 @@ impl Online {
         freely(py, || change(&mut *locked(&self.model)?))
     }
 
-    /// `visitor` after it has seen the prediction at every row.
-    pub(super) fn visited<V: Visitor + Send>(
+    /// What `read` finds in the prediction at every row.
+    pub(super) fn seen<T: Send>(
         &self,
         py: Python<'_>,
         (rows, offset, size): (RowsArgument<'_>, Numbers<'_>, Numbers<'_>),
-        visitor: impl FnOnce(usize) -> V + Send,
-    ) -> PyResult<V> {
+        read: impl FnMut(usize, &Prediction) -> Result<Option<T>, ModelError> + Send,
+    ) -> PyResult<Vec<T>> {
         let n = rows.count();
         let given = rows.rows(self.inputs)?;
         let (offset, size) = (numbers("offset", &offset, n)?, numbers("size", &size, n)?);
         self.look(py, |model| {
-            let mut visitor = visitor(n);
             if n == 0 {
-                return Ok(visitor);
+                return Ok(Vec::new());
             }
             let mut memory = Vec::new();
             let rows = given.split(n, self.inputs, &mut memory)?;
-            let at = observed(model, n, (None, None, offset, size));
-            predict_each(model, &rows, &at, offset, &mut visitor)?;
-            Ok(visitor)
+            each(model, &rows, &observed(model, n, (None, None, offset, size)), read)
         })
     }
 
-    /// Two numbers of what is believed of the linear predictor at every row.
+    /// The same at one row.
+    pub(super) fn seen_row<T: Send>(
+        &self,
+        py: Python<'_>,
+        (row, offset, size): (&Bound<'_, PyAny>, f64, Option<f64>),
+        read: impl Fn(&Prediction) -> Result<Option<T>, ModelError> + Send + Sync,
+    ) -> PyResult<T> {
+        let row = OwnRow::of(row)?;
+        self.look(py, |model| {
+            let at = [observe(model, 0.0, offset, 1.0, size)];
+            Ok(each(model, &[row.row()], &at, |_, seen| read(seen))?.remove(0))
+        })
+    }
+
+    /// Two numbers of the posterior of the linear predictor at every row.
     pub(super) fn predictors(
         &self,
         py: Python<'_>,
         rows: RowsArgument<'_>,
         offset: Numbers<'_>,
         of: impl Fn(&Marginal) -> Result<(f64, f64), ModelError> + Send + Sync,
-    ) -> PyResult<Ends> {
+    ) -> PyResult<Vec<(f64, f64)>> {
         let n = rows.count();
         let given = rows.rows(self.inputs)?;
         let offset = numbers("offset", &offset, n)?;
         self.look(py, |model| {
-            let mut ends = Ends::new(n);
-            if n > 0 {
-                let mut memory = Vec::new();
-                for (i, row) in given.split(n, self.inputs, &mut memory)?.into_iter().enumerate() {
-                    let (first, second) = of(&predictor(model, i, row, offset.map_or(0.0, |offset| offset[i]))?)?;
-                    ends.set(i, first, second);
-                }
+            if n == 0 {
+                return Ok(Vec::new());
             }
-            Ok(ends)
+            if let Model::Classes(_) = model {
+                return Err(Fault::Type("a model of several classes has no one predictor".to_owned()));
+            }
+            let mut memory = Vec::new();
+            let rows = given.split(n, self.inputs, &mut memory)?;
+            let found = rows.into_iter().enumerate().map(|(i, row)| {
+                let seen = model.predictors(row, offset.map_or(0.0, |offset| offset[i]));
+                Ok(of(&seen.map_err(|error| at_row(i, &error))?[0])?)
+            });
+            found.collect()
         })
     }
+}
+
+fn at_row(i: usize, error: &ModelError) -> Fault {
+    Fault::Value(format!("row {i}: {error}"))
+}
+
+/// What `read` finds in the prediction at each row.
+///
+/// # Errors
+/// `TypeError` where it finds nothing, at a model of several classes; those of the model, told of the row.
+fn each<T>(
+    model: &Model,
+    rows: &[Row<'_>],
+    at: &[Observation],
+    mut read: impl FnMut(usize, &Prediction) -> Result<Option<T>, ModelError>,
+) -> Result<Vec<T>, Fault> {
+    let found = rows.iter().zip(at).enumerate().map(|(i, (row, at))| {
+        let found = model.predict(*row, *at).and_then(|seen| read(i, &seen)).map_err(|error| at_row(i, &error))?;
+        found.ok_or_else(|| Fault::Type("a model of several classes predicts no number".to_owned()))
+    });
+    found.collect()
 }

@@ -73,18 +73,6 @@ impl Pool {
         })
     }
 
-    /// `log E_π[f/π]`, an estimate of the log evidence.
-    pub(crate) fn log_mass(&self) -> f64 {
-        let (mut log_pi, mut s, mut logs) = (Vec::new(), Block::default(), Vec::new());
-        for (x, log_f) in self.x.iter().zip(&self.log_f) {
-            log_pi.resize(x.rows(), 0.0);
-            self.source.evaluate(x, &mut log_pi, &mut s, false);
-            logs.extend(log_f.iter().zip(&log_pi).map(|(f, pi)| f - pi).filter(|log| log.is_finite()));
-        }
-        let largest = logs.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-        largest + (logs.iter().map(|log| (log - largest).exp()).sum::<f64>() / self.len() as f64).ln()
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.x.iter().map(Block::rows).sum()
     }

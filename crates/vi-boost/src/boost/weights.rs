@@ -6,7 +6,7 @@ use vi_linalg::faer::{Accum, Par};
 
 use super::cloud::Cloud;
 use crate::mixture::{GaussianMixture, Scratch};
-use crate::simplex::{self, Sum};
+use crate::simplex;
 
 /// The divergence `F(w) = Σ_k w_k·Σ_i A_ik(log Σ_l w_l·B_il + loss_i)` on the points of all components.
 ///
@@ -42,7 +42,7 @@ pub(crate) fn corrective(q: &GaussianMixture, clouds: &[Cloud]) -> Vec<f64> {
         let linear: Vec<f64> = (0..w.len())
             .map(|i| w.iter().enumerate().map(|(j, w)| hessian[(i.max(j), i.min(j))] * w).sum::<f64>() - gradient[i])
             .collect();
-        let Ok(target) = simplex::minimise(hessian.as_ref(), &linear, &w, Sum::One) else { break };
+        let Ok(target) = simplex::minimise(hessian.as_ref(), &linear, &w) else { break };
         let mut step = 1.0;
         let next = loop {
             let next: Vec<f64> = w.iter().zip(&target).map(|(w, t)| w + step * (t - w)).collect();

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use vi_boost::gaussian::{self, GaussianSettings};
-use vi_boost::hellinger::{Hellinger, HellingerSettings};
 use vi_boost::printed::{Printed, PrintedSettings};
 use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit, Stop};
 use vi_core::Error;
@@ -38,11 +37,6 @@ fn boosted(target: &dyn LogDensity, settings: &BoostSettings) -> Result<(Gaussia
 /// Every algorithm on `target`; none may panic.
 fn all(target: &dyn LogDensity) -> Vec<Result<(), BoostError>> {
     let start = Component::isotropic(&vec![0.0; target.dim()], 3.0).unwrap();
-    let hellinger = || {
-        let settings =
-            HellingerSettings { components: 3, points: 64, starts: 3, evaluations: 50, ..HellingerSettings::default() };
-        Hellinger::new(target, &start, &settings, &mut rng(1))?.run(go_on).map(|_| ())
-    };
     let printed = || {
         let settings = PrintedSettings { samples: 100, ..PrintedSettings::default() };
         Printed::new(target, start.clone(), &settings)?.run(3, &mut rng(1), go_on)
@@ -51,7 +45,6 @@ fn all(target: &dyn LogDensity) -> Vec<Result<(), BoostError>> {
     vec![
         boosted(target, &small()).map(|_| ()),
         boosted(target, &BoostSettings { refit: Refit::Each, ..small() }).map(|_| ()),
-        hellinger(),
         printed(),
         gaussian::fit(target, &start, &settings, &mut rng(1)).map(|_| ()),
     ]
@@ -267,9 +260,6 @@ fn fewer_points_than_a_component_needs_are_refused() {
     };
     refused(fit(78), 78, "points");
     fit(80).unwrap();
-    let settings = HellingerSettings { components: 2, points: 78, starts: 2, evaluations: 10, ..Default::default() };
-    let hellinger = Hellinger::new(&target, &start, &settings, &mut rng(1)).map(|_| ());
-    refused(hellinger, 78, "points");
 }
 
 #[test]
@@ -281,7 +271,6 @@ fn dimensions_and_settings_are_checked() {
         Err(BoostError::Core(Error::Dimension { .. }))
     ));
     assert!(Printed::new(&target, wrong.clone(), &PrintedSettings::default()).is_err());
-    assert!(Hellinger::new(&target, &wrong, &HellingerSettings::default(), &mut rng(1)).is_err());
     assert!(gaussian::fit(&target, &wrong, &GaussianSettings::default(), &mut rng(1)).is_err());
     let good = BoostSettings::default;
     for bad in [
@@ -306,8 +295,6 @@ fn dimensions_and_settings_are_checked() {
     }
     assert!(PrintedSettings { samples: 1, ..PrintedSettings::default() }.check().is_err());
     assert!(PrintedSettings { step: 0.0, ..PrintedSettings::default() }.check().is_err());
-    assert!(HellingerSettings { components: 0, ..HellingerSettings::default() }.check().is_err());
-    assert!(HellingerSettings { points: 3, ..HellingerSettings::default() }.check().is_err());
     assert!(GaussianSettings { evaluations: 0, ..GaussianSettings::default() }.check().is_err());
 }
 

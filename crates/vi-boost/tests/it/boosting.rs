@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use vi_boost::target::{Banana, Cauchy, Funnel};
 use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit, Stop, divergence};
 
-use crate::common::{four, go_on, logistic, on_a_grid, rng, slow};
+use crate::common::{four, go_on, logistic, on_a_grid, rng};
+use crate::slow;
 
 fn run<T: LogDensity>(target: &T, start: &Component, settings: &BoostSettings, seed: u64) -> (GaussianMixture, Info) {
     let mut boost = Boost::new(target, start, settings, &mut rng(seed)).unwrap();

@@ -14,10 +14,6 @@ pub(crate) fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-pub(crate) fn slow() -> bool {
-    std::env::var_os("VI_SLOW").is_some_and(|value| value == "1")
-}
-
 pub(crate) fn go_on(_: &Info, _: &GaussianMixture) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

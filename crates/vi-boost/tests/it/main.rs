@@ -7,9 +7,10 @@ mod checkpoint;
 mod common;
 mod divergence;
 mod fit;
-mod hellinger;
 mod mixture;
 mod printed;
 mod single;
 mod targets;
 mod transform;
+
+include!("../../../../tests/src/slow.rs");

@@ -1,6 +1,6 @@
 //! `rvi export`: what a stored model believes, as the record of a posterior.
 
-use vi_models::online::{PriorScale, Standardise};
+use vi_models::online::{Model, PriorScale, Standardise};
 use vi_sums::Posterior;
 
 use crate::args::Export;
@@ -25,11 +25,12 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
             "a record is one Gaussian in the units of the inputs, and {why}; `rvi fit --unscaled --prior SCALE` makes such a model"
         )));
     }
-    let model = document.model.to_sums().ok_or_else(|| {
-        refused("no record holds more than two classes; a record is for numbers, counts or two classes".to_owned())
-    })?;
+    if matches!(document.model, Model::Classes(_)) {
+        let what = "no record holds more than two classes; a record is for numbers, counts or two classes";
+        return Err(refused(what.to_owned()));
+    }
     let told = |source| CliError::Posterior { path: args.model.clone(), source };
-    let posterior = Posterior::of_model(&model).map_err(told)?;
+    let posterior = Posterior::of_model(&document.model).map_err(told)?;
     let record = posterior.encode().map_err(told)?;
     whole_file(&args.output, |out| out.write_all(&record).map_err(|error| CliError::file(&args.output, error)))?;
     report::exported(posterior.rows(), &inputs, &args.output)

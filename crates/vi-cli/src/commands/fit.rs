@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use vi_models::online::{BeliefKind, Order};
+use vi_models::online::{BeliefKind, Order, Standardise};
 
 use crate::args::{Fit, Input, Show, Update};
 use crate::begin::begin;
@@ -167,10 +167,11 @@ pub(super) fn pass_over(document: &Document, source: &mut Source) -> Result<(), 
 /// A model with nothing learned, of the target, columns and settings of a stored one.
 fn like(path: &Path) -> Result<Document, CliError> {
     let stored = Document::open(path)?;
-    let Some(model) = stored.model.emptied(&stored.target.kind, stored.noise)? else {
+    if matches!(stored.model.settings().standardise, Standardise::FirstRows { .. }) {
         let what = "its scales are those of its own first rows; make the model with `fit --mergeable`";
         return Err(CliError::Document { path: path.to_owned(), what: what.to_owned() });
-    };
+    }
+    let model = stored.model.emptied()?;
     Ok(Document::new(stored.target, stored.schema, model, stored.noise))
 }
 

@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use vi_models::online::Model;
 use vi_sums::Posterior;
 
 use crate::args::Import;
 use crate::document::Document;
 use crate::error::CliError;
-use crate::model::Model;
 use crate::report;
 use crate::schema::Schema;
 use crate::target::{Target, TargetKind};
@@ -44,14 +44,15 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
         Posterior::Glm(own) => (vec![0.0; posterior.inputs()], own.prior().intercept, (1.0, 1.0)),
     };
     let schema = Schema::of_numbers(args.columns.iter().cloned().zip(means), intercept > 0.0);
-    let Some(model) = Model::of_sums(posterior.to_model(schema.names()).map_err(told)?) else {
-        let what = "`rvi` has models only for numbers, counts (Poisson) and two classes (logistic), not for the labels of this posterior";
-        return Err(CliError::Document { path: args.record.clone(), what: what.to_owned() });
-    };
+    let model = posterior.to_model(schema.names()).map_err(told)?;
     let kind = match &model {
         Model::Number(_) => TargetKind::Number,
         Model::Count(_) => TargetKind::Count,
-        Model::Two(_) | Model::Classes(_) => TargetKind::Classes(args.classes.clone()),
+        Model::Two(_) => TargetKind::Classes(args.classes.clone()),
+        _ => {
+            let what = "a posterior of other labels than numbers, counts (Poisson) and two classes (logistic), of which `rvi` has models";
+            return Err(CliError::Document { path: args.record.clone(), what: what.to_owned() });
+        }
     };
     let target = Target { column: args.target.clone(), kind };
     let mut document = Document::new(target, schema, model, noise);

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
+use vi_models::ModelError;
+use vi_models::online::Prediction;
 
 use crate::args::Predict;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::files::whole_file;
 use crate::learn::Reader;
-use crate::model::Prediction;
 use crate::output::{Table, format_of};
 use crate::source::{Record, Source};
 use crate::target::TargetKind;
@@ -102,12 +103,7 @@ fn columns(target: &TargetKind) -> Vec<String> {
     }
 }
 
-fn fields(
-    target: &TargetKind,
-    predicted: &Prediction,
-    level: f64,
-    row: u64,
-) -> Result<Vec<Value>, vi_models::ModelError> {
+fn fields(target: &TargetKind, predicted: &Prediction, level: f64, row: u64) -> Result<Vec<Value>, ModelError> {
     let mut fields = vec![Value::from(row)];
     if let (TargetKind::Classes(classes), Some(class)) = (target, predicted.class()) {
         fields.push(Value::from(classes.get(class).cloned().unwrap_or_default()));

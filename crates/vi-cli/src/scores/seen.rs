@@ -1,8 +1,7 @@
 //! Rows along the file with what was predicted of them, for a picture.
 
 use serde::{Deserialize, Serialize};
-
-use crate::model::Prediction;
+use vi_models::online::Prediction;
 
 /// Rows beyond which every second is let go.
 const MOST: usize = 240;

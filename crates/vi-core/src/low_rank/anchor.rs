@@ -14,37 +14,37 @@
 
 use std::sync::Arc;
 
-use vi_linalg::faer::{Mat, Par};
+use vi_linalg::faer::Mat;
 use vi_linalg::low_rank::Capacitance;
 
-use super::LowRankGaussian;
 use super::lazy::{Lazy, add_gram};
 use super::narrow::{add_scaled, product};
 use super::range::Bounds;
+use super::storage::Full;
 use super::touched::Panel;
 use crate::Error;
 use crate::vectors::vectorised;
 
-/// A prior in the form to which low-rank beliefs return; [`LowRankGaussian::anchor`](crate::Forget::anchor) makes it. Copies
+/// A prior in the form to which low-rank beliefs return; [`anchor`](crate::Forget::anchor) makes it. Copies
 /// share its memory.
 #[derive(Debug, Clone)]
 pub struct LowRankAnchor(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    belief: LowRankGaussian,
+    belief: Full,
     /// Whether `W₀ = 0`.
     diagonal: bool,
 }
 
 impl LowRankAnchor {
     /// The anchor of a belief in the full form without buffered rows.
-    pub(super) fn new(belief: LowRankGaussian) -> Self {
+    pub(super) fn new(belief: Full) -> Self {
         let diagonal = belief.precision.w_row_major().iter().all(|w| *w == 0.0);
         Self(Arc::new(Parts { belief, diagonal }))
     }
 
-    pub(super) fn belief(&self) -> &LowRankGaussian {
+    pub(super) fn belief(&self) -> &Full {
         &self.0.belief
     }
 
@@ -62,20 +62,20 @@ impl LowRankAnchor {
     }
 }
 
-impl LowRankGaussian {
+impl Lazy {
     /// Returns towards the anchor in the lazy form, and says whether that was possible: it needs a scale of 1, a diagonal prior,
     /// and untouched rows that agree with it (which is checked once for each prior). Buffered rows are projected first, and stay
     /// so after an error. Cost some `4p²` flops for each coordinate that was ever touched.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); [`Error::NonFinite`] for a mean that overflows.
-    pub(super) fn towards_lazily(&mut self, anchor: &LowRankAnchor, lambda: f64) -> Result<bool, Error> {
-        if self.lazy.is_none() || self.scale != 1.0 || !anchor.is_diagonal() {
+    /// As [`flush`](super::LowRankGaussian::flush); [`Error::NonFinite`] for a mean that overflows.
+    pub(super) fn towards(&mut self, anchor: &LowRankAnchor, lambda: f64) -> Result<bool, Error> {
+        if self.core.scale != 1.0 || !anchor.is_diagonal() {
             return Ok(false);
         }
-        self.flush(Par::Seq)?;
-        let p = self.rank();
-        let Some(Lazy { records, .. }) = self.lazy.as_deref_mut() else { return Ok(false) };
+        self.flush()?;
+        let p = self.core.rank();
+        let Self { records, core, .. } = self;
         if !records.rest_as(anchor) {
             return Ok(false);
         }
@@ -123,14 +123,12 @@ impl LowRankGaussian {
             });
         }
         records.rewrite(&rows, anchor);
-        self.bounds = rows.numbers.iter().fold(self.bounds, |Bounds { least, largest }, at| Bounds {
+        core.bounds = rows.numbers.iter().fold(core.bounds, |Bounds { least, largest }, at| Bounds {
             least: least.min(at.psi),
             largest: largest.max(at.s),
         });
-        (self.gram, self.capacitance) = (gram, capacitance);
-        self.begun = self.begun.min(anchor.belief().begun);
-        self.shown.take();
-        self.shown_precision.take();
+        (core.gram, core.capacitance) = (gram, capacitance);
+        core.begun = core.begun.min(anchor.belief().core.begun);
         Ok(true)
     }
 }

@@ -5,13 +5,10 @@ use std::sync::OnceLock;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use vi_linalg::LowRank;
-use vi_linalg::faer::{Mat, MatRef, Par};
-use vi_linalg::low_rank::{Capacitance, weighted_gram};
+use vi_linalg::faer::{Mat, MatRef};
 
-use super::lazy::Lazy;
-use super::range::{self, Bounds};
 use super::settings::LowRankSettings;
-use super::waiting::Waiting;
+use super::storage::{Full, Storage};
 use crate::Error;
 use crate::check;
 
@@ -24,7 +21,8 @@ pub struct ProjectionCounts {
     /// Entries of `ψ` that a projection had put below a floor, and that were lifted to it. There are three floors: the spectral
     /// start's `ψ₁ ≥ ψ` (less where curvatures are negative) and the EM step's `ψ⁺ ≥ ψψ₁/(ψ + ψ₁)`, which only rounding can
     /// violate, and `ψ⁺ ≥ min(ψ₀, 10⁻⁶·diag S)`, with `ψ₀` the smallest that the belief began with, for coordinates that `W`
-    /// explains wholly (Heywood cases), whose `ψ` would halve with every projection.
+    /// explains wholly (Heywood cases), whose `ψ` would halve with every projection. Beside them the pivots of `M`, at least 1, that
+    /// rounding had put below.
     pub lifted: u64,
 }
 
@@ -65,29 +63,10 @@ pub struct ProjectionCounts {
 /// ```
 #[derive(Debug, Clone)]
 pub struct LowRankGaussian {
-    /// `μ₀`, the mean without the buffered rows.
-    pub(super) mean: Vec<f64>,
-    /// `Ψ + WWᵀ`, without the buffered rows.
-    pub(super) precision: LowRank,
-    /// The factor by which the precision, with the buffered rows, is multiplied: forgetting changes only this number.
-    pub(super) scale: f64,
-    /// The precision times its scale, computed when first asked for.
-    pub(super) shown_precision: OnceLock<Box<LowRank>>,
-    /// `WᵀΨ⁻¹W`, lower triangle.
-    pub(super) gram: Mat<f64>,
-    /// The factor of `M = I + WᵀΨ⁻¹W`.
-    pub(super) capacitance: Capacitance,
-    /// Bounds of `ψ`.
-    pub(super) bounds: Bounds,
-    /// The smallest `ψ` that the belief began with.
-    pub(super) begun: f64,
-    pub(super) waiting: Waiting,
-    pub(super) settings: LowRankSettings,
-    pub(super) counts: ProjectionCounts,
-    /// `μ` including the buffered rows, computed when first asked for.
+    pub(super) storage: Storage,
+    /// `μ` including the buffered rows and the precision times its scale, computed when first asked for.
     pub(super) shown: OnceLock<Vec<f64>>,
-    /// `W`, `ψ` and `μ₀` if blocks rewrite only what they touch; `precision` and `mean` are then empty.
-    pub(super) lazy: Option<Box<Lazy>>,
+    pub(super) shown_precision: OnceLock<Box<LowRank>>,
 }
 
 impl LowRankGaussian {
@@ -107,7 +86,7 @@ impl LowRankGaussian {
         if let Some(pivot) = psi.iter().position(|psi| !(*psi > 0.0 && psi.is_finite())) {
             return Err(Error::NotPositiveDefinite { argument: "variances", pivot });
         }
-        Self::from_parts(mean.to_vec(), LowRank::diagonal_only(&psi, settings.rank())?, settings)
+        Ok(Full::from_parts(mean.to_vec(), LowRank::diagonal_only(&psi, settings.rank())?, settings)?.into())
     }
 
     /// The belief `N(mean, σ₀²·I)`; `sigma0` is a standard deviation, in units of `θ`.
@@ -140,7 +119,7 @@ impl LowRankGaussian {
         check::finite("mean", mean)?;
         check::length("psi", mean.len(), psi.len())?;
         check::length("columns of w", settings.rank(), w.ncols())?;
-        Self::from_parts(mean.to_vec(), LowRank::new(w, psi)?, settings)
+        Ok(Full::from_parts(mean.to_vec(), LowRank::new(w, psi)?, settings)?.into())
     }
 
     /// A belief near `N(mean, diag(variances))` whose `W` is not zero (L-RVGA, Appendix D): `ψ = (1−ε)/variances` and the
@@ -179,7 +158,7 @@ impl LowRankGaussian {
         if p == 0 {
             return Ok(exact);
         }
-        let prior = exact.precision.psi();
+        let prior = exact.precision().psi();
         let mut w = Mat::from_fn(d, p, |_, _| StandardNormal.sample(rng));
         let trace: f64 = prior.iter().sum();
         for j in 0..p {
@@ -195,79 +174,53 @@ impl LowRankGaussian {
         Self::from_precision(mean, w.as_ref(), &psi, settings)
     }
 
-    /// A belief from checked parts.
-    ///
-    /// # Errors
-    /// [`Error::Entry`], [`Error::Overflow`] for numbers so large that no observation could be absorbed.
-    pub(super) fn from_parts(mean: Vec<f64>, precision: LowRank, settings: LowRankSettings) -> Result<Self, Error> {
-        range::check_psi(precision.psi())?;
-        let gram = weighted_gram(precision.w(), precision.psi(), Par::Seq);
-        range::check_columns((0..gram.nrows()).map(|j| gram[(j, j)]))?;
-        let bounds = Bounds::of(precision.psi());
-        Ok(Self {
-            mean,
-            capacitance: Capacitance::from_gram(gram.clone())?,
-            gram,
-            bounds,
-            begun: bounds.least,
-            precision,
-            scale: 1.0,
-            shown_precision: OnceLock::new(),
-            waiting: Waiting::default(),
-            settings,
-            counts: ProjectionCounts::default(),
-            shown: OnceLock::new(),
-            lazy: None,
-        })
+    /// A belief of which nothing has been shown.
+    pub(super) fn of(storage: Storage) -> Self {
+        Self { storage, shown: OnceLock::new(), shown_precision: OnceLock::new() }
     }
 
     /// The number `p` of columns of `W`.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.settings.rank()
+        self.core().rank()
     }
 
     /// The rank and the way of projection.
     #[must_use]
     pub fn settings(&self) -> LowRankSettings {
-        self.settings
+        self.core().settings
     }
 
     /// The number of buffered rows: those that have been absorbed and not yet projected.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.core().waiting.len()
     }
 
     /// How many rows can still be absorbed before the next projection, at least 1.
     #[must_use]
     pub fn room(&self) -> usize {
-        self.settings.block().saturating_sub(self.waiting.len()).max(1)
+        self.core().room()
     }
 
     /// `Ψ + WWᵀ` as of the last projection: the precision of the belief if no row is buffered ([`flush`](Self::flush)).
     #[must_use]
     pub fn precision(&self) -> &LowRank {
-        if self.is_plain() {
-            return &self.precision;
+        match &self.storage {
+            Storage::Full(full) if full.core.scale == 1.0 => &full.precision,
+            _ => self.shown_precision.get_or_init(|| Box::new(self.normalised().into_owned().precision)),
         }
-        self.shown_precision.get_or_init(|| Box::new(self.normalised().into_owned().precision))
     }
 
     /// Counts of what projections have done.
     #[must_use]
     pub fn counts(&self) -> ProjectionCounts {
-        self.counts
+        self.core().counts
     }
 
     /// `M = I + WᵀΨ⁻¹W`, lower triangle.
     pub(crate) fn capacitance_lower(&self) -> Mat<f64> {
-        let p = self.rank();
-        Mat::from_fn(p, p, |i, j| if i >= j { self.gram[(i, j)] + f64::from(u8::from(i == j)) } else { 0.0 })
-    }
-
-    /// `L` of `M = LLᵀ`.
-    pub(super) fn root(&self) -> MatRef<'_, f64> {
-        self.capacitance.cholesky().factor()
+        let (p, gram) = (self.rank(), &self.core().gram);
+        Mat::from_fn(p, p, |i, j| if i >= j { gram[(i, j)] + f64::from(u8::from(i == j)) } else { 0.0 })
     }
 }

@@ -28,15 +28,13 @@ impl BlockBelief for LowRankGaussian {
         panels: &mut LowRankPanels,
         par: Par,
     ) {
-        if self.lazy.is_some() {
-            *self = self.in_full();
-        }
-        let looked = self.look(x, par);
+        let full = self.in_full();
+        let looked = full.look(x, par);
         let (means, mut overlaps) = recursion.inputs(x.nrows());
-        let (found, covariance) = self.waiting.space.joint(self.root(), &looked);
+        let (found, covariance) = full.core.waiting.space.joint(full.core.root(), &looked);
         means.copy_from_slice(&found);
         for j in 0..x.nrows() {
-            (j..x.nrows()).for_each(|t| overlaps[(t, j)] = covariance[(t, j)] / self.scale);
+            (j..x.nrows()).for_each(|t| overlaps[(t, j)] = covariance[(t, j)] / full.core.scale);
         }
         panels.looked = Some(looked);
     }
@@ -51,6 +49,6 @@ impl BlockBelief for LowRankGaussian {
         par: Par,
     ) -> Result<(), Error> {
         let Some(looked) = panels.looked.take() else { return Ok(()) };
-        self.absorb_looked(x, &looked, |t, _| Ok(recursion.steps()[t].site), par).map(|_| ())
+        self.through_full(|full| full.absorb_looked(x, &looked, |t, _| Ok(recursion.steps()[t].site), par)).map(|_| ())
     }
 }

@@ -1,7 +1,5 @@
 //! A low-rank belief stored as bytes, buffered rows included.
 
-use std::sync::OnceLock;
-
 use serde::{Deserialize, Serialize};
 use vi_linalg::LowRank;
 use vi_linalg::faer::Mat;
@@ -10,10 +8,12 @@ use vi_linalg::low_rank::Capacitance;
 use super::LowRankGaussian;
 use super::belief::ProjectionCounts;
 use super::columns::SparseBuffer;
+use super::lazy::Lazy;
 use super::lazy_wire::LazyWire;
 use super::range::{self, Bounds};
 use super::settings::{LowRankSettings, MeanMoves, Scheme, Upkeep};
 use super::space::{Space, SpaceRow};
+use super::storage::{Core, Full, Storage};
 use super::waiting::{Waiting, WaitingRows};
 use crate::check;
 use crate::checkpoint::{Checkpoint, CheckpointError, counted};
@@ -55,7 +55,7 @@ enum SchemeWire {
         block: u64,
         inner_loops: u64,
         upkeep: UpkeepWire,
-        /// `None` if there is no bound.
+        /// A bound that records of an earlier version may hold; it is not kept.
         most_owed: Option<f64>,
         lazy: Option<LazyWire>,
     },
@@ -82,24 +82,24 @@ impl Checkpoint for LowRankGaussian {
 
     fn to_wire(&self) -> Result<LowRankWire, Error> {
         let p = self.rank();
-        self.check_finite().map_err(CheckpointError::contents)?;
-        let (w, psi, mean) = match self.lazy.as_deref() {
-            None => (self.precision.w_row_major().to_vec(), self.precision.psi().to_vec(), self.mean.clone()),
-            Some(lazy) => lazy.records.written(),
-        };
+        let (core, (w, psi, mean)) = (self.core(), self.written());
+        check::finite("mean", &mean).and_then(|()| check::finite("psi", &psi)).map_err(CheckpointError::contents)?;
+        for (j, row) in core.waiting.space.rows.iter().enumerate() {
+            check_row(row, j, p).map_err(|error| CheckpointError::contents(error.at_row(j)))?;
+        }
         Ok(LowRankWire {
             scheme: self.scheme_wire(),
             rank: p as u64,
             mean,
             psi,
             w,
-            gram: (0..p).flat_map(|j| (j..p).map(move |i| self.gram[(i, j)])).collect(),
-            projections: self.counts.projections,
-            lifted: self.counts.lifted,
-            begun: self.begun,
-            scale: self.scale,
-            space: self.waiting.space.rows.clone(),
-            rows: match &self.waiting.rows {
+            gram: (0..p).flat_map(|j| (j..p).map(move |i| core.gram[(i, j)])).collect(),
+            projections: core.counts.projections,
+            lifted: core.counts.lifted,
+            begun: core.begun,
+            scale: core.scale,
+            space: core.waiting.space.rows.clone(),
+            rows: match &core.waiting.rows {
                 WaitingRows::Dense(values) => RowsWire::Dense(values.clone()),
                 WaitingRows::Sparse(rows) if rows.len() == 0 => RowsWire::Dense(Vec::new()),
                 WaitingRows::Sparse(rows) => RowsWire::Sparse(
@@ -121,20 +121,21 @@ impl Checkpoint for LowRankGaussian {
 
 impl LowRankGaussian {
     fn scheme_wire(&self) -> SchemeWire {
-        match self.settings.scheme {
+        let settings = self.core().settings;
+        match settings.scheme {
             Scheme::Blocked { block, inner_loops } => {
-                let (block, inner_loops, most_owed) = (block as u64, inner_loops as u64, self.settings.most_owed());
-                let upkeep = match self.settings.upkeep() {
-                    Upkeep::Chosen if most_owed == f64::INFINITY && self.lazy.is_none() => {
-                        return SchemeWire::Blocked { block, inner_loops };
-                    }
+                let (block, inner_loops) = (block as u64, inner_loops as u64);
+                let lazy = match &self.storage {
+                    Storage::Full(_) => None,
+                    Storage::Lazy(lazy) => Some(LazyWire::of(&lazy.records, lazy.core.bounds)),
+                };
+                let upkeep = match settings.upkeep() {
+                    Upkeep::Chosen if lazy.is_none() => return SchemeWire::Blocked { block, inner_loops },
                     Upkeep::Chosen => UpkeepWire::Chosen,
                     Upkeep::Full => UpkeepWire::Full,
                     Upkeep::Lazy { sweep } => UpkeepWire::Lazy { sweep: sweep as u64 },
                 };
-                let lazy = self.lazy.as_deref().map(|lazy| LazyWire::of(&lazy.records, self.bounds));
-                let most_owed = Some(most_owed).filter(|most| most.is_finite());
-                SchemeWire::Kept { block, inner_loops, upkeep, most_owed, lazy }
+                SchemeWire::Kept { block, inner_loops, upkeep, most_owed: None, lazy }
             }
             Scheme::OneLoop => SchemeWire::OneLoop,
             Scheme::Recursive { inner_loops, mean } => {
@@ -143,25 +144,14 @@ impl LowRankGaussian {
         }
     }
 
-    /// Checks what no operation should have spoiled, in `O(d)` beside the factor's `O(dp)`.
-    fn check_finite(&self) -> Result<(), Error> {
-        match self.lazy.as_deref() {
-            None => {
-                check::finite("mean", &self.mean)?;
-                check::finite("psi", self.precision.psi())?;
+    /// `W` row after row, `ψ` and `μ₀`, as blocks have written them.
+    fn written(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        match &self.storage {
+            Storage::Full(Full { precision, mean, .. }) => {
+                (precision.w_row_major().to_vec(), precision.psi().to_vec(), mean.clone())
             }
-            Some(lazy) => {
-                let (_, psi, mean) = lazy.records.written();
-                check::finite("mean", &mean)?;
-                check::finite("psi", &psi)?;
-            }
+            Storage::Lazy(lazy) => lazy.records.written(),
         }
-        self.waiting
-            .space
-            .rows
-            .iter()
-            .enumerate()
-            .try_for_each(|(j, row)| check_row(row, j, self.rank()).map_err(|error| error.at_row(j)))
     }
 }
 
@@ -218,17 +208,16 @@ fn read(mut wire: LowRankWire) -> Result<LowRankGaussian, Error> {
     }
     let precision = LowRank::from_row_major(wire.w, p, wire.psi)?;
     let lazy = lazy.map(|lazy| lazy.read(&precision, &wire.mean, &rows, k)).transpose()?;
-    let bounds = lazy.as_ref().map_or_else(|| Bounds::of(precision.psi()), |(_, bounds)| *bounds);
-    let lazy = lazy.map(|(lazy, _)| Box::new(lazy));
-    if let Some(lazy) = &lazy {
+    let bounds = lazy.as_ref().map_or_else(|| Bounds::of(precision.psi()), |(.., bounds)| *bounds);
+    if let Some((records, ..)) = &lazy {
         // The rows as they are now.
-        let (w, psi, _) = lazy.records.all();
+        let (w, psi, _) = records.all();
         LowRank::from_row_major(w, p, psi)?;
     }
     let product = |j| match (&rows, &lazy) {
-        (WaitingRows::Sparse(rows), Some(lazy)) => {
+        (WaitingRows::Sparse(rows), Some((_, touched, _))) => {
             let (positions, values) = rows.rows().pieces(j);
-            lazy.own_product(positions, values)
+            touched.own_product(positions, values)
         }
         (WaitingRows::Dense(values), _) => own_product(values[j * d..][..d].iter().zip(precision.psi())),
         (WaitingRows::Sparse(rows), None) => {
@@ -244,26 +233,20 @@ fn read(mut wire: LowRankWire) -> Result<LowRankGaussian, Error> {
         projections: counted("projections", wire.projections)?,
         lifted: counted("lifted", wire.lifted)?,
     };
-    let (mean, precision) = if lazy.is_some() {
-        (Vec::new(), LowRank::of_parts(Vec::new(), p, Vec::new()))
-    } else {
-        (wire.mean, precision)
-    };
-    let belief = LowRankGaussian {
-        mean,
+    let core = Core {
         bounds,
         begun: wire.begun,
-        precision,
         scale: wire.scale,
-        shown_precision: OnceLock::new(),
         capacitance: Capacitance::from_gram(gram.clone())?,
         gram,
         waiting: Waiting { space: Space { rows: wire.space }, rows },
         settings,
         counts,
-        shown: OnceLock::new(),
-        lazy,
     };
+    let belief = LowRankGaussian::of(match lazy {
+        Some((records, touched, _)) => Storage::Lazy(Lazy { records, touched, core }),
+        None => Storage::Full(Full { mean: wire.mean, precision, core }),
+    });
     check::finite("mean with the buffered rows", belief.mean())?;
     Ok(belief)
 }
@@ -272,17 +255,14 @@ fn settings(scheme: &SchemeWire, rank: u64) -> Result<LowRankSettings, Error> {
     let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let rank = count(rank);
     match *scheme {
-        SchemeWire::Kept { block, inner_loops, upkeep, most_owed, .. } => {
+        SchemeWire::Kept { block, inner_loops, upkeep, .. } => {
             let upkeep = match upkeep {
                 UpkeepWire::Chosen => Upkeep::Chosen,
                 UpkeepWire::Full => Upkeep::Full,
                 UpkeepWire::Lazy { sweep } => Upkeep::Lazy { sweep: count(sweep) },
             };
             let blocked = LowRankSettings::blocked(rank)?.with_block(count(block))?;
-            blocked
-                .with_inner_loops(count(inner_loops))?
-                .with_upkeep(upkeep)?
-                .with_most_owed(most_owed.unwrap_or(f64::INFINITY))
+            blocked.with_inner_loops(count(inner_loops))?.with_upkeep(upkeep)
         }
         SchemeWire::Blocked { block, inner_loops } => {
             LowRankSettings::blocked(rank)?.with_block(count(block))?.with_inner_loops(count(inner_loops))

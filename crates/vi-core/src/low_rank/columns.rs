@@ -27,15 +27,6 @@ impl SparseBuffer {
         self.starts.push(self.positions.len());
     }
 
-    pub(crate) fn pop(&mut self) {
-        if self.starts.len() > 1 {
-            self.starts.pop();
-            let end = self.starts.last().copied().unwrap_or(0);
-            self.positions.truncate(end);
-            self.values.truncate(end);
-        }
-    }
-
     pub(crate) fn clear(&mut self) {
         self.starts.clear();
         self.positions.clear();
@@ -53,8 +44,8 @@ pub(crate) enum Columns<'a> {
     /// `k × d`.
     Dense(MatRef<'a, f64>),
     Sparse(SparseRows<'a>),
-    /// Dense rows and one more.
-    DenseAnd(MatRef<'a, f64>, &'a [f64]),
+    /// Dense rows, and more of them.
+    DenseAnd(MatRef<'a, f64>, MatRef<'a, f64>),
     SparseAnd(SparseRows<'a>, (&'a [usize], &'a [f64])),
 }
 
@@ -63,7 +54,7 @@ impl<'a> Columns<'a> {
         match self {
             Self::Dense(x) => x.nrows(),
             Self::Sparse(rows) => rows.len(),
-            Self::DenseAnd(x, _) => x.nrows() + 1,
+            Self::DenseAnd(x, more) => x.nrows() + more.nrows(),
             Self::SparseAnd(rows, _) => rows.len() + 1,
         }
     }
@@ -96,12 +87,11 @@ impl<'a> Columns<'a> {
         memory.pieces.clear();
         match *self {
             Self::Dense(x) => return Part::Dense(x.subcols(first, height)),
-            Self::DenseAnd(x, last) => {
-                let mut tile = memory.dense.as_mut().subrows_mut(0, height);
-                let part = last[first..first + height].iter();
-                tile.as_mut().col_mut(x.nrows()).iter_mut().zip(part).for_each(|(to, from)| *to = *from);
-                for (row, mut to) in x.subcols(first, height).row_iter().zip(tile.col_iter_mut()) {
-                    to.copy_from(row.transpose());
+            Self::DenseAnd(x, more) => {
+                let tile = memory.dense.as_mut().subrows_mut(0, height);
+                let rows = x.row_iter().chain(more.row_iter());
+                for (row, mut to) in rows.zip(tile.col_iter_mut()) {
+                    to.copy_from(row.subcols(first, height).transpose());
                 }
                 return Part::Dense(memory.dense.as_ref().subrows(0, height).transpose());
             }

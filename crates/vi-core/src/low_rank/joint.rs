@@ -6,6 +6,7 @@ use vi_linalg::faer::{Mat, Par};
 use super::LowRankGaussian;
 use super::lazy::Lazy;
 use super::look::Looked;
+use super::storage::{Full, Storage};
 use super::touched::Panel;
 use super::waiting::WaitingRows;
 use crate::belief::shared::Shared;
@@ -17,21 +18,26 @@ impl LowRankGaussian {
     /// See [`GaussianBelief::scores`](crate::GaussianBelief::scores).
     pub(super) fn scores_along(&self, rows: &[Row<'_>]) -> Result<Scores, Error> {
         check_rows(self.dim(), rows)?;
-        let looked = match self.lazy.as_deref() {
-            Some(lazy) => self.look_together_lazily(lazy, rows),
-            None if rows.iter().any(|row| matches!(row, Row::Dense(_))) => self.look_together_densely(rows),
-            None => self.look_together(rows),
+        let looked = match &self.storage {
+            Storage::Lazy(lazy) => lazy.look_together(rows),
+            Storage::Full(full) if rows.iter().any(|row| matches!(row, Row::Dense(_))) => {
+                full.look_together_densely(rows)
+            }
+            Storage::Full(full) => full.look_together(rows),
         };
-        let (means, mut covariance) = self.waiting.space.joint(self.root(), &looked);
+        let core = self.core();
+        let (means, mut covariance) = core.waiting.space.joint(core.root(), &looked);
         for j in 0..rows.len() {
-            (j..rows.len()).for_each(|t| covariance[(t, j)] /= self.scale);
+            (j..rows.len()).for_each(|t| covariance[(t, j)] /= core.scale);
         }
-        let terms = 8.0 * (self.rank() + self.waiting.len() + 8) as f64 * f64::EPSILON / self.scale;
+        let terms = 8.0 * (core.rank() + core.waiting.len() + 8) as f64 * f64::EPSILON / core.scale;
         Scores::new(means, covariance, |t| terms * looked.own(t, t))
     }
+}
 
+impl Full {
     fn look_together_densely(&self, rows: &[Row<'_>]) -> Looked {
-        let mut x = Mat::zeros(rows.len(), self.dim());
+        let mut x = Mat::zeros(rows.len(), self.mean.len());
         for (t, row) in rows.iter().enumerate() {
             row.for_each(|i, value| x[(t, i)] = value);
         }
@@ -40,13 +46,13 @@ impl LowRankGaussian {
 
     fn look_together(&self, rows: &[Row<'_>]) -> Looked {
         let shared = Shared::new(rows);
-        let mut products = Products::new(&shared, self.rank(), self.waiting.len());
+        let mut products = Products::new(&shared, self.core.rank(), self.core.waiting.len());
         for (local, &i) in shared.positions().iter().enumerate() {
             products.add(local, self.precision.w_row(i), self.precision.psi()[i], self.mean[i]);
         }
-        match &self.waiting.rows {
+        match &self.core.waiting.rows {
             WaitingRows::Dense(values) => {
-                for (j, row) in values.chunks_exact(self.dim().max(1)).enumerate() {
+                for (j, row) in values.chunks_exact(self.mean.len().max(1)).enumerate() {
                     for (local, &i) in shared.positions().iter().enumerate() {
                         products.add_waiting(local, j, row[i]);
                     }
@@ -63,12 +69,15 @@ impl LowRankGaussian {
                 }
             }
         }
-        products.looked(self.rank())
+        products.looked(self.core.rank())
     }
+}
 
-    fn look_together_lazily(&self, Lazy { records, touched }: &Lazy, rows: &[Row<'_>]) -> Looked {
+impl Lazy {
+    fn look_together(&self, rows: &[Row<'_>]) -> Looked {
+        let Self { records, touched, .. } = self;
         let shared = Shared::new(rows);
-        let mut products = Products::new(&shared, records.width(), self.waiting.len());
+        let mut products = Products::new(&shared, records.width(), self.core.waiting.len());
         let known: Vec<Option<usize>> = shared.positions().iter().map(|&i| touched.local(i as u32)).collect();
         let mut fresh = Panel::new(records.width());
         let unknown = shared.positions().iter().zip(&known).filter(|(_, known)| known.is_none());
@@ -85,7 +94,7 @@ impl LowRankGaussian {
                 read += 1;
             }
         }
-        products.looked(self.rank())
+        products.looked(self.core.rank())
     }
 }
 

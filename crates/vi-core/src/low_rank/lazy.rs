@@ -24,17 +24,17 @@
 use vi_linalg::faer::{Mat, MatRef};
 use vi_linalg::low_rank::Capacitance;
 
-use super::LowRankGaussian;
 use super::em::{HEYWOOD, Maps, Sums};
+use super::look::LazyRow;
 use super::narrow::{add_outer, add_scaled, add_times, product};
 use super::range::Bounds;
 use super::records::Records;
-use super::space::Space;
+use super::space::{Seen, Space};
 use super::spectral;
+use super::storage::Core;
 use super::touched::{Numbers, Panel, Touched};
-use super::upkeep::LazyRow;
-use crate::Error;
 use crate::vectors::vectorised;
+use crate::{Error, Row, Site};
 
 /// The least number of rows of `W` that a sweep brings up to date for each row of a block, unless the settings say otherwise.
 const SWEEP: usize = 16;
@@ -44,16 +44,7 @@ const SWEEP: usize = 16;
 pub(super) struct Lazy {
     pub(super) records: Records,
     pub(super) touched: Touched,
-}
-
-impl Lazy {
-    /// `xᵀΨ⁻¹x` of a buffered row.
-    pub(super) fn own_product(&self, positions: &[usize], values: &[f64]) -> f64 {
-        let entries = positions.iter().zip(values);
-        entries
-            .filter_map(|(&i, x)| self.touched.local(i as u32).map(|l| x * (x / self.touched.panel.numbers[l].psi)))
-            .sum()
-    }
+    pub(super) core: Core,
 }
 
 /// Memory of a block, kept for the next one: allocations this large would go back to the system when freed.
@@ -82,21 +73,36 @@ pub(super) struct LazyPlan {
     lifted: usize,
 }
 
-impl LowRankGaussian {
+impl Lazy {
+    /// Absorbs a row with its local rows, which has been checked and does not fill a block.
+    pub(super) fn wait(&mut self, row: &LazyRow, x: Row<'_>, seen: Seen, site: Site) {
+        self.touched.add(&row.found, &row.values);
+        self.core.waiting.push(x, self.records.dim(), self.core.settings.block(), seen, site);
+    }
+
+    /// Reduces the buffered rows; see [`LowRankGaussian::flush`](super::LowRankGaussian::flush).
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        if self.core.waiting.len() > 0 {
+            let plan = self.plan(None, &self.core.waiting.space, self.core.scale, Spare::default())?;
+            let _memory = self.take(plan, self.core.scale);
+        }
+        Ok(())
+    }
+
     /// Plans the block of the rows of `space`, the last of which may be `new`, with `scale` as the belief's: everything that can
     /// fail.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
-    pub(super) fn plan_lazily(
+    /// As [`flush`](super::LowRankGaussian::flush).
+    pub(super) fn plan(
         &self,
-        Lazy { records, touched }: &Lazy,
         new: Option<&LazyRow>,
         space: &Space,
         scale: f64,
         mut memory: Spare,
     ) -> Result<LazyPlan, Error> {
-        let (p, width) = (self.rank(), records.width());
+        let Self { records, touched, core } = self;
+        let (p, width) = (core.rank(), records.width());
         let Spare { block, rows, swept } = &mut memory;
         block.copy_from(touched);
         if let Some(row) = new {
@@ -106,28 +112,28 @@ impl LowRankGaussian {
         // Costs of the ring and of a sweep's rows: 2p³ for each 64 of the ring's slots, of which there is one for each c of the
         // rows ever touched; 8p² for each of c rows.
         let balanced = (records.visited.len() * p).isqrt() / 16;
-        let count = self.settings.sweep().unwrap_or((SWEEP * space.len()).max(block.len() / 4).max(balanced));
+        let count = core.settings.sweep().unwrap_or((SWEEP * space.len()).max(block.len() / 4).max(balanced));
         let (sweep, next) = due(records, block, count);
         swept.reset(width);
         records.read(sweep.iter().map(|&i| i as usize), swept);
         block.append_unlisted(&sweep, swept);
         // 2.
-        let Untouched { mut others, with_block, credit } = untouched(&block.panel, self.gram.as_ref(), p, width);
+        let Untouched { mut others, with_block, credit } = untouched(&block.panel, core.gram.as_ref(), p, width);
         // 3.
         let weights = space.weights(p);
         let start = spectral::start(space.gram(with_block.as_ref()).as_ref(), &weights, p)?;
         let (mut turn, from_x) = split(start.q1.as_ref(), p, width);
         // 4.
-        let moves = self.checked_mean_weights(space)?;
+        let moves = core.checked_mean_weights(space)?;
         let shift: Vec<f64> = (0..width).map(|j| if j < p { -moves[(j, 0)] } else { 0.0 }).collect();
         move_means(block, &shift, moves.as_ref().subrows(p, space.len()));
         // 5.
         let h: Vec<f64> = space.curvatures().collect();
         let mut lifted = spectral_rows(block, &turn, &from_x, &h, rows);
-        for _ in 0..if p == 0 { 0 } else { self.settings.inner_loops() } {
+        for _ in 0..if p == 0 { 0 } else { core.settings.inner_loops() } {
             let sums = em_sums(block, rows, (&others, &turn), h.len(), p);
             let maps = Maps::new(&sums, &weights)?;
-            lifted += em_rows(block, rows, &maps, p, self.begun / scale);
+            lifted += em_rows(block, rows, &maps, p, core.begun / scale);
             turn = em_turn(&turn, &maps, p);
         }
         vectorised(
@@ -143,7 +149,7 @@ impl LowRankGaussian {
         let owed = (0..p).map(|j| others[(j, j)] - kept[(j, j)]).sum::<f64>() - credit;
         others = kept;
         add_gram(&mut others, rows, p);
-        let bounds = rows.numbers.iter().fold(self.bounds, |Bounds { least, largest }, at| Bounds {
+        let bounds = rows.numbers.iter().fold(core.bounds, |Bounds { least, largest }, at| Bounds {
             least: least.min(at.psi),
             largest: largest.max(at.s),
         });
@@ -152,21 +158,18 @@ impl LowRankGaussian {
     }
 
     /// Writes a planned block, and returns the memory of the plan. It cannot fail.
-    pub(super) fn write_lazily(&mut self, plan: LazyPlan) -> Spare {
-        let Some(Lazy { records, touched }) = self.lazy.as_deref_mut() else { return plan.memory };
+    pub(super) fn take(&mut self, plan: LazyPlan, scale: f64) -> Spare {
+        let Self { records, touched, core } = self;
+        core.scale = scale;
         records.write(&plan.memory.block.positions, &plan.memory.rows, &plan.turn, &plan.shift);
         records.next = plan.next;
         records.owed = (records.owed + plan.owed).max(0.0);
         touched.clear();
-        (self.gram, self.capacitance, self.bounds) = (plan.gram, plan.capacitance, plan.bounds);
-        self.counts.projections += 1;
-        self.counts.lifted += plan.lifted as u64;
-        self.waiting.clear();
+        (core.gram, core.capacitance, core.bounds) = (plan.gram, plan.capacitance, plan.bounds);
+        core.counts.projections += 1;
+        core.counts.lifted += plan.lifted as u64;
+        core.waiting.clear();
         self.renew_scale();
-        if self.lazy.as_deref().is_some_and(|lazy| lazy.records.owed > self.settings.most_owed()) {
-            self.credit_all();
-        }
-        self.shown.take();
         plan.memory
     }
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use vi_linalg::LowRank;
 
-use super::lazy::Lazy;
 use super::range::Bounds;
 use super::records::Records;
 use super::ring::Ring;
@@ -49,7 +48,7 @@ impl LazyWire {
         }
     }
 
-    /// The lazy form with these `w̃`, `ψ̃` and `μ̃`, the buffered rows, and the bounds of `ψ`.
+    /// The records with these `w̃`, `ψ̃` and `μ̃`, the rows that the buffered ones touch, and the bounds of `ψ`.
     ///
     /// # Errors
     /// The first fault found.
@@ -59,7 +58,7 @@ impl LazyWire {
         mean: &[f64],
         rows: &WaitingRows,
         k: usize,
-    ) -> Result<(Lazy, Bounds), Error> {
+    ) -> Result<(Records, Touched, Bounds), Error> {
         let (d, p) = (written.dim(), written.rank());
         self.check(d, p)?;
         let mut records = Records::new(written.w_row_major(), written.psi(), mean);
@@ -77,7 +76,7 @@ impl LazyWire {
             }
             WaitingRows::Dense(_) => check::length("dense rows that wait in the lazy form", 0, k)?,
         }
-        Ok((Lazy { records, touched }, Bounds { least: self.least, largest: self.largest }))
+        Ok((records, touched, Bounds { least: self.least, largest: self.largest }))
     }
 
     fn check(&self, d: usize, p: usize) -> Result<(), Error> {

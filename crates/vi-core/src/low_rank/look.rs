@@ -6,6 +6,9 @@ use vi_linalg::tiles::Tiling;
 use super::LowRankGaussian;
 use super::columns::Part;
 use super::kernels::{Factor, Tile, lower_product, row_dot, scale_row};
+use super::lazy::Lazy;
+use super::storage::{Full, Storage};
+use super::touched::Found;
 use super::waiting::WaitingRows;
 use crate::Row;
 use crate::vectors::vectorised;
@@ -77,12 +80,12 @@ impl Looked {
     }
 }
 
-impl LowRankGaussian {
+impl Full {
     /// Takes the products of the dense rows of `x` (`k × d`): one pass over `W`, the buffered rows and `x`. Cost `2dk(p + k₀ +
     /// k/2)` flops.
     pub(super) fn look(&self, x: MatRef<'_, f64>, par: Par) -> Looked {
-        let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
-        let waiting = self.waiting.rows.columns(d);
+        let (p, k, d) = (self.core.rank(), x.nrows(), x.ncols());
+        let waiting = self.core.waiting.rows.columns(d);
         let k0 = waiting.len();
         let tiling = Tiling::for_width(p + k0 + 2 * k);
         let height = tiling.height().min(d);
@@ -120,9 +123,6 @@ impl LowRankGaussian {
 
     /// Takes the products of one row.
     pub(super) fn look_along(&self, x: Row<'_>, par: Par) -> Looked {
-        if let Some(lazy) = self.lazy.as_deref() {
-            return self.look_lazily(lazy, x).0;
-        }
         match x {
             Row::Dense(values) => self.look(MatRef::from_row_major_slice(values, 1, values.len()), par),
             Row::Sparse { positions, values } => self.look_sparse(positions, values),
@@ -130,10 +130,10 @@ impl LowRankGaussian {
     }
 
     /// Takes the products of a sparse row, at the cost of its entries alone.
-    pub(super) fn look_sparse(&self, positions: &[usize], values: &[f64]) -> Looked {
+    fn look_sparse(&self, positions: &[usize], values: &[f64]) -> Looked {
         let d = self.mean.len();
-        let k0 = self.waiting.len();
-        let mut looked = Looked::zeros(self.rank(), k0, 1);
+        let k0 = self.core.waiting.len();
+        let mut looked = Looked::zeros(self.core.rank(), k0, 1);
         let psi = self.precision.psi();
         for (&i, &x) in positions.iter().zip(values) {
             let y = x / psi[i];
@@ -142,18 +142,48 @@ impl LowRankGaussian {
             }
             looked.xx[(k0, 0)] += x * y;
             looked.means[(0, 0)] += x * self.mean[i];
-            if let WaitingRows::Dense(rows) = &self.waiting.rows {
+            if let WaitingRows::Dense(rows) = &self.core.waiting.rows {
                 for j in 0..k0 {
                     looked.xx[(j, 0)] += rows[j * d + i] * y;
                 }
             }
         }
-        if let WaitingRows::Sparse(rows) = &self.waiting.rows {
+        if let WaitingRows::Sparse(rows) = &self.core.waiting.rows {
             for j in 0..k0 {
                 looked.xx[(j, 0)] = sparse_product(rows.rows().pieces(j), (positions, values), psi);
             }
         }
         looked
+    }
+}
+
+impl Lazy {
+    /// Takes the products of one row, at the cost of its entries alone: `2p²` flops for each that the block has not touched yet.
+    pub(super) fn look(&self, x: Row<'_>) -> (Looked, LazyRow) {
+        let (found, values) = self.touched.find(x, &self.records);
+        let products = self.touched.products(&found, &values);
+        let wx = Mat::from_fn(self.core.rank(), 1, |i, _| products.wx[i]);
+        (Looked::along(wx, &products.xx, products.mean), LazyRow { found, values })
+    }
+}
+
+/// A row with its local rows and entries in a block.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LazyRow {
+    pub(super) found: Found,
+    pub(super) values: Vec<f64>,
+}
+
+impl LowRankGaussian {
+    /// Takes the products of one row; in the lazy form with the row as its block has it.
+    pub(super) fn look_along(&self, x: Row<'_>, par: Par) -> (Looked, Option<LazyRow>) {
+        match &self.storage {
+            Storage::Full(full) => (full.look_along(x, par), None),
+            Storage::Lazy(lazy) => {
+                let (looked, row) = lazy.look(x);
+                (looked, Some(row))
+            }
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::LowRankGaussian;
 use super::kernels::lower_product;
+use super::storage::Full;
 use crate::Error;
-use crate::belief::Belief;
 use crate::merge::Mergeable;
 
 /// The number of columns that are joined before a projection, whose work and memory grow as their cube and square.
@@ -26,31 +26,32 @@ impl Mergeable for LowRankGaussian {
     /// the next. Either way the cost is linear in `K`.
     fn merge(prior: &Self, parts: &[&Self]) -> Result<Self, Error> {
         let normalised: Vec<_> = parts.iter().map(|part| part.normalised()).collect();
-        let parts: Vec<&Self> = normalised.iter().map(Cow::as_ref).collect();
+        let parts: Vec<&Full> = normalised.iter().map(Cow::as_ref).collect();
         let mut prior = prior.normalised().into_owned();
         prior.flush(Par::Seq)?;
         let (mean, precision) = (prior.mean.clone(), prior.precision.clone());
-        let mut merged = Self { begun: prior.begun, ..Self::from_parts(mean, precision, prior.settings)? };
+        let mut merged = Full::from_parts(mean, precision, prior.core.settings)?;
+        merged.core.begun = prior.core.begun;
         let mut rest = parts.as_slice();
         while !rest.is_empty() {
             let (group, others) = rest.split_at(prior.fitting(rest));
             merged = merged.with_gains(&prior, group)?;
             rest = others;
         }
-        Ok(merged)
+        Ok(merged.into())
     }
 }
 
-impl LowRankGaussian {
+impl Full {
     /// How many of `parts` are merged at once, at least one.
     fn fitting(&self, parts: &[&Self]) -> usize {
-        if self.dim() <= COLUMNS {
+        if self.mean.len() <= COLUMNS {
             return parts.len();
         }
         // The belief's own columns, and the prior's to be subtracted.
-        let mut columns = 2 * self.rank();
+        let mut columns = 2 * self.core.rank();
         let fits = parts.iter().take_while(|part| {
-            columns += part.rank() + part.waiting();
+            columns += part.core.rank() + part.core.waiting.len();
             columns <= COLUMNS
         });
         fits.count().max(1)
@@ -64,7 +65,7 @@ impl LowRankGaussian {
     ///
     /// before the projection.
     fn with_gains(&self, prior: &Self, parts: &[&Self]) -> Result<Self, Error> {
-        let d = self.dim();
+        let d = self.mean.len();
         let mut psi = self.precision.psi().to_vec();
         let mut pull = vec![0.0; d];
         let from_here =
@@ -74,7 +75,7 @@ impl LowRankGaussian {
             for ((psi, own), prior) in psi.iter_mut().zip(part.precision.psi()).zip(prior.precision.psi()) {
                 *psi += own - prior;
             }
-            let own = part.precision_mul(&from_here(part.mean()), Par::Seq)?;
+            let own = part.precision_mul(&from_here(&part.current_mean()), Par::Seq)?;
             for ((pull, own), prior) in pull.iter_mut().zip(own).zip(&of_prior) {
                 *pull += own - prior;
             }
@@ -82,10 +83,10 @@ impl LowRankGaussian {
         if let Some(pivot) = psi.iter().position(|psi| !(*psi > 0.0 && psi.is_finite())) {
             return Err(Error::NotPositiveDefinite { argument: "psi of the merged precision", pivot });
         }
-        let precision = LowRank::from_row_major(self.precision.w_row_major().to_vec(), self.rank(), psi)?;
-        let fresh = Self::from_parts(self.mean.clone(), precision, self.settings)?;
-        let mut merged = Self { begun: self.begun, counts: self.counts, ..fresh };
-        let columns: usize = parts.iter().map(|part| part.rank() + part.waiting()).sum();
+        let precision = LowRank::from_row_major(self.precision.w_row_major().to_vec(), self.core.rank(), psi)?;
+        let mut merged = Self::from_parts(self.mean.clone(), precision, self.core.settings)?;
+        (merged.core.begun, merged.core.counts) = (self.core.begun, self.core.counts);
+        let columns: usize = parts.iter().map(|part| part.core.rank() + part.core.waiting.len()).sum();
         if columns > d && d <= COLUMNS {
             let mut sum = Mat::zeros(d, d);
             each_gain(prior, parts, |x, weights| {
@@ -107,18 +108,18 @@ impl LowRankGaussian {
 
 /// Passes on the columns that `parts` have beyond `prior`'s, as rows with weights; those of negative weight come last.
 fn each_gain(
-    prior: &LowRankGaussian,
-    parts: &[&LowRankGaussian],
+    prior: &Full,
+    parts: &[&Full],
     mut take: impl FnMut(MatRef<'_, f64>, &[f64]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (d, p) = (prior.dim(), prior.rank());
+    let (d, p) = (prior.mean.len(), prior.core.rank());
     for part in parts {
         take(part.precision.w().transpose(), &vec![1.0; p])?;
     }
     for part in parts {
-        let columns = part.waiting.rows.columns(d);
+        let columns = part.core.waiting.rows.columns(d);
         let mut memory = columns.tile_memory(d);
-        let curvatures: Vec<f64> = part.waiting.space.curvatures().collect();
+        let curvatures: Vec<f64> = part.core.waiting.space.curvatures().collect();
         take(columns.tile(0, d, &mut memory), &curvatures)?;
     }
     if prior.precision.w_row_major().iter().any(|w| *w != 0.0) {

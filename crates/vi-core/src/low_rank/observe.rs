@@ -5,11 +5,10 @@ use vi_linalg::faer::{MatRef, Par};
 use vi_linalg::kernels::axpy;
 
 use super::LowRankGaussian;
-use super::columns::Columns;
 use super::look::Looked;
 use super::settings::Scheme;
-use super::space::Seen;
 use super::step::{LowRankStep, in_scale};
+use super::storage::Full;
 use crate::belief::{Belief, Projection};
 use crate::check;
 use crate::filter::{StepInfo, check_observations};
@@ -47,15 +46,11 @@ impl LowRankGaussian {
         let x = x.into();
         x.check(self.dim())?;
         rule.check_label(y)?;
-        if !matches!(self.settings.scheme, Scheme::Blocked { .. }) {
+        if !matches!(self.core().settings.scheme, Scheme::Blocked { .. }) {
             let mut memory = Vec::new();
-            let x = x.written_out(self.dim(), &mut memory);
-            let x = MatRef::from_row_major_slice(x, 1, x.len());
-            let seen = self.see(&self.look(x, par))?;
-            let projection = seen.projection(self.scale)?;
-            let site = rule.site(projection.mean, projection.variance, y)?;
-            self.absorb_seen(x, seen, site, par)?;
-            return Ok(StepInfo::whole(projection, site));
+            let x = MatRef::from_row_major_slice(x.written_out(self.dim(), &mut memory), 1, self.dim());
+            let site = |_, seen: Projection| rule.site(seen.mean, seen.variance, y);
+            return self.through_full(|full| full.absorb_alone(x, site, par));
         }
         let mut step = LowRankStep::default();
         let projection = self.project_row(x, 1.0, &mut step, par)?;
@@ -104,7 +99,7 @@ impl LowRankGaussian {
         if x.nrows() > self.room() {
             return Err(Error::Dimension { argument: "rows of x", expected: self.room(), found: x.nrows() });
         }
-        self.through_full(|this| this.absorb_rows(x, |t, seen| rule.site(seen.mean, seen.variance, y[t]), par))
+        self.through_full(|full| full.absorb_rows(x, |t, seen| rule.site(seen.mean, seen.variance, y[t]), par))
     }
 
     /// Makes one pass over the rows `x` (`n` of length `d`, dense or sparse) with labels `y` (length `n`), in order; rows that do
@@ -155,7 +150,7 @@ impl LowRankGaussian {
                     let k = belief.room().min(x.nrows() - first);
                     let site =
                         |t, seen: Projection| rule.rule_of(first + t).site(seen.mean, seen.variance, y[first + t]);
-                    let absorbed = belief.through_full(|belief| belief.absorb_rows(x.subrows(first, k), site, par));
+                    let absorbed = belief.through_full(|full| full.absorb_rows(x.subrows(first, k), site, par));
                     let steps = absorbed.map_err(|error| error.shift_row(first))?;
                     observe(first, &belief, &steps);
                     first += k;
@@ -170,66 +165,6 @@ impl LowRankGaussian {
         }
         *self = belief;
         Ok(())
-    }
-
-    /// Absorbs checked rows, no more than there is room for; `site` gives the site for `(t, projection)`.
-    pub(super) fn absorb_rows(
-        &mut self,
-        x: MatRef<'_, f64>,
-        site: impl FnMut(usize, Projection) -> Result<Site, Error>,
-        par: Par,
-    ) -> Result<Vec<StepInfo>, Error> {
-        let looked = self.look(x, par);
-        self.absorb_looked(x, &looked, site, par)
-    }
-
-    /// Absorbs rows whose products are known.
-    pub(super) fn absorb_looked(
-        &mut self,
-        x: MatRef<'_, f64>,
-        looked: &Looked,
-        mut site: impl FnMut(usize, Projection) -> Result<Site, Error>,
-        par: Par,
-    ) -> Result<Vec<StepInfo>, Error> {
-        let (k, before) = (x.nrows(), self.waiting.len());
-        let mut steps = Vec::with_capacity(k);
-        for t in 0..k {
-            match self.push_looked(looked, t, &mut site) {
-                Ok(info) => steps.push(info),
-                Err(error) => {
-                    self.waiting.space.rows.truncate(before);
-                    return Err(error.at_row(t));
-                }
-            }
-        }
-        self.settle(x, par)?;
-        Ok(steps)
-    }
-
-    /// Adds row `t` of those in `looked` to the space, with its site.
-    fn push_looked(
-        &mut self,
-        looked: &Looked,
-        t: usize,
-        site: &mut impl FnMut(usize, Projection) -> Result<Site, Error>,
-    ) -> Result<StepInfo, Error> {
-        let seen = self.waiting.space.see(self.root(), looked.wx(t), looked.xx(t), looked.mean(t))?;
-        let projection = seen.projection(self.scale)?;
-        let site = site(t, projection)?;
-        self.push(seen, site)?;
-        Ok(StepInfo::whole(projection, site))
-    }
-
-    /// Adds a row whose projection is known to the space, with its site.
-    fn push(&mut self, seen: Seen, site: Site) -> Result<(), Error> {
-        site.check(seen.projection(self.scale)?.variance)?;
-        self.waiting.space.push(seen, in_scale(site, self.scale), self.bounds)
-    }
-
-    /// Absorbs a dense row whose projection is known.
-    pub(super) fn absorb_seen(&mut self, x: MatRef<'_, f64>, seen: Seen, site: Site, par: Par) -> Result<(), Error> {
-        self.push(seen, site)?;
-        self.settle(x, par)
     }
 
     /// Adds `XXᵀ` to the precision for a matrix `X` given by its columns, the rows of `x` (`K × d`); the mean stays.
@@ -252,8 +187,7 @@ impl LowRankGaussian {
     /// ```
     pub fn add_information(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
         check::rows(self.dim(), x)?;
-        let site = |_, _| Ok(Site { slope: 0.0, curvature: 1.0 });
-        self.through_full(|this| this.absorb_rows(x, site, par)).map(|_| ())
+        self.through_full(|full| full.add_information(x, par))
     }
 
     /// Moves the mean: `μ ← μ + change`, of length `d`.
@@ -263,13 +197,7 @@ impl LowRankGaussian {
     pub fn shift_mean(&mut self, change: &[f64]) -> Result<(), Error> {
         check::length("change", self.dim(), change.len())?;
         check::finite("change", change)?;
-        if self.lazy.is_some() {
-            return self.through_full(|this| this.shift_mean(change));
-        }
-        check::results("μ + change", self.mean.iter().zip(change).map(|(mean, change)| mean + change))?;
-        axpy(&mut self.mean, 1.0, change);
-        self.shown.take();
-        Ok(())
+        self.through_full(|full| full.shift_mean(change))
     }
 
     /// Does both [`shift_mean`](Self::shift_mean) and [`add_information`](Self::add_information), or neither.
@@ -277,47 +205,95 @@ impl LowRankGaussian {
     /// # Errors
     /// As both; on an error the belief is unchanged, to the bit.
     pub(crate) fn move_and_inform(&mut self, change: &[f64], x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        if self.lazy.is_some() {
-            return self.through_full(|this| this.move_and_inform(change, x, par));
-        }
-        let mean = self.mean.clone();
-        self.shift_mean(change)?;
-        self.add_information(x, par).inspect_err(|_| {
-            self.mean = mean;
-            self.shown.take();
+        check::length("change", self.dim(), change.len())?;
+        check::finite("change", change)?;
+        check::rows(self.dim(), x)?;
+        self.through_full(|full| {
+            let mean = full.mean.clone();
+            full.shift_mean(change)?;
+            full.add_information(x, par).inspect_err(|_| full.mean = mean)
         })
     }
+}
 
-    /// Projects the last rows of the space, those of `x`, if the block is full, and buffers them otherwise. On an error they are
-    /// removed.
-    fn settle(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        let (k, d) = (x.nrows(), x.ncols());
-        let alone = self.waiting.len() == k;
-        let settled = match self.settings.scheme {
-            Scheme::Blocked { block, .. } if self.waiting.len() < block => {
-                let _kept = self.waiting.rows.push_dense(x, block);
-                Ok(())
+impl Full {
+    /// See [`LowRankGaussian::shift_mean`].
+    pub(super) fn shift_mean(&mut self, change: &[f64]) -> Result<(), Error> {
+        check::results("μ + change", self.mean.iter().zip(change).map(|(mean, change)| mean + change))?;
+        axpy(&mut self.mean, 1.0, change);
+        Ok(())
+    }
+
+    /// See [`LowRankGaussian::add_information`].
+    pub(super) fn add_information(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        self.absorb_rows(x, |_, _| Ok(Site { slope: 0.0, curvature: 1.0 }), par).map(|_| ())
+    }
+
+    /// Absorbs checked rows, no more than there is room for; `site` gives the site for `(t, projection)`. On an error none is.
+    pub(super) fn absorb_rows(
+        &mut self,
+        x: MatRef<'_, f64>,
+        site: impl FnMut(usize, Projection) -> Result<Site, Error>,
+        par: Par,
+    ) -> Result<Vec<StepInfo>, Error> {
+        let looked = self.look(x, par);
+        self.absorb_looked(x, &looked, site, par)
+    }
+
+    /// Absorbs one row, whose errors name no row.
+    pub(super) fn absorb_alone(
+        &mut self,
+        x: MatRef<'_, f64>,
+        site: impl FnMut(usize, Projection) -> Result<Site, Error>,
+        par: Par,
+    ) -> Result<StepInfo, Error> {
+        let absorbed = self.absorb_rows(x, site, par).map(|steps| steps[0]);
+        absorbed.map_err(|error| if let Error::Row { source, .. } = error { *source } else { error })
+    }
+
+    /// Absorbs rows whose products are known.
+    pub(super) fn absorb_looked(
+        &mut self,
+        x: MatRef<'_, f64>,
+        looked: &Looked,
+        mut site: impl FnMut(usize, Projection) -> Result<Site, Error>,
+        par: Par,
+    ) -> Result<Vec<StepInfo>, Error> {
+        let before = self.core.waiting.len();
+        let absorbed = (0..x.nrows())
+            .map(|t| self.push_looked(looked, t, &mut site).map_err(|error| error.at_row(t)))
+            .collect::<Result<_, _>>()
+            .and_then(|steps| self.keep(x, par).map(|()| steps));
+        absorbed.inspect_err(|_| self.core.waiting.space.rows.truncate(before))
+    }
+
+    /// Adds row `t` of those in `looked` to the space, with its site.
+    fn push_looked(
+        &mut self,
+        looked: &Looked,
+        t: usize,
+        site: &mut impl FnMut(usize, Projection) -> Result<Site, Error>,
+    ) -> Result<StepInfo, Error> {
+        let core = &mut self.core;
+        let seen = core.see(looked, t)?;
+        let projection = seen.projection(core.scale)?;
+        let site = site(t, projection)?;
+        site.check(projection.variance)?;
+        core.waiting.space.push(seen, in_scale(site, core.scale), core.bounds)?;
+        Ok(StepInfo::whole(projection, site))
+    }
+
+    /// Reduces the rows of the space, the last of which are those of `x`, if they fill a block, and buffers those of `x`
+    /// otherwise.
+    fn keep(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        match self.core.settings.scheme {
+            Scheme::Blocked { block, .. } if self.core.waiting.len() < block => {
+                self.core.waiting.rows.push_dense(x, block);
             }
-            Scheme::Blocked { .. } if alone => self.project(Columns::Dense(x), par).map(|()| self.waiting.clear()),
-            Scheme::Blocked { block, .. } => {
-                let undo = self.waiting.rows.push_dense(x, block);
-                self.flush(par).inspect_err(|_| self.waiting.rows.undo(undo, d))
-            }
-            Scheme::OneLoop => self.project_one_loop(x, par).map(|()| self.waiting.clear()),
-            Scheme::Recursive { inner_loops, mean } => {
-                self.project_recursively(x, inner_loops, mean, par).map(|()| self.waiting.clear())
-            }
-        };
-        match settled {
-            Ok(()) => {
-                self.shown.take();
-                Ok(())
-            }
-            Err(error) => {
-                let kept = self.waiting.len() - k;
-                self.waiting.space.rows.truncate(kept);
-                Err(error)
-            }
+            Scheme::Blocked { .. } => self.reduce_with(Some(x), par)?,
+            Scheme::OneLoop => self.reduce_by_one_loop(x, par)?,
+            Scheme::Recursive { inner_loops, mean } => self.reduce_recursively(x, inner_loops, mean, par)?,
         }
+        Ok(())
     }
 }

@@ -18,11 +18,11 @@ use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{axpy, dot, product};
 use vi_linalg::tiles::Tiling;
 
-use super::LowRankGaussian;
 use super::columns::Columns;
 use super::em;
 use super::kernels::{Factor, FactorMut, Tile, add_gram};
-use super::project::Written;
+use super::reduce::Written;
+use super::storage::Full;
 use crate::Error;
 use crate::vectors::vectorised;
 
@@ -122,19 +122,19 @@ fn fade(w: &mut [f64], psi: &mut [f64], alpha: f64, n: MatRef<'_, f64>, memory: 
     axpy(w, alpha - 1.0, memory);
 }
 
-impl LowRankGaussian {
+impl Full {
     /// Projects the rows of the space, which are those of `x` (`k × d`).
     ///
     /// # Errors
     /// [`Error::Overflow`]; [`Error::NotPositiveDefinite`] with the coordinate in which a negative curvature would leave no
     /// positive `ψ`; [`Error::ImproperSite`] for a negative curvature among several rows. On an error the belief is unchanged.
-    pub(super) fn project_one_loop(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
-        let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
+    pub(super) fn reduce_by_one_loop(&mut self, x: MatRef<'_, f64>, par: Par) -> Result<(), Error> {
+        let (p, k, d) = (self.core.rank(), x.nrows(), x.ncols());
         let columns = Columns::Dense(x);
         let step = self.one_loop()?;
         // For one row μ ← μ + e/C·Ψ⁻¹(ZC); not finite where C = 0.
-        let by_residual = if k == 1 { self.waiting.space.rows[0].gain / step.root() } else { f64::NAN };
-        let shift = self.checked_mean_weights(&self.waiting.space)?;
+        let by_residual = if k == 1 { self.core.waiting.space.rows[0].gain / step.root() } else { f64::NAN };
+        let shift = self.core.checked_mean_weights(&self.core.waiting.space)?;
         if step.sign < 0.0 {
             self.check_decrease(&step, columns, par)?;
         }
@@ -161,23 +161,24 @@ impl LowRankGaussian {
             },
             |left, right| left.add(&right),
         );
-        self.finish(written)
+        self.settle(written.gram, written.outcome.lifted);
+        Ok(())
     }
 
     fn one_loop(&self) -> Result<OneLoop, Error> {
-        let (p, k) = (self.rank(), self.waiting.len());
-        let space = &self.waiting.space;
+        let (p, k) = (self.core.rank(), self.core.waiting.len());
+        let space = &self.core.waiting.space;
         let h: Vec<f64> = space.curvatures().collect();
         if let (Some(&curvature), true) = (h.iter().find(|h| **h < 0.0), k > 1) {
             return Err(Error::ImproperSite { slope: 0.0, curvature, variance: f64::NAN });
         }
-        OneLoop::new(self.root(), None, &Mat::from_fn(p, k, |i, j| space.rows[j].wx[i]), &h)
+        OneLoop::new(self.core.root(), None, &Mat::from_fn(p, k, |i, j| space.rows[j].wx[i]), &h)
     }
 
     /// Checks that `ψ − rowsum(ZC∘ZC)` stays positive.
     fn check_decrease(&self, step: &OneLoop, columns: Columns<'_>, par: Par) -> Result<(), Error> {
         let (d, k) = (self.mean.len(), columns.len());
-        let tiling = Tiling::for_width(self.rank() + k);
+        let tiling = Tiling::for_width(self.core.rank() + k);
         let height = tiling.height().min(d);
         let bad = tiling.fold(
             (Factor::new(self.precision.w_row_major(), d), self.precision.psi()),

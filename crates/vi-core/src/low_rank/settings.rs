@@ -71,12 +71,11 @@ pub struct LowRankSettings {
     rank: usize,
     pub(super) scheme: Scheme,
     upkeep: Upkeep,
-    tolerance: f64,
 }
 
 impl LowRankSettings {
     fn of(rank: usize, scheme: Scheme) -> Self {
-        Self { rank, scheme, upkeep: Upkeep::Chosen, tolerance: f64::INFINITY }
+        Self { rank, scheme, upkeep: Upkeep::Chosen }
     }
 
     /// The blocked form: blocks of `b = max(2p, 64)` rows are projected together from a spectral start with one inner loop.
@@ -183,29 +182,10 @@ impl LowRankSettings {
         Ok(Self { upkeep, ..self })
     }
 
-    /// These settings with a bound on [`LowRankGaussian::owed`](super::LowRankGaussian::owed): a block that leaves more than this
-    /// pays all of it back, in a pass over all `d` coordinates. Infinite by default.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] unless positive.
-    pub fn with_most_owed(self, most: f64) -> Result<Self, Error> {
-        if most > 0.0 {
-            Ok(Self { tolerance: most, ..self })
-        } else {
-            Err(Error::Setting { name: "most owed", value: most, requirement: "above 0" })
-        }
-    }
-
     /// Which rows of `W` a block rewrites; see [`with_upkeep`](Self::with_upkeep).
     #[must_use]
     pub fn upkeep(&self) -> Upkeep {
         self.upkeep
-    }
-
-    /// The bound on what a block may leave owed; see [`with_most_owed`](Self::with_most_owed).
-    #[must_use]
-    pub fn most_owed(&self) -> f64 {
-        self.tolerance
     }
 
     /// How many rows a block rewrites in turn, if the settings say.

@@ -32,6 +32,7 @@ use self::aim::Aim;
 use self::data::{Data, SweepSites};
 use self::rows::SweepRows;
 use super::LowRankGaussian;
+use super::storage::Full;
 use crate::belief::Belief;
 use crate::check;
 use crate::likelihood::GaussianExpectation;
@@ -131,7 +132,7 @@ pub fn sweep<'a, L: GaussianExpectation>(
         // If the bound cannot be evaluated, the step was too long.
         let seen = data.sites(&next, likelihood).ok();
         let gained = seen.as_ref().map_or(f64::NEG_INFINITY, |seen| seen.bound - sites.bound);
-        if gained < -rounding(sites.bound, y.len(), best.dim()) {
+        if gained < -rounding(sites.bound, y.len(), best.mean.len()) {
             info.undone += 1;
             if course.shorten() {
                 info.stop = Stop::Improvement;
@@ -154,7 +155,7 @@ pub fn sweep<'a, L: GaussianExpectation>(
             break;
         }
     }
-    *belief = best;
+    *belief = best.into();
     Ok(info)
 }
 
@@ -169,11 +170,11 @@ fn smallest(values: &[f64]) -> f64 {
 
 /// Whether the weakest direction of `W` carries no more than `tolerance` nats: `½(λ − ln(1 + λ))`, `λ` being the smallest
 /// eigenvalue of `WᵀΨ⁻¹W`.
-fn idle(q: &LowRankGaussian, tolerance: f64) -> Result<bool, Error> {
-    if q.rank() == 0 {
+fn idle(q: &Full, tolerance: f64) -> Result<bool, Error> {
+    if q.core.rank() == 0 {
         return Ok(false);
     }
-    let values = eigenvalues(q.gram.as_ref(), Par::Seq)?;
+    let values = eigenvalues(q.core.gram.as_ref(), Par::Seq)?;
     let weakest = smallest(&values).max(0.0);
     Ok(0.5 * (weakest - weakest.ln_1p()) <= tolerance)
 }
@@ -206,21 +207,22 @@ impl Course {
     fn precision(
         &self,
         data: &Data<'_>,
-        q: &LowRankGaussian,
+        q: &Full,
         sites: &SweepSites,
         em_steps: usize,
         begun: f64,
-    ) -> Result<Option<(LowRankGaussian, usize)>, Error> {
+    ) -> Result<Option<(Full, usize)>, Error> {
         let parts = (&q.precision, data.prior.matrix());
         let aim = Aim::new(parts, data.rows, &sites.curvatures, self.damping, data.par)?;
         let reached = match self.start {
             Start::Belief => Ok(q.precision.clone()),
-            Start::Spectral => aim.spectral_start(q.rank()),
+            Start::Spectral => aim.spectral_start(q.core.rank()),
         }
         .and_then(|start| aim.em_steps(start, em_steps, begun))
         .and_then(|(precision, lifted)| {
-            let next = LowRankGaussian::from_parts(q.mean.clone(), precision, q.settings)?;
-            Ok((LowRankGaussian { counts: q.counts, begun: q.begun, ..next }, lifted))
+            let mut next = Full::from_parts(q.mean.clone(), precision, q.core.settings)?;
+            (next.core.counts, next.core.begun) = (q.core.counts, q.core.begun);
+            Ok((next, lifted))
         });
         match reached {
             Ok(reached) => Ok(Some(reached)),

@@ -255,6 +255,12 @@ impl Touched {
         }
     }
 
+    /// `xᵀΨ⁻¹x` of a buffered row.
+    pub(super) fn own_product(&self, positions: &[usize], values: &[f64]) -> f64 {
+        let entries = positions.iter().zip(values);
+        entries.filter_map(|(&i, x)| self.local(i as u32).map(|l| x * (x / self.panel.numbers[l].psi))).sum()
+    }
+
     /// Calls `visit(row, value)` for each entry at a local row.
     #[inline(always)]
     pub(super) fn entries_at(&self, local: usize, mut visit: impl FnMut(usize, f64)) {

@@ -3,7 +3,8 @@
 use vi_linalg::faer::{MatRef, Par};
 
 use super::LowRankGaussian;
-use crate::Error;
+use crate::belief::Belief;
+use crate::{Error, check};
 
 impl LowRankGaussian {
     /// A copy of the belief with the precision `Ψ + WWᵀ + XᵀX` and the same mean; the rows of `x` (`k × d`) are buffered and not
@@ -26,9 +27,10 @@ impl LowRankGaussian {
     /// # Ok::<(), vi_core::Error>(())
     /// ```
     pub fn with_information(&self, x: MatRef<'_, f64>, par: Par) -> Result<Self, Error> {
-        let mut copy = self.clone();
-        copy.settings = self.settings.in_blocks(self.waiting() + x.nrows() + 1)?;
+        check::rows(self.dim(), x)?;
+        let mut copy = self.in_full().into_owned();
+        copy.core.settings = self.settings().in_blocks(self.waiting() + x.nrows() + 1)?;
         copy.add_information(x, par)?;
-        Ok(copy)
+        Ok(copy.into())
     }
 }

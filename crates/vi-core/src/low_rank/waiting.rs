@@ -3,8 +3,9 @@
 use vi_linalg::faer::MatRef;
 
 use super::columns::{Columns, SparseBuffer};
-use super::space::Space;
-use crate::Row;
+use super::space::{Seen, Space};
+use crate::rows::SparseRows;
+use crate::{Row, Site};
 
 /// Buffered rows with their sites, which are in the mean and the site's space but not yet in `(W, ψ)`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,16 +20,6 @@ pub(super) enum WaitingRows {
     /// Rows one after another, `d` numbers each.
     Dense(Vec<f64>),
     Sparse(SparseBuffer),
-}
-
-/// How to remove rows that were just added.
-#[derive(Debug)]
-#[must_use]
-pub(super) enum Undo {
-    /// Remove the last so many.
-    Pop(usize),
-    /// The rows have changed their kind: restore the old ones.
-    Restore(WaitingRows),
 }
 
 impl Default for WaitingRows {
@@ -46,17 +37,51 @@ impl WaitingRows {
         }
     }
 
-    /// Appends the rows of `x` (`k × d`).
-    pub(super) fn push_dense(&mut self, x: MatRef<'_, f64>, block: usize) -> Undo {
+    /// The rows and, after them, those of `x` (`k × d`); sparse ones are written out into `memory`.
+    pub(super) fn with_dense<'a>(&'a self, x: MatRef<'a, f64>, memory: &'a mut Vec<f64>) -> Columns<'a> {
         let d = x.ncols();
-        let mut undo = Undo::Pop(x.nrows());
+        let values = match self {
+            Self::Dense(values) => values,
+            Self::Sparse(rows) => {
+                memory.clear();
+                (0..rows.len()).for_each(|j| push_sparse_as_dense(memory, rows.rows().pieces(j), d));
+                memory
+            }
+        };
+        if values.is_empty() {
+            return Columns::Dense(x);
+        }
+        Columns::DenseAnd(MatRef::from_row_major_slice(values, values.len() / d, d), x)
+    }
+
+    /// The rows and, after them, one of length `d`; a sparse one after dense ones is written out into `memory`.
+    pub(super) fn with<'a>(&'a self, x: Row<'a>, d: usize, memory: &'a mut Vec<f64>) -> Columns<'a> {
+        match (self, x) {
+            (Self::Sparse(rows), Row::Sparse { positions, values }) => {
+                Columns::SparseAnd(rows.rows(), (positions, values))
+            }
+            (Self::Dense(rows), Row::Sparse { positions, values }) if rows.is_empty() => {
+                let none = SparseRows { starts: &[], positions: &[], values: &[] };
+                Columns::SparseAnd(none, (positions, values))
+            }
+            (Self::Dense(rows), Row::Sparse { .. }) => {
+                let row = MatRef::from_row_major_slice(x.written_out(d, memory), 1, d);
+                Columns::DenseAnd(MatRef::from_row_major_slice(rows, rows.len() / d, d), row)
+            }
+            (_, Row::Dense(values)) => self.with_dense(MatRef::from_row_major_slice(values, 1, d), memory),
+        }
+    }
+
+    /// Appends the rows of `x` (`k × d`).
+    pub(super) fn push_dense(&mut self, x: MatRef<'_, f64>, block: usize) {
+        let d = x.ncols();
         if let Self::Sparse(sparse) = self {
             let mut values = Vec::new();
             reserve(&mut values, sparse.len(), d, block);
             for j in 0..sparse.len() {
                 push_sparse_as_dense(&mut values, sparse.rows().pieces(j), d);
             }
-            undo = Undo::Restore(std::mem::replace(self, Self::Dense(values)));
+            *self = Self::Dense(values);
         }
         if let Self::Dense(values) = self {
             reserve(values, x.nrows(), d, block);
@@ -67,11 +92,10 @@ impl WaitingRows {
                 }
             }
         }
-        undo
     }
 
     /// Appends one row of length `d`.
-    pub(super) fn push(&mut self, x: Row<'_>, d: usize, block: usize) {
+    fn push(&mut self, x: Row<'_>, d: usize, block: usize) {
         match (&mut *self, x) {
             (Self::Sparse(rows), Row::Sparse { positions, values }) => rows.push((positions, values)),
             (Self::Dense(rows), Row::Sparse { positions, values }) if rows.is_empty() => {
@@ -83,18 +107,7 @@ impl WaitingRows {
                 reserve(rows, 1, d, block);
                 push_sparse_as_dense(rows, (positions, values), d);
             }
-            (_, Row::Dense(values)) => {
-                let _never_undone = self.push_dense(MatRef::from_row_major_slice(values, 1, d), block);
-            }
-        }
-    }
-
-    /// Removes what was added last.
-    pub(super) fn undo(&mut self, undo: Undo, d: usize) {
-        match (undo, self) {
-            (Undo::Restore(rows), this) => *this = rows,
-            (Undo::Pop(k), Self::Dense(values)) => values.truncate(values.len().saturating_sub(k * d)),
-            (Undo::Pop(k), Self::Sparse(rows)) => (0..k).for_each(|_| rows.pop()),
+            (_, Row::Dense(values)) => self.push_dense(MatRef::from_row_major_slice(values, 1, d), block),
         }
     }
 
@@ -109,6 +122,20 @@ impl WaitingRows {
 impl Waiting {
     pub(super) fn len(&self) -> usize {
         self.space.len()
+    }
+
+    /// Adds a row of length `d` with its site, which has been checked.
+    pub(super) fn push(&mut self, x: Row<'_>, d: usize, block: usize, seen: Seen, site: Site) {
+        self.space.add(seen, site);
+        self.rows.push(x, d, block);
+    }
+
+    /// Puts rows back that were taken for a reduction: as they were, or their memory alone where no row waits any longer.
+    pub(super) fn put_back(&mut self, rows: WaitingRows) {
+        self.rows = rows;
+        if self.space.len() == 0 {
+            self.rows.clear();
+        }
     }
 
     /// Drops the rows and keeps the memory.

@@ -3,7 +3,6 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_core::evidence::compare;
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Explicit, Forgetting, GaussianExpectation, GaussianLikelihood,
     Implicit, Learner, Mixture8, PerRow, filter,
@@ -101,7 +100,7 @@ fn drifting(n: usize, d: usize, q: f64, noise: f64, rng: &mut ChaCha8Rng) -> (Ve
 }
 
 fn scores(bank: &[Linear], x: &[f64], d: usize, y: &[f64]) -> Vec<f64> {
-    compare(bank, view(x, d), y).unwrap().into_iter().map(Result::unwrap).collect()
+    bank.iter().map(|learner| learner.clone().run(view(x, d), y, |_, _, _| {}).unwrap()).collect()
 }
 
 fn best(scores: &[f64]) -> usize {
@@ -154,29 +153,6 @@ fn evidence_finds_the_noise_and_the_prior_scale() {
 }
 
 #[test]
-fn a_bank_is_its_learners_one_by_one() {
-    let mut rng = rng(75);
-    let (n, d) = (25, 3);
-    let start = prior(d, 2.0, &mut rng);
-    let (x, y) = (rows(n, d, &mut rng), rows(n, 1, &mut rng));
-    let bank = [
-        linear(&start, 0.5, Forgetting::none()),
-        // Beside a variance of 1e307 no digit of the others is left.
-        linear(&start, 0.5, Forgetting::noise(&[1e307; 3]).unwrap()),
-        linear(&start, 2.0, Forgetting::towards(&start, 0.9).unwrap()),
-    ];
-    let scores = compare(&bank, view(&x, d), &y).unwrap();
-    for (learner, score) in bank.iter().zip(&scores) {
-        let mut alone = learner.clone();
-        assert_eq!(&alone.run(view(&x, d), &y, |_, _, _| {}), score);
-        assert_eq!(bits(&learner.belief), bits(&start));
-        assert_eq!(score.is_err(), bits(&alone.belief) == bits(&start));
-    }
-    assert!(scores[0].is_ok() && scores[2].is_ok());
-    assert!(matches!(&scores[1], Err(Error::Row { .. })), "{:?}", scores[1]);
-}
-
-#[test]
 fn bad_input_is_refused_at_the_door() {
     let start = prior(2, 1.0, &mut rng(76));
     let x = [1.0, 0.5, -0.2, 0.4];
@@ -202,15 +178,13 @@ fn bad_input_is_refused_at_the_door() {
     let mut other = Learner::new(start.clone(), rule, logit);
     let error = other.run(view(&x, 2), &[1.0, 0.5], |_, _, _| {}).unwrap_err();
     assert!(matches!(error, Error::Row { row: 1, source } if matches!(*source, Error::Label { label: 0.5, .. })));
-
-    let empty: [Linear; 0] = [];
-    assert!(matches!(compare(&empty, view(&x, 2), &[0.0; 2]), Err(Error::Empty { argument: "bank" })));
-    let three = prior(3, 1.0, &mut rng(76));
-    let bank = [linear(&start, 1.0, Forgetting::none()), linear(&three, 1.0, Forgetting::none())];
-    assert!(matches!(compare(&bank, view(&x, 2), &[0.0; 2]), Err(Error::Dimension { expected: 2, found: 3, .. })));
-    let bank = [linear(&start, 1.0, Forgetting::noise(&[1.0]).unwrap())];
-    assert!(matches!(compare(&bank, view(&x, 2), &[0.0; 2]), Err(Error::Dimension { argument: "q", .. })));
-    assert!(matches!(compare(&bank[..1], view(&x, 2), &[0.0; 1]), Err(Error::Dimension { argument: "y", .. })));
+    let mut wrong = linear(&start, 1.0, Forgetting::noise(&[1.0]).unwrap());
+    let refused = wrong.run(view(&x, 2), &[0.0; 2], |_, _, _| {});
+    assert!(matches!(refused, Err(Error::Dimension { argument: "q", .. })));
+    // Beside a variance of 1e307 no digit of the others is left.
+    let mut overflows = linear(&start, 0.5, Forgetting::noise(&[1e307; 2]).unwrap());
+    assert!(matches!(overflows.run(view(&x, 2), &[0.0; 2], |_, _, _| {}), Err(Error::Row { .. })));
+    assert_eq!(bits(&overflows.belief), bits(&start));
 }
 
 /// A step that fails after forgetting has begun.

@@ -1,5 +1,6 @@
 //! The low-rank belief against its dense twins.
 
+use vi_core::low_rank::as_printed::{AsPrinted, FactorAnalysis};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Explicit, Forget, GaussianBelief, GaussianLikelihood,
     Implicit, Kalman, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8, SiteRule, SquareRootGaussian, block,
@@ -187,19 +188,15 @@ fn full_rank_linear_is_kalman() {
     }
 }
 
-/// One EM step of (20)-(21) on a dense `S`, by plain loops.
+/// One EM step of (20)-(21) on a dense `S`, with one inverse: `W⁺ = V(M + WᵀΨ⁻¹V)⁻¹M`.
 fn dense_em_step(s: &Mat<f64>, w: &Mat<f64>, psi: &[f64]) -> (Mat<f64>, Vec<f64>) {
     let (d, p) = w.shape();
     let a = Mat::from_fn(d, p, |i, j| w[(i, j)] / psi[i]);
     let m = Mat::<f64>::identity(p, p) + w.transpose() * &a;
     let v = s * &a;
-    let m_inverse = vi_linalg::Cholesky::new(m.as_ref()).unwrap().inverse();
-    let inner = Mat::<f64>::identity(p, p) + &m_inverse * a.transpose() * &v;
-    let w1 = vi_linalg::faer::linalg::solvers::Solve::solve(&inner.transpose().partial_piv_lu(), v.transpose());
-    let w1 = w1.transpose().to_owned();
-    let taken = &w1 * &m_inverse * v.transpose();
-    let psi1 = (0..d).map(|i| s[(i, i)] - taken[(i, i)]).collect();
-    (w1, psi1)
+    let inverse = vi_linalg::Cholesky::new((&m + a.transpose() * &v).as_ref()).unwrap().inverse();
+    let taken = &v * &inverse * v.transpose();
+    (&v * &inverse * &m, (0..d).map(|i| s[(i, i)] - taken[(i, i)]).collect())
 }
 
 fn dense_precision(w: &Mat<f64>, psi: &[f64]) -> Mat<f64> {
@@ -220,7 +217,57 @@ fn lower_difference(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
     worst / b.norm_max()
 }
 
-/// The one-loop form, and the recursion with its inner loops, are EM steps on the dense `Ψ + WWᵀ + XXᵀ`.
+/// The algorithm box is EM steps (20)-(21) on the dense `S = α(Ψ + WWᵀ) + βXXᵀ`, by plain products.
+#[test]
+fn the_box_is_em_on_the_dense_matrix() {
+    let (d, p) = (9, 3);
+    let w = Mat::from_fn(d, p, |i, j| ((3 * i + 5 * j) as f64).sin());
+    let psi: Vec<f64> = (0..d).map(|i| 0.5 + 0.1 * i as f64).collect();
+    let x = rows(2, d, &mut rng(6));
+    let x = view(&x, d);
+    let s = dense_precision(&w, &psi) * 0.9 + x.transpose() * x * 0.3;
+    let mut expected = (w.clone(), psi.clone());
+    for loops in 1..4 {
+        expected = dense_em_step(&s, &expected.0, &expected.1);
+        let mut found = FactorAnalysis { w: w.clone(), psi: psi.clone() };
+        found.update(x.transpose(), (0.9, 0.3), loops).unwrap();
+        let off = lower_difference(&dense_precision(&found.w, &found.psi), &dense_precision(&expected.0, &expected.1));
+        assert!(off < 1e-13, "{loops}: {off:e}");
+    }
+}
+
+/// The recursion is the algorithm box, row by row: sites, precision and either move of the mean.
+#[test]
+fn the_recursion_is_the_box() {
+    let (d, p, n) = (11, 3, 25);
+    let mut rng = rng(9);
+    let (x, y) = (rows(n, d, &mut rng), labels(n, &mut rng));
+    let precision =
+        FactorAnalysis { w: Mat::from_fn(d, p, |i, j| 0.1 * ((3 * i + 5 * j) as f64).sin()), psi: vec![0.9; d] };
+    for (loops, moves) in [(1, MeanMoves::BeforeProjection), (3, MeanMoves::AfterProjection)] {
+        let settings = LowRankSettings::recursive(p, loops, moves).unwrap();
+        let mut belief =
+            LowRankGaussian::from_precision(&vec![0.1; d], precision.w.as_ref(), &precision.psi, settings).unwrap();
+        let mut printed = AsPrinted { mean: vec![0.1; d], precision: precision.clone() };
+        for (x, y) in x.chunks(d).zip(&y) {
+            belief.step(&logit(), x, *y, Par::Seq).unwrap();
+            printed.step(&logit(), x, *y, loops, moves).unwrap();
+        }
+        let expected = dense_precision(&printed.precision.w, &printed.precision.psi);
+        let off = lower_difference(&belief.precision_lower(Par::Seq), &expected);
+        assert!(off < 1e-12, "{moves:?}: {off:e}");
+        for (found, expected) in belief.mean().iter().zip(&printed.mean) {
+            assert!((found - expected).abs() < 1e-11, "{moves:?}: {found} {expected}");
+        }
+    }
+    let mut printed = AsPrinted { mean: vec![0.1; d], precision };
+    let before = printed.clone();
+    assert!(printed.step(&logit(), &x[..d - 1], 1.0, 1, MeanMoves::AfterProjection).is_err());
+    assert!(printed.step(&logit(), &x[..d], 1.0, 0, MeanMoves::AfterProjection).is_err());
+    assert_eq!(printed, before);
+}
+
+/// The one-loop form, and the recursion with its inner loops, are the algorithm box's steps for `Ψ + WWᵀ + XXᵀ`.
 #[test]
 fn projections_are_em_steps() {
     let (d, p, k) = (11, 3, 2);
@@ -229,17 +276,16 @@ fn projections_are_em_steps() {
     let psi: Vec<f64> = (0..d).map(|i| 0.5 + 0.1 * i as f64).collect();
     let x = rows(k, d, &mut rng);
     let x = view(&x, d);
-    let s = dense_precision(&w, &psi) + x.transpose() * x;
-    let mut expected = (w.clone(), psi.clone());
     for inner_loops in 1..4 {
-        expected = dense_em_step(&s, &expected.0, &expected.1);
+        let mut expected = FactorAnalysis { w: w.clone(), psi: psi.clone() };
+        expected.update(x.transpose(), (1.0, 1.0), inner_loops).unwrap();
         let settings = LowRankSettings::recursive(p, inner_loops, MeanMoves::BeforeProjection).unwrap();
         let forms =
             if inner_loops == 1 { vec![settings, LowRankSettings::one_loop(p).unwrap()] } else { vec![settings] };
         for settings in forms {
             let mut belief = LowRankGaussian::from_precision(&vec![0.3; d], w.as_ref(), &psi, settings).unwrap();
             belief.add_information(x, Par::Seq).unwrap();
-            let off = lower_difference(&belief.precision_lower(Par::Seq), &dense_precision(&expected.0, &expected.1));
+            let off = lower_difference(&belief.precision_lower(Par::Seq), &dense_precision(&expected.w, &expected.psi));
             assert!(off < 1e-13, "{settings:?}: {off:e}");
             assert_eq!(belief.mean(), vec![0.3; d]);
         }

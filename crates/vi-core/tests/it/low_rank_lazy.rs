@@ -201,7 +201,7 @@ fn compared(stream: &Stream, d: usize, sigma: f64, loops: usize, lazy: Upkeep) -
 /// A stream of clicks: variances, means and log loss of the full form, while a block rewrites what it touches and a thousand rows.
 #[test]
 fn clicks_are_learned_as_by_the_full_form() {
-    let (n, d) = if vi_slow() { (25_000, 100_000) } else { (3200, 20_000) };
+    let (n, d) = if crate::slow() { (25_000, 100_000) } else { (3200, 20_000) };
     let stream = clicks(n, d, &mut rng(3));
     let (variances, means, full, lazy) = compared(&stream, d, 1.0, 0, Upkeep::Chosen);
     eprintln!("clicks: {variances:e} {means:e} {full} {lazy}");
@@ -212,7 +212,7 @@ fn clicks_are_learned_as_by_the_full_form() {
 /// Pools of features that come, go and come back: the worst case for rows that wait to be touched.
 #[test]
 fn pools_that_return_are_learned_as_by_the_full_form() {
-    let (n, d) = if vi_slow() { (12_000, 60_000) } else { (2400, 12_000) };
+    let (n, d) = if crate::slow() { (12_000, 60_000) } else { (2400, 12_000) };
     let stream = pools(n, d, &mut rng(4));
     let (variances, means, full, lazy) = compared(&stream, d, 1.0, 0, Upkeep::Chosen);
     eprintln!("pools: {variances:e} {means:e} {full} {lazy}");
@@ -229,8 +229,4 @@ fn em_steps_stay_near_the_full_form() {
     eprintln!("em: {variances:e} {means:e} {full} {lazy}");
     assert!(variances < 1e-3 && means < 1e-2, "{variances:e} {means:e}");
     assert!((full - lazy).abs() < 1e-4, "{full} {lazy}");
-}
-
-fn vi_slow() -> bool {
-    std::env::var_os("VI_SLOW").is_some()
 }

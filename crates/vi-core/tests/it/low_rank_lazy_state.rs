@@ -330,24 +330,6 @@ fn returns_of_the_lazy_form_are_those_of_the_full_one() {
     }
 }
 
-/// What is owed is paid where a setting says so.
-#[test]
-fn what_is_owed_is_bounded_by_the_setting() {
-    let d = 300;
-    let stream = small(600, d, &mut rng(11));
-    let settings = blocked(3, 8, 0, Upkeep::Lazy { sweep: 1 });
-    let run = |settings| {
-        let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], 1.5, settings).unwrap();
-        stream.learn(&mut belief, 0..600);
-        belief
-    };
-    let (free, bounded) = (run(settings), run(settings.with_most_owed(1e-3).unwrap()));
-    assert!(free.owed() > 1e-2, "{}", free.owed());
-    assert!(bounded.owed() <= 1e-3, "{}", bounded.owed());
-    // D is the sum over coordinates that it is said to be: the full form with its own Gram matrix is narrower by what is owed.
-    assert!(settings.with_most_owed(0.0).is_err() && settings.with_most_owed(f64::NAN).is_err());
-}
-
 /// Joint scores are those of the dense belief with the same mean and covariance, for every kind, and draws have their moments.
 #[test]
 fn scores_are_the_dense_ones_for_every_belief() {

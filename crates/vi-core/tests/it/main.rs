@@ -12,7 +12,6 @@ mod divergences;
 mod evidence;
 mod fading_steps;
 mod forgetting;
-mod hyper;
 mod joined;
 mod low_rank;
 mod low_rank_lazy;
@@ -32,3 +31,5 @@ mod rules;
 mod square_root;
 mod theorems;
 mod weights;
+
+include!("../../../../tests/src/slow.rs");

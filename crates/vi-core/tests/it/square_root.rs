@@ -269,7 +269,7 @@ fn ten_thousand_collinear_rows() {
 
 #[test]
 fn a_million_collinear_rows() {
-    if std::env::var_os("VI_SLOW").is_some_and(|value| value == "1") {
+    if crate::slow() {
         collinear(1_000_000);
     }
 }

@@ -61,6 +61,11 @@ impl Cholesky {
         Ok(Self { l })
     }
 
+    /// The factor L, its strict upper triangle zero and its diagonal positive.
+    pub(crate) fn of_factor(l: Mat<f64>) -> Self {
+        Self { l }
+    }
+
     /// Dimension d.
     #[must_use]
     pub fn dim(&self) -> usize {

@@ -5,7 +5,7 @@
 use vi_core::Error;
 use vi_linalg::faer::MatRef;
 
-use super::calibration::{Binning, CalibrationBin, calibration_curve, expected_calibration_error};
+use super::calibration::{Binning, expected_calibration_error};
 use crate::{ModelError, check};
 
 /// How far from 1 a row's probabilities may sum.
@@ -102,34 +102,19 @@ pub enum Calibrated {
     Class(usize),
 }
 
-/// The calibration curve of several classes: as [`calibration_curve`], for the event that `of` chooses.
-///
-/// # Errors
-/// As [`multiclass_log_loss`] and [`calibration_curve`]; `Index` if there is no such class.
-///
-/// ```
-/// use vi_linalg::faer::mat;
-/// use vi_models::metrics::{Binning, Calibrated, multiclass_calibration_curve};
-/// let p = mat![[0.7, 0.2, 0.1], [0.3, 0.6, 0.1]];
-/// let curve = multiclass_calibration_curve(p.as_ref(), &[0.0, 2.0], Calibrated::Top, Binning::EqualMass(1), 0.9)?;
-/// assert!((curve[0].mean_predicted - 0.65).abs() < 1e-15 && curve[0].observed_frequency == 0.5);
-/// # Ok::<(), vi_models::ModelError>(())
-/// ```
-pub fn multiclass_calibration_curve(
-    probabilities: MatRef<'_, f64>,
-    labels: &[f64],
-    of: Calibrated,
-    binning: Binning,
-    level: f64,
-) -> Result<Vec<CalibrationBin>, ModelError> {
-    let (p, happened) = two_outcomes(probabilities, labels, of)?;
-    calibration_curve(&p, &happened, binning, level)
-}
-
 /// The expected calibration error of several classes: that of the most probable class's probability, or of one class.
 ///
 /// # Errors
-/// As [`multiclass_calibration_curve`].
+/// As [`multiclass_log_loss`] and [`expected_calibration_error`]; `Index` if there is no such class.
+///
+/// ```
+/// use vi_linalg::faer::mat;
+/// use vi_models::metrics::{Binning, Calibrated, multiclass_calibration_error};
+/// let p = mat![[0.7, 0.2, 0.1], [0.3, 0.6, 0.1]];
+/// let error = multiclass_calibration_error(p.as_ref(), &[0.0, 2.0], Calibrated::Top, Binning::EqualMass(1))?;
+/// assert!((error - 0.15).abs() < 1e-15);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
 pub fn multiclass_calibration_error(
     probabilities: MatRef<'_, f64>,
     labels: &[f64],
@@ -138,23 +123,6 @@ pub fn multiclass_calibration_error(
 ) -> Result<f64, ModelError> {
     let (p, happened) = two_outcomes(probabilities, labels, of)?;
     expected_calibration_error(&p, &happened, binning)
-}
-
-/// The class-wise calibration error: the mean over classes of each one's expected calibration error (Kull et al. 2019).
-///
-/// # Errors
-/// As [`multiclass_calibration_curve`].
-pub fn classwise_calibration_error(
-    probabilities: MatRef<'_, f64>,
-    labels: &[f64],
-    binning: Binning,
-) -> Result<f64, ModelError> {
-    let classes = probabilities.ncols();
-    let mut total = 0.0;
-    for c in 0..classes {
-        total += multiclass_calibration_error(probabilities, labels, Calibrated::Class(c), binning)?;
-    }
-    if classes == 0 { Err(Error::Empty { argument: "probabilities" }.into()) } else { Ok(total / classes as f64) }
 }
 
 fn two_outcomes(
@@ -232,12 +200,8 @@ mod tests {
             assert!(error(&honest) < 6.0 * 0.5 * (10.0 / n as f64).sqrt(), "{of:?}: {}", error(&honest));
             assert!(error(&sharp) > 3.0 * error(&honest), "{of:?}");
         }
-        let classwise = |p: &Mat<f64>| classwise_calibration_error(p.as_ref(), &labels, binning).unwrap();
-        assert!(classwise(&sharp) > 3.0 * classwise(&honest));
         let loss = |p: &Mat<f64>| multiclass_log_loss(p.as_ref(), &labels).unwrap();
         assert!(loss(&honest) < loss(&sharp));
-        let curve = multiclass_calibration_curve(honest.as_ref(), &labels, Calibrated::Top, binning, 0.95).unwrap();
-        assert_eq!(curve.iter().map(|bin| bin.count).sum::<usize>(), n);
     }
 
     #[test]

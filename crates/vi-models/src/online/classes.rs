@@ -10,7 +10,8 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use super::apart::Apart;
 use super::belief::{AnyBelief, AnyStep, BeliefKind};
 use super::engine::{
-    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, is_score, prior_variances,
+    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, Stateful, is_score,
+    prior_variances,
 };
 use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
@@ -106,11 +107,13 @@ impl From<Classes> for ClassesWire {
     }
 }
 
-impl Family for Classes {
+impl Stateful for Classes {
     type State = ();
 
     fn initial(&self) {}
+}
 
+impl Family for Classes {
     fn check(&self, settings: &OnlineSettings) -> Result<(), ModelError> {
         if !self.is_joint() && settings.keep_rows {
             let what = "refinement or diagnosis, which `keep_rows` is for, but of one covariance over all classes";
@@ -120,10 +123,6 @@ impl Family for Classes {
             let what = "one belief over all classes that is not a full covariance: `by_class` has one for each";
             return Err(ModelError::Unsupported { what });
         }
-        Ok(())
-    }
-
-    fn check_state(&self, (): &()) -> Result<(), Error> {
         Ok(())
     }
 

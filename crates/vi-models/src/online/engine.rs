@@ -19,9 +19,9 @@ mod stored;
 mod sweeps;
 
 pub(super) use believed::check_offset;
-pub(super) use family::{Family, Fitted, RowStep};
+pub(super) use family::{Family, Fitted, RowStep, Stateful};
 pub(super) use order::RunLabel;
-pub(super) use scalar::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, ScalarFamily, is_score, row_likelihood};
+pub(super) use scalar::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Pass, ScalarFamily, is_score, row_likelihood};
 pub(super) use start::WIDE;
 pub(super) use stored::EngineWire;
 

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{BernoulliLogit, Error, Mixture8};
 
-use super::engine::ScalarFamily;
+use super::engine::{Pass, ScalarFamily, Stateful};
 use super::observation::Size;
 pub use super::spread::LearnedSpread;
 use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson};
@@ -60,13 +60,22 @@ macro_rules! stored_by_name {
 
 stored_by_name!(Logit, Probit, Trials, Counts, LearnedSpread);
 
+macro_rules! stateless {
+    ($($family:ident),*) => {$(
+        impl Stateful for $family {
+            type State = ();
+
+            fn initial(&self) {}
+        }
+    )*};
+}
+
+stateless!(Logit, Probit, Trials, Counts, SpreadCounts);
+
 impl ScalarFamily for Logit {
-    type State = ();
     type Likelihood = BernoulliLogit<Mixture8>;
 
-    const WEIGHTED_IMPLICITLY: bool = true;
-
-    fn initial(&self) {}
+    const PASS: Pass = Pass::MomentsOfUnitWeights;
 
     fn likelihood(&self, (): &(), _size: f64) -> Result<Self::Likelihood, Error> {
         Ok(BernoulliLogit(Mixture8))
@@ -74,10 +83,7 @@ impl ScalarFamily for Logit {
 }
 
 impl ScalarFamily for Probit {
-    type State = ();
     type Likelihood = BernoulliProbit;
-
-    fn initial(&self) {}
 
     fn likelihood(&self, (): &(), _size: f64) -> Result<Self::Likelihood, Error> {
         Ok(BernoulliProbit)
@@ -85,12 +91,9 @@ impl ScalarFamily for Probit {
 }
 
 impl ScalarFamily for Trials {
-    type State = ();
     type Likelihood = Binomial<Mixture8>;
 
     const SIZE: Size = Size::Trials;
-
-    fn initial(&self) {}
 
     fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {
         Binomial::new(size)
@@ -98,12 +101,9 @@ impl ScalarFamily for Trials {
 }
 
 impl ScalarFamily for Counts {
-    type State = ();
     type Likelihood = Poisson;
 
     const SIZE: Size = Size::Exposure;
-
-    fn initial(&self) {}
 
     fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {
         Poisson::new(size)
@@ -111,12 +111,9 @@ impl ScalarFamily for Counts {
 }
 
 impl ScalarFamily for SpreadCounts {
-    type State = ();
     type Likelihood = NegativeBinomial<Mixture8>;
 
     const SIZE: Size = Size::Exposure;
-
-    fn initial(&self) {}
 
     fn check(&self) -> Result<(), Error> {
         NegativeBinomial::new(self.size).map(drop)

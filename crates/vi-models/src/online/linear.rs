@@ -5,7 +5,7 @@ use rand_distr::{Distribution, Gamma};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{Error, GaussianLikelihood, Projection, Site};
 
-use super::engine::{Engine, EngineWire, ScalarFamily, check_offset};
+use super::engine::{Engine, EngineWire, Pass, ScalarFamily, Stateful, check_offset};
 use super::observation::Observation;
 use super::scale::ScalePrior;
 use super::target::Target;
@@ -29,13 +29,17 @@ pub(super) struct Noise {
     rate: f64,
 }
 
-impl ScalarFamily for Linear {
+impl Stateful for Linear {
     type State = Noise;
-    type Likelihood = GaussianLikelihood;
 
-    const STANDARDISES_LABELS: bool = true;
+    fn initial(&self) -> Noise {
+        Noise { shape: self.shape, rate: self.rate }
+    }
 
-    const EXACT: bool = true;
+    fn check_state(&self, state: &Noise) -> Result<(), Error> {
+        check::positive("shape of the noise", state.shape)?;
+        check::positive("rate of the noise", state.rate)
+    }
 
     fn scale_prior(&self) -> ScalePrior {
         ScalePrior::NOISE
@@ -46,6 +50,39 @@ impl ScalarFamily for Linear {
         let rate = (state.rate + 0.5 * quadratic).max(f64::MIN_POSITIVE);
         (log_det - state.shape * (rate / state.rate).ln(), Noise { shape: state.shape, rate })
     }
+
+    /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀`.
+    fn forget(&self, state: &mut Noise, lambda: f64) {
+        state.shape = lambda * state.shape + (1.0 - lambda) * self.shape;
+        state.rate = lambda * state.rate + (1.0 - lambda) * self.rate;
+    }
+
+    fn noise_variance(&self, state: &Noise) -> f64 {
+        state.rate / state.shape
+    }
+
+    /// `a = a₀ + Σ(a_k − a₀)`, `b = b₀ + Σ(b_k − b₀) + ½·spread`; the log evidence gains `g(a, b) − g(a₀, b₀) − Σ(g(a_k, b_k) − g(a₀, b₀))` with
+    /// `g = ln Γ(a) − a·ln b`.
+    fn merge(&self, states: &[&Noise], spread: f64) -> (f64, Noise) {
+        let of = |noise: &Noise| libm::lgamma(noise.shape) - noise.shape * noise.rate.ln();
+        let (before, mut gained) = (of(&self.initial()), 0.0);
+        let mut merged = self.initial();
+        for state in states {
+            merged.shape += state.shape - self.shape;
+            merged.rate += state.rate - self.rate;
+            gained -= of(state) - before;
+        }
+        merged.rate += 0.5 * spread;
+        (gained + of(&merged) - before, merged)
+    }
+}
+
+impl ScalarFamily for Linear {
+    type Likelihood = GaussianLikelihood;
+
+    const STANDARDISES_LABELS: bool = true;
+
+    const PASS: Pass = Pass::Exact;
 
     /// A draw of `σ`.
     fn draw_spread<R: Rng + ?Sized>(&self, state: &Noise, rng: &mut R) -> Result<f64, Error> {
@@ -70,18 +107,9 @@ impl ScalarFamily for Linear {
         Ok(Marginal::of_students(&students))
     }
 
-    fn initial(&self) -> Noise {
-        Noise { shape: self.shape, rate: self.rate }
-    }
-
     fn check(&self) -> Result<(), Error> {
         check::positive("shape of the noise prior", self.shape)?;
         check::positive("rate of the noise prior", self.rate)
-    }
-
-    fn check_state(&self, state: &Noise) -> Result<(), Error> {
-        check::positive("shape of the noise", state.shape)?;
-        check::positive("rate of the noise", state.rate)
     }
 
     fn likelihood(&self, _state: &Noise, _size: f64) -> Result<GaussianLikelihood, Error> {
@@ -113,31 +141,6 @@ impl ScalarFamily for Linear {
         state.shape += 0.5 * observed.weight;
         state.rate += 0.5 * observed.weight * error * error / (1.0 + observed.weight * seen.variance);
         Ok(0.0)
-    }
-
-    /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀`.
-    fn forget(&self, state: &mut Noise, lambda: f64) {
-        state.shape = lambda * state.shape + (1.0 - lambda) * self.shape;
-        state.rate = lambda * state.rate + (1.0 - lambda) * self.rate;
-    }
-
-    fn noise_variance(&self, state: &Noise) -> f64 {
-        state.rate / state.shape
-    }
-
-    /// `a = a₀ + Σ(a_k − a₀)`, `b = b₀ + Σ(b_k − b₀) + ½·spread`; the log evidence gains `g(a, b) − g(a₀, b₀) − Σ(g(a_k, b_k) − g(a₀, b₀))` with
-    /// `g = ln Γ(a) − a·ln b`.
-    fn merge(&self, states: &[&Noise], spread: f64) -> (f64, Noise) {
-        let of = |noise: &Noise| libm::lgamma(noise.shape) - noise.shape * noise.rate.ln();
-        let (before, mut gained) = (of(&self.initial()), 0.0);
-        let mut merged = self.initial();
-        for state in states {
-            merged.shape += state.shape - self.shape;
-            merged.rate += state.rate - self.rate;
-            gained -= of(state) - before;
-        }
-        merged.rate += 0.5 * spread;
-        (gained + of(&merged) - before, merged)
     }
 }
 

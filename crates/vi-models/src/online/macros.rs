@@ -56,6 +56,24 @@ macro_rules! front_door {
                 self.engine.merge(&others)
             }
 
+            /// A model that has learned nothing but the sample of at most 256 rows, in a random order: the better answer where the order of
+            /// the rows has done harm ([`OnlineInfo::order`](crate::online::OnlineInfo::order)) and they cannot be read again.
+            /// Labels that the sample holds too often for their share of all rows weigh less. Rows sorted by their label, five
+            /// inputs: log loss 1.6 nats above that of a random order, of the sample .011; intervals of 90 % hold 1 % and 87 %.
+            /// Counting each row of the sample for many would gain no accuracy, and its intervals would hold 44 %. Cost: 256 rows.
+            ///
+            /// # Errors
+            /// [`ModelError::Unsupported`] without a sample: of models that are exact, forget or were told to keep none.
+            pub fn of_sample(&self) -> Result<Self, ModelError> {
+                Ok(Self { engine: self.engine.of_sample()? })
+            }
+
+            /// The number of inputs.
+            #[must_use]
+            pub fn inputs(&self) -> usize {
+                self.engine.design.inputs
+            }
+
             /// The settings that the model was made with.
             #[must_use]
             pub fn settings(&self) -> &OnlineSettings {

@@ -12,6 +12,7 @@
 //! | predict a count that varies more than a Poisson's, by an unknown amount | [`OnlineGlm`] with [`family::LearnedSpread`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
 //! | predict one of many classes, or use another belief than a full covariance | [`OnlineSoftmax::by_class`] |
+//! | hold a model whose kind is known only at run time | [`Model`], made of a [`Kind`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | find out whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
 //! | refine with rows that are kept elsewhere, as in a file | `refine_over` |
@@ -84,10 +85,12 @@ mod glm;
 mod info;
 mod linear;
 mod logistic;
+mod model;
 mod observation;
 mod one_gaussian;
 mod posterior;
 mod predicted;
+mod prediction;
 mod rescale;
 mod row;
 mod scale;
@@ -105,10 +108,12 @@ pub(crate) use info::is_near;
 pub use info::{Advice, OnlineInfo, Order};
 pub use linear::{NumberPredicted, OnlineLinear};
 pub use logistic::OnlineLogistic;
+pub use model::{Kind, Model};
 pub use observation::Observation;
 pub use one_gaussian::OneGaussian;
 pub use posterior::Posterior;
 pub use predicted::{LabelPredicted, ProbabilityPredicted};
+pub use prediction::Prediction;
 pub use settings::{Memory, OnlineSettings, PriorScale, Start};
 pub use softmax::OnlineSoftmax;
 pub use vi_core::refine::{RefineInfo, RefineSettings};

@@ -103,6 +103,12 @@ impl OnlineSoftmax {
         Ok(Self { engine: Engine::new(inputs, Classes::new(classes, true)?, settings)? })
     }
 
+    /// The number of classes.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        self.engine.family.classes()
+    }
+
     /// Whether each class has a belief of its own ([`by_class`](Self::by_class)).
     #[must_use]
     pub fn is_by_class(&self) -> bool {

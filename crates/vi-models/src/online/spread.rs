@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::special::HALF_LN_2PI;
 use vi_core::{Error, GaussianExpectation, Likelihood, Mixture8, Projection, Site};
 
-use super::engine::{ScalarFamily, row_likelihood};
+use super::engine::{Pass, ScalarFamily, Stateful, row_likelihood};
 use super::family::GlmFamily;
 use super::observation::{Observation, Size};
 use crate::likelihood::NegativeBinomial;
@@ -110,15 +110,8 @@ impl SizeBelief {
     }
 }
 
-impl ScalarFamily for LearnedSpread {
+impl Stateful for LearnedSpread {
     type State = SizeBelief;
-    type Likelihood = NegativeBinomial<Mixture8>;
-
-    const SIZE: Size = Size::Exposure;
-
-    const BY_ROWS: bool = true;
-
-    const ROUNDS: usize = 3;
 
     fn initial(&self) -> SizeBelief {
         BEFORE
@@ -135,6 +128,35 @@ impl ScalarFamily for LearnedSpread {
         }
         Ok(())
     }
+
+    /// The precision and its product with the mean return towards those of the prior.
+    fn forget(&self, state: &mut SizeBelief, lambda: f64) {
+        let (own, before) = (state.natural(), BEFORE.natural());
+        let faded = |own: f64, before: f64| lambda * own + (1.0 - lambda) * before;
+        *state = SizeBelief::from_natural((faded(own.0, before.0), faded(own.1, before.1)));
+    }
+
+    /// The prior times what each shard has gained over it; the log evidence gains the log of that product's integral.
+    fn merge(&self, states: &[&SizeBelief], spread: f64) -> (f64, SizeBelief) {
+        // Of exp(ηu − ½λu²), given as (λ, η).
+        let mass = |(precision, first): (f64, f64)| 0.5 * (first * first / precision - precision.ln());
+        let before = BEFORE.natural();
+        let (mut merged, mut gained) = (before, -0.5 * spread);
+        for state in states {
+            let own = state.natural();
+            merged = (merged.0 + own.0 - before.0, merged.1 + own.1 - before.1);
+            gained -= mass(own) - mass(before);
+        }
+        (gained + mass(merged) - mass(before), SizeBelief::from_natural(merged))
+    }
+}
+
+impl ScalarFamily for LearnedSpread {
+    type Likelihood = NegativeBinomial<Mixture8>;
+
+    const SIZE: Size = Size::Exposure;
+
+    const PASS: Pass = Pass::ByRows { rounds: 3 };
 
     fn likelihood(&self, state: &SizeBelief, size: f64) -> Result<Self::Likelihood, Error> {
         NegativeBinomial::new(state.size())?.with_exposure(size)
@@ -175,27 +197,6 @@ impl ScalarFamily for LearnedSpread {
         self.check_state(&learned)?;
         *state = learned;
         Ok(gained)
-    }
-
-    /// The precision and its product with the mean return towards those of the prior.
-    fn forget(&self, state: &mut SizeBelief, lambda: f64) {
-        let (own, before) = (state.natural(), BEFORE.natural());
-        let faded = |own: f64, before: f64| lambda * own + (1.0 - lambda) * before;
-        *state = SizeBelief::from_natural((faded(own.0, before.0), faded(own.1, before.1)));
-    }
-
-    /// The prior times what each shard has gained over it; the log evidence gains the log of that product's integral.
-    fn merge(&self, states: &[&SizeBelief], spread: f64) -> (f64, SizeBelief) {
-        // Of exp(ηu − ½λu²), given as (λ, η).
-        let mass = |(precision, first): (f64, f64)| 0.5 * (first * first / precision - precision.ln());
-        let before = BEFORE.natural();
-        let (mut merged, mut gained) = (before, -0.5 * spread);
-        for state in states {
-            let own = state.natural();
-            merged = (merged.0 + own.0 - before.0, merged.1 + own.1 - before.1);
-            gained -= mass(own) - mass(before);
-        }
-        (gained + mass(merged) - mass(before), SizeBelief::from_natural(merged))
     }
 
     /// `log p(u)·Π_i exp E_q log p(y_i|t_i, u)` on a grid, and its moments: coordinate ascent in the bound.

@@ -21,10 +21,6 @@ use crate::common::{inputs, normal, predictors, rng};
 
 const LEVEL: f64 = 0.9;
 
-fn is_slow() -> bool {
-    std::env::var_os("VI_SLOW").is_some_and(|value| value == "1")
-}
-
 /// Hits and tries of the intervals of one method.
 #[derive(Default, Clone, Copy)]
 struct Tally {
@@ -171,7 +167,7 @@ fn measure_front_door<F: GlmFamily + Clone, L: GaussianExpectation + Copy>(
 #[test]
 #[allow(clippy::print_stdout, reason = "figures for the documentation")]
 fn the_front_door_holds_nearly_what_it_says() {
-    if !is_slow() {
+    if !crate::slow() {
         return;
     }
     for d in [3, 8] {
@@ -230,7 +226,7 @@ fn count(rate: f64, rng: &mut ChaCha8Rng) -> f64 {
 
 #[test]
 fn full_covariances_hold_nearly_what_they_say() {
-    if !is_slow() {
+    if !crate::slow() {
         return;
     }
     for d in [3, 8] {
@@ -243,7 +239,7 @@ fn full_covariances_hold_nearly_what_they_say() {
 
 #[test]
 fn bounds_diagonals_and_low_ranks_hold_less() {
-    if !is_slow() {
+    if !crate::slow() {
         return;
     }
     let (d, repeats, mut rng) = (8, 1000, rng(43));

@@ -13,3 +13,5 @@ mod softmax;
 mod three_ways;
 mod vb_coverage;
 mod vb_front;
+
+include!("../../../../tests/src/slow.rs");

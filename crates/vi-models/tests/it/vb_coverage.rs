@@ -77,7 +77,7 @@ fn logit_coverage(n: usize, d: usize, sigma0: f64, rho: f64, repetitions: u64) -
 #[test]
 fn the_quadratic_bound_and_independent_weights_are_too_certain() {
     for (n, d, sigma0, rho, quadratic, independent) in TABLE {
-        let repetitions = if slow() { 400 } else { 60 };
+        let repetitions = if crate::slow() { 400 } else { 60 };
         let found = logit_coverage(n, d, sigma0, rho, repetitions);
         println!("| {n} | {d} | {sigma0} | {rho} | {:.3} | {:.3} | {:.3} |", found[0], found[2], found[1]);
         // Weights of one data set share its luck: their standard error is at most that of √d fewer.
@@ -99,7 +99,7 @@ const TABLE: [(usize, usize, f64, f64, f64, f64); 4] = [
 #[test]
 fn linear_fits_cover_what_they_promise() {
     // α and τ drawn from hyper-priors with mass where data are; n ≥ 4d.
-    let (n, d, repetitions) = (40, 6, if slow() { 1000 } else { 200 });
+    let (n, d, repetitions) = (40, 6, if crate::slow() { 1000 } else { 200 });
     let prior = LinearPrior::new(3.0, 3.0, 3.0, 3.0).unwrap();
     let (mut weights, mut futures) = (0, 0);
     for seed in 0..repetitions {
@@ -177,7 +177,7 @@ impl Labels {
 fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
     const NEW: usize = 20;
     for (n, d, k, ([ard_coverage, sparse_coverage], horseshoe_coverage)) in SPARSE {
-        let repetitions = if slow() { 8000 / d as u64 } else { 12 };
+        let repetitions = if crate::slow() { 8000 / d as u64 } else { 12 };
         let [mut ard, mut sparse, mut horseshoe] = [Labels::default(), Labels::default(), Labels::default()];
         let mut weights = 0;
         for seed in 0..repetitions {
@@ -198,7 +198,7 @@ fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
                 let intervals = model.weight_intervals(LEVEL).unwrap();
                 weights += intervals.iter().zip(&data.w).filter(|(interval, w)| interval.contains(**w)).count();
             }
-            if slow() || d < n {
+            if crate::slow() || d < n {
                 let settings = vb::VbLinearSettings { ard: true, ..Default::default() };
                 let model = vb::VbLinear::fit(rows, d, &y[..n], &settings).unwrap();
                 ard.add_all(&y[n..], &model.predict(new).unwrap());
@@ -222,8 +222,4 @@ fn sparse_fits_cover_where_relevance_determination_is_too_sure() {
 /// `Gam(shape, 1)` for a whole shape.
 fn gamma(rng: &mut ChaCha8Rng, shape: usize) -> f64 {
     (0..shape).map(|_| -(1.0 - rng.random::<f64>()).ln()).sum()
-}
-
-fn slow() -> bool {
-    std::env::var_os("VI_SLOW").is_some_and(|value| value == "1")
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod any_kind;
 mod batches;
 mod by_class;
 mod doors;

@@ -146,3 +146,36 @@ fn models_that_are_exact_or_forget_say_nothing_of_the_order() {
     fading.update_batch(&rows, &labels).unwrap();
     assert_eq!((linear.info().order, fading.info().order), (None, None));
 }
+
+#[test]
+fn the_sample_of_rows_sorted_by_a_rare_label_answers_as_random_rows_do() {
+    let mut rng = ChaCha8Rng::seed_from_u64(36);
+    let draw = |rng: &mut ChaCha8Rng| {
+        let x = [rng.random_range(-2.0..2.0), rng.random_range(-2.0..2.0)];
+        (x, f64::from(rng.random::<f64>() < 1.0 / (1.0 + f64::exp(4.0 - 1.5 * x[0]))))
+    };
+    let mut rows: Vec<([f64; 2], f64)> = (0..20_000).map(|_| draw(&mut rng)).collect();
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut sorted = OnlineLogistic::new(2).unwrap();
+    for (x, y) in &rows {
+        sorted.update(x, *y).unwrap();
+    }
+    assert!(sorted.info().order.unwrap().matters());
+    let sampled = sorted.of_sample().unwrap();
+    assert_eq!(sampled.info().observations, 256);
+    let loss = |model: &OnlineLogistic| {
+        let scores = rows.iter().map(|(x, y)| {
+            let p = model.predict(x).unwrap().probability;
+            -(if *y == 1.0 { p } else { 1.0 - p }).ln()
+        });
+        scores.sum::<f64>() / 20_000.0
+    };
+    let truth = rows.iter().map(|(x, y)| (1.0 + f64::exp((4.0 - 1.5 * x[0]) * (2.0 * y - 1.0))).ln()).sum::<f64>() / 2e4;
+    // 256 rows leave three weights an excess of 3/(2·256) nats a row; a rare label, sampled in full weight, three times that at most.
+    assert!(loss(&sampled) - truth < 3.0 * 3.0 / 512.0, "{} {truth}", loss(&sampled));
+    // Positives are 4 % of all rows and half of the sample.
+    let share = rows.iter().map(|(x, _)| sampled.predict(x).unwrap().probability).sum::<f64>() / 2e4;
+    let positive = rows.iter().map(|row| row.1).sum::<f64>() / 2e4;
+    assert!((share / positive - 1.0).abs() < 0.5, "{share} {positive}");
+    assert!(OnlineLinear::new(2).unwrap().of_sample().is_err());
+}

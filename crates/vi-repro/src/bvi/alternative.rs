@@ -5,17 +5,16 @@ use rand_chacha::rand_core::SeedableRng;
 use vi_boost::printed::{Printed, PrintedSettings, WeightRule};
 use vi_boost::{GaussianMixture, LogDensity};
 
-use super::claims;
-use super::computation;
 use super::grid::Nodes;
 use super::look::{PRINTED, PRINTED_LABEL};
 use super::runs::{EPSILON, SAMPLES, STEPS};
 use super::toys::{self, Toy};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{Dash, Marker, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Outcome, Shown, Table, cell, median, number};
+use crate::report::{Outcome, Shown, Table, median, number};
 
 const ITERATIONS: usize = 30;
 const RULES: [(WeightRule, &str); 2] =
@@ -45,7 +44,6 @@ struct Study {
 
 impl Study {
     fn new<T: LogDensity>(ctx: &Context, name: &'static str, toy: &Toy<T>) -> Result<Self, ReproError> {
-        let fail = |e| computation("the printed algorithm", &e);
         let nodes = Nodes::new(&toy.target, toy.log_normaliser, toy.range);
         let mut runs = Vec::new();
         for (rule, label) in RULES {
@@ -58,16 +56,17 @@ impl Study {
                     weight: rule,
                     ..PrintedSettings::default()
                 };
-                let mut printed = Printed::new(&toy.target, toy.start.clone(), &settings).map_err(fail)?;
+                let mut printed =
+                    Printed::new(&toy.target, toy.start.clone(), &settings).context("the printed algorithm")?;
                 let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed + k);
                 let mut run = Run { rule, inclusive: Vec::new(), exclusive: Vec::new() };
                 for t in 0..ITERATIONS {
                     if t > 0 {
-                        printed.step(&mut rng).map_err(fail)?;
+                        printed.step(&mut rng).context("the printed algorithm")?;
                     }
                     let q: &GaussianMixture = printed.mixture();
-                    run.inclusive.push(nodes.reverse_kl(q).map_err(fail)?);
-                    run.exclusive.push(nodes.kl(q).map_err(fail)?);
+                    run.inclusive.push(nodes.reverse_kl(q).context("the printed algorithm")?);
+                    run.exclusive.push(nodes.kl(q).context("the printed algorithm")?);
                 }
                 runs.push(run);
                 ctx.step(label);
@@ -100,12 +99,11 @@ fn last(values: &[f64]) -> f64 {
 
 /// Algorithm 3 beside Algorithm 1.
 pub(super) fn algorithm3(ctx: &Context) -> Result<Outcome, ReproError> {
-    let fail = |e| computation("the target", &e);
     ctx.steps(3 * 2 * ctx.pick(5, 2));
     let studies = [
-        Study::new(ctx, "Cauchy", &toys::cauchy().map_err(fail)?)?,
-        Study::new(ctx, "four modes", &toys::mixture4().map_err(fail)?)?,
-        Study::new(ctx, "five modes", &toys::mixture5().map_err(fail)?)?,
+        Study::new(ctx, "Cauchy", &toys::cauchy().context("the target")?)?,
+        Study::new(ctx, "four modes", &toys::mixture4().context("the target")?)?,
+        Study::new(ctx, "five modes", &toys::mixture5().context("the target")?)?,
     ];
     let middle = |s: &Study, rule, of: fn(&Run) -> &[f64]| median(&s.of(rule).map(|r| last(of(r))).collect::<Vec<_>>());
     let each = |of: &dyn Fn(&Study) -> String| {
@@ -122,8 +120,7 @@ pub(super) fn algorithm3(ctx: &Context) -> Result<Outcome, ReproError> {
         for (rule, label) in RULES {
             for (k, run) in s.of(rule).enumerate() {
                 for t in 0..ITERATIONS {
-                    let words = [s.name.to_owned(), label.to_owned(), k.to_string(), (t + 1).to_string()];
-                    table.push([words.to_vec(), vec![cell(run.inclusive[t]), cell(run.exclusive[t])]].concat())?;
+                    table.push(&[&s.name, &label, &k, &(t + 1), &run.inclusive[t], &run.exclusive[t]])?;
                 }
             }
         }
@@ -136,39 +133,23 @@ pub(super) fn algorithm3(ctx: &Context) -> Result<Outcome, ReproError> {
         )
     };
     Ok(Outcome {
-        summary: format!("KL(p‖q) after {ITERATIONS} components, medians: {}.", each(&|s| two(s, inclusive))),
-        caption: "Both divergences against the number of components proposed, with α_t by Algorithm 1 (stochastic Newton on KL(q‖p)) and by \
-                  Algorithm 3 (on KL(p‖q), with importance weights); thin lines are further runs."
-            .into(),
-        quote: "With KL divergence in the alternative direction D_KL(p_X‖q_t) as the discrepancy measure, we derive an algorithm almost \
-                identical to Algorithm 2, except that the step for solving α̂_t is performed with Algorithm 3 (Appendix A)."
-            .into(),
-        notes: vec![format!(
-            "n = {SAMPLES}, b = {}, ε = {EPSILON}; components by Algorithm 2 in both. Divergences by quadrature. α is kept in [0, 1].",
-            STEPS[1]
-        )],
-        claims: vec![
-            claims::ALTERNATIVE.counted_over((falls, all.len()), each(&|s| two(s, inclusive)), "runs"),
-            claims::ALTERNATIVE_BETTER.counted_over((better, all.len()), "run by run, KL(p‖q)", "runs"),
+        checks: vec![
+            words().counted("alternative", (falls, all.len()), &[&each(&|s| two(s, inclusive))]),
+            words().counted("alternative-better", (better, all.len()), &[]),
         ],
-        promises: vec![],
-        findings: vec![],
-        quantities: vec![],
-        shown: Shown {
-            head: ["target", "KL(p‖q), Algorithm 3", "Algorithm 1", "KL(q‖p), Algorithm 3", "Algorithm 1"].map(String::from).to_vec(),
-            rows: studies
-                .iter()
-                .map(|s| {
-                    let numbers = [inclusive, exclusive].into_iter().flat_map(|of| {
-                        [WeightRule::Inclusive, WeightRule::Exclusive].map(|rule| number(middle(s, rule, of)))
-                    });
-                    std::iter::once(s.name.to_owned()).chain(numbers).collect()
-                })
-                .collect(),
-        },
+        shown: Shown::new(
+            ["target", "KL(p‖q), Algorithm 3", "Algorithm 1", "KL(q‖p), Algorithm 3", "Algorithm 1"],
+            studies.iter().map(|s| {
+                let numbers = [inclusive, exclusive].into_iter().flat_map(|of| {
+                    [WeightRule::Inclusive, WeightRule::Exclusive].map(|rule| number(middle(s, rule, of)))
+                });
+                std::iter::once(s.name.to_owned()).chain(numbers).collect()
+            }),
+        ),
         tables: vec![table],
         figure: Figure::new("The weight for the divergence in the other direction")
             .row(300.0, studies.iter().map(|s| s.panel("KL(p‖q)", inclusive)).collect())
             .row(300.0, studies.iter().map(|s| s.panel("KL(q‖p)", exclusive)).collect()),
+        ..words().outcome(ctx, &[&ITERATIONS, &each(&|s| two(s, inclusive)), &SAMPLES, &STEPS[1], &EPSILON])
     })
 }

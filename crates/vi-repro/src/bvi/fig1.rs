@@ -4,8 +4,6 @@ use vi_boost::{Family, GaussianMixture, LogDensity, Refit};
 
 use std::sync::Arc;
 
-use super::claims;
-use super::computation;
 use super::grid::Nodes;
 use super::look::{
     GREEDY, GREEDY_LABEL, MEAN_FIELD, MEAN_FIELD_LABEL, PRINTED_BY_STEP, PRINTED_BY_STEP_LABELS, REFITTED,
@@ -13,11 +11,12 @@ use super::look::{
 };
 use super::runs::{STEPS, Trace, ours, printed, single};
 use super::toys::{self, Toy};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::Style;
 use crate::plot::{Axis, Figure, Grid, Panel, linspace};
-use crate::report::{Check, Claim, Outcome, Shown, Table, cell, median, number};
+use crate::report::{Outcome, Shown, Table, median, number};
 
 /// Titles of the figures, by which their studies are shared.
 pub(super) const TAILS: &str = "Fig 1 (a): a heavy-tailed density";
@@ -70,7 +69,7 @@ impl Study {
         let seeds = ctx.pick(5, 2);
         ctx.steps(STEPS.len() * seeds + 3);
         let nodes = Nodes::new(&toy.target, toy.log_normaliser, toy.range);
-        let kl = |q: &GaussianMixture| nodes.kl(q).map_err(|e| computation("a divergence", &e));
+        let kl = |q: &GaussianMixture| nodes.kl(q).context("a divergence");
         // With a small step the modes come in late; on a line all iterations cost little.
         let iterations = if toy.target.dim() == 1 { ITERATIONS } else { ctx.pick(ITERATIONS, 20) };
         let mut by_step = Vec::new();
@@ -155,7 +154,7 @@ impl Study {
         all.extend([("greedy".to_owned(), 0, &self.greedy), ("refitted".to_owned(), 0, &self.refitted)]);
         for (name, k, run) in all {
             for ((t, alpha), kl) in run.t.iter().zip(&run.alpha).zip(&run.kl) {
-                table.push(vec![name.clone(), k.to_string(), cell(*t), cell(*alpha), cell(*kl)])?;
+                table.push(&[&name, &k, t, alpha, kl])?;
             }
         }
         Ok(table)
@@ -174,82 +173,33 @@ impl Study {
         }
         rows.push(row(GREEDY_LABEL, self.greedy.q.len(), number(self.greedy.last())));
         rows.push(row(REFITTED_LABEL, self.refitted.q.len(), number(self.refitted.last())));
-        Shown { head: ["method", "components", "KL(q‖p), nats"].map(str::to_owned).to_vec(), rows }
+        Shown::new(["method", "components", "KL(q‖p), nats"], rows)
     }
 
     fn outcome(
         &self,
+        ctx: &Context,
+        claim: &str,
+        bound: f64,
         figure: Figure,
         densities: Option<Table>,
-        words: Words,
-        bound: f64,
     ) -> Result<Outcome, ReproError> {
-        let finals = self.finals();
-        let better = finals.iter().filter(|kl| **kl < self.mean_field_kl).count();
-        let checks = vec![words.claim.counted_over(
-            (better, finals.len()),
-            format!(
-                "with b = {}, KL after {} iterations {} (median), mean field {}",
-                self.better().b,
-                self.iterations(),
-                number(median(&finals)),
-                number(self.mean_field_kl)
-            ),
-            "runs",
-        )];
-        let beyond = vec![
-            Check::below(
-                format!("{} components refitted together come to the bound asked for", self.refitted.q.len()),
-                "KL",
-                self.refitted.last(),
-                bound,
-            ),
-            Check::below(
-                "Without a refit, too, ours is closer than the printed algorithm",
-                "KL",
-                self.greedy.last(),
-                median(&finals),
-            ),
-        ];
-        let mut tables = vec![self.traces()?];
-        tables.extend(densities);
+        let (finals, b, steps, mean_field) = (self.finals(), self.better().b, self.iterations(), self.mean_field_kl);
+        let (printed, refitted, components) = (median(&finals), self.refitted.last(), self.refitted.q.len());
+        let better = finals.iter().filter(|kl| **kl < mean_field).count();
+        let words = words();
         Ok(Outcome {
-            summary: format!(
-                "Printed {} after {} iterations (b = {}), mean field {}, ours {} with {} components.",
-                number(median(&finals)),
-                self.iterations(),
-                self.better().b,
-                number(self.mean_field_kl),
-                number(self.refitted.last()),
-                self.refitted.q.len()
-            ),
-            caption: words.caption.to_owned(),
-            quote: words.paper.to_owned(),
-            notes: vec![
-                "Divergences are by quadrature. The printed algorithm has n = 1000 and draws of q_t for its starts; α is kept in \
-                 [0, 1] and a start that ends at an indefinite Hessian is drawn again. Thin lines are its other runs. The paper \
-                 states no initial step b of Algorithm 1: both b = 1 and b = 0.1 are drawn, and the claim is judged by the better."
-                    .to_owned(),
-                words.note.to_owned(),
+            checks: vec![
+                words.counted(claim, (better, finals.len()), &[&b.to_string(), &steps, &printed, &mean_field]),
+                words.below("refitted-together-come-to-bound", refitted, bound).filled(&components),
+                words.below("without-refit-too-ours", self.greedy.last(), printed),
             ],
-            claims: checks,
-            findings: vec![],
-            quantities: vec![],
-            promises: beyond,
             shown: self.shown_table(),
-            tables,
+            tables: std::iter::once(self.traces()?).chain(densities).collect(),
             figure,
+            ..words.outcome(ctx, &[&printed, &steps, &b.to_string(), &mean_field, &refitted, &components])
         })
     }
-}
-
-/// What is said of a toy.
-#[derive(Clone, Copy)]
-struct Words {
-    claim: &'static Claim,
-    paper: &'static str,
-    caption: &'static str,
-    note: &'static str,
 }
 
 /// A toy on a line: densities above, weights and divergences below.
@@ -257,13 +207,13 @@ fn line<T: LogDensity>(
     ctx: &Context,
     toy: &Toy<T>,
     title: &str,
-    words: Words,
+    claim: &str,
     bound: f64,
 ) -> Result<Outcome, ReproError> {
     let study = Study::shared(ctx, title, toy)?;
     let x = linspace(toy.window.0, toy.window.1, 301);
     let of = |q: &GaussianMixture| -> Result<Vec<f64>, ReproError> {
-        x.iter().map(|x| Ok(q.log_density(&[*x]).map_err(|e| computation("a density", &e))?.exp())).collect()
+        x.iter().map(|x| Ok(q.log_density(&[*x]).context("a density")?.exp())).collect()
     };
     let truth: Vec<f64> = x.iter().map(|x| (toy.target.log_density(&[*x]) - toy.log_normaliser).exp()).collect();
     let columns = [
@@ -285,34 +235,17 @@ fn line<T: LogDensity>(
     let densities = Table::from_columns("densities", &table)?;
     let figure =
         Figure::new(title).row(380.0, vec![plain, tails]).row(330.0, vec![study.alpha_panel(), study.kl_panel()]);
-    study.outcome(figure, Some(densities), words, bound)
+    study.outcome(ctx, claim, bound, figure, Some(densities))
 }
 
 /// Figure 1 (a).
 pub(super) fn cauchy(ctx: &Context) -> Result<Outcome, ReproError> {
-    let toy = toys::cauchy().map_err(|e| computation("the target", &e))?;
-    let words = Words {
-        claim: &claims::HEAVY_TAILS,
-        paper: "Figure 1 highlights the ability of BVI to capture (a) heavy tails: a Cauchy density 1/(1+(θ/2)²).",
-        caption: "Truth, start, mean field, the printed algorithm after its last iteration and ours; α_t and KL_t below.",
-        note: "Each wide component reaches a part of the tail; what is left is the tail beyond the widest.",
-    };
-    line(ctx, &toy, TAILS, words, 0.002)
+    line(ctx, &toys::cauchy().context("the target")?, TAILS, "heavy-tails", 0.002)
 }
 
 /// Figure 1 (b).
 pub(super) fn mixture4(ctx: &Context) -> Result<Outcome, ReproError> {
-    let toy = toys::mixture4().map_err(|e| computation("the target", &e))?;
-    let words = Words {
-        claim: &claims::MULTIMODALITY,
-        paper: "Figure 1 highlights the ability of BVI to capture (b) multimodality: a mixture of four univariate Gaussians \
-                with different locations and scales.",
-        caption: "Truth, start, mean field, the printed algorithm after its last iteration and ours; α_t and KL_t below.",
-        note: "The parameters are ours, the paper states none. From a start this broad a step of b = 1 gives the first component all the \
-               weight, q₁ is gone, and every later start is drawn from that one mode; a step of b = 0.1 keeps enough of q₁ for \
-               later starts to reach all four.",
-    };
-    line(ctx, &toy, FOUR, words, 1e-4)
+    line(ctx, &toys::mixture4().context("the target")?, FOUR, "multimodality", 1e-4)
 }
 
 /// Values of a density at which contours are drawn, relative to its largest.
@@ -320,14 +253,14 @@ const LEVELS: [f64; 5] = [0.8, 0.5, 0.25, 0.1, 0.02];
 
 /// Figure 1 (c).
 pub(super) fn mixture5(ctx: &Context) -> Result<Outcome, ReproError> {
-    let toy = toys::mixture5().map_err(|e| computation("the target", &e))?;
+    let toy = toys::mixture5().context("the target")?;
     let study = Study::shared(ctx, FIVE, &toy)?;
     let axis = linspace(toy.window.0, toy.window.1, ctx.pick(161, 81));
     let outlined = |panel: Panel, q: &GaussianMixture, style: Style, label: &str| -> Result<Panel, ReproError> {
         let mut values = Vec::with_capacity(axis.len() * axis.len());
         for y in &axis {
             for x in &axis {
-                values.push(q.log_density(&[*x, *y]).map_err(|e| computation("a density", &e))?.exp());
+                values.push(q.log_density(&[*x, *y]).context("a density")?.exp());
             }
         }
         let largest = values.iter().fold(0.0_f64, |a, b| a.max(*b));
@@ -354,12 +287,5 @@ pub(super) fn mixture5(ctx: &Context) -> Result<Outcome, ReproError> {
             ],
         )
         .row(330.0, vec![study.alpha_panel(), study.kl_panel()]);
-    let words = Words {
-        claim: &claims::MULTIVARIATE,
-        paper: "Figure 1 highlights the ability of BVI to capture (c) multivariate distributions: a mixture of five bivariate \
-                Gaussians with random means and covariances.",
-        caption: "Contours at 0.8, 0.5, 0.25, 0.1 and 0.02 of each density's largest value; α_t and KL_t.",
-        note: "The parameters are ours, the paper states none.",
-    };
-    study.outcome(figure, None, words, 1e-4)
+    study.outcome(ctx, "multivariate", 1e-4, figure, None)
 }

@@ -7,18 +7,17 @@ use vi_boost::{Component, Family, GaussianMixture, Refit, divergence};
 use vi_core::{BernoulliLogit, DenseGaussian, Estimate, GlmPosterior, Mixture8};
 use vi_linalg::faer::{Mat, MatRef, Par};
 
-use super::claims;
-use super::computation;
 use super::look::{
     FULL_RANK, FULL_RANK_LABEL, GREEDY, GREEDY_LABEL, MEAN_FIELD, MEAN_FIELD_LABEL, PRINTED, PRINTED_LABEL, REFITTED,
     REFITTED_LABEL,
 };
 use super::runs::{STEPS, ours, printed, single};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Quantity, Shown, Table, cell, number};
+use crate::report::{Outcome, Quantity, Shown, Table, number};
 
 const TRUTH: &str = include_str!("../../data/bvi-nodal.csv");
 
@@ -36,16 +35,13 @@ struct Truth {
 
 impl Truth {
     fn read() -> Result<Self, ReproError> {
-        let fail =
-            |message: &str| ReproError::Computation { what: "stored truth".to_owned(), message: message.to_owned() };
         let mut truth =
             Self { log_evidence: f64::NAN, error: f64::NAN, mean: vec![f64::NAN; D], covariance: Mat::zeros(D, D) };
         let mut rows = csv::Reader::from_reader(TRUTH.as_bytes());
         for row in rows.deserialize() {
-            let (quantity, i, j, value, error): (String, usize, usize, f64, f64) =
-                row.map_err(|e| fail(&e.to_string()))?;
+            let (quantity, i, j, value, error): (String, usize, usize, f64, f64) = row.context("stored truth")?;
             if i >= D || j >= D {
-                return Err(fail("an index beyond the dimension"));
+                return Err("an index beyond the dimension").context("stored truth");
             }
             match quantity.as_str() {
                 "log_evidence" => (truth.log_evidence, truth.error) = (value, error),
@@ -102,15 +98,13 @@ impl Study {
     fn new(ctx: &Context) -> Result<Self, ReproError> {
         ctx.steps(5);
         let truth = Truth::read()?;
-        let data = vi_data::nodal().map_err(|e| computation("nodal data", &e))?;
-        let core = |e| computation("the posterior", &e);
-        let prior = DenseGaussian::isotropic(&[0.0; D], 1.0).map_err(core)?;
+        let data = vi_data::nodal().context("nodal data")?;
+        let prior = DenseGaussian::isotropic(&[0.0; D], 1.0).context("the posterior")?;
         let x = MatRef::from_row_major_slice(data.rows_row_major(), data.n(), data.d());
-        let target = GlmTarget::new(&prior, x, data.y(), BernoulliLogit(Mixture8))
-            .map_err(|e| computation("the posterior", &e))?;
-        let posterior = GlmPosterior::new(&prior, x, data.y(), BernoulliLogit(Mixture8)).map_err(core)?;
+        let target = GlmTarget::new(&prior, x, data.y(), BernoulliLogit(Mixture8)).context("the posterior")?;
+        let posterior = GlmPosterior::new(&prior, x, data.y(), BernoulliLogit(Mixture8)).context("the posterior")?;
         // "We initialize with a Gaussian with very large (co)variance."
-        let start = Component::isotropic(&[0.0; D], 10.0_f64.sqrt()).map_err(|e| computation("the start", &e))?;
+        let start = Component::isotropic(&[0.0; D], 10.0_f64.sqrt()).context("the start")?;
         let nothing = |_: &GaussianMixture| Ok(f64::NAN);
         let mut found: Vec<(&'static str, &'static str, Style, GaussianMixture)> = Vec::new();
         let q = printed(&target, &start, STEPS[0], ctx.pick(ITERATIONS, 10), ctx.seed, nothing)?.q;
@@ -129,15 +123,15 @@ impl Study {
         let mut answers = Vec::new();
         for (label, slug, style, q) in found {
             let mean = q.mean();
-            let covariance = q.covariance().map_err(|e| computation("a covariance", &e))?;
+            let covariance = q.covariance().context("a covariance")?;
             // One Gaussian's divergence is a sum of one-dimensional integrals; a mixture's is sampled.
             let kl = if q.weights().iter().filter(|w| **w > 1e-12).count() == 1 {
-                let gaussian = DenseGaussian::new(&mean, covariance.as_ref()).map_err(core)?;
-                let value = posterior.kl(&gaussian, Par::Seq).map_err(core)? + truth.log_evidence;
+                let gaussian = DenseGaussian::new(&mean, covariance.as_ref()).context("the posterior")?;
+                let value = posterior.kl(&gaussian, Par::Seq).context("the posterior")? + truth.log_evidence;
                 Estimate { value, standard_error: truth.error }
             } else {
                 divergence::known_evidence(&q, &target, truth.log_evidence, 8192, 8, ctx.seed)
-                    .map_err(|e| computation("a divergence", &e))?
+                    .context("a divergence")?
             };
             let worst = |error: &dyn Fn(usize) -> f64| (0..D).map(error).fold(0.0, f64::max);
             let pair = |i: usize, j: usize| {
@@ -182,9 +176,7 @@ impl Study {
             &["quantity", "i", "j", "truth", "printed", "mean_field", "full_rank", "greedy", "refitted"],
         );
         let mut push = |quantity: &str, i: usize, j: usize, truth: f64, value: &dyn Fn(&Answer) -> f64| {
-            let mut row = vec![quantity.to_owned(), i.to_string(), j.to_string(), cell(truth)];
-            row.extend(self.answers.iter().map(|answer| cell(value(answer))));
-            table.push(row)
+            table.row(&[&quantity, &i, &j], std::iter::once(truth).chain(self.answers.iter().map(value)))
         };
         for i in 0..D {
             push("mean", i, 0, self.truth.mean[i], &|answer| answer.q.mean()[i])?;
@@ -210,7 +202,7 @@ impl Study {
                 number(answer.covariance_error),
             ]
         });
-        Shown { head: head.map(str::to_owned).to_vec(), rows: rows.collect() }
+        Shown::new(head, rows)
     }
 }
 
@@ -231,87 +223,27 @@ pub(super) fn nodal(ctx: &Context) -> Result<Outcome, ReproError> {
         let truth = study.truth.covariance[(*i, *j)];
         (estimate[(*i, *j)] - truth).abs() < truth.abs()
     });
-    let checks = vec![
-        claims::MEANS.below(
-            "largest error, printed and mean field",
-            printed.mean_error.max(mean_field.mean_error),
-            0.1,
-        ),
-        claims::VARIANCES.counted_over(
-            ((0..D).filter(|i| closer(*i)).count(), D),
-            format!(
-                "largest relative error of a standard deviation {} printed, {} mean field",
-                number(printed.sd_error),
-                number(mean_field.sd_error)
-            ),
-            "coefficients",
-        ),
-        claims::COVARIANCES.counted_over(
-            (nearer.count(), pairs.len()),
-            format!(
-                "largest error of a correlation {} printed, {} mean field",
-                number(printed.covariance_error),
-                number(mean_field.covariance_error)
-            ),
-            "pairs of coefficients",
-        ),
-    ];
     let two_errors = |answer: &Answer| answer.kl.value - 2.0 * answer.kl.standard_error;
-    let beyond = vec![
-        Check::below(
-            "Three components refitted together leave at most 0.0015 nats",
-            "KL − 2 standard errors",
-            two_errors(refitted),
-            0.0015,
+    let checks = vec![
+        words().below("means", printed.mean_error.max(mean_field.mean_error), 0.1),
+        words().counted(
+            "variances",
+            ((0..D).filter(|i| closer(*i)).count(), D),
+            &[&printed.sd_error, &mean_field.sd_error],
         ),
-        Check::below(
-            "Sixteen greedy components leave at most 0.0075 nats",
-            "KL − 2 standard errors",
-            two_errors(greedy),
-            0.0075,
+        words().counted(
+            "covariances",
+            (nearer.count(), pairs.len()),
+            &[&printed.covariance_error, &mean_field.covariance_error],
         ),
-        Check::below(
-            "Both are closer than the best single Gaussian",
-            "the larger KL",
-            refitted.kl.value.max(greedy.kl.value),
-            full_rank.kl.value,
-        ),
-        Check::below(
-            "The refitted means are within 0.02 posterior standard deviations",
-            "largest error",
-            refitted.mean_error,
-            0.02,
-        ),
-        Check::below(
-            "The refitted standard deviations are within 2 %",
-            "largest relative error",
-            refitted.sd_error,
-            0.02,
-        ),
+        words().below("three-components-refitted-together", two_errors(refitted), 0.0015),
+        words().below("sixteen-greedy-components-leave", two_errors(greedy), 0.0075),
+        words().below("closer-best-single-gaussian", refitted.kl.value.max(greedy.kl.value), full_rank.kl.value),
+        words().below("refitted-means-within-0", refitted.mean_error, 0.02),
+        words().below("refitted-standard-deviations-within", refitted.sd_error, 0.02),
     ];
     Ok(Outcome {
-        summary: format!(
-            "KL: printed {}, mean field {}, full rank {}, ours {} (greedy) and {} (three refitted).",
-            number(printed.kl.value),
-            number(mean_field.kl.value),
-            number(full_rank.kl.value),
-            number(greedy.kl.value),
-            number(refitted.kl.value)
-        ),
-        caption: "Posterior means, variances and covariances of the six coefficients, estimate against long-run truth; on the dotted \
-                  line both are equal."
-            .to_owned(),
-        quote: "While both methods capture the correct mean, BVI provides better estimates of the variance and, unlike MFVI, does not \
-                set the covariances to zero."
-            .to_owned(),
-        notes: vec![
-            "Prior N(0, I), covariates 0/1 as stored, start N(0, 10·I). The truth is importance sampling with 20 million draws; the \
-             paper's is a Pólya-Gamma sampler. The printed algorithm ends with one component of half Laplace's covariance, so its \
-             standard deviations are 0.7 of the true ones."
-                .to_owned(),
-        ],
-        claims: checks,
-        findings: vec![],
+        checks,
         quantities: vec![
             Quantity::new("KL, best Gaussian of diagonal covariance (nats)").works(number(mean_field.kl.value)),
             Quantity::new("KL, best Gaussian").works(number(full_rank.kl.value)),
@@ -321,7 +253,6 @@ pub(super) fn nodal(ctx: &Context) -> Result<Outcome, ReproError> {
                 number(refitted.kl.value)
             )),
         ],
-        promises: beyond,
         shown: study.shown(),
         tables: vec![study.table()?],
         figure: Figure::new("Fig 2: Nodal data, posterior moments").row(
@@ -334,5 +265,9 @@ pub(super) fn nodal(ctx: &Context) -> Result<Outcome, ReproError> {
                 }),
             ],
         ),
+        ..words().outcome(
+            ctx,
+            &[&printed.kl.value, &mean_field.kl.value, &full_rank.kl.value, &greedy.kl.value, &refitted.kl.value],
+        )
     })
 }

@@ -1,7 +1,6 @@
 //! Guo, Wang, Fan, Broderick and Dunson, *Boosting variational inference*.
 
 mod alternative;
-pub(crate) mod claims;
 mod fig1;
 mod fig2;
 mod grid;
@@ -10,26 +9,27 @@ mod runs;
 mod summary;
 mod toys;
 
+use std::sync::LazyLock;
+
 use crate::item::{Audience, Item, Paper};
+use crate::report::Words;
 
 /// The paper and its items.
-pub const PAPER: Paper = Paper {
+pub static PAPER: Paper = Paper {
     id: "bvi",
-    short: "BVI",
-    title: "BVI: boosting variational inference",
-    source: "F. Guo, X. Wang, K. Fan, T. Broderick, D. B. Dunson, Boosting variational inference, arXiv 1611.05559, 2016",
     audience: Audience::Readers,
+    words: LazyLock::new(|| Words::parse(include_str!("../../text/bvi.txt"))),
     items: &[
-        Item::new("fig1a", "A heavy-tailed density", "bvi/fig1.rs", fig1::cauchy),
-        Item::new("fig1b", "Four modes on a line", "bvi/fig1.rs", fig1::mixture4),
-        Item::new("fig1c", "Five modes in the plane", "bvi/fig1.rs", fig1::mixture5),
-        Item::new("fig2", "Logistic regression on the Nodal data", "bvi/fig2.rs", fig2::nodal),
-        Item::new("algorithm3", "Algorithm 3: the other direction", "bvi/alternative.rs", alternative::algorithm3),
-        Item::new("kl", "Divergences of every method", "bvi/summary.rs", summary::table),
+        Item::new("fig1a", fig1::cauchy),
+        Item::new("fig1b", fig1::mixture4),
+        Item::new("fig1c", fig1::mixture5),
+        Item::new("fig2", fig2::nodal),
+        Item::new("algorithm3", alternative::algorithm3),
+        Item::new("kl", summary::table),
     ],
 };
 
-/// Wraps a library's error with what was being computed.
-fn computation(what: &str, error: &impl std::fmt::Display) -> crate::ReproError {
-    crate::ReproError::computation(what, error)
+/// What is said of the items.
+fn words() -> &'static Words {
+    &PAPER.words
 }

@@ -8,8 +8,7 @@ use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::printed::{Printed, PrintedSettings};
 use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, LogDensity, Refit};
 
-use super::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 
 /// One run: `α_t` and `KL(q_t‖p)` against `t`, the number of components proposed.
 pub(super) struct Trace {
@@ -41,13 +40,12 @@ pub(super) fn printed<T: LogDensity>(
     seed: u64,
     mut kl: impl FnMut(&GaussianMixture) -> Result<f64, ReproError>,
 ) -> Result<Trace, ReproError> {
-    let fail = |e| computation("the printed algorithm", &e);
     let settings = PrintedSettings { samples: SAMPLES, step: b, tolerance: EPSILON, ..PrintedSettings::default() };
-    let mut run = Printed::new(target, start.clone(), &settings).map_err(fail)?;
+    let mut run = Printed::new(target, start.clone(), &settings).context("the printed algorithm")?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut t, mut alpha, mut kls) = (vec![1.0], vec![f64::NAN], vec![kl(run.mixture())?]);
     while t.len() < iterations {
-        let info = run.step(&mut rng).map_err(fail)?;
+        let info = run.step(&mut rng).context("the printed algorithm")?;
         t.push(info.iteration as f64);
         alpha.push(info.alpha);
         kls.push(kl(run.mixture())?);
@@ -67,12 +65,11 @@ pub(super) fn ours<T: LogDensity>(
     seed: u64,
     mut kl: impl FnMut(&GaussianMixture) -> Result<f64, ReproError>,
 ) -> Result<Trace, ReproError> {
-    let fail = |e| computation("boosting", &e);
     let polish = if refit == Refit::Never { 0 } else { 4 * POINTS };
     let points = Some(POINTS);
     let settings = BoostSettings { components, points, polish, improvement: 1e-6, refit, ..BoostSettings::default() };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut boost = Boost::new(target, start, &settings, &mut rng).map_err(fail)?;
+    let mut boost = Boost::new(target, start, &settings, &mut rng).context("boosting")?;
     let (mut t, mut alpha, mut kls) = (Vec::new(), Vec::new(), Vec::new());
     let mut failed = None;
     boost
@@ -88,13 +85,11 @@ pub(super) fn ours<T: LogDensity>(
                 ControlFlow::Break(())
             }
         })
-        .map_err(fail)?;
+        .context("boosting")?;
     if let Some(error) = failed {
         return Err(error);
     }
-    let Some(q) = boost.mixture().cloned() else {
-        return Err(ReproError::Computation { what: "boosting".to_owned(), message: "no component".to_owned() });
-    };
+    let q = boost.mixture().cloned().context("boosting")?;
     // The last refit comes after the last step.
     if let Some(last) = kls.last_mut() {
         *last = kl(&q)?;
@@ -109,8 +104,8 @@ pub(super) fn single<T: LogDensity>(
     family: Family,
     seed: u64,
 ) -> Result<GaussianMixture, ReproError> {
-    let fail = |e| computation("a variational Gaussian", &e);
     let settings = GaussianSettings { family, ..GaussianSettings::default() };
-    let (found, _) = gaussian::fit(target, start, &settings, &mut ChaCha8Rng::seed_from_u64(seed)).map_err(fail)?;
+    let (found, _) = gaussian::fit(target, start, &settings, &mut ChaCha8Rng::seed_from_u64(seed))
+        .context("a variational Gaussian")?;
     Ok(GaussianMixture::single(found))
 }

@@ -6,9 +6,9 @@ use vi_core::special::sigmoid;
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef};
 use vi_models::metrics;
+use vi_models::vb::Relevance;
 
-use super::style::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 pub(super) use crate::streams::generator;
 
 /// A standard normal number by Box and Muller.
@@ -71,13 +71,13 @@ pub(super) fn predictors(x: MatRef<'_, f64>, w: &[f64]) -> Vec<f64> {
 }
 
 pub(super) fn mean_squared_error(x: MatRef<'_, f64>, y: &[f64], w: &[f64]) -> Result<f64, ReproError> {
-    let root = metrics::rmse(&predictors(x, w), y).map_err(|e| computation("error", &e))?;
+    let root = metrics::rmse(&predictors(x, w), y).context("error")?;
     Ok(root * root)
 }
 
 /// The share of wrong classes when `p > ½` decides.
 pub(super) fn wrong(probabilities: &[f64], y: &[f64]) -> Result<f64, ReproError> {
-    Ok(1.0 - metrics::accuracy(probabilities, y).map_err(|e| computation("accuracy", &e))?)
+    Ok(1.0 - metrics::accuracy(probabilities, y).context("accuracy")?)
 }
 
 /// Least squares, of least norm where rows are fewer than columns: a ridge of 1e-9 of the rows' size.
@@ -89,8 +89,8 @@ pub(super) fn least_squares(x: MatRef<'_, f64>, y: &[f64]) -> Result<Vec<f64>, R
     for j in 0..d {
         gram[(j, j)] += ridge;
     }
-    let factor = Cholesky::new(gram.as_ref()).map_err(|e| computation("least squares", &e))?;
-    let w = factor.solve((x.transpose() * &column).as_ref()).map_err(|e| computation("least squares", &e))?;
+    let factor = Cholesky::new(gram.as_ref()).context("least squares")?;
+    let w = factor.solve((x.transpose() * &column).as_ref()).context("least squares")?;
     Ok((0..d).map(|j| w[(j, 0)]).collect())
 }
 
@@ -102,4 +102,9 @@ pub(super) fn discriminant(x: MatRef<'_, f64>, y: &[f64]) -> Result<Vec<f64>, Re
 /// The share of wrong classes of a discriminant's weights.
 pub(super) fn wrong_by(x: MatRef<'_, f64>, y: &[f64], w: &[f64]) -> Result<f64, ReproError> {
     wrong(&predictors(x, w).iter().map(|t| sigmoid(*t)).collect::<Vec<_>>(), y)
+}
+
+/// Which of the columns ranked first are the informative ones, as a share.
+pub(super) fn first_informative(ranking: &[Relevance], informative: usize) -> f64 {
+    ranking[..informative].iter().filter(|r| r.index < informative).count() as f64 / informative as f64
 }

@@ -5,14 +5,15 @@ use vi_linalg::faer::Par;
 use vi_models::metrics::coverage;
 use vi_models::vb::{self, LinearFit, LinearPrior, VbSettings};
 
-use super::claims;
 use super::data::{Sample, generator, least_squares, mean_squared_error, normal, powers, predictors};
-use super::style::{SECOND, Way, computation};
-use crate::error::ReproError;
+use super::errors::Errors;
+use super::style::{SECOND, Way};
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Claim, Outcome, Quantity, Shown, Table, cell, number, quartiles};
+use crate::report::{Outcome, Table, quartiles};
 
 const N: usize = 50;
 const D: usize = 14;
@@ -39,8 +40,7 @@ impl Study {
         let sample = Sample::numbers(&mut rng, powers(&points, D), powers(&test, D), w);
         let fit = |ard: bool, settings: VbSettings| {
             let fit = if ard { vb::linear_ard } else { vb::linear };
-            fit(sample.x.as_ref(), &sample.y, LinearPrior::default(), &settings, Par::Seq)
-                .map_err(|e| computation("fit", &e))
+            fit(sample.x.as_ref(), &sample.y, LinearPrior::default(), &settings, Par::Seq).context("fit")
         };
         let converged = VbSettings::default();
         let fits = [fit(false, converged)?, fit(true, converged)?];
@@ -57,31 +57,30 @@ impl Study {
         }
     }
 
-    fn errors(&self, way: Way) -> Result<(f64, f64), ReproError> {
+    fn errors(&self, way: Way) -> Result<[f64; 2], ReproError> {
         let w = self.weights(way);
         let train = mean_squared_error(self.sample.x.as_ref(), &self.sample.y, w)?;
         // The published test errors are against the curve itself, without noise.
         let curve = predictors(self.sample.test_x.as_ref(), &self.sample.w);
-        Ok((train, mean_squared_error(self.sample.test_x.as_ref(), &curve, w)?))
+        Ok([train, mean_squared_error(self.sample.test_x.as_ref(), &curve, w)?])
     }
 
     /// The share of test answers inside their predictive intervals.
     fn coverage(&self, fit: &LinearFit) -> Result<f64, ReproError> {
-        let fail = |e| computation("intervals", &e);
-        let predicted = fit.predict(self.sample.test_x.as_ref()).map_err(fail)?;
-        let intervals = predicted.iter().map(|p| p.interval(LEVEL)).collect::<Result<Vec<_>, _>>().map_err(fail)?;
-        coverage(&intervals, &self.sample.test_y).map_err(fail)
+        let predicted = fit.predict(self.sample.test_x.as_ref()).context("intervals")?;
+        let intervals =
+            predicted.iter().map(|p| p.interval(LEVEL)).collect::<Result<Vec<_>, _>>().context("intervals")?;
+        coverage(&intervals, &self.sample.test_y).context("intervals")
     }
 
     /// The curve and its interval on a grid, next to the truth.
     fn curve_panel(&self, way: Way, fit: &LinearFit) -> Result<Panel, ReproError> {
         let grid: Vec<f64> = (0..=100).map(|i| f64::from(i) / 100.0).collect();
         let rows = powers(&grid, D);
-        let fail = |e| computation("prediction", &e);
-        let predicted = fit.predict(rows.as_ref()).map_err(fail)?;
+        let predicted = fit.predict(rows.as_ref()).context("prediction")?;
         let band = |noisy: bool| -> Result<(Vec<f64>, Vec<f64>), ReproError> {
             let one = |p: &vb::StudentPrediction| if noisy { p.interval(LEVEL) } else { p.mean_interval(LEVEL) };
-            let ends = predicted.iter().map(one).collect::<Result<Vec<_>, _>>().map_err(fail)?;
+            let ends = predicted.iter().map(one).collect::<Result<Vec<_>, _>>().context("prediction")?;
             Ok(ends.iter().map(|e| (e.lower, e.upper)).unzip())
         };
         let (wide, narrow) = (band(true)?, band(false)?);
@@ -110,7 +109,7 @@ impl Study {
         .horizontal(0.0, Style::solid(GREY).dash(Dash::Dotted).width(1.2), "");
         let at = |offset: f64| -> Vec<f64> { (0..D).map(|j| j as f64 + offset).collect() };
         for (way, fit, offset) in [(Way::Vb, &self.fits[0], -0.15), (Way::Ard, &self.fits[1], 0.15)] {
-            let intervals = fit.weight_intervals(LEVEL).map_err(|e| computation("weights", &e))?;
+            let intervals = fit.weight_intervals(LEVEL).context("weights")?;
             let (low, high): (Vec<f64>, Vec<f64>) = intervals.iter().map(|i| (i.lower, i.upper)).unzip();
             panel = panel.spread(&at(offset), &low, &high, way.style().width(1.6), "").points(
                 &at(offset),
@@ -146,108 +145,48 @@ impl Study {
 }
 
 /// Many data sets; the first is drawn.
-#[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
 pub(super) fn example(ctx: &Context) -> Result<Outcome, ReproError> {
     let count = ctx.pick(100, 20);
     ctx.steps(count);
-    let mut studies = Vec::new();
-    for k in 0..count {
-        studies.push(Study::new(ctx.seed, k)?);
-        ctx.step("data sets");
-    }
+    let studies = ctx.each(0..count, "data sets", |k| Study::new(ctx.seed, k))?;
     let mut table = Table::new("", &["data_set", "fit", "train_mse", "test_mse"]);
-    let mut errors: Vec<[(f64, f64); 3]> = Vec::new();
     for (k, study) in studies.iter().enumerate() {
-        let mut row = [(0.0, 0.0); 3];
-        for (slot, way) in row.iter_mut().zip(WAYS) {
-            *slot = study.errors(way)?;
-            table.push(vec![k.to_string(), way.slug().to_owned(), cell(slot.0), cell(slot.1)])?;
+        for way in WAYS {
+            table.row(&[&k, &way.slug()], study.errors(way)?)?;
         }
-        errors.push(row);
     }
-    let column = |way: usize, test: bool| -> Vec<f64> {
-        errors.iter().map(|row| if test { row[way].1 } else { row[way].0 }).collect()
-    };
-    let counted = |claim: &Claim, better: usize, test: bool| {
-        let hits = errors.iter().filter(|row| if test { row[better].1 < row[0].1 } else { row[better].0 > row[0].0 });
-        let medians = format!(
-            "medians {} and {}",
-            number(quartiles(&column(better, test))[1]),
-            number(quartiles(&column(0, test))[1])
-        );
-        claim.counted((hits.count(), count), medians)
-    };
+    let errors = Errors { table: &table, ways: &WAYS, columns: ["train_mse", "test_mse"] };
     let coverages = studies.iter().map(|s| s.coverage(&s.fits[0])).collect::<Result<Vec<_>, _>>()?;
     let mean = coverages.iter().sum::<f64>() / count as f64;
     let nats = |i: usize| -> Vec<f64> { studies.iter().map(|s| s.fits[i].bound() - s.authors[i].bound()).collect() };
     let falls = studies.iter().flat_map(|s| &s.fits).filter(|fit| falls(fit)).count();
-    let rows = WAYS.iter().enumerate().map(|(i, way)| {
-        vec![way.label().to_owned(), number(quartiles(&column(i, false))[1]), number(quartiles(&column(i, true))[1])]
-    });
     let first = &studies[0];
+    let [ml, vb, ard] = WAYS.map(|way| errors.median(way, true));
     Ok(Outcome {
-        summary: format!(
-            "Test error, median over {count} data sets: maximum likelihood {}, VB {}, with relevance determination {}.",
-            number(quartiles(&column(0, true))[1]),
-            number(quartiles(&column(1, true))[1]),
-            number(quartiles(&column(2, true))[1])
-        ),
-        caption: format!(
-            "{N} points, polynomials of degree {}, three coefficients drawn from N(0, 1) and the others 0, noise of variance 1. Above: \
-             the fitted curves with 90 % intervals of the curve and of a new y. Below: the coefficients with 90 % intervals, and how far ℒ is \
-             from where it converges, in an ordinary run and under the authors’ stopping rule.",
-            D - 1
-        ),
-        quote: "On the published example the fits have larger training error than maximum likelihood (0.836 and 0.849 against \
-                0.631) and smaller test error (0.088 and 0.138 against 0.399)."
-            .into(),
-        notes: vec![
-            "The published numbers are of one data set, ours are medians; test errors are against the curve without noise in both.".into(),
-        ],
-        claims: vec![
-            counted(&claims::TRAIN_VB, 1, false),
-            counted(&claims::TRAIN_ARD, 2, false),
-            counted(&claims::TEST_VB, 1, true),
-            counted(&claims::TEST_ARD, 2, true),
-        ],
-        findings: vec![],
-        quantities: WAYS
-            .iter()
-            .enumerate()
-            .flat_map(|(i, way)| [(i, way, false), (i, way, true)])
-            .map(|(i, way, test)| {
-                let printed = [["0.631", "0.399"], ["0.836", "0.088"], ["0.849", "0.138"]][i][usize::from(test)];
-                let name = if test { "test" } else { "training" };
-                Quantity::new(format!("{name} error, {}", way.label()))
-                    .authors(printed)
-                    .works(number(quartiles(&column(i, test))[1]))
-            })
-            .collect(),
-        promises: vec![
-            Check::fact(
-                "90 % predictive intervals hold 90 % of new answers, within 3 %",
-                (mean - LEVEL).abs() < 0.03,
-                format!("coverage {}", number(mean)),
-            ),
-            Check::fact("ℒ never falls", falls == 0, format!("{falls} of {} fits", 2 * count)),
-            Check::fact(
-                "Iterating to convergence of the parameters never ends below the authors’ stop",
+        checks: vec![
+            errors.larger_in_training("train-vb", Way::Vb, Way::Ml),
+            errors.larger_in_training("train-ard", Way::Ard, Way::Ml),
+            errors.smaller("test-vb", Way::Vb, Way::Ml),
+            errors.smaller("test-ard", Way::Ard, Way::Ml),
+            words().fact("90-predictive-intervals-hold", (mean - LEVEL).abs() < 0.03, &[&mean]),
+            words().fact("never-falls", falls == 0, &[&falls, &(2 * count)]),
+            words().fact(
+                "iterating-convergence-parameters-never",
                 nats(0).iter().chain(&nats(1)).all(|gain| *gain > -1e-9),
-                format!(
-                    "largest gain {} nats, with relevance determination {}",
-                    number(quartiles(&nats(0))[2]),
-                    number(nats(1).iter().copied().fold(0.0, f64::max))
-                ),
+                &[&quartiles(&nats(0))[2], &nats(1).iter().copied().fold(0.0, f64::max)],
             ),
         ],
-        shown: Shown {
-            head: ["mean squared error, median", "training", "test"].map(String::from).to_vec(),
-            rows: rows.collect(),
-        },
-        tables: vec![table],
+        quantities: errors.quantities(
+            ["training error", "test error"],
+            &[(Way::Ml, ["0.631", "0.399"]), (Way::Vb, ["0.836", "0.088"]), (Way::Ard, ["0.849", "0.138"])],
+            &[],
+        ),
+        shown: errors.shown("mean squared error, median"),
         figure: Figure::new("A polynomial of degree 13 with three coefficients")
             .row(340.0, vec![first.curve_panel(Way::Vb, &first.fits[0])?, first.curve_panel(Way::Ard, &first.fits[1])?])
             .row(320.0, vec![first.weights_panel()?, first.bound_panel()]),
+        tables: vec![table],
+        ..words().outcome(ctx, &[&count, &ml, &vb, &ard, &N, &(D - 1)])
     })
 }
 

@@ -8,21 +8,21 @@ use vi_models::Interval;
 use vi_models::predict::{self, Predictive};
 use vi_models::vb::{self, LogitBound, LogitFit, LogitPrior, VbSettings};
 
-use super::claims;
 use super::data::{Sample, discriminant, generator, normal, powers, predictors, wrong, wrong_by};
-use super::style::{Way, computation};
-use crate::error::ReproError;
+use super::errors::Errors;
+use super::style::Way;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{Dash, GREY, Marker, Style};
+use crate::plot::palette::{BLACK, Dash, GREY, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Claim, Outcome, Quantity, Shown, Table, cell, number, quartiles, short};
+use crate::report::{Outcome, Quantity, Shown, Table, median, number, quartiles, short};
 
 const LEVEL: f64 = 0.9;
 
 fn fit(ard: bool, bound: LogitBound, sample: &Sample, settings: VbSettings) -> Result<LogitFit, ReproError> {
     let fit = if ard { vb::logit_ard } else { vb::logit };
-    fit(sample.x.as_ref(), &sample.y, LogitPrior::default(), bound, &settings, Par::Seq)
-        .map_err(|e| computation("fit", &e))
+    fit(sample.x.as_ref(), &sample.y, LogitPrior::default(), bound, &settings, Par::Seq).context("fit")
 }
 
 /// Points, and the fits of [`WAYS`] after the discriminant.
@@ -63,16 +63,16 @@ impl Study {
         let Some(fit) = way.checked_sub(1).and_then(|i| self.fits.get(i)) else {
             return Ok(predictors(x.as_ref(), &self.discriminant).iter().map(|t| sigmoid(*t)).collect());
         };
-        let predicted = fit.predict(x.as_ref()).map_err(|e| computation("prediction", &e))?;
+        let predicted = fit.predict(x.as_ref()).context("prediction")?;
         Ok(predicted.iter().map(|p| p.probability).collect())
     }
 
     /// Training and test error of each of [`WAYS`].
-    fn errors(&self) -> Result<[(f64, f64); 4], ReproError> {
-        let mut errors = [(0.0, 0.0); 4];
+    fn errors(&self) -> Result<[[f64; 2]; 4], ReproError> {
+        let mut errors = [[0.0; 2]; 4];
         for (way, slot) in errors.iter_mut().enumerate() {
             let train = wrong(&self.probabilities(way, &self.sample.x)?, &self.sample.y)?;
-            *slot = (train, wrong(&self.probabilities(way, &self.sample.test_x)?, &self.sample.test_y)?);
+            *slot = [train, wrong(&self.probabilities(way, &self.sample.test_x)?, &self.sample.test_y)?];
         }
         Ok(errors)
     }
@@ -80,12 +80,11 @@ impl Study {
     fn curve_panel(&self, way: usize) -> Result<Panel, ReproError> {
         let grid: Vec<f64> = (0..=100).map(|i| f64::from(i) / 100.0).collect();
         let rows = powers(&grid, D);
-        let fail = |e| computation("prediction", &e);
         let fit = &self.fits[way - 1];
-        let predicted = fit.predict(rows.as_ref()).map_err(fail)?;
-        let ends = predicted.iter().map(|p| p.interval(LEVEL)).collect::<Result<Vec<_>, _>>().map_err(fail)?;
+        let predicted = fit.predict(rows.as_ref()).context("prediction")?;
+        let ends = predicted.iter().map(|p| p.interval(LEVEL)).collect::<Result<Vec<_>, _>>().context("prediction")?;
         let (low, high): (Vec<f64>, Vec<f64>) = ends.iter().map(|e| (e.lower, e.upper)).unzip();
-        let bounds = fit.bound_probabilities(rows.as_ref()).map_err(fail)?;
+        let bounds = fit.bound_probabilities(rows.as_ref()).context("prediction")?;
         let truth: Vec<f64> = predictors(rows.as_ref(), &self.sample.w).iter().map(|t| sigmoid(*t)).collect();
         let style = WAYS[way].style();
         let dots = Style::solid(GREY).marker(Marker::Disc).alpha(0.4);
@@ -103,102 +102,57 @@ impl Study {
 pub(super) fn example(ctx: &Context) -> Result<Outcome, ReproError> {
     let count = ctx.pick(60, 12);
     ctx.steps(count);
-    let mut studies = Vec::new();
-    for k in 0..count {
-        studies.push(Study::new(ctx.seed, k)?);
-        ctx.step("data sets");
-    }
-    let errors = studies.iter().map(Study::errors).collect::<Result<Vec<_>, _>>()?;
-    let column = |way: usize, test: bool| -> Vec<f64> {
-        errors.iter().map(|e| if test { e[way].1 } else { e[way].0 }).collect()
-    };
-    let fewer_wrong = |claim: &Claim, way: usize| {
-        let differ: Vec<_> = errors.iter().filter(|e| e[way].1 != e[0].1).collect();
-        let hits = differ.iter().filter(|e| e[way].1 < e[0].1).count();
-        let medians = [way, 0].map(|way| number(quartiles(&column(way, true))[1]));
-        let ties = count - differ.len();
-        claim.counted((hits, differ.len()), format!("medians {} and {}, {ties} ties", medians[0], medians[1]))
-    };
+    let studies = ctx.each(0..count, "data sets", |k| Study::new(ctx.seed, k))?;
     let mut table = Table::new("", &["data_set", "fit", "train_error", "test_error", "bound"]);
-    for (k, (study, errors)) in studies.iter().zip(&errors).enumerate() {
-        for (way, (train, test)) in errors.iter().enumerate() {
+    for (k, study) in studies.iter().enumerate() {
+        for (way, [train, test]) in study.errors()?.into_iter().enumerate() {
             let bound = way.checked_sub(1).map_or(f64::NAN, |i| study.fits[i].bound());
-            table.push(vec![k.to_string(), WAYS[way].slug().to_owned(), cell(*train), cell(*test), cell(bound)])?;
+            table.row(&[&k, &WAYS[way].slug()], [train, test, bound])?;
         }
     }
+    let errors = Errors { table: &table, ways: &WAYS, columns: ["train_error", "test_error"] };
+    let fewer_wrong =
+        |name, way| errors.smaller_without_ties(name, way, Way::Discriminant, |errors, way| errors.median(way, true));
     let price: Vec<f64> = studies.iter().map(|s| s.fits[2].bound() - s.fits[0].bound()).collect();
     let early: Vec<f64> = studies.iter().map(|s| s.fits[1].bound() - s.authors[1].bound()).collect();
-    let rows = WAYS.iter().enumerate().map(|(i, way)| {
-        vec![way.label().to_owned(), number(quartiles(&column(i, false))[1]), number(quartiles(&column(i, true))[1])]
-    });
     let mut sums = Vec::new();
     for study in &studies {
-        let seen =
-            study.fits[0].weights().project(study.sample.test_x.as_ref()).map_err(|e| computation("rows", &e))?;
+        let seen = study.fits[0].weights().project(study.sample.test_x.as_ref()).context("rows")?;
         for seen in seen {
             let mirrored = vi_core::Projection { mean: -seen.mean, ..seen };
-            let fail = |e| computation("bound", &e);
-            sums.push(vb::bound_probability(seen).map_err(fail)? + vb::bound_probability(mirrored).map_err(fail)?);
+            sums.push(
+                vb::bound_probability(seen).context("bound")? + vb::bound_probability(mirrored).context("bound")?,
+            );
         }
     }
     let largest = sums.iter().copied().fold(0.0, f64::max);
+    let [discriminant, vb, ard, softplus] = WAYS.map(|way| errors.median(way, true));
     Ok(Outcome {
-        summary: format!(
-            "Wrong classes, median over {count} data sets: linear discriminant {}, VB {}, with relevance determination {}, under the \
-             softplus bound {}; the quadratic bound costs {} nats (median).",
-            number(quartiles(&column(0, true))[1]),
-            number(quartiles(&column(1, true))[1]),
-            number(quartiles(&column(2, true))[1]),
-            number(quartiles(&column(3, true))[1]),
-            number(quartiles(&price)[1])
-        ),
-        caption: format!(
-            "{N} classes with probability σ(polynomial) of degree {}, three coefficients from N(0, 4²) and the others 0. The fitted \
-             probabilities with 90 % intervals, and the note’s predictive bound (65), for the first data set.",
-            D - 1
-        ),
-        quote: "On the published example the shares of wrong test classes are 0.28 by VB and 0.24 with relevance determination, 0.30 by a \
-                linear discriminant."
-            .into(),
-        notes: vec!["The discriminant is least squares on −1 and 1. The published numbers are of one data set, ours are medians.".into()],
-        claims: vec![
-            fewer_wrong(&claims::FEWER_WRONG, 1),
-            fewer_wrong(&claims::FEWER_WRONG_ARD, 2),
-        ],
-        findings: vec![],
-        quantities: [("0.24", "0.30"), ("0.24", "0.28"), ("0.24", "0.24")]
-            .iter()
-            .enumerate()
-            .flat_map(|(i, (train, test))| [(i, "training", *train, false), (i, "test", *test, true)])
-            .map(|(i, name, published, test)| {
-                Quantity::new(format!("share wrong in {name}, {}", WAYS[i].label()))
-                    .authors(published)
-                    .works(number(quartiles(&column(i, test))[1]))
-            })
-            .collect(),
-        promises: vec![
-            Check::fact(
-                "The softplus bound is the larger on every data set",
+        checks: vec![
+            fewer_wrong("fewer-wrong", Way::Vb),
+            fewer_wrong("fewer-wrong-ard", Way::Ard),
+            words().fact(
+                "softplus-bound-larger-every",
                 price.iter().all(|nats| *nats > 0.0),
-                format!("by {} to {} nats", number(quartiles(&price)[0]), number(quartiles(&price)[2])),
+                &[&quartiles(&price)[0], &quartiles(&price)[2]],
             ),
-            Check::fact(
-                "The predictive bound (65) of the two classes never sums to more than 1",
-                largest <= 1.0 + 1e-12,
-                format!("largest sum {}, median {}", number(largest), number(quartiles(&sums)[1])),
-            ),
-            Check::fact(
-                "The authors’ rule never stops above convergence",
+            words().fact("predictive-bound-65-two", largest <= 1.0 + 1e-12, &[&largest, &quartiles(&sums)[1]]),
+            words().fact(
+                "authors-rule-never-stops",
                 early.iter().all(|nats| *nats > -1e-6),
-                format!("with relevance determination up to {} nats below", number(early.iter().copied().fold(0.0, f64::max))),
+                &[&early.iter().copied().fold(0.0, f64::max)],
             ),
         ],
-        shown: Shown { head: ["share of wrong classes, median", "training", "test"].map(String::from).to_vec(), rows: rows.collect() },
-        tables: vec![table],
-        figure: Figure::new("Classes from a polynomial of degree 13 with three coefficients").row(
-            330.0,
-            vec![studies[0].curve_panel(1)?, studies[0].curve_panel(2)?, studies[0].curve_panel(3)?],
+        quantities: errors.quantities(
+            ["share wrong in training", "share wrong in test"],
+            &[(Way::Discriminant, ["0.24", "0.30"]), (Way::Vb, ["0.24", "0.28"]), (Way::Ard, ["0.24", "0.24"])],
+            &[],
         ),
+        shown: errors.shown("share of wrong classes, median"),
+        figure: Figure::new("Classes from a polynomial of degree 13 with three coefficients")
+            .row(330.0, vec![studies[0].curve_panel(1)?, studies[0].curve_panel(2)?, studies[0].curve_panel(3)?]),
+        tables: vec![table],
+        ..words().outcome(ctx, &[&count, &discriminant, &vb, &ard, &softplus, &median(&price), &N, &(D - 1)])
     })
 }
 
@@ -214,49 +168,42 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
     let (mut hits, mut total) = ([0usize; 3], 0usize);
     let mut squares = [0.0; 3];
     let mut drawn: Vec<(f64, [(f64, Interval); 3])> = Vec::new();
-    let mut errors = [[0.0; 4]; 2];
-    // Test errors of each data set.
-    let mut tests: Vec<[f64; 4]> = Vec::new();
+    let mut errors = Table::new("errors", &["data_set", "fit", "train_error", "test_error"]);
     for k in 0..count {
         let mut rng = generator(ctx.seed, k);
         let mut rows = |n: usize| Mat::from_fn(n, 3, |_, j| if j == 0 { 1.0 } else { 2.0 * normal(&mut rng) });
         let (x, test_x) = (rows(100), rows(1000));
         let w = (0..3).map(|_| normal(&mut rng)).collect();
         let sample = Sample::classes(&mut rng, x, test_x, w);
-        let fail = |e| computation("fit", &e);
         let quadratic = fit(false, LogitBound::JaakkolaJordan, &sample, VbSettings::default())?;
         let softplus = fit(false, LogitBound::Softplus, &sample, VbSettings::default())?;
-        let incremental = vb::logit_incremental(sample.x.as_ref(), &sample.y, &VbSettings::default()).map_err(fail)?;
+        let incremental = vb::logit_incremental(sample.x.as_ref(), &sample.y, &VbSettings::default()).context("fit")?;
         let beliefs = [
-            quadratic.weights().belief().map_err(fail)?,
+            quadratic.weights().belief().context("fit")?,
             incremental.belief().clone(),
-            softplus.weights().belief().map_err(fail)?,
+            softplus.weights().belief().context("fit")?,
         ];
         let mut row = Vec::new();
-        let mut each = [0.0; 4];
         for (i, belief) in beliefs.iter().enumerate() {
-            let intervals = predict::weights(belief, LEVEL).map_err(fail)?;
+            let intervals = predict::weights(belief, LEVEL).context("fit")?;
             for (j, interval) in intervals.iter().enumerate() {
                 hits[i] += usize::from(interval.contains(sample.w[j]));
                 squares[i] += (belief.mean()[j] - sample.w[j]).powi(2);
                 let numbers = [sample.w[j], belief.mean()[j], interval.lower, interval.upper].map(short);
-                table.push(
-                    [vec![k.to_string(), RECOVERING[i].slug().to_owned(), j.to_string()], numbers.to_vec()].concat(),
-                )?;
+                table.row(&[&k, &RECOVERING[i].slug(), &j], numbers)?;
             }
             row.push(intervals);
-            let predicted = predict::logistic(belief, sample.test_x.as_ref(), &Exact).map_err(fail)?;
-            each[i] = wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), &sample.test_y)?;
-            errors[1][i] += each[i] / count as f64;
-            let predicted = predict::logistic(belief, sample.x.as_ref(), &Exact).map_err(fail)?;
-            errors[0][i] +=
-                wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), &sample.y)? / count as f64;
+            let error = |x: &Mat<f64>, y: &[f64]| {
+                let predicted = predict::logistic(belief, x.as_ref(), &Exact).context("fit")?;
+                wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), y)
+            };
+            let both = [error(&sample.x, &sample.y)?, error(&sample.test_x, &sample.test_y)?];
+            errors.row(&[&k, &RECOVERING[i].slug()], both)?;
         }
         let baseline = discriminant(sample.x.as_ref(), &sample.y)?;
-        errors[0][3] += wrong_by(sample.x.as_ref(), &sample.y, &baseline)? / count as f64;
-        each[3] = wrong_by(sample.test_x.as_ref(), &sample.test_y, &baseline)?;
-        errors[1][3] += each[3] / count as f64;
-        tests.push(each);
+        let error = |x: &Mat<f64>, y: &[f64]| wrong_by(x.as_ref(), y, &baseline);
+        let both = [error(&sample.x, &sample.y)?, error(&sample.test_x, &sample.test_y)?];
+        errors.row(&[&k, &Way::Discriminant.slug()], both)?;
         if k < 12 {
             for j in 0..3 {
                 let one = |i: usize| (beliefs[i].mean()[j], row[i][j]);
@@ -276,7 +223,7 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
         let means: Vec<f64> = drawn.iter().map(|(_, ways)| ways[i].0).collect();
         let (low, high): (Vec<f64>, Vec<f64>) =
             drawn.iter().map(|(_, ways)| (ways[i].1.lower, ways[i].1.upper)).unzip();
-        let cross = Style::solid(crate::plot::palette::BLACK).marker(Marker::Plus);
+        let cross = Style::solid(BLACK).marker(Marker::Plus);
         panels.push(
             Panel::new(
                 format!("{}, {:.0} % inside", way.label(), 100.0 * share(i)),
@@ -288,73 +235,56 @@ pub(super) fn coefficients(ctx: &Context) -> Result<Outcome, ReproError> {
             .points(&at, &truth, cross, 4.0, "true weight"),
         );
     }
+    let mean = |way: Way, column: &str| errors.of(&[("fit", &way.slug())]).mean(column);
     let rows = RECOVERING.iter().enumerate().map(|(i, way)| {
         vec![
             way.label().to_owned(),
             number(share(i)),
             number((squares[i] / total as f64).sqrt()),
-            number(errors[0][i]),
-            number(errors[1][i]),
+            number(mean(*way, "train_error")),
+            number(mean(*way, "test_error")),
         ]
     });
-    let less = |claim: &Claim, one: usize, other: usize| {
-        let differ: Vec<_> = tests.iter().filter(|e| e[one] != e[other]).collect();
-        let hits = differ.iter().filter(|e| e[one] < e[other]).count();
-        let ties = count - differ.len();
-        claim.counted(
-            (hits, differ.len()),
-            format!("means {} and {}, {ties} ties", number(errors[1][one]), number(errors[1][other])),
-        )
+    let all = Errors { table: &errors, ways: &RECOVERING, columns: ["train_error", "test_error"] };
+    let less = |name, one, other| {
+        all.smaller_without_ties(name, one, other, |all, way| all.table.of(&[("fit", &way.slug())]).mean("test_error"))
     };
+    let test = |way| number(mean(way, "test_error"));
     let ml = vec![
         "linear discriminant".to_owned(),
         String::new(),
         String::new(),
-        number(errors[0][3]),
-        number(errors[1][3]),
+        number(mean(Way::Discriminant, "train_error")),
+        number(mean(Way::Discriminant, "test_error")),
     ];
     Ok(Outcome {
-        summary: format!(
-            "90 % intervals of three weights hold the truth {:.1} % of the time under the quadratic bound, {:.1} % one row at a time, \
-             {:.1} % under the softplus bound ({count} data sets).",
-            100.0 * share(0),
-            100.0 * share(1),
-            100.0 * share(2)
-        ),
-        caption: "Three weights from N(0, 1), 100 rows (1, N(0, 4), N(0, 4)); posterior means with 90 % intervals and the true weights of \
-                  twelve data sets."
-            .into(),
-        quote: "On the published example the share of wrong test classes is 0.181 by VB, 0.195 one row at a time, 0.182 by a linear \
-                discriminant; the pictures show estimates near the true coefficients."
-            .into(),
-        notes: vec!["One row at a time has the prior N(0, I/3) and no hyper-prior, as the authors have it.".into()],
-        claims: vec![
-            less(&claims::COEFF_WRONG, 0, 3),
-            less(&claims::COEFF_ROWS, 0, 1),
+        checks: vec![
+            less("coeff-wrong", Way::Vb, Way::Discriminant),
+            less("coeff-rows", Way::Vb, Way::Incremental),
+            words().fact("intervals-under-quadratic-bound", share(0) < LEVEL - error, &[&share(0), &error]),
+            words().fact("under-softplus-bound-they", (share(2) - LEVEL).abs() < 0.03 + error, &[&share(2)]),
         ],
         quantities: vec![
-            Quantity::new("share wrong in test, VB").authors("0.181").printed(number(errors[1][0])).works(number(errors[1][2])),
-            Quantity::new("share wrong in test, VB, one row at a time").authors("0.195").printed(number(errors[1][1])),
-            Quantity::new("share wrong in test, linear discriminant").authors("0.182").works(number(errors[1][3])),
+            Quantity::new("share wrong in test, VB").authors("0.181").printed(test(Way::Vb)).works(test(Way::Softplus)),
+            Quantity::new("share wrong in test, VB, one row at a time")
+                .authors("0.195")
+                .printed(test(Way::Incremental)),
+            Quantity::new("share wrong in test, linear discriminant").authors("0.182").works(test(Way::Discriminant)),
         ],
-        promises: vec![],
-        findings: vec![
-            Check::fact(
-                "Intervals under the quadratic bound are too short",
-                share(0) < LEVEL - error,
-                format!("coverage {}, three standard errors {}", number(share(0)), number(error)),
-            ),
-            Check::fact(
-                "Under the softplus bound they cover 90 % within 3 % and three standard errors",
-                (share(2) - LEVEL).abs() < 0.03 + error,
-                format!("coverage {}", number(share(2))),
-            ),
-        ],
-        shown: Shown {
-            head: ["", "coverage of 90 %", "error of the weights", "wrong, training", "wrong, test"].map(String::from).to_vec(),
-            rows: rows.chain(std::iter::once(ml)).collect(),
-        },
+        shown: Shown::new(
+            ["", "coverage of 90 %", "error of the weights", "wrong, training", "wrong, test"],
+            rows.chain(std::iter::once(ml)),
+        ),
         tables: vec![table],
         figure: Figure::new("Three weights recovered from 100 classes").row(340.0, panels),
+        ..words().outcome(
+            ctx,
+            &[
+                &format!("{:.1}", 100.0 * share(0)),
+                &format!("{:.1}", 100.0 * share(1)),
+                &format!("{:.1}", 100.0 * share(2)),
+                &count,
+            ],
+        )
     })
 }

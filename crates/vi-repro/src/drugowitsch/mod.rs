@@ -1,8 +1,8 @@
 //! Drugowitsch, *Variational Bayesian inference for linear and logistic regression*: the examples that accompany the note,
 //! and its models on real data.
 
-pub(crate) mod claims;
 mod data;
+mod errors;
 mod linear;
 mod linear_many;
 mod logit;
@@ -11,61 +11,31 @@ mod real_data;
 mod selection;
 mod style;
 
+use std::sync::LazyLock;
+
 use crate::item::{Audience, Item, Paper};
+use crate::report::Words;
 
 /// The paper and its items.
-pub const PAPER: Paper = Paper {
+pub static PAPER: Paper = Paper {
     id: "drugowitsch",
-    short: "VB regression",
-    title: "Variational Bayesian linear and logistic regression",
-    source: "J. Drugowitsch, Variational Bayesian inference for linear and logistic regression, arXiv:1310.5438, and the examples \
-             published with its code",
     audience: Audience::Readers,
+    words: LazyLock::new(|| Words::parse(include_str!("../../text/drugowitsch.txt"))),
     items: &[
-        Item::new("linear", "Regression: a polynomial with few coefficients", "drugowitsch/linear.rs", linear::example),
-        Item::new(
-            "linear-highdim",
-            "Regression in high dimension",
-            "drugowitsch/linear_many.rs",
-            linear_many::high_dimension,
-        ),
-        Item::new("linear-sparse", "Regression with sparse weights", "drugowitsch/linear_many.rs", linear_many::sparse),
-        Item::new(
-            "linear-selection",
-            "Regression: model selection by the bound",
-            "drugowitsch/selection.rs",
-            selection::linear,
-        ),
-        Item::new("logit", "Classification: the bound’s price", "drugowitsch/logit.rs", logit::example),
-        Item::new(
-            "logit-coeff",
-            "Classification: recovering coefficients",
-            "drugowitsch/logit.rs",
-            logit::coefficients,
-        ),
-        Item::new(
-            "logit-sparse",
-            "Classification with sparse weights",
-            "drugowitsch/logit_many.rs",
-            logit_many::sparse,
-        ),
-        Item::new(
-            "logit-selection",
-            "Classification: model selection by the bound",
-            "drugowitsch/selection.rs",
-            selection::logit,
-        ),
-        Item::new(
-            "breast-cancer",
-            "Breast tumours: calibration and prequential loss",
-            "drugowitsch/real_data.rs",
-            real_data::breast_cancer,
-        ),
-        Item::new(
-            "nodal",
-            "Nodal involvement: calibration and prequential loss",
-            "drugowitsch/real_data.rs",
-            real_data::nodal,
-        ),
+        Item::new("linear", linear::example),
+        Item::new("linear-highdim", linear_many::high_dimension),
+        Item::new("linear-sparse", linear_many::sparse),
+        Item::new("linear-selection", selection::linear),
+        Item::new("logit", logit::example),
+        Item::new("logit-coeff", logit::coefficients),
+        Item::new("logit-sparse", logit_many::sparse),
+        Item::new("logit-selection", selection::logit),
+        Item::new("breast-cancer", real_data::breast_cancer),
+        Item::new("nodal", real_data::nodal),
     ],
 };
+
+/// What is said of the items.
+fn words() -> &'static Words {
+    &PAPER.words
+}

@@ -1,21 +1,23 @@
 //! Choosing the degree of a polynomial by ℒ.
 
 use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use vi_core::special::sigmoid;
 use vi_linalg::faer::{Mat, MatRef, Par};
-use vi_models::ModelError;
 use vi_models::predict::Predictive;
-use vi_models::vb::{self, LinearPrior, LogitBound, LogitPrior, Selection, VbSettings};
+use vi_models::vb::{self, LinearFit, LinearPrior, LogitBound, LogitFit, LogitPrior, Selection, VbSettings};
+use vi_models::{Interval, ModelError};
 
-use super::claims;
 use super::data::{
     discriminant, generator, least_squares, mean_squared_error, normal, powers, predictors, wrong, wrong_by,
 };
-use super::style::{SECOND, Way, computation};
-use crate::error::ReproError;
+use super::style::{SECOND, Way};
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{Marker, Style};
+use crate::plot::palette::{GREY, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Claim, Outcome, Quantity, Shown, Table, cell, number, quartiles};
+use crate::report::{Outcome, Quantity, Shown, Table, median, number};
 
 /// Designs compared: 1 to this many coefficients.
 const LARGEST: usize = 10;
@@ -52,120 +54,117 @@ fn grid() -> Vec<f64> {
     (0..=120).map(|i| -5.0 + f64::from(i) / 12.0).collect()
 }
 
-fn linear_study(seed: u64, k: usize) -> Result<Study, ReproError> {
-    let mut rng = generator(seed, k);
-    let mut points = |n: usize| -> Vec<f64> { (0..n).map(|_| 10.0 * rng.random::<f64>() - 5.0).collect() };
-    let (points, test) = (points(10), points(TEST));
-    let w: Vec<f64> = (0..TRUE).map(|_| normal(&mut rng)).collect();
-    let mut answer = |points: &[f64]| -> Vec<f64> {
-        predictors(powers(points, TRUE).as_ref(), &w).iter().map(|t| t + normal(&mut rng)).collect()
-    };
-    let (y, test_y) = (answer(&points), answer(&test));
-    let designs = designs(&points);
-    let fail = |e| computation("selection", &e);
-    let fit = |x, settings| vb::linear(x, &y, LinearPrior::default(), &settings, Par::Seq);
-    let by = |settings: VbSettings| {
-        vb::select(designs.iter().map(Mat::as_ref), |x| Ok(fit(x, settings)?.bound())).map_err(fail)
-    };
-    let (converged, authors) = (by(VbSettings::default())?, by(VbSettings::authors())?);
-    let mut errors = Vec::new();
-    for x in &designs {
-        let rows = powers(&test, x.ncols());
-        let model = fit(x.as_ref(), VbSettings::default()).map_err(fail)?;
-        let ml = least_squares(x.as_ref(), &y)?;
-        errors.push((
-            mean_squared_error(rows.as_ref(), &test_y, model.weights().mean())?,
-            mean_squared_error(rows.as_ref(), &test_y, &ml)?,
-        ));
-    }
-    let grid = grid();
-    let chosen = &designs[converged.best];
-    let model = fit(chosen.as_ref(), VbSettings::default()).map_err(fail)?;
-    let predicted = model.predict(powers(&grid, chosen.ncols()).as_ref()).map_err(fail)?;
-    let ends = predicted.iter().map(|p| p.interval(0.9)).collect::<Result<Vec<_>, _>>().map_err(fail)?;
-    let curve = Curve {
-        mean: predicted.iter().map(|p| p.mean).collect(),
-        lower: ends.iter().map(|e| e.lower).collect(),
-        upper: ends.iter().map(|e| e.upper).collect(),
-        truth: predictors(powers(&grid, TRUE).as_ref(), &w),
-        grid,
-    };
-    Ok(Study { points, y, w, converged, authors, errors, curve })
+/// A fit of a design.
+trait Fitted {
+    /// ℒ.
+    fn bound(&self) -> f64;
+
+    /// The error on further rows.
+    fn error(&self, x: &Mat<f64>, y: &[f64]) -> Result<f64, ReproError>;
+
+    /// Means and 90 % intervals.
+    fn curve(&self, x: &Mat<f64>) -> Result<Vec<(f64, Interval)>, ModelError>;
 }
 
-fn logit_study(seed: u64, k: usize) -> Result<Study, ReproError> {
-    use vi_core::special::sigmoid;
-    let mut rng = generator(seed, k);
-    let mut points = |n: usize| -> Vec<f64> { (0..n).map(|_| 10.0 * rng.random::<f64>() - 5.0).collect() };
-    let (points, test) = (points(50), points(TEST));
-    let w: Vec<f64> = (0..TRUE).map(|_| normal(&mut rng)).collect();
-    let mut answer = |points: &[f64]| -> Vec<f64> {
-        let rows = predictors(powers(points, TRUE).as_ref(), &w);
-        rows.iter().map(|t| f64::from(rng.random::<f64>() < sigmoid(*t))).collect()
-    };
-    let (y, test_y) = (answer(&points), answer(&test));
-    let designs = designs(&points);
-    let fail = |e| computation("selection", &e);
-    let bound = LogitBound::JaakkolaJordan;
-    let fit = |x, settings| vb::logit(x, &y, LogitPrior::default(), bound, &settings, Par::Seq);
-    let by = |settings: VbSettings| {
-        vb::select(designs.iter().map(Mat::as_ref), |x| Ok(fit(x, settings)?.bound())).map_err(fail)
-    };
-    let (converged, authors) = (by(VbSettings::default())?, by(VbSettings::authors())?);
-    let mut errors = Vec::new();
-    for x in &designs {
-        let rows = powers(&test, x.ncols());
-        let model = fit(x.as_ref(), VbSettings::default()).map_err(fail)?;
-        let predicted = model.predict(rows.as_ref()).map_err(fail)?;
-        let probabilities: Vec<f64> = predicted.iter().map(|p| p.probability).collect();
-        // Powers of 5 up to the ninth: the discriminant's columns are brought to one scale.
-        let scale: Vec<f64> = (0..x.ncols()).map(|j| x.col(j).norm_max()).collect();
-        let scaled = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(i, j)] / scale[j]);
-        let baseline = discriminant(scaled(x).as_ref(), &y)?;
-        errors.push((wrong(&probabilities, &test_y)?, wrong_by(scaled(&rows).as_ref(), &test_y, &baseline)?));
+impl Fitted for LinearFit {
+    fn bound(&self) -> f64 {
+        self.bound()
     }
-    let grid = grid();
-    let chosen = &designs[converged.best];
-    let model = fit(chosen.as_ref(), VbSettings::default()).map_err(fail)?;
-    let predicted = model.predict(powers(&grid, chosen.ncols()).as_ref()).map_err(fail)?;
-    let ends = predicted.iter().map(|p| p.interval(0.9)).collect::<Result<Vec<_>, _>>().map_err(fail)?;
-    let curve = Curve {
-        mean: predicted.iter().map(|p| p.probability).collect(),
-        lower: ends.iter().map(|e| e.lower).collect(),
-        upper: ends.iter().map(|e| e.upper).collect(),
-        truth: predictors(powers(&grid, TRUE).as_ref(), &w).iter().map(|t| sigmoid(*t)).collect(),
-        grid,
-    };
-    Ok(Study { points, y, w, converged, authors, errors, curve })
+
+    fn error(&self, x: &Mat<f64>, y: &[f64]) -> Result<f64, ReproError> {
+        mean_squared_error(x.as_ref(), y, self.weights().mean())
+    }
+
+    fn curve(&self, x: &Mat<f64>) -> Result<Vec<(f64, Interval)>, ModelError> {
+        self.predict(x.as_ref())?.iter().map(|p| Ok((p.mean, p.interval(0.9)?))).collect()
+    }
 }
 
-/// ℒ of a fit to some rows.
-type Bound = fn(MatRef<'_, f64>, &[f64], VbSettings) -> Result<f64, ModelError>;
+impl Fitted for LogitFit {
+    fn bound(&self) -> f64 {
+        self.bound()
+    }
 
-/// The published data of an example: points and answers, and ℒ of each design by the authors' program.
-#[derive(Clone, Copy)]
-struct Published {
+    fn error(&self, x: &Mat<f64>, y: &[f64]) -> Result<f64, ReproError> {
+        let predicted = self.predict(x.as_ref()).context("selection")?;
+        wrong(&predicted.iter().map(|p| p.probability).collect::<Vec<_>>(), y)
+    }
+
+    fn curve(&self, x: &Mat<f64>) -> Result<Vec<(f64, Interval)>, ModelError> {
+        self.predict(x.as_ref())?.iter().map(|p| Ok((p.probability, p.interval(0.9)?))).collect()
+    }
+}
+
+/// One of the two published examples.
+struct Example {
+    /// Its data: points and answers, and ℒ of each design by the authors' program.
     csv: &'static str,
     bounds: [f64; LARGEST],
-    fit: Bound,
+    /// Points of further data sets, an answer about a predictor, and the curve there.
+    points: usize,
+    answer: fn(f64, &mut ChaCha8Rng) -> f64,
+    truth: fn(f64) -> f64,
+    fit: fn(MatRef<'_, f64>, &[f64], VbSettings) -> Result<Box<dyn Fitted>, ModelError>,
+    baseline: Way,
+    /// The baseline's test error: design, answers, rows and answers of the test.
+    baseline_error: fn(&Mat<f64>, &[f64], &Mat<f64>, &[f64]) -> Result<f64, ReproError>,
+    title: &'static str,
+    /// What the answer and the error are called.
+    names: [&'static str; 2],
+    /// Claims of the published data, of further data, of its predictions.
+    claims: [&'static str; 3],
 }
 
-impl Published {
-    /// ℒ of every design, by convergence and by the authors' rule.
-    fn bounds(&self) -> Result<[Vec<f64>; 2], ReproError> {
-        let fail = |e: csv::Error| computation("published data", &e);
+impl Example {
+    fn study(&self, seed: u64, k: usize) -> Result<Study, ReproError> {
+        let mut rng = generator(seed, k);
+        let mut points = |n: usize| -> Vec<f64> { (0..n).map(|_| 10.0 * rng.random::<f64>() - 5.0).collect() };
+        let (points, test) = (points(self.points), points(TEST));
+        let w: Vec<f64> = (0..TRUE).map(|_| normal(&mut rng)).collect();
+        let at = |points: &[f64]| predictors(powers(points, TRUE).as_ref(), &w);
+        let mut answer =
+            |points: &[f64]| -> Vec<f64> { at(points).into_iter().map(|t| (self.answer)(t, &mut rng)).collect() };
+        let (y, test_y) = (answer(&points), answer(&test));
+        let designs = designs(&points);
+        let by = |settings: VbSettings| {
+            let fit = |x| Ok((self.fit)(x, &y, settings)?.bound());
+            vb::select(designs.iter().map(Mat::as_ref), fit).context("selection")
+        };
+        let (converged, authors) = (by(VbSettings::default())?, by(VbSettings::authors())?);
+        let fit = |x: &Mat<f64>| (self.fit)(x.as_ref(), &y, VbSettings::default()).context("selection");
+        let mut errors = Vec::new();
+        for x in &designs {
+            let rows = powers(&test, x.ncols());
+            errors.push((fit(x)?.error(&rows, &test_y)?, (self.baseline_error)(x, &y, &rows, &test_y)?));
+        }
+        let grid = grid();
+        let chosen = &designs[converged.best];
+        let predicted = fit(chosen)?.curve(&powers(&grid, chosen.ncols())).context("selection")?;
+        let curve = Curve {
+            mean: predicted.iter().map(|(mean, _)| *mean).collect(),
+            lower: predicted.iter().map(|(_, ends)| ends.lower).collect(),
+            upper: predicted.iter().map(|(_, ends)| ends.upper).collect(),
+            truth: at(&grid).into_iter().map(self.truth).collect(),
+            grid,
+        };
+        Ok(Study { points, y, w, converged, authors, errors, curve })
+    }
+
+    /// ℒ of every design of the published data, by convergence and by the authors' rule.
+    fn published(&self) -> Result<[Vec<f64>; 2], ReproError> {
         let mut rows = csv::Reader::from_reader(self.csv.as_bytes());
-        let rows = rows.deserialize().collect::<Result<Vec<(f64, f64)>, _>>().map_err(fail)?;
+        let rows = rows.deserialize().collect::<Result<Vec<(f64, f64)>, _>>().context("published data")?;
         let (points, y): (Vec<f64>, Vec<f64>) = rows.into_iter().unzip();
         let by = |settings: VbSettings| {
-            let each = designs(&points).into_iter().map(|x| (self.fit)(x.as_ref(), &y, settings));
-            each.collect::<Result<Vec<f64>, _>>().map_err(|e| computation("a published design", &e))
+            let each = designs(&points).into_iter().map(|x| Ok((self.fit)(x.as_ref(), &y, settings)?.bound()));
+            each.collect::<Result<Vec<f64>, ModelError>>().context("a published design")
         };
         Ok([by(VbSettings::default())?, by(VbSettings::authors())?])
     }
 }
 
-const LINEAR: Published = Published {
+/// A parabola with noise, ten points.
+const LINEAR: Example = Example {
     csv: include_str!("../../data/vb-linear-selection.csv"),
     bounds: [
         -29.075922140665,
@@ -179,10 +178,19 @@ const LINEAR: Published = Published {
         -36.584867259605,
         -39.503331992346,
     ],
-    fit: |x, y, settings| Ok(vb::linear(x, y, LinearPrior::default(), &settings, Par::Seq)?.bound()),
+    points: 10,
+    answer: |t, rng| t + normal(rng),
+    truth: |t| t,
+    fit: |x, y, settings| Ok(Box::new(vb::linear(x, y, LinearPrior::default(), &settings, Par::Seq)?)),
+    baseline: Way::Ml,
+    baseline_error: |x, y, rows, test| mean_squared_error(rows.as_ref(), test, &least_squares(x.as_ref(), y)?),
+    title: "How many coefficients? Ten points of a parabola",
+    names: ["y", "mean squared error"],
+    claims: ["picks-published", "picks", "predicts"],
 };
 
-const LOGIT: Published = Published {
+/// Classes from a parabola, fifty points.
+const LOGIT: Example = Example {
     csv: include_str!("../../data/vb-logit-selection.csv"),
     bounds: [
         -31.569816825891,
@@ -196,9 +204,23 @@ const LOGIT: Published = Published {
         -30.433148827942,
         -35.420306931008,
     ],
+    points: 50,
+    answer: |t, rng| f64::from(rng.random::<f64>() < sigmoid(t)),
+    truth: sigmoid,
     fit: |x, y, settings| {
-        Ok(vb::logit(x, y, LogitPrior::default(), LogitBound::JaakkolaJordan, &settings, Par::Seq)?.bound())
+        let bound = LogitBound::JaakkolaJordan;
+        Ok(Box::new(vb::logit(x, y, LogitPrior::default(), bound, &settings, Par::Seq)?))
     },
+    baseline: Way::Discriminant,
+    baseline_error: |x, y, rows, test| {
+        // Powers of 5 up to the ninth: the discriminant's columns are brought to one scale.
+        let scale: Vec<f64> = (0..x.ncols()).map(|j| x.col(j).norm_max()).collect();
+        let scaled = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(i, j)] / scale[j]);
+        wrong_by(scaled(rows).as_ref(), test, &discriminant(scaled(x).as_ref(), y)?)
+    },
+    title: "How many coefficients? Fifty classes from a parabola",
+    names: ["probability of class 1", "share of wrong classes"],
+    claims: ["logit-picks-published", "logit-picks", "logit-predicts"],
 };
 
 /// Where the largest value is, as a number of coefficients.
@@ -206,35 +228,14 @@ fn largest_at(values: &[f64]) -> usize {
     (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b])).map_or(0, |i| i + 1)
 }
 
-struct Words {
-    published: Published,
-    /// Of the published data, of further data, of its predictions.
-    claims: [&'static Claim; 3],
-    /// What [`Study::errors`] holds beside VB's.
-    baseline: Way,
-    title: &'static str,
-    about: &'static str,
-    claim: &'static str,
-    answer: &'static str,
-    error: &'static str,
-}
-
 /// Data sets whose curvature is too slight to be seen are left out of the count: `|w₂|` below this.
 const VISIBLE: f64 = 0.5;
 
 #[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
-fn outcome(
-    ctx: &Context,
-    study: fn(u64, usize) -> Result<Study, ReproError>,
-    words: &Words,
-) -> Result<Outcome, ReproError> {
+fn outcome(ctx: &Context, example: &Example) -> Result<Outcome, ReproError> {
     let count = ctx.pick(60, 12);
     ctx.steps(count);
-    let mut studies = Vec::new();
-    for k in 0..count {
-        studies.push(study(ctx.seed, k)?);
-        ctx.step("data sets");
-    }
+    let studies = ctx.each(0..count, "data sets", |k| example.study(ctx.seed, k))?;
     let clear: Vec<&Study> = studies.iter().filter(|s| s.w[2].abs() >= VISIBLE).collect();
     // Drawn is the first clear one.
     let drawn = clear.first().copied().unwrap_or(&studies[0]);
@@ -245,8 +246,8 @@ fn outcome(
     let largest: Vec<f64> = studies.iter().map(|s| s.errors[LARGEST - 1].1).collect();
     let better = chosen.iter().zip(&largest).filter(|(one, other)| one < other).count();
     let decided = chosen.iter().zip(&largest).filter(|(one, other)| one != other).count();
-    let [ours, theirs] = words.published.bounds()?;
-    let [chosen_error, largest_error] = [&chosen, &largest].map(|values| number(quartiles(values)[1]));
+    let [ours, theirs] = example.published()?;
+    let [chosen_error, largest_error] = [&chosen, &largest].map(|values| median(values));
     let not_below = studies.iter().all(|s| {
         s.converged.bounds.iter().zip(&s.authors.bounds).all(|(ours, theirs)| ours >= &(theirs - 1e-6 * theirs.abs()))
     });
@@ -257,8 +258,8 @@ fn outcome(
     );
     for (k, s) in studies.iter().enumerate() {
         for d in 0..LARGEST {
-            let numbers = [s.converged.bounds[d], s.authors.bounds[d], s.errors[d].0, s.errors[d].1].map(cell);
-            table.push([vec![k.to_string(), (d + 1).to_string()], numbers.to_vec()].concat())?;
+            let numbers = [s.converged.bounds[d], s.authors.bounds[d], s.errors[d].0, s.errors[d].1];
+            table.row(&[&k, &(d + 1)], numbers)?;
         }
     }
     let counts: Vec<f64> = (1..=LARGEST)
@@ -268,11 +269,11 @@ fn outcome(
     let reach = drawn.y.iter().chain(&drawn.curve.truth).fold(1.0, |reach: f64, y| reach.max(y.abs()));
     let range =
         if drawn.y.iter().all(|y| *y == 0.0 || *y == 1.0) { (-0.08, 1.08) } else { (-1.1 * reach, 1.1 * reach) };
-    let dots = Style::solid(crate::plot::palette::GREY).marker(Marker::Disc);
+    let dots = Style::solid(GREY).marker(Marker::Disc);
     let data_panel = Panel::new(
         format!("The selected design: {} coefficients", drawn.converged.best + 1),
         Axis::linear("x"),
-        Axis::linear(words.answer).range(range.0, range.1),
+        Axis::linear(example.names[0]).range(range.0, range.1),
     )
     .band(&drawn.curve.grid, &drawn.curve.lower, &drawn.curve.upper, Way::Vb.style().colour, 0.2, "90 % interval")
     .points(&drawn.points, &drawn.y, dots, 3.0, "data")
@@ -287,18 +288,17 @@ fn outcome(
     .line_marked(&degrees, &drawn.authors.bounds, SECOND, 0, "by the authors’ stopping rule");
     let (vb, ml): (Vec<f64>, Vec<f64>) = (0..LARGEST)
         .map(|d| {
-            let median = |pick: fn(&(f64, f64)) -> f64| {
-                quartiles(&studies.iter().map(|s| pick(&s.errors[d])).collect::<Vec<_>>())[1]
-            };
-            (median(|e| e.0), median(|e| e.1))
+            let of =
+                |pick: fn(&(f64, f64)) -> f64| median(&studies.iter().map(|s| pick(&s.errors[d])).collect::<Vec<_>>());
+            (of(|e| e.0), of(|e| e.1))
         })
         .unzip();
     let error_panel = Panel::new(
         "Test error, medians",
         Axis::linear("coefficients").range(0.5, LARGEST as f64 + 0.5),
-        Axis::log(words.error),
+        Axis::log(example.names[1]),
     )
-    .line_marked(&degrees, &ml, words.baseline.style(), 1, words.baseline.label())
+    .line_marked(&degrees, &ml, example.baseline.style(), 1, example.baseline.label())
     .line_marked(&degrees, &vb, Way::Vb.style(), 1, Way::Vb.label());
     let count_panel = Panel::new(
         format!("Selected by ℒ, {count} data sets"),
@@ -308,109 +308,65 @@ fn outcome(
     .bars(&edge(-0.4), &edge(0.4), &counts, Way::Vb.style().colour, 0.6, "")
     .vertical(TRUE as f64, Way::Truth.style(), Way::Truth.label());
     Ok(Outcome {
-        summary: format!(
-            "ℒ picks the true {TRUE} coefficients on {picked} of {count} data sets; test error of its choice {chosen_error}, of {} with all \
-             {LARGEST} {largest_error} (medians).",
-            words.baseline.label()
-        ),
-        caption: words.about.to_owned(),
-        quote: words.claim.to_owned(),
-        notes: vec![format!(
-            "A data set whose quadratic coefficient is below {VISIBLE} in size leaves little to see: of the {} others ℒ picks {TRUE} on \
-             {picked_clear}. The claim is counted over all.",
-            clear.len()
-        )],
-        claims: vec![
-            words.claims[0].fact(
+        checks: vec![
+            words().fact(
+                example.claims[0],
                 largest_at(&ours) == TRUE && largest_at(&theirs) == TRUE,
-                format!(
-                    "largest for {} converged ({}), for {} by the authors’ rule ({})",
-                    largest_at(&ours),
-                    number(ours[TRUE - 1]),
-                    largest_at(&theirs),
-                    number(theirs[TRUE - 1])
-                ),
+                &[&largest_at(&ours), &ours[TRUE - 1], &largest_at(&theirs), &theirs[TRUE - 1]],
             ),
-            words.claims[1].counted((picked, count), "iterated to convergence"),
-            words.claims[2].counted(
-                (better, decided),
-                format!("medians {chosen_error} and {largest_error}, {} ties", count - decided),
+            words().counted(example.claims[1], (picked, count), &[]),
+            words().counted(example.claims[2], (better, decided), &[&chosen_error, &largest_error, &(count - decided)]),
+            words().below(
+                "authors-rule-every-design",
+                theirs.iter().zip(example.bounds).map(|(a, b)| ((a - b) / b).abs()).fold(0.0, f64::max),
+                1e-6,
             ),
+            words().fact("design-below-authors-rule", not_below, &[]),
         ],
-        findings: vec![],
         quantities: (0..LARGEST)
             .map(|d| {
                 Quantity::new(format!("ℒ on the published data, {} coefficients", d + 1))
-                    .authors(number(words.published.bounds[d]))
+                    .authors(number(example.bounds[d]))
                     .printed(number(theirs[d]))
                     .works(number(ours[d]))
             })
             .collect(),
-        promises: vec![
-            Check::below(
-                "By the authors’ rule ℒ of every design is theirs, to 10⁻⁶",
-                "largest difference relative to ℒ on the published data",
-                theirs.iter().zip(words.published.bounds).map(|(a, b)| ((a - b) / b).abs()).fold(0.0, f64::max),
-                1e-6,
-            ),
-            Check::fact("No design’s ℒ is below that of the authors’ rule", not_below, "up to 1e-6 of it"),
-        ],
-        shown: Shown {
-            head: ["coefficients", "ℒ (drawn data)", "selected", "VB error", words.baseline.label()]
-                .map(String::from)
-                .to_vec(),
-            rows: (0..LARGEST)
-                .map(|d| {
-                    let numbers = [number(drawn.converged.bounds[d]), number(counts[d]), number(vb[d]), number(ml[d])];
-                    [vec![(d + 1).to_string()], numbers.to_vec()].concat()
-                })
-                .collect(),
-        },
+        shown: Shown::new(
+            ["coefficients", "ℒ (drawn data)", "selected", "VB error", example.baseline.label()],
+            (0..LARGEST).map(|d| {
+                let numbers = [drawn.converged.bounds[d], counts[d], vb[d], ml[d]].map(number);
+                std::iter::once((d + 1).to_string()).chain(numbers).collect()
+            }),
+        ),
         tables: vec![table],
-        figure: Figure::new(words.title)
+        figure: Figure::new(example.title)
             .row(320.0, vec![data_panel, bound_panel])
             .row(300.0, vec![error_panel, count_panel]),
+        ..words().outcome(
+            ctx,
+            &[
+                &TRUE,
+                &picked,
+                &count,
+                &chosen_error,
+                &example.baseline.label(),
+                &LARGEST,
+                &largest_error,
+                &VISIBLE.to_string(),
+                &clear.len(),
+                &TRUE,
+                &picked_clear,
+            ],
+        )
     })
 }
 
 /// A parabola with noise, ten points.
 pub(super) fn linear(ctx: &Context) -> Result<Outcome, ReproError> {
-    outcome(
-        ctx,
-        linear_study,
-        &Words {
-            published: LINEAR,
-            claims: [&claims::PICKS_PUBLISHED, &claims::PICKS, &claims::PREDICTS],
-            baseline: Way::Ml,
-            title: "How many coefficients? Ten points of a parabola",
-            about: "Ten points of a parabola (coefficients from N(0, 1), x uniform on [−5, 5], noise of variance 1) and polynomials of 1 to 10 \
-                coefficients. Above: the selected fit with 90 % intervals, and ℒ of each design. Below: test errors of the designs, and how \
-                often each was selected.",
-            claim: "On the published data ℒ is largest for three coefficients, the true number, and the test error of the selected fit is 0.402 \
-                against 18.237 of maximum likelihood.",
-            answer: "y",
-            error: "mean squared error",
-        },
-    )
+    outcome(ctx, &LINEAR)
 }
 
 /// Classes from a parabola, fifty points.
 pub(super) fn logit(ctx: &Context) -> Result<Outcome, ReproError> {
-    outcome(
-        ctx,
-        logit_study,
-        &Words {
-            published: LOGIT,
-            claims: [&claims::LOGIT_PICKS_PUBLISHED, &claims::LOGIT_PICKS, &claims::LOGIT_PREDICTS],
-            baseline: Way::Discriminant,
-            title: "How many coefficients? Fifty classes from a parabola",
-            about: "Fifty classes with probability σ(parabola) (coefficients from N(0, 1), x uniform on [−5, 5]) and polynomials of 1 to 10 \
-                coefficients under Jaakkola and Jordan’s bound. Above: the selected fit with 90 % intervals of the probability, and ℒ of each design. \
-                Below: test errors of the designs, and how often each was selected.",
-            claim: "On the published data ℒ is largest for three coefficients, the true number; the share of wrong classes is 0.133 against 0.157 of \
-                a linear discriminant.",
-            answer: "probability of class 1",
-            error: "share of wrong classes",
-        },
-    )
+    outcome(ctx, &LOGIT)
 }

@@ -5,6 +5,6 @@ mod ellipses;
 mod planar;
 mod posterior;
 
-pub(crate) use ellipses::{MASS, Window, add_ellipse, include, moments, remark};
+pub(crate) use ellipses::{Window, add_ellipse, include, moments, remark};
 pub(crate) use planar::Planar;
 pub(crate) use posterior::{Posterior, breakdown, laplace};

@@ -7,7 +7,7 @@ use vi_data::Dataset;
 use vi_linalg::faer::{MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 
 /// The posterior of a data set under the logistic model, with exact expectations.
 pub(crate) struct Posterior<'a> {
@@ -19,8 +19,8 @@ impl<'a> Posterior<'a> {
     pub(crate) fn new(prior: &'a DenseGaussian, data: &'a Dataset) -> Result<Self, ReproError> {
         let (x, y, likelihood) = (data.x(), data.y(), BernoulliLogit(Exact));
         Ok(Self {
-            exact: GlmPosterior::new(prior, x, y, likelihood).map_err(|e| ReproError::computation("posterior", &e))?,
-            density: GlmTarget::new(prior, x, y, likelihood).map_err(|e| ReproError::computation("posterior", &e))?,
+            exact: GlmPosterior::new(prior, x, y, likelihood).context("posterior")?,
+            density: GlmTarget::new(prior, x, y, likelihood).context("posterior")?,
         })
     }
 
@@ -29,7 +29,7 @@ impl<'a> Posterior<'a> {
         match self.exact.kl(q, Par::Seq) {
             Ok(kl) => Ok(kl),
             Err(Error::NotPositiveDefinite { .. }) => Ok(f64::INFINITY),
-            Err(e) => Err(ReproError::computation("KL", &e)),
+            Err(e) => Err(e).context("KL"),
         }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Posterior<'a> {
 /// The batch Laplace approximation.
 pub(crate) fn laplace(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaussian, ReproError> {
     let fit = laplace::fit(prior, data.x(), data.y(), &BernoulliLogit(Exact), &LaplaceSettings::default())
-        .map_err(|e| ReproError::computation("Laplace", &e))?;
+        .context("Laplace")?;
     // A stall at rounding is as good as convergence for a picture; anything more is not.
     if fit.info.decrement > 1e-6 {
         return Err(ReproError::Computation {
@@ -73,6 +73,6 @@ pub(crate) fn breakdown(filter: &str, error: Error) -> Result<String, ReproError
         {
             Ok(format!("{filter} broke down at observation {}: {source}", row + 1))
         }
-        e => Err(ReproError::computation(filter, &e)),
+        e => Err(e).context(filter),
     }
 }

@@ -2,13 +2,14 @@
 
 use vi_linalg::faer::Mat;
 
-use super::claims;
 use super::factorisers::{Path, Problem, Way};
 use super::inputs::{breast_cancer, factor_model, generator, madelon};
+use super::words;
 use crate::error::ReproError;
 use crate::item::Context;
+use crate::plot::palette::Dash;
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, median, number};
+use crate::report::{Check, Outcome, Shown, Table, join, median, number};
 
 /// Passes after which the paper calls batch EM converged.
 const PAPERS_PASSES: usize = 5;
@@ -125,8 +126,7 @@ impl Case {
         let kl = Axis::log("KL (nats)").range(range.0, range.1);
         let mut panel = Panel::new(self.title(), Axis::log("observations processed"), kl);
         panel = panel.horizontal(self.finals[0].limit, Way::limit_style().width(1.4), "batch EM, converged");
-        panel =
-            panel.vertical(self.n as f64, Way::limit_style().width(0.8).dash(crate::plot::palette::Dash::Dotted), "");
+        panel = panel.vertical(self.n as f64, Way::limit_style().width(0.8).dash(Dash::Dotted), "");
         for (way, path) in &self.paths {
             let (t, loss): (Vec<f64>, Vec<f64>) = path.iter().copied().unzip();
             panel = panel.line(&t, &loss, way.style(), way.label());
@@ -164,71 +164,35 @@ impl Case {
 /// Gaps below this are drawn as this.
 const LEAST: f64 = 1e-4;
 
-fn pooled(cases: &[&Case], claim: &str, holds: impl Fn(&Finals) -> bool) -> Check {
-    let mut total = (0, 0);
-    let mut each = Vec::new();
-    for case in cases {
-        let (hits, n) = case.count(&holds);
-        total = (total.0 + hits, total.1 + n);
-        each.push(format!("{}: {hits} of {n}", case.name));
-    }
-    Check::counted(claim, total, each.join("; "))
-}
-
-/// `a` against `b`, medians.
-fn medians(cases: &[&Case], a: impl Fn(&Finals) -> f64 + Copy, b: impl Fn(&Finals) -> f64 + Copy) -> String {
-    let each = cases.iter().map(|c| format!("{}: {} against {}", c.name, number(c.median(a)), number(c.median(b))));
-    format!("medians: {}", each.collect::<Vec<_>>().join("; "))
+/// The sentence, counted over the data sets of `cases`, with the medians of `a` against `b`.
+fn pooled(
+    name: &str,
+    cases: &[&Case],
+    a: impl Fn(&Finals) -> f64 + Copy,
+    b: impl Fn(&Finals) -> f64 + Copy,
+    holds: impl Fn(&Finals) -> bool,
+) -> Check {
+    let counts: Vec<_> = cases.iter().map(|case| (case.name, case.count(&holds))).collect();
+    let each = |c: &&Case| format!("{}: {} against {}", c.name, number(c.median(a)), number(c.median(b)));
+    words().pooled(name, &counts, &[&join(cases, "; ", each)])
 }
 
 fn checks(cases: &[Case]) -> Vec<Check> {
     let all: Vec<&Case> = cases.iter().collect();
     let real: Vec<&Case> = cases.iter().filter(|c| !c.synthetic).collect();
     let (printed, online) = (|f: &Finals| f.of(Way::AsPrinted), |f: &Finals| f.of(Way::Online));
-    let batch = |f: &Finals| f.of(Way::Batch);
-    let with = |check: Check, numbers: String| Check { numbers: format!("{numbers}; {}", check.numbers), ..check };
+    let (batch, ours) = (|f: &Finals| f.of(Way::Batch), |f: &Finals| f.of(Way::Recursive));
+    let (blocked, limit) = (|f: &Finals| f.of(Way::Blocked), |f: &Finals| f.limit);
+    let others = |f: &Finals| f.of(Way::Online).min(f.of(Way::Batch));
     vec![
-        claims::FIVE_STEPS
-            .judged(with(pooled(&all, "", |f| batch(f) <= 1.1 * f.limit), medians(&all, batch, |f| f.limit))),
-        claims::OVER_ONLINE
-            .judged(with(pooled(&[&cases[0]], "", |f| printed(f) < online(f)), medians(&[&cases[0]], printed, online))),
-        claims::LIKE_ONLINE.judged(with(
-            pooled(&[&cases[1]], "", |f| printed(f) <= 1.25 * online(f)),
-            medians(&[&cases[1]], printed, online),
-        )),
-        claims::REAL_DATA.judged(with(
-            pooled(&real, "", |f| printed(f) < online(f).min(batch(f))),
-            medians(&real, printed, |f| online(f).min(batch(f))),
-        )),
-        claims::LIKE_BATCH
-            .judged(with(pooled(&all, "", |f| printed(f) <= 1.1 * batch(f)), medians(&all, printed, batch))),
-    ]
-}
-
-fn beyond(cases: &[Case]) -> Vec<Check> {
-    let all: Vec<&Case> = cases.iter().collect();
-    let (printed, ours) = (|f: &Finals| f.of(Way::AsPrinted), |f: &Finals| f.of(Way::Recursive));
-    let blocked = |f: &Finals| f.of(Way::Blocked);
-    let with = |check: Check, numbers: String| Check { numbers: format!("{numbers}; {}", check.numbers), ..check };
-    vec![
-        with(
-            pooled(&all, "Weights t/(t+1), 1/(t+1), all else equal, end below the printed ones", |f| {
-                ours(f) < printed(f)
-            }),
-            medians(&all, ours, printed),
-        ),
-        with(
-            pooled(&all, "Blocks with a spectral start end below both recursions", |f| {
-                blocked(f) < ours(f).min(printed(f))
-            }),
-            medians(&all, blocked, ours),
-        ),
-        with(
-            pooled(&all, "Blocks end within a tenth of the limit of batch EM, after one pass", |f| {
-                blocked(f) <= 1.1 * f.limit
-            }),
-            medians(&all, blocked, |f| f.limit),
-        ),
+        pooled("five-steps", &all, batch, limit, |f| batch(f) <= 1.1 * f.limit),
+        pooled("over-online", &[&cases[0]], printed, online, |f| printed(f) < online(f)),
+        pooled("like-online", &[&cases[1]], printed, online, |f| printed(f) <= 1.25 * online(f)),
+        pooled("real-data", &real, printed, others, |f| printed(f) < others(f)),
+        pooled("like-batch", &all, printed, batch, |f| printed(f) <= 1.1 * batch(f)),
+        pooled("weights-below-printed", &all, ours, printed, |f| ours(f) < printed(f)),
+        pooled("blocks-below-recursions", &all, blocked, ours, |f| blocked(f) < ours(f).min(printed(f))),
+        pooled("blocks-near-limit", &all, blocked, limit, |f| blocked(f) <= 1.1 * f.limit),
     ]
 }
 
@@ -241,13 +205,13 @@ pub(super) fn fig1(ctx: &Context) -> Result<Outcome, ReproError> {
     for case in &cases {
         for (way, path) in &case.paths {
             for (t, loss) in path {
-                table.push(vec![case.name.to_owned(), cell(*t), way.slug().to_owned(), cell(*loss)])?;
+                table.push(&[&case.name, t, &way.slug(), loss])?;
             }
         }
         for (k, f) in case.finals.iter().enumerate() {
             let ways = Way::ALL.iter().map(|way| (way.slug(), f.of(*way)));
             for (slug, loss) in ways.chain([("batch_em_converged", f.limit)]) {
-                further.push(vec![case.name.to_owned(), k.to_string(), slug.to_owned(), cell(loss)])?;
+                further.push(&[&case.name, &k, &slug, &loss])?;
             }
         }
     }
@@ -272,46 +236,16 @@ pub(super) fn fig1(ctx: &Context) -> Result<Outcome, ReproError> {
         "ours: blocks",
         "batch EM, converged",
     ];
-    let share = |way: Way| {
-        let each = cases.iter().map(|c| format!("{} ({})", number(c.median(|f| f.of(way) / f.limit)), c.name));
-        each.collect::<Vec<_>>().join(", ")
-    };
+    let share =
+        |way: Way| join(&cases, ", ", |c| format!("{} ({})", number(c.median(|f| f.of(way) / f.limit)), c.name));
     Ok(Outcome {
-        summary: format!(
-            "Final KL over that of converged batch EM, medians: as printed {}; ours, blocks, {}.",
-            share(Way::AsPrinted),
-            share(Way::Blocked)
-        ),
-        caption: "KL(N(0, S)‖N(0, Ψ+WWᵀ)) to the second moments S of all rows, over the observations processed; the streams see \
-                  every row once (dotted line), batch EM sees all rows in each pass. Below each, how far from converged batch \
-                  EM one pass ends, for every data set."
-            .into(),
-        quote: "The recursive EM generally converges to the result given by the batch version after only one pass. 5 steps are \
-                enough for the batch to converge. With 3 inner loops in dimension d = 100 the recursive EM is clearly superior to \
-                the online EM; in the higher dimension we achieve a similar loss with only 1 inner loop. The recursive EM gives \
-                better results than the other algorithms on real datasets."
-            .into(),
-        notes: vec![
-            "Recursive, online and batch EM start from the same W₀, Ψ₀ (Appendices C and D, ε = 10⁻⁸); the blocks start from W = 0. \
-             Rows are divided by the root of their mean squared length. Recursive EM as printed has α_t = (t−1)/t: its first step \
-             leaves rank one, and further directions come out of rounding noise. Online EM takes γ_t = t^(−0.6) and averages over \
-             the second half of the rows."
-                .into(),
-            "The paper prints neither N nor p for most panels: those of the titles are ours. Synthetic rows: W standard normal, ψ uniform. \
-             Madelon-like: clusters at the corners ±1 of a cube in five of 500 features, fifteen combinations of the five, noise elsewhere. \
-             Breast cancer: the ten columns of LIBSVM’s file rebuilt from its source, in file order, shuffled for further data sets."
-                .into(),
-            format!(
-                "The table shows the data set drawn and, in brackets, the median over {} data sets.",
-                cases.iter().map(|c| c.finals.len().to_string()).collect::<Vec<_>>().join(", ")
-            ),
-        ],
-        claims: checks(&cases),
-        findings: beyond(&cases)[2..].to_vec(),
-        quantities: vec![],
-        promises: beyond(&cases)[..2].to_vec(),
-        shown: Shown { head: heads.map(String::from).to_vec(), rows: rows.collect() },
+        checks: checks(&cases),
+        shown: Shown::new(heads, rows),
         tables: vec![table, further],
         figure,
+        ..words().outcome(
+            ctx,
+            &[&share(Way::AsPrinted), &share(Way::Blocked), &join(&cases, ", ", |c| c.finals.len().to_string())],
+        )
     })
 }

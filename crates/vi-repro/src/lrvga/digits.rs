@@ -1,9 +1,8 @@
 //! A network on handwritten digits, held against softmax regression on the same rows.
 
-use super::computation;
 use super::inputs::generator;
 use super::network::{Linear, Network, Score, Shape, held_out, learn, prequential, rows};
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLUE, Dash, ORANGE, Style};
 use crate::plot::{Axis, Panel};
@@ -36,7 +35,7 @@ pub(super) struct Digits {
 impl Digits {
     pub(super) fn new(ctx: &Context, k: usize) -> Result<Self, ReproError> {
         let mut rng = generator(ctx.seed, k);
-        let data = vi_data::digits().map_err(|e| computation("digits", &e))?.shuffled(&mut rng);
+        let data = vi_data::digits().context("digits")?.shuffled(&mut rng);
         let (learnt, kept) = ctx.pick((700, 300), (200, 200));
         let (seen, unseen) = (rows(&data, 0, learnt), rows(&data, learnt, learnt + kept));
         let mut linear = Linear::new(SHAPE.inputs, SHAPE.classes, SIGMA0)?;

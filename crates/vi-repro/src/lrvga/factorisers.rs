@@ -9,59 +9,27 @@ use vi_core::{LowRankGaussian, LowRankSettings};
 use vi_linalg::faer::{Mat, Par};
 use vi_linalg::{Cholesky, DenseSymmetric, LowRank};
 
-use super::computation;
-use crate::error::ReproError;
-use crate::plot::palette::{BLACK, BLUE, Dash, GREEN, Marker, ORANGE, PURPLE, Style, VERMILLION};
+use crate::error::{Doing as _, ReproError};
+use crate::looks::looks;
+use crate::plot::palette::{BLACK, Dash, Marker, Style};
 
 /// ε of Appendix D, as the authors have it.
 const EPSILON: f64 = 1e-8;
 /// Passes of batch EM that are drawn.
 const PASSES: usize = 20;
 
-/// A way to factorise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Batch,
-    AsPrinted,
-    Online,
-    Recursive,
-    Blocked,
+looks! {
+    /// A way to factorise.
+    pub(super) enum Way {
+        Batch: "batch_em", "batch EM", VERMILLION Solid Disc;
+        Online: "online_em", "online EM", GREEN Solid Triangle;
+        AsPrinted: "recursive_em_printed", "recursive EM as printed", ORANGE Dashed Square;
+        Recursive: "recursive_em", "ours: recursive EM, α = t/(t+1)", BLUE Solid Plus;
+        Blocked: "blocked", "ours: blocks, spectral start", PURPLE Solid Diamond;
+    }
 }
 
 impl Way {
-    pub(super) const ALL: [Self; 5] = [Self::Batch, Self::Online, Self::AsPrinted, Self::Recursive, Self::Blocked];
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Batch => "batch EM",
-            Self::AsPrinted => "recursive EM as printed",
-            Self::Online => "online EM",
-            Self::Recursive => "ours: recursive EM, α = t/(t+1)",
-            Self::Blocked => "ours: blocks, spectral start",
-        }
-    }
-
-    pub(super) fn slug(self) -> &'static str {
-        match self {
-            Self::Batch => "batch_em",
-            Self::AsPrinted => "recursive_em_printed",
-            Self::Online => "online_em",
-            Self::Recursive => "recursive_em",
-            Self::Blocked => "blocked",
-        }
-    }
-
-    pub(super) fn style(self) -> Style {
-        let (colour, dash, marker) = match self {
-            Self::Batch => (VERMILLION, Dash::Solid, Marker::Disc),
-            Self::AsPrinted => (ORANGE, Dash::Dashed, Marker::Square),
-            Self::Online => (GREEN, Dash::Solid, Marker::Triangle),
-            Self::Recursive => (BLUE, Dash::Solid, Marker::Plus),
-            Self::Blocked => (PURPLE, Dash::Solid, Marker::Diamond),
-        };
-        Style::solid(colour).dash(dash).marker(marker)
-    }
-
     /// How the limit of batch EM is drawn.
     pub(super) fn limit_style() -> Style {
         Style::solid(BLACK).dash(Dash::Long).marker(Marker::None)
@@ -85,16 +53,15 @@ pub(super) type Path = Vec<(f64, f64)>;
 
 impl Problem {
     pub(super) fn new(x: Mat<f64>, p: usize, inner_loops: usize, rng: &mut ChaCha8Rng) -> Result<Self, ReproError> {
-        let fail = |e| computation("start", &e);
         let s = x.transpose() * &x * (1.0 / x.nrows() as f64);
-        let root = Cholesky::new(s.as_ref()).map_err(|e| computation("the covariance", &e))?;
-        let sigma0 = factor::guess_sigma0(x.as_ref()).map_err(fail)?;
-        let start = factor::start_isotropic(x.ncols(), p, sigma0, EPSILON, rng).map_err(fail)?;
+        let root = Cholesky::new(s.as_ref()).context("the covariance")?;
+        let sigma0 = factor::guess_sigma0(x.as_ref()).context("start")?;
+        let start = factor::start_isotropic(x.ncols(), p, sigma0, EPSILON, rng).context("start")?;
         Ok(Self { x, s, root, start, p, inner_loops })
     }
 
     fn loss(&self, c: &LowRank) -> Result<f64, ReproError> {
-        factor::kl(&self.root, c, Par::Seq).map_err(|e| computation("loss", &e))
+        factor::kl(&self.root, c, Par::Seq).context("loss")
     }
 
     /// The loss of the start.
@@ -127,20 +94,19 @@ impl Problem {
         let mut path = Vec::new();
         for pass in 1..=passes {
             factor::step(&DenseSymmetric::new(self.s.as_ref()), &mut c, &DiagonalSettings::default(), Par::Seq)
-                .map_err(|e| computation(Way::Batch.label(), &e))?;
+                .context(Way::Batch.label())?;
             path.push(((pass * self.x.nrows()) as f64, self.loss(&c)?));
         }
         Ok(path)
     }
 
     fn recursive(&self, weights: Weights, looks: usize) -> Result<Path, ReproError> {
-        let fail = |e| computation("recursive EM", &e);
         let steps = UpdateSettings { inner_loops: self.inner_loops, ..UpdateSettings::default() };
         let settings = RecursiveSettings { weights, update: steps };
-        let mut em = RecursiveEm::new(self.start.clone(), &settings).map_err(fail)?;
+        let mut em = RecursiveEm::new(self.start.clone(), &settings).context("recursive EM")?;
         let mut path = Vec::new();
         for t in self.times(looks) {
-            em.run(self.x.as_ref().subrows(em.seen(), t - em.seen()), Par::Seq).map_err(fail)?;
+            em.run(self.x.as_ref().subrows(em.seen(), t - em.seen()), Par::Seq).context("recursive EM")?;
             path.push((t as f64, self.loss(em.factor())?));
         }
         Ok(path)
@@ -148,13 +114,12 @@ impl Problem {
 
     /// With the average over the second half of the rows that the paper recommends.
     fn online(&self, looks: usize) -> Result<Path, ReproError> {
-        let fail = |e| computation("online EM", &e);
         let averaging = Averaging::After { from: self.x.nrows() / 2 };
         let settings = OnlineSettings { exponent: 0.6, averaging, ..OnlineSettings::default() };
-        let mut em = OnlineEm::new(self.start.clone(), &settings).map_err(fail)?;
+        let mut em = OnlineEm::new(self.start.clone(), &settings).context("online EM")?;
         let mut path = Vec::new();
         for t in self.times(looks) {
-            em.run(self.x.as_ref().subrows(em.seen(), t - em.seen()), Par::Seq).map_err(fail)?;
+            em.run(self.x.as_ref().subrows(em.seen(), t - em.seen()), Par::Seq).context("online EM")?;
             path.push((t as f64, self.loss(em.factor())?));
         }
         Ok(path)
@@ -162,21 +127,20 @@ impl Problem {
 
     /// The low-rank belief's precision gathers `σ₀⁻²·I + Σxxᵀ`; over `t + 1` it is what the recursion follows.
     fn blocked(&self, looks: usize) -> Result<Path, ReproError> {
-        let fail = |e| computation("blocks", &e);
         let (n, d) = self.x.shape();
-        let sigma0 = factor::guess_sigma0(self.x.as_ref()).map_err(fail)?;
-        let settings = LowRankSettings::blocked(self.p).map_err(fail)?;
-        let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], sigma0, settings).map_err(fail)?;
+        let sigma0 = factor::guess_sigma0(self.x.as_ref()).context("blocks")?;
+        let settings = LowRankSettings::blocked(self.p).context("blocks")?;
+        let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], sigma0, settings).context("blocks")?;
         let mut path = Vec::new();
         let blocks = n.div_ceil(settings.block());
         let every = blocks.div_ceil(looks);
         for block in 0..blocks {
             let first = block * settings.block();
             let rows = self.x.as_ref().subrows(first, settings.block().min(n - first));
-            belief.add_information(rows, Par::Seq).map_err(fail)?;
+            belief.add_information(rows, Par::Seq).context("blocks")?;
             let seen = first + rows.nrows();
             if (block + 1) % every == 0 || seen == n {
-                belief.flush(Par::Seq).map_err(fail)?;
+                belief.flush(Par::Seq).context("blocks")?;
                 path.push((seen as f64, self.loss(&scaled(belief.precision(), 1.0 / (seen as f64 + 1.0))?)?));
             }
         }
@@ -185,19 +149,18 @@ impl Problem {
 
     /// What batch EM comes to, from the end of the blocks.
     pub(super) fn limit(&self) -> Result<f64, ReproError> {
-        let fail = |e| computation("batch EM", &e);
         let (n, d) = self.x.shape();
-        let sigma0 = factor::guess_sigma0(self.x.as_ref()).map_err(fail)?;
-        let settings = LowRankSettings::blocked(self.p).map_err(fail)?;
-        let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], sigma0, settings).map_err(fail)?;
+        let sigma0 = factor::guess_sigma0(self.x.as_ref()).context("batch EM")?;
+        let settings = LowRankSettings::blocked(self.p).context("batch EM")?;
+        let mut belief = LowRankGaussian::isotropic(&vec![0.0; d], sigma0, settings).context("batch EM")?;
         for first in (0..n).step_by(settings.block()) {
             let rows = self.x.as_ref().subrows(first, settings.block().min(n - first));
-            belief.add_information(rows, Par::Seq).map_err(fail)?;
+            belief.add_information(rows, Par::Seq).context("batch EM")?;
         }
-        belief.flush(Par::Seq).map_err(fail)?;
+        belief.flush(Par::Seq).context("batch EM")?;
         let mut c = scaled(belief.precision(), 1.0 / (n as f64 + 1.0))?;
         let settings = EmSettings { tolerance: 1e-8, max_iterations: 500, diagonal: DiagonalSettings::default() };
-        factor::run(&DenseSymmetric::new(self.s.as_ref()), &mut c, &settings, Par::Seq).map_err(fail)?;
+        factor::run(&DenseSymmetric::new(self.s.as_ref()), &mut c, &settings, Par::Seq).context("batch EM")?;
         self.loss(&c)
     }
 }
@@ -205,5 +168,5 @@ impl Problem {
 /// `c·(Ψ + WWᵀ)`.
 fn scaled(matrix: &LowRank, c: f64) -> Result<LowRank, ReproError> {
     let psi: Vec<f64> = matrix.psi().iter().map(|psi| c * psi).collect();
-    LowRank::new((matrix.w() * c.sqrt()).as_ref(), &psi).map_err(|e| computation("blocks", &e))
+    LowRank::new((matrix.w() * c.sqrt()).as_ref(), &psi).context("blocks")
 }

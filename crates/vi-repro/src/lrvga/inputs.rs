@@ -6,8 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_linalg::faer::Mat;
 
-use super::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 pub(super) use crate::streams::generator;
 
 /// Rows `x = Wz + ψ^½ε` with random `W` (`d × p`, standard normal) and ψ (uniform on [0, 1]), normalised.
@@ -59,7 +58,7 @@ pub(super) fn madelon(n: usize, d: usize, rng: &mut ChaCha8Rng) -> Mat<f64> {
 /// The breast-cancer inputs, code number included as in LIBSVM's file, normalised: in file order for data set 0, shuffled for
 /// the others.
 pub(super) fn breast_cancer(k: usize, rng: &mut ChaCha8Rng) -> Result<Mat<f64>, ReproError> {
-    let data = vi_data::breast_cancer_with_id().map_err(|e| computation("breast cancer", &e))?;
+    let data = vi_data::breast_cancer_with_id().context("breast cancer")?;
     let data = if k == 0 { data } else { data.shuffled(rng) };
     Ok(normalised(data.x().to_owned()))
 }

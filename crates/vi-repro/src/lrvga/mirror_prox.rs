@@ -7,16 +7,16 @@ use vi_data::Dataset;
 use vi_data::synthetic::{Normalisation, TwoClassesSettings};
 use vi_linalg::faer::Par;
 
-use super::claims;
-use super::computation;
 use super::inputs::generator;
 use super::scheme::Scheme;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::logistic::{MASS, Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
+use crate::logistic::{Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
+use crate::panels::scatter;
 use crate::plot::palette::{BLACK, Marker, Method, Style, WHITE};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number, quartiles};
+use crate::report::{Check, Outcome, Said, Shown, Table, join, median, number, quartiles};
 
 const SETTINGS: TwoClassesSettings =
     TwoClassesSettings { n: 10, d: 2, s: 2.0, c: 2.0, normalisation: Normalisation::AsRun };
@@ -85,12 +85,12 @@ struct Run {
 }
 
 fn prior() -> Result<DenseGaussian, ReproError> {
-    DenseGaussian::isotropic(&[0.0; 2], SIGMA0).map_err(|e| computation("prior", &e))
+    DenseGaussian::isotropic(&[0.0; 2], SIGMA0).context("prior")
 }
 
 impl Run {
     fn new(seed: u64, k: usize, points: usize) -> Result<Self, ReproError> {
-        let data = SETTINGS.draw(&mut generator(seed, k)).map_err(|e| computation("data", &e))?.data;
+        let data = SETTINGS.draw(&mut generator(seed, k)).context("data")?.data;
         let prior = prior()?;
         let posterior = Posterior::new(&prior, &data)?;
         let mode = laplace(&prior, &data)?;
@@ -160,25 +160,23 @@ impl Run {
 
 /// The belief after [`SWEEPS`] sweeps, and the batch optimum.
 fn refined(prior: &DenseGaussian, data: &Dataset) -> Result<(DenseGaussian, DenseGaussian), ReproError> {
-    let fail = |e| computation("refinement", &e);
     let (x, y) = (data.x(), data.y());
-    let mut swept = refine::first_pass(prior, &Implicit(LOGIT), x, y, Par::Seq).map_err(fail)?;
+    let mut swept = refine::first_pass(prior, &Implicit(LOGIT), x, y, Par::Seq).context("refinement")?;
     let settings = RefineSettings { tolerance: f64::MIN_POSITIVE, max_sweeps: SWEEPS, ..RefineSettings::default() };
-    refine::refine(prior, &mut swept, x, y, &LOGIT, &settings, Par::Seq).map_err(fail)?;
+    refine::refine(prior, &mut swept, x, y, &LOGIT, &settings, Par::Seq).context("refinement")?;
     let settings = BatchSettings { tolerance: 1e-10, max_passes: 300 };
-    let (best, _) = batch::optimum(prior, &swept.belief, x, y, &LOGIT, &settings, Par::Seq).map_err(fail)?;
+    let (best, _) = batch::optimum(prior, &swept.belief, x, y, &LOGIT, &settings, Par::Seq).context("refinement")?;
     Ok((swept.belief, best))
 }
 
 fn linear(prior: &DenseGaussian, data: &Dataset) -> Result<[f64; 3], ReproError> {
-    let fail = |e| computation("linear model", &e);
-    let noise = GaussianLikelihood::new(1.0).map_err(fail)?;
+    let noise = GaussianLikelihood::new(1.0).context("linear model")?;
     let mut exact = prior.clone();
-    filter::run(&mut exact, &Explicit(noise), data.x(), data.y(), |_, _, _| {}).map_err(fail)?;
+    filter::run(&mut exact, &Explicit(noise), data.x(), data.y(), |_, _, _| {}).context("linear model")?;
     let mut out = [f64::INFINITY; 3];
     for (kl, scheme) in out.iter_mut().zip([Scheme::Printed, Scheme::SkipCovariance, Scheme::Corrected]) {
         if let Ok(belief) = scheme.pass(noise, prior, data)? {
-            *kl = divergence::gaussian_kl(&belief, &exact).map_err(fail)?;
+            *kl = divergence::gaussian_kl(&belief, &exact).context("linear model")?;
         }
     }
     Ok(out)
@@ -191,11 +189,10 @@ fn strip(runs: &[Run]) -> Panel {
     let mut panel = Panel::new(title, Axis::log("KL (nats)"), Axis::categories("", names));
     for (i, what) in COMPARED.iter().rev().enumerate() {
         let values: Vec<f64> = runs.iter().map(|r| r.of(*what)).collect();
-        let place = |k: usize| i as f64 + 0.44 * ((k as f64 * 0.618_034).fract() - 0.5);
-        let y: Vec<f64> = (0..values.len()).map(place).collect();
+        let y: Vec<f64> = (0..values.len()).map(|k| i as f64 + 0.44 * scatter(k)).collect();
         let style = Style::solid(what.style().colour).marker(Marker::Disc);
         let cross = Style::solid(if style.colour == BLACK { WHITE } else { BLACK }).marker(Marker::Cross);
-        let middle = quartiles(&values)[1];
+        let middle = median(&values);
         panel = panel
             .points(&values[1..], &y[1..], style.alpha(0.45), 2.4, "")
             .points(&values[..1], &[i as f64], cross, 5.0, "")
@@ -204,61 +201,46 @@ fn strip(runs: &[Run]) -> Panel {
     panel
 }
 
-fn closer(runs: &[Run], a: Scheme, b: Scheme) -> Check {
+fn median_of(runs: &[Run], scheme: Scheme) -> f64 {
+    median(&runs.iter().map(|r| r.scheme(scheme)).collect::<Vec<_>>())
+}
+
+fn closer(runs: &[Run], name: &str, labels: &[&dyn Said], a: Scheme, b: Scheme) -> Check {
     let hits = runs.iter().filter(|r| r.scheme(a) < r.scheme(b)).count();
-    let median = |s| number(quartiles(&runs.iter().map(|r| r.scheme(s)).collect::<Vec<_>>())[1]);
-    Check::counted(
-        format!("“{}” ends closer to the posterior than “{}”", a.label(), b.label()),
-        (hits, runs.len()),
-        format!("median KL {} and {}", median(a), median(b)),
-    )
+    let medians: [&dyn Said; 2] = [&median_of(runs, a), &median_of(runs, b)];
+    words().counted(name, (hits, runs.len()), &[labels, &medians].concat())
 }
 
-fn paper_checks(runs: &[Run]) -> Vec<Check> {
-    let printed = [
-        (&claims::OVER_NATURAL, Scheme::NaturalGradient),
-        (&claims::OVER_EXPLICIT, Scheme::Explicit),
-        (&claims::OVER_IMPLICIT, Scheme::Implicit),
+fn checks(runs: &[Run]) -> Vec<Check> {
+    let mut checks = vec![
+        closer(runs, "over-natural", &[], Scheme::Printed, Scheme::NaturalGradient),
+        closer(runs, "over-explicit", &[], Scheme::Printed, Scheme::Explicit),
+        closer(runs, "over-implicit", &[], Scheme::Printed, Scheme::Implicit),
+        closer(runs, "skip-over-explicit", &[], Scheme::SkipCovariance, Scheme::Explicit),
     ];
-    let mut checks: Vec<Check> =
-        printed.iter().map(|(claim, other)| claim.judged(closer(runs, Scheme::Printed, *other))).collect();
-    checks.push(claims::SKIP_OVER_EXPLICIT.judged(closer(runs, Scheme::SkipCovariance, Scheme::Explicit)));
-    checks
-}
-
-fn own_checks(runs: &[Run]) -> Vec<Check> {
-    let mut checks: Vec<Check> = [Scheme::Printed, Scheme::SkipCovariance, Scheme::Explicit]
-        .map(|b| closer(runs, Scheme::Corrected, b))
-        .to_vec();
+    for other in [Scheme::Printed, Scheme::SkipCovariance, Scheme::Explicit] {
+        let labels: [&dyn Said; 2] = [&Scheme::Corrected.label(), &other.label()];
+        checks.push(closer(runs, "ends-closer-posterior", &labels, Scheme::Corrected, other));
+    }
     let implicit = |r: &Run| Scheme::ALL.iter().all(|s| r.scheme(Scheme::Implicit) <= r.scheme(*s));
-    checks.push(Check::counted(
-        "The implicit step, which all the others approximate, ends closest of all",
+    checks.push(words().counted(
+        "implicit-step-all-others",
         (runs.iter().filter(|r| implicit(r)).count(), runs.len()),
-        "",
+        &[],
     ));
     let worst = |i: usize| runs.iter().map(|r| r.linear[i]).fold(0.0, f64::max);
     let least = |i: usize| runs.iter().map(|r| r.linear[i]).fold(f64::INFINITY, f64::min);
-    checks.push(Check::fact(
-        "With a linear model the corrected scheme is the Kalman filter (KL below 1e-9) on every data set; printed and \
-         skip-covariance are not on any",
+    checks.push(words().fact(
+        "linear-model-corrected-scheme",
         worst(2) < 1e-9 && least(0) > 1e-9 && least(1) > 1e-9,
-        format!(
-            "largest {} corrected; smallest {} printed, {} skip-covariance",
-            number(worst(2)),
-            number(least(0)),
-            number(least(1))
-        ),
+        &[&worst(2), &least(0), &least(1)],
     ));
     let sweeps = Of::Batch(Method::Refinement);
     let gaps: Vec<f64> = runs.iter().map(|r| r.gap(sweeps)).collect();
-    checks.push(Check::counted(
-        format!("{SWEEPS} sweeps end within {TARGET} nats of the best Gaussian"),
+    checks.push(words().counted(
+        "sweeps-end-within-nats",
         (gaps.iter().filter(|g| **g < TARGET).count(), gaps.len()),
-        format!(
-            "median gap {}, largest {}",
-            number(quartiles(&gaps)[1]),
-            number(gaps.iter().copied().fold(0.0, f64::max))
-        ),
+        &[&SWEEPS, &TARGET.to_string(), &median(&gaps), &gaps.iter().copied().fold(0.0, f64::max)],
     ));
     checks
 }
@@ -267,13 +249,13 @@ fn tables(runs: &[Run]) -> Result<Vec<Table>, ReproError> {
     let mut all = Table::new("", &["data_set", "method", "kl_normalised"]);
     for (k, run) in runs.iter().enumerate() {
         for what in COMPARED {
-            all.push(vec![k.to_string(), what.slug().to_owned(), cell(run.of(what))])?;
+            all.push(&[&k, &what.slug(), &run.of(what)])?;
         }
     }
     let mut beliefs = Table::new("beliefs", &["method", "mean1", "mean2", "cov11", "cov12", "cov22"]);
     let mut push = |name: &str, (mean, cov): ([f64; 2], [[f64; 2]; 2])| {
-        let numbers = [mean[0], mean[1], cov[0][0], cov[0][1], cov[1][1]].map(cell);
-        beliefs.push([vec![name.to_owned()], numbers.to_vec()].concat())
+        let numbers = [mean[0], mean[1], cov[0][0], cov[0][1], cov[1][1]];
+        beliefs.row(&[&name], numbers)
     };
     push(Method::TruePosterior.slug(), (runs[0].truth.mean, runs[0].truth.cov))?;
     for (what, belief) in COMPARED.iter().zip(&runs[0].beliefs) {
@@ -283,7 +265,7 @@ fn tables(runs: &[Run]) -> Result<Vec<Table>, ReproError> {
     }
     let mut linear = Table::new("linear", &["data_set", "mirror_prox_printed", "skip_covariance", "mirror_prox"]);
     for (k, run) in runs.iter().enumerate() {
-        linear.push([vec![k.to_string()], run.linear.map(cell).to_vec()].concat())?;
+        linear.row(&[&k], run.linear)?;
     }
     Ok(vec![all, beliefs, linear])
 }
@@ -295,7 +277,7 @@ fn shown(runs: &[Run]) -> Shown {
         vec![what.label(), number(runs[0].of(*what)), number(middle), spread]
     });
     let head = ["KL to the posterior (nats)", "data set drawn", "median over data sets", "quartiles"];
-    Shown { head: head.map(String::from).to_vec(), rows: rows.collect() }
+    Shown::new(head, rows)
 }
 
 fn figure(first: &Run, runs: &[Run], points: usize) -> Result<Figure, ReproError> {
@@ -316,48 +298,28 @@ fn figure(first: &Run, runs: &[Run], points: usize) -> Result<Figure, ReproError
 pub(super) fn fig5(ctx: &Context) -> Result<Outcome, ReproError> {
     let sets = ctx.pick(200, 30);
     ctx.steps(sets);
-    let mut runs = Vec::new();
-    for k in 0..sets {
-        runs.push(Run::new(ctx.seed, k, if k == 0 { 400 } else { 120 })?);
-        ctx.step("data set");
-    }
+    let runs = ctx.each(0..sets, "data set", |k| Run::new(ctx.seed, k, if k == 0 { 400 } else { 120 }))?;
     let first = &runs[0];
-    let median = |s| number(quartiles(&runs.iter().map(|r| r.scheme(s)).collect::<Vec<_>>())[1]);
-    let list = Scheme::ALL.map(|s| format!("{} {}", s.label(), median(s))).join(", ");
-    let mut notes = vec![
-        format!(
-            "N = {}, d = 2, σ₀ = {SIGMA0}, μ₀ = 0; the paper does not give s and c, here {} and {}. All schemes take the \
-             expectations by the mixture of eight probits, so that they differ in nothing else; the belief is dense, as in the \
-             paper’s figure.",
-            SETTINGS.n, SETTINGS.s, SETTINGS.c
-        ),
-        "Equations (139)-(142), as printed, are not mirror-prox: the term −2(∂f/∂P)μ belongs at the predicted point. Corrected, \
-         μ_t = μ + P_t(E_q̂[∇log p] + (P_t⁻¹ − P⁻¹)(μ̂ − μ)). “Skip-covariance” is (143)-(145), the paper’s choice for Figure 4."
-            .into(),
-        format!(
-            "Ellipses hold {:.0} % of each Gaussian’s mass, the grey contours 50, 90 and 99 % of the true posterior. log Z by a \
-             grid; it moves the first data set’s by {} when halved.",
-            100.0 * MASS,
-            number(first.truth.refinement.abs())
-        ),
-    ];
-    notes.extend(runs.iter().flat_map(|r| r.remarks.iter().cloned()).take(5));
+    let list = join(Scheme::ALL, ", ", |s| format!("{} {}", s.label(), number(median_of(&runs, s))));
+    let said = words().outcome(
+        ctx,
+        &[
+            &sets,
+            &list,
+            &SETTINGS.n,
+            &SIGMA0.to_string(),
+            &SETTINGS.s.to_string(),
+            &SETTINGS.c.to_string(),
+            &first.truth.refinement.abs(),
+        ],
+    );
+    let broke = runs.iter().flat_map(|r| r.remarks.iter().cloned()).take(5);
     Ok(Outcome {
-        summary: format!("Median KL to the posterior over {sets} data sets: {list}."),
-        caption: "Contours of the true posterior with the ellipse of each scheme after one pass, and (dashed) Laplace’s. Below, \
-                  beyond the paper: sweeps and the best Gaussian, and the KL of every method on many data sets; the cross is the \
-                  data set drawn, the bar the median."
-            .into(),
-        quote: "We compare the mirror-prox updates with other variants: explicit, implicit, natural gradient. The mirror-prox \
-                schemes clearly better approximate the Bayesian logistic posterior."
-            .into(),
-        notes,
-        claims: paper_checks(&runs),
-        findings: own_checks(&runs)[..4].to_vec(),
-        quantities: vec![],
-        promises: own_checks(&runs)[4..].to_vec(),
+        notes: said.notes.iter().cloned().chain(broke).collect(),
+        checks: checks(&runs),
         shown: shown(&runs),
         tables: tables(&runs)?,
         figure: figure(first, &runs, ctx.pick(161, 101))?,
+        ..said
     })
 }

@@ -1,6 +1,5 @@
 //! Lambert, Bonnabel and Bach, *The limited-memory recursive variational Gaussian approximation (L-RVGA)*.
 
-pub(crate) mod claims;
 mod covariance;
 mod digits;
 mod factorisers;
@@ -20,32 +19,31 @@ mod sensitivity;
 mod table1;
 mod table2;
 
-use crate::error::ReproError;
+use std::sync::LazyLock;
+
 use crate::item::{Audience, Item, Paper};
+use crate::report::Words;
 
 /// The paper and its items.
-pub const PAPER: Paper = Paper {
+pub static PAPER: Paper = Paper {
     id: "lrvga",
-    short: "L-RVGA",
-    title: "L-RVGA: the limited-memory recursive variational Gaussian approximation",
-    source: "M. Lambert, S. Bonnabel, F. Bach, The limited-memory recursive variational Gaussian approximation (L-RVGA), \
-             Statistics and Computing 33, 2023",
     audience: Audience::Readers,
+    words: LazyLock::new(|| Words::parse(include_str!("../../text/lrvga.txt"))),
     items: &[
-        Item::new("fig1", "Factorisation of a covariance", "lrvga/covariance.rs", covariance::fig1),
-        Item::new("table1", "A covariance in a million dimensions", "lrvga/table1.rs", table1::table1).alone(),
-        Item::new("fig2", "Sensitivity to the latent dimension, linear", "lrvga/sensitivity.rs", sensitivity::fig2),
-        Item::new("fig3", "Sensitivity to the latent dimension, logistic", "lrvga/sensitivity.rs", sensitivity::fig3),
-        Item::new("remark1", "Remark 1: uncertainty and process noise", "lrvga/remark.rs", remark::remark1),
-        Item::new("table2", "Linear regression in a million dimensions", "lrvga/table2.rs", table2::table2).alone(),
-        Item::new("table3", "Ensemble sampling", "lrvga/sampling.rs", sampling::table3).alone(),
-        Item::new("fig4", "Expectations by draws", "lrvga/sampled.rs", sampled::fig4),
-        Item::new("fig5", "Schemes of one step in two dimensions", "lrvga/mirror_prox.rs", mirror_prox::fig5),
-        Item::new("networks", "Beyond the paper: networks in one pass", "lrvga/networks.rs", networks::networks),
+        Item::new("fig1", covariance::fig1),
+        Item::new("table1", table1::table1).alone(),
+        Item::new("fig2", sensitivity::fig2),
+        Item::new("fig3", sensitivity::fig3),
+        Item::new("remark1", remark::remark1),
+        Item::new("table2", table2::table2).alone(),
+        Item::new("table3", sampling::table3).alone(),
+        Item::new("fig4", sampled::fig4),
+        Item::new("fig5", mirror_prox::fig5),
+        Item::new("networks", networks::networks),
     ],
 };
 
-/// Wraps a library error with what was being computed.
-fn computation(what: &str, e: &impl std::fmt::Display) -> ReproError {
-    ReproError::computation(what, e)
+/// What is said of the items.
+fn words() -> &'static Words {
+    &PAPER.words
 }

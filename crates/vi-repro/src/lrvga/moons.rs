@@ -3,10 +3,9 @@
 use vi_data::Dataset;
 use vi_data::synthetic::TwoMoonsSettings;
 
-use super::computation;
 use super::inputs::generator;
 use super::network::{Classifier, Linear, Network, Score, Shape, held_out, learn, rows};
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Style};
 use crate::plot::{Axis, Grid, Panel, Ramp, linspace};
 
@@ -38,7 +37,7 @@ impl Moons {
     pub(super) fn new(seed: u64, k: usize, grid: usize) -> Result<Self, ReproError> {
         let mut rng = generator(seed, k);
         let settings = TwoMoonsSettings { n: ROWS.0 + ROWS.1, noise_sd: NOISE };
-        let data = settings.draw(&mut rng).map_err(|e| computation("data", &e))?;
+        let data = settings.draw(&mut rng).context("data")?;
         let (seen, kept) = (rows(&data, 0, ROWS.0), rows(&data, ROWS.0, ROWS.0 + ROWS.1));
         let mut linear = Linear::new(2, 2, SIGMA0)?;
         learn(&mut linear, &seen)?;

@@ -9,8 +9,7 @@ use vi_data::Dataset;
 use vi_linalg::faer::Par;
 use vi_models::softmax::{Softmax, SoftmaxScratch};
 
-use super::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 
 /// Draws that a prediction is the mean over.
 const PREDICTION_DRAWS: usize = 50;
@@ -44,13 +43,12 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn new(shape: Shape, mut rng: ChaCha8Rng) -> Result<Self, ReproError> {
-        let fail = |e| computation("network", &e);
-        let map = OneHiddenLayer::new(shape.inputs, shape.units, shape.classes - 1).map_err(fail)?;
-        let model = NonlinearModel::new(map, Categorical::new(shape.classes).map_err(fail)?).map_err(fail)?;
-        let mean = map.random_mean(shape.scale, &mut rng).map_err(fail)?;
-        let variances = map.prior_variances(shape.scale).map_err(fail)?;
-        let kept = LowRankSettings::blocked(shape.rank).map_err(fail)?;
-        let belief = LowRankGaussian::new(&mean, &variances, kept).map_err(fail)?;
+        let map = OneHiddenLayer::new(shape.inputs, shape.units, shape.classes - 1).context("network")?;
+        let model = NonlinearModel::new(map, Categorical::new(shape.classes).context("network")?).context("network")?;
+        let mean = map.random_mean(shape.scale, &mut rng).context("network")?;
+        let variances = map.prior_variances(shape.scale).context("network")?;
+        let kept = LowRankSettings::blocked(shape.rank).context("network")?;
+        let belief = LowRankGaussian::new(&mean, &variances, kept).context("network")?;
         Ok(Self { model, belief, settings: NonlinearSettings::new(shape.draws), rng })
     }
 
@@ -62,8 +60,7 @@ impl Network {
 
 impl Classifier for Network {
     fn predict(&mut self, rows: &[&[f64]]) -> Result<Vec<Vec<f64>>, ReproError> {
-        let fail = |e| computation("prediction", &e);
-        let draws = self.belief.draws(PREDICTION_DRAWS, &mut self.rng, Par::Seq).map_err(fail)?;
+        let draws = self.belief.draws(PREDICTION_DRAWS, &mut self.rng, Par::Seq).context("prediction")?;
         let (map, family) = (self.model.map(), self.model.family());
         let mut probabilities = vec![vec![0.0; family.classes()]; rows.len()];
         let mut eta = vec![0.0; map.outputs()];
@@ -81,7 +78,7 @@ impl Classifier for Network {
 
     fn learn(&mut self, x: &[f64], label: f64) -> Result<(), ReproError> {
         let Self { model, belief, settings, rng } = self;
-        nonlinear::step(belief, model, x, &[label], settings, rng, Par::Seq).map_err(|e| computation("a step", &e))
+        nonlinear::step(belief, model, x, &[label], settings, rng, Par::Seq).context("a step")
     }
 }
 
@@ -94,8 +91,8 @@ pub(super) struct Linear {
 
 impl Linear {
     pub(super) fn new(inputs: usize, classes: usize, sigma0: f64) -> Result<Self, ReproError> {
-        let model = Softmax::new(classes).map_err(|e| computation("softmax regression", &e))?;
-        let belief = model.prior(inputs + 1, sigma0).map_err(|e| computation("softmax regression", &e))?;
+        let model = Softmax::new(classes).context("softmax regression")?;
+        let belief = model.prior(inputs + 1, sigma0).context("softmax regression")?;
         let scratch = SoftmaxScratch::new(&model, inputs + 1);
         Ok(Self { model, belief, scratch })
     }
@@ -108,12 +105,12 @@ fn with_intercept(x: &[f64]) -> Vec<f64> {
 impl Classifier for Linear {
     fn predict(&mut self, rows: &[&[f64]]) -> Result<Vec<Vec<f64>>, ReproError> {
         let one = |x: &&[f64]| self.model.predict(&self.belief, &with_intercept(x)).map(|p| p.probabilities);
-        rows.iter().map(one).collect::<Result<_, _>>().map_err(|e| computation("prediction", &e))
+        rows.iter().map(one).collect::<Result<_, _>>().context("prediction")
     }
 
     fn learn(&mut self, x: &[f64], label: f64) -> Result<(), ReproError> {
         let Self { model, belief, scratch } = self;
-        model.step(belief, &with_intercept(x), label, scratch, Par::Seq).map_err(|e| computation("a step", &e))?;
+        model.step(belief, &with_intercept(x), label, scratch, Par::Seq).context("a step")?;
         Ok(())
     }
 }

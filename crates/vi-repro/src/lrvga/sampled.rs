@@ -2,15 +2,14 @@
 
 use vi_data::synthetic::{Normalisation, TwoClassesSettings};
 
-use super::claims;
-use super::computation;
 use super::inputs::generator;
 use super::sampled_run::{D, DRAWS, RANK, Run, Way, run};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, Dash, GREY, PURPLE, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Claim, Outcome, Shown, Table, cell, number, quartiles};
+use crate::report::{self, Check, Outcome, Shown, Table, join, number};
 
 const SIGMAS: [f64; 3] = [1.0, 2.0, 3.0];
 /// Nats that count as converged.
@@ -58,108 +57,58 @@ fn at(runs: &[Run], sigma0: f64) -> Vec<&Run> {
 }
 
 fn median(runs: &[Run], sigma0: f64, of: impl Fn(&Run) -> f64) -> f64 {
-    quartiles(&at(runs, sigma0).into_iter().map(of).collect::<Vec<_>>())[1]
+    report::median(&at(runs, sigma0).into_iter().map(of).collect::<Vec<_>>())
 }
 
-/// Medians at every prior.
-fn medians(runs: &[Run], of: impl Fn(&Run) -> f64) -> String {
-    SIGMAS.map(|s| number(median(runs, s, &of))).join(", ")
-}
-
-/// A claim counted over all data sets at the given priors.
-fn counted(runs: &[Run], sigmas: &[f64], claim: String, numbers: String, holds: impl Fn(&Run) -> bool) -> Check {
+/// A sentence counted over all data sets at the given priors, with the medians of `a` and of `b` by prior.
+fn counted(
+    runs: &[Run],
+    name: &str,
+    sigmas: &[f64],
+    (a, b): (&dyn Fn(&Run) -> f64, &dyn Fn(&Run) -> f64),
+    holds: impl Fn(&Run) -> bool,
+) -> Check {
     let chosen: Vec<&Run> = sigmas.iter().flat_map(|s| at(runs, *s)).collect();
-    let over = if sigmas.len() == 1 { "data sets" } else { "runs (data sets and priors)" };
-    Check::counted_over(claim, (chosen.iter().filter(|r| holds(r)).count(), chosen.len()), numbers, over)
+    let medians = |of: &dyn Fn(&Run) -> f64| join(sigmas, ", ", |s| number(median(runs, *s, of)));
+    let hits = chosen.iter().filter(|r| holds(r)).count();
+    words().counted(name, (hits, chosen.len()), &[&medians(a), &medians(b)])
 }
 
 const TEN: Option<usize> = Some(10);
 const HUNDRED: Option<usize> = Some(100);
 
-fn paper_checks(runs: &[Run]) -> Vec<Check> {
-    let paper = |draws| move |r: &Run| r.last(Way::Paper, draws);
-    let reaches = |claim: &Claim, sigmas: &[f64]| {
-        let each = |of: &dyn Fn(&Run) -> f64| {
-            sigmas.iter().map(|s| number(median(runs, *s, of))).collect::<Vec<_>>().join(", ")
-        };
-        let numbers = format!("medians {} against Laplace’s {}", each(&paper(TEN)), each(&|r| r.laplace));
-        claim.judged(counted(runs, sigmas, String::new(), numbers, |r| r.last(Way::Paper, TEN) - r.laplace < CLOSE))
+fn checks(runs: &[Run]) -> Vec<Check> {
+    fn last(way: Way, draws: Option<usize>) -> impl Fn(&Run) -> f64 {
+        move |r| r.last(way, draws)
+    }
+    let (paper, ours) = (|draws| last(Way::Paper, draws), |draws| last(Way::Ours, draws));
+    let laplace = |r: &Run| r.laplace;
+    let near_laplace = |r: &Run| r.last(Way::Paper, TEN) - r.laplace < CLOSE;
+    let all = |name, a: &dyn Fn(&Run) -> f64, b: &dyn Fn(&Run) -> f64, holds: &dyn Fn(f64, f64) -> bool| {
+        counted(runs, name, &SIGMAS, (a, b), |r| holds(a(r), b(r)))
     };
+    let below = |a: f64, b: f64| a < b;
     vec![
-        reaches(&claims::TEN_HARD, &[3.0]),
-        reaches(&claims::TEN_EASY, &[1.0, 2.0]),
-        claims::BASELINE.judged(counted(
-            runs,
-            &SIGMAS,
-            String::new(),
-            format!("medians by σ₀ {} against {}", medians(runs, paper(TEN)), medians(runs, paper(None))),
-            |r| r.last(Way::Paper, TEN) - r.last(Way::Paper, None) < CLOSE,
-        )),
-        claims::SKIP.judged(counted(
-            runs,
-            &SIGMAS,
-            String::new(),
-            format!(
-                "medians by σ₀ {} with it, {} without",
-                medians(runs, |r| r.with_extra_update),
-                medians(runs, paper(None))
-            ),
-            |r| r.with_extra_update > r.last(Way::Paper, None),
-        )),
+        counted(runs, "ten-hard", &[3.0], (&paper(TEN), &laplace), near_laplace),
+        counted(runs, "ten-easy", &[1.0, 2.0], (&paper(TEN), &laplace), near_laplace),
+        all("baseline", &paper(TEN), &paper(None), &|a, b| a - b < CLOSE),
+        all("skip", &|r| r.with_extra_update, &paper(None), &|a, b| a > b),
+        all("ours-below-ten", &ours(TEN), &paper(TEN), &below),
+        all("ours-below-hundred", &ours(HUNDRED), &paper(HUNDRED), &below),
+        all("ours-near-closed-forms", &ours(TEN), &ours(None), &|a, b| a - b < CLOSE),
+        all("ours-near-every-row", &ours(HUNDRED), &|r| r.every_row, &|a, b| (a - b).abs() < NEAR),
+        all("sweeps-below-laplace", &|r| r.swept, &laplace, &below),
     ]
-}
-
-fn own_checks(runs: &[Run]) -> Vec<Check> {
-    let of = |way, draws| move |r: &Run| r.last(way, draws);
-    let mut checks: Vec<Check> = [TEN, HUNDRED]
-        .into_iter()
-        .map(|draws| {
-            counted(
-                runs,
-                &SIGMAS,
-                format!("With K = {} ours ends below the paper’s", draws.unwrap_or(0)),
-                format!(
-                    "medians by σ₀ {} against {}",
-                    medians(runs, of(Way::Ours, draws)),
-                    medians(runs, of(Way::Paper, draws))
-                ),
-                |r| r.last(Way::Ours, draws) < r.last(Way::Paper, draws),
-            )
-        })
-        .collect();
-    checks.push(counted(
-        runs,
-        &SIGMAS,
-        format!("With K = 10 ours is within {CLOSE} nat of its closed forms"),
-        format!("medians by σ₀ {} against {}", medians(runs, of(Way::Ours, TEN)), medians(runs, of(Way::Ours, None))),
-        |r| r.last(Way::Ours, TEN) - r.last(Way::Ours, None) < CLOSE,
-    ));
-    checks.push(counted(
-        runs,
-        &SIGMAS,
-        format!("With K = 100 ours is within {NEAR} nats of closed forms that project at every row"),
-        format!("medians by σ₀ {} against {}", medians(runs, of(Way::Ours, HUNDRED)), medians(runs, |r| r.every_row)),
-        |r| (r.last(Way::Ours, HUNDRED) - r.every_row).abs() < NEAR,
-    ));
-    checks.push(counted(
-        runs,
-        &SIGMAS,
-        "Sweeps with closed forms from our pass with K = 10 end below Laplace".into(),
-        format!("medians by σ₀ {} against {}", medians(runs, |r| r.swept), medians(runs, |r| r.laplace)),
-        |r| r.swept < r.laplace,
-    ));
-    checks
 }
 
 fn tables(runs: &[Run]) -> Result<Vec<Table>, ReproError> {
     let name = |draws: Option<usize>| draws.map_or_else(|| "closed".to_owned(), |k| k.to_string());
     let mut paths = Table::new("", &["sigma0", "way", "draws", "observations", "kl_above_best"]);
     for run in SIGMAS.iter().filter_map(|s| at(runs, *s).into_iter().next()) {
-        for (way, all) in Way::BOTH.iter().zip(&run.paths) {
+        for (way, all) in Way::ALL.iter().zip(&run.paths) {
             for path in all {
                 for (t, value) in run.times.iter().zip(&path.values) {
-                    let words = [cell(run.sigma0), way.slug().into(), name(path.draws), cell(*t), cell(*value)];
-                    paths.push(words.to_vec())?;
+                    paths.push(&[&run.sigma0, &way.slug(), &name(path.draws), t, value])?;
                 }
             }
         }
@@ -167,10 +116,8 @@ fn tables(runs: &[Run]) -> Result<Vec<Table>, ReproError> {
     let mut finals = Table::new("finals", &["data_set", "sigma0", "method", "draws", "kl_above_best"]);
     for sigma0 in SIGMAS {
         for (k, run) in at(runs, sigma0).into_iter().enumerate() {
-            let mut push = |method: &str, draws: &str, value: f64| {
-                finals.push(vec![k.to_string(), cell(sigma0), method.into(), draws.into(), cell(value)])
-            };
-            for (way, all) in Way::BOTH.iter().zip(&run.paths) {
+            let mut push = |method: &str, draws: &str, value: f64| finals.push(&[&k, &sigma0, &method, &draws, &value]);
+            for (way, all) in Way::ALL.iter().zip(&run.paths) {
                 for path in all {
                     push(way.slug(), &name(path.draws), run.last(*way, path.draws))?;
                 }
@@ -190,7 +137,7 @@ fn shown(runs: &[Run], sets: usize) -> Shown {
         std::iter::once(name).chain(SIGMAS.map(|s| number(median(runs, s, of)))).collect::<Vec<_>>()
     };
     let mut rows = Vec::new();
-    for (way, name) in Way::BOTH.into_iter().zip(["the paper’s", "ours"]) {
+    for (way, name) in Way::ALL.into_iter().zip(["the paper’s", "ours"]) {
         rows.push(row(format!("{name}, closed forms"), &|r| r.last(way, None)));
         for (draws, _) in DRAWS {
             rows.push(row(format!("{name}, K = {draws}"), &|r| r.last(way, Some(draws))));
@@ -201,7 +148,7 @@ fn shown(runs: &[Run], sets: usize) -> Shown {
     rows.push(row("one pass, full covariance".into(), &|r| r.dense));
     rows.push(row("Laplace (batch)".into(), &|r| r.laplace));
     let head = std::iter::once(format!("KL above the best Gaussian (nats), median of {sets}"));
-    Shown { head: head.chain(SIGMAS.map(|s| format!("σ₀ = {s}"))).collect(), rows }
+    Shown::new(head.chain(SIGMAS.map(|s| format!("σ₀ = {s}"))), rows)
 }
 
 /// Fig 4: logistic regression with expectations by draws.
@@ -212,7 +159,7 @@ pub(super) fn fig4(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut runs = Vec::new();
     for k in 0..sets {
         let rng = &mut generator(ctx.seed, k);
-        let data = settings.draw(rng).map_err(|e| computation("data", &e))?.data;
+        let data = settings.draw(rng).context("data")?.data;
         for sigma0 in SIGMAS {
             runs.push(run(&data, sigma0, if k == 0 { 30 } else { 1 }, rng)?);
             ctx.step("data set");
@@ -228,41 +175,25 @@ pub(super) fn fig4(ctx: &Context) -> Result<Outcome, ReproError> {
     let row = |way| drawn.iter().map(|r| panel(r, way, (0.7 * low, 1.4 * high))).collect();
     let hard = |way, draws| number(median(&runs, 3.0, |r| r.last(way, draws)));
     Ok(Outcome {
-        summary: format!(
-            "σ₀ = 3, median KL above the best Gaussian: the paper’s {} with K = 10 ({} by closed forms), ours {} ({}), {} after \
-             sweeps; Laplace {}.",
-            hard(Way::Paper, TEN),
-            hard(Way::Paper, None),
-            hard(Way::Ours, TEN),
-            hard(Way::Ours, None),
-            number(median(&runs, 3.0, |r| r.swept)),
-            number(median(&runs, 3.0, |r| r.laplace))
-        ),
-        caption: "KL to the true posterior of all rows above that of the best Gaussian, over the rows seen. Above: the paper’s \
-                  way, skip-covariance with independent draws, row by row from Appendix D’s start. Below, ours: the corrected \
-                  mirror-prox with draws in pairs, by blocks from a spectral start; dotted, after sweeps with closed forms."
-            .into(),
-        quote: "We see K = 10 samples are sufficient even in the more difficult case to converge to the batch Laplace KL. The \
-                mirror-prox method combined with ensemble sampling reaches the baseline results in terms of KL divergence."
-            .into(),
-        notes: vec![
-            format!(
-                "d = {D}, N = 300, s = 1, c = 1 as in Figure 3, p = {RANK}, one inner loop; the counts are over {sets} data sets, \
-                 each with draws of its own. KL by one-dimensional integrals; the best Gaussian, the batch optimum, is at 0."
-            ),
-            "The closed forms take the same scheme as the draws beside them. An observation is K rows to the belief (at most d) and \
-             one by closed forms: our blocks of 64 rows then hold fewer observations and are projected more often, which is \
-             part of the difference. One draw (K = 1) has no partner: ours is then independent too."
-                .into(),
-        ],
-        claims: paper_checks(&runs),
-        findings: own_checks(&runs),
-        quantities: vec![],
-        promises: vec![],
+        checks: checks(&runs),
         shown: shown(&runs, sets),
         tables: tables(&runs)?,
         figure: Figure::new(format!("Expectations by K draws, logistic regression, d = {D}, p = {RANK}"))
             .row(330.0, row(Way::Paper))
             .row(330.0, row(Way::Ours)),
+        ..words().outcome(
+            ctx,
+            &[
+                &hard(Way::Paper, TEN),
+                &hard(Way::Paper, None),
+                &hard(Way::Ours, TEN),
+                &hard(Way::Ours, None),
+                &median(&runs, 3.0, |r| r.swept),
+                &median(&runs, 3.0, |r| r.laplace),
+                &D,
+                &RANK,
+                &sets,
+            ],
+        )
     })
 }

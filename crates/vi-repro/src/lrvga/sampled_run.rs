@@ -11,8 +11,7 @@ use vi_data::Dataset;
 use vi_linalg::faer::{MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 
-use super::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::plot::palette::{BLUE, Colour, GREEN, VERMILLION};
 
 pub(super) const DRAWS: [(usize, Colour); 3] = [(1, VERMILLION), (10, GREEN), (100, BLUE)];
@@ -33,7 +32,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    pub(super) const BOTH: [Self; 2] = [Self::Paper, Self::Ours];
+    pub(super) const ALL: [Self; 2] = [Self::Paper, Self::Ours];
 
     pub(super) fn slug(self) -> &'static str {
         match self {
@@ -49,7 +48,7 @@ impl Way {
                 .and_then(|s| LowRankGaussian::with_small_factor(&mean, &variances, EPSILON, s, rng)),
             Self::Ours => LowRankSettings::blocked(RANK).and_then(|s| LowRankGaussian::new(&mean, &variances, s)),
         };
-        belief.map_err(|e| computation("start", &e))
+        belief.context("start")
     }
 
     fn settings(self, draws: usize) -> NonlinearSettings {
@@ -104,11 +103,11 @@ struct Problem<'a> {
 
 impl Problem<'_> {
     fn dense_kl(&self, belief: &DenseGaussian) -> Result<f64, ReproError> {
-        Ok(self.posterior.kl(belief, Par::Seq).map_err(|e| computation("divergence", &e))? - self.least)
+        Ok(self.posterior.kl(belief, Par::Seq).context("divergence")? - self.least)
     }
 
     fn kl(&self, belief: &LowRankGaussian) -> Result<f64, ReproError> {
-        self.dense_kl(&belief.to_dense().map_err(|e| computation("dense form", &e))?)
+        self.dense_kl(&belief.to_dense().context("dense form")?)
     }
 
     fn judged(&self, seen: &[LowRankGaussian]) -> Result<Vec<f64>, ReproError> {
@@ -118,7 +117,7 @@ impl Problem<'_> {
     fn closed(&self, rule: &impl SiteRule, mut belief: LowRankGaussian) -> Result<Vec<f64>, ReproError> {
         let mut seen = Vec::new();
         for (t, (x, y)) in self.data.observations().enumerate() {
-            belief.step(rule, x, y, Par::Seq).map_err(|e| computation("a step by closed forms", &e))?;
+            belief.step(rule, x, y, Par::Seq).context("a step by closed forms")?;
             if self.marks.contains(&t) {
                 seen.push(belief.clone());
             }
@@ -127,8 +126,8 @@ impl Problem<'_> {
     }
 
     fn sampled(&self, way: Way, draws: usize, rng: &mut ChaCha8Rng) -> Result<(Vec<f64>, LowRankGaussian), ReproError> {
-        let fail = |e| computation("a pass by draws", &e);
-        let model = LinearMap::new(D, 1).and_then(|map| NonlinearModel::new(map, Scalar(LOGIT))).map_err(fail)?;
+        let model =
+            LinearMap::new(D, 1).and_then(|map| NonlinearModel::new(map, Scalar(LOGIT))).context("a pass by draws")?;
         let y = MatRef::from_column_major_slice(self.data.y(), self.data.n(), 1);
         let (mut belief, how) = (way.start(self.sigma0, rng)?, way.settings(draws));
         let mut seen = Vec::new();
@@ -137,7 +136,7 @@ impl Problem<'_> {
                 seen.push(belief.clone());
             }
         })
-        .map_err(fail)?;
+        .context("a pass by draws")?;
         Ok((self.judged(&seen)?, belief))
     }
 }
@@ -145,23 +144,22 @@ impl Problem<'_> {
 /// `curve`: how many times on the way the beliefs are judged.
 pub(super) fn run(data: &Dataset, sigma0: f64, curve: usize, rng: &mut ChaCha8Rng) -> Result<Run, ReproError> {
     let (x, y, n) = (data.x(), data.y(), data.n());
-    let prior = DenseGaussian::isotropic(&[0.0; D], sigma0).map_err(|e| computation("prior", &e))?;
+    let prior = DenseGaussian::isotropic(&[0.0; D], sigma0).context("prior")?;
     let (best, _) = batch::optimum(&prior, &prior, x, y, &LOGIT, &batch::BatchSettings::default(), Par::Seq)
-        .map_err(|e| computation("batch optimum", &e))?;
-    let posterior = GlmPosterior::new(&prior, x, y, LOGIT).map_err(|e| computation("posterior", &e))?;
-    let least = posterior.kl(&best, Par::Seq).map_err(|e| computation("divergence", &e))?;
+        .context("batch optimum")?;
+    let posterior = GlmPosterior::new(&prior, x, y, LOGIT).context("posterior")?;
+    let least = posterior.kl(&best, Par::Seq).context("divergence")?;
     let marks: Vec<usize> = (0..n).filter(|t| (t + 1) % (n / curve).max(1) == 0).collect();
     let times = marks.iter().map(|t| (t + 1) as f64).collect();
     let problem = Problem { data, sigma0, posterior, least, marks };
 
     let mut dense = prior.clone();
-    filter::run(&mut dense, &Implicit(LOGIT), x, y, |_, _, _| {}).map_err(|e| computation("R-VGA", &e))?;
-    let mode =
-        laplace::fit(&prior, x, y, &LOGIT, &LaplaceSettings::default()).map_err(|e| computation("Laplace", &e))?;
+    filter::run(&mut dense, &Implicit(LOGIT), x, y, |_, _, _| {}).context("R-VGA")?;
+    let mode = laplace::fit(&prior, x, y, &LOGIT, &LaplaceSettings::default()).context("Laplace")?;
 
     let mut swept = f64::NAN;
     let mut paths = [Vec::new(), Vec::new()];
-    for (way, paths) in Way::BOTH.into_iter().zip(&mut paths) {
+    for (way, paths) in Way::ALL.into_iter().zip(&mut paths) {
         let start = way.start(sigma0, rng)?;
         let values = match way {
             Way::Paper => problem.closed(&SkipCovariance(LOGIT), start)?,
@@ -173,8 +171,7 @@ pub(super) fn run(data: &Dataset, sigma0: f64, curve: usize, rng: &mut ChaCha8Rn
             paths.push(Path { draws: Some(draws), values });
             if way == Way::Ours && draws == 10 {
                 let prior = way.start(sigma0, rng)?;
-                sweep(&prior, &mut belief, x, y, &LOGIT, &SweepSettings::default(), Par::Seq)
-                    .map_err(|e| computation("sweeps", &e))?;
+                sweep(&prior, &mut belief, x, y, &LOGIT, &SweepSettings::default(), Par::Seq).context("sweeps")?;
                 swept = problem.kl(&belief)?;
             }
         }
@@ -183,7 +180,7 @@ pub(super) fn run(data: &Dataset, sigma0: f64, curve: usize, rng: &mut ChaCha8Rn
     let often = LowRankSettings::blocked(RANK)
         .and_then(|s| s.with_block(1))
         .and_then(|s| LowRankGaussian::isotropic(&[0.0; D], sigma0, s))
-        .map_err(|e| computation("start", &e))?;
+        .context("start")?;
     let every_row = problem.closed(&MirrorProx(LOGIT), often)?;
     Ok(Run {
         sigma0,

@@ -13,16 +13,16 @@ use vi_linalg::faer::{Mat, Par};
 use vi_linalg::kernels::dot;
 use vi_linalg::low_rank::CholeskySampler;
 
-use super::claims;
-use super::computation;
 use super::inputs::generator;
 use super::memory::Watch;
 use super::scale::{MEGA, slope};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{BLACK, BLUE, Dash, Marker, Style, VERMILLION};
+use crate::looks::looks;
+use crate::plot::palette::{BLACK, Dash, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{self, Check, Outcome, Shown, Table, cell, number};
+use crate::report::{self, Check, Outcome, Shown, Table, join, number};
 
 /// Draws that an expectation is taken with, as in the paper.
 const DRAWS: usize = 10;
@@ -35,42 +35,19 @@ const PROJECTED_VARIANCES: [f64; 2] = [2e-7, 1.0];
 /// Standard errors that a mean of estimates may be off.
 const STANDARD_ERRORS: f64 = 4.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sampler {
-    Cholesky,
-    Ensemble,
+looks! {
+    enum Sampler {
+        Cholesky: "cholesky", "Cholesky sampling", VERMILLION Dashed Triangle;
+        Ensemble: "ensemble", "ensemble sampling", BLUE Solid Disc;
+    }
 }
 
 impl Sampler {
-    const BOTH: [Self; 2] = [Self::Cholesky, Self::Ensemble];
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Cholesky => "Cholesky sampling",
-            Self::Ensemble => "ensemble sampling",
-        }
-    }
-
-    fn slug(self) -> &'static str {
-        match self {
-            Self::Cholesky => "cholesky",
-            Self::Ensemble => "ensemble",
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Self::Cholesky => Style::solid(VERMILLION).dash(Dash::Dashed).marker(Marker::Triangle),
-            Self::Ensemble => Style::solid(BLUE).marker(Marker::Disc),
-        }
-    }
-
     /// `n` draws from `N(0, (Ψ + WWᵀ)⁻¹)`, with the factorisation they need.
     fn draw(self, s: &LowRank, n: usize, rng: &mut ChaCha8Rng) -> Result<Mat<f64>, ReproError> {
-        let fail = |e| computation(self.label(), &e);
         Ok(match self {
-            Self::Cholesky => CholeskySampler::new(s, Par::Seq).map_err(fail)?.draw_inverse(n, rng, Par::Seq),
-            Self::Ensemble => s.factor(Par::Seq).map_err(fail)?.draw_inverse(n, rng, Par::Seq),
+            Self::Cholesky => CholeskySampler::new(s, Par::Seq).context(self.label())?.draw_inverse(n, rng, Par::Seq),
+            Self::Ensemble => s.factor(Par::Seq).context(self.label())?.draw_inverse(n, rng, Par::Seq),
         })
     }
 }
@@ -80,7 +57,7 @@ impl Sampler {
 fn precision(d: usize, rng: &mut ChaCha8Rng) -> Result<LowRank, ReproError> {
     let w = Mat::from_fn(d, RANK, |_, _| rng.sample::<f64, _>(StandardNormal));
     let psi: Vec<f64> = (0..d).map(|_| rng.random_range(500.0..1500.0)).collect();
-    LowRank::new(w.as_ref(), &psi).map_err(|e| computation("the precision", &e))
+    LowRank::new(w.as_ref(), &psi).context("the precision")
 }
 
 /// A quantity: its exact value, and estimates of it by each sampler with [`DRAWS`] draws.
@@ -113,10 +90,10 @@ impl Quantity {
     }
 
     fn panel(&self) -> Panel {
-        let names = Sampler::BOTH.iter().map(|s| s.slug().to_owned()).collect();
+        let names = Sampler::ALL.iter().map(|s| s.slug().to_owned()).collect();
         let mut panel = Panel::new(self.name.clone(), Axis::linear("estimate − exact"), Axis::categories("", names));
         panel = panel.vertical(0.0, Style::solid(BLACK).dash(Dash::Long).marker(Marker::None), "exact");
-        for (i, sampler) in Sampler::BOTH.into_iter().enumerate() {
+        for (i, sampler) in Sampler::ALL.into_iter().enumerate() {
             let values: Vec<f64> = self.of(sampler).iter().map(|v| v - self.exact).collect();
             // Estimates side by side, so that they do not hide each other.
             let y: Vec<f64> =
@@ -136,14 +113,13 @@ impl Quantity {
 fn quantities(ctx: &Context, d: usize, repeats: usize) -> Result<Vec<Quantity>, ReproError> {
     let rng = &mut generator(ctx.seed, 0);
     let s = precision(d, rng)?;
-    let fail = |e| computation("Woodbury", &e);
-    let factored = s.factor(Par::Seq).map_err(fail)?;
+    let factored = s.factor(Par::Seq).context("Woodbury")?;
     let direction: Vec<f64> = (0..d).map(|_| rng.sample(StandardNormal)).collect();
-    let along = factored.quadratic_form_inverse(&direction, Par::Seq).map_err(fail)?;
+    let along = factored.quadratic_form_inverse(&direction, Par::Seq).context("Woodbury")?;
     let mut out = vec![Quantity {
         name: "tr (Ψ + WWᵀ)⁻¹".into(),
         slug: "trace".into(),
-        exact: factored.trace_of_inverse(Par::Seq).map_err(fail)?,
+        exact: factored.trace_of_inverse(Par::Seq).context("Woodbury")?,
         baseline: f64::NAN,
         estimates: [Vec::new(), Vec::new()],
     }];
@@ -156,7 +132,7 @@ fn quantities(ctx: &Context, d: usize, repeats: usize) -> Result<Vec<Quantity>, 
             estimates: [Vec::new(), Vec::new()],
         });
     }
-    for (i, sampler) in Sampler::BOTH.into_iter().enumerate() {
+    for (i, sampler) in Sampler::ALL.into_iter().enumerate() {
         let draws = sampler.draw(&s, repeats * DRAWS, rng)?;
         for first in (0..draws.ncols()).step_by(DRAWS) {
             let (mut trace, mut means) = (0.0, [0.0; 2]);
@@ -189,7 +165,7 @@ struct Cost {
 fn costs(ctx: &Context, largest: usize) -> Result<Vec<Cost>, ReproError> {
     let dims: Vec<usize> = [300, 1000, 3000, 10_000].into_iter().filter(|d| *d <= largest).collect();
     let mut out = Vec::new();
-    for sampler in Sampler::BOTH {
+    for sampler in Sampler::ALL {
         let mut cost = Cost { sampler, d: Vec::new(), seconds: Vec::new(), bytes: Vec::new() };
         for &d in &dims {
             let rng = &mut generator(ctx.seed, d);
@@ -226,7 +202,7 @@ fn cost_panels(costs: &[Cost]) -> Vec<Panel> {
 }
 
 fn claims(quantities: &[Quantity], bytes: &[f64], d: f64) -> Vec<Check> {
-    let each = |value: &dyn Fn(&Quantity) -> String| quantities.iter().map(value).collect::<Vec<_>>().join("; ");
+    let each = |value: &dyn Fn(&Quantity) -> String| join(quantities, "; ", value);
     // The difference of the two means in its standard error.
     let apart = |q: &Quantity| {
         let ((a, s), (b, t)) = (q.moments(Sampler::Ensemble), q.moments(Sampler::Cholesky));
@@ -234,21 +210,24 @@ fn claims(quantities: &[Quantity], bytes: &[f64], d: f64) -> Vec<Check> {
         (a - b).abs() / ((s * s + t * t) / n).sqrt()
     };
     vec![
-        claims::CLOSED_FORMS.fact(
+        words().fact(
+            "closed-forms",
             quantities.iter().all(|q| q.deviation(Sampler::Ensemble) < STANDARD_ERRORS),
-            each(&|q| {
+            &[&each(&|q| {
                 let (mean, spread) = q.moments(Sampler::Ensemble);
                 let (mean, exact, spread) = (number(mean), number(q.exact), number(spread));
                 format!("{}: {mean} for {exact}, one estimate is off by {spread}", q.name)
-            }),
+            })],
         ),
-        claims::LIKE_CHOLESKY.fact(
+        words().fact(
+            "like-cholesky",
             quantities.iter().all(|q| apart(q) < STANDARD_ERRORS),
-            each(&|q| format!("{}: {} standard errors apart", q.name, number(apart(q)))),
+            &[&each(&|q| format!("{}: {} standard errors apart", q.name, number(apart(q))))],
         ),
-        claims::NOT_LIMITED.fact(
+        words().fact(
+            "not-limited",
             bytes[0] > 8.0 * d * d && bytes[1] < 8.0 * d * d,
-            format!("{} against {} MB", number(bytes[0] / MEGA), number(bytes[1] / MEGA)),
+            &[&(bytes[0] / MEGA), &(bytes[1] / MEGA)],
         ),
     ]
 }
@@ -276,17 +255,17 @@ pub(super) fn table3(ctx: &Context) -> Result<Outcome, ReproError> {
     let costs = costs(ctx, d)?;
     let mut table = Table::new("", &["quantity", "sampler", "repeat", "estimate", "exact"]);
     for q in &quantities {
-        for sampler in Sampler::BOTH {
+        for sampler in Sampler::ALL {
             for (k, value) in q.of(sampler).iter().enumerate() {
-                table.push(vec![q.slug.clone(), sampler.slug().into(), k.to_string(), cell(*value), cell(q.exact)])?;
+                table.push(&[&q.slug, &sampler.slug(), &k, value, &q.exact])?;
             }
         }
     }
     let mut further = Table::new("cost", &["sampler", "d", "seconds", "bytes_peak"]);
     for cost in &costs {
         for i in 0..cost.d.len() {
-            let numbers = [cost.d[i], cost.seconds[i], cost.bytes[i]].map(cell);
-            further.push([vec![cost.sampler.slug().to_owned()], numbers.to_vec()].concat())?;
+            let numbers = [cost.d[i], cost.seconds[i], cost.bytes[i]];
+            further.row(&[&cost.sampler.slug()], numbers)?;
         }
     }
     let row = |name: &str, value: &dyn Fn(&Quantity) -> String| {
@@ -299,60 +278,41 @@ pub(super) fn table3(ctx: &Context) -> Result<Outcome, ReproError> {
     let last = |f: &dyn Fn(&Cost) -> f64| costs.iter().map(f).collect::<Vec<f64>>();
     let (seconds, bytes) = (last(&|c| c.seconds[c.d.len() - 1]), last(&|c| c.bytes[c.d.len() - 1]));
     Ok(Outcome {
-        summary: format!(
-            "With ten draws in {d} dimensions the ensemble’s trace is off by {} of {} (one estimate), Cholesky’s by {}; it takes {} \
-             s instead of {}.",
-            number(quantities[0].moments(Sampler::Ensemble).1),
-            number(quantities[0].exact),
-            number(quantities[0].moments(Sampler::Cholesky).1),
-            number(seconds[1]),
-            number(seconds[0])
-        ),
-        caption: format!(
-            "Above: {repeats} estimates with ten draws each by both samplers, and (bars) twice the standard error about their mean. \
-             Below: what factorisation and ten draws cost."
-        ),
-        quote: "The ensemble sampling achieves similar results as Cholesky sampling, which is not memory-limited since it uses the full \
-                matrix and inverts it: trace 9.53 and 9.66 for 9.24; E s 0.773855 and 0.773857 for 0.773801 (d = 10⁴, p = 10, ten draws)."
-            .into(),
-        notes: vec![
-            format!(
-                "The paper’s xᵀPx is about 2·10⁻⁷, so that its expectation column shows s(xᵀμ) whatever the sampler: the middle panel. The \
-                 right one has xᵀPx = 1, where draws matter. xᵀμ = {PROJECTED_MEAN}. Proposition 1 is used with its shapes put right, \
-                 x₊ = x + L(ε − Wᵀx). In a quick run d is 1000."
-            ),
-            "The table shows one estimate and, in brackets, the standard deviation of an estimate. The paper’s baseline is the probit \
-             formula; exact is by quadrature."
-                .into(),
-        ],
-        claims: claims(&quantities, &bytes, d as f64),
-        findings: vec![],
+        checks: [
+            claims(&quantities, &bytes, d as f64),
+            vec![words().fact(
+                "ensemble-takes-less-time",
+                seconds[1] < seconds[0] && bytes[1] < bytes[0] && growth[1].1 < 1.25,
+                &[&seconds[1], &seconds[0], &(bytes[1] / MEGA), &(bytes[0] / MEGA), &growth[1].1, &growth[0].1],
+            )],
+        ]
+        .concat(),
         quantities: published(&quantities),
-        promises: vec![Check::fact(
-            "The ensemble takes less time and memory than Cholesky in the largest dimension, and grows no faster than linearly",
-            seconds[1] < seconds[0] && bytes[1] < bytes[0] && growth[1].1 < 1.25,
-            format!(
-                "{} against {} s, {} against {} MB; log-log slopes of time {} and {}",
-                number(seconds[1]),
-                number(seconds[0]),
-                number(bytes[1] / MEGA),
-                number(bytes[0] / MEGA),
-                number(growth[1].1),
-                number(growth[0].1)
-            ),
-        )],
-        shown: Shown {
-            head: std::iter::once(format!("d = {d}, p = {RANK}")).chain(quantities.iter().map(|q| q.name.clone())).collect(),
-            rows: vec![
+        shown: Shown::new(
+            std::iter::once(format!("d = {d}, p = {RANK}")).chain(quantities.iter().map(|q| q.name.clone())),
+            vec![
                 row("exact", &|q| number(q.exact)),
                 row("probit formula", &|q| if q.baseline.is_nan() { String::new() } else { number(q.baseline) }),
                 row(Sampler::Cholesky.label(), &first(Sampler::Cholesky)),
                 row(Sampler::Ensemble.label(), &first(Sampler::Ensemble)),
             ],
-        },
+        ),
         tables: vec![table, further],
         figure: Figure::new("Draws from a precision of low rank plus diagonal")
             .row(260.0, quantities.iter().map(Quantity::panel).collect())
             .row(320.0, cost_panels(&costs)),
+        ..words().outcome(
+            ctx,
+            &[
+                &d,
+                &quantities[0].moments(Sampler::Ensemble).1,
+                &quantities[0].exact,
+                &quantities[0].moments(Sampler::Cholesky).1,
+                &seconds[1],
+                &seconds[0],
+                &repeats,
+                &PROJECTED_MEAN.to_string(),
+            ],
+        )
     })
 }

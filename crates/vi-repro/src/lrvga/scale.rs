@@ -7,11 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use vi_core::Error;
 use vi_linalg::faer::Par;
 
-use super::computation;
 use super::memory::available;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::plot::palette::{BLACK, BLUE, Dash, Marker, ORANGE, PURPLE, Style};
-use crate::report::{Table, cell, number};
+use crate::report::{Table, number};
 
 /// Bytes of a number.
 pub(super) const NUMBER: f64 = 8.0;
@@ -90,7 +89,7 @@ pub(super) fn seconds(
     let mut least = f64::INFINITY;
     for round in 0..rounds {
         let begun = Instant::now();
-        work(round).map_err(|e| computation(look.name, &e))?;
+        work(round).context(look.name)?;
         if round > 0 || rounds == 1 {
             least = least.min(begun.elapsed().as_secs_f64());
         }
@@ -102,8 +101,7 @@ pub(super) fn seconds(
 pub(super) fn table<'a>(measured: impl IntoIterator<Item = &'a Measured>) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["method", "d", "p", "seconds_per_observation", "bytes_kept", "bytes_peak"]);
     for m in measured {
-        let numbers = [m.seconds, m.kept, m.peak].map(cell);
-        table.push([vec![m.look.slug.to_owned(), m.d.to_string(), m.p.to_string()], numbers.to_vec()].concat())?;
+        table.row(&[&m.look.slug, &m.d, &m.p], [m.seconds, m.kept, m.peak])?;
     }
     Ok(table)
 }

@@ -8,57 +8,21 @@ use vi_data::Dataset;
 
 use crate::error::ReproError;
 use crate::logistic::breakdown;
-use crate::plot::palette::{BROWN, Dash, Marker, Method, ORANGE, Style};
+use crate::looks::looks;
 
-/// Where the expectations of a step are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scheme {
-    NaturalGradient,
-    Explicit,
-    Implicit,
-    Printed,
-    SkipCovariance,
-    Corrected,
+looks! {
+    /// Where the expectations of a step are taken, in the order of the paper's columns.
+    pub(super) enum Scheme {
+        NaturalGradient: "natural_gradient", "natural gradient", GREEN Dashed Square;
+        Explicit: "explicit", "explicit", SKY Dashed Triangle;
+        Implicit: "implicit", "implicit", BLUE Solid Disc;
+        Printed: "mirror_prox_printed", "mirror-prox as printed", ORANGE Dashed Triangle;
+        SkipCovariance: "skip_covariance", "skip-covariance", BROWN Dotted Cross;
+        Corrected: "mirror_prox", "mirror-prox corrected", PURPLE Solid Diamond;
+    }
 }
 
 impl Scheme {
-    /// All, in the order of the paper's columns.
-    pub(super) const ALL: [Self; 6] =
-        [Self::NaturalGradient, Self::Explicit, Self::Implicit, Self::Printed, Self::SkipCovariance, Self::Corrected];
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::NaturalGradient => "natural gradient",
-            Self::Explicit => "explicit",
-            Self::Implicit => "implicit",
-            Self::Printed => "mirror-prox as printed",
-            Self::SkipCovariance => "skip-covariance",
-            Self::Corrected => "mirror-prox corrected",
-        }
-    }
-
-    pub(super) fn slug(self) -> &'static str {
-        match self {
-            Self::NaturalGradient => "natural_gradient",
-            Self::Explicit => "explicit",
-            Self::Implicit => "implicit",
-            Self::Printed => "mirror_prox_printed",
-            Self::SkipCovariance => "skip_covariance",
-            Self::Corrected => "mirror_prox",
-        }
-    }
-
-    pub(super) fn style(self) -> Style {
-        match self {
-            Self::NaturalGradient => Method::NaturalGradient.style(),
-            Self::Explicit => Method::RvgaExplicit.style(),
-            Self::Implicit => Method::RvgaImplicit.style(),
-            Self::Printed => Style::solid(ORANGE).dash(Dash::Dashed).marker(Marker::Triangle),
-            Self::SkipCovariance => Style::solid(BROWN).dash(Dash::Dotted).marker(Marker::Cross),
-            Self::Corrected => Method::MirrorProx.style().dash(Dash::Solid),
-        }
-    }
-
     /// One pass over the rows; a belief that broke down numerically is told as text.
     pub(super) fn pass<L: GaussianExpectation + Copy>(
         self,

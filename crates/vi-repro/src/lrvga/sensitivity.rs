@@ -13,14 +13,13 @@ use vi_data::synthetic::{LinearSettings, Normalisation, TwoClassesSettings};
 use vi_linalg::faer::{Mat, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 
-use super::claims;
-use super::computation;
 use super::inputs::generator;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLUE, Dash, ORANGE, PURPLE, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Quantity, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Quantity, Said, Shown, Table, number};
 
 /// Latent dimensions, pale to full in pictures.
 const RANKS: [usize; 4] = [1, 2, 10, 50];
@@ -79,15 +78,14 @@ impl<L: GaussianExpectation> Problem<'_, L> {
         let (x, y) = (self.data.x(), self.data.y());
         let marks: Vec<usize> = (0..y.len()).filter(|t| (t + 1) % (y.len() / 30).max(1) == 0).collect();
         let (mean, variances) = (vec![0.0; D], vec![self.sigma0 * self.sigma0; D]);
-        let judged = |belief: &LowRankGaussian| kl(&belief.to_dense().map_err(|e| computation("dense form", &e))?);
+        let judged = |belief: &LowRankGaussian| kl(&belief.to_dense().context("dense form")?);
         let mut all = Vec::new();
         for rank in RANKS {
             let moves = match self.start {
                 Start::AppendixD => MeanMoves::AfterProjection,
                 Start::Authors => MeanMoves::BeforeProjection,
             };
-            let settings =
-                LowRankSettings::recursive(rank, self.inner_loops, moves).map_err(|e| computation("settings", &e))?;
+            let settings = LowRankSettings::recursive(rank, self.inner_loops, moves).context("settings")?;
             let start = match self.start {
                 Start::AppendixD => LowRankGaussian::with_small_factor(&mean, &variances, EPSILON, settings, rng),
                 Start::Authors => {
@@ -96,16 +94,16 @@ impl<L: GaussianExpectation> Problem<'_, L> {
                     LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, settings)
                 }
             }
-            .map_err(|e| computation("start of the recursion", &e))?;
-            let settings = LowRankSettings::blocked(rank).map_err(|e| computation("settings", &e))?;
-            let prior = LowRankGaussian::new(&mean, &variances, settings).map_err(|e| computation("prior", &e))?;
+            .context("start of the recursion")?;
+            let settings = LowRankSettings::blocked(rank).context("settings")?;
+            let prior = LowRankGaussian::new(&mean, &variances, settings).context("prior")?;
             let mut paths = Vec::new();
             let mut blocked = prior.clone();
             for belief in [&mut start.clone(), &mut blocked] {
                 let mut path = Vec::new();
                 for t in 0..y.len() {
                     let row: Vec<f64> = x.row(t).iter().copied().collect();
-                    belief.step(rule, &row, y[t], Par::Seq).map_err(|e| computation("a step", &e))?;
+                    belief.step(rule, &row, y[t], Par::Seq).context("a step")?;
                     if marks.contains(&t) {
                         path.push(judged(belief)?);
                     }
@@ -113,8 +111,7 @@ impl<L: GaussianExpectation> Problem<'_, L> {
                 paths.push(path);
             }
             let settings = SweepSettings::default();
-            sweep(&prior, &mut blocked, x, y, &self.likelihood, &settings, Par::Seq)
-                .map_err(|e| computation("sweeps", &e))?;
+            sweep(&prior, &mut blocked, x, y, &self.likelihood, &settings, Par::Seq).context("sweeps")?;
             let swept = judged(&blocked)?;
             let blocked = paths.pop().unwrap_or_default();
             let printed = paths.pop().unwrap_or_default();
@@ -138,18 +135,33 @@ fn end(path: &[f64]) -> f64 {
     path.last().copied().unwrap_or(f64::NAN)
 }
 
+/// The final divergence of the recursion as printed with rank `p`.
+fn printed(run: &Run, p: usize) -> f64 {
+    run.last(p, |c| end(&c.printed))
+}
+
+/// That of the blocks.
+fn blocked(run: &Run, p: usize) -> f64 {
+    run.last(p, |c| end(&c.blocked))
+}
+
+/// That after sweeps.
+fn swept(run: &Run, p: usize) -> f64 {
+    run.last(p, |c| c.swept)
+}
+
 fn linear_run(ctx: &Context, k: usize) -> Result<Run, ReproError> {
     let mut rng = generator(ctx.seed, k);
     let settings =
         LinearSettings { n: 300, d: D, c: 1.0, normalisation: Normalisation::AsRun, noise_sd: 1.0, theta_sd: 1.0 };
-    let drawn = settings.draw(&mut rng).map_err(|e| computation("data", &e))?;
-    let likelihood = GaussianLikelihood::new(1.0).map_err(|e| computation("likelihood", &e))?;
-    let mut exact = DenseGaussian::isotropic(&[0.0; D], 1.0).map_err(|e| computation("prior", &e))?;
+    let drawn = settings.draw(&mut rng).context("data")?;
+    let likelihood = GaussianLikelihood::new(1.0).context("likelihood")?;
+    let mut exact = DenseGaussian::isotropic(&[0.0; D], 1.0).context("prior")?;
     filter::run(&mut exact, &Explicit(likelihood), drawn.data.x(), drawn.data.y(), |_, _, _| {})
-        .map_err(|e| computation("Kalman filter", &e))?;
+        .context("Kalman filter")?;
     let problem = Problem { data: &drawn.data, sigma0: 1.0, inner_loops: 3, start: Start::AppendixD, likelihood };
     let (times, curves) = problem.curves(&Explicit(likelihood), &mut rng, |belief| {
-        divergence::gaussian_kl(belief, &exact).map_err(|e| computation("divergence", &e))
+        divergence::gaussian_kl(belief, &exact).context("divergence")
     })?;
     Ok(Run { times, curves, others: Vec::new() })
 }
@@ -157,20 +169,19 @@ fn linear_run(ctx: &Context, k: usize) -> Result<Run, ReproError> {
 fn logistic_run(ctx: &Context, k: usize) -> Result<Run, ReproError> {
     let mut rng = generator(ctx.seed, k);
     let settings = TwoClassesSettings { n: 300, d: D, s: AUTHORS_S, c: 1.0, normalisation: Normalisation::AsRun };
-    let drawn = settings.draw(&mut rng).map_err(|e| computation("data", &e))?;
+    let drawn = settings.draw(&mut rng).context("data")?;
     let (x, y) = (drawn.data.x(), drawn.data.y());
     let logit = BernoulliLogit(Mixture8);
-    let prior = DenseGaussian::isotropic(&[0.0; D], 4.0).map_err(|e| computation("prior", &e))?;
+    let prior = DenseGaussian::isotropic(&[0.0; D], 4.0).context("prior")?;
     let (best, _) = batch::optimum(&prior, &prior, x, y, &logit, &batch::BatchSettings::default(), Par::Seq)
-        .map_err(|e| computation("batch optimum", &e))?;
-    let posterior = GlmPosterior::new(&prior, x, y, logit).map_err(|e| computation("posterior", &e))?;
-    let absolute = |belief: &DenseGaussian| posterior.kl(belief, Par::Seq).map_err(|e| computation("divergence", &e));
+        .context("batch optimum")?;
+    let posterior = GlmPosterior::new(&prior, x, y, logit).context("posterior")?;
+    let absolute = |belief: &DenseGaussian| posterior.kl(belief, Par::Seq).context("divergence");
     let least = absolute(&best)?;
     let kl = |belief: &DenseGaussian| Ok(absolute(belief)? - least);
     let mut dense = prior.clone();
-    filter::run(&mut dense, &Implicit(logit), x, y, |_, _, _| {}).map_err(|e| computation("R-VGA", &e))?;
-    let mode =
-        laplace::fit(&prior, x, y, &logit, &LaplaceSettings::default()).map_err(|e| computation("Laplace", &e))?;
+    filter::run(&mut dense, &Implicit(logit), x, y, |_, _, _| {}).context("R-VGA")?;
+    let mode = laplace::fit(&prior, x, y, &logit, &LaplaceSettings::default()).context("Laplace")?;
     let others = vec![
         ("R-VGA, full covariance", Style::solid(BLUE).width(1.4), kl(&dense)?),
         ("Laplace", Style::solid(VERMILLION).width(1.4).dash(Dash::Long), kl(&mode.belief)?),
@@ -219,15 +230,15 @@ fn tables(runs: &[Run]) -> Result<Vec<Table>, ReproError> {
     if let Some(run) = runs.first() {
         for curve in &run.curves {
             for (i, t) in run.times.iter().enumerate() {
-                paths.push(vec![curve.rank.to_string(), cell(*t), cell(curve.printed[i]), cell(curve.blocked[i])])?;
+                paths.push(&[&curve.rank, t, &curve.printed[i], &curve.blocked[i]])?;
             }
         }
     }
     let mut finals = Table::new("finals", &["data_set", "p", "printed_kl", "blocked_kl", "swept_kl"]);
     for (k, run) in runs.iter().enumerate() {
         for c in &run.curves {
-            let numbers = [end(&c.printed), end(&c.blocked), c.swept].map(cell);
-            finals.push([vec![k.to_string(), c.rank.to_string()], numbers.to_vec()].concat())?;
+            let numbers = [end(&c.printed), end(&c.blocked), c.swept];
+            finals.row(&[&k, &c.rank], numbers)?;
         }
     }
     Ok(vec![paths, finals])
@@ -236,104 +247,48 @@ fn tables(runs: &[Run]) -> Result<Vec<Table>, ReproError> {
 fn shown(run: &Run) -> Shown {
     let rows = run.curves.iter().map(|c| {
         let numbers = [end(&c.printed), end(&c.blocked), c.swept].map(number);
-        [vec![format!("p = {}", c.rank)], numbers.to_vec()].concat()
+        std::iter::once(format!("p = {}", c.rank)).chain(numbers).collect()
     });
     let others =
         run.others.iter().map(|(name, _, value)| vec![(*name).into(), number(*value), String::new(), String::new()]);
-    Shown {
-        head: ["final KL (nats)", "as printed", "ours, by blocks", "ours, after sweeps"].map(Into::into).to_vec(),
-        rows: rows.chain(others).collect(),
-    }
+    Shown::new(["final KL (nats)", "as printed", "ours, by blocks", "ours, after sweeps"], rows.chain(others))
 }
 
-fn counted(runs: &[Run], claim: &str, holds: impl Fn(&Run) -> bool, numbers: String) -> Check {
-    Check::counted(claim, (runs.iter().filter(|run| holds(run)).count(), runs.len()), numbers)
+fn counted(runs: &[Run], name: &str, values: &[&dyn Said], holds: impl Fn(&Run) -> bool) -> Check {
+    words().counted(name, (runs.iter().filter(|run| holds(run)).count(), runs.len()), values)
 }
 
 fn runs(ctx: &Context, one: fn(&Context, usize) -> Result<Run, ReproError>) -> Result<Vec<Run>, ReproError> {
     let count = ctx.pick(10, 3);
     ctx.steps(count);
-    (0..count)
-        .map(|k| {
-            let run = one(ctx, k);
-            ctx.step("data sets");
-            run
-        })
-        .collect()
+    ctx.each(0..count, "data sets", |k| one(ctx, k))
 }
 
 /// Fig 2: linear regression.
 pub(super) fn fig2(ctx: &Context) -> Result<Outcome, ReproError> {
     let runs = runs(ctx, linear_run)?;
     let first = &runs[0];
-    let of = |rank: usize| {
-        let (a, b) = (first.last(rank, |c| end(&c.printed)), first.last(rank, |c| end(&c.blocked)));
-        format!(
-            "p = {rank}: {} printed, {} by blocks, {} swept",
-            number(a),
-            number(b),
-            number(first.last(rank, |c| c.swept))
-        )
+    let of = |p: usize| {
+        let numbers = [printed(first, p), blocked(first, p), swept(first, p)].map(number);
+        format!("p = {p}: {} printed, {} by blocks, {} swept", numbers[0], numbers[1], numbers[2])
     };
     Ok(Outcome {
-        summary: format!("Final KL to the exact posterior, {}; {}.", of(1), of(10)),
-        caption: "KL from the belief to the exact posterior of all rows, over the rows seen. Left: the recursion as printed, three \
-                  inner loops, started by Appendix D. Right: blocks from a spectral start; dotted, after sweeps."
-            .into(),
-        quote: "We see in Figure 2 that the divergence decreases globally for all latent dimensions […]. As expected the \
-                convergence is faster for higher values of p. When d = p we have checked that our algorithm matches the \
-                linear Kalman filter’s estimates."
-            .into(),
-        notes: vec![format!(
-            "d = {D}, N = 300, σ₀ = 1, c = 1, noise variance 1. The paper’s “d = p matches the Kalman filter” needs many inner \
-             loops from Appendix D’s start; the spectral start matches in the first block."
-        )],
-        claims: vec![
-            claims::DECREASES.judged(counted(
-                &runs,
-                "",
-                |r| r.curves.iter().all(|c| end(&c.printed) < c.printed[c.printed.len() / 10]),
-                String::new(),
-            )),
-            claims::FASTER.judged(counted(
-                &runs,
-                "",
-                |r| {
-                    let at = |p| r.last(p, |c: &Curves| end(&c.printed));
-                    at(1) > at(2) && at(2) > at(10)
-                },
-                format!("{}; {}; {}", of(1), of(2), of(10)),
-            )),
-            claims::KALMAN.judged(counted(&runs, "", |r| r.last(50, |c| end(&c.printed)) < 1e-6, of(50))),
-        ],
-        findings: vec![],
-        quantities: vec![],
-        promises: vec![
-            counted(
-                &runs,
-                "By blocks the final KL is below the printed recursion’s for p = 1, 2, 10, 50",
-                |r| RANKS.iter().all(|p| r.last(*p, |c| end(&c.blocked)) < r.last(*p, |c| end(&c.printed))),
-                String::new(),
-            ),
-            counted(
-                &runs,
-                "By blocks d = p is the Kalman filter (KL below 1e-9)",
-                |r| r.last(50, |c| end(&c.blocked)).abs() < 1e-9,
-                of(50),
-            ),
-            counted(
-                &runs,
-                "Sweeps lower the KL further for p = 1, 2, 10",
-                |r| [1, 2, 10].iter().all(|p| r.last(*p, |c| c.swept) < r.last(*p, |c| end(&c.blocked))),
-                String::new(),
-            ),
+        checks: vec![
+            counted(&runs, "decreases", &[], |r| {
+                r.curves.iter().all(|c| end(&c.printed) < c.printed[c.printed.len() / 10])
+            }),
+            counted(&runs, "faster", &[&of(1), &of(2), &of(10)], |r| {
+                printed(r, 1) > printed(r, 2) && printed(r, 2) > printed(r, 10)
+            }),
+            counted(&runs, "kalman", &[&of(50)], |r| printed(r, 50) < 1e-6),
+            counted(&runs, "blocks-below-printed", &[], |r| RANKS.iter().all(|p| blocked(r, *p) < printed(r, *p))),
+            counted(&runs, "blocks-are-kalman", &[&of(50)], |r| blocked(r, 50).abs() < 1e-9),
+            counted(&runs, "sweeps-lower", &[], |r| [1, 2, 10].iter().all(|p| swept(r, *p) < blocked(r, *p))),
         ],
         shown: shown(first),
         tables: tables(&runs)?,
-        figure: Figure::new(format!("Linear regression, d = {D}, σ₀ = 1")).row(
-            380.0,
-            panels(first, "3 inner loops"),
-        ),
+        figure: Figure::new(format!("Linear regression, d = {D}, σ₀ = 1")).row(380.0, panels(first, "3 inner loops")),
+        ..words().outcome(ctx, &[&of(1), &of(10), &D])
     })
 }
 
@@ -341,79 +296,41 @@ pub(super) fn fig2(ctx: &Context) -> Result<Outcome, ReproError> {
 pub(super) fn fig3(ctx: &Context) -> Result<Outcome, ReproError> {
     let runs = runs(ctx, logistic_run)?;
     let first = &runs[0];
-    let (dense, mode) = (first.other("R-VGA, full covariance"), first.other("Laplace"));
-    let excess = |r: &Run, of: fn(&Curves) -> f64| r.last(10, of) - r.other("R-VGA, full covariance");
-    let printed = |c: &Curves| end(&c.printed);
-    let blocked = |c: &Curves| end(&c.blocked);
+    let (full, laplace) = (|r: &Run| r.other("R-VGA, full covariance"), |r: &Run| r.other("Laplace"));
+    let mode = laplace(first);
+    let excess = |of: fn(&Run, usize) -> f64, r: &Run| of(r, 10) - full(r);
+    let wins = runs.iter().filter(|r| RANKS.iter().any(|p| printed(r, *p) < laplace(r))).count();
+    let quantity = |p: usize, authors: &str| {
+        Quantity::new(format!("KL above Laplace’s, p = {p} (nats)"))
+            .authors(authors)
+            .printed(number(printed(first, p) - mode))
+            .works(number(swept(first, p) - mode))
+    };
     Ok(Outcome {
-        summary: format!(
-            "Above the best Gaussian, p = 10: {} printed, {} by blocks, {} after sweeps; {} with a full covariance, {} by \
-             Laplace.",
-            number(first.last(10, printed)),
-            number(first.last(10, blocked)),
-            number(first.last(10, |c| c.swept)),
-            number(dense),
-            number(mode)
-        ),
-        caption: "KL to the true posterior above that of the best Gaussian (the batch variational optimum), over the rows seen. \
-                  Left: the recursion as printed, one inner loop. Right: blocks from a spectral start; dotted, after sweeps. \
-                  Blue: one pass with a full covariance; red: Laplace."
-            .into(),
-        quote: "The L-RVGA algorithms may provide a lower divergence than the batch Laplace approximation in the sense of KL \
-                divergence to the true posterior. Only one inner loop proves sufficient. Even with p = 1, we obtain very \
-                good results."
-            .into(),
-        notes: vec![format!(
-            "d = {D}, N = 300, c = 1, σ₀ = 4; s = {AUTHORS_S:.4} and a standard normal W₀ times {AUTHORS_W0} beside the prior’s precision, and the mean moving before each projection, are those of \
-             the authors’ script: the paper prints neither. KL by one-dimensional integrals, not by sampling; the paper’s is \
-             unnormalised, this one is the gap to the optimum, so that it can reach 0."
-        )],
-        claims: vec![
-            claims::MAY_BEAT_LAPLACE.judged({
-                let wins = runs.iter().filter(|r| RANKS.iter().any(|p| r.last(*p, printed) < r.other("Laplace"))).count();
-                Check::fact("", wins > 0, format!("Laplace {}; so on {wins} of {} data sets", number(mode), runs.len()))
+        checks: vec![
+            words().fact("may-beat-laplace", wins > 0, &[&mode, &wins, &runs.len()]),
+            counted(&runs, "very-good", &[&printed(first, 1), &mode], |r| printed(r, 1) <= laplace(r)),
+            counted(&runs, "excess-at-ten", &[&excess(blocked, first), &excess(printed, first)], |r| {
+                excess(blocked, r) <= 0.6 * excess(printed, r)
             }),
-            claims::VERY_GOOD.judged(counted(
-                &runs,
-                "",
-                |r| r.last(1, printed) <= r.other("Laplace"),
-                format!("above the best Gaussian {} with p = 1, {} for Laplace", number(first.last(1, printed)), number(mode)),
-            )),
+            counted(&runs, "sweeps-below-blocks", &[], |r| RANKS.iter().all(|p| swept(r, *p) <= blocked(r, *p) + 1e-9)),
         ],
-        findings: vec![],
-        quantities: vec![
-            Quantity::new("KL above Laplace’s, p = 1 (nats)")
-                .authors("20.7")
-                .printed(number(first.last(1, printed) - mode))
-                .works(number(first.last(1, |c| c.swept) - mode)),
-            Quantity::new("KL above Laplace’s, p = 10 (nats)")
-                .authors("12.3")
-                .printed(number(first.last(10, printed) - mode))
-                .works(number(first.last(10, |c| c.swept) - mode)),
-        ],
-        promises: vec![
-            counted(
-                &runs,
-                "At p = 10 the excess over a full covariance is at most 60 % of the printed recursion’s",
-                |r| excess(r, |c| end(&c.blocked)) <= 0.6 * excess(r, |c| end(&c.printed)),
-                format!(
-                    "{} against {}",
-                    number(excess(first, |c| end(&c.blocked))),
-                    number(excess(first, |c| end(&c.printed)))
-                ),
-            ),
-            counted(
-                &runs,
-                "Sweeps end below the blocked pass for every p",
-                |r| RANKS.iter().all(|p| r.last(*p, |c| c.swept) <= r.last(*p, blocked) + 1e-9),
-                String::new(),
-            ),
-        ],
+        quantities: vec![quantity(1, "20.7"), quantity(10, "12.3")],
         shown: shown(first),
         tables: tables(&runs)?,
-        figure: Figure::new(format!("Logistic regression, d = {D}, σ₀ = 4")).row(
-            380.0,
-            panels(first, "1 inner loop"),
-        ),
+        figure: Figure::new(format!("Logistic regression, d = {D}, σ₀ = 4")).row(380.0, panels(first, "1 inner loop")),
+        ..words().outcome(
+            ctx,
+            &[
+                &printed(first, 10),
+                &blocked(first, 10),
+                &swept(first, 10),
+                &full(first),
+                &mode,
+                &D,
+                &format!("{AUTHORS_S:.4}"),
+                &AUTHORS_W0.to_string(),
+            ],
+        )
     })
 }

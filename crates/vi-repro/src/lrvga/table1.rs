@@ -5,16 +5,15 @@ use vi_core::factor::{self, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSett
 use vi_core::{LowRankGaussian, LowRankSettings, MeanMoves};
 use vi_linalg::faer::MatRef;
 
-use super::claims;
-use super::computation;
 use super::inputs::generator;
 use super::memory::Watch;
 use super::scale::{BLOCKS, GIGA, Look, Measured, NUMBER, ONE, PRINTED, par, room_for, rows, seconds, table};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{Dash, GREEN, Marker, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Quantity, Shown, number};
+use crate::report::{Outcome, Quantity, Shown, number};
 
 const ONLINE: Look = Look { name: "online EM", slug: "online_em", style: Style::solid(GREEN).marker(Marker::Triangle) };
 const THREE: Look = Look {
@@ -28,7 +27,6 @@ const PAPERS: [(Look, f64, f64); 2] = [(ONLINE, 1.0, 1.6), (PRINTED, 2.0, 0.8)];
 /// Each method on the same rows, one observation at a time.
 fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result<Vec<Measured>, ReproError> {
     let rng = &mut generator(ctx.seed, 0);
-    let fail = |e| computation("start", &e);
     let start = |rng: &mut ChaCha8Rng| factor::start_isotropic(d, p, (d as f64).sqrt(), 1e-3, rng);
     let (dp, d1) = (NUMBER * (d * p) as f64, NUMBER * d as f64);
     let rounds = 2;
@@ -39,7 +37,7 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
 
     if room_for(ONLINE, 6.5 * dp, notes) {
         let watch = Watch::start();
-        let mut em = OnlineEm::new(start(rng).map_err(fail)?, &OnlineSettings::default()).map_err(fail)?;
+        let mut em = OnlineEm::new(start(rng).context("start")?, &OnlineSettings::default()).context("start")?;
         Watch::forget_peak();
         let time = seconds(rounds, 1, ONLINE, |round| em.step(row(round), par()))?;
         add(ONLINE, time, 2.0 * (dp + d1), watch.peak());
@@ -47,10 +45,10 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
     ctx.step(ONLINE.name);
 
     if room_for(PRINTED, 3.0 * dp, notes) {
-        let settings = LowRankSettings::recursive(p, 1, MeanMoves::AfterProjection).map_err(fail)?;
+        let settings = LowRankSettings::recursive(p, 1, MeanMoves::AfterProjection).context("start")?;
         let (zero, variances) = (vec![0.0; d], vec![d as f64; d]);
         let watch = Watch::start();
-        let mut belief = LowRankGaussian::with_small_factor(&zero, &variances, 1e-3, settings, rng).map_err(fail)?;
+        let mut belief = LowRankGaussian::with_small_factor(&zero, &variances, 1e-3, settings, rng).context("start")?;
         Watch::forget_peak();
         let time = seconds(rounds, 1, PRINTED, |round| {
             belief.add_information(MatRef::from_row_major_slice(row(round), 1, d), par())
@@ -63,21 +61,21 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
         let steps = UpdateSettings { inner_loops, ..UpdateSettings::default() };
         let settings = RecursiveSettings { weights: Weights::Mean, update: steps };
         let watch = Watch::start();
-        let mut em = RecursiveEm::new(start(rng).map_err(fail)?, &settings).map_err(fail)?;
+        let mut em = RecursiveEm::new(start(rng).context("start")?, &settings).context("start")?;
         Watch::forget_peak();
         let time = seconds(rounds, 1, look, |round| em.step(row(round), par()))?;
         add(look, time, dp + d1, watch.peak());
         ctx.step(look.name);
     }
 
-    let settings = LowRankSettings::blocked(p).map_err(fail)?;
+    let settings = LowRankSettings::blocked(p).context("start")?;
     let block = settings.block();
     if room_for(BLOCKS, 2.0 * (dp + NUMBER * (block * d) as f64), notes) {
         let x = rows(block, d, rng);
         let x = MatRef::from_row_major_slice(&x, block, d);
         let zero = vec![0.0; d];
         let watch = Watch::start();
-        let mut belief = LowRankGaussian::isotropic(&zero, (d as f64).sqrt(), settings).map_err(fail)?;
+        let mut belief = LowRankGaussian::isotropic(&zero, (d as f64).sqrt(), settings).context("start")?;
         Watch::forget_peak();
         let time = seconds(ctx.pick(1, 2), block, BLOCKS, |_| belief.add_information(x, par()))?;
         add(BLOCKS, time, dp + 2.0 * d1, watch.peak());
@@ -133,71 +131,43 @@ pub(super) fn table1(ctx: &Context) -> Result<Outcome, ReproError> {
         let paper = paper.map_or(String::new(), |(_, t, gb)| format!("{t} s, {gb} GB"));
         rows.push(vec![m.look.name.into(), number(m.seconds), number(m.kept / GIGA), number(m.peak / GIGA), paper]);
     }
-    notes.push(
-        "Kept is what goes from one observation to the next, which is what the paper reports; peak is what was on the heap while one was worked on, W and ψ included, the rows passed in not. Times are of all threads of this machine. “As printed” takes Algorithm 1’s inner loop as it stands, in passes over row tiles like the others; ours has Woodbury’s formula multiplied out, which gives the same numbers. A block’s time is shared by its rows. In a quick run d is 31600 and the paper’s numbers are scaled."
-            .into(),
-    );
     let all = |f: &dyn Fn(&Measured) -> bool| methods.iter().all(f);
     let peaks: Vec<String> = methods.iter().map(|m| format!("{} {}", m.look.name, number(m.peak / GIGA))).collect();
+    let mut said = words().outcome(ctx, &[&time(PRINTED), &time(ONE), &time(BLOCKS), &time(ONLINE)]);
+    said.notes.splice(0..0, notes);
     Ok(Outcome {
-        summary: format!(
-            "One observation takes {} s as printed, {} s in place and {} s in blocks; {} s for online EM.",
-            number(time(PRINTED)),
-            number(time(ONE)),
-            number(time(BLOCKS)),
-            number(time(ONLINE))
-        ),
-        caption: "Time of one observation against memory: the mark is the peak, the line goes down to what is kept.".into(),
-        quote: "The proposed algorithm may be performed using a regular laptop, contrary to the batch EM. Recursive EM requires more \
-                operations by iteration than online EM but consumes less memory than online EM and much less than batch EM."
-            .into(),
-        notes,
-        claims: vec![
-            claims::LAPTOP.fact(
-                all(&|m| m.peak < 16.0 * GIGA),
-                format!("peaks in GB: {}; batch EM would keep {} GB", peaks.join(", "), number(batch)),
+        checks: vec![
+            words().fact("laptop", all(&|m| m.peak < 16.0 * GIGA), &[&peaks.join(", "), &batch]),
+            words().fact("less-memory", peak(PRINTED) < peak(ONLINE), &[&peak(PRINTED), &peak(ONLINE)]),
+            words().fact("more-operations", time(PRINTED) > time(ONLINE), &[&time(PRINTED), &time(ONLINE)]),
+            words().fact(
+                "place-recursive-em-takes",
+                time(ONE) < time(PRINTED) && peak(ONE) < peak(PRINTED),
+                &[&time(ONE), &time(PRINTED), &peak(ONE), &peak(PRINTED)],
             ),
-            claims::LESS_MEMORY
-                .fact(peak(PRINTED) < peak(ONLINE), format!("{} against {} GB", number(peak(PRINTED)), number(peak(ONLINE)))),
-            claims::MORE_OPERATIONS
-                .fact(time(PRINTED) > time(ONLINE), format!("{} against {} s", number(time(PRINTED)), number(time(ONLINE)))),
+            words().fact(
+                "blocks-take-less-time",
+                all(&|m| m.look.slug == BLOCKS.slug || time(BLOCKS) < m.seconds),
+                &[&time(BLOCKS)],
+            ),
         ],
-        findings: vec![],
         quantities: PAPERS
             .iter()
             .map(|(look, seconds, gigabytes)| {
                 let (name, ours) = (look.name, if look.slug == PRINTED.slug { ONE } else { ONLINE });
-                let text = |look: Look| format!("{} s, {} GB kept", number(time(look)), number(value(look, &|m| m.kept / GIGA)));
+                let text = |look: Look| {
+                    format!("{} s, {} GB kept", number(time(look)), number(value(look, &|m| m.kept / GIGA)))
+                };
                 Quantity::new(format!("{name}, one observation"))
                     .paper(format!("{seconds} s, {gigabytes} GB"))
                     .printed(text(*look))
                     .works(if ours.slug == look.slug { String::new() } else { text(ours) })
             })
             .collect(),
-        promises: vec![
-            Check::fact(
-                "In place, recursive EM takes less time than as printed and less memory at its peak",
-                time(ONE) < time(PRINTED) && peak(ONE) < peak(PRINTED),
-                format!(
-                    "{} against {} s, {} against {} GB",
-                    number(time(ONE)),
-                    number(time(PRINTED)),
-                    number(peak(ONE)),
-                    number(peak(PRINTED))
-                ),
-            ),
-            Check::fact(
-                "Blocks take less time for an observation than any of the others",
-                all(&|m| m.look.slug == BLOCKS.slug || time(BLOCKS) < m.seconds),
-                format!("{} s", number(time(BLOCKS))),
-            ),
-        ],
-        shown: Shown {
-            head: ["", "s for one observation", "GB kept", "GB at the peak", "in the paper"].map(String::from).to_vec(),
-            rows,
-        },
+        shown: Shown::new(["", "s for one observation", "GB kept", "GB at the peak", "in the paper"], rows),
         tables: vec![table(&methods)?],
         figure: Figure::new("Factorising a covariance, one observation at a time")
             .row(400.0, vec![panel(&methods, format!("d = {d}, p = {p}"), d as f64 / 1e6)]),
+        ..said
     })
 }

@@ -3,15 +3,14 @@
 use vi_core::{GaussianLikelihood, Kalman, LowRankGaussian, LowRankSettings, MeanMoves};
 use vi_linalg::faer::MatRef;
 
-use super::claims;
-use super::computation;
 use super::inputs::generator;
 use super::memory::Watch;
 use super::scale::{BLOCKS, Look, MEGA, Measured, NUMBER, ONE, PAPER, PRINTED, par, rows, seconds, slope, table};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Quantity, Shown, number};
+use crate::report::{Check, Outcome, Quantity, Shown, join, number};
 
 const RANKS: [usize; 4] = [1, 2, 10, 100];
 /// Seconds and megabytes in the paper's Table 2, for each rank.
@@ -27,9 +26,8 @@ const RANK_OF_GROWTH: usize = 10;
 
 /// Linear regression with rank `p` in the given forms.
 fn regression(ctx: &Context, d: usize, p: usize, forms: &[Look]) -> Result<Vec<Measured>, ReproError> {
-    let fail = |e| computation("linear regression", &e);
     let rng = &mut generator(ctx.seed, p);
-    let rule: Kalman = vi_core::Explicit(GaussianLikelihood::new(1.0).map_err(fail)?);
+    let rule: Kalman = vi_core::Explicit(GaussianLikelihood::new(1.0).context("linear regression")?);
     let kept = NUMBER * (d * p + 2 * d) as f64;
     let mut out = Vec::new();
     for &look in forms {
@@ -39,7 +37,7 @@ fn regression(ctx: &Context, d: usize, p: usize, forms: &[Look]) -> Result<Vec<M
             _ if look.slug == ONE.slug => LowRankSettings::one_loop(p),
             _ => LowRankSettings::blocked(p),
         };
-        let settings = settings.map_err(fail)?;
+        let settings = settings.context("linear regression")?;
         let block = settings.block();
         let rounds = match look.slug {
             _ if d * p <= 1_000_000 => 6,
@@ -55,7 +53,7 @@ fn regression(ctx: &Context, d: usize, p: usize, forms: &[Look]) -> Result<Vec<M
         } else {
             LowRankGaussian::new(&zero, &ones, settings)
         };
-        let mut belief = start.map_err(fail)?;
+        let mut belief = start.context("linear regression")?;
         Watch::forget_peak();
         let seconds = seconds(rounds, block, look, |_| belief.step_block(&rule, x, &y, par()).map(|_| ()))?;
         out.push(Measured { look, d, p, seconds, kept, peak: watch.peak() });
@@ -146,18 +144,12 @@ impl Runs {
         let (one, hundred) = (self.seconds(PRINTED, 1), self.seconds(PRINTED, 100));
         let peak = |p| self.of(PRINTED, p, |m| m.peak / MEGA);
         vec![
-            claims::LOW_RANK_CHEAP.fact(
+            words().fact(
+                "low-rank-cheap",
                 one < 0.1 * hundred && peak(1) < 0.1 * peak(100),
-                format!(
-                    "{} against {} s, {} against {} MB at the peak",
-                    number(one),
-                    number(hundred),
-                    number(peak(1)),
-                    number(peak(100))
-                ),
+                &[&one, &hundred, &peak(1), &peak(100)],
             ),
-            claims::MILLION
-                .fact(peak(100) < 16e3, format!("{} MB at the peak in dimension {}", number(peak(100)), self.d)),
+            words().fact("million", peak(100) < 16e3, &[&peak(100), &self.d]),
         ]
     }
 
@@ -176,28 +168,19 @@ impl Runs {
 
     fn beyond(&self) -> Vec<Check> {
         let ratio = |look: Look, p| self.seconds(PRINTED, p) / self.seconds(look, p);
-        let faster = |claim: &str, look: Look| {
-            let each = RANKS.map(|p| format!("{} (p = {p})", number(ratio(look, p))));
-            Check::fact(claim, RANKS.iter().all(|p| ratio(look, *p) > 1.0), format!("{} times less", each.join(", ")))
+        let faster = |name: &str, look: Look| {
+            let each = join(RANKS, ", ", |p| format!("{} (p = {p})", number(ratio(look, p))));
+            words().fact(name, RANKS.iter().all(|p| ratio(look, *p) > 1.0), &[&each])
         };
         let ours = self.ranks.iter().filter(|m| m.look.slug != PRINTED.slug);
         let largest = ours.map(|m| (m.peak - SCRATCH) / m.kept).fold(0.0, f64::max);
         let slopes = self.slopes();
-        let each = slopes.iter().map(|(look, s)| format!("{} {}", look.name, number(*s)));
+        let each = join(&slopes, ", ", |(look, s)| format!("{} {}", look.name, number(*s)));
         vec![
-            faster("One inner loop without cancellation takes less time than the recursion, for every p", ONE),
-            faster("Blocks take less time than the recursion, for every p", BLOCKS),
-            Check::below(
-                "One loop and blocks need little memory beyond W, ψ and μ",
-                "largest peak over these",
-                largest,
-                1.6,
-            ),
-            Check::fact(
-                "Time grows with the dimension no faster than linearly: log-log slope at most 1.25",
-                slopes.iter().all(|(_, s)| *s <= 1.25),
-                each.collect::<Vec<_>>().join(", "),
-            ),
+            faster("one-loop-is-faster", ONE),
+            faster("blocks-are-faster", BLOCKS),
+            words().below("one-loop-blocks-need", largest, 1.6),
+            words().fact("time-grows-dimension-faster", slopes.iter().all(|(_, s)| *s <= 1.25), &[&each]),
         ]
     }
 
@@ -210,10 +193,7 @@ impl Runs {
             let cells = cells.chain([self.of(ONE, p, |m| m.kept / MEGA)]).map(number);
             std::iter::once(format!("p = {p}")).chain(cells).chain([format!("{t} s, {mb} MB")]).collect()
         };
-        Shown {
-            head: std::iter::once(d).chain(heads.map(String::from)).collect(),
-            rows: RANKS.into_iter().zip(PAPERS).rev().map(row).collect(),
-        }
+        Shown::new(std::iter::once(d).chain(heads.map(String::from)), RANKS.into_iter().zip(PAPERS).rev().map(row))
     }
 }
 
@@ -221,32 +201,11 @@ impl Runs {
 pub(super) fn table2(ctx: &Context) -> Result<Outcome, ReproError> {
     let runs = Runs::new(ctx)?;
     Ok(Outcome {
-        summary: format!(
-            "For p = 100 an observation takes {} s as printed, {} s in one loop, {} s in blocks.",
-            number(runs.seconds(PRINTED, 100)),
-            number(runs.seconds(ONE, 100)),
-            number(runs.seconds(BLOCKS, 100))
-        ),
-        caption: "Linear regression: time of one observation and memory at the peak over the rank p; time over the dimension."
-            .into(),
-        quote: "L-RVGA runs in dimension 10⁶ on a laptop: 6, 0.7, 0.2 and 0.06 s for an observation and 816, 96, 32 and 24 MB of memory \
-                for p = 100, 10, 2, 1, with three inner loops. When p is low, the cost in memory as well as the time per iteration is \
-                drastically reduced. A full Kalman filter would take 8000 GB."
-            .into(),
-        notes: vec![
-            "“As printed” is Algorithm 1 with three inner loops, in passes over row tiles, and the mean by (27). The paper’s memory is what \
-             is kept, 8(dp + 2d) bytes for W, ψ and μ; ours is the peak on the heap while an observation is worked on, W, ψ and μ \
-             included, the rows passed in not. The paper’s times are those of its laptop, ours of all threads of this machine. A block’s \
-             time is shared by its rows: 64 of them for p up to 32, 2p beyond. In a quick run d is 31600 and the paper’s numbers are \
-             scaled."
-                .into(),
-        ],
-        claims: runs.claims(),
-        findings: runs.beyond()[3..].to_vec(),
+        checks: [runs.claims(), runs.beyond()].concat(),
         quantities: runs.quantities(),
-        promises: runs.beyond()[..3].to_vec(),
         shown: runs.shown(),
         tables: vec![table(runs.ranks.iter().chain(&runs.growth))?],
         figure: Figure::new("Linear regression, one observation at a time").row(380.0, runs.panels()),
+        ..words().outcome(ctx, &[&runs.seconds(PRINTED, 100), &runs.seconds(ONE, 100), &runs.seconds(BLOCKS, 100)])
     })
 }

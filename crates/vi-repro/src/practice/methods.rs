@@ -18,7 +18,7 @@ use vi_revrand::basis::{LengthScale, Linear, RandomFourier};
 use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::Bernoulli;
 
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::plot::palette::{BLACK, BLUE, BROWN, Colour, GREEN, ORANGE, PURPLE, SKY, VERMILLION};
 
 /// A method, in the order of tables.
@@ -114,66 +114,65 @@ impl Method {
 
     /// Fits the rows of `train` and predicts those of `test`.
     pub(super) fn predict(self, train: &Dataset, test: &Dataset, seed: u64) -> Result<Vec<f64>, ReproError> {
-        let fail = |e: &dyn std::fmt::Display| ReproError::computation(self.label(), &e);
         let (x, y, d) = (train.x(), train.y(), train.d());
-        let prior = DenseGaussian::isotropic(&vec![0.0; d], SIGMA0).map_err(|e| fail(&e))?;
+        let prior = DenseGaussian::isotropic(&vec![0.0; d], SIGMA0).context(self.label())?;
         let by = |belief: &DenseGaussian| -> Result<Vec<f64>, ReproError> {
-            let predicted = predict::logistic(belief, test.x(), &Exact).map_err(|e| fail(&e))?;
+            let predicted = predict::logistic(belief, test.x(), &Exact).context(self.label())?;
             Ok(predicted.iter().map(|p| p.probability).collect())
         };
         match self {
             Self::FrontDoor => {
-                let mut model = OnlineLogistic::new(d).map_err(|e| fail(&e))?;
+                let mut model = OnlineLogistic::new(d).context(self.label())?;
                 for (x, y) in train.observations() {
-                    model.update(x, y).map_err(|e| fail(&e))?;
+                    model.update(x, y).context(self.label())?;
                 }
-                let one = |(x, _): (&[f64], f64)| Ok(model.predict(x).map_err(|e| fail(&e))?.probability);
+                let one = |(x, _): (&[f64], f64)| Ok(model.predict(x).context(self.label())?.probability);
                 test.observations().map(one).collect()
             }
             Self::OnePass => {
                 let mut belief = prior.clone();
-                filter::run(&mut belief, &Implicit(LOGIT), x, y, |_, _, _| {}).map_err(|e| fail(&e))?;
+                filter::run(&mut belief, &Implicit(LOGIT), x, y, |_, _, _| {}).context(self.label())?;
                 by(&belief)
             }
             Self::Blocks => {
-                let pass = refine::first_pass(&prior, &Implicit(LOGIT), x, y, Par::Seq).map_err(|e| fail(&e))?;
+                let pass = refine::first_pass(&prior, &Implicit(LOGIT), x, y, Par::Seq).context(self.label())?;
                 by(&pass.belief)
             }
             Self::Sweeps => {
-                let mut pass = refine::first_pass(&prior, &Implicit(LOGIT), x, y, Par::Seq).map_err(|e| fail(&e))?;
+                let mut pass = refine::first_pass(&prior, &Implicit(LOGIT), x, y, Par::Seq).context(self.label())?;
                 let settings =
                     RefineSettings { tolerance: f64::MIN_POSITIVE, max_sweeps: SWEEPS, ..RefineSettings::default() };
-                refine::refine(&prior, &mut pass, x, y, &LOGIT, &settings, Par::Seq).map_err(|e| fail(&e))?;
+                refine::refine(&prior, &mut pass, x, y, &LOGIT, &settings, Par::Seq).context(self.label())?;
                 by(&pass.belief)
             }
             Self::Optimum => {
                 let settings = BatchSettings::default();
-                let best = batch::optimum(&prior, &prior, x, y, &LOGIT, &settings, Par::Seq).map_err(|e| fail(&e))?;
+                let best = batch::optimum(&prior, &prior, x, y, &LOGIT, &settings, Par::Seq).context(self.label())?;
                 by(&best.0)
             }
             Self::Laplace => {
-                let fit = laplace::fit(&prior, x, y, &LOGIT, &LaplaceSettings::default()).map_err(|e| fail(&e))?;
+                let fit = laplace::fit(&prior, x, y, &LOGIT, &LaplaceSettings::default()).context(self.label())?;
                 by(&fit.belief)
             }
             Self::Quadratic | Self::Softplus | Self::Relevance => {
                 let bound = if self == Self::Quadratic { LogitBound::JaakkolaJordan } else { LogitBound::Softplus };
                 let fit = if self == Self::Relevance { vb::logit_ard } else { vb::logit };
                 let settings = VbSettings { tolerance: Some(1e-6), max_iterations: 500 };
-                let fit = fit(x, y, LogitPrior::default(), bound, &settings, Par::Seq).map_err(|e| fail(&e))?;
-                let predicted = fit.predict_by(test.x(), &Exact).map_err(|e| fail(&e))?;
+                let fit = fit(x, y, LogitPrior::default(), bound, &settings, Par::Seq).context(self.label())?;
+                let predicted = fit.predict_by(test.x(), &Exact).context(self.label())?;
                 Ok(predicted.iter().map(|p| p.probability).collect())
             }
             Self::Boosting => {
-                let target = GlmTarget::new(&prior, x, y, LOGIT).map_err(|e| fail(&e))?;
-                let start = Component::isotropic(&vec![0.0; d], SIGMA0).map_err(|e| fail(&e))?;
+                let target = GlmTarget::new(&prior, x, y, LOGIT).context(self.label())?;
+                let start = Component::isotropic(&vec![0.0; d], SIGMA0).context(self.label())?;
                 let settings = BoostSettings { components: COMPONENTS, refit: Refit::Each, ..BoostSettings::default() };
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                let mut boost = Boost::new(&target, &start, &settings, &mut rng).map_err(|e| fail(&e))?;
-                boost.run(|_, _| std::ops::ControlFlow::Continue(())).map_err(|e| fail(&e))?;
-                let mixture = boost.mixture().ok_or_else(|| fail(&"no component"))?;
+                let mut boost = Boost::new(&target, &start, &settings, &mut rng).context(self.label())?;
+                boost.run(|_, _| std::ops::ControlFlow::Continue(())).context(self.label())?;
+                let mixture = boost.mixture().context(self.label())?;
                 let mut mean = vec![0.0; test.n()];
                 for (component, weight) in mixture.components().iter().zip(mixture.weights()) {
-                    let each = by(&component.to_belief().map_err(|e| fail(&e))?)?;
+                    let each = by(&component.to_belief().context(self.label())?)?;
                     for (sum, p) in mean.iter_mut().zip(each) {
                         *sum += weight * p;
                     }
@@ -183,12 +182,12 @@ impl Method {
             Self::Features => {
                 let rng = &mut ChaCha8Rng::seed_from_u64(seed);
                 let scale = LengthScale::Shared((d as f64).sqrt());
-                let waves = RandomFourier::new(Kernel::Rbf, d, PAIRS, scale, rng).map_err(|e| fail(&e))?;
-                let basis = Linear::new(d).map_err(|e| fail(&e))? + waves;
-                let mut model = Glm::new(basis, Bernoulli, GlmSettings::default(), rng).map_err(|e| fail(&e))?;
-                model.fit(Rows::new(x, y), rng).map_err(|e| fail(&e))?;
-                let predicted = model.predict(test.x(), None, Par::Seq).map_err(|e| fail(&e))?;
-                predicted.means(Par::Seq).map_err(|e| fail(&e))
+                let waves = RandomFourier::new(Kernel::Rbf, d, PAIRS, scale, rng).context(self.label())?;
+                let basis = Linear::new(d).context(self.label())? + waves;
+                let mut model = Glm::new(basis, Bernoulli, GlmSettings::default(), rng).context(self.label())?;
+                model.fit(Rows::new(x, y), rng).context(self.label())?;
+                let predicted = model.predict(test.x(), None, Par::Seq).context(self.label())?;
+                predicted.means(Par::Seq).context(self.label())
             }
         }
     }

@@ -7,11 +7,13 @@ use vi_benches::posteriors::{Case, Counted, cases, full_rank_advi, multi_path, r
 use vi_boost::{Component, FitSettings, GaussianMixture, fit};
 use vi_linalg::faer::Mat;
 
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{BLUE, GREY, Marker, ORANGE, Style, VERMILLION};
+use crate::looks::looks;
+use crate::plot::palette::{GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 use crate::streams::generator;
 
 /// Draws of an approximation that are compared with the reference.
@@ -28,39 +30,21 @@ const PROMISED: f64 = 0.05;
 /// Posteriors whose densities are too dear for a page: `cargo xtask bench posteriors` has them.
 const DEAR: [&str; 2] = ["gp_pois", "lotka_volterra"];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Method {
-    OneCall,
-    Pathfinder,
-    Advi,
+looks! {
+    enum Method {
+        OneCall: "one_call", "one call of fit", BLUE Solid Disc;
+        Pathfinder: "pathfinder", "multi-path Pathfinder", ORANGE Solid Square;
+        Advi: "advi", "full-rank ADVI", VERMILLION Solid Triangle;
+    }
 }
 
 impl Method {
-    const ALL: [Self; 3] = [Self::OneCall, Self::Pathfinder, Self::Advi];
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::OneCall => "one call of fit",
-            Self::Pathfinder => "multi-path Pathfinder",
-            Self::Advi => "full-rank ADVI",
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Self::OneCall => Style::solid(BLUE).marker(Marker::Disc),
-            Self::Pathfinder => Style::solid(ORANGE).marker(Marker::Square),
-            Self::Advi => Style::solid(VERMILLION).marker(Marker::Triangle),
-        }
-    }
-
     /// Draws and evaluations of the density; none where the method found nothing.
     fn draws(self, case: &Case, rng: &mut ChaCha8Rng) -> Result<Option<(Mat<f64>, u64)>, ReproError> {
-        let fail = |e| ReproError::computation(self.label(), &e);
         let target = Counted::new(&case.target);
         Ok(match self {
             Self::OneCall => {
-                let found = fit(&case.target, &FitSettings::default(), rng).map_err(fail)?;
+                let found = fit(&case.target, &FitSettings::default(), rng).context(self.label())?;
                 Some((found.mixture.draw(DRAWS, rng), found.evaluations))
             }
             Self::Pathfinder => {
@@ -91,14 +75,14 @@ fn scored(ctx: &Context, case: &Case, method: Method) -> Result<Scored, ReproErr
     let seconds = begun.elapsed().as_secs_f64();
     let nothing = Scored { method, worst: f64::INFINITY, mean: f64::INFINITY, seconds, evaluations: 0 };
     let Some((draws, evaluations)) = found else { return Ok(nothing) };
-    let own = reported(&case.target, draws.as_ref()).map_err(|e| ReproError::computation("draws", &e))?;
+    let own = reported(&case.target, draws.as_ref()).context("draws")?;
     let distance = wasserstein(case, own.as_ref());
     Ok(Scored { method, worst: distance.worst, mean: distance.mean, seconds, evaluations })
 }
 
 /// Six posteriors of posteriordb.
 pub(super) fn run(ctx: &Context) -> Result<Outcome, ReproError> {
-    let all = cases().map_err(|e| ReproError::computation("posteriors", &e))?;
+    let all = cases().context("posteriors")?;
     let quick = ctx.pick(usize::MAX, 2);
     let used: Vec<Case> = all.into_iter().filter(|case| !DEAR.contains(&case.name)).take(quick).collect();
     ctx.steps(used.len());
@@ -108,9 +92,8 @@ pub(super) fn run(ctx: &Context) -> Result<Outcome, ReproError> {
     for case in &used {
         let found = Method::ALL.map(|method| scored(ctx, case, method)).into_iter().collect::<Result<Vec<_>, _>>()?;
         for s in &found {
-            let names = vec![case.name.to_owned(), s.method.label().to_owned()];
-            let numbers = [s.worst, s.mean, s.seconds, s.evaluations as f64].map(cell).to_vec();
-            table.push([names, numbers].concat())?;
+            let numbers = [s.worst, s.mean, s.seconds, s.evaluations as f64];
+            table.row(&[&case.name, &s.method.label()], numbers)?;
         }
         let row = found.iter().map(|s| format!("{} ({} s)", number(s.worst), number(s.seconds)));
         shown.push(std::iter::once(case.name.to_owned()).chain(row).collect());
@@ -134,43 +117,20 @@ pub(super) fn run(ctx: &Context) -> Result<Outcome, ReproError> {
         panel = panel.points(&x, &at, method.style(), 6.0, method.label());
     }
     let beside = |method: Method| {
-        Check::fact(
-            format!("One call is nearer to the reference than {} on every posterior", method.label()),
-            ahead(method) == count,
-            format!("nearer on {} of {count}", ahead(method)),
-        )
+        words().fact("one-call-nearer-reference", ahead(method) == count, &[&method.label(), &ahead(method), &count])
     };
     Ok(Outcome {
-        summary: format!(
-            "One call is within {} of the reference on all {count}; nearer than multi-path Pathfinder on {}, than full-rank ADVI on {}.",
-            number(worst),
-            ahead(Method::Pathfinder),
-            ahead(Method::Advi)
-        ),
-        caption: "The largest 1-Wasserstein distance over the parameters, between 10,000 draws of each approximation and the reference draws \
-                  of posteriordb. Two such samples of the posterior itself are 0.02 to 0.04 apart."
-            .to_owned(),
-        quote: String::new(),
-        notes: vec![
-            format!(
-                "The baselines are written from their papers and start from N(0, {START}²·I): {PATHS} paths with importance resampling; Adam at \
-                 five rates, each for {STEPS} steps of ten draws with iterates averaged, the best by its bound. One call has no start. One seed."
-            ),
-            "The predators and the Poisson process of `cargo xtask bench posteriors` take too long for a page.".to_owned(),
+        checks: vec![
+            words().fact("one-call-fit-within", worst <= PROMISED, &[&PROMISED.to_string(), &worst]),
+            beside(Method::Pathfinder),
+            beside(Method::Advi),
         ],
-        claims: vec![],
-        promises: vec![Check::fact(
-            format!("One call of fit is within {PROMISED} standard deviations of the reference on each posterior"),
-            worst <= PROMISED,
-            format!("at most {}", number(worst)),
-        )],
-        findings: vec![beside(Method::Pathfinder), beside(Method::Advi)],
-        quantities: vec![],
-        shown: Shown {
-            head: std::iter::once("").chain(Method::ALL.map(Method::label)).map(String::from).collect(),
-            rows: shown,
-        },
+        shown: Shown::new(std::iter::once("").chain(Method::ALL.map(Method::label)), shown),
         tables: vec![table],
         figure: Figure::new("Any posterior").row(360.0, vec![panel]),
+        ..words().outcome(
+            ctx,
+            &[&worst, &count, &ahead(Method::Pathfinder), &ahead(Method::Advi), &START.to_string(), &PATHS, &STEPS],
+        )
     })
 }

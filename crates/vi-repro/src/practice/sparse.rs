@@ -9,11 +9,13 @@ use rand_distr::{Distribution, StandardNormal};
 use vi_core::filter::{self, Scratch};
 use vi_core::{Belief, BernoulliLogit, DiagonalGaussian, Implicit, LowRankGaussian, LowRankSettings, Mixture8, Upkeep};
 
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{BLUE, GREY, Marker, ORANGE, Style, VERMILLION};
+use crate::looks::looks;
+use crate::plot::palette::{GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table};
 use crate::streams::generator;
 
 const RULE: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
@@ -24,43 +26,26 @@ const ENTRIES: usize = 40;
 const LEVEL: f64 = 0.9;
 const NORMAL: f64 = 1.644_853_626_951_472_2;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    Full,
-    Lazy,
-    Diagonal,
+looks! {
+    enum Kept {
+        Full: "full", "low rank, all rows of W", ORANGE Solid Square;
+        Lazy: "lazy", "low rank, the rows touched", BLUE Solid Disc;
+        Diagonal: "diagonal", "diagonal", VERMILLION Solid Triangle;
+    }
 }
 
 impl Kept {
-    const ALL: [Self; 3] = [Self::Full, Self::Lazy, Self::Diagonal];
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Full => "low rank, all rows of W",
-            Self::Lazy => "low rank, the rows touched",
-            Self::Diagonal => "diagonal",
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Self::Full => Style::solid(ORANGE).marker(Marker::Square),
-            Self::Lazy => Style::solid(BLUE).marker(Marker::Disc),
-            Self::Diagonal => Style::solid(VERMILLION).marker(Marker::Triangle),
-        }
-    }
-
     /// Calls `use_it` with a belief of this kind.
     fn with<T>(self, d: usize, use_it: impl Use<T>) -> Result<T, ReproError> {
-        let fail = |e| ReproError::computation(self.label(), &e);
         let mean = vec![0.0; d];
         if self == Self::Diagonal {
-            return use_it.run(DiagonalGaussian::isotropic(&mean, 1.0).map_err(fail)?).map_err(fail);
+            return use_it.run(DiagonalGaussian::isotropic(&mean, 1.0).context(self.label())?).context(self.label());
         }
         let upkeep = if self == Self::Full { Upkeep::Full } else { Upkeep::Chosen };
         let settings = LowRankSettings::blocked(RANK).and_then(|settings| settings.with_upkeep(upkeep));
-        let belief = settings.and_then(|settings| LowRankGaussian::isotropic(&mean, 1.0, settings)).map_err(fail)?;
-        use_it.run(belief).map_err(fail)
+        let belief =
+            settings.and_then(|settings| LowRankGaussian::isotropic(&mean, 1.0, settings)).context(self.label())?;
+        use_it.run(belief).context(self.label())
     }
 }
 
@@ -173,7 +158,7 @@ pub(super) fn run(ctx: &Context) -> Result<Outcome, ReproError> {
         for (kept, seconds) in Kept::ALL.into_iter().zip(&mut seconds) {
             let blocks = if kept == Kept::Full { 2 } else { 8 };
             let least = kept.with(d, Timed { d, blocks, rng: generator(ctx.seed, 1) })?;
-            times.push(vec![d.to_string(), kept.label().to_owned(), cell(least)])?;
+            times.push(&[&d, &kept.label(), &least])?;
             seconds.push(least);
         }
         ctx.step("times");
@@ -185,7 +170,7 @@ pub(super) fn run(ctx: &Context) -> Result<Outcome, ReproError> {
         let found = Kept::ALL.map(|kept| kept.with(6000, Scored(&stream)));
         let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
         for (kept, (loss, coverage)) in Kept::ALL.into_iter().zip(&found) {
-            quality.push(vec![cell(shared), kept.label().to_owned(), cell(*loss), cell(*coverage)])?;
+            quality.push(&[&shared, &kept.label(), loss, coverage])?;
         }
         let name = if shared == 0.0 { "features apart" } else { "features in groups" };
         let cells = found.iter().map(|(loss, coverage)| format!("{loss:.4} nats, {:.0} %", 100.0 * coverage));
@@ -212,45 +197,29 @@ pub(super) fn run(ctx: &Context) -> Result<Outcome, ReproError> {
     let last = dims.len() - 1;
     let gained = groups[2].0 - groups[1].0;
     Ok(Outcome {
-        summary: format!(
-            "At d = {} a row of {ENTRIES} entries takes {} µs where all rows of W are rewritten, {} µs where those it touches are; a low rank gains {} nats over a diagonal where features go together, {} where not.",
-            dims[last],
-            number(1e6 * seconds[0][last]),
-            number(1e6 * seconds[1][last]),
-            number(gained),
-            number(apart[2].0 - apart[1].0),
-        ),
-        caption: format!(
-            "Left: the least time of a row, by blocks, rank {RANK}, one thread. Right: how many true scores of the last quarter's rows 90 % intervals hold, each before the row is learned; 6000 weights, twenty entries a row, whose features share 0.9 of their values' standard deviation in their group, or nothing."
-        ),
-        quote: String::new(),
-        notes: vec!["Times are those of this machine, with whatever else ran on it.".to_owned()],
-        claims: vec![],
-        promises: vec![Check::fact(
-            "Rewriting only what rows touch changes the log loss by less than 0.001 nats a row".to_owned(),
-            near < 1e-3,
-            format!("{} nats", number(near)),
-        )],
-        findings: vec![
-            Check::fact(
-                "A low rank has the lower log loss where features go together".to_owned(),
-                gained > 0.0,
-                format!("by {} nats a row", number(gained)),
-            ),
-            Check::fact(
-                "The time of a row does not follow d where only what rows touch is rewritten".to_owned(),
+        checks: vec![
+            words().fact("rewriting-only-rows-touch", near < 1e-3, &[&near]),
+            words().fact("low-rank-has-lower", gained > 0.0, &[&gained]),
+            words().fact(
+                "time-row-follow-d",
                 seconds[1][last] < 3.0 * seconds[1][0],
-                format!(
-                    "{} times as long at {} as at {}",
-                    number(seconds[1][last] / seconds[1][0]),
-                    dims[last],
-                    dims[0]
-                ),
+                &[&(seconds[1][last] / seconds[1][0]), &dims[last], &dims[0]],
             ),
         ],
-        quantities: vec![],
-        shown: Shown { head: std::iter::once("").chain(Kept::ALL.map(Kept::label)).map(String::from).collect(), rows },
+        shown: Shown::new(std::iter::once("").chain(Kept::ALL.map(Kept::label)), rows),
         tables: vec![times, quality],
         figure: Figure::new("Sparse rows in many dimensions").row(360.0, vec![by_dim, coverage]),
+        ..words().outcome(
+            ctx,
+            &[
+                &dims[last],
+                &ENTRIES,
+                &(1e6 * seconds[0][last]),
+                &(1e6 * seconds[1][last]),
+                &gained,
+                &(apart[2].0 - apart[1].0),
+                &RANK,
+            ],
+        )
     })
 }

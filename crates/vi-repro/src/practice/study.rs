@@ -7,11 +7,12 @@ use vi_data::synthetic::{Normalisation, TwoClassesSettings};
 use vi_models::metrics;
 
 use super::methods::{Method, SIGMA0};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{GREY, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 use crate::streams::{Real, generator};
 
 /// Folds of a data set of `n` rows: large ones lose little by a fifth left out.
@@ -44,7 +45,7 @@ fn difference(a: &Scored, b: &Scored) -> (f64, f64) {
 fn rows(data: &Dataset, keep: impl Fn(usize) -> bool) -> Result<Dataset, ReproError> {
     let kept = || data.observations().enumerate().filter(|(i, _)| keep(*i)).map(|(_, o)| o);
     let x = kept().flat_map(|(x, _)| x.iter().copied()).collect();
-    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).map_err(|e| ReproError::computation("rows", &e))
+    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).context("rows")
 }
 
 fn study(ctx: &Context, data: &Dataset) -> Result<Vec<Scored>, ReproError> {
@@ -61,23 +62,20 @@ fn study(ctx: &Context, data: &Dataset) -> Result<Vec<Scored>, ReproError> {
             seconds = seconds.min(begun.elapsed().as_secs_f64());
             y.extend_from_slice(test.y());
         }
-        let fail = |e| ReproError::computation("scores", &e);
-        let losses = metrics::log_losses(&p, &y).map_err(fail)?;
-        out.push(Scored { method, losses, right: metrics::accuracy(&p, &y).map_err(fail)?, seconds });
+        let losses = metrics::log_losses(&p, &y).context("scores")?;
+        out.push(Scored { method, losses, right: metrics::accuracy(&p, &y).context("scores")?, seconds });
         ctx.step(method.label());
     }
     Ok(out)
 }
 
-#[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
 fn outcome(ctx: &Context, data: &Dataset, about: &str) -> Result<Outcome, ReproError> {
     let all = study(ctx, data)?;
     let least = |of: &dyn Fn(&&Scored) -> f64, among: &[&Scored]| -> Option<usize> {
         (0..among.len()).min_by(|a, b| of(&among[*a]).total_cmp(&of(&among[*b])))
     };
     let refs: Vec<&Scored> = all.iter().collect();
-    let nothing = || ReproError::Computation { what: "methods".to_owned(), message: "none ran".to_owned() };
-    let best = refs[least(&|s| s.loss(), &refs).ok_or_else(nothing)?];
+    let best = refs[least(&|s| s.loss(), &refs).context("methods")?];
     // As good as the best, as far as the rows tell.
     let level: Vec<&Scored> = all
         .iter()
@@ -86,42 +84,30 @@ fn outcome(ctx: &Context, data: &Dataset, about: &str) -> Result<Outcome, ReproE
             off <= 2.0 * error
         })
         .collect();
-    let cheapest = level[least(&|s| s.seconds, &level).ok_or_else(nothing)?];
-    let fastest = refs[least(&|s| s.seconds, &refs).ok_or_else(nothing)?];
+    let cheapest = level[least(&|s| s.seconds, &level).context("methods")?];
+    let fastest = refs[least(&|s| s.seconds, &refs).context("methods")?];
     let of = |m: Method| all.iter().find(|s| s.method == m);
-    let mut findings = Vec::new();
-    let mut against = |claim: &str, a: Method, b: Method| {
-        if let (Some(a), Some(b)) = (of(a), of(b)) {
-            let (off, error) = difference(a, b);
-            findings.push(Check::fact(
-                claim,
-                off < -2.0 * error,
-                format!(
-                    "{} against {}, difference {} ± {}",
-                    number(a.loss()),
-                    number(b.loss()),
-                    number(off),
-                    number(error)
-                ),
-            ));
-        }
+    let against = |(name, a, b): (&str, Method, Method)| {
+        let (a, b) = of(a).zip(of(b))?;
+        let (off, error) = difference(a, b);
+        Some(words().fact(name, off < -2.0 * error, &[&a.loss(), &b.loss(), &off, &error]))
     };
-    against(
-        "Learning the prior scale predicts better than a prior of deviation 10 (beyond two standard errors)",
-        Method::Softplus,
-        Method::Optimum,
-    );
-    against("Three sweeps predict better than the pass before them", Method::Sweeps, Method::Blocks);
-    against("The best Gaussian predicts better than Laplace’s", Method::Optimum, Method::Laplace);
-    against("Three components predict better than one Gaussian", Method::Boosting, Method::Optimum);
-    against("Random features predict better than the inputs alone", Method::Features, Method::Softplus);
+    let findings = [
+        ("learnt-scale-predicts-better", Method::Softplus, Method::Optimum),
+        ("sweeps-predict-better", Method::Sweeps, Method::Blocks),
+        ("best-gaussian-beats-laplace", Method::Optimum, Method::Laplace),
+        ("components-predict-better", Method::Boosting, Method::Optimum),
+        ("features-predict-better", Method::Features, Method::Softplus),
+    ]
+    .into_iter()
+    .filter_map(against);
     let mut table =
         Table::new("", &["method", "seconds", "log_loss", "share_right", "log_loss_above_best", "standard_error"]);
     let mut shown = Vec::new();
     for s in &all {
         let (off, error) = difference(s, best);
-        let numbers = [s.seconds, s.loss(), s.right, off, error].map(cell);
-        table.push([vec![s.method.label().to_owned()], numbers.to_vec()].concat())?;
+        let numbers = [s.seconds, s.loss(), s.right, off, error];
+        table.row(&[&s.method.label()], numbers)?;
         shown.push(vec![
             s.method.label().to_owned(),
             number(1e3 * s.seconds),
@@ -155,37 +141,26 @@ fn outcome(ctx: &Context, data: &Dataset, about: &str) -> Result<Outcome, ReproE
         );
     }
     Ok(Outcome {
-        summary: format!(
-            "Best: {} ({} nats a row, {} ms). As good within two standard errors and cheapest: {} ({} ms). Fastest: {} ({} ms, {} nats).",
-            best.method.label(),
-            number(best.loss()),
-            number(1e3 * best.seconds),
-            cheapest.method.label(),
-            number(1e3 * cheapest.seconds),
-            fastest.method.label(),
-            number(1e3 * fastest.seconds),
-            number(fastest.loss())
-        ),
-        caption: format!(
-            "{about} Left: mean held-out log loss of {} folds against the time of one fit with its predictions. Right: how far each method is \
-             from the best, row by row on the same folds.",
-            folds(ctx, data.n())
-        ),
-        quote: String::new(),
-        notes: vec![format!(
-            "Methods that do not learn their prior have N(0, {SIGMA0}²·I): the front door, VB and the GLM learn it. Times are the least over \
-             the folds, one thread. Defaults of the library throughout; boosting has three components refitted at each step."
-        )],
-        claims: vec![],
-        promises: vec![],
-        findings,
-        quantities: vec![],
-        shown: Shown {
-            head: ["", "ms", "log loss", "above the best", "share right", "when"].map(String::from).to_vec(),
-            rows: shown,
-        },
+        checks: findings.collect(),
+        shown: Shown::new(["", "ms", "log loss", "above the best", "share right", "when"], shown),
         tables: vec![table],
         figure: Figure::new("Accuracy against cost").row(400.0, vec![panel, strip]),
+        ..words().outcome(
+            ctx,
+            &[
+                &best.method.label(),
+                &best.loss(),
+                &(1e3 * best.seconds),
+                &cheapest.method.label(),
+                &(1e3 * cheapest.seconds),
+                &fastest.method.label(),
+                &(1e3 * fastest.seconds),
+                &fastest.loss(),
+                &about,
+                &folds(ctx, data.n()),
+                &SIGMA0.to_string(),
+            ],
+        )
     })
 }
 
@@ -205,6 +180,6 @@ pub(super) fn nodal(ctx: &Context) -> Result<Outcome, ReproError> {
 pub(super) fn many(ctx: &Context) -> Result<Outcome, ReproError> {
     let (n, d) = (ctx.pick(2000, 500), ctx.pick(100, 40));
     let settings = TwoClassesSettings { n, d, s: 0.3, c: 1.0, normalisation: Normalisation::AsRun };
-    let drawn = settings.draw(&mut generator(ctx.seed, 0)).map_err(|e| ReproError::computation("data", &e))?;
+    let drawn = settings.draw(&mut generator(ctx.seed, 0)).context("data")?;
     outcome(ctx, &drawn.data, &format!("Two Gaussian classes in {d} dimensions, {n} rows."))
 }

@@ -10,11 +10,15 @@ mod quartiles;
 mod record;
 mod table;
 mod verdict;
+mod words;
 
-pub use check::{Cause, Check, Claim, Correction, Fault, MOST, Otherwise};
+pub use check::{Cause, Check, Fault, Kind, MOST};
 pub use page::rebuild;
 pub use quartiles::{median, quartiles};
 pub use record::{Outcome, Provenance, Quantity, Record, Shown, State, read, write, write_absent};
-pub use table::{Table, cell, short};
+pub use table::{Table, View, cell, short};
 pub use verdict::{Tally, Verdict};
 pub use vi_plot::number;
+pub use words::{Said, Words, join};
+
+use check::share_text;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::check::Check;
+use super::check::{Check, Kind};
 use super::table::Table;
-use super::verdict::Verdict;
+use super::verdict::{Tally, Verdict};
+use super::words;
 use crate::error::ReproError;
 use crate::item::{Item, Paper};
 use crate::plot::{Figure, Layout};
@@ -18,6 +19,13 @@ pub struct Shown {
     pub head: Vec<String>,
     /// Rows, the first cell of each naming it.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Shown {
+    /// A table of the given heads and rows.
+    pub fn new(head: impl IntoIterator<Item = impl Into<String>>, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        Self { head: head.into_iter().map(Into::into).collect(), rows: rows.into_iter().collect() }
+    }
 }
 
 /// A number in its four forms; an empty form is one that does not exist.
@@ -72,7 +80,7 @@ impl Quantity {
 }
 
 /// What the function of an item returns: numbers, picture, words and checks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// The finding in a sentence, made from the numbers.
     pub summary: String,
@@ -82,12 +90,8 @@ pub struct Outcome {
     pub quote: String,
     /// Remarks: settings that differ from the print, conventions, what to look at.
     pub notes: Vec<String>,
-    /// What the paper says, taken apart and held against the numbers.
-    pub claims: Vec<Check>,
-    /// What this library promises of itself; one that does not hold fails the run.
-    pub promises: Vec<Check>,
-    /// What else the numbers say of the methods, promised by nobody.
-    pub findings: Vec<Check>,
+    /// Sentences held against the numbers.
+    pub checks: Vec<Check>,
     /// The numbers that stand in print or that the authors' program gives, beside ours.
     pub quantities: Vec<Quantity>,
     /// The numbers most worth reading.
@@ -158,12 +162,8 @@ pub struct Record {
     pub quote: String,
     /// See [`Outcome::notes`].
     pub notes: Vec<String>,
-    /// See [`Outcome::claims`].
-    pub claims: Vec<Check>,
-    /// See [`Outcome::promises`].
-    pub promises: Vec<Check>,
-    /// See [`Outcome::findings`].
-    pub findings: Vec<Check>,
+    /// See [`Outcome::checks`].
+    pub checks: Vec<Check>,
     /// See [`Outcome::quantities`].
     pub quantities: Vec<Quantity>,
     /// See [`Outcome::shown`].
@@ -182,16 +182,14 @@ impl Record {
         Self {
             paper: paper.id.to_owned(),
             id: item.id.to_owned(),
-            title: item.title.to_owned(),
-            code: item.code.to_owned(),
+            title: paper.words.of_item(item.id, "title").concat(),
+            code: paper.words.of_item(item.id, "code").concat(),
             state,
             summary: String::new(),
             caption: String::new(),
             quote: String::new(),
             notes: Vec::new(),
-            claims: Vec::new(),
-            promises: Vec::new(),
-            findings: Vec::new(),
+            checks: Vec::new(),
             quantities: Vec::new(),
             shown: Shown::default(),
             pictures: Vec::new(),
@@ -200,9 +198,20 @@ impl Record {
         }
     }
 
+    /// The sentences of a kind.
+    pub fn of(&self, kind: Kind) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(move |check| check.kind == kind)
+    }
+
+    /// How many sentences of a kind hold.
+    #[must_use]
+    pub fn tally(&self, kind: Kind) -> Tally {
+        Tally::of(self.of(kind).map(|check| check.verdict))
+    }
+
     /// The promises of this library that do not hold.
     pub fn broken(&self) -> impl Iterator<Item = &Check> {
-        self.promises.iter().filter(|p| p.verdict != Verdict::Holds)
+        self.of(Kind::Promise).filter(|promise| promise.verdict != Verdict::Holds)
     }
 }
 
@@ -233,8 +242,13 @@ pub fn write(
         let path = format!("{}/{name}", paper.id);
         record.pictures.push(PictureFile { path, width: picture.width, height: picture.height });
     }
-    let Outcome { summary, caption, quote, notes, claims, promises, findings, quantities, shown, .. } = outcome;
-    let record = Record { summary, caption, quote, notes, claims, promises, findings, quantities, shown, ..record };
+    let unfilled = words::unfilled(&outcome);
+    let Outcome { summary, caption, quote, notes, mut checks, quantities, shown, .. } = outcome;
+    if unfilled {
+        let claim = "Every text of the item has as many places as there are values".to_owned();
+        checks.push(Check::new(Kind::Promise, claim, Verdict::DoesNotHold, String::new()));
+    }
+    let record = Record { summary, caption, quote, notes, checks, quantities, shown, ..record };
     write_json(&folder.join(format!("{}.json", item.id)), &record)?;
     Ok(record)
 }

@@ -4,20 +4,19 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use vi_core::special::{log_sigmoid, sigmoid};
 use vi_linalg::faer::{Mat, Par};
-use vi_models::metrics::log_loss_from_log;
+use vi_models::metrics::{accuracy, log_loss_from_log};
 use vi_revrand::Kernel;
 use vi_revrand::basis::{Basis, LengthScale, Linear, RandomFourier};
 use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::Bernoulli;
-use vi_revrand::metrics::error_rate;
 
-use super::claims;
 use super::scores::median;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLUE, CLASS_0, CLASS_1, Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, Ramp, linspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 const TRAINING: usize = 400;
 const TEST: usize = 2000;
@@ -51,20 +50,19 @@ impl Data {
     }
 
     fn train<B: Basis>(&self, basis: B, rng: &mut ChaCha8Rng) -> Result<Glm<B, Bernoulli>, ReproError> {
-        let fail = |e| ReproError::computation("classifier", &e);
-        let mut model = Glm::new(basis, Bernoulli, GlmSettings::default(), rng).map_err(fail)?;
-        model.fit(Rows::new(self.x.as_ref(), &self.y), rng).map_err(fail)?;
+        let mut model = Glm::new(basis, Bernoulli, GlmSettings::default(), rng).context("classifier")?;
+        model.fit(Rows::new(self.x.as_ref(), &self.y), rng).context("classifier")?;
         Ok(model)
     }
 
     fn waves(&self, rng: &mut ChaCha8Rng) -> Result<Glm<RandomFourier, Bernoulli>, ReproError> {
         let basis = RandomFourier::new(Kernel::Rbf, 2, PAIRS, LengthScale::PerInput(vec![1.0; 2]), rng);
-        self.train(basis.map_err(|e| ReproError::computation("basis", &e))?, rng)
+        self.train(basis.context("basis")?, rng)
     }
 
     /// Log loss and error rate of the truth, of the GLM, and of the same on the inputs themselves.
     fn scores(&self, rng: &mut ChaCha8Rng) -> Result<[(f64, f64); 3], ReproError> {
-        let line = Linear::with_intercept(2).map_err(|e| ReproError::computation("basis", &e))?;
+        let line = Linear::with_intercept(2).context("basis")?;
         let truth: Vec<f64> = (0..TEST).map(|i| predictor(self.test_x[(i, 0)], self.test_x[(i, 1)])).collect();
         let logs: Vec<f64> = truth.iter().zip(&self.test_y).map(|(f, y)| log_sigmoid((2.0 * y - 1.0) * f)).collect();
         let probabilities: Vec<f64> = truth.into_iter().map(sigmoid).collect();
@@ -76,15 +74,14 @@ impl Data {
     }
 
     fn score_of<B: Basis>(&self, model: &Glm<B, Bernoulli>) -> Result<(f64, f64), ReproError> {
-        let fail = |e| ReproError::computation("prediction", &e);
-        let predicted = model.predict(self.test_x.as_ref(), None, Par::Seq).map_err(fail)?;
-        let logs = predicted.log_densities(&self.test_y, Par::Seq).map_err(fail)?;
-        self.score(&logs, &predicted.means(Par::Seq).map_err(fail)?)
+        let predicted = model.predict(self.test_x.as_ref(), None, Par::Seq).context("prediction")?;
+        let logs = predicted.log_densities(&self.test_y, Par::Seq).context("prediction")?;
+        self.score(&logs, &predicted.means(Par::Seq).context("prediction")?)
     }
 
     fn score(&self, logs: &[f64], probabilities: &[f64]) -> Result<(f64, f64), ReproError> {
-        let loss = log_loss_from_log(logs).map_err(|e| ReproError::computation("log loss", &e))?;
-        Ok((loss, error_rate(probabilities, &self.test_y).map_err(|e| ReproError::computation("error rate", &e))?))
+        let loss = log_loss_from_log(logs).context("log loss")?;
+        Ok((loss, 1.0 - accuracy(probabilities, &self.test_y).context("error rate")?))
     }
 }
 
@@ -106,43 +103,20 @@ pub(super) fn classes(ctx: &Context) -> Result<Outcome, ReproError> {
     let [truth, model, line] = [0, 1, 2].map(of);
     let better = runs.iter().filter(|run| run[1].0 < run[2].0 && run[1].1 < run[2].1).count();
     Ok(Outcome {
-        summary: format!(
-            "Log loss {} and error rate {} on random features, {} and {} by logistic regression; the true probabilities get {} and {} \
-             (medians over {count} data sets).",
-            number(model.0),
-            number(model.1),
-            number(line.0),
-            number(line.1),
-            number(truth.0),
-            number(truth.1)
-        ),
-        caption: format!(
-            "{TRAINING} labelled points, the predictive probability of the GLM with {PAIRS} pairs of random features with a length scale for each \
-             input, its line at ½ and the true one."
-        ),
-        quote: "USPS digits 3 against 5: GLM log loss 0.1138, error 0.0207; logistic regression 0.1734, 0.0362.".into(),
-        notes: vec![
-            "The digits may not be shipped: these are drawn, so the best possible scores are known. Logistic regression is the same model on \
-             the inputs and a 1."
-                .into(),
+        checks: vec![
+            words().counted("over-logistic", (better, count), &[&model.0, &line.0]),
+            words().below("log-loss-near-true", model.0 - truth.0, 0.06),
         ],
-        claims: vec![
-            claims::OVER_LOGISTIC.counted((better, count), format!("log loss {} against {}", number(model.0), number(line.0))),
-        ],
-        findings: vec![Check::below(
-            "Its log loss is near that of the true probabilities",
-            "log loss above it",
-            model.0 - truth.0,
-            0.06,
-        )],
-        quantities: vec![],
-        promises: Vec::new(),
-        shown: Shown {
-            head: ["model", "log loss", "error rate"].map(String::from).to_vec(),
-            rows: MODELS.iter().zip([truth, model, line]).map(|(name, (loss, error))| vec![(*name).to_owned(), number(loss), number(error)]).collect(),
-        },
+        shown: Shown::new(
+            ["model", "log loss", "error rate"],
+            MODELS
+                .iter()
+                .zip([truth, model, line])
+                .map(|(name, (loss, error))| vec![(*name).to_owned(), number(loss), number(error)]),
+        ),
         tables: vec![table(&runs)?],
         figure: figure(ctx)?,
+        ..words().outcome(ctx, &[&model.0, &model.1, &line.0, &line.1, &truth.0, &truth.1, &count, &TRAINING, &PAIRS])
     })
 }
 
@@ -150,7 +124,7 @@ fn table(runs: &[[(f64, f64); 3]]) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["data_set", "model", "log_loss", "error_rate"]);
     for (i, run) in runs.iter().enumerate() {
         for (name, (loss, error)) in MODELS.iter().zip(run) {
-            table.push(vec![i.to_string(), (*name).to_owned(), cell(*loss), cell(*error)])?;
+            table.push(&[&i, name, loss, error])?;
         }
     }
     Ok(table)
@@ -162,9 +136,8 @@ fn figure(ctx: &Context) -> Result<Figure, ReproError> {
     let model = data.waves(rng)?;
     let t = linspace(-REACH, REACH, 81);
     let at = Mat::from_fn(t.len() * t.len(), 2, |i, j| if j == 0 { t[i % t.len()] } else { t[i / t.len()] });
-    let fail = |e| ReproError::computation("prediction", &e);
-    let predicted = model.predict(at.as_ref(), None, Par::Seq).map_err(fail)?;
-    let grid = Grid::new(t.clone(), t.clone(), predicted.means(Par::Seq).map_err(fail)?)?;
+    let predicted = model.predict(at.as_ref(), None, Par::Seq).context("prediction")?;
+    let grid = Grid::new(t.clone(), t.clone(), predicted.means(Par::Seq).context("prediction")?)?;
     let truth = Grid::of(t.clone(), t, |x, y| sigmoid(predictor(x, y)))?;
     let class = |label: f64| {
         let rows: Vec<usize> = (0..TRAINING).filter(|&i| data.y[i] == label).collect();

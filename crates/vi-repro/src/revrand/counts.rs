@@ -8,12 +8,12 @@ use vi_revrand::basis::{LengthScale, RandomFourier};
 use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::{GlmLikelihood, Poisson, Rate};
 
-use super::claims;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREY, Marker, PALE, SKY, Style};
 use crate::plot::{Axis, Figure, Panel, linspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 const TRAINING: usize = 150;
 const TEST: usize = 1000;
@@ -41,7 +41,7 @@ impl Data {
         let mut counts = |x: &Mat<f64>| {
             let truth = Poisson(Rate::Exponential);
             let draws = (0..x.nrows()).map(|i| truth.draw(1.0, log_rate(x[(i, 0)]), rng));
-            draws.collect::<Result<Vec<f64>, _>>().map_err(|e| ReproError::computation("counts", &e))
+            draws.collect::<Result<Vec<f64>, _>>().context("counts")
         };
         let (y, test_y) = (counts(&x)?, counts(&test_x)?);
         Ok(Self { x, y, test_x, test_y })
@@ -77,25 +77,25 @@ impl Fit {
         (rate, name): (Rate, &'static str),
         rng: &mut ChaCha8Rng,
     ) -> Result<Self, ReproError> {
-        let fail = |e| ReproError::computation("Poisson model", &e);
-        let basis = RandomFourier::new(Kernel::Rbf, 1, PAIRS, LengthScale::Shared(1.0), rng).map_err(fail)?;
-        let mut model = Glm::new(basis, Poisson(rate), GlmSettings::default(), rng).map_err(fail)?;
-        model.fit(Rows::new(data.x.as_ref(), &data.y), rng).map_err(fail)?;
-        let test = model.predict(data.test_x.as_ref(), None, Par::Seq).map_err(fail)?;
-        let logs = test.log_densities(&data.test_y, Par::Seq).map_err(fail)?;
-        let intervals = test.intervals(LEVEL, Par::Seq).map_err(fail)?;
+        let basis =
+            RandomFourier::new(Kernel::Rbf, 1, PAIRS, LengthScale::Shared(1.0), rng).context("Poisson model")?;
+        let mut model = Glm::new(basis, Poisson(rate), GlmSettings::default(), rng).context("Poisson model")?;
+        model.fit(Rows::new(data.x.as_ref(), &data.y), rng).context("Poisson model")?;
+        let test = model.predict(data.test_x.as_ref(), None, Par::Seq).context("Poisson model")?;
+        let logs = test.log_densities(&data.test_y, Par::Seq).context("Poisson model")?;
+        let intervals = test.intervals(LEVEL, Par::Seq).context("Poisson model")?;
         let ends = |of: &dyn Fn(usize) -> f64| (0..TEST).map(of).collect::<Vec<f64>>();
-        let above = test.cdfs(&ends(&|i| intervals[i].upper), Par::Seq).map_err(fail)?;
-        let below = test.cdfs(&ends(&|i| intervals[i].lower - 1.0), Par::Seq).map_err(fail)?;
+        let above = test.cdfs(&ends(&|i| intervals[i].upper), Par::Seq).context("Poisson model")?;
+        let below = test.cdfs(&ends(&|i| intervals[i].lower - 1.0), Par::Seq).context("Poisson model")?;
         let inside = (0..TEST).filter(|&i| intervals[i].contains(data.test_y[i])).count();
-        let shown = model.predict(at.as_ref(), None, Par::Seq).map_err(fail)?;
-        let bands = shown.intervals(LEVEL, Par::Seq).map_err(fail)?;
+        let shown = model.predict(at.as_ref(), None, Par::Seq).context("Poisson model")?;
+        let bands = shown.intervals(LEVEL, Par::Seq).context("Poisson model")?;
         Ok(Self {
             name,
             score: logs.iter().sum::<f64>() / TEST as f64,
             covered: inside as f64 / TEST as f64,
             nominal: above.iter().zip(&below).map(|(a, b)| a - b).sum::<f64>() / TEST as f64,
-            means: shown.means(Par::Seq).map_err(fail)?,
+            means: shown.means(Par::Seq).context("Poisson model")?,
             lower: bands.iter().map(|band| band.lower).collect(),
             upper: bands.iter().map(|band| band.upper).collect(),
         })
@@ -119,46 +119,36 @@ pub(super) fn counts(ctx: &Context) -> Result<Outcome, ReproError> {
     let off = fits.iter().map(|fit| (fit.covered - fit.nominal).abs()).fold(0.0, f64::max);
     let margin = 3.0 * (LEVEL * (1.0 - LEVEL) / TEST as f64).sqrt();
     Ok(Outcome {
-        summary: format!(
-            "From {TRAINING} counts the models predict {TEST} others within {} nats each of the true rate, which is {} nats better than one \
-             rate for all; {LEVEL} intervals cover what they claim within {}.",
-            number(worst),
-            number(truth - constant),
-            number(off)
-        ),
-        caption: format!(
-            "{TRAINING} counts whose rate is a smooth function, the true rate, and the predictive mean and {LEVEL} interval of a Poisson GLM with \
-             {PAIRS} pairs of random features, for both links."
-        ),
-        quote: "Quantiles of the predictive density by root finding (26) (§1.3).".into(),
-        notes: vec![format!(
-            "Length scale and prior variance are learned with the posterior; default settings. An interval of counts holds at least {LEVEL}: \
-             the mean probability is {} and {}.",
-            number(fits[0].nominal),
-            number(fits[1].nominal)
-        )],
-        claims: vec![claims::QUANTILES.below("largest difference of shares", off, margin)],
-        findings: vec![Check::below(
-            "Held-out counts are predicted nearly as well as by the true rate",
-            "nats below the truth, the worse link",
-            worst,
-            0.06,
-        )],
-        quantities: vec![],
-        promises: Vec::new(),
-        shown: Shown {
-            head: ["model", "mean log probability", "covered", "claimed"].map(String::from).to_vec(),
-            rows: [("true rate".to_owned(), truth), ("one rate".to_owned(), constant)]
+        checks: vec![words().below("quantiles", off, margin), words().below("held-out-counts-predicted", worst, 0.06)],
+        shown: Shown::new(
+            ["model", "mean log probability", "covered", "claimed"],
+            [("true rate".to_owned(), truth), ("one rate".to_owned(), constant)]
                 .map(|(name, score)| vec![name, number(score), String::new(), String::new()])
                 .into_iter()
                 .chain(fits.iter().map(|fit| {
                     let numbers = [fit.score, fit.covered, fit.nominal].map(number);
                     std::iter::once(format!("GLM, {}", fit.name)).chain(numbers).collect()
-                }))
-                .collect(),
-        },
+                })),
+        ),
         tables: vec![table(&t, &fits)?],
         figure: figure(&data, &t, &fits),
+        ..words().outcome(
+            ctx,
+            &[
+                &TRAINING,
+                &TEST,
+                &worst,
+                &(truth - constant),
+                &LEVEL.to_string(),
+                &off,
+                &TRAINING,
+                &LEVEL.to_string(),
+                &PAIRS,
+                &LEVEL.to_string(),
+                &fits[0].nominal,
+                &fits[1].nominal,
+            ],
+        )
     })
 }
 
@@ -166,8 +156,8 @@ fn table(t: &[f64], fits: &[Fit]) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["x", "true_rate", "link", "mean", "lower", "upper"]);
     for fit in fits {
         for (i, &x) in t.iter().enumerate() {
-            let numbers = [fit.means[i], fit.lower[i], fit.upper[i]].map(cell);
-            table.push([cell(x), cell(log_rate(x).exp()), fit.name.to_owned()].into_iter().chain(numbers).collect())?;
+            let numbers = [fit.means[i], fit.lower[i], fit.upper[i]];
+            table.row(&[&x, &log_rate(x).exp(), &fit.name], numbers)?;
         }
     }
     Ok(table)

@@ -10,7 +10,7 @@ use vi_revrand::slm::{self, Slm, SlmSettings};
 
 use super::gp::{Gp, covariance};
 use super::scores::Predicted;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::plot::linspace;
 
 /// Length scale of the process.
@@ -46,7 +46,7 @@ impl Draw {
         let x = Mat::from_fn(all.len(), 1, |i, _| all[i]);
         let factor = covariance(x.as_ref(), rbf, NOISE * NOISE)?;
         let z = Mat::from_fn(all.len(), 1, |_, _| StandardNormal.sample(rng));
-        let y = factor.unwhiten(z.as_ref()).map_err(|e| ReproError::computation("draw of the process", &e))?;
+        let y = factor.unwhiten(z.as_ref()).context("draw of the process")?;
         let part = |first: usize, count: usize| (0..count).map(|i| y[(first + i, 0)]).collect();
         let rows = |first: usize, count: usize| x.as_ref().subrows(first, count).to_owned();
         Ok(Self {
@@ -64,12 +64,14 @@ impl Draw {
 
     /// The standard linear model with `pairs` pairs of random features, everything learned.
     pub(super) fn slm(&self, pairs: usize, seed: u64, k: usize) -> Result<Slm<RandomFourier>, ReproError> {
-        let fail = |e| ReproError::computation("standard linear model", &e);
         // Another stream than the data's.
         let rng = &mut generator(seed ^ 0x5_eed, k);
-        let basis = RandomFourier::new(Kernel::Rbf, 1, pairs, LengthScale::Shared(1.0), rng).map_err(fail)?;
+        let basis = RandomFourier::new(Kernel::Rbf, 1, pairs, LengthScale::Shared(1.0), rng)
+            .context("standard linear model")?;
         let settings = SlmSettings { starts: STARTS, spread: 0.5, ..SlmSettings::default() };
-        Ok(slm::learn(basis, self.x.as_ref(), &self.y, &settings, rng, Par::Seq).map_err(fail)?.model)
+        Ok(slm::learn(basis, self.x.as_ref(), &self.y, &settings, rng, Par::Seq)
+            .context("standard linear model")?
+            .model)
     }
 }
 

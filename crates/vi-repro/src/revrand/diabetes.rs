@@ -15,14 +15,14 @@ use vi_revrand::sgd::{Descent, DescentSettings, Updater, minimise};
 use vi_revrand::slm::{self, Hyperparameters, SlmSettings};
 use vi_revrand::{Kernel, basis};
 
-use super::claims;
 use super::gp::{Gp, evidence};
 use super::scores::{Predicted, Scores, median, quantile};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, GREY, Marker, SKY, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 /// Folds of the cross-validation, repeated with other shuffles.
 const FOLDS: usize = 5;
@@ -73,23 +73,22 @@ impl Fold {
     }
 
     fn learn(&self, basis: impl Into<Composed>, rng: &mut ChaCha8Rng) -> Result<slm::Slm, ReproError> {
-        let fail = |e| ReproError::computation("standard linear model", &e);
         let settings = SlmSettings { starts: 2, spread: 0.5, ..SlmSettings::default() };
-        let fit = slm::learn(basis.into(), self.x.as_ref(), &self.y, &settings, rng, Par::Seq).map_err(fail)?;
+        let fit = slm::learn(basis.into(), self.x.as_ref(), &self.y, &settings, rng, Par::Seq)
+            .context("standard linear model")?;
         Ok(fit.model)
     }
 
     fn scores(&self, rng: &mut ChaCha8Rng) -> Result<[Scores; 5], ReproError> {
-        let fail = |e| ReproError::computation("basis", &e);
         let d = self.x.ncols();
-        let line = Linear::new(d).map_err(fail)?;
+        let line = Linear::new(d).context("basis")?;
         let linear = self.learn(line, rng)?;
         let scales = basis::LengthScale::Shared((d as f64).sqrt());
-        let features = line + RandomFourier::new(Kernel::Rbf, d, PAIRS, scales, rng).map_err(fail)?;
+        let features = line + RandomFourier::new(Kernel::Rbf, d, PAIRS, scales, rng).context("basis")?;
         let model = self.learn(features.clone(), rng)?;
         let of = |model: &slm::Slm| -> Result<Predicted, ReproError> {
             let predictions = model.predict(self.test_x.as_ref(), Par::Seq);
-            Ok(predictions.map_err(|e| ReproError::computation("prediction", &e))?.into_iter().collect())
+            Ok(predictions.context("prediction")?.into_iter().collect())
         };
         let same = Process::new(model.hyperparameters())?;
         let own = same.learned(&self.x, &self.y)?;
@@ -105,17 +104,20 @@ impl Fold {
 
     /// The GLM with one component, everything learned.
     fn glm(&self, features: Composed, rng: &mut ChaCha8Rng) -> Result<Predicted, ReproError> {
-        let fail = |e| ReproError::computation("generalised linear model", &e);
         let settings =
             GlmSettings { expectation: Expectation::SecondOrder, steps: GLM_STEPS, ..GlmSettings::default() };
-        let mut model = Glm::new(features, Gaussian::new(0.5).map_err(fail)?, settings, rng).map_err(fail)?;
-        model.fit(Rows::new(self.x.as_ref(), &self.y), rng).map_err(fail)?;
-        let finer = GlmSettings { updater: Updater::adam(0.001).map_err(fail)?, ..model.settings().clone() };
-        let mut model = model.with_settings(finer).map_err(fail)?;
-        model.fit(Rows::new(self.x.as_ref(), &self.y), rng).map_err(fail)?;
-        let predictions = model.predict(self.test_x.as_ref(), None, Par::Seq).map_err(fail)?;
-        let means = predictions.means(Par::Seq).map_err(fail)?;
-        Ok(Predicted { means, variances: predictions.variances(Par::Seq).map_err(fail)? })
+        let mut model = Glm::new(features, Gaussian::new(0.5).context("generalised linear model")?, settings, rng)
+            .context("generalised linear model")?;
+        model.fit(Rows::new(self.x.as_ref(), &self.y), rng).context("generalised linear model")?;
+        let finer = GlmSettings {
+            updater: Updater::adam(0.001).context("generalised linear model")?,
+            ..model.settings().clone()
+        };
+        let mut model = model.with_settings(finer).context("generalised linear model")?;
+        model.fit(Rows::new(self.x.as_ref(), &self.y), rng).context("generalised linear model")?;
+        let predictions = model.predict(self.test_x.as_ref(), None, Par::Seq).context("generalised linear model")?;
+        let means = predictions.means(Par::Seq).context("generalised linear model")?;
+        Ok(Predicted { means, variances: predictions.variances(Par::Seq).context("generalised linear model")? })
     }
 }
 
@@ -157,14 +159,16 @@ impl Process {
 
     /// With the values that maximise its own evidence, from these: Adam on differences.
     fn learned(self, x: &Mat<f64>, y: &[f64]) -> Result<Self, ReproError> {
-        let fail = |e| ReproError::computation("search for the process", &e);
         let minus = |logs: &[f64]| {
             let process = Self::at(logs);
             evidence(x.as_ref(), y, process.kernel(), process.noise).map_or(f64::INFINITY, |value| -value)
         };
         let mut logs = [self.slope, self.smooth, self.scale, self.noise].map(f64::ln);
-        let settings = DescentSettings { updater: Updater::adam(0.05).map_err(fail)?, ..DescentSettings::default() };
-        let mut descent = Descent::new(settings, logs.len()).map_err(fail)?;
+        let settings = DescentSettings {
+            updater: Updater::adam(0.05).context("search for the process")?,
+            ..DescentSettings::default()
+        };
+        let mut descent = Descent::new(settings, logs.len()).context("search for the process")?;
         let (mut best, mut at) = (f64::INFINITY, logs);
         let search = minimise(&mut descent, &mut logs, STEPS, |logs, gradient| {
             let value = minus(logs);
@@ -179,7 +183,7 @@ impl Process {
             }
             Ok(value)
         });
-        search.map_err(fail)?;
+        search.context("search for the process")?;
         Ok(Self::at(&at))
     }
 
@@ -198,7 +202,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
 fn read() -> Result<Dataset, ReproError> {
     let path = Path::new("target").join("data").join("diabetes.csv");
     let file = File::open(&path).map_err(|_| ReproError::NoData { name: "diabetes", path: path.clone() })?;
-    read_csv(file, &CsvSettings::default()).map_err(|e| ReproError::computation(path.display().to_string(), &e))
+    read_csv(file, &CsvSettings::default()).context(path.display().to_string())
 }
 
 /// Progression of diabetes in 442 patients: cross-validated scores.
@@ -221,65 +225,30 @@ pub(super) fn diabetes(ctx: &Context) -> Result<Outcome, ReproError> {
     let smse = |model: usize| mean(column(model, |s| s.smse));
     let msll = |model: usize| mean(column(model, |s| s.msll));
     Ok(Outcome {
-        summary: format!(
-            "SMSE {} for linear regression, {} on features, {} by the GLM, {} for the exact process that learns by itself; MSLL {}, {}, {}, {} \
-             (means over {} folds).",
-            number(smse(LINEAR)),
-            number(smse(FEATURES)),
-            number(smse(GLM)),
-            number(smse(OWN)),
-            number(msll(LINEAR)),
-            number(msll(FEATURES)),
-            number(msll(GLM)),
-            number(msll(OWN)),
-            folds.len()
-        ),
-        caption: format!(
-            "Scores of {FOLDS}-fold cross-validation, repeated {repeats} times, on the progression of diabetes in {} patients \
-             (ten inputs). Each dot is a fold, the bar the quartiles.",
-            data.n()
-        ),
-        quote: "On Boston housing the report has SLM SMSE 0.0982 and MSLL −1.150 beside an exact process’ 0.0973 and −1.179: \
-                random features lose next to nothing. That data set is withdrawn; this one stands in."
-            .into(),
-        notes: vec![format!(
-            "Inputs and labels are standardised by the training rows. Linear regression is our linear model on the inputs, with noise and \
-             prior variance by the marginal likelihood: what scikit-learn’s BayesianRidge maximises, but for its nearly flat hyper-priors; it \
-             was not run here. The features are a line and {PAIRS} random pairs of the RBF kernel with one length scale, for the linear model \
-             and for the GLM (one component, two runs of {GLM_STEPS} steps). The exact process has the same kernel, on all training rows, \
-             which are few enough: once with the values that the linear model learned, once with those that maximise its own evidence from \
-             there ({STEPS} steps)."
-        )],
-        claims: vec![
-            claims::NEXT_TO_NOTHING.fact(
+        checks: vec![
+            words().fact(
+                "next-to-nothing",
                 smse(FEATURES) <= 1.02 * smse(SAME).min(smse(OWN)),
-                format!("{}, and {} with the same values, {} with its own", number(smse(FEATURES)), number(smse(SAME)), number(smse(OWN))),
+                &[&smse(FEATURES), &smse(SAME), &smse(OWN)],
             ),
-            claims::NEXT_TO_NOTHING_MSLL.fact(
+            words().fact(
+                "next-to-nothing-msll",
                 msll(FEATURES) <= msll(SAME).min(msll(OWN)) + 0.03,
-                format!("{}, and {} with the same values, {} with its own", number(msll(FEATURES)), number(msll(SAME)), number(msll(OWN))),
+                &[&msll(FEATURES), &msll(SAME), &msll(OWN)],
             ),
-        ],
-        findings: vec![
-            Check::fact(
-                "This truth is nearly a line, and the features cost nothing there: mean SMSE within 1 % of linear regression’s, MSLL within 0.01",
+            words().fact(
+                "this-truth-nearly-line",
                 smse(FEATURES) <= 1.01 * smse(LINEAR) && msll(FEATURES) <= msll(LINEAR) + 0.01,
-                format!("SMSE {} and {}, MSLL {} and {}", number(smse(FEATURES)), number(smse(LINEAR)), number(msll(FEATURES)), number(msll(LINEAR))),
+                &[&smse(FEATURES), &smse(LINEAR), &msll(FEATURES), &msll(LINEAR)],
             ),
         ],
-        quantities: vec![],
-        promises: Vec::new(),
-        shown: Shown {
-            head: ["model", "SMSE", "deviation over folds", "MSLL", "deviation over folds"].map(String::from).to_vec(),
-            rows: MODELS
-                .iter()
-                .enumerate()
-                .map(|(m, name)| {
-                    let (a, b) = (moments(&column(m, |s| s.smse)), moments(&column(m, |s| s.msll)));
-                    vec![(*name).to_owned(), number(a.0), number(a.1), number(b.0), number(b.1)]
-                })
-                .collect(),
-        },
+        shown: Shown::new(
+            ["model", "SMSE", "deviation over folds", "MSLL", "deviation over folds"],
+            MODELS.iter().enumerate().map(|(m, name)| {
+                let (a, b) = (moments(&column(m, |s| s.smse)), moments(&column(m, |s| s.msll)));
+                vec![(*name).to_owned(), number(a.0), number(a.1), number(b.0), number(b.1)]
+            }),
+        ),
         tables: vec![table(&folds)?],
         figure: Figure::new("Progression of diabetes, cross-validated").row(
             360.0,
@@ -288,6 +257,26 @@ pub(super) fn diabetes(ctx: &Context) -> Result<Outcome, ReproError> {
                 panel("Standardised log loss", "MSLL, nats", &folds, |s| s.msll),
             ],
         ),
+        ..words().outcome(
+            ctx,
+            &[
+                &smse(LINEAR),
+                &smse(FEATURES),
+                &smse(GLM),
+                &smse(OWN),
+                &msll(LINEAR),
+                &msll(FEATURES),
+                &msll(GLM),
+                &msll(OWN),
+                &folds.len(),
+                &FOLDS,
+                &repeats,
+                &data.n(),
+                &PAIRS,
+                &GLM_STEPS,
+                &STEPS,
+            ],
+        )
     })
 }
 
@@ -295,7 +284,7 @@ fn table(folds: &[[Scores; 5]]) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["fold", "model", "smse", "msll"]);
     for (k, fold) in folds.iter().enumerate() {
         for (name, scores) in MODELS.iter().zip(fold) {
-            table.push(vec![k.to_string(), (*name).to_owned(), cell(scores.smse), cell(scores.msll)])?;
+            table.push(&[&k, name, &scores.smse, &scores.msll])?;
         }
     }
     Ok(table)

@@ -9,14 +9,14 @@ use vi_revrand::glm::{Expectation, Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::{Gaussian, GlmLikelihood};
 use vi_revrand::sgd::Updater;
 
-use super::claims;
 use super::demo::{Draw, LENGTH, NOISE, REACH, TEST, TRAINING};
 use super::scores::{Predicted, Scores, median, quantile};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREY, Marker, PALE, Style};
 use crate::plot::{Axis, Figure, Panel, linspace};
-use crate::report::{Check, Outcome, Quantity, Shown, Table, cell, number};
+use crate::report::{Outcome, Quantity, Shown, Table, number};
 
 /// Pairs of features of the demonstration, and numbers of components.
 const PAIRS: usize = 20;
@@ -30,29 +30,29 @@ const START: f64 = 0.5;
 
 /// The GLM with `pairs` pairs of random features, everything learned.
 fn train(draw: &Draw, components: usize, seed: u64, k: usize) -> Result<Glm<RandomFourier, Gaussian>, ReproError> {
-    let fail = |e| ReproError::computation("generalised linear model", &e);
     // Other streams than the data's.
     let rng = &mut ChaCha8Rng::seed_from_u64(seed ^ 0x61_6d);
     rng.set_stream(k as u64);
-    let basis = RandomFourier::new(Kernel::Rbf, 1, PAIRS, LengthScale::Shared(START), rng).map_err(fail)?;
+    let basis = RandomFourier::new(Kernel::Rbf, 1, PAIRS, LengthScale::Shared(START), rng)
+        .context("generalised linear model")?;
     let settings = GlmSettings {
         components,
         // Exact for Gaussian noise.
         expectation: Expectation::SecondOrder,
         steps: STEPS,
-        updater: Updater::adam(RATE).map_err(fail)?,
+        updater: Updater::adam(RATE).context("generalised linear model")?,
         ..GlmSettings::default()
     };
-    let mut model = Glm::new(basis, Gaussian::new(0.1).map_err(fail)?, settings, rng).map_err(fail)?;
-    model.fit(Rows::new(draw.x.as_ref(), &draw.y), rng).map_err(fail)?;
+    let mut model = Glm::new(basis, Gaussian::new(0.1).context("generalised linear model")?, settings, rng)
+        .context("generalised linear model")?;
+    model.fit(Rows::new(draw.x.as_ref(), &draw.y), rng).context("generalised linear model")?;
     Ok(model)
 }
 
 pub(super) fn predict<L: GlmLikelihood>(model: &Glm<RandomFourier, L>, x: &Mat<f64>) -> Result<Predicted, ReproError> {
-    let fail = |e| ReproError::computation("prediction", &e);
-    let predictions = model.predict(x.as_ref(), None, Par::Seq).map_err(fail)?;
-    let means = predictions.means(Par::Seq).map_err(fail)?;
-    Ok(Predicted { means, variances: predictions.variances(Par::Seq).map_err(fail)? })
+    let predictions = model.predict(x.as_ref(), None, Par::Seq).context("prediction")?;
+    let means = predictions.means(Par::Seq).context("prediction")?;
+    Ok(Predicted { means, variances: predictions.variances(Par::Seq).context("prediction")? })
 }
 
 /// Scores of one draw.
@@ -69,7 +69,7 @@ impl Run {
         let draw = Draw::new(seed, k)?;
         let scores = |predicted: Predicted| predicted.scores(&draw.test_y, &draw.y);
         let linear = draw.slm(PAIRS, seed, k)?.predict(draw.test_x.as_ref(), Par::Seq);
-        let linear = linear.map_err(|e| ReproError::computation("prediction", &e))?.into_iter().collect();
+        let linear = linear.context("prediction")?.into_iter().collect();
         let mut run = Self {
             exact: scores(draw.exact(draw.test_x.as_ref())?)?,
             linear: scores(linear)?,
@@ -111,55 +111,41 @@ pub(super) fn glm_line(ctx: &Context) -> Result<Outcome, ReproError> {
     let within = |values: &[f64], v: f64| (quantile(values, 0.025)..=quantile(values, 0.975)).contains(&v);
     let middle = |values: &[f64]| format!("{} to {}", number(quantile(values, 0.025)), number(quantile(values, 0.975)));
     Ok(Outcome {
-        summary: format!(
-            "With {PAIRS} pairs of features and one diagonal Gaussian the SMSE is {} times the exact process’ and the MSLL {} \
-             above it (medians over {count} draws).",
-            number(ratio),
-            number(above)
-        ),
-        caption: format!(
-            "Above: {TRAINING} noisy points of a draw of a Gaussian process (RBF, length scale {LENGTH}, noise {NOISE}), mean and two \
-             standard deviations of the exact process and of the GLM with {PAIRS} pairs of random features. Below: scores on {TEST} \
-             further points over {count} draws, quartiles and median: the linear model (full covariance), the GLM with one and with \
-             three diagonal components."
-        ),
-        quote: "The printed demonstration, one draw without a seed: GLM SMSE 0.01677, MSLL −1.966; exact process 0.01186, −2.206, so \
-                1.41 times and 0.24 above."
-            .into(),
-        notes: vec![format!(
-            "{STEPS} steps of Adam (η = {RATE}) on batches of 10, second-order objective (exact for Gaussian noise), length scale from \
-             {START}: from 1 the features are at first too smooth, the diagonal posterior takes signal for noise and is slow to come back, which \
-             costs 1.2 to 1.6 times the SMSE and 0.14 to 0.28 of MSLL, by the set of draws. Learned with one \
-             component, medians: length scale {}, noise deviation {}. The published demonstration’s \
-             20 random features are 20 pairs of a cosine and a sine: 40 columns. What the GLM loses to the linear model on the same features is the \
-             price of a diagonal covariance and of stopping.",
-            number(of(&|run| run.learned.0)),
-            number(of(&|run| run.learned.1))
-        )],
-        claims: vec![
-            claims::GLM_SMSE.fact(
-                within(&ratios, 1.41),
-                format!("ours: median {}, middle 95 % {}", number(ratio), middle(&ratios)),
-            ),
-            claims::GLM_MSLL.fact(
-                within(&excess, 0.24),
-                format!("ours: median {}, middle 95 % {}", number(above), middle(&excess)),
-            ),
+        checks: vec![
+            words().fact("glm-smse", within(&ratios, 1.41), &[&ratio, &middle(&ratios)]),
+            words().fact("glm-msll", within(&excess, 0.24), &[&above, &middle(&excess)]),
+            words().below("20-pairs-glm-smse", ratio, 1.45),
+            words().below("msll-most-0-26", above, 0.26),
         ],
-        findings: vec![],
         quantities: vec![
             Quantity::new("SMSE, exact process").authors("0.01186").works(number(of(&|r| r.exact.smse))),
             Quantity::new("SMSE, GLM").authors("0.01677").works(number(of(&|r| r.models[0].smse))),
             Quantity::new("MSLL, exact process").authors("−2.206").works(number(of(&|r| r.exact.msll))),
             Quantity::new("MSLL, GLM").authors("−1.966").works(number(of(&|r| r.models[0].msll))),
         ],
-        promises: vec![
-            Check::below("With 20 pairs the GLM’s SMSE is at most 1.45 times the exact process’", "median", ratio, 1.45),
-            Check::below("Its MSLL is at most 0.26 above", "median", above, 0.26),
-        ],
         shown: shown(&runs),
         tables: vec![table(&runs)?],
         figure: figure(ctx, &runs)?,
+        ..words().outcome(
+            ctx,
+            &[
+                &PAIRS,
+                &ratio,
+                &above,
+                &count,
+                &TRAINING,
+                &LENGTH,
+                &NOISE,
+                &PAIRS,
+                &TEST,
+                &count,
+                &STEPS,
+                &RATE,
+                &START,
+                &of(&|run| run.learned.0),
+                &of(&|run| run.learned.1),
+            ],
+        )
     })
 }
 
@@ -184,10 +170,7 @@ fn shown(runs: &[Run]) -> Shown {
     };
     let exact = medians("exact process".into(), &|run| run.exact);
     let rest = models().into_iter().map(|(name, of)| medians(name, &of));
-    Shown {
-        head: ["model", "SMSE", "MSLL", "SMSE over exact", "MSLL above exact"].map(String::from).to_vec(),
-        rows: std::iter::once(exact).chain(rest).collect(),
-    }
+    Shown::new(["model", "SMSE", "MSLL", "SMSE over exact", "MSLL above exact"], std::iter::once(exact).chain(rest))
 }
 
 fn table(runs: &[Run]) -> Result<Table, ReproError> {
@@ -195,8 +178,8 @@ fn table(runs: &[Run]) -> Result<Table, ReproError> {
     for (k, run) in runs.iter().enumerate() {
         for (name, of) in models() {
             let scores = of(run);
-            let numbers = [scores.smse, scores.msll, run.exact.smse, run.exact.msll].map(cell);
-            table.push([k.to_string(), name].into_iter().chain(numbers).collect())?;
+            let numbers = [scores.smse, scores.msll, run.exact.smse, run.exact.msll];
+            table.row(&[&k, &name], numbers)?;
         }
     }
     Ok(table)

@@ -4,7 +4,7 @@ use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::scores::Predicted;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 
 /// `y ~ N(0, K + σ²I)` conditioned on rows `x` and labels. Cost `n³/3`, and `n²` a prediction.
 pub(super) struct Gp<K> {
@@ -26,7 +26,7 @@ pub(super) fn covariance(
     let k = Mat::from_fn(rows.len(), rows.len(), |i, j| {
         if i < j { 0.0 } else { kernel(&rows[i], &rows[j]) + if i == j { noise } else { 0.0 } }
     });
-    Cholesky::new(k.as_ref()).map_err(|e| ReproError::computation("covariance of the process", &e))
+    Cholesky::new(k.as_ref()).context("covariance of the process")
 }
 
 /// `log N(y | 0, K + σ²I)`, in nats.
@@ -37,7 +37,7 @@ pub(super) fn evidence(
     noise: f64,
 ) -> Result<f64, ReproError> {
     let factor = covariance(x, kernel, noise)?;
-    let quadratic = factor.quadratic_form_inverse(y).map_err(|e| ReproError::computation("evidence", &e))?;
+    let quadratic = factor.quadratic_form_inverse(y).context("evidence")?;
     Ok(-0.5 * (y.len() as f64 * std::f64::consts::TAU.ln() + factor.log_det() + quadratic))
 }
 
@@ -50,7 +50,7 @@ impl<K: Fn(&[f64], &[f64]) -> f64> Gp<K> {
     pub(super) fn new(x: MatRef<'_, f64>, y: &[f64], kernel: K, noise: f64) -> Result<Self, ReproError> {
         let factor = covariance(x, &kernel, noise)?;
         let mut weights = y.to_vec();
-        factor.solve_vec_in_place(&mut weights).map_err(|e| ReproError::computation("weights of the process", &e))?;
+        factor.solve_vec_in_place(&mut weights).context("weights of the process")?;
         Ok(Self { x: x.to_owned(), kernel, noise, factor, weights })
     }
 
@@ -61,7 +61,7 @@ impl<K: Fn(&[f64], &[f64]) -> f64> Gp<K> {
         for row in rows(x) {
             let k: Vec<f64> = known.iter().map(|other| (self.kernel)(&row, other)).collect();
             let explained = self.factor.quadratic_form_inverse(&k);
-            let explained = explained.map_err(|e| ReproError::computation("prediction of the process", &e))?;
+            let explained = explained.context("prediction of the process")?;
             let mean = k.iter().zip(&self.weights).map(|(k, w)| k * w).sum();
             predicted.push(mean, (self.kernel)(&row, &row) - explained + self.noise);
         }

@@ -6,45 +6,29 @@ use vi_linalg::faer::{Mat, Par};
 use vi_revrand::basis::{Basis, Composed, FastFood, LengthScale, RandomFourier};
 use vi_revrand::{Kernel, RevrandError};
 
-use super::claims;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{BLUE, Dash, GREEN, GREY, Marker, ORANGE, Style};
+use crate::looks::looks;
+use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, number};
 
 /// Inputs of the features: a power of two, so that FastFood has as many pairs as the others.
 const INPUTS: usize = 8;
 /// Points between which the kernel is looked at.
 const POINTS: usize = 30;
 
-/// How frequencies are drawn.
-#[derive(Clone, Copy, PartialEq)]
-enum Draws {
-    Independent,
-    Orthogonal,
-    FastFood,
+looks! {
+    /// How frequencies are drawn.
+    enum Draws {
+        Independent: "independent", "independent", BLUE Solid Disc;
+        Orthogonal: "orthogonal", "orthogonal", ORANGE Dashed Square;
+        FastFood: "fastfood", "FastFood", GREEN DashDot Triangle;
+    }
 }
 
 impl Draws {
-    const ALL: [Self; 3] = [Self::Independent, Self::Orthogonal, Self::FastFood];
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Independent => "independent",
-            Self::Orthogonal => "orthogonal",
-            Self::FastFood => "FastFood",
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Self::Independent => Style::solid(BLUE).marker(Marker::Disc),
-            Self::Orthogonal => Style::solid(ORANGE).marker(Marker::Square).dash(Dash::Dashed),
-            Self::FastFood => Style::solid(GREEN).marker(Marker::Triangle).dash(Dash::DashDot),
-        }
-    }
-
     /// Only isotropic kernels have orthogonal features.
     fn exists(self, kernel: Kernel) -> bool {
         self == Self::Independent || kernel != Kernel::LaplaceProduct
@@ -162,44 +146,24 @@ pub(super) fn kernels(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut curves = Vec::new();
     for (kernel, draws) in all {
         let curve = Curve::new(kernel, draws, &x, &pairs, repeats, rng);
-        curves.push(curve.map_err(|e| ReproError::computation(kernel.name(), &e))?);
+        curves.push(curve.context(kernel.name())?);
         ctx.step(kernel.name());
     }
     Ok(Outcome {
         summary: summary(&curves, &pairs),
-        caption: format!(
-            "Root mean square error of φ(x)ᵀφ(x′) over {repeats} draws and all pairs of {POINTS} points in {INPUTS} \
-             dimensions, against the number of pairs of features. The dotted line is 1/√(2m), the error of independent \
-             frequencies where the kernel is small."
+        checks: [checks(&curves, &pairs), beyond(&curves)].concat(),
+        shown: Shown::new(
+            ["features", "error at fewest", "error at most", "exponent", "bias at fewest"],
+            curves.iter().map(|c| {
+                let ends = [c.errors.first(), c.errors.last()].map(|e| number(e.copied().unwrap_or(f64::NAN)));
+                let [first, last] = ends;
+                let bias = format!("{} ± {}", number(c.bias.0), number(c.bias.1));
+                vec![c.name(), first, last, number(c.exponent(&pairs).0), bias]
+            }),
         ),
-        quote: "Random features approximate the kernel of a Gaussian process; revrand has them for the RBF, Laplace, \
-                Cauchy and Matérn kernels, with orthogonal and FastFood frequencies as alternatives (§1.4, which refers to a \
-                notebook)."
-            .into(),
-        notes: vec![
-            "In the published library “Laplace” is the product kernel although its documentation says otherwise, and the \
-             orthogonal features are biased (0.15 off with 200 000 draws). Here both Laplace kernels stand under their \
-             own names and the orthogonal features are unbiased."
-                .into(),
-        ],
-        claims: checks(&curves, &pairs),
-        findings: vec![],
-        quantities: vec![],
-        promises: beyond(&curves),
-        shown: Shown {
-            head: ["features", "error at fewest", "error at most", "exponent", "bias at fewest"].map(String::from).to_vec(),
-            rows: curves
-                .iter()
-                .map(|c| {
-                    let ends = [c.errors.first(), c.errors.last()].map(|e| number(e.copied().unwrap_or(f64::NAN)));
-                    let [first, last] = ends;
-                    let bias = format!("{} ± {}", number(c.bias.0), number(c.bias.1));
-                    vec![c.name(), first, last, number(c.exponent(&pairs).0), bias]
-                })
-                .collect(),
-        },
         tables: vec![table(&curves, &pairs)?],
         figure: figure(&curves, &pairs),
+        ..words().outcome(ctx, &[&repeats, &POINTS, &INPUTS])
     })
 }
 
@@ -210,16 +174,8 @@ fn checks(curves: &[Curve], pairs: &[usize]) -> Vec<Check> {
         exponents.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), (e, _)| (l.min(*e), h.max(*e)));
     let unbiased = |c: &&Curve| c.bias.0.abs() <= 4.0 * c.bias.1;
     vec![
-        claims::RATE.counted_over(
-            (right, curves.len()),
-            format!("exponents from {} to {}", number(low), number(high)),
-            "kernels and kinds of draw",
-        ),
-        claims::UNBIASED.counted_over(
-            (curves.iter().filter(unbiased).count(), curves.len()),
-            "",
-            "kernels and kinds of draw",
-        ),
+        words().counted("rate", (right, curves.len()), &[&low, &high]),
+        words().counted("unbiased", (curves.iter().filter(unbiased).count(), curves.len()), &[]),
     ]
 }
 
@@ -232,10 +188,10 @@ fn beyond(curves: &[Curve]) -> Vec<Check> {
     let isotropic: Vec<Kernel> = Kernel::ALL.into_iter().filter(|kernel| Draws::Orthogonal.exists(*kernel)).collect();
     let ratio = |kernel: &Kernel| last(*kernel, Draws::Orthogonal) / last(*kernel, Draws::Independent);
     let list: Vec<String> = isotropic.iter().map(|k| format!("{} {}", k.name(), number(ratio(k)))).collect();
-    vec![Check::fact(
-        "Orthogonal directions lower the error of every isotropic kernel",
+    vec![words().fact(
+        "orthogonal-directions-lower-error",
         isotropic.iter().all(|kernel| ratio(kernel) < 1.0),
-        format!("error over that of independent draws: {}", list.join(", ")),
+        &[&list.join(", ")],
     )]
 }
 
@@ -250,8 +206,7 @@ fn table(curves: &[Curve], pairs: &[usize]) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["kernel", "draws", "pairs", "rms_error"]);
     for curve in curves {
         for (m, error) in pairs.iter().zip(&curve.errors) {
-            let names = [curve.kernel.name(), curve.draws.label()].map(str::to_owned);
-            table.push(names.into_iter().chain([m.to_string(), cell(*error)]).collect())?;
+            table.push(&[&curve.kernel.name(), &curve.draws.label(), m, error])?;
         }
     }
     Ok(table)

@@ -4,14 +4,14 @@ use vi_linalg::faer::{Mat, Par};
 use vi_revrand::Slm;
 use vi_revrand::basis::RandomFourier;
 
-use super::claims;
 use super::demo::{Draw, LENGTH, NOISE, REACH, STARTS, TEST, TRAINING};
 use super::scores::{Predicted, Scores, median, quantile};
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREY, Marker, PALE, Style};
 use crate::plot::{Axis, Figure, Panel, linspace};
-use crate::report::{Check, Outcome, Quantity, Shown, Table, cell, number};
+use crate::report::{Outcome, Quantity, Shown, Table, number};
 
 /// Pairs of features: half the demonstration's, the demonstration's, and more.
 const PAIRS: [usize; 5] = [5, 10, 20, 40, 80];
@@ -44,7 +44,7 @@ impl Run {
 }
 
 fn predict(model: &Slm<RandomFourier>, x: &Mat<f64>) -> Result<Predicted, ReproError> {
-    let predictions = model.predict(x.as_ref(), Par::Seq).map_err(|e| ReproError::computation("prediction", &e))?;
+    let predictions = model.predict(x.as_ref(), Par::Seq).context("prediction")?;
     Ok(predictions.into_iter().collect())
 }
 
@@ -69,65 +69,43 @@ pub(super) fn line(ctx: &Context) -> Result<Outcome, ReproError> {
     let middle = |values: &[f64]| format!("{} to {}", number(quantile(values, 0.025)), number(quantile(values, 0.975)));
     let of = |f: &dyn Fn(&Run) -> f64| median(&runs.iter().map(f).collect::<Vec<_>>());
     Ok(Outcome {
-        summary: format!(
-            "With {DEMO} pairs of features the SMSE is {} times the exact process’ and the MSLL {} above it (medians over \
-             {count} draws).",
-            number(ratio),
-            number(above)
-        ),
-        caption: format!(
-            "Above: {TRAINING} noisy points of a typical draw (median SMSE ratio) of a Gaussian process (RBF, length scale {LENGTH}, noise {NOISE}), mean \
-             and two standard deviations of the exact process and of the standard linear model with {DEMO} pairs of \
-             random features, length scale, prior and noise variance learned. Below: scores on {TEST} further points over \
-             {count} draws, against the number of pairs, median and quartiles."
-        ),
-        quote:
-            "The printed demonstration, one draw without a seed: SLM SMSE 0.01412, MSLL −2.111; exact process 0.01186, \
-                −2.206, so 1.19 times and 0.095 above."
-                .into(),
-        notes: vec![format!(
-            "The exact process knows the kernel, its length scale and the noise that made the data. Inputs are evenly \
-             spaced on [−{REACH}, {REACH}]; test labels are noisy. Each search has {STARTS} starts. The published \
-             demonstration’s 20 random features are 20 pairs of a cosine and a sine: 40 columns. Learned at {DEMO} pairs, \
-             medians: length scale {}, noise deviation {}.",
-            number(of(&|r| r.learned.0)),
-            number(of(&|r| r.learned.1))
-        )],
-        claims: vec![
-            claims::PRINTED_SMSE.fact(
-                within(&ratios, 1.19),
-                format!("ours: median {}, middle 95 % {}", number(ratio), middle(&ratios)),
-            ),
-            claims::PRINTED_MSLL.fact(
-                within(&excess, 0.095),
-                format!("ours: median {}, middle 95 % {}", number(above), middle(&excess)),
-            ),
+        checks: vec![
+            words().fact("printed-smse", within(&ratios, 1.19), &[&ratio, &middle(&ratios)]),
+            words().fact("printed-msll", within(&excess, 0.095), &[&above, &middle(&excess)]),
+            words().below("20-pairs-linear-model", ratio, 1.2),
+            words().below("msll-most-0-12", above, 0.12),
+            words().below("more-features-left-price", median(&against(&runs, PAIRS.len() - 1).0), 1.05),
         ],
-        findings: vec![],
         quantities: vec![
             Quantity::new("SMSE, exact process").authors("0.01186").works(number(of(&|r| r.exact.smse))),
             Quantity::new("SMSE, linear model").authors("0.01412").works(number(of(&|r| r.models[demo].smse))),
             Quantity::new("MSLL, exact process").authors("−2.206").works(number(of(&|r| r.exact.msll))),
             Quantity::new("MSLL, linear model").authors("−2.111").works(number(of(&|r| r.models[demo].msll))),
         ],
-        promises: vec![
-            Check::below(
-                "With 20 pairs the linear model’s SMSE is at most 1.2 times the exact process’",
-                "median",
-                ratio,
-                1.2,
-            ),
-            Check::below("Its MSLL is at most 0.12 above", "median", above, 0.12),
-            Check::below(
-                "With more features what is left is the price of learning the kernel: SMSE within 5 %",
-                "median with the most pairs, times",
-                median(&against(&runs, PAIRS.len() - 1).0),
-                1.05,
-            ),
-        ],
         shown: shown(&runs),
         tables: vec![table(&runs)?],
         figure: figure(ctx, &runs)?,
+        ..words().outcome(
+            ctx,
+            &[
+                &DEMO,
+                &ratio,
+                &above,
+                &count,
+                &TRAINING,
+                &LENGTH,
+                &NOISE,
+                &DEMO,
+                &TEST,
+                &count,
+                &REACH,
+                &REACH,
+                &STARTS,
+                &DEMO,
+                &of(&|r| r.learned.0),
+                &of(&|r| r.learned.1),
+            ],
+        )
     })
 }
 
@@ -143,18 +121,15 @@ fn shown(runs: &[Run]) -> Shown {
         let medians = (number(median(&ratios)), number(median(&excess)));
         row(format!("{pairs} pairs"), runs.iter().map(|r| r.models[i]).collect(), medians)
     });
-    Shown {
-        head: ["model", "SMSE", "MSLL", "SMSE over exact", "MSLL above exact"].map(String::from).to_vec(),
-        rows: std::iter::once(exact).chain(models).collect(),
-    }
+    Shown::new(["model", "SMSE", "MSLL", "SMSE over exact", "MSLL above exact"], std::iter::once(exact).chain(models))
 }
 
 fn table(runs: &[Run]) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["draw", "pairs", "smse", "msll", "exact_smse", "exact_msll"]);
     for (k, run) in runs.iter().enumerate() {
         for (pairs, scores) in PAIRS.iter().zip(&run.models) {
-            let numbers = [scores.smse, scores.msll, run.exact.smse, run.exact.msll].map(cell);
-            table.push([k.to_string(), pairs.to_string()].into_iter().chain(numbers).collect())?;
+            let numbers = [scores.smse, scores.msll, run.exact.smse, run.exact.msll];
+            table.row(&[&k, &pairs], numbers)?;
         }
     }
     Ok(table)

@@ -1,6 +1,5 @@
 //! Steinberg, Tiao and others, *revrand: technical report*: kernel machines on random features.
 
-mod claims;
 mod classes;
 mod counts;
 mod demo;
@@ -13,33 +12,29 @@ mod published;
 mod scores;
 mod traces;
 
+use std::sync::LazyLock;
+
 use crate::item::{Audience, Item, Paper};
+use crate::report::Words;
 
 /// The paper and its items.
-pub const PAPER: Paper = Paper {
+pub static PAPER: Paper = Paper {
     id: "revrand",
-    short: "revrand",
-    title: "revrand: Bayesian linear models on random features",
-    source: "D. Steinberg, L. Tiao, A. Reid, L. McCalman, S. O'Callaghan, revrand: Technical Report, Data61, 2017",
     audience: Audience::Readers,
+    words: LazyLock::new(|| Words::parse(include_str!("../../text/revrand.txt"))),
     items: &[
-        Item::new("kernels", "Kernels from random features", "revrand/kernels.rs", kernels::kernels),
-        Item::new(
-            "line",
-            "The standard linear model as a Gaussian process in one dimension",
-            "revrand/line.rs",
-            line::line,
-        ),
-        Item::new("glm", "The GLM as a Gaussian process in one dimension", "revrand/glm_line.rs", glm_line::glm_line),
-        Item::new("counts", "Poisson counts", "revrand/counts.rs", counts::counts),
-        Item::new("classes", "Two classes", "revrand/classes.rs", classes::classes),
-        Item::new("traces", "Stochastic gradients: traces of the objective", "revrand/traces.rs", traces::traces),
-        Item::new("diabetes", "Real data: progression of diabetes", "revrand/diabetes.rs", diabetes::diabetes),
-        Item::new(
-            "published",
-            "Published tables whose data are not there",
-            "revrand/published.rs",
-            published::published,
-        ),
+        Item::new("kernels", kernels::kernels),
+        Item::new("line", line::line),
+        Item::new("glm", glm_line::glm_line),
+        Item::new("counts", counts::counts),
+        Item::new("classes", classes::classes),
+        Item::new("traces", traces::traces),
+        Item::new("diabetes", diabetes::diabetes),
+        Item::new("published", published::published),
     ],
 };
+
+/// What is said of the items.
+fn words() -> &'static Words {
+    &PAPER.words
+}

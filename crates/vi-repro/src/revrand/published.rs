@@ -1,10 +1,11 @@
 //! §3: the report's tables that are not run here, since their data are not there.
 
+use super::words;
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, GREY, Marker, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Outcome, Quantity, Shown, Table, cell, number};
+use crate::report::{Outcome, Quantity, Table, number};
 
 /// Boston housing, five folds: SMSE and MSLL with their deviations over folds.
 const BOSTON: [(&str, [f64; 2], [f64; 2]); 5] = [
@@ -32,12 +33,12 @@ const USPS: [(&str, f64, f64); 5] = [
 ];
 
 /// The published tables as they stand.
-pub(super) fn published(_: &Context) -> Result<Outcome, ReproError> {
+pub(super) fn published(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut table = Table::new("", &["data", "model", "score", "value"]);
     let mut quantities = Vec::new();
     let mut push = |data: &str, model: &str, score: &str, value: f64| -> Result<(), ReproError> {
         quantities.push(Quantity::new(format!("{data}: {score}, {model}")).authors(number(value)));
-        table.push(vec![data.into(), model.into(), score.into(), cell(value)])
+        table.push(&[&data, &model, &score, &value])
     };
     for (model, smse, msll) in BOSTON {
         push("Boston", model, "SMSE", smse[0])?;
@@ -78,22 +79,9 @@ pub(super) fn published(_: &Context) -> Result<Outcome, ReproError> {
         "",
     );
     Ok(Outcome {
-        summary: "Not run: the data of these tables are not there. The numbers are the report’s and its notebooks’.".into(),
-        caption: "The report’s numbers as they stand. “Regression in one dimension”, “Two classes” and “Real data: diabetes” run the same models \
-                  on data that are there."
-            .into(),
-        quote: "Boston housing, SARCOS and USPS (§3).".into(),
-        notes: vec![
-            "Boston housing has been withdrawn by those who distributed it; SARCOS (44,484 rows) and USPS come under terms that do not \
-             allow to ship them. The report prints the SLM’s MSLL on Boston as −1.504, its notebook −1.1504: a misprint."
-                .into(),
-        ],
-        claims: vec![],
-        promises: vec![],
-        findings: vec![],
-        quantities,
-        shown: Shown::default(),
+        quantities: quantities,
         tables: vec![table],
         figure: Figure::new("Published, not run").row(300.0, vec![left, middle, right]),
+        ..words().outcome(ctx, &[])
     })
 }

@@ -1,9 +1,9 @@
 //! Predictions and their scores.
 
+use vi_models::metrics::{msll, smse};
 use vi_models::predict::LinearPrediction;
-use vi_revrand::metrics::{msll, smse};
 
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 
 pub(super) use crate::report::median;
 
@@ -26,10 +26,9 @@ impl Predicted {
     }
 
     pub(super) fn scores(&self, targets: &[f64], training: &[f64]) -> Result<Scores, ReproError> {
-        let fail = |e| ReproError::computation("scores", &e);
         Ok(Scores {
-            smse: smse(&self.means, targets).map_err(fail)?,
-            msll: msll(&self.means, &self.variances, targets, training).map_err(fail)?,
+            smse: smse(&self.means, targets).context("scores")?,
+            msll: msll(&self.means, &self.variances, targets, training).context("scores")?,
         })
     }
 }

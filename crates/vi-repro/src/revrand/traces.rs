@@ -8,13 +8,13 @@ use vi_revrand::glm::{Elbo, Expectation, Glm, GlmSettings, Kept, Rows};
 use vi_revrand::likelihood::Bernoulli;
 use vi_revrand::sgd::Updater;
 
-use super::claims;
 use super::classes::Data;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, BROWN, Dash, GREEN, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, number, short};
+use crate::report::{Outcome, Shown, Table, number, short};
 
 const PAIRS: usize = 30;
 const BATCH: usize = 10;
@@ -44,27 +44,25 @@ fn train(
     (components, expectation, updater): (usize, Expectation, Updater),
     (steps, seed): (usize, u64),
 ) -> Result<Trained, ReproError> {
-    let fail = |e| ReproError::computation("training", &e);
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let scales = LengthScale::PerInput(vec![1.0; 2]);
-    let basis = RandomFourier::new(Kernel::Rbf, 2, PAIRS, scales, rng).map_err(fail)?;
+    let basis = RandomFourier::new(Kernel::Rbf, 2, PAIRS, scales, rng).context("training")?;
     let settings = GlmSettings { components, expectation, batch: BATCH, steps, updater, ..GlmSettings::default() };
-    let mut model = Glm::new(basis, Bernoulli, settings, rng).map_err(fail)?;
+    let mut model = Glm::new(basis, Bernoulli, settings, rng).context("training")?;
     let rows = Rows::new(data.x.as_ref(), &data.y);
-    let run = model.fit(rows, rng).map_err(fail)?;
-    let elbo = model.elbo(rows, DRAWS, rng).map_err(fail)?;
+    let run = model.fit(rows, rng).context("training")?;
+    let elbo = model.elbo(rows, DRAWS, rng).context("training")?;
     let trace = run.trace.chunks_exact(WINDOW).map(|window| window.iter().sum::<f64>() / WINDOW as f64).collect();
     Ok(Trained { name: name.to_owned(), trace, elbo })
 }
 
 fn rules() -> Result<[(&'static str, Updater); 5], ReproError> {
-    let fail = |e| ReproError::computation("update rule", &e);
     Ok([
-        ("Adam, η = 0.01", Updater::adam(0.01).map_err(fail)?),
-        ("AdaGrad, η = 0.1", Updater::ada_grad(0.1, 1e-6).map_err(fail)?),
-        ("AdaDelta, ρ = 0.9", Updater::ada_delta(0.9, 1e-4).map_err(fail)?),
-        ("momentum, η = 0.0001", Updater::momentum(1e-4, 0.5).map_err(fail)?),
-        ("plain, η = 0.0002", Updater::plain(2e-4).map_err(fail)?),
+        ("Adam, η = 0.01", Updater::adam(0.01).context("update rule")?),
+        ("AdaGrad, η = 0.1", Updater::ada_grad(0.1, 1e-6).context("update rule")?),
+        ("AdaDelta, ρ = 0.9", Updater::ada_delta(0.9, 1e-4).context("update rule")?),
+        ("momentum, η = 0.0001", Updater::momentum(1e-4, 0.5).context("update rule")?),
+        ("plain, η = 0.0002", Updater::plain(2e-4).context("update rule")?),
     ])
 }
 
@@ -108,49 +106,16 @@ pub(super) fn traces(ctx: &Context) -> Result<Outcome, ReproError> {
     let rose = single.iter().filter(|t| t.trace.last() > t.trace.first()).count();
     let offset = single[0].elbo.entropy_offset;
     Ok(Outcome {
-        summary: format!(
-            "Expectations by quadrature, by draws of predictors and by draws of weights end within {} nats of each other; the objective is {} \
-             nats below the evidence lower bound, as (D/2)(1 − log 2) says.",
-            number(spread),
-            number(offset)
-        ),
-        caption: format!(
-            "The objective (22) on batches of {BATCH} of {} labelled points, means over {WINDOW} steps, {} weights. Left: by update rule. Right: by how \
-             the expected log-likelihood is taken, with Adam.",
-            data.y.len(),
-            2 * PAIRS
-        ),
-        quote: "“Unfortunately this approximation to the ELBO actually breaks the lower bound, but works well in practice” (§1.3, of the second-order \
-                expansion); the objective “easily factorises over the data (n), and so can be optimised using stochastic gradients”."
-            .into(),
-        notes: vec![
-            "Jensen’s bound of the entropy is (D/2)(1 − log 2) below the entropy for one component: the objective plus this offset is the evidence \
-             lower bound. For several components the gap lies elsewhere and the estimate by draws shows it."
-                .into(),
-            "The printed (22) has − log K; with + log K equal components are worth as much as one.".into(),
-        ],
-        claims: vec![
-            claims::FACTORISES.counted_over((rose, single.len()), "every rule and expectation", "runs"),
-            claims::SECOND_ORDER.below(
-                "nats below, of the same bound",
-                values[0] - by_expectation[0].elbo.terms.value(),
-                0.05 * values[0].abs(),
-            ),
-        ],
-        findings: vec![],
-        quantities: vec![],
-        promises: vec![
-            Check::below("Exact and sampled expectations lead to the same bound", "largest difference in nats", spread, 0.03 * values[0].abs()),
-            Check::below(
-                "With one component the objective plus its offset is the evidence lower bound",
-                "largest difference in standard errors of the estimate by draws",
-                worst,
-                4.5,
-            ),
+        checks: vec![
+            words().counted("factorises", (rose, single.len()), &[]),
+            words().below("second-order", values[0] - by_expectation[0].elbo.terms.value(), 0.05 * values[0].abs()),
+            words().below("exact-sampled-expectations-lead", spread, 0.03 * values[0].abs()),
+            words().below("one-component-objective-plus", worst, 4.5),
         ],
         shown: shown(&by_rule, &by_expectation, &mixtures),
         tables: vec![table(by_rule.iter().chain(&by_expectation).chain(&mixtures))?],
         figure: figure(&by_rule, &by_expectation),
+        ..words().outcome(ctx, &[&spread, &offset, &BATCH, &data.y.len(), &WINDOW, &(2 * PAIRS)])
     })
 }
 
@@ -164,17 +129,17 @@ fn shown(by_rule: &[Trained], by_expectation: &[Trained], mixtures: &[Trained]) 
             format!("{} ± {}", number(estimate.value), number(estimate.standard_error)),
         ]
     };
-    Shown {
-        head: ["run", "objective", "and offset", "bound by draws"].map(String::from).to_vec(),
-        rows: by_rule.iter().chain(by_expectation).chain(mixtures).map(row).collect(),
-    }
+    Shown::new(
+        ["run", "objective", "and offset", "bound by draws"],
+        by_rule.iter().chain(by_expectation).chain(mixtures).map(row),
+    )
 }
 
 fn table<'a>(all: impl Iterator<Item = &'a Trained>) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["run", "step", "objective"]);
     for trained in all {
         for (i, value) in trained.trace.iter().enumerate() {
-            table.push(vec![trained.name.clone(), ((i + 1) * WINDOW).to_string(), short(*value)])?;
+            table.push(&[&trained.name, &((i + 1) * WINDOW), &short(*value)])?;
         }
     }
     Ok(table)

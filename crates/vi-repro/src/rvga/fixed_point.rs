@@ -4,13 +4,13 @@ use vi_core::expectation::ProbitApproximation;
 use vi_core::implicit::probit_root;
 use vi_core::special::{sigmoid, sigmoid_derivative};
 
-use super::claims;
-use super::shared::{DIVERGING, computation};
-use crate::error::ReproError;
+use super::shared::DIVERGING;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREEN, GREY, Marker, Style, VERMILLION};
 use crate::plot::{Axis, Figure, Grid, Panel, linspace, logspace};
-use crate::report::{Check, Outcome, Shown, Table, cell, number, short};
+use crate::report::{Check, Outcome, Shown, Table, number, short};
 
 /// The parameters `(α₀, ν₀, y)` of the system.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl System {
 /// Fig 12: f and g over the domain, with the start and the root.
 pub(super) fn fig12(ctx: &Context) -> Result<Outcome, ReproError> {
     let system = System { a: 100.0, nu: 300.0, y: 0.0 };
-    let root = probit_root(system.y, system.a, system.nu).map_err(|e| computation("implicit root", &e))?;
+    let root = probit_root(system.y, system.a, system.nu).context("implicit root")?;
     let domain = system.coarse();
     let n = ctx.pick(61, 61);
     let (alphas, nus) = (linspace(domain.alpha.0, domain.alpha.1, n), linspace(domain.nu.0, domain.nu.1, n));
@@ -98,7 +98,7 @@ pub(super) fn fig12(ctx: &Context) -> Result<Outcome, ReproError> {
     for v in &nus {
         for a in &alphas {
             let (f, g) = system.residual(*a, *v);
-            table.push([*a, *v, f, g].map(short).to_vec())?;
+            table.row(&[], [*a, *v, f, g].map(short))?;
         }
     }
     let (f_line, g_line) = (Style::solid(BLACK).width(2.5), Style::solid(BLACK).width(2.5).dash(Dash::Dashed));
@@ -129,50 +129,14 @@ pub(super) fn fig12(ctx: &Context) -> Result<Outcome, ReproError> {
     let (rf, rg) = system.residual(root.alpha, root.nu);
     let hardest = hardest_root(ctx)?;
     Ok(Outcome {
-        summary: format!(
-            "Root α = {}, ν = {}; over {} inputs of all sizes the solver’s largest relative error is {}.",
-            number(root.alpha),
-            number(root.nu),
-            hardest.inside.1,
-            number(hardest.error)
-        ),
-        caption: "f and g over the whole admissible domain, with their zero lines; on the right the \
-                  norm of F with both. The start (α₀, ν₀) lies on the bound of the domain, the root \
-                  where the two zero lines cross."
-            .into(),
-        quote: "The upper row shows the initial value (α₀, ν₀), which is located on the bound of the \
-                domain, and the optimal value. To find the roots the hybrid Powell method converges \
-                quite fast for relatively moderate values of α₀ and ν₀ (§5.2, Fig 12)."
-            .into(),
-        notes: vec![
-            "The root comes from one bracketed monotone equation instead of a two-dimensional search, so it needs no \
-             start and is found for every input."
-                .into(),
+        checks: vec![
+            words().counted("in-domain", hardest.inside, &[&root.alpha, &root.nu]),
+            words().below("root-solves-system-rounding", rf.hypot(rg) / system.nu, 1e-12),
+            words().below("root-found-every-input", hardest.error, 1e-10),
         ],
-        findings: vec![],
-        quantities: vec![],
-        promises: vec![
-            Check::below(
-                "The root solves the system to rounding",
-                "‖F‖/ν₀ at the root of Fig 12",
-                rf.hypot(rg) / system.nu,
-                1e-12,
-            ),
-            Check::below(
-                "A root is found for every input (|α₀| to 10⁴, ν₀ from 10⁻⁸ to 10⁸, and α₀ = ∓ν₀)",
-                "largest step left to Newton, relative to max(|α|, √ν)",
-                hardest.error,
-                1e-10,
-            ),
-        ],
-        claims: vec![claims::IN_DOMAIN.counted_over(
-            hardest.inside,
-            format!("of Fig 12: α = {}, ν = {}", number(root.alpha), number(root.nu)),
-            "inputs",
-        )],
-        shown: Shown::default(),
         tables: vec![table],
         figure,
+        ..words().outcome(ctx, &[&root.alpha, &root.nu, &hardest.inside.1, &hardest.error])
     })
 }
 
@@ -193,7 +157,7 @@ fn hardest_root(ctx: &Context) -> Result<Hardest, ReproError> {
             for a in [-size, size] {
                 for y in [0.0, 1.0] {
                     let system = System { a, nu, y };
-                    let root = probit_root(y, a, nu).map_err(|e| computation("implicit root", &e))?;
+                    let root = probit_root(y, a, nu).context("implicit root")?;
                     let k = ProbitApproximation::scale(root.nu);
                     // α + ν₀·s(kα) has slope 1 + ν₀·k·s′ in α; the residual over it is the step left.
                     let slope = 1.0 + nu * k * sigmoid_derivative(k * root.alpha);
@@ -224,7 +188,7 @@ struct Race {
 impl Race {
     fn new(nu0: f64, steps: usize) -> Result<Self, ReproError> {
         let system = System { a: 0.0, nu: nu0, y: 0.0 };
-        let root = probit_root(0.0, 0.0, nu0).map_err(|e| computation("implicit root", &e))?;
+        let root = probit_root(0.0, 0.0, nu0).context("implicit root")?;
         let mut bounds = vec![system.coarse()];
         // Two starts: the old belief, and the opposite corner of the domain.
         let corner = bounds[0];
@@ -289,26 +253,19 @@ fn race_checks(races: &[Race], steps: usize) -> Vec<Check> {
         races.iter().map(|r| format!("{} (ν₀ = {})", number(of(r)), r.nu0)).collect::<Vec<_>>().join(", ")
     };
     vec![
-        claims::BOUNDS_HOLD.fact(held, format!("{steps} iterations, three ν₀")),
-        claims::SHRINKS.below("width after 30 iterations, of the first", mild.shrink(), 1e-6),
-        claims::SHRINKS_NOT.fact(
-            wild.shrink() > 0.1,
-            format!("width after 30 iterations, of the first: {}", number(wild.shrink())),
-        ),
-        claims::OSCILLATES.counted_over(
+        words().fact("bounds-hold", held, &[&steps]),
+        words().below("shrinks", mild.shrink(), 1e-6),
+        words().fact("shrinks-not", wild.shrink() > 0.1, &[&wild.shrink()]),
+        words().counted(
+            "oscillates",
             (races.len() - converged, races.len()),
-            format!(
-                "distance from the root after 30 iterations, of the first width: {}; spectral radius of F̃ at the root: {}",
-                each(&Race::miss),
-                each(&|r| r.radius)
-            ),
-            "ν₀",
+            &[&each(&Race::miss), &each(&|r| r.radius)],
         ),
     ]
 }
 
 /// Fig 13: iterated bounds, and plain fixed-point iteration from two starts.
-pub(super) fn fig13(_: &Context) -> Result<Outcome, ReproError> {
+pub(super) fn fig13(ctx: &Context) -> Result<Outcome, ReproError> {
     let steps = 30;
     let races = [1.0, 5.0, 10.0].into_iter().map(|nu0| Race::new(nu0, steps)).collect::<Result<Vec<_>, _>>()?;
     let mut table = Table::new(
@@ -329,58 +286,29 @@ pub(super) fn fig13(_: &Context) -> Result<Outcome, ReproError> {
     for r in &races {
         for (i, b) in r.bounds.iter().enumerate() {
             let (p, q) = (r.runs[0][i], r.runs[1][i]);
-            table
-                .push([r.nu0, i as f64, b.alpha.0, b.alpha.1, b.nu.0, b.nu.1, p.0, p.1, q.0, q.1].map(cell).to_vec())?;
+            table.row(&[], [r.nu0, i as f64, b.alpha.0, b.alpha.1, b.nu.0, b.nu.1, p.0, p.1, q.0, q.1])?;
         }
     }
     Ok(Outcome {
-        summary: format!(
-            "After {steps} iterations plain iteration is off by {} of the first width for ν₀ = 1, {} for 5 and {} for 10.",
-            number(races[0].miss()),
-            number(races[1].miss()),
-            number(races[2].miss())
+        checks: race_checks(&races, steps),
+        shown: Shown::new(
+            ["ν₀", "α", "ν", "width of the box left", "distance of F̃’s iterates", "spectral radius"],
+            races.iter().map(|r| {
+                vec![
+                    format!("{}", r.nu0),
+                    number(r.root.0),
+                    number(r.root.1),
+                    number(r.shrink()),
+                    number(r.miss()),
+                    number(r.radius),
+                ]
+            }),
         ),
-        caption: "The box that the iterated bounds leave for the root (green), and plain iteration of \
-                  F̃ from two starts, for y = 0 and ν₀ = 1, 5 and 10: α above, ν below."
-            .into(),
-        quote: "We found that F̃ is not contractive, so that fixed point iterations shall oscillate and \
-                do not converge. For moderate values of ν₀ the domain shrinks fast. But for highly \
-                uncertain priors it does not (Appendix 9.5)."
-            .into(),
-        notes: vec![
-            "The paper does not print α₀; with α₀ = 0 the pictures behave as described. For ν₀ = 1 and 5 \
-             plain iteration does converge: the sentence holds for large ν₀ only."
-                .into(),
-            "The iterated bounds are not needed: for every ν one of the two equations has one root in α, and the \
-             other is then monotone in ln ν, so a bracketed Newton always ends."
-                .into(),
-        ],
-        findings: vec![],
-        quantities: vec![],
-        promises: vec![],
-        claims: race_checks(&races, steps),
-        shown: Shown {
-            head: ["ν₀", "α", "ν", "width of the box left", "distance of F̃’s iterates", "spectral radius"]
-                .map(String::from)
-                .to_vec(),
-            rows: races
-                .iter()
-                .map(|r| {
-                    vec![
-                        format!("{}", r.nu0),
-                        number(r.root.0),
-                        number(r.root.1),
-                        number(r.shrink()),
-                        number(r.miss()),
-                        number(r.radius),
-                    ]
-                })
-                .collect(),
-        },
         tables: vec![table],
         figure: Figure::new("Bounds for the root, and why plain fixed-point iteration fails")
             .row(300.0, races.iter().map(|r| r.panel(true)).collect())
             .row(300.0, races.iter().map(|r| r.panel(false)).collect()),
+        ..words().outcome(ctx, &[&steps, &races[0].miss(), &races[1].miss(), &races[2].miss()])
     })
 }
 

@@ -12,12 +12,12 @@ use vi_models::predict;
 use super::methods::prior;
 use super::refined::{LOGIT, first_pass};
 use super::replicate::Setting;
-use super::shared::computation;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLUE, Colour, Dash, GREEN, GREY, Marker, ORANGE, PURPLE, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, number, short};
+use crate::report::{Check, Outcome, Shown, Table, Verdict, number, short};
 
 const SETTINGS: [(&str, Setting); 3] = [
     ("d = 10, N = 200, σ₀ = 10", Setting { n: 200, d: 10, s: 0.6, c: 0.0, sigma0: 10.0, mu0_norm: 0.0 }),
@@ -62,7 +62,7 @@ fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
 
 /// `log p(y_i|x_i)` in nats of each row under a belief that knows nothing of it, or everything.
 fn log_densities(belief: &DenseGaussian, data: &Dataset) -> Result<Vec<f64>, ReproError> {
-    let seen = predict::project(belief, data.x()).map_err(|e| computation("prediction", &e))?;
+    let seen = predict::project(belief, data.x()).context("prediction")?;
     Ok(seen.iter().zip(data.y()).map(|(s, y)| LOGIT.log_predictive(*y, s.mean, s.variance)).collect())
 }
 
@@ -70,25 +70,21 @@ fn log_densities(belief: &DenseGaussian, data: &Dataset) -> Result<Vec<f64>, Rep
 fn fit(prior: &DenseGaussian, data: &Dataset) -> Result<Refinement, ReproError> {
     let mut fitted = first_pass(prior, data)?;
     let settings = RefineSettings { tolerance: 1e-9, max_sweeps: 200, ..RefineSettings::default() };
-    refine::refine(prior, &mut fitted, data.x(), data.y(), &LOGIT, &settings, Par::Seq)
-        .map_err(|e| computation("refinement", &e))?;
+    refine::refine(prior, &mut fitted, data.x(), data.y(), &LOGIT, &settings, Par::Seq).context("refinement")?;
     Ok(fitted)
 }
 
 /// Leave-one-out log densities from the cavities. A row without a proper cavity is an error: none has been seen.
 fn cavities(fitted: &Refinement, data: &Dataset) -> Result<Vec<f64>, ReproError> {
-    let found = refine::leave_one_out(fitted, data.x(), data.y(), &LOGIT).map_err(|e| computation("cavities", &e))?;
-    found.into_iter().collect::<Option<_>>().ok_or_else(|| ReproError::Computation {
-        what: "cavities".to_owned(),
-        message: "a row has no proper cavity".to_owned(),
-    })
+    let found = refine::leave_one_out(fitted, data.x(), data.y(), &LOGIT).context("cavities")?;
+    found.into_iter().collect::<Option<_>>().context("proper cavities")
 }
 
 /// The rows of `data` for which `keep` holds.
 fn rows(data: &Dataset, keep: impl Fn(usize) -> bool) -> Result<Dataset, ReproError> {
     let kept = || data.observations().enumerate().filter(|(i, _)| keep(*i)).map(|(_, o)| o);
     let x = kept().flat_map(|(x, _)| x.iter().copied()).collect();
-    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).map_err(|e| computation("rows", &e))
+    Dataset::new(x, kept().map(|(_, y)| y).collect(), None).context("rows")
 }
 
 /// Leave-one-out log densities of about `count` rows by fitting anew without each, and which rows these are.
@@ -98,14 +94,13 @@ fn refits(
     data: &Dataset,
     count: usize,
 ) -> Result<(Vec<usize>, Vec<f64>), ReproError> {
-    let fail = |e| computation("refit", &e);
     let settings = BatchSettings { tolerance: 1e-8, max_passes: 300 };
     let chosen: Vec<usize> = (0..data.n()).step_by(data.n().div_ceil(count)).collect();
     let mut out = Vec::new();
     for &row in &chosen {
         let others = rows(data, |i| i != row)?;
-        let (belief, _) =
-            batch::optimum(prior, &fitted.belief, others.x(), others.y(), &LOGIT, &settings, Par::Seq).map_err(fail)?;
+        let (belief, _) = batch::optimum(prior, &fitted.belief, others.x(), others.y(), &LOGIT, &settings, Par::Seq)
+            .context("refit")?;
         out.extend(log_densities(&belief, &rows(data, |i| i == row)?)?);
     }
     Ok((chosen, out))
@@ -143,16 +138,10 @@ impl Refitted {
     fn check(&self, name: &str) -> Check {
         let (cavity, refit) = (Mean::of(&self.cavity), Mean::of(&self.refit));
         let off = cavity.value - refit.value;
-        Check::fact(
-            format!("{name}: the cavities’ mean is the refits’, to a tenth of its standard error"),
+        words().fact(
+            "cavities-mean-refits-tenth",
             off.abs() < 0.1 * refit.error,
-            format!(
-                "{} against {} over {} rows; largest difference of a row {}",
-                number(cavity.value),
-                refit.text(),
-                self.rows.len(),
-                number(self.largest())
-            ),
+            &[&name, &cavity.value, &refit.text(), &self.rows.len(), &self.largest()],
         )
     }
 }
@@ -212,15 +201,15 @@ impl Means {
         let (cavity, in_sample) = (off(CAVITY), off(IN_SAMPLE));
         let numbers = |m: Mean| format!("mean difference {} over {} {over}", m.text(), held_out.len());
         [
-            Check::fact(
-                format!("{}: left out agrees with held out, within {ERRORS} standard errors", self.name),
+            words().fact(
+                "left-out-agrees-held",
                 cavity.value.abs() <= ERRORS * cavity.error,
-                numbers(cavity),
+                &[&self.name, &ERRORS, &numbers(cavity)],
             ),
-            Check::fact(
-                format!("{}: the density in sample is too high, beyond {ERRORS} standard errors", self.name),
+            words().fact(
+                "density-sample-too-high",
                 in_sample.value > ERRORS * in_sample.error,
-                numbers(in_sample),
+                &[&self.name, &ERRORS, &numbers(in_sample)],
             ),
         ]
     }
@@ -250,15 +239,14 @@ fn synthetic(ctx: &Context, name: &str, setting: Setting) -> Result<(Refitted, M
         }
         ctx.step(name);
     }
-    let refitted =
-        refitted.ok_or_else(|| ReproError::Computation { what: name.to_owned(), message: "no data set".to_owned() })?;
+    let refitted = refitted.context(name)?;
     Ok((refitted, Means { name: name.to_owned(), strips: strips.into() }))
 }
 
 /// The breast tumours: cavities, refits, and ten folds in random order.
 fn tumours(ctx: &Context) -> Result<(Refitted, Means), ReproError> {
     let name = "breast tumours, σ₀ = 10";
-    let data = vi_data::breast_cancer().and_then(|d| d.with_intercept()).map_err(|e| computation("data", &e))?;
+    let data = vi_data::breast_cancer().and_then(|d| d.with_intercept()).context("data")?;
     let data = data.shuffled(&mut ChaCha8Rng::seed_from_u64(ctx.seed));
     let prior = prior(data.d(), 0.0, SIGMA0_REAL)?;
     let fitted = fit(&prior, &data)?;
@@ -298,58 +286,35 @@ pub(super) fn leave_one_out(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut beyond = Vec::new();
     for ((refitted, study), over) in &studies {
         for ((row, cavity), refit) in refitted.rows.iter().zip(&refitted.cavity).zip(&refitted.refit) {
-            table.push(vec![study.name.clone(), row.to_string(), short(*cavity), short(*refit)])?;
+            table.push(&[&study.name, &row, &short(*cavity), &short(*refit)])?;
         }
         for s in &study.strips {
             for (unit, value) in s.values.iter().enumerate() {
-                means.push(vec![study.name.clone(), s.kind.0.to_owned(), unit.to_string(), short(*value)])?;
+                means.push(&[&study.name, &s.kind.0, &unit, &short(*value)])?;
             }
         }
         beyond.push(refitted.check(&study.name));
         beyond.extend(study.checks(over));
     }
-    let agree =
-        studies.iter().map(|((_, s), over)| s.checks(over)).filter(|c| c[0].verdict == crate::report::Verdict::Holds);
+    let agree = studies.iter().map(|((_, s), over)| s.checks(over)).filter(|c| c[0].verdict == Verdict::Holds);
     let head = ["mean log density ± standard error (nats)", IN_SAMPLE.0, CAVITY.0, REFIT.0, HELD_OUT.0];
     Ok(Outcome {
-        summary: format!(
-            "Left out agrees with held out, within two standard errors, in {} of {} panels; the largest difference of a \
-             cavity from a refit is {} nats.",
-            agree.count(),
-            studies.len(),
-            number(studies.iter().map(|((r, _), _)| r.largest()).fold(0.0, f64::max))
-        ),
-        caption: format!(
-            "Upper row: log predictive density of single rows, by the cavity that refinement leaves of each and by fitting \
-             anew without the row. Lower row: means with two standard errors. For the generated data there is one dot for \
-             each data set, and held out are {FRESH} fresh rows of the same classes; for the tumours the means are over \
-             rows, and held out is by {FOLDS} folds."
-        ),
-        quote: String::new(),
-        notes: vec![
-            "After refinement every observation has a site of two numbers. Taking it out of the posterior leaves the cavity; \
-             the other sites stay as they are, which is the only difference from a refit. The cavities of all rows together \
-             cost 2nd², a refit of each n times a fit."
-                .into(),
-            "Likelihood, sweeps and refits take the expectations by the mixture of eight probits, and refinement goes on until \
-             a sweep gains less than 10⁻⁹ nats. Refits are of a part of the rows, evenly spread, where d = 100."
-                .into(),
-            "Ten folds fit nine tenths of the data, so they may lose against leaving out single rows: the refits’ mean for \
-             the tumours tells that from what the cavities get wrong."
-                .into(),
-        ],
-        claims: vec![],
-        findings: beyond,
-        quantities: vec![],
-        promises: vec![],
-        shown: Shown {
-            head: head.map(String::from).to_vec(),
-            rows: studies.iter().map(|((_, s), _)| s.row()).collect(),
-        },
+        checks: beyond,
+        shown: Shown::new(head, studies.iter().map(|((_, s), _)| s.row())),
         tables: vec![table, means],
         figure: Figure::new("Leave-one-out from the cavities")
             .row(300.0, studies.iter().map(|((r, s), _)| r.panel(&s.name)).collect())
             .row(230.0, studies.iter().map(|((_, s), _)| s.panel("")).collect()),
+        ..words().outcome(
+            ctx,
+            &[
+                &agree.count(),
+                &studies.len(),
+                &studies.iter().map(|((r, _), _)| r.largest()).fold(0.0, f64::max),
+                &FRESH,
+                &FOLDS,
+            ],
+        )
     })
 }
 

@@ -18,8 +18,7 @@ use vi_linalg::faer::{Accum, Mat, Par};
 use vi_linalg::kernels::{dot, quadratic_form, symmetric_mul_vec};
 
 use super::refined::LOGIT;
-use super::shared::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 
 /// Newton's decrement `√(gᵀN⁻¹g)` that ends the search; half its square is what a step still gains, in nats.
 const TOLERANCE: f64 = 1e-8;
@@ -100,15 +99,14 @@ impl Point {
 
 /// The mean-field optimum, from the prior. Cost `6nd² + 8d³/3` flops a step.
 pub(super) fn mean_field(prior: &DenseGaussian, data: &Dataset) -> Result<DenseGaussian, ReproError> {
-    let fail = |e| computation("mean field", &e);
     let d = data.d();
-    let cholesky = prior.cholesky().map_err(|e| computation("mean field", &e))?;
+    let cholesky = prior.cholesky().context("mean field")?;
     let prior = Prior { mean: prior.mean(), precision: cholesky.inverse(), log_det: -cholesky.log_det() };
     let deviations = (0..d).map(|j| 1.0 / prior.precision[(j, j)].sqrt());
     let mut point = Point::new(&prior, data, prior.mean.iter().copied().chain(deviations).collect());
     for _ in 0..MOST_STEPS {
         let mut step = point.gradient.clone();
-        Cholesky::new(point.curvature.as_ref()).and_then(|c| c.solve_vec_in_place(&mut step)).map_err(fail)?;
+        Cholesky::new(point.curvature.as_ref()).and_then(|c| c.solve_vec_in_place(&mut step)).context("mean field")?;
         if dot(&step, &point.gradient) < TOLERANCE * TOLERANCE {
             return belief(&point);
         }
@@ -133,7 +131,7 @@ pub(super) fn mean_field(prior: &DenseGaussian, data: &Dataset) -> Result<DenseG
 fn belief(point: &Point) -> Result<DenseGaussian, ReproError> {
     let (mean, s) = point.at.split_at(point.at.len() / 2);
     let covariance = Mat::from_fn(s.len(), s.len(), |i, j| if i == j { s[i] * s[i] } else { 0.0 });
-    DenseGaussian::new(mean, covariance.as_ref()).map_err(|e| computation("mean field", &e))
+    DenseGaussian::new(mean, covariance.as_ref()).context("mean field")
 }
 
 #[cfg(test)]

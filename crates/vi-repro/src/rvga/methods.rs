@@ -6,8 +6,7 @@ use vi_core::{
 };
 use vi_data::Dataset;
 
-use super::shared::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::logistic::{Posterior, breakdown};
 use crate::plot::palette::Method;
 
@@ -101,7 +100,7 @@ impl Path {
 /// A prior `N(μ₀, σ₀²·I)` with μ₀ of the given norm along (1, …, 1).
 pub(super) fn prior(d: usize, mu0_norm: f64, sigma0: f64) -> Result<DenseGaussian, ReproError> {
     let mean = vec![mu0_norm / (d as f64).sqrt(); d];
-    DenseGaussian::isotropic(&mean, sigma0).map_err(|e| computation("prior", &e))
+    DenseGaussian::isotropic(&mean, sigma0).context("prior")
 }
 
 /// About `n` counts from 0 to `last`, denser at the start.

@@ -6,12 +6,11 @@ use vi_data::Dataset;
 use vi_linalg::faer::MatRef;
 use vi_models::predict::{self, LogisticPrediction};
 
-use super::claims;
 use super::methods::{FILTERS, Path};
 use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::{Finals, Setting};
-use super::shared::computation;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::logistic::{Planar, Posterior, laplace, moments};
 use crate::plot::palette::Method::{
@@ -41,7 +40,7 @@ impl Unseen {
 
     fn predict(&self, belief: &DenseGaussian) -> Result<Vec<LogisticPrediction>, ReproError> {
         let x = MatRef::from_row_major_slice(&self.rows, self.rows.len() / 2, 2);
-        predict::logistic(belief, x, &ProbitApproximation).map_err(|e| computation("prediction", &e))
+        predict::logistic(belief, x, &ProbitApproximation).context("prediction")
     }
 
     /// `E s(xᵀθ)` under the true posterior, from its grid.
@@ -90,15 +89,10 @@ impl Predicted {
 /// Whether the optimum's probabilities are the nearest to the true posterior's, given each method's mean distance.
 fn optimum_predicts_best(distance: &dyn Fn(Method) -> f64) -> Check {
     let online = FILTERS.map(distance).into_iter().fold(f64::INFINITY, f64::min);
-    Check::fact(
-        "The optimum predicts closer to the true posterior than any filter and than Laplace (mean distance over the inputs)",
+    words().fact(
+        "optimum-predicts-closer-true",
         distance(BatchVga) < online.min(distance(Laplace)),
-        format!(
-            "{} for the optimum, {} for the best filter, {} for Laplace",
-            number(distance(BatchVga)),
-            number(online),
-            number(distance(Laplace))
-        ),
+        &[&distance(BatchVga), &online, &distance(Laplace)],
     )
 }
 
@@ -142,68 +136,43 @@ pub(super) fn fig11(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut table = Table::new("", &columns);
     for (i, x) in unseen.rows.chunks_exact(2).enumerate() {
         let p = drawn.p.iter().map(|p| p[i]).chain([truth[i]]);
-        table.push(x.iter().copied().chain(p).map(short).collect())?;
+        table.row(&[], x.iter().copied().chain(p).map(short))?;
     }
     let distance = |m: Method| of(m).iter().zip(&truth).map(|(a, b)| (a - b).abs()).sum::<f64>() / truth.len() as f64;
     let mut beyond = refined::checks(&[("", &finals)], "data sets", false);
     beyond.push(optimum_predicts_best(&distance));
     let own = |m: Method| confidence(of(m));
     let modest = all.iter().all(|p| p.less_confident);
-    beyond.push(Check::fact(
-        "The averaged prediction is nowhere more confident than the plug-in one (122)",
-        modest,
-        "every input of the grid, all methods, all data sets",
-    ));
+    beyond.push(words().fact("averaged-prediction-nowhere-more", modest, &[]));
     let between = |f: &dyn Fn(&Predicted) -> bool| (all.iter().filter(|p| f(p)).count(), all.len());
     let c = |m: Method| number(drawn.confidence(m));
     let rvga = |p: &Predicted| p.confidence(RvgaImplicit);
     Ok(Outcome {
-        summary: format!(
-            "Mean distance of the probabilities from ½: Laplace {}, R-VGA implicit {}, QKF {}; the true posterior’s {}.",
-            c(Laplace),
-            c(RvgaImplicit),
-            c(Qkf),
-            number(confidence(&truth))
+        checks: [
+            vec![
+                words().fact(
+                    "laplace-cautious",
+                    own(Laplace) < confidence(&truth) && own(Qkf) > confidence(&truth),
+                    &[&c(Laplace), &c(Qkf), &confidence(&truth)],
+                ),
+                words().counted(
+                    "between",
+                    between(&|p| p.confidence(Laplace) < rvga(p) && rvga(p) < p.confidence(Qkf)),
+                    &[&c(Laplace), &c(RvgaImplicit), &c(Qkf)],
+                ),
+            ],
+            beyond,
+        ]
+        .concat(),
+        shown: Shown::new(
+            ["method", "confidence", "mean distance from the true posterior’s probability", "largest"],
+            COMPARED_AND_BEST.iter().zip(&drawn.p).map(|(m, p)| {
+                let gap = p.iter().zip(&truth).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                vec![refined::label(*m), c(*m), number(distance(*m)), number(gap)]
+            }),
         ),
-        caption: "Predictive probability of class 1 for unseen inputs, by (62), with the lines of equal probability and \
-                  the data. Refined belief and batch optimum, on the right, are not in the paper; one panel averages over \
-                  the true posterior."
-            .into(),
-        quote: "On this separable data-set, the Laplace give low probabilities prediction for the unseen inputs whereas \
-                the QKF tends to predict with high probabilities. The R-VGA gives prediction probabilities between both \
-                of them. The Bayesian prediction is less confident than the MAP based approach (122)."
-            .into(),
-        notes: vec![
-            "The paper does not print c for this figure; 2 is used, as in Figures 3 to 6. Confidence is the mean \
-             distance of the probability from ½ over the grid of inputs."
-                .into(),
-            refined::NOTE.to_owned(),
-        ],
-        findings: vec![],
-        quantities: vec![],
-        promises: beyond,
-        claims: vec![
-            claims::LAPLACE_CAUTIOUS.fact(
-                own(Laplace) < confidence(&truth) && own(Qkf) > confidence(&truth),
-                format!("confidence on the data drawn: {} Laplace, {} QKF, {} the posterior itself", c(Laplace), c(Qkf), number(confidence(&truth))),
-            ),
-            claims::BETWEEN.counted(
-                between(&|p| p.confidence(Laplace) < rvga(p) && rvga(p) < p.confidence(Qkf)),
-                format!("confidence {} Laplace, {} R-VGA implicit, {} QKF", c(Laplace), c(RvgaImplicit), c(Qkf)),
-            ),
-        ],
-        shown: Shown {
-            head: ["method", "confidence", "mean distance from the true posterior’s probability", "largest"].map(String::from).to_vec(),
-            rows: COMPARED_AND_BEST
-                .iter()
-                .zip(&drawn.p)
-                .map(|(m, p)| {
-                    let gap = p.iter().zip(&truth).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                    vec![refined::label(*m), c(*m), number(distance(*m)), number(gap)]
-                })
-                .collect(),
-        },
         tables: vec![table, refined::gap_table(&[("", &finals)])?],
         figure,
+        ..words().outcome(ctx, &[&c(Laplace), &c(RvgaImplicit), &c(Qkf), &confidence(&truth)])
     })
 }

@@ -15,13 +15,13 @@ use vi_models::laplace::{self, LaplaceSettings};
 use super::mean_field::mean_field;
 use super::refined::{LOGIT, RESOLUTION, SWEEPS, falls, first_pass, mixture_posterior, refine_by};
 use super::replicate::Setting;
-use super::shared::computation;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::Method::{self, BatchVga, Ekf, Laplace, MeanField, Qkf, Refinement, RvgaImplicit};
 use crate::plot::palette::{BLACK, Dash, GREY, Marker, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Shown, Table, join, number};
 
 const BASE: Setting = Setting { n: 500, d: 100, s: 2.0, c: 0.0, sigma0: 1.0, mu0_norm: 0.0 };
 /// Where the batch optimum is looked at on its way, in passes over the data.
@@ -68,7 +68,7 @@ impl<'a> Track<'a> {
         passes: usize,
         mut run: impl FnMut() -> Result<DenseGaussian, ReproError> + 'a,
     ) -> Result<f64, ReproError> {
-        let kl = self.posterior.kl(&run()?, Par::Seq).map_err(|e| computation("KL", &e))?;
+        let kl = self.posterior.kl(&run()?, Par::Seq).context("KL")?;
         let gap = kl - self.least;
         self.runs.push((Finish { method, how, passes, seconds: f64::INFINITY, gap }, Box::new(run)));
         Ok(gap)
@@ -77,16 +77,16 @@ impl<'a> Track<'a> {
     /// One pass of a filter, observation by observation and in blocks.
     fn enter_filter<R: SiteRule>(&mut self, method: Method, rule: &'a R) -> Result<(), ReproError> {
         let (prior, data) = (self.prior, self.data);
-        let fail = move |e| computation(method.label(), &e);
         self.enter(method, "sequential", 1, move || {
             let mut belief = prior.clone();
-            filter::run(&mut belief, rule, data.x(), data.y(), |_, _, _| {}).map_err(fail)?;
+            filter::run(&mut belief, rule, data.x(), data.y(), |_, _, _| {}).context(method.label())?;
             Ok(belief)
         })?;
         self.enter(method, "blocked", 1, move || {
             let mut belief = prior.clone();
             let mut scratch = BlockScratch::new(&belief, BlockSettings::for_dim(data.d()));
-            block::run(&mut belief, rule, data.x(), data.y(), &mut scratch, Par::Seq, |_, _, _| {}).map_err(fail)?;
+            block::run(&mut belief, rule, data.x(), data.y(), &mut scratch, Par::Seq, |_, _, _| {})
+                .context(method.label())?;
             Ok(belief)
         })?;
         Ok(())
@@ -101,7 +101,7 @@ impl<'a> Track<'a> {
                 let start = if warm { first_pass(prior, data)?.belief } else { prior.clone() };
                 batch::optimum(prior, &start, data.x(), data.y(), &LOGIT, &settings, Par::Seq)
                     .map(|(belief, _)| belief)
-                    .map_err(|e| computation("optimum", &e))
+                    .context("optimum")
             })?;
             if gap <= RESOLUTION {
                 break;
@@ -129,10 +129,10 @@ impl Race {
         let (prior, data) = (setting.prior()?, setting.data(ctx.seed, 0)?);
         let tight = BatchSettings { tolerance: 1e-11, max_passes: 500 };
         let start = first_pass(&prior, &data)?.belief;
-        let (best, _) = batch::optimum(&prior, &start, data.x(), data.y(), &LOGIT, &tight, Par::Seq)
-            .map_err(|e| computation("optimum", &e))?;
+        let (best, _) =
+            batch::optimum(&prior, &start, data.x(), data.y(), &LOGIT, &tight, Par::Seq).context("optimum")?;
         let posterior = mixture_posterior(&prior, &data)?;
-        let least = posterior.kl(&best, Par::Seq).map_err(|e| computation("KL", &e))?;
+        let least = posterior.kl(&best, Par::Seq).context("KL")?;
         let (paper, ours) = (BernoulliLogit(ProbitApproximation), Implicit(LOGIT));
         let (implicit, linearised) = (Implicit(paper), Linearised::extended_kalman(paper));
         let refine = |sweeps: usize| -> Result<DenseGaussian, ReproError> {
@@ -151,7 +151,7 @@ impl Race {
         track.enter(Laplace, "batch", 0, || {
             laplace::fit(&prior, data.x(), data.y(), &BernoulliLogit(Exact), &LaplaceSettings::default())
                 .map(|fit| fit.belief)
-                .map_err(|e| computation("Laplace", &e))
+                .context("Laplace")
         })?;
         track.enter(MeanField, "batch", 0, || mean_field(&prior, &data))?;
         track.enter_optimum("from the prior", false)?;
@@ -221,9 +221,7 @@ impl Race {
 }
 
 fn checks(races: &[Race]) -> Vec<Check> {
-    let each = |text: &dyn Fn(&Race) -> String| {
-        races.iter().map(|r| format!("{}: {}", r.name, text(r))).collect::<Vec<_>>().join("; ")
-    };
+    let each = |text: &dyn Fn(&Race) -> String| join(races, "; ", |r| format!("{}: {}", r.name, text(r)));
     let all = |holds: &dyn Fn(&Race) -> bool| races.iter().all(holds);
     let gap = |r: &Race, passes: usize| r.after(passes).map_or(f64::NAN, |f| f.gap);
     let seconds = |r: &Race, passes: usize| r.after(passes).map_or(f64::NAN, |f| f.seconds);
@@ -233,36 +231,40 @@ fn checks(races: &[Race]) -> Vec<Check> {
     let ms = |s: f64| format!("{} ms", number(1e3 * s));
     let sooner = |how: &str| {
         let hits = races.iter().filter(|r| seconds(r, 4) < r.optimiser(how, gap(r, 4))).count();
-        Check::counted_over(
-            format!("Four passes come as close in less time than the batch optimiser {how}"),
+        words().counted(
+            "four-passes-come-close",
             (hits, races.len()),
-            each(&|r| {
-                let goal = gap(r, 4);
-                format!("{} against {} for {}", ms(seconds(r, 4)), ms(r.optimiser(how, goal)), number(goal))
-            }),
-            "settings",
+            &[
+                &how,
+                &each(&|r| {
+                    let goal = gap(r, 4);
+                    format!("{} against {} for {}", ms(seconds(r, 4)), ms(r.optimiser(how, goal)), number(goal))
+                }),
+            ],
         )
     };
     vec![
-        Check::fact(
-            "Each further pass comes closer to the optimum",
+        words().fact(
+            "each-further-pass-comes",
             all(&|r| falls(&r.gaps())),
-            each(&|r| r.gaps().iter().map(|g| number(*g)).collect::<Vec<_>>().join(", ")),
+            &[&each(&|r| r.gaps().iter().map(|g| number(*g)).collect::<Vec<_>>().join(", "))],
         ),
-        Check::fact(
-            "No method ends below the optimum",
+        words().fact(
+            "method-ends-below-optimum",
             all(&|r| lowest(r) >= -RESOLUTION),
-            each(&|r| format!("least gap {}", number(lowest(r)))),
+            &[&each(&|r| format!("least gap {}", number(lowest(r))))],
         ),
-        Check::fact(
-            "Two passes end closer than the paper’s filters, Laplace and mean field",
+        words().fact(
+            "two-passes-end-closer",
             all(&|r| gap(r, 2) < r.others()),
-            each(&|r| format!("{} after two passes, {} for the best of them", number(gap(r, 2)), number(r.others()))),
+            &[&each(&|r| {
+                format!("{} after two passes, {} for the best of them", number(gap(r, 2)), number(r.others()))
+            })],
         ),
-        Check::fact(
-            "The blocked pass ends where the sequential one does, in less time",
+        words().fact(
+            "blocked-pass-ends-where",
             all(&|r| (gap(r, 1) - sequential(r).0).abs() < RESOLUTION && seconds(r, 1) < sequential(r).1),
-            each(&|r| format!("{} against {}", ms(seconds(r, 1)), ms(sequential(r).1))),
+            &[&each(&|r| format!("{} against {}", ms(seconds(r, 1)), ms(sequential(r).1)))],
         ),
         sooner("from the prior"),
         sooner("from the first pass"),
@@ -279,8 +281,7 @@ pub(super) fn refinement(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut table = Table::new("", &["panel", "method", "how", "passes", "seconds", "kl_above_optimum"]);
     for r in &races {
         for f in &r.finishes {
-            let named = [r.name.clone(), f.method.slug().to_owned(), f.how.to_owned(), f.passes.to_string()];
-            table.push([named.to_vec(), vec![cell(f.seconds), cell(f.gap)]].concat())?;
+            table.push(&[&r.name, &f.method.slug(), &f.how, &f.passes, &f.seconds, &f.gap])?;
         }
     }
     let rows = races[0].finishes.iter().filter(|f| f.method != BatchVga).map(|f| {
@@ -301,36 +302,22 @@ pub(super) fn refinement(ctx: &Context) -> Result<Outcome, ReproError> {
         })
         .collect();
     Ok(Outcome {
-        summary: format!("{} passes come within {} of the best Gaussian.", SWEEPS + 1, last.join(" and ")),
-        caption: format!(
-            "KL above the batch variational optimum against wall time, d = {}, N = {}, s = {}, c = {}. Numbers count the \
-             passes of first pass and sweeps. A filter has two marks of one height: observation by observation (later) and \
-             in blocks (sooner). The lines of the batch optimiser show where it is after ever more passes; the one from \
-             the first pass includes the time of that.",
-            BASE.d, BASE.n, BASE.s, BASE.c
-        ),
-        quote: String::new(),
-        notes: vec![
-            format!(
-                "Wall time is that of this machine, one thread, the least of {} rounds, and the only number here that the \
-                 seed does not fix. It includes the bound after each sweep, which the sweeps are watched by.",
-                ctx.pick(ROUNDS.0, ROUNDS.1)
-            ),
-            "R-VGA implicit and EKF take the paper’s probit formulae, the QKF its bound; the first pass of the sweeps, the \
-             sweeps, mean field and optimum the mixture of eight probits; Laplace needs no expectations. The gap is exact \
-             under the mixture; below 10⁻⁹ nats it is rounding and drawn there."
-                .into(),
-            "Mean field is the best Gaussian of diagonal covariance, by Newton’s method in means and standard deviations \
-             together."
-                .into(),
-        ],
-        claims: vec![],
-        findings: checks(&races)[2..].to_vec(),
-        quantities: vec![],
-        promises: checks(&races)[..2].to_vec(),
-        shown: Shown { head: std::iter::once("method".to_owned()).chain(heads).collect(), rows: rows.collect() },
+        checks: checks(&races),
+        shown: Shown::new(std::iter::once("method".to_owned()).chain(heads), rows),
         tables: vec![table],
         figure: Figure::new("From one pass to the best Gaussian: d = 100, N = 500")
             .row(460.0, races.iter().map(Race::panel).collect()),
+        ..words().outcome(
+            ctx,
+            &[
+                &(SWEEPS + 1),
+                &last.join(" and "),
+                &BASE.d,
+                &BASE.n,
+                &BASE.s.to_string(),
+                &BASE.c.to_string(),
+                &ctx.pick(ROUNDS.0, ROUNDS.1),
+            ],
+        )
     })
 }

@@ -6,13 +6,14 @@ use vi_core::{BernoulliLogit, DenseGaussian, GlmPosterior, Implicit, Mixture8};
 use vi_data::Dataset;
 use vi_linalg::faer::Par;
 
+use super::methods::COMPARED;
 use super::replicate::Finals;
-use super::shared::computation;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::plot::palette::Method::{self, BatchVga, Laplace, Refinement as Sweeps};
 use crate::plot::palette::{Dash, GREY, Style};
 use crate::plot::{Axis, Panel};
-use crate::report::{Check, Table, cell, number};
+use crate::report::{Check, Said, Table, number};
 
 /// The likelihood of sweeps and optimum: the mixture's expectations are one function with its derivatives, so the bound has
 /// a maximum to reach. The paper's probit formulae are not, and their fixed point is another Gaussian.
@@ -25,11 +26,6 @@ pub(super) const SHOWN_AFTER: usize = 3;
 const TARGET: f64 = 1e-3;
 /// Gaps below this, in nats, are rounding of the two bounds.
 pub(super) const RESOLUTION: f64 = 1e-9;
-
-/// What the words of every figure with sweeps say about them.
-pub(super) const NOTE: &str = "Refinement sweeps and the batch optimum are not in the paper. Both take the expectations by \
-    the mixture of eight probits, and the sweeps follow a first pass with it: the paper’s probit formulae have a fixed point \
-    of their own, and the gap after 0 sweeps is not that of the paper’s filter. Gaps are differences of exact bounds under that likelihood; below 10⁻⁹ nats they are rounding.";
 
 /// The batch optimum of one data set, and how the sweeps come to it.
 pub(super) struct Refined {
@@ -45,7 +41,6 @@ pub(super) struct Refined {
 
 impl Refined {
     pub(super) fn new(prior: &DenseGaussian, data: &Dataset) -> Result<Self, ReproError> {
-        let fail = |e| computation("refinement", &e);
         let mut refinement = first_pass(prior, data)?;
         let mut bounds = Vec::new();
         let (mut undone, mut skipped) = (0, 0);
@@ -61,9 +56,9 @@ impl Refined {
 
         let settings = BatchSettings { tolerance: 1e-10, max_passes: 300 };
         let (optimum, info) =
-            batch::optimum(prior, &start, data.x(), data.y(), &LOGIT, &settings, Par::Seq).map_err(fail)?;
+            batch::optimum(prior, &start, data.x(), data.y(), &LOGIT, &settings, Par::Seq).context("refinement")?;
         // The optimum's bound as the sweeps compute theirs, so that rounding is alike.
-        let least = mixture_posterior(prior, data)?.kl(&optimum, Par::Seq).map_err(fail)?;
+        let least = mixture_posterior(prior, data)?.kl(&optimum, Par::Seq).context("refinement")?;
         let mut remarks = Vec::new();
         if undone + skipped > 0 {
             remarks.push(format!("undone sweeps {undone}, skipped sites {skipped}"));
@@ -82,7 +77,7 @@ impl Refined {
 
 /// A blocked pass that keeps the sites.
 pub(super) fn first_pass(prior: &DenseGaussian, data: &Dataset) -> Result<Refinement, ReproError> {
-    refine::first_pass(prior, &Implicit(LOGIT), data.x(), data.y(), Par::Seq).map_err(|e| computation("first pass", &e))
+    refine::first_pass(prior, &Implicit(LOGIT), data.x(), data.y(), Par::Seq).context("first pass")
 }
 
 /// `sweeps` more sweeps, whatever the bound gains by them.
@@ -93,8 +88,7 @@ pub(super) fn refine_by(
     sweeps: usize,
 ) -> Result<refine::RefineInfo, ReproError> {
     let settings = RefineSettings { tolerance: f64::MIN_POSITIVE, max_sweeps: sweeps, ..RefineSettings::default() };
-    refine::refine(prior, refinement, data.x(), data.y(), &LOGIT, &settings, Par::Seq)
-        .map_err(|e| computation("refinement", &e))
+    refine::refine(prior, refinement, data.x(), data.y(), &LOGIT, &settings, Par::Seq).context("refinement")
 }
 
 /// The posterior under the likelihood of sweeps and optimum.
@@ -102,7 +96,7 @@ pub(super) fn mixture_posterior<'a>(
     prior: &'a DenseGaussian,
     data: &'a Dataset,
 ) -> Result<GlmPosterior<'a, BernoulliLogit<Mixture8>>, ReproError> {
-    GlmPosterior::new(prior, data.x(), data.y(), LOGIT).map_err(|e| computation("posterior", &e))
+    GlmPosterior::new(prior, data.x(), data.y(), LOGIT).context("posterior")
 }
 
 /// Whether each gap is below the one before, as far as rounding lets one see.
@@ -128,37 +122,23 @@ pub(super) fn checks(cases: &[(&str, &[Finals])], over: &str, target: bool) -> V
         });
         each.collect::<Vec<_>>().join("; ")
     };
-    let claim = |text: String, holds: &dyn Fn(&Finals) -> bool, numbers: String| {
+    let counted = |name: &str, holds: &dyn Fn(&Finals) -> bool, numbers: &[&dyn Said]| {
         let hits = hits(holds);
-        Check::fact(text, hits == total, format!("{numbers}; true on {hits} of {total} {over}"))
+        words().fact(name, hits == total, &[numbers, &[&hits as &dyn Said, &total, &over]].concat())
     };
     let mut out = Vec::new();
     if target {
         let within = |f: &Finals| gap_shown(&f.gaps) < TARGET;
         let largest = all().map(|f| gap_shown(&f.gaps)).fold(0.0, f64::max);
-        out.push(Check::fact(
-            format!(
-                "After {SHOWN_AFTER} sweeps the KL is within 10⁻³ nats of the batch optimum’s on the data set drawn"
-            ),
+        out.push(words().fact(
+            "after-sweeps-kl-within",
             cases.iter().all(|(_, finals)| finals.first().is_some_and(within)),
-            format!(
-                "gap {}; true on {} of {total} {over}, largest gap {}",
-                drawn(&|f| number(gap_shown(&f.gaps))),
-                hits(&within),
-                number(largest)
-            ),
+            &[&SHOWN_AFTER, &drawn(&|f| number(gap_shown(&f.gaps))), &hits(&within), &total, &over, &largest],
         ));
     }
-    out.push(claim(
-        "The gap to the optimum falls at every sweep".to_owned(),
-        &|f| falls(&f.gaps),
-        format!("after 0 to {SWEEPS} sweeps {}", drawn(&|f| sequence(&f.gaps))),
-    ));
-    out.push(claim(
-        "No filter, and not batch Laplace, is closer to the posterior than the batch optimum".to_owned(),
-        &|f| super::methods::COMPARED.iter().all(|m| f.of(BatchVga) <= f.of(*m)),
-        format!("KL of the optimum {}", drawn(&|f| number(f.of(BatchVga)))),
-    ));
+    out.push(counted("gap-falls", &|f| falls(&f.gaps), &[&SWEEPS, &drawn(&|f| sequence(&f.gaps))]));
+    let below = |f: &Finals| COMPARED.iter().all(|m| f.of(BatchVga) <= f.of(*m));
+    out.push(counted("optimum-is-closest", &below, &[&drawn(&|f| number(f.of(BatchVga)))]));
     out
 }
 
@@ -220,7 +200,7 @@ pub(super) fn gap_table(cases: &[(&str, &[Finals])]) -> Result<Table, ReproError
     for (name, finals) in cases {
         for (k, f) in finals.iter().enumerate() {
             for (sweep, gap) in f.gaps.iter().enumerate() {
-                table.push(vec![(*name).to_owned(), k.to_string(), sweep.to_string(), cell(*gap)])?;
+                table.push(&[name, &k, &sweep, gap])?;
             }
         }
     }

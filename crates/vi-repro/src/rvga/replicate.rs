@@ -6,8 +6,7 @@ use vi_data::synthetic::{Normalisation, TwoClassesSettings};
 
 use super::methods::{FILTERS, Path};
 use super::refined::{COMPARED_AND_BEST, Refined};
-use super::shared::computation;
-use crate::error::ReproError;
+use crate::error::{Doing as _, ReproError};
 use crate::logistic::{Planar, Posterior, laplace, moments};
 use crate::plot::palette::Method;
 use crate::streams::generator;
@@ -35,7 +34,7 @@ impl Setting {
         let mut rng = generator(seed, k);
         let settings =
             TwoClassesSettings { n: self.n, d: self.d, s: self.s, c: self.c, normalisation: Normalisation::AsRun };
-        let drawn = settings.draw(&mut rng).map_err(|e| computation("data", &e))?;
+        let drawn = settings.draw(&mut rng).context("data")?;
         Ok(drawn.data)
     }
 }

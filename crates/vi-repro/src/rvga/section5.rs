@@ -6,13 +6,13 @@ use vi_core::special::{
     jaakkola_jordan, log_normal_cdf, log_sigmoid, normal_cdf, normal_density, sigmoid, sigmoid_derivative, softplus,
 };
 
-use super::claims;
+use super::words;
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::palette::Dash;
 use crate::plot::palette::{BLACK, BLUE, GREEN, Marker, ORANGE, PURPLE, SKY, Style};
 use crate::plot::{Axis, Figure, Grid, Panel, linspace};
-use crate::report::{Check, Outcome, Shown, Table, number};
+use crate::report::{Outcome, Shown, Table, number};
 
 const LOGISTIC: Style = Style::solid(BLUE);
 const PROBIT: Style = Style::solid(ORANGE).dash(Dash::Dashed);
@@ -20,7 +20,7 @@ const MIXTURE: Style = Style::solid(GREEN).dash(Dash::DashDot);
 
 /// Fig 1: the logistic function and the inverse probit, and their derivatives.
 #[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
-pub(super) fn fig1(_: &Context) -> Result<Outcome, ReproError> {
+pub(super) fn fig1(ctx: &Context) -> Result<Outcome, ReproError> {
     let a = linspace(-12.0, 12.0, 601);
     let map = |f: &dyn Fn(f64) -> f64| a.iter().map(|a| f(*a)).collect::<Vec<f64>>();
     let logistic = map(&sigmoid);
@@ -66,42 +66,15 @@ pub(super) fn fig1(_: &Context) -> Result<Outcome, ReproError> {
         ],
     );
     Ok(Outcome {
-        summary: format!(
-            "The functions differ by at most {}; at a = −10 the probit’s log-probability is off by {} nats.",
-            number(worst(&value_gap)),
-            number((log_phi - log_s).abs())
-        ),
-        caption: "Left: the logistic function and the inverse probit with equal slope at 0. \
-                  Middle: their derivatives. Right: the error on a logarithmic axis, with the \
-                  mixture of eight probits that this library uses by default beside it."
-            .into(),
-        quote: "Both match well, and shall be indifferently used in applications (Fig 1). The \
-                inverse probit approximation is a very good approximation (§5.1)."
-            .into(),
-        notes: vec![
-            "The right panel is not in the paper: it shows why the library keeps the papers’ \
-             formula for reproduction and takes the mixture elsewhere."
-                .into(),
+        checks: vec![
+            words().below("match", worst(&value_gap), 0.02),
+            words().below("match-slopes", worst(&slope_gap), 0.1 * sigmoid_derivative(0.0)),
+            words().fact("indifferent", (log_phi / log_s - 1.0).abs() < 0.1, &[&log_s, &log_phi]),
+            words().below("mixture-eight-probits-matches", worst(&mixture_gap), 1e-6),
         ],
-        findings: vec![],
-        quantities: vec![],
-        promises: vec![Check::below(
-            "The mixture of eight probits matches the logistic function to 10⁻⁶",
-            "largest difference",
-            worst(&mixture_gap),
-            1e-6,
-        )],
-        claims: vec![
-            claims::MATCH.below("largest difference", worst(&value_gap), 0.02),
-            claims::MATCH_SLOPES.below("largest difference", worst(&slope_gap), 0.1 * sigmoid_derivative(0.0)),
-            claims::INDIFFERENT.fact(
-                (log_phi / log_s - 1.0).abs() < 0.1,
-                format!("log σ(−10) = {}, log Φ(−10λ) = {}", number(log_s), number(log_phi)),
-            ),
-        ],
-        shown: Shown {
-            head: vec!["largest error on [−12, 12]".into(), "function".into(), "derivative".into()],
-            rows: vec![
+        shown: Shown::new(
+            ["largest error on [−12, 12]", "function", "derivative"],
+            vec![
                 vec!["inverse probit".into(), number(worst(&value_gap)), number(worst(&slope_gap))],
                 vec![
                     "mixture of eight".into(),
@@ -109,7 +82,7 @@ pub(super) fn fig1(_: &Context) -> Result<Outcome, ReproError> {
                     number(worst(&gap(&logistic_slope, &map(&|a| Mixture8.sigmoid(a, 0.0).1)))),
                 ],
             ],
-        },
+        ),
         tables: vec![Table::from_columns(
             "",
             &[
@@ -122,6 +95,7 @@ pub(super) fn fig1(_: &Context) -> Result<Outcome, ReproError> {
             ],
         )?],
         figure,
+        ..words().outcome(ctx, &[&worst(&value_gap), &(log_phi - log_s).abs()])
     })
 }
 
@@ -132,7 +106,7 @@ fn log_bound(t: f64, xi: f64) -> f64 {
 
 /// Fig 2: the quadratic lower bound on the logistic function and upper bound on the logistic loss.
 #[allow(clippy::too_many_lines, reason = "numbers, then the words that tell them")]
-pub(super) fn fig2(_: &Context) -> Result<Outcome, ReproError> {
+pub(super) fn fig2(ctx: &Context) -> Result<Outcome, ReproError> {
     let xis = [1.0, 2.5, 5.0];
     let styles = [
         Style::solid(SKY).dash(Dash::Dashed),
@@ -163,7 +137,7 @@ pub(super) fn fig2(_: &Context) -> Result<Outcome, ReproError> {
         let above: Vec<f64> = log.iter().map(|l| -l).collect();
         for i in 0..t.len() {
             lowest_gap = lowest_gap.min(above[i] - loss[i]);
-            table.push([t[i], xi, exact[i], below[i], loss[i], above[i]].map(crate::report::cell).to_vec())?;
+            table.row(&[], [t[i], xi, exact[i], below[i], loss[i], above[i]])?;
         }
         for end in [-xi, xi] {
             touch = touch.max((log_bound(end, xi) - log_sigmoid(end)).abs());
@@ -204,41 +178,13 @@ pub(super) fn fig2(_: &Context) -> Result<Outcome, ReproError> {
     };
     let flatter = xis.iter().flat_map(|xi| t.iter().map(move |t| flatter(*t, *xi))).fold(f64::INFINITY, f64::min);
     Ok(Outcome {
-        summary: format!(
-            "Smallest gap between loss and bound {}, largest distance at ±ξ {}.",
-            number(lowest_gap),
-            number(touch)
-        ),
-        caption: "Left: the logistic function and the bound (82) for three ξ. Middle: the logistic \
-                  loss for y = 1 and its quadratic upper bound. The discs are the points ±ξ where \
-                  they touch. Right: contours 0.5, 2, 4 and 6 of loss and bound in two dimensions."
-            .into(),
-        quote: "Quadratic lower bound on the logistic function and upper bound on logistic loss: \
-                σ(θ) ≥ σ(ξ) exp((θ−ξ)/2 + η(θ²−ξ²)) for every ξ (82)."
-            .into(),
-        notes: vec![],
-        findings: vec![],
-        quantities: vec![],
-        promises: vec![
-            Check::fact(
-                "The bound is on the right side everywhere",
-                lowest_gap >= -rounding,
-                format!("smallest gap on [−10, 10], three ξ: {}", number(lowest_gap)),
-            ),
-            Check::below("It touches at ±ξ", "largest distance there", touch, rounding),
+        checks: vec![
+            words().fact("closest-quadratic", flatter < 0.0, &[&-flatter, &rounding]),
+            words().fact("bound-right-side-everywhere", lowest_gap >= -rounding, &[&lowest_gap]),
+            words().below("touches", touch, rounding),
         ],
-        claims: vec![
-            claims::CLOSEST_QUADRATIC.fact(
-                flatter < 0.0,
-                format!(
-                    "with a curvature less by 1 % the bound is crossed: largest excess over log σ {} (as printed at most {})",
-                    number(-flatter),
-                    number(rounding)
-                ),
-            ),
-        ],
-        shown: Shown::default(),
         tables: vec![table],
         figure: Figure::new("The quadratic bound behind the QKF").row(360.0, vec![lower, upper, plane]),
+        ..words().outcome(ctx, &[&lowest_gap, &touch])
     })
 }

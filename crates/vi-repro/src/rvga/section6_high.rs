@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::claims;
 use super::methods::{FILTERS, Path, times};
 use super::refined::{self, COMPARED_AND_BEST};
 use super::replicate::{Finals, Setting, column, count};
+use super::words;
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::logistic::{Posterior, laplace};
 use crate::plot::palette::Method::{self, BatchVga, Ekf, Laplace, Qkf, Refinement, RvgaExplicit, RvgaImplicit};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Claim, Outcome, Shown, Table, cell, number, quartiles};
+use crate::report::{Check, MOST, Outcome, Shown, Table, join, median, number};
 
 const BASE: Setting = Setting { n: 500, d: 100, s: 2.0, c: 0.0, sigma0: 1.0, mu0_norm: 0.0 };
 
@@ -73,71 +73,55 @@ impl Case {
     }
 
     fn median(&self, m: Method) -> f64 {
-        quartiles(&column(&self.finals, m))[1]
+        median(&column(&self.finals, m))
     }
 }
 
-/// A claim pooled over all cases and data sets.
-fn pooled(cases: &[Case], claim: &Claim, holds: impl Fn(&Finals) -> bool) -> Check {
-    let counts: Vec<(usize, usize)> = cases.iter().map(|c| count(&c.finals, &holds)).collect();
-    let each = cases.iter().zip(&counts).map(|(case, (hits, n))| format!("{}: {hits} of {n}", case.name));
-    let total = counts.iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    claim.counted(total, each.collect::<Vec<_>>().join("; "))
-}
-
-fn common(cases: &[Case]) -> Vec<Check> {
-    vec![
-        pooled(cases, &claims::HIGH_OVER_EKF, |f| f.of(RvgaImplicit) < f.of(Ekf)),
-        pooled(cases, &claims::HIGH_OVER_QKF, |f| f.of(RvgaImplicit) < f.of(Qkf)),
-        pooled(cases, &claims::SECOND, |f| f.of(RvgaExplicit) < f.of(Ekf).min(f.of(Qkf))),
-    ]
+/// A sentence pooled over all cases and data sets.
+fn pooled(cases: &[Case], name: &str, holds: impl Fn(&Finals) -> bool) -> Check {
+    let counts: Vec<_> = cases.iter().map(|c| (&c.name, count(&c.finals, &holds))).collect();
+    words().pooled(name, &counts, &[])
 }
 
 /// “Susceptible to beat”: on most data sets of some panel.
 fn beats_laplace_somewhere(cases: &[Case]) -> Check {
     let wins = |c: &Case| count(&c.finals, |f| f.of(RvgaImplicit) < f.of(Laplace));
-    let each = cases.iter().map(|c| format!("{}: {} of {}", c.name, wins(c).0, wins(c).1));
-    let somewhere = cases.iter().any(|c| wins(c).0 as f64 >= crate::report::MOST * wins(c).1 as f64);
-    let each = each.collect::<Vec<_>>().join("; ");
-    claims::SUSCEPTIBLE.fact(somewhere, format!("closer than Laplace: {each}"))
+    let somewhere = cases.iter().any(|c| wins(c).0 as f64 >= MOST * wins(c).1 as f64);
+    let each = join(cases, "; ", |c| format!("{}: {} of {}", c.name, wins(c).0, wins(c).1));
+    words().fact("susceptible", somewhere, &[&each])
 }
 
+/// `further` sentences stand after those of all four figures; the panels are in `rows` rows.
 fn outcome(
+    ctx: &Context,
     title: &str,
     rows: usize,
     cases: &[Case],
-    words: [&str; 2],
-    mut checks: Vec<Check>,
+    further: Vec<Check>,
 ) -> Result<Outcome, ReproError> {
-    let mut all = common(cases);
-    all.append(&mut checks);
+    let own = vec![
+        pooled(cases, "high-over-ekf", |f| f.of(RvgaImplicit) < f.of(Ekf)),
+        pooled(cases, "high-over-qkf", |f| f.of(RvgaImplicit) < f.of(Qkf)),
+        pooled(cases, "second", |f| f.of(RvgaExplicit) < f.of(Ekf).min(f.of(Qkf))),
+    ];
     let mut table = Table::new("", &["panel", "t", "method", "kl_z1"]);
-    let mut further = Table::new("data-sets", &["panel", "data_set", "method", "kl_z1"]);
+    let mut further_sets = Table::new("data-sets", &["panel", "data_set", "method", "kl_z1"]);
     let mut shown = vec![];
     for c in cases {
         for (m, t, kl) in &c.curves {
             for (t, kl) in t.iter().zip(kl) {
-                table.push(vec![c.name.clone(), cell(*t), m.slug().to_owned(), cell(*kl)])?;
+                table.push(&[&c.name, t, &m.slug(), kl])?;
             }
         }
         for (k, f) in c.finals.iter().enumerate() {
             for m in COMPARED_AND_BEST {
-                further.push(vec![c.name.clone(), k.to_string(), m.slug().to_owned(), cell(f.of(m))])?;
+                further_sets.push(&[&c.name, &k, &m.slug(), &f.of(m)])?;
             }
         }
         let both = |m: &Method| format!("{} ({})", number(c.of(*m)), number(c.median(*m)));
-        shown.push([vec![c.name.clone()], COMPARED_AND_BEST.iter().map(both).collect()].concat());
+        shown.push(std::iter::once(c.name.clone()).chain(COMPARED_AND_BEST.iter().map(both)).collect());
     }
-    let mut notes = vec![format!(
-        "KL is exact with Z = 1, so differences between methods mean something and the level does not. The counts \
-             are over {} generated data sets for each panel; the table shows the data set drawn and, in brackets, the \
-             median over all.",
-        cases.first().map_or(0, |c| c.finals.len())
-    )];
     let refined_cases: Vec<(&str, &[Finals])> = cases.iter().map(|c| (c.name.as_str(), c.finals.as_slice())).collect();
-    notes.push(refined::NOTE.to_owned());
-    notes.extend(cases.iter().flat_map(|c| c.broke.clone()));
-    notes.extend(refined::remarks(&refined_cases, "data set"));
     let mut figure = Figure::new(title);
     for row in cases.chunks(cases.len().div_ceil(rows)) {
         figure = figure.row(340.0, row.iter().map(Case::panel).collect());
@@ -148,27 +132,17 @@ fn outcome(
     let first = panels(&|c| FILTERS.iter().all(|m| c.median(RvgaImplicit) <= c.median(*m)));
     let second = panels(&|c| c.median(RvgaExplicit) <= c.median(Ekf).min(c.median(Qkf)));
     let laplace = panels(&|c| c.median(Laplace) < c.median(RvgaImplicit));
-    let n = cases.len();
-    Ok(Outcome {
-        summary: format!(
-            "By the median, R-VGA implicit is the closest filter in {first} of {n} panels and R-VGA explicit ahead of EKF \
-             and QKF in {second}; Laplace beats one-pass R-VGA in {laplace}."
-        ),
-        caption: format!(
-            "{} Below each, beyond the paper: how far each refinement sweep leaves the belief from the batch optimum; pale \
-             lines are the other data sets.",
-            words[0]
-        ),
-        quote: words[1].to_owned(),
-        notes,
-        claims: all,
-        findings: vec![],
-        quantities: vec![],
-        promises: refined::checks(&refined_cases, "data sets", false),
-        shown: Shown { head: head.collect(), rows: shown },
-        tables: vec![table, further, refined::gap_table(&refined_cases)?],
+    let sets = cases.first().map_or(0, |c| c.finals.len());
+    let mut out = Outcome {
+        checks: [own, further, refined::checks(&refined_cases, "data sets", false)].concat(),
+        shown: Shown::new(head, shown),
+        tables: vec![table, further_sets, refined::gap_table(&refined_cases)?],
         figure,
-    })
+        ..words().outcome(ctx, &[&first, &cases.len(), &second, &laplace, &sets])
+    };
+    out.notes.extend(cases.iter().flat_map(|c| c.broke.clone()));
+    out.notes.extend(refined::remarks(&refined_cases, "data set"));
+    Ok(out)
 }
 
 /// Three dimensions, made once for both figures.
@@ -182,47 +156,20 @@ fn dimensions(ctx: &Context, sigma0: f64) -> Result<Arc<Vec<Case>>, ReproError> 
 /// Fig 7: σ₀ = 1, three dimensions.
 pub(super) fn fig7(ctx: &Context) -> Result<Outcome, ReproError> {
     ctx.steps(6);
-    let cases = dimensions(ctx, 1.0)?;
-    outcome(
-        "σ₀ = 1, μ₀ = 0, s = 2, c = 0, N = 500",
-        1,
-        &cases,
-        [
-            "KL over the observations for d = 30, 70 and 100, with a sharp prior.",
-            "We see the R-VGA outperforms its Kalman-based counterparts. The R-VGA explicit scheme runs a close second in \
-             most experiments, especially if we compare final estimates (§6.3).",
-        ],
-        vec![],
-    )
+    outcome(ctx, "σ₀ = 1, μ₀ = 0, s = 2, c = 0, N = 500", 1, &dimensions(ctx, 1.0)?, vec![])
 }
 
 /// Fig 8: σ₀ = 30, three dimensions.
 pub(super) fn fig8(ctx: &Context) -> Result<Outcome, ReproError> {
     ctx.steps(12);
-    let cases = dimensions(ctx, 30.0)?;
-    let sharp = dimensions(ctx, 1.0)?;
+    let (cases, sharp) = (dimensions(ctx, 30.0)?, dimensions(ctx, 1.0)?);
     let gap = |c: &Case| c.median(Ekf).min(c.median(Qkf)) - c.median(RvgaImplicit);
-    let gaps: Vec<(f64, f64)> = cases.iter().zip(sharp.iter()).map(|(flat, sharp)| (gap(flat), gap(sharp))).collect();
-    let numbers: Vec<String> = cases
-        .iter()
-        .zip(&gaps)
-        .map(|(c, (flat, sharp))| format!("{}: {} nats against {}", c.name, number(*flat), number(*sharp)))
-        .collect();
-    let stark = claims::STARK.fact(
-        gaps.iter().all(|(flat, sharp)| flat > sharp),
-        format!("medians, σ₀ = 30 against σ₀ = 1: {}", numbers.join("; ")),
-    );
-    outcome(
-        "σ₀ = 30, μ₀ = 0, s = 2, c = 0, N = 500",
-        1,
-        &cases,
-        [
-            "KL over the observations for d = 30, 70 and 100, with a flat prior.",
-            "When the prior is weighty the discrepancies between algorithms look more moderate than when σ₀ is large, in \
-             which case differences are stark (§6.3).",
-        ],
-        vec![stark],
-    )
+    let pairs = || cases.iter().zip(sharp.iter());
+    let numbers = join(pairs(), "; ", |(flat, sharp)| {
+        format!("{}: {} nats against {}", flat.name, number(gap(flat)), number(gap(sharp)))
+    });
+    let stark = words().fact("stark", pairs().all(|(flat, sharp)| gap(flat) > gap(sharp)), &[&numbers]);
+    outcome(ctx, "σ₀ = 30, μ₀ = 0, s = 2, c = 0, N = 500", 1, &cases, vec![stark])
 }
 
 /// Fig 9: three separations, with the σ₀ of the caption and the one that was run.
@@ -235,39 +182,13 @@ pub(super) fn fig9(ctx: &Context) -> Result<Outcome, ReproError> {
             cases.push(Case::new(ctx, format!("s = {s}, σ₀ = {sigma0}"), setting)?);
         }
     }
-    let mut out = outcome(
-        "μ₀ = 0, d = 100, c = 0, N = 200",
-        2,
-        &cases,
-        [
-            "KL over the observations for s = 1, 3 and 5: above with σ₀ = 10 as the caption says, below with σ₀ = 1.",
-            "We see that R-VGA outperforms the other Kalman variants and is even susceptible to beat the batch Laplace \
-             approximation because it avoids the region of near null probabilities whereas the Laplace method does not (§6.3).",
-        ],
-        vec![beats_laplace_somewhere(&cases)],
-    )?;
-    out.notes.push("The paper’s caption says σ₀ = 10, the run behind its figure used σ₀ = 1: both are shown.".into());
-    Ok(out)
+    outcome(ctx, "μ₀ = 0, d = 100, c = 0, N = 200", 2, &cases, vec![beats_laplace_somewhere(&cases)])
 }
 
 /// Fig 10: three condition numbers of the inputs' covariance.
 pub(super) fn fig10(ctx: &Context) -> Result<Outcome, ReproError> {
     ctx.steps(6);
-    let cases = [0.0, 1.0, 2.0]
-        .into_iter()
-        .map(|c| Case::new(ctx, format!("c = {c}"), Setting { n: 200, c, sigma0: 10.0, ..BASE }))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut out = outcome(
-        "σ₀ = 10, μ₀ = 0, s = 2, d = 100, N = 200",
-        1,
-        &cases,
-        [
-            "KL over the observations for inputs whose covariance has eigenvalues 1/kᶜ, c = 0, 1 and 2.",
-            "More challenging case of an ill-conditioned covariance matrix for the inputs. We see that R-VGA outperforms \
-             the other Kalman variants (§6.3).",
-        ],
-        vec![],
-    )?;
-    out.notes.push("The paper does not print s for this figure; 2 is used.".into());
-    Ok(out)
+    let case = |c| Case::new(ctx, format!("c = {c}"), Setting { n: 200, c, sigma0: 10.0, ..BASE });
+    let cases = [0.0, 1.0, 2.0].into_iter().map(case).collect::<Result<Vec<_>, _>>()?;
+    outcome(ctx, "σ₀ = 10, μ₀ = 0, s = 2, d = 100, N = 200", 1, &cases, vec![])
 }

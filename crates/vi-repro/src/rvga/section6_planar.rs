@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::claims;
 use super::replicate::{Finals, Setting, count};
 use super::two_dim::Run;
+use super::words;
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::Figure;
 use crate::plot::palette::Method::{self, Ekf, Laplace, Qkf, RvgaExplicit, RvgaImplicit};
-use crate::report::{Check, Claim, Outcome, median, number};
+use crate::report::{Check, Outcome, median};
 
 const EASY: &str = include_str!("../../data/rvga-fig3.csv");
 const HARD: &str = include_str!("../../data/rvga-fig6.csv");
@@ -19,10 +19,7 @@ const BASE: Setting = Setting { n: 100, d: 2, s: 2.0, c: 2.0, sigma0: 1.0, mu0_n
 /// The excess of the explicit scheme below which it counts as close to the implicit one, as a factor of KL.
 const CLOSE: f64 = 1.5;
 
-const GENERAL: &str = "We see that (exact) R-VGA generally outperforms the EKF and QKF. The R-VGA explicit scheme yields \
-                       results that are close to the R-VGA implicit scheme’s but tend to degrade for large σ₀.";
-
-fn outcome(run: &Run, figure: u32, quote: &str, checks: Vec<Check>, target: bool) -> Result<Outcome, ReproError> {
+fn outcome(ctx: &Context, run: &Run, checks: Vec<Check>, target: bool) -> Result<Outcome, ReproError> {
     let s = run.setting;
     let title = format!("σ₀ = {}, ‖μ₀‖ = {}, s = {}, c = {}, N = {}", s.sigma0, s.mu0_norm, s.s, s.c, s.n);
     let picture = Figure::new(title)
@@ -36,24 +33,7 @@ fn outcome(run: &Run, figure: u32, quote: &str, checks: Vec<Check>, target: bool
             ],
         )
         .row(340.0, run.refined_row()?);
-    Ok(Outcome {
-        summary: run.summary(),
-        caption: "Upper row: the data set and the KL divergence over time, with Z = 1 as in the paper and normalised. \
-                  Middle row: confidence ellipses at the final time over the contours of the true posterior, with the \
-                  batch Laplace ellipse. Lower row, beyond the paper: ellipses of the refined belief and of the batch optimum, the \
-                  gap between them by sweep on many data sets, and the final divergence on these; the cross is the data set drawn, the \
-                  bar the median."
-            .into(),
-        quote: quote.to_owned(),
-        notes: run.notes(),
-        claims: checks,
-        findings: vec![],
-        quantities: run.quantities(figure)?,
-        promises: run.refined_checks(target),
-        shown: run.shown(),
-        tables: run.tables()?,
-        figure: picture,
-    })
+    run.outcome(ctx, [checks, run.refined_checks(target)].concat(), picture)
 }
 
 /// The settings of Figures 3 to 6 with their stored data.
@@ -70,12 +50,10 @@ fn run(ctx: &Context, which: usize) -> Result<Arc<Run>, ReproError> {
     ctx.once(&format!("rvga {name}"), || Run::new(ctx, csv, setting))
 }
 
-/// A claim counted over the data sets of all four figures.
-fn pooled(claim: &Claim, runs: &[Arc<Run>], holds: impl Fn(&Finals) -> bool) -> Check {
-    let counts: Vec<(usize, usize)> = runs.iter().map(|r| count(&r.finals, &holds)).collect();
-    let each = SETTINGS.iter().zip(&counts).map(|((name, ..), (hits, n))| format!("{name}: {hits} of {n}"));
-    let total = counts.iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    claim.counted(total, each.collect::<Vec<_>>().join(", "))
+/// A sentence counted over the data sets of all four figures.
+fn pooled(name: &str, runs: &[Arc<Run>], holds: impl Fn(&Finals) -> bool) -> Check {
+    let counts: Vec<_> = SETTINGS.iter().zip(runs).map(|((case, ..), r)| (*case, count(&r.finals, &holds))).collect();
+    words().pooled(name, &counts, &[])
 }
 
 /// The median over data sets of the explicit scheme's KL over the implicit one's.
@@ -88,30 +66,23 @@ pub(super) fn fig3(ctx: &Context) -> Result<Outcome, ReproError> {
     let all = (0..SETTINGS.len()).map(|i| run(ctx, i)).collect::<Result<Vec<_>, _>>()?;
     let close = count(&all[0].finals, |f| f.of(RvgaExplicit) < CLOSE * f.of(RvgaImplicit));
     let checks = vec![
-        pooled(&claims::OVER_EKF, &all, |f| f.of(RvgaImplicit) < f.of(Ekf)),
-        pooled(&claims::OVER_QKF, &all, |f| f.of(RvgaImplicit) < f.of(Qkf)),
-        claims::EXPLICIT_CLOSE.counted(close, format!("σ₀ = 1: median ratio {}", number(excess(&all[0])))),
+        pooled("over-ekf", &all, |f| f.of(RvgaImplicit) < f.of(Ekf)),
+        pooled("over-qkf", &all, |f| f.of(RvgaImplicit) < f.of(Qkf)),
+        words().counted("explicit-close", close, &[&excess(&all[0])]),
     ];
-    outcome(&all[0], 3, GENERAL, checks, true)
+    outcome(ctx, &all[0], checks, true)
 }
 
 /// Fig 4: σ₀ = 10.
 pub(super) fn fig4(ctx: &Context) -> Result<Outcome, ReproError> {
     let run = run(ctx, 1)?;
     let wins = count(&run.finals, |f| f.of(Ekf) < f.of(RvgaImplicit));
-    let checks = vec![claims::EKF_SOMETIMES.fact(
+    let checks = vec![words().fact(
+        "ekf-sometimes",
         run.stored(Ekf) < run.stored(RvgaImplicit),
-        format!(
-            "KL {} for the EKF, {} for R-VGA implicit; so on {} of {} data sets",
-            number(run.stored(Ekf)),
-            number(run.stored(RvgaImplicit)),
-            wins.0,
-            wins.1
-        ),
+        &[&run.stored(Ekf), &run.stored(RvgaImplicit), &wins.0, &wins.1],
     )];
-    let quote = "We note the EKF performs quite well on some experiments, and might even beat R-VGA sometimes, see Figure 4, but is \
-                 outperformed most of the time (§6.2).";
-    outcome(&run, 4, quote, checks, true)
+    outcome(ctx, &run, checks, true)
 }
 
 /// Fig 5: σ₀ = 100.
@@ -121,46 +92,23 @@ pub(super) fn fig5(ctx: &Context) -> Result<Outcome, ReproError> {
     let far = |m: Method| count(&flat.finals, |f| f.of(m) > 100.0);
     let (ekf, ours) = (far(Ekf), far(RvgaImplicit));
     let checks = vec![
-        claims::EKF_UNRELIABLE.fact(
-            flat.stored(Ekf) > 100.0,
-            format!("KL {}; so on {} of {} data sets", number(flat.stored(Ekf)), ekf.0, ekf.1),
-        ),
-        claims::NO_DIVERGENCE.fact(
-            ours.0 == 0,
-            format!("KL {}; more than 100 on {} of {} data sets", number(flat.stored(RvgaImplicit)), ours.0, ours.1),
-        ),
-        claims::EXPLICIT_DEGRADES.fact(
-            sharp < middle && middle < excess(&flat),
-            format!(
-                "median ratio of the KL: {} for σ₀ = 1, {} for 10, {} for 100",
-                number(sharp),
-                number(middle),
-                number(excess(&flat))
-            ),
-        ),
+        words().fact("ekf-unreliable", flat.stored(Ekf) > 100.0, &[&flat.stored(Ekf), &ekf.0, &ekf.1]),
+        words().fact("no-divergence", ours.0 == 0, &[&flat.stored(RvgaImplicit), &ours.0, &ours.1]),
+        words().fact("explicit-degrades", sharp < middle && middle < excess(&flat), &[&sharp, &middle, &excess(&flat)]),
     ];
-    let quote = "The EKF may even prove unreliable as shown in Figure 5. R-VGA is thus more robust, in that the approximation it makes \
-                 is controlled and as a result cannot wholly diverge. The explicit scheme’s results tend to degrade for large σ₀ (§6.2).";
-    outcome(&flat, 5, quote, checks, true)
+    outcome(ctx, &flat, checks, true)
 }
 
 /// Fig 6: an asymmetric posterior.
 pub(super) fn fig6(ctx: &Context) -> Result<Outcome, ReproError> {
     let run = run(ctx, 3)?;
     let wins = count(&run.finals, |f| f.of(RvgaImplicit) < f.of(Laplace));
-    let checks = vec![claims::LAPLACE_BEATEN.fact(
+    let checks = vec![words().fact(
+        "laplace-beaten",
         run.stored(RvgaImplicit) < run.stored(Laplace),
-        format!(
-            "KL {} for R-VGA implicit, {} for Laplace; so on {} of {} data sets",
-            number(run.stored(RvgaImplicit)),
-            number(run.stored(Laplace)),
-            wins.0,
-            wins.1
-        ),
+        &[&run.stored(RvgaImplicit), &run.stored(Laplace), &wins.0, &wins.1],
     )];
-    let quote = "The plots illustrate that the Gaussian Laplace approximation may be beaten in terms of KL divergence when the true \
-                 posterior is asymmetric (Fig 6).";
-    outcome(&run, 6, quote, checks, false)
+    outcome(ctx, &run, checks, false)
 }
 
 #[cfg(test)]

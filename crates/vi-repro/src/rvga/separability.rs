@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::claims;
-use super::replicate::{Setting, count};
+use super::replicate::{Finals, Setting, count};
 use super::two_dim::Run;
+use super::words;
 use crate::error::ReproError;
 use crate::item::Context;
 use crate::plot::Figure;
 use crate::plot::palette::Method::{Ekf, Laplace, Qkf, RvgaExplicit, RvgaImplicit};
-use crate::report::{Check, MOST, Outcome, number};
+use crate::report::{Check, MOST, Outcome, join};
 
 const FIG14: &str = include_str!("../../data/rvga-fig14.csv");
 const FIG15: &str = include_str!("../../data/rvga-fig15.csv");
@@ -31,50 +31,30 @@ fn run(ctx: &Context, which: usize) -> Result<Arc<Run>, ReproError> {
 
 /// “Consistently good”, over the data sets of all three figures.
 fn good(ctx: &Context) -> Result<Check, ReproError> {
-    let (mut total, mut each) = ((0, 0), Vec::new());
+    let mut each = Vec::new();
     for (i, (_, s, _)) in SETTINGS.iter().enumerate() {
-        let hits =
-            count(&run(ctx, i)?.finals, |f| f.of(RvgaImplicit).min(f.of(RvgaExplicit)) < f.of(Ekf).min(f.of(Qkf)));
-        total = (total.0 + hits.0, total.1 + hits.1);
-        each.push((*s, hits));
+        let better = |f: &Finals| f.of(RvgaImplicit).min(f.of(RvgaExplicit)) < f.of(Ekf).min(f.of(Qkf));
+        each.push((s, count(&run(ctx, i)?.finals, better)));
     }
-    let numbers = each.iter().map(|(s, (hits, n))| format!("s = {s}: {hits} of {n}")).collect::<Vec<_>>().join("; ");
+    let total = each.iter().fold((0, 0), |all, (_, of)| (all.0 + of.0, all.1 + of.1));
+    let numbers = join(&each, "; ", |(s, (hits, n))| format!("s = {s}: {hits} of {n}"));
     // Consistent is what holds in each setting, not what holds on the whole.
-    let most = |(hits, n): (usize, usize)| hits as f64 >= MOST * n as f64;
-    Ok(claims::GOOD
-        .fact(each.iter().all(|(_, hits)| most(*hits)), format!("{numbers}; on the whole {} of {}", total.0, total.1)))
+    let most = each.iter().all(|(_, (hits, n))| *hits as f64 >= MOST * *n as f64);
+    Ok(words().fact("good", most, &[&numbers, &total.0, &total.1]))
 }
 
 fn figure(ctx: &Context, which: usize) -> Result<Outcome, ReproError> {
-    let (number_of, s, _) = SETTINGS[which];
-    let run = run(ctx, which)?;
+    let (run, s) = (run(ctx, which)?, SETTINGS[which].1);
     let evolution = run.paths.iter().map(|p| run.evolution_panel(p, &TIMES)).collect::<Result<Vec<_>, _>>()?;
     let accurate = count(&run.finals, |f| f.of(Laplace) < ACCURATE);
     let mut checks = if which == 0 { vec![good(ctx)?] } else { Vec::new() };
-    checks.push(claims::LAPLACE_ACCURATE.counted(accurate, format!("KL {}", number(run.stored(Laplace)))));
-    Ok(Outcome {
-        summary: run.summary(),
-        caption: "Upper row: the data set and the KL divergence over time, with Z = 1 as in the paper and normalised. \
-                  Middle row: ellipses of each filter after 5, 10, 20, 50 (pale to strong) and 100 (black) \
-                  observations, with the batch Laplace ellipse. Lower row, beyond the paper: ellipses of the refined belief \
-                  and of the batch optimum, the gap between them by sweep and the final divergence, on many data sets."
-            .into(),
-        quote:
-            "We see R-VGA consistently yields good performance. The batch Laplace covariance is shown in red and is \
-                considered accurate (Appendix 9.6)."
-                .into(),
-        notes: run.notes(),
-        claims: checks,
-        findings: vec![],
-        quantities: run.quantities(number_of)?,
-        promises: run.refined_checks(false),
-        shown: run.shown(),
-        tables: run.tables()?,
-        figure: Figure::new(format!("s = {s}, c = 1, σ₀ = 10, μ₀ = 0, N = 100"))
-            .row(330.0, vec![run.data_panel(), run.kl_panel(false), run.kl_panel(true)])
-            .row(310.0, evolution)
-            .row(340.0, run.refined_row()?),
-    })
+    checks.push(words().counted("laplace-accurate", accurate, &[&run.stored(Laplace)]));
+    checks.extend(run.refined_checks(false));
+    let picture = Figure::new(format!("s = {s}, c = 1, σ₀ = 10, μ₀ = 0, N = 100"))
+        .row(330.0, vec![run.data_panel(), run.kl_panel(false), run.kl_panel(true)])
+        .row(310.0, evolution)
+        .row(340.0, run.refined_row()?);
+    run.outcome(ctx, checks, picture)
 }
 
 /// Fig 14: s = 2.

@@ -1,6 +1,5 @@
 //! What several sections share: ramps and error wrapping.
 
-use crate::error::ReproError;
 use crate::plot::Ramp;
 use crate::plot::palette::{BLUE, Colour, ORANGE, WHITE};
 
@@ -12,8 +11,3 @@ pub(super) const SEQUENTIAL: Ramp = Ramp { low: BLUE, middle: Colour(150, 196, 2
 
 /// Blue through white to orange, for signed values and probabilities.
 pub(super) const DIVERGING: Ramp = Ramp { low: BLUE, middle: WHITE, high: ORANGE };
-
-/// Wraps a library error with what was being computed.
-pub(super) fn computation(what: &str, e: &impl std::fmt::Display) -> ReproError {
-    ReproError::computation(what, e)
-}

@@ -13,14 +13,13 @@ use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::dot;
 
-use super::claims;
 use super::replicate::Setting;
-use super::shared::computation;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
 use crate::plot::palette::{BLACK, BLUE, Dash, GREEN, Marker, SKY, Style};
 use crate::plot::{Axis, Figure, Panel};
-use crate::report::{Check, Claim, Outcome, Shown, Table, cell, number};
+use crate::report::{Check, Outcome, Table, join, number};
 use crate::streams::generator;
 
 const D: usize = 20;
@@ -69,16 +68,14 @@ fn compare(
     let mut steps: Vec<Step<'_>> = forms.into_iter().map(|(.., step)| step).collect();
     let mut last = None;
     for (x, y) in data.observations() {
-        let fail = |e| computation("a step", &e);
-        let truth = reference(x, y).map_err(fail)?;
+        let truth = reference(x, y).context("a step")?;
         for (form, step) in out.iter_mut().zip(&mut steps) {
-            let belief = step(x, y).map_err(fail)?;
-            form.off.push(distance(&belief, &truth).map_err(fail)?);
+            let belief = step(x, y).context("a step")?;
+            form.off.push(distance(&belief, &truth).context("a step")?);
         }
         last = Some(truth);
     }
-    let nothing = || ReproError::Computation { what: "theorems".to_owned(), message: "no rows".to_owned() };
-    Ok((out, last.ok_or_else(nothing)?))
+    Ok((out, last.context("theorems")?))
 }
 
 /// A belief from a mean and an accumulated precision.
@@ -98,15 +95,14 @@ fn one<R: vi_core::SiteRule>(belief: &mut DenseGaussian, rule: &R, x: &[f64], y:
 
 /// Theorem 2: forms against the textbook's Kalman filter; and that filter's end against the posterior, as a divergence.
 fn linear(ctx: &Context) -> Result<(Vec<Form>, f64), ReproError> {
-    let fail = |e| computation("Theorem 2", &e);
     let settings =
         LinearSettings { n: N, d: D, c: 1.0, normalisation: Normalisation::AsRun, noise_sd: NOISE, theta_sd: 1.0 };
-    let data = settings.draw(&mut generator(ctx.seed, 0)).map_err(|e| computation("data", &e))?.data;
-    let prior = DenseGaussian::isotropic(&[0.0; D], 1.0).map_err(fail)?;
-    let noise = GaussianLikelihood::new(NOISE * NOISE).map_err(fail)?;
+    let data = settings.draw(&mut generator(ctx.seed, 0)).context("data")?.data;
+    let prior = DenseGaussian::isotropic(&[0.0; D], 1.0).context("Theorem 2")?;
+    let noise = GaussianLikelihood::new(NOISE * NOISE).context("Theorem 2")?;
     let (implicit, explicit) = (Implicit(noise), Explicit(noise));
     let precision = NOISE.powi(-2);
-    let mut newton = OnlineNewton::new(&prior).map_err(fail)?;
+    let mut newton = OnlineNewton::new(&prior).context("Theorem 2")?;
     let (mut textbook, mut by_implicit, mut by_explicit) = (prior.clone(), prior.clone(), prior.clone());
     let r = Mat::from_fn(1, 1, |_, _| NOISE * NOISE);
     let reference: Step<'_> = Box::new(|x, y| {
@@ -141,11 +137,11 @@ fn linear(ctx: &Context) -> Result<(Vec<Form>, f64), ReproError> {
     let mut total = Mat::<f64>::identity(D, D);
     total += x.transpose() * x * precision;
     let y = Mat::from_fn(N, 1, |i, _| precision * data.y()[i]);
-    let all = Cholesky::new(total.as_ref()).map_err(|e| computation("posterior", &e))?;
-    let mean = all.solve((x.transpose() * &y).as_ref()).map_err(|e| computation("posterior", &e))?;
-    let posterior =
-        DenseGaussian::new(&(0..D).map(|j| mean[(j, 0)]).collect::<Vec<_>>(), all.inverse().as_ref()).map_err(fail)?;
-    Ok((forms, divergence::gaussian_kl(&end, &posterior).map_err(fail)?))
+    let all = Cholesky::new(total.as_ref()).context("posterior")?;
+    let mean = all.solve((x.transpose() * &y).as_ref()).context("posterior")?;
+    let posterior = DenseGaussian::new(&(0..D).map(|j| mean[(j, 0)]).collect::<Vec<_>>(), all.inverse().as_ref())
+        .context("Theorem 2")?;
+    Ok((forms, divergence::gaussian_kl(&end, &posterior).context("Theorem 2")?))
 }
 
 /// A logistic observation as the textbook's extended Kalman filter wants it.
@@ -181,10 +177,9 @@ fn linearised(a: f64, y: f64) -> Result<(f64, GaussianLikelihood), Error> {
 /// Theorem 3: linearised forms against the textbook's extended Kalman filter; and how far implicit and explicit scheme are
 /// apart when nothing is linearised.
 fn logistic(ctx: &Context) -> Result<(Vec<Form>, Form), ReproError> {
-    let fail = |e| computation("Theorem 3", &e);
     let setting = Setting { n: N, d: D, s: 1.0, c: 1.0, sigma0: 1.0, mu0_norm: 0.0 };
     let (data, prior) = (setting.data(ctx.seed, 0)?, setting.prior()?);
-    let mut natural = NaturalGradient::new(&prior).map_err(fail)?;
+    let mut natural = NaturalGradient::new(&prior).context("Theorem 3")?;
     let (mut textbook, mut rule, mut implicit) = (prior.clone(), prior.clone(), prior.clone());
     let explicit = Linearised::extended_kalman(BernoulliLogit(Exact));
     let reference: Step<'_> = Box::new(|x, y| {
@@ -229,18 +224,17 @@ fn logistic(ctx: &Context) -> Result<(Vec<Form>, Form), ReproError> {
         Box::new(|x, y| one(&mut other, &rule_e, x, y)),
     )];
     let (mut apart, _) = compare(&data, apart, not_linear)?;
-    let form =
-        apart.pop().ok_or_else(|| ReproError::Computation { what: "theorems".into(), message: "no form".into() })?;
+    let form = apart.pop().context("theorems")?;
     Ok((forms, form))
 }
 
-fn same(claim: &Claim, forms: &[Form], reference: &str) -> Check {
-    let each = forms.iter().map(|f| format!("{} {}", f.name, number(f.worst()))).collect::<Vec<_>>().join(", ");
-    let worst = forms.iter().map(Form::worst).fold(0.0, f64::max);
-    claim.fact(
-        worst < ROUNDING,
-        format!("largest distance from the {reference} over {N} rows: {each}; rounding is {}", number(ROUNDING)),
-    )
+fn same(name: &str, forms: &[Form]) -> Check {
+    let each = join(forms, ", ", |f| format!("{} {}", f.name, number(f.worst())));
+    words().fact(name, largest(forms) < ROUNDING, &[&N, &each, &ROUNDING])
+}
+
+fn largest(forms: &[Form]) -> f64 {
+    forms.iter().map(Form::worst).fold(0.0, f64::max)
 }
 
 fn panel<'a>(title: &str, forms: impl IntoIterator<Item = &'a Form>) -> Panel {
@@ -261,45 +255,17 @@ pub(super) fn theorems(ctx: &Context) -> Result<Outcome, ReproError> {
     for (theorem, forms) in [("2", two.iter().collect::<Vec<_>>()), ("3", three.iter().chain([&apart]).collect())] {
         for form in forms {
             for (t, off) in form.off.iter().enumerate() {
-                table.push(vec![theorem.to_owned(), form.name.to_owned(), (t + 1).to_string(), cell(*off)])?;
+                table.push(&[&theorem, &form.name, &(t + 1), off])?;
             }
         }
     }
-    let largest = |forms: &[Form]| forms.iter().map(Form::worst).fold(0.0, f64::max);
     Ok(Outcome {
-        summary: format!(
-            "The forms of Theorem 2 are within {} of the Kalman filter, those of Theorem 3 within {} of the extended one; without \
-             linearisation implicit and explicit scheme are {} posterior deviations apart.",
-            number(largest(&two)),
-            number(largest(&three)),
-            number(apart.worst())
-        ),
-        caption: format!(
-            "How far each form is from the filter of the textbook after every row: the larger of the distance of the means in posterior \
-             deviations and of the largest difference of covariances over the largest variance. d = {D}, N = {N}; left linear with \
-             noise of deviation {NOISE}, right logistic."
-        ),
-        quote: "Then, the R-VGA equations (3)-(4) are algebraically equivalent to the explicit scheme, to the online Newton descent, as well \
-                as to the linear Kalman filter (Theorem 2). The linearized R-VGA is algebraically equivalent to the explicit scheme, to the \
-                online natural gradient on the exact loss, as well as to the extended Kalman filter (Theorem 3)."
-            .into(),
-        notes: vec![
-            "The textbook’s filters are the vector forms with a gain; the schemes are the library’s rules; Newton and natural gradient keep a \
-             precision and solve with it at each row. In (108) the residual is y − Hμ_t, which the paper prints with μ_{t−1} after \
-             Theorem 2."
-                .into(),
+        checks: vec![
+            same("theorem-2", &two),
+            words().below("theorem-2-posterior", kl, ROUNDING),
+            same("theorem-3", &three),
+            words().fact("theorem-3-lost", apart.worst() > 1e3 * ROUNDING, &[&apart.worst()]),
         ],
-        claims: vec![
-            same(&claims::THEOREM_2, &two, "Kalman filter"),
-            claims::THEOREM_2_POSTERIOR.below("KL from the filter’s last Gaussian to the posterior by one solve", kl, ROUNDING),
-            same(&claims::THEOREM_3, &three, "extended Kalman filter"),
-            claims::THEOREM_3_LOST
-                .fact(apart.worst() > 1e3 * ROUNDING, format!("largest distance {}", number(apart.worst()))),
-        ],
-        promises: vec![],
-        findings: vec![],
-        quantities: vec![],
-        shown: Shown::default(),
         tables: vec![table],
         figure: Figure::new("One algorithm under several names").row(
             360.0,
@@ -308,6 +274,7 @@ pub(super) fn theorems(ctx: &Context) -> Result<Outcome, ReproError> {
                 panel("Theorem 3: from the extended Kalman filter", three.iter().chain([&apart])),
             ],
         ),
+        ..words().outcome(ctx, &[&largest(&two), &largest(&three), &apart.worst(), &D, &N, &NOISE.to_string()])
     })
 }
 

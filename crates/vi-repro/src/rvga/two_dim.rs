@@ -5,13 +5,13 @@ use vi_data::{CsvSettings, Dataset, read_csv};
 use super::methods::{COMPARED, FILTERS, Path};
 use super::refined::{self, COMPARED_AND_BEST, Refined};
 use super::replicate::{Finals, Setting, column};
-use super::shared::computation;
-use crate::error::ReproError;
+use super::words;
+use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::logistic::{MASS, Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
+use crate::logistic::{Planar, Posterior, Window, add_ellipse, include, laplace, moments, remark};
 use crate::plot::palette::{BLACK, CLASS_0, CLASS_1, Marker, Method, Style, WHITE};
-use crate::plot::{Axis, Panel};
-use crate::report::{Check, Quantity, Shown, Table, cell, number, quartiles};
+use crate::plot::{Axis, Figure, Panel};
+use crate::report::{Check, Outcome, Quantity, Shown, Table, join, number, quartiles};
 
 /// Everything computed for one of the figures.
 pub(super) struct Run {
@@ -41,7 +41,7 @@ impl Run {
     pub(super) fn new(ctx: &Context, csv: &str, setting: Setting) -> Result<Self, ReproError> {
         let replicates = ctx.pick(40, 8);
         ctx.steps(replicates + 2);
-        let data = read_csv(csv.as_bytes(), &CsvSettings::default()).map_err(|e| computation("stored data", &e))?;
+        let data = read_csv(csv.as_bytes(), &CsvSettings::default()).context("stored data")?;
         let prior = setting.prior()?;
         let posterior = Posterior::new(&prior, &data)?;
         let laplace = laplace(&prior, &data)?;
@@ -69,35 +69,14 @@ impl Run {
         self.finals[0].of(method)
     }
 
-    /// The methods in order of their divergence on the stored data set, and who wins against Laplace.
-    pub(super) fn summary(&self) -> String {
-        let mut order = COMPARED;
-        order.sort_by(|a, b| self.stored(*a).total_cmp(&self.stored(*b)));
-        let list: Vec<String> = order.iter().map(|m| format!("{} {}", m.label(), number(self.stored(*m)))).collect();
-        let ours = self.stored(Method::RvgaImplicit);
-        let winner = if self.stored(Method::Laplace) < ours {
-            "Laplace beats one-pass R-VGA"
-        } else {
-            "One-pass R-VGA beats Laplace"
-        };
-        format!(
-            "{winner}. Final KL: {}; batch optimum {}, the gap to it {} after {} sweeps.",
-            list.join(" < "),
-            number(self.stored(Method::BatchVga)),
-            number(refined::gap_shown(&self.finals[0].gaps)),
-            refined::SHOWN_AFTER
-        )
-    }
-
     /// The final KL of the paper's methods, by the authors' program and by ours.
-    pub(super) fn quantities(&self, figure: u32) -> Result<Vec<Quantity>, ReproError> {
-        let fail = |e: csv::Error| computation("the authors’ numbers", &e);
+    fn quantities(&self, item: &str) -> Result<Vec<Quantity>, ReproError> {
         let mut theirs = Vec::new();
         for row in csv::Reader::from_reader(AUTHORS.as_bytes()).deserialize() {
-            let row: (u32, String, f64) = row.map_err(fail)?;
-            theirs.push(row);
+            let (figure, slug, kl): (u32, String, f64) = row.context("the authors’ numbers")?;
+            theirs.push((format!("fig{figure}"), slug, kl));
         }
-        let authors = |m: Method| theirs.iter().find(|(f, slug, _)| *f == figure && slug == m.slug()).map(|row| row.2);
+        let authors = |m: Method| theirs.iter().find(|(f, slug, _)| f == item && slug == m.slug()).map(|row| row.2);
         let mut out: Vec<Quantity> = COMPARED
             .iter()
             .map(|m| {
@@ -112,7 +91,7 @@ impl Run {
     }
 
     /// The numbers most worth reading.
-    pub(super) fn shown(&self) -> Shown {
+    fn shown(&self) -> Shown {
         let head = ["method", "KL, Z = 1", "KL, normalised", "median over data sets", "quartiles"];
         let rows = COMPARED_AND_BEST.iter().map(|m| {
             let [low, middle, high] = quartiles(&column(&self.finals, *m));
@@ -125,45 +104,47 @@ impl Run {
                 format!("{} to {}", number(low), number(high)),
             ]
         });
-        Shown { head: head.map(String::from).to_vec(), rows: rows.collect() }
+        Shown::new(head, rows)
     }
 
-    /// Remarks common to these figures.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = vec![
-            format!(
-                "The data set drawn is the authors’ own; the counts are over it and {} generated ones. KL is exact (a \
-                 sum of one-dimensional integrals), where the paper uses samples. log Z = {} by a grid (changed by \
-                 {} when the grid is halved).",
-                self.finals.len() - 1,
-                number(self.truth.log_z),
-                number(self.truth.refinement.abs())
-            ),
-            format!(
-                "Ellipses hold {:.0} % of each Gaussian’s mass; the grey contours are the regions that hold 50, 90 and \
-                 99 % of the true posterior.",
-                100.0 * MASS
-            ),
-        ];
-        notes.push(refined::NOTE.to_owned());
-        notes.extend(self.paths.iter().filter_map(|p| p.broke.clone()));
-        notes.extend(refined::remarks(&[("", &self.finals)], "data set"));
-        notes
+    /// What the item is in words, numbers and the given picture.
+    pub(super) fn outcome(&self, ctx: &Context, checks: Vec<Check>, figure: Figure) -> Result<Outcome, ReproError> {
+        let mut order = COMPARED;
+        order.sort_by(|a, b| self.stored(*a).total_cmp(&self.stored(*b)));
+        let list = join(order, " < ", |m| format!("{} {}", m.label(), number(self.stored(m))));
+        let beaten = self.stored(Method::Laplace) < self.stored(Method::RvgaImplicit);
+        let winner = if beaten { "Laplace beats one-pass R-VGA" } else { "One-pass R-VGA beats Laplace" };
+        let (optimum, gap) = (self.stored(Method::BatchVga), refined::gap_shown(&self.finals[0].gaps));
+        let (generated, change) = (self.finals.len() - 1, self.truth.refinement.abs());
+        let said = words().outcome(
+            ctx,
+            &[&winner, &list, &optimum, &gap, &refined::SHOWN_AFTER, &generated, &self.truth.log_z, &change],
+        );
+        let broke = self.paths.iter().filter_map(|p| p.broke.clone());
+        let further = broke.chain(refined::remarks(&[("", &self.finals)], "data set"));
+        Ok(Outcome {
+            notes: said.notes.iter().cloned().chain(further).collect(),
+            checks,
+            quantities: self.quantities(ctx.item)?,
+            shown: self.shown(),
+            tables: self.tables()?,
+            figure,
+            ..said
+        })
     }
 
     /// The tables: KL over time, final beliefs, the further data sets.
-    pub(super) fn tables(&self) -> Result<Vec<Table>, ReproError> {
+    fn tables(&self) -> Result<Vec<Table>, ReproError> {
         let mut time = Table::new("", &["t", "method", "kl_z1", "kl_normalised"]);
         for (path, (t, kl)) in self.paths.iter().zip(&self.kl) {
             for (t, kl) in t.iter().zip(kl) {
-                let row = [cell(*t), path.method.slug().to_owned(), cell(*kl), cell(kl + self.truth.log_z)];
-                time.push(row.to_vec())?;
+                time.push(&[t, &path.method.slug(), kl, &(kl + self.truth.log_z)])?;
             }
         }
         let mut beliefs = Table::new("beliefs", &["method", "mean1", "mean2", "cov11", "cov12", "cov22"]);
         let mut push = |name: &str, mean: [f64; 2], cov: [[f64; 2]; 2]| {
-            let numbers = [mean[0], mean[1], cov[0][0], cov[0][1], cov[1][1]].map(cell);
-            beliefs.push([vec![name.to_owned()], numbers.to_vec()].concat())
+            let numbers = [mean[0], mean[1], cov[0][0], cov[0][1], cov[1][1]];
+            beliefs.row(&[&name], numbers)
         };
         push(Method::TruePosterior.slug(), self.truth.mean, self.truth.cov)?;
         let (mean, cov) = moments(&self.laplace);
@@ -179,7 +160,7 @@ impl Run {
         let mut further = Table::new("data-sets", &["data_set", "method", "kl_normalised"]);
         for (k, f) in self.finals.iter().enumerate() {
             for m in COMPARED_AND_BEST {
-                further.push(vec![k.to_string(), m.slug().to_owned(), cell(f.of(m))])?;
+                further.push(&[&k, &m.slug(), &f.of(m)])?;
             }
         }
         Ok(vec![time, beliefs, further, refined::gap_table(&[("", &self.finals)])?])

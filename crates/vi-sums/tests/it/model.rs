@@ -3,11 +3,9 @@
 use vi_core::Belief;
 use vi_models::ModelError;
 use vi_models::online::{
-    BeliefKind, Memory, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise,
+    BeliefKind, Kind, Memory, Model, Observation, OnlineLinear, OnlineSettings, PriorScale, Row, Standardise,
 };
-use vi_sums::{
-    Family, GlmPrior, LinearPosterior, LinearPrior, LinearSums, Model, OnePass, Posterior, Predictor, SumsError,
-};
+use vi_sums::{Family, GlmPrior, LinearPosterior, LinearPrior, LinearSums, OnePass, Posterior, Predictor, SumsError};
 
 use crate::common::{columns, row};
 
@@ -17,32 +15,15 @@ fn linear(prior: LinearPrior, x: &[Vec<f64>], y: &[f64]) -> LinearPosterior {
     own
 }
 
-/// What a model predicts: mean, and the ends of an interval.
+/// The prediction of a model: mean, and the ends of an interval.
 fn predicted(model: &Model, x: &[f64]) -> [f64; 3] {
-    let at = Observation::new(0.0);
-    macro_rules! label {
-        ($seen:expr) => {{
-            let seen = $seen.unwrap();
-            let interval = seen.interval(0.9).unwrap();
-            [seen.mean, interval.lower, interval.upper]
-        }};
-    }
-    match model {
-        Model::Linear(model) => {
-            let seen = model.predict(x).unwrap();
-            let interval = seen.interval(0.9).unwrap();
-            [seen.mean(), interval.lower, interval.upper]
-        }
-        Model::Logistic(model) => {
-            let seen = model.predict(x).unwrap();
-            let interval = seen.interval(0.9).unwrap();
-            [seen.probability, interval.lower, interval.upper]
-        }
-        Model::Poisson(model) => label!(model.predict(x, at)),
-        Model::NegativeBinomial(model) => label!(model.predict(x, at)),
-        Model::Probit(model) => label!(model.predict(x, at)),
-        _ => unreachable!(),
-    }
+    let seen = model.predict(Row::Dense(x), Observation::new(0.0)).unwrap();
+    let interval = seen.interval(0.9).unwrap().unwrap();
+    [seen.mean().unwrap(), interval.lower, interval.upper]
+}
+
+fn learn(model: &mut Model, x: &[f64], y: f64) {
+    model.update(Row::Dense(x), Observation::new(y)).unwrap();
 }
 
 fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
@@ -78,10 +59,9 @@ fn a_linear_record_is_a_model_that_learns_on_and_goes_back() {
     let new = [0.3, 29.0, -1.0];
     let seen = Predictor::new(&Posterior::from(start.clone())).unwrap().predict(&new, 0.9).unwrap();
     assert_close(&predicted(&model, &new), &[seen.mean, seen.lower, seen.upper], 1e-10);
-    let Model::Linear(own) = &mut model else { panic!("another kind") };
-    assert!((own.evidence() - start.fit().unwrap().log_evidence()).abs() < 1e-9);
-    (120..200).for_each(|t| own.update(&row(&x, t), y[t]).unwrap());
-    assert!((own.evidence() - whole.fit().unwrap().log_evidence()).abs() < 1e-6);
+    assert!((model.evidence() - start.fit().unwrap().log_evidence()).abs() < 1e-9);
+    (120..200).for_each(|t| learn(&mut model, &row(&x, t), y[t]));
+    assert!((model.evidence() - whole.fit().unwrap().log_evidence()).abs() < 1e-6);
     let Posterior::Linear(back) = Posterior::of_model(&model).unwrap() else { panic!("another kind") };
     assert_eq!(back.prior(), &prior);
     // A column thirty deviations from zero: some four digits go where intercept and weight are told apart.
@@ -98,14 +78,10 @@ fn a_front_door_model_is_a_record_without_an_intercept_too() {
     for intercept in [0.0, 5.0] {
         let prior = LinearPrior { scale: 2.0, intercept, shape: 1.0, rate: 1.0 };
         let direct = linear(prior, &x, &y);
-        let Model::Linear(mut model) =
-            Posterior::from(LinearPosterior::new(2, prior).unwrap()).to_model(Vec::new()).unwrap()
-        else {
-            panic!("another kind")
-        };
-        assert_eq!(Posterior::of_model(&Model::Linear(model.clone())).unwrap().rows(), 0);
-        (0..60).for_each(|t| model.update(&row(&x, t), y[t]).unwrap());
-        let record = Posterior::of_model(&Model::Linear(model)).unwrap();
+        let mut model = Posterior::from(LinearPosterior::new(2, prior).unwrap()).to_model(Vec::new()).unwrap();
+        assert_eq!(Posterior::of_model(&model).unwrap().rows(), 0);
+        (0..60).for_each(|t| learn(&mut model, &row(&x, t), y[t]));
+        let record = Posterior::of_model(&model).unwrap();
         let again = Posterior::decode(&record.encode().unwrap()).unwrap();
         assert!((again.log_evidence().unwrap() - direct.fit().unwrap().log_evidence()).abs() < 1e-8);
         let (found, expected) = (Predictor::new(&again).unwrap(), Predictor::new(&Posterior::from(direct)).unwrap());
@@ -133,14 +109,7 @@ fn records_of_every_family_are_models_that_learn_on_and_go_back() {
             assert_close(&predicted(&model, &[0.4, -0.2])[..1], &[seen.mean], tolerance);
             for t in 80..120 {
                 fold.update(&row(&x, t), y[t]).unwrap();
-                match &mut model {
-                    Model::Logistic(own) => own.update(&row(&x, t), y[t]),
-                    Model::Probit(own) => own.update(&row(&x, t), y[t]),
-                    Model::Poisson(own) => own.update(&row(&x, t), y[t]),
-                    Model::NegativeBinomial(own) => own.update(&row(&x, t), y[t]),
-                    _ => unreachable!(),
-                }
-                .unwrap();
+                learn(&mut model, &row(&x, t), y[t]);
             }
             let Posterior::Glm(back) = Posterior::of_model(&model).unwrap() else { panic!("another kind") };
             assert_eq!((back.family(), back.prior(), back.rows(), back.runs()), (family, &prior, 120, 1));
@@ -152,15 +121,16 @@ fn records_of_every_family_are_models_that_learn_on_and_go_back() {
 
 #[test]
 fn what_holds_another_belief_is_refused_by_name() {
-    let given = |change: fn(&mut OnlineSettings)| {
+    let of_kind = |kind: Kind, change: fn(&mut OnlineSettings)| {
         let mut settings = OnlineSettings {
             prior_scale: PriorScale::Given(1.0),
             standardise: Standardise::Never,
             ..OnlineSettings::default()
         };
         change(&mut settings);
-        Posterior::of_model(&Model::Logistic(OnlineLogistic::with_settings(2, settings).unwrap()))
+        Posterior::of_model(&Model::new(kind, 2, settings).unwrap())
     };
+    let given = |change| of_kind(Kind::Two, change);
     assert_eq!(given(|_| {}).unwrap().rows(), 0);
     assert!(given(|settings| settings.belief = BeliefKind::SquareRoot).is_ok());
     let refused = |what: &str, found: Result<Posterior, SumsError>| match found {
@@ -171,12 +141,12 @@ fn what_holds_another_belief_is_refused_by_name() {
     refused("standardised", given(|settings| settings.standardise = Standardise::default()));
     refused("covariance", given(|settings| settings.belief = BeliefKind::Diagonal));
     refused("forgotten", given(|settings| settings.memory = Memory::Fading(0.9)));
-    let Model::Linear(mut model) =
-        Posterior::from(LinearPosterior::new(1, LinearPrior::default()).unwrap()).to_model(Vec::new()).unwrap()
-    else {
-        panic!("another kind")
-    };
-    model.update(&[1.0], Observation::new(2.0).weight(0.5)).unwrap();
+    for kind in [Kind::Trials, Kind::LearnedSpread, Kind::Classes { classes: 3, joint: None }] {
+        refused("record", of_kind(kind, |_| {}));
+    }
+    let mut model =
+        Posterior::from(LinearPosterior::new(1, LinearPrior::default()).unwrap()).to_model(Vec::new()).unwrap();
+    model.update(Row::Dense(&[1.0]), Observation::new(2.0).weight(0.5)).unwrap();
     let named = |names: &[&str]| {
         let names = names.iter().map(|&name| name.to_owned()).collect();
         Posterior::from(LinearPosterior::new(2, LinearPrior::default()).unwrap()).to_model(names)
@@ -184,8 +154,8 @@ fn what_holds_another_belief_is_refused_by_name() {
     assert!(named(&["a", "b"]).is_ok());
     assert!(matches!(named(&["a", "a"]), Err(SumsError::Model(ModelError::Name { index: 1, .. }))));
     assert!(matches!(named(&["a"]), Err(SumsError::Model(ModelError::Core(vi_core::Error::Dimension { .. })))));
-    refused("weighted", Posterior::of_model(&Model::Linear(model)));
-    refused("scale", Posterior::of_model(&Model::Linear(OnlineLinear::new(2).unwrap())));
+    refused("weighted", Posterior::of_model(&model));
+    refused("scale", Posterior::of_model(&Model::Number(OnlineLinear::new(2).unwrap())));
     // A prior whose square is beyond the floats for a model is one here.
     let tiny = LinearPrior { scale: 1e-160, ..LinearPrior::default() };
     assert!(

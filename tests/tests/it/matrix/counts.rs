@@ -5,7 +5,6 @@ use std::fmt::Debug;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_boost::gaussian::GaussianSettings;
-use vi_boost::hellinger::HellingerSettings;
 use vi_boost::printed::{Printed, PrintedSettings};
 use vi_boost::{BoostSettings, Component, Family, FitSettings, GaussianMixture, divergence, target};
 use vi_core::batch::BatchSettings;
@@ -90,10 +89,6 @@ fn mixtures(entries: &mut Entries) {
     entries.ask("BoostSettings: starts", 9, |starts| BoostSettings { starts, ..boost() }.check());
     entries.ask("BoostSettings: evaluations", 9, |evaluations| BoostSettings { evaluations, ..boost() }.check());
     entries.ask("BoostSettings: refit_evaluations", 9, |n| BoostSettings { refit_evaluations: n, ..boost() }.check());
-    let hellinger = HellingerSettings::default;
-    entries.ask("HellingerSettings: components", 9, |n| HellingerSettings { components: n, ..hellinger() }.check());
-    entries.ask("HellingerSettings: starts", 9, |starts| HellingerSettings { starts, ..hellinger() }.check());
-    entries.ask("HellingerSettings: evaluations", 9, |n| HellingerSettings { evaluations: n, ..hellinger() }.check());
     entries
         .ask("GaussianSettings: evaluations", 9, |n| GaussianSettings { evaluations: n, ..Default::default() }.check());
     entries.ask("FitSettings: starts", 9, |starts| FitSettings { starts, ..Default::default() }.check());

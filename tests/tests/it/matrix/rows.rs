@@ -19,7 +19,8 @@ use vi_core::{
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 use vi_models::linear::{self, NoiseScaled, NormalGamma};
-use vi_models::online::{Observation, OnlineLogistic, OnlineSettings, Rows};
+use vi_models::online::family::Logit;
+use vi_models::online::{Model, Observation, OnlineGlm, OnlineLogistic, OnlineSettings, Rows};
 use vi_models::prequential;
 use vi_models::softmax::{Softmax, SoftmaxRows, SoftmaxScratch};
 use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
@@ -27,7 +28,8 @@ use vi_revrand::basis::{Basis, Linear};
 use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
 use vi_revrand::slm::{Hyperparameters, Slm};
 use vi_revrand::{Glm, GlmSettings};
-use vi_tests::hostile::AnyModel;
+use vi_tests::hostile::MODELS;
+use vi_tests::hostile::models::predicted;
 
 use super::{Table, called};
 
@@ -323,11 +325,10 @@ fn models(entries: &mut Entries) {
     });
 }
 
-/// Names of [`AnyModel`]'s families and a label that each has not.
-const FAMILIES: [(&str, Option<f64>); AnyModel::FAMILIES] = [
+/// Types of [`MODELS`] and a label that each has not.
+const TYPES: [(&str, Option<f64>); MODELS.len()] = [
     ("OnlineLogistic", Some(2.0)),
     ("OnlineLinear", None),
-    ("OnlineGlm<Logit>", Some(2.0)),
     ("OnlineGlm<Probit>", Some(-1.0)),
     ("OnlineGlm<Trials>", Some(0.5)),
     ("OnlineGlm<Counts>", Some(-1.0)),
@@ -338,13 +339,13 @@ const FAMILIES: [(&str, Option<f64>); AnyModel::FAMILIES] = [
 ];
 
 fn front_door(entries: &mut Entries) {
-    for (family, (name, outside)) in FAMILIES.into_iter().enumerate() {
-        let mut model = AnyModel::new(family, 2, OnlineSettings::default()).unwrap();
+    for ((name, outside), (_, kind)) in TYPES.into_iter().zip(MODELS) {
+        let mut model = Model::new(kind, 2, OnlineSettings::default()).unwrap();
         let good = Input::good();
         for (row, &label) in good.x.chunks(2).zip(&good.y) {
             model.update(Row::from(row), Observation::new(label)).unwrap();
         }
-        let text = |model: &AnyModel| model.text().unwrap().into_bytes();
+        let text = |model: &Model| serde_json::to_vec(model).unwrap();
         let (one, many, outside) = match outside {
             Some(outside) => (Takes::Row, Takes::Rows, outside),
             None => (Takes::RowOfNumber, Takes::RowsOfNumbers, 0.0),
@@ -357,7 +358,7 @@ fn front_door(entries: &mut Entries) {
             model.update_batch(Rows::from(&input.x), &observed)
         });
         entries.ask(&format!("{name}::predict"), Takes::OneInput, (&model, outside), text, |model, input| {
-            model.predict(Row::from(input.row()), Observation::new(1.0), 0.0)
+            predicted(model, Row::from(input.row()), Observation::new(1.0))
         });
     }
 }
@@ -369,6 +370,11 @@ fn candidates(entries: &mut Entries) {
     let text = |model: &OnlineLogistic| serde_json::to_vec(model).unwrap();
     entries.ask("OnlineLogistic::sample_scores", Takes::Candidates, (&model, 2.0), text, |model, input| {
         model.sample_scores(&input.x, &mut ChaCha8Rng::seed_from_u64(1))
+    });
+    let glm = OnlineGlm::new(2, Logit).unwrap();
+    let nothing = |_: &OnlineGlm<Logit>| Vec::new();
+    entries.ask("OnlineGlm<Logit>::predict", Takes::OneInput, (&glm, 2.0), nothing, |model, input| {
+        model.predict(input.row(), Observation::new(1.0)).map(drop)
     });
     entries.ask("OnlineLogistic::predictor", Takes::OneInput, (&model, 2.0), text, |model, input| {
         model.predictor(input.row(), 0.0).map(drop)

@@ -62,7 +62,6 @@ fn beliefs(entries: &mut Entries) {
     entries.ask("DiagonalGaussian::isotropic: σ₀", ALL, |s| DiagonalGaussian::isotropic(&[0.0; 2], s));
     entries.ask("LowRankGaussian::isotropic: σ₀", ALL, |s| LowRankGaussian::isotropic(&[0.0; 2], s, form()));
     entries.ask("LowRankGaussian::new: variances", ALL, |v| LowRankGaussian::new(&[0.0; 2], &[1.0, v], form()));
-    entries.ask("LowRankSettings::with_most_owed: most", NEGATIVE, |most| form().with_most_owed(most));
     entries.ask("GaussianLikelihood::new: variance", ALL, GaussianLikelihood::new);
     entries.ask("Forgetting::fading: λ", ALL, Forgetting::<DenseGaussian>::fading);
     entries.ask("AdaptiveFading::new: window", ALL, |w| AdaptiveFading::new(40.0 * w, 1.0));

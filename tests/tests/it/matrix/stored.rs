@@ -1,6 +1,7 @@
 //! Stored forms.
 
-use vi_tests::hostile::{AnyFit, AnyModel, KINDS, examples, read_error};
+use vi_models::online::Model;
+use vi_tests::hostile::{AnyFit, KINDS, MODELS, examples, read_error};
 
 use super::{Table, called};
 
@@ -72,16 +73,13 @@ pub(super) fn table() -> Table {
         lines.push((format!("record {}", KINDS[kind]), record(kind, &whole)));
     }
     for (name, model) in examples::models(7).unwrap() {
-        let family = model.family();
-        let text = model.text().unwrap();
-        let read =
-            |family: usize, text: &str| AnyModel::read(family, text).map(drop).map_err(|error| error.to_string());
-        // The logistic model and the generalised linear one with a logit are one model; the softmax models are of one type.
-        let same = |other| [[0, 2], [7, 9]].iter().any(|pair| pair.contains(&family) && pair.contains(&other));
-        let others = (0..AnyModel::FAMILIES).filter(|&other| !same(other) && other != family);
-        let other =
-            others.map(|other| read(other, &text)).find(Result::is_ok).unwrap_or(Err("refused by all".to_owned()));
-        lines.push((format!("document {name}"), document(&name, &text, |text| read(family, text), other)));
+        let text = serde_json::to_string(&model).unwrap();
+        let read = |text: &str| serde_json::from_str::<Model>(text).map(drop).map_err(|error| error.to_string());
+        let others = MODELS.map(|(_, kind)| Model::new(kind, 2, kind.default_settings()).unwrap().name());
+        let others = others.into_iter().filter(|other| *other != model.name());
+        let other = others.map(|other| read(&text.replacen(model.name(), other, 1))).find(Result::is_ok);
+        let other = other.unwrap_or(Err("refused by all".to_owned()));
+        lines.push((format!("document {name}"), document(&name, &text, read, other)));
     }
     for (name, fit) in examples::fits().unwrap() {
         let kind = fit.kind();

@@ -7,6 +7,7 @@ use super::rows::SweepRows;
 use crate::Error;
 use crate::low_rank::em::{self, Floor, Target};
 use crate::low_rank::kernels::Factor;
+use crate::low_rank::storage::Full;
 use crate::low_rank::{LowRankGaussian, LowRankSettings, Upkeep};
 use crate::rows::CheckedRows;
 
@@ -42,12 +43,12 @@ impl<'a> Aim<'a> {
         let psi = self.own.psi();
         let diagonal = LowRank::diagonal_only(psi, p)?;
         let settings = LowRankSettings::blocked(p)?.with_upkeep(Upkeep::Full)?;
-        let mut start = LowRankGaussian::from_parts(vec![0.0; psi.len()], diagonal, settings)?;
+        let mut start = LowRankGaussian::from(Full::from_parts(vec![0.0; psi.len()], diagonal, settings)?);
         SweepRows(CheckedRows::Dense(self.own.w().transpose())).push(&mut start, |_| 1.0, self.par)?;
         // A row of negative curvature removes precision, so it is no direction to start with; the EM steps include it.
         self.rows.push(&mut start, |t| self.weights[t].max(0.0), self.par)?;
         start.flush(self.par)?;
-        Ok(start.precision)
+        Ok(start.precision().clone())
     }
 
     /// EM steps from `start`: the precision, and how many entries of `ψ` were lifted. Cost `4ndp` flops each, or `4p` for each

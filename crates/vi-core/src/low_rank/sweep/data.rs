@@ -9,7 +9,7 @@ use super::rows::SweepRows;
 use super::settings::SweepSettings;
 use crate::Error;
 use crate::likelihood::GaussianExpectation;
-use crate::low_rank::LowRankGaussian;
+use crate::low_rank::storage::Full;
 
 /// Slopes and curvatures of all rows at a belief, and the bound there.
 pub(super) struct SweepSites {
@@ -38,11 +38,7 @@ impl Data<'_> {
     ///
     /// # Errors
     /// [`Error::Overflow`], alone or in [`Error::Row`], and as [`SweepRows::project`].
-    pub(super) fn sites<L: GaussianExpectation>(
-        &self,
-        q: &LowRankGaussian,
-        likelihood: &L,
-    ) -> Result<SweepSites, Error> {
+    pub(super) fn sites<L: GaussianExpectation>(&self, q: &Full, likelihood: &L) -> Result<SweepSites, Error> {
         let n = self.y.len();
         let (mut slopes, mut curvatures) = (Vec::with_capacity(n), Vec::with_capacity(n));
         let mut bound = 0.0;
@@ -57,7 +53,7 @@ impl Data<'_> {
             curvatures.push(curvature);
             Ok(())
         })?;
-        let factored = q.precision.factor_with(q.capacitance.clone())?;
+        let factored = q.precision.factor_with(q.core.capacitance.clone())?;
         bound -= kl_of_precisions(&q.mean, &factored, self.prior_mean, self.prior, self.par)?;
         if !bound.is_finite() {
             return Err(Error::Overflow { quantity: "the bound", value: bound });
@@ -73,7 +69,7 @@ impl Data<'_> {
         &self,
         mean: &[f64],
         sites: &SweepSites,
-        near: &LowRankGaussian,
+        near: &Full,
         settings: &SweepSettings,
     ) -> Result<MeanStep, Error> {
         let difference: Vec<f64> = self.prior_mean.iter().zip(mean).map(|(prior, mean)| prior - mean).collect();
@@ -100,15 +96,9 @@ impl Data<'_> {
 
     /// `S⁻¹b` by preconditioned conjugate gradients. If they meet a direction of negative curvature the way so far is the step,
     /// or `C⁻¹b` at the very first; both are ascent directions.
-    fn solve(
-        &self,
-        near: &LowRankGaussian,
-        curvatures: &[f64],
-        b: Vec<f64>,
-        settings: &SweepSettings,
-    ) -> Result<MeanStep, Error> {
+    fn solve(&self, near: &Full, curvatures: &[f64], b: Vec<f64>, settings: &SweepSettings) -> Result<MeanStep, Error> {
         let d = b.len();
-        let preconditioner = near.precision.factor_with(near.capacitance.clone())?;
+        let preconditioner = near.precision.factor_with(near.core.capacitance.clone())?;
         let (mut change, mut residual) = (vec![0.0; d], b);
         let (mut z, mut applied) = (vec![0.0; d], vec![0.0; d]);
         preconditioner.solve_vec(&mut z, &residual, self.par)?;

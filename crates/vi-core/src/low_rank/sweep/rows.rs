@@ -10,6 +10,7 @@ use crate::low_rank::LowRankGaussian;
 use crate::low_rank::columns::{Columns, Part};
 use crate::low_rank::kernels::{Factor, Tile, row_dot, scale_row};
 use crate::low_rank::space::solve_lower;
+use crate::low_rank::storage::Full;
 use crate::rows::CheckedRows;
 use crate::{Error, Site, SiteRule};
 
@@ -91,7 +92,7 @@ impl<'a> SweepRows<'a> {
     /// [`Error::Row`] with [`Error::NegativeVariance`], [`Error::Overflow`] or what `seen` reports.
     pub(super) fn project(
         &self,
-        q: &LowRankGaussian,
+        q: &Full,
         par: Par,
         mut seen: impl FnMut(usize, Projection) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -129,7 +130,8 @@ impl<'a> SweepRows<'a> {
                 let mut first = 0;
                 while first < x.nrows() {
                     let k = belief.room().min(x.nrows() - first);
-                    belief.absorb_rows(x.subrows(first, k), |t, _| Ok(site(first + t)), par)?;
+                    belief
+                        .through_full(|full| full.absorb_rows(x.subrows(first, k), |t, _| Ok(site(first + t)), par))?;
                     first += k;
                 }
             }
@@ -156,10 +158,10 @@ impl SiteRule for Known {
     }
 }
 
-impl LowRankGaussian {
+impl Full {
     /// `(xᵀμ, xᵀPx)` of each row of `x` (`k × d`), with no buffered row. Cost `2dkp` flops.
     fn project_rows(&self, x: MatRef<'_, f64>, par: Par) -> Vec<Result<Projection, Error>> {
-        let (p, k, d) = (self.rank(), x.nrows(), x.ncols());
+        let (p, k, d) = (self.core.rank(), x.nrows(), x.ncols());
         let tiling = Tiling::for_width(p + 2 * k);
         let height = tiling.height().min(d);
         let zeros = || (vec![0.0; k], vec![0.0; k], Mat::<f64>::zeros(p, k));
@@ -189,7 +191,7 @@ impl LowRankGaussian {
         (0..k)
             .map(|j| {
                 let mut whitened: Vec<f64> = wx.col(j).iter().copied().collect();
-                solve_lower(self.root(), &mut whitened);
+                solve_lower(self.core.root(), &mut whitened);
                 let explained = dot(&whitened, &whitened);
                 let rounding = 8.0 * (p + 8) as f64 * f64::EPSILON * own[j];
                 Projection::new(means[j], own[j] - explained, rounding)

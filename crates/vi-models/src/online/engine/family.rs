@@ -21,19 +21,55 @@ use crate::softmax::PreparedSoftmax;
 /// Belief, state and log evidence of rows that were fitted together.
 pub(crate) type Fitted<S> = (DenseGaussian, S, f64);
 
-/// How a family of models learns from a row of the model's columns, and which parameters it has besides the weights.
-pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
+/// The parameters that a family has besides the weights, and what they say about priors, forgetting and shards; the defaults are
+/// for none.
+pub trait Stateful {
     /// Parameters besides the weights, such as the noise of a linear model.
     type State: Clone + Debug + Serialize + DeserializeOwned;
 
     /// The state before any row.
     fn initial(&self) -> Self::State;
 
+    /// Checks a stored state.
+    ///
+    /// # Errors
+    /// The first fault found.
+    fn check_state(&self, _state: &Self::State) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The prior of the prior scale.
+    #[doc(hidden)]
+    fn scale_prior(&self) -> ScalePrior {
+        ScalePrior::PREDICTOR
+    }
+
+    /// What a change of the prior scale adds to the log evidence, and the state after it; `log_det` and `quadratic` are those of
+    /// [`ScaleChange`](crate::online::rescale::ScaleChange).
+    #[doc(hidden)]
+    fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
+        (log_det - 0.5 * quadratic, state.clone())
+    }
+
+    /// Forgets part of the state: what rows have told it loses the factor `lambda`.
+    fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
+
+    /// The factor by which a belief's covariance is to be multiplied: 1, or the noise variance where that is learned.
+    fn noise_variance(&self, _state: &Self::State) -> f64 {
+        1.0
+    }
+
+    /// What a merge of shards adds to the sum of their log evidences beside the determinants, and the merged state; `spread = Σ_k
+    /// μ_kᵀΛ_kμ_k − μᵀΛμ`, the prior mean being 0.
+    fn merge(&self, _states: &[&Self::State], spread: f64) -> (f64, Self::State) {
+        (-0.5 * spread, self.initial())
+    }
+}
+
+/// How a family of models learns from a row of the model's columns.
+pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// Checks the family's own settings, which may come from a file, with those of the model.
     fn check(&self, settings: &OnlineSettings) -> Result<(), ModelError>;
-
-    /// Checks a stored state.
-    fn check_state(&self, state: &Self::State) -> Result<(), Error>;
 
     /// Checks label, offset, weight, trials or exposure.
     fn check_observation(&self, observed: &Observation) -> Result<(), Error>;
@@ -74,21 +110,10 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
     /// The belief before any row, for one prior scale.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error>;
 
-    /// The prior of the prior scale.
-    fn scale_prior(&self) -> ScalePrior {
-        ScalePrior::PREDICTOR
-    }
-
     /// Which weights have the prior scale: in each predictor the first `scaled` of `columns`.
     fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights;
 
-    /// What a change of the prior scale adds to the log evidence, and the state after it; `log_det` and `quadratic` are those of
-    /// [`ScaleChange`](crate::online::rescale::ScaleChange).
-    fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
-        (log_det - 0.5 * quadratic, state.clone())
-    }
-
-    /// Whether [`rescale`](Self::rescale) is exact, as in a linear model, whose sites are the same under every prior.
+    /// Whether [`rescale`](Stateful::rescale) is exact, as in a linear model, whose sites are the same under every prior.
     fn rescales_exactly(&self) -> bool {
         false
     }
@@ -133,20 +158,6 @@ pub(crate) trait Family: Clone + Debug + PartialEq + Serialize + DeserializeOwne
         observed: &[Observation],
         scores: &mut Vec<f64>,
     ) -> Result<(), Error>;
-
-    /// Forgets part of the state: what rows have told it loses the factor `lambda`.
-    fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
-
-    /// The factor by which a belief's covariance is to be multiplied: 1, or the noise variance where that is learned.
-    fn noise_variance(&self, _state: &Self::State) -> f64 {
-        1.0
-    }
-
-    /// What a merge of shards adds to the sum of their log evidences beside the determinants, and the merged state; `spread = Σ_k μ_kᵀΛ_kμ_k −
-    /// μᵀΛμ`, the prior mean being 0.
-    fn merge(&self, _states: &[&Self::State], spread: f64) -> (f64, Self::State) {
-        (-0.5 * spread, self.initial())
-    }
 }
 
 /// Memory for one row of one member, reused from row to row.

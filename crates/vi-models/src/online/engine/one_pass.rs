@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use vi_core::{Error, GaussianExpectation, Implicit, Likelihood, Site, SiteRule, Weighted};
 
-use super::scalar::ScalarFamily;
+use super::scalar::{Pass, ScalarFamily};
 
 /// Which Gaussian replaces the posterior after a row: the one with the mean and variance of the tilted density, or that of the
 /// implicit step, where the two agree or the first is expensive.
@@ -17,10 +17,10 @@ pub(super) enum OnePass<L> {
 
 impl<L> OnePass<L> {
     pub(super) fn of<F: ScalarFamily>(likelihood: Weighted<L>) -> Self {
-        if F::EXACT || (F::WEIGHTED_IMPLICITLY && likelihood.weight() != 1.0) {
-            Self::Implicit(Implicit(likelihood))
-        } else {
-            Self::MomentMatching(likelihood, Cell::new(None))
+        match F::PASS {
+            Pass::Exact => Self::Implicit(Implicit(likelihood)),
+            Pass::MomentsOfUnitWeights if likelihood.weight() != 1.0 => Self::Implicit(Implicit(likelihood)),
+            _ => Self::MomentMatching(likelihood, Cell::new(None)),
         }
     }
 

@@ -255,6 +255,22 @@ impl OrderSeen {
         self.fit_in();
     }
 
+    /// The rows of the sample in a random order, each weighted so that every label counts as often as among all rows; the weights sum
+    /// to the number of rows in the sample.
+    fn weighted(&self) -> Vec<(&Kept, f64)> {
+        let held = self.strata.iter().map(|stratum| stratum.taken.len()).sum::<usize>() as f64;
+        let all = self.strata.iter().filter(|stratum| !stratum.taken.is_empty()).map(|stratum| stratum.rows).sum::<u64>();
+        let weight = |of: &Stratum| (of.rows as f64 / all as f64) / (of.taken.len() as f64 / held);
+        // The keys of a stratum are evenly spread below the largest that it holds.
+        let place = |of: &Stratum, key: u64| key as f64 * (of.rows as f64 / of.taken.len() as f64);
+        let rows = self.strata.iter().flat_map(|of| {
+            of.taken.iter().map(move |taken| (place(of, taken.key), &taken.kept, weight(of)))
+        });
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
+        rows.into_iter().map(|(_, kept, weight)| (kept, weight)).collect()
+    }
+
     /// Checks a stored form for a model of so many inputs.
     ///
     /// # Errors
@@ -322,6 +338,17 @@ impl<F: Family> Engine<F> {
             order.see(label, n, sampled);
         }
         Some(order)
+    }
+
+    /// See `of_sample` of the models.
+    pub(in crate::online) fn of_sample(&self) -> Result<Self, ModelError> {
+        let order = self.order_of_rows().filter(|order| order.strata.iter().any(|stratum| !stratum.taken.is_empty()));
+        let order = order.ok_or(ModelError::Unsupported { what: "sample of rows in this model" })?;
+        let mut model = Self::new(self.design.inputs, self.family.clone(), self.settings.clone())?;
+        for (kept, weight) in order.weighted() {
+            model.update(kept.row.as_row(), kept.observed.weight(weight * kept.observed.weight))?;
+        }
+        Ok(model)
     }
 
     /// The log score of each row under the present model, in nats; `None` for one that overflows.

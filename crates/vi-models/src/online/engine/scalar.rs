@@ -15,7 +15,7 @@ use vi_core::{
 use vi_linalg::faer::{MatRef, Par};
 
 use super::Member;
-use super::family::{Family, Fitted, RowStep};
+use super::family::{Family, Fitted, RowStep, Stateful};
 use super::learn::prior_variances;
 use super::one_pass::OnePass;
 use super::order::RunLabel;
@@ -27,7 +27,6 @@ use crate::online::belief::AnyBelief;
 use crate::online::observation::Size;
 use crate::online::posterior::{OnePredictor, RowDensities};
 use crate::online::rescale::ScaledWeights;
-use crate::online::scale::ScalePrior;
 use crate::online::{Observation, OnlineSettings, Row};
 
 /// A fit of the first rows ends when a step is shorter than this many posterior standard deviations, which is little beside what
@@ -44,44 +43,36 @@ pub(in crate::online) const FIT_PASSES: usize = 60;
 /// The likelihood of one row.
 pub(super) type RowLikelihood<F> = Weighted<Offset<<F as ScalarFamily>::Likelihood>>;
 
-/// A likelihood of one label given one number.
-pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
-    /// Parameters besides the weights, such as the noise of a linear model.
-    type State: Clone + Debug + Serialize + DeserializeOwned;
+/// How one pass takes a row: which Gaussian replaces the posterior, and what the state has to do with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// The posterior is Gaussian, and a pass over rows is exact.
+    Exact,
+    /// The Gaussian with the moments of the tilted density.
+    Moments,
+    /// The same for rows of weight 1; others take the implicit step, since their moments would cost ten times as much.
+    MomentsOfUnitWeights,
+    /// As `Moments`, and the state changes the likelihood of the next row: rows are never taken together, and the first are fitted
+    /// so many times, the state being learned anew after each fit.
+    ByRows {
+        /// The number of fits, at least 1.
+        rounds: usize,
+    },
+}
 
+/// A likelihood of one label given one number.
+pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// `p(y|t)`.
     type Likelihood: GaussianExpectation + Clone + Debug + Send + Sync + 'static;
 
     /// What an observation has besides label, offset and weight.
     const SIZE: Size = Size::None;
 
-    /// Whether rows whose weight is not 1 take the implicit step instead of the moments of the tilted density, which would cost
-    /// ten times as much.
-    const WEIGHTED_IMPLICITLY: bool = false;
+    /// How one pass takes a row.
+    const PASS: Pass = Pass::Moments;
 
     /// Whether labels are numbers in some unit, which the first rows may standardise.
     const STANDARDISES_LABELS: bool = false;
-
-    /// Whether a pass over rows is exact.
-    const EXACT: bool = false;
-
-    /// Whether the state changes the likelihood of the next row, so that rows are never taken together.
-    const BY_ROWS: bool = false;
-
-    /// How many times the first rows are fitted, the state being learned anew after each fit; 0 where there is no state to learn.
-    const ROUNDS: usize = 0;
-
-    /// The prior of the prior scale.
-    #[doc(hidden)]
-    fn scale_prior(&self) -> ScalePrior {
-        ScalePrior::PREDICTOR
-    }
-
-    /// See [`Family::rescale`].
-    #[doc(hidden)]
-    fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
-        (log_det - 0.5 * quadratic, state.clone())
-    }
 
     /// A draw of the factor by which deviations of the weights are multiplied: 1, or the standard deviation of the noise where it
     /// is learned.
@@ -96,16 +87,8 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
         Ok(Marginal::of_gaussians(&parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect::<Vec<_>>()))
     }
 
-    /// The state before any row.
-    fn initial(&self) -> Self::State;
-
     /// Checks the family's own settings.
     fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Checks a stored state.
-    fn check_state(&self, _state: &Self::State) -> Result<(), Error> {
         Ok(())
     }
 
@@ -164,19 +147,6 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
     ) -> Result<(Self::State, f64), Error> {
         Ok((self.initial(), 0.0))
     }
-
-    /// Forgets part of the state: what rows have told it loses the factor `lambda`.
-    fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
-
-    /// See [`Family::noise_variance`].
-    fn noise_variance(&self, _state: &Self::State) -> f64 {
-        1.0
-    }
-
-    /// Merges the states of shards; see [`Family::merge`].
-    fn merge(&self, _states: &[&Self::State], spread: f64) -> (f64, Self::State) {
-        (-0.5 * spread, self.initial())
-    }
 }
 
 /// The likelihood of a row, offset and weight included.
@@ -185,7 +155,7 @@ pub trait ScalarFamily: Clone + Debug + PartialEq + Serialize + DeserializeOwned
 /// What is wrong with size, offset or weight.
 pub(in crate::online) fn row_likelihood<F: ScalarFamily>(
     family: &F,
-    state: &<F as ScalarFamily>::State,
+    state: &F::State,
     observed: &Observation,
 ) -> Result<RowLikelihood<F>, Error> {
     let likelihood = family.likelihood(state, observed.size(F::SIZE)?)?;
@@ -195,25 +165,15 @@ pub(in crate::online) fn row_likelihood<F: ScalarFamily>(
 /// The likelihoods of many rows, offsets and weights included.
 pub(super) fn row_likelihoods<F: ScalarFamily>(
     family: &F,
-    state: &<F as ScalarFamily>::State,
+    state: &F::State,
     observed: &[Observation],
 ) -> Result<Vec<RowLikelihood<F>>, Error> {
     observed.iter().map(|observed| row_likelihood(family, state, observed)).collect()
 }
 
 impl<F: ScalarFamily> Family for F {
-    type State = <F as ScalarFamily>::State;
-
-    fn initial(&self) -> Self::State {
-        ScalarFamily::initial(self)
-    }
-
     fn check(&self, _settings: &OnlineSettings) -> Result<(), ModelError> {
         Ok(ScalarFamily::check(self)?)
-    }
-
-    fn check_state(&self, state: &Self::State) -> Result<(), Error> {
-        ScalarFamily::check_state(self, state)
     }
 
     fn standardises_labels(&self) -> bool {
@@ -221,7 +181,7 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
-        row_likelihood(self, &ScalarFamily::initial(self), observed)?.check_label(observed.label)
+        row_likelihood(self, &self.initial(), observed)?.check_label(observed.label)
     }
 
     fn run_label(&self, observed: &Observation) -> RunLabel {
@@ -232,20 +192,12 @@ impl<F: ScalarFamily> Family for F {
         AnyBelief::prior(settings.belief, &prior_variances(settings, prior_scale, columns))
     }
 
-    fn scale_prior(&self) -> ScalePrior {
-        ScalarFamily::scale_prior(self)
-    }
-
     fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
         ScaledWeights { predictors: 1, columns, scaled, coupling: 0.0 }
     }
 
-    fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
-        ScalarFamily::rescale(self, state, log_det, quadratic)
-    }
-
     fn rescales_exactly(&self) -> bool {
-        F::EXACT
+        F::PASS == Pass::Exact
     }
 
     fn fit(
@@ -255,24 +207,25 @@ impl<F: ScalarFamily> Family for F {
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error> {
-        if F::EXACT {
-            let (belief, state) = (AnyBelief::Full(prior.clone()), ScalarFamily::initial(self));
+        if F::PASS == Pass::Exact {
+            let (belief, state) = (AnyBelief::Full(prior.clone()), self.initial());
             let mut member = Member { prior_scale: 1.0, lambda: 1.0, belief, state, evidence: 0.0, log_mass: 0.0 };
             self.learn_block(&mut member, x, observed, &mut Vec::new())?;
             let Member { belief: AnyBelief::Full(belief), state, evidence, .. } = member else { return Ok(None) };
             return Ok(Some((belief, state, evidence)));
         }
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let mut state = ScalarFamily::initial(self);
+        let mut state = self.initial();
+        let rounds = if let Pass::ByRows { rounds } = F::PASS { rounds } else { 0 };
         let settings = RefineSettings { tolerance: FIT_SWEEP, max_sweeps: FIT_PASSES, block: None };
         let likelihoods = row_likelihoods(self, &state, observed)?;
         let (mut fitted, info) = propagated(prior, x, &y, &likelihoods, &settings)?;
         let mut log_evidence = info.bound();
-        for round in 1..=F::ROUNDS {
+        for round in 1..=rounds {
             let seen = seen_along_rows(&fitted.belief, x)?;
             let (learned, gained) = self.fit_state(&state, observed, &seen)?;
             state = learned;
-            if round == F::ROUNDS {
+            if round == rounds {
                 log_evidence += gained;
             } else {
                 let likelihoods = row_likelihoods(self, &state, observed)?;
@@ -314,7 +267,7 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn takes_blocks(&self, member: &Member<Self::State>, rows: usize) -> bool {
-        !F::BY_ROWS && member.belief.gains_by_blocks(rows)
+        !matches!(F::PASS, Pass::ByRows { .. }) && member.belief.gains_by_blocks(rows)
     }
 
     fn learn_block(
@@ -344,18 +297,6 @@ impl<F: ScalarFamily> Family for F {
         })?;
         failed.map_or(Ok(()), Err)
     }
-
-    fn forget(&self, state: &mut Self::State, lambda: f64) {
-        ScalarFamily::forget(self, state, lambda);
-    }
-
-    fn noise_variance(&self, state: &Self::State) -> f64 {
-        ScalarFamily::noise_variance(self, state)
-    }
-
-    fn merge(&self, states: &[&Self::State], spread: f64) -> (f64, Self::State) {
-        ScalarFamily::merge(self, states, spread)
-    }
 }
 
 /// The projection of `belief` along each row of `x`.
@@ -376,7 +317,7 @@ fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Pro
 /// again.
 fn score<F: ScalarFamily>(
     family: &F,
-    state: &<F as ScalarFamily>::State,
+    state: &F::State,
     rule: &OnePass<Offset<<F as ScalarFamily>::Likelihood>>,
     observed: &Observation,
     seen: Projection,

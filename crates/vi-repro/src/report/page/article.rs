@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::check::{Check, Fault};
+use super::super::check::{Check, Fault, Kind};
 use super::super::record::{Quantity, Record, State};
 use super::html::{badge, classes, escape, mode, name, share};
 
@@ -42,10 +42,10 @@ fn content(page: &mut String, r: &Record) {
     if !r.quote.is_empty() {
         let _ = writeln!(page, "<h4>The paper says</h4>\n<blockquote>{}</blockquote>", escape(&r.quote));
     }
-    checks(page, "Its claims", &r.claims);
+    checks(page, "Its claims", r, Kind::Claim);
     quantities(page, &r.quantities);
-    checks(page, "What this library promises", &r.promises);
-    checks(page, "What else was found", &r.findings);
+    checks(page, "What this library promises", r, Kind::Promise);
+    checks(page, "What else was found", r, Kind::Finding);
     if !r.shown.rows.is_empty() {
         page.push_str("<h4>Numbers</h4>\n");
         table(page, &r.shown.head, &r.shown.rows);
@@ -77,12 +77,12 @@ fn picture(page: &mut String, r: &Record) {
 }
 
 /// A list of checks under a heading; nothing for none.
-fn checks(page: &mut String, heading: &str, list: &[Check]) {
-    if list.is_empty() {
+fn checks(page: &mut String, heading: &str, r: &Record, kind: Kind) {
+    if r.of(kind).next().is_none() {
         return;
     }
     let _ = writeln!(page, "<h4>{heading}</h4>\n<ul class=\"checks\">");
-    for c in list {
+    for c in r.of(kind) {
         let place = if c.place.is_empty() {
             String::new()
         } else {

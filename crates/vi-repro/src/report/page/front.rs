@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::super::check::{Check, Fault};
+use super::super::check::{Check, Fault, Kind};
 use super::super::record::{Provenance, Record, State};
 use super::super::verdict::{Tally, Verdict};
 use super::html::{classes, document, escape, link, name, provenance, share, share_of};
 use super::{Section, article};
-use crate::corrections;
+use crate::item::PAPERS;
 use crate::plot::palette::LEGEND;
 
 /// The page of claims.
-pub(super) fn readers(sections: &[Section<'_>], run: &Provenance, code: &str) -> String {
+pub(super) fn readers(sections: &[Section], run: &Provenance, code: &str) -> String {
     let mut page = String::new();
     bar(&mut page, sections, "<a href=\"methods.html\">Which method when</a>");
     page.push_str("<header id=\"top\">\n<h1>What the papers claim, held against numbers</h1>\n");
@@ -40,7 +40,7 @@ pub(super) fn readers(sections: &[Section<'_>], run: &Provenance, code: &str) ->
 }
 
 /// The page for practitioners.
-pub(super) fn practitioners(sections: &[Section<'_>], run: &Provenance, code: &str) -> String {
+pub(super) fn practitioners(sections: &[Section], run: &Provenance, code: &str) -> String {
     let mut page = String::new();
     bar(&mut page, sections, "<a href=\"index.html\">The papers’ claims</a>");
     page.push_str("<header id=\"top\">\n<h1>Which method when</h1>\n");
@@ -62,10 +62,10 @@ pub(super) fn practitioners(sections: &[Section<'_>], run: &Provenance, code: &s
 }
 
 /// The bar that stays on top: jump list and filter.
-fn bar(page: &mut String, sections: &[Section<'_>], other: &str) {
+fn bar(page: &mut String, sections: &[Section], other: &str) {
     page.push_str("<nav class=\"bar\" aria-label=\"Jump to\"><a href=\"#top\">Top</a>");
     for (paper, _) in sections {
-        let _ = write!(page, " <a href=\"#{}\">{}</a>", paper.id, escape(paper.short));
+        let _ = write!(page, " <a href=\"#{}\">{}</a>", paper.id, escape(paper.of("short")));
     }
     let _ = write!(page, " {other}<fieldset><legend hidden>Show items with</legend>");
     for (id, label) in [
@@ -82,8 +82,8 @@ fn bar(page: &mut String, sections: &[Section<'_>], other: &str) {
 }
 
 fn tallies(page: &mut String, records: &[&Record]) {
-    let claims = super::claims(records.iter().copied());
-    let promises = super::promises(records.iter().copied());
+    let claims = super::tally(records.iter().copied(), Kind::Claim);
+    let promises = super::tally(records.iter().copied(), Kind::Promise);
     let made = records.iter().filter(|r| r.state == State::Made).count();
     let skipped = records.iter().filter(|r| matches!(r.state, State::Skipped(_))).count();
     let _ = writeln!(
@@ -105,7 +105,7 @@ fn tallies(page: &mut String, records: &[&Record]) {
 fn reasons(records: &[&Record]) -> Vec<String> {
     let failing: Vec<(&Record, &Check)> = records
         .iter()
-        .flat_map(|r| r.claims.iter().filter(|c| c.verdict != Verdict::Holds).map(move |c| (*r, c)))
+        .flat_map(|r| r.of(Kind::Claim).filter(|c| c.verdict != Verdict::Holds).map(move |c| (*r, c)))
         .collect();
     let of = |fault: Fault| -> Vec<&(&Record, &Check)> {
         failing.iter().filter(|(_, c)| c.cause.as_ref().is_some_and(|cause| cause.fault == fault)).collect()
@@ -150,7 +150,7 @@ fn reasons(records: &[&Record]) -> Vec<String> {
 }
 
 fn short(r: &Record) -> String {
-    crate::item::PAPERS.iter().find(|p| p.id == r.paper).map_or(r.paper.clone(), |p| p.short.to_owned())
+    PAPERS.iter().find(|p| p.id == r.paper).map_or(r.paper.clone(), |p| p.of("short").to_owned())
 }
 
 /// What the colours mean on all pictures.
@@ -169,14 +169,14 @@ fn colours(page: &mut String) {
     page.push_str("</ul></details>\n");
 }
 
-fn contents(page: &mut String, sections: &[Section<'_>]) {
+fn contents(page: &mut String, sections: &[Section]) {
     page.push_str("<nav aria-label=\"Contents\">\n<h2>Contents</h2>\n");
     for (paper, records) in sections {
-        let tally: Tally = super::claims(records);
+        let tally: Tally = super::tally(records, Kind::Claim);
         let _ = writeln!(
             page,
             "<details open><summary>{} {}</summary>\n<ul class=\"rows\">",
-            escape(paper.title),
+            escape(paper.of("title")),
             share_of(tally, "claims hold")
         );
         for r in records {
@@ -195,13 +195,13 @@ fn contents(page: &mut String, sections: &[Section<'_>]) {
     page.push_str("</nav>\n");
 }
 
-fn section_html(page: &mut String, (paper, records): &Section<'_>, code: &str) {
+fn section_html(page: &mut String, (paper, records): &Section, code: &str) {
     let _ = writeln!(
         page,
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"small\">{}</p>",
         paper.id,
-        escape(paper.title),
-        escape(paper.source)
+        escape(paper.of("title")),
+        escape(paper.of("source"))
     );
     for r in records {
         article::article(page, r, code);
@@ -213,8 +213,9 @@ fn section_html(page: &mut String, (paper, records): &Section<'_>, code: &str) {
 fn list_corrections(page: &mut String) {
     page.push_str("<section id=\"corrections\">\n<h2>Corrections</h2>\n<p class=\"small\">What the papers print, and what is right, \
          where a claim above hangs on it.</p>\n<dl>\n");
-    for c in corrections::all() {
-        let _ = writeln!(page, "<dt id=\"correction-{}\">{}</dt><dd>{}</dd>", c.id, escape(c.printed), escape(c.right));
+    for c in PAPERS.iter().flat_map(|paper| paper.words.all("correction")) {
+        let (printed, right) = (escape(c.text("printed")), escape(c.text("right")));
+        let _ = writeln!(page, "<dt id=\"correction-{}\">{printed}</dt><dd>{right}</dd>", c.name());
     }
     page.push_str("</dl>\n</section>\n");
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::super::check::Kind;
 use super::super::record::{self, Record, State};
 use super::super::verdict::{Tally, Verdict};
 
@@ -56,7 +57,7 @@ pub(super) fn share(r: &Record) -> String {
         State::Failed(_) => return "<span class=\"badge fails\">✗ failed</span>".to_owned(),
         State::Made => {}
     }
-    let (claims, promises) = (super::claims([r]), super::promises([r]));
+    let (claims, promises) = (r.tally(Kind::Claim), r.tally(Kind::Promise));
     if claims.total() > 0 {
         share_of(claims, "claims hold")
     } else if promises.total() > 0 {
@@ -80,7 +81,7 @@ pub(super) fn share_of(tally: Tally, what: &str) -> String {
 
 /// What the filter goes by: the verdicts among an item's claims, and whether a promise is broken.
 pub(super) fn classes(r: &Record) -> String {
-    let tally = super::claims([r]);
+    let tally = r.tally(Kind::Claim);
     let broken = r.broken().next().is_some() || matches!(r.state, State::Failed(_));
     let marks = [
         ("has-holds", tally.holds > 0),

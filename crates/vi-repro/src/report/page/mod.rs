@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 
+use super::check::Kind;
 use super::record::{self, Record, State, write_file, write_json};
 use super::verdict::Tally;
 use crate::error::ReproError;
@@ -39,14 +40,11 @@ struct Manifest<'a> {
 }
 
 /// A paper and the records of its items.
-type Section<'a> = (&'a Paper, Vec<Record>);
+type Section = (&'static Paper, Vec<Record>);
 
-fn claims<'a>(records: impl IntoIterator<Item = &'a Record>) -> Tally {
-    Tally::of(records.into_iter().flat_map(|r| &r.claims).map(|c| c.verdict))
-}
-
-fn promises<'a>(records: impl IntoIterator<Item = &'a Record>) -> Tally {
-    Tally::of(records.into_iter().flat_map(|r| &r.promises).map(|c| c.verdict))
+/// How many sentences of a kind hold in all the records together.
+fn tally<'a>(records: impl IntoIterator<Item = &'a Record>, kind: Kind) -> Tally {
+    Tally::of(records.into_iter().flat_map(|record| record.of(kind)).map(|check| check.verdict))
 }
 
 /// Rebuilds `index.html`, `methods.html` and `manifest.json` under `out` from the records of all `papers` there.
@@ -55,10 +53,10 @@ fn promises<'a>(records: impl IntoIterator<Item = &'a Record>) -> Tally {
 ///
 /// # Errors
 /// [`ReproError::Io`] or [`ReproError::Json`] with the file that could not be written.
-pub fn rebuild(out: &Path, papers: &[Paper], run: &record::Provenance) -> Result<(), ReproError> {
-    let sections: Vec<Section<'_>> = papers
+pub fn rebuild(out: &Path, papers: &[&'static Paper], run: &record::Provenance) -> Result<(), ReproError> {
+    let sections: Vec<Section> = papers
         .iter()
-        .map(|p| (p, p.items.iter().filter_map(|i| record::read(out, p.id, i.id)).collect::<Vec<_>>()))
+        .map(|p| (*p, p.items.iter().filter_map(|i| record::read(out, p.id, i.id)).collect::<Vec<_>>()))
         .filter(|(_, records)| !records.is_empty())
         .collect();
     let code = sources(out);
@@ -72,8 +70,8 @@ pub fn rebuild(out: &Path, papers: &[Paper], run: &record::Provenance) -> Result
             paper: &r.paper,
             id: &r.id,
             state: &r.state,
-            claims: claims([r]),
-            promises: promises([r]),
+            claims: r.tally(Kind::Claim),
+            promises: r.tally(Kind::Promise),
             provenance: &r.provenance,
         })
         .collect();
@@ -84,8 +82,8 @@ pub fn rebuild(out: &Path, papers: &[Paper], run: &record::Provenance) -> Result
         quick: run.quick,
         started: run.started,
         seconds: run.seconds,
-        claims: claims(records()),
-        promises: promises(records()),
+        claims: tally(records(), Kind::Claim),
+        promises: tally(records(), Kind::Promise),
         items,
     };
     write_json(&out.join("manifest.json"), &manifest)

@@ -1,0 +1,363 @@
+//! A front-door model whose kind is a value.
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use vi_core::batch::{BatchInfo, BatchSettings};
+
+use super::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
+use super::observation::Size;
+use super::{
+    Coefficient, Draw, Observation, OneGaussian, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineSettings,
+    OnlineSoftmax, Prediction, RefineInfo, RefineSettings, Row, Rows,
+};
+use crate::softmax::SoftmaxRefineSettings;
+use crate::{Marginal, ModelError};
+
+/// The labels that a [`Model`] learns, with the numbers that belong to it beside its settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Numbers, by [`OnlineLinear`].
+    Number {
+        /// Shape and rate of the prior of the noise, `1/σ² ~ Gamma(shape, rate)`.
+        noise: (f64, f64),
+    },
+    /// Poisson counts, by [`OnlineGlm`].
+    Count,
+    /// Labels 0 and 1, by [`OnlineLogistic`].
+    Two,
+    /// Classes `0, 1, …`, by [`OnlineSoftmax`].
+    Classes {
+        /// The number of classes.
+        classes: usize,
+        /// Whether there is one belief over all classes, or one for each; `None` chooses by the number of weights.
+        joint: Option<bool>,
+    },
+    /// Labels 0 and 1 by a probit, by [`OnlineGlm`].
+    Probit,
+    /// Successes among trials, by [`OnlineGlm`].
+    Trials,
+    /// Counts that vary more than a Poisson's, by [`OnlineGlm`].
+    Spread {
+        /// The size, see [`SpreadCounts`].
+        size: f64,
+    },
+    /// Counts that vary more than a Poisson's by an amount that is learned, by [`OnlineGlm`].
+    LearnedSpread,
+}
+
+impl Kind {
+    /// The settings that a model of this kind has by default.
+    #[must_use]
+    pub fn default_settings(self) -> OnlineSettings {
+        match self {
+            Self::Number { .. } => OnlineLinear::default_settings(),
+            _ => OnlineSettings::default(),
+        }
+    }
+}
+
+/// A front-door model of any [`Kind`], for whoever holds one without knowing which: a file, a bandit, a binding. Each method is that
+/// of the model within; it is stored as that model, under the name of its kind.
+///
+/// ```
+/// use vi_models::online::{Kind, Model, Observation, OnlineSettings, Row};
+/// for kind in [Kind::Two, Kind::Count, Kind::Number { noise: (1.0, 1.0) }, Kind::Classes { classes: 3, joint: None }] {
+///     let mut model = Model::new(kind, 1, kind.default_settings())?;
+///     for t in 0..40 {
+///         model.update(Row::Dense(&[f64::from(t % 4)]), Observation::new(f64::from(t % 4 / 2)))?;
+///     }
+///     let seen = model.predict(Row::Dense(&[3.0]), Observation::new(0.0))?;
+///     assert!(seen.log_density(1.0)? > seen.log_density(0.0)?);
+///     let stored = serde_json::to_string(&model).unwrap();
+///     assert!(stored.starts_with(&format!("{{\"{}\":", model.name())));
+///     let again: Model = serde_json::from_str(&stored).unwrap();
+///     assert_eq!(again.predict(Row::Dense(&[3.0]), Observation::new(0.0))?, seen);
+/// }
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Model {
+    /// Numbers.
+    Number(OnlineLinear),
+    /// Poisson counts.
+    Count(OnlineGlm<Counts>),
+    /// Labels 0 and 1.
+    Two(OnlineLogistic),
+    /// Classes `0, 1, …`.
+    Classes(OnlineSoftmax),
+    /// Labels 0 and 1 by a probit.
+    Probit(OnlineGlm<Probit>),
+    /// Successes among trials.
+    Trials(OnlineGlm<Trials>),
+    /// Counts that vary more than a Poisson's.
+    Spread(OnlineGlm<SpreadCounts>),
+    /// Counts that vary more than a Poisson's by an amount that is learned.
+    LearnedSpread(OnlineGlm<LearnedSpread>),
+}
+
+/// `$body` with the model as `$own`, whatever its kind; or one body for a model of one predictor and one for that of several; or one
+/// for each of a number, another model of one predictor, and classes.
+macro_rules! each {
+    ($model:expr, $own:ident => $body:expr) => { each!($model, $own => $body, $own => $body) };
+    ($model:expr, $own:ident => $one:expr, $softmax:ident => $classes:expr) => {
+        each!($model, $own => $one, $own => $one, $softmax => $classes)
+    };
+    ($model:expr, $linear:ident => $number:expr, $own:ident => $one:expr, $softmax:ident => $classes:expr) => {
+        match $model {
+            Self::Number($linear) => $number,
+            Self::Count($own) => $one,
+            Self::Two($own) => $one,
+            Self::Probit($own) => $one,
+            Self::Trials($own) => $one,
+            Self::Spread($own) => $one,
+            Self::LearnedSpread($own) => $one,
+            Self::Classes($softmax) => $classes,
+        }
+    };
+}
+
+impl Model {
+    /// A model of `inputs` columns with nothing learned.
+    ///
+    /// # Errors
+    /// Those of the kind's own constructor.
+    pub fn new(kind: Kind, inputs: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
+        Ok(match kind {
+            Kind::Number { noise: (shape, rate) } => {
+                Self::Number(OnlineLinear::with_settings(inputs, settings, shape, rate)?)
+            }
+            Kind::Count => Self::Count(OnlineGlm::with_settings(inputs, Counts, settings)?),
+            Kind::Two => Self::Two(OnlineLogistic::with_settings(inputs, settings)?),
+            Kind::Classes { classes, joint } => Self::Classes(match joint {
+                None => OnlineSoftmax::with_settings(inputs, classes, settings)?,
+                Some(true) => OnlineSoftmax::joint(inputs, classes, settings)?,
+                Some(false) => OnlineSoftmax::by_class(inputs, classes, settings)?,
+            }),
+            Kind::Probit => Self::Probit(OnlineGlm::with_settings(inputs, Probit, settings)?),
+            Kind::Trials => Self::Trials(OnlineGlm::with_settings(inputs, Trials, settings)?),
+            Kind::Spread { size } => Self::Spread(OnlineGlm::with_settings(inputs, SpreadCounts { size }, settings)?),
+            Kind::LearnedSpread => Self::LearnedSpread(OnlineGlm::with_settings(inputs, LearnedSpread, settings)?),
+        })
+    }
+
+    /// A model of the same kind, inputs and settings with nothing learned.
+    ///
+    /// # Errors
+    /// None for a model that was made by its constructor.
+    pub fn emptied(&self) -> Result<Self, ModelError> {
+        Self::new(self.kind(), self.inputs(), self.settings().clone())
+    }
+
+    /// The kind, with its numbers.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Number(model) => Kind::Number { noise: model.noise_prior() },
+            Self::Count(_) => Kind::Count,
+            Self::Two(_) => Kind::Two,
+            Self::Classes(model) => Kind::Classes { classes: model.classes(), joint: Some(!model.is_by_class()) },
+            Self::Probit(_) => Kind::Probit,
+            Self::Trials(_) => Kind::Trials,
+            Self::Spread(model) => Kind::Spread { size: model.family().size },
+            Self::LearnedSpread(_) => Kind::LearnedSpread,
+        }
+    }
+
+    /// The name of the kind, under which the model is stored.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Number(_) => "Number",
+            Self::Count(_) => "Count",
+            Self::Two(_) => "Two",
+            Self::Classes(_) => "Classes",
+            Self::Probit(_) => "Probit",
+            Self::Trials(_) => "Trials",
+            Self::Spread(_) => "Spread",
+            Self::LearnedSpread(_) => "LearnedSpread",
+        }
+    }
+
+    /// The number of inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        each!(self, model => model.inputs())
+    }
+
+    /// The settings that the model was made with.
+    #[must_use]
+    pub fn settings(&self) -> &OnlineSettings {
+        each!(self, model => model.settings())
+    }
+
+    /// Learns from one row.
+    ///
+    /// # Errors
+    /// Those of the model. On an error the model is unchanged, to the bit.
+    pub fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
+        each!(self, model => model.update(row, observed))
+    }
+
+    /// Learns from many rows in their order, with the same result as one [`update`](Self::update) for each.
+    ///
+    /// # Errors
+    /// Those of the model, naming the row. On an error the model is unchanged, to the bit.
+    pub fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
+        each!(self, model => model.update_batch(rows, observed))
+    }
+
+    /// The prediction at `row`. Of `at` only the offset and the trials or exposure are used, not the label or weight.
+    ///
+    /// # Errors
+    /// Those of the model; `Setting` for trials or an exposure that the kind has not; [`ModelError::Unsupported`] for an offset of
+    /// several classes.
+    pub fn predict(&self, row: Row<'_>, at: Observation) -> Result<Prediction, ModelError> {
+        if let Self::Number(_) | Self::Two(_) | Self::Classes(_) = self {
+            at.size(Size::None)?;
+        }
+        Ok(match self {
+            Self::Number(model) => Prediction::Number(model.predict_at(row, at.offset)?),
+            Self::Count(model) => Prediction::Count(model.predict(row, at)?),
+            Self::Two(model) => Prediction::Two(model.predict_at(row, at.offset)?),
+            Self::Classes(_) if at.offset != 0.0 => {
+                return Err(ModelError::Unsupported { what: "offset of several classes" });
+            }
+            Self::Classes(model) => Prediction::Classes(model.predict(row)?),
+            Self::Probit(model) => Prediction::Probit(model.predict(row, at)?),
+            Self::Trials(model) => Prediction::Trials(model.predict(row, at)?),
+            Self::Spread(model) => Prediction::Spread(model.predict(row, at)?),
+            Self::LearnedSpread(model) => Prediction::Spread(model.predict(row, at)?),
+        })
+    }
+
+    /// The posterior of each linear predictor at `row`: one, or of classes one for each but the first, relative to that and without
+    /// an offset.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub fn predictors(&self, row: Row<'_>, offset: f64) -> Result<Vec<Marginal>, ModelError> {
+        each!(self, model => Ok(vec![model.predictor(row, offset)?]), model => {
+            (1..model.classes()).map(|class| model.predictor(row, class)).collect()
+        })
+    }
+
+    /// The posterior means of the weights of each linear predictor.
+    #[must_use]
+    pub fn weights(&self) -> Vec<Draw> {
+        each!(self, model => vec![model.weights()], model => model.weights())
+    }
+
+    /// A draw of the weights of each linear predictor.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
+        each!(self, model => Ok(vec![model.sample(rng)?]), model => model.sample(rng))
+    }
+
+    /// The posterior of each weight of each linear predictor, the intercept first.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub fn coefficients(&self) -> Result<Vec<Vec<Coefficient>>, ModelError> {
+        each!(self, model => Ok(vec![model.coefficients()?]), model => {
+            (1..model.classes()).map(|class| model.coefficients(class)).collect()
+        })
+    }
+
+    /// The posterior covariance of the weights of inputs `j` and `k`.
+    ///
+    /// # Errors
+    /// Those of the model; [`ModelError::Unsupported`] for several classes.
+    pub fn covariance(&self, j: usize, k: usize) -> Result<f64, ModelError> {
+        each!(self, model => model.covariance(j, k), _model => {
+            Err(ModelError::Unsupported { what: "one covariance of the weights of several classes" })
+        })
+    }
+
+    /// The log evidence of all rows so far, in nats.
+    #[must_use]
+    pub fn evidence(&self) -> f64 {
+        each!(self, model => model.evidence())
+    }
+
+    /// The state of the model, for people to read.
+    #[must_use]
+    pub fn info(&self) -> OnlineInfo {
+        each!(self, model => model.info())
+    }
+
+    /// [`info`](Self::info) with the diagnosis of `draws` draws of the posterior; of numbers, whose posterior is exact, `info` alone.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub fn diagnose<R: Rng + ?Sized>(&mut self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
+        each!(self, model => Ok(model.info()), model => model.diagnose(draws, rng), model => model.diagnose(draws, rng))
+    }
+
+    /// Sweeps over the kept rows; `None` for numbers, of which one pass is exact.
+    ///
+    /// # Errors
+    /// Those of the model. On an error the model is unchanged.
+    pub fn refine(&mut self, settings: &RefineSettings) -> Result<Option<RefineInfo>, ModelError> {
+        let RefineSettings { tolerance, max_sweeps, .. } = *settings;
+        each!(self, _model => Ok(None), model => model.refine(settings).map(Some), model => {
+            model.refine(&SoftmaxRefineSettings { tolerance, max_sweeps }).map(Some)
+        })
+    }
+
+    /// Passes over all rows that the model has learned, wherever they are kept, until the posterior is the best Gaussian; `None` for
+    /// numbers, of which one pass is exact, and for several classes, of which there are no such passes.
+    ///
+    /// # Errors
+    /// What `pass` returns; those of the model. On an error the model is unchanged.
+    pub fn refine_over<E: From<ModelError>>(
+        &mut self,
+        settings: &BatchSettings,
+        pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
+    ) -> Result<Option<BatchInfo>, E> {
+        each!(self, _model => Ok(None), model => model.refine_over(settings, pass).map(Some), _model => Ok(None))
+    }
+
+    /// Adds what other models of the same kind learned from other rows.
+    ///
+    /// # Errors
+    /// [`ModelError::Unlike`] for a model of another kind; those of the model. On an error the model is unchanged.
+    pub fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {
+        macro_rules! merged {
+            ($($kind:ident),*) => {
+                match self {
+                    $(Self::$kind(own) => {
+                        let others = others.iter().enumerate().map(|(shard, other)| match other {
+                            Self::$kind(model) => Ok(model),
+                            _ => Err(ModelError::Unlike { shard, what: "the kind of model" }),
+                        });
+                        own.merge(&others.collect::<Result<Vec<_>, _>>()?)
+                    })*
+                }
+            };
+        }
+        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread)
+    }
+
+    /// What the model has learned, as one Gaussian.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] for a posterior that is not one Gaussian in the units of the inputs: of several classes, of a
+    /// spread that is learned, of settings that lead to another.
+    pub fn gaussian(&self) -> Result<OneGaussian, ModelError> {
+        match self {
+            Self::Number(model) => model.gaussian(),
+            Self::Count(model) => model.gaussian(),
+            Self::Two(model) => model.gaussian(),
+            Self::Probit(model) => model.gaussian(),
+            Self::Trials(model) => model.gaussian(),
+            Self::Spread(model) => model.gaussian(),
+            Self::Classes(_) | Self::LearnedSpread(_) => {
+                Err(ModelError::Unsupported { what: "one Gaussian of several classes or of a spread that is learned" })
+            }
+        }
+    }
+}
