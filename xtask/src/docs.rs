@@ -60,8 +60,9 @@ mod tests {
     fn every_link_of_every_page_leads_somewhere() {
         let mut all = pages(&root());
         all.extend(pages(&root().join("docs").join("src")));
-        for folder in fs::read_dir(root().join("crates")).unwrap() {
-            all.extend(pages(&folder.unwrap().path()));
+        for crates in ["crates", "bindings"] {
+            let inside = fs::read_dir(root().join(crates)).unwrap().map(|folder| folder.unwrap().path());
+            all.extend(inside.filter(|path| path.is_dir()).flat_map(|folder| pages(&folder)));
         }
         assert!(all.len() > 20);
         for page in all {

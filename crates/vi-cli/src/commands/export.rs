@@ -26,7 +26,8 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
         )));
     }
     if matches!(document.model, Model::Classes(_)) {
-        return Err(refused("a record is for numbers, counts or two classes, not for more classes".to_owned()));
+        let what = "no record holds more than two classes; a record is for numbers, counts or two classes";
+        return Err(refused(what.to_owned()));
     }
     let told = |source| CliError::Posterior { path: args.model.clone(), source };
     let posterior = Posterior::of_model(&document.model).map_err(told)?;

@@ -50,7 +50,7 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
         Model::Count(_) => TargetKind::Count,
         Model::Two(_) => TargetKind::Classes(args.classes.clone()),
         _ => {
-            let what = "a posterior of other labels than numbers, counts (Poisson) and two classes (logistic), of which `rvi` has models";
+            let what = "`rvi` has models only for numbers, counts (Poisson) and two classes (logistic), not for the labels of this posterior";
             return Err(CliError::Document { path: args.record.clone(), what: what.to_owned() });
         }
     };
