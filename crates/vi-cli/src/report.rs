@@ -193,9 +193,7 @@ fn head(document: &Document) -> String {
         BeliefKind::LowRank { rank } => format!("the main {rank} directions of the correlations, not all"),
         BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
         BeliefKind::SquareRoot => "the square root of the precision, against rounding".to_owned(),
-        _ if is_by_class(&document.model) => {
-            "each class by itself, no correlations between classes".to_owned()
-        }
+        _ if is_by_class(&document.model) => "each class by itself, no correlations between classes".to_owned(),
         _ => String::new(),
     };
     if !belief.is_empty() {
