@@ -98,7 +98,8 @@ def test_settings_of_every_kind():
     damaged = ["", "{}", "null", SETTINGS.replace("5.0", "0.0"), SETTINGS.replace('"Full"', '{"LowRank":{"rank":99}}'),
                SETTINGS.replace('"Learned"', '{"Given":1e999}'), SETTINGS.replace("50", "0"), SETTINGS.replace("[]", '["a","a"]')]  # fmt: skip
     refused = [("Classes", {"classes": 0, "joint": True}), ("Classes", {"classes": 1, "joint": False}), ("Classes", {}), ("Spread", {"size": -1.0}),
-               ("Spread", {}), ("Two", {"size": 2.0}), ("Number", {"noise": (0.0, 1.0)}), ("Number", {"noise": 1.0}), ("Other", {}), ("", {})]  # fmt: skip
+               ("Spread", {}), ("Two", {"size": 2.0}), ("Number", {"noise": (0.0, 1.0)}), ("Number", {"noise": 1.0}),
+               ("Other", {}), ("", {})]  # fmt: skip
     for (kind, numbers), inputs, settings in itertools.product([*KINDS, *refused], (0, 1, 2**50, -1), [SETTINGS, *damaged]):
         tries(lambda inputs, settings, kind=kind, numbers=numbers: Online(kind, inputs, settings, **numbers), [inputs], [settings])
     for kind, numbers in refused:

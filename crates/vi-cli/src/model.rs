@@ -125,6 +125,11 @@ pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
     kind && model.settings().names.len() == inputs
 }
 
+/// Whether each of several classes has a belief of its own, since they have too many coefficients for one.
+pub(crate) fn is_by_class(model: &Model) -> bool {
+    matches!(model, Model::Classes(model) if model.is_by_class())
+}
+
 /// Whether rows are given to a model by their entries.
 pub(crate) fn is_sparse(model: &Model) -> bool {
     !is_dense(model.settings().belief)

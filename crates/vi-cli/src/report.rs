@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::{BeliefKind, Coefficient, Model, Order, Standardise};
+use vi_models::online::{BeliefKind, Coefficient, Order, Standardise};
 
 pub(crate) use self::compare::compared;
 use self::text::{add, bar, first_of, many, number, wrapped};
@@ -16,6 +16,7 @@ pub(crate) use self::text::{grouped, rounded, shortened};
 use crate::args::Show;
 use crate::document::Document;
 use crate::error::CliError;
+use crate::model::is_by_class;
 use crate::relevance::Relevance;
 use crate::reorder::Reordered;
 use crate::schema::Kind;
@@ -192,9 +193,7 @@ fn head(document: &Document) -> String {
         BeliefKind::LowRank { rank } => format!("the {rank} main directions of the correlations"),
         BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
         BeliefKind::SquareRoot => "the square root of the precision, robust to rounding".to_owned(),
-        _ if matches!(&document.model, Model::Classes(model) if model.is_by_class()) => {
-            "separate for each class, no correlations between classes".to_owned()
-        }
+        _ if is_by_class(&document.model) => "separate for each class, no correlations between classes".to_owned(),
         _ => String::new(),
     };
     if !belief.is_empty() {

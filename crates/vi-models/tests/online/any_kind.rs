@@ -84,7 +84,8 @@ fn every_kind_answers_in_the_same_words() {
         assert_eq!(model.weights().len(), predictors);
         let coefficients = model.coefficients().unwrap();
         assert_eq!((coefficients.len(), coefficients[0].len()), (predictors, 3));
-        assert!(seen.log_density(1.0).unwrap() > seen.log_density(0.0).unwrap(), "{kind:?}");
+        let other = model.predict(Row::Dense(&[-0.5, -1.0]), at.1).unwrap();
+        assert!(seen.log_density(1.0).unwrap() > other.log_density(1.0).unwrap(), "{kind:?}");
         assert_eq!(seen.mean().is_none(), predictors > 1);
         assert_eq!(model.covariance(0, 1).is_err(), predictors > 1);
         assert_eq!(seen.class(), matches!(model, Model::Two(_) | Model::Probit(_) | Model::Classes(_)).then_some(1));
