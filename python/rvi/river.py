@@ -249,7 +249,8 @@ class BayesianLinearRegression(_Model, river.base.MiniBatchRegressor):
         super().__init__(prior_scale, standardise, memory, belief, reserve, n_hashed)
 
     def _kind(self):
-        return {"Number": {"shape": 1e-2, "rate": 1e-4}}
+        shape, rate = _settings.NOISE
+        return {"Number": {"shape": shape, "rate": rate}}
 
     def learn_one(self, x, y, w=1.0):
         """Learn a row `x` with the target `y`, which counts `w` times."""

@@ -140,7 +140,7 @@ pub(crate) struct Fit {
     #[arg(long)]
     pub(crate) ard: bool,
     /// After the pass read the file again, at most so many times for each prior scale, until the posterior is the best Gaussian there is. Memory does
-    /// not grow with the rows. For counts and two classes; of numbers one pass is exact.
+    /// not grow with the rows. For counts and classes; of numbers one pass is exact.
     #[arg(long, visible_alias = "epochs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
     /// Learn the rows in the file's order alone. By default a file whose labels come in runs, as one that is sorted by its target, is read again and

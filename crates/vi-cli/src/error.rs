@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::target::SHOWN_CLASS;
 use thiserror::Error;
 use vi_data::DataError;
 use vi_models::ModelError;
@@ -68,6 +69,9 @@ pub(crate) enum CliError {
     /// Two columns of one name.
     #[error("{}: two columns are called `{name}`", path.display())]
     Twice { path: PathBuf, name: String },
+    /// A target of one class.
+    #[error("column `{column}`: only `{class}` in the first rows; name all with `--classes`")]
+    OneClass { column: String, class: String },
     /// A target that cannot be learned.
     #[error("column `{column}`: {what}")]
     Target { column: String, what: String },
@@ -154,6 +158,11 @@ impl CliError {
     /// Whether a row is at fault, which `--skip-bad` may leave out.
     pub(crate) fn is_of_a_row(&self) -> bool {
         matches!(self, Self::Ragged { .. } | Self::Record { .. } | Self::Field { .. } | Self::Model { .. })
+    }
+
+    /// Whether the first rows have not shown a class of the target.
+    pub(crate) fn is_of_classes(&self) -> bool {
+        matches!(self, Self::OneClass { .. } | Self::Field { expected: SHOWN_CLASS, .. })
     }
 
     /// Whether rounding has left a covariance without digits, which the square root of the precision keeps.

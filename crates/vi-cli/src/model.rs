@@ -260,7 +260,7 @@ impl Model {
         })
     }
 
-    /// Passes over all rows that it has learned until its posterior is the best Gaussian; none for a model that there are no such passes for.
+    /// Passes over all rows that it has learned until its posterior is the best Gaussian; none of a number, of which one pass is exact.
     ///
     /// # Errors
     /// What `pass` returns; what the model refuses.
@@ -272,7 +272,8 @@ impl Model {
         match self {
             Self::Count(model) => model.refine_over(settings, pass).map(Some),
             Self::Two(model) => model.refine_over(settings, pass).map(Some),
-            Self::Number(_) | Self::Classes(_) => Ok(None),
+            Self::Classes(model) => model.refine_over(settings, pass).map(Some),
+            Self::Number(_) => Ok(None),
         }
     }
 

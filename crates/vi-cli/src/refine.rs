@@ -42,8 +42,8 @@ pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(
     }
     match &document.target.kind {
         TargetKind::Number => refused("of a number one pass is exact: leave the option out"),
-        TargetKind::Classes(classes) if classes.len() > 2 => {
-            refused("there is no refinement of more than two classes over a file")
+        _ if document.model.is_by_class() && !document.model.is_sparse() => {
+            refused("with so many coefficients each class has a belief of its own, and passes take one of all classes")
         }
         _ if document.model.is_sparse() => {
             refused("it takes all correlations, which so many inputs have not by default; `--belief full`")

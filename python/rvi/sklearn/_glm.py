@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.metrics import mean_poisson_deviance, r2_score
 
+from .. import _settings
 from . import _rows
 from ._online import atomic
 from ._regression import OnlineRegressor
@@ -136,7 +137,8 @@ class BayesianGLMRegressor(OnlineRegressor):
     def _kind(self):
         kind, _ = self._family()
         if kind == "Number":
-            return {"Number": {"shape": 1e-2, "rate": 1e-4}}
+            shape, rate = _settings.NOISE
+            return {"Number": {"shape": shape, "rate": rate}}
         if self.dispersion is not None:
             return {"Spread": {"size": float(self.dispersion)}}
         return kind
