@@ -3,11 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::target::SHOWN_CLASS;
 use thiserror::Error;
 use vi_data::DataError;
 use vi_models::ModelError;
 use vi_sums::SumsError;
+
+use crate::schema::is_missing;
+use crate::target::SHOWN_CLASS;
 
 /// The error of a command.
 #[derive(Debug, Error)]
@@ -163,6 +165,15 @@ impl CliError {
     /// Whether the first rows have not shown a class of the target.
     pub(crate) fn is_of_classes(&self) -> bool {
         matches!(self, Self::OneClass { .. } | Self::Field { expected: SHOWN_CLASS, .. })
+    }
+
+    /// Whether values of the target show such a class.
+    pub(crate) fn is_shown_by(&self, values: &[String]) -> bool {
+        match self {
+            Self::OneClass { class, .. } => values.iter().any(|value| value != class && !is_missing(value)),
+            Self::Field { text, .. } => values.contains(text),
+            _ => false,
+        }
     }
 
     /// Whether rounding has left a covariance without digits, which the square root of the precision keeps.

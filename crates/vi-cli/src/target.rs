@@ -46,9 +46,10 @@ pub(crate) fn values_of_all(input: &Input, column: &str) -> Result<Vec<String>, 
     while source.next(&mut record)? {
         interrupt::check()?;
         let text = record.field(place);
+        let room = counts.len() < MOST_VALUES;
         match counts.get_mut(text) {
             Some(count) => *count += 1,
-            None if counts.len() < MOST_VALUES => _ = counts.insert(text.to_owned(), 1),
+            None if room => _ = counts.insert(text.to_owned(), 1),
             None => {}
         }
     }
@@ -64,12 +65,7 @@ impl Target {
     ///
     /// # Errors
     /// A column without values, of one class, or not of the family that was asked for.
-    pub(crate) fn infer(
-        column: &str,
-        fields: &[&str],
-        family: Family,
-        classes: &[String],
-    ) -> Result<Self, CliError> {
+    pub(crate) fn infer(column: &str, fields: &[&str], family: Family, classes: &[String]) -> Result<Self, CliError> {
         let fail = |what: String| CliError::Target { column: column.to_owned(), what };
         let found = match distinct(fields) {
             _ if !classes.is_empty() => classes.to_vec(),

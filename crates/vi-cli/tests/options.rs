@@ -108,7 +108,8 @@ fn passes_that_cannot_be_are_refused_before_the_first() {
     let folder = folder("refused");
     fs::write(folder.join("two.csv"), few_of_many(200, 3, true, 3)).unwrap();
     fs::write(folder.join("sales.csv"), sales(200, 4)).unwrap();
-    let five: String = (0..90).map(|t| format!("{},t{},{}\n", t % 9, t % 40, ["a", "b", "c", "d", "e"][t % 5])).collect();
+    let five: String =
+        (0..90).map(|t| format!("{},t{},{}\n", t % 9, t % 40, ["a", "b", "c", "d", "e"][t % 5])).collect();
     fs::write(folder.join("five.csv"), format!("x,z,y\n{five}")).unwrap();
     let said = |line: &str| refused(&folder, line);
     assert!(said("fit sales.csv -t sold --refine 3").contains("`--refine 3`: of a number one pass is exact"));

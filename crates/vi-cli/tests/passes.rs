@@ -259,7 +259,8 @@ fn classes_that_come_late_are_read_from_the_whole_file() {
         assert!(output.status.success() && said.contains("learned anew with the classes of all its rows"), "{said}");
         assert!(String::from_utf8(output.stdout).unwrap().contains(classes), "{name}");
     }
-    for (name, what) in [("slip", "row 2051, column `y`: `yse` is not a class"), ("one", "only `no` in the first rows")] {
+    for (name, what) in [("slip", "row 2051, column `y`: `yse` is not a class"), ("one", "only `no` in the first rows")]
+    {
         let output = rvi(&folder, &format!("fit {name}.csv -t y"));
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(1) && said.lines().last().unwrap().contains(what), "{said}");

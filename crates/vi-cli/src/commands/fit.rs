@@ -26,8 +26,13 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
                 tell::warn(&format!("{error}; so the file is learned anew with the square root of the precision"));
                 belief = Some(BeliefKind::SquareRoot);
             }
-            Err(error) if again && args.classes.is_empty() && values.is_empty() && error.is_of_classes() => {
+            Err(error)
+                if again && !args.go_on && args.classes.is_empty() && values.is_empty() && error.is_of_classes() =>
+            {
                 values = values_of_target(args)?;
+                if !error.is_shown_by(&values) {
+                    return Err(error);
+                }
                 tell::warn(&format!("{error}; so the file is learned anew with the classes of all its rows"));
             }
             fitted => return fitted,

@@ -3,7 +3,9 @@
 use vi_core::batch::BatchSettings;
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
-use vi_models::online::{BeliefKind, Observation, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Row, Start};
+use vi_models::online::{
+    BeliefKind, Observation, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Row, Start,
+};
 use vi_models::softmax::SoftmaxRefineSettings;
 
 use crate::stream;
@@ -70,7 +72,8 @@ fn passes_over_rows_elsewhere_are_sweeps_over_kept_ones() {
 #[test]
 fn passes_of_classes_are_sweeps_over_kept_rows() {
     let (rows, two) = stream(600, 24);
-    let labels: Vec<f64> = rows.chunks(3).zip(&two).map(|(x, y)| 2.0 * y + f64::from(u8::from(x[0] > 0.3 * x[1] - 30.0))).collect();
+    let labels: Vec<f64> =
+        rows.chunks(3).zip(&two).map(|(x, y)| 2.0 * y + f64::from(u8::from(x[0] > 0.3 * x[1] - 30.0))).collect();
     let settings = one_pass(PriorScale::Learned, BeliefKind::Full);
     let mut swept = OnlineSoftmax::joint(3, 4, settings).unwrap();
     swept.update_batch(&rows, &labels).unwrap();

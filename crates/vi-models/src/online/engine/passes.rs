@@ -1,7 +1,7 @@
 //! Passes over rows that are kept elsewhere, until the posterior is the best Gaussian.
 
-use vi_core::batch::{BatchInfo, BatchSettings, InformationGaussian, Statistics, optimum_of};
 use vi_core::Error;
+use vi_core::batch::{BatchInfo, BatchSettings, InformationGaussian, Statistics, optimum_of};
 use vi_linalg::faer::MatRef;
 
 use super::family::Family;
