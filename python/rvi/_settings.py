@@ -9,6 +9,8 @@ WIDE, VERY_WIDE = 400, 20_000
 RANK = 10
 #: Prior standard deviation of the intercept: in units of the noise for numbers, of the predictor for all others.
 INTERCEPT_SCALE = {"Number": 1000.0}
+#: Shape and rate of the noise's precision at first, for a standardised target.
+NOISE = (0.1, 1e-5)
 
 
 def belief(choice, inputs):

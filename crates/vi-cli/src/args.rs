@@ -139,7 +139,7 @@ pub(crate) struct Fit {
     #[arg(long)]
     pub(crate) ard: bool,
     /// Read the file again after the pass, at most N times for each prior scale, until the posterior is the best Gaussian. Memory does not grow with the
-    /// rows. For counts and two classes; for numeric targets one pass is already exact.
+    /// rows. For counts and classes; for numeric targets one pass is already exact.
     #[arg(long, visible_alias = "epochs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
     /// Learn the rows only in the order of the file. By default a file with its labels in runs (for example one sorted by its target) is read again and

@@ -15,7 +15,7 @@ use crate::model::{Plan, RANK, Scales, is_sparse};
 use crate::relevance;
 use crate::schema::{Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::source::{LABEL, Record, Source};
-use crate::target::Target;
+use crate::target::{Target, values_of_all};
 
 /// Records that tell the length scale of random features.
 const TRIED: usize = 1000;
@@ -24,10 +24,11 @@ const TRIED: usize = 1000;
 const MOST_KEPT: usize = 1 << 28;
 
 /// A model with nothing learned, whose belief is of this `kind` or as the options say, and the records that told what it is to be, with the rows they are
-/// on.
+/// on. `values` of the target tell of it beside those of the records.
 pub(crate) fn begin(
     args: &Fit,
     kind: Option<BeliefKind>,
+    values: &[String],
     source: &mut Source,
 ) -> Result<(Document, Vec<(u64, Record)>), CliError> {
     let formula = match &args.formula {
@@ -61,7 +62,9 @@ pub(crate) fn begin(
         formula: formula.as_ref(),
     };
     let mut schema = infer(source.columns(), &records, &settings)?;
-    let target = Target::infer(&name, target, &records, args.family, &args.classes)?;
+    let shown: Vec<&str> =
+        records.iter().map(|record| record.field(target)).chain(values.iter().map(String::as_str)).collect();
+    let target = Target::infer(&name, &shown, args.family, &args.classes)?;
     let rare = source.entries().is_some_and(|entries| entries.named || are_of_unit_size(&records));
     let mut plan = Plan {
         memory: memory(&args.forget)?,
@@ -137,6 +140,16 @@ fn memory(text: &str) -> Result<Memory, CliError> {
 
 fn wrong(option: &'static str, value: &str, what: &str) -> CliError {
     CliError::Option { option, value: value.to_owned(), what: what.to_owned() }
+}
+
+/// Values of the target that the first records need not show, from the whole file.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn values_of_target(args: &Fit) -> Result<Vec<String>, CliError> {
+    let formula = args.formula.as_ref().and_then(|text| Formula::parse(text).ok());
+    let name = target_name(args, formula.as_ref(), &Source::open(&args.input)?)?;
+    values_of_all(&args.input, &name)
 }
 
 /// The column to predict, as the option, the formula or the format says.

@@ -8,6 +8,9 @@ use vi_data::DataError;
 use vi_models::ModelError;
 use vi_sums::SumsError;
 
+use crate::schema::is_missing;
+use crate::target::SHOWN_CLASS;
+
 /// The error of a command.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
@@ -68,6 +71,9 @@ pub(crate) enum CliError {
     /// Two columns of one name.
     #[error("{}: two columns have the name `{name}`", path.display())]
     Twice { path: PathBuf, name: String },
+    /// A target of one class.
+    #[error("column `{column}`: only `{class}` in the first rows; name all with `--classes`")]
+    OneClass { column: String, class: String },
     /// A target that cannot be learned.
     #[error("column `{column}`: {what}")]
     Target { column: String, what: String },
@@ -154,6 +160,20 @@ impl CliError {
     /// Whether a row is at fault, which `--skip-bad` may leave out.
     pub(crate) fn is_of_a_row(&self) -> bool {
         matches!(self, Self::Ragged { .. } | Self::Record { .. } | Self::Field { .. } | Self::Model { .. })
+    }
+
+    /// Whether the first rows have not shown a class of the target.
+    pub(crate) fn is_of_classes(&self) -> bool {
+        matches!(self, Self::OneClass { .. } | Self::Field { expected: SHOWN_CLASS, .. })
+    }
+
+    /// Whether values of the target show such a class.
+    pub(crate) fn is_shown_by(&self, values: &[String]) -> bool {
+        match self {
+            Self::OneClass { class, .. } => values.iter().any(|value| value != class && !is_missing(value)),
+            Self::Field { text, .. } => values.contains(text),
+            _ => false,
+        }
     }
 
     /// Whether rounding has left a covariance without digits, which the square root of the precision keeps.

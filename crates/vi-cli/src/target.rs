@@ -1,9 +1,12 @@
 //! The target.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::args::Family;
+use crate::args::{Family, Input};
 use crate::error::CliError;
+use crate::interrupt;
 use crate::schema::{distinct, distinct_words, is_missing};
 use crate::source::{Record, Source};
 
@@ -25,28 +28,50 @@ pub(crate) enum TargetKind {
     Classes(Vec<String>),
 }
 
+/// What a text of a target of classes should have been.
+pub(crate) const SHOWN_CLASS: &str = "a class that the first rows have shown";
+
+/// Values of a target that are kept to tell what it is.
+const MOST_VALUES: usize = 10_000;
+
+/// Values of the column that tell what the whole file holds: each number, and each text that returns (another may be a mistake), up to
+/// twice.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn values_of_all(input: &Input, column: &str) -> Result<Vec<String>, CliError> {
+    let mut source = Source::open(input)?;
+    let place = source.position(column)?;
+    let (mut counts, mut record) = (HashMap::<String, usize>::new(), Record::default());
+    while source.next(&mut record)? {
+        interrupt::check()?;
+        let text = record.field(place);
+        let room = counts.len() < MOST_VALUES;
+        match counts.get_mut(text) {
+            Some(count) => *count += 1,
+            None if room => _ = counts.insert(text.to_owned(), 1),
+            None => {}
+        }
+    }
+    let told = counts.into_iter().filter(|(text, count)| *count > 1 || text.parse::<f64>().is_ok());
+    Ok(told.flat_map(|(text, count)| std::iter::repeat_n(text, count.min(2))).collect())
+}
+
 /// Classes beyond which a target of words is taken for a mistake.
 const MOST_CLASSES: usize = 200;
 
 impl Target {
-    /// The target at `place`, inferred from the first records.
+    /// The target, inferred from values of it, those of the first records.
     ///
     /// # Errors
     /// A column without values, of one class, or not of the family that was asked for.
-    pub(crate) fn infer(
-        column: &str,
-        place: usize,
-        records: &[Record],
-        family: Family,
-        classes: &[String],
-    ) -> Result<Self, CliError> {
+    pub(crate) fn infer(column: &str, fields: &[&str], family: Family, classes: &[String]) -> Result<Self, CliError> {
         let fail = |what: String| CliError::Target { column: column.to_owned(), what };
-        let fields: Vec<&str> = records.iter().map(|record| record.field(place)).collect();
-        let found = match distinct(&fields) {
+        let found = match distinct(fields) {
             _ if !classes.is_empty() => classes.to_vec(),
             found if found.iter().all(|text| text.parse::<f64>().is_ok()) && !found.is_empty() => found,
             found if matches!(family, Family::Auto | Family::Classes) && found.len() < MOST_CLASSES => {
-                distinct_words(&fields)
+                distinct_words(fields)
             }
             found => found,
         };
@@ -73,9 +98,8 @@ impl Target {
                     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
                     found = pairs.into_iter().map(|(_, text)| text).collect();
                 }
-                if found.len() < 2 {
-                    let what = format!("only `{}` in the first rows; name all classes with `--classes`", found[0]);
-                    return Err(fail(what));
+                if let [class] = found.as_slice() {
+                    return Err(CliError::OneClass { column: column.to_owned(), class: class.clone() });
                 }
                 if found.len() > MOST_CLASSES {
                     let what = marked(&found).unwrap_or_else(|| "for a number use `--family number`".to_owned());
@@ -116,7 +140,7 @@ impl Target {
         match &self.kind {
             TargetKind::Classes(classes) => match classes.iter().position(|class| class == text) {
                 Some(place) => Ok(Some(place as f64)),
-                None => Err(wrong("a class of the first rows", "; `--classes` names all classes")),
+                None => Err(wrong(SHOWN_CLASS, "; `--classes` names all classes")),
             },
             TargetKind::Number => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite());
@@ -160,10 +184,8 @@ mod tests {
     use super::*;
 
     fn kind(fields: &[&str], family: Family, classes: &[&str]) -> Result<TargetKind, String> {
-        let record = |field: &&str| Record::from_iter([*field]);
-        let records: Vec<Record> = fields.iter().map(record).collect();
         let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
-        Target::infer("y", 0, &records, family, &classes).map(|target| target.kind).map_err(|error| error.to_string())
+        Target::infer("y", fields, family, &classes).map(|target| target.kind).map_err(|error| error.to_string())
     }
 
     fn classes(names: &[&str]) -> TargetKind {

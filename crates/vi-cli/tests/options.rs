@@ -108,14 +108,15 @@ fn passes_that_cannot_be_are_refused_before_the_first() {
     let folder = folder("refused");
     fs::write(folder.join("two.csv"), few_of_many(200, 3, true, 3)).unwrap();
     fs::write(folder.join("sales.csv"), sales(200, 4)).unwrap();
-    let three: String = (0..90).map(|t| format!("{},{}\n", t % 9, ["a", "b", "c"][t % 3])).collect();
-    fs::write(folder.join("three.csv"), format!("x,y\n{three}")).unwrap();
+    let five: String =
+        (0..90).map(|t| format!("{},t{},{}\n", t % 9, t % 40, ["a", "b", "c", "d", "e"][t % 5])).collect();
+    fs::write(folder.join("five.csv"), format!("x,z,y\n{five}")).unwrap();
     let said = |line: &str| refused(&folder, line);
     assert!(
         said("fit sales.csv -t sold --refine 3")
             .contains("`--refine 3`: for a numeric target one pass is already exact")
     );
-    assert!(said("fit three.csv -t y --refine 3").contains("more than two classes"));
+    assert!(said("fit five.csv -t y --refine 3").contains("each class has a belief of its own"));
     assert!(said("fit two.csv -t y --refine 3 --belief diagonal").contains("`--belief full`"));
     assert!(said("fit two.csv -t y --refine 3 --forget learned").contains("`--forget nothing`"));
     let two = fs::File::open(folder.join("two.csv")).unwrap();

@@ -241,3 +241,40 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
     assert!(text.contains("sorted.rvi: its labels came in runs"), "{text}");
     assert_eq!(text.matches("came in runs").count(), 1, "{text}");
 }
+
+/// A file that is sorted by a class which its first 2000 rows do not show is learned with all classes; one text by itself stays a mistake.
+#[test]
+fn classes_that_come_late_are_read_from_the_whole_file() {
+    let folder = folder("late-classes");
+    let table = |of: &dyn Fn(usize) -> &'static str| -> String {
+        (0..2100).map(|t| format!("{},{}\n", t * 7 % 13, of(t))).fold("x,y\n".to_owned(), |text, row| text + &row)
+    };
+    fs::write(folder.join("two.csv"), table(&|t| if t < 2050 { "no" } else { "yes" })).unwrap();
+    fs::write(folder.join("three.csv"), table(&|t| ["a", "b", "c"][t / 1030])).unwrap();
+    fs::write(folder.join("slip.csv"), table(&|t| if t == 2050 { "yse" } else { ["no", "yes"][t % 2] })).unwrap();
+    fs::write(folder.join("one.csv"), table(&|_| "no")).unwrap();
+    for (name, classes) in [("two", "the probability of `yes`"), ("three", "one of 3 classes")] {
+        let output = rvi(&folder, &format!("fit {name}.csv -t y"));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && said.contains("learned anew with the classes of all its rows"), "{said}");
+        assert!(String::from_utf8(output.stdout).unwrap().contains(classes), "{name}");
+    }
+    for (name, what) in [("slip", "row 2051, column `y`: `yse` is not a class"), ("one", "only `no` in the first rows")]
+    {
+        let output = rvi(&folder, &format!("fit {name}.csv -t y"));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && said.lines().last().unwrap().contains(what), "{said}");
+    }
+}
+
+/// Passes over a file take several classes too.
+#[test]
+fn classes_are_refined_over_a_file() {
+    let folder = folder("refined-classes");
+    let logit = |u: f64, t: f64| usize::from(u < 1.0 / (1.0 + (-t).exp()));
+    let label = |u: f64, t: f64| ["a", "b", "c"][logit(u, t) + logit(u * u, t + 1.0)].to_owned();
+    fs::write(folder.join("rows.csv"), labelled(600, false, &label)).unwrap();
+    let card = json(&told(&folder, "fit rows.csv -t y --refine 20 --json"));
+    let refined = &card["refined"];
+    assert!(refined["converged"] == true && refined["gained"].as_f64().unwrap() > 0.0, "{refined}");
+}

@@ -1,5 +1,6 @@
 """Linear regression with unknown noise."""
 
+from .. import _settings
 from ._online import atomic
 from ._regression import OnlineRegressor
 
@@ -28,7 +29,7 @@ class BayesianLinearRegression(OnlineRegressor):
         Keep the rows.
     start : 'fitted' or 'one_pass', default='fitted'
         Fit the first rows together, or learn them one by one.
-    noise_shape, noise_rate : float, default=0.01, 0.0001
+    noise_shape, noise_rate : float, default=0.1, 0.00001
         Prior of the noise's precision, ``Gamma(noise_shape, noise_rate)``, for a standardised target.
     column_order : 'strict' or 'by_name', default='strict'
         Require the columns of a table in the order of the fit, or match them by name.
@@ -75,8 +76,8 @@ class BayesianLinearRegression(OnlineRegressor):
         belief="auto",
         keep_rows=False,
         start="fitted",
-        noise_shape=1e-2,
-        noise_rate=1e-4,
+        noise_shape=_settings.NOISE[0],
+        noise_rate=_settings.NOISE[1],
         column_order="strict",
     ):
         self.prior_scale = prior_scale

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import _settings
 from .._rvi import Online, check_seal, seal
 
 #: The version of the command's model files.
@@ -62,7 +63,7 @@ class Stored:
                 "intercept": settings["intercept"], "map": None,
             },
             "passes": [], "unlabelled": 0, "imputed": 0, "unknown": 0, "changed": {}, "scores": _NO_SCORES,
-            "noise": [1e-2, 1e-4],
+            "noise": list(_settings.NOISE),
             "model": state,
         }  # fmt: skip
         sealed = "," + json.dumps(document, allow_nan=False).removeprefix("{")

@@ -6,7 +6,7 @@ use std::time::Instant;
 use vi_models::online::{BeliefKind, Order, Standardise};
 
 use crate::args::{Fit, Input, Show, Update};
-use crate::begin::begin;
+use crate::begin::{begin, values_of_target};
 use crate::document::{Document, Pass};
 use crate::error::CliError;
 use crate::files::Held;
@@ -18,18 +18,31 @@ use crate::source::{Record, Source};
 use crate::tell;
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
-    let again = args.belief.is_none() && args.like.is_none() && args.input.data.is_file();
-    match fit_with(args, None) {
-        Err(error) if again && error.is_of_rounding() => {
-            tell::warn(&format!("{error}; learning the file again with the square root of the precision"));
-            fit_with(args, Some(BeliefKind::SquareRoot))
+    let again = args.like.is_none() && args.input.data.is_file();
+    let (mut belief, mut values) = (None, Vec::new());
+    loop {
+        match fit_with(args, belief, &values) {
+            Err(error) if again && args.belief.is_none() && belief.is_none() && error.is_of_rounding() => {
+                tell::warn(&format!("{error}; learning the file again with the square root of the precision"));
+                belief = Some(BeliefKind::SquareRoot);
+            }
+            Err(error)
+                if again && !args.go_on && args.classes.is_empty() && values.is_empty() && error.is_of_classes() =>
+            {
+                values = values_of_target(args)?;
+                if !error.is_shown_by(&values) {
+                    return Err(error);
+                }
+                tell::warn(&format!("{error}; learning the file again with the classes of all its rows"));
+            }
+            fitted => return fitted,
         }
-        fitted => fitted,
     }
 }
 
-/// Learns the file with this belief, or with the one that the options or the number of inputs tell.
-fn fit_with(args: &Fit, belief: Option<BeliefKind>) -> Result<(), CliError> {
+/// Learns the file with this belief, or with the one that the options or the number of inputs tell; `values` tell of the target beside those of the first
+/// rows.
+fn fit_with(args: &Fit, belief: Option<BeliefKind>, values: &[String]) -> Result<(), CliError> {
     let begun = Instant::now();
     let (stored, held) = match &args.output {
         Some(path) if args.go_on && path.exists() => {
@@ -46,7 +59,7 @@ fn fit_with(args: &Fit, belief: Option<BeliefKind>) -> Result<(), CliError> {
     } else {
         let (mut document, first) = match &args.like {
             Some(path) => (like(path)?, Vec::new()),
-            None => begin(args, belief, &mut source)?,
+            None => begin(args, belief, values, &mut source)?,
         };
         document.passes.push(Pass::new(&args.input));
         (document, first)

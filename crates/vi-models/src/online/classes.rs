@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use vi_core::batch::BatchSettings;
+use vi_core::batch::{BatchSettings, InformationGaussian, Statistics};
 use vi_core::{Belief, DenseGaussian, Error};
 use vi_linalg::faer::{Mat, MatRef, Par};
 
@@ -194,8 +194,7 @@ impl Family for Classes {
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<Fitted<()>>, Error> {
-        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
+        let (labels, weights) = labels_and_weights(observed);
         let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
         let model = self.joint()?;
         if model.propagates(&rows) {
@@ -207,6 +206,18 @@ impl Family for Classes {
         let settings = BatchSettings { tolerance: FIT_TOLERANCE, max_passes: FIT_PASSES };
         let (belief, info) = model.optimum(prior, start, rows, &settings, Par::Seq).map_err(core)?;
         Ok(Some((belief, (), info.bound())))
+    }
+
+    fn statistics(
+        &self,
+        (): &(),
+        q: &InformationGaussian,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Statistics, Error> {
+        let (labels, weights) = labels_and_weights(observed);
+        let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
+        self.joint()?.statistics(&q.to_belief(), &rows, Par::Seq)
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked classes")]
@@ -253,13 +264,17 @@ impl Family for Classes {
     ) -> Result<(), Error> {
         let model = self.joint()?;
         let AnyBelief::Full(belief) = &mut member.belief else { return Err(not_joint()) };
-        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
+        let (labels, weights) = labels_and_weights(observed);
         let rows = SoftmaxRows::new(x, &labels).with_weights(&weights);
         let score = |_, _: &DenseGaussian, step: &SoftmaxStep| scores.push(step.log_predictive);
         member.evidence += model.run(belief, rows, Par::Seq, score).map_err(core)?;
         Ok(())
     }
+}
+
+/// The labels of rows and their weights.
+pub(super) fn labels_and_weights(observed: &[Observation]) -> (Vec<f64>, Vec<f64>) {
+    observed.iter().map(|observed| (observed.label, observed.weight)).unzip()
 }
 
 /// Scores a row under classes that are independent of each other, and prepares a step for each.

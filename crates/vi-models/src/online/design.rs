@@ -22,14 +22,15 @@ use crate::{ModelError, check};
 pub enum Standardise {
     /// Columns are used as they are.
     Never,
-    /// Inputs are standardised by the column means and standard deviations of the first `rows` rows. Until these have come, the
+    /// Inputs are standardised by the column means and standard deviations of the first `rows` rows, or of all first rows that are
+    /// fitted together if these are more ([`Start::Fitted`](super::Start::Fitted)). Until these have come, the
     /// model is fitted anew from all rows so far whenever their number has grown by a quarter, so that it can predict from the
     /// first row on; then the scales are fixed and the rows dropped.
     ///
     /// Learning one by one, in batches, or in any mixture of the two gives the same model. Cost: some `3·rows` further steps,
     /// once.
     FirstRows {
-        /// The number of rows to look at, from 2 to [`Standardise::MOST_ROWS`].
+        /// The least number of rows to look at, from 2 to [`Standardise::MOST_ROWS`].
         rows: usize,
         /// Whether column means are subtracted. Without an intercept they never are, since nothing could make up for it. Without
         /// centring zeros stay zeros and sparse rows stay sparse.

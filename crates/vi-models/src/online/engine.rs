@@ -33,7 +33,7 @@ use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
 use self::learn::{Work, age, learn, together};
 use self::order::OrderSeen;
-pub(super) use self::place::moves;
+pub(super) use self::place::{CLOSE, moves};
 use self::place::{bank, stays_placed};
 use super::belief::AnyBelief;
 use super::design::{Design, Standardise};

@@ -20,25 +20,57 @@ use crate::{Interval, Marginal, ModelError, Student, check};
 pub(super) struct Linear {
     shape: f64,
     rate: f64,
+    /// What the shape does not gain from the first rows: a half where the labels are centred by their own mean, which lies at the
+    /// intercept's prior mean whatever the noise is, and so tells nothing of it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    owed: f64,
 }
+
+impl Linear {
+    fn new(shape: f64, rate: f64, settings: &OnlineSettings) -> Self {
+        let centred = settings.intercept && settings.standardise.by_rows().is_some();
+        Self { shape, rate, owed: if centred { MEAN } else { 0.0 } }
+    }
+}
+
+/// What a mean takes of the shape.
+const MEAN: f64 = 0.5;
 
 /// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Noise {
     shape: f64,
     rate: f64,
+    /// What the shape is still not to gain.
+    #[serde(default, skip_serializing_if = "is_none")]
+    owed: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_none(owed: &f64) -> bool {
+    *owed == 0.0
+}
+
+/// Checks what is owed of the shape.
+fn check_owed(owed: f64) -> Result<(), Error> {
+    if (0.0..=MEAN).contains(&owed) {
+        Ok(())
+    } else {
+        Err(Error::Setting { name: "part of the shape that is owed", value: owed, requirement: "from 0 to a half" })
+    }
 }
 
 impl Stateful for Linear {
     type State = Noise;
 
     fn initial(&self) -> Noise {
-        Noise { shape: self.shape, rate: self.rate }
+        Noise { shape: self.shape, rate: self.rate, owed: self.owed }
     }
 
     fn check_state(&self, state: &Noise) -> Result<(), Error> {
         check::positive("shape of the noise", state.shape)?;
-        check::positive("rate of the noise", state.rate)
+        check::positive("rate of the noise", state.rate)?;
+        check_owed(state.owed)
     }
 
     fn scale_prior(&self) -> ScalePrior {
@@ -48,30 +80,33 @@ impl Stateful for Linear {
     /// `b ← b + ½·quadratic`; `p(labels) ∝ √(|Λ₀|/|Λ|)·b⁻ᵃ`.
     fn rescale(&self, state: &Noise, log_det: f64, quadratic: f64) -> (f64, Noise) {
         let rate = (state.rate + 0.5 * quadratic).max(f64::MIN_POSITIVE);
-        (log_det - state.shape * (rate / state.rate).ln(), Noise { shape: state.shape, rate })
+        (log_det - state.shape * (rate / state.rate).ln(), Noise { rate, ..state.clone() })
     }
 
-    /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀`.
+    /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀`, and what is owed likewise.
     fn forget(&self, state: &mut Noise, lambda: f64) {
         state.shape = lambda * state.shape + (1.0 - lambda) * self.shape;
         state.rate = lambda * state.rate + (1.0 - lambda) * self.rate;
+        state.owed = lambda * state.owed + (1.0 - lambda) * self.owed;
     }
 
     fn noise_variance(&self, state: &Noise) -> f64 {
         state.rate / state.shape
     }
 
-    /// `a = a₀ + Σ(a_k − a₀)`, `b = b₀ + Σ(b_k − b₀) + ½·spread`; the log evidence gains `g(a, b) − g(a₀, b₀) − Σ(g(a_k, b_k) − g(a₀, b₀))` with
-    /// `g = ln Γ(a) − a·ln b`.
+    /// `a = a₀ + Σ(a_k − a₀)`, of which what is owed is paid once, `b = b₀ + Σ(b_k − b₀) + ½·spread`; the log evidence gains
+    /// `g(a, b) − g(a₀, b₀) − Σ(g(a_k, b_k) − g(a₀, b₀))` with `g = ln Γ(a) − a·ln b`.
     fn merge(&self, states: &[&Noise], spread: f64) -> (f64, Noise) {
         let of = |noise: &Noise| libm::lgamma(noise.shape) - noise.shape * noise.rate.ln();
-        let (before, mut gained) = (of(&self.initial()), 0.0);
+        let (before, mut gained, mut told) = (of(&self.initial()), 0.0, 0.0);
         let mut merged = self.initial();
         for state in states {
-            merged.shape += state.shape - self.shape;
+            told += (state.shape - self.shape) + (self.owed - state.owed);
             merged.rate += state.rate - self.rate;
             gained -= of(state) - before;
         }
+        merged.owed = (self.owed - told).max(0.0);
+        merged.shape += told - (self.owed - merged.owed);
         merged.rate += 0.5 * spread;
         (gained + of(&merged) - before, merged)
     }
@@ -97,7 +132,7 @@ impl ScalarFamily for Linear {
     fn marginal(&self, parts: &[(f64, Projection, &Noise)]) -> Result<Marginal, ModelError> {
         let students: Vec<(f64, Student)> = parts
             .iter()
-            .map(|(weight, seen, Noise { shape, rate })| {
+            .map(|(weight, seen, Noise { shape, rate, .. })| {
                 // For a row of zeros without an intercept the expectation is certain; it gets the narrowest distribution there
                 // is.
                 let scale = (rate / shape * seen.variance).sqrt().max(f64::MIN_POSITIVE);
@@ -109,7 +144,8 @@ impl ScalarFamily for Linear {
 
     fn check(&self) -> Result<(), Error> {
         check::positive("shape of the noise prior", self.shape)?;
-        check::positive("rate of the noise prior", self.rate)
+        check::positive("rate of the noise prior", self.rate)?;
+        check_owed(self.owed)
     }
 
     fn likelihood(&self, _state: &Noise, _size: f64) -> Result<GaussianLikelihood, Error> {
@@ -135,10 +171,13 @@ impl ScalarFamily for Linear {
         }
     }
 
-    /// `a ← a + ½·weight`, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, with the belief before the row.
+    /// `a ← a + ½·weight`, less what is owed, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, with the belief before the row.
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
         let error = observed.label - observed.offset - seen.mean;
-        state.shape += 0.5 * observed.weight;
+        let gained = 0.5 * observed.weight;
+        let paid = gained.min(state.owed);
+        state.owed -= paid;
+        state.shape += gained - paid;
         state.rate += 0.5 * observed.weight * error * error / (1.0 + observed.weight * seen.variance);
         Ok(0.0)
     }
@@ -197,6 +236,9 @@ impl NumberPredicted {
 /// a ← a + ½,   b ← b + ½(y − xᵀμ)²/(1 + ν)
 /// ```
 ///
+/// Where the first rows standardise the label by their own mean, the first of them adds nothing to `a`: a mean takes one degree of
+/// freedom.
+///
 /// The prior scale `s` is in units of the noise. By default the first rows set the scale of the label as they do those of the
 /// inputs, so that nothing depends on its unit or origin. With a full or square-root belief everything is exact; low-rank and
 /// diagonal beliefs approximate the weights and keep the recursion of the noise.
@@ -218,8 +260,9 @@ pub struct OnlineLinear {
 }
 
 impl OnlineLinear {
-    /// The prior `(a₀, b₀)` of the noise that [`new`](Self::new) takes, which is nearly flat.
-    pub const DEFAULT_NOISE: (f64, f64) = (1e-2, 1e-4);
+    /// The prior `(a₀, b₀)` of the noise that [`new`](Self::new) takes, which is nearly flat: it weighs as much as a fifth of a
+    /// row, and lets the noise of 20 rows fall to a thousandth of the label's standard deviation.
+    pub const DEFAULT_NOISE: (f64, f64) = (0.1, 1e-5);
 
     /// A model of `inputs` columns with [`default_settings`](Self::default_settings) and [`DEFAULT_NOISE`](Self::DEFAULT_NOISE).
     ///
@@ -242,7 +285,8 @@ impl OnlineLinear {
     /// # Errors
     /// `Setting`, `Empty` and `Dimension` for invalid settings.
     pub fn with_settings(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
-        Ok(Self { engine: Engine::new(inputs, Linear { shape, rate }, settings)? })
+        let family = Linear::new(shape, rate, &settings);
+        Ok(Self { engine: Engine::new(inputs, family, settings)? })
     }
 
     /// A model that starts from the posterior `learned` of the weights and `1/σ² ~ Gamma(shape, rate)` of the noise, and can
@@ -273,9 +317,10 @@ impl OnlineLinear {
         learned: &OneGaussian,
         (shape, rate): (f64, f64),
     ) -> Result<Self, ModelError> {
-        let family = Linear { shape: before.0, rate: before.1 };
+        let family = Linear::new(before.0, before.1, &settings);
+        let state = Noise { shape, rate, owed: if learned.observations == 0 { family.owed } else { 0.0 } };
         let engine = Engine::new(learned.inputs(&settings), family, settings)?;
-        Ok(Self { engine: engine.with_gaussian(learned, &Noise { shape, rate })? })
+        Ok(Self { engine: engine.with_gaussian(learned, &state)? })
     }
 
     /// The prior of the noise, `1/σ² ~ Gamma(shape, rate)`, in the units that it was given in.

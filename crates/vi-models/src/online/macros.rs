@@ -260,9 +260,9 @@ macro_rules! approximate {
             /// fewer rows, of classes that hardly overlap, the result is narrower than the posterior. `pass` is called once for
             /// each pass; it hands every row that the model has learned, in any order and with its observation, to the function
             /// that it is given. Memory does not grow with the rows: a pass is summed up, at `2np²` flops. Scales that are still
-            /// being taken from the first rows are fixed as they are. The info is that of the prior scale with the largest share;
-            /// where the learned scales are near each other, one of them is taken to its optimum and the others follow by a
-            /// change of its prior, otherwise each takes its own passes.
+            /// being taken from the first rows are fixed as they are. Where the learned scales are near each other, one of them is
+            /// taken to its optimum and the others follow by a change of its prior, otherwise each takes its own passes; where the
+            /// scale's posterior then lies elsewhere, a scale there takes passes too. The info is that of the most probable scale.
             ///
             /// # Errors
             /// What `pass` returns; [`ModelError::NotKept`] unless the settings have a full covariance that forgets nothing;

@@ -309,7 +309,7 @@ impl Model {
     }
 
     /// Passes over all rows that the model has learned, wherever they are kept, until the posterior is the best Gaussian; `None` for
-    /// numbers, of which one pass is exact, and for several classes, of which there are no such passes.
+    /// numbers, of which one pass is exact.
     ///
     /// # Errors
     /// What `pass` returns; those of the model. On an error the model is unchanged.
@@ -318,7 +318,7 @@ impl Model {
         settings: &BatchSettings,
         pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
     ) -> Result<Option<BatchInfo>, E> {
-        each!(self, _model => Ok(None), model => model.refine_over(settings, pass).map(Some), _model => Ok(None))
+        each!(self, _model => Ok(None), model => model.refine_over(settings, pass).map(Some))
     }
 
     /// Adds what other models of the same kind learned from other rows.

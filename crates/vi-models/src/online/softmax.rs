@@ -2,14 +2,15 @@
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::batch::{BatchInfo, BatchSettings};
 use vi_core::refine::RefineInfo;
 use vi_core::{Belief, Error};
 use vi_linalg::faer::Par;
 
 use super::belief::{AnyBelief, BeliefKind};
-use super::classes::{Classes, Form, not_joint, predicted_apart};
+use super::classes::{Classes, Form, labels_and_weights, not_joint, predicted_apart};
 use super::design::RowSpace;
-use super::engine::{Engine, EngineWire, Family, Member, WIDE};
+use super::engine::{CLOSE, Engine, EngineWire, Family, Member, WIDE};
 use super::info::Diagnosis;
 use super::observation::Observation;
 use super::posterior::Posterior;
@@ -274,11 +275,9 @@ impl OnlineSoftmax {
     pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<RefineInfo, ModelError> {
         self.engine.check_kept()?;
         let (x, observed) = self.engine.design_matrix()?;
-        let labels: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let weights: Vec<f64> = observed.iter().map(|observed| observed.weight).collect();
+        let (labels, weights) = labels_and_weights(&observed);
         let rows = SoftmaxRows::new(x.as_ref(), &labels).with_weights(&weights);
-        let mut best_info: Option<RefineInfo> = None;
-        self.engine.refine_members(|engine, member| {
+        self.engine.refine_members((0..=self.engine.members.len() - 1, CLOSE), |engine, member| {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
             let model = engine.family.joint()?;
@@ -288,14 +287,23 @@ impl OnlineSoftmax {
             } else {
                 model.refine(&prior, &mut fit, rows, settings, Par::Seq)?
             };
-            member.belief = AnyBelief::Full(fit.belief);
-            let bound = info.bound();
-            if best_info.as_ref().is_none_or(|best| best.bound() < bound) {
-                best_info = Some(info);
-            }
-            Ok(bound)
-        })?;
-        best_info.ok_or(ModelError::NotKept)
+            Ok((Member { belief: AnyBelief::Full(fit.belief), evidence: info.bound(), ..member.clone() }, info))
+        })
+    }
+
+    /// Passes over all rows, wherever they are kept, until the posterior of all classes is the best Gaussian in `KL(q‖p)`: as
+    /// [`OnlineLogistic::refine_over`](super::OnlineLogistic::refine_over). With `p` columns a pass costs some `3n((C−1)p)²` flops.
+    ///
+    /// # Errors
+    /// What `pass` returns; [`ModelError::NotKept`] for classes with a belief each and for models that forget; `Dimension` if the
+    /// number of rows is not that which the model has learned; those of [`update`](Self::update) for a row; those of
+    /// [`vi_core::batch::optimum_of`]. On an error the model is unchanged.
+    pub fn refine_over<E: From<ModelError>>(
+        &mut self,
+        settings: &BatchSettings,
+        pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
+    ) -> Result<BatchInfo, E> {
+        self.engine.refine_over(settings, pass)
     }
 }
 

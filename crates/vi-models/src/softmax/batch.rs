@@ -112,7 +112,7 @@ impl Softmax {
     }
 
     /// The sums that one pass over `rows` takes at `q`.
-    fn statistics(&self, q: &DenseGaussian, rows: &SoftmaxRows<'_>, par: Par) -> Result<Statistics, Error> {
+    pub(crate) fn statistics(&self, q: &DenseGaussian, rows: &SoftmaxRows<'_>, par: Par) -> Result<Statistics, Error> {
         let (x, m) = (rows.inputs(), self.classes - 1);
         let d = x.ncols();
         let mut scratch = SoftmaxScratch::new(self, d);

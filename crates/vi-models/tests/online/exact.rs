@@ -78,6 +78,32 @@ fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
     }
 }
 
+/// Labels centred by their own mean leave one degree of freedom less: with a mean alone the prediction is the classical Student-t.
+#[test]
+fn a_mean_that_the_first_rows_tell_takes_a_degree_of_freedom() {
+    let labels = [3.0, 7.0, 4.5, 6.0, 9.5, 4.0];
+    let n = labels.len() as f64;
+    let mean = labels.iter().sum::<f64>() / n;
+    let squares: f64 = labels.iter().map(|y| (y - mean).powi(2)).sum();
+    // A prior that weighs nothing.
+    let mut model = OnlineLinear::with_settings(0, OnlineLinear::default_settings(), 1e-9, 1e-9).unwrap();
+    labels.iter().for_each(|&y| model.update(&[], y).unwrap());
+    let predicted = model.predict(&[]).unwrap();
+    let scale = (squares / (n - 1.0) * (1.0 + 1.0 / n)).sqrt();
+    let classical = vi_models::Student::new(mean, scale, n - 1.0).unwrap();
+    // The intercept's prior, of 1000 times the noise, and that of the noise are parts of a million.
+    for y in [-3.0, 2.0, mean, 6.5, 20.0] {
+        assert!((predicted.log_density(y) - classical.log_density(y)).abs() < 1e-5, "{y}");
+    }
+    assert!((model.noise().0 - 0.5 * (n - 1.0)).abs() < 1e-8);
+    // In parts of a row, and forgotten, the mean takes as much.
+    let mut halves = OnlineLinear::with_settings(0, OnlineLinear::default_settings(), 1e-9, 1e-9).unwrap();
+    for &y in labels.iter().chain(&labels) {
+        halves.update(&[], Observation::new(y).weight(0.5)).unwrap();
+    }
+    assert!((halves.noise().0 - model.noise().0).abs() < 1e-8);
+}
+
 #[test]
 fn a_number_too_large_to_square_changes_nothing() {
     let given = PriorScale::Given(1.0);

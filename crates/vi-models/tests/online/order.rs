@@ -179,3 +179,34 @@ fn the_sample_of_rows_sorted_by_a_rare_label_answers_as_random_rows_do() {
     assert!((share / positive - 1.0).abs() < 0.5, "{share} {positive}");
     assert!(OnlineLinear::new(2).unwrap().of_sample().is_err());
 }
+
+/// Rows that are fitted together have scales and a posterior that do not depend on their order, however far the first 50 lie from the rest.
+#[test]
+fn first_rows_have_no_order() {
+    let n = 78;
+    let (rows, labels) = sorted(n, |_, label| label);
+    let skewed: Vec<f64> =
+        rows.chunks(3).zip(&labels).flat_map(|(x, y)| [x[0] * (9.0 * y).exp(), x[1], x[2]]).collect();
+    let flat = |order: &[usize]| -> (Vec<f64>, Vec<f64>) {
+        (
+            order.iter().flat_map(|&i| skewed[3 * i..3 * i + 3].to_vec()).collect(),
+            order.iter().map(|&i| labels[i]).collect(),
+        )
+    };
+    let orders: [Vec<usize>; 2] = [(0..n).collect(), (0..n).map(|i| (i * 31) % n).collect()];
+    let models = orders.map(|order| {
+        let (rows, labels) = flat(&order);
+        let mut model = OnlineLogistic::new(3).unwrap();
+        model.update_batch(&rows, &labels).unwrap();
+        model
+    });
+    assert!(
+        (models[0].evidence() - models[1].evidence()).abs() < 0.05,
+        "{:?}",
+        models.each_ref().map(|m| m.evidence())
+    );
+    for row in skewed.chunks(3) {
+        let [a, b] = models.each_ref().map(|model| model.predict(row).unwrap().probability);
+        assert!((a - b).abs() < 5e-3, "{a} {b}");
+    }
+}

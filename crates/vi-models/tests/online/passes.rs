@@ -3,7 +3,10 @@
 use vi_core::batch::BatchSettings;
 use vi_core::refine::RefineSettings;
 use vi_models::ModelError;
-use vi_models::online::{BeliefKind, Observation, OnlineLogistic, OnlineSettings, PriorScale, Row, Start};
+use vi_models::online::{
+    BeliefKind, Observation, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale, Row, Start,
+};
+use vi_models::softmax::SoftmaxRefineSettings;
 
 use crate::stream;
 
@@ -63,6 +66,48 @@ fn passes_over_rows_elsewhere_are_sweeps_over_kept_ones() {
             assert!((a.variance() / b.variance() - 1.0).abs() < within, "{scale:?}");
         }
     }
+}
+
+/// Passes of several classes lead where sweeps over kept rows do.
+#[test]
+fn passes_of_classes_are_sweeps_over_kept_rows() {
+    let (rows, two) = stream(600, 24);
+    let labels: Vec<f64> =
+        rows.chunks(3).zip(&two).map(|(x, y)| 2.0 * y + f64::from(u8::from(x[0] > 0.3 * x[1] - 30.0))).collect();
+    let settings = one_pass(PriorScale::Learned, BeliefKind::Full);
+    let mut swept = OnlineSoftmax::joint(3, 4, settings).unwrap();
+    swept.update_batch(&rows, &labels).unwrap();
+    let mut passed = swept.clone();
+    swept.refine(&SoftmaxRefineSettings::default()).unwrap();
+    let info = passed.refine_over(&BatchSettings::default(), |take| pass::<ModelError>(&rows, &labels, take)).unwrap();
+    assert!(info.bounds.last() > info.bounds.first() && info.passes > 2, "{info:?}");
+    assert!((swept.evidence() - passed.evidence()).abs() < 0.05, "{} {}", swept.evidence(), passed.evidence());
+    for row in rows.chunks(3).take(20) {
+        let [a, b] = [&swept, &passed].map(|model| model.predict(row).unwrap().probabilities);
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 2e-3), "{a:?} {b:?}");
+    }
+    let mut apart = OnlineSoftmax::by_class(3, 4, OnlineSettings::default()).unwrap();
+    apart.update_batch(&rows, &labels).unwrap();
+    let refused = apart.refine_over(&BatchSettings::default(), |take| pass::<ModelError>(&rows, &labels, take));
+    assert_eq!(refused, Err(ModelError::NotKept));
+}
+
+/// Scales that rows in an order have left far from their posterior are placed where sweeps over kept rows place them.
+#[test]
+fn passes_find_scales_that_the_order_has_hidden() {
+    let (rows, labels) = stream(900, 5);
+    let mut order: Vec<usize> = (0..900).collect();
+    order.sort_by(|&a, &b| labels[a].total_cmp(&labels[b]));
+    let sorted: Vec<f64> = order.iter().flat_map(|&i| rows[3 * i..3 * i + 3].to_vec()).collect();
+    let labels: Vec<f64> = order.iter().map(|&i| labels[i]).collect();
+    let mut swept = OnlineLogistic::with_settings(3, one_pass(PriorScale::Learned, BeliefKind::Full)).unwrap();
+    swept.update_batch(&sorted, &labels).unwrap();
+    let mut passed = swept.clone();
+    swept.refine(&RefineSettings::default()).unwrap();
+    passed.refine_over(&BatchSettings::default(), |take| pass::<ModelError>(&sorted, &labels, take)).unwrap();
+    assert!((swept.evidence() - passed.evidence()).abs() < 0.02, "{} {}", swept.evidence(), passed.evidence());
+    let [a, b] = [&swept, &passed].map(|model| model.info().prior_scale);
+    assert!((a / b).ln().abs() < 0.02, "{a} {b}");
 }
 
 /// In the warm-up, with another form of the belief, and stored in between.

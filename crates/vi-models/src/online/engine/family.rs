@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use vi_core::batch::{InformationGaussian, Statistics};
 use vi_core::{Belief, DenseGaussian, Error, Projection, Row, Site};
 use vi_linalg::faer::MatRef;
 
@@ -127,6 +128,15 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error>;
+
+    /// What a pass over the rows of `x` sums at `q`, given the state.
+    fn statistics(
+        &self,
+        state: &Self::State,
+        q: &InformationGaussian,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Statistics, Error>;
 
     /// The log-likelihoods of rows with these observations as functions of the weights, given the state.
     fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error>;

@@ -1,12 +1,11 @@
 //! Passes over rows that are kept elsewhere, until the posterior is the best Gaussian.
 
+use vi_core::Error;
 use vi_core::batch::{BatchInfo, BatchSettings, InformationGaussian, Statistics, optimum_of};
-use vi_core::{Error, PerRow};
-use vi_linalg::faer::{MatRef, Par};
+use vi_linalg::faer::MatRef;
 
 use super::family::Family;
-use super::place::{kept_as, moves, placed};
-use super::scalar::{RowLikelihood, ScalarFamily, row_likelihood};
+use super::place::{CLOSE, kept_as, moves};
 use super::start::ALIKE;
 use super::{Engine, Member};
 use crate::ModelError;
@@ -21,8 +20,8 @@ const ROWS_AT_ONCE: usize = 1024;
 /// The function that receives the rows of a pass one by one.
 type Take<'a> = dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + 'a;
 
-impl<F: ScalarFamily> Engine<F> {
-    /// See `refine_over` of the models. The info is that of the member with the largest share, or of the one that stands for all.
+impl<F: Family> Engine<F> {
+    /// See `refine_over` of the models.
     pub(in crate::online) fn refine_over<E: From<ModelError>>(
         &mut self,
         settings: &BatchSettings,
@@ -31,30 +30,10 @@ impl<F: ScalarFamily> Engine<F> {
         self.check_passes()?;
         settings.check().map_err(ModelError::from)?;
         let last = self.members.len() - 1;
-        let moving = moves(&self.settings);
-        let alike = moving && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
-        let chosen = if alike { last / 2..=last / 2 } else { 0..=last };
-        let best = self.best().prior_scale;
-        let mut told = None;
-        let mut members = Vec::with_capacity(self.members.len());
-        for member in &self.members[chosen] {
-            let (member, info) = self.optimum(member, settings, &mut pass)?;
-            if alike || member.prior_scale == best {
-                told = Some(info);
-            }
-            members.push(member);
-        }
-        if moving {
-            let found = placed(&self.family, &members, &self.design).map_err(ModelError::from)?;
-            (self.members, self.base) = found.ok_or(ModelError::NotKept)?;
-        } else {
-            (self.base, self.members) = (self.averaged(&mut members).map_err(ModelError::from)?, members);
-        }
-        self.settle();
-        if !self.settings.keep_rows {
-            self.rows = Vec::new();
-        }
-        told.ok_or_else(|| ModelError::NotKept.into())
+        let alike =
+            moves(&self.settings) && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+        let range = if alike { (last / 2..=last / 2, ALIKE.ln()) } else { (0..=last, CLOSE) };
+        self.refine_members(range, |engine, member| engine.optimum(member, settings, &mut pass))
     }
 
     /// Checks that the belief is a full Gaussian of all rows.
@@ -104,21 +83,19 @@ impl<F: ScalarFamily> Engine<F> {
         state: &F::State,
         pass: &mut impl FnMut(&mut Take<'_>) -> Result<(), E>,
     ) -> Result<Statistics, E> {
-        let mut tile =
-            Tile::<F> { sums: Statistics::zero(q.dim()), x: Vec::new(), y: Vec::new(), likelihoods: Vec::new() };
-        let mut space = RowSpace::default();
+        let mut tile = Tile { sums: Statistics::zero(q.dim()), x: Vec::new(), observed: Vec::new() };
+        let (mut space, columns) = (RowSpace::default(), self.design.columns());
         pass(&mut |row, observed| {
             check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
-            Family::check_observation(&self.family, &observed)?;
+            self.family.check_observation(&observed)?;
             let at = tile.x.len();
             let written = self.design.write(row, &mut space)?;
-            tile.x.resize(at + q.dim(), 0.0);
+            tile.x.resize(at + columns, 0.0);
             written.for_each(|j, value| tile.x[at + j] = value);
-            tile.y.push(observed.label);
-            tile.likelihoods.push(row_likelihood(&self.family, state, &observed)?);
-            if tile.y.len() == ROWS_AT_ONCE { tile.sum(q) } else { Ok(()) }
+            tile.observed.push(observed);
+            if tile.observed.len() == ROWS_AT_ONCE { tile.sum(&self.family, state, q) } else { Ok(()) }
         })?;
-        tile.sum(q)?;
+        tile.sum(&self.family, state, q)?;
         let (expected, found) = (usize::try_from(self.observations).unwrap_or(usize::MAX), tile.sums.rows);
         crate::check::length("rows of a pass", expected, found).map_err(ModelError::from)?;
         Ok(tile.sums)
@@ -126,22 +103,21 @@ impl<F: ScalarFamily> Engine<F> {
 }
 
 /// Rows that are buffered until their statistics are summed together.
-struct Tile<F: ScalarFamily> {
+struct Tile {
     sums: Statistics,
     x: Vec<f64>,
-    y: Vec<f64>,
-    likelihoods: Vec<RowLikelihood<F>>,
+    observed: Vec<Observation>,
 }
 
-impl<F: ScalarFamily> Tile<F> {
-    fn sum(&mut self, q: &InformationGaussian) -> Result<(), ModelError> {
-        if !self.y.is_empty() {
-            let x = MatRef::from_row_major_slice(&self.x, self.y.len(), q.dim());
-            self.sums.add(&Statistics::at(q, x, &self.y, &PerRow(&self.likelihoods), Par::Seq)?)?;
+impl Tile {
+    fn sum<F: Family>(&mut self, family: &F, state: &F::State, q: &InformationGaussian) -> Result<(), ModelError> {
+        if !self.observed.is_empty() {
+            let rows = self.observed.len();
+            let x = MatRef::from_row_major_slice(&self.x, rows, self.x.len() / rows);
+            self.sums.add(&family.statistics(state, q, x, &self.observed)?)?;
         }
         self.x.clear();
-        self.y.clear();
-        self.likelihoods.clear();
+        self.observed.clear();
         Ok(())
     }
 }

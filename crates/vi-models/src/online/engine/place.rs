@@ -25,7 +25,7 @@ const NEAR: f64 = 0.7;
 const APART: f64 = 1.5;
 
 /// A scale within this distance of a fitted one, in `log s`, is taken from that one.
-const CLOSE: f64 = 0.15;
+pub(in crate::online) const CLOSE: f64 = 0.15;
 
 /// The share of the answers below which a scale is not fitted.
 const NEGLIGIBLE: f64 = 0.02;
@@ -233,15 +233,16 @@ pub(super) fn placed<F: Family>(
 }
 
 /// Adds members where the posterior of the scale is, each made by `fit` from one that was moved there, until every scale with a share of
-/// the answers has one near it. `fit` returns `None` for a scale to be left out.
+/// the answers has one `close` to it, and later near it. `fit` returns `None` for a scale to be left out.
 pub(super) fn fitted_where_likely<F: Family, E>(
     family: &F,
     design: &Design,
     mut members: Vec<Member<F::State>>,
+    close: f64,
     mut fit: impl FnMut(&Member<F::State>) -> Result<Option<Member<F::State>>, E>,
 ) -> Result<Vec<Member<F::State>>, E> {
     // Between members that are fitted the curve is known well; later rounds look where there is none near.
-    for within in [CLOSE, NEAR, NEAR, NEAR] {
+    for within in [close, NEAR, NEAR, NEAR] {
         let Ok(Some((placed, _))) = placed(family, &members, design) else { break };
         let known = members.len();
         for member in placed {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rand::Rng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use vi_core::batch::{InformationGaussian, Statistics};
 use vi_core::filter::StepInfo;
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
@@ -235,6 +236,17 @@ impl<F: ScalarFamily> Family for F {
             }
         }
         Ok(Some((fitted.belief, state, log_evidence)))
+    }
+
+    fn statistics(
+        &self,
+        state: &Self::State,
+        q: &InformationGaussian,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Statistics, Error> {
+        let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+        Statistics::at(q, x, &y, &PerRow(&row_likelihoods(self, state, observed)?), Par::Seq)
     }
 
     fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {

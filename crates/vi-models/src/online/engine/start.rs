@@ -10,7 +10,7 @@ use vi_linalg::faer::Mat;
 use super::drift::{Drift, spread};
 use super::family::Family;
 use super::learn::{age, learn};
-use super::place::{bank, fitted_where_likely, kept_as, moved, moves, normalise, placed};
+use super::place::{CLOSE, bank, fitted_where_likely, kept_as, moved, moves, normalise, placed};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
 use crate::online::belief::{AnyBelief, BeliefKind};
@@ -162,10 +162,14 @@ impl<F: Family> Engine<F> {
         fits(&self.settings, &self.family, weights) && (weights <= WIDE || n >= FEWEST)
     }
 
-    /// The centres and scales of the rows so far, while these decide on them.
+    /// The centres and scales of the rows so far, while these decide on them: as long as all rows are fitted anew, so that the result does
+    /// not depend on their order.
     fn decided(&self) -> Result<Option<Design>, Error> {
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
         match self.settings.standardise.by_rows() {
-            Some((rows, centre)) if self.rows.len() <= rows => self.taken(centre).map(Some),
+            Some((rows, centre)) if self.rows.len() <= rows || fits(&self.settings, &self.family, weights) => {
+                self.taken(centre).map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -179,7 +183,8 @@ impl<F: Family> Engine<F> {
 
     /// Learns all kept rows anew, with the design that they decide on, if they do.
     fn refit(&mut self, design: Option<Design>) -> Result<(), Error> {
-        let anew = design.is_some();
+        // Later scales are near the earlier ones, and so is the Gaussian.
+        let anew = design.is_some() && self.rows.len() <= scale_rows(&self.settings);
         let design = design.unwrap_or_else(|| self.design.clone());
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
         let fitted = if self.is_fitted(self.rows.len(), weights) {
@@ -267,7 +272,7 @@ impl<F: Family> Engine<F> {
         if moves(&self.settings) && !exact {
             // If a scale cannot be fitted, the answers are left to those that could be.
             let fit = |member: &_| Ok::<_, Error>(self.fit_member(member, design, false, &rows).ok().flatten());
-            members = fitted_where_likely(&self.family, design, members, fit)?;
+            members = fitted_where_likely(&self.family, design, members, CLOSE, fit)?;
         }
         Ok(Some(members))
     }

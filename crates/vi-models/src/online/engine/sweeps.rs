@@ -1,11 +1,13 @@
-//! Sweeps over the kept rows.
+//! Refinement of the members: sweeps over the kept rows, and what passes over rows elsewhere share with them.
+
+use std::ops::RangeInclusive;
 
 use vi_core::refine::{self, RefineInfo, RefineSettings, Refinement};
 use vi_core::{DenseGaussian, Error, GaussianExpectation, MomentMatching, PerRow};
 use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
-use super::place::{fitted_where_likely, moves, placed};
+use super::place::{CLOSE, fitted_where_likely, moves, placed};
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
 use super::start::columns_of;
 use super::{Engine, Member};
@@ -19,20 +21,14 @@ impl<F: ScalarFamily> Engine<F> {
         self.check_kept()?;
         let (x, observed) = self.design_matrix()?;
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let mut best_info: Option<RefineInfo> = None;
-        self.refine_members(|engine, member| {
+        self.refine_members((0..=self.members.len() - 1, CLOSE), |engine, member| {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
             let likelihoods: Vec<RowLikelihood<F>> = row_likelihoods(&engine.family, &member.state, &observed)?;
             let (belief, info) = propagated(&prior, x.as_ref(), &y, &likelihoods, settings)?;
-            member.belief = AnyBelief::Full(belief.belief);
-            let log_evidence = info.bound();
-            if best_info.as_ref().is_none_or(|best| best.bound() < log_evidence) {
-                best_info = Some(info);
-            }
-            Ok(log_evidence)
-        })?;
-        best_info.ok_or(ModelError::NotKept)
+            let belief = AnyBelief::Full(belief.belief);
+            Ok((Member { belief, evidence: info.bound(), ..member.clone() }, info))
+        })
     }
 }
 
@@ -52,28 +48,34 @@ pub(super) fn propagated<L: GaussianExpectation>(
 }
 
 impl<F: Family> Engine<F> {
-    /// Refines the members by `refine`, which returns the log evidence of one, or a bound on it, and finds the posterior of the prior
-    /// scale anew over its whole range. On an error the model is unchanged. The evidence is
-    /// then theirs, averaged over the prior of the scale.
-    pub(in crate::online) fn refine_members(
+    /// Refines the members of a range by `refine`, which returns one with the log evidence, or a bound on it, at its prior scale, and finds
+    /// the posterior of the prior scale anew over its whole range; scales that are `close` to a refined one are taken from that. On an
+    /// error the model is unchanged. The evidence is then theirs, averaged over the prior of the scale. Returns the info of the member
+    /// with the highest evidence.
+    pub(in crate::online) fn refine_members<I, E: From<ModelError>>(
         &mut self,
-        mut refine: impl FnMut(&Self, &mut Member<F::State>) -> Result<f64, ModelError>,
-    ) -> Result<(), ModelError> {
+        (range, close): (RangeInclusive<usize>, f64),
+        mut refine: impl FnMut(&Self, &Member<F::State>) -> Result<(Member<F::State>, I), E>,
+    ) -> Result<I, E> {
+        let mut best: Option<(f64, I)> = None;
         let mut refined = |member: &Member<F::State>| {
-            let mut member = member.clone();
-            member.evidence = refine(self, &mut member)?;
-            Ok::<_, ModelError>(member)
+            let (member, info) = refine(self, member)?;
+            if best.as_ref().is_none_or(|(highest, _)| *highest < member.evidence) {
+                best = Some((member.evidence, info));
+            }
+            Ok::<_, E>(member)
         };
-        let mut members = self.members.iter().map(&mut refined).collect::<Result<Vec<_>, _>>()?;
+        let mut members = self.members[range].iter().map(&mut refined).collect::<Result<Vec<_>, _>>()?;
         if moves(&self.settings) {
-            members = fitted_where_likely(&self.family, &self.design, members, |member| refined(member).map(Some))?;
-            let found = placed(&self.family, &members, &self.design)?;
+            let refined = |member: &_| refined(member).map(Some);
+            members = fitted_where_likely(&self.family, &self.design, members, close, refined)?;
+            let found = placed(&self.family, &members, &self.design).map_err(ModelError::from)?;
             (self.members, self.base) = found.ok_or(ModelError::NotKept)?;
         } else {
-            (self.base, self.members) = (self.averaged(&mut members)?, members);
+            (self.base, self.members) = (self.averaged(&mut members).map_err(ModelError::from)?, members);
         }
         self.settle();
-        Ok(())
+        best.map(|(_, info)| info).ok_or_else(|| ModelError::NotKept.into())
     }
 
     /// Ends the first rows after a refinement: the scales taken from them are fixed.
@@ -82,6 +84,9 @@ impl<F: Family> Engine<F> {
             self.order = self.order_of_rows();
             self.fixed = true;
             self.next_place = Self::first_place(&self.design, self.observations);
+        }
+        if !self.settings.keep_rows {
+            self.rows = Vec::new();
         }
         self.refined = self.observations;
         self.diagnosis = None;
