@@ -42,7 +42,7 @@
 //! | learn from a stream with nothing to tune, in plain slices | [`online`] |
 //! | fit a table at once, with a prior scale for each column or weights that are mostly zero | [`vb`] |
 //! | fit a linear regression exactly, with its evidence | [`linear`] |
-//! | fit a linear regression with unknown noise on a stream | [`linear::NormalGamma`] |
+//! | fit a linear regression with unknown noise on a stream | [`online::OnlineLinear`] |
 //! | fit any log-concave likelihood by Laplace's approximation | [`laplace`] |
 //! | classes, counts, trials; offsets, exposures, weights | [`likelihood`], [`vi_core::PerRow`] |
 //! | more than two classes | [`softmax`] |

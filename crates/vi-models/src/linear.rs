@@ -1,5 +1,5 @@
-//! Bayesian linear regression: exact posterior and exact evidence, in one batch for a known noise variance ([`fit`]), and on a
-//! stream for an unknown one ([`NormalGamma`]).
+//! Bayesian linear regression in one batch for a known noise variance ([`fit`]), exact posterior and exact evidence; the posterior
+//! of an unknown one ([`NoisePrecision`]), of which [`OnlineLinear`](crate::online::OnlineLinear) learns on a stream.
 //!
 //! | symbol | name in code | shape |
 //! |---|---|---|
@@ -10,12 +10,8 @@
 //! | `log p(y)` | [`LinearPosterior::log_evidence`] | scalar, nats |
 
 mod noise;
-mod normal_gamma;
-mod normal_gamma_shards;
 
 pub use noise::NoisePrecision;
-pub use normal_gamma::NormalGamma;
-pub use normal_gamma_shards::NoiseScaled;
 
 use vi_core::special::LN_2PI;
 use vi_core::{Belief, DenseGaussian, GaussianLikelihood, Likelihood};

@@ -91,22 +91,20 @@ pub fn run<'a, B: Forget + Clone, R: SiteRules, L: Likelihoods<Row: GaussianExpe
 /// `+∞`. The model is then as the last successful call left it.
 ///
 /// ```
-/// use vi_core::DenseGaussian;
-/// use vi_core::filter::Scratch;
-/// use vi_models::linear::NormalGamma;
+/// use vi_models::online::OnlineLinear;
 /// use vi_models::{metrics, prequential};
 ///
-/// let stream = [([1.0, 0.0], 0.9), ([1.0, 1.0], 3.1), ([1.0, 2.0], 5.0), ([1.0, 3.0], 7.2)];
-/// let mut model = NormalGamma::new(DenseGaussian::isotropic(&[0.0, 0.0], 10.0)?, 1.0, 1.0)?;
-/// let mut scratch = Scratch::default();
+/// let stream = [([0.0], 0.9), ([1.0], 3.1), ([2.0], 5.0), ([3.0], 7.2)];
+/// let mut model = OnlineLinear::with_settings(1, OnlineLinear::default_settings(), 1.0, 1.0)?;
 /// let record = prequential::evaluate(
 ///     &mut model,
 ///     stream,
 ///     |model, (x, y)| {
 ///         let predicted = model.predict(x)?;
-///         Ok((predicted, predicted.log_density(*y)))
+///         let score = predicted.log_density(*y);
+///         Ok((predicted, score))
 ///     },
-///     |model, (x, y)| model.step(x, *y, &mut scratch).map(drop),
+///     |model, (x, y)| model.update(x, *y),
 /// )?;
 /// let targets = stream.map(|(_, y)| y);
 /// let intervals = record.predictions.iter().map(|predicted| predicted.interval(0.9)).collect::<Result<Vec<_>, _>>()?;

@@ -8,13 +8,12 @@ use vi_core::{
     LowRankGaussian, Mixture8, ShardPosterior, Sites, SquareRootGaussian, checkpoint, filter,
 };
 use vi_linalg::faer::Par;
-use vi_models::linear::{NoiseScaled, NormalGamma};
 use vi_sums::{At, PassSums, Posterior, SumsError};
 
 use super::{Bytes, Finding, ensure, sums};
 
 /// The kinds of records, in the order of [`record`]'s first byte.
-pub const KINDS: [&str; 20] = [
+pub const KINDS: [&str; 17] = [
     DenseGaussian::KIND,
     SquareRootGaussian::KIND,
     DiagonalGaussian::KIND,
@@ -28,9 +27,6 @@ pub const KINDS: [&str; 20] = [
     <ShardPosterior<LowRankGaussian> as Checkpoint>::KIND,
     GaussianMixture::KIND,
     <ShardPosterior<SquareRootGaussian> as Checkpoint>::KIND,
-    <NormalGamma<DenseGaussian> as Checkpoint>::KIND,
-    <NormalGamma<SquareRootGaussian> as Checkpoint>::KIND,
-    <NormalGamma<DiagonalGaussian> as Checkpoint>::KIND,
     Posterior::LINEAR,
     PassSums::KIND,
     At::KIND,
@@ -89,12 +85,9 @@ pub fn use_record(kind: usize, bytes: &[u8]) -> Result<bool, Finding> {
         9 => used(bytes, |shard: &mut ShardPosterior<DiagonalGaussian>| finite("mean", shard.belief().mean())),
         10 => used(bytes, |shard: &mut ShardPosterior<LowRankGaussian>| finite("mean", shard.belief().mean())),
         12 => used(bytes, |shard: &mut ShardPosterior<SquareRootGaussian>| finite("mean", shard.belief().mean())),
-        13 => used(bytes, normal_gamma::<DenseGaussian>),
-        14 => used(bytes, normal_gamma::<SquareRootGaussian>),
-        15 => used(bytes, normal_gamma::<DiagonalGaussian>),
-        16 | 19 => sums::posterior(bytes),
-        17 => sums::pass(bytes),
-        18 => sums::place(bytes),
+        13 | 16 => sums::posterior(bytes),
+        14 => sums::pass(bytes),
+        15 => sums::place(bytes),
         _ => used(bytes, |mixture: &mut GaussianMixture| match mixture.log_density(&vec![0.0; mixture.dim()]) {
             Ok(value) => ensure(!value.is_nan(), || "a log density is NaN".to_owned()),
             Err(_) => Ok(()),
@@ -121,12 +114,9 @@ pub fn read_error(kind: usize, bytes: &[u8]) -> Option<SumsError> {
         9 => of::<ShardPosterior<DiagonalGaussian>>(bytes),
         10 => of::<ShardPosterior<LowRankGaussian>>(bytes),
         12 => of::<ShardPosterior<SquareRootGaussian>>(bytes),
-        13 => of::<NormalGamma<DenseGaussian>>(bytes),
-        14 => of::<NormalGamma<SquareRootGaussian>>(bytes),
-        15 => of::<NormalGamma<DiagonalGaussian>>(bytes),
-        16 | 19 => Posterior::decode(bytes).err(),
-        17 => PassSums::decode(bytes).err(),
-        18 => At::decode(bytes).err(),
+        13 | 16 => Posterior::decode(bytes).err(),
+        14 => PassSums::decode(bytes).err(),
+        15 => At::decode(bytes).err(),
         _ => of::<GaussianMixture>(bytes),
     }
 }
@@ -162,19 +152,6 @@ fn low_rank(belief: &mut LowRankGaussian) -> Result<(), Finding> {
     }
     after(&belief.step(&LOGIT, &x, 1.0, Par::Seq).map(drop), belief)?;
     after(&belief.flush(Par::Seq), belief)
-}
-
-/// One observation of a number.
-fn normal_gamma<B: NoiseScaled>(model: &mut NormalGamma<B>) -> Result<(), Finding> {
-    let x = vec![0.5; model.dim()];
-    let done = model.step(&x, 1.0, &mut filter::Scratch::default());
-    finite("shape and rate", &[model.noise().shape(), model.noise().rate()])?;
-    match done {
-        Ok(_) => model
-            .write_to(&mut Vec::new())
-            .map_err(|error| Finding::new(format!("a normal-gamma model learned and was not written: {error}"))),
-        Err(_) => Ok(()),
-    }
 }
 
 /// After a success the state can be written.

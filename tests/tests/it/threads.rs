@@ -19,7 +19,7 @@ use vi_core::{
 use vi_data::Dataset;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
 use vi_linalg::{Cholesky, DenseSymmetric, LowRank};
-use vi_models::linear::NormalGamma;
+use vi_models::linear::NoisePrecision;
 use vi_models::online::family::{Counts, Logit, Probit, SpreadCounts, Trials};
 use vi_models::online::{OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSoftmax};
 use vi_models::softmax::{Softmax, SoftmaxFit, SoftmaxRefineSettings, SoftmaxRows, SoftmaxScratch};
@@ -44,7 +44,7 @@ fn every_state_can_be_sent_and_shared() {
     shared::<(BlockScratch<DenseGaussian>, BlockScratch<SquareRootGaussian>, InformationGaussian, Statistics)>();
     shared::<(Refinement, RecursiveEm, OnlineEm, OnlineNewton, NaturalGradient, NaturalParameters)>();
     shared::<(GlmPosterior<'_, BernoulliLogit>, vi_core::Error, LowRank, Cholesky, Dataset)>();
-    shared::<(NormalGamma<DenseGaussian>, NormalGamma<SquareRootGaussian>, NormalGamma<DiagonalGaussian>)>();
+    shared::<NoisePrecision>();
     shared::<(OnlineLogistic, OnlineLinear, OnlineSoftmax, OnlineGlm<Logit>, OnlineGlm<Probit>, OnlineGlm<Trials>)>();
     shared::<(OnlineGlm<Counts>, OnlineGlm<SpreadCounts>, vi_models::ModelError, vi_models::Marginal)>();
     shared::<(VbLinear, VbSparse, VbLogit, LinearFit, SparseFit, LogitFit)>();
@@ -301,13 +301,6 @@ fn two_threads_fit_models_as_one_does() {
         softmax.refine(&prior, &mut fit, all, &settings, par).unwrap();
         let (best, _) = softmax.optimum(&prior, &prior, all, &BatchSettings::default(), par).unwrap();
         [dense(&belief), dense(&fit.belief), dense(&best)].concat()
-    });
-    let (wide, targets) = (rows(40, WIDE), values(rows(40, WIDE).as_ref()));
-    same("NormalGamma::run, run_weighted", |par| {
-        let mut model = NormalGamma::new(DenseGaussian::isotropic(&vec![0.0; WIDE], 2.0).unwrap(), 1.0, 1.0).unwrap();
-        model.run(wide.as_ref(), &targets, par).unwrap();
-        model.run_weighted(wide.as_ref(), &targets, &[0.5; 40], par).unwrap();
-        [dense(model.scaled_belief()), numbers(&[model.noise().rate()])].concat()
     });
     let (tall, stop) = (rows(200, 40), VbSettings::default());
     let (tall, numbers_of) = (tall.as_ref(), values(rows(200, 40).as_ref()));

@@ -1,7 +1,6 @@
 //! Linear regression with unknown noise, one row at a time.
 
 use rand::Rng;
-use rand_distr::{Distribution, Gamma};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{Error, GaussianLikelihood, Projection, Site};
 
@@ -11,6 +10,7 @@ use super::scale::ScalePrior;
 use super::target::Target;
 use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
+use crate::linear::NoisePrecision;
 use crate::{Interval, Marginal, ModelError, Student, check};
 
 /// The model `y = offset + intercept + xᵀw + ε`, `ε ~ N(0, σ²/weight)`, `w|σ² ~ N(0, s²σ²I)`, `1/σ² ~ Gamma(a₀, b₀)`.
@@ -44,6 +44,12 @@ pub(super) struct Noise {
     /// What the shape is still not to gain.
     #[serde(default, skip_serializing_if = "is_none")]
     owed: f64,
+}
+
+impl Noise {
+    fn precision(&self) -> NoisePrecision {
+        NoisePrecision { shape: self.shape, rate: self.rate }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -121,11 +127,7 @@ impl ScalarFamily for Linear {
 
     /// A draw of `σ`.
     fn draw_spread<R: Rng + ?Sized>(&self, state: &Noise, rng: &mut R) -> Result<f64, Error> {
-        let overflow = |value| Error::Overflow { quantity: "drawn noise variance", value };
-        let precisions = Gamma::new(state.shape, 1.0 / state.rate).map_err(|_| overflow(1.0 / state.rate))?;
-        let precision: f64 = precisions.sample(rng);
-        let deviation = precision.recip().sqrt();
-        if deviation.is_finite() { Ok(deviation) } else { Err(overflow(deviation * deviation)) }
+        state.precision().draw_deviation(rng)
     }
 
     /// The posterior of a number is a Student-t with `2a` degrees of freedom and squared scale `(b/a)·variance`.
@@ -154,9 +156,8 @@ impl ScalarFamily for Linear {
 
     /// The prediction is a Student-t with `2a` degrees of freedom about `offset + xᵀμ` and squared scale `(b/a)(1 + ν)`.
     fn log_predictive(&self, state: &Noise, likelihood: &Offset<GaussianLikelihood>, y: f64, seen: Projection) -> f64 {
-        let scale = (state.rate / state.shape * (1.0 + seen.variance)).sqrt();
-        Student::new(likelihood.offset() + seen.mean, scale, 2.0 * state.shape)
-            .map_or(f64::NAN, |predicted| predicted.log_density(y))
+        let predicted = state.precision().student(likelihood.offset() + seen.mean, 1.0, seen.variance);
+        predicted.map_or(f64::NAN, |predicted| predicted.log_density(y))
     }
 
     /// Refuses a row whose square, added to the others', would make the noise infinite.

@@ -6,7 +6,6 @@ mod common;
 mod coverage;
 mod edges;
 mod expectations;
-mod normal_gamma;
 mod oracle;
 mod propagation;
 mod softmax;

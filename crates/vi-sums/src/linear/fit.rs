@@ -1,7 +1,7 @@
 //! The posterior from the sums: weights and noise in closed form, under any prior.
 
 use rand::Rng;
-use rand_distr::{Distribution, Gamma, StandardNormal};
+use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use vi_core::batch::InformationGaussian;
 use vi_core::special::LN_2PI;
@@ -281,12 +281,9 @@ impl LinearFit {
     /// One draw of the intercept, if there is one, and the weights. Cost `d³/3`.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the generator refuses the shape.
+    /// [`Error::Overflow`] for a draw beyond the floats.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<f64>, SumsError> {
-        let refused =
-            |_| Error::Setting { name: "shape", value: self.noise.shape(), requirement: "one that can be drawn with" };
-        let precision: f64 = Gamma::new(self.noise.shape(), self.noise.rate().recip()).map_err(refused)?.sample(rng);
-        let deviation = precision.sqrt().recip();
+        let deviation = self.noise.draw_deviation(rng)?;
         let mut weights = vec![0.0; self.belief.dim()];
         self.belief.draw_with(&self.belief.cholesky()?, &mut weights, rng)?;
         for (value, mean) in weights.iter_mut().zip(self.belief.mean()) {

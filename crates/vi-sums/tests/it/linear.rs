@@ -1,8 +1,6 @@
 //! Linear sums: exact, whatever the parts.
 
-use vi_core::DenseGaussian;
-use vi_linalg::faer::{Mat, Par};
-use vi_models::linear::NormalGamma;
+use vi_models::online::{OnlineLinear, OnlineSettings, PriorScale, Standardise, Start};
 use vi_sums::{LinearPosterior, LinearPrior, LinearSums, Posterior, Predictor, SumsError};
 
 use crate::common::{columns, row, slices};
@@ -84,33 +82,37 @@ fn the_fit_is_that_of_the_filter_and_so_is_the_evidence() {
         posterior.sums_mut().update_columns(&slices(&x), &y).unwrap();
         let fit = posterior.fit().unwrap();
 
-        let first = usize::from(intercept > 0.0);
-        let m = d + first;
-        let variance = |i: usize| if i < first { intercept * intercept } else { 1.5 * 1.5 };
-        let start = Mat::from_fn(m, m, |i, j| if i == j { variance(i) } else { 0.0 });
-        let belief = DenseGaussian::new(&vec![0.0; m], start.as_ref()).unwrap();
-        let mut filter = NormalGamma::new(belief, 0.7, 0.4).unwrap();
-        let design = Mat::from_fn(n, m, |t, j| if j < first { 1.0 } else { x[j - first][t] });
-        let evidence = filter.run(design.as_ref(), &y, Par::Seq).unwrap();
+        let start = OnlineLinear::default_settings();
+        let settings = OnlineSettings {
+            prior_scale: PriorScale::Given(1.5),
+            intercept: intercept > 0.0,
+            intercept_scale: if intercept > 0.0 { intercept } else { start.intercept_scale },
+            standardise: Standardise::Never,
+            start: Start::OnePass,
+            ..start
+        };
+        let mut filter = OnlineLinear::with_settings(d, settings, 0.7, 0.4).unwrap();
+        (0..n).for_each(|t| filter.update(&row(&x, t), y[t]).unwrap());
 
         // n steps that each round by ε, of numbers up to n in size.
         let tolerance = 100.0 * n as f64 * f64::EPSILON;
+        let (evidence, (shape, rate)) = (filter.evidence(), filter.noise());
         assert!(
             (fit.log_evidence() - evidence).abs() < tolerance * evidence.abs(),
             "{} {evidence}",
             fit.log_evidence()
         );
-        assert!((fit.noise().rate() / filter.noise().rate() - 1.0).abs() < tolerance);
-        assert_eq!(fit.noise().shape(), filter.noise().shape());
-        for (a, b) in fit.weights().unwrap().iter().zip(filter.weights().unwrap()) {
-            assert!((a.location() - b.location()).abs() < tolerance && (a.scale() - b.scale()).abs() < tolerance);
+        assert!((fit.noise().rate() / rate - 1.0).abs() < tolerance);
+        assert!((fit.noise().shape() / shape - 1.0).abs() < tolerance);
+        let (found, expected) = (fit.weights().unwrap(), filter.coefficients().unwrap());
+        assert_eq!(found.len(), expected.len());
+        for (a, b) in found.iter().zip(expected.iter().map(|own| &own.belief)) {
+            assert!((a.mean() - b.mean()).abs() < tolerance);
+            assert!((a.standard_deviation() - b.standard_deviation()).abs() < tolerance);
         }
-        let seen = fit.predict(&[0.3, -1.0, 2.0]).unwrap();
-        let new: Vec<f64> = [1.0].into_iter().take(first).chain([0.3, -1.0, 2.0]).collect();
-        let expected = filter.predict(&new).unwrap();
-        assert!((seen.location() - expected.location()).abs() < tolerance * 10.0);
-        assert!((seen.scale() - expected.scale()).abs() < tolerance * 10.0);
-        assert_eq!(seen.dof(), expected.dof());
+        let (seen, expected) = (fit.predict(&[0.3, -1.0, 2.0]).unwrap(), filter.predict(&[0.3, -1.0, 2.0]).unwrap());
+        assert!((seen.mean() - expected.mean()).abs() < tolerance * 10.0);
+        assert!((seen.standard_deviation() - expected.standard_deviation()).abs() < tolerance * 10.0);
     }
 }
 

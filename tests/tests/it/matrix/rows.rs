@@ -17,7 +17,7 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
-use vi_models::linear::{self, NoiseScaled, NormalGamma};
+use vi_models::linear;
 use vi_models::online::family::Logit;
 use vi_models::online::{Model, Observation, OnlineGlm, OnlineLogistic, OnlineSettings, Rows};
 use vi_models::prequential;
@@ -265,25 +265,8 @@ fn core(entries: &mut Entries) {
     });
 }
 
-fn noise_scaled<B: NoiseScaled>(entries: &mut Entries, name: &str, prior: B) {
-    let model = NormalGamma::new(prior, 1.0, 0.5).unwrap();
-    entries.ask(&format!("NormalGamma::step, {name}"), Takes::RowOfNumber, (&model, 0.0), bytes, |model, input| {
-        model.step(input.row(), input.label(), &mut filter::Scratch::default())
-    });
-    entries.ask(&format!("NormalGamma::predict, {name}"), Takes::OneInput, (&model, 0.0), bytes, |model, input| {
-        model.predict(input.row())
-    });
-}
-
 fn models(entries: &mut Entries) {
     let prior = DenseGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap();
-    noise_scaled(entries, "dense", prior.clone());
-    noise_scaled(entries, "square root", SquareRootGaussian::from_dense(&prior).unwrap());
-    noise_scaled(entries, "diagonal", DiagonalGaussian::isotropic(&[0.1, -0.2], 2.0).unwrap());
-    let gamma = NormalGamma::new(prior.clone(), 1.0, 0.5).unwrap();
-    entries.ask("NormalGamma::run", Takes::BatchOfNumbers, (&gamma, 0.0), bytes, |model, input| {
-        model.run(input.x(), &input.y, Par::Seq)
-    });
     let logit = BernoulliLogit(Mixture8);
     entries.ask("laplace::fit", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
         laplace::fit(prior, input.x(), &input.y, &logit, &LaplaceSettings::default())

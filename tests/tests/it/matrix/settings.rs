@@ -13,7 +13,7 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, MatRef};
 use vi_models::likelihood::{Binomial, NegativeBinomial, Poisson, StudentT};
-use vi_models::linear::NormalGamma;
+use vi_models::linear::NoisePrecision;
 use vi_models::online::{Memory, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
 use vi_models::{Student, metrics};
 use vi_revrand::basis::{Kernel, LengthScale, RandomFourier};
@@ -76,9 +76,8 @@ fn beliefs(entries: &mut Entries) {
 }
 
 fn models(entries: &mut Entries) {
-    let prior = DenseGaussian::isotropic(&[0.0; 2], 1.0).unwrap();
-    entries.ask("NormalGamma::new: shape", ALL, |a| NormalGamma::new(prior.clone(), a, 1.0));
-    entries.ask("NormalGamma::new: rate", ALL, |b| NormalGamma::new(prior.clone(), 1.0, b));
+    entries.ask("NoisePrecision::new: shape", ALL, |a| NoisePrecision::new(a, 1.0));
+    entries.ask("NoisePrecision::new: rate", ALL, |b| NoisePrecision::new(1.0, b));
     entries.ask("Poisson::new: exposure", ALL, Poisson::new);
     entries.ask("NegativeBinomial::new: size", ALL, NegativeBinomial::new);
     entries.ask("Binomial::new: trials", ALL, |n| Binomial::new(2.0 * n));
