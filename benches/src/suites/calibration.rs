@@ -44,6 +44,11 @@ struct Places {
     held: Option<Held>,
 }
 
+/// The share of places inside the central interval of a level.
+fn share(places: &[f64], level: f64) -> f64 {
+    places.iter().filter(|u| (**u - 0.5).abs() <= 0.5 * level).count() as f64 / places.len() as f64
+}
+
 /// Shares of one kind of truth that were held, one for each replication and level.
 #[derive(Debug, Default, Clone)]
 struct Shares(Vec<[f64; 3]>);
@@ -53,10 +58,7 @@ impl Shares {
         if places.is_empty() {
             return;
         }
-        let share = |level: f64| {
-            places.iter().filter(|u| (**u - 0.5).abs() <= 0.5 * level).count() as f64 / places.len() as f64
-        };
-        self.0.push(LEVELS.map(share));
+        self.0.push(LEVELS.map(|level| share(places, level)));
     }
 
     /// Mean and standard error at one level.
@@ -79,9 +81,9 @@ struct Tally {
     labels: Shares,
     /// Whether the model said that rows came in an order, of each data set that was asked.
     ordered: Vec<bool>,
-    /// The exact posterior's shares of 90 % intervals, of data sets for which it is known.
-    exact_weights: Vec<f64>,
-    exact_predictors: Vec<f64>,
+    /// Shares of 90 % intervals of weights, and of predictors, on data sets whose exact posterior is known: its own and the model's.
+    exact: [Vec<f64>; 2],
+    beside: [Vec<f64>; 2],
     /// By how much the log loss at new rows is above the exact posterior's, in nats a row.
     regrets: Vec<f64>,
     /// By how much the evidence is above the exact one, in nats, and whether the model said that rows came in an order.
@@ -97,11 +99,15 @@ impl Tally {
     }
 
     /// Counts what the exact posterior says of the same data, if that is known.
-    fn compare(&mut self, held: &Held, known: Option<Known>) {
+    fn compare(&mut self, places: &Places, held: &Held, known: Option<Known>) {
         self.ordered.push(held.ordered);
         if let Some(known) = known {
-            self.exact_weights.push(known.weights);
-            self.exact_predictors.push(known.predictors);
+            for (k, (exact, places)) in
+                [(known.weights, &places.weights), (known.predictors, &places.predictors)].into_iter().enumerate()
+            {
+                self.exact[k].push(exact);
+                self.beside[k].push(share(places, LEVELS[1]));
+            }
             self.regrets.push(held.loss - known.loss);
             self.evidence.push((held.evidence - known.evidence, held.ordered));
         }
@@ -124,8 +130,8 @@ impl Tally {
         self.predictors.0.extend(other.predictors.0);
         self.labels.0.extend(other.labels.0);
         self.ordered.extend(other.ordered);
-        self.exact_weights.extend(other.exact_weights);
-        self.exact_predictors.extend(other.exact_predictors);
+        self.exact.iter_mut().zip(other.exact).for_each(|(own, other)| own.extend(other));
+        self.beside.iter_mut().zip(other.beside).for_each(|(own, other)| own.extend(other));
         self.regrets.extend(other.regrets);
         self.evidence.extend(other.evidence);
         self.failed += other.failed;
@@ -154,6 +160,8 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
             eprintln!("calibration: {}: predictors {:.1} ± {:.1} %", cell.name(), 100.0 * mean, 100.0 * error);
         }
         rows.push(table::Row::of(&cell, &tally));
+        // A run that is ended leaves the numbers that it had.
+        page::put(&folder().join("calibration.csv"), &table::csv(&rows))?;
     }
     page::write(effort, &rows, started.elapsed())?;
     Ok(report)

@@ -149,7 +149,8 @@ impl Cell {
     pub(super) fn measure(&self, exact: &Exact) -> Tally {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.replications);
         let parts: Vec<Tally> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|first| scope.spawn(move || self.part(first, threads, exact))).collect();
+            let workers: Vec<_> =
+                (0..threads).map(|first| scope.spawn(move || self.part(first, threads, exact))).collect();
             workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
         });
         let mut tally = Tally::default();
@@ -169,7 +170,7 @@ impl Cell {
             match self.model.replicate(self, &mut rng) {
                 Ok(places) => {
                     if let Some(held) = &places.held {
-                        tally.compare(held, exact.of(&self.name(), replication, held));
+                        tally.compare(&places, held, exact.of(&self.name(), replication, held));
                     }
                     tally.weights.add(&places.weights);
                     tally.predictors.add(&places.predictors);

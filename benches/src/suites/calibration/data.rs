@@ -62,6 +62,14 @@ impl Drawn {
         rows.chunks(cell.inputs).map(|x| cell.world.shift() + dot(x, &self.theta)).collect()
     }
 
+    /// The same rows with weights of 0.
+    pub(super) fn without_weights(mut self) -> Self {
+        for values in [&mut self.theta, &mut self.predictors, &mut self.new_predictors] {
+            values.fill(0.0);
+        }
+        self
+    }
+
     /// The difference from `base`: what a class's weights are relative to another's.
     pub(super) fn relative_to(mut self, base: &Self) -> Self {
         let differ = |own: &mut Vec<f64>, base: &[f64]| own.iter_mut().zip(base).for_each(|(own, base)| *own -= base);

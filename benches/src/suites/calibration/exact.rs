@@ -94,7 +94,8 @@ impl Held {
         log_density: impl Fn(&[f64], f64) -> Result<f64, ModelError>,
     ) -> Result<Self, ModelError> {
         let document = serde_json::to_value(model).unwrap_or_default();
-        self.design = document.get("design").or_else(|| document.pointer("/engine/design")).cloned().unwrap_or_default();
+        self.design =
+            document.get("design").or_else(|| document.pointer("/engine/design")).cloned().unwrap_or_default();
         self.evidence = evidence;
         self.ordered = ordered;
         let logs = self.test.chunks(self.inputs).zip(&self.test_labels).map(|(x, y)| log_density(x, *y));

@@ -32,8 +32,12 @@ pub(super) enum Model {
     Softmax,
     /// Softmax with a belief for each class.
     ByClass,
-    VbLinear { ard: bool },
-    VbLogit { ard: bool },
+    VbLinear {
+        ard: bool,
+    },
+    VbLogit {
+        ard: bool,
+    },
 }
 
 impl Model {
@@ -226,6 +230,8 @@ fn glm<F: GlmFamily, R: Rng>(
 /// known is a difference.
 fn softmax<R: Rng>(cell: &Cell, first: &Drawn, rng: &mut R) -> Result<Places, ModelError> {
     let base = first.again(cell, rng);
+    // Truths that are the same for every class would differ by nothing.
+    let base = if matches!(cell.truth, Truth::Opposing | Truth::Sparse) { base.without_weights() } else { base };
     let (inputs, count) = (cell.inputs, cell.world.classes());
     let others: Vec<Drawn> = (2..count).map(|_| first.again(cell, rng).relative_to(&base)).collect();
     let first = first.again(cell, rng).relative_to(&base);

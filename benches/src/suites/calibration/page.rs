@@ -15,14 +15,16 @@ const SHOWN: usize = 14;
 /// Writes page, picture and numbers into the guide, or beside the records for a quick run, which is not for readers.
 pub(super) fn write(effort: Effort, rows: &[Row], took: Duration) -> Result<(), BenchError> {
     let guide = if effort == Effort::Quick { folder().join("guide") } else { root().join("docs").join("src") };
-    let put = |path: &Path, text: &str| {
-        fs::write(path, text).map_err(|source| BenchError::Write { path: path.to_path_buf(), source })
-    };
     let data = guide.join("data");
     fs::create_dir_all(&data).map_err(|source| BenchError::Write { path: data.clone(), source })?;
     put(&data.join("calibration.csv"), &csv(rows))?;
     put(&guide.join("calibration.md"), &page(effort, rows, took))?;
     put(&guide.join("calibration.svg"), &picture::draw(rows)?)
+}
+
+/// Writes a file.
+pub(super) fn put(path: &Path, text: &str) -> Result<(), BenchError> {
+    fs::write(path, text).map_err(|source| BenchError::Write { path: path.to_path_buf(), source })
 }
 
 const ABOUT: &str = "\
@@ -48,7 +50,8 @@ the number of data sets, are in [calibration.csv](data/calibration.csv).
 
 fn page(effort: Effort, rows: &[Row], took: Duration) -> String {
     let mut text = String::from("# How often intervals hold\n\n");
-    let asked = if let Effort::Replications(count) = effort { format!(" --replications {count}") } else { String::new() };
+    let asked =
+        if let Effort::Replications(count) = effort { format!(" --replications {count}") } else { String::new() };
     let minutes = (took.as_secs_f64() / 60.0).max(1.0);
     let sets: usize = rows.iter().map(|row| row.sets).sum();
     let _ = writeln!(
@@ -86,12 +89,13 @@ fn page(effort: Effort, rows: &[Row], took: Duration) -> String {
         let _ = writeln!(text, "| {} | {} | {} |", row.name(), row.sets, shares(row));
     }
     text.push_str("\n## The worst of those that are nobody's prior\n\n");
-    text.push_str("In parentheses the exact posterior's own share.\n\n");
+    text.push_str("In parentheses, on the few data sets whose exact posterior is stored, its own share and then the default's on the same data.\n\n");
     text.push_str(
         "| setting | data sets | weights | predictors | labels | regret | evidence | order said |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for row in worst(beyond, Row::lowest).into_iter().take(2 * SHOWN) {
-        let single = |value: Option<f64>, digits: usize| value.map_or(String::new(), |value| format!("{value:.digits$}"));
+        let single =
+            |value: Option<f64>, digits: usize| value.map_or(String::new(), |value| format!("{value:.digits$}"));
         let said = single(row.said, 0) + if row.said.is_some() { " %" } else { "" };
         let regret = row.regret.map_or(String::new(), |(mean, error)| format!("{mean:.3} ± {error:.3}"));
         let _ = writeln!(
@@ -114,12 +118,13 @@ fn worst(mut rows: Vec<&Row>, short: impl Fn(&Row) -> f64) -> Vec<&Row> {
 
 /// Weights, predictors and labels as the cells of a table, with the exact posterior's where it is known.
 fn shares(row: &Row) -> String {
-    let cell = |measured: Measured, exact: Measured| {
-        let own = measured.map_or(String::new(), |(mean, error)| format!("{mean:.0} ± {:.0}", error.ceil()));
-        exact.map_or(own.clone(), |(mean, _)| format!("{own} ({mean:.0})"))
+    let of = |pair: &[Measured; 2], what: usize| pair.get(what).copied().flatten().map(|(mean, _)| mean);
+    let cell = |what: usize| {
+        let own = row.ninety(what).map_or(String::new(), |(mean, error)| format!("{mean:.0} ± {:.0}", error.ceil()));
+        let both = of(&row.exact, what).zip(of(&row.beside, what));
+        both.map_or(own.clone(), |(exact, beside)| format!("{own} ({exact:.0}, {beside:.0})"))
     };
-    let cells = [0, 1, 2].map(|what| cell(row.ninety(what), row.exact.get(what).copied().flatten()));
-    cells.join(" | ")
+    [0, 1, 2].map(cell).join(" | ")
 }
 
 #[cfg(test)]
@@ -135,14 +140,18 @@ mod tests {
             evidence: Some(5.0),
             said: Some(100.0),
             exact: [Some((86.0, 2.0)), None],
+            beside: [Some((62.0, 2.0)), None],
             ..plain("logit", 60.0, 50.0)
         };
         let rows = [plain("logit", 90.0, 88.0), plain("probit", 90.0, 70.0), plain("vb logit", 20.0, 20.0), beyond];
         let text = page(Effort::Replications(40), &rows, Duration::from_secs(600));
-        assert!(text.contains("in 1 of 2 settings") && text.contains("in 0 of 1; the regret is at most 0.01 nats a row in 0 of 1"));
+        assert!(
+            text.contains("in 1 of 2 settings")
+                && text.contains("in 0 of 1; the regret is at most 0.01 nats a row in 0 of 1")
+        );
         assert!(text.contains("evidence is within 1 nat in 0 of 0"));
         let at = |name: &str| text.find(name).unwrap();
         assert!(at("| probit: 3 inputs") < at("| logit: 3 inputs") && !text.contains("vb logit: 3"));
-        assert!(text.contains("| 60 ± 1 (86) | 50 ± 1 | 90 ± 1 | 0.020 ± 0.001 | 5.0 | 100 % |"), "{text}");
+        assert!(text.contains("| 60 ± 1 (86, 62) | 50 ± 1 | 90 ± 1 | 0.020 ± 0.001 | 5.0 | 100 % |"), "{text}");
     }
 }

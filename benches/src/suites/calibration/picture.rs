@@ -52,9 +52,10 @@ fn gaussian(rows: &[Row], truth: Truth) -> Result<Option<Panel>, PlotError> {
     };
     let grid = Grid::of(whole(sizes.len()), whole(models.len()), value)?;
     // The number of inputs stands once for all its numbers of rows.
-    let named = sizes.iter().enumerate().map(|(i, (inputs, _))| {
-        if i == 0 || sizes[i - 1].0 != *inputs { inputs.to_string() } else { String::new() }
-    });
+    let named = sizes
+        .iter()
+        .enumerate()
+        .map(|(i, (inputs, _))| if i == 0 || sizes[i - 1].0 != *inputs { inputs.to_string() } else { String::new() });
     let x = Axis::categories("inputs, and for each of them 20, 100, 500, 2000 rows", named.collect());
     let title = format!("predictors at new rows, weights: {}", truth.heading());
     Ok(Some(Panel::new(title, x, Axis::categories("", models)).heat(&grid, RAMP, SHARES, true)))
@@ -96,7 +97,11 @@ fn whole(n: usize) -> Vec<f64> {
 
 /// The index that an axis of categories gives to a coordinate.
 fn place(at: f64) -> usize {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the coordinates are small whole numbers")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the coordinates are small whole numbers"
+    )]
     let place = at.round() as usize;
     place
 }
@@ -115,7 +120,9 @@ mod tests {
             Row { inputs: 300, ..plain("logit", 77.0, 71.0) },
         ];
         let svg = draw(&rows).unwrap();
-        for text in ["weights: drawn", "nobody’s prior", ">logit<", "poisson: sorted", "300 inputs", ">41<", ">86<", ">71<"] {
+        for text in
+            ["weights: drawn", "nobody’s prior", ">logit<", "poisson: sorted", "300 inputs", ">41<", ">86<", ">71<"]
+        {
             assert!(svg.contains(text), "{text}: {svg}");
         }
         assert!(!svg.contains("weights: drift"));

@@ -28,6 +28,8 @@ pub(super) struct Row {
     pub(super) exact_sets: usize,
     /// Its shares of 90 % intervals, in percent: weights and predictors.
     pub(super) exact: [Measured; 2],
+    /// Those of the model on the same data sets.
+    pub(super) beside: [Measured; 2],
     /// Nats a row.
     pub(super) regret: Measured,
     /// The evidence furthest from the exact one, less it, in nats; the second without data sets whose order the model said.
@@ -60,7 +62,8 @@ impl Row {
             failed: tally.failed,
             held: shares.map(|shares| [0, 1, 2].map(|level| shares.at(level).map(percent))),
             exact_sets: tally.regrets.len(),
-            exact: [&tally.exact_weights, &tally.exact_predictors].map(|shares| mean(shares).map(percent)),
+            exact: [0, 1].map(|k| mean(&tally.exact[k]).map(percent)),
+            beside: [0, 1].map(|k| mean(&tally.beside[k]).map(percent)),
             regret: mean(&tally.regrets),
             evidence: tally.furthest(|_| true),
             unsaid: tally.furthest(|said| !said),
@@ -116,7 +119,7 @@ impl Row {
             };
         };
         self.held.into_iter().flatten().for_each(|measured| pair(measured, 1));
-        self.exact.into_iter().for_each(|measured| pair(measured, 1));
+        self.exact.into_iter().chain(self.beside).for_each(|measured| pair(measured, 1));
         pair(self.regret, 4);
         let _ = write!(line, ",{exact_sets}");
         for single in [self.evidence, self.unsaid, self.said] {
@@ -135,7 +138,10 @@ pub(super) fn csv(rows: &[Row]) -> String {
             let _ = write!(text, ",{what}_{level},{what}_{level}_se");
         }
     }
-    text.push_str(",exact_weights_90,exact_weights_90_se,exact_predictors_90,exact_predictors_90_se,regret,regret_se");
+    text.push_str(",exact_weights_90,exact_weights_90_se,exact_predictors_90,exact_predictors_90_se");
+    text.push_str(
+        ",beside_weights_90,beside_weights_90_se,beside_predictors_90,beside_predictors_90_se,regret,regret_se",
+    );
     text.push_str(",exact_data_sets,evidence_gap,evidence_gap_unsaid,order_said\n");
     for row in rows {
         text.push_str(&row.line());
@@ -158,6 +164,7 @@ pub(super) fn plain(model: &str, weights: f64, predictors: f64) -> Row {
         held: [held(weights), held(predictors), held(90.0)],
         exact_sets: 0,
         exact: [None; 2],
+        beside: [None; 2],
         regret: None,
         evidence: None,
         unsaid: None,

@@ -137,7 +137,10 @@ impl World {
             blocks.shuffle(rng);
             order = blocks.concat();
         }
-        (order.iter().flat_map(|&i| &rows[i * d..(i + 1) * d]).copied().collect(), order.iter().map(|&i| labels[i]).collect())
+        (
+            order.iter().flat_map(|&i| &rows[i * d..(i + 1) * d]).copied().collect(),
+            order.iter().map(|&i| labels[i]).collect(),
+        )
     }
 }
 
