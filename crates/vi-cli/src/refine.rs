@@ -43,9 +43,9 @@ pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(
     }
     match &document.target.kind {
         TargetKind::Number => refused("for a numeric target one pass is already exact: leave the option out"),
-        _ if is_by_class(&document.model) && !is_sparse(&document.model) => {
-            refused("with this many coefficients each class has a belief of its own, and passes need one of all classes")
-        }
+        _ if is_by_class(&document.model) && !is_sparse(&document.model) => refused(
+            "with this many coefficients each class has a belief of its own, and passes need one of all classes",
+        ),
         _ if is_sparse(&document.model) => {
             refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }

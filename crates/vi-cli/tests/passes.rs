@@ -256,7 +256,10 @@ fn classes_that_come_late_are_read_from_the_whole_file() {
     for (name, classes) in [("two", "the probability of `yes`"), ("three", "one of 3 classes")] {
         let output = rvi(&folder, &format!("fit {name}.csv -t y"));
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success() && said.contains("learned anew with the classes of all its rows"), "{said}");
+        assert!(
+            output.status.success() && said.contains("learning the file again with the classes of all its rows"),
+            "{said}"
+        );
         assert!(String::from_utf8(output.stdout).unwrap().contains(classes), "{name}");
     }
     for (name, what) in [("slip", "row 2051, column `y`: `yse` is not a class"), ("one", "only `no` in the first rows")]

@@ -318,7 +318,9 @@ impl Model {
         settings: &BatchSettings,
         pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
     ) -> Result<Option<BatchInfo>, E> {
-        each!(self, _model => Ok(None), model => model.refine_over(settings, pass).map(Some))
+        each!(self, _model => Ok(None), model => model.refine_over(settings, pass).map(Some), model => {
+            model.refine_over(settings, pass).map(Some)
+        })
     }
 
     /// Adds what other models of the same kind learned from other rows.

@@ -259,13 +259,15 @@ impl OrderSeen {
     /// to the number of rows in the sample.
     fn weighted(&self) -> Vec<(&Kept, f64)> {
         let held = self.strata.iter().map(|stratum| stratum.taken.len()).sum::<usize>() as f64;
-        let all = self.strata.iter().filter(|stratum| !stratum.taken.is_empty()).map(|stratum| stratum.rows).sum::<u64>();
+        let all =
+            self.strata.iter().filter(|stratum| !stratum.taken.is_empty()).map(|stratum| stratum.rows).sum::<u64>();
         let weight = |of: &Stratum| (of.rows as f64 / all as f64) / (of.taken.len() as f64 / held);
         // The keys of a stratum are evenly spread below the largest that it holds.
         let place = |of: &Stratum, key: u64| key as f64 * (of.rows as f64 / of.taken.len() as f64);
-        let rows = self.strata.iter().flat_map(|of| {
-            of.taken.iter().map(move |taken| (place(of, taken.key), &taken.kept, weight(of)))
-        });
+        let rows = self
+            .strata
+            .iter()
+            .flat_map(|of| of.taken.iter().map(move |taken| (place(of, taken.key), &taken.kept, weight(of))));
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
         rows.into_iter().map(|(_, kept, weight)| (kept, weight)).collect()
