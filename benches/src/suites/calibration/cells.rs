@@ -129,7 +129,7 @@ impl Cell {
 
     /// The true weights before the first row.
     pub(super) fn weights<R: Rng>(&self, scale: f64, rng: &mut R) -> Vec<f64> {
-        let sign = |j: usize| if j % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |j: usize| if j.is_multiple_of(2) { 1.0 } else { -1.0 };
         let each: Box<dyn FnMut(usize) -> f64> = match self.truth {
             Truth::Fixed => Box::new(|j| sign(j) / (j + 1) as f64),
             Truth::Sparse => Box::new(|j| if j % 5 == 0 { sign(j) } else { 0.0 }),

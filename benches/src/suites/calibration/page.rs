@@ -144,7 +144,7 @@ mod tests {
             ..plain("logit", 60.0, 50.0)
         };
         let rows = [plain("logit", 90.0, 88.0), plain("probit", 90.0, 70.0), plain("vb logit", 20.0, 20.0), beyond];
-        let text = page(Effort::Replications(40), &rows, Duration::from_secs(600));
+        let text = page(Effort::Replications(40), &rows, Duration::from_mins(10));
         assert!(
             text.contains("in 1 of 2 settings")
                 && text.contains("in 0 of 1; the regret is at most 0.01 nats a row in 0 of 1")

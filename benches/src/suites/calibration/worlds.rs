@@ -104,7 +104,9 @@ impl World {
             }
             Self::HeavyInputs => {
                 if let Ok(tails) = StudentT::new(TAILS) {
-                    row.iter_mut().for_each(|x| *x = tails.sample(rng));
+                    for x in &mut *row {
+                        *x = tails.sample(rng);
+                    }
                 }
             }
             _ => row.iter_mut().enumerate().for_each(|(j, x)| *x *= self.unit(j, d)),
