@@ -87,7 +87,9 @@ fn a_mean_that_the_first_rows_tell_takes_a_degree_of_freedom() {
     let squares: f64 = labels.iter().map(|y| (y - mean).powi(2)).sum();
     // A prior that weighs nothing.
     let mut model = OnlineLinear::with_settings(0, OnlineLinear::default_settings(), 1e-9, 1e-9).unwrap();
-    labels.iter().for_each(|&y| model.update(&[], y).unwrap());
+    for &y in labels {
+        model.update(&[], y).unwrap();
+    }
     let predicted = model.predict(&[]).unwrap();
     let scale = (squares / (n - 1.0) * (1.0 + 1.0 / n)).sqrt();
     let classical = vi_models::Student::new(mean, scale, n - 1.0).unwrap();

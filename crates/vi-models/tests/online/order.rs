@@ -204,7 +204,7 @@ fn first_rows_have_no_order() {
     assert!(
         (models[0].evidence() - models[1].evidence()).abs() < 0.05,
         "{:?}",
-        models.each_ref().map(|m| m.evidence())
+        models.each_ref().map(OnlineLogistic::evidence)
     );
     for row in skewed.chunks(3) {
         let [a, b] = models.each_ref().map(|model| model.predict(row).unwrap().probability);
