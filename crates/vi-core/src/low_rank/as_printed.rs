@@ -69,8 +69,8 @@ impl FactorAnalysis {
     /// use vi_core::low_rank::as_printed::FactorAnalysis;
     /// use vi_linalg::faer::mat;
     /// let mut s = FactorAnalysis { w: mat![[1.0], [0.5]], psi: vec![1.0, 2.0] };
-    /// s.update(mat![[2.0], [-1.0]].as_ref(), (1.0, 0.5), 3)?;
-    /// // The trace of WWᵀ + Ψ + ½xxᵀ is kept.
+    /// s.update(mat![[2.0], [-1.0]].as_ref(), (1.0, 0.5), 100)?;
+    /// // At the fixed point the trace of WWᵀ + Ψ + ½xxᵀ is kept.
     /// assert!((s.w.squared_norm_l2() + s.psi.iter().sum::<f64>() - 6.75).abs() < 1e-12);
     /// # Ok::<(), vi_core::Error>(())
     /// ```
