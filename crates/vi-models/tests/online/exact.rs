@@ -87,7 +87,7 @@ fn a_mean_that_the_first_rows_tell_takes_a_degree_of_freedom() {
     let squares: f64 = labels.iter().map(|y| (y - mean).powi(2)).sum();
     // A prior that weighs nothing.
     let mut model = OnlineLinear::with_settings(0, OnlineLinear::default_settings(), 1e-9, 1e-9).unwrap();
-    for &y in labels {
+    for y in labels {
         model.update(&[], y).unwrap();
     }
     let predicted = model.predict(&[]).unwrap();
