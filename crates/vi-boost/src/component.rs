@@ -155,7 +155,7 @@ impl Component {
     /// # Errors
     /// As [`full`](Self::full).
     pub fn of_belief(belief: &DenseGaussian) -> Result<Self, BoostError> {
-        Self::full(belief.mean(), belief.covariance_lower())
+        Self::full(belief.mean(), Mat::as_ref(&belief.covariance_lower()))
     }
 
     /// The component as a belief of `vi-core`. Cost `d³`.

@@ -11,6 +11,7 @@ mod scores;
 pub(crate) mod shared;
 mod square_root;
 mod square_root_block;
+mod waiting;
 
 pub use dense::DenseGaussian;
 pub(crate) use dense::{check_symmetric, factor, is_diagonal};
@@ -92,6 +93,10 @@ pub trait Belief {
 
     /// The mean `μ`, length `d`.
     fn mean(&self) -> &[f64];
+
+    /// May compute in advance what [`project`](Self::project) will need for `rows`, of which the first is projected and learned next,
+    /// with the same `step`, and so on; every answer is the same to the bit. A single row, or none, forgets what was computed.
+    fn look_ahead(&self, _rows: &[Row<'_>], _step: &mut Self::Step) {}
 
     /// Projects along `x`: `(xᵀμ, xᵀPx/λ)` of the belief that has forgotten by the factor `fade = λ`, `0 < λ ≤ 1`; 1 forgets
     /// nothing.

@@ -69,7 +69,8 @@ impl DenseGaussian {
     /// The health of the covariance. Cost `d³/3` flops and `d²` numbers.
     #[must_use]
     pub fn health(&self) -> Health {
-        let lower = self.covariance_lower();
+        let covariance = self.covariance_lower();
+        let lower = Mat::as_ref(&covariance);
         let d = self.dim();
         let roots: Vec<f64> = (0..d).map(|i| lower[(i, i)].sqrt()).collect();
         let scaled = Mat::from_fn(d, d, |i, j| if i >= j { lower[(i, j)] / (roots[i] * roots[j]) } else { 0.0 });

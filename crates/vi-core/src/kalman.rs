@@ -84,7 +84,7 @@ pub(crate) fn innovate(
 
     // S = R + HPHᵀ = LLᵀ
     let mut pht = Mat::<f64>::zeros(d, m);
-    symmetric_mul_mat(pht.as_mut(), belief.covariance_lower(), h.transpose(), par);
+    symmetric_mul_mat(pht.as_mut(), Mat::as_ref(&belief.covariance_lower()), h.transpose(), par);
     let mut s = r.to_owned();
     matmul(s.as_mut(), Accum::Add, h, pht.as_ref(), 1.0, par);
     let l = factor("R + HPHᵀ", s.as_ref())?;

@@ -20,7 +20,9 @@ mod vector;
 
 pub use lower_product::{add_lower_product, lower_mul_mat};
 pub use matrix::{mirror_lower, product, symmetric_mul_mat, symmetric_rank_r};
-pub use symmetric::{quadratic_form, symmetric_mul_vec, symmetric_rank_one, symmetric_scaled_rank_one};
+pub use symmetric::{
+    deflate, quadratic_form, symmetric_mul_vec, symmetric_mul_vecs, symmetric_rank_one, symmetric_scaled_rank_one,
+};
 pub use tiled::{tiled_lower_product, tiled_mul_mat, tiled_rank_r};
 pub use vector::{axpy, dot, rotate};
 

@@ -80,12 +80,13 @@ const BLOCK: usize = 256;
 pub fn project(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Projection>, ModelError> {
     check::rows(belief.dim(), x)?;
     let (n, d) = x.shape();
+    let covariance = belief.covariance_lower();
     let mut products = Mat::zeros(d, BLOCK.min(n));
     let mut seen = Vec::with_capacity(n);
     for start in (0..n).step_by(BLOCK) {
         let block = x.subrows(start, BLOCK.min(n - start));
         let mut products = products.as_mut().subcols_mut(0, block.nrows());
-        symmetric_mul_mat(products.as_mut(), belief.covariance_lower(), block.transpose(), Par::Seq);
+        symmetric_mul_mat(products.as_mut(), Mat::as_ref(&covariance), block.transpose(), Par::Seq);
         for i in 0..block.nrows() {
             let projection = along(block.row(i).iter(), belief.mean(), products.as_ref().col(i).iter());
             seen.push(projection.map_err(|error| error.at_row(start + i))?);

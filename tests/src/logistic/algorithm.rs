@@ -6,6 +6,7 @@ use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Estimate, Exact, Explicit, GlmPosterior, Implicit, Likelihood, Linearised,
     ProbitApproximation, QuadraticBound,
 };
+use vi_linalg::faer::Mat;
 use vi_linalg::kernels::{axpy, dot, quadratic_form};
 use vi_models::laplace::{self, LaplaceSettings};
 
@@ -99,7 +100,7 @@ fn run_laplace(problem: &Problem, copies: usize) -> Result<Run, CaseError> {
         let row: Vec<f64> = problem.x.row(i).iter().copied().collect();
         axpy(&mut gradient, likelihood.slope(y, dot(&row, mode)), &row);
     }
-    let distance = quadratic_form(fit.belief.covariance_lower(), &gradient).max(0.0).sqrt();
+    let distance = quadratic_form(Mat::as_ref(&fit.belief.covariance_lower()), &gradient).max(0.0).sqrt();
     Ok(Run { beliefs: vec![fit.belief; copies], largest_predictor: 0.0, gradient: Some(distance) })
 }
 

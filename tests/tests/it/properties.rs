@@ -54,13 +54,13 @@ proptest! {
             let length: f64 = direction.iter().map(|v| v * v).sum();
             // A quadratic form of d² terms, each rounded, none larger than the prior's.
             let rounding = 4.0 * stream.d as f64 * f64::EPSILON * largest * length;
-            let mut variance = quadratic_form(belief.covariance_lower(), direction);
+            let mut variance = quadratic_form(Mat::as_ref(&belief.covariance_lower()), direction);
             let mut log_det = belief.cholesky().unwrap().log_det();
             let mut scratch = filter::Scratch::default();
             for (t, &label) in y.iter().enumerate() {
                 let info = filter::step(&mut belief, &rule, stream.row(t), label, &mut scratch).unwrap();
                 prop_assert!(info.site.curvature >= 0.0, "{}", name);
-                let now = quadratic_form(belief.covariance_lower(), direction);
+                let now = quadratic_form(Mat::as_ref(&belief.covariance_lower()), direction);
                 prop_assert!(now <= variance + rounding, "{} at {}: {} after {}", name, t, now, variance);
                 variance = now;
                 // |P| shrinks by exactly 1 + hν.

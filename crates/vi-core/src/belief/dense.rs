@@ -1,5 +1,7 @@
 //! A Gaussian with a dense covariance.
 
+use std::borrow::Cow;
+
 use vi_linalg::faer::{Mat, MatRef};
 use vi_linalg::kernels::{axpy, dot, mirror_lower, symmetric_mul_vec, symmetric_rank_one, symmetric_scaled_rank_one};
 use vi_linalg::{Cholesky, LinalgError};
@@ -7,6 +9,7 @@ use vi_linalg::{Cholesky, LinalgError};
 use super::dense_step::Coefficients;
 use super::dense_step::Outcome;
 use super::digits::{Digits, Strain, least_share};
+use super::waiting::Waiting;
 use super::{Belief, DenseStep, Projection, check_moved};
 use crate::check;
 use crate::{Error, Row, Site};
@@ -23,7 +26,8 @@ const ROOM_TO_FADE: f64 = 1e-12;
 ///
 /// `P` is stored in the **lower triangle** of a column-major matrix; the strict upper triangle is never read,
 /// and [`covariance`](Self::covariance) mirrors it for output. An update costs `2d²` flops for `Px` and
-/// `d²` for the rank-one change, each one pass over `d²/2` numbers.
+/// `d²` for the rank-one change, each one pass over `d²/2` numbers. From 48 dimensions on, changes wait and are written some
+/// `d/8` at a time, by one product of matrices; every answer counts what waits.
 ///
 /// A covariance form loses digits where a vague prior meets many collinear rows: an update smaller than the rounding of `P` is
 /// lost, and the variance along the row sticks near `√(ε·Σxᵢ²Pᵢᵢ/h)`. With `h = 1` and rows of order one that is 1e-5 for
@@ -40,8 +44,11 @@ const ROOM_TO_FADE: f64 = 1e-12;
 #[derive(Debug, Clone)]
 pub struct DenseGaussian {
     mean: Vec<f64>,
-    /// Lower triangle only.
+    /// Lower triangle only, without what waits.
     covariance: Mat<f64>,
+    waiting: Waiting,
+    /// How often the covariance was written.
+    written: u64,
     digits: Digits,
 }
 
@@ -100,7 +107,7 @@ impl DenseGaussian {
             (j..mean.len()).for_each(|i| precisions[i] += root[(i, j)] * root[(i, j)]);
         }
         let digits = Digits::of_inverse(precisions, |i| covariance[(i, i)]);
-        Ok(Self { mean: mean.to_vec(), covariance, digits })
+        Ok(Self { digits, ..Self::from_parts(mean.to_vec(), covariance) })
     }
 
     /// The belief `N(mean, σ₀²·I)`; `sigma0` is a standard deviation, in units of `θ`.
@@ -116,26 +123,54 @@ impl DenseGaussian {
         check::positive("sigma0²", sigma0 * sigma0)?;
         let covariance = Mat::from_fn(mean.len(), mean.len(), |i, j| if i == j { sigma0 * sigma0 } else { 0.0 });
         let digits = Digits::of_isotropic(mean.len(), (sigma0 * sigma0).recip());
-        Ok(Self { mean: mean.to_vec(), covariance, digits })
+        Ok(Self { digits, ..Self::from_parts(mean.to_vec(), covariance) })
     }
 
     /// A belief from valid parts: `lower` holds a positive definite lower triangle. Its first step factors the covariance.
     pub(crate) fn from_parts(mean: Vec<f64>, lower: Mat<f64>) -> Self {
-        Self { mean, covariance: lower, digits: Digits::default() }
+        Self { mean, covariance: lower, waiting: Waiting::default(), written: 0, digits: Digits::default() }
     }
 
     /// The covariance `P`, full and symmetric (a copy).
     #[must_use]
     pub fn covariance(&self) -> Mat<f64> {
-        let mut full = self.covariance.clone();
+        let mut full = self.covariance_lower().into_owned();
         mirror_lower(full.as_mut());
         full
     }
 
-    /// The storage of the covariance: its lower triangle is `P`, its strict upper triangle has no meaning.
+    /// A matrix whose lower triangle is that of `P`, while its strict upper triangle has no meaning: the storage, or where changes
+    /// wait to be written a copy with them, at a cost of up to `d³/8` flops.
     #[must_use]
-    pub fn covariance_lower(&self) -> MatRef<'_, f64> {
-        self.covariance.as_ref()
+    pub fn covariance_lower(&self) -> Cow<'_, Mat<f64>> {
+        if self.waiting.len() == 0 {
+            return Cow::Borrowed(&self.covariance);
+        }
+        let mut written = self.covariance.clone();
+        self.waiting.clone().write(&mut written);
+        Cow::Owned(written)
+    }
+
+    /// The variance of coordinate `i`.
+    pub(crate) fn variance(&self, i: usize) -> f64 {
+        self.waiting.variance(i).unwrap_or_else(|| self.covariance[(i, i)])
+    }
+
+    /// Writes all changes that wait.
+    fn settle(&mut self) {
+        self.waiting.write(&mut self.covariance);
+        self.written += 1;
+    }
+
+    /// The covariance without what waits, and what waits.
+    pub(crate) fn stored(&self) -> (MatRef<'_, f64>, impl Iterator<Item = f64> + '_) {
+        (self.covariance.as_ref(), self.waiting.stored())
+    }
+
+    /// The belief whose parts [`stored`](Self::stored) gave; `None` for changes that cannot wait.
+    pub(crate) fn from_stored(mean: Vec<f64>, lower: Mat<f64>, waiting: &[f64]) -> Option<Self> {
+        let waiting = Waiting::of_stored(mean.len(), waiting)?;
+        Some(Self { waiting, ..Self::from_parts(mean, lower) })
     }
 
     /// The Cholesky factorisation of `P`. Cost `d³/3`.
@@ -143,17 +178,19 @@ impl DenseGaussian {
     /// # Errors
     /// [`Error::NotPositiveDefinite`] if rounding has destroyed `P`.
     pub fn cholesky(&self) -> Result<Cholesky, Error> {
-        factor("covariance", self.covariance.as_ref())
+        factor("covariance", Mat::as_ref(&self.covariance_lower()))
     }
 
     /// The mean and the storage, for changes; the next step then factors the covariance.
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<f64>, &mut Mat<f64>) {
+        self.settle();
         self.digits = Digits::default();
         (&mut self.mean, &mut self.covariance)
     }
 
     /// The mean and the storage, of which only the meaningless upper triangle may be changed.
     pub(super) fn storage_mut(&mut self) -> (&[f64], &mut Mat<f64>) {
+        self.settle();
         (&self.mean, &mut self.covariance)
     }
 
@@ -175,17 +212,20 @@ impl DenseGaussian {
         let mut next = self.clone();
         write(&mut next);
         match next.cholesky() {
-            Ok(root) if room == 0.0 || least_share(next.covariance.as_ref(), &root) >= room => {
-                Ok(Digits::of_factor(&root))
-            }
+            Ok(root) if room == 0.0 || least_share(|i| next.variance(i), &root) >= room => Ok(Digits::of_factor(&root)),
             _ => Err(Error::Unresolved { factor }),
         }
     }
 
-    /// Writes `μ ← μ + shift·Px`, `P ← (P − loss·(Px)(Px)ᵀ)/λ`.
+    /// Writes `μ ← μ + shift·Px`, `P ← (P − loss·(Px)(Px)ᵀ)/λ`; the latter may wait.
     fn write(&mut self, fade: f64, gain: &mut [f64], Coefficients { shift, loss }: Coefficients) {
         axpy(&mut self.mean, shift, gain);
-        if fade < 1.0 {
+        if Waiting::most(gain.len()) > 1 {
+            let covariance = &self.covariance;
+            if self.waiting.push(gain, loss, fade, |i| covariance[(i, i)]) {
+                self.settle();
+            }
+        } else if fade < 1.0 {
             symmetric_scaled_rank_one(self.covariance.as_mut(), 1.0 / fade, -loss, gain);
         } else {
             symmetric_rank_one(self.covariance.as_mut(), -loss, gain);
@@ -195,6 +235,12 @@ impl DenseGaussian {
 
 impl Belief for DenseGaussian {
     type Step = DenseStep;
+
+    /// From 48 dimensions on: one pass over the covariance for four rows, `2d²` flops for each.
+    fn look_ahead(&self, rows: &[Row<'_>], step: &mut DenseStep) {
+        let most = Waiting::most(self.dim()) - self.waiting.len();
+        step.ahead.fill(rows, self.covariance.as_ref(), self.written, most);
+    }
 
     fn dim(&self) -> usize {
         self.mean.len()
@@ -206,8 +252,12 @@ impl Belief for DenseGaussian {
 
     /// Cost `2d²` flops.
     fn project(&self, x: Row<'_>, fade: f64, step: &mut DenseStep) -> Result<Projection, Error> {
+        let ready = step.ahead.take(self.written, &mut step.gain);
         let (row, gain) = step.begin(x, self.dim(), fade);
-        symmetric_mul_vec(gain, self.covariance.as_ref(), row);
+        if !ready {
+            symmetric_mul_vec(gain, self.covariance.as_ref(), row);
+        }
+        self.waiting.take_from(gain, row);
         let (mean, variance) = (dot(row, &self.mean), dot(row, gain));
         step.seen(x, mean, variance)
     }
@@ -221,13 +271,16 @@ impl Belief for DenseGaussian {
         site.check(variance)?;
         step.site = site;
         let (fade, factor) = (step.fade, 1.0 + site.curvature * variance);
-        check_resolution(&self.covariance, x, variance * fade, factor)?;
+        self.check_resolution(x, variance * fade, factor)?;
         let (row, gain, coefficients) = step.parts(x);
         let (h, loss) = (site.curvature, coefficients.loss);
         let (condition, entries) = self.strain_sums(fade, |i| loss * gain[i] * gain[i], |i| h * row[i] * row[i])?;
         // `Px` is off by ε√(Pᵢᵢ·Σxⱼ²Pⱼⱼ), and counts twice.
         let of_gain = 2.0 * (h.abs() * variance * entries).sqrt() / factor;
-        let strain = Strain { condition, roundings: 3.0 + of_gain, growth: factor.recip().max(1.0) };
+        // Products with a covariance to which changes wait round as its entries do, which are up to four times as large.
+        let entries_round = if Waiting::most(self.dim()) > 1 { 4.0 } else { 1.0 };
+        let roundings = entries_round * (3.0 + of_gain);
+        let strain = Strain { condition, roundings, growth: factor.recip().max(1.0) };
         check_moved(&self.mean, coefficients.shift, gain)?;
         let room = if fade < 1.0 { ROOM_TO_FADE } else { 0.0 };
         step.outcome = match self.digits.after(strain, room) {
@@ -265,12 +318,27 @@ impl DenseGaussian {
     ) -> Result<(f64, f64), Error> {
         let (mut condition, mut entries) = (0.0, 0.0);
         for i in 0..self.dim() {
-            let (variance, lost, added) = (self.covariance[(i, i)], lost(i), added(i));
+            let (variance, lost, added) = (self.variance(i), lost(i), added(i));
             check_variance(i, variance - lost, fade)?;
             condition += (variance + lost.abs()) * (fade * self.digits.precision(i) + added);
             entries += added.abs() * variance;
         }
         Ok((condition / fade, entries / fade))
+    }
+
+    /// Checks that what a site leaves of `ν = xᵀPx`, `ν/factor`, exceeds what the rounding of `P`'s entries does to it: each is known
+    /// to `ε√(PᵢᵢPⱼⱼ)`, which along `x` comes to about `ε·Σxᵢ²Pᵢᵢ`.
+    ///
+    /// # Errors
+    /// [`Error::Unresolved`].
+    fn check_resolution(&self, x: Row<'_>, variance: f64, factor: f64) -> Result<(), Error> {
+        // A site this weak leaves the variance nearly unchanged.
+        if factor <= 2.0 {
+            return Ok(());
+        }
+        let mut entries = 0.0;
+        x.for_each(|i, x| entries += x * x * self.variance(i));
+        if variance / factor > ROUNDINGS * f64::EPSILON * entries { Ok(()) } else { Err(Error::Unresolved { factor }) }
     }
 
     /// The digits after a change that adds `added` to the diagonal of `Λ`: from a bound or, where that does not settle it, by
@@ -290,21 +358,6 @@ impl DenseGaussian {
         digits.follow(1.0, error, |i| added[i]);
         Ok(digits)
     }
-}
-
-/// Checks that what a site leaves of `ν = xᵀPx`, `ν/factor`, exceeds what the rounding of `P`'s entries does to it: each is known
-/// to `ε√(PᵢᵢPⱼⱼ)`, which along `x` comes to about `ε·Σxᵢ²Pᵢᵢ`.
-///
-/// # Errors
-/// [`Error::Unresolved`].
-fn check_resolution(covariance: &Mat<f64>, x: Row<'_>, variance: f64, factor: f64) -> Result<(), Error> {
-    // A site this weak leaves the variance nearly unchanged.
-    if factor <= 2.0 {
-        return Ok(());
-    }
-    let mut entries = 0.0;
-    x.for_each(|i, x| entries += x * x * covariance[(i, i)]);
-    if variance / factor > ROUNDINGS * f64::EPSILON * entries { Ok(()) } else { Err(Error::Unresolved { factor }) }
 }
 
 /// Checks that the variance `left/fade` is positive and finite; if all of a diagonal are, every entry of the matrix is finite.

@@ -116,8 +116,8 @@ impl DenseGaussian {
     /// # Errors
     /// As [`strain_sums`](Self::strain_sums).
     fn in_digits(&self, x: MatRef<'_, f64>, recursion: &BlockRecursion, losses: &[f64]) -> Result<InDigits, Error> {
-        let (d, covariance) = (self.dim(), self.covariance_lower());
-        let variances: Vec<f64> = (0..d).map(|i| covariance[(i, i)]).collect();
+        let d = self.dim();
+        let variances: Vec<f64> = (0..d).map(|i| self.variance(i)).collect();
         let (mut added, mut squares, mut row) = (vec![0.0; d], vec![0.0; d], Vec::new());
         let (mut of_gains, mut growth, mut product) = (0.0_f64, 1.0, 1.0);
         for (t, step) in recursion.steps().iter().enumerate() {

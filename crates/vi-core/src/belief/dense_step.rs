@@ -1,5 +1,8 @@
 //! The state of a step of a dense or a square-root belief, between projecting along a row and writing.
 
+use vi_linalg::faer::{MatMut, MatRef};
+use vi_linalg::kernels::symmetric_mul_vecs;
+
 use super::Projection;
 use super::digits::Digits;
 use crate::{Error, Row, Site};
@@ -17,6 +20,62 @@ pub struct DenseStep {
     pub(super) projection: Projection,
     pub(super) site: Site,
     pub(super) outcome: Outcome,
+    /// Products of rows to come.
+    pub(super) ahead: Ahead,
+}
+
+/// Products of rows to come with a covariance as it is stored: one pass over it serves several rows.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ahead {
+    /// Rows and products, one after another.
+    rows: Vec<f64>,
+    products: Vec<f64>,
+    /// How many columns there are, and the one whose turn is next.
+    len: usize,
+    next: usize,
+    /// Which state of the covariance they belong to.
+    written: u64,
+}
+
+impl Ahead {
+    /// The fewest rows for which products are computed together.
+    const FEWEST: usize = 4;
+
+    /// Computes the products of the first of `rows` with `covariance`, at most `most` of them, if that of the very first is not there:
+    /// more at a time while none of them was in vain.
+    pub(super) fn fill(&mut self, rows: &[Row<'_>], covariance: MatRef<'_, f64>, written: u64, most: usize) {
+        if self.written == written && self.next < self.len && rows.len() > 1 {
+            return;
+        }
+        let more = if self.next == self.len { 2 * self.len } else { 0 };
+        let count = more.max(Self::FEWEST).min(most).min(rows.len());
+        (self.len, self.next, self.written) = (0, 0, written);
+        if count < Self::FEWEST.min(most) || most < 2 {
+            return;
+        }
+        let d = covariance.nrows();
+        self.rows.clear();
+        for (j, row) in rows[..count].iter().enumerate() {
+            self.rows.resize((j + 1) * d, 0.0);
+            row.for_each(|i, value| self.rows[j * d + i] = value);
+        }
+        self.products.resize(count * d, 0.0);
+        let products = MatMut::from_column_major_slice_mut(&mut self.products, d, count);
+        symmetric_mul_vecs(products, covariance, MatRef::from_column_major_slice(&self.rows, d, count));
+        self.len = count;
+    }
+
+    /// Copies the product of the row whose turn it is, if it is there and belongs to the covariance that was `written` so often.
+    pub(super) fn take(&mut self, written: u64, product: &mut Vec<f64>) -> bool {
+        if self.next >= self.len || self.written != written {
+            return false;
+        }
+        let d = self.rows.len() / self.len;
+        product.clear();
+        product.extend_from_slice(&self.products[self.next * d..(self.next + 1) * d]);
+        self.next += 1;
+        true
+    }
 }
 
 /// What a prepared step knows about the digits that it leaves.

@@ -129,6 +129,7 @@ impl DenseGaussian {
         check::length("rows of gains", d * m, gains.nrows())?;
         check::length("columns of gains", m, gains.ncols())?;
         let covariance = self.covariance_lower();
+        let covariance = Mat::as_ref(&covariance);
         for (c, mean) in means.iter_mut().enumerate() {
             *mean = dot(x, &self.mean()[c * d..(c + 1) * d]);
         }

@@ -13,7 +13,6 @@
 //! found. So the answer depends on that covariance alone, and not on when it was last factored.
 
 use vi_linalg::Cholesky;
-use vi_linalg::faer::MatRef;
 
 /// The bound on the relative error up to which a covariance is not factored.
 const UNSEEN: f64 = 0.125;
@@ -107,7 +106,7 @@ impl Digits {
 }
 
 /// The least share of a coordinate's variance that is left given the coordinates before it.
-pub(super) fn least_share(covariance: MatRef<'_, f64>, factor: &Cholesky) -> f64 {
+pub(super) fn least_share(variance: impl Fn(usize) -> f64, factor: &Cholesky) -> f64 {
     let root = factor.factor();
-    (0..root.nrows()).map(|i| root[(i, i)] * root[(i, i)] / covariance[(i, i)]).fold(1.0, f64::min)
+    (0..root.nrows()).map(|i| root[(i, i)] * root[(i, i)] / variance(i)).fold(1.0, f64::min)
 }

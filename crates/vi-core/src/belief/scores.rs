@@ -120,7 +120,7 @@ pub(super) fn dense(belief: &DenseGaussian, rows: &[Row<'_>]) -> Result<Scores, 
     check_rows(belief.dim(), rows)?;
     let x = columns(belief.dim(), rows);
     let mut gains = Mat::zeros(x.nrows(), x.ncols());
-    symmetric_mul_mat(gains.as_mut(), belief.covariance_lower(), x.as_ref(), Par::Seq);
+    symmetric_mul_mat(gains.as_mut(), Mat::as_ref(&belief.covariance_lower()), x.as_ref(), Par::Seq);
     let terms = |j: usize| x.col(j).iter().zip(gains.col(j).iter()).map(|(x, gain)| (x * gain).abs()).sum::<f64>();
     let rounding = |j| belief.dim() as f64 * f64::EPSILON * terms(j);
     Scores::new(means(belief.mean(), x.as_ref()), product(x.transpose(), gains.as_ref(), Par::Seq), rounding)

@@ -120,7 +120,7 @@ impl SquareRootGaussian {
     /// [`Error::NotPositiveDefinite`] if rounding has destroyed the dense covariance.
     pub fn from_dense(belief: &DenseGaussian) -> Result<Self, Error> {
         // The lower triangle that the dense belief keeps is the upper triangle of its transpose.
-        let root = inverse_root(belief.covariance_lower().transpose())?;
+        let root = inverse_root(Mat::as_ref(&belief.covariance_lower()).transpose())?;
         Ok(Self { mean: belief.mean().to_vec(), root })
     }
 

@@ -15,14 +15,19 @@ impl Checkpoint for DenseGaussian {
     fn to_wire(&self) -> Result<TriangleWire, Error> {
         check::finite("mean", self.mean()).map_err(CheckpointError::contents)?;
         self.cholesky().map_err(CheckpointError::contents)?;
-        Ok(TriangleWire::of(self.mean(), self.covariance_lower()))
+        let (lower, waiting) = self.stored();
+        Ok(TriangleWire::of(self.mean(), lower, waiting))
     }
 
     /// Cost `d³/3` for the check that the covariance is positive definite.
     fn from_wire(wire: TriangleWire) -> Result<Self, Error> {
         let read = || {
-            let (mean, lower) = wire.into_parts("lower triangle of the covariance")?;
-            let belief = Self::from_parts(mean, lower);
+            const ARGUMENT: &str = "lower triangle of the covariance";
+            let (mean, lower, waiting) = wire.into_parts(ARGUMENT)?;
+            let expected = lower.nrows() * (lower.nrows() + 1) / 2;
+            let found = expected + waiting.len();
+            let belief = Self::from_stored(mean, lower, &waiting);
+            let belief = belief.ok_or(Error::Dimension { argument: ARGUMENT, expected, found })?;
             belief.cholesky()?;
             Ok(belief)
         };

@@ -13,12 +13,15 @@ impl Checkpoint for SquareRootGaussian {
 
     fn to_wire(&self) -> Result<TriangleWire, Error> {
         check::finite("mean", self.mean()).map_err(CheckpointError::contents)?;
-        Ok(TriangleWire::of(self.mean(), self.root()))
+        Ok(TriangleWire::of(self.mean(), self.root(), std::iter::empty()))
     }
 
     fn from_wire(wire: TriangleWire) -> Result<Self, Error> {
         let read = || {
-            let (mean, root) = wire.into_parts("lower triangle of the root")?;
+            const ARGUMENT: &str = "lower triangle of the root";
+            let (mean, root, more) = wire.into_parts(ARGUMENT)?;
+            let entries = root.nrows() * (root.nrows() + 1) / 2;
+            check::length(ARGUMENT, entries, entries + more.len())?;
             Self::from_root(mean, root)
         };
         read().map_err(CheckpointError::contents)

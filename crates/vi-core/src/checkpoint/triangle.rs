@@ -6,7 +6,8 @@ use vi_linalg::faer::{Mat, MatRef};
 use crate::Error;
 use crate::check;
 
-/// The stored form of a belief kept as a mean and a triangle: `d`, the mean, the lower triangle column by column.
+/// The stored form of a belief kept as a mean and a triangle: `d`, the mean, the lower triangle column by column, and after it the changes
+/// that wait to be written, if any.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TriangleWire {
     dim: u64,
@@ -15,23 +16,25 @@ pub struct TriangleWire {
 }
 
 impl TriangleWire {
-    pub(super) fn of(mean: &[f64], lower: MatRef<'_, f64>) -> Self {
+    pub(super) fn of(mean: &[f64], lower: MatRef<'_, f64>, waiting: impl Iterator<Item = f64>) -> Self {
         let d = mean.len();
-        let lower = (0..d).flat_map(|j| (j..d).map(move |i| lower[(i, j)])).collect();
+        let lower = (0..d).flat_map(|j| (j..d).map(move |i| lower[(i, j)])).chain(waiting).collect();
         Self { dim: d as u64, mean: mean.to_vec(), lower }
     }
 
-    /// The mean and the triangle, lengths and finiteness checked; `argument` names the triangle.
-    pub(super) fn into_parts(self, argument: &'static str) -> Result<(Vec<f64>, Mat<f64>), Error> {
+    /// Mean, triangle and what follows it, lengths and finiteness checked; `argument` names the triangle.
+    pub(super) fn into_parts(mut self, argument: &'static str) -> Result<(Vec<f64>, Mat<f64>, Vec<f64>), Error> {
         let d = self.mean.len();
         if d == 0 {
             return Err(Error::Empty { argument: "mean" });
         }
         check::length("mean", usize::try_from(self.dim).unwrap_or(usize::MAX), d)?;
         // d(d+1)/2 cannot overflow unless the triangle is shorter than that.
-        check::length(argument, d.saturating_mul(d + 1) / 2, self.lower.len())?;
+        let entries = d.saturating_mul(d + 1) / 2;
+        check::length(argument, entries, self.lower.len().min(entries))?;
         check::finite("mean", &self.mean)?;
         check::finite(argument, &self.lower)?;
+        let waiting = self.lower.split_off(entries);
         let mut lower = Mat::zeros(d, d);
         let mut entries = self.lower.into_iter();
         for j in 0..d {
@@ -39,6 +42,6 @@ impl TriangleWire {
                 lower[(i, j)] = value;
             }
         }
-        Ok((self.mean, lower))
+        Ok((self.mean, lower, waiting))
     }
 }

@@ -24,15 +24,14 @@ impl Forget for DenseGaussian {
     }
 
     fn can_fade(&self, lambda: f64) -> bool {
-        let p = self.covariance_lower();
-        (0..self.dim()).all(|i| p[(i, i)] <= LARGEST_VARIANCE * lambda)
+        (0..self.dim()).all(|i| self.variance(i) <= LARGEST_VARIANCE * lambda)
     }
 
     fn fade(&mut self, lambda: f64) -> Result<(), Error> {
         let d = self.dim();
         // No entry of a positive definite matrix is larger than the largest on its diagonal.
         for i in 0..d {
-            check_variance(i, self.covariance_lower()[(i, i)] / lambda)?;
+            check_variance(i, self.variance(i) / lambda)?;
         }
         let digits = self.digits().faded(lambda);
         let (_, p) = self.parts_mut();
@@ -59,7 +58,7 @@ impl Forget for DenseGaussian {
         };
         check::finite("mean", next.mean())?;
         for i in 0..next.dim() {
-            let variance = next.covariance_lower()[(i, i)];
+            let variance = next.variance(i);
             check_variance(i, variance)?;
             if variance <= 0.0 {
                 return Err(Error::NotPositiveDefinite { argument: "covariance", pivot: i });
@@ -69,7 +68,7 @@ impl Forget for DenseGaussian {
             let from = if diagonal { i } else { 0 };
             (from..=i).map(|j| anchor.root()[(i, j)].powi(2)).sum()
         };
-        let variance = |i: usize| self.covariance_lower()[(i, i)] / lambda;
+        let variance = |i: usize| self.variance(i) / lambda;
         next.set_digits(self.digits().mixed(lambda, variance, precision));
         *self = next;
         Ok(())
@@ -77,7 +76,7 @@ impl Forget for DenseGaussian {
 
     fn diffuse(&mut self, q: &[f64]) -> Result<(), Error> {
         for (i, q) in q.iter().enumerate() {
-            check_variance(i, self.covariance_lower()[(i, i)] + q)?;
+            check_variance(i, self.variance(i) + q)?;
         }
         // The precisions fall, so that their bounds stay bounds.
         let digits = self.digits().clone();
@@ -158,7 +157,7 @@ fn observed_by_columns(
 
 /// `P/λ`, its lower triangle.
 fn faded_lower(belief: &DenseGaussian, lambda: f64) -> Mat<f64> {
-    let (fade, mut out) = (lambda.recip(), belief.covariance_lower().to_owned());
+    let (fade, mut out) = (lambda.recip(), belief.covariance_lower().into_owned());
     for (j, column) in out.as_mut().col_iter_mut().enumerate() {
         if let Some(column) = column.try_as_col_major_mut() {
             column.as_slice_mut()[j..].iter_mut().for_each(|entry| *entry *= fade);

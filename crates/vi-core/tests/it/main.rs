@@ -30,6 +30,7 @@ mod rows;
 mod rules;
 mod square_root;
 mod theorems;
+mod waiting;
 mod weights;
 
 include!("../../../../tests/src/slow.rs");

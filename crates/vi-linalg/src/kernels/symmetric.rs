@@ -1,16 +1,18 @@
-//! Products with a symmetric matrix in one pass over its lower triangle: A x and xᵀA x.
+//! Products with a symmetric matrix in one pass over its lower triangle, A x and xᵀA x, and with one of low rank.
 //!
 //! Columns are taken four at a time. Their 4 × 4 block on the diagonal is done by scalars, the rectangle below it
 //! by vectors: each vector of the operand is then loaded once for four columns.
 
 mod rank_one;
 
-use faer::{ContiguousFwd, MatRef};
+use faer::prelude::ReborrowMut;
+use faer::{ColMut, ContiguousFwd, MatMut, MatRef};
 use pulp::{Arch, Simd, WithSimd};
 
 pub use rank_one::{symmetric_rank_one, symmetric_scaled_rank_one};
 
-use super::{assert_length, assert_square};
+use self::rank_one::contiguous_mut;
+use super::{assert_length, assert_shape, assert_square};
 
 const PANEL: usize = 4;
 
@@ -33,7 +35,7 @@ pub fn symmetric_mul_vec(out: &mut [f64], lower: MatRef<'_, f64>, x: &[f64]) {
     assert_length("out", out.len(), lower.nrows());
     assert_length("x", x.len(), lower.nrows());
     let a = contiguous(lower);
-    Arch::new().dispatch(MulVec { out, a, x });
+    Arch::new().dispatch(MulVec { out: [out], a, x: [x], count: 1 });
 }
 
 /// xᵀA x for symmetric A (d × d, lower triangle). Cost d² flops and d²/2 loads of A; no storage.
@@ -52,40 +54,112 @@ pub fn quadratic_form(lower: MatRef<'_, f64>, x: &[f64]) -> f64 {
     Arch::new().dispatch(Quadratic { a, x })
 }
 
+/// out ← out − U·diag(c)·Uᵀx, U being d × k with contiguous columns.
+///
+/// Cost 4dk flops. Columns are taken four at a time.
+///
+/// ```
+/// use vi_linalg::{faer::mat, kernels::deflate};
+/// let u = mat![[1.0], [2.0]];
+/// let mut out = [10.0, 10.0];
+/// deflate(&mut out, u.as_ref(), &[0.5], &[1.0, 1.0]);
+/// assert_eq!(out, [8.5, 7.0]);
+/// ```
+#[track_caller]
+pub fn deflate(out: &mut [f64], u: MatRef<'_, f64>, c: &[f64], x: &[f64]) {
+    assert_shape("U", u.shape(), (out.len(), c.len()));
+    assert!(x.len() == out.len(), "x has {} elements, U has {} rows", x.len(), out.len());
+    let u = contiguous(u);
+    Arch::new().dispatch(Deflate { out, u, c, x });
+}
+
 #[track_caller]
 #[expect(clippy::expect_used, reason = "a stated precondition on the layout")]
 fn contiguous(a: MatRef<'_, f64>) -> Columns<'_> {
     a.try_as_col_major().expect("the matrix must have contiguous columns (row stride 1)")
 }
 
-struct MulVec<'a> {
-    out: &'a mut [f64],
-    a: Columns<'a>,
-    x: &'a [f64],
+/// out ← A X for symmetric A (d × d, lower triangle), X and out being d × k with contiguous columns: each column to the bit what
+/// [`symmetric_mul_vec`] gives.
+///
+/// Cost 2d²k flops; the triangle is read once for four columns. What `out` held before is not read.
+///
+/// ```
+/// use vi_linalg::faer::{Mat, mat};
+/// use vi_linalg::kernels::symmetric_mul_vecs;
+/// let a = mat![[2.0, f64::NAN], [1.0, 3.0]];
+/// let x = mat![[1.0, 0.0], [10.0, 1.0]];
+/// let mut out = Mat::zeros(2, 2);
+/// symmetric_mul_vecs(out.as_mut(), a.as_ref(), x.as_ref());
+/// assert_eq!(out, mat![[12.0, 1.0], [31.0, 3.0]]);
+/// ```
+#[track_caller]
+pub fn symmetric_mul_vecs(out: MatMut<'_, f64>, lower: MatRef<'_, f64>, x: MatRef<'_, f64>) {
+    assert_square(lower.nrows(), lower.ncols());
+    assert_shape("X", x.shape(), (lower.nrows(), x.ncols()));
+    assert_shape("out", out.shape(), x.shape());
+    let (mut out, a, x) = (contiguous_mut(out), contiguous(lower), contiguous(x));
+    for first in (0..x.ncols()).step_by(SIDES) {
+        let count = SIDES.min(x.ncols() - first);
+        let mut columns = out.rb_mut().subcols_mut(first, count).col_iter_mut().map(ColMut::as_slice_mut);
+        let out: [&mut [f64]; SIDES] = std::array::from_fn(|_| columns.next().unwrap_or_default());
+        let x = std::array::from_fn(|k| if k < count { x.col(first + k).as_slice() } else { &[] });
+        Arch::new().dispatch(MulVec { out, a, x, count });
+    }
 }
 
-impl WithSimd for MulVec<'_> {
+/// The number of columns that share one pass over the triangle.
+const SIDES: usize = 4;
+
+/// The products of up to `N` vectors, in one pass over the triangle; each is computed as if it were alone.
+struct MulVec<'a, const N: usize> {
+    out: [&'a mut [f64]; N],
+    a: Columns<'a>,
+    x: [&'a [f64]; N],
+    count: usize,
+}
+
+impl<const N: usize> WithSimd for MulVec<'_, N> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { out, a, x } = self;
-        let d = x.len();
-        out.fill(0.0);
+        let Self { mut out, a, x, count } = self;
+        let d = a.ncols();
+        for out in &mut out {
+            out.fill(0.0);
+        }
         let panels = d - d % PANEL;
         for j in (0..panels).step_by(PANEL) {
             let columns = [0, 1, 2, 3].map(|k| a.col(j + k).as_slice().split_at(j + PANEL));
-            let (out, out_below) = out[j..].split_at_mut(PANEL);
-            let (x, x_below) = x[j..].split_at(PANEL);
             let below = columns.map(|(_, below)| below);
-            let sums = mul_add_and_dot(simd, out_below, below, [x[0], x[1], x[2], x[3]], x_below);
+            // The square on the diagonal, mirrored, so that a product with it is one of vectors.
+            let mut square = [[0.0; PANEL]; PANEL];
             for k in 0..PANEL {
-                out[k] += sums[k];
-                column_mul_add(&mut out[k..], &columns[k].0[j + k..], &x[k..]);
+                for r in k..PANEL {
+                    square[k][r] = columns[k].0[j + r];
+                    square[r][k] = square[k][r];
+                }
+            }
+            for (out, x) in out.iter_mut().zip(x).take(count) {
+                let (out, out_below) = out[j..].split_at_mut(PANEL);
+                let (x, x_below) = x[j..].split_at(PANEL);
+                let x = [x[0], x[1], x[2], x[3]];
+                let mut sums = mul_add_and_dot(simd, out_below, below, x, x_below);
+                for (column, x) in square.iter().zip(x) {
+                    for (sum, entry) in sums.iter_mut().zip(column) {
+                        *sum += entry * x;
+                    }
+                }
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out += sum;
+                }
             }
         }
         for j in panels..d {
-            column_mul_add(&mut out[j..], &a.col(j).as_slice()[j..], &x[j..]);
+            for (out, x) in out.iter_mut().zip(x).take(count) {
+                column_mul_add(&mut out[j..], &a.col(j).as_slice()[j..], &x[j..]);
+            }
         }
     }
 }
@@ -207,6 +281,57 @@ fn dots<S: Simd>(simd: S, columns: [&[f64]; PANEL], x: &[f64]) -> [f64; PANEL] {
     sums
 }
 
+struct Deflate<'a> {
+    out: &'a mut [f64],
+    u: Columns<'a>,
+    c: &'a [f64],
+    x: &'a [f64],
+}
+
+impl WithSimd for Deflate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { out, u, c, x } = self;
+        let k = c.len();
+        for first in (0..k).step_by(PANEL) {
+            // Past the last column, that column again without weight.
+            let column = |at: usize| u.col((first + at).min(k - 1)).as_slice();
+            let columns = [column(0), column(1), column(2), column(3)];
+            let sums = dots(simd, columns, x);
+            let mut w = [0.0; PANEL];
+            for (at, w) in w.iter_mut().enumerate().take(k - first) {
+                *w = -c[first + at] * sums[at];
+            }
+            mul_add(simd, out, columns, w);
+        }
+    }
+}
+
+/// out ← out + B w for the four columns B.
+#[inline(always)]
+fn mul_add<S: Simd>(simd: S, out: &mut [f64], columns: [&[f64]; PANEL], w: [f64; PANEL]) {
+    let (out, out_tail) = S::as_mut_simd_f64s(out);
+    let n = out.len();
+    let m = out_tail.len();
+    let [a0, a1, a2, a3] = columns.map(|column| &S::as_simd_f64s(column).0[..n]);
+    let [w0, w1, w2, w3] = splat(simd, w);
+    for i in 0..n {
+        let mut odd = simd.mul_f64s(a1[i], w1);
+        let mut even = simd.mul_add_e_f64s(a0[i], w0, out[i]);
+        odd = simd.mul_add_e_f64s(a3[i], w3, odd);
+        even = simd.mul_add_e_f64s(a2[i], w2, even);
+        out[i] = simd.add_f64s(even, odd);
+    }
+    let tails = columns.map(|column| &S::as_simd_f64s(column).1[..m]);
+    for i in 0..m {
+        for k in 0..PANEL {
+            out_tail[i] += tails[k][i] * w[k];
+        }
+    }
+}
+
 // Closures in place of these two would be functions of their own, which need not use wide vectors.
 #[inline(always)]
 fn splat<S: Simd>(simd: S, [a, b, c, d]: [f64; PANEL]) -> [S::f64s; PANEL] {
@@ -223,7 +348,7 @@ mod tests {
     use faer::Mat;
 
     use super::*;
-    use crate::testing::{SIZES, absolute_product, column, lower_only, product, rng, symmetric, vector};
+    use crate::testing::{SIZES, absolute_product, column, lower_only, matrix, product, rng, symmetric, vector};
 
     #[test]
     fn matrix_vector_product_is_the_dense_one() {
@@ -239,6 +364,47 @@ mod tests {
                 // Two sums of d terms, each off by at most d ε/2 |A||x| in any order.
                 let tolerance = d as f64 * f64::EPSILON * scale[(i, 0)];
                 assert!((out[i] - dense[(i, 0)]).abs() <= tolerance, "d = {d}, i = {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_products_are_those_one_by_one_to_the_bit() {
+        for d in SIZES {
+            let rng = &mut rng(d as u64);
+            let a = lower_only(symmetric(rng, d).as_ref());
+            for k in [0, 1, 3, 4, 9] {
+                let x = matrix(rng, d, k);
+                let mut out = Mat::full(d, k, f64::NAN);
+                symmetric_mul_vecs(out.as_mut(), a.as_ref(), x.as_ref());
+                let mut alone = vec![f64::NAN; d];
+                for j in 0..k {
+                    let column: Vec<f64> = x.col(j).iter().copied().collect();
+                    symmetric_mul_vec(&mut alone, a.as_ref(), &column);
+                    assert!((0..d).all(|i| alone[i].to_bits() == out[(i, j)].to_bits()), "d = {d}, k = {k}, j = {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deflating_is_the_dense_product() {
+        for d in SIZES {
+            for k in [0, 1, 3, 4, 9] {
+                let rng = &mut rng((100 * d + k) as u64);
+                let (u, x, start, c) = (matrix(rng, d, k), vector(rng, d), vector(rng, d), vector(rng, k));
+                let mut out = start.clone();
+                deflate(&mut out, u.as_ref(), &c, &x);
+                for i in 0..d {
+                    let term = |j: usize| c[j] * u[(i, j)] * (0..d).map(|l| u[(l, j)] * x[l]).sum::<f64>();
+                    let size =
+                        |j: usize| (c[j] * u[(i, j)]).abs() * (0..d).map(|l| (u[(l, j)] * x[l]).abs()).sum::<f64>();
+                    let expected = start[i] - (0..k).map(term).sum::<f64>();
+                    // Two nested sums on either side.
+                    let terms = (d + k + 2) as f64;
+                    let tolerance = terms * f64::EPSILON * (start[i].abs() + (0..k).map(size).sum::<f64>());
+                    assert!((out[i] - expected).abs() <= tolerance, "d = {d}, k = {k}, i = {i}");
+                }
             }
         }
     }

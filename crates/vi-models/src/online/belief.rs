@@ -138,6 +138,10 @@ impl Belief for AnyBelief {
         each!(self, belief => belief.mean())
     }
 
+    fn look_ahead(&self, rows: &[Row<'_>], step: &mut AnyStep) {
+        each!(self, step, (belief, part) => belief.look_ahead(rows, part), _apart => ());
+    }
+
     fn project(&self, x: Row<'_>, fade: f64, step: &mut AnyStep) -> Result<Projection, Error> {
         each!(self, step, (belief, part) => belief.project(x, fade, part), apart => apart.project(x))
     }
@@ -219,11 +223,11 @@ impl AnyBelief {
         }
     }
 
-    /// Whether learning so many rows at once is cheaper than learning them one by one.
+    /// Whether learning so many rows at once is cheaper than learning them one by one: a full covariance looks ahead by itself.
     pub(super) fn gains_by_blocks(&self, rows: usize) -> bool {
         const FEWEST: usize = 16;
         const NARROWEST: usize = 48;
-        matches!(self, Self::Full(_) | Self::SquareRoot(_)) && self.dim() >= NARROWEST && rows >= FEWEST
+        matches!(self, Self::SquareRoot(_)) && self.dim() >= NARROWEST && rows >= FEWEST
     }
 
     /// Learns many observations by matrix products: the same belief to rounding as one by one. On an error it is unchanged.

@@ -191,7 +191,7 @@ impl<F: Family> Engine<F> {
         let then = before.map(|before| together(&self.members) - before);
         self.keep(row, observed, then);
         let Self { members, settings, family, design, base, drift, observations, work, .. } = self;
-        age(members, settings, family, design, (base, drift), *observations, work);
+        age(members, settings, family, design, (base, drift), *observations, work.anchors());
         self.place();
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The state of a row of a softmax regression between being prepared and being learned.
 
-use vi_core::{DenseGaussian, Error, Row, VectorStep};
+use vi_core::{Belief, DenseGaussian, Error, Row, VectorStep};
 use vi_linalg::faer::Par;
 
 use super::Softmax;
@@ -26,7 +26,7 @@ impl Softmax {
         (label, weight): (f64, f64),
         memory: &mut PreparedSoftmax,
     ) -> Result<f64, Error> {
-        let d = belief.covariance_lower().nrows() / (self.classes - 1);
+        let d = belief.dim() / (self.classes - 1);
         let scratch = match &mut memory.scratch {
             Some(scratch) if scratch.row.len() == d => scratch,
             stale => stale.insert(SoftmaxScratch::new(self, d)),

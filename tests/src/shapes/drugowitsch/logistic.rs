@@ -228,7 +228,7 @@ fn check_incremental(stored: &Node<'_>, inputs: &Inputs, report: &mut Report) ->
     let expected = stored.get("authors")?;
     let factor = fit.belief().cholesky()?;
     let d = fit.belief().dim();
-    let condition = tolerance::vb::condition(fit.belief().covariance_lower())?;
+    let condition = tolerance::vb::condition(Mat::as_ref(&fit.belief().covariance_lower()))?;
     let run = Run { dim: d, condition, sensitivity: 0.0 };
     report.part("authors", |report| {
         let tolerance = run.parameters();

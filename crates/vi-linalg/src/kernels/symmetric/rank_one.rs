@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::{PANEL, splat};
 use crate::kernels::{assert_length, assert_square};
 
-type ColumnsMut<'a> = MatMut<'a, f64, usize, usize, ContiguousFwd>;
+pub(super) type ColumnsMut<'a> = MatMut<'a, f64, usize, usize, ContiguousFwd>;
 
 /// A ← A + αvvᵀ on the lower triangle (d × d). Cost d² flops; d²/2 entries read and written.
 ///
@@ -43,7 +43,7 @@ pub fn symmetric_scaled_rank_one(lower: MatMut<'_, f64>, beta: f64, alpha: f64, 
 
 #[track_caller]
 #[expect(clippy::expect_used, reason = "a stated precondition on the layout")]
-fn contiguous_mut(a: MatMut<'_, f64>) -> ColumnsMut<'_> {
+pub(super) fn contiguous_mut(a: MatMut<'_, f64>) -> ColumnsMut<'_> {
     a.try_as_col_major_mut().expect("the matrix must have contiguous columns (row stride 1)")
 }
 

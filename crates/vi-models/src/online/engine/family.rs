@@ -141,6 +141,9 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
     /// The log-likelihoods of rows with these observations as functions of the weights, given the state.
     fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error>;
 
+    /// May prepare what the first of `rows`, which is learned next, and those after it will need; see [`Belief::look_ahead`].
+    fn look_ahead(&self, _belief: &AnyBelief, _rows: &[Row<'_>], _step: &mut RowStep) {}
+
     /// Scores a row under `belief`, prepares to learn it, and updates `state`. Returns the score in nats.
     fn prepare_row(
         &self,

@@ -14,10 +14,13 @@ use crate::online::{Memory, Observation, OnlineSettings, Row};
 /// Rows of a batch that are written out at once.
 const ROWS_AT_ONCE: usize = 1024;
 
+/// Rows of which the first are learned while the others are looked at.
+const ROWS_AHEAD: usize = 256;
+
 /// Memory used again from row to row; holds no state.
 #[derive(Debug)]
 pub(super) struct Work<S> {
-    space: RowSpace,
+    spaces: Vec<RowSpace>,
     steps: Vec<MemberStep<S>>,
     anchors: Anchors,
 }
@@ -32,7 +35,14 @@ struct MemberStep<S> {
 
 impl<S> Default for Work<S> {
     fn default() -> Self {
-        Self { space: RowSpace::default(), steps: Vec::new(), anchors: Anchors::new() }
+        Self { spaces: Vec::new(), steps: Vec::new(), anchors: Anchors::new() }
+    }
+}
+
+impl<S> Work<S> {
+    /// The anchors of the priors to which members return.
+    pub(super) fn anchors(&mut self) -> &mut Anchors {
+        &mut self.anchors
     }
 }
 
@@ -65,16 +75,31 @@ pub(super) fn learn<F: Family>(
     (row, observed): (Row<'_>, &Observation),
     work: &mut Work<F::State>,
 ) -> Result<(), Error> {
-    let row = design.write(row, &mut work.space)?;
+    let Work { spaces, steps, .. } = work;
+    spaces.resize_with(spaces.len().max(1), RowSpace::default);
+    let row = design.write(row, &mut spaces[0])?;
+    learn_first(members, family, design, (&[row], observed), steps)
+}
+
+/// The first of `rows`, which are written in the model's columns and learned one after another.
+fn learn_first<F: Family>(
+    members: &mut [Member<F::State>],
+    family: &F,
+    design: &Design,
+    (rows, observed): (&[Row<'_>], &Observation),
+    steps: &mut Vec<MemberStep<F::State>>,
+) -> Result<(), Error> {
     let jacobian = design.target.log_jacobian(observed);
     let observed = &design.target.apply(observed)?;
-    work.steps.resize_with(members.len(), MemberStep::default);
-    for (member, step) in members.iter().zip(&mut work.steps) {
+    let row = rows[0];
+    steps.resize_with(members.len(), MemberStep::default);
+    for (member, step) in members.iter().zip(&mut *steps) {
         let mut state = member.state.clone();
+        family.look_ahead(&member.belief, rows, &mut step.row);
         step.score = family.prepare_row(&member.belief, &mut state, (row, observed), &mut step.row)?;
         step.state = Some(state);
     }
-    for (member, step) in members.iter_mut().zip(&mut work.steps) {
+    for (member, step) in members.iter_mut().zip(steps) {
         family.commit_row(&mut member.belief, row, &mut step.row);
         if let Some(state) = step.state.take() {
             member.state = state;
@@ -92,12 +117,12 @@ pub(super) fn age<F: Family>(
     design: &Design,
     (base, drift): (&mut f64, &mut Drift),
     n: u64,
-    work: &mut Work<F::State>,
+    anchors: &mut Anchors,
 ) {
     if settings.memory == Memory::Learned && members.iter().any(|member| member.lambda < 1.0) {
         *base += weigh(members, drift, n);
     }
-    let held = forget(members, settings, family, design.columns(), n, &mut work.anchors);
+    let held = forget(members, settings, family, design.columns(), n, anchors);
     drift.held = drift.held.saturating_add(held);
 }
 
@@ -133,15 +158,38 @@ impl<F: Family> Engine<F> {
         };
         let at_once = rows.len().min(usize::try_from(between).unwrap_or(usize::MAX));
         if !members.iter().any(|member| family.takes_blocks(member, at_once)) {
-            for (i, ((row, observed), then)) in rows.iter().zip(then).enumerate() {
-                let before = then.map(|_| together(members));
-                learn(members, family, design, (*row, observed), work).map_err(|error| error.at_row(i))?;
-                *then = before.map(|before| together(members) - before);
-                age(members, settings, family, design, (&mut *base, &mut *drift), *observations + i as u64 + 1, work);
+            let Work { spaces, steps, anchors } = work;
+            spaces.resize_with(spaces.len().max(rows.len().min(ROWS_AHEAD)), RowSpace::default);
+            for first in (0..rows.len()).step_by(ROWS_AHEAD) {
+                let part = &rows[first..rows.len().min(first + ROWS_AHEAD)];
+                let mut written = Vec::with_capacity(part.len());
+                let mut failed = None;
+                for ((row, _), space) in part.iter().zip(&mut *spaces) {
+                    match design.write(*row, space) {
+                        Ok(row) => written.push(row),
+                        Err(error) => {
+                            failed = Some(error);
+                            break;
+                        }
+                    }
+                }
+                for t in 0..written.len() {
+                    let (i, then) = (first + t, &mut then[first + t]);
+                    let before = then.map(|_| together(members));
+                    let row = (&written[t..], &part[t].1);
+                    learn_first(members, family, design, row, steps).map_err(|error| error.at_row(i))?;
+                    *then = before.map(|before| together(members) - before);
+                    let n = *observations + i as u64 + 1;
+                    age(members, settings, family, design, (&mut *base, &mut *drift), n, anchors);
+                }
+                if let Some(error) = failed {
+                    return Err(error.at_row(first + written.len()));
+                }
             }
             return Ok(());
         }
         let mut x = vec![0.0; ROWS_AT_ONCE.min(at_once) * columns];
+        work.spaces.resize_with(work.spaces.len().max(1), RowSpace::default);
         let mut first = 0;
         while first < rows.len() {
             let n = *observations + first as u64;
@@ -150,7 +198,7 @@ impl<F: Family> Engine<F> {
             let x = &mut x[..part.len() * columns];
             x.fill(0.0);
             for (i, (row, _)) in part.iter().enumerate() {
-                let written = design.write(*row, &mut work.space).map_err(|error| error.at_row(first + i))?;
+                let written = design.write(*row, &mut work.spaces[0]).map_err(|error| error.at_row(first + i))?;
                 written.for_each(|j, value| x[i * columns + j] = value);
             }
             let x = MatRef::from_row_major_slice(x, part.len(), columns);
@@ -172,7 +220,7 @@ impl<F: Family> Engine<F> {
                 *then = before.map(|before| total(&log_weights) - before);
             }
             first += part.len();
-            age(members, settings, family, design, (&mut *base, &mut *drift), n + part.len() as u64, work);
+            age(members, settings, family, design, (&mut *base, &mut *drift), n + part.len() as u64, &mut work.anchors);
         }
         Ok(())
     }

@@ -255,6 +255,10 @@ impl<F: ScalarFamily> Family for F {
         Ok(Arc::new(OnePredictor::<RowLikelihood<F>> { y, likelihoods }))
     }
 
+    fn look_ahead(&self, belief: &AnyBelief, rows: &[Row<'_>], step: &mut RowStep) {
+        belief.look_ahead(rows, &mut step.belief);
+    }
+
     fn prepare_row(
         &self,
         belief: &AnyBelief,

@@ -177,7 +177,7 @@ impl<F: Family> Engine<F> {
     fn learn_one(&mut self, row: Row<'_>, observed: &Observation, n: u64) -> Result<(), Error> {
         learn(&mut self.members, &self.family, &self.design, (row, observed), &mut self.work)?;
         let Self { members, settings, family, design, base, drift, work, .. } = self;
-        age(members, settings, family, design, (base, drift), n, work);
+        age(members, settings, family, design, (base, drift), n, work.anchors());
         Ok(())
     }
 
@@ -245,7 +245,7 @@ impl<F: Family> Engine<F> {
         for (kept, n) in rows.iter().zip(1..) {
             let row = (kept.row.as_row(), &kept.observed);
             learn(&mut members, family, design, row, work)?;
-            age(&mut members, settings, family, design, (&mut base, &mut drift), n, work);
+            age(&mut members, settings, family, design, (&mut base, &mut drift), n, work.anchors());
         }
         self.drift = drift;
         Ok(members)
